@@ -1,0 +1,77 @@
+// Arrows point down only. For each package: what its sources may import of ours. Tests may import anything public.
+const plugin = ['core', 'reduction-to-one'];
+const mayImport = {
+  core: [],
+  testing: ['core'],
+  'reduction-to-one': ['core'],
+  direct: plugin,
+  ring: plugin,
+  'hierarchical-copy': plugin,
+  'multi-worker': [...plugin, 'ring'],
+  nccl: plugin,
+  mpi: plugin,
+  strategy: ['core', 'reduction-to-one'],
+  tfjs: ['core', 'strategy'],
+};
+const tests = '\\.test(-d)?\\.ts$';
+const anyOf = (names) => `(${names.join('|')})`;
+
+const layers = Object.entries(mayImport).map(([name, below]) => ({
+  name: `layer-${name}`,
+  comment: `packages/${name} may import ${below.join(', ') || 'nothing of ours'}`,
+  severity: 'error',
+  from: { path: `^packages/${name}/src/`, pathNot: tests },
+  to: { path: '^(packages|native|tools|examples)/', pathNot: `^packages/${anyOf([name, ...below])}/` },
+}));
+
+module.exports = {
+  forbidden: [
+    ...layers,
+    {
+      name: 'layer-unknown',
+      comment: 'a new package gets a line in .dependency-cruiser.cjs that says what it may import',
+      severity: 'error',
+      from: { path: '^packages/', pathNot: `^packages/${anyOf(Object.keys(mayImport))}/` },
+      to: {},
+    },
+    {
+      name: 'no-deep-import',
+      comment: 'import another package by its name, as a user would',
+      severity: 'error',
+      from: { path: '^((?:packages|native|tools)/[^/]+|examples)/' },
+      to: { path: '^(packages|native|examples)/', pathNot: '^$1/', dependencyTypes: ['local'] },
+    },
+    {
+      name: 'no-circular',
+      comment: 'modules that need each other when they run; types may name each other, they are gone by then',
+      severity: 'error',
+      from: {},
+      to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } },
+    },
+    {
+      name: 'core-runs-in-browsers',
+      comment: 'Node modules are imported in packages/core/src/node only',
+      severity: 'error',
+      from: { path: '^packages/core/src/', pathNot: ['^packages/core/src/node/', tests] },
+      to: { dependencyTypes: ['core'] },
+    },
+    {
+      name: 'no-unresolvable',
+      comment: 'the module is not there, or the package does not export it',
+      severity: 'error',
+      from: {},
+      to: { couldNotResolve: true },
+    },
+  ],
+  options: {
+    doNotFollow: { path: 'node_modules' },
+    exclude: { path: '(^|/)(dist|out-tsc|build|coverage)/' },
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: 'tsconfig.base.json' },
+    enhancedResolveOptions: {
+      exportsFields: ['exports'],
+      conditionNames: ['@coll/source', 'import', 'node', 'default', 'types'],
+      extensions: ['.ts', '.js', '.mjs', '.cjs', '.json'],
+    },
+  },
+};

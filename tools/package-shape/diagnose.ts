@@ -1,0 +1,29 @@
+import path from 'node:path';
+import ts from 'typescript';
+import { root } from './user-project.ts';
+
+const strictest: ts.CompilerOptions = {
+  strict: true,
+  exactOptionalPropertyTypes: true,
+  noUncheckedIndexedAccess: true,
+  noEmit: true,
+  skipLibCheck: false,
+  target: ts.ScriptTarget.ES2022,
+  module: ts.ModuleKind.NodeNext,
+  moduleResolution: ts.ModuleResolutionKind.NodeNext,
+  typeRoots: [path.join(root, 'node_modules/@types')],
+};
+
+/** What TypeScript says about a file of a user's, our declarations included. */
+export function diagnose(file: string, options: ts.CompilerOptions): string[] {
+  const program = ts.createProgram([file], { ...strictest, ...options });
+  return ts.getPreEmitDiagnostics(program).map(({ file: where, messageText }) => {
+    const text = ts.flattenDiagnosticMessageText(messageText, '\n');
+    return where ? `${path.basename(where.fileName)}: ${text}` : text;
+  });
+}
+
+export function toJavaScript(source: string): string {
+  const compilerOptions = { target: ts.ScriptTarget.ES2022, module: ts.ModuleKind.ESNext };
+  return ts.transpileModule(source, { compilerOptions }).outputText;
+}
