@@ -1,0 +1,106 @@
+import type { CollectiveOp } from './collective.js';
+import { accumulatorOf, allocate, byteSize, type DType, quotientOf, type TypedArray } from './dtype.js';
+import { InternalError, InvalidArgumentError, ValueError } from './errors.js';
+import { combineKernel, divideKernel, elementaryOp } from './kernels/combine.js';
+import { narrowKernel, widenKernel } from './kernels/convert.js';
+import { sameShape, type Tensor } from './tensor.js';
+
+/** Why an op has no meaning for a dtype; undefined when it has. */
+export function refusedArithmetic(op: CollectiveOp | undefined, dtype: DType): string | undefined {
+  return op === 'mean' && dtype === 'bool' ? 'bool has no mean: convert to a number type first' : undefined;
+}
+
+/**
+ * All tensors combined from left to right, in new memory on the first one's device. Half types accumulate in float32 and
+ * are rounded once, after the division of a mean.
+ * @throws InvalidArgumentError for different shapes, InternalError for different dtypes, ValueError for bool's mean
+ */
+export function combine(op: CollectiveOp, tensors: readonly Tensor[]): Tensor {
+  const [first, ...rest] = tensors as readonly [Tensor, ...Tensor[]];
+  requireAlike(tensors);
+  const refused = refusedArithmetic(op, first.dtype);
+  if (refused) throw new ValueError('ERR_COLL_REFUSED', refused);
+  const length = first.data.length;
+  const sum = widened(first);
+  const kernel = combineKernel(accumulatorOf(first.dtype), elementaryOp(op));
+  for (const other of rest) {
+    kernel(sum, 0, sum, 0, accumulatorOf(other.dtype) === other.dtype ? other.data : widened(other), 0, length);
+  }
+  const data = op === 'mean' ? divided(sum, first.dtype, tensors.length) : narrowed(sum, first.dtype);
+  return {
+    data,
+    dtype: op === 'mean' ? quotientOf(first.dtype) : first.dtype,
+    shape: first.shape,
+    device: first.device,
+  };
+}
+
+/** The sum of a non-empty list, from left to right. */
+export function addN(tensors: readonly Tensor[]): Tensor {
+  return combine('sum', tensors);
+}
+
+/** Adds `from` to `into`, element by element, in place; of one dtype and length. */
+export function addInto(into: Tensor, from: Tensor): void {
+  if (into.dtype !== from.dtype) throw mismatch([into, from]);
+  const sum = accumulatorOf(into.dtype) === into.dtype ? into.data : widened(into);
+  const addend = sum === into.data ? from.data : widened(from);
+  combineKernel(accumulatorOf(into.dtype), 'sum')(sum, 0, sum, 0, addend, 0, sum.length);
+  if (sum !== into.data) narrowKernel(into.dtype)(into.data, 0, sum, 0, sum.length);
+}
+
+/** True division by a number, in new memory; integers become floats. */
+export function divide(tensor: Tensor, divisor: number): Tensor {
+  const dtype = quotientOf(tensor.dtype);
+  return { ...tensor, data: divided(widened(tensor), tensor.dtype, divisor), dtype };
+}
+
+/** The same integers in another integer type, in new memory. */
+export function convertNumbers(tensor: Tensor, dtype: DType): Tensor {
+  const data = allocate(dtype, tensor.data.length);
+  const isBig = byteSize(dtype) === 8;
+  tensor.data.forEach((value, index) => {
+    data[index] = (isBig ? BigInt(value) : Number(value)) as number;
+  });
+  return { ...tensor, data, dtype };
+}
+
+/** @throws InvalidArgumentError for different shapes, InternalError for different dtypes; names the odd one by position */
+export function requireAlike(tensors: readonly Tensor[], operation = 'reduce'): void {
+  const [first] = tensors as readonly [Tensor];
+  const odd = tensors.findIndex((other) => other.dtype !== first.dtype || !sameShape(other.shape, first.shape));
+  if (odd >= 0) throw mismatch([first, tensors[odd] as Tensor], odd, operation);
+}
+
+function mismatch([first, other]: readonly [Tensor, Tensor], rank?: number, operation = 'reduce'): Error {
+  const details = { operation, ...(rank === undefined ? {} : { rank }) };
+  const who = rank === undefined ? 'the other' : `replica ${rank}`;
+  if (first.dtype !== other.dtype) {
+    return new InternalError(
+      'ERR_COLL_DTYPE_MISMATCH',
+      `${operation}: replica 0 has ${first.dtype}, ${who} ${other.dtype}; all need one dtype`,
+      details,
+    );
+  }
+  const shapes = `replica 0 has shape [${first.shape}], ${who} [${other.shape}]`;
+  return new InvalidArgumentError('ERR_COLL_SHAPE_MISMATCH', `${operation}: ${shapes}; all need one shape`, details);
+}
+
+function widened(tensor: Tensor): TypedArray {
+  const wide = allocate(accumulatorOf(tensor.dtype), tensor.data.length);
+  widenKernel(tensor.dtype)(wide, 0, tensor.data, 0, wide.length);
+  return wide;
+}
+
+function narrowed(wide: TypedArray, dtype: DType): TypedArray {
+  if (accumulatorOf(dtype) === dtype) return wide;
+  const narrow = allocate(dtype, wide.length);
+  narrowKernel(dtype)(narrow, 0, wide, 0, wide.length);
+  return narrow;
+}
+
+function divided(sum: TypedArray, dtype: DType, divisor: number): TypedArray {
+  const quotient = allocate(accumulatorOf(quotientOf(dtype)), sum.length);
+  divideKernel(accumulatorOf(dtype))(quotient, 0, sum, 0, sum.length, divisor);
+  return narrowed(quotient, quotientOf(dtype));
+}

@@ -1,0 +1,62 @@
+import { type DType, quotientOf } from './dtype.js';
+import type { ReduceOp } from './reduce-op.js';
+
+/** How a collective combines contributions. `mean` is the sum, then one true division by the number of ranks. */
+export type CollectiveOp = Lowercase<ReduceOp>;
+
+/**
+ * A request to a group of ranks, as a value. With `n` elements a rank and `N` ranks:
+ *
+ * | kind           | input of a rank | output of a rank                                   |
+ * |----------------|-----------------|----------------------------------------------------|
+ * | all-reduce     | n               | n: all inputs combined                             |
+ * | reduce         | n               | n at `root`: all inputs combined; elsewhere untouched |
+ * | broadcast      | n at `root`     | n: the root's input                                |
+ * | all-gather     | n               | N·n: the inputs in rank order                      |
+ * | reduce-scatter | N·n             | n: block `rank` of all inputs combined             |
+ */
+export type Collective =
+  | { readonly kind: 'all-reduce'; readonly op: CollectiveOp }
+  | { readonly kind: 'reduce'; readonly op: CollectiveOp; readonly root: number }
+  | { readonly kind: 'broadcast'; readonly root: number }
+  | { readonly kind: 'all-gather' }
+  | { readonly kind: 'reduce-scatter'; readonly op: CollectiveOp };
+
+export type CollectiveKind = Collective['kind'];
+
+export const collectiveKinds: readonly CollectiveKind[] = [
+  'all-reduce',
+  'reduce',
+  'broadcast',
+  'all-gather',
+  'reduce-scatter',
+];
+
+/** How contributions are combined; undefined where nothing is. */
+export function opOf(collective: Collective): CollectiveOp | undefined {
+  return 'op' in collective ? collective.op : undefined;
+}
+
+/** The rank that gives or receives alone; undefined where none does. */
+export function rootOf(collective: Collective): number | undefined {
+  return 'root' in collective ? collective.root : undefined;
+}
+
+/** Where it differs from the input's: the mean of integers is a float. */
+export function outputDType(collective: Collective, dtype: DType): DType {
+  return opOf(collective) === 'mean' ? quotientOf(dtype) : dtype;
+}
+
+/** Elements of a rank's output for an input of `inputLength`, which for reduce-scatter is a multiple of `size`. */
+export function outputLength(collective: Collective, inputLength: number, size: number): number {
+  if (collective.kind === 'all-gather') return inputLength * size;
+  return collective.kind === 'reduce-scatter' ? inputLength / size : inputLength;
+}
+
+/** For messages: `all-reduce sum`, `broadcast from rank 2`. */
+export function nameOf(collective: Collective): string {
+  const op = opOf(collective);
+  if (collective.kind === 'broadcast') return `broadcast from rank ${collective.root}`;
+  if (collective.kind === 'reduce') return `reduce ${op} to rank ${collective.root}`;
+  return op === undefined ? collective.kind : `${collective.kind} ${op}`;
+}

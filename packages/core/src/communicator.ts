@@ -1,0 +1,45 @@
+import type { Collective } from './collective.js';
+import type { DType } from './dtype.js';
+import type { Tensor } from './tensor.js';
+
+export interface RunOptions {
+  /** Ends the waiting with `AbortedError` and fails the group: its other members are told, and it is not usable any more. */
+  readonly signal?: AbortSignal;
+  /** Longest time to wait for the others; then `DeadlineExceededError` names who never came. Absent, null and 0: for ever. */
+  readonly timeoutSeconds?: number | null;
+}
+
+/**
+ * A group of ranks that carries out collectives. Every member issues the same collectives in the same order.
+ *
+ * `localRanks` are the ranks whose buffers this caller hands in: all of them (one controller holds every replica's
+ * buffer) or one (a worker thread or process among many). `inputs[i]` and `outputs[i]` belong to `localRanks[i]` and
+ * may be the same memory; lengths and dtypes are those of `Collective`. Shapes do not matter to a communicator.
+ */
+export interface Communicator extends AsyncDisposable {
+  readonly size: number;
+  readonly localRanks: readonly number[];
+
+  /** Why this communicator cannot run such a collective, in words for the user; undefined when it can. */
+  refuses(collective: Collective, dtype: DType): string | undefined;
+
+  /**
+   * @throws ValueError, before any byte moves, for buffers of the wrong number, length or dtype, detached or overlapping;
+   * InvalidArgumentError or InternalError, the same on every rank, where the ranks disagree about length, or about kind,
+   * op or dtype; UnavailableError when a peer fails; DeadlineExceededError; AbortedError.
+   */
+  run(
+    collective: Collective,
+    inputs: readonly Tensor[],
+    outputs: readonly Tensor[],
+    options?: RunOptions,
+  ): Promise<void>;
+
+  /** The same, blocking the calling thread, which must not be the one that its peers need to make progress. */
+  runSync(collective: Collective, inputs: readonly Tensor[], outputs: readonly Tensor[], options?: RunOptions): void;
+
+  /** Memory that this communicator uses without a copy; absent where any memory is as good. Valid until `close`. */
+  allocate?(dtype: DType, length: number): Tensor;
+
+  close(): Promise<void>;
+}

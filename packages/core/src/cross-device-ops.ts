@@ -1,0 +1,282 @@
+import { requireAlike } from './arithmetic.js';
+import { type CallOptions, type ResolvedOptions, resolveCallOptions } from './call-options.js';
+import type { CollectiveOp } from './collective.js';
+import { concatAlong } from './concat-along.js';
+import {
+  allDevicesMatch,
+  type Destinations,
+  devicesMatch,
+  getDevicesFrom,
+  validateDestinations,
+} from './destinations.js';
+import { DistributedValues, type Mirrored, PerReplica } from './distributed-values.js';
+import { NotImplementedError, ValueError } from './errors.js';
+import { IndexedSlices } from './indexed-slices.js';
+import type { World } from './plugin.js';
+import { quote } from './quote.js';
+import { type ReduceOp, validateReduceOp } from './reduce-op.js';
+import { mirror } from './regroup.js';
+import {
+  LocalReplicaGroup,
+  RemoteReplicaGroup,
+  type ReplicaCallOptions,
+  type ReplicaGroup,
+  type ReplicaValue,
+} from './replica-group.js';
+import type { Algorithm } from './schedule/schedule.js';
+import { copyToDevice, isIndexedSlices, type Value } from './sparse.js';
+import type { Structure } from './structure.js';
+import { asTensor, isTensor, type Tensor, type TensorLike } from './tensor.js';
+
+/** A value on one device, or one for each of several. */
+export type PossiblyMirrored<T = Value> = T | Mirrored<T>;
+
+export type ReducibleLike = DistributedValues | TensorLike | IndexedSlices;
+
+export type ValueDestinationPair = readonly [value: ReducibleLike, destinations: Destinations];
+
+/** What a `CrossDeviceOps` does and why, for people. */
+export interface Explanation {
+  readonly name: string;
+  /** What plays its collectives: `portable`, `threads`. */
+  readonly engine: string;
+  /** What did not go the way it was asked for, such as a fallback, each said once. */
+  readonly notes: readonly string[];
+}
+
+/**
+ * Reduces, broadcasts and gathers values over devices. Users call the public methods, which check their arguments before any
+ * byte moves and take the shortcuts; plug-ins extend the class and implement the protected ones. Inputs are never changed.
+ */
+export abstract class CrossDeviceOps implements AsyncDisposable {
+  abstract readonly name: string;
+  /** Collectives from inside the replicas, for ops that were made for a world of them. */
+  readonly replicaGroup: ReplicaGroup | undefined;
+  readonly #notes = new Set<string>();
+
+  /** With a world, `algorithm` is what its replicas play when they call from inside. */
+  constructor(world?: World, algorithm?: Algorithm) {
+    if (world && algorithm) this.replicaGroup = this.#openReplicaGroup(world, algorithm);
+  }
+
+  /**
+   * Combines the components of a value and puts the result on every destination: `Mirrored`, or the bare value for one device.
+   * Where the value has one component, already in place, the result is a copy, and `reduceOp` is not looked at.
+   * @throws ValueError for destinations, ops, options or values of the wrong kind; InvalidArgumentError and InternalError
+   * where components differ in shape or dtype
+   */
+  async reduce(
+    reduceOp: ReduceOp,
+    perReplicaValue: ReducibleLike,
+    destinations: Destinations,
+    options?: CallOptions,
+  ): Promise<PossiblyMirrored> {
+    const resolved = resolveCallOptions(options);
+    const value = asPerReplica(perReplicaValue);
+    validateDestinations(destinations);
+    if (value.values.length === 1 && devicesMatch(value, destinations)) {
+      return copyToDevice(value.primary, getDevicesFrom(destinations)[0] as string);
+    }
+    validateReduceOp(reduceOp);
+    requireReducible(value);
+    return this.reduceImplementation(reduceOp, value, destinations, resolved);
+  }
+
+  /**
+   * Reduces each value to its destinations; results in the order of the pairs. Where each value has one component, already in place,
+   * the components themselves come back.
+   * @throws as `reduce`; ValueError for pairs that are not an iterable of two-element arrays
+   */
+  async batchReduce(
+    reduceOp: ReduceOp,
+    valueDestinationPairs: Iterable<ValueDestinationPair>,
+    options?: CallOptions,
+  ): Promise<PossiblyMirrored[]> {
+    const resolved = resolveCallOptions(options);
+    const pairs = normalizePairs(valueDestinationPairs);
+    for (const [, destinations] of pairs) validateDestinations(destinations);
+    if (pairs.every(([value]) => value.values.length === 1) && allDevicesMatch(pairs))
+      return pairs.map(([value]) => value.primary);
+    validateReduceOp(reduceOp);
+    for (const [value] of pairs) requireReducible(value);
+    return this.batchReduceImplementation(reduceOp, pairs, resolved);
+  }
+
+  /** Copies of a value on every destination, part by part where it is sparse. It need not be on any of them. */
+  async broadcast(value: TensorLike | IndexedSlices, destinations: Destinations): Promise<PossiblyMirrored> {
+    validateDestinations(destinations);
+    return this.broadcastImplementation(asValue(value), destinations);
+  }
+
+  /**
+   * Joins the components along `axis`, in replica order, and puts the result on every destination.
+   * @throws NotImplementedError for sparse values; InvalidArgumentError where other dimensions differ
+   */
+  async gather(
+    perReplicaValue: ReducibleLike,
+    destinations: Destinations,
+    axis: number,
+    options?: CallOptions,
+  ): Promise<PossiblyMirrored<Tensor>> {
+    if (perReplicaValue instanceof IndexedSlices || isIndexedSlices(perReplicaValue)) {
+      throw new NotImplementedError(
+        'ERR_COLL_NOT_IMPLEMENTED',
+        'gather has no meaning for indexed slices: make them dense first',
+        { operation: 'gather' },
+      );
+    }
+    const resolved = resolveCallOptions(options);
+    const value = asPerReplica(perReplicaValue) as DistributedValues<Tensor>;
+    validateDestinations(destinations);
+    if (value.values.length === 1 && devicesMatch(value, destinations)) {
+      return copyToDevice(value.primary, getDevicesFrom(destinations)[0] as string) as Tensor;
+    }
+    return this.gatherImplementation(value, destinations, axis, resolved);
+  }
+
+  /**
+   * From inside a replica: combines its values with those of all other replicas, which make the same call. `value` is a tensor,
+   * indexed slices or any structure of them, of the same shapes everywhere; the result has its structure.
+   * @throws NotImplementedError where these ops were made without a world of replicas
+   */
+  async allReduce(
+    reduceOp: ReduceOp,
+    value: ReplicaValue,
+    replicaId: number,
+    options?: ReplicaCallOptions,
+  ): Promise<Structure<Value>> {
+    return this.#replicas('allReduce').allReduce(reduceOp, value, replicaId, options);
+  }
+
+  /** `allReduce` that blocks the thread; only where every replica has a thread of its own. */
+  allReduceSync(
+    reduceOp: ReduceOp,
+    value: ReplicaValue,
+    replicaId: number,
+    options?: ReplicaCallOptions,
+  ): Structure<Value> {
+    return this.#replicas('allReduceSync').allReduceSync(reduceOp, value, replicaId, options);
+  }
+
+  /** What this object is and what it did otherwise than asked. */
+  explain(): Explanation {
+    return { name: this.name, engine: this.replicaGroup?.engine ?? 'portable', notes: [...this.#notes] };
+  }
+
+  async close(): Promise<void> {
+    await this.replicaGroup?.close();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  /** `value` has several components, or one that is elsewhere; its dense components agree in shape and dtype. */
+  protected abstract reduceImplementation(
+    op: ReduceOp,
+    value: DistributedValues<Value>,
+    destinations: Destinations,
+    call: ResolvedOptions,
+  ): Promise<PossiblyMirrored>;
+
+  protected async batchReduceImplementation(
+    op: ReduceOp,
+    pairs: readonly ReadyPair[],
+    call: ResolvedOptions,
+  ): Promise<PossiblyMirrored[]> {
+    const results: PossiblyMirrored[] = [];
+    for (const [value, destinations] of pairs)
+      results.push(await this.reduceImplementation(op, value, destinations, call));
+    return results;
+  }
+
+  protected async broadcastImplementation(value: Value, destinations: Destinations): Promise<PossiblyMirrored> {
+    return mirror(getDevicesFrom(destinations).map((device) => copyToDevice(value, device)));
+  }
+
+  protected async gatherImplementation(
+    value: DistributedValues<Tensor>,
+    destinations: Destinations,
+    axis: number,
+    _call: ResolvedOptions,
+  ): Promise<PossiblyMirrored<Tensor>> {
+    const gathered = concatAlong(value.values, axis);
+    return (await this.broadcastImplementation(gathered, destinations)) as PossiblyMirrored<Tensor>;
+  }
+
+  /** Keeps a remark for `explain()`; true the first time. */
+  protected note(remark: string): boolean {
+    if (this.#notes.has(remark)) return false;
+    this.#notes.add(remark);
+    return true;
+  }
+
+  #openReplicaGroup(world: World, algorithm: Algorithm): ReplicaGroup {
+    if (world.localRanks.length === 1) return new RemoteReplicaGroup(world, algorithm);
+    return new LocalReplicaGroup(world, async (op, values, call) => {
+      for (const value of values) requireReducible(value);
+      const pairs = values.map((value): ReadyPair => [value, value]);
+      const results = await this.batchReduceImplementation(op, pairs, call);
+      return world.devices.map((_, replica) =>
+        results.map((result) => (result instanceof DistributedValues ? result.values[replica] : result) as Value),
+      );
+    });
+  }
+
+  #replicas(operation: string): ReplicaGroup {
+    if (this.replicaGroup) return this.replicaGroup;
+    throw new NotImplementedError(
+      'ERR_COLL_NOT_IMPLEMENTED',
+      `${this.name} has no ${operation} from inside a replica: it was made without a world; create it through a strategy, or pass a world to its constructor`,
+      { operation },
+    );
+  }
+}
+
+export type ReadyPair = readonly [value: DistributedValues<Value>, destinations: Destinations];
+
+/** The op of a collective for a reduce op. */
+export function collectiveOp(op: ReduceOp): CollectiveOp {
+  return op.toLowerCase() as CollectiveOp;
+}
+
+/** A tensor or indexed slices from whatever stands for them. @throws ValueError */
+export function asValue(value: unknown): Value {
+  return value instanceof IndexedSlices ? value : asTensor(value);
+}
+
+/** Distributed values with tensors or slices as components; anything else becomes the one component. @throws ValueError */
+export function asPerReplica(value: unknown): DistributedValues<Value> {
+  if (!(value instanceof DistributedValues)) return new PerReplica([asValue(value)]);
+  if (value.values.every((item) => item instanceof IndexedSlices || (isTensor(item) && 'device' in item))) {
+    for (const item of value.values) asValue(item);
+    return value as DistributedValues<Value>;
+  }
+  return new PerReplica(value.values.map(asValue));
+}
+
+function normalizePairs(pairs: Iterable<ValueDestinationPair>): ReadyPair[] {
+  const isIterable = typeof pairs === 'object' && pairs !== null && Symbol.iterator in pairs;
+  if (!isIterable) {
+    throw new ValueError(
+      'ERR_COLL_VALUE',
+      `batchReduce takes a list of [value, destinations] pairs, not ${quote(pairs)}`,
+      { operation: 'batch-reduce' },
+    );
+  }
+  return Array.from(pairs, (pair: unknown) => {
+    if (Array.isArray(pair) && pair.length === 2) return [asPerReplica(pair[0]), pair[1] as Destinations];
+    throw new ValueError('ERR_COLL_VALUE', `a pair is an array [value, destinations], not ${quote(pair)}`, {
+      operation: 'batch-reduce',
+    });
+  });
+}
+
+function requireReducible(value: DistributedValues<Value>): void {
+  const dense = value.values.filter((item) => !(item instanceof IndexedSlices)) as Tensor[];
+  if (value.values.length === 0)
+    throw new ValueError('ERR_COLL_VALUE', 'reduce: the value must be non-empty: it has no component', {
+      operation: 'reduce',
+    });
+  if (dense.length === value.values.length) requireAlike(dense);
+}

@@ -1,0 +1,131 @@
+import { AssertionError, ValueError } from './errors.js';
+
+const deviceTypes: readonly string[] = ['CPU', 'GPU', 'TPU', 'XPU'];
+
+export interface DeviceFields {
+  readonly job?: string;
+  readonly replica?: number;
+  readonly task?: number;
+  /** Upper case, except when the long form `device:type:index` gave it otherwise. */
+  readonly type?: string;
+  readonly index?: number;
+}
+
+/** The parts of a device name `/job:J/replica:R/task:T/device:TYPE:INDEX`, each of which may be missing. */
+export class DeviceSpec {
+  readonly fields: DeviceFields;
+
+  constructor(fields: DeviceFields = {}) {
+    this.fields = fields;
+  }
+
+  /** Reads `cpu:0`, `/gpu:1`, `/job:worker/task:2/device:GPU:0` and the like. @throws ValueError */
+  static fromString(name: string): DeviceSpec {
+    let fields: DeviceFields = {};
+    for (const piece of name.split('/').filter((part) => part !== '')) {
+      const read = readPiece(piece, name);
+      if (read.type !== undefined && fields.type !== undefined) {
+        throw new ValueError('ERR_COLL_DEVICE', `device "${name}" names more than one device type`);
+      }
+      fields = { ...fields, ...read };
+    }
+    return new DeviceSpec(fields);
+  }
+
+  /** Fields of `other` win over those of this one. */
+  overlaid(other: DeviceSpec): DeviceSpec {
+    return new DeviceSpec({ ...this.fields, ...other.fields });
+  }
+
+  toString(): string {
+    const { job, replica, task, type, index } = this.fields;
+    const parts = [
+      job === undefined ? '' : `/job:${job}`,
+      replica === undefined ? '' : `/replica:${replica}`,
+      task === undefined ? '' : `/task:${task}`,
+      type === undefined ? '' : `/device:${type}:${index ?? '*'}`,
+    ];
+    return parts.join('');
+  }
+}
+
+/** The full name of a device, filled up from `fallback`, then from replica 0, task 0, CPU:0 of `localhost`. @throws ValueError */
+export function canonicalize(device: string, fallback = ''): string {
+  return canonicalSpec(device, fallback).toString();
+}
+
+/** A full name without job and task, for comparing the devices of different tasks. */
+export function canonicalizeWithoutJobAndTask(device: string, fallback = ''): string {
+  const { type, index } = canonicalSpec(device, fallback).fields;
+  return new DeviceSpec({
+    replica: 0,
+    ...(type === undefined ? {} : { type }),
+    ...(index === undefined ? {} : { index }),
+  }).toString();
+}
+
+/** The CPU of the task that a device belongs to. */
+export function hostForDevice(device: string, deviceIndex = 0): string {
+  const { job, replica, task } = DeviceSpec.fromString(device).fields;
+  const owner = new DeviceSpec({
+    ...(job === undefined ? {} : { job }),
+    ...(replica === undefined ? {} : { replica }),
+    ...(task === undefined ? {} : { task }),
+  });
+  return owner.overlaid(new DeviceSpec({ type: 'CPU', index: deviceIndex })).toString();
+}
+
+/** `/device:GPU:0` up to the count, or the CPU when there are none. */
+export function localDevicesFromNumGpus(numGpus: number): string[] {
+  return numGpus === 0 ? ['/device:CPU:0'] : Array.from({ length: numGpus }, (_, index) => `/device:GPU:${index}`);
+}
+
+/** The upper-case type of a device: `CPU`, `GPU`. */
+export function deviceType(device: string): string {
+  return (canonicalSpec(device).fields.type as string).toUpperCase();
+}
+
+/** Whether two names mean one device. Names without a place (empty) mean none. */
+export function sameDevice(a: string, b: string): boolean {
+  return a === b || (a !== '' && b !== '' && canonicalize(a) === canonicalize(b));
+}
+
+function canonicalSpec(device: string, fallback = ''): DeviceSpec {
+  const spec = DeviceSpec.fromString(device);
+  const { type } = spec.fields;
+  if (type !== undefined && type !== type.toUpperCase()) {
+    throw new AssertionError(
+      'ERR_COLL_DEVICE',
+      `the device type in "${device}" must be upper case: write ${type.toUpperCase()}`,
+    );
+  }
+  const start = new DeviceSpec({ job: 'localhost', replica: 0, task: 0, type: 'CPU', index: 0 });
+  return start.overlaid(DeviceSpec.fromString(fallback)).overlaid(spec);
+}
+
+function readPiece(piece: string, name: string): DeviceFields {
+  const [key = '', value, extra, ...rest] = piece.split(':');
+  if (rest.length === 0) {
+    if (extra === undefined && value !== undefined) {
+      if (key === 'job') return { job: value };
+      if (key === 'replica' || key === 'task') return { [key]: indexFrom(value, name) };
+    }
+    if (extra === undefined && deviceTypes.includes(key.toUpperCase()))
+      return { type: key.toUpperCase(), ...indexField(value, name) };
+    if (key === 'device' && value !== undefined && extra !== undefined)
+      return { type: value, ...indexField(extra, name) };
+  }
+  throw new ValueError(
+    'ERR_COLL_DEVICE',
+    `Unknown attribute "${piece}" in device "${name}": write for example cpu:0 or /job:worker/task:1/device:GPU:0`,
+  );
+}
+
+function indexField(text: string | undefined, name: string): { readonly index?: number } {
+  return text === undefined || text === '*' ? {} : { index: indexFrom(text, name) };
+}
+
+function indexFrom(text: string, name: string): number {
+  if (/^\d+$/.test(text)) return Number(text);
+  throw new ValueError('ERR_COLL_DEVICE', `"${text}" in device "${name}" must be a whole number from 0`);
+}

@@ -1,0 +1,125 @@
+import { ValueError } from './errors.js';
+
+/** Element types. `float16` and `bfloat16` live in a `Uint16Array`, `bool` in a `Uint8Array` of zeros and ones. */
+export const dtypes = [
+  'float16',
+  'bfloat16',
+  'float32',
+  'float64',
+  'int8',
+  'int16',
+  'int32',
+  'int64',
+  'uint8',
+  'uint16',
+  'uint32',
+  'uint64',
+  'bool',
+] as const;
+
+export type DType = (typeof dtypes)[number];
+
+export type TypedArray =
+  | Float32Array
+  | Float64Array
+  | Int8Array
+  | Int16Array
+  | Int32Array
+  | BigInt64Array
+  | Uint8Array
+  | Uint16Array
+  | Uint32Array
+  | BigUint64Array;
+
+interface TypedArrayConstructor {
+  new (length: number): TypedArray;
+  new (buffer: ArrayBufferLike, byteOffset?: number, length?: number): TypedArray;
+  readonly BYTES_PER_ELEMENT: number;
+}
+
+const storage: Record<DType, TypedArrayConstructor> = {
+  float16: Uint16Array,
+  bfloat16: Uint16Array,
+  float32: Float32Array,
+  float64: Float64Array,
+  int8: Int8Array,
+  int16: Int16Array,
+  int32: Int32Array,
+  int64: BigInt64Array,
+  uint8: Uint8Array,
+  uint16: Uint16Array,
+  uint32: Uint32Array,
+  uint64: BigUint64Array,
+  bool: Uint8Array,
+};
+
+export function isDType(value: unknown): value is DType {
+  return typeof value === 'string' && Object.hasOwn(storage, value);
+}
+
+/** Bytes of one element. */
+export function byteSize(dtype: DType): number {
+  return storage[dtype].BYTES_PER_ELEMENT;
+}
+
+/** Zeros of a dtype, in the kind of array that stores it. */
+export function allocate(dtype: DType, length: number): TypedArray {
+  return new storage[dtype](length);
+}
+
+/** A view of `length` elements that start at byte `byteOffset`, which must be a multiple of the element size. */
+export function viewOf(dtype: DType, buffer: ArrayBufferLike, byteOffset: number, length: number): TypedArray {
+  return new storage[dtype](buffer, byteOffset, length);
+}
+
+/** Whether this array can hold elements of that dtype. */
+export function stores(dtype: DType, data: TypedArray): boolean {
+  return arrayName(data) === storage[dtype].name;
+}
+
+// By tag, not by instanceof: arrays come from other realms too (worker contexts, test sandboxes).
+const naturalDTypes: Readonly<Record<string, DType>> = {
+  Float32Array: 'float32',
+  Float64Array: 'float64',
+  Int8Array: 'int8',
+  Int16Array: 'int16',
+  Int32Array: 'int32',
+  BigInt64Array: 'int64',
+  Uint8Array: 'uint8',
+  Uint8ClampedArray: 'uint8',
+  Uint16Array: 'uint16',
+  Uint32Array: 'uint32',
+  BigUint64Array: 'uint64',
+  Float16Array: 'float16',
+};
+
+/** The dtype that an array has when none is named. */
+export function naturalDType(data: ArrayBufferView): DType {
+  const dtype = naturalDTypes[arrayName(data)];
+  if (dtype === undefined)
+    throw new ValueError('ERR_COLL_BUFFER', `a ${arrayName(data)} is not a tensor: hand in a typed array`);
+  return dtype;
+}
+
+export function arrayName(data: ArrayBufferView): string {
+  return Object.prototype.toString.call(data).slice(8, -1);
+}
+
+export function isHalf(dtype: DType): dtype is 'float16' | 'bfloat16' {
+  return dtype === 'float16' || dtype === 'bfloat16';
+}
+
+export function isFloating(dtype: DType): boolean {
+  return isHalf(dtype) || dtype === 'float32' || dtype === 'float64';
+}
+
+/** The type in which sums of a dtype are carried: half types in float32, so that they round once; all others in themselves. */
+export function accumulatorOf(dtype: DType): DType {
+  return isHalf(dtype) ? 'float32' : dtype;
+}
+
+/** True division: floats keep their dtype, integers of up to 16 bits give float32, larger ones float64. */
+export function quotientOf(dtype: DType): DType {
+  if (isFloating(dtype)) return dtype;
+  return byteSize(dtype) <= 2 ? 'float32' : 'float64';
+}

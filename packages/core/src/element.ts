@@ -1,0 +1,23 @@
+import type { DType, TypedArray } from './dtype.js';
+import { fromBfloat16, fromFloat16, toBfloat16, toFloat16 } from './half.js';
+
+/** What one element of a dtype holds for a number: bits for half types, a bigint for 64-bit integers. */
+export function encodeNumber(value: number, dtype: DType): number | bigint {
+  if (dtype === 'float16') return toFloat16(value);
+  if (dtype === 'bfloat16') return toBfloat16(value);
+  if (dtype === 'int64' || dtype === 'uint64') return BigInt(value);
+  return dtype === 'bool' ? Number(value !== 0) : value;
+}
+
+/** The number that an element stands for; 64-bit integers beyond 2^53 lose their last digits. */
+export function decodeNumber(data: TypedArray, index: number, dtype: DType): number {
+  const element = data[index] as number | bigint;
+  if (dtype === 'float16') return fromFloat16(Number(element));
+  if (dtype === 'bfloat16') return fromBfloat16(Number(element));
+  return Number(element);
+}
+
+/** All elements as numbers: for showing, checking and small results, not for hot paths. */
+export function toNumbers(tensor: { readonly data: TypedArray; readonly dtype: DType }): number[] {
+  return Array.from({ length: tensor.data.length }, (_, index) => decodeNumber(tensor.data, index, tensor.dtype));
+}

@@ -1,0 +1,149 @@
+export { AllReduceCrossDeviceOps, type AllReduceSetup, type PackingOptions } from './all-reduce-cross-device-ops.js';
+export { addN, combine, divide, requireAlike } from './arithmetic.js';
+export { type CallFields, type CallOptions, type ResolvedOptions, resolveCallOptions } from './call-options.js';
+export {
+  type Collective,
+  type CollectiveKind,
+  type CollectiveOp,
+  collectiveKinds,
+  nameOf,
+  opOf,
+  outputDType,
+  outputLength,
+  rootOf,
+} from './collective.js';
+export {
+  CollectiveCommunication,
+  CollectiveHints,
+  CommunicationImplementation,
+  CommunicationOptions,
+  type CommunicationOptionsInit,
+} from './communication-options.js';
+export type { Communicator, RunOptions } from './communicator.js';
+export { concatAlong } from './concat-along.js';
+export {
+  asPerReplica,
+  asValue,
+  CrossDeviceOps,
+  type Explanation,
+  type PossiblyMirrored,
+  type ReadyPair,
+  type ReducibleLike,
+  type ValueDestinationPair,
+} from './cross-device-ops.js';
+export {
+  allDevicesMatch,
+  type Destinations,
+  devicesMatch,
+  getDevicesFrom,
+  requireDistinct,
+  validateDestinations,
+} from './destinations.js';
+export {
+  canonicalize,
+  canonicalizeWithoutJobAndTask,
+  type DeviceFields,
+  DeviceSpec,
+  deviceType,
+  hostForDevice,
+  localDevicesFromNumGpus,
+  sameDevice,
+} from './device.js';
+export { DistributedValues, Mirrored, PerReplica } from './distributed-values.js';
+export {
+  accumulatorOf,
+  byteSize,
+  type DType,
+  dtypes,
+  isDType,
+  isFloating,
+  isHalf,
+  quotientOf,
+  type TypedArray,
+  viewOf,
+} from './dtype.js';
+export { decodeNumber, encodeNumber, toNumbers } from './element.js';
+export {
+  AbortedError,
+  AssertionError,
+  CollError,
+  DeadlineExceededError,
+  type ErrorCode,
+  type ErrorDetails,
+  InternalError,
+  InvalidArgumentError,
+  KeyError,
+  NotImplementedError,
+  OutOfRangeError,
+  RuntimeError,
+  UnavailableError,
+  ValueError,
+  WrongTypeError,
+} from './errors.js';
+export { fromBfloat16, fromFloat16, toBfloat16, toFloat16 } from './half.js';
+export { IndexedSlices } from './indexed-slices.js';
+export { type LogLevel, type LogSink, log, logFirst, setLogSink } from './logger.js';
+export { Meeting } from './meeting.js';
+export { ConcatAndSplitPacker } from './packing/concat-and-split-packer.js';
+export { groupBySize } from './packing/group-by-size.js';
+export type { Packer } from './packing/packer.js';
+export { AggregateSmallTensorPacker, extractRanges, type Ranges } from './packing/small-tensor-packer.js';
+export {
+  type Capabilities,
+  type CrossDeviceOpsOptionsMap,
+  definePlugin,
+  type Plugin,
+  type ProbeResult,
+  pluginApiVersion,
+  type Situation,
+  type World,
+} from './plugin.js';
+export { PortableCommunicator, type PortableCommunicatorOptions } from './portable/portable-communicator.js';
+export { quote } from './quote.js';
+export { isReduceOp, ReduceOp, type ReduceOpLike, reduceOpFrom } from './reduce-op.js';
+export {
+  type Candidate,
+  createRegistry,
+  type PluginName,
+  type PluginRequest,
+  Registry,
+  type Resolution,
+  registry,
+} from './registry.js';
+export { mirror, type RegroupOptions, regroup, selectReplica, selectReplicaMirrored } from './regroup.js';
+export type { ReplicaCallOptions, ReplicaGroup, ReplicaValue } from './replica-group.js';
+export type { Algorithm, Round, Schedule, Transfer } from './schedule/schedule.js';
+export {
+  aggregateTensorsOrIndexedSlices,
+  concatenateSlices,
+  copyToDevice,
+  densify,
+  divideByN,
+  isIndexedSlices,
+  splitBySparsity,
+  stitchValues,
+  type Value,
+} from './sparse.js';
+export { flatten, isMapping, mapStructure, packLike, type Structure, zipStructures } from './structure.js';
+export {
+  asTensor,
+  elementCount,
+  isTensor,
+  isTensorLike,
+  type Tensor,
+  type TensorCarrier,
+  type TensorLike,
+  type TensorOptions,
+  tensor,
+  tensorSymbol,
+  zeros,
+} from './tensor.js';
+export type { FailureReason } from './threads/rendezvous.js';
+export { type JoinOptions, ThreadCommunicator } from './threads/thread-communicator.js';
+export {
+  createThreadGroup,
+  failThreadGroup,
+  type ThreadGroup,
+  type ThreadGroupOptions,
+} from './threads/thread-group.js';
+export { portableWorld, threadWorld } from './worlds.js';

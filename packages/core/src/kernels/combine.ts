@@ -1,0 +1,87 @@
+import type { CollectiveOp } from '../collective.js';
+import type { DType, TypedArray } from '../dtype.js';
+
+/** `into[intoAt + i] = a[aAt + i] op b[bAt + i]` for `count` elements. `into` may be `a` or `b` at the same place. */
+export type CombineKernel = (
+  into: TypedArray,
+  intoAt: number,
+  a: TypedArray,
+  aAt: number,
+  b: TypedArray,
+  bAt: number,
+  count: number,
+) => void;
+
+/** The ops that combine two elements; a mean is a sum until it is divided. */
+export type ElementaryOp = Exclude<CollectiveOp, 'mean'>;
+
+export function elementaryOp(op: CollectiveOp): ElementaryOp {
+  return op === 'mean' ? 'sum' : op;
+}
+
+/**
+ * The kernel of a dtype (an accumulator: not a half type) and an op.
+ *
+ * Integers wrap around; `bool` treats sum and max as or, product and min as and. Float minima and maxima keep NaN, and
+ * order -0 below 0. A stored float32 is rounded once, which is what float32 arithmetic gives.
+ */
+export function combineKernel(dtype: DType, op: ElementaryOp): CombineKernel {
+  const key = `${dtype} ${op}`;
+  const known = kernels.get(key);
+  if (known) return known;
+  const made = generate(combinerParameters, expression(dtype, op)) as CombineKernel;
+  kernels.set(key, made);
+  return made;
+}
+
+/** `into[intoAt + i] = from[fromAt + i] / divisor` for `count` elements: true division, rounded once to `into`'s type. */
+export type DivideKernel = (
+  into: TypedArray,
+  intoAt: number,
+  from: TypedArray,
+  fromAt: number,
+  count: number,
+  divisor: number,
+) => void;
+
+/** The kernel that divides elements of a dtype (an accumulator) into floats of its quotient's type. */
+export function divideKernel(dtype: DType): DivideKernel {
+  const known = dividers.get(dtype);
+  if (known) return known;
+  const made = generate(
+    dividerParameters,
+    isBig(dtype) ? 'Number(from[fromAt + i]) / divisor' : 'from[fromAt + i] / divisor',
+  ) as DivideKernel;
+  dividers.set(dtype, made);
+  return made;
+}
+
+const kernels = new Map<string, CombineKernel>();
+const dividers = new Map<DType, DivideKernel>();
+const combinerParameters = ['into', 'intoAt', 'a', 'aAt', 'b', 'bAt', 'count'];
+const dividerParameters = ['into', 'intoAt', 'from', 'fromAt', 'count', 'divisor'];
+
+// One function for each dtype and op, from source: closures of one literal would share their type feedback, and a loop
+// that has seen several kinds of arrays runs at two thirds of the speed. The text holds nothing from outside.
+function generate(parameters: readonly string[], element: string): unknown {
+  return new Function(...parameters, `for (let i = 0; i < count; i++) into[intoAt + i] = ${element};`);
+}
+
+function expression(dtype: DType, op: ElementaryOp): string {
+  const [x, y] = ['a[aAt + i]', 'b[bAt + i]'];
+  if (dtype === 'bool') return op === 'sum' || op === 'max' ? `${x} | ${y} ? 1 : 0` : `${x} && ${y} ? 1 : 0`;
+  switch (op) {
+    case 'sum':
+      return `${x} + ${y}`;
+    case 'product':
+      return dtype === 'int32' || dtype === 'uint32' ? `Math.imul(${x}, ${y})` : `${x} * ${y}`;
+    case 'min':
+      return isBig(dtype) ? `${x} < ${y} ? ${x} : ${y}` : `Math.min(${x}, ${y})`;
+    case 'max':
+      return isBig(dtype) ? `${x} > ${y} ? ${x} : ${y}` : `Math.max(${x}, ${y})`;
+  }
+}
+
+function isBig(dtype: DType): boolean {
+  return dtype === 'int64' || dtype === 'uint64';
+}

@@ -1,0 +1,55 @@
+import type { DType, TypedArray } from '../dtype.js';
+import { bfloat16Of, float16Of, float16Values } from '../half.js';
+
+/** `into[intoAt + i] = from[fromAt + i]` for `count` elements, converted between a dtype and its accumulator. */
+export type ConvertKernel = (into: TypedArray, intoAt: number, from: TypedArray, fromAt: number, count: number) => void;
+
+/** Half types to float32; all others as they are. */
+export function widenKernel(dtype: DType): ConvertKernel {
+  if (dtype === 'float16') return widenFloat16 as ConvertKernel;
+  return dtype === 'bfloat16' ? (widenBfloat16 as ConvertKernel) : copyRange;
+}
+
+/** float32 to half types, rounded to nearest even; all others as they are. */
+export function narrowKernel(dtype: DType): ConvertKernel {
+  if (dtype === 'float16') return narrowFloat16 as ConvertKernel;
+  return dtype === 'bfloat16' ? (narrowBfloat16 as ConvertKernel) : copyRange;
+}
+
+/** Copies elements between arrays of one kind; ranges of one array may overlap. */
+export function copyRange(into: TypedArray, intoAt: number, from: TypedArray, fromAt: number, count: number): void {
+  if (into === from) (into as Float32Array).copyWithin(intoAt, fromAt, fromAt + count);
+  else (into as Float32Array).set((from as Float32Array).subarray(fromAt, fromAt + count), intoAt);
+}
+
+function widenFloat16(into: Float32Array, intoAt: number, from: Uint16Array, fromAt: number, count: number): void {
+  const values = float16Values();
+  for (let i = 0; i < count; i++) into[intoAt + i] = values[from[fromAt + i] as number] as number;
+}
+
+function widenBfloat16(into: Float32Array, intoAt: number, from: Uint16Array, fromAt: number, count: number): void {
+  const bits = bitsOf(into);
+  for (let i = 0; i < count; i++) bits[intoAt + i] = (from[fromAt + i] as number) << 16;
+}
+
+function narrowFloat16(into: Uint16Array, intoAt: number, from: Float32Array, fromAt: number, count: number): void {
+  const bits = bitsOf(from);
+  for (let i = 0; i < count; i++) into[intoAt + i] = float16Of(bits[fromAt + i] as number);
+}
+
+function narrowBfloat16(into: Uint16Array, intoAt: number, from: Float32Array, fromAt: number, count: number): void {
+  const bits = bitsOf(from);
+  for (let i = 0; i < count; i++) into[intoAt + i] = bfloat16Of(bits[fromAt + i] as number);
+}
+
+const bitViews = new WeakMap<Float32Array, Uint32Array>();
+
+/** The bits of floats; made once for an array, because kernels run block by block. */
+function bitsOf(floats: Float32Array): Uint32Array {
+  let bits = bitViews.get(floats);
+  if (!bits) {
+    bits = new Uint32Array(floats.buffer, floats.byteOffset, floats.length);
+    bitViews.set(floats, bits);
+  }
+  return bits;
+}

@@ -1,0 +1,39 @@
+export type LogLevel = 'debug' | 'info' | 'warn';
+
+export type LogSink = (level: LogLevel, message: string) => void;
+
+const order: readonly LogLevel[] = ['debug', 'info', 'warn'];
+
+// Warnings always; COLL_LOG=info or COLL_LOG=debug shows more, COLL_LOG=silent nothing.
+const consoleSink: LogSink = (level, message) => {
+  const wanted = environment('COLL_LOG') ?? 'warn';
+  if (wanted === 'silent' || order.indexOf(level) < order.indexOf(wanted as LogLevel)) return;
+  console.error(`coll ${level}: ${message}`);
+};
+
+// Core also runs where there is no process.
+function environment(name: string): string | undefined {
+  const host = globalThis as { process?: { env?: Record<string, string | undefined> } };
+  return host.process?.env?.[name];
+}
+
+let sink: LogSink = consoleSink;
+const timesLogged = new Map<string, number>();
+
+/** Sends log lines elsewhere; without an argument, back to the console's standard error. */
+export function setLogSink(next: LogSink = consoleSink): void {
+  sink = next;
+  timesLogged.clear();
+}
+
+export function log(level: LogLevel, message: string): void {
+  sink(level, message);
+}
+
+/** Logs the first `times` messages of a topic and drops the rest. */
+export function logFirst(times: number, topic: string, level: LogLevel, message: string): void {
+  const before = timesLogged.get(topic) ?? 0;
+  if (before >= times) return;
+  timesLogged.set(topic, before + 1);
+  sink(level, message);
+}

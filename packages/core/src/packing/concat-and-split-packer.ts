@@ -1,0 +1,45 @@
+import { AssertionError, ValueError } from '../errors.js';
+import { elementCount, type Tensor } from '../tensor.js';
+import { concatenate, slice, splitLike } from './concatenate.js';
+import type { Packer } from './packer.js';
+
+/**
+ * Joins all tensors of a device, which have one dtype, and cuts the whole into exactly `numPacks` packs of
+ * floor(T / numPacks) elements; the last takes the remainder. With fewer elements than packs the first ones are empty.
+ * Unpacked tensors are views of the packs where these lie in one buffer, as those of a collective on all packs do.
+ */
+export class ConcatAndSplitPacker implements Packer {
+  readonly numPacks: number;
+  #shapes: readonly (readonly number[])[] = [];
+
+  /** @throws ValueError for `numPacks` of 0 or less */
+  constructor(numPacks: number) {
+    if (!(numPacks > 0)) throw new ValueError('ERR_COLL_VALUE', `numPacks must be greater than zero, not ${numPacks}`);
+    this.numPacks = numPacks;
+  }
+
+  pack(perDevice: readonly (readonly Tensor[])[]): Tensor[][] {
+    this.#shapes = (perDevice[0] ?? []).map((tensor) => tensor.shape);
+    return perDevice.map((tensors) => {
+      const joined = concatenate(tensors);
+      const size = Math.floor(joined.data.length / this.numPacks);
+      const last = this.numPacks - 1;
+      return Array.from({ length: this.numPacks }, (_, index) => {
+        return slice(joined, index * size, index === last ? joined.data.length : (index + 1) * size);
+      });
+    });
+  }
+
+  unpack(packed: readonly (readonly Tensor[])[]): Tensor[][] {
+    const total = this.#shapes.reduce((sum, shape) => sum + elementCount(shape), 0);
+    return packed.map((packs) => {
+      const joined = packs.length === 1 ? (packs[0] as Tensor) : concatenate(packs);
+      if (joined.data.length !== total)
+        throw new AssertionError('ERR_COLL_INTERNAL', `${joined.data.length} elements to unpack, ${total} were packed`);
+      return splitLike(
+        joined,
+        this.#shapes.map((shape) => ({ shape })),
+      );
+    });
+  }
+}

@@ -1,0 +1,39 @@
+import { allocate, byteSize, viewOf } from '../dtype.js';
+import { AssertionError } from '../errors.js';
+import { copyElements, elementCount, type Tensor } from '../tensor.js';
+
+/** All elements of tensors of one dtype, one after the other, in new memory; the device is the first one's. */
+export function concatenate(tensors: readonly Tensor[]): Tensor {
+  const [first] = tensors;
+  const odd = tensors.find((tensor) => tensor.dtype !== first?.dtype);
+  if (!first || odd) {
+    throw new AssertionError(
+      'ERR_COLL_INTERNAL',
+      first ? `${first.dtype} and ${odd?.dtype} tensors cannot share a pack` : 'a pack needs a tensor',
+    );
+  }
+  const length = tensors.reduce((sum, tensor) => sum + tensor.data.length, 0);
+  const joined = { data: allocate(first.dtype, length), dtype: first.dtype, shape: [length], device: first.device };
+  splitLike(joined, tensors).forEach((part, index) => {
+    copyElements(part.data, (tensors[index] as Tensor).data);
+  });
+  return joined;
+}
+
+/** Views of one flat tensor, with the shapes of the given ones, in order. */
+export function splitLike(joined: Tensor, tensors: readonly { readonly shape: readonly number[] }[]): Tensor[] {
+  let begin = 0;
+  return tensors.map(({ shape }) => {
+    const length = elementCount(shape);
+    const part = { ...slice(joined, begin, begin + length), shape };
+    begin += length;
+    return part;
+  });
+}
+
+/** A view of some elements of a flat tensor. */
+export function slice(tensor: Tensor, begin: number, end: number): Tensor {
+  const { data, dtype } = tensor;
+  const view = viewOf(dtype, data.buffer, data.byteOffset + begin * byteSize(dtype), end - begin);
+  return { data: view, dtype, shape: [end - begin], device: tensor.device };
+}

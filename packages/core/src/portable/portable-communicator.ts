@@ -1,0 +1,163 @@
+import { refusedCollective, validateBuffers } from '../buffers.js';
+import { type Collective, nameOf, opOf, outputDType, rootOf } from '../collective.js';
+import type { Communicator, RunOptions } from '../communicator.js';
+import { accumulatorOf, allocate, type DType, type TypedArray } from '../dtype.js';
+import { AbortedError, RuntimeError, ValueError } from '../errors.js';
+import { combineKernel, divideKernel, elementaryOp } from '../kernels/combine.js';
+import { narrowKernel, widenKernel } from '../kernels/convert.js';
+import { chunkRange } from '../schedule/chunk-range.js';
+import { Planner } from '../schedule/planner.js';
+import type { Algorithm, Schedule } from '../schedule/schedule.js';
+import type { Tensor } from '../tensor.js';
+import { type Places, playStep, type Step, scratchLength, stepsOf } from './steps.js';
+
+export interface PortableCommunicatorOptions {
+  readonly size: number;
+  readonly algorithm: Algorithm;
+}
+
+/**
+ * All ranks in one thread: plays a schedule transfer by transfer, exactly as it is written. The reference for every other
+ * executor, which must give the same bits.
+ */
+export class PortableCommunicator implements Communicator {
+  readonly size: number;
+  readonly localRanks: readonly number[];
+  readonly #planner: Planner;
+  readonly #steps = new WeakMap<Schedule, readonly (readonly Step[])[]>();
+  readonly #scratch = new Map<string, TypedArray>();
+  #isClosed = false;
+
+  constructor({ size, algorithm }: PortableCommunicatorOptions) {
+    if (!(Number.isInteger(size) && size >= 1))
+      throw new ValueError('ERR_COLL_VALUE', `a group has 1 rank or more, not ${size}`);
+    this.size = size;
+    this.localRanks = Array.from({ length: size }, (_, rank) => rank);
+    this.#planner = new Planner(algorithm, size);
+  }
+
+  refuses(collective: Collective, dtype: DType): string | undefined {
+    return refusedCollective(collective, dtype, this.size) ?? this.#planner.refuses(collective);
+  }
+
+  async run(
+    collective: Collective,
+    inputs: readonly Tensor[],
+    outputs: readonly Tensor[],
+    options?: RunOptions,
+  ): Promise<void> {
+    this.runSync(collective, inputs, outputs, options);
+  }
+
+  runSync(
+    collective: Collective,
+    inputs: readonly Tensor[],
+    outputs: readonly Tensor[],
+    { signal }: RunOptions = {},
+  ): void {
+    const operation = nameOf(collective);
+    if (this.#isClosed)
+      throw new RuntimeError('ERR_COLL_CLOSED', `${operation}: this communicator was closed`, { operation });
+    if (signal?.aborted)
+      throw new AbortedError('ERR_COLL_ABORTED', `${operation} was aborted before it began`, {
+        operation,
+        cause: signal.reason,
+      });
+    validateBuffers({ collective, size: this.size, localRanks: this.localRanks }, inputs, outputs);
+    const dtype = (inputs[rootOf(collective) ?? 0] as Tensor).dtype;
+    const refused = this.refuses(collective, dtype);
+    if (refused) throw new ValueError('ERR_COLL_REFUSED', `${operation}: ${refused}`, { operation });
+    const schedule = this.#planner.plan(collective);
+    const length = wholeLength(collective, inputs, outputs);
+    const places = this.#load(collective, dtype, length, inputs, outputs);
+    this.#play(schedule, collective, dtype, length, places);
+    this.#store(collective, dtype, length, places, outputs);
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#scratch.clear();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  /** Every rank's part of the whole buffer, in the accumulator's type: in the outputs where these have room for it. */
+  #load(
+    collective: Collective,
+    dtype: DType,
+    length: number,
+    inputs: readonly Tensor[],
+    outputs: readonly Tensor[],
+  ): Places {
+    const wide = accumulatorOf(dtype);
+    const root = rootOf(collective);
+    const inOutputs =
+      wide === dtype && outputDType(collective, dtype) === dtype && collective.kind !== 'reduce-scatter';
+    const arrays = this.localRanks.map((rank) => {
+      const ownOutput = inOutputs && (collective.kind !== 'reduce' || rank === root);
+      return ownOutput ? (outputs[rank] as Tensor).data : this.#borrow(`rank ${rank}`, wide, length);
+    });
+    this.localRanks.forEach((rank, index) => {
+      if (collective.kind === 'broadcast' && rank !== root) return;
+      const from = (inputs[index] as Tensor).data;
+      const at = collective.kind === 'all-gather' ? rank * from.length : 0;
+      widenKernel(dtype)(arrays[index] as TypedArray, at, from, 0, from.length);
+    });
+    return { arrays, offsets: arrays.map(() => 0) };
+  }
+
+  #play(schedule: Schedule, collective: Collective, dtype: DType, length: number, places: Places): void {
+    const wide = accumulatorOf(dtype);
+    const combine = combineKernel(wide, elementaryOp(opOf(collective) ?? 'sum'));
+    const scratch = this.#borrow('block', wide, scratchLength);
+    for (const steps of this.#stepsOf(schedule)) {
+      for (const step of steps) {
+        const { begin, end } = chunkRange(schedule, collective.kind, length, step.chunk);
+        playStep(step, places, begin, end, combine, scratch);
+      }
+    }
+  }
+
+  #store(collective: Collective, dtype: DType, length: number, { arrays }: Places, outputs: readonly Tensor[]): void {
+    const receivers = collective.kind === 'reduce' ? [collective.root] : this.localRanks;
+    for (const rank of receivers) {
+      const { data: into, dtype: narrow } = outputs[rank] as Tensor;
+      const from = arrays[rank] as TypedArray;
+      const begin = collective.kind === 'reduce-scatter' ? (rank * length) / this.size : 0;
+      if (opOf(collective) === 'mean') {
+        const wide = accumulatorOf(narrow);
+        const quotient = wide === narrow ? into : this.#borrow('quotient', wide, into.length);
+        divideKernel(accumulatorOf(dtype))(quotient, 0, from, begin, into.length, this.size);
+        if (quotient !== into) narrowKernel(narrow)(into, 0, quotient, 0, into.length);
+      } else if (from !== into) {
+        narrowKernel(narrow)(into, 0, from, begin, into.length);
+      }
+    }
+  }
+
+  #stepsOf(schedule: Schedule): readonly (readonly Step[])[] {
+    const known = this.#steps.get(schedule);
+    if (known) return known;
+    const steps = schedule.rounds.map(stepsOf);
+    this.#steps.set(schedule, steps);
+    return steps;
+  }
+
+  /** Memory of this communicator for one purpose, kept from call to call. */
+  #borrow(purpose: string, dtype: DType, length: number): TypedArray {
+    const key = `${purpose} ${dtype}`;
+    const kept = this.#scratch.get(key);
+    if (kept && kept.length >= length) return kept;
+    const made = allocate(dtype, length);
+    this.#scratch.set(key, made);
+    return made;
+  }
+}
+
+/** Elements of the buffer that the chunks cut: all ranks' blocks for all-gather and reduce-scatter. */
+function wholeLength(collective: Collective, inputs: readonly Tensor[], outputs: readonly Tensor[]): number {
+  const { length } = (collective.kind === 'all-gather' ? outputs[0] : inputs[rootOf(collective) ?? 0])?.data ?? [];
+  return length;
+}

@@ -1,0 +1,70 @@
+import type { TypedArray } from '../dtype.js';
+import type { CombineKernel } from '../kernels/combine.js';
+import { copyRange } from '../kernels/convert.js';
+import type { Round } from '../schedule/schedule.js';
+
+/** A chunk of a rank becoming something else in a round: a combination of ranks' chunks in this order, or a copy of one. */
+export interface Step {
+  readonly to: number;
+  readonly chunk: number;
+  readonly operands: readonly number[];
+}
+
+/** What a round does to each place, in the order of arithmetic that `Round` promises. */
+export function stepsOf(round: Round): Step[] {
+  const steps = new Map<string, { to: number; chunk: number; operands: number[] }>();
+  for (const { from, to, chunk, reduce } of round) {
+    const key = `${to} ${chunk}`;
+    const step = steps.get(key) ?? { to, chunk, operands: reduce ? [to] : [] };
+    step.operands.push(from);
+    steps.set(key, step);
+  }
+  return [...steps.values()].map((step) => ({ ...step, operands: step.operands.sort((a, b) => a - b) }));
+}
+
+/** Where each rank's elements are: `arrays[rank]`, from `offsets[rank]`. All arrays are of one kind. */
+export interface Places {
+  readonly arrays: readonly TypedArray[];
+  readonly offsets: readonly number[];
+}
+
+// Small enough to stay in the first-level cache between the passes over it.
+const blockLength = 2048;
+
+/** Plays a step on the elements from `begin` to `end`. `scratch` is of the arrays' kind and holds a block. */
+export function playStep(
+  step: Step,
+  places: Places,
+  begin: number,
+  end: number,
+  combine: CombineKernel,
+  scratch: TypedArray,
+): void {
+  const array = (rank: number) => places.arrays[rank] as TypedArray;
+  const at = (rank: number) => places.offsets[rank] as number;
+  const { to, operands } = step;
+  const [first, second] = operands as readonly [number, number];
+  if (operands.length === 1) {
+    copyRange(array(to), at(to) + begin, array(first), at(first) + begin, end - begin);
+    return;
+  }
+  if (operands.length === 2) {
+    combine(array(to), at(to) + begin, array(first), at(first) + begin, array(second), at(second) + begin, end - begin);
+    return;
+  }
+  const last = operands.length - 1;
+  for (let block = begin; block < end; block += blockLength) {
+    const count = Math.min(blockLength, end - block);
+    combine(scratch, 0, array(first), at(first) + block, array(second), at(second) + block, count);
+    for (let position = 2; position < last; position++) {
+      const rank = operands[position] as number;
+      combine(scratch, 0, scratch, 0, array(rank), at(rank) + block, count);
+    }
+    const rank = operands[last] as number;
+    // The last operand may be the place itself, so that it is written only now.
+    combine(array(to), at(to) + block, scratch, 0, array(rank), at(rank) + block, count);
+  }
+}
+
+/** Elements that the scratch of `playStep` must hold. */
+export const scratchLength = blockLength;

@@ -1,0 +1,253 @@
+import { divide } from './arithmetic.js';
+import { type Collective, type CollectiveOp, outputDType } from './collective.js';
+import type { Communicator, RunOptions } from './communicator.js';
+import { concatAlong, requireAxis } from './concat-along.js';
+import { allocate, type DType } from './dtype.js';
+import { InvalidArgumentError, ValueError } from './errors.js';
+import { IndexedSlices } from './indexed-slices.js';
+import { slice, splitLike } from './packing/concatenate.js';
+import { groupBySize } from './packing/group-by-size.js';
+import { type SplitValues, splitBySparsity, stitchValues, type Value } from './sparse.js';
+import { copyElements, elementCount, overlaps, reshape, sameShape, type Tensor, zeros } from './tensor.js';
+
+export interface ReplicaReduceOptions {
+  readonly bytesPerPack?: number;
+  /** Where results are written, one a dense value, of its shape and the result's dtype; may be the values themselves. Default: new memory. */
+  readonly into?: readonly Tensor[] | undefined;
+}
+
+/** A collective on one rank's memory that has to run before the work goes on. */
+type Request = readonly [collective: Collective, input: Tensor, output: Tensor];
+
+type Requests<Result> = Generator<Request, Result, undefined>;
+
+/**
+ * Collectives on one replica's values, from the replica's own thread: packing, sparse values and unequal gathers on top of
+ * a communicator with one local rank. Each works synchronously and asynchronously from the same description.
+ */
+export class ReplicaCollectives {
+  readonly #communicator: Communicator;
+  readonly #packs = new Map<string, Tensor>();
+
+  constructor(communicator: Communicator) {
+    this.#communicator = communicator;
+  }
+
+  /** Runs what a method below describes, waiting for each of its collectives. */
+  async run<Result>(requests: Requests<Result>, options?: RunOptions): Promise<Result> {
+    let next = requests.next();
+    while (!next.done) {
+      const [collective, input, output] = next.value;
+      await this.#communicator.run(collective, [input], [output], options);
+      next = requests.next();
+    }
+    return next.value;
+  }
+
+  /** The same, blocking this thread. */
+  runSync<Result>(requests: Requests<Result>, options?: RunOptions): Result {
+    let next = requests.next();
+    while (!next.done) {
+      const [collective, input, output] = next.value;
+      this.#communicator.runSync(collective, [input], [output], options);
+      next = requests.next();
+    }
+    return next.value;
+  }
+
+  /**
+   * Combines each value over all replicas. Dense values go last first, in packs of one dtype and `bytesPerPack`, because the last
+   * layers' gradients are there first; sparse ones follow one by one.
+   */
+  *allReduce(
+    op: CollectiveOp,
+    values: readonly Value[],
+    { bytesPerPack = 0, into }: ReplicaReduceOptions = {},
+  ): Requests<Value[]> {
+    const split = splitBySparsity(values);
+    const { dense, sparse } = split as SplitValues<never> as {
+      dense: readonly Tensor[];
+      sparse: readonly IndexedSlices[];
+    };
+    const results = this.#results(op, dense, into);
+    for (const pack of packsOf(dense, bytesPerPack)) {
+      yield* this.#reducePack(
+        op,
+        pack.map((index) => dense[index] as Tensor),
+        pack.map((index) => results[index] as Tensor),
+      );
+    }
+    const gathered: IndexedSlices[] = [];
+    for (const slices of sparse) gathered.push(yield* this.#allReduceSparse(op, slices));
+    return stitchValues<Value>([
+      [results, split.denseIndices],
+      [gathered, split.sparseIndices],
+    ]);
+  }
+
+  /** The values of all replicas joined along an axis, in rank order; that axis may differ between replicas. */
+  *allGather(value: Tensor, axis: number): Requests<Tensor> {
+    requireAxis(axis, value.shape);
+    const shapes = yield* this.#gatherEqual({
+      data: Float64Array.from(value.shape),
+      dtype: 'float64',
+      shape: [value.shape.length],
+      device: value.device,
+    });
+    const shapeOf = (rank: number) =>
+      Array.from(slice(shapes, rank * value.shape.length, (rank + 1) * value.shape.length).data, Number);
+    const ranks = Array.from({ length: this.#communicator.size }, (_, rank) => rank);
+    const alike = (shape: readonly number[]) => sameShape(shape.with(axis, 0), value.shape.with(axis, 0));
+    const odd = ranks.find((rank) => !alike(shapeOf(rank)));
+    if (odd !== undefined) {
+      const told = `all-gather along axis ${axis}: shape [${value.shape}] here, [${shapeOf(odd)}] on rank ${odd}; only that axis may differ`;
+      throw new InvalidArgumentError('ERR_COLL_SHAPE_MISMATCH', told, { rank: odd, operation: 'all-gather' });
+    }
+    const parts = yield* this.#gatherUnequal(
+      value,
+      ranks.map((rank) => elementCount(shapeOf(rank))),
+    );
+    return concatAlong(
+      parts.map((part, rank) => reshape(part, shapeOf(rank))),
+      axis,
+    );
+  }
+
+  /** The root's values on every replica. `values` are the root's, or on other replicas any of their shapes. */
+  *broadcast(values: readonly Tensor[], root: number, into?: readonly Tensor[]): Requests<Tensor[]> {
+    const results = this.#results(undefined, values, into);
+    for (const [index, value] of values.entries()) {
+      yield [{ kind: 'broadcast', root }, value, results[index] as Tensor];
+    }
+    return results;
+  }
+
+  #results(op: CollectiveOp | undefined, values: readonly Tensor[], into: readonly Tensor[] | undefined): Tensor[] {
+    const dtypes = values.map(({ dtype }) =>
+      op === undefined ? dtype : outputDType({ kind: 'all-reduce', op }, dtype),
+    );
+    if (!into) return values.map(({ shape, device }, index) => zeros(dtypes[index] as DType, shape, device));
+    const odd = values.findIndex(
+      ({ shape }, index) => into[index]?.dtype !== dtypes[index] || !sameShape(into[index]?.shape ?? [], shape),
+    );
+    if (into.length !== values.length || odd >= 0) {
+      const told =
+        odd >= 0
+          ? `result ${odd} must be ${dtypes[odd]} of shape [${values[odd]?.shape}]`
+          : `${into.length} results for ${values.length} values`;
+      throw new ValueError('ERR_COLL_BUFFER', `into: ${told}`);
+    }
+    refuseOverlaps(into);
+    return [...into];
+  }
+
+  *#reducePack(op: CollectiveOp, values: readonly Tensor[], results: readonly Tensor[]): Requests<void> {
+    const collective: Collective = { kind: 'all-reduce', op };
+    const [first, second] = values as readonly [Tensor, Tensor | undefined];
+    if (!second) {
+      yield [collective, first, results[0] as Tensor];
+      return;
+    }
+    const length = values.reduce((sum, { data }) => sum + data.length, 0);
+    const pack = this.#pack('input', first.dtype, length);
+    const dtype = outputDType(collective, first.dtype);
+    const reduced = dtype === first.dtype ? pack : this.#pack('output', dtype, length);
+    splitLike(pack, values).forEach((part, index) => {
+      copyElements(part.data, (values[index] as Tensor).data);
+    });
+    yield [collective, pack, reduced];
+    splitLike(reduced, results).forEach((part, index) => {
+      copyElements((results[index] as Tensor).data, part.data);
+    });
+  }
+
+  *#allReduceSparse(op: CollectiveOp, { values, indices, denseShape }: IndexedSlices): Requests<IndexedSlices> {
+    if (op !== 'sum' && op !== 'mean')
+      throw new ValueError(
+        'ERR_COLL_REFUSED',
+        `indexed slices have a sum and a mean, but no ${op}: make them dense first`,
+      );
+    const rows = yield* this.#gatherEqual({
+      data: Float64Array.of(indices.data.length),
+      dtype: 'float64',
+      shape: [1],
+      device: '',
+    });
+    const counts = Array.from(rows.data, Number);
+    const rowLength = elementCount(values.shape.slice(1));
+    const parts = yield* this.#gatherUnequal(
+      values,
+      counts.map((count) => count * rowLength),
+    );
+    const places = yield* this.#gatherUnequal(indices, counts);
+    const joined = reshape(concatAlong(parts, 0), [
+      counts.reduce((sum, count) => sum + count, 0),
+      ...values.shape.slice(1),
+    ]);
+    return new IndexedSlices(
+      op === 'mean' ? divide(joined, this.#communicator.size) : joined,
+      concatAlong(places, 0),
+      denseShape,
+    );
+  }
+
+  *#gatherEqual(value: Tensor): Requests<Tensor> {
+    const gathered = zeros(value.dtype, [value.data.length * this.#communicator.size], value.device);
+    yield [{ kind: 'all-gather' }, value, gathered];
+    return gathered;
+  }
+
+  /** Pieces of unequal length travel padded to the longest, and are cut again. */
+  *#gatherUnequal(value: Tensor, lengths: readonly number[]): Requests<Tensor[]> {
+    const longest = Math.max(...lengths);
+    const padded = zeros(value.dtype, [longest], value.device);
+    copyElements(slice(padded, 0, value.data.length).data, value.data);
+    const gathered = yield* this.#gatherEqual(padded);
+    return lengths.map((length, rank) => slice(gathered, rank * longest, rank * longest + length));
+  }
+
+  // Kept from call to call, and where the communicator needs no copy of it.
+  #pack(purpose: string, dtype: DType, length: number): Tensor {
+    const key = `${purpose} ${dtype}`;
+    let kept = this.#packs.get(key);
+    if (!kept || kept.data.length < length) {
+      const room = Math.max(length, 2 * (kept?.data.length ?? 0));
+      kept = this.#communicator.allocate?.(dtype, room) ?? {
+        data: allocate(dtype, room),
+        dtype,
+        shape: [room],
+        device: '',
+      };
+      this.#packs.set(key, kept);
+    }
+    return slice(kept, 0, length);
+  }
+}
+
+/** Positions of values that share a pack, last ones first; a pack holds one dtype. */
+function packsOf(values: readonly Tensor[], bytesPerPack: number): number[][] {
+  const last = values.map((value, index) => ({ ...value, index })).reverse();
+  const dtypes = new Set(last.map(({ dtype }) => dtype));
+  return [...dtypes].flatMap((dtype) => {
+    const alike = last.filter((value) => value.dtype === dtype);
+    return groupBySize(alike, bytesPerPack).map((pack) => pack.map(({ index }) => index));
+  });
+}
+
+/** @throws ValueError where two results are the same memory: one would overwrite the other */
+function refuseOverlaps(results: readonly Tensor[]): void {
+  const byBuffer = new Map<ArrayBufferLike, Tensor[]>();
+  for (const result of results) {
+    const sharing = byBuffer.get(result.data.buffer) ?? [];
+    sharing.push(result);
+    byBuffer.set(result.data.buffer, sharing);
+  }
+  for (const sharing of byBuffer.values()) {
+    const sorted = sharing.sort((a, b) => a.data.byteOffset - b.data.byteOffset);
+    const clash = sorted.findIndex(
+      (result, index) => index > 0 && overlaps(result.data, (sorted[index - 1] as Tensor).data),
+    );
+    if (clash >= 0)
+      throw new ValueError('ERR_COLL_BUFFER', 'into: one buffer was given twice; every result needs memory of its own');
+  }
+}

@@ -1,0 +1,67 @@
+import { CollError } from '../errors.js';
+import type { Round, Schedule, Transfer } from './schedule.js';
+
+/** A schedule of these rounds, without those in which nothing moves. */
+export function scheduleOf(ranks: number, chunks: number, rounds: readonly Round[]): Schedule {
+  return { ranks, chunks, rounds: rounds.filter((round) => round.length > 0) };
+}
+
+/** One schedule after the other, on the same ranks and chunks. */
+export function sequence(...schedules: readonly Schedule[]): Schedule {
+  const { ranks, chunks } = shapeOf(schedules);
+  return { ranks, chunks, rounds: schedules.flatMap((schedule) => schedule.rounds) };
+}
+
+/** Schedules that run at the same time, round by round, on the same ranks and chunks; they must not meet in a place. */
+export function together(...schedules: readonly Schedule[]): Schedule {
+  const { ranks, chunks } = shapeOf(schedules);
+  const length = Math.max(...schedules.map((schedule) => schedule.rounds.length));
+  const rounds = Array.from({ length }, (_, round) => schedules.flatMap((schedule) => schedule.rounds[round] ?? []));
+  return { ranks, chunks, rounds };
+}
+
+/**
+ * Schedules of the same ranks that run at the same time, each on chunks of its own. `place(which, chunk)` is the number
+ * that a chunk of `schedules[which]` has in the whole; the numbers must be those from 0 to all chunks, each once.
+ */
+export function sideBySide(schedules: readonly Schedule[], place: (which: number, chunk: number) => number): Schedule {
+  const total = schedules.reduce((sum, schedule) => sum + schedule.chunks, 0);
+  return together(...schedules.map((schedule, which) => onChunks(schedule, (chunk) => place(which, chunk), total)));
+}
+
+/** A schedule played by a sub-group of `total` ranks: what it says of rank `i`, `ranks[i]` does. */
+export function onRanks(schedule: Schedule, ranks: readonly number[], total: number): Schedule {
+  if (ranks.length !== schedule.ranks || new Set(ranks).size !== ranks.length) {
+    const group = ranks.join(', ');
+    throw new CollError('ERR_COLL_SCHEDULE', `a schedule for ${schedule.ranks} ranks cannot be played by (${group})`);
+  }
+  const move = (transfer: Transfer): Transfer => ({
+    ...transfer,
+    from: ranks[transfer.from] as number,
+    to: ranks[transfer.to] as number,
+  });
+  return { ...schedule, ranks: total, rounds: schedule.rounds.map((round) => round.map(move)) };
+}
+
+/** A schedule on some of `total` chunks: `place(chunk)` is the number that its chunk has in the whole. */
+export function onChunks(schedule: Schedule, place: (chunk: number) => number, total: number): Schedule {
+  const move = (transfer: Transfer): Transfer => ({ ...transfer, chunk: place(transfer.chunk) });
+  return { ...schedule, chunks: total, rounds: schedule.rounds.map((round) => round.map(move)) };
+}
+
+/** The same moves with every chunk cut into `pieces`: chunk `c` becomes the chunks from `c * pieces` on. */
+export function refine(schedule: Schedule, pieces: number): Schedule {
+  const copies = Array.from({ length: pieces }, (_, piece) =>
+    onChunks(schedule, (chunk) => chunk * pieces + piece, schedule.chunks * pieces),
+  );
+  return together(...copies);
+}
+
+function shapeOf(schedules: readonly Schedule[]): Schedule {
+  const [first, ...others] = schedules;
+  if (!first) throw new CollError('ERR_COLL_SCHEDULE', 'there is no schedule to compose');
+  const odd = others.find((other) => other.ranks !== first.ranks || other.chunks !== first.chunks);
+  if (!odd) return first;
+  const sizes = [first, odd].map(({ ranks, chunks }) => `${ranks} ranks and ${chunks} chunks`).join(' with one of ');
+  throw new CollError('ERR_COLL_SCHEDULE', `cannot compose a schedule of ${sizes}`);
+}

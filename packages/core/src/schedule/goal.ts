@@ -1,0 +1,39 @@
+import type { Collective, CollectiveKind } from '../collective.js';
+import type { Schedule } from './schedule.js';
+
+/** What a collective starts from and must end with, for every place: a chunk at a rank. */
+export interface Goal {
+  /** Whether the rank holds its contribution to the chunk before the first round; nothing else is there. */
+  contributes(rank: number, chunk: number): boolean;
+  /** Whether the rank must hold, after the last round, every contribution to the chunk exactly once. */
+  receives(rank: number, chunk: number): boolean;
+}
+
+/** Whether the chunks lie in blocks, one a rank, instead of cutting one buffer that all ranks have alike. */
+export function hasBlocks(kind: CollectiveKind): boolean {
+  return kind === 'all-gather' || kind === 'reduce-scatter';
+}
+
+/** The rank to whose block a chunk of an all-gather or reduce-scatter belongs. */
+export function ownerOf({ ranks, chunks }: Pick<Schedule, 'ranks' | 'chunks'>, chunk: number): number {
+  return Math.floor(chunk / (chunks / ranks));
+}
+
+const everyone = () => true;
+
+/** The goal of a collective for a schedule's ranks and chunks. */
+export function goalOf(collective: Collective, schedule: Pick<Schedule, 'ranks' | 'chunks'>): Goal {
+  const owner = (rank: number, chunk: number) => rank === ownerOf(schedule, chunk);
+  switch (collective.kind) {
+    case 'all-reduce':
+      return { contributes: everyone, receives: everyone };
+    case 'reduce':
+      return { contributes: everyone, receives: (rank) => rank === collective.root };
+    case 'broadcast':
+      return { contributes: (rank) => rank === collective.root, receives: everyone };
+    case 'all-gather':
+      return { contributes: owner, receives: everyone };
+    case 'reduce-scatter':
+      return { contributes: everyone, receives: owner };
+  }
+}

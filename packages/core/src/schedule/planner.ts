@@ -1,0 +1,42 @@
+import { type Collective, nameOf } from '../collective.js';
+import { CollError } from '../errors.js';
+import type { Algorithm, Schedule } from './schedule.js';
+import { problemOf } from './verify.js';
+
+/** Plans each collective of a group once, and proves the plan before anyone plays it. */
+export class Planner {
+  readonly #plans = new Map<string, Schedule>();
+
+  readonly algorithm: Algorithm;
+  readonly size: number;
+
+  constructor(algorithm: Algorithm, size: number) {
+    this.algorithm = algorithm;
+    this.size = size;
+  }
+
+  refuses(collective: Collective): string | undefined {
+    return this.algorithm.refuses?.(collective, this.size);
+  }
+
+  /** @throws CollError where the algorithm's schedule does not do what was asked */
+  plan(collective: Collective): Schedule {
+    const name = nameOf(collective);
+    const known = this.#plans.get(name);
+    if (known) return known;
+    const schedule = this.algorithm.plan(collective, this.size);
+    const problem =
+      schedule.ranks === this.size ? problemOf(schedule, collective) : `it is for ${schedule.ranks} ranks`;
+    if (problem) {
+      throw new CollError(
+        'ERR_COLL_SCHEDULE',
+        `algorithm "${this.algorithm.name}" has no right schedule for ${name} among ${this.size} ranks: ${problem}`,
+        {
+          operation: name,
+        },
+      );
+    }
+    this.#plans.set(name, schedule);
+    return schedule;
+  }
+}

@@ -1,0 +1,40 @@
+import type { Collective } from '../collective.js';
+
+/**
+ * One move: the value of `chunk` at rank `from`, as it was before the round, goes to rank `to`, which keeps it
+ * (`reduce: false`) or combines it with its own value (`reduce: true`).
+ */
+export interface Transfer {
+  readonly from: number;
+  readonly to: number;
+  readonly chunk: number;
+  readonly reduce: boolean;
+}
+
+/**
+ * Moves that happen together. Where several transfers of a round reduce into one chunk of one rank, the operands, its own
+ * value included, are combined from left to right in ascending order of rank.
+ */
+export type Round = readonly Transfer[];
+
+/**
+ * Who sends what to whom. Every rank holds `chunks` chunks, numbered alike everywhere.
+ *
+ * For all-reduce, reduce and broadcast the chunks cut a buffer into any number of pieces. For all-gather and
+ * reduce-scatter `chunks` is a multiple of `ranks`, and chunk `c` belongs to the block of rank
+ * `floor(c / (chunks / ranks))`. Before the first round every rank holds its contribution: to every chunk when reducing, to its
+ * own block for all-gather, and for broadcast only the root holds anything.
+ */
+export interface Schedule {
+  readonly ranks: number;
+  readonly chunks: number;
+  readonly rounds: readonly Round[];
+}
+
+/** A pure function from a request to a schedule: everyone's view, without buffers, sockets or clocks. */
+export interface Algorithm {
+  readonly name: string;
+  plan(collective: Collective, ranks: number): Schedule;
+  /** Why there is no such schedule, in words for the user; absent, or undefined, when there is one. */
+  refuses?(collective: Collective, ranks: number): string | undefined;
+}

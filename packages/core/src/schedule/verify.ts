@@ -1,0 +1,187 @@
+import { type Collective, nameOf, opOf, rootOf } from '../collective.js';
+import { CollError } from '../errors.js';
+import { isReduceOp } from '../reduce-op.js';
+import { goalOf, hasBlocks } from './goal.js';
+import type { Round, Schedule, Transfer } from './schedule.js';
+
+/**
+ * Proves that a schedule carries out a collective, for every input and every timing of the moves within a round.
+ *
+ * @throws CollError that names the first problem
+ */
+export function verify(schedule: Schedule, collective: Collective): void {
+  const problem = problemOf(schedule, collective);
+  if (problem === undefined) return;
+  const operation = nameOf(collective);
+  throw new CollError('ERR_COLL_SCHEDULE', `the schedule is not right for ${operation}: ${problem}`, { operation });
+}
+
+/** The first thing wrong with a schedule for this collective, in words; undefined when it is proven to be right. */
+export function problemOf(schedule: Schedule, collective: Collective): string | undefined {
+  const malformed = shapeProblem(schedule, collective);
+  if (malformed !== undefined) return malformed;
+  const run = new SymbolicRun(schedule, collective);
+  for (const [index, round] of schedule.rounds.entries()) {
+    const problem = run.play(index, round);
+    if (problem !== undefined) return `round ${index}: ${problem}`;
+  }
+  return run.endProblem();
+}
+
+function shapeProblem({ ranks, chunks }: Schedule, collective: Collective): string | undefined {
+  if (!(Number.isInteger(ranks) && ranks >= 1)) return `there cannot be ${ranks} ranks`;
+  if (!(Number.isInteger(chunks) && chunks >= 1)) return `there cannot be ${chunks} chunks`;
+  if (hasBlocks(collective.kind) && chunks % ranks !== 0) {
+    return `${chunks} chunks do not make a block for each of ${ranks} ranks`;
+  }
+  const root = rootOf(collective);
+  if (root !== undefined && !isBelow(ranks, root)) return `the root, rank ${root}, is not one of the ${ranks} ranks`;
+  const op = opOf(collective);
+  return op === undefined || isReduceOp(op.toUpperCase()) ? undefined : `nobody knows the op "${op}"`;
+}
+
+function isBelow(limit: number, value: number): boolean {
+  return Number.isInteger(value) && value >= 0 && value < limit;
+}
+
+/** Where a contribution was first counted twice on its way to a place. */
+interface Spoil {
+  readonly twice: bigint;
+  readonly round: number;
+  readonly transfer: Transfer;
+}
+
+/**
+ * Plays a schedule on sets instead of numbers. Because no place may be read and written in one round, values can change
+ * in place and still be read as they were before the round.
+ */
+class SymbolicRun {
+  readonly #schedule: Schedule;
+  readonly #goal;
+  readonly #combines: boolean;
+  readonly #contributions: readonly bigint[];
+  // By place, `rank * chunks + chunk`: bit r of `held` says that the contribution of rank r is in it; 0 is nothing at all.
+  readonly #held: bigint[] = [];
+  readonly #spoils: (Spoil | undefined)[] = [];
+  // By place: one more than the last round in which that happened to it.
+  readonly #read: Int32Array;
+  readonly #copied: Int32Array;
+  readonly #reduced: Int32Array;
+
+  constructor(schedule: Schedule, collective: Collective) {
+    const { ranks, chunks } = schedule;
+    this.#schedule = schedule;
+    this.#goal = goalOf(collective, schedule);
+    this.#combines = opOf(collective) !== undefined;
+    this.#read = new Int32Array(ranks * chunks);
+    this.#copied = new Int32Array(ranks * chunks);
+    this.#reduced = new Int32Array(ranks * chunks);
+    this.#contributions = Array.from({ length: ranks }, (_, rank) => 1n << BigInt(rank));
+    for (const [rank, own] of this.#contributions.entries()) {
+      for (let chunk = 0; chunk < chunks; chunk++) this.#held.push(this.#goal.contributes(rank, chunk) ? own : 0n);
+    }
+  }
+
+  /** Moves what a round moves; the problem with its first transfer that has one. */
+  play(index: number, round: Round): string | undefined {
+    for (const transfer of round) {
+      const problem = this.#malformed(transfer) ?? this.#race(index + 1, transfer) ?? this.#absence(transfer);
+      if (problem !== undefined) return problem;
+      this.#move(index, transfer);
+    }
+    return undefined;
+  }
+
+  endProblem(): string | undefined {
+    const { ranks, chunks } = this.#schedule;
+    for (let chunk = 0; chunk < chunks; chunk++) {
+      const all = this.#contributions.reduce(
+        (mask, own, rank) => (this.#goal.contributes(rank, chunk) ? mask | own : mask),
+        0n,
+      );
+      for (let rank = 0; rank < ranks; rank++) {
+        const problem = this.#goal.receives(rank, chunk) ? this.#outputProblem(rank, chunk, all) : undefined;
+        if (problem !== undefined) return `after the last round ${problem}`;
+      }
+    }
+    return undefined;
+  }
+
+  #outputProblem(rank: number, chunk: number, all: bigint): string | undefined {
+    const place = rank * this.#schedule.chunks + chunk;
+    const held = this.#held[place] as bigint;
+    if (held === 0n) return `rank ${rank} has no chunk ${chunk}`;
+    if (held !== all) return `chunk ${chunk} at rank ${rank} lacks the contribution of ${ranksIn(all & ~held)}`;
+    const spoil = this.#spoils[place];
+    if (!spoil) return undefined;
+    const { twice, round, transfer } = spoil;
+    const where = `first in round ${round}, where rank ${transfer.to} takes it from rank ${transfer.from}`;
+    return `chunk ${chunk} at rank ${rank} has the contribution of ${ranksIn(twice)} more than once, ${where}`;
+  }
+
+  #malformed(transfer: Transfer): string | undefined {
+    const { ranks, chunks } = this.#schedule;
+    const { from, to, chunk, reduce } = transfer;
+    if (!isBelow(ranks, from)) return `${wordsOf(transfer)}, but the ranks are 0 to ${ranks - 1}, not ${from}`;
+    if (!isBelow(ranks, to)) return `${wordsOf(transfer)}, but the ranks are 0 to ${ranks - 1}, not ${to}`;
+    if (!isBelow(chunks, chunk)) return `${wordsOf(transfer)}, but the chunks are 0 to ${chunks - 1}`;
+    if (from === to) return `${wordsOf(transfer)}: that is itself`;
+    if (reduce && !this.#combines) return `${wordsOf(transfer)}, but this collective combines nothing`;
+    return undefined;
+  }
+
+  #race(stamp: number, transfer: Transfer): string | undefined {
+    const { from, to, chunk, reduce } = transfer;
+    const source = from * this.#schedule.chunks + chunk;
+    const target = to * this.#schedule.chunks + chunk;
+    if (this.#copied[source] === stamp || this.#reduced[source] === stamp) {
+      return `${wordsOf(transfer)} while chunk ${chunk} at rank ${from} is being written`;
+    }
+    if (this.#read[target] === stamp) return `${wordsOf(transfer)} while rank ${to} sends that chunk`;
+    if (this.#copied[target] === stamp || (this.#reduced[target] === stamp && !reduce)) {
+      return `${wordsOf(transfer)} while another rank writes it there too`;
+    }
+    return undefined;
+  }
+
+  #absence(transfer: Transfer): string | undefined {
+    const { from, to, chunk, reduce } = transfer;
+    const { chunks } = this.#schedule;
+    if (this.#held[from * chunks + chunk] === 0n) return `${wordsOf(transfer)}, but rank ${from} does not have it`;
+    if (reduce && this.#held[to * chunks + chunk] === 0n) return `${wordsOf(transfer)}, but rank ${to} has none`;
+    return undefined;
+  }
+
+  #move(round: number, transfer: Transfer): void {
+    const { from, to, chunk, reduce } = transfer;
+    const source = from * this.#schedule.chunks + chunk;
+    const target = to * this.#schedule.chunks + chunk;
+    const moved = this.#held[source] as bigint;
+    const own = reduce ? (this.#held[target] as bigint) : 0n;
+    const twice = own & moved;
+    const inherited = earlier(this.#spoils[source], reduce ? this.#spoils[target] : undefined);
+    this.#spoils[target] = inherited ?? (twice === 0n ? undefined : { twice, round, transfer });
+    this.#held[target] = own | moved;
+    this.#read[source] = round + 1;
+    (reduce ? this.#reduced : this.#copied)[target] = round + 1;
+  }
+}
+
+function earlier(one: Spoil | undefined, other: Spoil | undefined): Spoil | undefined {
+  if (!one || !other) return one ?? other;
+  return one.round <= other.round ? one : other;
+}
+
+function wordsOf({ from, to, chunk, reduce }: Transfer): string {
+  return reduce
+    ? `rank ${from} adds chunk ${chunk} to that of rank ${to}`
+    : `rank ${from} copies chunk ${chunk} to rank ${to}`;
+}
+
+function ranksIn(mask: bigint): string {
+  const bits = mask.toString(2);
+  const ranks = Array.from(bits, (bit, index) => (bit === '1' ? bits.length - 1 - index : -1)).filter(
+    (rank) => rank >= 0,
+  );
+  return `${ranks.length === 1 ? 'rank' : 'ranks'} ${ranks.reverse().join(', ')}`;
+}

@@ -1,0 +1,117 @@
+import { addInto, convertNumbers, divide } from './arithmetic.js';
+import { DistributedValues } from './distributed-values.js';
+import { AssertionError, ValueError } from './errors.js';
+import { IndexedSlices } from './indexed-slices.js';
+import { concatenate, slice } from './packing/concatenate.js';
+import { copyTo, elementCount, reshape, sameShape, type Tensor, zeros } from './tensor.js';
+
+/** A dense or a sparse tensor: what can be reduced. */
+export type Value = Tensor | IndexedSlices;
+
+/** Whether a value is sparse: indexed slices, or distributed values all of whose components are. */
+export function isIndexedSlices(value: unknown): boolean {
+  if (value instanceof DistributedValues)
+    return value.values.length > 0 && value.values.every((item) => item instanceof IndexedSlices);
+  return value instanceof IndexedSlices;
+}
+
+/**
+ * The sum of dense or sparse values. All dense: `accumulate` of them. All sparse: their slices one after the other, with
+ * duplicated indices left as they are. Mixed: a dense sum, without `accumulate`.
+ */
+export function aggregateTensorsOrIndexedSlices(
+  values: readonly (Value | undefined)[],
+  accumulate: (tensors: readonly Tensor[]) => Tensor,
+): Value | undefined {
+  if (!values.some((value) => value instanceof IndexedSlices)) return accumulate(values as readonly Tensor[]);
+  const present = values.filter((value) => value !== undefined);
+  if (values.length === 1) return present[0];
+  if (present.every((value) => value instanceof IndexedSlices))
+    return concatenateSlices(present as readonly IndexedSlices[]);
+  return sumDense(present);
+}
+
+/** All rows of several sparse values in order; indices become int64 where they differ in type. */
+export function concatenateSlices(slices: readonly IndexedSlices[]): IndexedSlices {
+  const [first] = slices as readonly [IndexedSlices];
+  const odd = slices.find((other) => !sameShape(other.values.shape.slice(1), first.values.shape.slice(1)));
+  if (odd)
+    throw new ValueError(
+      'ERR_COLL_SHAPE_MISMATCH',
+      `rows of shape [${odd.values.shape.slice(1)}] and [${first.values.shape.slice(1)}] do not belong to one tensor`,
+    );
+  const rows = slices.reduce((sum, { indices }) => sum + indices.data.length, 0);
+  const alike = slices.every(({ indices }) => indices.dtype === first.indices.dtype);
+  const indices = slices.map((item) => (alike ? item.indices : convertNumbers(item.indices, 'int64')));
+  const values = reshape(concatenate(slices.map((item) => item.values)), [rows, ...first.values.shape.slice(1)]);
+  return new IndexedSlices(values, concatenate(indices), first.denseShape);
+}
+
+/** The dense tensor that slices stand for. @throws ValueError without a dense shape, or for an index outside of it */
+export function densify(slices: IndexedSlices): Tensor {
+  const { values, indices, denseShape } = slices;
+  if (!denseShape)
+    throw new ValueError(
+      'ERR_COLL_VALUE',
+      'only indexed slices with a denseShape can become dense: pass it as third argument',
+    );
+  const dense = zeros(values.dtype, denseShape, values.device);
+  const row = elementCount(denseShape.slice(1));
+  indices.data.forEach((raw, position) => {
+    const index = Number(raw);
+    if (index < 0 || index >= (denseShape[0] ?? 0)) {
+      throw new ValueError('ERR_COLL_VALUE', `index ${index} is outside of denseShape [${denseShape}]`);
+    }
+    addInto(slice(dense, index * row, (index + 1) * row), slice(values, position * row, (position + 1) * row));
+  });
+  return dense;
+}
+
+/** True division by `n`; of sparse values, their `values`. The mean of integers is a float. */
+export function divideByN(value: Value, n: number): Value {
+  if (!(value instanceof IndexedSlices)) return divide(value, n);
+  return new IndexedSlices(divide(value.values, n), value.indices, value.denseShape);
+}
+
+/** A copy on a device. */
+export function copyToDevice(value: Value, device: string): Value {
+  if (!(value instanceof IndexedSlices)) return copyTo(value, device);
+  return new IndexedSlices(copyTo(value.values, device), copyTo(value.indices, device), value.denseShape);
+}
+
+export interface SplitValues<T> {
+  readonly dense: readonly T[];
+  readonly denseIndices: readonly number[];
+  readonly sparse: readonly T[];
+  readonly sparseIndices: readonly number[];
+}
+
+/** Sorts values into dense and sparse ones, with the positions that they had. */
+export function splitBySparsity<T>(values: readonly T[]): SplitValues<T> {
+  const positions = [...values.keys()];
+  const sparseIndices = positions.filter((index) => isIndexedSlices(values[index]));
+  const denseIndices = positions.filter((index) => !isIndexedSlices(values[index]));
+  const at = (indices: readonly number[]) => indices.map((index) => values[index] as T);
+  return { dense: at(denseIndices), denseIndices, sparse: at(sparseIndices), sparseIndices };
+}
+
+/** The inverse of splitting: puts values back to their positions. @throws AssertionError where one is filled twice */
+export function stitchValues<T>(parts: readonly (readonly [values: readonly T[], indices: readonly number[]])[]): T[] {
+  const whole: T[] = new Array(parts.reduce((sum, [values]) => sum + values.length, 0));
+  for (const [values, indices] of parts) {
+    values.forEach((value, position) => {
+      const index = indices[position] as number;
+      if (index in whole) throw new AssertionError('ERR_COLL_INTERNAL', `position ${index} is filled twice`);
+      whole[index] = value;
+    });
+  }
+  return whole;
+}
+
+function sumDense(values: readonly Value[]): Tensor {
+  const dense = values.map((value) => (value instanceof IndexedSlices ? densify(value) : value));
+  const [first, ...rest] = dense as [Tensor, ...Tensor[]];
+  const sum = copyTo(first, first.device);
+  for (const other of rest) addInto(sum, other);
+  return sum;
+}

@@ -1,0 +1,90 @@
+import { AssertionError } from './errors.js';
+import { quote } from './quote.js';
+
+/** Nested lists and plain objects with leaves of one kind; anything else is a leaf, tensors included. */
+export type Structure<Leaf> = Leaf | readonly Structure<Leaf>[] | { readonly [key: string]: Structure<Leaf> };
+
+/** The leaves from left to right; keys of objects in their own order. */
+export function flatten<Leaf>(structure: Structure<Leaf>): Leaf[] {
+  const leaves: Leaf[] = [];
+  mapStructure<Leaf, void>(structure, (leaf) => {
+    leaves.push(leaf);
+  });
+  return leaves;
+}
+
+/** The same lists and objects with other leaves. */
+export function mapStructure<Leaf, Result>(structure: Structure<Leaf>, map: (leaf: Leaf) => Result): Structure<Result> {
+  if (Array.isArray(structure)) return structure.map((item) => mapStructure(item, map));
+  if (!isMapping(structure)) return map(structure as Leaf);
+  return Object.fromEntries(
+    Object.entries(structure).map(([key, item]) => [key, mapStructure(item as Structure<Leaf>, map)]),
+  );
+}
+
+/** The structure with its leaves replaced, from left to right, by those of the list. */
+export function packLike<Leaf, Result>(structure: Structure<Leaf>, leaves: readonly Result[]): Structure<Result> {
+  let next = 0;
+  return mapStructure(structure, () => leaves[next++] as Result);
+}
+
+/**
+ * Walks structures of one form together and joins the leaves that stand at the same place.
+ * @throws AssertionError where lengths of lists or keys of objects differ.
+ */
+export function zipStructures<Leaf, Result>(
+  structures: readonly Structure<Leaf>[],
+  join: (leaves: readonly Leaf[]) => Result,
+): Structure<Result> {
+  const [first] = structures;
+  if (Array.isArray(first)) {
+    requireAlike(
+      structures,
+      (other) => Array.isArray(other) && other.length === first.length,
+      `a list of ${first.length}`,
+    );
+    return first.map((_, index) =>
+      zipStructures(
+        structures.map((list) => (list as readonly Structure<Leaf>[])[index] as Structure<Leaf>),
+        join,
+      ),
+    );
+  }
+  if (isMapping(first)) {
+    const keys = Object.keys(first);
+    requireAlike(
+      structures,
+      (other) => isMapping(other) && sameKeys(keys, Object.keys(other)),
+      `an object with the keys ${keys.join(', ')}`,
+    );
+    const itemsAt = (key: string) =>
+      structures.map((mapping) => (mapping as Record<string, Structure<Leaf>>)[key] as Structure<Leaf>);
+    return Object.fromEntries(keys.map((key) => [key, zipStructures(itemsAt(key), join)]));
+  }
+  return join(structures as readonly Leaf[]);
+}
+
+/** A plain object that is not a tensor: something to walk into. */
+export function isMapping(value: unknown): value is Readonly<Record<string, unknown>> {
+  if (typeof value !== 'object' || value === null || 'dtype' in value) return false;
+  const prototype = Object.getPrototypeOf(value);
+  // Plain objects of other realms have another Object.prototype, which in turn has none.
+  return prototype === null || Object.getPrototypeOf(prototype) === null;
+}
+
+function requireAlike(
+  structures: readonly unknown[],
+  isAlike: (structure: unknown) => boolean,
+  expected: string,
+): void {
+  const odd = structures.findIndex((structure) => !isAlike(structure));
+  if (odd < 0) return;
+  throw new AssertionError(
+    'ERR_COLL_VALUE',
+    `replicas returned different structures: replica 0 ${expected}, replica ${odd} ${quote(structures[odd])}`,
+  );
+}
+
+function sameKeys(a: readonly string[], b: readonly string[]): boolean {
+  return a.length === b.length && a.every((key) => b.includes(key));
+}

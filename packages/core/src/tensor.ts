@@ -1,0 +1,187 @@
+import { allocate, arrayName, type DType, isDType, naturalDType, stores, type TypedArray } from './dtype.js';
+import { encodeNumber } from './element.js';
+import { ValueError } from './errors.js';
+import { quote } from './quote.js';
+
+/**
+ * Elements in row-major order. `shape` is in elements; `[]` is a scalar, which has one.
+ * `device` says where the memory is (`cpu:0`), and is empty when the tensor has no place of its own.
+ */
+export interface Tensor {
+  readonly data: TypedArray;
+  readonly dtype: DType;
+  readonly shape: readonly number[];
+  readonly device: string;
+}
+
+export interface TensorOptions {
+  /** Default: the natural one of the array. Needed for `float16`, `bfloat16` and `bool`. */
+  readonly dtype?: DType;
+  /** Default: one dimension of all elements. */
+  readonly shape?: readonly number[];
+  readonly device?: string;
+}
+
+/** Any object with a method of this name is taken through that method, which returns a tensor or a typed array. */
+export const tensorSymbol: unique symbol = Symbol.for('coll.tensor') as never;
+
+export interface TensorCarrier {
+  [tensorSymbol](): Tensor | TypedArray;
+}
+
+/** What is accepted wherever a tensor is: a bare typed array has rank 1 and no device; a number is a float64 scalar. */
+export type TensorLike = Tensor | TypedArray | TensorCarrier | number;
+
+/**
+ * A tensor over the given memory, without a copy. Numbers and arrays of numbers become float64 unless a dtype is named.
+ * @throws ValueError for memory of another type than `dtype` stores, a shape of another size, or a detached buffer.
+ */
+export function tensor(data: ArrayBufferView | number | readonly number[], options: TensorOptions = {}): Tensor {
+  const shape = options.shape ?? (typeof data === 'number' ? [] : undefined);
+  const elements = ArrayBuffer.isView(data) ? elementsOf(data) : fromNumbers(data, options.dtype ?? 'float64');
+  const dtype = options.dtype ?? naturalDType(ArrayBuffer.isView(data) ? data : elements);
+  if (!isDType(dtype)) throw new ValueError('ERR_COLL_VALUE', `no dtype is called ${quote(dtype)}`);
+  if (options.device !== undefined && typeof options.device !== 'string') {
+    throw new ValueError('ERR_COLL_DEVICE', `a device is a string such as "cpu:0", not ${quote(options.device)}`);
+  }
+  const made: Tensor = { data: elements, dtype, shape: shape ?? [elements.length], device: options.device ?? '' };
+  validateTensor(made);
+  return made;
+}
+
+/** Zeros in new memory. */
+export function zeros(dtype: DType, shape: readonly number[], device = ''): Tensor {
+  return { data: allocate(dtype, elementCount(shape)), dtype, shape, device };
+}
+
+/** Whether a value has the fields of a tensor; `validateTensor` says whether they agree. */
+export function isTensor(value: unknown): value is Tensor {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    'dtype' in value &&
+    'shape' in value &&
+    'data' in value &&
+    isDType(value.dtype)
+  );
+}
+
+export function isTensorLike(value: unknown): value is TensorLike {
+  if (typeof value === 'number') return true;
+  if (typeof value !== 'object' || value === null) return false;
+  return ArrayBuffer.isView(value) || tensorSymbol in value || isTensor(value);
+}
+
+/** The tensor that a value is or carries. @throws ValueError for anything else, naming `what`. */
+export function asTensor(value: unknown, what = 'value'): Tensor {
+  if (typeof value === 'object' && value !== null && tensorSymbol in value) {
+    return asTensor((value as TensorCarrier)[tensorSymbol](), what);
+  }
+  if (isTensor(value)) {
+    // Tensors of plain JavaScript may leave the device out.
+    const placed = value.device === undefined ? { ...(value as Tensor), device: '' } : value;
+    validateTensor(placed);
+    return placed;
+  }
+  if (ArrayBuffer.isView(value) || typeof value === 'number') return tensor(value);
+  throw new ValueError('ERR_COLL_VALUE', `${what} must be a tensor, a typed array or a number, not ${quote(value)}`);
+}
+
+/** Product of the dimensions; 1 for a scalar. */
+export function elementCount(shape: readonly number[]): number {
+  return shape.reduce((product, dimension) => product * dimension, 1);
+}
+
+export function byteLength(value: Tensor): number {
+  return value.data.byteLength;
+}
+
+/** The same memory under another shape, of as many elements. */
+export function reshape(value: Tensor, shape: readonly number[]): Tensor {
+  return { ...value, shape };
+}
+
+/** A copy in new, unshared memory, on `device`. */
+export function copyTo(value: Tensor, device: string): Tensor {
+  const data = allocate(value.dtype, value.data.length);
+  copyElements(data, value.data);
+  return { data, dtype: value.dtype, shape: value.shape, device };
+}
+
+/** Copies all elements; both arrays are of one kind and length. */
+export function copyElements(into: TypedArray, from: TypedArray): void {
+  (into as Float32Array).set(from as Float32Array);
+}
+
+export function sameShape(a: readonly number[], b: readonly number[]): boolean {
+  return a.length === b.length && a.every((dimension, axis) => dimension === b[axis]);
+}
+
+/** Whether the memory of two arrays overlaps. Empty arrays overlap with nothing. */
+export function overlaps(a: TypedArray, b: TypedArray): boolean {
+  return (
+    a.buffer === b.buffer && a.byteOffset < b.byteOffset + b.byteLength && b.byteOffset < a.byteOffset + a.byteLength
+  );
+}
+
+/** @throws ValueError where memory, dtype and shape do not fit together. */
+export function validateTensor(value: Tensor): void {
+  const { data, dtype, shape } = value;
+  if (!ArrayBuffer.isView(data) || !stores(dtype, data)) {
+    throw new ValueError('ERR_COLL_BUFFER', `a ${dtype} tensor cannot be stored in ${quote(data)}`);
+  }
+  if (!Array.isArray(shape) || !shape.every((dimension) => Number.isInteger(dimension) && dimension >= 0)) {
+    throw new ValueError('ERR_COLL_VALUE', `a shape is a list of whole numbers from 0, not ${quote(shape)}`);
+  }
+  if (data.length === 0) refuseDetached(data);
+  if (elementCount(shape) !== data.length) {
+    throw new ValueError(
+      'ERR_COLL_VALUE',
+      `shape [${shape}] asks for ${elementCount(shape)} elements, the array has ${data.length}`,
+    );
+  }
+}
+
+// A detached array looks like an empty one; only making a view over its buffer tells them apart.
+function refuseDetached(data: ArrayBufferView): void {
+  try {
+    new Uint8Array(data.buffer, data.byteOffset, 0);
+  } catch (cause) {
+    throw new ValueError(
+      'ERR_COLL_BUFFER',
+      'the buffer of a tensor was detached (transferred or resized); hand in live memory',
+      { cause },
+    );
+  }
+}
+
+// Arrays of other names over the same bytes, which kernels read as the plain ones.
+function elementsOf(data: ArrayBufferView): TypedArray {
+  const name = arrayName(data);
+  if (name === 'Uint8ClampedArray') return new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
+  if (name === 'Float16Array') return new Uint16Array(data.buffer, data.byteOffset, data.byteLength / 2);
+  // A Buffer is a Uint8Array whose methods differ (slice), but nothing here calls those.
+  return data as TypedArray;
+}
+
+function isNumbers(value: unknown): value is readonly number[] {
+  return Array.isArray(value) && value.every((item) => typeof item === 'number');
+}
+
+function fromNumbers(numbers: number | readonly number[], dtype: DType): TypedArray {
+  const list = typeof numbers === 'number' ? [numbers] : numbers;
+  if (!isNumbers(list))
+    throw new ValueError(
+      'ERR_COLL_VALUE',
+      `a tensor is made from a typed array or from numbers, not ${quote(numbers)}`,
+    );
+  return encodeNumbers(list, dtype);
+}
+
+function encodeNumbers(numbers: readonly number[], dtype: DType): TypedArray {
+  const data = allocate(dtype, numbers.length);
+  numbers.forEach((number, index) => {
+    data[index] = encodeNumber(number, dtype) as number;
+  });
+  return data;
+}

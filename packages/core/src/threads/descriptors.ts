@@ -1,0 +1,142 @@
+import {
+  type Collective,
+  type CollectiveKind,
+  type CollectiveOp,
+  collectiveKinds,
+  opOf,
+  rootOf,
+} from '../collective.js';
+import { type DType, dtypes } from '../dtype.js';
+import { type CollError, InternalError, InvalidArgumentError, ValueError } from '../errors.js';
+
+/** What a rank brings to a collective: the request and where its memory is, in bytes of the arena. */
+export interface Descriptor {
+  readonly collective: Collective;
+  readonly dtype: DType;
+  /** Elements of the whole buffer that the schedule's chunks cut. */
+  readonly length: number;
+  readonly algorithm: number;
+  readonly inputAt: number;
+  readonly outputAt: number;
+}
+
+const ops: readonly CollectiveOp[] = ['sum', 'mean', 'min', 'max', 'product'];
+
+// Float64s of a rank: kind, op, root, dtype, length, algorithm, inputAt, outputAt. Offsets exceed 32 bits.
+const fields = 8;
+// The first ones are what all ranks must agree about.
+const fingerprint = 6;
+const lengthField = 4;
+const dtypeField = 3;
+
+/** In place of an offset: memory that is not read, or not written, by this collective. */
+export const nowhere = -1;
+
+export function bytesOfDescriptors(size: number): number {
+  return size * fields * 8;
+}
+
+/**
+ * The descriptors of all ranks in shared memory. Each rank writes its own before it advances, and reads those of the others once
+ * they have: plain stores, ordered by the rendezvous.
+ */
+export class Descriptors {
+  readonly #words: Float64Array;
+  readonly #size: number;
+
+  constructor(memory: SharedArrayBuffer, size: number) {
+    this.#words = new Float64Array(memory);
+    this.#size = size;
+  }
+
+  write(rank: number, { collective, dtype, length, algorithm, inputAt, outputAt }: Descriptor): void {
+    const at = rank * fields;
+    this.#words[at] = collectiveKinds.indexOf(collective.kind);
+    this.#words[at + 1] = ops.indexOf(opOf(collective) as CollectiveOp);
+    this.#words[at + 2] = rootOf(collective) ?? -1;
+    this.#words[at + 3] = dtypes.indexOf(dtype);
+    this.#words[at + 4] = length;
+    this.#words[at + 5] = algorithm;
+    this.#words[at + 6] = inputAt;
+    this.#words[at + 7] = outputAt;
+  }
+
+  inputAt(rank: number): number {
+    return this.#words[rank * fields + 6] as number;
+  }
+
+  outputAt(rank: number): number {
+    return this.#words[rank * fields + 7] as number;
+  }
+
+  /** The error that every rank raises when the ranks disagree about what they do; undefined when they agree. */
+  mismatch(): CollError | undefined {
+    for (let rank = 1; rank < this.#size; rank++) {
+      for (let field = 0; field < fingerprint; field++) {
+        if (this.#words[rank * fields + field] !== this.#words[field]) return this.#disagreement();
+      }
+    }
+    return undefined;
+  }
+
+  /** The error when memory that one rank writes is used by another; undefined when all is well. */
+  overlap(operation: string, inputBytes: number, outputBytes: number): CollError | undefined {
+    for (let rank = 0; rank < this.#size; rank++) {
+      const begin = this.outputAt(rank);
+      if (begin === nowhere) continue;
+      for (let other = 0; other < this.#size; other++) {
+        if (other === rank) continue;
+        const [input, output] = [this.inputAt(other), this.outputAt(other)];
+        const meetsInput = input !== nowhere && begin < input + inputBytes && input < begin + outputBytes;
+        const meetsOutput = output !== nowhere && begin < output + outputBytes && output < begin + outputBytes;
+        if (!meetsInput && !meetsOutput) continue;
+        const told = `one buffer was given twice: the output of rank ${rank} overlaps memory of rank ${other}`;
+        return new ValueError('ERR_COLL_BUFFER', `${operation}: ${told}`, { operation, rank });
+      }
+    }
+    return undefined;
+  }
+
+  #disagreement(): CollError {
+    const texts = Array.from({ length: this.#size }, (_, rank) =>
+      this.#words.subarray(rank * fields, rank * fields + fingerprint).join(),
+    );
+    // The request that most ranks make is taken for the right one, so that the odd ones are named.
+    const votes = (text: string) => texts.filter((other) => other === text).length;
+    const usual = texts.indexOf(texts.reduce((best, text) => (votes(text) > votes(best) ? text : best)));
+    const odd = [...texts.keys()].filter((rank) => texts[rank] !== texts[usual]);
+    const told = `ranks disagree: ${this.#tell(usual)} on rank ${usual}, but ${odd.map((rank) => `${this.#tell(rank)} on rank ${rank}`).join(', ')}`;
+    const details = { operation: this.#kind(usual), rank: odd[0] as number };
+    if (odd.every((rank) => this.#differsOnlyIn(lengthField, usual, rank))) {
+      return new InvalidArgumentError('ERR_COLL_SHAPE_MISMATCH', `Shape mismatch in the collective: ${told}`, details);
+    }
+    if (odd.every((rank) => this.#differsOnlyIn(dtypeField, usual, rank)))
+      return new InternalError('ERR_COLL_DTYPE_MISMATCH', told, details);
+    return new InternalError('ERR_COLL_MISMATCH', told, details);
+  }
+
+  #tell(rank: number): string {
+    const word = (field: number) => this.#words[rank * fields + field] as number;
+    const op = ops[word(1)];
+    const root = word(2) < 0 ? '' : ` at root ${word(2)}`;
+    return `${this.#kind(rank)}${op ? ` ${op}` : ''} of ${word(4)} ${dtypes[word(3)]} elements${root}`;
+  }
+
+  #kind(rank: number): CollectiveKind {
+    return collectiveKinds[this.#words[rank * fields] as number] as CollectiveKind;
+  }
+
+  #differsOnlyIn(field: number, a: number, b: number): boolean {
+    for (let other = 0; other < fingerprint; other++) {
+      if (other !== field && this.#words[a * fields + other] !== this.#words[b * fields + other]) return false;
+    }
+    return true;
+  }
+}
+
+/** A number that is the same for the same algorithm on every rank, to notice ranks that play different ones. */
+export function algorithmNumber(name: string): number {
+  let hash = 0;
+  for (const character of name) hash = (Math.imul(hash, 31) + (character.codePointAt(0) as number)) | 0;
+  return hash;
+}

@@ -1,0 +1,45 @@
+import { ValueError } from '../errors.js';
+import { type ArenaMemory, createArenaMemory } from './arena.js';
+import { bytesOfDescriptors } from './descriptors.js';
+import { type FailureReason, Rendezvous } from './rendezvous.js';
+
+/** What the threads of a group share. It can be posted to them; each then joins with its rank. */
+export interface ThreadGroup {
+  readonly size: number;
+  /** Looks at a peer's count before a waiting thread goes to sleep. */
+  readonly spins: number;
+  readonly control: SharedArrayBuffer;
+  readonly descriptors: SharedArrayBuffer;
+  readonly arena: ArenaMemory;
+}
+
+export interface ThreadGroupOptions {
+  readonly size: number;
+  /** Upper bound of the memory that the group shares. Default: 4 GiB of addresses, of which only what is used is taken. */
+  readonly maxBytes?: number;
+  /** 0 where there are more threads than cores: who spins then keeps the others from running. */
+  readonly spins?: number;
+}
+
+/** @throws ValueError for a size below 1 */
+export function createThreadGroup({ size, maxBytes, spins = 2000 }: ThreadGroupOptions): ThreadGroup {
+  if (!(Number.isInteger(size) && size >= 1))
+    throw new ValueError('ERR_COLL_VALUE', `a group has 1 rank or more, not ${size}`);
+  return {
+    size,
+    spins,
+    control: new SharedArrayBuffer(Rendezvous.bytesFor(size)),
+    descriptors: new SharedArrayBuffer(bytesOfDescriptors(size)),
+    arena: createArenaMemory(maxBytes),
+  };
+}
+
+/** Ends a group from any thread: whoever waits in it, now or later, gets an error with this message. */
+export function failThreadGroup(
+  group: ThreadGroup,
+  rank: number,
+  message: string,
+  reason: FailureReason = 'peer',
+): void {
+  new Rendezvous(group.control, group.size, 0).fail(rank, reason, message);
+}

@@ -1,0 +1,7 @@
+import { libConfig } from '../../tools/tsup/lib-config.ts';
+
+export default libConfig({
+  entry: ['src/index.ts', 'src/schedule/index.ts'],
+  platform: 'neutral',
+  external: [/^node:/],
+});

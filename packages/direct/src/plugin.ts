@@ -1,0 +1,16 @@
+import { definePlugin, type Plugin } from '@coll/core';
+import { DirectAllReduce, type DirectOptions } from './direct-all-reduce.js';
+
+declare module '@coll/core' {
+  interface CrossDeviceOpsOptionsMap {
+    direct: DirectOptions;
+  }
+}
+
+/** Everyone straight from everyone: the fewest rounds, and bits that do not depend on packing. */
+export const direct: Plugin<DirectOptions> = definePlugin({
+  name: 'direct',
+  module: import.meta.url,
+  priority: 60,
+  create: (options, world) => new DirectAllReduce(options, world),
+});

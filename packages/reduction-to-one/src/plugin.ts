@@ -1,0 +1,16 @@
+import { definePlugin, type Plugin } from '@coll/core';
+import { ReductionToOneDevice, type ReductionToOneOptions } from './reduction-to-one-device.js';
+
+declare module '@coll/core' {
+  interface CrossDeviceOpsOptionsMap {
+    'reduction-to-one': ReductionToOneOptions;
+  }
+}
+
+/** Everything on one device: works everywhere, for all dtypes, ops and destinations. */
+export const reductionToOne: Plugin<ReductionToOneOptions> = definePlugin({
+  name: 'reduction-to-one',
+  module: import.meta.url,
+  priority: 10,
+  create: (options, world) => new ReductionToOneDevice(options, world),
+});

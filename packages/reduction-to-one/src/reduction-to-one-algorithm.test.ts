@@ -1,0 +1,57 @@
+import { type Collective, ValueError } from '@coll/core';
+import { chainsOf, draw, problemOf } from '@coll/core/schedule';
+import { expect, it } from 'vitest';
+import { reductionToOneAlgorithm } from './reduction-to-one-algorithm.js';
+
+const allReduce: Collective = { kind: 'all-reduce', op: 'sum' };
+
+function collectivesOf(ranks: number): Collective[] {
+  const roots = Array.from({ length: ranks }, (_, rank) => rank);
+  return [
+    allReduce,
+    { kind: 'all-gather' },
+    { kind: 'reduce-scatter', op: 'sum' },
+    ...roots.map((root): Collective => ({ kind: 'reduce', op: 'sum', root })),
+    ...roots.map((root): Collective => ({ kind: 'broadcast', root })),
+  ];
+}
+
+it('is proven for every collective and root among 1 to 33 ranks', { timeout: 60_000 }, () => {
+  for (let ranks = 1; ranks <= 33; ranks++) {
+    for (const collective of collectivesOf(ranks)) {
+      expect(problemOf(reductionToOneAlgorithm().plan(collective, ranks), collective)).toBeUndefined();
+    }
+  }
+});
+
+it('is proven whichever rank combines', () => {
+  for (let root = 0; root < 7; root++) {
+    for (const collective of collectivesOf(7)) {
+      expect(problemOf(reductionToOneAlgorithm(root).plan(collective, 7), collective)).toBeUndefined();
+    }
+  }
+});
+
+it('has no rounds with one rank', () => {
+  for (const collective of collectivesOf(1)) expect(reductionToOneAlgorithm().plan(collective, 1).rounds).toEqual([]);
+});
+
+it('combines at the chosen rank, in the order of ranks', () => {
+  const schedule = reductionToOneAlgorithm(2).plan(allReduce, 4);
+  expect(draw(schedule)).toBe(
+    ['round 0 | 0 -(0)+> 2   1 -(0)+> 2   3 -(0)+> 2', 'round 1 | 2 -(0)-> 0   2 -(0)-> 1   2 -(0)-> 3'].join('\n'),
+  );
+  expect(chainsOf(schedule, allReduce)).toEqual([[0, 1, 2, 3]]);
+});
+
+it('leaves the choice of rank to a collective that has a root', () => {
+  const reduce: Collective = { kind: 'reduce', op: 'max', root: 1 };
+  expect(draw(reductionToOneAlgorithm(5).plan(reduce, 3))).toBe('round 0 | 0 -(0)+> 1   2 -(0)+> 1');
+});
+
+it('refuses a group that the chosen rank is not in', () => {
+  const algorithm = reductionToOneAlgorithm(4);
+  expect(algorithm.refuses?.(allReduce, 4)).toBe('rank 4 is to combine everything, but there are 4 ranks');
+  expect(() => algorithm.plan(allReduce, 4)).toThrow(ValueError);
+  expect(algorithm.refuses?.(allReduce, 5)).toBeUndefined();
+});

@@ -1,0 +1,51 @@
+import { type Collective, ValueError } from '@coll/core';
+import { type Algorithm, hasBlocks, type Round, scheduleOf, type Transfer } from '@coll/core/schedule';
+
+/**
+ * Everyone sends to one rank, which combines in the order of ranks and sends the result to everyone: the flat tree of MPI
+ * libraries. Fewest messages, but all bytes go through the port of one rank: `root`, unless the collective has its own.
+ *
+ *     1 --+       +--> 1
+ *     2 --+-> 0 --+--> 2
+ *     3 --+       +--> 3
+ */
+export function reductionToOneAlgorithm(root = 0): Algorithm {
+  const refuses = (collective: Collective, ranks: number): string | undefined =>
+    'root' in collective || root < ranks
+      ? undefined
+      : `rank ${root} is to combine everything, but there are ${ranks} ranks`;
+  return {
+    name: 'reduction-to-one',
+    refuses,
+    plan(collective, ranks) {
+      const refused = refuses(collective, ranks);
+      if (refused !== undefined) throw new ValueError('ERR_COLL_REFUSED', refused);
+      return scheduleOf(ranks, hasBlocks(collective.kind) ? ranks : 1, roundsOf(collective, ranks, root));
+    },
+  };
+}
+
+function roundsOf(collective: Collective, ranks: number, root: number): readonly Round[] {
+  const hub = 'root' in collective ? collective.root : root;
+  const everyone = Array.from({ length: ranks }, (_, rank) => rank);
+  const others = everyone.filter((rank) => rank !== hub);
+  const add = (from: number, chunk: number): Transfer => ({ from, to: hub, chunk, reduce: true });
+  const copy = (from: number, to: number, chunk: number): Transfer => ({ from, to, chunk, reduce: false });
+  switch (collective.kind) {
+    case 'all-reduce':
+      return [others.map((from) => add(from, 0)), others.map((to) => copy(hub, to, 0))];
+    case 'reduce':
+      return [others.map((from) => add(from, 0))];
+    case 'broadcast':
+      return [others.map((to) => copy(hub, to, 0))];
+    case 'all-gather': {
+      const blocksFor = (to: number) => everyone.filter((block) => block !== to).map((block) => copy(hub, to, block));
+      return [others.map((from) => copy(from, hub, from)), others.flatMap(blocksFor)];
+    }
+    case 'reduce-scatter':
+      return [
+        others.flatMap((from) => everyone.map((block) => add(from, block))),
+        others.map((to) => copy(hub, to, to)),
+      ];
+  }
+}

@@ -1,0 +1,3 @@
+export { ring } from './plugin.js';
+export { ringAlgorithm } from './ring-algorithm.js';
+export { RingAllReduce, type RingOptions } from './ring-all-reduce.js';

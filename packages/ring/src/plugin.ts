@@ -1,0 +1,16 @@
+import { definePlugin, type Plugin } from '@coll/core';
+import { RingAllReduce, type RingOptions } from './ring-all-reduce.js';
+
+declare module '@coll/core' {
+  interface CrossDeviceOpsOptionsMap {
+    ring: RingOptions;
+  }
+}
+
+/** The ring, which moves the fewest bytes over the busiest link. */
+export const ring: Plugin<RingOptions> = definePlugin({
+  name: 'ring',
+  module: import.meta.url,
+  priority: 40,
+  create: (options, world) => new RingAllReduce(options, world),
+});

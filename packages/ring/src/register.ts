@@ -1,0 +1,4 @@
+import { registry } from '@coll/core';
+import { ring } from './plugin.js';
+
+registry.register(ring);

@@ -1,0 +1,157 @@
+import { type Collective, ValueError } from '@coll/core';
+import { chainsOf, cost, problemOf } from '@coll/core/schedule';
+import { describe, expect, it } from 'vitest';
+import { type RingAlgorithmOptions, ringAlgorithm, ringPermutations } from './ring-algorithm.js';
+
+const allReduce: Collective = { kind: 'all-reduce', op: 'sum' };
+
+function collectivesOf(ranks: number): Collective[] {
+  const roots = Array.from({ length: ranks }, (_, rank) => rank);
+  return [
+    allReduce,
+    { kind: 'all-gather' },
+    { kind: 'reduce-scatter', op: 'sum' },
+    ...roots.map((root): Collective => ({ kind: 'reduce', op: 'sum', root })),
+    ...roots.map((root): Collective => ({ kind: 'broadcast', root })),
+  ];
+}
+
+function expectProven(options: RingAlgorithmOptions, ranks: number): void {
+  const algorithm = ringAlgorithm(options);
+  for (const collective of collectivesOf(ranks)) {
+    expect(problemOf(algorithm.plan(collective, ranks), collective)).toBeUndefined();
+  }
+}
+
+describe('ringPermutations', () => {
+  it('rotates the ring of one worker', () => {
+    expect(ringPermutations(1, 2, [0, 1, 2])).toEqual({
+      ranks: [
+        [0, 1, 2],
+        [2, 0, 1],
+      ],
+      predecessors: [
+        [2, 0, 1],
+        [2, 0, 1],
+      ],
+    });
+  });
+
+  it('visits worker after worker in the order given', () => {
+    expect(ringPermutations(2, 2, [1, 0])).toEqual({
+      ranks: [
+        [1, 0, 3, 2],
+        [0, 1, 2, 3],
+      ],
+      predecessors: [
+        [1, 2, 3, 0],
+        [3, 0, 1, 2],
+      ],
+    });
+  });
+
+  it('is empty without devices', () => {
+    expect(ringPermutations(0, 2, [0, 1])).toEqual({ ranks: [], predecessors: [] });
+    expect(ringPermutations(2, 2, [])).toEqual({ ranks: [], predecessors: [] });
+  });
+
+  it('rejects more sub-chunks than devices a worker', () => {
+    expect(() => ringPermutations(2, 3, [0, 1])).toThrow(ValueError);
+  });
+});
+
+describe('ringAlgorithm', () => {
+  it('is proven for every collective and root among 1 to 33 ranks', { timeout: 60_000 }, () => {
+    for (let ranks = 1; ranks <= 33; ranks++) expectProven({}, ranks);
+  });
+
+  it.each([2, 3, 4])('is proven with %i sub-chunks', { timeout: 60_000 }, (subChunks) => {
+    for (const ranks of [1, ...[4, 5, 6, 7, 8, 9, 12, 16], 33]) expectProven({ subChunks }, ranks);
+  });
+
+  it.each([
+    { workers: 2, subChunks: 1, order: [1, 0] },
+    { workers: 2, subChunks: 2, order: [1, 0] },
+    { workers: 3, subChunks: 2, order: [2, 0, 1] },
+    { workers: 2, subChunks: 3, order: [0, 2, 1, 3] },
+    { workers: 4, subChunks: 4, order: [3, 1, 2, 0] },
+    { workers: 5, subChunks: 1, order: [0] },
+    { workers: 1, subChunks: 4, order: [4, 2, 0, 3, 1] },
+    { workers: 8, subChunks: 2, order: undefined },
+  ])('is proven with $workers workers, $subChunks sub-chunks and order $order', ({ order, ...options }) => {
+    expectProven({ ...options, order }, options.workers * (order?.length ?? 2));
+  });
+
+  it('moves what the definition says in each tick', () => {
+    const [devices, subChunks] = [4, 2];
+    const { ranks, predecessors } = ringPermutations(2, subChunks, [1, 0]);
+    const { rounds } = ringAlgorithm({ workers: 2, subChunks, order: [1, 0] }).plan(allReduce, devices);
+    expect(rounds).toHaveLength(2 * (devices - 1));
+    for (const [index, round] of rounds.entries()) {
+      const reduce = index < devices - 1;
+      const tick = reduce ? index + 2 : index - (devices - 1) + 1;
+      const expected = ranks.flatMap((ring, s) =>
+        ring.map((rank, to) => {
+          const segment = (rank - tick + 2 * devices) % devices;
+          return { from: predecessors[s]?.[to], to, chunk: segment * subChunks + s, reduce };
+        }),
+      );
+      expect(round).toHaveLength(expected.length);
+      expect(round).toEqual(expect.arrayContaining(expected));
+    }
+  });
+
+  it('combines each chunk in ring order, from the device after the owner to the owner', () => {
+    const chains = chainsOf(ringAlgorithm().plan(allReduce, 5), allReduce);
+    expect(chains).toEqual([
+      [1, 2, 3, 4, 0],
+      [2, 3, 4, 0, 1],
+      [3, 4, 0, 1, 2],
+      // Which of the first two stands first makes no difference, so that the lower rank does.
+      [0, 4, 1, 2, 3],
+      [0, 1, 2, 3, 4],
+    ]);
+  });
+
+  it('sends 2(N-1)/N of the buffer from every rank, and no more over any link', () => {
+    const schedule = ringAlgorithm().plan(allReduce, 8);
+    const { rounds, bytesPerRank, busiestLink } = cost(schedule, {
+      kind: 'all-reduce',
+      bytes: 8000,
+      alpha: 0,
+      beta: 1,
+      gamma: 0,
+    });
+    expect({ rounds, bytesPerRank, bytes: busiestLink?.bytes }).toEqual({
+      rounds: 14,
+      bytesPerRank: 14_000,
+      bytes: 14_000,
+    });
+  });
+
+  it('does nothing with one rank, whatever the options', () => {
+    for (const collective of collectivesOf(1)) {
+      expect(ringAlgorithm({ subChunks: 3, workers: 2 }).plan(collective, 1).rounds).toEqual([]);
+    }
+  });
+
+  it('refuses groups that its options do not fit, and does not plan them', () => {
+    const cases: [RingAlgorithmOptions, number, string][] = [
+      [{ workers: 2 }, 5, '5 ranks cannot be shared out evenly among 2 workers'],
+      [{ workers: 2, order: [0, 1, 2] }, 4, 'the order is of 3 ranks, but a worker has 2'],
+      [{ workers: 2, subChunks: 3 }, 4, '3 sub-chunks need at least as many ranks a worker, but there are 2'],
+    ];
+    for (const [options, ranks, reason] of cases) {
+      const algorithm = ringAlgorithm(options);
+      expect(algorithm.refuses?.(allReduce, ranks)).toBe(reason);
+      expect(() => algorithm.plan(allReduce, ranks)).toThrow(ValueError);
+    }
+  });
+
+  it('rejects options that no group fits', () => {
+    expect(() => ringAlgorithm({ subChunks: 0 })).toThrow('subChunks is 1 or more, not 0');
+    expect(() => ringAlgorithm({ workers: 1.5 })).toThrow('workers is 1 or more, not 1.5');
+    expect(() => ringAlgorithm({ order: [0, 2] })).toThrow("[0, 2] is no order of a worker's ranks");
+    expect(() => ringAlgorithm({ order: [] })).toThrow(ValueError);
+  });
+});

@@ -1,0 +1,179 @@
+import { type Collective, ValueError } from '@coll/core';
+import { type Algorithm, hasBlocks, type Round, scheduleOf, type Transfer } from '@coll/core/schedule';
+
+export interface RingAlgorithmOptions {
+  /** Pieces that travel different rings at the same time, at most as many as there are ranks a worker. 1 when absent. */
+  readonly subChunks?: number | undefined;
+  /** Ranks are numbered worker by worker, as many in each; a ring enters each worker once. 1 when absent. */
+  readonly workers?: number | undefined;
+  /** The order in which a ring visits a worker's ranks, which count from 0; ascending when absent. */
+  readonly order?: readonly number[] | undefined;
+}
+
+/** The rings that sub-chunks travel: by sub-chunk, then by device. */
+export interface RingPermutations {
+  /** The device's position in the ring. */
+  readonly ranks: readonly (readonly number[])[];
+  /** The device before it in the ring. */
+  readonly predecessors: readonly (readonly number[])[];
+}
+
+/**
+ * Every chunk travels around a ring twice: it collects the contributions on its way, then it is copied on. No algorithm
+ * moves fewer bytes: Patarasuk and Yuan, "Bandwidth optimal all-reduce algorithms for clusters of workstations", 2009.
+ *
+ *     tick       0     1     2     3
+ *     chunk 0    1 +-> 2 +-> 0 --> 1 --> 2        +-> adds, --> copies: the rank at position k of a ring
+ *     chunk 1    2 +-> 0 +-> 1 --> 2 --> 0            completes segment k of the buffer
+ *     chunk 2    0 +-> 1 +-> 2 --> 0 --> 1
+ */
+export function ringAlgorithm({ subChunks = 1, workers = 1, order }: RingAlgorithmOptions = {}): Algorithm {
+  validate(subChunks, workers, order);
+  const refuses = (_: Collective, ranks: number): string | undefined => {
+    const perWorker = ranks / workers;
+    if (ranks === 1) return undefined;
+    if (!Number.isInteger(perWorker)) return `${ranks} ranks cannot be shared out evenly among ${workers} workers`;
+    if (order && order.length !== perWorker)
+      return `the order is of ${order.length} ranks, but a worker has ${perWorker}`;
+    return subChunks > perWorker ? tooManySubChunks(subChunks, perWorker) : undefined;
+  };
+  return {
+    name: 'ring',
+    refuses,
+    plan(collective, ranks) {
+      const refused = refuses(collective, ranks);
+      if (refused !== undefined) throw new ValueError('ERR_COLL_REFUSED', refused);
+      if (ranks === 1) return scheduleOf(1, subChunks, []);
+      const visited = order ?? Array.from({ length: ranks / workers }, (_, rank) => rank);
+      const rings = ringsOf(ringPermutations(workers, subChunks, visited), hasBlocks(collective.kind));
+      return scheduleOf(ranks, ranks * subChunks, roundsOf(collective, rings));
+    },
+  };
+}
+
+/**
+ * One ring through all devices for each sub-chunk. A ring visits worker after worker, and in each the devices in the order
+ * of `gpuPerm`, rotated further for each sub-chunk, so that rings use different links at the same time.
+ *
+ *     2 workers, 2 sub-chunks, gpuPerm [1, 0]:   1 -> 0 -> 3 -> 2   and   0 -> 1 -> 2 -> 3
+ *
+ * @throws ValueError when there are more sub-chunks than devices a worker
+ */
+export function ringPermutations(
+  numWorkers: number,
+  numSubchunks: number,
+  gpuPerm: readonly number[],
+): RingPermutations {
+  const perWorker = gpuPerm.length;
+  if (perWorker * numWorkers === 0) return { ranks: [], predecessors: [] };
+  if (numSubchunks > perWorker) throw new ValueError('ERR_COLL_VALUE', tooManySubChunks(numSubchunks, perWorker));
+  const rotation = Math.max(1, Math.floor(perWorker / numSubchunks));
+  const orders = Array.from({ length: numSubchunks }, (_, subChunk) => {
+    const first = subChunk * rotation;
+    const rotated = [...gpuPerm.slice(first), ...gpuPerm.slice(0, first)];
+    return Array.from({ length: numWorkers }, (_, worker) => rotated.map((gpu) => worker * perWorker + gpu)).flat();
+  });
+  const ranks = orders.map(inverse);
+  const before = (order: readonly number[], position: number) => order.at(position - 1) as number;
+  const predecessors = orders.map((order, ring) =>
+    (ranks[ring] as number[]).map((position) => before(order, position)),
+  );
+  return { ranks, predecessors };
+}
+
+/** The rings of a schedule, with what they carry. */
+interface Rings extends RingPermutations {
+  /** By sub-chunk, then by segment: the device that completes it. */
+  readonly owners: readonly (readonly number[])[];
+  chunkOf(segment: number, subChunk: number): number;
+}
+
+function ringsOf(permutations: RingPermutations, blocks: boolean): Rings {
+  const owners = permutations.ranks.map(inverse);
+  // A buffer can be completed anywhere, but the block of a rank must be completed there, wherever it is in the ring.
+  const segmentAt = (segment: number, subChunk: number) => (blocks ? (owners[subChunk]?.[segment] as number) : segment);
+  const chunkOf = (segment: number, subChunk: number) => segmentAt(segment, subChunk) * owners.length + subChunk;
+  return { ...permutations, owners, chunkOf };
+}
+
+function roundsOf(collective: Collective, rings: Rings): readonly Round[] {
+  switch (collective.kind) {
+    case 'all-reduce':
+      return [...collect(rings), ...distribute(rings)];
+    case 'reduce-scatter':
+      return collect(rings);
+    case 'all-gather':
+      return distribute(rings);
+    case 'reduce':
+      return [...collect(rings), ownersTo(collective.root, rings)];
+    case 'broadcast': {
+      // Owners that got their chunks from the root need not bring them back to it.
+      const onwards = distribute(rings).map((round) => round.filter(({ to }) => to !== collective.root));
+      return [toOwners(collective.root, rings), ...onwards];
+    }
+  }
+}
+
+/** Ends with every segment complete at its owner. */
+function collect(rings: Rings): Round[] {
+  return around(rings, (position, tick) => position - 2 - tick, true);
+}
+
+/** Takes every segment from its owner to everyone. */
+function distribute(rings: Rings): Round[] {
+  return around(rings, (position, tick) => position - 1 - tick, false);
+}
+
+/** What comes to each position in each tick; segments count around the ring. */
+function around(rings: Rings, segmentAt: (position: number, tick: number) => number, reduce: boolean): Round[] {
+  const { ranks, predecessors, chunkOf } = rings;
+  const devices = ranks[0]?.length ?? 0;
+  const arrival = (position: number, to: number, tick: number, subChunk: number): Transfer => ({
+    from: predecessors[subChunk]?.[to] as number,
+    to,
+    chunk: chunkOf((segmentAt(position, tick) + devices) % devices, subChunk),
+    reduce,
+  });
+  return Array.from({ length: devices - 1 }, (_, tick) =>
+    ranks.flatMap((ring, subChunk) => ring.map((position, to) => arrival(position, to, tick, subChunk))),
+  );
+}
+
+function ownersTo(root: number, rings: Rings): Round {
+  return owned(rings, root).map(([owner, chunk]) => ({ from: owner, to: root, chunk, reduce: false }));
+}
+
+function toOwners(root: number, rings: Rings): Round {
+  return owned(rings, root).map(([owner, chunk]) => ({ from: root, to: owner, chunk, reduce: false }));
+}
+
+/** Who completes which chunk, but for those of one rank. */
+function owned({ owners, chunkOf }: Rings, except: number): (readonly [owner: number, chunk: number])[] {
+  const all = owners.flatMap((ring, subChunk) =>
+    ring.map((owner, segment) => [owner, chunkOf(segment, subChunk)] as const),
+  );
+  return all.filter(([owner]) => owner !== except);
+}
+
+function inverse(permutation: readonly number[]): number[] {
+  const inverted = permutation.map(() => 0);
+  for (const [index, value] of permutation.entries()) inverted[value] = index;
+  return inverted;
+}
+
+function tooManySubChunks(subChunks: number, perWorker: number): string {
+  return `${subChunks} sub-chunks need at least as many ranks a worker, but there are ${perWorker}`;
+}
+
+function validate(subChunks: number, workers: number, order: readonly number[] | undefined): void {
+  for (const [name, count] of Object.entries({ subChunks, workers })) {
+    if (!(Number.isInteger(count) && count >= 1))
+      throw new ValueError('ERR_COLL_VALUE', `${name} is 1 or more, not ${count}`);
+  }
+  const isOrder =
+    order === undefined || (order.length > 0 && order.toSorted((a, b) => a - b).every((rank, index) => rank === index));
+  if (!isOrder) {
+    const message = `[${order.join(', ')}] is no order of a worker's ranks: it names each once, from 0 on`;
+    throw new ValueError('ERR_COLL_VALUE', message);
+  }
+}

@@ -1,0 +1,21 @@
+import { AllReduceCrossDeviceOps, type PackingOptions, type World } from '@coll/core';
+import { ReductionToOneDevice } from '@coll/reduction-to-one';
+import { ringAlgorithm } from './ring-algorithm.js';
+
+export interface RingOptions extends PackingOptions {
+  /** Rings that run side by side, each on its own part of every chunk, from rotated starting points. 1 to the number of ranks; default 1. */
+  readonly subChunks?: number | undefined;
+}
+
+/**
+ * Around a ring, chunk by chunk: each rank sends to one neighbour and receives from the other, `2(N-1)/N` of the buffer.
+ * The order of addition of an element depends on the chunk that it falls into, so the bits depend on packing; they are the same on all devices and in every executor.
+ */
+export class RingAllReduce extends AllReduceCrossDeviceOps {
+  readonly name = 'ring';
+
+  /** @throws ValueError for a negative `numPacks` */
+  constructor({ subChunks = 1, ...packing }: RingOptions = {}, world?: World) {
+    super({ ...packing, algorithm: ringAlgorithm({ subChunks }), fallback: new ReductionToOneDevice(), world });
+  }
+}
