@@ -1,0 +1,100 @@
+import {
+  asTensor,
+  decodeNumber,
+  encodeNumber,
+  quote,
+  ReduceOp,
+  type Tensor,
+  type TensorLike,
+  ValueError,
+  WrongTypeError,
+  zeros,
+} from '@coll/core';
+
+type Axis = number | readonly number[];
+
+/** @throws WrongTypeError for an op that has no meaning along an axis, or an axis that is no integer */
+export function requireSummable(op: ReduceOp, axis: Axis): void {
+  if (op !== ReduceOp.SUM && op !== ReduceOp.MEAN)
+    throw new WrongTypeError(`reduce: ${op} cannot be taken along an axis, only SUM and MEAN can`);
+  const axes = Array.isArray(axis) ? axis : [axis];
+  if (axes.every((item) => Number.isInteger(item))) return;
+  throw new WrongTypeError(`reduce: axis must be an integer, a list of integers or null, not ${quote(axis)}`);
+}
+
+/** Axes counted from 0, each once. @throws ValueError for one out of range */
+export function axesOf(value: TensorLike, axis: Axis): readonly number[] {
+  const { shape } = asTensor(value);
+  const axes = (Array.isArray(axis) ? axis : [axis as number]).map((item) => {
+    const index = item < 0 ? item + shape.length : item;
+    if (index >= 0 && index < shape.length) return index;
+    throw new ValueError('ERR_COLL_RANGE', `reduce: axis ${item} is out of range for shape [${shape}]`, {
+      operation: 'reduce',
+    });
+  });
+  return [...new Set(axes)];
+}
+
+/** How many elements each sum along the axes has. */
+export function sizeAlong(value: TensorLike, axes: readonly number[]): number {
+  const { shape } = asTensor(value);
+  return axes.reduce((product, axis) => product * (shape[axis] as number), 1);
+}
+
+/** A replica's own sum along axes, which disappear from the shape. Floats are added in float64 and rounded once. */
+export function sumAlong(value: TensorLike, axis: Axis): Tensor {
+  const from = asTensor(value);
+  const axes = axesOf(from, axis);
+  const kept = from.shape.map((_, index) => index).filter((index) => !axes.includes(index));
+  const sum = zeros(
+    from.dtype,
+    kept.map((index) => from.shape[index] as number),
+    from.device,
+  );
+  const strides = stridesInto(from.shape, kept);
+  if (typeof from.data[0] === 'bigint') {
+    const into = sum.data as BigInt64Array;
+    forEachElement(from.shape, strides, (at, to) => {
+      into[to] = (into[to] as bigint) + (from.data[at] as bigint);
+    });
+    return sum;
+  }
+  const totals = new Float64Array(sum.data.length);
+  forEachElement(from.shape, strides, (at, to) => {
+    totals[to] = (totals[to] as number) + decodeNumber(from.data, at, from.dtype);
+  });
+  totals.forEach((total, index) => {
+    sum.data[index] = encodeNumber(total, from.dtype) as number;
+  });
+  return sum;
+}
+
+/** For each axis of a shape, how far one step along it moves in the sum; 0 along the axes that are summed. */
+function stridesInto(shape: readonly number[], kept: readonly number[]): readonly number[] {
+  const strides = shape.map(() => 0);
+  kept.reduceRight((stride, axis) => {
+    strides[axis] = stride;
+    return stride * (shape[axis] as number);
+  }, 1);
+  return strides;
+}
+
+function forEachElement(
+  shape: readonly number[],
+  strides: readonly number[],
+  visit: (from: number, into: number) => void,
+): void {
+  const index = shape.map(() => 0);
+  const count = shape.reduce((product, dimension) => product * dimension, 1);
+  let into = 0;
+  for (let from = 0; from < count; from++) {
+    visit(from, into);
+    for (let axis = shape.length - 1; axis >= 0; axis--) {
+      into += strides[axis] as number;
+      index[axis] = (index[axis] as number) + 1;
+      if ((index[axis] as number) < (shape[axis] as number)) break;
+      into -= (strides[axis] as number) * (shape[axis] as number);
+      index[axis] = 0;
+    }
+  }
+}
