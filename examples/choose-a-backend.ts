@@ -1,0 +1,21 @@
+// Three ways to say which backend a strategy uses, and how to ask why it uses that one.
+import '@coll/direct/register';
+import '@coll/ring/register';
+import { CollError } from '@coll/core';
+import { ring } from '@coll/ring';
+import { MirroredStrategy } from '@coll/strategy';
+
+const devices = ['cpu:0', 'cpu:1'];
+
+for (const crossDeviceOps of ['auto', 'ring', { name: ring, options: { subChunks: 2 } }] as const) {
+  await using strategy = new MirroredStrategy({ devices, crossDeviceOps });
+  const { name, engine, candidates } = await strategy.explain();
+  const others = candidates.map((candidate) => `${candidate.name} (priority ${candidate.priority})`).join(', ');
+  console.log(`${name} on the ${engine} engine, of: ${others}`);
+}
+
+try {
+  new MirroredStrategy({ devices, crossDeviceOps: 'nccl' });
+} catch (error) {
+  if (error instanceof CollError) console.log(`${error.code}: ${error.message}`);
+}
