@@ -138,7 +138,7 @@ describe('ringAlgorithm', () => {
   it('refuses groups that its options do not fit, and does not plan them', () => {
     const cases: [RingAlgorithmOptions, number, string][] = [
       [{ workers: 2 }, 5, '5 ranks cannot be shared out evenly among 2 workers'],
-      [{ workers: 2, order: [0, 1, 2] }, 4, 'the order is of 3 ranks, but a worker has 2'],
+      [{ workers: 2, order: [0, 1, 2] }, 4, 'the order has 3 ranks, but a worker 2'],
       [{ workers: 2, subChunks: 3 }, 4, '3 sub-chunks need at least as many ranks a worker, but there are 2'],
     ];
     for (const [options, ranks, reason] of cases) {

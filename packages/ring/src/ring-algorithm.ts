@@ -22,10 +22,10 @@ export interface RingPermutations {
  * Every chunk travels around a ring twice: it collects the contributions on its way, then it is copied on. No algorithm
  * moves fewer bytes: Patarasuk and Yuan, "Bandwidth optimal all-reduce algorithms for clusters of workstations", 2009.
  *
- *     tick       0     1     2     3
- *     chunk 0    1 +-> 2 +-> 0 --> 1 --> 2        +-> adds, --> copies: the rank at position k of a ring
- *     chunk 1    2 +-> 0 +-> 1 --> 2 --> 0            completes segment k of the buffer
- *     chunk 2    0 +-> 1 +-> 2 --> 0 --> 1
+ *     tick         0     1     2     3
+ *     chunk 0   1 +-> 2 +-> 0 --> 1 --> 2     +-> combines, --> copies; whoever is at position k of the ring
+ *     chunk 1   2 +-> 0 +-> 1 --> 2 --> 0     completes segment k of the buffer
+ *     chunk 2   0 +-> 1 +-> 2 --> 0 --> 1
  */
 export function ringAlgorithm({ subChunks = 1, workers = 1, order }: RingAlgorithmOptions = {}): Algorithm {
   validate(subChunks, workers, order);
@@ -33,8 +33,7 @@ export function ringAlgorithm({ subChunks = 1, workers = 1, order }: RingAlgorit
     const perWorker = ranks / workers;
     if (ranks === 1) return undefined;
     if (!Number.isInteger(perWorker)) return `${ranks} ranks cannot be shared out evenly among ${workers} workers`;
-    if (order && order.length !== perWorker)
-      return `the order is of ${order.length} ranks, but a worker has ${perWorker}`;
+    if (order && order.length !== perWorker) return `the order has ${order.length} ranks, but a worker ${perWorker}`;
     return subChunks > perWorker ? tooManySubChunks(subChunks, perWorker) : undefined;
   };
   return {
@@ -165,15 +164,12 @@ function tooManySubChunks(subChunks: number, perWorker: number): string {
   return `${subChunks} sub-chunks need at least as many ranks a worker, but there are ${perWorker}`;
 }
 
-function validate(subChunks: number, workers: number, order: readonly number[] | undefined): void {
+function validate(subChunks: number, workers: number, order: readonly number[] = [0]): void {
   for (const [name, count] of Object.entries({ subChunks, workers })) {
-    if (!(Number.isInteger(count) && count >= 1))
-      throw new ValueError('ERR_COLL_VALUE', `${name} is 1 or more, not ${count}`);
+    if (Number.isInteger(count) && count >= 1) continue;
+    throw new ValueError('ERR_COLL_VALUE', `${name} is 1 or more, not ${count}`);
   }
-  const isOrder =
-    order === undefined || (order.length > 0 && order.toSorted((a, b) => a - b).every((rank, index) => rank === index));
-  if (!isOrder) {
-    const message = `[${order.join(', ')}] is no order of a worker's ranks: it names each once, from 0 on`;
-    throw new ValueError('ERR_COLL_VALUE', message);
-  }
+  if (order.length > 0 && order.toSorted((a, b) => a - b).every((rank, index) => rank === index)) return;
+  const message = `[${order.join(', ')}] is no order of a worker's ranks: it names each once, from 0 on`;
+  throw new ValueError('ERR_COLL_VALUE', message);
 }

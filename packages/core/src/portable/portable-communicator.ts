@@ -8,8 +8,9 @@ import { narrowKernel, widenKernel } from '../kernels/convert.js';
 import { chunkRange } from '../schedule/chunk-range.js';
 import { Planner } from '../schedule/planner.js';
 import type { Algorithm, Schedule } from '../schedule/schedule.js';
+import { type Step, stepsOf } from '../schedule/steps.js';
 import type { Tensor } from '../tensor.js';
-import { type Places, playStep, type Step, scratchLength, stepsOf } from './steps.js';
+import { type Places, playStep, scratchLength } from './play-step.js';
 
 export interface PortableCommunicatorOptions {
   readonly size: number;

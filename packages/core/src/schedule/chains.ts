@@ -1,6 +1,7 @@
 import type { Collective } from '../collective.js';
 import { goalOf } from './goal.js';
-import type { Round, Schedule } from './schedule.js';
+import type { Schedule } from './schedule.js';
+import { stepsOf } from './steps.js';
 
 /** A left fold of contributions: `before`, then that of rank `last`. */
 interface Chain {
@@ -43,33 +44,18 @@ function play(schedule: Schedule, collective: Collective): (Chain | undefined)[]
   }
   for (const round of rounds) {
     // In a proven schedule nothing that a round writes is read in it, so that places may change one by one.
-    for (const [place, operands] of operandsOf(round, chunks)) {
-      places[place] = operands.map((operand) => places[operand]).reduce(combine);
+    for (const { to, chunk, operands } of stepsOf(round)) {
+      places[to * chunks + chunk] = operands.map((rank) => places[rank * chunks + chunk]).reduce(combine);
     }
   }
   return places;
 }
 
-/** For each place that a round writes, the places combined there, in the order of ranks. */
-function operandsOf(round: Round, chunks: number): Map<number, number[]> {
-  const operands = new Map<number, number[]>();
-  for (const { from, to, chunk, reduce } of round) {
-    const place = to * chunks + chunk;
-    const known = operands.get(place);
-    if (known) known.push(from * chunks + chunk);
-    else operands.set(place, reduce ? [place, from * chunks + chunk] : [from * chunks + chunk]);
-  }
-  for (const places of operands.values()) places.sort((a, b) => a - b);
-  return operands;
-}
-
-// Our arithmetic is commutative to the bit, so a single contribution extends a chain from either side, and of two single
-// ones the lower rank may stand first, which makes equal folds look equal.
+// Our arithmetic is commutative to the bit, so a single contribution extends a chain from either side.
 function combine(left: Chain | undefined, right: Chain | undefined): Chain | undefined {
   if (!left || !right) return undefined;
-  const [before, next] =
-    left.length === 1 && (right.length > 1 || right.last < left.last) ? [right, left] : [left, right];
-  return next.length === 1 ? { before, last: next.last, length: before.length + 1 } : undefined;
+  if (right.length === 1) return { before: left, last: right.last, length: left.length + 1 };
+  return left.length === 1 ? { before: right, last: left.last, length: right.length + 1 } : undefined;
 }
 
 function isSame(a: Chain | undefined, b: Chain | undefined): boolean {

@@ -4,7 +4,8 @@ import type { Round, Schedule } from './schedule.js';
 
 /** What a machine is like, and how much is sent. */
 export interface CostOptions {
-  readonly kind: CollectiveKind;
+  /** What the schedule is for. Default: all-reduce. */
+  readonly kind?: CollectiveKind;
   /** Bytes of the whole buffer that the chunks cut: for all-gather and reduce-scatter the blocks of all ranks. */
   readonly bytes: number;
   /** Seconds that a message takes however short it is. */
@@ -33,7 +34,7 @@ export interface Cost {
 }
 
 /** The price of a schedule by the usual model of a message: a latency, and a time for every byte. */
-export function cost(schedule: Schedule, { kind, bytes, alpha, beta, gamma }: CostOptions): Cost {
+export function cost(schedule: Schedule, { kind = 'all-reduce', bytes, alpha, beta, gamma }: CostOptions): Cost {
   const sizes = Array.from({ length: schedule.chunks }, (_, chunk) => {
     const { begin, end } = chunkRange(schedule, kind, bytes, chunk);
     return end - begin;

@@ -12,8 +12,9 @@ export interface Transfer {
 }
 
 /**
- * Moves that happen together. Where several transfers of a round reduce into one chunk of one rank, the operands, its own
- * value included, are combined from left to right in ascending order of rank.
+ * Moves that happen together, so no chunk of a rank is both sent and written in one round, and only reductions may share a
+ * target. Where several transfers of a round reduce into one chunk of one rank, the operands, its own
+ * value included, are combined from left to right in ascending order of rank. All-gather and broadcast reduce nothing.
  */
 export type Round = readonly Transfer[];
 

@@ -144,12 +144,11 @@ class SymbolicRun {
     return undefined;
   }
 
+  // Only the source can be empty: where contributions are combined, every rank has one to every chunk.
   #absence(transfer: Transfer): string | undefined {
-    const { from, to, chunk, reduce } = transfer;
-    const { chunks } = this.#schedule;
-    if (this.#held[from * chunks + chunk] === 0n) return `${wordsOf(transfer)}, but rank ${from} does not have it`;
-    if (reduce && this.#held[to * chunks + chunk] === 0n) return `${wordsOf(transfer)}, but rank ${to} has none`;
-    return undefined;
+    const { from, chunk } = transfer;
+    const isThere = this.#held[from * this.#schedule.chunks + chunk] !== 0n;
+    return isThere ? undefined : `${wordsOf(transfer)}, but rank ${from} does not have it`;
   }
 
   #move(round: number, transfer: Transfer): void {
@@ -179,9 +178,6 @@ function wordsOf({ from, to, chunk, reduce }: Transfer): string {
 }
 
 function ranksIn(mask: bigint): string {
-  const bits = mask.toString(2);
-  const ranks = Array.from(bits, (bit, index) => (bit === '1' ? bits.length - 1 - index : -1)).filter(
-    (rank) => rank >= 0,
-  );
-  return `${ranks.length === 1 ? 'rank' : 'ranks'} ${ranks.reverse().join(', ')}`;
+  const ranks = [...mask.toString(2)].reverse().flatMap((bit, rank) => (bit === '1' ? [rank] : []));
+  return `${ranks.length === 1 ? 'rank' : 'ranks'} ${ranks.join(', ')}`;
 }

@@ -1,26 +1,7 @@
 import type { TypedArray } from '../dtype.js';
 import type { CombineKernel } from '../kernels/combine.js';
 import { copyRange } from '../kernels/convert.js';
-import type { Round } from '../schedule/schedule.js';
-
-/** A chunk of a rank becoming something else in a round: a combination of ranks' chunks in this order, or a copy of one. */
-export interface Step {
-  readonly to: number;
-  readonly chunk: number;
-  readonly operands: readonly number[];
-}
-
-/** What a round does to each place, in the order of arithmetic that `Round` promises. */
-export function stepsOf(round: Round): Step[] {
-  const steps = new Map<string, { to: number; chunk: number; operands: number[] }>();
-  for (const { from, to, chunk, reduce } of round) {
-    const key = `${to} ${chunk}`;
-    const step = steps.get(key) ?? { to, chunk, operands: reduce ? [to] : [] };
-    step.operands.push(from);
-    steps.set(key, step);
-  }
-  return [...steps.values()].map((step) => ({ ...step, operands: step.operands.sort((a, b) => a - b) }));
-}
+import type { Step } from '../schedule/steps.js';
 
 /** Where each rank's elements are: `arrays[rank]`, from `offsets[rank]`. All arrays are of one kind. */
 export interface Places {

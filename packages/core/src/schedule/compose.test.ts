@@ -1,0 +1,118 @@
+import { describe, expect, it } from 'vitest';
+import type { Collective } from '../collective.js';
+import { onChunks, onRanks, refine, scheduleOf, sequence, sideBySide, together } from './compose.js';
+import { draw } from './draw.js';
+import type { Schedule, Transfer } from './schedule.js';
+import { problemOf } from './verify.js';
+
+const add = (from: number, to: number, chunk = 0): Transfer => ({ from, to, chunk, reduce: true });
+const copy = (from: number, to: number, chunk = 0): Transfer => ({ from, to, chunk, reduce: false });
+const allReduce: Collective = { kind: 'all-reduce', op: 'sum' };
+
+const pair: Schedule = { ranks: 2, chunks: 1, rounds: [[add(1, 0)], [copy(0, 1)]] };
+
+/** Block r of everyone is combined at rank r, and from there copied to everyone. */
+function scatterAndGather(ranks: number): { scatter: Schedule; gather: Schedule } {
+  const everyone = Array.from({ length: ranks }, (_, rank) => rank);
+  const pairs = everyone.flatMap((from) => everyone.filter((to) => to !== from).map((to) => ({ from, to })));
+  return {
+    scatter: scheduleOf(ranks, ranks, [pairs.map(({ from, to }) => add(from, to, to))]),
+    gather: scheduleOf(ranks, ranks, [pairs.map(({ from, to }) => copy(from, to, from))]),
+  };
+}
+
+describe('scheduleOf', () => {
+  it('leaves out rounds in which nothing moves', () => {
+    expect(scheduleOf(2, 1, [[], [add(1, 0)], []]).rounds).toEqual([[add(1, 0)]]);
+  });
+});
+
+describe('sequence', () => {
+  it('plays one schedule after the other', () => {
+    const { scatter, gather } = scatterAndGather(3);
+    const whole = sequence(scatter, gather);
+    expect(whole.rounds).toHaveLength(2);
+    expect(problemOf(whole, allReduce)).toBeUndefined();
+  });
+
+  it('rejects schedules of different sizes, and none', () => {
+    const sizes = 'cannot compose a schedule of 2 ranks and 1 chunks with one of 2 ranks and 3 chunks';
+    expect(() => sequence(pair, pair, { ...pair, chunks: 3 })).toThrow(sizes);
+    expect(() => sequence()).toThrow('there is no schedule to compose');
+  });
+});
+
+describe('together', () => {
+  it('plays the longer schedule on when the shorter has ended', () => {
+    const whole = together(onRanks(pair, [0, 1], 3), { ranks: 3, chunks: 1, rounds: [[], [], [copy(0, 2)]] });
+    expect(draw(whole)).toBe(['round 0 | 1 -(0)+> 0', 'round 1 | 0 -(0)-> 1', 'round 2 | 0 -(0)-> 2'].join('\n'));
+  });
+});
+
+describe('sideBySide', () => {
+  it('plays schedules at once, each on its own chunks', () => {
+    const backwards = onRanks(pair, [1, 0], 2);
+    const whole = sideBySide([pair, backwards], (which) => 1 - which);
+    expect(whole.chunks).toBe(2);
+    expect(whole.rounds).toEqual([
+      [add(1, 0, 1), add(0, 1, 0)],
+      [copy(0, 1, 1), copy(1, 0, 0)],
+    ]);
+    expect(problemOf(whole, allReduce)).toBeUndefined();
+  });
+});
+
+describe('onRanks', () => {
+  it('lets a sub-group play', () => {
+    expect(onRanks(pair, [4, 2], 6)).toEqual({ ranks: 6, chunks: 1, rounds: [[add(2, 4)], [copy(4, 2)]] });
+  });
+
+  it('rejects a sub-group of the wrong size, and one with a rank twice', () => {
+    expect(() => onRanks(pair, [1], 4)).toThrow('a schedule for 2 ranks cannot be played by (1)');
+    expect(() => onRanks(pair, [1, 1], 4)).toThrow('cannot be played by (1, 1)');
+  });
+});
+
+describe('onChunks', () => {
+  it('moves a schedule to other chunks', () => {
+    expect(onChunks(pair, (chunk) => chunk + 2, 4)).toEqual({
+      ranks: 2,
+      chunks: 4,
+      rounds: [[add(1, 0, 2)], [copy(0, 1, 2)]],
+    });
+  });
+});
+
+describe('refine', () => {
+  it('keeps what a schedule does when its chunks are cut', () => {
+    const { scatter, gather } = scatterAndGather(3);
+    const fine = refine(sequence(scatter, gather), 4);
+    expect(fine.chunks).toBe(12);
+    expect(problemOf(fine, allReduce)).toBeUndefined();
+    expect(problemOf(refine(scatter, 4), { kind: 'reduce-scatter', op: 'sum' })).toBeUndefined();
+    expect(problemOf(refine(gather, 4), { kind: 'all-gather' })).toBeUndefined();
+  });
+});
+
+it('composes an all-reduce of two levels: within each worker, across workers, and back', () => {
+  const [workers, perWorker] = [3, 4];
+  const total = workers * perWorker;
+  const within = scatterAndGather(perWorker);
+  const across = sequence(scatterAndGather(workers).scatter, scatterAndGather(workers).gather);
+  const rankOf = (worker: number, local: number) => worker * perWorker + local;
+  const locals = Array.from({ length: perWorker }, (_, local) => local);
+  const everyWorker = (schedule: Schedule) =>
+    together(
+      ...Array.from({ length: workers }, (_, worker) => {
+        const members = locals.map((local) => rankOf(worker, local));
+        return onRanks(refine(schedule, workers), members, total);
+      }),
+    );
+  const peersOf = (local: number) => Array.from({ length: workers }, (_, worker) => rankOf(worker, local));
+  const everyLocal = sideBySide(
+    locals.map((local) => onRanks(across, peersOf(local), total)),
+    (local, piece) => local * workers + piece,
+  );
+  const whole = sequence(everyWorker(within.scatter), everyLocal, everyWorker(within.gather));
+  expect(problemOf(whole, allReduce)).toBeUndefined();
+});

@@ -1,0 +1,70 @@
+import { describe, expect, it } from 'vitest';
+import { cost } from './cost.js';
+import type { Schedule } from './schedule.js';
+
+const machine = { kind: 'all-reduce', alpha: 1, beta: 0.01, gamma: 0.001 } as const;
+
+/** All-reduce around a ring: in every tick each rank takes a chunk from the one before it. */
+function ring(ranks: number): Schedule {
+  const ticks = Array.from({ length: 2 * (ranks - 1) }, (_, tick) => tick);
+  const chunkAt = (to: number, tick: number) => (to - 2 - tick + 3 * ranks) % ranks;
+  const rounds = ticks.map((tick) =>
+    Array.from({ length: ranks }, (_, to) => ({
+      from: (to + ranks - 1) % ranks,
+      to,
+      chunk: chunkAt(to, tick),
+      reduce: tick < ranks - 1,
+    })),
+  );
+  return { ranks, chunks: ranks, rounds };
+}
+
+describe('cost', () => {
+  it('prices a ring as the textbook does', () => {
+    const { rounds, bytesPerRank, busiestLink, seconds } = cost(ring(4), { ...machine, bytes: 1000 });
+    expect(rounds).toBe(6);
+    expect(bytesPerRank).toBe(1500);
+    expect(busiestLink?.bytes).toBe(1500);
+    expect(seconds).toBeCloseTo(6 * 1 + 1500 * 0.01 + 750 * 0.001);
+  });
+
+  it('waits for the busiest port, be it a sender or a receiver', () => {
+    const others = [1, 2, 3];
+    const gather = others.map((from) => ({ from, to: 0, chunk: 0, reduce: true }));
+    const spread = others.map((to) => ({ from: 0, to, chunk: 0, reduce: false }));
+    const schedule = { ranks: 4, chunks: 1, rounds: [gather, spread] };
+    const { bytesPerRank, busiestLink, seconds } = cost(schedule, { ...machine, bytes: 100 });
+    expect(bytesPerRank).toBe(300);
+    expect(busiestLink).toEqual({ from: 1, to: 0, bytes: 100 });
+    expect(seconds).toBeCloseTo(2 * 1 + 2 * 300 * 0.01 + 300 * 0.001);
+  });
+
+  it('counts chunks of unequal size as they are', () => {
+    const rounds = [0, 1, 2, 3].map((chunk) => [{ from: 0, to: 1, chunk, reduce: false }]);
+    const schedule = { ranks: 2, chunks: 4, rounds };
+    expect(cost(schedule, { ...machine, bytes: 9 })).toMatchObject({ bytesPerRank: 9, busiestLink: { bytes: 9 } });
+    expect(cost(schedule, { ...machine, bytes: 9 }).seconds).toBeCloseTo(4 + 9 * 0.01);
+  });
+
+  it('takes the buffer of an all-gather as the blocks of all ranks', () => {
+    const rounds = [
+      [
+        { from: 0, to: 1, chunk: 0, reduce: false },
+        { from: 1, to: 0, chunk: 1, reduce: false },
+      ],
+    ];
+    const schedule = { ranks: 2, chunks: 2, rounds };
+    expect(cost(schedule, { ...machine, kind: 'all-gather', bytes: 10 }).bytesPerRank).toBe(5);
+  });
+
+  it('charges nothing where nothing moves', () => {
+    const nothing = { rounds: 0, bytesPerRank: 0, busiestLink: undefined, seconds: 0 };
+    expect(cost({ ranks: 1, chunks: 1, rounds: [] }, { ...machine, bytes: 10 })).toEqual(nothing);
+    expect(cost({ ranks: 2, chunks: 1, rounds: [[]] }, { ...machine, bytes: 10 }).seconds).toBe(0);
+  });
+
+  it('prices a thousand ranks', { timeout: 30_000 }, () => {
+    const { rounds, bytesPerRank } = cost(ring(1024), { ...machine, bytes: 1024 * 1000 });
+    expect({ rounds, bytesPerRank }).toEqual({ rounds: 2046, bytesPerRank: 2046 * 1000 });
+  });
+});

@@ -1,0 +1,25 @@
+import { expect, it } from 'vitest';
+import type { Collective } from '../collective.js';
+import { goalOf, ownerOf } from './goal.js';
+
+/** `i` where a rank gives, `o` where it gets, `.` for neither; a line a rank, a letter pair a chunk. */
+function pictureOf(collective: Collective, ranks: number, chunks: number): string[] {
+  const goal = goalOf(collective, { ranks, chunks });
+  const place = (rank: number, chunk: number) =>
+    `${goal.contributes(rank, chunk) ? 'i' : '.'}${goal.receives(rank, chunk) ? 'o' : '.'}`;
+  return Array.from({ length: ranks }, (_, rank) =>
+    Array.from({ length: chunks }, (_, chunk) => place(rank, chunk)).join(' '),
+  );
+}
+
+it('says who gives and who gets each chunk', () => {
+  expect(pictureOf({ kind: 'all-reduce', op: 'sum' }, 2, 1)).toEqual(['io', 'io']);
+  expect(pictureOf({ kind: 'reduce', op: 'sum', root: 1 }, 2, 1)).toEqual(['i.', 'io']);
+  expect(pictureOf({ kind: 'broadcast', root: 1 }, 2, 1)).toEqual(['.o', 'io']);
+  expect(pictureOf({ kind: 'all-gather' }, 2, 4)).toEqual(['io io .o .o', '.o .o io io']);
+  expect(pictureOf({ kind: 'reduce-scatter', op: 'sum' }, 2, 4)).toEqual(['io io i. i.', 'i. i. io io']);
+});
+
+it('counts the chunks of a block from that of rank 0', () => {
+  expect([0, 1, 2, 3, 4, 5].map((chunk) => ownerOf({ ranks: 3, chunks: 6 }, chunk))).toEqual([0, 0, 1, 1, 2, 2]);
+});

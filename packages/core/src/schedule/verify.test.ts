@@ -1,0 +1,155 @@
+import { describe, expect, it } from 'vitest';
+import type { Collective } from '../collective.js';
+import { CollError } from '../errors.js';
+import type { Round, Schedule, Transfer } from './schedule.js';
+import { problemOf, verify } from './verify.js';
+
+const add = (from: number, to: number, chunk = 0): Transfer => ({ from, to, chunk, reduce: true });
+const copy = (from: number, to: number, chunk = 0): Transfer => ({ from, to, chunk, reduce: false });
+const schedule = (ranks: number, chunks: number, ...rounds: Round[]): Schedule => ({ ranks, chunks, rounds });
+
+const allReduce: Collective = { kind: 'all-reduce', op: 'sum' };
+const allGather: Collective = { kind: 'all-gather' };
+const reduceScatter: Collective = { kind: 'reduce-scatter', op: 'sum' };
+const reduceTo = (root: number): Collective => ({ kind: 'reduce', op: 'max', root });
+const broadcastFrom = (root: number): Collective => ({ kind: 'broadcast', root });
+
+describe('problemOf finds nothing wrong with', () => {
+  it.each<[string, Schedule, Collective]>([
+    ['one rank that does nothing', schedule(1, 3), allReduce],
+    ['an all-reduce through one rank', schedule(3, 1, [add(1, 0), add(2, 0)], [copy(0, 1), copy(0, 2)]), allReduce],
+    [
+      'an all-reduce by halves',
+      schedule(2, 2, [add(0, 1, 1), add(1, 0, 0)], [copy(0, 1, 0), copy(1, 0, 1)]),
+      allReduce,
+    ],
+    ['a tree', schedule(4, 1, [add(1, 0), add(3, 2)], [add(2, 0)]), reduceTo(0)],
+    ['a chain of copies', schedule(3, 1, [copy(2, 0)], [copy(0, 1)]), broadcastFrom(2)],
+    ['an all-gather', schedule(2, 2, [copy(0, 1, 0), copy(1, 0, 1)]), allGather],
+    ['a reduce-scatter', schedule(2, 2, [add(0, 1, 1), add(1, 0, 0)]), reduceScatter],
+    ['a round in which nothing moves', schedule(2, 1, [copy(0, 1)], []), broadcastFrom(0)],
+    ['a copy of what is there already', schedule(2, 1, [copy(0, 1)], [copy(1, 0)]), broadcastFrom(0)],
+    ['counting twice where nobody looks', schedule(2, 1, [add(1, 0)], [add(0, 1)]), reduceTo(0)],
+    ['counting twice and writing over it', schedule(2, 1, [add(1, 0)], [add(0, 1)], [copy(0, 1)]), allReduce],
+  ])('%s', (_, right, collective) => {
+    expect(problemOf(right, collective)).toBeUndefined();
+  });
+});
+
+describe('problemOf names the first problem:', () => {
+  it.each<[string, Schedule, Collective]>([
+    ['there cannot be 0 ranks', schedule(0, 1), allReduce],
+    ['there cannot be 1.5 chunks', schedule(2, 1.5), allReduce],
+    ['3 chunks do not make a block for each of 2 ranks', schedule(2, 3), allGather],
+    ['the root, rank 2, is not one of the 2 ranks', schedule(2, 1), broadcastFrom(2)],
+    ['nobody knows the op "xor"', schedule(1, 1), { kind: 'all-reduce', op: 'xor' as 'sum' }],
+    [
+      'round 1: rank 2 copies chunk 0 to rank 1, but the ranks are 0 to 1, not 2',
+      schedule(2, 1, [copy(0, 1)], [copy(2, 1)]),
+      broadcastFrom(0),
+    ],
+    [
+      'round 0: rank 0 adds chunk 0 to that of rank -1, but the ranks are 0 to 1, not -1',
+      schedule(2, 1, [add(0, -1)]),
+      allReduce,
+    ],
+    [
+      'round 0: rank 0 adds chunk 1 to that of rank 1, but the chunks are 0 to 0',
+      schedule(2, 1, [add(0, 1, 1)]),
+      allReduce,
+    ],
+    ['round 0: rank 1 copies chunk 0 to rank 1: that is itself', schedule(2, 1, [copy(1, 1)]), allReduce],
+    [
+      'round 0: rank 0 adds chunk 0 to that of rank 1, but this collective combines nothing',
+      schedule(2, 1, [add(0, 1)]),
+      broadcastFrom(0),
+    ],
+    [
+      'round 0: rank 1 copies chunk 0 to rank 0, but rank 1 does not have it',
+      schedule(2, 1, [copy(1, 0)]),
+      broadcastFrom(0),
+    ],
+    [
+      'round 0: rank 1 copies chunk 0 to rank 2 while chunk 0 at rank 1 is being written',
+      schedule(3, 1, [copy(0, 1), copy(1, 2)]),
+      broadcastFrom(0),
+    ],
+    [
+      'round 0: rank 0 copies chunk 0 to rank 2 while chunk 0 at rank 0 is being written',
+      schedule(3, 1, [add(1, 0), copy(0, 2)]),
+      allReduce,
+    ],
+    [
+      'round 0: rank 2 adds chunk 0 to that of rank 0 while rank 0 sends that chunk',
+      schedule(3, 1, [add(0, 1), add(2, 0)]),
+      allReduce,
+    ],
+    [
+      'round 0: rank 1 copies chunk 0 to rank 2 while another rank writes it there too',
+      schedule(3, 1, [copy(0, 2), copy(1, 2)]),
+      allReduce,
+    ],
+    [
+      'round 0: rank 1 copies chunk 0 to rank 2 while another rank writes it there too',
+      schedule(3, 1, [add(0, 2), copy(1, 2)]),
+      allReduce,
+    ],
+    [
+      'round 0: rank 1 adds chunk 0 to that of rank 2 while another rank writes it there too',
+      schedule(3, 1, [copy(0, 2), add(1, 2)]),
+      allReduce,
+    ],
+    ['after the last round rank 1 has no chunk 0', schedule(2, 1), broadcastFrom(0)],
+    [
+      'after the last round chunk 0 at rank 0 lacks the contribution of ranks 1, 3',
+      schedule(4, 1, [add(2, 0)]),
+      reduceTo(0),
+    ],
+  ])('%s', (problem, wrong, collective) => {
+    expect(problemOf(wrong, collective)).toBe(problem);
+  });
+});
+
+describe('problemOf', () => {
+  it('says where a contribution was counted twice first, not where it was seen', () => {
+    const rounds = [[add(0, 1)], [add(0, 1)], [add(2, 1)], [add(1, 3)]];
+    expect(problemOf(schedule(4, 1, ...rounds), reduceTo(3))).toBe(
+      'after the last round chunk 0 at rank 3 has the contribution of rank 0 more than once, ' +
+        'first in round 1, where rank 1 takes it from rank 0',
+    );
+  });
+
+  it('does not depend on the order in which a round is written down', () => {
+    const right = [
+      [add(2, 0), add(1, 0)],
+      [copy(0, 2), copy(0, 1)],
+    ];
+    const wrong = [[copy(1, 2), copy(0, 1)]];
+    for (const order of [(round: Round) => round, (round: Round) => round.toReversed()]) {
+      expect(problemOf(schedule(3, 1, ...right.map(order)), allReduce)).toBeUndefined();
+      expect(problemOf(schedule(3, 1, ...wrong.map(order)), allReduce)).toContain('while');
+    }
+  });
+
+  it('proves an all-reduce among 64 ranks in which everyone talks to everyone', () => {
+    const everyone = Array.from({ length: 64 }, (_, rank) => rank);
+    const pairs = everyone.flatMap((from) => everyone.filter((to) => to !== from).map((to) => [from, to] as const));
+    const rounds = [pairs.map(([from, to]) => add(from, to, to)), pairs.map(([from, to]) => copy(from, to, from))];
+    expect(problemOf(schedule(64, 64, ...rounds), allReduce)).toBeUndefined();
+  });
+});
+
+describe('verify', () => {
+  it('is silent about a right schedule', () => {
+    expect(() => verify(schedule(2, 1, [copy(0, 1)]), broadcastFrom(0))).not.toThrow();
+  });
+
+  it('throws a typed error that names the collective and the problem', () => {
+    const error = new CollError(
+      'ERR_COLL_SCHEDULE',
+      'the schedule is not right for reduce max to rank 0: after the last round chunk 0 at rank 0 lacks the contribution of rank 1',
+      { operation: 'reduce max to rank 0' },
+    );
+    expect(() => verify(schedule(2, 1), reduceTo(0))).toThrow(error);
+  });
+});
