@@ -1,22 +1,27 @@
-import type { CollectiveOp } from './collective.js';
+import { type CollectiveOp, collectiveOps } from './collective.js';
 import { accumulatorOf, allocate, byteSize, type DType, quotientOf, type TypedArray } from './dtype.js';
 import { InternalError, InvalidArgumentError, ValueError } from './errors.js';
 import { combineKernel, divideKernel, elementaryOp } from './kernels/combine.js';
 import { narrowKernel, widenKernel } from './kernels/convert.js';
+import { quote } from './quote.js';
 import { sameShape, type Tensor } from './tensor.js';
 
 /** Why an op has no meaning for a dtype; undefined when it has. */
 export function refusedArithmetic(op: CollectiveOp | undefined, dtype: DType): string | undefined {
+  if (op !== undefined && !collectiveOps.includes(op))
+    return `no op is called ${quote(op)}; there are ${collectiveOps.join(', ')}`;
   return op === 'mean' && dtype === 'bool' ? 'bool has no mean: convert to a number type first' : undefined;
 }
 
 /**
  * All tensors combined from left to right, in new memory on the first one's device. Half types accumulate in float32 and
  * are rounded once, after the division of a mean.
- * @throws InvalidArgumentError for different shapes, InternalError for different dtypes, ValueError for bool's mean
+ * @throws InvalidArgumentError for different shapes, InternalError for different dtypes, ValueError for bool's mean and for
+ * an empty list
  */
 export function combine(op: CollectiveOp, tensors: readonly Tensor[]): Tensor {
-  const [first, ...rest] = tensors as readonly [Tensor, ...Tensor[]];
+  const [first, ...rest] = tensors;
+  if (!first) throw new ValueError('ERR_COLL_VALUE', `${op}: the list of tensors must be non-empty`);
   requireAlike(tensors);
   const refused = refusedArithmetic(op, first.dtype);
   if (refused) throw new ValueError('ERR_COLL_REFUSED', refused);
@@ -40,17 +45,24 @@ export function addN(tensors: readonly Tensor[]): Tensor {
   return combine('sum', tensors);
 }
 
-/** Adds `from` to `into`, element by element, in place; of one dtype and length. */
-export function addInto(into: Tensor, from: Tensor): void {
-  if (into.dtype !== from.dtype) throw mismatch([into, from]);
-  const sum = accumulatorOf(into.dtype) === into.dtype ? into.data : widened(into);
-  const addend = sum === into.data ? from.data : widened(from);
-  combineKernel(accumulatorOf(into.dtype), 'sum')(sum, 0, sum, 0, addend, 0, sum.length);
-  if (sum !== into.data) narrowKernel(into.dtype)(into.data, 0, sum, 0, sum.length);
+/**
+ * Adds row after row of `rowLength` elements to zeros of `length`, row `r` at element `places[r]`. Half types accumulate in
+ * float32 and are rounded once.
+ */
+export function scatterAdd(rows: Tensor, rowLength: number, places: readonly number[], length: number): TypedArray {
+  const wide = accumulatorOf(rows.dtype);
+  const [sum, addends] = [allocate(wide, length), widened(rows)];
+  const add = combineKernel(wide, 'sum');
+  places.forEach((place, row) => {
+    add(sum, place, sum, place, addends, row * rowLength, rowLength);
+  });
+  return narrowed(sum, rows.dtype);
 }
 
-/** True division by a number, in new memory; integers become floats. */
+/** True division by a number, in new memory; integers become floats. @throws ValueError for bool */
 export function divide(tensor: Tensor, divisor: number): Tensor {
+  const refused = refusedArithmetic('mean', tensor.dtype);
+  if (refused) throw new ValueError('ERR_COLL_REFUSED', refused);
   const dtype = quotientOf(tensor.dtype);
   return { ...tensor, data: divided(widened(tensor), tensor.dtype, divisor), dtype };
 }
@@ -72,17 +84,16 @@ export function requireAlike(tensors: readonly Tensor[], operation = 'reduce'): 
   if (odd >= 0) throw mismatch([first, tensors[odd] as Tensor], odd, operation);
 }
 
-function mismatch([first, other]: readonly [Tensor, Tensor], rank?: number, operation = 'reduce'): Error {
-  const details = { operation, ...(rank === undefined ? {} : { rank }) };
-  const who = rank === undefined ? 'the other' : `replica ${rank}`;
+function mismatch([first, other]: readonly [Tensor, Tensor], rank: number, operation: string): Error {
+  const details = { operation, rank };
   if (first.dtype !== other.dtype) {
     return new InternalError(
       'ERR_COLL_DTYPE_MISMATCH',
-      `${operation}: replica 0 has ${first.dtype}, ${who} ${other.dtype}; all need one dtype`,
+      `${operation}: replica 0 has ${first.dtype}, replica ${rank} ${other.dtype}; all need one dtype`,
       details,
     );
   }
-  const shapes = `replica 0 has shape [${first.shape}], ${who} [${other.shape}]`;
+  const shapes = `replica 0 has shape [${first.shape}], replica ${rank} [${other.shape}]`;
   return new InvalidArgumentError('ERR_COLL_SHAPE_MISMATCH', `${operation}: ${shapes}; all need one shape`, details);
 }
 

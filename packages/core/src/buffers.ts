@@ -1,7 +1,17 @@
 import { refusedArithmetic } from './arithmetic.js';
-import { type Collective, nameOf, opOf, outputDType, outputLength, rootOf } from './collective.js';
+import {
+  type Collective,
+  collectiveKinds,
+  collectiveOps,
+  nameOf,
+  opOf,
+  outputDType,
+  outputLength,
+  rootOf,
+} from './collective.js';
 import type { DType } from './dtype.js';
 import { ValueError } from './errors.js';
+import { quote } from './quote.js';
 import { overlaps, type Tensor, validateTensor } from './tensor.js';
 
 /** Who hands in buffers for what. */
@@ -13,16 +23,22 @@ export interface BufferCheck {
 
 /** Why a collective cannot run in a group of that size, whatever the algorithm; undefined when it can. */
 export function refusedCollective(collective: Collective, dtype: DType, size: number): string | undefined {
-  const root = rootOf(collective);
-  if (root !== undefined && !(Number.isInteger(root) && root >= 0 && root < size)) {
+  const { kind } = collective;
+  if (!collectiveKinds.includes(kind))
+    return `no collective is called ${quote(kind)}; there are ${collectiveKinds.join(', ')}`;
+  const root = rootOf(collective) as number;
+  const hasRoot = kind === 'reduce' || kind === 'broadcast';
+  if (hasRoot && !(Number.isInteger(root) && root >= 0 && root < size))
     return `root ${root} is not one of the ${size} ranks`;
-  }
-  return refusedArithmetic(opOf(collective), dtype);
+  const op = opOf(collective);
+  const hasOp = kind !== 'broadcast' && kind !== 'all-gather';
+  if (hasOp && op === undefined) return `${kind} needs an op: ${collectiveOps.join(', ')}`;
+  return refusedArithmetic(op, dtype);
 }
 
 /**
- * Checks what a communicator was handed before any byte moves: counts, memory, dtypes and lengths among the local ranks, and that
- * nobody's output is somebody else's buffer.
+ * Checks what a communicator was handed before any byte moves: counts, memory, dtypes and lengths among the local ranks, that nobody's
+ * output is somebody else's buffer, and that who works in place does so element for element.
  * @throws ValueError, naming rank and operation
  */
 export function validateBuffers(
@@ -39,13 +55,14 @@ export function validateBuffers(
       { operation },
     );
   }
-  const source = inputs[Math.max(0, localRanks.indexOf(rootOf(collective) ?? 0))] as Tensor;
+  for (const buffer of [...inputs, ...outputs]) validateTensor(buffer);
+  const source = sourceOf(collective, localRanks, inputs, outputs);
+  const length = outputLength(collective, source.data.length, size);
+  const dtype = outputDType(collective, source.dtype);
   localRanks.forEach((rank, index) => {
     const [input, output] = [inputs[index] as Tensor, outputs[index] as Tensor];
     const fail = (problem: string) =>
       new ValueError('ERR_COLL_BUFFER', `${operation}: rank ${rank}: ${problem}`, { operation, rank });
-    validateTensor(input);
-    validateTensor(output);
     if (collective.kind !== 'broadcast') {
       if (input.dtype !== source.dtype) throw fail(`input is ${input.dtype}, others are ${source.dtype}`);
       if (input.data.length !== source.data.length)
@@ -55,21 +72,32 @@ export function validateBuffers(
       throw fail(`input of ${input.data.length} elements does not divide among ${size} ranks`);
     }
     if (collective.kind === 'reduce' && collective.root !== rank) return;
-    const length = outputLength(collective, sourceLength(collective, source, output), size);
-    const dtype = outputDType(collective, sourceDType(collective, source, output));
     if (output.dtype !== dtype) throw fail(`output is ${output.dtype}, must be ${dtype}`);
     if (output.data.length !== length) throw fail(`output has ${output.data.length} elements, must have ${length}`);
+    if (!standsInPlace(collective, rank, input, output))
+      throw fail('output overlaps its own input elsewhere than element for element');
   });
   refuseSharedOutputs(collective, localRanks, inputs, outputs);
 }
 
-// Only the root of a broadcast knows the input; where it is not local, an output stands for it.
-function sourceLength(collective: Collective, source: Tensor, output: Tensor): number {
-  return collective.kind === 'broadcast' ? output.data.length : source.data.length;
+/** What tells the dtype and the length of all inputs. Where the root of a broadcast is not local, an output stands for it. */
+function sourceOf(
+  collective: Collective,
+  localRanks: readonly number[],
+  inputs: readonly Tensor[],
+  outputs: readonly Tensor[],
+): Tensor {
+  const root = localRanks.indexOf(rootOf(collective) ?? 0);
+  return (root < 0 && collective.kind === 'broadcast' ? outputs[0] : inputs[Math.max(0, root)]) as Tensor;
 }
 
-function sourceDType(collective: Collective, source: Tensor, output: Tensor): DType {
-  return collective.kind === 'broadcast' ? output.dtype : source.dtype;
+/** Whether each element of the output is in memory of its own, or in that of the element of the input that it comes from. */
+function standsInPlace(collective: Collective, rank: number, input: Tensor, output: Tensor): boolean {
+  const isRead = collective.kind !== 'broadcast' || collective.root === rank;
+  if (!isRead || !overlaps(input.data, output.data)) return true;
+  const blocks = { 'all-gather': input.data.byteLength * rank, 'reduce-scatter': -output.data.byteLength * rank };
+  const shift = collective.kind === 'all-gather' || collective.kind === 'reduce-scatter' ? blocks[collective.kind] : 0;
+  return input.dtype === output.dtype && input.data.byteOffset === output.data.byteOffset + shift;
 }
 
 function refuseSharedOutputs(

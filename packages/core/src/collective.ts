@@ -4,6 +4,8 @@ import type { ReduceOp } from './reduce-op.js';
 /** How a collective combines contributions. `mean` is the sum, then one true division by the number of ranks. */
 export type CollectiveOp = Lowercase<ReduceOp>;
 
+export const collectiveOps: readonly CollectiveOp[] = ['sum', 'mean', 'min', 'max', 'product'];
+
 /**
  * A request to a group of ranks, as a value. With `n` elements a rank and `N` ranks:
  *

@@ -12,17 +12,13 @@ import {
 import { DistributedValues, type Mirrored, PerReplica } from './distributed-values.js';
 import { NotImplementedError, ValueError } from './errors.js';
 import { IndexedSlices } from './indexed-slices.js';
+import { LocalReplicaGroup } from './local-replica-group.js';
 import type { World } from './plugin.js';
 import { quote } from './quote.js';
 import { type ReduceOp, validateReduceOp } from './reduce-op.js';
 import { mirror } from './regroup.js';
-import {
-  LocalReplicaGroup,
-  RemoteReplicaGroup,
-  type ReplicaCallOptions,
-  type ReplicaGroup,
-  type ReplicaValue,
-} from './replica-group.js';
+import type { ReplicaCallOptions, ReplicaValue } from './replica-call.js';
+import { RemoteReplicaGroup, type ReplicaGroup } from './replica-group.js';
 import type { Algorithm } from './schedule/schedule.js';
 import { copyToDevice, isIndexedSlices, type Value } from './sparse.js';
 import type { Structure } from './structure.js';

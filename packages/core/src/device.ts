@@ -1,4 +1,5 @@
 import { AssertionError, ValueError } from './errors.js';
+import { quote } from './quote.js';
 
 const deviceTypes: readonly string[] = ['CPU', 'GPU', 'TPU', 'XPU'];
 
@@ -21,6 +22,8 @@ export class DeviceSpec {
 
   /** Reads `cpu:0`, `/gpu:1`, `/job:worker/task:2/device:GPU:0` and the like. @throws ValueError */
   static fromString(name: string): DeviceSpec {
+    if (typeof name !== 'string')
+      throw new ValueError('ERR_COLL_DEVICE', `a device is a string such as "cpu:0", not ${quote(name)}`);
     let fields: DeviceFields = {};
     for (const piece of name.split('/').filter((part) => part !== '')) {
       const read = readPiece(piece, name);
@@ -126,6 +129,6 @@ function indexField(text: string | undefined, name: string): { readonly index?: 
 }
 
 function indexFrom(text: string, name: string): number {
-  if (/^\d+$/.test(text)) return Number(text);
+  if (/^\d+$/.test(text) && Number.isSafeInteger(Number(text))) return Number(text);
   throw new ValueError('ERR_COLL_DEVICE', `"${text}" in device "${name}" must be a whole number from 0`);
 }

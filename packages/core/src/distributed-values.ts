@@ -30,8 +30,9 @@ export abstract class DistributedValues<T = unknown> {
     return `${this.kind}:{\n${this.values.map((value, index) => `  ${index}: ${quote(value)}`).join(',\n')}\n}`;
   }
 
-  // By brand, so that values of a separately installed copy of this library are known too.
+  // By brand, so that values of a separately installed copy of this library are known too; classes that extend ours ask as usual.
   static [Symbol.hasInstance](value: unknown): boolean {
+    if (this !== DistributedValues) return Function.prototype[Symbol.hasInstance].call(this, value);
     return typeof value === 'object' && value !== null && brand in value;
   }
 }
@@ -43,7 +44,8 @@ export class PerReplica<T = unknown> extends DistributedValues<T> {
   readonly kind = 'PerReplica';
 
   static override [Symbol.hasInstance](value: unknown): boolean {
-    return super[Symbol.hasInstance](value) && (value as DistributedValues).kind === 'PerReplica';
+    if (this !== PerReplica) return Function.prototype[Symbol.hasInstance].call(this, value);
+    return value instanceof DistributedValues && value.kind === 'PerReplica';
   }
 
   /** There is no single tensor that stands for values that differ. @throws ValueError */
@@ -60,7 +62,8 @@ export class Mirrored<T = unknown> extends DistributedValues<T> {
   readonly kind = 'Mirrored';
 
   static override [Symbol.hasInstance](value: unknown): boolean {
-    return super[Symbol.hasInstance](value) && (value as DistributedValues).kind === 'Mirrored';
+    if (this !== Mirrored) return Function.prototype[Symbol.hasInstance].call(this, value);
+    return value instanceof DistributedValues && value.kind === 'Mirrored';
   }
 
   [tensorSymbol](): Tensor {

@@ -5,7 +5,8 @@ import { fromBfloat16, fromFloat16, toBfloat16, toFloat16 } from './half.js';
 export function encodeNumber(value: number, dtype: DType): number | bigint {
   if (dtype === 'float16') return toFloat16(value);
   if (dtype === 'bfloat16') return toBfloat16(value);
-  if (dtype === 'int64' || dtype === 'uint64') return BigInt(value);
+  // As typed arrays of narrower integers take numbers: cut off, and 0 where there is no integer.
+  if (dtype === 'int64' || dtype === 'uint64') return BigInt(Number.isFinite(value) ? Math.trunc(value) : 0);
   return dtype === 'bool' ? Number(value !== 0) : value;
 }
 

@@ -98,18 +98,28 @@ export class AbortedError extends CollError {}
 /** A value of the wrong type; also an instance of the built-in `TypeError`. */
 export class WrongTypeError extends TypeError {
   readonly code: ErrorCode = 'ERR_COLL_TYPE';
+  readonly rank?: number;
+  readonly operation?: string;
+
   constructor(message: string, details: ErrorDetails = {}) {
     super(message, details.cause === undefined ? undefined : { cause: details.cause });
     this.name = 'TypeError';
+    if (details.rank !== undefined) this.rank = details.rank;
+    if (details.operation !== undefined) this.operation = details.operation;
   }
 }
 
 /** An index out of range; also an instance of the built-in `RangeError`. */
 export class OutOfRangeError extends RangeError {
   readonly code: ErrorCode = 'ERR_COLL_RANGE';
+  readonly rank?: number;
+  readonly operation?: string;
+
   constructor(message: string, details: ErrorDetails = {}) {
     super(message, details.cause === undefined ? undefined : { cause: details.cause });
     this.name = 'RangeError';
+    if (details.rank !== undefined) this.rank = details.rank;
+    if (details.operation !== undefined) this.operation = details.operation;
   }
 }
 

@@ -112,7 +112,8 @@ export {
   registry,
 } from './registry.js';
 export { mirror, type RegroupOptions, regroup, selectReplica, selectReplicaMirrored } from './regroup.js';
-export type { ReplicaCallOptions, ReplicaGroup, ReplicaValue } from './replica-group.js';
+export type { ReplicaCallOptions, ReplicaValue } from './replica-call.js';
+export type { ReplicaGroup } from './replica-group.js';
 export type { Algorithm, Round, Schedule, Transfer } from './schedule/schedule.js';
 export {
   aggregateTensorsOrIndexedSlices,

@@ -47,6 +47,7 @@ export class IndexedSlices {
   }
 
   static [Symbol.hasInstance](value: unknown): boolean {
+    if (this !== IndexedSlices) return Function.prototype[Symbol.hasInstance].call(this, value);
     return typeof value === 'object' && value !== null && brand in value;
   }
 }

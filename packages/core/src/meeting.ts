@@ -29,6 +29,12 @@ export class Meeting<Input, Output> {
     return outcome;
   }
 
+  /** Who has not come to the next meeting. */
+  missing(): number[] {
+    const [next] = this.#waiting;
+    return Array.from({ length: this.#size }, (_, rank) => rank).filter((rank) => !next?.inputs.has(rank));
+  }
+
   /** Ends all meetings that are still waiting for somebody. */
   fail(error: unknown): void {
     for (const { settle } of this.#waiting.splice(0)) {

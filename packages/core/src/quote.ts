@@ -4,12 +4,19 @@ export function quote(value: unknown): string {
   return text.length > 80 ? `${text.slice(0, 77)}...` : text;
 }
 
-function describe(value: unknown): string {
+// Lists are shown down to this depth, so that one that contains itself has an end.
+const deepest = 3;
+
+function describe(value: unknown, depth = 0): string {
   if (typeof value === 'string') return JSON.stringify(value);
   if (typeof value === 'function') return `function ${value.name || '(anonymous)'}`;
   if (ArrayBuffer.isView(value))
     return `${Object.prototype.toString.call(value).slice(8, -1)}(${value.byteLength} bytes)`;
-  if (Array.isArray(value)) return `[${value.slice(0, 8).map(describe).join(', ')}${value.length > 8 ? ', …' : ''}]`;
+  if (Array.isArray(value)) {
+    if (depth === deepest) return '[…]';
+    const items = value.slice(0, 8).map((item) => describe(item, depth + 1));
+    return `[${items.join(', ')}${value.length > 8 ? ', …' : ''}]`;
+  }
   if (typeof value === 'object' && value !== null) return `an object (${value.constructor?.name || 'no prototype'})`;
   return String(value);
 }

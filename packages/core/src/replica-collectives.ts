@@ -7,8 +7,9 @@ import { InvalidArgumentError, ValueError } from './errors.js';
 import { IndexedSlices } from './indexed-slices.js';
 import { slice, splitLike } from './packing/concatenate.js';
 import { groupBySize } from './packing/group-by-size.js';
+import { resultsFor } from './results.js';
 import { type SplitValues, splitBySparsity, stitchValues, type Value } from './sparse.js';
-import { copyElements, elementCount, overlaps, reshape, sameShape, type Tensor, zeros } from './tensor.js';
+import { copyElements, elementCount, reshape, sameShape, type Tensor, zeros } from './tensor.js';
 
 export interface ReplicaReduceOptions {
   readonly bytesPerPack?: number;
@@ -69,7 +70,7 @@ export class ReplicaCollectives {
       dense: readonly Tensor[];
       sparse: readonly IndexedSlices[];
     };
-    const results = this.#results(op, dense, into);
+    const results = resultsFor(op, dense, into);
     for (const pack of packsOf(dense, bytesPerPack)) {
       yield* this.#reducePack(
         op,
@@ -115,30 +116,11 @@ export class ReplicaCollectives {
 
   /** The root's values on every replica. `values` are the root's, or on other replicas any of their shapes. */
   *broadcast(values: readonly Tensor[], root: number, into?: readonly Tensor[]): Requests<Tensor[]> {
-    const results = this.#results(undefined, values, into);
+    const results = resultsFor(undefined, values, into);
     for (const [index, value] of values.entries()) {
       yield [{ kind: 'broadcast', root }, value, results[index] as Tensor];
     }
     return results;
-  }
-
-  #results(op: CollectiveOp | undefined, values: readonly Tensor[], into: readonly Tensor[] | undefined): Tensor[] {
-    const dtypes = values.map(({ dtype }) =>
-      op === undefined ? dtype : outputDType({ kind: 'all-reduce', op }, dtype),
-    );
-    if (!into) return values.map(({ shape, device }, index) => zeros(dtypes[index] as DType, shape, device));
-    const odd = values.findIndex(
-      ({ shape }, index) => into[index]?.dtype !== dtypes[index] || !sameShape(into[index]?.shape ?? [], shape),
-    );
-    if (into.length !== values.length || odd >= 0) {
-      const told =
-        odd >= 0
-          ? `result ${odd} must be ${dtypes[odd]} of shape [${values[odd]?.shape}]`
-          : `${into.length} results for ${values.length} values`;
-      throw new ValueError('ERR_COLL_BUFFER', `into: ${told}`);
-    }
-    refuseOverlaps(into);
-    return [...into];
   }
 
   *#reducePack(op: CollectiveOp, values: readonly Tensor[], results: readonly Tensor[]): Requests<void> {
@@ -232,22 +214,4 @@ function packsOf(values: readonly Tensor[], bytesPerPack: number): number[][] {
     const alike = last.filter((value) => value.dtype === dtype);
     return groupBySize(alike, bytesPerPack).map((pack) => pack.map(({ index }) => index));
   });
-}
-
-/** @throws ValueError where two results are the same memory: one would overwrite the other */
-function refuseOverlaps(results: readonly Tensor[]): void {
-  const byBuffer = new Map<ArrayBufferLike, Tensor[]>();
-  for (const result of results) {
-    const sharing = byBuffer.get(result.data.buffer) ?? [];
-    sharing.push(result);
-    byBuffer.set(result.data.buffer, sharing);
-  }
-  for (const sharing of byBuffer.values()) {
-    const sorted = sharing.sort((a, b) => a.data.byteOffset - b.data.byteOffset);
-    const clash = sorted.findIndex(
-      (result, index) => index > 0 && overlaps(result.data, (sorted[index - 1] as Tensor).data),
-    );
-    if (clash >= 0)
-      throw new ValueError('ERR_COLL_BUFFER', 'into: one buffer was given twice; every result needs memory of its own');
-  }
 }

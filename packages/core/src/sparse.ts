@@ -1,9 +1,9 @@
-import { addInto, convertNumbers, divide } from './arithmetic.js';
+import { addN, convertNumbers, divide, requireAlike, scatterAdd } from './arithmetic.js';
 import { DistributedValues } from './distributed-values.js';
-import { AssertionError, ValueError } from './errors.js';
+import { AssertionError, InvalidArgumentError, ValueError } from './errors.js';
 import { IndexedSlices } from './indexed-slices.js';
-import { concatenate, slice } from './packing/concatenate.js';
-import { copyTo, elementCount, reshape, sameShape, type Tensor, zeros } from './tensor.js';
+import { concatenate } from './packing/concatenate.js';
+import { copyTo, elementCount, reshape, sameShape, type Tensor } from './tensor.js';
 
 /** A dense or a sparse tensor: what can be reduced. */
 export type Value = Tensor | IndexedSlices;
@@ -28,18 +28,24 @@ export function aggregateTensorsOrIndexedSlices(
   if (values.length === 1) return present[0];
   if (present.every((value) => value instanceof IndexedSlices))
     return concatenateSlices(present as readonly IndexedSlices[]);
-  return sumDense(present);
+  return addN(present.map((value) => (value instanceof IndexedSlices ? densify(value) : value)));
 }
 
-/** All rows of several sparse values in order; indices become int64 where they differ in type. */
+/**
+ * All rows of several sparse values in order; indices become int64 where they differ in type.
+ * @throws InvalidArgumentError for rows of different shapes, InternalError for different dtypes
+ */
 export function concatenateSlices(slices: readonly IndexedSlices[]): IndexedSlices {
   const [first] = slices as readonly [IndexedSlices];
-  const odd = slices.find((other) => !sameShape(other.values.shape.slice(1), first.values.shape.slice(1)));
-  if (odd)
-    throw new ValueError(
+  const rowOf = ({ values }: IndexedSlices) => values.shape.slice(1);
+  const odd = slices.findIndex((other) => !sameShape(rowOf(other), rowOf(first)));
+  if (odd >= 0)
+    throw new InvalidArgumentError(
       'ERR_COLL_SHAPE_MISMATCH',
-      `rows of shape [${odd.values.shape.slice(1)}] and [${first.values.shape.slice(1)}] do not belong to one tensor`,
+      `reduce: replica 0 has rows of shape [${rowOf(first)}], replica ${odd} [${rowOf(slices[odd] as IndexedSlices)}]; all need one shape`,
+      { operation: 'reduce', rank: odd },
     );
+  requireAlike(slices.map(({ values }) => ({ ...values, shape: [] })));
   const rows = slices.reduce((sum, { indices }) => sum + indices.data.length, 0);
   const alike = slices.every(({ indices }) => indices.dtype === first.indices.dtype);
   const indices = slices.map((item) => (alike ? item.indices : convertNumbers(item.indices, 'int64')));
@@ -55,16 +61,16 @@ export function densify(slices: IndexedSlices): Tensor {
       'ERR_COLL_VALUE',
       'only indexed slices with a denseShape can become dense: pass it as third argument',
     );
-  const dense = zeros(values.dtype, denseShape, values.device);
-  const row = elementCount(denseShape.slice(1));
-  indices.data.forEach((raw, position) => {
+  const rowLength = elementCount(denseShape.slice(1));
+  const places = [...indices.data].map((raw) => {
     const index = Number(raw);
     if (index < 0 || index >= (denseShape[0] ?? 0)) {
       throw new ValueError('ERR_COLL_VALUE', `index ${index} is outside of denseShape [${denseShape}]`);
     }
-    addInto(slice(dense, index * row, (index + 1) * row), slice(values, position * row, (position + 1) * row));
+    return index * rowLength;
   });
-  return dense;
+  const data = scatterAdd(values, rowLength, places, elementCount(denseShape));
+  return { data, dtype: values.dtype, shape: denseShape, device: values.device };
 }
 
 /** True division by `n`; of sparse values, their `values`. The mean of integers is a float. */
@@ -106,12 +112,4 @@ export function stitchValues<T>(parts: readonly (readonly [values: readonly T[],
     });
   }
   return whole;
-}
-
-function sumDense(values: readonly Value[]): Tensor {
-  const dense = values.map((value) => (value instanceof IndexedSlices ? densify(value) : value));
-  const [first, ...rest] = dense as [Tensor, ...Tensor[]];
-  const sum = copyTo(first, first.device);
-  for (const other of rest) addInto(sum, other);
-  return sum;
 }

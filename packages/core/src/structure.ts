@@ -1,5 +1,6 @@
 import { AssertionError } from './errors.js';
 import { quote } from './quote.js';
+import { tensorSymbol } from './tensor.js';
 
 /** Nested lists and plain objects with leaves of one kind; anything else is a leaf, tensors included. */
 export type Structure<Leaf> = Leaf | readonly Structure<Leaf>[] | { readonly [key: string]: Structure<Leaf> };
@@ -64,9 +65,9 @@ export function zipStructures<Leaf, Result>(
   return join(structures as readonly Leaf[]);
 }
 
-/** A plain object that is not a tensor: something to walk into. */
+/** A plain object that is not a tensor and carries none: something to walk into. */
 export function isMapping(value: unknown): value is Readonly<Record<string, unknown>> {
-  if (typeof value !== 'object' || value === null || 'dtype' in value) return false;
+  if (typeof value !== 'object' || value === null || 'dtype' in value || tensorSymbol in value) return false;
   const prototype = Object.getPrototypeOf(value);
   // Plain objects of other realms have another Object.prototype, which in turn has none.
   return prototype === null || Object.getPrototypeOf(prototype) === null;

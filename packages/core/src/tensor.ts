@@ -32,25 +32,27 @@ export interface TensorCarrier {
 /** What is accepted wherever a tensor is: a bare typed array has rank 1 and no device; a number is a float64 scalar. */
 export type TensorLike = Tensor | TypedArray | TensorCarrier | number;
 
+// Kernels index by int32.
+const mostElements = 2 ** 31 - 1;
+
 /**
  * A tensor over the given memory, without a copy. Numbers and arrays of numbers become float64 unless a dtype is named.
  * @throws ValueError for memory of another type than `dtype` stores, a shape of another size, or a detached buffer.
  */
 export function tensor(data: ArrayBufferView | number | readonly number[], options: TensorOptions = {}): Tensor {
   const shape = options.shape ?? (typeof data === 'number' ? [] : undefined);
-  const elements = ArrayBuffer.isView(data) ? elementsOf(data) : fromNumbers(data, options.dtype ?? 'float64');
-  const dtype = options.dtype ?? naturalDType(ArrayBuffer.isView(data) ? data : elements);
+  const dtype = options.dtype ?? (ArrayBuffer.isView(data) ? naturalDType(data) : 'float64');
   if (!isDType(dtype)) throw new ValueError('ERR_COLL_VALUE', `no dtype is called ${quote(dtype)}`);
-  if (options.device !== undefined && typeof options.device !== 'string') {
-    throw new ValueError('ERR_COLL_DEVICE', `a device is a string such as "cpu:0", not ${quote(options.device)}`);
-  }
+  const elements = ArrayBuffer.isView(data) ? elementsOf(data) : fromNumbers(data, dtype);
   const made: Tensor = { data: elements, dtype, shape: shape ?? [elements.length], device: options.device ?? '' };
+  requirePlace(made);
   validateTensor(made);
   return made;
 }
 
-/** Zeros in new memory. */
+/** Zeros in new memory. @throws ValueError for a shape that is none */
 export function zeros(dtype: DType, shape: readonly number[], device = ''): Tensor {
+  requireShape(shape);
   return { data: allocate(dtype, elementCount(shape)), dtype, shape, device };
 }
 
@@ -80,6 +82,7 @@ export function asTensor(value: unknown, what = 'value'): Tensor {
   if (isTensor(value)) {
     // Tensors of plain JavaScript may leave the device out.
     const placed = value.device === undefined ? { ...(value as Tensor), device: '' } : value;
+    requirePlace(placed);
     validateTensor(placed);
     return placed;
   }
@@ -119,9 +122,8 @@ export function sameShape(a: readonly number[], b: readonly number[]): boolean {
 
 /** Whether the memory of two arrays overlaps. Empty arrays overlap with nothing. */
 export function overlaps(a: TypedArray, b: TypedArray): boolean {
-  return (
-    a.buffer === b.buffer && a.byteOffset < b.byteOffset + b.byteLength && b.byteOffset < a.byteOffset + a.byteLength
-  );
+  if (a.buffer !== b.buffer || a.byteLength === 0 || b.byteLength === 0) return false;
+  return a.byteOffset < b.byteOffset + b.byteLength && b.byteOffset < a.byteOffset + a.byteLength;
 }
 
 /** @throws ValueError where memory, dtype and shape do not fit together. */
@@ -130,16 +132,30 @@ export function validateTensor(value: Tensor): void {
   if (!ArrayBuffer.isView(data) || !stores(dtype, data)) {
     throw new ValueError('ERR_COLL_BUFFER', `a ${dtype} tensor cannot be stored in ${quote(data)}`);
   }
-  if (!Array.isArray(shape) || !shape.every((dimension) => Number.isInteger(dimension) && dimension >= 0)) {
-    throw new ValueError('ERR_COLL_VALUE', `a shape is a list of whole numbers from 0, not ${quote(shape)}`);
-  }
+  requireShape(shape);
   if (data.length === 0) refuseDetached(data);
+  if (data.length > mostElements) {
+    throw new ValueError(
+      'ERR_COLL_BUFFER',
+      `a tensor has up to ${mostElements} elements, not ${data.length}: split it`,
+    );
+  }
   if (elementCount(shape) !== data.length) {
     throw new ValueError(
       'ERR_COLL_VALUE',
       `shape [${shape}] asks for ${elementCount(shape)} elements, the array has ${data.length}`,
     );
   }
+}
+
+function requireShape(shape: readonly number[]): void {
+  if (Array.isArray(shape) && shape.every((dimension) => Number.isInteger(dimension) && dimension >= 0)) return;
+  throw new ValueError('ERR_COLL_VALUE', `a shape is a list of whole numbers from 0, not ${quote(shape)}`);
+}
+
+function requirePlace({ device }: Tensor): void {
+  if (typeof device === 'string') return;
+  throw new ValueError('ERR_COLL_DEVICE', `a device is a string such as "cpu:0", not ${quote(device)}`);
 }
 
 // A detached array looks like an empty one; only making a view over its buffer tells them apart.

@@ -29,7 +29,7 @@ export function combineKernel(dtype: DType, op: ElementaryOp): CombineKernel {
   const key = `${dtype} ${op}`;
   const known = kernels.get(key);
   if (known) return known;
-  const made = generate(combinerParameters, expression(dtype, op)) as CombineKernel;
+  const made = generate(combinerParameters, loop(expression(dtype, op))) as CombineKernel;
   kernels.set(key, made);
   return made;
 }
@@ -48,10 +48,10 @@ export type DivideKernel = (
 export function divideKernel(dtype: DType): DivideKernel {
   const known = dividers.get(dtype);
   if (known) return known;
-  const made = generate(
-    dividerParameters,
-    isBig(dtype) ? 'Number(from[fromAt + i]) / divisor' : 'from[fromAt + i] / divisor',
-  ) as DivideKernel;
+  const element = isBig(dtype) ? 'Number(from[fromAt + i])' : 'from[fromAt + i]';
+  // Halves and quarters are exact either way, and a product takes a quarter of the time.
+  const body = `if (divisor & (divisor - 1)) { ${loop(`${element} / divisor`)} } else { const factor = 1 / divisor; ${loop(`${element} * factor`)} }`;
+  const made = generate(dividerParameters, body) as DivideKernel;
   dividers.set(dtype, made);
   return made;
 }
@@ -62,9 +62,15 @@ const combinerParameters = ['into', 'intoAt', 'a', 'aAt', 'b', 'bAt', 'count'];
 const dividerParameters = ['into', 'intoAt', 'from', 'fromAt', 'count', 'divisor'];
 
 // One function for each dtype and op, from source: closures of one literal would share their type feedback, and a loop
-// that has seen several kinds of arrays runs at two thirds of the speed. The text holds nothing from outside.
-function generate(parameters: readonly string[], element: string): unknown {
-  return new Function(...parameters, `for (let i = 0; i < count; i++) into[intoAt + i] = ${element};`);
+// that has seen several kinds of arrays runs at two thirds of the speed. The text holds nothing from outside. Indices become
+// int32 first, into which those of every tensor fit: with doubles, as divisions leave them, it runs at a quarter.
+function generate(parameters: readonly string[], body: string): unknown {
+  const indices = parameters.filter((name) => name.endsWith('At') || name === 'count');
+  return new Function(...parameters, indices.map((name) => `${name} |= 0; `).join('') + body);
+}
+
+function loop(element: string): string {
+  return `for (let i = 0; i < count; i++) into[intoAt + i] = ${element};`;
 }
 
 function expression(dtype: DType, op: ElementaryOp): string {

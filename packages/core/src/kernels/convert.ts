@@ -22,24 +22,30 @@ export function copyRange(into: TypedArray, intoAt: number, from: TypedArray, fr
   else (into as Float32Array).set((from as Float32Array).subarray(fromAt, fromAt + count), intoAt);
 }
 
+// The loops run on int32 indices, as those of the generated kernels do.
+
 function widenFloat16(into: Float32Array, intoAt: number, from: Uint16Array, fromAt: number, count: number): void {
   const values = float16Values();
-  for (let i = 0; i < count; i++) into[intoAt + i] = values[from[fromAt + i] as number] as number;
+  const [to, at, length] = [intoAt | 0, fromAt | 0, count | 0];
+  for (let i = 0; i < length; i++) into[to + i] = values[from[at + i] as number] as number;
 }
 
 function widenBfloat16(into: Float32Array, intoAt: number, from: Uint16Array, fromAt: number, count: number): void {
   const bits = bitsOf(into);
-  for (let i = 0; i < count; i++) bits[intoAt + i] = (from[fromAt + i] as number) << 16;
+  const [to, at, length] = [intoAt | 0, fromAt | 0, count | 0];
+  for (let i = 0; i < length; i++) bits[to + i] = (from[at + i] as number) << 16;
 }
 
 function narrowFloat16(into: Uint16Array, intoAt: number, from: Float32Array, fromAt: number, count: number): void {
   const bits = bitsOf(from);
-  for (let i = 0; i < count; i++) into[intoAt + i] = float16Of(bits[fromAt + i] as number);
+  const [to, at, length] = [intoAt | 0, fromAt | 0, count | 0];
+  for (let i = 0; i < length; i++) into[to + i] = float16Of(bits[at + i] as number);
 }
 
 function narrowBfloat16(into: Uint16Array, intoAt: number, from: Float32Array, fromAt: number, count: number): void {
   const bits = bitsOf(from);
-  for (let i = 0; i < count; i++) into[intoAt + i] = bfloat16Of(bits[fromAt + i] as number);
+  const [to, at, length] = [intoAt | 0, fromAt | 0, count | 0];
+  for (let i = 0; i < length; i++) into[to + i] = bfloat16Of(bits[at + i] as number);
 }
 
 const bitViews = new WeakMap<Float32Array, Uint32Array>();

@@ -1,5 +1,5 @@
 import { byteSize, type DType, type TypedArray, viewOf } from '../dtype.js';
-import { CollError } from '../errors.js';
+import { CollError, ValueError } from '../errors.js';
 import type { Tensor } from '../tensor.js';
 
 /** Shared memory that grows without a message: every thread sees the same growable buffer. */
@@ -13,8 +13,14 @@ export interface ArenaMemory {
 const unit = 64;
 const initialBytes = 1 << 20;
 
-/** Reserves addresses for `maxBytes`; memory is taken as it is needed. */
-export function createArenaMemory(maxBytes = 2 ** 32): ArenaMemory {
+// Kernels address elements, of one byte at the least, by int32.
+const mostBytes = 2 ** 31;
+
+/** Reserves addresses for `maxBytes`, at most 2 GiB; memory is taken as it is needed. @throws ValueError */
+export function createArenaMemory(maxBytes = mostBytes): ArenaMemory {
+  if (!(Number.isInteger(maxBytes) && maxBytes > 0 && maxBytes <= mostBytes)) {
+    throw new ValueError('ERR_COLL_VALUE', `an arena has up to ${mostBytes} bytes, not ${maxBytes}`);
+  }
   const bytes = new SharedArrayBuffer(Math.min(initialBytes, maxBytes), { maxByteLength: maxBytes });
   return { bytes, used: new SharedArrayBuffer(4) };
 }

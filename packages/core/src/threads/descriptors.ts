@@ -8,6 +8,7 @@ import {
 } from '../collective.js';
 import { type DType, dtypes } from '../dtype.js';
 import { type CollError, InternalError, InvalidArgumentError, ValueError } from '../errors.js';
+import type { Schedule } from '../schedule/schedule.js';
 
 /** What a rank brings to a collective: the request and where its memory is, in bytes of the arena. */
 export interface Descriptor {
@@ -15,14 +16,15 @@ export interface Descriptor {
   readonly dtype: DType;
   /** Elements of the whole buffer that the schedule's chunks cut. */
   readonly length: number;
-  readonly algorithm: number;
+  /** Of the schedule that the rank is going to play. */
+  readonly schedule: number;
   readonly inputAt: number;
   readonly outputAt: number;
 }
 
 const ops: readonly CollectiveOp[] = ['sum', 'mean', 'min', 'max', 'product'];
 
-// Float64s of a rank: kind, op, root, dtype, length, algorithm, inputAt, outputAt. Offsets exceed 32 bits.
+// Float64s of a rank: kind, op, root, dtype, length, schedule, inputAt, outputAt. Offsets exceed 32 bits.
 const fields = 8;
 // The first ones are what all ranks must agree about.
 const fingerprint = 6;
@@ -49,14 +51,14 @@ export class Descriptors {
     this.#size = size;
   }
 
-  write(rank: number, { collective, dtype, length, algorithm, inputAt, outputAt }: Descriptor): void {
+  write(rank: number, { collective, dtype, length, schedule, inputAt, outputAt }: Descriptor): void {
     const at = rank * fields;
     this.#words[at] = collectiveKinds.indexOf(collective.kind);
     this.#words[at + 1] = ops.indexOf(opOf(collective) as CollectiveOp);
     this.#words[at + 2] = rootOf(collective) ?? -1;
     this.#words[at + 3] = dtypes.indexOf(dtype);
     this.#words[at + 4] = length;
-    this.#words[at + 5] = algorithm;
+    this.#words[at + 5] = schedule;
     this.#words[at + 6] = inputAt;
     this.#words[at + 7] = outputAt;
   }
@@ -134,9 +136,15 @@ export class Descriptors {
   }
 }
 
-/** A number that is the same for the same algorithm on every rank, to notice ranks that play different ones. */
-export function algorithmNumber(name: string): number {
-  let hash = 0;
-  for (const character of name) hash = (Math.imul(hash, 31) + (character.codePointAt(0) as number)) | 0;
+/** A number that is the same for the same schedule, to notice ranks that play different ones. */
+export function scheduleNumber({ ranks, chunks, rounds }: Schedule): number {
+  let hash = Math.imul(ranks, 31) + chunks;
+  const add = (value: number) => {
+    hash = (Math.imul(hash, 31) + value) | 0;
+  };
+  for (const round of rounds) {
+    add(round.length);
+    for (const { from, to, chunk, reduce } of round) for (const value of [from, to, chunk, Number(reduce)]) add(value);
+  }
   return hash;
 }

@@ -1,5 +1,5 @@
 import { type Collective, opOf, outputDType } from '../collective.js';
-import { accumulatorOf, allocate, byteSize, type DType, type TypedArray } from '../dtype.js';
+import { accumulatorOf, allocate, byteSize, type DType, isHalf, type TypedArray } from '../dtype.js';
 import {
   type CombineKernel,
   combineKernel,
@@ -32,10 +32,11 @@ export class Fold {
   readonly #descriptors: Descriptors;
   readonly #collective: Collective;
   readonly #dtype: DType;
+  readonly #outputDType: DType;
   readonly #size: number;
   readonly #combine: CombineKernel;
-  readonly #widen: ConvertKernel;
-  readonly #narrow: ConvertKernel;
+  readonly #widen: ConvertKernel | undefined;
+  readonly #narrow: ConvertKernel | undefined;
   readonly #divide: DivideKernel | undefined;
   readonly #sum: TypedArray;
   readonly #next: TypedArray;
@@ -44,38 +45,35 @@ export class Fold {
   constructor(arena: Arena, descriptors: Descriptors, size: number, collective: Collective, dtype: DType) {
     const wide = accumulatorOf(dtype);
     const op = opOf(collective);
-    const output = outputDType(collective, dtype);
     this.#arena = arena;
     this.#descriptors = descriptors;
     this.#collective = collective;
     this.#dtype = dtype;
+    this.#outputDType = outputDType(collective, dtype);
     this.#size = size;
     this.#combine = combineKernel(wide, elementaryOp(op ?? 'sum'));
-    this.#widen = widenKernel(dtype);
-    this.#narrow = narrowKernel(output);
+    // Halves that are only moved need not become anything else.
+    this.#widen = op !== undefined && isHalf(dtype) ? widenKernel(dtype) : undefined;
+    this.#narrow = op !== undefined && isHalf(dtype) ? narrowKernel(dtype) : undefined;
     this.#divide = op === 'mean' ? divideKernel(wide) : undefined;
     this.#sum = allocate(wide, blockLength);
     this.#next = allocate(wide, blockLength);
-    this.#quotient = allocate(accumulatorOf(output), blockLength);
+    this.#quotient = allocate(accumulatorOf(this.#outputDType), blockLength);
   }
 
   /** Folds the elements from `begin` to `end` of a whole buffer of `length` elements. */
   play({ chain, targets }: FusedChunk, begin: number, end: number, length: number): void {
+    const output = this.#arena.elements(this.#outputDType);
     for (let block = begin; block < end; block += blockLength) {
-      this.#playBlock(chain, targets, block, Math.min(blockLength, end - block), length);
+      const count = Math.min(blockLength, end - block);
+      const first = this.#outputIndex(targets[0] as number, block, length);
+      this.#foldInto(output, first, chain, block, count, length);
+      for (let position = 1; position < targets.length; position++) {
+        copyRange(output, this.#outputIndex(targets[position] as number, block, length), output, first, count);
+      }
     }
   }
 
-  #playBlock(chain: readonly number[], targets: readonly number[], begin: number, count: number, length: number): void {
-    const output = this.#arena.elements(outputDType(this.#collective, this.#dtype));
-    const first = this.#outputIndex(targets[0] as number, begin, length);
-    this.#foldInto(output, first, chain, begin, count, length);
-    for (let position = 1; position < targets.length; position++) {
-      copyRange(output, this.#outputIndex(targets[position] as number, begin, length), output, first, count);
-    }
-  }
-
-  // The first target may be an input too, so that it is written only after everything was read.
   #foldInto(
     output: TypedArray,
     at: number,
@@ -84,28 +82,43 @@ export class Fold {
     count: number,
     length: number,
   ): void {
+    if (!this.#divide && !this.#widen) {
+      this.#add(output, at, chain, begin, count, length);
+      return;
+    }
+    if (this.#widen) this.#addWidened(this.#widen, chain, begin, count, length);
+    else this.#add(this.#sum, 0, chain, begin, count, length);
+    this.#finish(output, at, count);
+  }
+
+  // `into` may be one of the inputs, so that it is written only by the last addition.
+  #add(into: TypedArray, at: number, chain: readonly number[], begin: number, count: number, length: number): void {
     const input = this.#arena.elements(this.#dtype);
-    const index = (position: number) => this.#inputIndex(chain[position] as number, begin, length);
+    const first = this.#inputIndex(chain[0] as number, begin, length);
     const last = chain.length - 1;
-    const isPlain = this.#divide === undefined && accumulatorOf(this.#dtype) === this.#dtype;
-    if (isPlain && last === 0) {
-      copyRange(output, at, input, index(0), count);
-    } else if (isPlain && last === 1) {
-      this.#combine(output, at, input, index(0), input, index(1), count);
-    } else {
-      this.#widen(this.#sum, 0, input, index(0), count);
-      for (let position = 1; position <= last; position++) this.#add(input, index(position), count);
-      this.#finish(output, at, count);
+    if (last === 0) copyRange(into, at, input, first, count);
+    for (let position = 1; position <= last; position++) {
+      const [left, leftAt] = position === 1 ? [input, first] : [this.#sum, 0];
+      const [sum, sumAt] = position === last ? [into, at] : [this.#sum, 0];
+      const right = this.#inputIndex(chain[position] as number, begin, length);
+      this.#combine(sum, sumAt, left, leftAt, input, right, count);
     }
   }
 
-  #add(input: TypedArray, at: number, count: number): void {
-    const isWide = accumulatorOf(this.#dtype) === this.#dtype;
-    if (!isWide) this.#widen(this.#next, 0, input, at, count);
-    this.#combine(this.#sum, 0, this.#sum, 0, isWide ? input : this.#next, isWide ? at : 0, count);
+  #addWidened(widen: ConvertKernel, chain: readonly number[], begin: number, count: number, length: number): void {
+    const input = this.#arena.elements(this.#dtype);
+    widen(this.#sum, 0, input, this.#inputIndex(chain[0] as number, begin, length), count);
+    for (let position = 1; position < chain.length; position++) {
+      widen(this.#next, 0, input, this.#inputIndex(chain[position] as number, begin, length), count);
+      this.#combine(this.#sum, 0, this.#sum, 0, this.#next, 0, count);
+    }
   }
 
   #finish(output: TypedArray, at: number, count: number): void {
+    if (!this.#narrow) {
+      this.#divide?.(output, at, this.#sum, 0, count, this.#size);
+      return;
+    }
     this.#divide?.(this.#quotient, 0, this.#sum, 0, count, this.#size);
     this.#narrow(output, at, this.#divide ? this.#quotient : this.#sum, 0, count);
   }
@@ -118,7 +131,7 @@ export class Fold {
 
   #outputIndex(rank: number, begin: number, length: number): number {
     const block = this.#collective.kind === 'reduce-scatter' ? (rank * length) / this.#size : 0;
-    return this.#descriptors.outputAt(rank) / byteSize(outputDType(this.#collective, this.#dtype)) + begin - block;
+    return this.#descriptors.outputAt(rank) / byteSize(this.#outputDType) + begin - block;
   }
 }
 

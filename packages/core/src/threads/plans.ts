@@ -9,7 +9,7 @@ import type { Algorithm, Schedule } from '../schedule/schedule.js';
 import { type Step, stepsOf } from '../schedule/steps.js';
 import type { Tensor } from '../tensor.js';
 import type { Arena } from './arena.js';
-import type { Descriptors } from './descriptors.js';
+import { type Descriptors, scheduleNumber } from './descriptors.js';
 import { Fold, type FusedChunk, fusedChunks } from './fold.js';
 
 /** A proven schedule with what a thread needs to play it: fused where its arithmetic is a chain, round by round otherwise. */
@@ -17,6 +17,8 @@ export interface ThreadPlan {
   readonly collective: Collective;
   readonly dtype: DType;
   readonly schedule: Schedule;
+  /** What tells this schedule from others. */
+  readonly number: number;
   readonly fold?: Fold;
   readonly chunks?: readonly FusedChunk[];
   readonly steps?: readonly (readonly Step[])[];
@@ -111,6 +113,7 @@ export class Plans {
       collective,
       dtype,
       schedule,
+      number: scheduleNumber(schedule),
       combine: combineKernel(wide, elementaryOp(opOf(collective) ?? 'sum')),
       scratch: allocate(wide, scratchLength),
     };

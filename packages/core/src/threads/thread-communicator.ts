@@ -6,7 +6,7 @@ import { AbortedError, RuntimeError, ValueError } from '../errors.js';
 import type { Algorithm } from '../schedule/schedule.js';
 import { copyElements, type Tensor } from '../tensor.js';
 import { Arena } from './arena.js';
-import { algorithmNumber, Descriptors, nowhere } from './descriptors.js';
+import { Descriptors, nowhere } from './descriptors.js';
 import { Plans, type ThreadPlan } from './plans.js';
 import { Rendezvous, type Wait } from './rendezvous.js';
 import type { ThreadGroup } from './thread-group.js';
@@ -27,7 +27,6 @@ export class ThreadCommunicator implements Communicator {
   readonly size: number;
   readonly localRanks: readonly number[];
   readonly #rank: number;
-  readonly #algorithm: number;
   readonly #arena: Arena;
   readonly #rendezvous: Rendezvous;
   readonly #descriptors: Descriptors;
@@ -42,7 +41,6 @@ export class ThreadCommunicator implements Communicator {
     this.size = group.size;
     this.localRanks = [rank];
     this.#rank = rank;
-    this.#algorithm = algorithmNumber(algorithm.name);
     this.#arena = new Arena(group.arena);
     this.#rendezvous = new Rendezvous(group.control, group.size, group.spins);
     this.#descriptors = new Descriptors(group.descriptors, group.size);
@@ -111,18 +109,29 @@ export class ThreadCommunicator implements Communicator {
 
   async #runAlone(collective: Collective, input: Tensor, output: Tensor, options: RunOptions): Promise<void> {
     const operation = nameOf(collective);
-    const wait = this.#wait(operation, options);
     const { signal } = options;
     const abort = () => this.#rendezvous.fail(this.#rank, 'aborted', `rank ${this.#rank} aborted: ${signal?.reason}`);
     // A pending Atomics.waitAsync does not keep a thread's event loop alive; a timer does.
     const alive = setInterval(() => {}, 2 ** 30);
     signal?.addEventListener('abort', abort);
     try {
+      if (signal?.aborted) abort();
+      this.#requireSound(operation);
+      const wait = this.#wait(operation, options);
       for (const count of this.#play(collective, input, output)) await this.#rendezvous.wait(count, wait);
+    } catch (error) {
+      if (!(error instanceof AbortedError && signal?.aborted)) throw error;
+      throw new AbortedError(error.code, error.message, { rank: this.#rank, operation, cause: signal.reason });
     } finally {
       clearInterval(alive);
       signal?.removeEventListener('abort', abort);
     }
+  }
+
+  // A call that was queued behind one that failed must not begin: it would overwrite what the others still look at.
+  #requireSound(operation: string): void {
+    const failure = this.#rendezvous.failure(operation);
+    if (failure) throw failure;
   }
 
   #check(collective: Collective, inputs: readonly Tensor[], outputs: readonly Tensor[], { signal }: RunOptions): void {
@@ -134,8 +143,7 @@ export class ThreadCommunicator implements Communicator {
         `${operation}: rank ${this.#rank} has closed this communicator`,
         details,
       );
-    const failure = this.#rendezvous.failure(operation);
-    if (failure) throw failure;
+    this.#requireSound(operation);
     if (signal?.aborted)
       throw new AbortedError('ERR_COLL_ABORTED', `${operation} was aborted before it began`, {
         ...details,
@@ -166,7 +174,7 @@ export class ThreadCommunicator implements Communicator {
     if (reads && !this.#arena.holds(input.data))
       copyElements(this.#view(dtype, inputAt, input.data.length), input.data);
     const length = this.#wholeLength(collective, input, output);
-    this.#descriptors.write(this.#rank, { collective, dtype, length, algorithm: this.#algorithm, inputAt, outputAt });
+    this.#descriptors.write(this.#rank, { collective, dtype, length, schedule: plan.number, inputAt, outputAt });
     yield this.#rendezvous.advance(this.#rank);
     this.#refuseDisagreement(plan, input, output);
     this.#plans.playShare(plan, this.#rank, length);
@@ -184,7 +192,7 @@ export class ThreadCommunicator implements Communicator {
       collective,
       dtype,
       length,
-      algorithm: this.#algorithm,
+      schedule: plan.number,
       inputAt: workAt,
       outputAt: nowhere,
     });

@@ -15,14 +15,14 @@ export interface ThreadGroup {
 
 export interface ThreadGroupOptions {
   readonly size: number;
-  /** Upper bound of the memory that the group shares. Default: 4 GiB of addresses, of which only what is used is taken. */
+  /** Upper bound of the memory that the group shares. Default, and most: 2 GiB of addresses, of which only what is used is taken. */
   readonly maxBytes?: number;
   /** 0 where there are more threads than cores: who spins then keeps the others from running. */
   readonly spins?: number;
 }
 
 /** @throws ValueError for a size below 1 */
-export function createThreadGroup({ size, maxBytes, spins = 2000 }: ThreadGroupOptions): ThreadGroup {
+export function createThreadGroup({ size, maxBytes, spins = 10_000 }: ThreadGroupOptions): ThreadGroup {
   if (!(Number.isInteger(size) && size >= 1))
     throw new ValueError('ERR_COLL_VALUE', `a group has 1 rank or more, not ${size}`);
   return {

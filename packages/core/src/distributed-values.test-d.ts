@@ -1,0 +1,43 @@
+import {
+  type DistributedValues,
+  type IndexedSlices,
+  Mirrored,
+  PerReplica,
+  type PossiblyMirrored,
+  type Tensor,
+  type TensorLike,
+  tensor,
+} from '@coll/core';
+import { expectTypeOf } from 'vitest';
+
+const value = new PerReplica([tensor([1]), tensor([2])]);
+expectTypeOf(value).toEqualTypeOf<PerReplica<Tensor>>();
+expectTypeOf(value.values).toEqualTypeOf<readonly Tensor[]>();
+expectTypeOf(value.primary).toEqualTypeOf<Tensor>();
+expectTypeOf(value.devices).toEqualTypeOf<readonly string[]>();
+expectTypeOf<PerReplica['kind']>().toEqualTypeOf<'PerReplica'>();
+expectTypeOf(value).toExtend<DistributedValues<Tensor>>();
+
+expectTypeOf(new Mirrored(['a', 'b']).values).toEqualTypeOf<readonly string[]>();
+expectTypeOf<PerReplica<Tensor>>().not.toExtend<Mirrored<Tensor>>();
+expectTypeOf<Mirrored<Tensor>>().not.toExtend<PerReplica<Tensor>>();
+expectTypeOf<PerReplica<Tensor>>().not.toExtend<PerReplica<string>>();
+
+// What a collective returns is a value or a Mirrored of it, and instanceof tells which.
+declare const result: PossiblyMirrored;
+if (result instanceof Mirrored) expectTypeOf(result.values).toEqualTypeOf<readonly (Tensor | IndexedSlices)[]>();
+
+// A Mirrored stands for a tensor.
+expectTypeOf<Mirrored<Tensor>>().toExtend<TensorLike>();
+
+// @ts-expect-error components come as a list
+new PerReplica(tensor([1]));
+
+// @ts-expect-error the list of components is not to be changed
+value.values.push(tensor([3]));
+
+// @ts-expect-error a dtype is one of those that there are
+tensor([1], { dtype: 'float' });
+
+// @ts-expect-error text is not a tensor
+expectTypeOf<string>().toExtend<TensorLike>();

@@ -1,0 +1,84 @@
+import { describe, expect, it, vi } from 'vitest';
+import { thrown } from '../test/thrown.js';
+import { DistributedValues, Mirrored, PerReplica } from './distributed-values.js';
+import { IndexedSlices } from './indexed-slices.js';
+import { asTensor, tensor, tensorSymbol } from './tensor.js';
+
+const [a, b] = [tensor([1], { device: 'cpu:0' }), tensor([2], { device: '/device:CPU:1' })];
+
+describe.each([
+  ['PerReplica', PerReplica],
+  ['Mirrored', Mirrored],
+] as const)('%s', (name, Class) => {
+  it('keeps its components in order, and no later change of the list', () => {
+    const list = [a, b];
+    const value = new Class(list);
+    list.push(a);
+    expect(value.values).toEqual([a, b]);
+    expect(() => (value.values as unknown[]).push(a)).toThrow(TypeError);
+  });
+
+  it('shows the devices of its components as they say them', () => {
+    const slices = new IndexedSlices(a, new Int32Array(1));
+    expect(new Class([a, b, slices, 5, new Float32Array(1), null]).devices).toEqual([
+      'cpu:0',
+      '/device:CPU:1',
+      'cpu:0',
+      '',
+      '',
+      '',
+    ]);
+  });
+
+  it('has its first component as primary', () => {
+    expect(new Class([a, b]).primary).toBe(a);
+    expect(new Class([]).primary).toBeUndefined();
+  });
+
+  it('tells its kind and its components as text', () => {
+    expect(`${new Class([1, 'two', a])}`).toBe(`${name}:{\n  0: 1,\n  1: "two",\n  2: an object (Object)\n}`);
+  });
+
+  it('refuses what is no list', () => {
+    expect(thrown(() => new Class(a as never))).toMatchObject({
+      name: 'ValueError',
+      code: 'ERR_COLL_VALUE',
+      message: `${name} takes a list of components, not an object (Object)`,
+    });
+  });
+
+  it('knows values of a separately installed copy of the library', async () => {
+    vi.resetModules();
+    const other = await import('./distributed-values.js');
+    const value = new other[name]([a]);
+    expect(other[name]).not.toBe(Class);
+    expect([value instanceof Class, value instanceof DistributedValues]).toEqual([true, true]);
+  });
+
+  it('tells a class of its own from the one that it extends', () => {
+    class Variable extends Class<unknown> {}
+    expect(new Variable([a])).toBeInstanceOf(Variable);
+    expect(new Variable([a])).toBeInstanceOf(Class);
+    expect(new Class([a])).not.toBeInstanceOf(Variable);
+  });
+});
+
+it('tells the kinds apart, and both from anything else', () => {
+  const [perReplica, mirrored] = [new PerReplica([a]), new Mirrored([a])];
+  const others = [a, [a, b], { values: [a] }, undefined, null, 'PerReplica'];
+  expect([perReplica instanceof Mirrored, mirrored instanceof PerReplica]).toEqual([false, false]);
+  expect(others.filter((value) => value instanceof DistributedValues)).toEqual([]);
+});
+
+it('is no tensor while values differ', () => {
+  expect(thrown(() => new PerReplica([a, b])[tensorSymbol]())).toMatchObject({
+    name: 'ValueError',
+    code: 'ERR_COLL_CONTEXT',
+    message: expect.stringContaining('strategy.run'),
+  });
+  expect(() => asTensor(new PerReplica([a]))).toThrow('a PerReplica is not one tensor');
+});
+
+it('is its first component as a tensor when mirrored', () => {
+  expect(asTensor(new Mirrored([a, b]))).toBe(a);
+});

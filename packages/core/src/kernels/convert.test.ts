@@ -1,0 +1,90 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { arbitraryArray } from '../../test/arbitrary-tensor.js';
+import { accumulatorOf, allocate, dtypes, isHalf } from '../dtype.js';
+import { fromBfloat16, fromFloat16, toBfloat16, toFloat16 } from '../half.js';
+import { copyRange, narrowKernel, widenKernel } from './convert.js';
+
+const halves = [
+  ['float16', fromFloat16, toFloat16],
+  ['bfloat16', fromBfloat16, toBfloat16],
+] as const;
+
+const everyPattern = Uint16Array.from({ length: 0x10000 }, (_, bits) => bits);
+
+describe.each(halves)('%s', (dtype, decode, encode) => {
+  it('widens every pattern to the float32 that it stands for', () => {
+    const wide = new Float32Array(0x10000);
+    widenKernel(dtype)(wide, 0, everyPattern, 0, 0x10000);
+    expect(everyPattern.filter((bits) => !Object.is(wide[bits], decode(bits)))).toEqual(new Uint16Array());
+  });
+
+  it('narrows what it widened to the same bits, but for NaN', () => {
+    const [wide, narrow] = [new Float32Array(0x10000), new Uint16Array(0x10000)];
+    widenKernel(dtype)(wide, 0, everyPattern, 0, 0x10000);
+    narrowKernel(dtype)(narrow, 0, wide, 0, 0x10000);
+    const numbers = everyPattern.filter((bits) => !Number.isNaN(decode(bits)));
+    expect(numbers.filter((bits) => narrow[bits] !== bits)).toEqual(new Uint16Array());
+  });
+
+  it('narrows as encoding a number does', () => {
+    fc.assert(
+      fc.property(fc.float32Array({ noNaN: true }), (floats) => {
+        const narrow = new Uint16Array(floats.length);
+        narrowKernel(dtype)(narrow, 0, floats, 0, floats.length);
+        expect([...narrow]).toEqual(Array.from(floats, encode));
+      }),
+    );
+  });
+
+  it('keeps to its ranges, also in views that do not begin where their memory does', () => {
+    const memory = new ArrayBuffer(64);
+    const wide = new Float32Array(memory, 16, 4);
+    widenKernel(dtype)(wide, 1, Uint16Array.of(0, 0, encode(1.5), encode(-2)), 2, 2);
+    expect([...new Float32Array(memory)].slice(4, 8)).toEqual([0, 1.5, -2, 0]);
+    const narrow = new Uint16Array(4);
+    narrowKernel(dtype)(narrow, 2, wide, 1, 2);
+    expect([...narrow]).toEqual([0, 0, encode(1.5), encode(-2)]);
+  });
+});
+
+describe.each(dtypes.filter((dtype) => !isHalf(dtype)))('%s', (dtype) => {
+  it('is copied as it is, both ways', () => {
+    fc.assert(
+      fc.property(arbitraryArray(dtype, 5), (from) => {
+        for (const kernel of [widenKernel(dtype), narrowKernel(dtype)]) {
+          const into = allocate(accumulatorOf(dtype), 7);
+          kernel(into, 2, from, 1, 3);
+          const expected = allocate(dtype, 7);
+          for (let index = 0; index < 3; index++) expected[2 + index] = from[1 + index] as number;
+          expect(into).toEqual(expected);
+        }
+      }),
+      { numRuns: 20 },
+    );
+  });
+});
+
+describe('copyRange', () => {
+  it('copies between ranges of one array that overlap, in either direction', () => {
+    const forward = Int8Array.of(1, 2, 3, 4, 5);
+    copyRange(forward, 1, forward, 0, 4);
+    expect([...forward]).toEqual([1, 1, 2, 3, 4]);
+    const backward = Int8Array.of(1, 2, 3, 4, 5);
+    copyRange(backward, 0, backward, 1, 4);
+    expect([...backward]).toEqual([2, 3, 4, 5, 5]);
+  });
+
+  it('copies between two arrays over memory that overlaps', () => {
+    const memory = Int8Array.of(1, 2, 3, 4, 5);
+    copyRange(memory, 1, new Int8Array(memory.buffer), 0, 4);
+    expect([...memory]).toEqual([1, 1, 2, 3, 4]);
+  });
+
+  it('copies nothing when there is nothing to copy', () => {
+    const into = Int8Array.of(1, 2);
+    copyRange(into, 2, Int8Array.of(3), 1, 0);
+    copyRange(into, 0, into, 1, 0);
+    expect([...into]).toEqual([1, 2]);
+  });
+});

@@ -1,0 +1,60 @@
+import { type CallOptions, type ResolvedOptions, resolveCallOptions } from './call-options.js';
+import type { RunOptions } from './communicator.js';
+import { NotImplementedError, OutOfRangeError } from './errors.js';
+import { IndexedSlices } from './indexed-slices.js';
+import { type ReduceOp, validateReduceOp } from './reduce-op.js';
+import type { Value } from './sparse.js';
+import { flatten, type Structure } from './structure.js';
+import { asTensor, type Tensor, type TensorLike } from './tensor.js';
+
+/** What replicas hand in: tensors and indexed slices, in any structure that is the same on all of them. */
+export type ReplicaValue = Structure<TensorLike | IndexedSlices>;
+
+export type ReplicaCallOptions = CallOptions & {
+  /** Where dense results are written, in the structure of the values; may be the values themselves. Default: new memory. */
+  readonly into?: Structure<TensorLike> | undefined;
+};
+
+/** A replica's call, checked and taken apart. */
+export interface PreparedCall {
+  readonly values: readonly Value[];
+  readonly into: readonly Tensor[] | undefined;
+  readonly bytesPerPack: number;
+  readonly run: RunOptions;
+  readonly resolved: ResolvedOptions;
+}
+
+/** @throws ValueError for an unknown op or a value that is no tensor */
+export function prepare(op: ReduceOp, value: ReplicaValue, options: ReplicaCallOptions | undefined): PreparedCall {
+  const into = options && 'into' in options ? options.into : undefined;
+  const resolved = resolveCallOptions(into === undefined ? options : { ...options, into: undefined });
+  validateReduceOp(op);
+  return {
+    values: flatten(value).map((leaf) => (leaf instanceof IndexedSlices ? leaf : asTensor(leaf))),
+    into: into === undefined ? undefined : flatten(into).map((leaf) => asTensor(leaf, 'into')),
+    bytesPerPack: resolved.options.bytesPerPack,
+    run: { timeoutSeconds: resolved.options.timeoutSeconds, ...(resolved.signal ? { signal: resolved.signal } : {}) },
+    resolved,
+  };
+}
+
+/** The call for values that are only moved. @throws NotImplementedError for sparse ones */
+export function prepareDense(value: ReplicaValue, options: ReplicaCallOptions | undefined) {
+  const call = prepare('SUM', value, options);
+  if (call.values.some((item) => item instanceof IndexedSlices)) {
+    throw new NotImplementedError(
+      'ERR_COLL_NOT_IMPLEMENTED',
+      'indexed slices can be reduced, but not gathered or broadcast between replicas',
+    );
+  }
+  return { ...call, values: call.values as readonly Tensor[] };
+}
+
+/** @throws OutOfRangeError for a replica that this caller does not hold */
+export function requireLocal(replicaId: number, here: readonly number[]): void {
+  if (here.includes(replicaId)) return;
+  throw new OutOfRangeError(
+    `all-reduce: replica ${replicaId} does not live here, where replica ${here.join(', ')} does`,
+    { operation: 'all-reduce' },
+  );
+}

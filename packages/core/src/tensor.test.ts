@@ -1,0 +1,241 @@
+import { describe, expect, it } from 'vitest';
+import { thrown } from '../test/thrown.js';
+import { type DType, dtypes, type TypedArray } from './dtype.js';
+import {
+  asTensor,
+  copyElements,
+  copyTo,
+  elementCount,
+  isTensor,
+  isTensorLike,
+  overlaps,
+  reshape,
+  sameShape,
+  type Tensor,
+  tensor,
+  tensorSymbol,
+  validateTensor,
+  zeros,
+} from './tensor.js';
+
+describe('tensor', () => {
+  it('takes a typed array as it is, with its natural dtype, one dimension and no device', () => {
+    const data = new Float32Array([1, 2, 3]);
+    const made = tensor(data);
+    expect(made).toEqual({ data, dtype: 'float32', shape: [3], device: '' });
+    expect(made.data).toBe(data);
+  });
+
+  it('takes dtype, shape and device', () => {
+    const data = new Uint16Array(6);
+    expect(tensor(data, { dtype: 'bfloat16', shape: [2, 3], device: 'cpu:1' })).toEqual({
+      data,
+      dtype: 'bfloat16',
+      shape: [2, 3],
+      device: 'cpu:1',
+    });
+  });
+
+  it('makes a float64 scalar of a number, and float64 of a list of numbers', () => {
+    expect(tensor(5)).toEqual({ data: new Float64Array([5]), dtype: 'float64', shape: [], device: '' });
+    expect(tensor([1, 2])).toEqual({ data: new Float64Array([1, 2]), dtype: 'float64', shape: [2], device: '' });
+    expect(tensor([])).toEqual({ data: new Float64Array(), dtype: 'float64', shape: [0], device: '' });
+  });
+
+  it('encodes numbers in the dtype that is named', () => {
+    expect(tensor([1, -2], { dtype: 'float16' }).data).toEqual(new Uint16Array([0x3c00, 0xc000]));
+    expect(tensor([1, -2], { dtype: 'int64' }).data).toEqual(new BigInt64Array([1n, -2n]));
+    expect(tensor([0, 3], { dtype: 'bool' }).data).toEqual(new Uint8Array([0, 1]));
+    expect(tensor(7, { dtype: 'int8', shape: [1] }).shape).toEqual([1]);
+  });
+
+  it('reads clamped bytes and Float16Array through an array of the plain kind over the same memory', () => {
+    const clamped = new Uint8ClampedArray(new ArrayBuffer(8), 2, 3);
+    const bytes = tensor(clamped);
+    expect([bytes.dtype, bytes.data.constructor, bytes.data.buffer, bytes.data.byteOffset, bytes.data.length]).toEqual([
+      'uint8',
+      Uint8Array,
+      clamped.buffer,
+      2,
+      3,
+    ]);
+    const halves = new Uint16Array(new ArrayBuffer(8), 2, 3);
+    Object.defineProperty(halves, Symbol.toStringTag, { value: 'Float16Array' });
+    expect(tensor(halves)).toEqual({ data: new Uint16Array(3), dtype: 'float16', shape: [3], device: '' });
+  });
+
+  it.each([
+    ['memory of another type', new Float32Array(2), { dtype: 'int32' }, 'ERR_COLL_BUFFER', 'a int32 tensor cannot be'],
+    ['half types outside of a Uint16Array', new Float32Array(2), { dtype: 'float16' }, 'ERR_COLL_BUFFER', 'float16'],
+    ['a DataView', new DataView(new ArrayBuffer(4)), {}, 'ERR_COLL_BUFFER', 'a DataView is not a tensor'],
+    ['a shape of another size', new Float32Array(5), { shape: [2, 3] }, 'ERR_COLL_VALUE', 'asks for 6 elements'],
+    ['a negative dimension', new Float32Array(1), { shape: [-1] }, 'ERR_COLL_VALUE', 'a shape is a list of'],
+    ['a broken dimension', new Float32Array(1), { shape: [0.5, 2] }, 'ERR_COLL_VALUE', 'a shape is a list of'],
+    ['a shape that is no list', new Float32Array(1), { shape: 1 }, 'ERR_COLL_VALUE', 'a shape is a list of'],
+    ['an unknown dtype', new Float32Array(1), { dtype: 'float' }, 'ERR_COLL_VALUE', 'no dtype is called "float"'],
+    ['an unknown dtype for numbers', [1], { dtype: 'float' }, 'ERR_COLL_VALUE', 'no dtype is called "float"'],
+    ['a device that is no string', [1], { device: 0 }, 'ERR_COLL_DEVICE', 'a device is a string'],
+    ['text', 'abc', {}, 'ERR_COLL_VALUE', 'from a typed array or from numbers, not "abc"'],
+    ['a list of lists', [[1], [2]], {}, 'ERR_COLL_VALUE', 'from a typed array or from numbers'],
+    ['null', null, {}, 'ERR_COLL_VALUE', 'from a typed array or from numbers'],
+  ])('refuses %s', (_, data, options, code, message) => {
+    expect(thrown(() => tensor(data as never, options as never))).toMatchObject({
+      name: 'ValueError',
+      code,
+      message: expect.stringContaining(message),
+    });
+  });
+
+  it('refuses a detached buffer', () => {
+    const data = new Float32Array(4);
+    structuredClone(data.buffer, { transfer: [data.buffer] });
+    expect(thrown(() => tensor(data))).toMatchObject({
+      name: 'ValueError',
+      code: 'ERR_COLL_BUFFER',
+      message: expect.stringContaining('was detached'),
+      cause: expect.any(TypeError),
+    });
+  });
+});
+
+describe('zeros', () => {
+  it.each(dtypes)('makes new memory for %s', (dtype) => {
+    const made = zeros(dtype, [2, 2], 'cpu:1');
+    expect({ dtype: made.dtype, shape: made.shape, device: made.device }).toEqual({
+      dtype,
+      shape: [2, 2],
+      device: 'cpu:1',
+    });
+    expect(Array.from(made.data, Number)).toEqual([0, 0, 0, 0]);
+  });
+
+  it('makes scalars and empty tensors', () => {
+    expect([zeros('int8', []).data.length, zeros('int8', [3, 0]).data.length]).toEqual([1, 0]);
+  });
+
+  it.each([[[-1]], [[1.5]], [[Number.NaN]], ['2']])('refuses the shape %o', (shape) => {
+    expect(thrown(() => zeros('float32', shape as never))).toMatchObject({
+      name: 'ValueError',
+      code: 'ERR_COLL_VALUE',
+    });
+  });
+});
+
+describe('asTensor', () => {
+  const made = tensor(new Float32Array(2), { device: 'cpu:0' });
+  const carrier = (value: Tensor | TypedArray) => ({ [tensorSymbol]: () => value });
+
+  it('takes tensors as they are, and typed arrays and numbers as tensor() does', () => {
+    expect(asTensor(made)).toBe(made);
+    expect(asTensor(new Int8Array(3))).toEqual(tensor(new Int8Array(3)));
+    expect(asTensor(2.5)).toEqual(tensor(2.5));
+  });
+
+  it('takes any object through its method, which may return another one', () => {
+    expect(asTensor(carrier(made))).toBe(made);
+    expect(asTensor(carrier(new Float64Array(1)))).toEqual(tensor(new Float64Array(1)));
+    expect(asTensor(carrier(carrier(made) as never))).toBe(made);
+  });
+
+  it('gives a plain object without a device an empty one', () => {
+    const data = new Float32Array(1);
+    expect(asTensor({ data, dtype: 'float32', shape: [1] })).toEqual({
+      data,
+      dtype: 'float32',
+      shape: [1],
+      device: '',
+    });
+  });
+
+  it.each([
+    ['text', 'abc'],
+    ['undefined', undefined],
+    ['null', null],
+    ['a list', [1, 2]],
+    ['an object', { data: 1 }],
+    ['an object of an unknown dtype', { data: new Float32Array(1), dtype: 'float', shape: [1] }],
+    ['a bigint', 1n],
+  ])('refuses %s and names what it was for', (_, value) => {
+    expect(thrown(() => asTensor(value, 'the gradient'))).toMatchObject({
+      name: 'ValueError',
+      code: 'ERR_COLL_VALUE',
+      message: expect.stringContaining('the gradient must be a tensor, a typed array or a number, not'),
+    });
+  });
+
+  it.each<readonly [string, object, string]>([
+    ['data of another type', { ...made, data: new Int8Array(2) }, 'ERR_COLL_BUFFER'],
+    ['data that is no array', { ...made, data: [1, 2] }, 'ERR_COLL_BUFFER'],
+    ['a shape of another size', { ...made, shape: [3] }, 'ERR_COLL_VALUE'],
+    ['a device that is no string', { ...made, device: 3 }, 'ERR_COLL_DEVICE'],
+  ])('refuses a tensor with %s', (_, value, code) => {
+    expect(thrown(() => asTensor(value))).toMatchObject({ name: 'ValueError', code });
+  });
+});
+
+it('tells tensors and what stands for them from anything else', () => {
+  const made = tensor([1]);
+  const like = [made, new Int8Array(1), 1, { [tensorSymbol]: () => made }];
+  const unlike = [undefined, null, 'a', [1], {}, 1n, { ...made, dtype: 'float' }];
+  expect([like.map(isTensorLike), unlike.map(isTensorLike)]).toEqual([like.map(() => true), unlike.map(() => false)]);
+  expect([...like, ...unlike].filter(isTensor)).toEqual([made]);
+});
+
+it('counts the elements of a shape', () => {
+  expect([[], [0], [3], [2, 3], [2, 0, 5]].map(elementCount)).toEqual([1, 0, 3, 6, 0]);
+});
+
+it('compares shapes', () => {
+  expect([sameShape([], []), sameShape([2, 3], [2, 3])]).toEqual([true, true]);
+  expect([sameShape([2], [2, 1]), sameShape([2, 1], [2]), sameShape([2, 3], [3, 2])]).toEqual([false, false, false]);
+});
+
+it('reshapes without a copy', () => {
+  const made = tensor([1, 2, 3, 4], { device: 'cpu:0' });
+  expect(reshape(made, [2, 2])).toEqual({ ...made, shape: [2, 2] });
+  expect(reshape(made, [2, 2]).data).toBe(made.data);
+});
+
+it.each<readonly [DType, TypedArray]>([
+  ['float32', new Float32Array([1, Number.NaN])],
+  ['float16', new Uint16Array([1, 0x7c01])],
+  ['int64', new BigInt64Array([1n, -1n])],
+])('copies %s into memory of its own', (dtype, data) => {
+  const copy = copyTo(tensor(data, { dtype }), 'cpu:3');
+  expect(copy).toEqual({ data, dtype, shape: [2], device: 'cpu:3' });
+  expect(copy.data.buffer).not.toBe(data.buffer);
+});
+
+it('copies out of shared memory into memory that is not', () => {
+  const copy = copyTo(tensor(new Float32Array(new SharedArrayBuffer(8))), '');
+  expect(copy.data.buffer).toBeInstanceOf(ArrayBuffer);
+});
+
+it('copies all elements of one array to another', () => {
+  const into = new BigInt64Array(2);
+  copyElements(into, new BigInt64Array([3n, 4n]));
+  expect(into).toEqual(new BigInt64Array([3n, 4n]));
+});
+
+describe('overlaps', () => {
+  const buffer = new ArrayBuffer(32);
+  const at = (byteOffset: number, length: number) => new Uint8Array(buffer, byteOffset, length);
+
+  it.each([
+    ['the same range', at(4, 8), at(4, 8), true],
+    ['ranges that share one byte', at(0, 5), at(4, 4), true],
+    ['a range within another', at(0, 32), at(4, 4), true],
+    ['neighbours', at(0, 4), at(4, 4), false],
+    ['other buffers', at(0, 4), new Uint8Array(4), false],
+    ['an empty range within another', at(4, 0), at(0, 32), false],
+    ['twice the same empty range', at(4, 0), at(4, 0), false],
+  ])('knows about %s', (_, a, b, expected) => {
+    expect([overlaps(a, b), overlaps(b, a)]).toEqual([expected, expected]);
+  });
+});
+
+it('validates what is put together by hand', () => {
+  const made = tensor([1, 2]);
+  expect(() => validateTensor(made)).not.toThrow();
+  expect(() => validateTensor({ ...made, shape: [] })).toThrow('shape [] asks for 1 elements, the array has 2');
+});
