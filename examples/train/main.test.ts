@@ -1,0 +1,63 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+
+const program = path.join(import.meta.dirname, 'main.ts');
+const patience = 60_000;
+
+function start(args: string) {
+  const child = spawn(process.execPath, ['--conditions=@coll/source', '--import', 'tsx', program, ...args.split(' ')]);
+  const output = { stdout: '', stderr: '' };
+  for (const name of ['stdout', 'stderr'] as const) {
+    child[name].setEncoding('utf8').on('data', (text: string) => {
+      output[name] += text;
+    });
+  }
+  const ended = once(child, 'close').then(([code]) => ({ ...output, code: code as number }));
+  return { child, ended };
+}
+
+describe('the training example', { timeout: patience }, () => {
+  it('trains on two replicas that end with the same weights', async () => {
+    const { code, stdout, stderr } = await start('--epochs 1 --samples 256').ended;
+    expect(stderr).toBe('');
+    expect(stdout).toMatch(/^epoch 1\/1 · loss \d\.\d{3} · [\d,]+ samples\/s$/m);
+    expect(stdout).toMatch(/test accuracy .* \d+\.\d %/);
+    expect(stdout).toMatch(/speed-up .* \d+\.\d\d x/);
+    expect(stdout).toMatch(/\nweights identical on both replicas: yes\n$/);
+    expect(code).toBe(0);
+  });
+
+  it('trains on four replicas by another algorithm', async () => {
+    const { code, stdout } = await start('--replicas 4 --ops reduction-to-one --epochs 1 --samples 128 --batch-size 32')
+      .ended;
+    expect(stdout).toMatch(/\nweights identical on all 4 replicas: yes\n$/);
+    expect(code).toBe(0);
+  });
+
+  it('tells what it can do', async () => {
+    const { code, stdout } = await start('--help').ended;
+    expect(stdout).toContain('--replicas <n>');
+    expect(code).toBe(0);
+  });
+
+  it('ends with code 2 after a wrong value', async () => {
+    const { code, stdout, stderr } = await start('--ops rings').ended;
+    expect(stderr).toBe(
+      "error: option '--ops <name>' argument 'rings' is invalid. Allowed choices are direct, ring, reduction-to-one, auto.\n",
+    );
+    expect(stdout).toBe('');
+    expect(code).toBe(2);
+  });
+
+  it('ends at once when it is interrupted, replicas that wait for each other included', async () => {
+    const { child, ended } = start('--epochs 5000 --samples 16 --batch-size 16');
+    const trains = new Promise<void>((resolve) => {
+      child.stdout.on('data', (text: string) => text.includes('epoch 2/5000') && resolve());
+    });
+    await Promise.race([trains, ended]);
+    child.kill('SIGINT');
+    expect((await ended).code).toBe(130);
+  });
+});

@@ -1,0 +1,60 @@
+import { Presets, SingleBar } from 'cli-progress';
+
+export interface Course {
+  readonly epochs: number;
+  readonly stepsPerEpoch: number;
+  readonly batchSize: number;
+  readonly replicas: number;
+}
+
+/** Shows a training: a bar in a terminal, elsewhere a line an epoch. */
+export class Progress {
+  readonly #course: Course;
+  readonly #stream: NodeJS.WriteStream;
+  readonly #bar: SingleBar | undefined;
+  #begin: number | undefined;
+  #reports = 0;
+  #losses: number[] = [];
+
+  constructor(course: Course, stream: NodeJS.WriteStream) {
+    this.#course = course;
+    this.#stream = stream;
+    if (!stream.isTTY) return;
+    const format = 'epoch {epoch} {bar} {percentage} % · loss {loss} · {rate} samples/s · {eta_formatted} left';
+    this.#bar = new SingleBar({ stream, format, barsize: 20, hideCursor: true, etaBuffer: 50 }, Presets.shades_classic);
+    const first = { epoch: `1/${course.epochs}`, loss: '-', rate: '-' };
+    this.#bar.start(course.epochs * course.stepsPerEpoch, 0, first);
+  }
+
+  /** One replica has done one step. */
+  add(loss: number): void {
+    const { epochs, stepsPerEpoch, replicas } = this.#course;
+    this.#begin ??= performance.now();
+    this.#losses.push(loss);
+    this.#reports += 1;
+    if (this.#reports % replicas !== 0) return;
+    const step = this.#reports / replicas;
+    const epoch = Math.ceil(step / stepsPerEpoch);
+    const shown = { epoch: `${epoch}/${epochs}`, loss: this.#meanLoss().toFixed(3), rate: this.#rate(step) };
+    this.#bar?.update(step, shown);
+    if (step % stepsPerEpoch !== 0) return;
+    if (!this.#bar) this.#stream.write(`epoch ${shown.epoch} · loss ${shown.loss} · ${shown.rate} samples/s\n`);
+    this.#losses = [];
+  }
+
+  /** Leaves the terminal as it was found. */
+  stop(): void {
+    this.#bar?.stop();
+  }
+
+  #meanLoss(): number {
+    return this.#losses.reduce((sum, loss) => sum + loss, 0) / this.#losses.length;
+  }
+
+  // From the end of the first step on: what comes before is start-up.
+  #rate(step: number): string {
+    if (step === 1) return '-';
+    const seconds = (performance.now() - (this.#begin as number)) / 1000;
+    return Math.round(((step - 1) * this.#course.batchSize) / seconds).toLocaleString('en');
+  }
+}

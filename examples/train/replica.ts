@@ -1,0 +1,105 @@
+import type { Tensor } from '@coll/core';
+import type { ReplicaContext } from '@coll/strategy';
+import { distributedOptimizer } from '@coll/tfjs';
+import * as tf from '@tensorflow/tfjs';
+import { digits } from './digits.ts';
+import { buildModel, countCorrect, flatWeights, tensorsOf, useWasm } from './model.ts';
+
+export interface Task {
+  readonly seed: number;
+  readonly epochs: number;
+  readonly stepsPerEpoch: number;
+  /** Samples of one step, over all replicas. */
+  readonly batchSize: number;
+  /** Digits to test the model on afterwards, over all replicas. */
+  readonly testSamples: number;
+}
+
+/** Sent after every step. */
+export interface StepReport {
+  readonly loss: number;
+}
+
+export interface ReplicaResult {
+  readonly weights: Float32Array;
+  /** Samples of all replicas for each second of training, once warm. */
+  readonly samplesPerSecond: number;
+  /** Of the training time: spent in the all-reduce, waiting for the other replicas included. */
+  readonly allReduceShare: number;
+  readonly accuracy: number;
+}
+
+// The first steps compile the WASM code and compare and broadcast the weights.
+const warmUpSteps = 3;
+
+// Test digits have numbers that no training digit has.
+const firstTestNumber = 2 ** 30;
+
+/** One replica: trains on its share of every batch with an ordinary `model.fit`. */
+export async function replica(context: ReplicaContext, task: Task): Promise<ReplicaResult> {
+  await useWasm();
+  const { seed, epochs, stepsPerEpoch, batchSize } = task;
+  const { replicaIdInSyncGroup: first, numReplicasInSync: stride } = context;
+  const share = batchSize / stride;
+  const watch = new StopWatch(Math.min(warmUpSteps, epochs * stepsPerEpoch - 1));
+
+  const model = buildModel(seed);
+  const optimizer = distributedOptimizer(tf, tf.train.momentum(0.1, 0.9), context, {
+    onAllReduce: (milliseconds) => watch.addAllReduce(milliseconds),
+  });
+  model.compile({ optimizer, loss: 'categoricalCrossentropy' });
+  const { x, y } = tensorsOf(digits({ seed, first, stride, count: stepsPerEpoch * share }));
+  const onBatchEnd = (_batch: number, logs: tf.Logs | undefined) => {
+    watch.endStep();
+    context.report({ loss: logs?.['loss'] as number } satisfies StepReport);
+  };
+  await model.fit(x, y, { epochs, batchSize: share, shuffle: false, verbose: 0, callbacks: { onBatchEnd } });
+
+  return { ...watch.result(batchSize), accuracy: testAccuracy(context, model, task), weights: flatWeights(model) };
+}
+
+/** Each replica tests its share; the sum of what they find is the same everywhere. */
+function testAccuracy(context: ReplicaContext, model: tf.Sequential, { seed, testSamples }: Task): number {
+  const { replicaIdInSyncGroup, numReplicasInSync: stride } = context;
+  const count = Math.floor(testSamples / stride);
+  const correct = countCorrect(model, digits({ seed, first: firstTestNumber + replicaIdInSyncGroup, stride, count }));
+  const sums = context.allReduceSync('sum', Float64Array.of(correct, count)) as Tensor;
+  const [allCorrect, allTested] = sums.data as Float64Array as unknown as [number, number];
+  return allCorrect / allTested;
+}
+
+/** Measures training from the end of the warm-up to the end of the last step. */
+class StopWatch {
+  #warmUp: number;
+  #begin = performance.now();
+  #end = 0;
+  #steps = 0;
+  #allReduceMillis = 0;
+
+  constructor(warmUp: number) {
+    this.#warmUp = warmUp;
+  }
+
+  addAllReduce(milliseconds: number): void {
+    this.#allReduceMillis += milliseconds;
+  }
+
+  endStep(): void {
+    this.#end = performance.now();
+    if (this.#warmUp === 0) {
+      this.#steps += 1;
+      return;
+    }
+    this.#warmUp -= 1;
+    this.#begin = this.#end;
+    this.#allReduceMillis = 0;
+  }
+
+  result(batchSize: number): { samplesPerSecond: number; allReduceShare: number } {
+    const milliseconds = this.#end - this.#begin;
+    return {
+      samplesPerSecond: (this.#steps * batchSize * 1000) / milliseconds,
+      allReduceShare: this.#allReduceMillis / milliseconds,
+    };
+  }
+}

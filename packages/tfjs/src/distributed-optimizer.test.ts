@@ -1,0 +1,154 @@
+import * as tf from '@tensorflow/tfjs';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { unisonContext } from '../test/unison-context.ts';
+import { distributedOptimizer } from './distributed-optimizer.js';
+import { reduceGradients } from './reduce-gradients.js';
+
+beforeAll(async () => {
+  tf.enableProdMode();
+  await tf.setBackend('cpu');
+});
+
+describe('a distributed optimizer', () => {
+  it('is the optimizer itself where there is one replica', () => {
+    const optimizer = tf.train.sgd(0.1);
+    const context = { ...unisonContext().context, numReplicasInSync: 1 };
+    expect(distributedOptimizer(tf, optimizer, context)).toBe(optimizer);
+  });
+
+  it("has the optimizer's name, settings, count and state, which can be changed through it", async () => {
+    const adam = tf.train.adam(0.01);
+    const distributed = distributedOptimizer(tf, adam, unisonContext().context);
+    const variable = tf.variable(tf.tensor1d([1, 2]));
+    distributed.minimize(() => tf.sum(variable.square()), false, [variable]);
+    expect(distributed instanceof tf.Optimizer).toBe(true);
+    expect(distributed.getClassName()).toBe('Adam');
+    expect(distributed.getConfig()).toEqual(adam.getConfig());
+    expect(distributed.iterations).toBe(1);
+    (distributed as unknown as { learningRate: number }).learningRate = 0.5;
+    expect(adam.getConfig()).toMatchObject({ learningRate: 0.5 });
+    expect((await distributed.getWeights()).map(({ name }) => name)).toEqual([
+      'iter',
+      `${variable.name}/m`,
+      `${variable.name}/v`,
+    ]);
+    const before = tf.memory().numTensors;
+    distributed.dispose();
+    expect(tf.memory().numTensors).toBeLessThan(before);
+  });
+
+  it('is saved with a model as the plain optimizer, and restored', async () => {
+    const model = tf.sequential({ layers: [tf.layers.dense({ inputShape: [2], units: 1 })] });
+    model.compile({
+      optimizer: distributedOptimizer(tf, tf.train.adam(0.01), unisonContext().context),
+      loss: 'meanSquaredError',
+    });
+    await model.fit(tf.ones([4, 2]), tf.ones([4, 1]), { epochs: 1, verbose: 0 });
+    let saved: tf.io.ModelArtifacts | undefined;
+    const keep = tf.io.withSaveHandler(async (artifacts) => {
+      saved = artifacts;
+      return { modelArtifactsInfo: { dateSaved: new Date(), modelTopologyType: 'JSON' } };
+    });
+    await model.save(keep, { includeOptimizer: true });
+    expect(saved?.trainingConfig?.['optimizer_config']).toMatchObject({ class_name: 'Adam' });
+    const loaded = await tf.loadLayersModel(tf.io.fromMemory(saved as tf.io.ModelArtifacts));
+    expect(loaded.optimizer.iterations).toBe(1);
+  });
+
+  it('works for optimizers with private state', () => {
+    class Counting extends tf.SGDOptimizer {
+      #steps = 0;
+      override applyGradients(gradients: tf.NamedTensorMap): void {
+        this.#steps += 1;
+        super.applyGradients(gradients);
+      }
+      steps(): number {
+        return this.#steps;
+      }
+    }
+    const distributed = distributedOptimizer(tf, new Counting(0.1), unisonContext().context);
+    const variable = tf.variable(tf.scalar(1));
+    distributed.minimize(() => variable.square() as tf.Scalar, false, [variable]);
+    expect(distributed.steps()).toBe(1);
+  });
+
+  it('makes one exchange a step once the first is done, and times it', () => {
+    const { context, calls } = unisonContext();
+    const times: number[] = [];
+    const distributed = distributedOptimizer(tf, tf.train.sgd(0.1), context, {
+      onAllReduce: (milliseconds) => times.push(milliseconds),
+    });
+    const variables = [tf.variable(tf.scalar(1)), tf.variable(tf.tensor1d([1, 2]))];
+    const step = () =>
+      distributed.minimize(
+        () => tf.add(variables[0] as tf.Tensor, variables[1] as tf.Tensor).sum() as tf.Scalar,
+        false,
+        variables,
+      );
+    step();
+    const first = calls.length;
+    step();
+    expect(calls.length - first).toBe(1);
+    expect(calls.at(-1)?.map(({ length }) => length)).toEqual([1, 2, 2]);
+    expect(times.length).toBe(2);
+    expect(Math.min(...times)).toBeGreaterThanOrEqual(0);
+  });
+
+  it('leaves a variable alone in a step that gives it no gradient anywhere', () => {
+    const distributed = distributedOptimizer(tf, tf.train.momentum(0.1, 0.9), unisonContext().context);
+    const [a, b] = [tf.variable(tf.scalar(1)), tf.variable(tf.scalar(1))];
+    const step = (loss: () => tf.Tensor) => distributed.minimize(loss as () => tf.Scalar, false, [a, b]);
+    step(() => a.mul(b));
+    const before = b.dataSync()[0];
+    step(() => a.square());
+    expect(b.dataSync()[0]).toBe(before);
+  });
+
+  it('keeps the slots of variables in place when gradients come and go in a map', async () => {
+    tf.disposeVariables();
+    const adam = tf.train.adam(0.01);
+    const distributed = distributedOptimizer(tf, adam, unisonContext().context);
+    const [a, b] = [tf.variable(tf.scalar(1), true, 'a'), tf.variable(tf.scalar(1), true, 'b')];
+    distributed.minimize(() => b.square() as tf.Scalar);
+    distributed.minimize(() => a.mul(b) as tf.Scalar);
+    expect((await adam.getWeights()).map(({ name }) => name)).toEqual(['iter', 'b/m', 'a/m', 'b/v', 'a/v']);
+  });
+
+  it('compares and broadcasts a list of variables only once', () => {
+    const { context, calls } = unisonContext();
+    const distributed = distributedOptimizer(tf, tf.train.sgd(0.1), context);
+    const [a, b] = [tf.variable(tf.scalar(1)), tf.variable(tf.scalar(2))];
+    for (const variable of [a, b, a, b]) distributed.minimize(() => variable.square() as tf.Scalar, false, [variable]);
+    // Two lists, each with a comparison, an empty first exchange and its completion; then one exchange each.
+    expect(calls.length).toBe(2 * 3 + 2);
+  });
+
+  it('refuses a gradient for a name that is no variable', () => {
+    const distributed = distributedOptimizer(tf, tf.train.sgd(0.1), unisonContext().context);
+    expect(() => distributed.applyGradients([{ name: 'nowhere', tensor: tf.scalar(1) }])).toThrow(
+      'there is a gradient for "nowhere", but tf has no variable of that name',
+    );
+  });
+
+  it('refuses variables of dtypes that cannot travel', () => {
+    const distributed = distributedOptimizer(tf, tf.train.sgd(0.1), unisonContext().context);
+    const variable = tf.variable(tf.tensor1d(['text']), false);
+    expect(() => distributed.computeGradients(() => tf.scalar(1), [variable])).toThrow(
+      /is string; replicas exchange float32, int32, bool/,
+    );
+  });
+});
+
+describe('reduceGradients', () => {
+  it('takes over the gradients and returns the means under their names', async () => {
+    const variable = tf.variable(tf.tensor1d([1, 2]));
+    const { context } = unisonContext();
+    const before = tf.memory().numTensors;
+    const { value, grads } = tf.variableGrads(() => variable.square().sum() as tf.Scalar, [variable]);
+    const means = await reduceGradients(tf, grads, context, { variables: [variable] });
+    expect(Object.keys(means)).toEqual([variable.name]);
+    expect(grads[variable.name]?.isDisposed).toBe(true);
+    tf.dispose([value, means]);
+    expect(tf.memory().numTensors).toBe(before);
+  });
+});

@@ -1,0 +1,102 @@
+import type { ReplicaContext } from '@coll/strategy';
+import { broadcastVariables } from './broadcast-weights.js';
+import { exchangeSync, type GradientOptions } from './exchange.js';
+import { gradientList, isList, tensorsOf } from './gradient-list.js';
+import { GradientMean } from './gradient-mean.js';
+import { memoryOf } from './gradient-memory.js';
+import {
+  type TensorFlow,
+  type TfGradients,
+  type TfOptimizer,
+  type TfTensor,
+  type TfVariable,
+  trainableVariables,
+} from './tensorflow.js';
+
+/**
+ * The optimizer, but every step applies the mean of all replicas' gradients, so that a model compiled with it trains data-parallel
+ * in `model.fit` as it is. Everything else, from saving to `dispose`, is the given optimizer's own.
+ *
+ * Each replica calls it in a thread of its own and gives each step its share of the batch; shares of one size make the step that of
+ * the whole batch. Variables take replica 0's values when they are first used: before the first forward pass in `fit`, `minimize`
+ * and `computeGradients`. Gradients handed to `applyGradients` hold the means afterwards, where their memory has no other owner. A
+ * variable without a gradient counts as zero where another replica has one, and is left alone where none has. Losses and metrics
+ * stay those of the replica.
+ *
+ * @throws (in the first step) InvalidArgumentError, the same on all replicas, where their models differ
+ */
+export function distributedOptimizer<Optimizer extends TfOptimizer>(
+  tf: TensorFlow,
+  optimizer: Optimizer,
+  context: ReplicaContext,
+  options: GradientOptions = {},
+): Optimizer {
+  if (context.numReplicasInSync === 1) return optimizer;
+  const step = new DistributedStep(tf, optimizer, context, options);
+  const replaced = {
+    computeGradients: (f: () => TfTensor, variables?: TfVariable[]) => step.computeGradients(f, variables),
+    applyGradients: (gradients: TfGradients) => step.applyGradients(gradients),
+  };
+  return new Proxy(optimizer, {
+    get(target, key) {
+      if (Object.hasOwn(replaced, key)) return replaced[key as keyof typeof replaced];
+      const value = Reflect.get(target, key, target);
+      // `minimize` has to meet the methods above; everything else the optimizer's own state, private fields included.
+      return typeof value === 'function' && key !== 'minimize' && key !== 'constructor' ? value.bind(target) : value;
+    },
+    set: (target, key, value) => Reflect.set(target, key, value, target),
+  });
+}
+
+class DistributedStep {
+  readonly #tf: TensorFlow;
+  readonly #optimizer: TfOptimizer;
+  readonly #context: ReplicaContext;
+  readonly #options: GradientOptions;
+  readonly #mean: GradientMean;
+  /** Ids of the variables that started out alike. */
+  readonly #started = new Set<number>();
+
+  constructor(tf: TensorFlow, optimizer: TfOptimizer, context: ReplicaContext, options: GradientOptions) {
+    this.#tf = tf;
+    this.#optimizer = optimizer;
+    this.#context = context;
+    this.#options = options;
+    this.#mean = new GradientMean(context);
+  }
+
+  computeGradients(f: () => TfTensor, variables?: TfVariable[]): unknown {
+    this.#start(variables ?? trainableVariables(this.#tf));
+    return this.#optimizer.computeGradients(f, variables);
+  }
+
+  applyGradients(gradients: TfGradients): void {
+    const { variables, gradients: own } = gradientList(this.#tf, gradients);
+    this.#start(variables);
+    const memory = memoryOf(this.#tf, variables, own);
+    const means = tensorsOf(
+      this.#tf,
+      variables,
+      exchangeSync(this.#mean.average(variables, memory), this.#context, this.#options),
+    );
+    // Optimizers find their slots by position. What a map has comes and goes; a list that only grows keeps the slots in place.
+    const positions = isList(gradients) ? [...variables.keys()] : this.#mean.known(variables);
+    try {
+      this.#optimizer.applyGradients(
+        positions.map((index) => ({ name: (variables[index] as TfVariable).name, tensor: means[index] })),
+      );
+    } finally {
+      means.forEach((mean, index) => {
+        if (mean !== own[index]) mean?.dispose();
+      });
+    }
+  }
+
+  #start(variables: readonly TfVariable[]): void {
+    const { timeoutSeconds } = this.#options;
+    exchangeSync(this.#mean.compare(variables), this.#context, { timeoutSeconds });
+    const added = variables.filter(({ id }) => !this.#started.has(id));
+    broadcastVariables(this.#tf, added, this.#context, { root: 0, timeoutSeconds });
+    for (const { id } of added) this.#started.add(id);
+  }
+}

@@ -1,0 +1,88 @@
+import * as tf from '@tensorflow/tfjs';
+import '@tensorflow/tfjs-backend-wasm';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { lastingMemoryOf, memoryOf } from './gradient-memory.js';
+import type { TfGradient } from './tensorflow.js';
+
+const variablesFor = (gradients: readonly TfGradient[]) =>
+  gradients.map((gradient) => tf.variable(tf.zeros(gradient?.shape ?? [2])));
+
+const memoryFor = (gradients: readonly TfGradient[]) => memoryOf(tf, variablesFor(gradients), gradients);
+
+describe.each(['cpu', 'wasm'])('gradient memory on the %s backend', (backend) => {
+  beforeAll(async () => {
+    tf.enableProdMode();
+    await tf.setBackend(backend);
+  });
+
+  it("is the tensor's own where nothing else owns it", () => {
+    const gradient = tf.tensor1d([1, 2]);
+    const [memory] = memoryFor([gradient]);
+    expect(memory?.tensor).toBe(gradient);
+    expect(memory?.output).toBe(memory?.input);
+    memory?.output.set([3, 4]);
+    expect(Array.from(gradient.dataSync())).toEqual([3, 4]);
+  });
+
+  it('is read but not written where two gradients share it', () => {
+    const gradient = tf.tensor1d([1, 2]);
+    for (const memory of memoryFor([gradient, gradient.reshape([2])])) {
+      expect(memory?.tensor).toBeUndefined();
+      expect(Array.from(memory?.input ?? [])).toEqual([1, 2]);
+      memory?.output.fill(9);
+    }
+    expect(Array.from(gradient.dataSync())).toEqual([1, 2]);
+  });
+
+  it('is read but not written where two variables have one tensor', () => {
+    const gradient = tf.tensor1d([1, 2]);
+    expect(memoryFor([gradient, gradient]).map((memory) => memory?.tensor)).toEqual([undefined, undefined]);
+  });
+
+  it('is not written where a tensor of the program shares it', () => {
+    const kept = tf.tensor1d([1, 2]);
+    const loss = tf.customGrad((x) => ({ value: tf.sum(x as tf.Tensor), gradFunc: () => [kept.clone()] }));
+    const variable = tf.variable(tf.tensor1d([0, 0]));
+    const { grads } = tf.variableGrads(() => loss(variable) as tf.Scalar, [variable]);
+    memoryFor([grads[variable.name]])[0]?.output.fill(9);
+    expect(Array.from(kept.dataSync())).toEqual([1, 2]);
+  });
+
+  it('is a copy where tf stores other elements than the dtype says', () => {
+    const gradient = tf.tidy(() => tf.tensor1d([1, 2], 'int32').toFloat());
+    const [memory] = memoryFor([gradient]);
+    expect(memory?.input).toEqual(Float32Array.of(1, 2));
+    memory?.output.set([0.5, 1.5]);
+    expect(Array.from((memory?.tensor ? gradient.dataSync() : memory?.output) ?? [])).toEqual([0.5, 1.5]);
+  });
+
+  it('has nothing where a gradient is missing', () => {
+    expect(memoryFor([undefined, null])).toEqual([undefined, undefined]);
+  });
+
+  it('lasts while tf goes on, for reductions that are awaited', async () => {
+    const gradient = tf.tensor1d([1, 2]);
+    const [memory] = await lastingMemoryOf(variablesFor([gradient]), [gradient]);
+    tf.zeros([1 << 22]).dispose();
+    expect(memory?.input.length).toBe(2);
+    expect(memory?.tensor).toBeUndefined();
+  });
+
+  it('refuses gradients of another dtype or size, naming the variable', () => {
+    const variable = tf.variable(tf.zeros([3]), true, `v-${backend}`);
+    const told = (gradient: tf.Tensor) => () => memoryOf(tf, [variable], [gradient]);
+    expect(told(tf.zeros([2]))).toThrow(
+      `the gradient of variable "v-${backend}" is float32 [2]; it must be float32 of the variable's shape [3]`,
+    );
+    expect(told(tf.zeros([3], 'int32'))).toThrow('is int32 [3]');
+  });
+
+  it('comes from the backend where the tensor lives', async () => {
+    const gradient = tf.tensor1d([1, 2]);
+    await tf.setBackend(backend === 'cpu' ? 'wasm' : 'cpu');
+    const [memory] = memoryFor([gradient]);
+    expect(Array.from(memory?.input ?? [])).toEqual([1, 2]);
+    expect(memory?.tensor).toBeUndefined();
+    await tf.setBackend(backend);
+  });
+});

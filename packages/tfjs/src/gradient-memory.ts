@@ -1,0 +1,89 @@
+import { ValueError } from '@coll/core';
+import {
+  elementsOf,
+  type TensorFlow,
+  type TfData,
+  type TfGradient,
+  type TfTensor,
+  type TfVariable,
+} from './tensorflow.js';
+
+/** Where a gradient is read, and where its mean is written. */
+export interface GradientMemory {
+  readonly input: Float32Array;
+  readonly output: Float32Array;
+  /** The tensor whose own memory `output` is; without one, a tensor has to be made of `output`. */
+  readonly tensor?: TfTensor;
+}
+
+interface WasmBackend {
+  typedArrayFromHeap(tensor: TfTensor): Float32Array;
+}
+
+/**
+ * Views of the gradients' own memory on the cpu and WASM backends, copies on the others; valid until tf next allocates, which may
+ * move the WASM heap. Memory with more than one owner is read but not written: gradients share it with each other (those of
+ * `a + b` do), and could share it with a tensor of the program. Which ones do may differ between replicas, so that even these are
+ * reduced one by one.
+ * @throws ValueError for a gradient that is not float32 or not of its variable's size
+ */
+export function memoryOf(
+  tf: TensorFlow,
+  variables: readonly TfVariable[],
+  gradients: readonly TfGradient[],
+): (GradientMemory | undefined)[] {
+  const owners = new Map<object, number>();
+  for (const gradient of gradients) if (gradient) owners.set(gradient.dataId, (owners.get(gradient.dataId) ?? 0) + 1);
+  return gradients.map((gradient, index) => {
+    if (!gradient) return undefined;
+    requireGradientOf(variables[index] as TfVariable, gradient);
+    // A tensor that still lives on another backend has no owner here.
+    const isOwnedOnce = owners.get(gradient.dataId) === 1 && tf.backend().refCount(gradient.dataId) === 1;
+    const view = isOwnedOnce ? liveView(tf, gradient) : undefined;
+    return view ? { input: view, output: view, tensor: gradient } : outOfPlace(gradient.dataSync());
+  });
+}
+
+/** Memory that stays valid while the program goes on, for reductions that are awaited. Results are not written in place. */
+export async function lastingMemoryOf(
+  variables: readonly TfVariable[],
+  gradients: readonly TfGradient[],
+): Promise<(GradientMemory | undefined)[]> {
+  return Promise.all(
+    gradients.map(async (gradient, index) => {
+      if (!gradient) return undefined;
+      requireGradientOf(variables[index] as TfVariable, gradient);
+      return outOfPlace(await gradient.data());
+    }),
+  );
+}
+
+/** What stands for the gradient of a variable that the loss of this replica does not touch. */
+export function zeroMemory({ size }: TfVariable): GradientMemory {
+  const zeros = new Float32Array(size);
+  return { input: zeros, output: zeros };
+}
+
+function outOfPlace(data: TfData): GradientMemory {
+  const input = elementsOf(data, 'float32') as Float32Array;
+  return { input, output: new Float32Array(input.length) };
+}
+
+function liveView(tf: TensorFlow, tensor: TfTensor): Float32Array | undefined {
+  switch (tf.getBackend()) {
+    case 'cpu': {
+      const stored = tensor.dataSync();
+      return stored instanceof Float32Array ? stored : undefined;
+    }
+    case 'wasm':
+      return (tf.backend() as unknown as WasmBackend).typedArrayFromHeap(tensor);
+    default:
+      return undefined;
+  }
+}
+
+function requireGradientOf(variable: TfVariable, { dtype, shape, size }: TfTensor): void {
+  if (dtype === 'float32' && size === variable.size) return;
+  const told = `the gradient of variable "${variable.name}" is ${dtype} [${shape}]`;
+  throw new ValueError('ERR_COLL_VALUE', `${told}; it must be float32 of the variable's shape [${variable.shape}]`);
+}

@@ -1,0 +1,75 @@
+import { type AsyncReducer, exchange, exchangeSync, type GradientOptions, type SyncReducer } from './exchange.js';
+import { gradientList, tensorsOf } from './gradient-list.js';
+import { GradientMean } from './gradient-mean.js';
+import { type GradientMemory, lastingMemoryOf, memoryOf } from './gradient-memory.js';
+import type { Place } from './same-variables.js';
+import type { TensorFlow, TfGradient, TfTensor, TfVariable } from './tensorflow.js';
+
+export interface ReduceGradientsOptions extends GradientOptions {
+  /** What the gradients could have been for, in one order on all replicas. Default: all trainable variables of `tf`. */
+  readonly variables?: readonly TfVariable[];
+}
+
+type NamedGradients<T> = Readonly<Record<string, T>>;
+
+// What replicas have agreed on belongs to their context, and ends with it.
+const means = new WeakMap<Place, GradientMean>();
+
+/**
+ * The means over all replicas of the gradients that `tf.variableGrads` returns, by the same names; zeros count where a replica has
+ * no gradient and another has one. Takes over the tensors handed in: they are disposed or, where their memory has no other owner,
+ * hold the result, which the caller disposes. Variables do not change: `broadcastWeights` makes them equal before the first step.
+ * @throws InvalidArgumentError, the same on all replicas, where their variables differ
+ */
+export async function reduceGradients<T extends TfTensor>(
+  tf: TensorFlow,
+  gradients: NamedGradients<T>,
+  context: Place & AsyncReducer,
+  options: ReduceGradientsOptions = {},
+): Promise<Record<string, T>> {
+  if (context.numReplicasInSync === 1) return { ...gradients };
+  const { variables: candidates, ...exchangeOptions } = options;
+  const { variables, gradients: own } = gradientList(tf, gradients, candidates && [...candidates]);
+  const mean = meanOf(context);
+  await exchange(mean.compare(variables), context, { timeoutSeconds: options.timeoutSeconds });
+  const memory = await lastingMemoryOf(variables, own);
+  return takeOver(tf, variables, own, await exchange(mean.average(variables, memory), context, exchangeOptions));
+}
+
+/** `reduceGradients` that blocks the thread; on the cpu and WASM backends without copies of the gradients. */
+export function reduceGradientsSync<T extends TfTensor>(
+  tf: TensorFlow,
+  gradients: NamedGradients<T>,
+  context: Place & SyncReducer,
+  options: ReduceGradientsOptions = {},
+): Record<string, T> {
+  if (context.numReplicasInSync === 1) return { ...gradients };
+  const { variables: candidates, ...exchangeOptions } = options;
+  const { variables, gradients: own } = gradientList(tf, gradients, candidates && [...candidates]);
+  const mean = meanOf(context);
+  exchangeSync(mean.compare(variables), context, { timeoutSeconds: options.timeoutSeconds });
+  const memory = memoryOf(tf, variables, own);
+  return takeOver(tf, variables, own, exchangeSync(mean.average(variables, memory), context, exchangeOptions));
+}
+
+function meanOf(context: Place): GradientMean {
+  const known = means.get(context) ?? new GradientMean(context);
+  means.set(context, known);
+  return known;
+}
+
+function takeOver<T extends TfTensor>(
+  tf: TensorFlow,
+  variables: readonly TfVariable[],
+  own: readonly TfGradient[],
+  averaged: readonly (GradientMemory | undefined)[],
+): Record<string, T> {
+  const tensors = tensorsOf(tf, variables, averaged);
+  own.forEach((gradient, index) => {
+    if (gradient && gradient !== tensors[index]) gradient.dispose();
+  });
+  const named = variables
+    .map(({ name }, index) => [name, tensors[index]] as const)
+    .filter(([, tensor]) => tensor !== undefined);
+  return Object.fromEntries(named) as Record<string, T>;
+}

@@ -1,0 +1,72 @@
+import { ValueError } from '@coll/core';
+
+// By shape and not by import: whichever 4.x build the program uses fits, and a second copy of tfjs does no harm.
+
+export type TfData = Float32Array | Int32Array | Uint8Array | string[];
+
+export interface TfTensor {
+  readonly dataId: object;
+  readonly dtype: string;
+  readonly shape: number[];
+  readonly size: number;
+  dataSync(): TfData;
+  data(): Promise<TfData>;
+  dispose(): void;
+}
+
+export interface TfVariable extends TfTensor {
+  readonly id: number;
+  readonly name: string;
+  readonly trainable: boolean;
+  assign(value: TfTensor): void;
+}
+
+export type TfGradient = TfTensor | null | undefined;
+
+/** Gradients by the name of their variable, or a list of the two; a variable that the loss does not touch has none. */
+export type TfGradients =
+  | Readonly<Record<string, TfGradient>>
+  | readonly { readonly name: string; readonly tensor: TfGradient }[];
+
+export interface TfOptimizer {
+  computeGradients(f: () => TfTensor, variables?: TfVariable[]): unknown;
+  applyGradients(gradients: TfGradients): void;
+}
+
+/** A Layers model, or anything else that lists its weights. */
+export interface TfModel {
+  readonly weights: readonly { read(): TfTensor }[];
+}
+
+/** What the adapter uses of `tf`: the program's own import of TensorFlow.js 4. */
+export interface TensorFlow {
+  getBackend(): string;
+  backend(): { refCount(dataId: object): number };
+  engine(): { readonly registeredVariables: Readonly<Record<string, TfVariable>> };
+  tensor(values: Float32Array | Int32Array | Uint8Array, shape: number[], dtype: CarriedDType): TfTensor;
+}
+
+const arrays = { float32: Float32Array, int32: Int32Array, bool: Uint8Array } as const;
+
+export type CarriedDType = keyof typeof arrays;
+
+export function isCarried(dtype: string): dtype is CarriedDType {
+  return Object.hasOwn(arrays, dtype);
+}
+
+/** Elements as their dtype stores them, without a copy where they are. The cpu backend keeps a float32 that was cast from int32 as integers. */
+export function elementsOf(data: TfData, dtype: CarriedDType): Float32Array | Int32Array | Uint8Array {
+  return data instanceof arrays[dtype] ? data : arrays[dtype].from(data as Int32Array);
+}
+
+/** In the order in which they were made, which is what `tf.variableGrads` takes when no list is given. */
+export function trainableVariables(tf: TensorFlow): TfVariable[] {
+  return Object.values(tf.engine().registeredVariables).filter(({ trainable }) => trainable);
+}
+
+/** @throws ValueError where no variable has that name */
+export function variableNamed(tf: TensorFlow, name: string): TfVariable {
+  const variable = tf.engine().registeredVariables[name];
+  if (variable) return variable;
+  throw new ValueError('ERR_COLL_VALUE', `there is a gradient for "${name}", but tf has no variable of that name`);
+}
