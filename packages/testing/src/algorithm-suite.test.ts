@@ -1,0 +1,89 @@
+import type { Algorithm } from '@coll/core/schedule';
+import { directAlgorithm } from '@coll/direct';
+import { reductionToOneAlgorithm } from '@coll/reduction-to-one';
+import { ringAlgorithm } from '@coll/ring';
+import { describe, expect, it } from 'vitest';
+import { algorithmSuite } from './algorithm-suite.js';
+
+for (const algorithm of [
+  directAlgorithm,
+  reductionToOneAlgorithm(),
+  ringAlgorithm(),
+  ringAlgorithm({ subChunks: 2 }),
+]) {
+  algorithmSuite({ test: it, describe, algorithm });
+}
+
+/** The messages of the tests that an algorithm fails. */
+function failuresOf(algorithm: Algorithm, ranks: readonly number[]): string[] {
+  const failures: string[] = [];
+  const test = (name: string, run: () => void) => {
+    try {
+      run();
+    } catch (error) {
+      failures.push(`${name}: ${(error as Error).message}`);
+    }
+  };
+  algorithmSuite({ test, algorithm, ranks });
+  return failures;
+}
+
+describe('the algorithm suite', () => {
+  it('finds nothing wrong with a right algorithm', () => {
+    expect(failuresOf(directAlgorithm, [1, 2, 3])).toEqual([]);
+  });
+
+  it('lets an algorithm refuse everything but all-reduce', () => {
+    const refuses: Algorithm['refuses'] = ({ kind }) => (kind === 'all-reduce' ? undefined : 'only all-reduce');
+    expect(failuresOf({ ...directAlgorithm, refuses }, [1, 4])).toEqual([]);
+  });
+
+  it('fails an algorithm that refuses all-reduce', () => {
+    const failures = failuresOf({ ...directAlgorithm, refuses: () => 'it is Sunday' }, [2]);
+    expect(failures).toEqual([
+      'carries out all-reduce among 2 ranks: direct refuses all-reduce among 2 ranks: it is Sunday',
+    ]);
+  });
+
+  it('says so when an algorithm neither plans nor refuses', () => {
+    const plan: Algorithm['plan'] = () => {
+      throw new TypeError('no idea');
+    };
+    const [first] = failuresOf({ name: 'lost', plan }, [3]);
+    expect(first).toContain('lost: all-reduce sum among 3 ranks is neither planned nor refused: no idea');
+    const [empty] = failuresOf({ name: 'mute', plan: () => undefined as never }, [3]);
+    expect(empty).toContain('is neither planned nor refused: what it plans has no rounds');
+  });
+
+  it('fails a schedule that is wrong, by proof and by arithmetic', () => {
+    const plan: Algorithm['plan'] = (collective, ranks) => {
+      const schedule = directAlgorithm.plan(collective, ranks);
+      return { ...schedule, rounds: schedule.rounds.map((round) => round.slice(1)) };
+    };
+    const failures = failuresOf({ name: 'forgetful', plan }, [3]).join('\n');
+    expect(failures).toContain(
+      'forgetful: all-reduce sum among 3 ranks is wrong: after the last round chunk 0 at rank 1',
+    );
+    expect(failures).toContain('forgetful: all-reduce sum among 3 ranks on 1 elements gives rank 1 something else');
+  });
+
+  it('fails a schedule for another number of ranks', () => {
+    const failures = failuresOf({ name: 'small', plan: (collective) => directAlgorithm.plan(collective, 2) }, [3]);
+    expect(failures.join('\n')).toContain('small: all-reduce sum among 3 ranks is a schedule for 2 ranks');
+  });
+
+  it('fails an algorithm that moves something with one rank', () => {
+    const plan: Algorithm['plan'] = () => ({ ranks: 1, chunks: 1, rounds: [[]] });
+    expect(failuresOf({ name: 'busy', plan }, [1]).join('\n')).toContain('has rounds, but there is nobody to talk to');
+  });
+
+  it('fails an algorithm that plans differently each time', () => {
+    let calls = 0;
+    const plan: Algorithm['plan'] = (collective, ranks) => {
+      const schedule = directAlgorithm.plan(collective, ranks);
+      calls++;
+      return { ...schedule, rounds: calls % 2 ? schedule.rounds : schedule.rounds.map((round) => round.toReversed()) };
+    };
+    expect(failuresOf({ name: 'moody', plan }, [2]).join('\n')).toContain('differs when it is planned again');
+  });
+});

@@ -1,0 +1,187 @@
+import assert from 'node:assert/strict';
+import { type Collective, nameOf } from '@coll/core';
+import { type Algorithm, chunkRange, cost, hasBlocks, problemOf, type Schedule } from '@coll/core/schedule';
+
+/** Declares a test, as `test` of vitest and of node:test do. */
+export type DeclareTest = (name: string, run: () => void) => unknown;
+
+/** Declares a group of tests, as `describe` of vitest and of node:test do. */
+export type DeclareGroup = (name: string, declare: () => void) => unknown;
+
+export interface AlgorithmSuiteOptions {
+  readonly test: DeclareTest;
+  /** Without it the tests stand in no group. */
+  readonly describe?: DeclareGroup;
+  readonly algorithm: Algorithm;
+  /** The sizes of groups to test, for each of which there must be an all-reduce. */
+  readonly ranks?: readonly number[];
+}
+
+/** Declares the tests that every algorithm has to pass. */
+export function algorithmSuite({ test, describe, algorithm, ranks = usualRanks }: AlgorithmSuiteOptions): void {
+  const declare = () => {
+    for (const size of ranks) {
+      const among = size === 1 ? 'with one rank' : `among ${size} ranks`;
+      for (const [name, check] of Object.entries(checks)) test(`${name} ${among}`, () => check(algorithm, size));
+    }
+  };
+  if (describe) describe(`algorithm ${algorithm.name}`, declare);
+  else declare();
+}
+
+const usualRanks: readonly number[] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 16, 33];
+
+const checks = {
+  'carries out all-reduce': carriesOutAllReduce,
+  'plans what it does not refuse': plansWhatItDoesNotRefuse,
+  'has schedules that are proven': hasProvenSchedules,
+  'plans the same for the same request': plansTheSame,
+  'costs a finite time': costsFiniteTime,
+  'agrees with plain arithmetic': agreesWithArithmetic,
+};
+
+function carriesOutAllReduce(algorithm: Algorithm, ranks: number): void {
+  const refused = algorithm.refuses?.({ kind: 'all-reduce', op: 'sum' }, ranks);
+  assert.ok(refused === undefined, `${algorithm.name} refuses all-reduce among ${ranks} ranks: ${refused}`);
+}
+
+function plansWhatItDoesNotRefuse(algorithm: Algorithm, ranks: number): void {
+  for (const { collective, schedule } of plansOf(algorithm, ranks)) {
+    const title = titleOf(algorithm, collective, ranks);
+    assert.ok(schedule.ranks === ranks, `${title} is a schedule for ${schedule.ranks} ranks`);
+    assert.ok(ranks > 1 || schedule.rounds.length === 0, `${title} has rounds, but there is nobody to talk to`);
+  }
+}
+
+function hasProvenSchedules(algorithm: Algorithm, ranks: number): void {
+  for (const { collective, schedule } of plansOf(algorithm, ranks)) {
+    const problem = problemOf(schedule, collective);
+    assert.ok(problem === undefined, `${titleOf(algorithm, collective, ranks)} is wrong: ${problem}`);
+  }
+}
+
+function plansTheSame(algorithm: Algorithm, ranks: number): void {
+  const plans = plansOf(algorithm, ranks);
+  const before = structuredClone(plans);
+  const again = plansOf(algorithm, ranks);
+  for (const [index, { collective, schedule }] of before.entries()) {
+    const title = titleOf(algorithm, collective, ranks);
+    assert.deepEqual(again[index]?.schedule, schedule, `${title} differs when it is planned again`);
+    assert.deepEqual(plans[index]?.schedule, schedule, `${title} changes when others are planned`);
+  }
+}
+
+function costsFiniteTime(algorithm: Algorithm, ranks: number): void {
+  for (const { collective, schedule } of plansOf(algorithm, ranks)) {
+    const machine = { kind: collective.kind, bytes: 1000 * ranks, alpha: 1e-6, beta: 1e-9, gamma: 1e-9 };
+    const { seconds, bytesPerRank } = cost(schedule, machine);
+    const price = `${seconds} seconds for ${bytesPerRank} bytes a rank`;
+    assert.ok(Number.isFinite(seconds + bytesPerRank), `${titleOf(algorithm, collective, ranks)} takes ${price}`);
+  }
+}
+
+function agreesWithArithmetic(algorithm: Algorithm, ranks: number): void {
+  for (const { collective, schedule } of plansOf(algorithm, ranks)) {
+    for (const block of [0, 1, ranks + 2]) {
+      const length = hasBlocks(collective.kind) ? block * ranks : block;
+      const title = `${titleOf(algorithm, collective, ranks)} on ${length} elements`;
+      const buffers = play(schedule, collective, length);
+      for (const [rank, { begin, end, elements }] of outputsOf(collective, ranks, length).entries()) {
+        assert.deepEqual(buffers[rank]?.slice(begin, end), elements, `${title} gives rank ${rank} something else`);
+      }
+    }
+  }
+}
+
+interface Plan {
+  readonly collective: Collective;
+  readonly schedule: Schedule;
+}
+
+/** All that an algorithm plans; fails where it neither plans nor refuses. */
+function plansOf(algorithm: Algorithm, ranks: number): Plan[] {
+  const planned = collectivesOf(ranks).filter((collective) => algorithm.refuses?.(collective, ranks) === undefined);
+  return planned.map((collective) => {
+    try {
+      const schedule = algorithm.plan(collective, ranks);
+      assert.ok(Array.isArray(schedule?.rounds), 'what it plans has no rounds');
+      return { collective, schedule };
+    } catch (cause) {
+      const reason = cause instanceof Error ? cause.message : String(cause);
+      const message = `${titleOf(algorithm, collective, ranks)} is neither planned nor refused: ${reason}`;
+      throw new assert.AssertionError({ message, actual: cause, operator: 'plan' });
+    }
+  });
+}
+
+/** Every collective that a group can be asked for, frozen. */
+function collectivesOf(ranks: number): readonly Collective[] {
+  const roots = Array.from({ length: ranks }, (_, rank) => rank);
+  const collectives: Collective[] = [
+    { kind: 'all-reduce', op: 'sum' },
+    { kind: 'all-gather' },
+    { kind: 'reduce-scatter', op: 'sum' },
+    ...roots.map((root): Collective => ({ kind: 'reduce', op: 'sum', root })),
+    ...roots.map((root): Collective => ({ kind: 'broadcast', root })),
+  ];
+  return collectives.map((collective) => Object.freeze(collective));
+}
+
+function titleOf(algorithm: Algorithm, collective: Collective, ranks: number): string {
+  return `${algorithm.name}: ${nameOf(collective)} among ${ranks} ranks`;
+}
+
+// Whole numbers, whose sums are exact in any order, and different for every rank and element.
+function contributionOf(rank: number, element: number): number {
+  return (rank + 1) * 1000 + element * 7;
+}
+
+/** What every rank's whole buffer holds after a schedule; undefined where nothing ever was. */
+function play(schedule: Schedule, collective: Collective, length: number): (number | undefined)[][] {
+  const { kind } = collective;
+  const isThere = (rank: number, element: number) => {
+    if (kind === 'broadcast') return rank === collective.root;
+    return kind !== 'all-gather' || Math.floor(element / (length / schedule.ranks)) === rank;
+  };
+  const buffers = Array.from({ length: schedule.ranks }, (_, rank) =>
+    Array.from({ length }, (_, element) => (isThere(rank, element) ? contributionOf(rank, element) : undefined)),
+  );
+  for (const round of schedule.rounds) {
+    const arrivals = round.map((transfer) => {
+      const { begin, end } = chunkRange(schedule, kind, length, transfer.chunk);
+      return { ...transfer, begin, values: buffers[transfer.from]?.slice(begin, end) ?? [] };
+    });
+    for (const { to, begin, values, reduce } of arrivals) {
+      const into = buffers[to] as (number | undefined)[];
+      for (const [index, value] of values.entries()) {
+        const own = into[begin + index];
+        into[begin + index] = reduce ? (own ?? Number.NaN) + (value ?? Number.NaN) : value;
+      }
+    }
+  }
+  return buffers;
+}
+
+interface Output {
+  readonly begin: number;
+  readonly end: number;
+  readonly elements: readonly number[];
+}
+
+/** What every rank must have, and where in the whole buffer, worked out without any schedule. */
+function outputsOf(collective: Collective, ranks: number, length: number): readonly Output[] {
+  const everyone = Array.from({ length: ranks }, (_, rank) => rank);
+  const block = length / ranks;
+  const elementAt = (element: number) => {
+    if (collective.kind === 'broadcast') return contributionOf(collective.root, element);
+    if (collective.kind === 'all-gather') return contributionOf(Math.floor(element / block), element);
+    return everyone.reduce((sum, rank) => sum + contributionOf(rank, element), 0);
+  };
+  const elements = Array.from({ length }, (_, element) => elementAt(element));
+  return everyone.map((rank) => {
+    const begin = collective.kind === 'reduce-scatter' ? rank * block : 0;
+    const isIdle = collective.kind === 'reduce' && rank !== collective.root;
+    const end = collective.kind === 'reduce-scatter' ? begin + block : isIdle ? 0 : length;
+    return { begin, end, elements: elements.slice(begin, end) };
+  });
+}

@@ -1,0 +1,28 @@
+import type { Communicator } from '@coll/core';
+import type { Algorithm } from '@coll/core/schedule';
+import { Group, type Member, type OpenGroup } from './group.js';
+import { playCalls } from './play-calls.js';
+
+/** Makes the communicator of all ranks, or several that live in this thread and have the ranks between them. */
+export type MakeCommunicator = (
+  algorithm: Algorithm | undefined,
+  size: number,
+) => Communicator | readonly Communicator[] | Promise<Communicator | readonly Communicator[]>;
+
+/** Groups whose ranks are all in this thread. Of several communicators none may block, so that `runSync` is left out. */
+export function controllerGroup(makeCommunicator: MakeCommunicator): OpenGroup {
+  return async (algorithm, size) => {
+    const made = await makeCommunicator(algorithm?.algorithm, size);
+    const communicators = Array.isArray(made) ? (made as readonly Communicator[]) : [made as Communicator];
+    return new Group({ members: communicators.map(memberOf), canBlock: communicators.length === 1 });
+  };
+}
+
+function memberOf(communicator: Communicator): Member {
+  return {
+    localRanks: communicator.localRanks,
+    refuses: async (collective, dtype) => communicator.refuses(collective, dtype),
+    play: (calls) => playCalls(communicator, calls),
+    close: () => communicator.close(),
+  };
+}

@@ -1,0 +1,69 @@
+import { type CollectiveKind, collectiveKinds } from '@coll/core';
+import type { DeclareGroup } from './algorithm-suite.js';
+import type { DeclareTest } from './declare-test.js';
+import type { ExecutorCases } from './executor/executor-case.js';
+import { memoryCases } from './executor/memory-cases.js';
+import { sequenceCases } from './executor/sequence-cases.js';
+import { Subject } from './executor/subject.js';
+import { referenceCases, valueCases } from './executor/value-cases.js';
+import type { OpenGroup } from './group.js';
+import { type SuiteAlgorithm, titleOf } from './suite-algorithm.js';
+import { treeAlgorithm } from './tree-algorithm.js';
+
+export interface ExecutorSuiteOptions {
+  readonly test: DeclareTest;
+  /** Without it the tests stand in no group. */
+  readonly describe?: DeclareGroup;
+  readonly name: string;
+  readonly open: OpenGroup;
+  /**
+   * What the executor plays in turn; the suite adds an algorithm of its own, whose sums are trees. Without them the
+   * executor has its own algorithm, and bits are compared only where the order of arithmetic does not matter.
+   */
+  readonly algorithms?: readonly SuiteAlgorithm[];
+  /** Sizes of groups. Default: 1 to 8. */
+  readonly ranks?: readonly number[];
+  /** Default: all. */
+  readonly kinds?: readonly CollectiveKind[];
+}
+
+/** Declares the tests that every executor of collectives has to pass, however its ranks are deployed. */
+export function executorSuite(options: ExecutorSuiteOptions): void {
+  const { describe, name } = options;
+  if (describe) describe(`executor ${name}`, () => declareAll(options));
+  else declareAll(options);
+}
+
+function declareAll({ test, name, open, algorithms, ranks = usualRanks, kinds = collectiveKinds }: ExecutorSuiteOptions) {
+  for (const algorithm of algorithms ? [...algorithms, ownAlgorithm] : [undefined]) {
+    const cases = { ...valueCases, ...(algorithm ? referenceCases : {}), ...memoryCases, ...sequenceCases };
+    for (const size of ranks) {
+      const subject = new Subject({ open, algorithm, size, kinds });
+      declare(test, `${name}: ${titleOf(algorithm)} among ${size}`, cases, subject);
+    }
+  }
+}
+
+function declare(test: DeclareTest, title: string, cases: ExecutorCases, subject: Subject): void {
+  for (const [name, run] of Object.entries(cases)) {
+    test(`${title} ${name}`, async () => {
+      try {
+        await run(subject);
+      } catch (error) {
+        // What failed may have left the group in any state.
+        await subject.renew();
+        throw error;
+      }
+    });
+  }
+}
+
+const usualRanks: readonly number[] = [1, 2, 3, 4, 5, 6, 7, 8];
+
+const ownAlgorithm: SuiteAlgorithm = {
+  algorithm: treeAlgorithm,
+  source: {
+    module: new URL(`./tree-algorithm${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url).href,
+    export: 'treeAlgorithm',
+  },
+};

@@ -1,0 +1,22 @@
+import type { Collective, CollectiveOp } from '@coll/core';
+
+export const ops: readonly CollectiveOp[] = ['sum', 'mean', 'min', 'max', 'product'];
+
+/** All collectives that combine, with these ops and roots. */
+export function reductions(someOps: readonly CollectiveOp[], roots: readonly number[]): Collective[] {
+  return someOps.flatMap((op): Collective[] => [
+    { kind: 'all-reduce', op },
+    { kind: 'reduce-scatter', op },
+    ...roots.map((root): Collective => ({ kind: 'reduce', op, root })),
+  ]);
+}
+
+/** All collectives that only move, with these roots. */
+export function moves(roots: readonly number[]): Collective[] {
+  return [{ kind: 'all-gather' }, ...roots.map((root): Collective => ({ kind: 'broadcast', root }))];
+}
+
+/** One of each kind. */
+export function oneOfEach(root: number, op: CollectiveOp = 'sum'): Collective[] {
+  return [...reductions([op], [root]), ...moves([root])];
+}

@@ -1,0 +1,29 @@
+import { type Collective, type DType, opOf } from '@coll/core';
+import { oneOfEach } from './collectives.js';
+import type { ExecutorCases } from './executor-case.js';
+import { placements } from './placement.js';
+import type { Subject } from './subject.js';
+import type { Trial } from './trial.js';
+
+/** Wherever the buffers are, only the outputs change. */
+export const memoryCases: ExecutorCases = Object.fromEntries(
+  placements.map((placement) => {
+    const name = `works ${placement} and changes nothing but the outputs`;
+    return [name, (subject: Subject) => subject.check(trialsOf(subject).map((trial) => ({ ...trial, placement })))];
+  }),
+);
+
+function trialsOf(subject: Subject): Trial[] {
+  const collectives = subject.among([...oneOfEach(subject.size - 1), ...oneOfEach(0, 'mean')]);
+  return collectives.flatMap((collective) =>
+    dtypesOf(collective).flatMap((dtype) => {
+      const lengths = dtype === 'float32' ? [0, 1, subject.size + 2, 517] : [subject.size + 2];
+      return lengths.map((block): Trial => ({ collective, dtype, block }));
+    }),
+  );
+}
+
+// Of every width; means only where they have the dtype of their input, or all placements would be the same.
+function dtypesOf(collective: Collective): readonly DType[] {
+  return opOf(collective) === 'mean' ? ['float16', 'float32'] : ['uint8', 'float16', 'float32', 'int64'];
+}

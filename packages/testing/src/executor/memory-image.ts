@@ -1,0 +1,65 @@
+import { type DType, type Tensor, type TypedArray, viewOf } from '@coll/core';
+import { type Plain, plainOf, sameElement } from '../oracle/plain-arithmetic.js';
+
+/** A tensor with the name that messages give it: `output of rank 2`. */
+export interface NamedTensor {
+  readonly name: string;
+  readonly tensor: Tensor;
+}
+
+interface Page {
+  readonly dtype: DType;
+  readonly now: TypedArray;
+  readonly expected: TypedArray;
+}
+
+/**
+ * What all memory under some tensors must hold after a call: what it held when the image was taken, but for the outputs that
+ * were announced. So it notices inputs that changed, and whatever was written beside an output.
+ */
+export class MemoryImage {
+  readonly #tensors: readonly NamedTensor[];
+  readonly #pages = new Map<ArrayBufferLike, Page>();
+
+  constructor(tensors: readonly NamedTensor[]) {
+    this.#tensors = tensors;
+    for (const { tensor } of tensors) {
+      const { buffer } = tensor.data;
+      if (this.#pages.has(buffer)) continue;
+      const now = viewOf(tensor.dtype, buffer, 0, buffer.byteLength / tensor.data.BYTES_PER_ELEMENT);
+      this.#pages.set(buffer, { dtype: tensor.dtype, now, expected: now.slice() });
+    }
+  }
+
+  /** Announces what a tensor must hold. */
+  expect({ data }: Tensor, elements: readonly Plain[]): void {
+    const { expected } = this.#pages.get(data.buffer) as Page;
+    (expected as Float32Array).set(elements as readonly number[], data.byteOffset / data.BYTES_PER_ELEMENT);
+  }
+
+  /** The first element that is not as it must be, in words; undefined when all are. */
+  problem(): string | undefined {
+    for (const [buffer, { dtype, now, expected }] of this.#pages) {
+      if (bytesOf(now).equals(bytesOf(expected))) continue;
+      for (let index = 0; index < now.length; index++) {
+        if (sameElement(dtype, now[index], expected[index])) continue;
+        const told = (array: TypedArray) => String(plainOf(dtype, array[index] as Plain));
+        return `${this.#placeOf(buffer, index)} is ${told(now)}, must be ${told(expected)}`;
+      }
+    }
+    return undefined;
+  }
+
+  #placeOf(buffer: ArrayBufferLike, index: number): string {
+    for (const { name, tensor } of this.#tensors) {
+      const { data } = tensor;
+      const at = index - data.byteOffset / data.BYTES_PER_ELEMENT;
+      if (data.buffer === buffer && at >= 0 && at < data.length) return `element ${at} of the ${name}`;
+    }
+    return 'memory beside the buffers';
+  }
+}
+
+function bytesOf({ buffer, byteOffset, byteLength }: TypedArray): Buffer {
+  return Buffer.from(buffer, byteOffset, byteLength);
+}

@@ -1,0 +1,49 @@
+import { type Collective, type DType, dtypes } from '@coll/core';
+import { moves, ops, reductions } from './collectives.js';
+import type { ExecutorCases } from './executor-case.js';
+import { placements } from './placement.js';
+import type { Subject } from './subject.js';
+import type { Trial } from './trial.js';
+
+/** Many collectives, one after the other. */
+export const sequenceCases: ExecutorCases = {
+  'keeps the order of many calls in flight': (subject) => keepsOrder(subject),
+  'lets ranks differ in how they wait': mixesWaiting,
+  'grows with its buffers and shrinks again': grows,
+};
+
+async function keepsOrder(subject: Subject): Promise<void> {
+  await subject.check(mixedTrials(subject, 60), (call) => ({ ...call, mode: 'run' }));
+}
+
+async function mixesWaiting(subject: Subject): Promise<void> {
+  const { canBlock } = await subject.group();
+  await subject.check(mixedTrials(subject, 60), (call, member, index) => {
+    return { ...call, mode: canBlock && (index * 7 + member * 5) % 3 === 0 ? 'runSync' : 'run' };
+  });
+}
+
+// Shared memory that starts small has to grow in between: few ranks bring up to 1.3 MB together.
+async function grows(subject: Subject): Promise<void> {
+  const most = subject.size <= 4 ? Math.floor(160_000 / subject.size) : 5000;
+  const blocks = [1, Math.floor(most / 4), 3, most, 100];
+  const trialOf = (collective: Collective, block: number, index: number): Trial => ({
+    collective,
+    dtype: index % 2 === 0 ? 'uint8' : 'float64',
+    block: collective.kind === 'all-gather' ? Math.ceil(block / subject.size) : block,
+  });
+  for (const collective of subject.among([{ kind: 'all-reduce', op: 'sum' }, { kind: 'all-gather' }])) {
+    await subject.check(blocks.map((block, index) => trialOf(collective, block, index)));
+  }
+}
+
+/** Of all kinds, in an order that nothing in them explains. */
+function mixedTrials(subject: Subject, count: number): Trial[] {
+  const collectives = subject.among([...reductions(ops, subject.roots()), ...moves(subject.roots())]);
+  const pick = <T>(list: readonly T[], index: number, step: number) => list[(index * step) % list.length] as T;
+  return Array.from({ length: count }, (_, index): Trial => {
+    const collective: Collective = pick(collectives, index, 7);
+    const dtype: DType = pick(dtypes, index, 5);
+    return { collective, dtype, block: (index * 37) % 101, placement: pick(placements, index, 3) };
+  });
+}

@@ -1,0 +1,142 @@
+import assert from 'node:assert/strict';
+import {
+  type Collective,
+  type CollectiveKind,
+  type Communicator,
+  type DType,
+  nameOf,
+  outputDType,
+  outputLength,
+  type Tensor,
+  type TypedArray,
+  zeros,
+} from '@coll/core';
+import type { Schedule } from '@coll/core/schedule';
+import { type Call, type Group, type OpenGroup, partOf } from '../group.js';
+import type { Flavour } from '../oracle/contributions.js';
+import { expectedOutputs } from '../oracle/expected-outputs.js';
+import type { Plain } from '../oracle/plain-arithmetic.js';
+import type { SuiteAlgorithm } from '../suite-algorithm.js';
+import { type Expect, PreparedTrial, type Trial } from './trial.js';
+
+export interface SubjectOptions {
+  readonly open: OpenGroup;
+  readonly algorithm: SuiteAlgorithm | undefined;
+  readonly size: number;
+  readonly kinds: readonly CollectiveKind[];
+}
+
+/** Changes how a member makes a call, not what it does. */
+export type Arrange = (call: Call, member: number, index: number) => Call;
+
+/** What the cases of an executor suite look at: groups of one size that play one algorithm. One group serves most cases. */
+export class Subject {
+  readonly size: number;
+  readonly algorithm: SuiteAlgorithm | undefined;
+  readonly #open: OpenGroup;
+  readonly #kinds: readonly CollectiveKind[];
+  readonly #refusals = new Map<string, Promise<string | undefined>>();
+  readonly #schedules = new Map<string, Schedule>();
+  #group: Promise<Group> | undefined;
+
+  constructor({ open, algorithm, size, kinds }: SubjectOptions) {
+    this.#open = open;
+    this.algorithm = algorithm;
+    this.size = size;
+    this.#kinds = kinds;
+  }
+
+  /** The group that cases share. */
+  group(): Promise<Group> {
+    this.#group ??= this.another();
+    return this.#group;
+  }
+
+  /** A group for one case, which may break it. */
+  async another(): Promise<Group> {
+    const group = await this.#open(this.algorithm, this.size);
+    assert.equal(group.size, this.size, `the group has ${group.size} ranks`);
+    return group;
+  }
+
+  /** Lets the next case start with a new group. */
+  async renew(): Promise<void> {
+    const group = this.#group;
+    this.#group = undefined;
+    await (await group?.catch(() => undefined))?.close();
+  }
+
+  /** Those collectives of a list whose kinds the suite is about. */
+  among(collectives: readonly Collective[]): readonly Collective[] {
+    return collectives.filter(({ kind }) => this.#kinds.includes(kind));
+  }
+
+  /** The first rank, one in the middle, the last. */
+  roots(): number[] {
+    return [...new Set([0, Math.floor(this.size / 2), this.size - 1])];
+  }
+
+  /**
+   * Runs trials on the shared group, in one go, blocking in every third, and verifies each. Without an algorithm to go by, the
+   * order of sums is open.
+   */
+  async check(trials: readonly Trial[], arrange: Arrange = (call) => call, expect: Expect = this.#expect): Promise<void> {
+    const group = await this.group();
+    const prepared: PreparedTrial[] = [];
+    const refusals = await Promise.all(trials.map(({ collective, dtype }) => this.refusal(collective, dtype)));
+    for (const [index, trial] of trials.entries()) {
+      const mode = group.canBlock && index % 3 === 2 ? 'runSync' : 'run';
+      const options = { mode, ...trial.options } as const;
+      const asked = { ...trial, flavour: this.#flavourOf(trial.flavour ?? 'rough'), options };
+      prepared.push(await PreparedTrial.prepare(asked, this.size, refusals[index], expect));
+    }
+    const outcomes = await group.playEach((member, at) =>
+      prepared.map(({ call }, index) => arrange(partOf(call, member), at, index)),
+    );
+    prepared.forEach((trial, index) => {
+      trial.verify(outcomes.map((ofMember) => ofMember[index]));
+    });
+  }
+
+  /** Why the executor cannot run such a collective, if it cannot. */
+  refusal(collective: Collective, dtype: DType): Promise<string | undefined> {
+    const key = `${nameOf(collective)} ${dtype}`;
+    const known = this.#refusals.get(key);
+    if (known) return known;
+    const asked = this.group().then(({ members }) => members[0]?.refuses(collective, dtype));
+    this.#refusals.set(key, asked);
+    return asked;
+  }
+
+  #flavourOf(flavour: Flavour): Flavour {
+    if (this.algorithm || flavour.includes('whole')) return flavour;
+    return flavour === 'special' ? 'special whole' : 'whole';
+  }
+
+  readonly #expect: Expect = ({ collective, dtype }, inputs) =>
+    expectedOutputs({ collective, dtype, inputs, schedule: this.#scheduleOf(collective) });
+
+  #scheduleOf(collective: Collective): Schedule | undefined {
+    const name = nameOf(collective);
+    const schedule = this.#schedules.get(name) ?? this.algorithm?.algorithm.plan(collective, this.size);
+    if (schedule) this.#schedules.set(name, schedule);
+    return schedule;
+  }
+}
+
+/** What another executor of the same algorithm gives: the bits of its outputs. */
+export function expectFrom(reference: Communicator): Expect {
+  return async ({ collective, dtype }, inputs) => {
+    const resultDType = outputDType(collective, dtype);
+    const tensors = inputs.map((data): Tensor => ({ data: copyOf(data), dtype, shape: [data.length], device: '' }));
+    const outputs = inputs.map(({ length }) => zeros(resultDType, [outputLength(collective, length, inputs.length)]));
+    await reference.run(collective, tensors, outputs);
+    return outputs.map(({ data }, rank) =>
+      collective.kind === 'reduce' && rank !== collective.root ? undefined : Array.from(data as Iterable<Plain>),
+    );
+  };
+}
+
+function copyOf(data: TypedArray): TypedArray {
+  return data.slice();
+}

@@ -1,0 +1,117 @@
+import assert from 'node:assert/strict';
+import {
+  type Collective,
+  type DType,
+  nameOf,
+  opOf,
+  outputDType,
+  type Tensor,
+  type TypedArray,
+  ValueError,
+} from '@coll/core';
+import type { Call, CallOptions, Outcome } from '../group.js';
+import { contribute, type Flavour } from '../oracle/contributions.js';
+import { type Plain, storedOf } from '../oracle/plain-arithmetic.js';
+import { MemoryImage } from './memory-image.js';
+import { type Placement, placeBuffers } from './placement.js';
+
+/** A collective to be tried out. */
+export interface Trial {
+  readonly collective: Collective;
+  readonly dtype: DType;
+  /** Elements of a rank's input; for a reduce-scatter, of its output. */
+  readonly block: number;
+  /** Default: `rough`. */
+  readonly flavour?: Flavour;
+  /** Default: in own memory. */
+  readonly placement?: Placement;
+  readonly options?: CallOptions;
+}
+
+/** What every rank's output must hold, for the inputs that a trial made; undefined for an output that is not touched. */
+export type Expect = (
+  trial: Trial,
+  inputs: readonly TypedArray[],
+) => readonly (readonly Plain[] | undefined)[] | Promise<readonly (readonly Plain[] | undefined)[]>;
+
+// A collective that hangs shall fail its test, and not the test runner.
+const deadlineSeconds = 20;
+
+/** A trial with its buffers. */
+export class PreparedTrial {
+  readonly call: Call;
+  readonly #title: string;
+  readonly #refusal: string | undefined;
+  readonly #image: MemoryImage;
+
+  private constructor(title: string, refusal: string | undefined, call: Call) {
+    this.#title = title;
+    this.#refusal = refusal;
+    this.call = call;
+    const named = (kind: string) => (tensor: Tensor, rank: number) => ({ name: `${kind} of rank ${rank}`, tensor });
+    this.#image = new MemoryImage([...call.outputs.map(named('output')), ...call.inputs.map(named('input'))]);
+  }
+
+  /** Makes and fills the buffers of `size` ranks. Where the executor refuses the collective, nothing may change. */
+  static async prepare(trial: Trial, size: number, refusal: string | undefined, expect: Expect): Promise<PreparedTrial> {
+    const { collective, dtype, block, placement = 'in own memory', options } = trial;
+    const length = collective.kind === 'reduce-scatter' ? block * size : block;
+    const { inputs, outputs } = placeBuffers({ collective, dtype, size, length, placement });
+    // Outputs first, so that inputs in their place stay whole.
+    for (const { data } of outputs) data.fill(storedOf(outputDType(collective, dtype), 7n) as never);
+    inputs.forEach((input, rank) => {
+      fill(input, trial, placement === 'with one input for all' ? 0 : rank);
+    });
+    const isAllocated = placement.startsWith('in allocated memory');
+    const call = { timeoutSeconds: deadlineSeconds, isAllocated, ...options, collective, inputs, outputs };
+    const prepared = new PreparedTrial(`${titleOf(trial)} among ${size} ranks`, refusal, call);
+    if (refusal === undefined) {
+      const expected = await expect(
+        trial,
+        inputs.map(({ data }) => data),
+      );
+      expected.forEach((elements, rank) => {
+        if (elements) prepared.#image.expect(outputs[rank] as Tensor, elements);
+      });
+    }
+    return prepared;
+  }
+
+  /** Fails where the members' outcomes or the buffers are not as they must be. */
+  verify(outcomes: readonly Outcome[]): void {
+    outcomes.forEach((outcome, member) => {
+      if (this.#refusal !== undefined) assertRefused(`${this.#title} on member ${member}`, this.#refusal, outcome);
+      else assert.ok(outcome === undefined, `${this.#title} on member ${member} failed: ${outcome}`);
+    });
+    const problem = this.#image.problem();
+    assert.ok(problem === undefined, `${this.#title}: ${problem}`);
+    if (this.#refusal === undefined) this.#assertSameBits();
+  }
+
+  #assertSameBits(): void {
+    const { collective, outputs } = this.call;
+    if (collective.kind === 'reduce' || collective.kind === 'reduce-scatter') return;
+    const [first, ...others] = outputs.map(({ data }) => bytesOf(data)) as [Buffer, ...Buffer[]];
+    const odd = others.findIndex((bytes) => !bytes.equals(first)) + 1;
+    assert.ok(odd === 0, `${this.#title}: ranks 0 and ${odd} have other bits`);
+  }
+}
+
+function assertRefused(title: string, refusal: string, outcome: Outcome): void {
+  const told = `${title} is refused (${refusal}), so that it must throw a ValueError ERR_COLL_REFUSED, but it`;
+  assert.ok(outcome, `${told} returned`);
+  assert.ok(outcome instanceof ValueError && outcome.code === 'ERR_COLL_REFUSED', `${told} threw ${outcome}`);
+}
+
+function fill({ data, dtype }: Tensor, { collective, flavour = 'rough' }: Trial, rank: number): void {
+  contribute(data, { flavour, dtype, op: opOf(collective), rank });
+}
+
+function bytesOf({ buffer, byteOffset, byteLength }: TypedArray): Buffer {
+  return Buffer.from(buffer, byteOffset, byteLength);
+}
+
+function titleOf({ collective, dtype, block, flavour = 'rough', placement = 'in own memory', options }: Trial): string {
+  const { mode = 'run' } = options ?? {};
+  return `${mode} ${nameOf(collective)} of ${block} ${flavour} ${dtype} elements ${placement}`;
+}

@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict';
+import { type Collective, dtypes, isFloating, PortableCommunicator } from '@coll/core';
+import { specialLength } from '../oracle/contributions.js';
+import { moves, oneOfEach, ops, reductions } from './collectives.js';
+import type { ExecutorCases } from './executor-case.js';
+import { expectFrom, type Subject } from './subject.js';
+import type { Trial } from './trial.js';
+
+/** Right numbers, to the bit. */
+export const valueCases: ExecutorCases = {
+  'combines every dtype by every op': combinesEveryDType,
+  'moves every dtype': movesEveryDType,
+  'serves every root': servesEveryRoot,
+  'serves every length': servesEveryLength,
+  'plays long buffers of every width': playsLongBuffers,
+  'keeps NaN, infinities, -0 and wraps integers around': keepsSpecialValues,
+  'has no mean of bool': hasNoMeanOfBool,
+};
+
+/** The bits of another executor; only where both play the same algorithm. */
+export const referenceCases: ExecutorCases = { 'gives the bits of the reference': givesBitsOfReference };
+
+async function combinesEveryDType(subject: Subject): Promise<void> {
+  const collectives = subject.among(reductions(ops, [subject.size - 1]));
+  await subject.check(trialsOf(collectives, dtypes, subject.size + 2));
+}
+
+async function movesEveryDType(subject: Subject): Promise<void> {
+  const collectives = subject.among(moves(subject.roots()));
+  await subject.check(trialsOf(collectives, dtypes, 2 * subject.size - 1));
+}
+
+async function servesEveryRoot(subject: Subject): Promise<void> {
+  const roots = Array.from({ length: subject.size }, (_, root) => root);
+  const collectives = [...reductions(['sum', 'mean'], roots), ...moves(roots)];
+  const rooted = subject.among(collectives).filter((collective) => 'root' in collective);
+  await subject.check(trialsOf(rooted, ['float32'], 5));
+}
+
+async function servesEveryLength(subject: Subject): Promise<void> {
+  const { size } = subject;
+  const lengths = [...new Set([0, 1, 2, 7, size - 1, size, size + 1, 1009])];
+  const trials = subject.roots().flatMap((root) => {
+    const collectives = subject.among(oneOfEach(root));
+    return lengths.flatMap((block) => trialsOf(collectives, ['float32'], block));
+  });
+  await subject.check(trials);
+}
+
+// Longer than the blocks in which executors work off a buffer, and no multiple of them. Many ranks share a buffer out anyway.
+async function playsLongBuffers(subject: Subject): Promise<void> {
+  const [root, length] = [subject.size - 1, subject.size <= 4 ? 20_011 : 5000];
+  const mean = subject.among([{ kind: 'all-reduce', op: 'mean' }]);
+  const unrooted = subject.among(oneOfEach(root)).filter((collective) => !('root' in collective));
+  await subject.check([
+    ...trialsOf(subject.among([{ kind: 'all-reduce', op: 'sum' }]), ['float32'], length),
+    ...trialsOf(mean, ['bfloat16', 'int32'], 5000),
+    ...trialsOf(subject.among([{ kind: 'reduce', op: 'product', root }]), ['uint8'], 5000),
+    ...trialsOf(subject.among([{ kind: 'broadcast', root }]), ['float16'], 5000),
+    ...trialsOf(unrooted, ['float32'], 2503),
+  ]);
+}
+
+async function keepsSpecialValues(subject: Subject): Promise<void> {
+  const special = (trial: Trial): Trial => ({ ...trial, flavour: 'special' });
+  const everywhere = subject.among(ops.map((op) => ({ kind: 'all-reduce', op })));
+  const elsewhere = subject.among([...reductions(['sum', 'min', 'mean'], [0]), ...moves([subject.size - 1])]);
+  await subject.check([
+    ...trialsOf(everywhere, dtypes, specialLength).map(special),
+    ...trialsOf(elsewhere, dtypes.filter(isFloating), specialLength).map(special),
+  ]);
+}
+
+async function hasNoMeanOfBool(subject: Subject): Promise<void> {
+  for (const collective of subject.among(reductions(['mean'], [0]))) {
+    const refusal = await subject.refusal(collective, 'bool');
+    assert.ok(refusal !== undefined && refusal !== '', `${collective.kind}: refuses() must say that bool has no mean`);
+  }
+}
+
+async function givesBitsOfReference(subject: Subject): Promise<void> {
+  const { algorithm, size } = subject;
+  if (!algorithm) return;
+  await using reference = new PortableCommunicator({ size, algorithm: algorithm.algorithm });
+  const collectives = subject.among(reductions(['sum', 'mean', 'product'], [0]));
+  const trials = trialsOf(collectives, dtypes.filter(isFloating), 257);
+  await subject.check(trials, undefined, expectFrom(reference));
+}
+
+function trialsOf(collectives: readonly Collective[], someDTypes: readonly Trial['dtype'][], block: number): Trial[] {
+  return collectives.flatMap((collective) => someDTypes.map((dtype) => ({ collective, dtype, block })));
+}

@@ -1,0 +1,98 @@
+import type { Collective, DType, Tensor } from '@coll/core';
+import type { SuiteAlgorithm } from './suite-algorithm.js';
+
+/** How a collective is called; whatever is absent is left out of the call. */
+export interface CallOptions {
+  /** Which of the two methods. Default: `run`. */
+  readonly mode?: 'run' | 'runSync';
+  readonly timeoutSeconds?: number | null;
+  /** Hands in an `AbortSignal` that is aborted before the call, right after it in the same turn, or once the call waits. */
+  readonly abort?: 'before' | 'at once' | 'later';
+  /** Uses memory of the communicator's `allocate`, where there is one, in place of the tensors'. */
+  readonly isAllocated?: boolean;
+  /** Detaches the buffer of the first input or output before the call. */
+  readonly detached?: 'input' | 'output';
+  /** Bytes from the start of memory that all members share at which the input and the output of the call lie. */
+  readonly sharedAt?: { readonly input: number; readonly output: number };
+}
+
+/** A collective with the buffers of some ranks. */
+export interface Call extends CallOptions {
+  readonly collective: Collective;
+  readonly inputs: readonly Tensor[];
+  readonly outputs: readonly Tensor[];
+}
+
+/** What came of a call: nothing, or the error that it ended with. */
+export type Outcome = Error | undefined;
+
+/** A caller in a group: it hands in the buffers of its local ranks. */
+export interface Member {
+  readonly localRanks: readonly number[];
+  refuses(collective: Collective, dtype: DType): Promise<string | undefined>;
+  /** Makes the calls in order, the asynchronous ones without waiting for each other. Never rejects because a call did. */
+  play(calls: readonly Call[]): Promise<readonly Outcome[]>;
+  close(): Promise<void>;
+  /** Ends it without a word to the others, as a crash would; absent where nothing can be ended alone. */
+  crash?(): Promise<void>;
+  /** Gives away some of the memory that all members share, and tells where; absent where there is none. */
+  reserve?(bytes: number): Promise<number>;
+}
+
+/** Opens a group of `size` ranks that plays an algorithm, or its own where none is given. */
+export type OpenGroup = (algorithm: SuiteAlgorithm | undefined, size: number) => Group | Promise<Group>;
+
+export interface GroupMembers {
+  readonly members: readonly Member[];
+  /** Whether members may block: each then has a thread of its own. Default: yes. */
+  readonly canBlock?: boolean;
+}
+
+/** All members of a group, as the suites call them. */
+export class Group implements AsyncDisposable {
+  readonly size: number;
+  readonly members: readonly Member[];
+  readonly canBlock: boolean;
+
+  constructor({ members, canBlock = true }: GroupMembers) {
+    this.size = members.reduce((sum, { localRanks }) => sum + localRanks.length, 0);
+    this.members = members;
+    this.canBlock = canBlock;
+  }
+
+  /** Runs one collective on all ranks at once. @throws the first error of a member */
+  async run(
+    collective: Collective,
+    inputs: readonly Tensor[],
+    outputs: readonly Tensor[],
+    options: CallOptions = {},
+  ): Promise<void> {
+    const outcomes = await this.play([{ ...options, collective, inputs, outputs }]);
+    const failed = outcomes.flat().find((outcome) => outcome !== undefined);
+    if (failed) throw failed;
+  }
+
+  /** Makes calls that hold the buffers of all ranks. What came of them, by member, then by call. */
+  play(calls: readonly Call[]): Promise<(readonly Outcome[])[]> {
+    return this.playEach((member) => calls.map((call) => partOf(call, member)));
+  }
+
+  /** Every member makes its own calls, at the same time as the others. What came of them, by member, then by call. */
+  playEach(callsOf: (member: Member, index: number) => readonly Call[]): Promise<(readonly Outcome[])[]> {
+    return Promise.all(this.members.map((member, index) => member.play(callsOf(member, index))));
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.members.map((member) => member.close()));
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+}
+
+/** The part of a call that one member makes. */
+export function partOf(call: Call, { localRanks }: Pick<Member, 'localRanks'>): Call {
+  const own = (tensors: readonly Tensor[]) => localRanks.map((rank) => tensors[rank] as Tensor);
+  return { ...call, inputs: own(call.inputs), outputs: own(call.outputs) };
+}

@@ -1,0 +1,7 @@
+export { type AlgorithmSuiteOptions, algorithmSuite, type DeclareGroup } from './algorithm-suite.js';
+export { controllerGroup, type MakeCommunicator } from './controller-group.js';
+export type { DeclareTest } from './declare-test.js';
+export { type ExecutorSuiteOptions, executorSuite } from './executor-suite.js';
+export { type Call, type CallOptions, Group, type GroupMembers, type Member, type OpenGroup, type Outcome } from './group.js';
+export type { ModuleExport, SuiteAlgorithm } from './suite-algorithm.js';
+export { type ThreadRanks, type ThreadRanksOptions, threadRanks } from './thread-ranks.js';

@@ -1,0 +1,123 @@
+import { byteSize, type CollectiveOp, type DType, type TypedArray, viewOf } from '@coll/core';
+import { halfFormatOf } from './half-format.js';
+import { type Plain, storedOf } from './plain-arithmetic.js';
+
+/**
+ * What ranks hand in. `rough`: any bits that make sense, so that the order of arithmetic shows. `whole`: numbers whose sums and
+ * products are exact in any order. `special`: NaN, infinities, zeros of both signs, the largest and the smallest; `special
+ * whole`: those of them whose sums and products are exact in any order.
+ */
+export type Flavour = 'rough' | 'whole' | 'special' | 'special whole';
+
+/** Elements after which special contributions have met in every combination of the first two ranks, and with themselves. */
+export const specialLength = 110;
+
+export interface Contributor {
+  readonly flavour: Flavour;
+  readonly dtype: DType;
+  readonly op: CollectiveOp | undefined;
+  readonly rank: number;
+}
+
+/** Fills a rank's input with what it contributes: the same elements at the same places for any length. */
+export function contribute(into: TypedArray, contributor: Contributor): void {
+  (into as Float32Array).set(contributionsOf(contributor, into.length).subarray(0, into.length) as Float32Array);
+}
+
+const made = new Map<string, TypedArray>();
+
+/** At least so many elements, kept from call to call. */
+function contributionsOf(contributor: Contributor, length: number): TypedArray {
+  const { flavour, dtype, op, rank } = contributor;
+  const key = `${flavour} ${dtype} ${op === 'product'} ${rank}`;
+  const known = made.get(key);
+  if (known && known.length >= length) return known;
+  const room = Math.max(256, 2 * (known?.length ?? 0), length);
+  const elements = viewOf(dtype, new ArrayBuffer(room * byteSize(dtype)), 0, room);
+  for (let at = 0; at < room; at++) elements[at] = elementOf(contributor, at) as number;
+  made.set(key, elements);
+  return elements;
+}
+
+function elementOf({ flavour, dtype, op, rank }: Contributor, at: number): Plain {
+  const random = scrambled(rank, at);
+  if (dtype === 'bool') return random % 2;
+  if (flavour === 'special' || flavour === 'special whole') return specialOf(flavour, dtype, rank, at);
+  if (!dtype.includes('float')) return integerOf(dtype, random, scrambled(at, rank + 100));
+  return storedOf(dtype, flavour === 'rough' ? roughOf(op, random) : wholeOf(op, random));
+}
+
+function roughOf(op: CollectiveOp | undefined, random: number): number {
+  const sign = random % 2 === 0 ? 1 : -1;
+  const fraction = 1 + random / 2 ** 32;
+  // Magnitudes that differ make sums lose bits; factors near 1 keep products in range.
+  return sign * fraction * (op === 'product' ? 2 ** -(random % 3 === 0 ? 1 : 0) : 2 ** ((random % 13) - 6));
+}
+
+function wholeOf(op: CollectiveOp | undefined, random: number): number {
+  return op === 'product' ? ([1, -1, 2, -1] as const)[random % 4 as 0 | 1 | 2 | 3] : (random % 19) - 9;
+}
+
+// Integers are exact in any order anyway, because they wrap around.
+function integerOf(dtype: DType, low: number, high: number): Plain {
+  return storedOf(dtype, BigInt(high) * 2n ** 32n + BigInt(low));
+}
+
+function specialOf(flavour: Flavour, dtype: DType, rank: number, at: number): Plain {
+  const all = specialsOf(dtype);
+  const values = flavour === 'special' || !dtype.includes('float') ? all : all.slice(0, orderlessSpecials);
+  const count = values.length;
+  if (at >= count * count) return values[at % count] as Plain;
+  const digit = rank === 0 ? at : rank === 1 ? Math.floor(at / count) : scrambled(rank, at);
+  return values[digit % count] as Plain;
+}
+
+const specials = new Map<DType, readonly Plain[]>();
+
+function specialsOf(dtype: DType): readonly Plain[] {
+  const known = specials.get(dtype);
+  if (known) return known;
+  const made = (dtype.includes('float') ? floatSpecials(dtype) : integerSpecials).map((value) => storedOf(dtype, value));
+  specials.set(dtype, made);
+  return made;
+}
+
+function floatSpecials(dtype: DType): readonly number[] {
+  const [largest, smallest] = limitsOf(dtype);
+  const infinity = Number.POSITIVE_INFINITY;
+  return [Number.NaN, infinity, -infinity, 0, -0, 1, -2, largest, smallest, -smallest];
+}
+
+// The first ones do not care about order.
+const orderlessSpecials = 7;
+
+const integerSpecials: readonly bigint[] = [
+  0n,
+  1n,
+  -1n,
+  2n,
+  2n ** 7n - 1n,
+  2n ** 15n,
+  2n ** 31n - 1n,
+  2n ** 32n - 1n,
+  2n ** 63n - 1n,
+  2n ** 63n,
+];
+
+function limitsOf(dtype: DType): readonly [largest: number, smallest: number] {
+  if (dtype === 'float64') return [Number.MAX_VALUE, Number.MIN_VALUE];
+  const { fractionBits, minExponent, maxExponent } = halfFormatOf(dtype) ?? {
+    fractionBits: 23,
+    minExponent: -126,
+    maxExponent: 127,
+  };
+  return [(2 - 2 ** -fractionBits) * 2 ** maxExponent, 2 ** (minExponent - fractionBits)];
+}
+
+/** 32 bits that look random, by two numbers. */
+function scrambled(a: number, b: number): number {
+  let bits = Math.imul(a + 1, 0x9e3779b1) ^ Math.imul(b + 1, 0x85ebca6b);
+  bits = Math.imul(bits ^ (bits >>> 15), 0x2c1b3c6d);
+  bits = Math.imul(bits ^ (bits >>> 12), 0x297a2d39);
+  return (bits ^ (bits >>> 15)) >>> 0;
+}

@@ -1,0 +1,111 @@
+import { type CollectiveOp, type DType, quotientOf, type TypedArray } from '@coll/core';
+import { halfFormatOf, halfOfNumber, numberOfHalf } from './half-format.js';
+
+/**
+ * The arithmetic that executors have to keep to the bit, element by element and as plainly as it can be said. Nothing here
+ * comes from the library's kernels.
+ */
+
+/** A number, or a bigint for 64-bit integers: never the bits of a half type. */
+export type Plain = number | bigint;
+
+/** What an element of an array stands for. */
+export function plainOf(dtype: DType, element: Plain): Plain {
+  const format = halfFormatOf(dtype);
+  return format ? numberOfHalf(format, Number(element)) : element;
+}
+
+/** What the elements of an array stand for. */
+export function plainValues(dtype: DType, data: TypedArray): Plain[] {
+  const elements = Array.from(data as Iterable<Plain>);
+  return halfFormatOf(dtype) ? elements.map((element) => plainOf(dtype, element)) : elements;
+}
+
+/** What an array holds for a value, rounded to the dtype, or wrapped around into it. */
+export function storedOf(dtype: DType, value: Plain): Plain {
+  const format = halfFormatOf(dtype);
+  if (format) return halfOfNumber(format, Number(value));
+  if (dtype === 'bool') return Number(value) === 0 ? 0 : 1;
+  return isFloat(dtype) ? rounding(dtype)(Number(value)) : wrapped(dtype, BigInt(value));
+}
+
+/** Combines two contributions, as the accumulator of the dtype holds them: half types stay float32 until they are stored. */
+export function combiner(dtype: DType, op: CollectiveOp): (a: Plain, b: Plain) => Plain {
+  if (dtype === 'bool') return combineBools[op] as (a: Plain, b: Plain) => Plain;
+  if (!isFloat(dtype)) return (a, b) => wrapped(dtype, combinedIntegers(op, BigInt(a), BigInt(b)));
+  const [round, combine] = [rounding(dtype), combineNumbers[op]];
+  return (a, b) => round(combine(a as number, b as number));
+}
+
+/** Makes what is stored of a combined value once all contributions are in it: a mean is divided by their number. */
+export function finisher(dtype: DType, op: CollectiveOp | undefined, contributions: number): (value: Plain) => Plain {
+  if (op !== 'mean') return (value) => storedOf(dtype, value);
+  const quotient = quotientOf(dtype);
+  const round = rounding(quotient);
+  return (value) => storedOf(quotient, round(Number(value) / contributions));
+}
+
+/** Whether two stored elements are the same to the bit; one NaN is as good as another. */
+export function sameElement(dtype: DType, a: Plain | undefined, b: Plain | undefined): boolean {
+  if (Object.is(a, b)) return true;
+  const format = halfFormatOf(dtype);
+  const isNaNHere = (bits: Plain | undefined) => format && Number.isNaN(numberOfHalf(format, Number(bits)));
+  return Boolean(isNaNHere(a) && isNaNHere(b));
+}
+
+const integers: Partial<Record<DType, readonly [bits: number, isSigned: boolean]>> = {
+  int8: [8, true],
+  int16: [16, true],
+  int32: [32, true],
+  int64: [64, true],
+  uint8: [8, false],
+  uint16: [16, false],
+  uint32: [32, false],
+  uint64: [64, false],
+};
+
+function isFloat(dtype: DType): boolean {
+  return dtype.includes('float');
+}
+
+/** A float32 result of one operation on float32 numbers is right when it is rounded from the float64 one. */
+function rounding(dtype: DType): (value: number) => number {
+  return dtype === 'float64' ? (value) => value : Math.fround;
+}
+
+function wrapped(dtype: DType, value: bigint): Plain {
+  const [bits, isSigned] = integers[dtype] as readonly [number, boolean];
+  const inRange = isSigned ? BigInt.asIntN(bits, value) : BigInt.asUintN(bits, value);
+  return bits === 64 ? inRange : Number(inRange);
+}
+
+const either = (a: Plain, b: Plain) => (a !== 0 || b !== 0 ? 1 : 0);
+const both = (a: Plain, b: Plain) => (a !== 0 && b !== 0 ? 1 : 0);
+const combineBools: Partial<Record<CollectiveOp, (a: Plain, b: Plain) => Plain>> = {
+  sum: either,
+  max: either,
+  min: both,
+  product: both,
+};
+
+const add = (a: number, b: number) => a + b;
+const combineNumbers: Record<CollectiveOp, (a: number, b: number) => number> = {
+  sum: add,
+  mean: add,
+  product: (a, b) => a * b,
+  min: (a, b) => extreme(a, b, true),
+  max: (a, b) => extreme(a, b, false),
+};
+
+function extreme(a: number, b: number, isMin: boolean): number {
+  if (Number.isNaN(a) || Number.isNaN(b)) return Number.NaN;
+  // -0 is below 0, which comparison does not tell.
+  const aIsBelow = a < b || (a === 0 && b === 0 && Object.is(a, -0));
+  return aIsBelow === isMin ? a : b;
+}
+
+function combinedIntegers(op: CollectiveOp, a: bigint, b: bigint): bigint {
+  if (op === 'sum' || op === 'mean') return a + b;
+  if (op === 'product') return a * b;
+  return a < b === (op === 'min') ? a : b;
+}

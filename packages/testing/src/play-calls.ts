@@ -1,0 +1,81 @@
+import type { Communicator, RunOptions, Tensor, TypedArray } from '@coll/core';
+import type { Call, Outcome } from './group.js';
+
+/** The reason that the signals of `abort` give. */
+export const abortReason = 'the caller has had enough';
+
+/** Makes calls on a communicator, as `Member.play` promises. */
+export async function playCalls(communicator: Communicator, calls: readonly Call[]): Promise<Outcome[]> {
+  const outcomes: Promise<Outcome>[] = [];
+  for (const call of calls) {
+    // Blocking while others of this rank are in flight would be an error of the caller.
+    if (call.mode === 'runSync') await Promise.all(outcomes);
+    outcomes.push(outcomeOf(communicator, call));
+  }
+  return Promise.all(outcomes);
+}
+
+async function outcomeOf(communicator: Communicator, call: Call): Promise<Outcome> {
+  try {
+    await makeCall(communicator, call);
+    return undefined;
+  } catch (error) {
+    return error instanceof Error ? error : new Error(`threw ${String(error)}`);
+  }
+}
+
+async function makeCall(communicator: Communicator, call: Call): Promise<void> {
+  const { collective, mode, abort, timeoutSeconds } = call;
+  const controller = new AbortController();
+  const reason = new Error(abortReason);
+  if (abort === 'before') controller.abort(reason);
+  const options: RunOptions = {
+    ...(timeoutSeconds === undefined ? {} : { timeoutSeconds }),
+    ...(abort === undefined ? {} : { signal: controller.signal }),
+  };
+  const places = call.isAllocated && communicator.allocate ? allocatedPlaces(communicator, call) : undefined;
+  const { inputs, outputs } = places ?? call;
+  if (call.detached) detach(call);
+  if (mode === 'runSync') {
+    communicator.runSync(collective, inputs, outputs, options);
+  } else {
+    const running = communicator.run(collective, inputs, outputs, options);
+    if (abort === 'at once') controller.abort(reason);
+    if (abort === 'later') setTimeout(() => controller.abort(reason));
+    await running;
+  }
+  places?.copyBack();
+}
+
+function detach({ inputs, outputs, detached }: Call): void {
+  const { buffer } = (detached === 'input' ? inputs : outputs)[0]?.data as TypedArray;
+  structuredClone(buffer, { transfer: [buffer as ArrayBuffer] });
+}
+
+interface Places {
+  readonly inputs: readonly Tensor[];
+  readonly outputs: readonly Tensor[];
+  copyBack(): void;
+}
+
+/** The call's tensors in the communicator's own memory; what was one array stays one. */
+function allocatedPlaces(communicator: Communicator, { inputs, outputs }: Call): Places {
+  const places = new Map<TypedArray, Tensor>();
+  const placeOf = (tensor: Tensor): Tensor => {
+    const known = places.get(tensor.data);
+    if (known) return known;
+    const made = communicator.allocate?.(tensor.dtype, tensor.data.length) as Tensor;
+    copy(made.data, tensor.data);
+    places.set(tensor.data, made);
+    return made;
+  };
+  return {
+    inputs: inputs.map(placeOf),
+    outputs: outputs.map(placeOf),
+    copyBack: () => places.forEach((place, data) => copy(data, place.data)),
+  };
+}
+
+function copy(into: TypedArray, from: TypedArray): void {
+  (into as Float32Array).set(from as Float32Array);
+}

@@ -1,0 +1,91 @@
+import { parentPort } from 'node:worker_threads';
+import { type Tensor, ThreadCommunicator, type ThreadGroup, viewOf } from '@coll/core';
+import type { Call } from './group.js';
+import { playCalls } from './play-calls.js';
+import { buffersOf, encodeError, type Played, type Reply, type Request } from './rank-messages.js';
+import { loadAlgorithm } from './suite-algorithm.js';
+
+/** The entry of a rank's thread: it joins groups and makes the calls that it is asked to. */
+
+const port = parentPort as NonNullable<typeof parentPort>;
+const seats = new Map<number, Seat>();
+
+interface Seat {
+  readonly communicator: ThreadCommunicator;
+  readonly threads: ThreadGroup;
+}
+
+port.on('message', async ({ ticket, request }: { ticket: number; request: Request }) => {
+  port.postMessage(await replyTo(ticket, request));
+});
+
+async function replyTo(ticket: number, request: Request): Promise<Reply> {
+  try {
+    return { ticket, answer: await answerTo(request) };
+  } catch (error) {
+    return { ticket, error: encodeError(error as Error) };
+  }
+}
+
+async function answerTo(request: Request): Promise<unknown> {
+  switch (request.type) {
+    case 'join': {
+      const { group, rank, threads, source } = request;
+      const algorithm = await loadAlgorithm(source, threads.size);
+      seats.set(group, { communicator: new ThreadCommunicator(threads, { rank, algorithm }), threads });
+      return algorithm.name;
+    }
+    case 'refuses':
+      return seatOf(request.group).communicator.refuses(request.collective, request.dtype);
+    case 'play':
+      return play(seatOf(request.group), request.calls);
+    case 'reserve':
+      return seatOf(request.group).communicator.allocate('uint8', request.bytes).data.byteOffset;
+    case 'close':
+      return seatOf(request.group).communicator.close();
+    case 'inspect':
+      return inspect(request.module, request.plugin);
+  }
+}
+
+function seatOf(group: number): Seat {
+  return seats.get(group) as Seat;
+}
+
+async function play({ communicator, threads }: Seat, calls: readonly Call[]): Promise<Played> {
+  const placed = calls.map((call) => (call.sharedAt ? placedInShared(call, threads) : call));
+  const outcomes = await playCalls(communicator, placed);
+  return {
+    outcomes: outcomes.map((outcome) => outcome && encodeError(outcome)),
+    // Shared memory is seen on the other side anyway, and what was detached cannot be posted.
+    buffers: calls.map((call) =>
+      buffersOf(call).map((buffer) =>
+        buffer instanceof ArrayBuffer && buffer.byteLength > 0 ? buffer : undefined,
+      ),
+    ),
+  };
+}
+
+function placedInShared(call: Call, { arena }: ThreadGroup): Call {
+  const { input = 0, output = 0 } = call.sharedAt ?? {};
+  const at = (tensor: Tensor, offset: number): Tensor => ({
+    ...tensor,
+    data: viewOf(tensor.dtype, arena.bytes, offset, tensor.data.length),
+  });
+  return {
+    ...call,
+    inputs: call.inputs.map((tensor) => at(tensor, input)),
+    outputs: call.outputs.map((tensor) => at(tensor, output)),
+  };
+}
+
+/** Which of a module's exports are a plug-in of that name. */
+async function inspect(module: string, plugin: string): Promise<string[]> {
+  const exported = Object.entries((await import(module)) as Record<string, unknown>);
+  return exported
+    .filter(([, value]) => {
+      const { name, create } = Object(value) as { name?: unknown; create?: unknown };
+      return name === plugin && typeof create === 'function';
+    })
+    .map(([name]) => name);
+}

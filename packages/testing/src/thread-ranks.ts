@@ -1,0 +1,79 @@
+import { createThreadGroup, failThreadGroup, type ThreadGroup } from '@coll/core';
+import { type Call, Group, type Member, type OpenGroup, type Outcome } from './group.js';
+import { buffersOf, decodeError, type Played } from './rank-messages.js';
+import type { ModuleExport } from './suite-algorithm.js';
+import { ThreadClient, type ThreadClientOptions } from './thread-client.js';
+
+export interface ThreadRanksOptions extends ThreadClientOptions {
+  /** Looks at a peer before a waiting thread goes to sleep, as in `createThreadGroup`. */
+  readonly spins?: number | undefined;
+}
+
+/** Groups whose ranks live in worker threads. */
+export interface ThreadRanks extends AsyncDisposable {
+  readonly open: OpenGroup;
+  /** Ends the threads, which do not keep the process alive. */
+  close(): Promise<void>;
+}
+
+/**
+ * Groups with a `ThreadCommunicator` in a worker thread for each rank. Threads are started when a group first needs them and
+ * serve all groups after that; they load algorithms from the modules that these name as their source.
+ */
+export function threadRanks({ spins, ...client }: ThreadRanksOptions = {}): ThreadRanks {
+  const threads: ThreadClient[] = [];
+  const threadOf = (rank: number): ThreadClient => {
+    const known = threads[rank];
+    if (known && !known.hasEnded) return known;
+    const made = new ThreadClient(client);
+    threads[rank] = made;
+    return made;
+  };
+  const close = async () => {
+    await Promise.all(threads.splice(0).map((thread) => thread.terminate()));
+  };
+  return {
+    open: async (algorithm, size) => {
+      const source = algorithm?.source;
+      if (!source) throw new Error(`threads cannot load ${algorithm?.algorithm.name}: tell the module as its source`);
+      const group = createThreadGroup({ size, ...(spins === undefined ? {} : { spins }) });
+      const ranks = Array.from({ length: size }, (_, rank) => rank);
+      return new Group({
+        members: await Promise.all(ranks.map((rank) => join(threadOf(rank), group, rank, source))),
+      });
+    },
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}
+
+let groups = 0;
+
+async function join(thread: ThreadClient, threads: ThreadGroup, rank: number, source: ModuleExport): Promise<Member> {
+  const group = groups++;
+  await thread.request({ type: 'join', group, rank, threads, source });
+  return {
+    localRanks: [rank],
+    refuses: (collective, dtype) => thread.request({ type: 'refuses', group, collective, dtype }),
+    play: async (calls) => takeOver(calls, await thread.request<Played>({ type: 'play', group, calls })),
+    reserve: (bytes) => thread.request({ type: 'reserve', group, bytes }),
+    close: async () => {
+      if (!thread.hasEnded) await thread.request({ type: 'close', group });
+    },
+    crash: async () => {
+      await thread.terminate();
+      failThreadGroup(threads, rank, `the thread of rank ${rank} has ended`);
+    },
+  };
+}
+
+/** Puts what the thread's copies of the buffers hold into the caller's. */
+function takeOver(calls: readonly Call[], { outcomes, buffers }: Played): Outcome[] {
+  calls.forEach((call, index) => {
+    buffersOf(call).forEach((buffer, position) => {
+      const held = buffers[index]?.[position];
+      if (held) new Uint8Array(buffer).set(new Uint8Array(held));
+    });
+  });
+  return outcomes.map((outcome) => outcome && decodeError(outcome));
+}

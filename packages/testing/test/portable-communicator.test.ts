@@ -1,0 +1,23 @@
+import { PortableCommunicator } from '@coll/core';
+import { directAlgorithm } from '@coll/direct';
+import { reductionToOneAlgorithm } from '@coll/reduction-to-one';
+import { ringAlgorithm } from '@coll/ring';
+import { controllerGroup, executorSuite } from '@coll/testing';
+import { describe, it } from 'vitest';
+
+executorSuite({
+  test: (name, run) => it(name, run, 60_000),
+  describe,
+  name: 'PortableCommunicator',
+  open: controllerGroup((algorithm, size) => {
+    if (!algorithm) throw new Error('the portable communicator plays what it is given');
+    return new PortableCommunicator({ size, algorithm });
+  }),
+  algorithms: [
+    { algorithm: ringAlgorithm() },
+    { algorithm: ringAlgorithm({ subChunks: 2 }), source: { module: '', export: '', options: { subChunks: 2 } } },
+    { algorithm: directAlgorithm },
+    { algorithm: reductionToOneAlgorithm() },
+  ],
+  ranks: [1, 2, 3, 4, 5, 6, 7, 8, 9, 16],
+});
