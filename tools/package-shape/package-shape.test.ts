@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { diagnose, toJavaScript } from './diagnose.ts';
 import { readmeProgram, UserProject } from './user-project.ts';
 
@@ -24,8 +24,8 @@ describe('the packages as published', { timeout: 60_000 }, () => {
   let project: UserProject;
   beforeAll(() => {
     project = new UserProject(['core', 'reduction-to-one', 'ring', 'strategy']);
+    return () => project.remove();
   }, 300_000);
-  afterAll(() => project[Symbol.dispose]());
 
   it('run the first program of the README', () => {
     project.write('first.mjs', toJavaScript(readmeProgram()));

@@ -6,16 +6,17 @@ import path from 'node:path';
 export const root = path.resolve(import.meta.dirname, '../..');
 
 /** A folder outside the repository with packages installed as from the registry: what a user has. */
-export class UserProject implements Disposable {
-  readonly folder = mkdtempSync(path.join(tmpdir(), 'coll-user-'));
+export class UserProject {
+  readonly folder: string;
 
   constructor(packages: readonly string[]) {
     buildIfMissing(packages);
+    this.folder = mkdtempSync(path.join(tmpdir(), 'coll-user-'));
+    this.write('package.json', '{ "private": true }');
     const sources = packages.map((name) => path.join(root, 'packages', name));
     const packed: { readonly filename: string }[] = JSON.parse(
       npm(root, ['pack', '--json', '--pack-destination', this.folder, ...sources]),
     );
-    this.write('package.json', '{ "private": true }');
     const tarballs = packed.map(({ filename }) => `./${filename}`);
     npm(this.folder, ['install', '--offline', '--no-audit', '--no-fund', ...tarballs]);
   }
@@ -31,14 +32,14 @@ export class UserProject implements Disposable {
     return execFileSync(process.execPath, [file], { cwd: this.folder, env: plainEnvironment(), encoding: 'utf8' });
   }
 
-  [Symbol.dispose](): void {
+  remove(): void {
     rmSync(this.folder, { recursive: true, force: true });
   }
 }
 
 function buildIfMissing(packages: readonly string[]): void {
-  const isBuilt = (name: string) => existsSync(path.join(root, 'packages', name, 'dist/index.js'));
-  if (!packages.every(isBuilt)) npm(root, ['run', 'build']);
+  const missing = packages.filter((name) => !existsSync(path.join(root, 'packages', name, 'dist/index.js')));
+  if (missing.length > 0) npm(root, ['run', 'build', '--', '-p', missing.map((name) => `@coll/${name}`).join()]);
 }
 
 function npm(cwd: string, args: readonly string[]): string {

@@ -1,0 +1,95 @@
+import { checkFirstCall, type Subject } from './subjects/subject.js';
+import { describeTrial, type InputKind, type Trial } from './trial.js';
+
+/** How much time goes into a trial, in each round. */
+export interface Effort {
+  readonly warmupMillis: number;
+  readonly sampleMillis: number;
+  readonly minSamples: number;
+  readonly maxSamples: number;
+  /** Whether the results of the first call are looked at. */
+  readonly checks: boolean;
+}
+
+/** Microseconds a call, the largest over the ranks, one for each sample. */
+export interface Measurement {
+  readonly samples: Float64Array;
+}
+
+const batchMillis = 1;
+const maxBatch = 10_000;
+
+/**
+ * Measures what a subject does, together with the other ranks, which do the same: how often is agreed upon. One sample is a batch of
+ * back-to-back calls divided by its length; with fresh inputs, a single call after all ranks have rewritten theirs.
+ * @throws WrongResultError
+ */
+export async function measure(subject: Subject, trial: Trial, effort: Effort): Promise<Measurement> {
+  const { input } = trial;
+  if (effort.checks) await checkFirstCall(subject, describeTrial(trial));
+  const take = takerOf(subject, input);
+  const callMicros = await warmUp(subject, take, input, effort.warmupMillis);
+  const batch = input === 'fresh' ? 1 : clamp((batchMillis * 1000) / callMicros, 1, maxBatch);
+  const wanted = (effort.sampleMillis * 1000) / (batch * callMicros);
+  const samples = await collect(take, batch, clamp(wanted, effort.minSamples, effort.maxSamples));
+  await subject.agree(samples);
+  return { samples };
+}
+
+/** Takes one sample: microseconds a call of a batch. */
+type Taker = (batch: number) => number | Promise<number>;
+
+function takerOf(subject: Subject, input: InputKind): Taker {
+  if (input === 'still') return subject.isSync ? (batch) => timeSync(subject, batch) : (batch) => time(subject, batch);
+  const nothing = new Float64Array(1);
+  if (!subject.isSync) {
+    return async () => {
+      subject.rewrite();
+      await subject.agree(nothing);
+      return time(subject, 1);
+    };
+  }
+  return () => {
+    subject.rewrite();
+    subject.agree(nothing);
+    return timeSync(subject, 1);
+  };
+}
+
+function timeSync(subject: Subject, batch: number): number {
+  const begin = performance.now();
+  for (let call = 0; call < batch; call++) subject.call();
+  return ((performance.now() - begin) * 1000) / batch;
+}
+
+async function time(subject: Subject, batch: number): Promise<number> {
+  const begin = performance.now();
+  for (let call = 0; call < batch; call++) await subject.call();
+  return ((performance.now() - begin) * 1000) / batch;
+}
+
+/** Calls until the time is up, more and more at once. Microseconds that a call took in the end, all that belongs to it included. */
+async function warmUp(subject: Subject, take: Taker, input: InputKind, millis: number): Promise<number> {
+  const elapsed = new Float64Array(1);
+  for (let calls = 1; ; calls *= 2) {
+    const begin = performance.now();
+    if (input === 'still') await take(calls);
+    else await collect(take, 1, calls);
+    elapsed[0] = performance.now() - begin;
+    await subject.agree(elapsed);
+    if (elapsed[0] >= millis / 2) return (elapsed[0] * 1000) / calls;
+  }
+}
+
+async function collect(take: Taker, batch: number, count: number): Promise<Float64Array> {
+  const samples = new Float64Array(count);
+  for (let sample = 0; sample < count; sample++) {
+    const taken = take(batch);
+    samples[sample] = typeof taken === 'number' ? taken : await taken;
+  }
+  return samples;
+}
+
+function clamp(value: number, least: number, most: number): number {
+  return Math.min(most, Math.max(least, Math.round(value)));
+}

@@ -1,0 +1,28 @@
+import Table from 'cli-table3';
+import { formatBytes } from '../sizes.js';
+import { formatMicros, threeDigits } from './numbers.js';
+import type { Row } from './row.js';
+
+const columns: readonly (readonly [title: string, cell: (row: Row) => string])[] = [
+  ['case', (row) => row.case],
+  ['engine', (row) => row.engine],
+  ['ranks', (row) => String(row.ranks)],
+  ['size', (row) => formatBytes(row.bytes)],
+  ['median', (row) => formatMicros(row.medianMicros)],
+  ['min', (row) => formatMicros(row.minMicros)],
+  ['p95', (row) => formatMicros(row.p95Micros)],
+  ['alg GB/s', (row) => threeDigits(row.algGBs)],
+  ['bus GB/s', (row) => threeDigits(row.busGBs)],
+  ['copies', (row) => threeDigits(row.copyRatio)],
+];
+
+/** A table for the terminal. */
+export function tableOf(rows: readonly Row[]): string {
+  const table = new Table({
+    head: columns.map(([title]) => title),
+    colAligns: columns.map((_, index) => (index < 2 ? 'left' : 'right')),
+    style: { head: [], border: [], compact: true },
+  });
+  for (const row of rows) table.push(columns.map(([, cell]) => cell(row)));
+  return table.toString();
+}

@@ -1,0 +1,28 @@
+import { UsageError } from './usage-error.js';
+
+const units = ['B', 'KiB', 'MiB', 'GiB'] as const;
+
+/** Bytes of one element: everything here is measured on float32. */
+export const bytesPerElement = 4;
+
+/** `4`, `64KiB`, `1.5 MiB`: a whole number of float32 elements. @throws UsageError */
+export function parseBytes(text: string): number {
+  const [, amount, unit = 'B'] = /^(\d+(?:\.\d+)?) ?([KMG]iB|B)?$/i.exec(text.trim()) ?? [];
+  const power = units.findIndex((known) => known.toLowerCase() === unit.toLowerCase());
+  const bytes = Number(amount) * 1024 ** power;
+  if (Number.isSafeInteger(bytes) && bytes > 0 && bytes % bytesPerElement === 0) return bytes;
+  throw new UsageError(`"${text}" is no size: write 4, 64KiB or 1MiB, a multiple of ${bytesPerElement} bytes`);
+}
+
+/** In the largest unit that keeps the number at 1 or above, with at most one digit after the point. */
+export function formatBytes(bytes: number): string {
+  const power = Math.min(units.length - 1, Math.max(0, Math.floor(Math.log2(bytes) / 10)));
+  const amount = bytes / 1024 ** power;
+  return `${Number(amount.toFixed(1))} ${units[power]}`;
+}
+
+/** Sizes from the first to the last, each `factor` times the one before. */
+export function geometricSizes(first: number, last: number, factor: number): number[] {
+  const count = Math.floor(Math.log(last / first) / Math.log(factor) + 1e-9) + 1;
+  return Array.from({ length: count }, (_, power) => first * factor ** power);
+}

@@ -1,0 +1,25 @@
+/** What is told of many samples. */
+export interface Summary {
+  readonly median: number;
+  readonly min: number;
+  /** 95 of 100 samples are at most this. */
+  readonly p95: number;
+}
+
+/** @throws RangeError without samples */
+export function summarize(samples: readonly number[]): Summary {
+  if (samples.length === 0) throw new RangeError('there are no samples to summarize');
+  const sorted = Float64Array.from(samples).sort();
+  return { median: medianOf(sorted), min: sorted[0] as number, p95: quantile(sorted, 0.95) };
+}
+
+function medianOf(sorted: Float64Array): number {
+  const middle = sorted.length / 2;
+  const [below, above] = [sorted[Math.ceil(middle) - 1] as number, sorted[Math.floor(middle)] as number];
+  return (below + above) / 2;
+}
+
+/** The nearest rank: the smallest sample that this share of all samples does not exceed. */
+function quantile(sorted: Float64Array, share: number): number {
+  return sorted[Math.ceil(sorted.length * share) - 1] as number;
+}

@@ -1,0 +1,42 @@
+import type { CollectiveKind } from '@coll/core';
+import { algorithmNames } from '../algorithms.js';
+import { bytesPerElement } from '../sizes.js';
+import type { Piece, Session, Trial, Turn } from '../trial.js';
+import { copyOf, venueFor } from './places.js';
+import type { Selection } from './selection.js';
+
+const kinds: readonly CollectiveKind[] = ['reduce', 'broadcast', 'all-gather', 'reduce-scatter'];
+
+/** The collectives other than all-reduce, through communicators. */
+export function collectives(selection: Selection, ranks: number): Session[] {
+  const defaults = selection.isQuick ? [65_536, 4 * 2 ** 20] : [1024, 65_536, 2 ** 20, 16 * 2 ** 20];
+  const sizes = [...new Set((selection.bytes ?? defaults).map((bytes) => divisible(bytes, ranks)))];
+  return [{ label: 'collectives', ranks, pieces: sizes.map((bytes) => pieceOf(selection, ranks, bytes)) }];
+}
+
+/** The size itself, or the one below it that gives each rank as many elements; at least one each. */
+function divisible(bytes: number, ranks: number): number {
+  const block = ranks * bytesPerElement;
+  return Math.max(1, Math.floor(bytes / block)) * block;
+}
+
+function pieceOf({ algorithms = algorithmNames, engines }: Selection, ranks: number, bytes: number): Piece {
+  const turns = kinds.flatMap((kind) =>
+    engines.flatMap((engine) =>
+      algorithms.map((algorithm): Turn => {
+        const trial: Trial = {
+          suite: 'collectives',
+          name: `${kind} ${algorithm}`,
+          work: { type: 'collective', kind },
+          engine,
+          algorithm,
+          input: 'still',
+          ranks,
+          counts: [bytes / bytesPerElement],
+        };
+        return { venue: venueFor(engine), trials: [trial] };
+      }),
+    ),
+  );
+  return [copyOf('collectives', ranks, bytes), ...turns];
+}

@@ -1,0 +1,18 @@
+import type { Session, SuiteName } from '../trial.js';
+import { collectives } from './collectives.js';
+import { inProcess } from './in-process.js';
+import { packing } from './packing.js';
+import type { Selection } from './selection.js';
+import { strategy } from './strategy.js';
+
+const suites: Readonly<Record<SuiteName, (selection: Selection, ranks: number) => Session[]>> = {
+  'in-process': inProcess,
+  strategy,
+  collectives,
+  packing,
+};
+
+/** What a suite measures among that many ranks. */
+export function sessionsOf(suite: SuiteName, selection: Selection, ranks: number): Session[] {
+  return suites[suite](selection, ranks);
+}

@@ -1,0 +1,20 @@
+import type { VenueName } from '../trial.js';
+import { MainThread } from './main-thread.js';
+import { PeerProcesses } from './peer-processes.js';
+import { RankThreads } from './rank-threads.js';
+import { ReplicaThreads } from './replica-threads.js';
+import type { Venue } from './venue.js';
+
+/** The place of that name, for that many ranks. */
+export function openVenue(name: VenueName, ranks: number): Venue {
+  switch (name) {
+    case 'main-thread':
+      return new MainThread(ranks);
+    case 'rank-threads':
+      return new RankThreads(ranks);
+    case 'replica-threads':
+      return new ReplicaThreads(ranks);
+    default:
+      return new PeerProcesses(name, ranks);
+  }
+}

@@ -1,0 +1,24 @@
+import { on } from 'node:events';
+import { BroadcastChannel } from 'node:worker_threads';
+import type { ReplicaContext } from '@coll/strategy';
+import { measure } from '../measurement.js';
+import { contextSubject } from '../subjects/context-subject.js';
+import type { Order } from './venue.js';
+
+/** A replica that measures what it is told to on a channel, until it is told to end. */
+export async function replica(context: ReplicaContext, channel: string): Promise<void> {
+  const orders = new BroadcastChannel(channel);
+  try {
+    const messages = on(orders, 'message') as AsyncIterable<[{ readonly data: Order | 'end' }]>;
+    context.report('ready');
+    for await (const [{ data }] of messages) {
+      if (data === 'end') return;
+      const { trial, effort } = data;
+      const measurement = await measure(contextSubject(context, trial), trial, effort);
+      // All agree on the figures, so that one tells them.
+      if (context.replicaIdInSyncGroup === 0) context.report(measurement);
+    }
+  } finally {
+    orders.close();
+  }
+}

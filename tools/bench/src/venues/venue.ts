@@ -1,0 +1,20 @@
+import type { Effort, Measurement } from '../measurement.js';
+import type { Trial } from '../trial.js';
+
+/** Where trials are run, for one number of ranks. Threads and memory stay until it is closed. */
+export interface Venue {
+  /** One measurement a trial, in order. @throws WrongResultError, and whatever the calls throw */
+  measure(trials: readonly Trial[], effort: Effort): Promise<Measurement[]>;
+  close(): Promise<void>;
+}
+
+/** What a thread is told to measure. */
+export interface Order {
+  readonly trial: Trial;
+  readonly effort: Effort;
+}
+
+/** The names of the devices of that many ranks. */
+export function devicesOf(ranks: number): string[] {
+  return Array.from({ length: ranks }, (_, rank) => `cpu:${rank}`);
+}

@@ -1,0 +1,48 @@
+import { createThreadGroup, type Tensor, threadWorld } from '@coll/core';
+import { DirectAllReduce } from '@coll/direct';
+import { expect, it } from 'vitest';
+import { batchSubject, replicaBatchSubject } from '../src/subjects/batch-subject.js';
+import { GradientBuffers } from '../src/subjects/buffers.js';
+import { checkFirstCall } from '../src/subjects/subject.js';
+import type { Trial } from '../src/trial.js';
+
+const trial: Trial = {
+  suite: 'packing',
+  name: 'tiny fused direct',
+  work: { type: 'batch', gradients: 'tiny', bytesPerPack: 0 },
+  engine: 'portable',
+  algorithm: 'direct',
+  input: 'still',
+  ranks: 2,
+  counts: [5, 1, 30],
+};
+
+it('reduces all tensors of all replicas in one thread', async () => {
+  const subject = batchSubject(new DirectAllReduce(), new GradientBuffers(), trial);
+  await expect(checkFirstCall(subject, 'batch')).resolves.toBeUndefined();
+});
+
+it('notices a tensor that is wrong', async () => {
+  class Spoiling extends DirectAllReduce {
+    override async batchReduce(...args: Parameters<DirectAllReduce['batchReduce']>) {
+      const results = await super.batchReduce(...args);
+      const last = (results[2] as unknown as { values: readonly Tensor[] }).values[1] as Tensor;
+      last.data[7] = 0;
+      return results;
+    }
+  }
+  const subject = batchSubject(new Spoiling(), new GradientBuffers(), trial);
+  await expect(checkFirstCall(subject, 'batch')).rejects.toThrow(
+    'batch: tensor 2: wrong result on rank 1: element 7 is 0, not 3',
+  );
+});
+
+it.each(['threads-sync', 'threads-async'] as const)(
+  'reduces the tensors of a replica in its thread, %s',
+  async (engine) => {
+    const group = createThreadGroup({ size: 1 });
+    const ops = new DirectAllReduce({}, threadWorld(group, 0, ['cpu:0']));
+    const subject = replicaBatchSubject(ops, new GradientBuffers(), 0, { ...trial, engine, ranks: 1 });
+    await expect(checkFirstCall(subject, 'batch')).resolves.toBeUndefined();
+  },
+);

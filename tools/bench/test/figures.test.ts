@@ -1,0 +1,65 @@
+import { describe, expect, it } from 'vitest';
+import { algorithmGBs, busGBs } from '../src/bandwidth.js';
+import { gradientLengths } from '../src/gradients.js';
+import { formatMicros, threeDigits } from '../src/report/numbers.js';
+import { summarize } from '../src/statistics.js';
+
+describe('bandwidth', () => {
+  it('is bytes by time', () => {
+    expect(algorithmGBs(2_000_000, 1000)).toBe(2);
+  });
+
+  it('of the bus is what has to cross a link of each rank, as nccl-tests defines it', () => {
+    const bus = (kind: Parameters<typeof busGBs>[0]) => busGBs(kind, 4, 4_000_000, 1000);
+    expect(bus('all-reduce')).toBe(6);
+    expect(bus('all-gather')).toBe(3);
+    expect(bus('reduce-scatter')).toBe(3);
+    expect(bus('broadcast')).toBe(4);
+    expect(bus('reduce')).toBe(4);
+  });
+
+  it('of the bus is none with one rank', () => {
+    expect(busGBs('all-reduce', 1, 4_000_000, 1000)).toBe(0);
+  });
+});
+
+describe('summarize', () => {
+  it('tells median, least and 95th percentile', () => {
+    const samples = Array.from({ length: 100 }, (_, index) => 100 - index);
+    expect(summarize(samples)).toEqual({ median: 50.5, min: 1, p95: 95 });
+  });
+
+  it('takes the middle of an odd number', () => {
+    expect(summarize([30, 10, 20])).toEqual({ median: 20, min: 10, p95: 30 });
+  });
+
+  it('refuses to tell of nothing', () => {
+    expect(() => summarize([])).toThrow(RangeError);
+  });
+});
+
+describe('numbers', () => {
+  it.each([
+    [0.25, '0.250 µs'],
+    [43.21, '43.2 µs'],
+    [1234.5, '1.23 ms'],
+    [2_500_000, '2.50 s'],
+  ])('write %f microseconds as %s', (micros, text) => {
+    expect(formatMicros(micros)).toBe(text);
+  });
+
+  it('have three digits and no exponent', () => {
+    expect([0, 0.000_05, 0.0123, 1.234, 1234.5].map(threeDigits)).toEqual(['0', '0.000050', '0.0123', '1.23', '1235']);
+  });
+});
+
+// Tensors and parameters as the architectures are published.
+it.each([
+  ['resnet50', 161, 25_557_032],
+  ['bert-base', 199, 109_482_240],
+  ['gpt2-small', 148, 124_439_808],
+] as const)('has the gradients of %s', (set, tensors, parameters) => {
+  const lengths = gradientLengths(set);
+  expect(lengths).toHaveLength(tensors);
+  expect(lengths.reduce((sum, length) => sum + length, 0)).toBe(parameters);
+});

@@ -1,0 +1,63 @@
+import { expect, it } from 'vitest';
+import { type Effort, measure } from '../src/measurement.js';
+import { type Subject, WrongResultError } from '../src/subjects/subject.js';
+import type { InputKind, Trial } from '../src/trial.js';
+
+const effort: Effort = { warmupMillis: 1, sampleMillis: 5, minSamples: 2, maxSamples: 7, checks: true };
+const trialOf = (input: InputKind): Trial => ({
+  suite: 'in-process',
+  name: 'test',
+  work: { type: 'copy' },
+  engine: 'copy',
+  input,
+  ranks: 2,
+  counts: [1],
+});
+
+/** A subject that notes down what is done with it: (r)ewrite, (c)all, (a)gree. */
+function notingSubject(isSync: boolean) {
+  const notes: string[] = [];
+  const subject: Subject = {
+    isSync,
+    rewrite: () => void notes.push('r'),
+    call() {
+      notes.push('c');
+      return isSync ? undefined : Promise.resolve();
+    },
+    problem: () => undefined,
+    agree: () => void notes.push('a'),
+  };
+  return { subject, notes };
+}
+
+it.each([true, false])('rewrites inputs and meets before every call with fresh inputs, sync: %s', async (isSync) => {
+  const { subject, notes } = notingSubject(isSync);
+  const { samples } = await measure(subject, trialOf('fresh'), effort);
+  expect(samples).toHaveLength(7);
+  expect(/^rc((rac)+a)+$/.test(notes.join(''))).toBe(true);
+});
+
+it.each([true, false])('leaves the inputs alone with still ones, and calls back to back, sync: %s', async (isSync) => {
+  const { subject, notes } = notingSubject(isSync);
+  const { samples } = await measure(subject, trialOf('still'), effort);
+  expect(notes.filter((note) => note === 'r')).toHaveLength(1);
+  expect(samples.length).toBeGreaterThanOrEqual(2);
+  expect(samples.every((micros) => micros > 0)).toBe(true);
+});
+
+it('tells the largest over the ranks', async () => {
+  const { subject } = notingSubject(true);
+  const slower = { ...subject, agree: (values: Float64Array) => values.fill(1e6) };
+  const { samples } = await measure(slower, trialOf('still'), effort);
+  expect([...samples]).toEqual([1e6, 1e6]);
+});
+
+it('is an error when the first result is wrong', async () => {
+  const { subject } = notingSubject(true);
+  const wrong = { ...subject, problem: () => 'element 0 is 1, not 2' };
+  await expect(measure(wrong, trialOf('still'), effort)).rejects.toThrow(WrongResultError);
+  await expect(measure(wrong, trialOf('still'), effort)).rejects.toThrow(
+    'in-process, test, copy, 2 ranks, 4 B: element 0 is 1, not 2',
+  );
+  await expect(measure(wrong, trialOf('still'), { ...effort, checks: false })).resolves.toBeDefined();
+});
