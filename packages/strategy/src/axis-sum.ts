@@ -22,6 +22,14 @@ export function requireSummable(op: ReduceOp, axis: Axis): void {
   throw new WrongTypeError(`reduce: axis must be an integer, a list of integers or null, not ${quote(axis)}`);
 }
 
+/** @throws ValueError for elements that cannot be divided */
+export function requireDivisible(values: readonly Tensor[]): void {
+  if (!values.some(({ dtype }) => dtype === 'bool')) return;
+  throw new ValueError('ERR_COLL_REFUSED', 'reduce: bool has no mean: convert to a number type first', {
+    operation: 'reduce',
+  });
+}
+
 /** Axes counted from 0, each once. @throws ValueError for one out of range */
 export function axesOf(value: TensorLike, axis: Axis): readonly number[] {
   const { shape } = asTensor(value);
@@ -52,7 +60,7 @@ export function sumAlong(value: TensorLike, axis: Axis): Tensor {
     from.device,
   );
   const strides = stridesInto(from.shape, kept);
-  if (typeof from.data[0] === 'bigint') {
+  if (from.dtype === 'int64' || from.dtype === 'uint64') {
     const into = sum.data as BigInt64Array;
     forEachElement(from.shape, strides, (at, to) => {
       into[to] = (into[to] as bigint) + (from.data[at] as bigint);

@@ -1,13 +1,11 @@
-import './default-strategy.js';
-
 export {
   experimentalSetStrategy,
   getReplicaContext,
   getStrategy,
   hasStrategy,
   inCrossReplicaContext,
-} from './contexts.js';
+} from './current-strategy.js';
 export { StrategyExtended } from './extended.js';
 export { MirroredStrategy, type MirroredStrategyOptions, type StrategyExplanation } from './mirrored-strategy.js';
-export type { ReplicaContext } from './replica-context.js';
+export type { MergeFunction, ReplicaContext } from './replica-context.js';
 export { type ReplicaFunction, type RunOptions, Strategy, type ValueContext } from './strategy.js';

@@ -1,25 +1,25 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
-import { CollError } from '@coll/core';
+import { CollError, quote } from '@coll/core';
 
 /** How a worker thread gets to its modules. */
 export interface Loading {
   /** The file of tsx's registration, where something is TypeScript. */
   readonly tsx: string | undefined;
-  readonly execArgv: readonly string[];
+  /** Absent: those of this process. */
+  readonly execArgv?: readonly string[];
 }
 
 /**
  * What threads need to import these modules. Threads do not inherit a TypeScript loader in Node 20, so they register tsx themselves,
  * which is looked for where the modules are.
- * @throws CollError where a module is TypeScript and nothing can load it
+ * @throws CollError for what is no URL, or where a module is TypeScript and nothing can load it
  */
 export function loadingOf(modules: readonly string[]): Loading {
-  const typescript = modules.filter((module) => /\.[cm]?tsx?$/.test(new URL(module).pathname));
+  const typescript = modules.filter((module) => /\.[cm]?tsx?$/.test(requireUrl(module).pathname));
   const fromSource = import.meta.url.endsWith('.ts');
-  const execArgv = [...inheritedConditions(), ...(fromSource ? ['--conditions=@coll/source'] : [])];
-  if (typescript.length === 0 && !fromSource) return { tsx: undefined, execArgv };
+  if (typescript.length === 0 && !fromSource) return { tsx: undefined };
   const tsx = findTsx([...typescript, import.meta.url]);
   if (tsx === undefined && !stripsTypes()) {
     throw new CollError(
@@ -27,7 +27,15 @@ export function loadingOf(modules: readonly string[]): Loading {
       `${typescript[0]} is TypeScript, which a worker thread of Node ${process.versions.node} cannot load: npm install tsx, use a Node that strips types, or pass the compiled .js`,
     );
   }
-  return { tsx, execArgv };
+  return { tsx, ...(fromSource ? { execArgv: sourceConditions() } : {}) };
+}
+
+function requireUrl(module: string): URL {
+  if (URL.canParse(module)) return new URL(module);
+  throw new CollError(
+    'ERR_COLL_MODULE',
+    `${quote(module)} is no URL that a thread can import; a plug-in names its own module: module: import.meta.url`,
+  );
 }
 
 function findTsx(from: readonly string[]): string | undefined {
@@ -55,11 +63,8 @@ function stripsTypes(): boolean {
   return Boolean((process.features as { typescript?: unknown }).typescript);
 }
 
-// A worker given any execArgv inherits none. Conditions decide which files packages resolve to; the rest is the process's own.
-function inheritedConditions(): string[] {
-  const flags = process.execArgv;
-  return flags.flatMap((flag, index) => {
-    if (flag.startsWith('--conditions=')) return [flag];
-    return flag === '--conditions' || flag === '-C' ? [`--conditions=${flags[index + 1]}`] : [];
-  });
+// Only this library's own development runs from its sources. A worker given any execArgv inherits none.
+function sourceConditions(): string[] {
+  const inherited = process.execArgv.filter((flag) => flag.startsWith('--conditions='));
+  return [...new Set([...inherited, '--conditions=@coll/source'])];
 }

@@ -1,20 +1,84 @@
-import { CrossDeviceOps, createRegistry, type PluginRequest, type Registry, type Resolution } from '@coll/core';
+import {
+  type Candidate,
+  CrossDeviceOps,
+  createRegistry,
+  type PluginRequest,
+  quote,
+  type Registry,
+  type Resolution,
+  RuntimeError,
+  ValueError,
+} from '@coll/core';
 import { reductionToOne } from '@coll/reduction-to-one';
 
-/** @throws CollError for a name that nothing is registered under, so that a typing error shows where the strategy is made */
-export function requireKnown(request: CrossDeviceOps | PluginRequest, registry: Registry): void {
-  if (request instanceof CrossDeviceOps) return;
-  const name = typeof request === 'object' && !('create' in request) ? request.name : request;
-  if (typeof name === 'string' && name !== 'auto') withFallback(registry).get(name);
+export interface OpsChoiceOptions {
+  readonly request: CrossDeviceOps | PluginRequest;
+  readonly registry: Registry;
+  readonly devices: readonly string[];
 }
 
-/** The plug-in that serves these devices, with why it was chosen. */
-export function findPlugin(
-  request: PluginRequest,
-  registry: Registry,
-  devices: readonly string[],
-): Promise<Resolution> {
-  return withFallback(registry).resolve(request, { devices });
+/** Which cross-device ops serve a strategy: found when they are needed first, and the same from then on. */
+export class OpsChoice {
+  /** For replicas in this thread. */
+  readonly ops: () => Promise<CrossDeviceOps>;
+  readonly #here: () => Promise<Resolution>;
+  readonly #isolated: () => Promise<Resolution>;
+  readonly #given: CrossDeviceOps | undefined;
+  #opened: CrossDeviceOps | undefined;
+
+  /** @throws ValueError for what asks for no ops; CollError for a name that nothing is registered under. So typing errors show at once. */
+  constructor({ request, registry, devices }: OpsChoiceOptions) {
+    requireKnown(request, registry);
+    const find = (isolated: boolean) => () =>
+      withFallback(registry).resolve(request as PluginRequest, { devices, isolated });
+    this.#given = request instanceof CrossDeviceOps ? request : undefined;
+    this.#here = once(find(false));
+    this.#isolated = once(find(true));
+    this.ops = once(() => this.#open());
+  }
+
+  /** The plug-in for replicas in threads of their own, which load it there. @throws RuntimeError where an ops object was given */
+  async plugin(): Promise<Resolution> {
+    if (!this.#given) return this.#isolated();
+    const told = 'an ops object cannot be sent to other threads';
+    throw new RuntimeError(
+      'ERR_COLL_NOT_CLONEABLE',
+      `run with a module: ${told}; pass its plug-in, { name, options } or a registered name instead`,
+      { operation: 'run' },
+    );
+  }
+
+  /** Who was asked, the most wanted first; nobody where an ops object was given. */
+  async candidates(): Promise<readonly Candidate[]> {
+    return this.#given ? [] : (await this.#here()).candidates;
+  }
+
+  /** Closes what was opened; what was given is left open. */
+  async close(): Promise<void> {
+    await this.#opened?.close();
+  }
+
+  async #open(): Promise<CrossDeviceOps> {
+    if (this.#given) return this.#given;
+    const { plugin, options } = await this.#here();
+    this.#opened = await plugin.create(options as never);
+    return this.#opened;
+  }
+}
+
+function requireKnown(request: unknown, registry: Registry): void {
+  if (request instanceof CrossDeviceOps) return;
+  const isObject = typeof request === 'object' && request !== null;
+  const name = isObject && !('create' in request) && 'name' in request ? request.name : request;
+  if (name === 'auto' || (typeof name === 'object' && name !== null && 'create' in name)) return;
+  if (typeof name === 'string') {
+    withFallback(registry).get(name);
+    return;
+  }
+  throw new ValueError(
+    'ERR_COLL_VALUE',
+    `crossDeviceOps is an ops object, a plug-in, { name, options }, a name or 'auto', not ${quote(request)}`,
+  );
 }
 
 // Reduction to one device comes with every strategy, so that there is always something that works; it is the last choice.
@@ -23,4 +87,16 @@ function withFallback(registry: Registry): Registry {
   const extended = createRegistry();
   for (const plugin of [...registry.list(), reductionToOne]) extended.register(plugin);
   return extended;
+}
+
+/** Makes something once, and again only after that failed. */
+function once<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | undefined;
+  return () => {
+    made ??= make().catch((error: unknown) => {
+      made = undefined;
+      throw error;
+    });
+    return made;
+  };
 }

@@ -1,6 +1,5 @@
 import type {
   CallOptions,
-  IndexedSlices,
   ReduceOpLike,
   ReplicaCallOptions,
   ReplicaValue,
@@ -10,6 +9,12 @@ import type {
   Value,
 } from '@coll/core';
 import type { Strategy } from './strategy.js';
+
+/** What a merge call runs: once for all replicas, with their arguments regrouped. */
+export type MergeFunction<Args extends readonly unknown[] = readonly unknown[], Result = unknown> = (
+  strategy: Strategy,
+  ...args: Args
+) => Result | Promise<Result>;
 
 /**
  * What a replica knows of its group and can ask of it. Every replica makes the same calls in the same order. Values may be nested in
@@ -33,11 +38,7 @@ export interface ReplicaContext {
   allReduceSync(op: ReduceOpLike, value: ReplicaValue, options?: ReplicaCallOptions): Structure<Value>;
 
   /** The values of all replicas joined along an axis, in replica order. @throws NotImplementedError for sparse values */
-  allGather(
-    value: Structure<TensorLike | IndexedSlices>,
-    axis: number,
-    options?: CallOptions,
-  ): Promise<Structure<Tensor>>;
+  allGather(value: ReplicaValue, axis: number, options?: CallOptions): Promise<Structure<Tensor>>;
 
   /** Replica `root`'s value on every replica; the others hand in values of the same shapes. */
   broadcast(value: Structure<TensorLike>, root?: number, options?: ReplicaCallOptions): Promise<Structure<Tensor>>;
@@ -47,13 +48,10 @@ export interface ReplicaContext {
 
   /**
    * Waits until all replicas have called it, then runs replica 0's `fn(strategy, ...args)` once, outside of any replica, with the
-   * arguments regrouped, and gives each replica its part of the result.
+   * arguments regrouped, and gives each replica its part of the result. What `fn` throws ends the run.
    * @throws RuntimeError outside of this replica, or where some replica ends without calling it
    */
-  mergeCall<Args extends readonly unknown[], Result>(
-    fn: (strategy: Strategy, ...args: Args) => Result | Promise<Result>,
-    args?: Args,
-  ): Promise<Result>;
+  mergeCall<Args extends readonly unknown[], Result>(fn: MergeFunction<Args, Result>, args?: Args): Promise<Result>;
 
   /** Sends a value to `onReport` of the `run` that this replica belongs to, without waiting: progress, measurements. */
   report(value: unknown): void;

@@ -1,126 +1,44 @@
-import { parentPort, workerData } from 'node:worker_threads';
-import {
-  type CallOptions,
-  CollError,
-  type CrossDeviceOps,
-  failThreadGroup,
-  type IndexedSlices,
-  type Plugin,
-  type ReduceOpLike,
-  type ReplicaCallOptions,
-  type ReplicaGroup,
-  type ReplicaValue,
-  RuntimeError,
-  reduceOpFrom,
-  regroup,
-  type Structure,
-  selectReplica,
-  type Tensor,
-  type TensorLike,
-  threadWorld,
-  type Value,
-} from '@coll/core';
-import { requireReplica, runInMerge, runInReplica } from './contexts.js';
+import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
+import { CollError, failThreadGroup, type Plugin, threadWorld } from '@coll/core';
+import { runInReplica, setOutside } from './contexts.js';
 import { MirroredStrategy } from './mirrored-strategy.js';
-import type { ReplicaContext } from './replica-context.js';
-import type { ReplicaFunction, Strategy } from './strategy.js';
-import {
-  decode,
-  encode,
-  encodeError,
-  type FromReplica,
-  post,
-  type ThreadStart,
-  type ToReplica,
-} from './thread-messages.js';
+import { annotate } from './replica-error.js';
+import type { ReplicaFunction } from './strategy.js';
+import { encodeError } from './thread-errors.js';
+import { type FromReplica, post, type ThreadStart } from './thread-messages.js';
+import { ThreadReplicaContext } from './thread-replica-context.js';
+import { decode, encode } from './thread-values.js';
 
 /** The entry of a replica's worker thread: loads the plug-in and the user's module, and runs the one with the other. */
 
-const port = parentPort as NonNullable<typeof parentPort>;
+const port = parentPort as MessagePort;
 const start = workerData as ThreadStart;
 
-type MergeFunction = (strategy: Strategy, ...args: readonly unknown[]) => unknown;
+async function main(): Promise<void> {
+  const { replica, devices, group } = start;
+  const plugin = await loadPlugin(start.plugin);
+  const options = start.plugin.options as never;
+  await using ops = await plugin.create(options, threadWorld(group, replica, devices));
+  await using strategy = new MirroredStrategy({ devices, crossDeviceOps: { name: plugin, options } });
+  const context = new ThreadReplicaContext({ replica, strategy, ops, port });
+  // Everything in this thread is the replica's, also what is called back from where asynchronous contexts get lost.
+  setOutside({ strategy, replica: context });
+  // What goes wrong is told before the ops are closed, so that it is heard before what the others suffer from it.
+  await play(context).catch(tell);
+}
 
-class ThreadReplicaContext implements ReplicaContext {
-  readonly strategy: Strategy;
-  readonly numReplicasInSync = start.devices.length;
-  readonly replicaIdInSyncGroup = start.replica;
-  readonly devices = [start.devices[start.replica] as string];
-  readonly #ops: CrossDeviceOps;
-  readonly #merges: { fn: MergeFunction; resolve(value: unknown): void; reject(error: unknown): void }[] = [];
+async function play(context: ThreadReplicaContext): Promise<void> {
+  const fn = await loadReplica(start);
+  const args = decode(start.args) as readonly unknown[];
+  const result = await runInReplica(context, () => fn(context, ...args));
+  await context.settle();
+  say({ type: 'result', value: encode(result) }, 'the result of a replica');
+}
 
-  constructor(strategy: Strategy, ops: CrossDeviceOps) {
-    this.strategy = strategy;
-    this.#ops = ops;
-    port.on('message', (message: ToReplica) => {
-      if (message.type === 'hold') void this.#hold(message.args);
-      else this.#merges.shift()?.resolve(decode(message.value));
-    });
-  }
-
-  allReduce(op: ReduceOpLike, value: ReplicaValue, options?: ReplicaCallOptions): Promise<Structure<Value>> {
-    requireReplica(this, 'allReduce');
-    return this.#ops.allReduce(reduceOpFrom(op), value, start.replica, options);
-  }
-
-  allReduceSync(op: ReduceOpLike, value: ReplicaValue, options?: ReplicaCallOptions): Structure<Value> {
-    requireReplica(this, 'allReduceSync');
-    return this.#ops.allReduceSync(reduceOpFrom(op), value, start.replica, options);
-  }
-
-  async allGather(
-    value: Structure<TensorLike | IndexedSlices>,
-    axis: number,
-    options?: CallOptions,
-  ): Promise<Structure<Tensor>> {
-    requireReplica(this, 'allGather');
-    return this.#group('allGather').allGather(value, axis, options);
-  }
-
-  async broadcast(value: Structure<TensorLike>, root = 0, options?: ReplicaCallOptions): Promise<Structure<Tensor>> {
-    requireReplica(this, 'broadcast');
-    return this.#group('broadcast').broadcast(value, root, options);
-  }
-
-  broadcastSync(value: Structure<TensorLike>, root = 0, options?: ReplicaCallOptions): Structure<Tensor> {
-    requireReplica(this, 'broadcastSync');
-    return this.#group('broadcastSync').broadcastSync(value, root, options);
-  }
-
-  async mergeCall<Args extends readonly unknown[], Result>(
-    fn: (strategy: Strategy, ...args: Args) => Result | Promise<Result>,
-    args?: Args,
-  ): Promise<Result> {
-    requireReplica(this, 'mergeCall');
-    say({ type: 'merge', args: encode(args ?? []) }, 'an argument of a merge call');
-    return new Promise<Result>((resolve, reject) => {
-      this.#merges.push({ fn: fn as unknown as MergeFunction, resolve: resolve as (value: unknown) => void, reject });
-    });
-  }
-
-  report(value: unknown): void {
-    say({ type: 'report', value: encode(value) }, 'a report');
-  }
-
-  /** Replica 0 runs its function for all. */
-  async #hold(argsOfAll: readonly unknown[]): Promise<void> {
-    const merge = this.#merges[0];
-    try {
-      const args = regroup(argsOfAll.map(decode) as Structure<unknown>[]) as readonly unknown[];
-      const result = (await runInMerge(this.strategy, () => merge?.fn(this.strategy, ...args))) as Structure<unknown>;
-      const results = start.devices.map((_, replica) => encode(selectReplica(replica, result)));
-      say({ type: 'merged', results }, 'the result of a merge call');
-    } catch (error) {
-      this.#merges.shift()?.reject(error);
-    }
-  }
-
-  #group(method: string): ReplicaGroup {
-    if (this.#ops.replicaGroup) return this.#ops.replicaGroup;
-    throw new RuntimeError('ERR_COLL_CONTEXT', `${this.#ops.name} has no ${method} from inside a replica`, {
-      operation: method,
-    });
-  }
+function tell(error: unknown): void {
+  const annotated = annotate(error, start.replica);
+  say({ type: 'error', error: encodeError(annotated) }, 'an error');
+  failThreadGroup(start.group, start.replica, `another replica failed: ${annotated.message}`);
 }
 
 function say(message: FromReplica, what: string): void {
@@ -151,28 +69,11 @@ async function loadReplica({ module, exportName }: ThreadStart): Promise<Replica
   );
 }
 
-async function main(): Promise<void> {
-  try {
-    const plugin = await loadPlugin(start.plugin);
-    const options = start.plugin.options as never;
-    const ops = await plugin.create(options, threadWorld(start.group, start.replica, start.devices));
-    const strategy = new MirroredStrategy({ devices: start.devices, crossDeviceOps: { name: plugin, options } });
-    const context = new ThreadReplicaContext(strategy, ops);
-    const fn = await loadReplica(start);
-    const result = await runInReplica(context, () => fn(context, ...(decode(start.args) as readonly unknown[])));
-    say({ type: 'result', value: encode(result) }, 'the result of a replica');
-    await ops.close();
-  } catch (error) {
-    // Told first, so that it is heard before what others suffer from it.
-    say({ type: 'error', error: encodeError(error) }, 'an error');
-    failThreadGroup(
-      start.group,
-      start.replica,
-      `replica ${start.replica} failed: ${error instanceof Error ? error.message : String(error)}`,
-    );
-  } finally {
-    port.close();
-  }
-}
+// What nobody catches ends the thread, but without its class and its code.
+process.on('uncaughtExceptionMonitor', (error) => {
+  if (process.listenerCount('uncaughtException') === 0) tell(error);
+});
 
-void main();
+void main()
+  .catch(tell)
+  .finally(() => port.close());

@@ -1,4 +1,5 @@
 import {
+  asTensor,
   DistributedValues,
   divide,
   mapStructure,
@@ -6,11 +7,12 @@ import {
   ReduceOp,
   type ReduceOpLike,
   reduceOpFrom,
+  regroup,
   type Structure,
   type Tensor,
   ValueError,
 } from '@coll/core';
-import { axesOf, requireSummable, sizeAlong, sumAlong } from './axis-sum.js';
+import { axesOf, requireDivisible, requireSummable, sizeAlong, sumAlong } from './axis-sum.js';
 import { enterScope, requireCrossReplica, runInScope } from './contexts.js';
 import type { StrategyExtended } from './extended.js';
 import type { ReplicaContext } from './replica-context.js';
@@ -75,26 +77,26 @@ export abstract class Strategy {
   ): Promise<Structure<unknown>> {
     requireCrossReplica(this, 'reduce');
     const op = reduceOpFrom(reduceOp);
-    const [device] = this.extended.workerDevices as readonly [string];
-    if (axis === undefined || axis === null) return this.extended.reduceTo(op, value, device);
+    if (axis === undefined || axis === null) return this.#reduceAcross(op, value);
     requireSummable(op, axis);
-    const components = this.experimentalLocalResults(value) as readonly Tensor[];
-    const sums = new PerReplica(components.map((component) => sumAlong(component, axis)));
-    const total = await this.extended.reduceTo(ReduceOp.SUM, sums, device);
+    const components = this.#components(value).map((component) => asTensor(component));
+    if (op === ReduceOp.MEAN) requireDivisible(components);
+    const sums = components.map((component) => sumAlong(component, axis));
+    const total = (await this.#reduceAcross(ReduceOp.SUM, regroup(sums))) as Tensor;
     if (op === ReduceOp.SUM) return total;
     const count = components.reduce((sum, component) => sum + sizeAlong(component, axesOf(component, axis)), 0);
-    return divide(total as Tensor, count);
+    return divide(total, count);
   }
 
   /** The components of a value joined along an axis, in replica order, on the first device. */
   async gather(value: unknown, axis: number): Promise<Tensor> {
     requireCrossReplica(this, 'gather');
-    return this.extended.gatherTo(value, this.extended.workerDevices[0] as string, axis) as Promise<Tensor>;
+    return this.extended.gatherTo(value, this.extended.defaultDevice, axis) as Promise<Tensor>;
   }
 
   /** The components of a value, one a replica that lives here; of a structure, one structure a replica; a bare value is the only one. */
   experimentalLocalResults(value: unknown): readonly unknown[] {
-    const distributed = findDistributed(value as Structure<unknown>);
+    const distributed = findDistributed(value);
     if (!distributed) return [value];
     return distributed.values.map((_, replica) =>
       mapStructure(value as Structure<unknown>, (leaf) =>
@@ -113,6 +115,18 @@ export abstract class Strategy {
       ),
     );
   }
+
+  async #reduceAcross(op: ReduceOp, value: unknown): Promise<Structure<unknown>> {
+    const reduced = await this.extended.reduceTo(op, value, this.extended.defaultDevice);
+    // What is mirrored already comes back as it is; its first component is the result.
+    return this.experimentalLocalResults(reduced)[0] as Structure<unknown>;
+  }
+
+  /** One a replica: a value that is not distributed is what every replica has. */
+  #components(value: unknown): readonly unknown[] {
+    if (findDistributed(value)) return this.experimentalLocalResults(value);
+    return Array.from({ length: this.numReplicasInSync }, () => value);
+  }
 }
 
 /** @throws ValueError unless the arguments of a replica function are a list */
@@ -121,9 +135,10 @@ export function requireArguments(args: unknown): asserts args is readonly unknow
     throw new ValueError('ERR_COLL_VALUE', 'run: positional args must be a list: { args: [first, second] }');
 }
 
-function findDistributed(structure: Structure<unknown>): DistributedValues | undefined {
+/** The first distributed value in a structure. */
+export function findDistributed(structure: unknown): DistributedValues | undefined {
   let found: DistributedValues | undefined;
-  mapStructure(structure, (leaf) => {
+  mapStructure(structure as Structure<unknown>, (leaf) => {
     if (leaf instanceof DistributedValues) found ??= leaf;
   });
   return found;

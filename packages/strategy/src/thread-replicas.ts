@@ -1,25 +1,20 @@
 import { availableParallelism } from 'node:os';
-import { Worker } from 'node:worker_threads';
 import {
   AbortedError,
-  CollError,
+  type CollError,
   createThreadGroup,
   failThreadGroup,
+  InternalError,
   RuntimeError,
   type ThreadGroup,
 } from '@coll/core';
-import { loadingOf } from './module-loading.js';
+import { MergeCalls } from './merge-calls.js';
 import { annotate } from './replica-error.js';
+import { type ReplicaListener, ReplicaWorker } from './replica-worker.js';
 import type { RunOptions } from './strategy.js';
-import {
-  decode,
-  decodeError,
-  encode,
-  type FromReplica,
-  notCloneable,
-  post,
-  type ThreadStart,
-} from './thread-messages.js';
+import { decodeError } from './thread-errors.js';
+import type { FromReplica, ThreadStart } from './thread-messages.js';
+import { decode, encode } from './thread-values.js';
 
 export interface ThreadRun {
   readonly devices: readonly string[];
@@ -29,179 +24,151 @@ export interface ThreadRun {
   readonly options: RunOptions;
 }
 
-// CommonJS, because a worker that is started from text is. It brings the TypeScript loader before the first module.
-const bootstrap = `
-const { workerData } = require('node:worker_threads');
-(async () => {
-  if (workerData.tsx) (await import(workerData.tsx)).register();
-  await import(workerData.entry);
-})();
-`;
-
-// Threads that have nothing left to do end by themselves; those that do not are ended after this.
-const graceMillis = 500;
+// Threads with nothing left to do end by themselves, and their last output gets through; others are ended after this.
+const graceMillis = { afterSuccess: 500, afterFailure: 200 };
 
 /**
  * Runs a module as replicas in worker threads, which share a thread group for their collectives.
  * @throws the error of the first replica that fails, with its number; all others are ended then
  */
 export async function runReplicaThreads(run: ThreadRun): Promise<unknown[]> {
-  const { options, devices, module } = run;
-  if (options.signal?.aborted)
-    throw new AbortedError('ERR_COLL_ABORTED', 'run was aborted before it began', { cause: options.signal.reason });
-  const entry = new URL(`./replica-thread${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url).href;
-  const { tsx, execArgv } = loadingOf([module.href, run.plugin.module]);
-  const spins = devices.length <= availableParallelism() ? undefined : 0;
-  const group = createThreadGroup({ size: devices.length, ...(spins === undefined ? {} : { spins }) });
-  const threads: ReplicaThread[] = [];
+  const { signal } = run.options;
+  if (signal?.aborted)
+    throw new AbortedError('ERR_COLL_ABORTED', 'run was aborted before it began', { cause: signal.reason });
+  const threads = new ReplicaThreads(run);
+  const abort = () => threads.abort(signal?.reason);
+  signal?.addEventListener('abort', abort);
   try {
-    for (const replica of devices.keys()) {
-      const start: ThreadStart = {
-        replica,
-        devices,
-        group,
-        plugin: run.plugin,
-        module: module.href,
-        exportName: options.exportName,
-        args: encode(run.argsOf(replica)),
-      };
-      threads.push(new ReplicaThread({ ...start, tsx, entry }, execArgv));
-    }
-    return await new ReplicaThreads(threads, group, options).results;
+    const results = await threads.results;
+    await threads.end(graceMillis.afterSuccess);
+    return results;
+  } catch (error) {
+    await threads.end(graceMillis.afterFailure);
+    throw error;
   } finally {
-    await Promise.all(threads.map((thread) => thread.end()));
-  }
-}
-
-/** One worker, and whether it is still there. */
-class ReplicaThread {
-  readonly replica: number;
-  readonly worker: Worker;
-  readonly exited: Promise<number>;
-  isExpectedToEnd = false;
-
-  constructor(start: ThreadStart & { tsx: string | undefined; entry: string }, execArgv: readonly string[]) {
-    this.replica = start.replica;
-    try {
-      this.worker = new Worker(bootstrap, {
-        eval: true,
-        workerData: start,
-        execArgv: [...execArgv],
-        name: `coll replica ${start.replica}`,
-      });
-    } catch (cause) {
-      throw cause instanceof DOMException ? notCloneable('an argument or a plug-in option of a replica', cause) : cause;
-    }
-    this.exited = new Promise((resolve) => {
-      this.worker.once('exit', resolve);
-    });
-  }
-
-  async end(): Promise<void> {
-    const timer = setTimeout(() => this.worker.terminate(), this.isExpectedToEnd ? graceMillis : 0);
-    await this.exited;
-    clearTimeout(timer);
+    signal?.removeEventListener('abort', abort);
   }
 }
 
 /** What the threads say, and what comes of it. */
-class ReplicaThreads {
+class ReplicaThreads implements ReplicaListener {
+  /** What the replicas return, decided by the first failure. */
   readonly results: Promise<unknown[]>;
-  readonly #threads: readonly ReplicaThread[];
+  readonly #workers: ReplicaWorker[] = [];
   readonly #group: ThreadGroup;
   readonly #onReport: RunOptions['onReport'];
+  readonly #merges: MergeCalls;
   readonly #done = new Map<number, unknown>();
-  readonly #merging = new Map<number, unknown>();
+  readonly #hasToldError = new Set<number>();
   #resolve: (results: unknown[]) => void = () => {};
   #reject: (error: unknown) => void = () => {};
 
-  constructor(threads: readonly ReplicaThread[], group: ThreadGroup, { onReport, signal }: RunOptions) {
-    this.#threads = threads;
-    this.#group = group;
-    this.#onReport = onReport;
+  constructor({ devices, plugin, module, argsOf, options }: ThreadRun) {
+    const size = devices.length;
     this.results = new Promise((resolve, reject) => {
       this.#resolve = resolve;
       this.#reject = reject;
     });
-    for (const thread of threads) this.#listen(thread);
-    const abort = () =>
-      this.#fail(0, new AbortedError('ERR_COLL_ABORTED', 'run was aborted', { cause: signal?.reason }), 'aborted');
-    signal?.addEventListener('abort', abort);
-    this.results.catch(() => {}).finally(() => signal?.removeEventListener('abort', abort));
+    // Who spins where there are more threads than cores keeps the others from running.
+    this.#group = createThreadGroup(size <= availableParallelism() ? { size } : { size, spins: 0 });
+    this.#onReport = options.onReport;
+    this.#merges = new MergeCalls(size);
+    const start = { devices, group: this.#group, plugin, module: module.href, exportName: options.exportName };
+    try {
+      for (const replica of devices.keys())
+        this.#workers.push(new ReplicaWorker({ ...start, replica, args: encode(argsOf(replica)) }, this));
+    } catch (error) {
+      this.#fail(this.#workers.length, error);
+    }
   }
 
-  #listen(thread: ReplicaThread): void {
-    const { worker, replica } = thread;
-    worker.on('message', (message: FromReplica) => {
-      try {
-        this.#hear(thread, message);
-      } catch (error) {
-        this.#fail(replica, error);
-      }
-    });
-    worker.on('error', (error) => this.#fail(replica, annotate(error, replica)));
-    worker.on('messageerror', (error) => this.#fail(replica, annotate(error, replica)));
-    void thread.exited.then((code) => {
-      if (this.#done.has(replica)) return;
-      this.#fail(
-        replica,
-        new RuntimeError(
-          'ERR_COLL_REPLICA',
-          `replica ${replica}: its thread ended with exit code ${code} before it returned`,
-          { rank: replica },
-        ),
-      );
-    });
+  abort(reason: unknown): void {
+    this.#fail(0, new AbortedError('ERR_COLL_ABORTED', 'run was aborted', { cause: reason }), 'aborted');
   }
 
-  #hear(thread: ReplicaThread, message: FromReplica): void {
-    const { replica } = thread;
+  async end(grace: number): Promise<void> {
+    await Promise.all(this.#workers.map((worker) => worker.end(grace)));
+  }
+
+  message(replica: number, message: FromReplica): void {
+    try {
+      this.#hear(replica, message);
+    } catch (error) {
+      this.#fail(replica, error);
+    }
+  }
+
+  exit(replica: number, code: number, error: unknown): void {
+    if (this.#hasToldError.has(replica) || (this.#done.has(replica) && error === undefined)) return;
+    const told = `replica ${replica}: its thread ended with exit code ${code} before it returned`;
+    this.#hearError(
+      replica,
+      error === undefined ? new RuntimeError('ERR_COLL_REPLICA', told, { rank: replica }) : annotate(error, replica),
+    );
+  }
+
+  #hear(replica: number, message: FromReplica): void {
     switch (message.type) {
       case 'report':
         this.#onReport?.(replica, decode(message.value));
         return;
       case 'merge':
-        this.#merging.set(replica, message.args);
+        this.#merges.add(replica, message.args);
         this.#holdMerge();
         return;
       case 'merged':
-        for (const other of this.#threads)
-          post(other.worker, { type: 'outcome', value: message.results[other.replica] }, 'the result of a merge call');
+        this.#merges.end();
+        for (const worker of this.#workers)
+          worker.tell({ type: 'outcome', value: message.results[worker.replica] }, 'the result of a merge call');
+        this.#holdMerge();
+        return;
+      case 'mergeFailed':
+        this.#fail(replica, decodeError(message.error));
         return;
       case 'result':
-        thread.isExpectedToEnd = true;
         this.#done.set(replica, decode(message.value));
         this.#holdMerge();
-        if (this.#done.size === this.#threads.length)
-          this.#resolve(this.#threads.map((other) => this.#done.get(other.replica)));
+        if (this.#done.size === this.#workers.length)
+          this.#resolve(this.#workers.map((worker) => this.#done.get(worker.replica)));
         return;
       case 'error':
-        this.#hearError(replica, annotate(decodeError(message.error), replica) as Error);
+        this.#hasToldError.add(replica);
+        this.#hearError(replica, decodeError(message.error));
     }
   }
 
   /** Once all threads wait in a merge call, replica 0 holds it for all. */
   #holdMerge(): void {
-    if (this.#merging.size === 0 || this.#merging.size + this.#done.size < this.#threads.length) return;
-    if (this.#done.size > 0) {
-      const [ended] = this.#done.keys();
-      const told = `replicas made a different number of merge_call: replica ${ended} has ended while replica ${[...this.#merging.keys()].join(', ')} waits`;
-      this.#fail(
-        ended as number,
-        new RuntimeError('ERR_COLL_MERGE', told, { rank: ended as number, operation: 'mergeCall' }),
-      );
+    const waiting = this.#merges.replicas;
+    const [ended] = this.#done.keys();
+    if (waiting.length > 0 && ended !== undefined) {
+      const told = `replicas made a different number of merge_call: replica ${ended} has ended while replica ${waiting.join(', ')} waits`;
+      this.#fail(ended, new RuntimeError('ERR_COLL_MERGE', told, { rank: ended, operation: 'mergeCall' }));
       return;
     }
-    const args = this.#threads.map(({ replica }) => this.#merging.get(replica));
-    this.#merging.clear();
-    post((this.#threads[0] as ReplicaThread).worker, { type: 'hold', args }, 'an argument of a merge call');
+    const args = this.#merges.next();
+    if (args) this.#workers[0]?.tell({ type: 'hold', args }, 'an argument of a merge call');
   }
 
-  // What a replica suffers because another one failed may be heard before that one's own error, which is the one to tell.
   #hearError(replica: number, error: Error): void {
-    const isConsequence = error instanceof CollError && error.code === 'ERR_COLL_PEER_FAILED' && error.rank !== replica;
-    if (isConsequence) setTimeout(() => this.#fail(replica, error), graceMillis).unref();
-    else this.#fail(replica, error);
+    const { code, rank } = error as Partial<CollError>;
+    // What a replica suffers because another one failed may be heard before that one's own error, which is the one to tell.
+    if (code === 'ERR_COLL_PEER_FAILED' && rank !== replica)
+      setTimeout(() => this.#fail(replica, error), graceMillis.afterSuccess).unref();
+    // What other threads have said by now may say more about it.
+    else setImmediate(() => this.#fail(replica, this.#explained(error)));
+  }
+
+  /** A merge call is noticed by the others as the collective that it does. */
+  #explained(error: Error): Error {
+    const merging = this.#merges.replicas;
+    const mismatches = ['ERR_COLL_MISMATCH', 'ERR_COLL_SHAPE_MISMATCH', 'ERR_COLL_DTYPE_MISMATCH'];
+    if (merging.length === 0 || !mismatches.includes((error as Partial<CollError>).code as string)) return error;
+    const told = `replicas do different things together: replica ${merging.join(', ')} calls mergeCall, but not all do`;
+    return new InternalError('ERR_COLL_MISMATCH', `${told}; ${error.message}`, {
+      cause: error,
+      operation: 'mergeCall',
+    });
   }
 
   #fail(replica: number, error: unknown, reason: 'peer' | 'aborted' = 'peer'): void {

@@ -1,0 +1,253 @@
+import { CollError, RuntimeError } from '@coll/core';
+import { afterEach, describe, expect, it } from 'vitest';
+import {
+  experimentalSetStrategy,
+  getReplicaContext,
+  getStrategy,
+  hasStrategy,
+  inCrossReplicaContext,
+  MirroredStrategy,
+  type ReplicaContext,
+} from './index.js';
+
+const one = new MirroredStrategy({ devices: ['cpu:0', 'cpu:1'] });
+const other = new MirroredStrategy({ devices: ['cpu:0', 'cpu:1'] });
+
+afterEach(() => experimentalSetStrategy(undefined));
+
+/** What the code throws or rejects with. */
+async function errorOf(code: () => unknown): Promise<CollError> {
+  try {
+    await code();
+  } catch (error) {
+    expect(error).toBeInstanceOf(CollError);
+    return error as CollError;
+  }
+  throw new Error('nothing was thrown');
+}
+
+async function expectContextError(code: () => unknown, message: string | RegExp): Promise<void> {
+  const error = await errorOf(code);
+  expect(error).toBeInstanceOf(RuntimeError);
+  expect(error).toMatchObject({ code: 'ERR_COLL_CONTEXT', message: expect.stringMatching(message) });
+}
+
+/** Where this code runs, and that exactly one of the two contexts holds. */
+function whereabouts(): string {
+  expect(inCrossReplicaContext()).toBe(getReplicaContext() === undefined);
+  const who = getStrategy() === one ? 'one' : getStrategy() === other ? 'other' : 'default';
+  expect(hasStrategy()).toBe(who !== 'default');
+  return inCrossReplicaContext() ? `across ${who}` : `replica ${getReplicaContext()?.replicaIdInSyncGroup} of ${who}`;
+}
+
+describe('scope', () => {
+  it('puts its strategy in charge, in cross-replica context, and gives back what the code gives', () => {
+    expect(one.scope(whereabouts)).toBe('across one');
+    expect(whereabouts()).toBe('replica 0 of default');
+  });
+
+  it('holds across awaits, and not for what runs beside it', async () => {
+    const seen = await Promise.all([
+      one.scope(async () => {
+        await new Promise((resolve) => setImmediate(resolve));
+        return whereabouts();
+      }),
+      other.scope(async () => whereabouts()),
+      (async () => whereabouts())(),
+    ]);
+    expect(seen).toEqual(['across one', 'across other', 'replica 0 of default']);
+  });
+
+  it('nests in itself', () => {
+    expect(one.scope(() => one.scope(() => [whereabouts(), one.scope(whereabouts)]))).toEqual([
+      'across one',
+      'across one',
+    ]);
+  });
+
+  it("refuses to begin in another strategy's scope", async () => {
+    await expectContextError(() => one.scope(() => other.scope(() => {})), /^Mixing different strategies: scope/);
+    await expectContextError(() => one.scope(() => other.scope()), /^Mixing different strategies/);
+    expect(one.scope(whereabouts)).toBe('across one');
+  });
+
+  it('refuses to begin in a replica', async () => {
+    const inside = one.run(() => one.scope(() => {}));
+    await expectContextError(() => inside, 'replica 0: scope requires being in cross-replica context');
+  });
+
+  it('ends when it throws', () => {
+    expect(() =>
+      one.scope(() => {
+        throw new RangeError('inside');
+      }),
+    ).toThrow('inside');
+    expect(whereabouts()).toBe('replica 0 of default');
+  });
+});
+
+describe('a disposable scope', () => {
+  it('lasts until it is disposed of, and nests', () => {
+    {
+      using _outer = one.scope();
+      {
+        using _inner = one.scope();
+        expect(whereabouts()).toBe('across one');
+      }
+      expect(whereabouts()).toBe('across one');
+    }
+    expect(whereabouts()).toBe('replica 0 of default');
+  });
+
+  it('ends where the enclosing scope goes on, in whatever order scopes are disposed of', () => {
+    one.scope(() => {
+      const outer = one.scope();
+      const inner = one.scope();
+      outer[Symbol.dispose]();
+      expect(whereabouts()).toBe('across one');
+      inner[Symbol.dispose]();
+      inner[Symbol.dispose]();
+      expect(whereabouts()).toBe('across one');
+    });
+    expect(whereabouts()).toBe('replica 0 of default');
+  });
+
+  it('is over for its caller, too, when an asynchronous function that used it has ended', async () => {
+    const work = async () => {
+      using _scope = one.scope();
+      await new Promise((resolve) => setImmediate(resolve));
+      return whereabouts();
+    };
+    expect(await work()).toBe('across one');
+    expect(whereabouts()).toBe('replica 0 of default');
+    expect(other.scope(whereabouts)).toBe('across other');
+  });
+
+  it('is over for what was started in it', async () => {
+    let later: Promise<string>;
+    {
+      using _scope = one.scope();
+      later = new Promise((resolve) => setImmediate(() => resolve(whereabouts())));
+    }
+    expect(await later).toBe('replica 0 of default');
+  });
+});
+
+describe('a replica', () => {
+  it('knows itself, also across awaits and timers', async () => {
+    const seen: string[] = [];
+    await one.run(async (replica) => {
+      seen.push(whereabouts());
+      await new Promise((resolve) => setImmediate(resolve));
+      expect(getReplicaContext()).toBe(replica);
+      await replica.allReduce('sum', 1);
+      await new Promise<void>((resolve) => {
+        setTimeout(() => {
+          expect(getReplicaContext()).toBe(replica);
+          resolve();
+        }, 0);
+      });
+      seen.push(whereabouts());
+    });
+    expect(seen).toEqual(['replica 0 of one', 'replica 1 of one', 'replica 0 of one', 'replica 1 of one']);
+  });
+
+  it('tells who it is', async () => {
+    const told = await one.run((replica) => ({
+      id: replica.replicaIdInSyncGroup,
+      of: replica.numReplicasInSync,
+      devices: replica.devices,
+      isOurs: replica.strategy === one,
+    }));
+    expect(one.experimentalLocalResults(told)).toEqual([
+      { id: 0, of: 2, devices: ['/job:localhost/replica:0/task:0/device:CPU:0'], isOurs: true },
+      { id: 1, of: 2, devices: ['/job:localhost/replica:0/task:0/device:CPU:1'], isOurs: true },
+    ]);
+  });
+
+  it('is left for its merge call', async () => {
+    const seen = await one.run((replica) => replica.mergeCall(() => whereabouts()));
+    expect(seen).toBe('across one');
+  });
+
+  it.each([
+    ['reduce', () => one.reduce('sum', 0, null)],
+    ['gather', () => one.gather(0, 0)],
+    ['run', () => one.run(() => 0)],
+    ['reduceTo', () => one.extended.reduceTo('sum', 0, 'cpu:0')],
+    ['batchReduceTo', () => one.extended.batchReduceTo('sum', [])],
+    ['broadcastTo', () => one.extended.broadcastTo(0, 'cpu:0')],
+    ['gatherTo', () => one.extended.gatherTo(0, 'cpu:0', 0)],
+    ['experimentalDistributeValuesFromFunction', async () => one.experimentalDistributeValuesFromFunction(() => 0)],
+  ] as const)('cannot call %s of its strategy', async (method, call) => {
+    const message = `^replica 0: ${method} requires being in cross-replica context: .*allGather`;
+    await expectContextError(() => one.run(() => call() as Promise<unknown>), new RegExp(message));
+  });
+});
+
+describe('a replica context', () => {
+  it('serves its own replica only', async () => {
+    const contexts: ReplicaContext[] = [];
+    const use = (replica: ReplicaContext) => {
+      contexts.push(replica);
+      return (contexts[0] as ReplicaContext).allReduce('sum', 1);
+    };
+    await expectContextError(() => one.run(use), /^replica 1: allReduce was called on replica 0 from replica 1/);
+  });
+
+  it.each(['allReduce', 'allGather', 'broadcast', 'mergeCall'] as const)(
+    'refuses %s outside of its replica function',
+    async (method) => {
+      let left: ReplicaContext | undefined;
+      await one.run((replica) => {
+        left = replica;
+      });
+      const call = () =>
+        ({
+          allReduce: () => left?.allReduce('sum', 1),
+          allGather: () => left?.allGather(Float32Array.of(1), 0),
+          broadcast: () => left?.broadcast(1),
+          mergeCall: () => left?.mergeCall(() => 0),
+        })[method]();
+      await expectContextError(call, `^${method} must be called inside a replica function`);
+      await expectContextError(() => one.scope(call), `^${method} must be called inside a replica function`);
+      await expectContextError(() => other.scope(call), `^Mixing different strategies: ${method}`);
+      await expectContextError(() => other.run(call), `^replica 0: Mixing different strategies: ${method}`);
+    },
+  );
+
+  it('refuses merge calls from inside a merge call', async () => {
+    const nested = one.run((replica) => replica.mergeCall(() => replica.mergeCall(() => 0)));
+    await expectContextError(() => nested, /^mergeCall must be called inside a replica function/);
+  });
+});
+
+describe('a strategy beside another one', () => {
+  it('works under the default strategy, without a scope', async () => {
+    expect(
+      await one.reduce(
+        'sum',
+        one.experimentalDistributeValuesFromFunction(() => 1),
+        null,
+      ),
+    ).toMatchObject({
+      data: Float64Array.of(2),
+    });
+  });
+
+  it.each([
+    ['reduce', () => one.reduce('sum', 0, null)],
+    ['gather', () => one.gather(0, 0)],
+    ['run', () => one.run(() => 0)],
+    ['reduceTo', () => one.extended.reduceTo('sum', 0, 'cpu:0')],
+    ['batchReduceTo', () => one.extended.batchReduceTo('sum', [])],
+    ['broadcastTo', () => one.extended.broadcastTo(0, 'cpu:0')],
+    ['experimentalDistributeValuesFromFunction', async () => one.experimentalDistributeValuesFromFunction(() => 0)],
+  ] as const)('refuses %s while the other one is in charge', async (method, call) => {
+    const message = new RegExp(`Mixing different strategies: ${method} of a MirroredStrategy`);
+    await expectContextError(() => other.scope(call), message);
+    await expectContextError(() => other.run(call as () => Promise<unknown>), message);
+    experimentalSetStrategy(other);
+    await expectContextError(call, message);
+  });
+});

@@ -1,0 +1,170 @@
+import { CollError, IndexedSlices, NotImplementedError, PerReplica, RuntimeError, ValueError } from '@coll/core';
+import { afterEach, describe, expect, it } from 'vitest';
+import {
+  experimentalSetStrategy,
+  getReplicaContext,
+  getStrategy,
+  hasStrategy,
+  inCrossReplicaContext,
+  MirroredStrategy,
+  type ReplicaContext,
+} from './index.js';
+
+const one = new MirroredStrategy({ devices: ['cpu:0', 'cpu:1'] });
+const other = new MirroredStrategy({ devices: ['cpu:0'] });
+const byDefault = getStrategy();
+const alone = getReplicaContext() as ReplicaContext;
+
+afterEach(() => experimentalSetStrategy(undefined));
+
+describe('experimentalSetStrategy', () => {
+  it('puts a strategy in charge outside of scopes, until another one is or none', () => {
+    experimentalSetStrategy(one);
+    expect([getStrategy(), hasStrategy(), inCrossReplicaContext()]).toEqual([one, true, true]);
+    experimentalSetStrategy(other);
+    expect(getStrategy()).toBe(other);
+    experimentalSetStrategy(null);
+    expect([getStrategy(), hasStrategy(), inCrossReplicaContext()]).toEqual([byDefault, false, false]);
+    experimentalSetStrategy(one);
+    experimentalSetStrategy(byDefault);
+    expect(hasStrategy()).toBe(false);
+  });
+
+  it('acts as a scope: the same strategy nests in it, another one does not', () => {
+    experimentalSetStrategy(one);
+    expect(one.scope(getStrategy)).toBe(one);
+    expect(() => other.scope(() => {})).toThrow(/^Mixing different strategies/);
+    expect(() => byDefault.scope(() => {})).toThrow(/^Must not nest/);
+  });
+
+  it('is refused inside scopes and replicas', async () => {
+    const set = () => experimentalSetStrategy(other);
+    expect(() => one.scope(set)).toThrow(RuntimeError);
+    await expect(one.run(set)).rejects.toThrow(/must not be called inside a strategy scope/);
+    await expect(one.run((replica) => replica.mergeCall(set))).rejects.toThrow(RuntimeError);
+    expect(hasStrategy()).toBe(false);
+  });
+});
+
+describe('the default strategy', () => {
+  it('has one replica, in which everything runs that is not in a scope', () => {
+    expect(hasStrategy()).toBe(false);
+    expect(inCrossReplicaContext()).toBe(false);
+    expect(alone).toMatchObject({ numReplicasInSync: 1, replicaIdInSyncGroup: 0, strategy: byDefault });
+    expect(byDefault.numReplicasInSync).toBe(1);
+  });
+
+  it('calls a function once', async () => {
+    const calls: unknown[] = [];
+    const result = await byDefault.run(
+      (replica: ReplicaContext, ...args: readonly number[]) => {
+        calls.push([replica, args, getStrategy()]);
+        return 'done';
+      },
+      { args: [1, 2] },
+    );
+    expect(result).toBe('done');
+    expect(calls).toEqual([[alone, [1, 2], byDefault]]);
+    await expect(byDefault.run(() => 0, { args: 5 as never })).rejects.toBeInstanceOf(ValueError);
+    await expect(byDefault.run(new URL('file:///replica.js'))).rejects.toThrow(/default strategy has no threads/);
+  });
+
+  it('lets other strategies work inside of what it runs', async () => {
+    const sum = await byDefault.run(async () => one.reduce('sum', new PerReplica([1, 2]), null));
+    expect(sum).toMatchObject({ data: Float64Array.of(3) });
+  });
+
+  it('gives back what it is to reduce, gather or broadcast', async () => {
+    const value = new PerReplica([1, 2]);
+    const { extended } = byDefault;
+    expect(await byDefault.reduce('sum', value, null)).toBe(value);
+    expect(await byDefault.gather(value, 0)).toBe(value);
+    expect(await extended.reduceTo('mean', value, 'cpu:3')).toBe(value);
+    expect(await extended.batchReduceTo('sum', [[value, 'cpu:0']])).toEqual([value]);
+    expect(await extended.broadcastTo(value, undefined as never)).toBe(value);
+    expect(byDefault.experimentalLocalResults(value)).toEqual([value]);
+  });
+
+  it('sums along an axis all the same', async () => {
+    const value = { data: Float32Array.of(1, 2, 3, 4), dtype: 'float32', shape: [2, 2], device: '' } as const;
+    expect(await byDefault.reduce('sum', value, 0)).toMatchObject({ data: Float32Array.of(4, 6), shape: [2] });
+    expect(await byDefault.reduce('mean', value, [0, 1])).toMatchObject({ data: Float32Array.of(2.5), shape: [] });
+  });
+
+  it('says what it has not', async () => {
+    const { extended } = byDefault;
+    expect(() => extended.workerDevices).toThrow(RuntimeError);
+    expect(() => extended.parameterDevices).toThrow(/workerDevices is not there for the default strategy/);
+    await expect(extended.broadcastTo(1, 'cpu:0')).rejects.toBeInstanceOf(NotImplementedError);
+    await expect(byDefault.reduce('most' as never, 1, null)).rejects.toBeInstanceOf(ValueError);
+    const sparse = new IndexedSlices(new Float32Array(1), Int32Array.of(0));
+    await expect(byDefault.gather(sparse, 0)).rejects.toBeInstanceOf(NotImplementedError);
+  });
+
+  it('has a scope that changes nothing, and does not nest in those of others', () => {
+    expect(byDefault.scope(getReplicaContext)).toBe(alone);
+    {
+      using _scope = byDefault.scope();
+      expect(getReplicaContext()).toBe(alone);
+      expect(one.scope(getStrategy)).toBe(one);
+    }
+    expect(() => one.scope(() => byDefault.scope(() => {}))).toThrow(/^Must not nest/);
+    expect(() => one.scope(() => byDefault.scope())).toThrow(RuntimeError);
+  });
+
+  it('refuses to work while another strategy is in charge', async () => {
+    for (const call of [
+      () => byDefault.run(() => 0),
+      () => byDefault.reduce('sum', 0, null),
+      () => byDefault.extended.reduceTo('sum', 0, 'cpu:0'),
+    ]) {
+      await expect(one.scope(call)).rejects.toThrow(/^Mixing different strategies/);
+    }
+  });
+});
+
+describe('the default replica', () => {
+  it('does alone what others do together, and leaves its values as they were', async () => {
+    const value = { weights: Int32Array.of(1, 2), bias: 3 };
+    expect(await alone.allReduce('sum', value)).toMatchObject({ weights: { data: Int32Array.of(1, 2) } });
+    expect(await alone.allReduce('mean', value)).toMatchObject({
+      weights: { data: Float64Array.of(1, 2), dtype: 'float64' },
+      bias: { data: Float64Array.of(3), shape: [] },
+    });
+    const gathered = (await alone.allGather(value.weights, 0)) as { data: Int32Array };
+    const sent = (await alone.broadcast(value.weights)) as { data: Int32Array };
+    gathered.data[0] = 9;
+    sent.data[0] = 9;
+    expect(value.weights).toEqual(Int32Array.of(1, 2));
+  });
+
+  it('writes results where it is told to', async () => {
+    const into = new Float64Array(2);
+    const result = alone.allReduceSync('mean', Int32Array.of(4, 6), { into });
+    expect(result).toMatchObject({ data: into });
+    expect(into).toEqual(Float64Array.of(4, 6));
+  });
+
+  it('checks its arguments', async () => {
+    const sparse = new IndexedSlices(new Float32Array(2), Int32Array.of(0, 1));
+    await expect(alone.allReduce('most' as never, 1)).rejects.toBeInstanceOf(ValueError);
+    await expect(alone.allReduce('sum', 'text' as never)).rejects.toBeInstanceOf(ValueError);
+    await expect(alone.allGather(sparse, 0)).rejects.toBeInstanceOf(NotImplementedError);
+    await expect(alone.broadcast(1, 1)).rejects.toThrow(/root 1 is not one of the 1 replicas/);
+    await expect(alone.mergeCall('text' as never)).rejects.toBeInstanceOf(ValueError);
+  });
+
+  it('leaves itself for a merge call', async () => {
+    const seen = await alone.mergeCall((strategy, x: number) => [strategy, x, inCrossReplicaContext()], [4]);
+    expect(seen).toEqual([byDefault, 4, true]);
+    await expect(alone.mergeCall(() => alone.allReduce('sum', 1))).rejects.toThrow(/inside a replica function/);
+  });
+
+  it('is not there while another strategy is in charge', async () => {
+    expect.assertions(3);
+    await expect(one.scope(() => alone.allReduce('sum', 1))).rejects.toThrow(/^Mixing different strategies/);
+    const [error] = await Promise.allSettled([one.run(() => alone.mergeCall(() => 0))]);
+    expect(error).toMatchObject({ status: 'rejected', reason: { code: 'ERR_COLL_CONTEXT' } });
+    expect((error as PromiseRejectedResult).reason).toBeInstanceOf(CollError);
+  });
+});

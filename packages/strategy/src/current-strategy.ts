@@ -1,0 +1,33 @@
+import { currentFrame, setOutside } from './contexts.js';
+import { defaultReplica, defaultStrategy } from './default-strategy.js';
+import type { ReplicaContext } from './replica-context.js';
+import type { Strategy } from './strategy.js';
+
+/** The strategy in whose scope or replica this code runs; the default strategy outside of all. */
+export function getStrategy(): Strategy {
+  return currentFrame()?.strategy ?? defaultStrategy;
+}
+
+/** Whether a strategy other than the default one is in charge. */
+export function hasStrategy(): boolean {
+  return getStrategy() !== defaultStrategy;
+}
+
+/** The replica in which this code runs; undefined in cross-replica context. */
+export function getReplicaContext(): ReplicaContext | undefined {
+  const frame = currentFrame();
+  return frame ? frame.replica : defaultReplica;
+}
+
+/** Whether this code runs for all replicas together. */
+export function inCrossReplicaContext(): boolean {
+  return getReplicaContext() === undefined;
+}
+
+/**
+ * Puts a strategy in charge of everything outside of scopes; null takes it away.
+ * @throws RuntimeError inside a scope or a replica
+ */
+export function experimentalSetStrategy(strategy: Strategy | null | undefined): void {
+  setOutside(strategy && strategy !== defaultStrategy ? { strategy } : undefined);
+}

@@ -1,0 +1,225 @@
+import {
+  AssertionError,
+  IndexedSlices,
+  Mirrored,
+  PerReplica,
+  ReduceOp,
+  type Tensor,
+  tensor,
+  tensorSymbol,
+  ValueError,
+} from '@coll/core';
+import { describe, expect, it } from 'vitest';
+import { MirroredStrategy } from './index.js';
+
+const cpu = (index: number) => `/job:localhost/replica:0/task:0/device:CPU:${index}`;
+const strategy = new MirroredStrategy({ devices: ['cpu:0', 'cpu:1'] });
+const alone = new MirroredStrategy({ devices: ['cpu:0'] });
+const { extended } = strategy;
+
+const bare = new PerReplica([Float32Array.of(1, 2), Float32Array.of(3, 5)]);
+const placed = new PerReplica([
+  tensor(Float32Array.of(1, 2), { device: cpu(0) }),
+  tensor(Float32Array.of(3, 5), { device: cpu(1) }),
+]);
+
+const components = (value: unknown) => (value as Mirrored<Tensor>).values.map(({ data, device }) => [device, ...data]);
+
+describe('devices', () => {
+  it('are told by their full names', () => {
+    expect(extended.workerDevices).toEqual([cpu(0), cpu(1)]);
+    expect(extended.parameterDevices).toEqual([cpu(0), cpu(1)]);
+    expect(strategy.numReplicasInSync).toBe(2);
+  });
+});
+
+describe('reduceTo', () => {
+  it('puts the result on a device, a list of devices, or where a value is', async () => {
+    expect(await extended.reduceTo('sum', bare, 'cpu:1')).toMatchObject({
+      data: Float32Array.of(4, 7),
+      device: cpu(1),
+    });
+    const everywhere = [
+      [cpu(0), 2, 3.5],
+      [cpu(1), 2, 3.5],
+    ];
+    for (const destinations of [['cpu:0', 'cpu:1'], bare, placed, new Mirrored([new Float32Array(1), 5])]) {
+      const reduced = await extended.reduceTo(ReduceOp.MEAN, bare, destinations);
+      expect(reduced).toBeInstanceOf(Mirrored);
+      expect(components(reduced)).toEqual(everywhere);
+    }
+    const where = tensor(new Float32Array(1), { device: 'cpu:1' });
+    expect(await extended.reduceTo('max', placed, where)).toMatchObject({
+      data: Float32Array.of(3, 5),
+      device: cpu(1),
+    });
+  });
+
+  it('never changes the destinations or the value', async () => {
+    const variable = new Mirrored([Float32Array.of(7), Float32Array.of(7)]);
+    const value = new PerReplica([Float32Array.of(1), Float32Array.of(2)]);
+    const reduced = (await extended.reduceTo('sum', value, variable)) as Mirrored<Tensor>;
+    for (const { data } of reduced.values) (data as Float32Array).fill(0);
+    expect(variable.values).toEqual([Float32Array.of(7), Float32Array.of(7)]);
+    expect(value.values).toEqual([Float32Array.of(1), Float32Array.of(2)]);
+  });
+
+  it('reduces structures leaf by leaf', async () => {
+    const reduced = await extended.reduceTo('sum', { a: bare, b: [new PerReplica([1, 2]), 0] }, 'cpu:0');
+    expect(reduced).toMatchObject({ a: { data: Float32Array.of(4, 7) }, b: [{ data: Float64Array.of(3) }, 0] });
+  });
+
+  it.each(['mean', 'min', 'max'] as const)('returns a mirrored value as it is: %s', async (op) => {
+    const mirrored = new Mirrored([Float32Array.of(1), Float32Array.of(1)]);
+    expect(await extended.reduceTo(op, mirrored, 'cpu:0')).toBe(mirrored);
+  });
+
+  it.each(['sum', 'product'] as const)('refuses the %s of a mirrored value', async (op) => {
+    const mirrored = new Mirrored([1, 1]);
+    await expect(extended.reduceTo(op, mirrored, 'cpu:0')).rejects.toBeInstanceOf(AssertionError);
+    await expect(extended.reduceTo(op, [mirrored], 'cpu:0')).rejects.toBeInstanceOf(AssertionError);
+  });
+
+  it('rejects destinations that name no device', async () => {
+    for (const destinations of [undefined, null, 5, {}, '', [], Float32Array.of(1)])
+      await expect(extended.reduceTo('sum', bare, destinations as never)).rejects.toMatchObject({
+        name: 'ValueError',
+        code: 'ERR_COLL_DESTINATION',
+      });
+    await expect(extended.reduceTo('sum', bare, ['cpu:0', 'CPU:0'])).rejects.toBeInstanceOf(AssertionError);
+  });
+
+  it('rejects ops, options and component counts of the wrong kind', async () => {
+    await expect(extended.reduceTo('none' as never, bare, 'cpu:0')).rejects.toBeInstanceOf(ValueError);
+    await expect(extended.reduceTo('sum', bare, 'cpu:0', { bytesPerPack: -1 })).rejects.toBeInstanceOf(ValueError);
+    await expect(extended.reduceTo('sum', new PerReplica([1]), 'cpu:0')).rejects.toThrow(/1 components/);
+  });
+});
+
+describe('reduceTo of a value that is not distributed', () => {
+  it('gives zero for zero, whatever the op and the destinations', async () => {
+    expect(await extended.reduceTo('sum', 0, undefined as never)).toBe(0);
+    expect(await extended.reduceTo('mean', -0, 'cpu:0')).toBe(0);
+    const zeros = new Int32Array(3);
+    const result = (await extended.reduceTo('sum', zeros, 5 as never)) as Tensor;
+    expect(result).toEqual({ data: new Int32Array(3), dtype: 'int32', shape: [3], device: '' });
+    expect(result.data).not.toBe(zeros);
+    expect(await extended.reduceTo('sum', new BigInt64Array(1), 'cpu:0')).toMatchObject({ data: new BigInt64Array(1) });
+  });
+
+  it('gives the value itself for its mean', async () => {
+    const array = Float32Array.of(1, 2);
+    expect(await extended.reduceTo('mean', array, 5 as never)).toBe(array);
+    expect(await extended.reduceTo('mean', 3, 'cpu:0')).toBe(3);
+  });
+
+  it('refuses its sum over several replicas', async () => {
+    for (const value of [
+      1,
+      Float32Array.of(0, 1),
+      tensor(new Float32Array(2)),
+      new IndexedSlices(new Float32Array(1), Int32Array.of(0)),
+    ])
+      for (const op of ['sum', 'product'] as const)
+        await expect(extended.reduceTo(op, value, 'cpu:0')).rejects.toMatchObject({
+          name: 'ValueError',
+          message: expect.stringContaining('cannot be reduced with the given reduce op'),
+        });
+  });
+
+  it('copies its sum over one replica to the destinations', async () => {
+    const array = Float32Array.of(1, 2);
+    const copy = (await alone.extended.reduceTo('sum', array, 'cpu:0')) as Tensor;
+    expect(copy).toMatchObject({ data: array, device: cpu(0) });
+    expect(copy.data).not.toBe(array);
+    expect(components(await alone.extended.reduceTo('sum', 4, ['cpu:0', 'cpu:5']))).toEqual([
+      [cpu(0), 4],
+      [cpu(5), 4],
+    ]);
+    await expect(alone.extended.reduceTo('sum', array, '')).rejects.toMatchObject({ code: 'ERR_COLL_DESTINATION' });
+  });
+
+  it('takes what carries a tensor, and refuses what is no value', async () => {
+    const carrier = { [tensorSymbol]: () => Float32Array.of(6) };
+    expect(await alone.extended.reduceTo('sum', carrier, 'cpu:0')).toMatchObject({ data: Float32Array.of(6) });
+    for (const value of ['text', null, undefined, new Map()])
+      await expect(extended.reduceTo('sum', value, 'cpu:0')).rejects.toBeInstanceOf(ValueError);
+  });
+});
+
+describe('batchReduceTo', () => {
+  it('reduces each value to its destinations, in the order of the pairs', async () => {
+    const numbers = new PerReplica([1, 2]);
+    const reduced = await extended.batchReduceTo('sum', [
+      [bare, bare],
+      [numbers, 'cpu:1'],
+      [placed, placed],
+    ]);
+    expect(components(reduced[0])).toEqual([
+      [cpu(0), 4, 7],
+      [cpu(1), 4, 7],
+    ]);
+    expect(reduced[1]).toMatchObject({ data: Float64Array.of(3), device: cpu(1) });
+    expect(components(reduced[2])).toEqual(components(reduced[0]));
+  });
+
+  it('takes mixtures of dtypes, any iterable, and nothing', async () => {
+    const ints = new PerReplica([Int32Array.of(1), Int32Array.of(2)]);
+    const pairs = new Map([
+      [ints, ints],
+      [bare as PerReplica, bare as PerReplica],
+    ]);
+    const reduced = await extended.batchReduceTo('mean', pairs);
+    expect(reduced.map((item) => (item as Mirrored<Tensor>).values[1]?.dtype)).toEqual(['float64', 'float32']);
+    expect(await extended.batchReduceTo('sum', [])).toEqual([]);
+  });
+
+  it('rejects what are no pairs before anything moves', async () => {
+    for (const pairs of [5, undefined, {}, [5], [undefined], [[bare]], [[bare, 'cpu:0', 1]]])
+      await expect(extended.batchReduceTo('sum', pairs as never)).rejects.toBeInstanceOf(ValueError);
+    await expect(extended.batchReduceTo('sum', [[bare, '']])).rejects.toMatchObject({ code: 'ERR_COLL_DESTINATION' });
+    await expect(
+      extended.batchReduceTo('sum', [
+        [bare, bare],
+        [new PerReplica([1]), 'cpu:0'],
+      ]),
+    ).rejects.toThrow(/1 components/);
+  });
+});
+
+describe('broadcastTo', () => {
+  it('copies a value to the destinations', async () => {
+    const value = Float32Array.of(1);
+    expect(components(await extended.broadcastTo(value, ['cpu:0', 'cpu:1']))).toEqual([
+      [cpu(0), 1],
+      [cpu(1), 1],
+    ]);
+    expect(components(await extended.broadcastTo(value, bare))).toHaveLength(2);
+    expect(await extended.broadcastTo(value, 'cpu:1')).toMatchObject({ data: value, device: cpu(1) });
+  });
+
+  it('returns plain numbers as they are, and refuses to guess destinations', async () => {
+    expect(await extended.broadcastTo(5, undefined as never)).toBe(5);
+    for (const destinations of [undefined, null])
+      await expect(extended.broadcastTo(Float32Array.of(1), destinations as never)).rejects.toBeInstanceOf(
+        AssertionError,
+      );
+    await expect(extended.broadcastTo(bare, 'cpu:0')).rejects.toBeInstanceOf(ValueError);
+  });
+});
+
+describe('gatherTo', () => {
+  it('joins components on the destinations', async () => {
+    expect(components(await extended.gatherTo(bare, bare, 0))).toEqual([
+      [cpu(0), 1, 2, 3, 5],
+      [cpu(1), 1, 2, 3, 5],
+    ]);
+  });
+});
+
+describe('callForEachReplica', () => {
+  it('does what run does', async () => {
+    const seen = await extended.callForEachReplica((replica) => replica.replicaIdInSyncGroup);
+    expect(strategy.experimentalLocalResults(seen)).toEqual([0, 1]);
+  });
+});

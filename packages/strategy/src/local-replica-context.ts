@@ -1,0 +1,192 @@
+import {
+  type CallOptions,
+  copyToDevice,
+  InternalError,
+  PerReplica,
+  type ReduceOpLike,
+  type ReplicaCallOptions,
+  type ReplicaValue,
+  RuntimeError,
+  regroup,
+  requireAlike,
+  resolveCallOptions,
+  type Structure,
+  selectReplica,
+  type Tensor,
+  type Value,
+} from '@coll/core';
+import { requireReplica, runAcross } from './contexts.js';
+import type { MergeFunction, ReplicaContext } from './replica-context.js';
+import {
+  denseRequest,
+  type ReduceRequest,
+  type ReplicaRequest,
+  reducedAlone,
+  reduceRequest,
+  requireMergeCall,
+  requireRoot,
+} from './replica-request.js';
+import type { RunOptions, Strategy } from './strategy.js';
+import type { Turns } from './turns.js';
+
+export interface LocalReplica {
+  readonly strategy: Strategy;
+  readonly turns: Turns;
+  readonly replica: number;
+  readonly onReport: RunOptions['onReport'];
+}
+
+type ValueLists = readonly (readonly Value[])[];
+
+/** A replica among others of the same thread: what it does with them is done once for all. */
+export class LocalReplicaContext implements ReplicaContext {
+  readonly strategy: Strategy;
+  readonly numReplicasInSync: number;
+  readonly replicaIdInSyncGroup: number;
+  readonly devices: readonly [string];
+  readonly #turns: Turns;
+  readonly #onReport: RunOptions['onReport'];
+
+  constructor({ strategy, turns, replica, onReport }: LocalReplica) {
+    this.strategy = strategy;
+    this.numReplicasInSync = strategy.numReplicasInSync;
+    this.replicaIdInSyncGroup = replica;
+    this.devices = [strategy.extended.workerDevices[replica] as string];
+    this.#turns = turns;
+    this.#onReport = onReport;
+  }
+
+  allReduce(op: ReduceOpLike, value: ReplicaValue, options?: ReplicaCallOptions): Promise<Structure<Value>> {
+    const prepare = () => reduceRequest(op, value, this.devices[0], options);
+    return this.#together('allReduce', prepare, (request) =>
+      this.#ask(`all-reduce ${request.op}`, request, (inputs) => this.#reduce(request, inputs)),
+    );
+  }
+
+  allGather(value: ReplicaValue, axis: number, options?: CallOptions): Promise<Structure<Tensor>> {
+    const prepare = () => denseRequest('all-gather', value, this.devices[0], options);
+    return this.#together('allGather', prepare, (request) =>
+      this.#ask(`all-gather along axis ${axis}`, request, (inputs) => this.#gather(request, axis, inputs)),
+    ) as Promise<Structure<Tensor>>;
+  }
+
+  broadcast(value: ReplicaValue, root = 0, options?: ReplicaCallOptions): Promise<Structure<Tensor>> {
+    const prepare = () => {
+      requireRoot(root, this.numReplicasInSync);
+      return denseRequest('broadcast', value, this.devices[0], options);
+    };
+    return this.#together('broadcast', prepare, (request) =>
+      this.#ask(`broadcast from replica ${root}`, request, async (inputs) => this.#broadcast(root, inputs)),
+    ) as Promise<Structure<Tensor>>;
+  }
+
+  allReduceSync(): never {
+    return refuseBlocking('allReduceSync', 'allReduce');
+  }
+
+  broadcastSync(): never {
+    return refuseBlocking('broadcastSync', 'broadcast');
+  }
+
+  mergeCall<Args extends readonly unknown[], Result>(fn: MergeFunction<Args, Result>, args?: Args): Promise<Result> {
+    const prepare = () => requireMergeCall(fn, args);
+    const hold = async (inputs: readonly unknown[]) => {
+      const regrouped = regroup(inputs as readonly Structure<unknown>[]) as unknown as Args;
+      const result = (await runAcross(this.strategy, () => fn(this.strategy, ...regrouped))) as Structure<unknown>;
+      return inputs.map((_, replica) => selectReplica(replica, result));
+    };
+    return this.#together('mergeCall', prepare, (input) => {
+      return this.#turns.join(this.replicaIdInSyncGroup, { name: 'mergeCall', input, hold }) as Promise<Result>;
+    });
+  }
+
+  /** An exception of `onReport` is the caller's, and ends the run. */
+  report(value: unknown): void {
+    try {
+      runAcross(this.strategy, () => this.#onReport?.(this.replicaIdInSyncGroup, value));
+    } catch (error) {
+      this.#turns.fail(error, () => error);
+    }
+  }
+
+  /** Something that this replica does with the others, once what it hands in has been checked. */
+  #together<Request, Result>(
+    method: string,
+    prepare: () => Request,
+    act: (request: Request) => Promise<Result>,
+  ): Promise<Result> {
+    try {
+      requireReplica(this, method);
+      const result = act(prepare());
+      // A replica may end without awaiting it: what goes wrong then ends the run, and not the process.
+      result.catch(() => {});
+      return result;
+    } catch (error) {
+      return Promise.reject(error);
+    }
+  }
+
+  /** Hands in values and gets as many back, once all replicas have come. */
+  async #ask(
+    name: string,
+    request: ReplicaRequest,
+    hold: (inputs: ValueLists) => Promise<ValueLists>,
+  ): Promise<Structure<Value>> {
+    const { options, signal } = resolveCallOptions(request.call);
+    const results = await this.#turns.join(this.replicaIdInSyncGroup, {
+      name,
+      input: request.values,
+      timeoutSeconds: options.timeoutSeconds,
+      signal,
+      hold: (inputs) => hold(sameLength(inputs as ValueLists)),
+    });
+    return request.finish(results as readonly Value[]);
+  }
+
+  async #reduce({ op, call }: ReduceRequest, inputs: ValueLists): Promise<ValueLists> {
+    // A batch of one component a value would come back as it is, without a copy.
+    if (inputs.length === 1) return inputs.map((values) => values.map((value) => reducedAlone(op, value)));
+    const pairs = perReplica(inputs).map((value) => [value, value] as const);
+    const reduced = await runAcross(this.strategy, () => this.strategy.extended.batchReduceTo(op, pairs, call));
+    return partsOf(inputs, reduced);
+  }
+
+  async #gather({ call }: ReplicaRequest, axis: number, inputs: ValueLists): Promise<ValueLists> {
+    const { extended } = this.strategy;
+    const gathered = perReplica(inputs).map((value) =>
+      runAcross(this.strategy, () => extended.gatherTo(value, value, axis, call)),
+    );
+    return partsOf(inputs, await Promise.all(gathered));
+  }
+
+  #broadcast(root: number, inputs: ValueLists): ValueLists {
+    for (const value of perReplica(inputs)) requireAlike(value.values as readonly Tensor[], 'broadcast');
+    const { workerDevices } = this.strategy.extended;
+    return workerDevices.map((device) =>
+      (inputs[root] as readonly Value[]).map((value) => copyToDevice(value, device)),
+    );
+  }
+}
+
+/** One `PerReplica` for each value, from one list of values a replica. */
+function perReplica(lists: ValueLists): PerReplica<Value>[] {
+  return (lists[0] ?? []).map((_, index) => new PerReplica(lists.map((list) => list[index] as Value)));
+}
+
+function partsOf(inputs: ValueLists, results: readonly unknown[]): ValueLists {
+  return inputs.map((_, replica) => results.map((item) => selectReplica(replica, item as Structure<unknown>) as Value));
+}
+
+function sameLength(lists: ValueLists): ValueLists {
+  const odd = lists.findIndex((list) => list.length !== lists[0]?.length);
+  if (odd < 0) return lists;
+  const told = `replica 0 hands in ${lists[0]?.length} values, replica ${odd} ${lists[odd]?.length}; all must hand in the same structure`;
+  throw new InternalError('ERR_COLL_MISMATCH', told, { rank: odd });
+}
+
+function refuseBlocking(method: string, instead: string): never {
+  const cure = `await ${instead}(...), or run the replicas in worker threads: strategy.run(new URL('./replica.js', import.meta.url))`;
+  throw new RuntimeError('ERR_COLL_CONTEXT', `${method} would block the thread that all replicas share: ${cure}`, {
+    operation: method,
+  });
+}

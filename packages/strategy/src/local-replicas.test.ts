@@ -1,0 +1,208 @@
+import { PerReplica, UnavailableError } from '@coll/core';
+import { describe, expect, it } from 'vitest';
+import { expectNoUnhandledRejections } from '../test/no-unhandled-rejections.js';
+import { MirroredStrategy } from './index.js';
+
+const strategyOf = (replicas: number) =>
+  new MirroredStrategy({ devices: Array.from({ length: replicas }, (_, index) => `cpu:${index}`) });
+const two = strategyOf(2);
+const three = strategyOf(3);
+
+const tick = () => new Promise((resolve) => setImmediate(resolve));
+const never = () => new Promise<never>(() => {});
+
+expectNoUnhandledRejections();
+
+describe('an exception in a replica', () => {
+  class Oops extends Error {
+    readonly detail = 7;
+  }
+
+  it('ends the others, and is rethrown as the object it is, with the number of the replica', async () => {
+    const oops = new Oops('no more');
+    const seen: unknown[] = [];
+    const failing = three.run(async (replica) => {
+      if (replica.replicaIdInSyncGroup === 2) throw oops;
+      await replica.allReduce('sum', 1).catch((error: unknown) => {
+        seen.push(error);
+        throw error;
+      });
+    });
+    await expect(failing).rejects.toBe(oops);
+    expect(oops).toMatchObject({ message: 'replica 2: no more', rank: 2, detail: 7 });
+    expect(oops.stack).toContain('replica 2: no more');
+    await tick();
+    expect(seen).toHaveLength(2);
+    for (const error of seen) {
+      expect(error).toBeInstanceOf(UnavailableError);
+      expect(error).toMatchObject({
+        code: 'ERR_COLL_PEER_FAILED',
+        rank: 2,
+        message: 'all-reduce SUM: another replica failed: replica 2: no more',
+      });
+    }
+  });
+
+  it('keeps those from being called that have not been', async () => {
+    const called: number[] = [];
+    const failing = three.run((replica) => {
+      called.push(replica.replicaIdInSyncGroup);
+      throw new Error('at once');
+    });
+    await expect(failing).rejects.toThrow('replica 0: at once');
+    expect(called).toEqual([0]);
+  });
+
+  it('reaches the caller while another replica goes on by itself', async () => {
+    const failing = two.run(async (replica) => {
+      if (replica.replicaIdInSyncGroup === 0) {
+        void replica.allReduce('sum', 1);
+        await never();
+      }
+      throw new Error('later');
+    });
+    await expect(failing).rejects.toThrow('replica 1: later');
+  });
+
+  it('may be anything', async () => {
+    for (const thrown of ['text', 0, null, undefined, { odd: true }]) {
+      const failing = two.run(() => {
+        throw thrown;
+      });
+      await expect(failing).rejects.toMatchObject({
+        name: 'RuntimeError',
+        code: 'ERR_COLL_REPLICA',
+        message: `replica 0: ${String(thrown)}`,
+        rank: 0,
+      });
+      expect(await failing.catch((error: Error) => error.cause)).toBe(thrown);
+    }
+  });
+
+  it('may be of the kind that cannot be changed', async () => {
+    const reason = AbortSignal.abort().reason as DOMException;
+    const failing = two.run(() => {
+      throw reason;
+    });
+    await expect(failing).rejects.toMatchObject({ code: 'ERR_COLL_REPLICA', cause: reason });
+  });
+
+  it('does not matter where nobody awaits what was begun', async () => {
+    const failing = two.run(async (replica) => {
+      void replica.allReduce('sum', 1);
+      void replica.mergeCall(() => 0);
+      throw new Error('in the middle');
+    });
+    await expect(failing).rejects.toThrow('replica 0: in the middle');
+  });
+});
+
+describe('what a replica still asks for when its run is over', () => {
+  it.each([
+    ['has ended', () => {}, 'ERR_COLL_CLOSED'],
+    [
+      'has failed',
+      () => {
+        throw new Error('first');
+      },
+      'ERR_COLL_PEER_FAILED',
+    ],
+  ])('is refused once it %s', async (_, end, code) => {
+    let later: Promise<unknown> = Promise.resolve();
+    await two
+      .run((replica) => {
+        if (replica.replicaIdInSyncGroup === 0)
+          later = tick()
+            .then(tick)
+            .then(() => replica.allReduce('sum', 1));
+        end();
+      })
+      .catch(() => {});
+    await expect(later).rejects.toMatchObject({ code });
+  });
+});
+
+describe('report', () => {
+  it('tells onReport who reports what, outside of the replica', async () => {
+    const reports: unknown[] = [];
+    await two.run(
+      (replica) => {
+        replica.report({ at: replica.replicaIdInSyncGroup });
+      },
+      { onReport: (replica, value) => reports.push([replica, value]) },
+    );
+    await two.run((replica) => replica.report('nobody listens'));
+    expect(reports).toEqual([
+      [0, { at: 0 }],
+      [1, { at: 1 }],
+    ]);
+  });
+
+  it('ends the run when onReport throws', async () => {
+    const failing = two.run((replica) => replica.report(1), {
+      onReport: () => {
+        throw new Error('from the listener');
+      },
+    });
+    await expect(failing).rejects.toThrow(/^from the listener$/);
+  });
+});
+
+describe('arguments', () => {
+  it('of a replica are its components, and everything else as it is', async () => {
+    const shared = { same: true };
+    const seen: unknown[] = [];
+    await two.run((_, ...args: readonly unknown[]) => seen.push(args), {
+      args: [new PerReplica(['a', 'b']), shared, [{ x: new PerReplica([1, 2]) }]],
+    });
+    expect(seen).toEqual([
+      ['a', shared, [{ x: 1 }]],
+      ['b', shared, [{ x: 2 }]],
+    ]);
+    expect((seen[0] as unknown[])[1]).toBe(shared);
+  });
+
+  it.each([5, 'text', null, { 0: 1 }])('must be a list, not %j', async (args) => {
+    const failing = two.run(() => 0, { args: args as never });
+    await expect(failing).rejects.toMatchObject({
+      name: 'ValueError',
+      message: expect.stringMatching(/must be a list/),
+    });
+  });
+});
+
+describe('results', () => {
+  it('are regrouped: bare where all replicas return the identical thing', async () => {
+    const shared = new Float32Array(1);
+    const results = await two.run((replica) => ({
+      number: 5,
+      shared,
+      own: replica.replicaIdInSyncGroup,
+      list: [Number.NaN, [replica.replicaIdInSyncGroup]],
+    }));
+    expect(results).toEqual({
+      number: 5,
+      shared,
+      own: new PerReplica([0, 1]),
+      list: [Number.NaN, [new PerReplica([0, 1])]],
+    });
+  });
+
+  it('are bare with one replica', async () => {
+    expect(await strategyOf(1).run((replica) => [replica.replicaIdInSyncGroup])).toEqual([0]);
+  });
+
+  it('of different forms are refused', async () => {
+    const failing = two.run((replica) => (replica.replicaIdInSyncGroup === 0 ? [1] : [1, 2]));
+    await expect(failing).rejects.toMatchObject({ name: 'AssertionError' });
+  });
+});
+
+describe('run', () => {
+  it.each([5, 'file:///replica.js', undefined, { href: 'x' }])('takes a function or a URL, not %j', async (replica) => {
+    await expect(two.run(replica as never)).rejects.toMatchObject({
+      name: 'ValueError',
+      message: expect.stringMatching(/new URL\('.\/replica.js', import.meta.url\)/),
+    });
+  });
+});

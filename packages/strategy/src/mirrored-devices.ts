@@ -1,0 +1,44 @@
+import { availableParallelism } from 'node:os';
+import { AssertionError, canonicalize, DeviceSpec, quote, RuntimeError, requireDistinct, ValueError } from '@coll/core';
+
+/**
+ * The full names of the devices of one task; a logical CPU device for each core where none are named.
+ * @throws ValueError for what is no list of devices, for devices of this and of other jobs, or of a task without a number; AssertionError
+ * for no device or one twice; RuntimeError for several tasks
+ */
+export function mirroredDevices(devices: unknown): readonly string[] {
+  if (devices === undefined)
+    return Array.from({ length: availableParallelism() }, (_, core) => canonicalize(`cpu:${core}`));
+  if (!Array.isArray(devices) || !devices.every((device) => typeof device === 'string'))
+    throw new ValueError('ERR_COLL_DEVICE', `devices is a list such as ['cpu:0', 'cpu:1'], not ${quote(devices)}`);
+  if (devices.length === 0)
+    throw new AssertionError('ERR_COLL_DEVICE', 'a MirroredStrategy needs a device: devices can not be empty');
+  const names = devices.map((device) => canonicalize(device));
+  requireDistinct(names);
+  requireOneTask(names);
+  for (const device of devices) requireTask(device);
+  return names;
+}
+
+function requireOneTask(devices: readonly string[]): void {
+  const tasks = devices.map((device) => DeviceSpec.fromString(device).fields);
+  const jobs = new Set(tasks.map(({ job }) => job));
+  if (jobs.size > 1 && jobs.has('localhost')) {
+    throw new ValueError(
+      'ERR_COLL_DEVICE',
+      `devices of localhost and of other jobs cannot be mixed: ${devices.join(', ')}`,
+    );
+  }
+  if (new Set(tasks.map(({ job, task }) => `${job} ${task}`)).size > 1) {
+    throw new RuntimeError(
+      'ERR_COLL_DEVICE',
+      `a MirroredStrategy serves the devices of one task, not ${devices.join(', ')}; several workers need MultiWorkerMirroredStrategy`,
+    );
+  }
+}
+
+function requireTask(device: string): void {
+  const { job, task } = DeviceSpec.fromString(device).fields;
+  if (job === undefined || job === 'localhost' || task !== undefined) return;
+  throw new ValueError('ERR_COLL_DEVICE', `device "${device}" of another job needs the number of its task: /task:0`);
+}

@@ -1,0 +1,131 @@
+import {
+  asValue,
+  type CallOptions,
+  combine,
+  copyToDevice,
+  divideByN,
+  flatten,
+  IndexedSlices,
+  NotImplementedError,
+  packLike,
+  quote,
+  ReduceOp,
+  type ReduceOpLike,
+  type ReplicaCallOptions,
+  type ReplicaValue,
+  reduceOpFrom,
+  resolveCallOptions,
+  type Structure,
+  type Tensor,
+  type TensorLike,
+  type Value,
+  ValueError,
+} from '@coll/core';
+import type { MergeFunction } from './replica-context.js';
+import { resultMemory, writtenTo } from './result-memory.js';
+
+/** What a replica asks for, checked and taken apart before anything moves. */
+export interface ReplicaRequest {
+  /** From left to right, on the replica's device. */
+  readonly values: readonly Value[];
+  /** The options, but for the memory of the results. */
+  readonly call: CallOptions;
+  /** The results in the structure of the values, in the memory that was named for them. */
+  finish(results: readonly Value[]): Structure<Value>;
+}
+
+export interface ReduceRequest extends ReplicaRequest {
+  readonly op: ReduceOp;
+}
+
+/** @throws ValueError for an unknown op, for what is no value, or a value that the op has no meaning for, for bad options and memory */
+export function reduceRequest(
+  opLike: ReduceOpLike,
+  value: ReplicaValue,
+  device: string,
+  options: ReplicaCallOptions | undefined,
+): ReduceRequest {
+  const op = reduceOpFrom(opLike);
+  const { into, call } = partsOf(options);
+  const values = placedValues(value, device);
+  requireReducible(op, values);
+  const memory = resultMemory(into, values, op);
+  return { op, values, call, finish: (results) => packLike(value, writtenTo(memory, results)) };
+}
+
+/** The same for what can only be done with dense values. @throws NotImplementedError for indexed slices */
+export function denseRequest(
+  operation: string,
+  value: ReplicaValue,
+  device: string,
+  options: ReplicaCallOptions | undefined,
+): ReplicaRequest {
+  const { into, call } = partsOf(options);
+  const values = placedValues(value, device);
+  requireDense(values, operation);
+  const memory = resultMemory(into, values);
+  return { values, call, finish: (results) => packLike(value, writtenTo(memory, results)) };
+}
+
+/** The values that a replica hands in, from left to right, on its device. @throws ValueError for what is no value */
+export function placedValues(value: ReplicaValue, device: string): Value[] {
+  return flatten(value).map((leaf) => {
+    const item = asValue(leaf);
+    if (!(item instanceof IndexedSlices)) return { ...item, device };
+    return new IndexedSlices({ ...item.values, device }, { ...item.indices, device }, item.denseShape);
+  });
+}
+
+/** @throws NotImplementedError for indexed slices, which can only be reduced */
+export function requireDense(values: readonly unknown[], operation: string): asserts values is readonly Tensor[] {
+  if (!values.some((value) => value instanceof IndexedSlices)) return;
+  throw new NotImplementedError(
+    'ERR_COLL_NOT_IMPLEMENTED',
+    `${operation} has no meaning for indexed slices: reduce them, or make them dense first`,
+    { operation },
+  );
+}
+
+/** @throws ValueError for a root that is no replica */
+export function requireRoot(root: number, numReplicas: number): void {
+  if (Number.isInteger(root) && root >= 0 && root < numReplicas) return;
+  const told = `broadcast: root ${quote(root)} is not one of the ${numReplicas} replicas`;
+  throw new ValueError('ERR_COLL_REFUSED', told, { operation: 'broadcast' });
+}
+
+/** The arguments of a merge call. @throws ValueError for a function that is none, or arguments that are no list */
+export function requireMergeCall<Args extends readonly unknown[]>(fn: MergeFunction<Args>, args?: Args): Args {
+  if (typeof fn === 'function' && (args === undefined || Array.isArray(args))) return args ?? ([] as unknown as Args);
+  throw new ValueError(
+    'ERR_COLL_VALUE',
+    `mergeCall takes a function and a list of arguments, not ${quote(fn)} and ${quote(args)}`,
+    { operation: 'mergeCall' },
+  );
+}
+
+/** What an all-reduce of one replica gives: new memory, of the dtype that it has with more of them. */
+export function reducedAlone(op: ReduceOp, value: Value): Value {
+  if (!(value instanceof IndexedSlices)) return combine(op.toLowerCase() as Lowercase<ReduceOp>, [value]);
+  return op === ReduceOp.MEAN ? divideByN(value, 1) : copyToDevice(value, value.device);
+}
+
+/** @throws ValueError for a value that an op has no meaning for */
+export function requireReducible(op: ReduceOp, values: readonly Value[]): void {
+  const isSum = op === ReduceOp.SUM || op === ReduceOp.MEAN;
+  if (!isSum && values.some((value) => value instanceof IndexedSlices))
+    throw refused(`indexed slices have a sum and a mean, but no ${op}: make them dense first`);
+  if (op === ReduceOp.MEAN && values.some(({ dtype }) => dtype === 'bool'))
+    throw refused('bool has no mean: convert to a number type first');
+}
+
+function refused(told: string): ValueError {
+  return new ValueError('ERR_COLL_REFUSED', `all-reduce: ${told}`, { operation: 'all-reduce' });
+}
+
+function partsOf(options: ReplicaCallOptions | undefined) {
+  const { into, ...fields } = (options ?? {}) as { readonly into?: Structure<TensorLike> };
+  // An options object is handed on as it is: a copy of its fields would no longer be one.
+  const call: CallOptions = into === undefined ? ((options as CallOptions | undefined) ?? {}) : fields;
+  resolveCallOptions(call);
+  return { into, call };
+}

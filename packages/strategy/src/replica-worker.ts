@@ -1,0 +1,81 @@
+import { Worker } from 'node:worker_threads';
+import { loadingOf } from './module-loading.js';
+import { type FromReplica, notCloneable, post, type ThreadStart, type ToReplica } from './thread-messages.js';
+
+/** What comes from a replica's thread. */
+export interface ReplicaListener {
+  message(replica: number, message: FromReplica): void;
+  /** The thread has ended; `error` is what it ended with, if it was not caught there. */
+  exit(replica: number, code: number, error: unknown): void;
+}
+
+// Text that is the same as a script and as a module, which it is under --input-type=module. It brings the TypeScript loader before
+// the first module.
+const bootstrap = `
+import('node:worker_threads').then(async ({ workerData }) => {
+  if (workerData.tsx) (await import(workerData.tsx)).register();
+  await import(workerData.entry);
+});
+`;
+
+/** The worker thread of one replica. */
+export class ReplicaWorker {
+  readonly replica: number;
+  readonly #worker: Worker;
+  readonly #exited: Promise<void>;
+
+  /** @throws RuntimeError for arguments and options that cannot be posted, CollError for modules that cannot be loaded */
+  constructor(start: ThreadStart, listener: ReplicaListener) {
+    const { replica } = start;
+    this.replica = replica;
+    this.#worker = startWorker(start);
+    let crash: unknown;
+    this.#worker.on('error', (error) => {
+      crash = error;
+    });
+    this.#worker.on('message', (message: FromReplica) => listener.message(replica, message));
+    this.#exited = new Promise((resolve) => {
+      this.#worker.once('exit', (code) => {
+        listener.exit(replica, code, crash);
+        resolve();
+      });
+    });
+  }
+
+  tell(message: ToReplica, what: string): void {
+    post(this.#worker, message, what);
+  }
+
+  /** Waits until the thread has ended by itself, or ends it when that takes too long. */
+  async end(graceMillis: number): Promise<void> {
+    const timer = setTimeout(() => void this.#worker.terminate(), graceMillis);
+    await this.#exited;
+    clearTimeout(timer);
+  }
+}
+
+function startWorker(start: ThreadStart): Worker {
+  const entry = new URL(`./replica-thread${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url).href;
+  const { tsx, execArgv } = loadingOf([start.module, start.plugin.module]);
+  try {
+    return new Worker(bootstrap, {
+      eval: true,
+      workerData: { ...start, tsx, entry },
+      ...(execArgv ? { execArgv: [...execArgv] } : {}),
+      name: `coll replica ${start.replica}`,
+    });
+  } catch (cause) {
+    if (!(cause instanceof DOMException)) throw cause;
+    const { name, options } = start.plugin;
+    throw notCloneable(isCloneable(options) ? 'an argument of a replica' : `an option of plug-in "${name}"`, cause);
+  }
+}
+
+function isCloneable(value: unknown): boolean {
+  try {
+    structuredClone(value);
+    return true;
+  } catch {
+    return false;
+  }
+}

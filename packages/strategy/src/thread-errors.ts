@@ -1,0 +1,61 @@
+import * as core from '@coll/core';
+import { CollError, type ErrorCode, quote, RuntimeError } from '@coll/core';
+import { setStack } from './replica-error.js';
+
+type Plain = string | number | boolean | bigint | undefined;
+
+/** An error as plain data: posted as it is, it would lose its class, its code and its fields. */
+export interface EncodedError {
+  readonly name: string;
+  readonly message: string;
+  readonly stack: string | undefined;
+  /** Its own fields with plain values: `code`, `rank`, `operation`, and whatever its class adds. */
+  readonly fields: Readonly<Record<string, Plain>>;
+  readonly cause: { readonly error: EncodedError } | { readonly value: Plain } | undefined;
+}
+
+export function encodeError(thrown: unknown): EncodedError {
+  const error =
+    thrown instanceof Error ? thrown : new RuntimeError('ERR_COLL_REPLICA', String(thrown), { cause: thrown });
+  const { name, message, stack, cause } = error;
+  const fields = Object.entries(error).filter(([key, value]) => key !== 'name' && isPlain(value));
+  return { name, message, stack, fields: Object.fromEntries(fields), cause: encodeCause(cause) };
+}
+
+/** An error of the class that it had, where that is one of ours or the language's, and with its name where it is not. */
+export function decodeError(encoded: EncodedError): Error {
+  const { name, stack, fields } = encoded;
+  const error = create(encoded);
+  for (const [key, value] of Object.entries(fields)) {
+    if (!(key in error)) Object.assign(error, { [key]: value });
+  }
+  if (error.name !== name) Object.defineProperty(error, 'name', { value: name, configurable: true, writable: true });
+  if (stack !== undefined) setStack(error, stack);
+  return error;
+}
+
+function encodeCause(cause: unknown): EncodedError['cause'] {
+  if (cause === undefined) return undefined;
+  if (cause instanceof Error) return { error: encodeError(cause) };
+  return { value: isPlain(cause) ? cause : quote(cause) };
+}
+
+function create({ name, message, fields, cause: encoded }: EncodedError): Error {
+  const cause = encoded && ('error' in encoded ? decodeError(encoded.error) : encoded.value);
+  const isOurs = String(fields['code']).startsWith('ERR_COLL_');
+  if (isOurs && name === 'TypeError') return new core.WrongTypeError(message, { cause });
+  if (isOurs && name === 'RangeError') return new core.OutOfRangeError(message, { cause });
+  if (isOurs) return new (errorClass(name))(fields['code'] as ErrorCode, message, { ...fields, cause });
+  const builtIn = { TypeError, RangeError, SyntaxError, ReferenceError, EvalError, URIError }[name] ?? Error;
+  return new builtIn(message, cause === undefined ? {} : { cause });
+}
+
+function errorClass(name: string): typeof CollError {
+  const ours = (core as Record<string, unknown>)[name];
+  const isErrorClass = typeof ours === 'function' && ours.prototype instanceof CollError;
+  return isErrorClass ? (ours as typeof CollError) : CollError;
+}
+
+function isPlain(value: unknown): value is Plain {
+  return value === undefined || ['string', 'number', 'boolean', 'bigint'].includes(typeof value);
+}

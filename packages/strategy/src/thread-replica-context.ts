@@ -1,0 +1,176 @@
+import type { MessagePort } from 'node:worker_threads';
+import {
+  type CallOptions,
+  type CrossDeviceOps,
+  InternalError,
+  packLike,
+  type ReduceOpLike,
+  type ReplicaCallOptions,
+  type ReplicaGroup,
+  type ReplicaValue,
+  RuntimeError,
+  reduceOpFrom,
+  regroup,
+  type Structure,
+  selectReplica,
+  type Tensor,
+  type Value,
+} from '@coll/core';
+import { requireReplica, runAcross } from './contexts.js';
+import type { MergeFunction, ReplicaContext } from './replica-context.js';
+import { placedValues, requireDense, requireMergeCall, requireReducible, requireRoot } from './replica-request.js';
+import type { Strategy } from './strategy.js';
+import { encodeError } from './thread-errors.js';
+import { type FromReplica, post, type ToReplica } from './thread-messages.js';
+import { decode, encode } from './thread-values.js';
+
+export interface ThreadReplica {
+  readonly replica: number;
+  readonly strategy: Strategy;
+  /** Made for the world of the replicas. */
+  readonly ops: CrossDeviceOps;
+  readonly port: MessagePort;
+}
+
+/** A replica in a thread of its own: collectives go through its ops, merge calls by message through the thread that started it. */
+export class ThreadReplicaContext implements ReplicaContext {
+  readonly strategy: Strategy;
+  readonly numReplicasInSync: number;
+  readonly replicaIdInSyncGroup: number;
+  readonly devices: readonly [string];
+  readonly #ops: CrossDeviceOps;
+  readonly #port: MessagePort;
+  readonly #merges: { readonly fn: MergeFunction; resolve(value: unknown): void }[] = [];
+  readonly #pending = new Set<Promise<unknown>>();
+  #mergeCount = 0;
+
+  constructor({ replica, strategy, ops, port }: ThreadReplica) {
+    this.strategy = strategy;
+    this.numReplicasInSync = strategy.numReplicasInSync;
+    this.replicaIdInSyncGroup = replica;
+    this.devices = [strategy.extended.workerDevices[replica] as string];
+    this.#ops = ops;
+    this.#port = port;
+    port.on('message', (message: ToReplica) => {
+      if (message.type === 'hold') void this.#hold(message.args);
+      else this.#merges.shift()?.resolve(decode(message.value));
+    });
+  }
+
+  allReduce(op: ReduceOpLike, value: ReplicaValue, options?: ReplicaCallOptions): Promise<Structure<Value>> {
+    return this.#begin(async () => {
+      requireReplica(this, 'allReduce');
+      const placed = this.#reducible(op, value);
+      return this.#ops.allReduce(reduceOpFrom(op), placed, this.replicaIdInSyncGroup, options);
+    });
+  }
+
+  allReduceSync(op: ReduceOpLike, value: ReplicaValue, options?: ReplicaCallOptions): Structure<Value> {
+    requireReplica(this, 'allReduceSync');
+    const placed = this.#reducible(op, value);
+    return this.#ops.allReduceSync(reduceOpFrom(op), placed, this.replicaIdInSyncGroup, options);
+  }
+
+  allGather(value: ReplicaValue, axis: number, options?: CallOptions): Promise<Structure<Tensor>> {
+    return this.#begin(async () => {
+      requireReplica(this, 'allGather');
+      return this.#group('allGather').allGather(this.#dense('all-gather', value), axis, options);
+    });
+  }
+
+  broadcast(value: ReplicaValue, root = 0, options?: ReplicaCallOptions): Promise<Structure<Tensor>> {
+    return this.#begin(async () => {
+      requireReplica(this, 'broadcast');
+      return this.#group('broadcast').broadcast(this.#broadcastable(value, root), root, options);
+    });
+  }
+
+  broadcastSync(value: ReplicaValue, root = 0, options?: ReplicaCallOptions): Structure<Tensor> {
+    requireReplica(this, 'broadcastSync');
+    return this.#group('broadcastSync').broadcastSync(this.#broadcastable(value, root), root, options);
+  }
+
+  mergeCall<Args extends readonly unknown[], Result>(fn: MergeFunction<Args, Result>, args?: Args): Promise<Result> {
+    return this.#begin(async () => {
+      requireReplica(this, 'mergeCall');
+      this.#say({ type: 'merge', args: encode(requireMergeCall(fn, args)) }, 'an argument of a merge call');
+      const outcome = new Promise((resolve) => {
+        this.#merges.push({ fn: fn as unknown as MergeFunction, resolve });
+      });
+      const [result] = await Promise.all([outcome, this.#meet()]);
+      return result as Result;
+    });
+  }
+
+  report(value: unknown): void {
+    this.#say({ type: 'report', value: encode(value) }, 'a report');
+  }
+
+  /** Waits for what the replica has begun without awaiting it. @throws what goes wrong with it */
+  async settle(): Promise<void> {
+    await Promise.all(this.#pending);
+  }
+
+  #begin<Result>(work: () => Promise<Result>): Promise<Result> {
+    const result: Promise<Result> = work().finally(() => this.#pending.delete(result));
+    this.#pending.add(result);
+    return result;
+  }
+
+  /** Replica 0 runs its function for all. */
+  async #hold(argsOfAll: readonly unknown[]): Promise<void> {
+    try {
+      const { fn } = this.#merges[0] as { fn: MergeFunction };
+      const args = regroup(argsOfAll.map(decode) as Structure<unknown>[]) as readonly unknown[];
+      const result = (await runAcross(this.strategy, () => fn(this.strategy, ...args))) as Structure<unknown>;
+      const results = argsOfAll.map((_, replica) => encode(selectReplica(replica, result)));
+      this.#say({ type: 'merged', results }, 'the result of a merge call');
+    } catch (error) {
+      this.#say({ type: 'mergeFailed', error: encodeError(error) }, 'an error');
+    }
+  }
+
+  /**
+   * A collective that a merge call does beside its messages, because replicas that do something else instead can only be noticed there.
+   * @throws InternalError where another replica makes another call
+   */
+  async #meet(): Promise<void> {
+    const group = this.#ops.replicaGroup;
+    if (!group) return;
+    this.#mergeCount = (this.#mergeCount + 1) % 1000;
+    const mark = Float32Array.of(this.#mergeCount + 1, -this.#mergeCount - 1);
+    const { data } = (await group.allReduce('SUM', mark, this.replicaIdInSyncGroup)) as Tensor;
+    if (mark.every((number, index) => data[index] === number * this.numReplicasInSync)) return;
+    throw new InternalError('ERR_COLL_MISMATCH', 'mergeCall: another replica makes another call', {
+      operation: 'mergeCall',
+    });
+  }
+
+  #reducible(op: ReduceOpLike, value: ReplicaValue): ReplicaValue {
+    const values = placedValues(value, this.devices[0]);
+    requireReducible(reduceOpFrom(op), values);
+    return packLike(value, values);
+  }
+
+  #dense(operation: string, value: ReplicaValue): Structure<Tensor> {
+    const values = placedValues(value, this.devices[0]);
+    requireDense(values, operation);
+    return packLike(value, values);
+  }
+
+  #broadcastable(value: ReplicaValue, root: number): Structure<Tensor> {
+    requireRoot(root, this.numReplicasInSync);
+    return this.#dense('broadcast', value);
+  }
+
+  #group(method: string): ReplicaGroup {
+    if (this.#ops.replicaGroup) return this.#ops.replicaGroup;
+    throw new RuntimeError('ERR_COLL_CONTEXT', `${this.#ops.name} has no ${method} from inside a replica`, {
+      operation: method,
+    });
+  }
+
+  #say(message: FromReplica, what: string): void {
+    post(this.#port, message, what);
+  }
+}

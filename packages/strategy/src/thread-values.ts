@@ -1,0 +1,44 @@
+import {
+  asTensor,
+  IndexedSlices,
+  isMapping,
+  Mirrored,
+  mapStructure,
+  PerReplica,
+  type Structure,
+  type Tensor,
+  tensorSymbol,
+} from '@coll/core';
+
+// Marks classes whose instances would arrive as plain objects. Posted values are plain data of this library's own threads.
+const classKey = '@coll/class';
+
+/** A value in a form that can be posted: structures of plain data, tensors, indexed slices and distributed values. */
+export function encode(value: unknown): unknown {
+  return mapStructure(value as Structure<unknown>, (leaf) => {
+    if (leaf instanceof IndexedSlices) {
+      return { [classKey]: 'IndexedSlices', values: leaf.values, indices: leaf.indices, denseShape: leaf.denseShape };
+    }
+    if (leaf instanceof PerReplica || leaf instanceof Mirrored)
+      return { [classKey]: leaf.kind, values: leaf.values.map(encode) };
+    // Its method would be lost on the way.
+    return typeof leaf === 'object' && leaf !== null && tensorSymbol in leaf ? asTensor(leaf) : leaf;
+  });
+}
+
+/** The inverse of `encode`. */
+export function decode(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(decode);
+  if (!isMapping(value)) return value;
+  const fields = value as { values: unknown; indices: Tensor; denseShape?: readonly number[] };
+  switch (value[classKey]) {
+    case 'IndexedSlices':
+      return new IndexedSlices(fields.values as Tensor, fields.indices, fields.denseShape);
+    case 'PerReplica':
+      return new PerReplica((fields.values as unknown[]).map(decode));
+    case 'Mirrored':
+      return new Mirrored((fields.values as unknown[]).map(decode));
+    default:
+      return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, decode(item)]));
+  }
+}

@@ -1,0 +1,231 @@
+import { AbortedError, DeadlineExceededError, InternalError, RuntimeError, UnavailableError } from '@coll/core';
+import { annotate } from './replica-error.js';
+
+/** Something that all replicas do together: replica 0's `hold` gets everybody's input and gives each its output. */
+export interface Joint {
+  readonly name: string;
+  readonly input: unknown;
+  readonly timeoutSeconds?: number | null;
+  readonly signal?: AbortSignal | undefined;
+  hold(inputs: readonly unknown[]): Promise<readonly unknown[]>;
+}
+
+/** A replica's part in a joint, from its coming until it goes on. */
+interface Attendance {
+  readonly joint: Joint;
+  /** Ends timeout and signal. */
+  unwatch(): void;
+  resolve(output: unknown): void;
+  reject(error: unknown): void;
+}
+
+interface Replica {
+  readonly id: number;
+  readonly waiting: Attendance[];
+  hasEnded: boolean;
+  result?: unknown;
+}
+
+type ErrorFor = (operation: string) => unknown;
+
+/**
+ * The replicas of one thread, one after the other: replica 0 until it waits for the others or ends, then replica 1, and so on; what
+ * they wait for is done once all have come to it. So runs are reproducible.
+ */
+export class Turns {
+  readonly #replicas: readonly Replica[];
+  #held: readonly Attendance[] = [];
+  /** What the run ends with before all replicas have ended. */
+  #failure: { readonly error: unknown } | undefined;
+  /** Why nothing can be done together any more. */
+  #ruin: ErrorFor | undefined;
+  #wake: () => void = () => {};
+
+  constructor(size: number) {
+    this.#replicas = Array.from({ length: size }, (_, id) => ({ id, waiting: [], hasEnded: false }));
+  }
+
+  /**
+   * Calls a function as each replica and returns what they return.
+   * @throws the error of the first replica that fails, with its number; RuntimeError or InternalError where replicas differ in
+   * what they wait for; AbortedError
+   */
+  async run(call: (replica: number) => unknown, signal?: AbortSignal): Promise<unknown[]> {
+    const abort = () => {
+      const error = new AbortedError('ERR_COLL_ABORTED', 'run was aborted', { cause: signal?.reason });
+      this.fail(error, () => error);
+    };
+    if (signal?.aborted) abort();
+    signal?.addEventListener('abort', abort);
+    try {
+      for (const replica of this.#replicas) {
+        if (!this.#failure) void this.#play(replica, call);
+        await this.#until(() => isQuiet(replica));
+      }
+      while (this.#replicas.some(({ waiting, hasEnded }) => waiting.length > 0 || !hasEnded)) await this.#goOn();
+      return this.#replicas.map(({ result }) => result);
+    } finally {
+      signal?.removeEventListener('abort', abort);
+      this.#spoil(
+        (operation) => new RuntimeError('ERR_COLL_CLOSED', `${operation}: the run of this replica has ended`),
+      );
+    }
+  }
+
+  /** Suspends a replica until all have come to what it does with them. */
+  join(id: number, joint: Joint): Promise<unknown> {
+    const replica = this.#replicas[id] as Replica;
+    if (this.#ruin) return Promise.reject(this.#ruin(joint.name));
+    if (joint.signal?.aborted) return Promise.reject(abortedBefore(joint.name, joint.signal.reason));
+    return new Promise((resolve, reject) => {
+      replica.waiting.push({ joint, unwatch: this.#watch(replica, joint), resolve, reject });
+      this.#wake();
+    });
+  }
+
+  /** Ends the run with an error, and with it everything that replicas wait for. */
+  fail(error: unknown, ruin: ErrorFor): void {
+    this.#failure ??= { error };
+    this.#spoil(ruin);
+  }
+
+  async #play(replica: Replica, call: (replica: number) => unknown): Promise<void> {
+    try {
+      replica.result = await call(replica.id);
+    } catch (error) {
+      if (!this.#failure) {
+        const told = annotate(error, replica.id);
+        this.fail(told, (operation) => peerFailed(operation, told, replica.id));
+      }
+    }
+    replica.hasEnded = true;
+    this.#wake();
+  }
+
+  /** Does the next thing that all replicas do together, and lets each go on until it waits or ends. */
+  async #goOn(): Promise<void> {
+    await this.#until(() => this.#replicas.every(isQuiet));
+    if (this.#replicas.every(({ waiting }) => waiting.length === 0)) return;
+    const error = disagreement(this.#replicas);
+    if (error) {
+      this.fail(error, () => error);
+      throw error;
+    }
+    this.#held = this.#replicas.map(({ waiting }) => waiting.shift() as Attendance);
+    for (const { unwatch } of this.#held) unwatch();
+    const outputs = await this.#hold(this.#held);
+    for (const replica of this.#replicas) {
+      this.#held[replica.id]?.resolve(outputs[replica.id]);
+      // What follows the resolved promise runs before the next replica goes on.
+      await new Promise((resolve) => setImmediate(resolve));
+      await this.#until(() => isQuiet(replica));
+    }
+    this.#held = [];
+  }
+
+  async #hold(held: readonly Attendance[]): Promise<readonly unknown[]> {
+    const joints = held.map(({ joint }) => joint);
+    let outputs: readonly unknown[] = [];
+    let isDone = false;
+    // Not awaited by itself, so that a run can be aborted meanwhile.
+    (joints[0] as Joint).hold(joints.map(({ input }) => input)).then(
+      (results) => {
+        outputs = results;
+        isDone = true;
+        this.#wake();
+      },
+      (error: unknown) => this.fail(error, () => error),
+    );
+    await this.#until(() => isDone);
+    return outputs;
+  }
+
+  async #until(condition: () => boolean): Promise<void> {
+    for (;;) {
+      if (this.#failure) throw this.#failure.error;
+      if (condition()) return;
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    }
+  }
+
+  #spoil(ruin: ErrorFor): void {
+    this.#ruin ??= ruin;
+    for (const { joint, unwatch, reject } of [
+      ...this.#held,
+      ...this.#replicas.flatMap(({ waiting }) => waiting.splice(0)),
+    ]) {
+      unwatch();
+      reject(this.#ruin(joint.name));
+    }
+    this.#wake();
+  }
+
+  #watch(replica: Replica, joint: Joint): () => void {
+    const { timeoutSeconds, signal } = joint;
+    const timer = timeoutSeconds
+      ? setTimeout(() => this.#expire(replica, joint), Math.min(timeoutSeconds * 1000, longestTimer))
+      : undefined;
+    const abort = () => this.#spoil((operation) => abortedBy(operation, replica.id, signal?.reason));
+    signal?.addEventListener('abort', abort);
+    return () => {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', abort);
+    };
+  }
+
+  #expire({ id, waiting }: Replica, joint: Joint): void {
+    const place = waiting.findIndex((attendance) => attendance.joint === joint);
+    const missing = this.#replicas.filter((other) => other.waiting.length <= place).map((other) => other.id);
+    const told =
+      missing.length === 0
+        ? `timed out on replica ${id} waiting for an earlier call to end`
+        : `timed out on replica ${id} waiting for the others: replica ${missing.join(', ')} never came`;
+    this.#spoil((operation) => {
+      return new DeadlineExceededError('ERR_COLL_DEADLINE', `${operation}: ${told}`, { rank: id, operation });
+    });
+  }
+}
+
+// What a timer takes for its delay, which is 24 days.
+const longestTimer = 2 ** 31 - 1;
+
+function isQuiet({ waiting, hasEnded }: Replica): boolean {
+  return waiting.length > 0 || hasEnded;
+}
+
+/** The error where not all replicas wait for the same. */
+function disagreement(replicas: readonly Replica[]): Error | undefined {
+  const names = replicas.map(({ waiting }) => waiting[0]?.joint.name);
+  const gone = names.indexOf(undefined);
+  if (gone >= 0) {
+    const others = [...names.keys()].filter((id) => names[id] !== undefined);
+    const waits = others.map((id) => `replica ${id} waits in ${names[id]}`).join(', ');
+    const told = `replicas made a different number of merge_call: replica ${gone} has ended while ${waits}`;
+    return new RuntimeError('ERR_COLL_MERGE', told, { rank: gone, operation: names[others[0] as number] as string });
+  }
+  const odd = names.findIndex((name) => name !== names[0]);
+  if (odd < 0) return undefined;
+  const told = `replicas do different things together: replica 0 calls ${names[0]}, replica ${odd} ${names[odd]}`;
+  return new InternalError('ERR_COLL_MISMATCH', told, { rank: odd, operation: names[0] as string });
+}
+
+function peerFailed(operation: string, { message }: Error, rank: number): UnavailableError {
+  return new UnavailableError('ERR_COLL_PEER_FAILED', `${operation}: another replica failed: ${message}`, {
+    rank,
+    operation,
+  });
+}
+
+function abortedBefore(operation: string, cause: unknown): AbortedError {
+  return new AbortedError('ERR_COLL_ABORTED', `${operation} was aborted before it began`, { operation, cause });
+}
+
+function abortedBy(operation: string, rank: number, cause: unknown): AbortedError {
+  return new AbortedError('ERR_COLL_ABORTED', `${operation}: replica ${rank} aborted: ${cause}`, {
+    rank,
+    operation,
+    cause,
+  });
+}

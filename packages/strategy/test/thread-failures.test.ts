@@ -1,0 +1,221 @@
+import { AbortedError, CollError, DeadlineExceededError, RuntimeError, ValueError } from '@coll/core';
+import { ring } from '@coll/ring';
+import { MirroredStrategy } from '@coll/strategy';
+import { describe, expect, it } from 'vitest';
+import { expectNoUnhandledRejections } from './no-unhandled-rejections.js';
+
+const module = new URL('./fixtures/failing.mjs', import.meta.url);
+const strategyOf = (replicas: number) =>
+  new MirroredStrategy({
+    devices: Array.from({ length: replicas }, (_, index) => `cpu:${index}`),
+    crossDeviceOps: ring,
+  });
+
+expectNoUnhandledRejections();
+
+/** What a run of the module rejects with. */
+async function failureOf(
+  replicas: number,
+  exportName: string,
+  args: readonly unknown[] = [],
+  options: { readonly signal?: AbortSignal; readonly onReport?: (replica: number, value: unknown) => void } = {},
+): Promise<CollError> {
+  const run = strategyOf(replicas).run(module, { args, exportName, ...options });
+  return run.then(
+    (results) => expect.fail(`the run gave ${String(results)}`),
+    (error: CollError) => error,
+  );
+}
+
+describe('an exception in one thread', { timeout: 60_000 }, () => {
+  it.each([
+    ['in allReduceSync', 2],
+    ['in allReduce', 2],
+    ['in broadcastSync', 2],
+    ['in mergeCall', 2],
+    ['in a long timer', 2],
+    ['in Atomics.wait', 2],
+    ['in a busy loop', 2],
+    ['with an all-reduce that they do not await', 2],
+    ['in allReduceSync', 4],
+  ])('ends the others promptly: %s (%i replicas)', async (where, replicas) => {
+    let thrownAt = 0;
+    const flags = new Int32Array(new SharedArrayBuffer(12));
+    const error = await failureOf(replicas, 'throwWhileOthers', [where, flags], {
+      onReport: (_, time) => {
+        thrownAt = time as number;
+      },
+    });
+    const milliseconds = performance.timeOrigin + performance.now() - thrownAt;
+    expect(error).toBeInstanceOf(Error);
+    expect(error).toMatchObject({
+      name: 'Oops',
+      message: `replica ${replicas - 1}: enough`,
+      rank: replicas - 1,
+      status: 418,
+      stack: expect.stringContaining('failing.mjs'),
+      cause: expect.objectContaining({ name: 'RangeError', message: 'inner', cause: 7 }),
+    });
+    expect((error.cause as Error) instanceof RangeError).toBe(true);
+    // It is a fraction of a second; what is left is for machines that are busy. The others would go on for minutes.
+    expect(milliseconds).toBeLessThan(5000);
+  });
+
+  it.each([
+    [
+      'a ValueError',
+      ValueError,
+      { code: 'ERR_COLL_VALUE', message: 'replica 0: not this', rank: 0, operation: 'reduce', cause: 'a cause' },
+    ],
+    ['a text', RuntimeError, { code: 'ERR_COLL_REPLICA', message: 'replica 0: only text', cause: 'only text' }],
+    [
+      'a DOMException',
+      RuntimeError,
+      { code: 'ERR_COLL_REPLICA', cause: expect.objectContaining({ name: 'AbortError' }) },
+    ],
+    ['a RangeError', RangeError, { message: "replica 0: a $& in `$1` $'" }],
+  ])('keeps its class, code, message and cause: %s', async (what, errorClass, fields) => {
+    const error = await failureOf(1, 'throwThis', [what]);
+    expect(error).toBeInstanceOf(errorClass);
+    expect(error).toMatchObject(fields);
+    expect(error.stack).toContain(error.message);
+  });
+
+  it.each(['in a timer', 'in a promise that nobody awaits'])('is told when it comes up %s', async (how) => {
+    const error = await failureOf(2, 'throwLater', [how]);
+    expect(error).toBeInstanceOf(ValueError);
+    expect(error).toMatchObject({ code: 'ERR_COLL_VALUE', message: expect.stringMatching(/^replica 1: from a /) });
+  });
+
+  it('does not matter to others when the replica catches it itself', async () => {
+    const reports: unknown[] = [];
+    const run = strategyOf(1).run(module, { exportName: 'catchOwn', onReport: (_, value) => reports.push(value) });
+    expect(await run).toBe('went on');
+    expect(reports).toEqual(['caught']);
+  });
+
+  it('ends the run when it comes from a merge call, whatever replica 0 makes of it', async () => {
+    const error = await failureOf(2, 'throwInMerge');
+    expect(error).toMatchObject({ name: 'Oops', message: 'in the merge', status: 418 });
+  });
+});
+
+describe('a thread that ends', { timeout: 60_000 }, () => {
+  it.each([0, 3])('by process.exit(%i) is an error', async (code) => {
+    expect(await failureOf(2, 'exit', [code])).toMatchObject({
+      name: 'RuntimeError',
+      code: 'ERR_COLL_REPLICA',
+      rank: 1,
+      message: `replica 1: its thread ended with exit code ${code} before it returned`,
+    });
+  });
+
+  it.each(['allReduceSync', 'allReduce'])('while others wait in %s is an error', async (wait) => {
+    const error = await failureOf(2, 'leaveEarly', [wait]);
+    expect(error).toBeInstanceOf(RuntimeError);
+    expect(error).toMatchObject({
+      code: 'ERR_COLL_CLOSED',
+      message: expect.stringMatching(/^replica 0: .*rank 1 has left/),
+    });
+  });
+
+  it('while others wait in mergeCall is an error', async () => {
+    const error = await failureOf(3, 'leaveEarly', ['mergeCall']);
+    expect(error).toBeInstanceOf(RuntimeError);
+    expect(error).toMatchObject({
+      code: 'ERR_COLL_MERGE',
+      rank: 1,
+      message: expect.stringContaining('different number of merge_call: replica 1 has ended while replica'),
+    });
+  });
+});
+
+describe('replicas in threads that do not ask for the same', { timeout: 60_000 }, () => {
+  it.each([
+    [
+      'dtype',
+      'InternalError',
+      'ERR_COLL_DTYPE_MISMATCH',
+      /1 float32 elements on rank 0, but .* 1 float64 elements on rank 1/,
+    ],
+    [
+      'length',
+      'InvalidArgumentError',
+      'ERR_COLL_SHAPE_MISMATCH',
+      /2 float32 elements on rank 0, but .* 3 float32 elements on rank 1/,
+    ],
+    ['op', 'InternalError', 'ERR_COLL_MISMATCH', /all-reduce sum of .*, but all-reduce max of/],
+    ['structure', 'InvalidArgumentError', 'ERR_COLL_SHAPE_MISMATCH', /ranks disagree/],
+    ['call', 'InternalError', 'ERR_COLL_MISMATCH', /all-reduce sum of .*, but broadcast of/],
+    ['root', 'InternalError', 'ERR_COLL_MISMATCH', /at root 0 on rank 0, but .* at root 1 on rank 1/],
+    [
+      'merge',
+      'InternalError',
+      'ERR_COLL_MISMATCH',
+      /^replicas do different things together: replica 0 calls mergeCall/,
+    ],
+    [
+      'merge of others',
+      'InternalError',
+      'ERR_COLL_MISMATCH',
+      /^replicas do different things together: replica 1 calls mergeCall/,
+    ],
+  ])('are told the same: %s', async (what, name, code, message) => {
+    const error = await failureOf(2, 'disagree', [what]);
+    expect(error).toBeInstanceOf(CollError);
+    expect(error).toMatchObject({ name, code, message: expect.stringMatching(message) });
+  });
+});
+
+describe('what cannot be posted', { timeout: 60_000 }, () => {
+  const notCloneable = (what: string) => ({
+    name: 'RuntimeError',
+    code: 'ERR_COLL_NOT_CLONEABLE',
+    message: expect.stringMatching(new RegExp(`^(replica 0: )?${what} cannot be posted between threads`)),
+  });
+
+  it('is refused among arguments', async () => {
+    expect(await failureOf(2, 'exit', [() => 0])).toMatchObject(notCloneable('an argument of a replica'));
+  });
+
+  it.each([
+    ['result', 'the result of a replica'],
+    ['report', 'a report'],
+    ['an argument of a merge call', 'an argument of a merge call'],
+    ['the result of a merge call', 'the result of a merge call'],
+  ])('is refused as %s', async (what, told) => {
+    expect(await failureOf(1, 'postUncloneable', [what])).toMatchObject(notCloneable(told));
+  });
+});
+
+describe('waiting in threads', { timeout: 60_000 }, () => {
+  it('ends after timeoutSeconds, and names who never came', async () => {
+    const error = await failureOf(3, 'waitInVain', [0.05]);
+    expect(error).toBeInstanceOf(DeadlineExceededError);
+    expect(error).toMatchObject({
+      code: 'ERR_COLL_DEADLINE',
+      message: expect.stringMatching(/rank [0-9, ]*2 never came/),
+    });
+  });
+
+  it("ends when a replica's AbortSignal says so", async () => {
+    const error = await failureOf(2, 'abortOwn');
+    expect(error).toBeInstanceOf(AbortedError);
+    expect(error).toMatchObject({ message: expect.stringMatching(/rank 0 aborted: mine/) });
+  });
+
+  it("ends when the run's AbortSignal says so, wherever the replicas are", async () => {
+    const controller = new AbortController();
+    const error = await failureOf(2, 'stayForEver', [], {
+      signal: controller.signal,
+      onReport: () => controller.abort(new Error('why')),
+    });
+    expect(error).toBeInstanceOf(AbortedError);
+    expect(error).toMatchObject({ message: 'run was aborted', cause: new Error('why') });
+  });
+
+  it('does not begin when the AbortSignal has said so', async () => {
+    const error = await failureOf(2, 'stayForEver', [], { signal: AbortSignal.abort() });
+    expect(error).toMatchObject({ name: 'AbortedError', message: 'run was aborted before it began' });
+  });
+});
