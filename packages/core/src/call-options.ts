@@ -22,8 +22,7 @@ export interface ResolvedOptions {
 export function resolveCallOptions(call: CallOptions | null | undefined): ResolvedOptions {
   if (call instanceof CommunicationOptions) return { options: new CommunicationOptions(call), signal: undefined };
   if (call === undefined || call === null) return { options: new CommunicationOptions(), signal: undefined };
-  if (typeof call !== 'object')
-    throw new ValueError('ERR_COLL_VALUE', `options must be CommunicationOptions or its fields, not ${quote(call)}`);
+  requireFields(call);
   const { signal, options, experimentalHints, ...fields } = call;
   if (options !== undefined && experimentalHints !== undefined) {
     throw new ValueError(
@@ -31,5 +30,12 @@ export function resolveCallOptions(call: CallOptions | null | undefined): Resolv
       'options and experimentalHints were both given; experimentalHints is the old name of options',
     );
   }
-  return { options: new CommunicationOptions(fields).merge(options ?? experimentalHints), signal };
+  const given = options ?? experimentalHints;
+  if (given) requireFields(given);
+  return { options: new CommunicationOptions(fields).merge(given && new CommunicationOptions(given)), signal };
+}
+
+function requireFields(call: unknown): void {
+  if (typeof call === 'object') return;
+  throw new ValueError('ERR_COLL_VALUE', `options must be CommunicationOptions or its fields, not ${quote(call)}`);
 }

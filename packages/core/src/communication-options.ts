@@ -29,7 +29,7 @@ export class CommunicationOptions {
 
   /** @throws ValueError for a negative `bytesPerPack` or an unknown `implementation`, in this order. */
   constructor({ bytesPerPack = 0, timeoutSeconds = null, implementation = 'AUTO' }: CommunicationOptionsInit = {}) {
-    if (!(bytesPerPack >= 0))
+    if (!(typeof bytesPerPack === 'number' && bytesPerPack >= 0))
       throw new ValueError('ERR_COLL_VALUE', `bytesPerPack must be 0 or more bytes, not ${quote(bytesPerPack)}`);
     this.bytesPerPack = bytesPerPack;
     this.timeoutSeconds = timeoutSeconds;

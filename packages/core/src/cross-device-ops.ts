@@ -9,7 +9,7 @@ import {
   getDevicesFrom,
   validateDestinations,
 } from './destinations.js';
-import { DistributedValues, type Mirrored, PerReplica } from './distributed-values.js';
+import { DistributedValues, Mirrored, PerReplica } from './distributed-values.js';
 import { NotImplementedError, ValueError } from './errors.js';
 import { IndexedSlices } from './indexed-slices.js';
 import { LocalReplicaGroup } from './local-replica-group.js';
@@ -20,7 +20,7 @@ import { mirror } from './regroup.js';
 import type { ReplicaCallOptions, ReplicaValue } from './replica-call.js';
 import { RemoteReplicaGroup, type ReplicaGroup } from './replica-group.js';
 import type { Algorithm } from './schedule/schedule.js';
-import { copyToDevice, isIndexedSlices, type Value } from './sparse.js';
+import { copyToDevice, type Value } from './sparse.js';
 import type { Structure } from './structure.js';
 import { asTensor, isTensor, type Tensor, type TensorLike } from './tensor.js';
 
@@ -114,7 +114,7 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
     axis: number,
     options?: CallOptions,
   ): Promise<PossiblyMirrored<Tensor>> {
-    if (perReplicaValue instanceof IndexedSlices || isIndexedSlices(perReplicaValue)) {
+    if (hasIndexedSlices(perReplicaValue)) {
       throw new NotImplementedError(
         'ERR_COLL_NOT_IMPLEMENTED',
         'gather has no meaning for indexed slices: make them dense first',
@@ -238,6 +238,7 @@ export function collectiveOp(op: ReduceOp): CollectiveOp {
 
 /** A tensor or indexed slices from whatever stands for them. @throws ValueError */
 export function asValue(value: unknown): Value {
+  if (value instanceof Mirrored) return asValue(value.primary);
   return value instanceof IndexedSlices ? value : asTensor(value);
 }
 
@@ -266,6 +267,11 @@ function normalizePairs(pairs: Iterable<ValueDestinationPair>): ReadyPair[] {
       operation: 'batch-reduce',
     });
   });
+}
+
+function hasIndexedSlices(value: unknown): boolean {
+  const components = value instanceof DistributedValues ? value.values : [value];
+  return components.some((item) => item instanceof IndexedSlices);
 }
 
 function requireReducible(value: DistributedValues<Value>): void {

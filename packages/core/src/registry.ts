@@ -91,10 +91,16 @@ export class Registry {
     world?: World,
   ): Promise<CrossDeviceOps>;
   create<Options>(plugin: Plugin<Options>, options?: Options, world?: World): Promise<CrossDeviceOps>;
-  create(request: PluginRequest, options?: unknown, world?: World): Promise<CrossDeviceOps>;
-  async create(request: PluginRequest | Plugin<never>, options?: unknown, world?: World): Promise<CrossDeviceOps> {
+  // Not for names with declared options: whoever gets those wrong must not end here.
+  create<Name extends string>(
+    name: Name extends keyof CrossDeviceOpsOptionsMap ? never : Name,
+    options?: unknown,
+    world?: World,
+  ): Promise<CrossDeviceOps>;
+  create(request: PluginRequest, options?: undefined, world?: World): Promise<CrossDeviceOps>;
+  async create(request: PluginRequest, options?: unknown, world?: World): Promise<CrossDeviceOps> {
     const situation = world ? { devices: world.devices } : { devices: [] };
-    const found = await this.resolve(request as PluginRequest, situation);
+    const found = await this.resolve(request, situation);
     return found.plugin.create((options ?? found.options) as never, world);
   }
 
@@ -194,8 +200,13 @@ async function refusalOf({ capabilities, probe }: Plugin<never>, situation: Situ
   const op = situation.ops?.find((name) => ops && !ops.includes(name));
   if (op) return `it has no ${op}`;
   if (situation.devices.length > maxRanks) return `it serves up to ${maxRanks} ranks, not ${situation.devices.length}`;
-  const result = await probe?.(situation);
-  return result && !result.available ? result.reason : undefined;
+  try {
+    const result = await probe?.(situation);
+    return result && !result.available ? result.reason : undefined;
+  } catch (error) {
+    // What cannot even be probed cannot be used; the others still can.
+    return `its probe failed: ${error instanceof Error ? error.message : quote(error)}`;
+  }
 }
 
 const ours: readonly string[] = [

@@ -101,6 +101,18 @@ describe.each(accumulators.filter((dtype) => dtype !== 'bool'))('the divide kern
     );
   });
 
+  it('divides by any number, not only by counts', () => {
+    const divisors = fc.oneof(fc.double(), fc.constantFrom(0, 0.1, 2.5, 2 ** 32 + 1, 2 ** 31, -(2 ** 31), -3, -4));
+    fc.assert(
+      fc.property(arbitraryArray(dtype, 4), divisors, (from, divisor) => {
+        const into = allocate(quotientOf(dtype), 4) as Float32Array;
+        divideKernel(dtype)(into, 0, from, 0, 4, divisor);
+        const exact = [...from].map((element) => Number(element) / divisor);
+        expect([...into]).toEqual(quotientOf(dtype) === 'float32' ? exact.map(Math.fround) : exact);
+      }),
+    );
+  });
+
   it('writes nothing outside of its range', () => {
     const from = allocate(dtype, 4);
     from.fill((typeof from[0] === 'bigint' ? 6n : 6) as never);

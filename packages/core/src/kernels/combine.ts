@@ -49,8 +49,8 @@ export function divideKernel(dtype: DType): DivideKernel {
   const known = dividers.get(dtype);
   if (known) return known;
   const element = isBig(dtype) ? 'Number(from[fromAt + i])' : 'from[fromAt + i]';
-  // Halves and quarters are exact either way, and a product takes a quarter of the time.
-  const body = `if (divisor & (divisor - 1)) { ${loop(`${element} / divisor`)} } else { const factor = 1 / divisor; ${loop(`${element} * factor`)} }`;
+  // Halves and quarters are exact either way, and a product takes a quarter of the time. Bits tell about int32 only.
+  const body = `if ((divisor | 0) !== divisor || divisor & (divisor - 1)) { ${loop(`${element} / divisor`)} } else { const factor = 1 / divisor; ${loop(`${element} * factor`)} }`;
   const made = generate(dividerParameters, body) as DivideKernel;
   dividers.set(dtype, made);
   return made;

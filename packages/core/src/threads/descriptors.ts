@@ -20,12 +20,14 @@ export interface Descriptor {
   readonly schedule: number;
   readonly inputAt: number;
   readonly outputAt: number;
+  /** Where the rank's part of a schedule is played round by round. */
+  readonly workAt: number;
 }
 
 const ops: readonly CollectiveOp[] = ['sum', 'mean', 'min', 'max', 'product'];
 
-// Float64s of a rank: kind, op, root, dtype, length, schedule, inputAt, outputAt. Offsets exceed 32 bits.
-const fields = 8;
+// Float64s of a rank: kind, op, root, dtype, length, schedule, inputAt, outputAt, workAt.
+const fields = 9;
 // The first ones are what all ranks must agree about.
 const fingerprint = 6;
 const lengthField = 4;
@@ -51,7 +53,7 @@ export class Descriptors {
     this.#size = size;
   }
 
-  write(rank: number, { collective, dtype, length, schedule, inputAt, outputAt }: Descriptor): void {
+  write(rank: number, { collective, dtype, length, schedule, inputAt, outputAt, workAt }: Descriptor): void {
     const at = rank * fields;
     this.#words[at] = collectiveKinds.indexOf(collective.kind);
     this.#words[at + 1] = ops.indexOf(opOf(collective) as CollectiveOp);
@@ -61,6 +63,7 @@ export class Descriptors {
     this.#words[at + 5] = schedule;
     this.#words[at + 6] = inputAt;
     this.#words[at + 7] = outputAt;
+    this.#words[at + 8] = workAt;
   }
 
   inputAt(rank: number): number {
@@ -69,6 +72,10 @@ export class Descriptors {
 
   outputAt(rank: number): number {
     return this.#words[rank * fields + 7] as number;
+  }
+
+  workAt(rank: number): number {
+    return this.#words[rank * fields + 8] as number;
   }
 
   /** The error that every rank raises when the ranks disagree about what they do; undefined when they agree. */

@@ -135,7 +135,7 @@ export class Plans {
     const ranks = Array.from({ length: this.#size }, (_, rank) => rank);
     return {
       arrays: ranks.map(() => elements),
-      offsets: ranks.map((rank) => this.#descriptors.inputAt(rank) / byteSize(wide)),
+      offsets: ranks.map((rank) => this.#descriptors.workAt(rank) / byteSize(wide)),
     };
   }
 }

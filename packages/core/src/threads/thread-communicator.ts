@@ -174,7 +174,8 @@ export class ThreadCommunicator implements Communicator {
     if (reads && !this.#arena.holds(input.data))
       copyElements(this.#view(dtype, inputAt, input.data.length), input.data);
     const length = this.#wholeLength(collective, input, output);
-    this.#descriptors.write(this.#rank, { collective, dtype, length, schedule: plan.number, inputAt, outputAt });
+    const schedule = plan.number;
+    this.#descriptors.write(this.#rank, { collective, dtype, length, schedule, inputAt, outputAt, workAt: nowhere });
     yield this.#rendezvous.advance(this.#rank);
     this.#refuseDisagreement(plan, input, output);
     this.#plans.playShare(plan, this.#rank, length);
@@ -188,14 +189,11 @@ export class ThreadCommunicator implements Communicator {
     const length = this.#wholeLength(collective, input, output);
     const workAt = this.#reserve('work', length * byteSize(accumulatorOf(dtype)));
     if (this.#reads(collective)) this.#plans.load(plan, this.#rank, workAt, input);
-    this.#descriptors.write(this.#rank, {
-      collective,
-      dtype,
-      length,
-      schedule: plan.number,
-      inputAt: workAt,
-      outputAt: nowhere,
-    });
+    const placeOf = ({ data }: Tensor) => (this.#arena.holds(data) ? data.byteOffset : nowhere);
+    const inputAt = this.#reads(collective) ? placeOf(input) : nowhere;
+    const outputAt = this.#writes(collective) ? placeOf(output) : nowhere;
+    const schedule = plan.number;
+    this.#descriptors.write(this.#rank, { collective, dtype, length, schedule, inputAt, outputAt, workAt });
     yield this.#rendezvous.advance(this.#rank);
     this.#refuseDisagreement(plan, input, output);
     for (let round = 0; round < plan.schedule.rounds.length; round++) {

@@ -1,0 +1,111 @@
+import fc from 'fast-check';
+import { beforeEach, expect, it, vi } from 'vitest';
+import { arbitraryShape, arbitraryTensor } from '../test/arbitrary-tensor.js';
+import { keepLengths, spread, TestedAllReduce } from '../test/tested-all-reduce.js';
+import { thrown } from '../test/thrown.js';
+import type { PackingOptions } from './all-reduce-cross-device-ops.js';
+import { combine } from './arithmetic.js';
+import { type Mirrored, PerReplica } from './distributed-values.js';
+import { dtypes, isHalf } from './dtype.js';
+import { toNumbers } from './element.js';
+import { PortableCommunicator } from './portable/portable-communicator.js';
+import { ReduceOp } from './reduce-op.js';
+import { type Tensor, zeros } from './tensor.js';
+
+const ramp = (length: number) => Array.from({ length }, (_, index) => index);
+
+/** How many elements each all-reduce moved, in order. */
+const lengths: number[] = [];
+vi.spyOn(PortableCommunicator.prototype, 'run').mockImplementation(keepLengths(lengths));
+beforeEach(() => {
+  lengths.length = 0;
+});
+
+/** A tensor to be compared: which NaN comes out is not promised, and half types would show it. */
+function readable({ data, dtype, shape, device }: Tensor) {
+  return { elements: isHalf(dtype) ? toNumbers({ data, dtype }) : [...data], dtype, shape, device };
+}
+
+async function lengthsOf(packing: PackingOptions, bytesPerPack = 0, counts = [2, 3, 6]): Promise<number[]> {
+  const pairs = counts.map((count) => spread(ramp(count), ramp(count))).map((item) => [item, item] as const);
+  const results = await new TestedAllReduce(packing).batchReduce(ReduceOp.SUM, pairs, { bytesPerPack });
+  const sums = counts.map((count) => ramp(count).map((element) => 2 * element));
+  expect(results.map((result) => toNumbers((result as Mirrored<Tensor>).primary))).toEqual(sums);
+  return lengths;
+}
+
+it('joins a batch into one pack by default', async () => {
+  expect(await lengthsOf({})).toEqual([11]);
+});
+
+it('cuts a batch into as many packs as asked for', async () => {
+  expect(await lengthsOf({ numPacks: 3 })).toEqual([3, 3, 5]);
+});
+
+it('moves each value by itself for 0 packs', async () => {
+  expect(await lengthsOf({ numPacks: 0 })).toEqual([2, 3, 6]);
+});
+
+it('joins small neighbours of float32 when asked to, without packs', async () => {
+  const floats = [2, 3, 6].map(
+    (count) => new PerReplica(['cpu:0', 'cpu:1'].map((device) => zeros('float32', [count], device))),
+  );
+  const ops = new TestedAllReduce({ numPacks: 0, aggSmallGradsMaxBytes: 12 });
+  await ops.batchReduce(
+    ReduceOp.SUM,
+    floats.map((item) => [item, item] as const),
+  );
+  expect(lengths).toEqual([5, 6]);
+  expect(await lengthsOf({ numPacks: 0, aggSmallGradsMaxBytes: 12 })).toEqual([5, 6, 2, 3, 6]);
+});
+
+it.each([
+  { numPacks: 0, aggSmallGradsMaxBytes: 0 },
+  { numPacks: 0, aggSmallGradsMaxBytes: 1000, aggSmallGradsMaxGroup: 0 },
+  { numPacks: 0, aggSmallGradsMaxBytes: -1 },
+])('joins nothing for %j', async (packing) => {
+  expect(await lengthsOf(packing)).toEqual([2, 3, 6]);
+});
+
+it('goes by bytes, last values first, where a call says how many', async () => {
+  expect(await lengthsOf({ numPacks: 3 }, 24)).toEqual([9, 2]);
+  lengths.length = 0;
+  expect(await lengthsOf({ numPacks: 0 }, 1)).toEqual([6, 3, 2]);
+});
+
+it('changes no result', async () => {
+  const arbitraryBatch = fc
+    .array(fc.tuple(fc.constantFrom(...dtypes), arbitraryShape), { minLength: 1, maxLength: 5 })
+    .chain((forms) =>
+      fc.tuple(
+        ...forms.map(([dtype, shape]) =>
+          fc.tuple(...['cpu:0', 'cpu:1', 'cpu:2'].map((device) => arbitraryTensor(dtype, shape, device))),
+        ),
+      ),
+    );
+  const arbitraryPacking = fc.record({
+    numPacks: fc.nat({ max: 4 }),
+    aggSmallGradsMaxBytes: fc.nat({ max: 64 }),
+    aggSmallGradsMaxGroup: fc.nat({ max: 4 }),
+  });
+  const bytes = fc.nat({ max: 64 });
+  await fc.assert(
+    fc.asyncProperty(arbitraryBatch, arbitraryPacking, bytes, async (batch, packing, bytesPerPack) => {
+      const pairs = batch.map((tensors) => new PerReplica(tensors)).map((item) => [item, item] as const);
+      const results = await new TestedAllReduce(packing).batchReduce(ReduceOp.SUM, pairs, { bytesPerPack });
+      const expected = batch.map((tensors) => combine('sum', tensors));
+      for (const [index, result] of results.entries()) {
+        const copies = ['cpu:0', 'cpu:1', 'cpu:2'].map((device) => ({ ...expected[index], device }) as Tensor);
+        expect((result as Mirrored<Tensor>).values.map(readable)).toEqual(copies.map(readable));
+      }
+    }),
+  );
+});
+
+it.each([-1, 1.5, Number.NaN, '2'])('refuses %o packs, naming the algorithm and the bound', (numPacks) => {
+  expect(thrown(() => new TestedAllReduce({ numPacks: numPacks as never }))).toMatchObject({
+    name: 'ValueError',
+    code: 'ERR_COLL_VALUE',
+    message: expect.stringMatching(/^direct all-reduce: numPacks must be 0 or more, not /),
+  });
+});

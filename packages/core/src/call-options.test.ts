@@ -1,0 +1,89 @@
+import { describe, expect, it } from 'vitest';
+import { thrown } from '../test/thrown.js';
+import { type CallOptions, resolveCallOptions } from './call-options.js';
+import { CollectiveHints, CommunicationOptions } from './communication-options.js';
+import { setLogSink } from './logger.js';
+
+const options = new CommunicationOptions({ bytesPerPack: 8, timeoutSeconds: 3, implementation: 'NCCL' });
+const { signal } = new AbortController();
+
+describe('resolveCallOptions', () => {
+  it.each([undefined, null, {}])('takes %o for the defaults', (call) => {
+    expect(resolveCallOptions(call)).toEqual({ options: new CommunicationOptions(), signal: undefined });
+  });
+
+  it('takes options, and copies them', () => {
+    const resolved = resolveCallOptions(options);
+    expect(resolved).toEqual({ options, signal: undefined });
+    expect(resolved.options).not.toBe(options);
+  });
+
+  it('takes the fields of options, with a signal beside them', () => {
+    const resolved = resolveCallOptions({ bytesPerPack: 8, timeoutSeconds: 3, implementation: 'nccl', signal });
+    expect(resolved).toEqual({ options, signal });
+    expect(resolved.signal).toBe(signal);
+  });
+
+  it.each(['options', 'experimentalHints'])('takes an object of options as %s', (name) => {
+    expect(resolveCallOptions({ [name]: options, signal })).toEqual({ options, signal });
+  });
+
+  it('takes hints, the deprecated class under the deprecated name', () => {
+    setLogSink(() => {});
+    const experimentalHints = new CollectiveHints({ bytesPerPack: 8 });
+    expect(resolveCallOptions({ experimentalHints }).options).toEqual(new CommunicationOptions({ bytesPerPack: 8 }));
+    setLogSink();
+  });
+
+  it('lets an object of options win over fields beside it, where it says something', () => {
+    expect(resolveCallOptions({ bytesPerPack: 1, timeoutSeconds: 1, options }).options).toEqual(options);
+    const silent = new CommunicationOptions();
+    expect(resolveCallOptions({ bytesPerPack: 1, implementation: 'RING', options: silent }).options).toEqual(
+      new CommunicationOptions({ bytesPerPack: 1, implementation: 'RING' }),
+    );
+  });
+
+  it('takes plain fields for an object of options', () => {
+    const call = { implementation: 'RING', options: { bytesPerPack: 5 } } as unknown as CallOptions;
+    expect(resolveCallOptions(call).options).toEqual(
+      new CommunicationOptions({ bytesPerPack: 5, implementation: 'RING' }),
+    );
+  });
+
+  it('refuses options under both names', () => {
+    expect(thrown(() => resolveCallOptions({ options, experimentalHints: options }))).toMatchObject({
+      name: 'ValueError',
+      code: 'ERR_COLL_VALUE',
+      message: expect.stringContaining('options and experimentalHints were both given'),
+    });
+  });
+
+  it.each([5, 'RING', true, () => options])('refuses %o', (call) => {
+    expect(thrown(() => resolveCallOptions(call as never))).toMatchObject({
+      name: 'ValueError',
+      code: 'ERR_COLL_VALUE',
+      message: expect.stringContaining('options must be CommunicationOptions or its fields, not'),
+    });
+  });
+
+  it.each(['options', 'experimentalHints'])('refuses what is no object as %s', (name) => {
+    expect(thrown(() => resolveCallOptions({ [name]: 5 } as never))).toMatchObject({
+      name: 'ValueError',
+      code: 'ERR_COLL_VALUE',
+      message: expect.stringContaining('options must be CommunicationOptions or its fields, not 5'),
+    });
+  });
+
+  it.each([{ bytesPerPack: -1 }, { implementation: 'mpi' }, { options: { bytesPerPack: -1 } }])(
+    'refuses %o',
+    (call) => {
+      expect(thrown(() => resolveCallOptions(call as never))).toMatchObject({ name: 'ValueError' });
+    },
+  );
+
+  it('refuses options that were made invalid later', () => {
+    const changed = new CommunicationOptions();
+    changed.bytesPerPack = -1;
+    expect(thrown(() => resolveCallOptions(changed))).toMatchObject({ name: 'ValueError' });
+  });
+});

@@ -1,0 +1,300 @@
+import { describe, expect, it, vi } from 'vitest';
+import { rejection, thrown } from '../test/thrown.js';
+import type { ResolvedOptions } from './call-options.js';
+import { CommunicationOptions } from './communication-options.js';
+import { asPerReplica, CrossDeviceOps, type PossiblyMirrored } from './cross-device-ops.js';
+import type { Destinations } from './destinations.js';
+import { canonicalize } from './device.js';
+import { type DistributedValues, Mirrored, PerReplica } from './distributed-values.js';
+import { IndexedSlices } from './indexed-slices.js';
+import { ReduceOp } from './reduce-op.js';
+import type { Value } from './sparse.js';
+import { type Tensor, tensor, tensorSymbol, zeros } from './tensor.js';
+
+type Reduce = (
+  op: ReduceOp,
+  value: DistributedValues<Value>,
+  destinations: Destinations,
+  call: ResolvedOptions,
+) => Promise<PossiblyMirrored>;
+
+/** Ops that keep what arrives at their implementation. */
+class RecordingOps extends CrossDeviceOps {
+  readonly name = 'recording';
+  readonly reduced = vi.fn<Reduce>(async (_, value) => value.primary);
+
+  protected reduceImplementation(...args: Parameters<Reduce>): Promise<PossiblyMirrored> {
+    return this.reduced(...args);
+  }
+
+  remark(text: string): boolean {
+    return this.note(text);
+  }
+}
+
+const on = (device: string, ...elements: readonly number[]) => tensor(elements, { device });
+const [a, b] = [on('cpu:0', 1, 2), on('cpu:1', 3, 4)];
+const both = new PerReplica([a, b]);
+const slices = (device: string) => new IndexedSlices(on(device, 5), tensor(new Int32Array(1), { device }), [3]);
+const cpu0 = canonicalize('cpu:0');
+
+describe('reduce', () => {
+  it('hands a checked call to the implementation', async () => {
+    const ops = new RecordingOps();
+    const { signal } = new AbortController();
+    const result = await ops.reduce(ReduceOp.MEAN, both, 'cpu:0', { bytesPerPack: 4, signal });
+    expect(result).toBe(a);
+    const call = { options: new CommunicationOptions({ bytesPerPack: 4 }), signal };
+    expect(ops.reduced.mock.calls).toEqual([['MEAN', both, 'cpu:0', call]]);
+  });
+
+  it('makes one component of a value that is not distributed', async () => {
+    const ops = new RecordingOps();
+    for (const value of [a, new Float64Array([1, 2]), 7, { [tensorSymbol]: () => a }, slices('cpu:0')]) {
+      await ops.reduce(ReduceOp.SUM, value, 'cpu:1');
+    }
+    expect(ops.reduced.mock.calls.map(([, value]) => value.values)).toEqual([
+      [a],
+      [tensor([1, 2])],
+      [tensor(7)],
+      [a],
+      [slices('cpu:0')],
+    ]);
+  });
+
+  it('takes components that stand for tensors', async () => {
+    const ops = new RecordingOps();
+    await ops.reduce(ReduceOp.SUM, new PerReplica([Float32Array.of(1), tensor([2], { dtype: 'float32' })]), 'cpu:1');
+    expect(ops.reduced.mock.calls[0]?.[1].values).toEqual([tensor(Float32Array.of(1)), tensor(Float32Array.of(2))]);
+  });
+
+  it('copies the only component of a value that is in place, whatever the op', async () => {
+    const ops = new RecordingOps();
+    const copy = (await ops.reduce('nonsense' as never, new PerReplica([a]), '/device:CPU:0')) as Tensor;
+    expect(copy).toEqual({ ...a, device: cpu0 });
+    expect(copy.data).not.toBe(a.data);
+    const own = await ops.reduce('nonsense' as never, new PerReplica([a]), new PerReplica([a]));
+    expect(own).toEqual(a);
+    const sparse = await ops.reduce('nonsense' as never, slices('cpu:0'), 'cpu:0');
+    expect(sparse).toEqual(slices(cpu0));
+    expect(ops.reduced).not.toHaveBeenCalled();
+  });
+
+  it('does not take that shortcut for a value that is elsewhere, or nowhere', async () => {
+    const ops = new RecordingOps();
+    await ops.reduce(ReduceOp.SUM, a, 'cpu:1');
+    await ops.reduce(ReduceOp.SUM, a, ['cpu:0', 'cpu:1']);
+    await ops.reduce(ReduceOp.SUM, tensor([1]), 'cpu:0');
+    await ops.reduce(ReduceOp.SUM, new PerReplica([a, a]), 'cpu:0');
+    expect(ops.reduced).toHaveBeenCalledTimes(4);
+  });
+
+  it.each<readonly [string, unknown[], object]>([
+    ['options', [ReduceOp.SUM, 'x', 5, { bytesPerPack: -1 }], { name: 'ValueError', message: /bytesPerPack/ }],
+    ['the value', [ReduceOp.SUM, 'x', 5], { name: 'ValueError', message: /value must be a tensor/ }],
+    ['a list as value', [ReduceOp.SUM, [a, b], 'cpu:0'], { name: 'ValueError', message: /value must be a tensor/ }],
+    ['destinations', ['sum', both, 5], { name: 'ValueError', code: 'ERR_COLL_DESTINATION' }],
+    ['the op', ['sum', both, 'cpu:0'], { name: 'ValueError', message: /"sum" is not a reduce op/ }],
+    ['that there are components', [ReduceOp.SUM, new PerReplica([]), 'cpu:0'], { message: /must be non-empty/ }],
+    ['shapes', [ReduceOp.SUM, new PerReplica([a, on('cpu:1', 1)]), 'cpu:0'], { name: 'InvalidArgumentError', rank: 1 }],
+    ['dtypes', [ReduceOp.SUM, new PerReplica([a, zeros('int8', [2])]), 'cpu:0'], { name: 'InternalError', rank: 1 }],
+  ])('checks %s', async (_, args, { message, ...fields }: { message?: RegExp }) => {
+    const ops = new RecordingOps();
+    const error = await rejection(ops.reduce(...(args as Parameters<CrossDeviceOps['reduce']>)));
+    expect(error).toMatchObject({ ...fields, ...(message ? { message: expect.stringMatching(message) } : {}) });
+    expect(ops.reduced).not.toHaveBeenCalled();
+  });
+});
+
+describe('batchReduce', () => {
+  it('reduces pair by pair where a subclass does not say otherwise, in order', async () => {
+    const ops = new RecordingOps();
+    const results = await ops.batchReduce(
+      ReduceOp.SUM,
+      [
+        [both, both],
+        [b, 'cpu:0'],
+      ],
+      { timeoutSeconds: 3 },
+    );
+    expect(results).toEqual([a, b]);
+    const call = { options: new CommunicationOptions({ timeoutSeconds: 3 }), signal: undefined };
+    expect(ops.reduced.mock.calls).toEqual([
+      ['SUM', both, both, call],
+      ['SUM', new PerReplica([b]), 'cpu:0', call],
+    ]);
+  });
+
+  it('takes any iterable of pairs', async () => {
+    const ops = new RecordingOps();
+    const pairs = function* () {
+      yield [both, 'cpu:0'] as const;
+    };
+    expect(await ops.batchReduce(ReduceOp.SUM, pairs())).toEqual([a]);
+  });
+
+  it('is empty for an empty batch', async () => {
+    expect(await new RecordingOps().batchReduce('nonsense' as never, [])).toEqual([]);
+  });
+
+  it('gives the components themselves back where each value has one, in place', async () => {
+    const ops = new RecordingOps();
+    const results = await ops.batchReduce('nonsense' as never, [
+      [new PerReplica([a]), 'cpu:0'],
+      [a, a],
+    ]);
+    expect(results).toEqual([a, a]);
+    expect(results.every((result) => result === a)).toBe(true);
+    expect(ops.reduced).not.toHaveBeenCalled();
+  });
+
+  it('does not take that shortcut where one value is elsewhere than the first', async () => {
+    const ops = new RecordingOps();
+    await ops.batchReduce(ReduceOp.SUM, [
+      [a, 'cpu:0'],
+      [b, 'cpu:1'],
+    ]);
+    expect(ops.reduced).toHaveBeenCalledTimes(2);
+  });
+
+  it.each<readonly [string, unknown[], object]>([
+    ['that pairs come as a list', ['SUM', both], { name: 'ValueError', operation: 'batch-reduce' }],
+    ['that pairs are not text', ['SUM', 'ab'], { name: 'ValueError', operation: 'batch-reduce' }],
+    ['that a pair is an array', ['SUM', [{ 0: both, 1: 'cpu:0', length: 2 }]], { name: 'ValueError' }],
+    ['that a pair has two items', ['SUM', [[both]]], { name: 'ValueError', operation: 'batch-reduce' }],
+    ['that a pair has no more', ['SUM', [[both, 'cpu:0', 1]]], { name: 'ValueError' }],
+    [
+      'every destination',
+      [
+        'SUM',
+        [
+          [both, 'cpu:0'],
+          [both, 1],
+        ],
+      ],
+      { code: 'ERR_COLL_DESTINATION' },
+    ],
+    ['options', ['SUM', 1, { bytesPerPack: -1 }], { message: expect.stringContaining('bytesPerPack') }],
+    ['the op', ['mean', [[both, 'cpu:0']]], { message: expect.stringContaining('"mean" is not a reduce op') }],
+    [
+      'every value',
+      [
+        'SUM',
+        [
+          [both, both],
+          [new PerReplica([a, tensor(1)]), both],
+        ],
+      ],
+      { name: 'InvalidArgumentError' },
+    ],
+  ])('checks %s before anything is reduced', async (_, args, error) => {
+    const ops = new RecordingOps();
+    expect(await rejection(ops.batchReduce(...(args as Parameters<CrossDeviceOps['batchReduce']>)))).toMatchObject(
+      error,
+    );
+    expect(ops.reduced).not.toHaveBeenCalled();
+  });
+});
+
+describe('broadcast', () => {
+  const ops = new RecordingOps();
+
+  it('copies a value to every destination, in order; it need not be on any', async () => {
+    const copies = (await ops.broadcast(Float64Array.of(1, 2), ['cpu:1', 'cpu:0'])) as Mirrored<Tensor>;
+    expect(copies).toBeInstanceOf(Mirrored);
+    expect(copies.devices).toEqual([canonicalize('cpu:1'), cpu0]);
+    expect(copies.values.map(({ data }) => data)).toEqual([Float64Array.of(1, 2), Float64Array.of(1, 2)]);
+    expect(copies.values[0]?.data).not.toBe(copies.values[1]?.data);
+  });
+
+  it('gives one bare copy for one destination', async () => {
+    expect(await ops.broadcast(a, 'cpu:7')).toEqual({ ...a, device: canonicalize('cpu:7') });
+    expect(await ops.broadcast(5, a)).toEqual({ ...tensor(5), device: cpu0 });
+  });
+
+  it('copies sparse values part by part', async () => {
+    const copies = (await ops.broadcast(slices('cpu:9'), both)) as Mirrored<IndexedSlices>;
+    expect(copies.values).toEqual([slices('cpu:0'), slices('cpu:1')]);
+  });
+
+  it('takes a mirrored value for its first component, a sparse one too', async () => {
+    expect(await ops.broadcast(new Mirrored([a, b]), 'cpu:0')).toEqual({ ...a, device: cpu0 });
+    const sparse = await ops.broadcast(new Mirrored([slices('cpu:0'), slices('cpu:1')]), 'cpu:0');
+    expect(sparse).toBeInstanceOf(IndexedSlices);
+  });
+
+  it('checks destinations, then the value', async () => {
+    expect(await rejection(ops.broadcast('x' as never, ''))).toMatchObject({ code: 'ERR_COLL_DESTINATION' });
+    expect(await rejection(ops.broadcast('x' as never, 'cpu:0'))).toMatchObject({ code: 'ERR_COLL_VALUE' });
+    expect(await rejection(ops.broadcast(both as never, 'cpu:0'))).toMatchObject({ code: 'ERR_COLL_CONTEXT' });
+  });
+});
+
+describe('gather', () => {
+  const ops = new RecordingOps();
+
+  it('joins the components along an axis, in replica order, on every destination', async () => {
+    const gathered = (await ops.gather(both, both, 0)) as Mirrored<Tensor>;
+    expect(gathered.values).toEqual([on('cpu:0', 1, 2, 3, 4), on('cpu:1', 1, 2, 3, 4)]);
+    const wide = new PerReplica([tensor([1, 2], { shape: [2, 1] }), tensor([3, 4], { shape: [2, 1] })]);
+    expect(await ops.gather(wide, 'cpu:0', 1)).toEqual(tensor([1, 3, 2, 4], { shape: [2, 2], device: cpu0 }));
+  });
+
+  it('copies the only component of a value that is in place, whatever the axis', async () => {
+    const copy = (await ops.gather(a, 'cpu:0', 99)) as Tensor;
+    expect(copy).toEqual({ ...a, device: cpu0 });
+    expect(copy.data).not.toBe(a.data);
+  });
+
+  it.each([
+    ['indexed slices', slices('cpu:0')],
+    ['a value of indexed slices', new PerReplica([slices('cpu:0'), slices('cpu:1')])],
+    ['a value that has some', new PerReplica([a, slices('cpu:1')])],
+  ])('has no meaning for %s', async (_, value) => {
+    expect(await rejection(ops.gather(value, 'nonsense', 0, { bytesPerPack: -1 }))).toMatchObject({
+      name: 'NotImplementedError',
+      code: 'ERR_COLL_NOT_IMPLEMENTED',
+      operation: 'gather',
+    });
+  });
+
+  it('checks options, value, destinations and axis', async () => {
+    expect(await rejection(ops.gather('x' as never, '', 0, { bytesPerPack: -1 }))).toMatchObject({
+      message: expect.stringContaining('bytesPerPack'),
+    });
+    expect(await rejection(ops.gather('x' as never, '', 0))).toMatchObject({ code: 'ERR_COLL_VALUE' });
+    expect(await rejection(ops.gather(both, '', 0))).toMatchObject({ code: 'ERR_COLL_DESTINATION' });
+    expect(await rejection(ops.gather(both, 'cpu:0', 1))).toMatchObject({ code: 'ERR_COLL_RANGE' });
+  });
+});
+
+describe('ops without a world', () => {
+  it('have no collectives from inside a replica, and say what to do', async () => {
+    const ops = new RecordingOps();
+    const error = {
+      name: 'NotImplementedError',
+      code: 'ERR_COLL_NOT_IMPLEMENTED',
+      message: expect.stringContaining('create it through a strategy, or pass a world'),
+    };
+    expect(await rejection(ops.allReduce(ReduceOp.SUM, a, 0))).toMatchObject({ ...error, operation: 'allReduce' });
+    expect(thrown(() => ops.allReduceSync(ReduceOp.SUM, a, 0))).toMatchObject({ ...error, operation: 'allReduceSync' });
+  });
+
+  it('explain themselves, with each remark once', () => {
+    const ops = new RecordingOps();
+    expect([ops.remark('one'), ops.remark('two'), ops.remark('one')]).toEqual([true, true, false]);
+    expect(ops.explain()).toEqual({ name: 'recording', engine: 'portable', notes: ['one', 'two'] });
+  });
+
+  it('close by name and by disposal', async () => {
+    const ops = new RecordingOps();
+    const close = vi.spyOn(ops, 'close');
+    await ops[Symbol.asyncDispose]();
+    expect(close).toHaveBeenCalledOnce();
+  });
+});
+
+it('takes distributed values as they are where nothing has to be converted', () => {
+  expect(asPerReplica(both)).toBe(both);
+  expect(thrown(() => asPerReplica(new PerReplica([a, { ...b, shape: [5] }])))).toMatchObject({ name: 'ValueError' });
+});

@@ -1,0 +1,68 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { type LogSink, log, logFirst, setLogSink } from './logger.js';
+
+const sink = vi.fn<LogSink>();
+
+afterEach(() => {
+  sink.mockClear();
+  setLogSink();
+});
+
+it('sends lines to the sink that is set', () => {
+  setLogSink(sink);
+  log('debug', 'a');
+  log('warn', 'b');
+  expect(sink.mock.calls).toEqual([
+    ['debug', 'a'],
+    ['warn', 'b'],
+  ]);
+});
+
+describe('logFirst', () => {
+  it('logs the first messages of a topic, and counts topics apart', () => {
+    setLogSink(sink);
+    for (const message of ['a', 'b', 'c']) {
+      logFirst(2, 'one', 'info', message);
+      logFirst(1, 'two', 'info', message);
+    }
+    expect(sink.mock.calls.map(([, message]) => message)).toEqual(['a', 'a', 'b']);
+  });
+
+  it('begins to count anew with another sink', () => {
+    setLogSink(sink);
+    logFirst(1, 'one', 'info', 'a');
+    setLogSink(sink);
+    logFirst(1, 'one', 'info', 'b');
+    expect(sink).toHaveBeenCalledTimes(2);
+  });
+});
+
+describe('the console sink', () => {
+  const written = vi.spyOn(console, 'error').mockImplementation(() => {});
+  beforeEach(() => setLogSink());
+  afterEach(() => {
+    vi.unstubAllEnvs();
+    written.mockClear();
+  });
+
+  it.each([
+    [undefined, ['coll warn: c']],
+    ['warn', ['coll warn: c']],
+    ['info', ['coll info: b', 'coll warn: c']],
+    ['debug', ['coll debug: a', 'coll info: b', 'coll warn: c']],
+    ['silent', []],
+  ])('writes to standard error what COLL_LOG=%s asks for', (wanted, lines) => {
+    vi.stubEnv('COLL_LOG', wanted);
+    log('debug', 'a');
+    log('info', 'b');
+    log('warn', 'c');
+    expect(written.mock.calls.map(([line]) => line)).toEqual(lines);
+  });
+
+  it('works where there is no process', () => {
+    vi.stubGlobal('process', undefined);
+    log('warn', 'c');
+    vi.unstubAllGlobals();
+    expect(written.mock.calls).toEqual([['coll warn: c']]);
+  });
+});

@@ -1,0 +1,299 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { rejection, thrown } from '../test/thrown.js';
+import type { CrossDeviceOps } from './cross-device-ops.js';
+import { definePlugin, type Plugin, type Situation } from './plugin.js';
+import { createRegistry, type PluginRequest, Registry, registry } from './registry.js';
+import { portableWorld } from './worlds.js';
+
+const ops = { name: 'made' } as CrossDeviceOps;
+const cpus: Situation = { devices: ['cpu:0', 'cpu:1'] };
+
+function plugin(name: string, fields: Partial<Plugin> = {}): Plugin {
+  return { name, apiVersion: 1, module: `file:///${name}.js`, priority: 0, create: () => ops, ...fields } as Plugin;
+}
+
+function registryOf(...plugins: readonly Plugin[]): Registry {
+  const made = createRegistry();
+  for (const one of plugins) made.register(one);
+  return made;
+}
+
+describe('register', () => {
+  it('makes a plug-in known by its name', () => {
+    const one = plugin('one');
+    const known = registryOf(one);
+    expect(['one', 'two', 'toString'].map((name) => known.has(name))).toEqual([true, false, false]);
+    expect(known.get('one')).toBe(one);
+  });
+
+  it('takes the same plug-in again, also as another object of the same module', () => {
+    const known = registryOf(plugin('one'));
+    const first = known.get('one');
+    known.register(plugin('one'));
+    expect(known.list()).toEqual([first]);
+    expect(known.get('one')).toBe(first);
+  });
+
+  it('refuses a second plug-in of one name, and names both modules', () => {
+    const known = registryOf(plugin('one'));
+    const second = plugin('one', { module: 'file:///other/one.js' });
+    expect(thrown(() => known.register(second))).toMatchObject({
+      name: 'CollError',
+      code: 'ERR_COLL_DUPLICATE_PLUGIN',
+      message: expect.stringMatching(/"one": file:\/\/\/one\.js is registered, file:\/\/\/other\/one\.js clashes/),
+    });
+    expect(known.get('one').module).toBe('file:///one.js');
+  });
+
+  it.each([0, 2, '1', undefined])('refuses version %o of the contract', (apiVersion) => {
+    const known = createRegistry();
+    expect(thrown(() => known.register(plugin('one', { apiVersion: apiVersion as never })))).toMatchObject({
+      name: 'CollError',
+      code: 'ERR_COLL_API_VERSION',
+      message: expect.stringMatching(
+        /^plug-in "one" \(file:\/\/\/one\.js\) speaks version .* this @coll\/core version 1/,
+      ),
+    });
+    expect(known.has('one')).toBe(false);
+  });
+
+  it.each<readonly [string, unknown]>([
+    ['nothing', undefined],
+    ['null', null],
+    ['text', 'ring'],
+    ['a class', class Ring {}],
+    ['no name', { ...plugin('one'), name: undefined }],
+    ['an empty name', plugin('')],
+    ["the name 'auto', which means the choice", plugin('auto')],
+    ['no create', { ...plugin('one'), create: undefined }],
+    ['no module', { ...plugin('one'), module: undefined }],
+    ['a priority that is no number', { ...plugin('one'), priority: 'high' }],
+  ])('refuses %s', (_, odd) => {
+    expect(thrown(() => createRegistry().register(odd as Plugin))).toMatchObject({
+      name: 'CollError',
+      code: 'ERR_COLL_PLUGIN',
+      message: expect.stringContaining('a plug-in is { name, apiVersion, module, priority, create }'),
+    });
+  });
+});
+
+describe('get', () => {
+  it('lists the known names for one that is unknown', () => {
+    const known = registryOf(plugin('low'), plugin('high', { priority: 5 }));
+    expect(thrown(() => known.get('other'))).toMatchObject({
+      name: 'CollError',
+      code: 'ERR_COLL_UNKNOWN_PLUGIN',
+      message:
+        'no plug-in is called "other"; registered: high, low. Import the module that registers it, or pass the plug-in object itself',
+    });
+  });
+
+  it('says so when none is registered', () => {
+    expect(() => createRegistry().get('other')).toThrow('registered: none.');
+  });
+
+  it.each(['ring', 'direct', 'reduction-to-one', 'hierarchical-copy', 'multi-worker', 'nccl', 'mpi'])(
+    'tells how to install %s',
+    (name) => {
+      const message = `Install it: npm install @coll/${name}, then import '@coll/${name}/register'`;
+      expect(() => createRegistry().get(name)).toThrow(message);
+    },
+  );
+});
+
+it('lists plug-ins by priority, then by name', () => {
+  const known = registryOf(plugin('b'), plugin('c', { priority: 9 }), plugin('a'), plugin('d', { priority: -1 }));
+  expect(known.list().map(({ name }) => name)).toEqual(['c', 'a', 'b', 'd']);
+});
+
+describe('resolve', () => {
+  const [one, two] = [plugin('one'), plugin('two')];
+  const known = registryOf(one, two);
+  const options = { numPacks: 2 };
+
+  it.each<readonly [string, PluginRequest, Plugin, unknown]>([
+    ['a name', 'one', one, undefined],
+    ['a name with options', { name: 'two', options }, two, options],
+    ['a plug-in', two, two, undefined],
+    ['a plug-in with options', { name: one, options }, one, options],
+    ['a plug-in that is not registered', plugin('three'), plugin('three'), undefined],
+  ])('finds %s', async (_, request, found, foundOptions) => {
+    const resolution = await known.resolve(request);
+    expect(resolution.plugin.name).toBe(found.name);
+    expect(resolution.options).toBe(foundOptions);
+    expect(resolution.candidates).toEqual([{ name: found.name, priority: 0 }]);
+  });
+
+  it('lets a plug-in itself win over one that is registered under its name', async () => {
+    const mine = plugin('one', { module: 'file:///mine.js' });
+    expect((await known.resolve(mine)).plugin).toBe(mine);
+  });
+
+  it.each([undefined, null, 5, {}, []])('refuses the request %o', async (request) => {
+    expect(await rejection(known.resolve(request as never))).toMatchObject({
+      name: 'ValueError',
+      code: 'ERR_COLL_VALUE',
+      message: expect.stringContaining("name a plug-in, pass its object, { name, options } or 'auto', not"),
+    });
+  });
+
+  it('checks a plug-in that is passed as registration does', async () => {
+    expect(await rejection(known.resolve(plugin('x', { apiVersion: 7 })))).toMatchObject({
+      code: 'ERR_COLL_API_VERSION',
+    });
+    expect(await rejection(known.resolve({ name: 5 } as never))).toMatchObject({ code: 'ERR_COLL_PLUGIN' });
+  });
+
+  it('takes nothing in place of a plug-in that refuses', async () => {
+    const probe = async () => ({ available: false, reason: 'no driver' }) as const;
+    const picky = registryOf(one, plugin('gpu', { probe }));
+    expect(await rejection(picky.resolve('gpu', cpus))).toMatchObject({
+      name: 'CollError',
+      code: 'ERR_COLL_REFUSED',
+      message: 'plug-in "gpu" cannot be used here: no driver',
+    });
+  });
+});
+
+describe("resolve('auto')", () => {
+  const refusing = (reason: string, fields: Partial<Plugin> = {}) =>
+    plugin('refusing', { priority: 9, probe: () => ({ available: false, reason }), ...fields });
+
+  it('takes the highest priority that accepts, and keeps every refusal', async () => {
+    const last = plugin('last', { priority: 1, probe: vi.fn() });
+    const known = registryOf(last, plugin('good', { priority: 5 }), refusing('no driver'));
+    expect(await known.resolve('auto', cpus)).toMatchObject({
+      plugin: { name: 'good' },
+      candidates: [
+        { name: 'refusing', priority: 9, refused: 'no driver' },
+        { name: 'good', priority: 5 },
+        { name: 'last', priority: 1 },
+      ],
+    });
+    expect(last.probe).not.toHaveBeenCalled();
+  });
+
+  it('hands the situation to probes, which may take their time', async () => {
+    const probe = vi.fn(async () => ({ available: true }) as const);
+    const situation: Situation = { ...cpus, dtypes: ['float16'], ops: ['MEAN'], isolated: true };
+    await registryOf(plugin('slow', { probe })).resolve('auto', situation);
+    expect(probe.mock.calls).toEqual([[situation]]);
+  });
+
+  it('keeps options', async () => {
+    expect((await registryOf(plugin('one')).resolve({ name: 'auto', options: 3 }, cpus)).options).toBe(3);
+  });
+
+  it.each<readonly [Partial<Plugin>, Situation, string]>([
+    [{ capabilities: { devices: ['GPU'] } }, cpus, 'it serves GPU devices, not cpu:0'],
+    [{ capabilities: { dtypes: ['float32'] } }, { ...cpus, dtypes: ['float32', 'int8'] }, 'it has no int8'],
+    [{ capabilities: { ops: ['SUM'] } }, { ...cpus, ops: ['SUM', 'MAX'] }, 'it has no MAX'],
+    [{ capabilities: { maxRanks: 1 } }, cpus, 'it serves up to 1 ranks, not 2'],
+  ])('asks for what %j can do at all', async (fields, situation, refused) => {
+    const probe = vi.fn();
+    const known = registryOf(refusing('', { ...fields, probe }), plugin('good'));
+    const { plugin: found, candidates } = await known.resolve('auto', situation);
+    expect([found.name, candidates[0]?.refused]).toEqual(['good', refused]);
+    expect(probe).not.toHaveBeenCalled();
+  });
+
+  it('takes absent capabilities for everything, and absent wishes for none', async () => {
+    const able = plugin('able', { capabilities: { devices: ['CPU'], dtypes: ['int8'], ops: ['SUM'], maxRanks: 2 } });
+    expect((await registryOf(able).resolve('auto', cpus)).plugin.name).toBe('able');
+    const wishes: Situation = { devices: ['gpu:0'], dtypes: ['bool'], ops: ['PRODUCT'] };
+    expect((await registryOf(plugin('any', { capabilities: {} })).resolve('auto', wishes)).plugin.name).toBe('any');
+  });
+
+  it('takes a probe that throws for a refusal', async () => {
+    const probe = () => Promise.reject(new Error('libcuda.so is missing'));
+    const known = registryOf(refusing('', { probe }), plugin('good'));
+    const { plugin: found, candidates } = await known.resolve('auto', cpus);
+    expect([found.name, candidates[0]?.refused]).toEqual(['good', 'its probe failed: libcuda.so is missing']);
+  });
+
+  it('tells every refusal when none accepts', async () => {
+    const known = registryOf(refusing('no driver'), plugin('gpu', { capabilities: { devices: ['GPU'] } }));
+    expect(await rejection(known.resolve('auto', cpus))).toMatchObject({
+      name: 'CollError',
+      code: 'ERR_COLL_NO_PLUGIN',
+      message: 'no plug-in serves cpu:0, cpu:1: refusing: no driver; gpu: it serves GPU devices, not cpu:0',
+    });
+  });
+
+  it('says so when none is registered', async () => {
+    expect(await rejection(createRegistry().resolve('auto'))).toMatchObject({
+      code: 'ERR_COLL_NO_PLUGIN',
+      message: expect.stringContaining("none is registered; import one, for example '@coll/ring/register'"),
+    });
+  });
+});
+
+describe('create', () => {
+  const create = vi.fn((_options?: unknown, _world?: unknown) => ops);
+  const probe = vi.fn((_situation: Situation) => ({ available: true }) as const);
+  const known = registryOf(plugin('one', { create, probe }));
+  afterEach(() => vi.clearAllMocks());
+
+  it('makes ops by name, with options', async () => {
+    expect(await known.create('one', { numPacks: 1 })).toBe(ops);
+    expect(create.mock.calls).toEqual([[{ numPacks: 1 }, undefined]]);
+  });
+
+  it('makes ops by plug-in, by request, and for a world', async () => {
+    const world = portableWorld(['cpu:0', 'cpu:1']);
+    await known.create(plugin('two', { create }));
+    await known.create({ name: 'one', options: 'those of the request' });
+    await known.create('auto', undefined, world);
+    expect(create.mock.calls).toEqual([
+      [undefined, undefined],
+      ['those of the request', undefined],
+      [undefined, world],
+    ]);
+    expect(probe.mock.lastCall).toEqual([{ devices: ['cpu:0', 'cpu:1'] }]);
+  });
+});
+
+describe('explain', () => {
+  const known = registryOf(plugin('good'), plugin('gpu', { priority: 9, capabilities: { devices: ['GPU'] } }));
+
+  it("tells what 'auto' takes, and why not the others", async () => {
+    const candidates = [
+      { name: 'gpu', priority: 9, refused: 'it serves GPU devices, not cpu:0' },
+      { name: 'good', priority: 0 },
+    ];
+    expect(await known.explain('auto', cpus)).toEqual({ chosen: 'good', candidates });
+  });
+
+  it('tells that nothing is taken', async () => {
+    const only = registryOf(known.get('gpu') as unknown as Plugin);
+    expect(await only.explain('auto', cpus)).toEqual({
+      candidates: [{ name: 'gpu', priority: 9, refused: 'it serves GPU devices, not cpu:0' }],
+    });
+  });
+
+  it('tells that a plug-in that was named is taken', async () => {
+    expect(await known.explain('good')).toEqual({ chosen: 'good', candidates: [{ name: 'good', priority: 0 }] });
+  });
+});
+
+describe('the registry of the realm', () => {
+  beforeEach(() => vi.resetModules());
+
+  it('is shared by separately installed copies of the library', async () => {
+    const other = await import('./registry.js');
+    expect(other.Registry).not.toBe(Registry);
+    expect(other.registry).toBe(registry);
+    expect(createRegistry()).not.toBe(registry);
+  });
+
+  it('refuses one plug-in from two installations of different versions', async () => {
+    const other = await import('./registry.js');
+    const name = 'installed-twice';
+    registry.register(definePlugin({ name, module: 'file:///node_modules/x@1/index.js', create: () => ops }));
+    const second = definePlugin({ name, module: 'file:///app/node_modules/x@2/index.js', create: () => ops });
+    expect(thrown(() => other.registry.register(second))).toMatchObject({
+      code: 'ERR_COLL_DUPLICATE_PLUGIN',
+      message: expect.stringContaining('npm ls'),
+    });
+  });
+});

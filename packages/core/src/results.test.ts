@@ -1,0 +1,66 @@
+import { describe, expect, it } from 'vitest';
+import { thrown } from '../test/thrown.js';
+import { slice } from './packing/concatenate.js';
+import { resultsFor } from './results.js';
+import { reshape, type Tensor, tensor, zeros } from './tensor.js';
+
+const values = [tensor([1, 2], { dtype: 'int32', device: 'cpu:1' }), tensor([3], { dtype: 'float32', shape: [1, 1] })];
+
+function expectRefused(into: readonly Tensor[], message: string): void {
+  expect(thrown(() => resultsFor('sum', values, into))).toMatchObject({
+    name: 'ValueError',
+    code: 'ERR_COLL_BUFFER',
+    message: expect.stringContaining(message),
+  });
+}
+
+describe('resultsFor', () => {
+  it('makes new memory of the shapes and devices of the values', () => {
+    const results = resultsFor('sum', values, undefined);
+    expect(results).toEqual([zeros('int32', [2], 'cpu:1'), zeros('float32', [1, 1])]);
+  });
+
+  it.each([
+    ['mean', ['float64', 'float32']],
+    ['max', ['int32', 'float32']],
+    [undefined, ['int32', 'float32']],
+  ] as const)('makes what %s gives', (op, dtypes) => {
+    expect(resultsFor(op, values, undefined).map(({ dtype }) => dtype)).toEqual(dtypes);
+  });
+
+  it('takes memory that is handed in, that of the values too', () => {
+    const into = [zeros('int32', [2]), zeros('float32', [1, 1])];
+    expect(resultsFor('sum', values, into).every((result, index) => result === into[index])).toBe(true);
+    expect(resultsFor('sum', values, values)).toEqual(values);
+    expect(resultsFor('sum', [], [])).toEqual([]);
+  });
+
+  it('refuses memory of another number, dtype or shape', () => {
+    const [ints, floats] = [zeros('int32', [2]), zeros('float32', [1, 1])];
+    expectRefused([ints], '1 results were given for 2 values');
+    expectRefused([ints, floats, floats], '3 results were given for 2 values');
+    expectRefused([floats, ints], 'result 0 must be int32 of shape [2], not float32 of shape [1,1]');
+    expectRefused([ints, reshape(floats, [1])], 'result 1 must be float32 of shape [1,1], not float32 of shape [1]');
+    expect(thrown(() => resultsFor('mean', values, [ints, floats]))).toMatchObject({
+      message: expect.stringContaining('result 0 must be float64'),
+    });
+  });
+
+  it('refuses results that share memory', () => {
+    const memory = zeros('int8', [16]);
+    const rows = [zeros('int8', [4]), zeros('int8', [4])];
+    const shared = [slice(memory, 0, 4), slice(memory, 3, 7)];
+    const message = 'into: one buffer was given twice; every result needs memory of its own';
+    expect(() => resultsFor('sum', rows, shared)).toThrow(message);
+    expect(() => resultsFor('sum', rows, shared.toReversed())).toThrow(message);
+    expect(() => resultsFor('sum', rows, [slice(memory, 0, 4), slice(memory, 4, 8)])).not.toThrow();
+  });
+
+  it('is not confused by results without elements', () => {
+    const memory = zeros('int8', [16]);
+    const rows = [zeros('int8', [8]), zeros('int8', [0]), zeros('int8', [2])];
+    const empty = slice(memory, 4, 4);
+    expect(() => resultsFor('sum', rows, [slice(memory, 0, 8), empty, slice(memory, 8, 10)])).not.toThrow();
+    expect(() => resultsFor('sum', rows, [slice(memory, 0, 8), empty, slice(memory, 6, 8)])).toThrow('given twice');
+  });
+});

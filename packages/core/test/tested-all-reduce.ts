@@ -1,0 +1,34 @@
+import { directAlgorithm } from '@coll/direct';
+import { ReductionToOneDevice } from '@coll/reduction-to-one';
+import { AllReduceCrossDeviceOps, type AllReduceSetup } from '../src/all-reduce-cross-device-ops.js';
+import { PerReplica } from '../src/distributed-values.js';
+import { PortableCommunicator } from '../src/portable/portable-communicator.js';
+import { type Tensor, tensor } from '../src/tensor.js';
+
+/** An all-reduce that plays `direct`, so that results do not depend on packing. */
+export class TestedAllReduce extends AllReduceCrossDeviceOps {
+  readonly name = 'tested';
+
+  constructor(setup: Partial<AllReduceSetup> = {}) {
+    super({ algorithm: directAlgorithm, fallback: new ReductionToOneDevice(), ...setup });
+  }
+}
+
+/** Integers on a device. */
+export function on(device: string, ...elements: readonly number[]): Tensor {
+  return tensor(elements, { device, dtype: 'int32' });
+}
+
+/** One list of integers on each of `cpu:0`, `cpu:1` and so on. */
+export function spread(...lists: readonly (readonly number[])[]): PerReplica<Tensor> {
+  return new PerReplica(lists.map((elements, device) => on(`cpu:${device}`, ...elements)));
+}
+
+/** Keeps in a list how many elements each collective of a portable communicator takes. */
+export function keepLengths(lengths: number[]): PortableCommunicator['run'] {
+  const { runSync } = PortableCommunicator.prototype;
+  return async function (this: PortableCommunicator, ...args) {
+    lengths.push(args[1][0]?.data.length as number);
+    runSync.apply(this, args);
+  };
+}
