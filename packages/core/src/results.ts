@@ -29,7 +29,8 @@ export function resultsFor(
 
 function refuseOverlaps(results: readonly Tensor[]): void {
   const byBuffer = new Map<ArrayBufferLike, Tensor[]>();
-  for (const result of results) {
+  // Those without elements share nothing, and would stand between neighbours that do.
+  for (const result of results.filter(({ data }) => data.length > 0)) {
     const sharing = byBuffer.get(result.data.buffer) ?? [];
     sharing.push(result);
     byBuffer.set(result.data.buffer, sharing);

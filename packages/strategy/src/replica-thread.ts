@@ -41,6 +41,13 @@ function tell(error: unknown): void {
   failThreadGroup(start.group, start.replica, `another replica failed: ${annotated.message}`);
 }
 
+/** Waits until the thread that started this one has what was printed here. */
+async function printed(): Promise<void> {
+  await Promise.all(
+    [process.stdout, process.stderr].map((stream) => new Promise((resolve) => stream.write('', resolve))),
+  );
+}
+
 function say(message: FromReplica, what: string): void {
   post(port, message, what);
 }
@@ -76,4 +83,8 @@ process.on('uncaughtExceptionMonitor', (error) => {
 
 void main()
   .catch(tell)
-  .finally(() => port.close());
+  .then(printed)
+  .finally(() => {
+    say({ type: 'end' }, 'the end');
+    port.close();
+  });

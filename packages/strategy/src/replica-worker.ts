@@ -1,10 +1,17 @@
 import { Worker } from 'node:worker_threads';
 import { loadingOf } from './module-loading.js';
-import { type FromReplica, notCloneable, post, type ThreadStart, type ToReplica } from './thread-messages.js';
+import {
+  type FromReplica,
+  notCloneable,
+  post,
+  type ReplicaMessage,
+  type ThreadStart,
+  type ToReplica,
+} from './thread-messages.js';
 
 /** What comes from a replica's thread. */
 export interface ReplicaListener {
-  message(replica: number, message: FromReplica): void;
+  message(replica: number, message: ReplicaMessage): void;
   /** The thread has ended; `error` is what it ended with, if it was not caught there. */
   exit(replica: number, code: number, error: unknown): void;
 }
@@ -22,7 +29,11 @@ import('node:worker_threads').then(async ({ workerData }) => {
 export class ReplicaWorker {
   readonly replica: number;
   readonly #worker: Worker;
-  readonly #exited: Promise<void>;
+  /** The replica's result or error is here. */
+  readonly #told = new Latch();
+  /** What it printed is here. */
+  readonly #printed = new Latch();
+  readonly #exited = new Latch();
 
   /** @throws RuntimeError for arguments and options that cannot be posted, CollError for modules that cannot be loaded */
   constructor(start: ThreadStart, listener: ReplicaListener) {
@@ -33,12 +44,14 @@ export class ReplicaWorker {
     this.#worker.on('error', (error) => {
       crash = error;
     });
-    this.#worker.on('message', (message: FromReplica) => listener.message(replica, message));
-    this.#exited = new Promise((resolve) => {
-      this.#worker.once('exit', (code) => {
-        listener.exit(replica, code, crash);
-        resolve();
-      });
+    this.#worker.on('message', (message: FromReplica) => {
+      if (message.type === 'result' || message.type === 'error') this.#told.open();
+      if (message.type === 'end') this.#printed.open();
+      else listener.message(replica, message);
+    });
+    this.#worker.on('exit', (code) => {
+      for (const latch of [this.#told, this.#printed, this.#exited]) latch.open();
+      listener.exit(replica, code, crash);
     });
   }
 
@@ -46,11 +59,39 @@ export class ReplicaWorker {
     post(this.#worker, message, what);
   }
 
-  /** Waits until the thread has ended by itself, or ends it when that takes too long. */
+  /** Waits until the thread has ended by itself; where it has something else to do for longer than that, ends it. */
   async end(graceMillis: number): Promise<void> {
-    const timer = setTimeout(() => void this.#worker.terminate(), graceMillis);
-    await this.#exited;
+    const hasEnded =
+      (await this.#told.opens(graceMillis)) &&
+      (await this.#printed.opens(printMillis)) &&
+      (await this.#exited.opens(graceMillis));
+    if (!hasEnded) await this.#worker.terminate();
+  }
+}
+
+// Printing takes long only where the reader is slow.
+const printMillis = 2000;
+
+/** Something that happens once, and can be waited for. */
+class Latch {
+  readonly #opened: Promise<true>;
+  open: () => void = () => {};
+
+  constructor() {
+    this.#opened = new Promise((resolve) => {
+      this.open = () => resolve(true);
+    });
+  }
+
+  /** Whether it has happened before that time is over. */
+  async opens(withinMillis: number): Promise<boolean> {
+    let timer: NodeJS.Timeout | undefined;
+    const tooLate = new Promise<false>((resolve) => {
+      timer = setTimeout(() => resolve(false), withinMillis);
+    });
+    const isOpen = await Promise.race([this.#opened, tooLate]);
     clearTimeout(timer);
+    return isOpen;
   }
 }
 

@@ -2,7 +2,7 @@ import * as core from '@coll/core';
 import { CollError, type ErrorCode, quote, RuntimeError } from '@coll/core';
 import { setStack } from './replica-error.js';
 
-type Plain = string | number | boolean | bigint | undefined;
+type Plain = string | number | boolean | bigint;
 
 /** An error as plain data: posted as it is, it would lose its class, its code and its fields. */
 export interface EncodedError {
@@ -27,7 +27,7 @@ export function decodeError(encoded: EncodedError): Error {
   const { name, stack, fields } = encoded;
   const error = create(encoded);
   for (const [key, value] of Object.entries(fields)) {
-    if (!(key in error)) Object.assign(error, { [key]: value });
+    if ((error as unknown as Record<string, unknown>)[key] === undefined) Object.assign(error, { [key]: value });
   }
   if (error.name !== name) Object.defineProperty(error, 'name', { value: name, configurable: true, writable: true });
   if (stack !== undefined) setStack(error, stack);
@@ -43,8 +43,8 @@ function encodeCause(cause: unknown): EncodedError['cause'] {
 function create({ name, message, fields, cause: encoded }: EncodedError): Error {
   const cause = encoded && ('error' in encoded ? decodeError(encoded.error) : encoded.value);
   const isOurs = String(fields['code']).startsWith('ERR_COLL_');
-  if (isOurs && name === 'TypeError') return new core.WrongTypeError(message, { cause });
-  if (isOurs && name === 'RangeError') return new core.OutOfRangeError(message, { cause });
+  if (isOurs && name === 'TypeError') return new core.WrongTypeError(message, { ...fields, cause });
+  if (isOurs && name === 'RangeError') return new core.OutOfRangeError(message, { ...fields, cause });
   if (isOurs) return new (errorClass(name))(fields['code'] as ErrorCode, message, { ...fields, cause });
   const builtIn = { TypeError, RangeError, SyntaxError, ReferenceError, EvalError, URIError }[name] ?? Error;
   return new builtIn(message, cause === undefined ? {} : { cause });
@@ -57,5 +57,5 @@ function errorClass(name: string): typeof CollError {
 }
 
 function isPlain(value: unknown): value is Plain {
-  return value === undefined || ['string', 'number', 'boolean', 'bigint'].includes(typeof value);
+  return ['string', 'number', 'boolean', 'bigint'].includes(typeof value);
 }

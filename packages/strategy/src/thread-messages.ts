@@ -12,8 +12,8 @@ export interface ThreadStart {
   readonly args: unknown;
 }
 
-/** What a replica thread says. */
-export type FromReplica =
+/** What a replica says; a result or an error last. */
+export type ReplicaMessage =
   | { readonly type: 'report'; readonly value: unknown }
   /** It has come to a merge call, with these arguments. */
   | { readonly type: 'merge'; readonly args: unknown }
@@ -22,6 +22,9 @@ export type FromReplica =
   | { readonly type: 'mergeFailed'; readonly error: EncodedError }
   | { readonly type: 'result'; readonly value: unknown }
   | { readonly type: 'error'; readonly error: EncodedError };
+
+/** What comes from its thread: in the end, that everything that it printed has got through. */
+export type FromReplica = ReplicaMessage | { readonly type: 'end' };
 
 /** What it is told: to hold a merge call for all, or its part of the outcome. */
 export type ToReplica =

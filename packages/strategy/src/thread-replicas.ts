@@ -13,7 +13,7 @@ import { annotate } from './replica-error.js';
 import { type ReplicaListener, ReplicaWorker } from './replica-worker.js';
 import type { RunOptions } from './strategy.js';
 import { decodeError } from './thread-errors.js';
-import type { FromReplica, ThreadStart } from './thread-messages.js';
+import type { ReplicaMessage, ThreadStart } from './thread-messages.js';
 import { decode, encode } from './thread-values.js';
 
 export interface ThreadRun {
@@ -24,7 +24,7 @@ export interface ThreadRun {
   readonly options: RunOptions;
 }
 
-// Threads with nothing left to do end by themselves, and their last output gets through; others are ended after this.
+// Threads with nothing left to do end by themselves, others are ended after this.
 const graceMillis = { afterSuccess: 500, afterFailure: 200 };
 
 /**
@@ -90,7 +90,7 @@ class ReplicaThreads implements ReplicaListener {
     await Promise.all(this.#workers.map((worker) => worker.end(grace)));
   }
 
-  message(replica: number, message: FromReplica): void {
+  message(replica: number, message: ReplicaMessage): void {
     try {
       this.#hear(replica, message);
     } catch (error) {
@@ -107,7 +107,7 @@ class ReplicaThreads implements ReplicaListener {
     );
   }
 
-  #hear(replica: number, message: FromReplica): void {
+  #hear(replica: number, message: ReplicaMessage): void {
     switch (message.type) {
       case 'report':
         this.#onReport?.(replica, decode(message.value));

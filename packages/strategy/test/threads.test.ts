@@ -134,6 +134,17 @@ describe.each([1, 2, 3, 4])('%i replicas in threads', (replicas) => {
   });
 });
 
+describe('calls of a replica that are under way at once', { timeout: 60_000 }, () => {
+  it('are done one after the other, and keep their values apart', async () => {
+    const strategy = new MirroredStrategy({ devices: cpu(2), crossDeviceOps: ring });
+    const asks = new URL('./fixtures/asks.mjs', import.meta.url);
+    const [first, second] = strategy.experimentalLocalResults(await strategy.run(asks, { exportName: 'concurrent' }));
+    const sums = (value: number) => [`${2 * value},${2 * value}`, `${4 * value},${2 * value}`];
+    expect(first).toEqual([...sums(1), ...sums(10), ...sums(100), '5,5', ...sums(1000)]);
+    expect(second).toEqual(first);
+  });
+});
+
 describe.each([direct, reductionToOne] as Plugin<never>[])('replicas in threads by $name', (plugin) => {
   it('give the same as in one thread', { timeout: 60_000 }, async () => {
     const strategy = new MirroredStrategy({ devices: cpu(2), crossDeviceOps: plugin });

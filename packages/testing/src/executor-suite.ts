@@ -1,11 +1,14 @@
 import { type CollectiveKind, collectiveKinds } from '@coll/core';
 import type { DeclareGroup } from './algorithm-suite.js';
 import type { DeclareTest } from './declare-test.js';
+import { disagreementCases } from './executor/disagreement-cases.js';
 import type { ExecutorCases } from './executor/executor-case.js';
 import { memoryCases } from './executor/memory-cases.js';
+import { refusalCases } from './executor/refusal-cases.js';
 import { sequenceCases } from './executor/sequence-cases.js';
 import { Subject } from './executor/subject.js';
-import { referenceCases, valueCases } from './executor/value-cases.js';
+import { dtypeCases, referenceCases, scheduleCases } from './executor/value-cases.js';
+import { crashCases, waitingCases } from './executor/waiting-cases.js';
 import type { OpenGroup } from './group.js';
 import { type SuiteAlgorithm, titleOf } from './suite-algorithm.js';
 import { treeAlgorithm } from './tree-algorithm.js';
@@ -35,11 +38,21 @@ export function executorSuite(options: ExecutorSuiteOptions): void {
 }
 
 function declareAll({ test, name, open, algorithms, ranks = usualRanks, kinds = collectiveKinds }: ExecutorSuiteOptions) {
-  for (const algorithm of algorithms ? [...algorithms, ownAlgorithm] : [undefined]) {
-    const cases = { ...valueCases, ...(algorithm ? referenceCases : {}), ...memoryCases, ...sequenceCases };
+  const played = algorithms ? [...algorithms, ownAlgorithm] : [undefined];
+  for (const algorithm of played) {
+    // What memory and numbers are like is the executor's affair, whichever algorithm it plays: two are enough.
+    const isWhole = algorithm === played[0] || algorithm === ownAlgorithm;
+    const cases = {
+      ...scheduleCases,
+      ...(algorithm ? referenceCases : {}),
+      ...(isWhole ? { ...dtypeCases, ...memoryCases } : {}),
+      ...sequenceCases,
+      ...(isWhole ? { ...disagreementCases, ...waitingCases, ...refusalCases } : {}),
+    };
     for (const size of ranks) {
       const subject = new Subject({ open, algorithm, size, kinds });
-      declare(test, `${name}: ${titleOf(algorithm)} among ${size}`, cases, subject);
+      const title = `${name}: ${titleOf(algorithm)} among ${size}`;
+      declare(test, title, isWhole && size <= 3 ? { ...cases, ...crashCases } : cases, subject);
     }
   }
 }

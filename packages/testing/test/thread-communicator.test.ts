@@ -4,7 +4,7 @@ import { ring, ringAlgorithm } from '@coll/ring';
 import { executorSuite, threadRanks } from '@coll/testing';
 import { afterAll, describe, it } from 'vitest';
 
-const threads = threadRanks();
+const threads = threadRanks({ spins: 0 });
 afterAll(() => threads.close());
 
 executorSuite({

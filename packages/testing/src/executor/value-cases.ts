@@ -6,13 +6,17 @@ import type { ExecutorCases } from './executor-case.js';
 import { expectFrom, type Subject } from './subject.js';
 import type { Trial } from './trial.js';
 
-/** Right numbers, to the bit. */
-export const valueCases: ExecutorCases = {
-  'combines every dtype by every op': combinesEveryDType,
-  'moves every dtype': movesEveryDType,
+/** Right numbers wherever schedules differ: at every root, for every length. */
+export const scheduleCases: ExecutorCases = {
   'serves every root': servesEveryRoot,
   'serves every length': servesEveryLength,
-  'plays long buffers of every width': playsLongBuffers,
+  'plays long buffers': playsLongBuffers,
+};
+
+/** Right numbers of every kind, to the bit. */
+export const dtypeCases: ExecutorCases = {
+  'combines every dtype by every op': combinesEveryDType,
+  'moves every dtype': movesEveryDType,
   'keeps NaN, infinities, -0 and wraps integers around': keepsSpecialValues,
   'has no mean of bool': hasNoMeanOfBool,
 };

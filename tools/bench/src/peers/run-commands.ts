@@ -11,19 +11,19 @@ const limitMillis = 10 * 60_000;
  */
 export async function runCommands(name: string, commands: readonly Command[]): Promise<string> {
   const children = commands.map(start);
-  const stop = () => {
+  const end = () => {
     for (const child of children) child.kill();
+    for (const { scratch } of commands) if (scratch !== undefined) rmSync(scratch, { recursive: true, force: true });
   };
-  const timer = setTimeout(stop, limitMillis);
-  process.once('exit', stop);
+  const timer = setTimeout(end, limitMillis);
+  process.once('exit', end);
   try {
     const outputs = await Promise.all(children.map((child) => ended(name, child)));
     return outputs[0] as string;
   } finally {
-    stop();
+    end();
     clearTimeout(timer);
-    process.off('exit', stop);
-    for (const { scratch } of commands) if (scratch !== undefined) rmSync(scratch, { recursive: true, force: true });
+    process.off('exit', end);
   }
 }
 

@@ -1,0 +1,118 @@
+import { describe, expect, it, vi } from 'vitest';
+import { thrown } from '../../test/thrown.js';
+import { dtypes } from '../dtype.js';
+import { overlaps, tensor } from '../tensor.js';
+import { Arena, createArenaMemory } from './arena.js';
+
+const mebibyte = 2 ** 20;
+
+function twoViews(maxBytes = 8 * mebibyte): readonly [Arena, Arena] {
+  const memory = createArenaMemory(maxBytes);
+  return [new Arena(memory), new Arena(memory)];
+}
+
+describe('createArenaMemory', () => {
+  it('takes a mebibyte at first, or less where that is all', () => {
+    expect(createArenaMemory(8 * mebibyte).bytes).toMatchObject({ byteLength: mebibyte, maxByteLength: 8 * mebibyte });
+    expect(createArenaMemory(1000).bytes).toMatchObject({ byteLength: 1000, maxByteLength: 1000 });
+    expect(createArenaMemory().bytes.maxByteLength).toBe(2 ** 31);
+  });
+
+  it.each([0, -1, 1.5, 2 ** 31 + 1, Number.NaN])('refuses %d bytes', (maxBytes) => {
+    expect(thrown(() => createArenaMemory(maxBytes))).toMatchObject({ name: 'ValueError', code: 'ERR_COLL_VALUE' });
+  });
+});
+
+describe('allocate', () => {
+  it.each(dtypes)('gives zeros of %s on memory of their own', (dtype) => {
+    const [arena] = twoViews();
+    const made = [1, 0, 7, 100].map((length) => arena.allocate(dtype, length));
+    expect(made.map(({ data }) => [...data].filter((item) => Number(item) !== 0).length)).toEqual([0, 0, 0, 0]);
+    expect(made.map(({ dtype: of, shape, device }) => [of, shape, device])).toEqual(
+      [1, 0, 7, 100].map((length) => [dtype, [length], '']),
+    );
+    const clashes = made.filter(({ data }, index) => made.slice(0, index).some((other) => overlaps(data, other.data)));
+    expect(clashes).toEqual([]);
+  });
+
+  it('begins every tensor on a cache line of its own', () => {
+    const [first, second] = twoViews();
+    const offsets = [first.allocate('int8', 1), second.allocate('float64', 9), first.allocate('int8', 64)].map(
+      ({ data }) => data.byteOffset,
+    );
+    expect(offsets).toEqual([0, 64, 192]);
+  });
+
+  it('is seen by every view', () => {
+    const [first, second] = twoViews();
+    const made = first.allocate('int32', 2);
+    made.data[1] = 5;
+    expect([second.holds(made.data), second.elements('int32')[1]]).toEqual([true, 5]);
+    expect(second.holds(tensor([1]).data)).toBe(false);
+  });
+});
+
+describe('growth', () => {
+  it('doubles, or goes as far as it must, up to the limit', () => {
+    const [arena] = twoViews(8 * mebibyte);
+    const sizes = [mebibyte / 2, mebibyte, 3 * mebibyte, 3 * mebibyte].map((bytes) => {
+      arena.reserve(bytes);
+      return arena.bytes.byteLength / mebibyte;
+    });
+    expect(sizes).toEqual([1, 2, 4.5, 8]);
+  });
+
+  it('keeps what was written, and shows it in views that are made anew', () => {
+    const [first, second] = twoViews();
+    const small = first.allocate('float32', 4);
+    small.data.set([1, 2, 3, 4] as never);
+    const before = second.elements('float32');
+    expect(second.elements('float32')).toBe(before);
+    const large = first.allocate('float32', mebibyte);
+    large.data[mebibyte - 1] = 9;
+    const after = second.elements('float32');
+    expect(after).not.toBe(before);
+    expect([...after.subarray(0, 4)]).toEqual([1, 2, 3, 4]);
+    expect(after[large.data.byteOffset / 4 + mebibyte - 1]).toBe(9);
+    expect([...small.data]).toEqual([1, 2, 3, 4]);
+  });
+
+  it('refuses more than the limit, and goes on afterwards', () => {
+    const [arena] = twoViews(2 * mebibyte);
+    arena.reserve(mebibyte);
+    expect(thrown(() => arena.reserve(mebibyte + 1))).toMatchObject({
+      name: 'CollError',
+      code: 'ERR_COLL_BUFFER',
+      message: expect.stringMatching(
+        /2097152 bytes has no room for 1048577 more; open the group with a larger maxBytes/,
+      ),
+    });
+    expect(arena.reserve(mebibyte)).toBe(mebibyte);
+    expect(thrown(() => arena.reserve(1))).toMatchObject({ code: 'ERR_COLL_BUFFER' });
+  });
+
+  it('does not mind that another thread grew it further in the meantime', () => {
+    const memory = createArenaMemory(8 * mebibyte);
+    const grow = memory.bytes.grow.bind(memory.bytes);
+    vi.spyOn(memory.bytes, 'grow').mockImplementationOnce((bytes) => {
+      grow(4 * mebibyte);
+      grow(bytes as number);
+    });
+    expect(new Arena(memory).reserve(2 * mebibyte)).toBe(0);
+    expect(memory.bytes.byteLength).toBe(4 * mebibyte);
+  });
+
+  it('says so when there is no memory', () => {
+    const memory = createArenaMemory(8 * mebibyte);
+    const cause = new RangeError('out of memory');
+    vi.spyOn(memory.bytes, 'grow').mockImplementationOnce(() => {
+      throw cause;
+    });
+    expect(thrown(() => new Arena(memory).reserve(2 * mebibyte))).toMatchObject({
+      name: 'CollError',
+      code: 'ERR_COLL_BUFFER',
+      message: `the shared arena cannot grow to ${2 * mebibyte} bytes`,
+      cause,
+    });
+  });
+});

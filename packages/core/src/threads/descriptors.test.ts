@@ -1,0 +1,133 @@
+import { describe, expect, it } from 'vitest';
+import type { Collective } from '../collective.js';
+import { scheduleOf } from '../schedule/compose.js';
+import { bytesOfDescriptors, type Descriptor, Descriptors, nowhere, scheduleNumber } from './descriptors.js';
+
+const sum: Collective = { kind: 'all-reduce', op: 'sum' };
+const usual: Descriptor = {
+  collective: sum,
+  dtype: 'float32',
+  length: 8,
+  schedule: 1,
+  inputAt: nowhere,
+  outputAt: nowhere,
+  workAt: nowhere,
+};
+
+/** What ranks bring, as one of them sees it. */
+function descriptorsOf(...ranks: readonly Partial<Descriptor>[]): Descriptors {
+  const memory = new SharedArrayBuffer(bytesOfDescriptors(ranks.length));
+  ranks.forEach((rank, index) => {
+    new Descriptors(memory, ranks.length).write(index, { ...usual, ...rank });
+  });
+  return new Descriptors(memory, ranks.length);
+}
+
+it('shows where the memory of each rank is, beyond 32 bits', () => {
+  const far = 2 ** 40;
+  const seen = descriptorsOf({ inputAt: 64, outputAt: 128, workAt: 192 }, { inputAt: far, outputAt: nowhere });
+  expect([0, 1].map((rank) => [seen.inputAt(rank), seen.outputAt(rank), seen.workAt(rank)])).toEqual([
+    [64, 128, 192],
+    [far, nowhere, nowhere],
+  ]);
+});
+
+describe('mismatch', () => {
+  it('is none where all bring the same request, wherever their memory is', () => {
+    expect(descriptorsOf({ inputAt: 0 }, { inputAt: 64, outputAt: 5, workAt: 6 }, {}).mismatch()).toBeUndefined();
+    expect(descriptorsOf({}).mismatch()).toBeUndefined();
+  });
+
+  it('of lengths is an InvalidArgumentError that names the odd rank', () => {
+    expect(descriptorsOf({}, { length: 9 }, {}).mismatch()).toMatchObject({
+      name: 'InvalidArgumentError',
+      code: 'ERR_COLL_SHAPE_MISMATCH',
+      rank: 1,
+      operation: 'all-reduce',
+      message:
+        'Shape mismatch in the collective: ranks disagree: all-reduce sum of 8 float32 elements on rank 0, but all-reduce sum of 9 float32 elements on rank 1',
+    });
+  });
+
+  it('of dtypes is an InternalError of its own code', () => {
+    expect(descriptorsOf({ dtype: 'int8' }, {}, {}).mismatch()).toMatchObject({
+      name: 'InternalError',
+      code: 'ERR_COLL_DTYPE_MISMATCH',
+      rank: 0,
+      message: expect.stringContaining('but all-reduce sum of 8 int8 elements on rank 0'),
+    });
+  });
+
+  it.each<readonly [string, Partial<Descriptor>]>([
+    ['kinds', { collective: { kind: 'all-gather' } }],
+    ['ops', { collective: { kind: 'all-reduce', op: 'max' } }],
+    ['schedules', { schedule: 2 }],
+    ['lengths and dtypes', { length: 9, dtype: 'int8' }],
+  ])('of %s is an InternalError', (_, odd) => {
+    expect(descriptorsOf({}, {}, odd).mismatch()).toMatchObject({
+      name: 'InternalError',
+      code: 'ERR_COLL_MISMATCH',
+      rank: 2,
+    });
+  });
+
+  it('of roots names both roots', () => {
+    const from = (root: number): Partial<Descriptor> => ({ collective: { kind: 'broadcast', root } });
+    expect(descriptorsOf(from(0), from(0), from(2)).mismatch()).toMatchObject({
+      code: 'ERR_COLL_MISMATCH',
+      message: expect.stringMatching(/at root 0 on rank 0, but .* at root 2 on rank 2/),
+    });
+  });
+
+  it('takes what most ranks do for right, and names all others', () => {
+    const odd = { length: 9 };
+    expect(descriptorsOf(odd, {}, {}, odd, {}).mismatch()).toMatchObject({
+      rank: 0,
+      message: expect.stringMatching(/of 8 float32 elements on rank 1, but .* on rank 0, .* on rank 3$/),
+    });
+    expect(descriptorsOf(odd, {}).mismatch()).toMatchObject({ rank: 1 });
+  });
+});
+
+describe('overlap', () => {
+  const overlapOf = (...ranks: readonly Partial<Descriptor>[]) =>
+    descriptorsOf(...ranks).overlap('all-reduce sum', 32, 32)?.message;
+
+  it('is none where ranks keep to their own memory', () => {
+    expect(overlapOf({ inputAt: 0, outputAt: 32 }, { inputAt: 64, outputAt: 96 })).toBeUndefined();
+    expect(overlapOf({ inputAt: 0, outputAt: 0 }, { inputAt: 32, outputAt: 32 })).toBeUndefined();
+    expect(overlapOf({ inputAt: 0 }, { inputAt: 0, outputAt: 32 })).toBeUndefined();
+    expect(overlapOf({}, {})).toBeUndefined();
+  });
+
+  it('of an output with the input or the output of another rank is a ValueError', () => {
+    const told = 'all-reduce sum: one buffer was given twice';
+    expect(overlapOf({ inputAt: 0 }, { outputAt: 31 })).toBe(`${told}: the output of rank 1 overlaps memory of rank 0`);
+    expect(overlapOf({ outputAt: 64 }, { outputAt: 40 })).toBe(
+      `${told}: the output of rank 0 overlaps memory of rank 1`,
+    );
+    expect(descriptorsOf({ inputAt: 0 }, { outputAt: 0 }).overlap('x', 32, 32)).toMatchObject({
+      name: 'ValueError',
+      code: 'ERR_COLL_BUFFER',
+      rank: 1,
+      operation: 'x',
+    });
+  });
+});
+
+it('numbers schedules by all that they say', () => {
+  const transfer = { from: 0, to: 1, chunk: 0, reduce: true };
+  const schedules = [
+    scheduleOf(2, 1, []),
+    scheduleOf(3, 1, []),
+    scheduleOf(2, 2, []),
+    scheduleOf(2, 1, [[transfer]]),
+    scheduleOf(2, 1, [[transfer, transfer]]),
+    scheduleOf(2, 1, [[transfer], [transfer]]),
+    ...[{ from: 1 }, { to: 0 }, { chunk: 1 }, { reduce: false }].map((other) =>
+      scheduleOf(2, 1, [[{ ...transfer, ...other }]]),
+    ),
+  ];
+  expect(new Set(schedules.map(scheduleNumber)).size).toBe(schedules.length);
+  expect(scheduleNumber(scheduleOf(2, 1, [[{ ...transfer }]]))).toBe(scheduleNumber(scheduleOf(2, 1, [[transfer]])));
+});

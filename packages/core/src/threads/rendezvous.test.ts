@@ -1,0 +1,157 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { rejection, thrown } from '../../test/thrown.js';
+import { type FailureReason, Rendezvous, type Wait } from './rendezvous.js';
+
+/** Views of one group, one a rank, as threads would have them. */
+function views(size: number, spins = 0): Rendezvous[] {
+  const control = new SharedArrayBuffer(Rendezvous.bytesFor(size));
+  return Array.from({ length: size }, () => new Rendezvous(control, size, spins));
+}
+
+const waitOf = (rank: number, deadline?: number): Wait => ({ rank, operation: 'all-reduce sum', deadline });
+
+/** Both ways to wait; one blocks. */
+const waits = {
+  wait: (view: Rendezvous, count: number, wait: Wait) => view.wait(count, wait),
+  waitSync: async (view: Rendezvous, count: number, wait: Wait) => view.waitSync(count, wait),
+};
+
+it('counts each rank by itself, for all to see', () => {
+  const [first, second, third] = views(3) as [Rendezvous, Rendezvous, Rendezvous];
+  expect([first.advance(0), first.advance(0), second.advance(1)]).toEqual([1, 2, 1]);
+  expect([0, 1, 2].map((rank) => third.count(rank))).toEqual([2, 1, 0]);
+});
+
+describe.each(Object.entries(waits))('%s', (_, wait) => {
+  it.each([0, 10])('returns once all ranks have come to a count, after %i looks', async (spins) => {
+    const [first, second] = views(2, spins) as [Rendezvous, Rendezvous];
+    first.advance(0);
+    second.advance(1);
+    second.advance(1);
+    await wait(first, 1, waitOf(0));
+    await wait(first, 0, waitOf(0));
+    expect(first.failure('x')).toBeUndefined();
+  });
+
+  it('gives up at the deadline, and names who never came and who waited', async () => {
+    const [first, , third] = views(3) as [Rendezvous, Rendezvous, Rendezvous];
+    first.advance(0);
+    const error = await rejection(wait(first, 1, waitOf(0, Date.now() + 5)));
+    expect(error).toMatchObject({
+      name: 'DeadlineExceededError',
+      code: 'ERR_COLL_DEADLINE',
+      rank: 0,
+      operation: 'all-reduce sum',
+      message: 'all-reduce sum: timed out on rank 0 waiting for other workers: rank 1, 2 never came',
+    });
+    // Who comes later learns of it, too.
+    third.advance(2);
+    expect(await rejection(wait(third, 1, waitOf(2)))).toMatchObject({ code: 'ERR_COLL_DEADLINE', rank: 0 });
+  });
+
+  it('looks once more at a deadline that is over', async () => {
+    const [first] = views(1) as [Rendezvous];
+    first.advance(0);
+    await wait(first, 1, waitOf(0, Date.now() - 1));
+    expect(first.failure('x')).toBeUndefined();
+  });
+
+  it('compares counts that wrap around', async () => {
+    const control = new SharedArrayBuffer(Rendezvous.bytesFor(1));
+    const words = new Int32Array(control);
+    const view = new Rendezvous(control, 1, 0);
+    view.advance(0);
+    words[words.indexOf(1)] = 2 ** 31 - 1;
+    const next = view.advance(0);
+    expect(next).toBe(-(2 ** 31));
+    await wait(view, next, waitOf(0));
+    await wait(view, 2 ** 31 - 1, waitOf(0));
+    const error = await rejection(wait(view, next + 1, waitOf(0, Date.now() - 1)));
+    expect(error).toMatchObject({ code: 'ERR_COLL_DEADLINE' });
+  });
+});
+
+describe('wait', () => {
+  it('is woken by the last rank that comes', async () => {
+    const [first, second] = views(2) as [Rendezvous, Rendezvous];
+    let isThere = false;
+    first.advance(0);
+    const waiting = first.wait(1, waitOf(0)).then(() => {
+      isThere = true;
+    });
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(isThere).toBe(false);
+    second.advance(1);
+    await waiting;
+    expect(isThere).toBe(true);
+  });
+
+  it('is woken by a failure', async () => {
+    const [first, second] = views(2) as [Rendezvous, Rendezvous];
+    const waiting = rejection(first.wait(1, waitOf(0)));
+    second.fail(1, 'peer', 'rank 1 ran out of memory');
+    expect(await waiting).toMatchObject({ code: 'ERR_COLL_PEER_FAILED', rank: 1 });
+  });
+});
+
+describe('fail', () => {
+  const reasons: readonly (readonly [FailureReason, string, string])[] = [
+    ['peer', 'UnavailableError', 'ERR_COLL_PEER_FAILED'],
+    ['deadline', 'DeadlineExceededError', 'ERR_COLL_DEADLINE'],
+    ['aborted', 'AbortedError', 'ERR_COLL_ABORTED'],
+    ['closed', 'RuntimeError', 'ERR_COLL_CLOSED'],
+  ];
+
+  it.each(reasons)('for the reason %s is %s everywhere', (reason, name, code) => {
+    const [first, second] = views(2) as [Rendezvous, Rendezvous];
+    expect(second.failure('x')).toBeUndefined();
+    first.fail(1, reason, 'what happened');
+    for (const view of [first, second]) {
+      const expected = { name, code, rank: 1, operation: 'all-gather', message: 'all-gather: what happened' };
+      expect(view.failure('all-gather')).toMatchObject(expected);
+      expect(thrown(() => view.waitSync(1, waitOf(0)))).toMatchObject({ name, code });
+    }
+  });
+
+  it('keeps the first reason', () => {
+    const [first, second] = views(2) as [Rendezvous, Rendezvous];
+    first.fail(0, 'peer', 'first');
+    second.fail(1, 'closed', 'second');
+    expect(second.failure('x')).toMatchObject({ code: 'ERR_COLL_PEER_FAILED', rank: 0, message: 'x: first' });
+  });
+
+  it('carries any text, and cuts what is longer than its memory', () => {
+    const [first] = views(1) as [Rendezvous];
+    first.fail(0, 'peer', `größer als 5 µs — ${'x'.repeat(5000)}`);
+    expect(first.failure('x')?.message).toMatch(/^x: größer als 5 µs — x{2000,2040}$/);
+  });
+
+  it('lets who has all it waited for go on', () => {
+    const [first] = views(1) as [Rendezvous];
+    first.advance(0);
+    first.fail(0, 'closed', 'left');
+    expect(() => first.waitSync(1, waitOf(0))).not.toThrow();
+  });
+});
+
+describe('a rank that nobody wakes', () => {
+  beforeEach(() => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  it('sleeps no longer than its deadline', async () => {
+    const [first] = views(2) as [Rendezvous];
+    const sleeps: unknown[] = [];
+    const waitAsync = vi.spyOn(Atomics, 'waitAsync').mockImplementation((...args: unknown[]) => {
+      sleeps.push(args[3]);
+      vi.setSystemTime(Date.now() + Number(args[3]));
+      return { async: false, value: 'timed-out' };
+    });
+    const error = await rejection(first.wait(1, waitOf(0, Date.now() + 250)));
+    expect([sleeps, (error as Error).name]).toEqual([[100, 100, 50], 'DeadlineExceededError']);
+    waitAsync.mockRestore();
+  });
+});

@@ -1,0 +1,45 @@
+import { availableParallelism } from 'node:os';
+import { AssertionError, RuntimeError, ValueError } from '@coll/core';
+import { describe, expect, it } from 'vitest';
+import { MirroredStrategy } from './index.js';
+import { mirroredDevices } from './mirrored-devices.js';
+
+describe('mirroredDevices', () => {
+  it('gives devices their full names', () => {
+    expect(mirroredDevices(['cpu:1', '/device:GPU:0', '/job:localhost/task:0/cpu:2'])).toEqual([
+      '/job:localhost/replica:0/task:0/device:CPU:1',
+      '/job:localhost/replica:0/task:0/device:GPU:0',
+      '/job:localhost/replica:0/task:0/device:CPU:2',
+    ]);
+    expect(mirroredDevices(['/job:worker/task:1/cpu:0', '/job:worker/task:1/cpu:1'])).toHaveLength(2);
+  });
+
+  it('makes a CPU device for each core where none are named', () => {
+    expect(mirroredDevices(undefined)).toHaveLength(availableParallelism());
+    expect(new MirroredStrategy().numReplicasInSync).toBe(availableParallelism());
+  });
+
+  it.each([
+    [[], AssertionError, /needs a device: devices can not be empty/],
+    [['cpu:0', '/CPU:0'], AssertionError, /CPU:0 is listed twice/],
+    [['cpu:0', '/job:worker/task:0/cpu:1'], ValueError, /localhost and of other jobs cannot be mixed/],
+    [['/job:worker/cpu:0'], ValueError, /needs the number of its task/],
+    [['/job:worker/cpu:0', '/job:worker/cpu:1'], ValueError, /needs the number of its task/],
+    [['/job:worker/task:0/cpu:0', '/job:worker/task:1/cpu:0'], RuntimeError, /one task.*MultiWorkerMirroredStrategy/],
+    [['/job:worker/task:0/cpu:0', '/job:ps/task:0/cpu:0'], RuntimeError, /one task/],
+    [['tpu'], undefined, undefined],
+    [['nonsense:0'], ValueError, /Unknown attribute/],
+    ['cpu:0', ValueError, /devices is a list such as/],
+    [2, ValueError, /devices is a list such as/],
+    [null, ValueError, /devices is a list such as/],
+    [['cpu:0', 1], ValueError, /devices is a list such as/],
+  ])('judges %j', (devices, errorClass, message) => {
+    const make = () => new MirroredStrategy({ devices: devices as never });
+    if (!errorClass) {
+      expect(make).not.toThrow();
+      return;
+    }
+    expect(make).toThrow(errorClass);
+    expect(make).toThrow(message);
+  });
+});

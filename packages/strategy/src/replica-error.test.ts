@@ -1,0 +1,53 @@
+import { RuntimeError, ValueError } from '@coll/core';
+import { describe, expect, it } from 'vitest';
+import { annotate } from './replica-error.js';
+
+describe('annotate', () => {
+  it('puts the number of the replica into the error, once', () => {
+    const error = new RangeError('too far');
+    expect(annotate(error, 3)).toBe(error);
+    expect(annotate(error, 4)).toBe(error);
+    expect(error).toMatchObject({ message: 'replica 3: too far', rank: 3 });
+    expect(error.stack).toMatch(/^RangeError: replica 3: too far\n/);
+  });
+
+  it('leaves a rank that is named already', () => {
+    const error = new ValueError('ERR_COLL_VALUE', 'not this', { rank: 1 });
+    expect(annotate(error, 0)).toMatchObject({ message: 'replica 0: not this', rank: 1 });
+    expect(annotate(new ValueError('ERR_COLL_VALUE', 'not this'), 2)).toMatchObject({ rank: 2 });
+  });
+
+  it('takes messages as they are', () => {
+    const error = new Error("$& and $' and $1");
+    annotate(error, 0);
+    expect(error.stack).toContain("Error: replica 0: $& and $' and $1\n");
+    expect(annotate(new Error(''), 1).message).toBe('replica 1: ');
+    expect(annotate(Object.assign(new Error('x'), { stack: undefined }), 1).message).toBe('replica 1: x');
+  });
+
+  it.each([
+    ['frozen', Object.freeze(new Error('ice'))],
+    ['sealed', Object.seal(new Error('wax'))],
+    ['a DOMException', new DOMException('stop', 'AbortError')],
+    [
+      'one with a getter',
+      new (class extends Error {
+        override get message() {
+          return 'computed';
+        }
+      })(),
+    ],
+  ])('wraps what cannot be changed: %s', (_, error) => {
+    const { message } = error;
+    const annotated = annotate(error, 5);
+    expect(annotated).toBeInstanceOf(RuntimeError);
+    expect(annotated).toMatchObject({ code: 'ERR_COLL_REPLICA', message: `replica 5: ${message}`, rank: 5 });
+    expect(annotated.cause).toBe(error);
+    expect(error.message).toBe(message);
+  });
+
+  it.each(['text', 5, undefined, null, Symbol('odd')])('wraps what is no error: %s', (thrown) => {
+    expect(annotate(thrown, 0)).toMatchObject({ name: 'RuntimeError', message: `replica 0: ${String(thrown)}` });
+    expect(annotate(thrown, 0).cause).toBe(thrown);
+  });
+});

@@ -1,0 +1,96 @@
+import { spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+
+interface Outcome {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs a program until it ends by itself; what does not end in time is killed, and has no exit code. */
+function outcomeOf(program: string, ...args: readonly string[]): Promise<Outcome> {
+  const file = fileURLToPath(new URL(`./fixtures/${program}`, import.meta.url));
+  const flags = ['--import', 'tsx', '--conditions=@coll/source'];
+  const { NODE_OPTIONS: _, ...env } = process.env;
+  const child = spawn(process.execPath, [...flags, file, ...args], { env, timeout: 45_000, killSignal: 'SIGKILL' });
+  const text = { stdout: '', stderr: '' };
+  for (const name of ['stdout', 'stderr'] as const) {
+    child[name].setEncoding('utf8').on('data', (chunk: string) => {
+      text[name] += chunk;
+    });
+  }
+  return new Promise((resolve, reject) => {
+    child.on('error', reject);
+    child.on('close', (code) => resolve({ code, ...text }));
+  });
+}
+
+const isClean = { code: 0, stderr: '' };
+const twice = (lines: number) =>
+  [0, 1].flatMap((replica) => Array.from({ length: lines }, (_, line) => `line ${line} of replica ${replica}`));
+
+describe.concurrent('a program', { timeout: 60_000 }, () => {
+  it.each(['never closes', 'closes and is used no more', 'awaits nothing', 'leaves timers in threads'])(
+    'that %s ends by itself',
+    async (way) => {
+      expect(await outcomeOf('program.ts', way)).toEqual({ ...isClean, stdout: 'done\n' });
+    },
+  );
+
+  it('in plain JavaScript ends by itself', async () => {
+    expect(await outcomeOf('program.mjs')).toEqual({ ...isClean, stdout: '2 2 2 2\n' });
+  });
+
+  it.each(['throws in a replica of this thread', 'throws in a thread'])(
+    'that %s fails with that error',
+    async (way) => {
+      const { code, stdout, stderr } = await outcomeOf('program.ts', way);
+      expect([code, stdout]).toEqual([1, '']);
+      // Said once: by the error that the program did not catch.
+      expect(stderr.match(/replica 1: boom/g)).toHaveLength(1);
+      expect(stderr).not.toMatch(/unhandled/i);
+    },
+  );
+
+  it('that catches what replicas throw ends well', async () => {
+    const stdout = 'replica 1: boom\nreplica 1: boom\n';
+    expect(await outcomeOf('program.ts', 'catches what replicas throw')).toEqual({ ...isClean, stdout });
+  });
+
+  it('that leaves timers in threads that fail ends well', async () => {
+    const outcome = await outcomeOf('program.ts', 'leaves timers in threads and fails');
+    expect(outcome).toEqual({ ...isClean, stdout: 'replica 0: boom\n' });
+  });
+
+  it.each(['in a busy loop', 'in Atomics.wait', 'in an all-reduce'])(
+    'that leaves by process.exit while a replica is %s has its exit code',
+    async (where) => {
+      expect(await outcomeOf('program.ts', 'leaves by process.exit', where)).toEqual({
+        code: 3,
+        stdout: '',
+        stderr: '',
+      });
+    },
+  );
+
+  it('that throws while threads run fails with that error', async () => {
+    const { code, stderr } = await outcomeOf('program.ts', 'throws while threads run');
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/Error: from the program/);
+  });
+
+  it('that waits for ever in one thread is ended by Node', async () => {
+    const { code, stdout } = await outcomeOf('program.ts', 'waits for ever in one thread');
+    expect([code, stdout]).toEqual([13, 'waiting\n']);
+  });
+
+  it.each([
+    ['leaves', 0],
+    ['fails', 4],
+  ])('that prints in threads and %s loses no line', async (then, code) => {
+    const outcome = await outcomeOf('program.ts', `prints in threads and ${then}`);
+    expect(outcome).toMatchObject({ code, stderr: '' });
+    expect(outcome.stdout.trimEnd().split('\n').sort()).toEqual(twice(2000).sort());
+  });
+});

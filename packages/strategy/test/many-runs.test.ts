@@ -1,0 +1,42 @@
+import { PerReplica } from '@coll/core';
+import { ring } from '@coll/ring';
+import { MirroredStrategy } from '@coll/strategy';
+import { describe, expect, it } from 'vitest';
+
+const module = new URL('./fixtures/asks.mjs', import.meta.url);
+const strategyOf = (replicas: number) =>
+  new MirroredStrategy({ devices: ['cpu:0', 'cpu:1'].slice(0, replicas), crossDeviceOps: ring });
+
+/** What would keep this process alive, but for the tests' own pipes and timers. */
+const alive = () => process.getActiveResourcesInfo().filter((name) => /Worker|MessagePort|Immediate/.test(name));
+
+describe('many runs in threads', { timeout: 60_000 }, () => {
+  it('one after the other leave nothing behind', async () => {
+    const strategy = strategyOf(1);
+    const before = alive();
+    for (let run = 0; run < 15; run++) expect(await strategy.run(module)).toBe(1);
+    expect(alive()).toEqual(before);
+  });
+
+  it('at once keep their collectives and their reports apart', async () => {
+    const strategy = strategyOf(2);
+    const before = alive();
+    const reports = [new Set(), new Set()];
+    const runs = [10, 20].map((value, index) =>
+      strategy.run(module, {
+        exportName: 'adds',
+        args: [new PerReplica([value, value + 1])],
+        onReport: (_, report) => reports[index]?.add(report),
+      }),
+    );
+    expect(await Promise.all(runs)).toEqual([21, 41]);
+    expect(reports).toEqual([new Set([10, 11]), new Set([20, 21])]);
+    expect(alive()).toEqual(before);
+  });
+
+  it('go on after one that failed', async () => {
+    const strategy = strategyOf(2);
+    await expect(strategy.run(module, { exportName: 'nothing' })).rejects.toMatchObject({ code: 'ERR_COLL_MODULE' });
+    expect(await strategy.run(module)).toBe(3);
+  });
+});

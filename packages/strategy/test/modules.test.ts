@@ -1,0 +1,88 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { CollError } from '@coll/core';
+import { MirroredStrategy } from '@coll/strategy';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+const fixture = (name: string) => new URL(`./fixtures/${name}`, import.meta.url);
+const one = new MirroredStrategy({ devices: ['cpu:0'] });
+const two = new MirroredStrategy({ devices: ['cpu:0', 'cpu:1'] });
+const text = (source: string) => new URL(`data:text/javascript,${encodeURIComponent(source)}`);
+
+let folder: string;
+beforeAll(() => {
+  folder = mkdtempSync(path.join(tmpdir(), 'coll-modules-'));
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** A module outside of the repository. */
+function written(name: string, source: string): URL {
+  const file = path.join(folder, name);
+  writeFileSync(file, source);
+  return pathToFileURL(file);
+}
+
+describe('a module of replicas', { timeout: 60_000 }, () => {
+  it('may be TypeScript that imports more of it', async () => {
+    expect(two.experimentalLocalResults(await two.run(fixture('typed.ts'), { args: [20] }))).toEqual([40, 41]);
+  });
+
+  it('may be TypeScript outside of any project with a loader', async () => {
+    const module = written('typed.mts', 'export default (replica: unknown, value: number): number => value + 1;');
+    expect(await one.run(module, { args: [1] })).toBe(2);
+  });
+
+  it('may be CommonJS, or text', async () => {
+    expect(await one.run(fixture('common.cjs'))).toBe('common 0');
+    expect(await one.run(text('export default (replica, x) => x + 1'), { args: [1] })).toBe(2);
+  });
+
+  it('exports `default`, or else `replica`, or what is named', async () => {
+    const module = text(
+      'export default () => "default"; export const replica = () => "replica"; export const other = () => "other"',
+    );
+    expect(await one.run(module)).toBe('default');
+    expect(await one.run(module, { exportName: 'other' })).toBe('other');
+    expect(await one.run(text('export default 5; export const replica = () => "replica"'))).toBe('replica');
+  });
+
+  it('has its replica as context at its top level, too', async () => {
+    expect(await one.run(fixture('top-level.mjs'))).toBe(true);
+  });
+
+  it.each([
+    [undefined, /exports no function called default or replica: export default async function/],
+    ['train', /exports no function called train/],
+    ['answer', /exports no function called answer/],
+  ])('that does not export %s is an error', async (exportName, message) => {
+    const failing = one.run(text('export const answer = 42'), exportName === undefined ? {} : { exportName });
+    await expect(failing).rejects.toBeInstanceOf(CollError);
+    await expect(failing).rejects.toMatchObject({
+      code: 'ERR_COLL_MODULE',
+      rank: 0,
+      message: expect.stringMatching(message),
+    });
+  });
+
+  it('that is not there is an error', async () => {
+    const failing = two.run(fixture('nowhere.mjs'));
+    await expect(failing).rejects.toMatchObject({
+      code: 'ERR_MODULE_NOT_FOUND',
+      message: expect.stringMatching(/^replica [01]: Cannot find module .*nowhere.mjs/),
+    });
+  });
+
+  it('that is no JavaScript is an error', async () => {
+    const failing = one.run(written('broken.mjs', 'export default (replica) => replica..oops;'));
+    await expect(failing).rejects.toBeInstanceOf(SyntaxError);
+    await expect(failing).rejects.toThrow(/^replica 0: /);
+  });
+
+  it('that throws when it is imported is an error', async () => {
+    const failing = one.run(text('throw new RangeError("at the top")'));
+    await expect(failing).rejects.toBeInstanceOf(RangeError);
+    await expect(failing).rejects.toThrow(/^replica 0: at the top$/);
+  });
+});

@@ -1,0 +1,224 @@
+import {
+  type Candidate,
+  CollError,
+  CrossDeviceOps,
+  createRegistry,
+  definePlugin,
+  PerReplica,
+  registry,
+  ValueError,
+} from '@coll/core';
+import { direct } from '@coll/direct';
+import { RingAllReduce, ring } from '@coll/ring';
+import { MirroredStrategy, type MirroredStrategyOptions } from '@coll/strategy';
+import { describe, expect, it } from 'vitest';
+import { homebody, mine } from './fixtures/my-plugin.js';
+import { mine as otherVersion } from './fixtures/my-plugin-too.js';
+
+const module = new URL('./fixtures/asks.mjs', import.meta.url);
+const cpu = (count: number) => Array.from({ length: count }, (_, index) => `cpu:${index}`);
+
+function registryOf(...plugins: readonly (typeof mine | typeof homebody | typeof ring)[]) {
+  const made = createRegistry();
+  for (const plugin of plugins) made.register(plugin as typeof mine);
+  return made;
+}
+
+const strategyOf = (
+  crossDeviceOps: NonNullable<MirroredStrategyOptions['crossDeviceOps']>,
+  options: MirroredStrategyOptions = {},
+) => new MirroredStrategy({ devices: cpu(2), crossDeviceOps, ...options });
+
+const refusals = (candidates: readonly Candidate[]) => candidates.map(({ name, refused }) => [name, refused]);
+
+describe('a plug-in that a user has written', { timeout: 60_000 }, () => {
+  it('is found by its name once it is registered, here and in threads', async () => {
+    expect(() => strategyOf('mine')).toThrow(CollError);
+    registry.register(mine);
+    const strategy = strategyOf('mine');
+    expect(await strategy.explain()).toMatchObject({ name: 'mine (plain)', candidates: [{ name: 'mine' }] });
+    expect(await strategy.reduce('sum', new PerReplica([1, 2]), null)).toMatchObject({ data: Float64Array.of(3) });
+    expect(await strategy.run(module)).toBe(3);
+  });
+
+  it("is taken by 'auto' where it is wanted most and does not refuse, here and in threads", async () => {
+    const known = registryOf(mine, ring);
+    const pair = strategyOf('auto', { registry: known });
+    expect(await pair.explain()).toMatchObject({ name: 'mine (plain)' });
+    expect(await pair.run(module)).toBe(3);
+    const crowd = new MirroredStrategy({ devices: cpu(3), registry: known });
+    const { name, candidates } = await crowd.explain();
+    expect([name, refusals(candidates)]).toEqual([
+      'ring',
+      [
+        ['mine', 'three is a crowd'],
+        ['ring', undefined],
+        ['reduction-to-one', undefined],
+      ],
+    ]);
+    const many = await new MirroredStrategy({ devices: cpu(4), registry: known }).explain();
+    expect(many.candidates[0]).toMatchObject({ name: 'mine', refused: 'it serves up to 3 ranks, not 4' });
+  });
+
+  it('gets its options, also in threads', async () => {
+    const strategy = strategyOf({ name: mine, options: { label: 'mine own' } });
+    expect(await strategy.explain()).toMatchObject({ name: 'mine (mine own)' });
+    expect(await strategy.run(module)).toBe(3);
+  });
+
+  it('is asked whether it serves threads', async () => {
+    const strategy = strategyOf('auto', { registry: registryOf(homebody, ring) });
+    expect(await strategy.explain()).toMatchObject({ name: 'mine (home)' });
+    expect(await strategy.run(module)).toBe(3);
+    const named = strategyOf('homebody', { registry: registryOf(homebody) });
+    await expect(named.run(module)).rejects.toMatchObject({
+      code: 'ERR_COLL_REFUSED',
+      message: expect.stringMatching(/stays at home/),
+    });
+  });
+
+  it('says what it has not', async () => {
+    const failing = strategyOf(mine).run(module, { exportName: 'gather' });
+    await expect(failing).rejects.toMatchObject({ message: expect.stringMatching(/a star has no all-gather/) });
+  });
+
+  it('refuses what it does not serve when it is named, too', async () => {
+    const strategy = new MirroredStrategy({ devices: cpu(3), crossDeviceOps: mine });
+    for (const failing of [
+      strategy.explain(),
+      strategy.reduce('sum', new PerReplica([1, 2, 3]), null),
+      strategy.run(module),
+    ])
+      await expect(failing).rejects.toMatchObject({
+        code: 'ERR_COLL_REFUSED',
+        message: expect.stringMatching(/crowd/),
+      });
+  });
+
+  it('is asked again after it refused', async () => {
+    let isReady = false;
+    const plugin = definePlugin({
+      name: 'late',
+      module: import.meta.url,
+      probe: () => (isReady ? { available: true } : { available: false, reason: 'not yet' }),
+      create: (options, world) => ring.create(options, world),
+    });
+    const strategy = strategyOf(plugin);
+    await expect(strategy.explain()).rejects.toThrow(/not yet/);
+    await strategy.close();
+    isReady = true;
+    expect(await strategy.explain()).toMatchObject({ name: 'ring' });
+  });
+
+  it('must be exported by the module that it names', async () => {
+    const lost = definePlugin({ name: 'lost', module: mine.module, create: () => new RingAllReduce() });
+    await expect(strategyOf(lost).run(module)).rejects.toMatchObject({
+      code: 'ERR_COLL_MODULE',
+      message: expect.stringMatching(/exports no plug-in called "lost"; .*module: import.meta.url/),
+    });
+    const noUrl = definePlugin({ name: 'lost', module: '/somewhere.js', create: () => new RingAllReduce() });
+    await expect(strategyOf(noUrl).run(module)).rejects.toMatchObject({
+      code: 'ERR_COLL_MODULE',
+      message: expect.stringMatching(/"\/somewhere.js" is no URL/),
+    });
+  });
+
+  it('gets options across threads only as plain data', async () => {
+    const strategy = strategyOf({ name: ring, options: { onDone: () => 0 } });
+    await expect(strategy.run(module)).rejects.toMatchObject({
+      name: 'RuntimeError',
+      code: 'ERR_COLL_NOT_CLONEABLE',
+      message: expect.stringMatching(/^an option of plug-in "ring" cannot be posted between threads/),
+    });
+  });
+});
+
+describe('two versions of a plug-in', () => {
+  it('clash where the second one is registered', () => {
+    const known = registryOf(mine);
+    known.register(mine);
+    expect(() => known.register(otherVersion)).toThrow(
+      expect.objectContaining({
+        code: 'ERR_COLL_DUPLICATE_PLUGIN',
+        message: expect.stringMatching(
+          /two plug-ins are called "mine": .*my-plugin.ts is registered, .*my-plugin-too.ts clashes/,
+        ),
+      }),
+    );
+  });
+
+  it('may be used side by side as objects', async () => {
+    expect(await strategyOf(mine).explain()).toMatchObject({ name: 'mine (plain)' });
+    await expect(strategyOf(otherVersion).explain()).rejects.toThrow('is never created');
+  });
+});
+
+describe('a name that nothing is registered under', () => {
+  it('is an error at once, which lists what there is and how to install it', () => {
+    const known = registryOf(ring, mine);
+    expect(() => strategyOf('nccl', { registry: known })).toThrow(
+      expect.objectContaining({
+        code: 'ERR_COLL_UNKNOWN_PLUGIN',
+        message:
+          'no plug-in is called "nccl"; registered: mine, ring, reduction-to-one. Install it: npm install @coll/nccl, then import \'@coll/nccl/register\'',
+      }),
+    );
+    expect(() => strategyOf({ name: 'rnig' }, { registry: known })).toThrow(
+      /"rnig".*Import the module that registers it/,
+    );
+  });
+});
+
+describe('crossDeviceOps', () => {
+  it.each([5, null, {}, { name: 5 }, [], true])('cannot be %j', (request) => {
+    expect(() => strategyOf(request as never)).toThrow(ValueError);
+  });
+
+  it('may be an ops object, which serves this thread only and is left open', async () => {
+    const ops = new RingAllReduce();
+    const strategy = strategyOf(ops);
+    expect(await strategy.explain()).toMatchObject({ name: 'ring', candidates: [] });
+    await expect(strategy.run(module)).rejects.toMatchObject({
+      name: 'RuntimeError',
+      code: 'ERR_COLL_NOT_CLONEABLE',
+      message: expect.stringMatching(/pass its plug-in, \{ name, options \} or a registered name instead/),
+    });
+    const value = new PerReplica([1, 2]);
+    await strategy.reduce('sum', value, null);
+    await strategy.close();
+    expect(await strategy.reduce('sum', value, null)).toMatchObject({ data: Float64Array.of(3) });
+  });
+
+  it('that a strategy has opened are closed with it', async () => {
+    const closed: string[] = [];
+    class Watched extends RingAllReduce {
+      override async close(): Promise<void> {
+        closed.push('ops');
+        await super.close();
+      }
+    }
+    const plugin = definePlugin({ name: 'watched', module: import.meta.url, create: () => new Watched() });
+    {
+      await using strategy = strategyOf(plugin);
+      await strategy.run((replica) => replica.allReduce('sum', 1));
+      expect(strategy.extended.workerDevices).toHaveLength(2);
+      expect(closed).toEqual([]);
+    }
+    expect(closed).toEqual(['ops']);
+    await using unused = strategyOf(plugin);
+    await unused.close();
+    expect(closed).toEqual(['ops']);
+    expect(new Watched()).toBeInstanceOf(CrossDeviceOps);
+  });
+
+  it('are by default the best of what is registered, or else the one that comes with every strategy', async () => {
+    expect(await new MirroredStrategy({ devices: cpu(2), registry: registryOf() }).explain()).toMatchObject({
+      name: 'reduction-to-one',
+    });
+    const { name } = await new MirroredStrategy({
+      devices: cpu(2),
+      registry: registryOf(ring, direct as never),
+    }).explain();
+    expect(name).toBe('direct');
+  });
+});

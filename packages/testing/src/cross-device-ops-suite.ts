@@ -1,0 +1,71 @@
+import type { CrossDeviceOps, PackingOptions, Plugin, World } from '@coll/core';
+import type { DeclareGroup } from './algorithm-suite.js';
+import type { DeclareTest } from './declare-test.js';
+import { argumentCases } from './ops/argument-cases.js';
+import { batchCases } from './ops/batch-cases.js';
+import { moveCases } from './ops/move-cases.js';
+import { type CreateOps, OpsSubject } from './ops/ops-subject.js';
+import { packingCases } from './ops/packing-cases.js';
+import { objectCases, pluginCases } from './ops/plugin-cases.js';
+import { reduceCases } from './ops/reduce-cases.js';
+import { replicaCases } from './ops/replica-cases.js';
+import { replicaWaitingCases } from './ops/replica-waiting-cases.js';
+import { sparseCases } from './ops/sparse-cases.js';
+
+interface CommonOptions {
+  readonly test: DeclareTest;
+  /** Without it the tests stand in no group. */
+  readonly describe?: DeclareGroup;
+  /** Where values live. Default: `cpu:0` to `cpu:3`. */
+  readonly devices?: readonly string[];
+  /** Numbers of components that values have, up to the number of devices, of which there are 3 or more. Default: 1 to 4. */
+  readonly replicas?: readonly number[];
+  /** Whether it promises the same bits however values are packed. Default: no, only close ones. */
+  readonly bitsIndependentOfPacking?: boolean;
+}
+
+export interface OpsSuiteOptions extends CommonOptions {
+  readonly name: string;
+  /** Makes ops with these packing options beside its own; for a world where one is given. */
+  readonly create: CreateOps;
+}
+
+export interface PluginSuiteOptions<Options> extends CommonOptions {
+  readonly plugin: Plugin<Options>;
+  /** With which the plug-in makes its ops; packing options are put beside them. */
+  readonly options?: Options;
+}
+
+/** Declares the tests that all cross-device ops have to pass; for a plug-in, those of the plug-in as well. */
+export function crossDeviceOpsSuite<Options>(options: OpsSuiteOptions | PluginSuiteOptions<Options>): void {
+  const { test, describe, devices = usualDevices, replicas = [1, 2, 3, 4], bitsIndependentOfPacking = false } = options;
+  const plugin = 'plugin' in options ? (options.plugin as unknown as Plugin<never>) : undefined;
+  const create = 'plugin' in options ? creatorOf(options) : options.create;
+  const name = 'plugin' in options ? options.plugin.name : options.name;
+  const cases = { ...opsCases, ...(plugin ? pluginCases : {}) };
+  const declare = () => {
+    const subject = new OpsSubject({ create, plugin, devices, replicas, bitsIndependentOfPacking });
+    for (const [title, run] of Object.entries(cases)) test(`${name} ${title}`, () => run(subject));
+  };
+  if (describe) describe(`cross-device ops ${name}`, declare);
+  else declare();
+}
+
+const usualDevices: readonly string[] = ['cpu:0', 'cpu:1', 'cpu:2', 'cpu:3'];
+
+const opsCases = {
+  ...argumentCases,
+  ...reduceCases,
+  ...batchCases,
+  ...sparseCases,
+  ...moveCases,
+  ...packingCases,
+  ...replicaCases,
+  ...replicaWaitingCases,
+  ...objectCases,
+};
+
+function creatorOf<Options>({ plugin, options }: PluginSuiteOptions<Options>): CreateOps {
+  return (packing: PackingOptions, world?: World): CrossDeviceOps | Promise<CrossDeviceOps> =>
+    plugin.create({ ...options, ...packing } as Options, world);
+}

@@ -1,0 +1,130 @@
+import assert from 'node:assert/strict';
+import { CollError, type ErrorCode, InternalError, InvalidArgumentError, ValueError } from '@coll/core';
+import type { Call, Group, Member, Outcome } from '../group.js';
+import { assertError, type ExpectedError } from './error-check.js';
+import type { ExecutorCase, ExecutorCases } from './executor-case.js';
+import { type GoodRequest, goodCall, Untouched } from './good-call.js';
+import type { Subject } from './subject.js';
+
+const sum: GoodRequest = { collective: { kind: 'all-reduce', op: 'sum' } };
+const gather: GoodRequest = { collective: { kind: 'all-gather' } };
+const from = (root: number): GoodRequest => ({ collective: { kind: 'broadcast', root } });
+const to = (root: number): GoodRequest => ({ collective: { kind: 'reduce', op: 'sum', root } });
+
+const otherRequest = internal('ERR_COLL_MISMATCH');
+const otherDType = internal('ERR_COLL_DTYPE_MISMATCH');
+const otherLength: ExpectedError = { class: InvalidArgumentError, code: 'ERR_COLL_SHAPE_MISMATCH' };
+const sharedMemory: ExpectedError = { class: ValueError, code: 'ERR_COLL_BUFFER' };
+
+/** Members that ask for different things all get the same error, which names the odd one. A group of one member agrees. */
+export const disagreementCases: ExecutorCases = {
+  'notices another kind': disagree(sum, gather, otherRequest),
+  'notices another op': disagree(sum, { collective: { kind: 'all-reduce', op: 'max' } }, otherRequest),
+  'notices another root': disagree(from(0), from(1), otherRequest),
+  'notices another kind with the same root': disagree(to(0), from(0), otherRequest),
+  'notices another dtype': disagree(sum, { ...sum, dtype: 'int32' }, otherDType),
+  'notices a wider dtype': disagree(sum, { ...sum, dtype: 'float64' }, otherDType),
+  'notices another length': disagree(sum, { ...sum, block: 5 }, otherLength),
+  'notices another length of a broadcast': disagree(from(0), { ...from(0), block: 3 }, otherLength),
+  'notices another length of a gather': disagree(gather, { ...gather, block: 9 }, otherLength),
+  'fails what is in flight behind a disagreement': failsWhatIsBehind,
+  'notices outputs that share memory': share((index) => ({ input: 64 * index, output: 4096 })),
+  'notices an output on the input of another rank': share((index, size) => {
+    return { input: 64 * index, output: index === 0 ? 64 * (size - 1) : 4096 + 64 * index };
+  }),
+};
+
+function internal(code: ErrorCode): ExpectedError {
+  return { class: InternalError, code };
+}
+
+/** One member makes the odd request, all others the usual one. */
+function disagree(usual: GoodRequest, odd: GoodRequest, expected: ExpectedError): ExecutorCase {
+  return async (subject) => {
+    if (!(await canRun(subject, [usual, odd]))) return;
+    for (const mode of ['run', 'runSync'] as const) {
+      await using group = await subject.another();
+      const { members, canBlock } = group;
+      if (members.length < 2 || (mode === 'runSync' && !canBlock)) return;
+      const oddAt = mode === 'run' ? members.length - 1 : 0;
+      const options = { mode, timeoutSeconds: 5 };
+      const calls = members.map((member, index) =>
+        goodCall(subject.size, member, { ...(index === oddAt ? odd : usual), options }),
+      );
+      const untouched = new Untouched(calls);
+      const outcomes = await playOne(group, calls);
+      assertSameError(`member ${oddAt} of ${members.length}, which asks for something else,`, outcomes, expected);
+      // Of two, nobody can tell who is the odd one.
+      if (members.length > 2) assertNames(outcomes[0], members[oddAt] as Member);
+      untouched.assert('after a disagreement');
+      await assertFailed(group, subject);
+    }
+  };
+}
+
+async function canRun(subject: Subject, requests: readonly GoodRequest[]): Promise<boolean> {
+  const collectives = requests.map(({ collective }) => collective);
+  if (subject.size === 1 || subject.among(collectives).length < collectives.length) return false;
+  const refusals = await Promise.all(collectives.map((collective) => subject.refusal(collective, 'float32')));
+  return refusals.every((refusal) => refusal === undefined);
+}
+
+async function playOne(group: Group, calls: readonly Call[]): Promise<Outcome[]> {
+  const outcomes = await group.playEach((_, index) => [calls[index] as Call]);
+  return outcomes.map(([outcome]) => outcome);
+}
+
+function assertSameError(title: string, outcomes: readonly Outcome[], expected: ExpectedError): void {
+  const messages = outcomes.map((outcome, index) => assertError(`${title} on member ${index}`, outcome, expected).message);
+  const other = messages.find((message) => message !== messages[0]);
+  assert.ok(other === undefined, `${title} must be the same error everywhere, but is "${messages[0]}" and "${other}"`);
+}
+
+function assertNames(outcome: Outcome, { localRanks }: Member): void {
+  const { rank, message } = outcome as CollError;
+  assert.ok(rank !== undefined && localRanks.includes(rank), `error.rank must be ${localRanks}, not ${rank}: ${message}`);
+  assert.match(message, new RegExp(`\\brank ${rank}\\b`), 'the message names the odd rank');
+}
+
+async function assertFailed(group: Group, { size }: Subject): Promise<void> {
+  const options = { timeoutSeconds: 5 };
+  const outcomes = await playOne(
+    group,
+    group.members.map((member) => goodCall(size, member, { ...sum, options })),
+  );
+  outcomes.forEach((outcome, index) => {
+    assertError(`a call of member ${index} after the group has failed`, outcome, { class: CollError });
+  });
+}
+
+async function failsWhatIsBehind(subject: Subject): Promise<void> {
+  if (!(await canRun(subject, [sum]))) return;
+  await using group = await subject.another();
+  const { members } = group;
+  if (members.length < 2) return;
+  const options = { timeoutSeconds: 5 };
+  const outcomes = await group.playEach((member, index) => [
+    goodCall(subject.size, member, { ...sum, block: index === 0 ? 3 : 4, options }),
+    goodCall(subject.size, member, { ...sum, block: 1, options }),
+  ]);
+  assertSameError('a disagreement with calls in flight behind it', outcomes.map(([first]) => first), otherLength);
+  outcomes.forEach(([, second], index) => {
+    assertError(`the call behind a disagreement on member ${index}`, second, { class: CollError });
+  });
+}
+
+/** All members use memory that they share, where `placeOf` says. */
+function share(placeOf: (index: number, size: number) => { input: number; output: number }): ExecutorCase {
+  return async (subject) => {
+    if (!(await canRun(subject, [sum]))) return;
+    await using group = await subject.another();
+    const base = await group.members[0]?.reserve?.(8192);
+    if (base === undefined || group.members.length < 2) return;
+    const calls = group.members.map((member, index) => {
+      const { input, output } = placeOf(index, group.members.length);
+      const sharedAt = { input: base + input, output: base + output };
+      return goodCall(subject.size, member, { ...sum, options: { timeoutSeconds: 5, sharedAt } });
+    });
+    assertSameError('one buffer given twice', await playOne(group, calls), sharedMemory);
+  };
+}

@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict';
+import { type Collective, type DType, opOf, type Tensor } from '@coll/core';
+import { type Call, type CallOptions, type Member, partOf } from '../group.js';
+import { contribute } from '../oracle/contributions.js';
+import { placeBuffers } from './placement.js';
+
+export interface GoodRequest {
+  readonly collective: Collective;
+  readonly dtype?: DType;
+  /** Elements of an input; for a reduce-scatter, of an output. */
+  readonly block?: number;
+  readonly options?: CallOptions;
+}
+
+/** A member's part of a call with which nothing is wrong, in memory of its own. */
+export function goodCall(size: number, member: Member, { collective, options, ...rest }: GoodRequest): Call {
+  const { dtype = 'float32', block = 4 } = rest;
+  const length = collective.kind === 'reduce-scatter' ? block * size : block;
+  const buffers = placeBuffers({ collective, dtype, size, length, placement: 'in own memory' });
+  buffers.inputs.forEach(({ data }, rank) => {
+    contribute(data, { flavour: 'whole', dtype, op: opOf(collective), rank });
+  });
+  return partOf({ ...options, collective, ...buffers }, member);
+}
+
+/** The bytes under some calls, to be compared with what they are later. */
+export class Untouched {
+  readonly #before = new Map<ArrayBufferLike, Buffer>();
+
+  constructor(calls: readonly Call[]) {
+    for (const { buffer } of calls.flatMap(arraysOf)) this.#before.set(buffer, Buffer.from(Buffer.from(buffer)));
+  }
+
+  /** Fails where a byte has changed; detached buffers have none. */
+  assert(title: string): void {
+    for (const [buffer, before] of this.#before) {
+      const isSame = buffer.byteLength === 0 || Buffer.from(buffer).equals(before);
+      assert.ok(isSame, `${title}: a buffer has changed`);
+    }
+  }
+}
+
+function arraysOf({ inputs, outputs }: Call): Tensor['data'][] {
+  return [...inputs, ...outputs].map(({ data }) => data);
+}

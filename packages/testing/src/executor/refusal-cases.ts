@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict';
+import { AbortedError, type Collective, type CollError, nameOf, RuntimeError, ValueError } from '@coll/core';
+import type { Call, CallOptions, Group, Member } from '../group.js';
+import { abortReason } from '../play-calls.js';
+import { oneOfEach } from './collectives.js';
+import { assertError, type ExpectedError } from './error-check.js';
+import type { ExecutorCases } from './executor-case.js';
+import { goodCall, Untouched } from './good-call.js';
+import type { Subject } from './subject.js';
+import { damages } from './wrong-buffers.js';
+
+/** What is wrong is said before any byte moves, and the group goes on. */
+export const refusalCases: ExecutorCases = {
+  ...Object.fromEntries(Object.keys(damages).map((damage) => [`refuses ${damage}`, refusesDamage(damage)])),
+  'refuses a root that is no rank': refusesRoots,
+  'refuses to begin what is aborted already': refusesAborted,
+  'refuses everything once it is closed': refusesWhenClosed,
+};
+
+/** A call that one member makes alone: whoever waits for the others has not noticed what is wrong. */
+interface Attempt {
+  readonly title: string;
+  readonly member: Member;
+  readonly call: Call;
+  readonly expected: ExpectedError;
+}
+
+// Enough for a member that does not notice, and waits for the others.
+const soon: CallOptions = { timeoutSeconds: 0.1 };
+
+function refusesDamage(name: string) {
+  return async (subject: Subject): Promise<void> => {
+    const group = await subject.group();
+    const last = group.members.at(-1) as Member;
+    for (const collective of subject.among(oneOfEach(subject.size - 1))) {
+      if ((await subject.refusal(collective, 'float32')) !== undefined) continue;
+      for (const mode of modesOf(group)) {
+        const good = goodCall(subject.size, last, { collective, options: { ...soon, mode } });
+        const call = damages[name]?.(good);
+        const title = `${mode} ${nameOf(collective)} among ${subject.size} ranks with ${name}`;
+        if (call) await attempt({ title, member: last, call, expected: { class: ValueError } });
+      }
+    }
+    await subject.check([{ collective: { kind: 'all-reduce', op: 'sum' }, dtype: 'float32', block: 3 }]);
+  };
+}
+
+async function refusesRoots(subject: Subject): Promise<void> {
+  const group = await subject.group();
+  const member = group.members.at(-1) as Member;
+  for (const root of [-1, subject.size, 0.5, Number.NaN]) {
+    const collectives: readonly Collective[] = [
+      { kind: 'broadcast', root },
+      { kind: 'reduce', op: 'sum', root },
+    ];
+    for (const collective of subject.among(collectives)) {
+      const refusal = await member.refuses(collective, 'float32');
+      assert.ok(refusal, `refuses() must say that ${root} is not one of ${subject.size} ranks`);
+      for (const mode of modesOf(group)) {
+        const call = goodCall(subject.size, member, { collective, options: { ...soon, mode } });
+        const title = `${mode} ${nameOf(collective)} among ${subject.size} ranks`;
+        await attempt({ title, member, call, expected: { class: ValueError } });
+      }
+    }
+  }
+}
+
+async function refusesAborted(subject: Subject): Promise<void> {
+  for (const collective of subject.among([{ kind: 'all-reduce', op: 'sum' }, { kind: 'all-gather' }])) {
+    await using group = await subject.another();
+    const member = group.members[0] as Member;
+    for (const mode of modesOf(group)) {
+      const call = goodCall(subject.size, member, { collective, options: { ...soon, mode, abort: 'before' } });
+      const title = `${mode} ${nameOf(collective)} with an aborted signal`;
+      const error = await attempt({ title, member, call, expected: { class: AbortedError, code: 'ERR_COLL_ABORTED' } });
+      assert.equal((error.cause as Error | undefined)?.message, abortReason, `${title}: the cause is the signal's reason`);
+    }
+  }
+}
+
+async function refusesWhenClosed(subject: Subject): Promise<void> {
+  const group = await subject.another();
+  await group.close();
+  await group.close();
+  for (const collective of subject.among(oneOfEach(0))) {
+    for (const [index, member] of group.members.entries()) {
+      for (const mode of modesOf(group)) {
+        const call = goodCall(subject.size, member, { collective, options: { ...soon, mode } });
+        const title = `${mode} ${nameOf(collective)} on member ${index} of a closed group`;
+        await attempt({ title, member, call, expected: { class: RuntimeError, code: 'ERR_COLL_CLOSED' } });
+      }
+    }
+  }
+}
+
+async function attempt({ title, member, call, expected }: Attempt): Promise<CollError> {
+  const untouched = new Untouched([call]);
+  const [outcome] = await member.play([call]);
+  untouched.assert(title);
+  return assertError(title, outcome, expected);
+}
+
+function modesOf({ canBlock }: Group): readonly NonNullable<CallOptions['mode']>[] {
+  return canBlock ? ['run', 'runSync'] : ['run'];
+}

@@ -1,0 +1,137 @@
+import assert from 'node:assert/strict';
+import { AbortedError, CollError, DeadlineExceededError, type ErrorCode, RuntimeError, UnavailableError } from '@coll/core';
+import type { CallOptions, Group, Member, Outcome } from '../group.js';
+import { abortReason } from '../play-calls.js';
+import { assertError, type ExpectedError } from './error-check.js';
+import type { ExecutorCase, ExecutorCases } from './executor-case.js';
+import { type GoodRequest, goodCall } from './good-call.js';
+import type { Subject } from './subject.js';
+
+/** Who waits for others, and what ends the waiting. Groups with one member never wait. */
+export const waitingCases: ExecutorCases = {
+  'waits for members that come late': withMembers(waitsForLate),
+  'names who never came by the deadline': withMembers(namesMissing),
+  'wakes the others when a member leaves': withMembers(wakesWhenLeft),
+  'ends its own waiting when it is closed': withMembers(endsWhenClosed),
+  'ends the waiting of all when a signal is aborted at once': withMembers(endsWhenAborted('at once')),
+  'ends the waiting of all when a signal is aborted later': withMembers(endsWhenAborted('later')),
+  'fails what is in flight behind an aborted call': withMembers(failsBehindAborted),
+};
+
+/** A member that ends without a word: these cases take a member's life, which may be costly. */
+export const crashCases: ExecutorCases = {
+  'wakes the others when a member crashes': withMembers(wakesWhenCrashed),
+};
+
+const sum: GoodRequest = { collective: { kind: 'all-reduce', op: 'sum' } };
+const aborted: ExpectedError = { class: AbortedError, code: 'ERR_COLL_ABORTED' };
+
+type Mode = NonNullable<CallOptions['mode']>;
+
+/** A new group of several members for each way to call. */
+function withMembers(run: (group: Group, mode: Mode) => Promise<void>): ExecutorCase {
+  return async (subject: Subject) => {
+    if (subject.size === 1 || subject.among([sum.collective]).length === 0) return;
+    for (const mode of ['run', 'runSync'] as const) {
+      await using group = await subject.another();
+      if (group.members.length < 2 || (mode === 'runSync' && !group.canBlock)) return;
+      await run(group, mode);
+    }
+  };
+}
+
+async function call(group: Group, member: Member, options: CallOptions): Promise<Outcome> {
+  return (await member.play([goodCall(group.size, member, { ...sum, options })]))[0];
+}
+
+// Who comes first makes no difference to any outcome here. A moment makes it likely that the others wait already.
+const moment = () => new Promise<void>((resolve) => setTimeout(resolve, 20));
+
+async function waitsForLate(group: Group, mode: Mode): Promise<void> {
+  for (const timeoutSeconds of [undefined, null, 0, 30]) {
+    const options = { mode, ...(timeoutSeconds === undefined ? {} : { timeoutSeconds }) };
+    const early = call(group, group.members[0] as Member, options);
+    await moment();
+    const late = group.members.slice(1).map((member) => call(group, member, options));
+    const failed = (await Promise.all([early, ...late])).find((outcome) => outcome !== undefined);
+    assert.ok(failed === undefined, `with timeoutSeconds ${timeoutSeconds} nobody may give up: ${failed}`);
+  }
+}
+
+async function namesMissing(group: Group, mode: Mode): Promise<void> {
+  const { members } = group;
+  const isMissing = (index: number) => (mode === 'run' ? index > 0 && index > members.length - 3 : index === 0);
+  const present = members.filter((_, index) => !isMissing(index));
+  const missing = members.filter((_, index) => isMissing(index));
+  const outcomes = await Promise.all(present.map((member) => call(group, member, { mode, timeoutSeconds: 0.1 })));
+  const expected: ExpectedError = { class: DeadlineExceededError, code: 'ERR_COLL_DEADLINE' };
+  for (const outcome of outcomes) {
+    const { message } = assertError('waiting longer than timeoutSeconds', outcome, expected);
+    for (const rank of missing.flatMap(({ localRanks }) => localRanks)) {
+      assert.match(message, new RegExp(`\\b${rank}\\b`), `the message names rank ${rank}, which never came`);
+    }
+  }
+  const late = await Promise.all(missing.map((member) => call(group, member, { mode, timeoutSeconds: 5 })));
+  for (const outcome of late) assertError('coming after the deadline of others', outcome, { class: CollError });
+}
+
+async function wakesWhenLeft(group: Group, mode: Mode): Promise<void> {
+  const leaver = group.members.at(-1) as Member;
+  const waiting = group.members.slice(0, -1).map((member) => call(group, member, { mode, timeoutSeconds: 10 }));
+  await moment();
+  await leaver.close();
+  assertLost(await Promise.all(waiting), leaver, ['ERR_COLL_CLOSED', 'ERR_COLL_PEER_FAILED']);
+}
+
+async function wakesWhenCrashed(group: Group, mode: Mode): Promise<void> {
+  const victim = group.members.at(-1) as Member;
+  if (!victim.crash) return;
+  const waiting = group.members.slice(0, -1).map((member) => call(group, member, { mode, timeoutSeconds: 10 }));
+  await moment();
+  await victim.crash();
+  const outcomes = await Promise.all(waiting);
+  assertLost(outcomes, victim, ['ERR_COLL_PEER_FAILED']);
+  for (const outcome of outcomes) assertError('losing a member', outcome, { class: UnavailableError });
+}
+
+function assertLost(outcomes: readonly Outcome[], { localRanks }: Member, codes: readonly ErrorCode[]): void {
+  for (const outcome of outcomes) {
+    const { code, rank } = assertError('waiting for a member that is gone', outcome, { class: CollError });
+    assert.ok(codes.includes(code), `the code must be ${codes.join(' or ')}, not ${code}`);
+    assert.ok(rank !== undefined && localRanks.includes(rank), `error.rank must be ${localRanks}, not ${rank}`);
+  }
+}
+
+async function endsWhenClosed(group: Group, mode: Mode): Promise<void> {
+  // Nobody can close what blocks its thread.
+  if (mode === 'runSync') return;
+  const [member] = group.members as readonly [Member];
+  const waiting = call(group, member, { mode, timeoutSeconds: 10 });
+  await moment();
+  await member.close();
+  assertError('closing while waiting', await waiting, { class: RuntimeError, code: 'ERR_COLL_CLOSED' });
+}
+
+function endsWhenAborted(abort: 'at once' | 'later') {
+  return async (group: Group, mode: Mode): Promise<void> => {
+    const [aborter, ...others] = group.members.slice(0, -1) as [Member, ...Member[]];
+    // A signal cannot reach a thread that blocks; the others may.
+    const waiting = others.map((member) => call(group, member, { mode, timeoutSeconds: 10 }));
+    const own = await call(group, aborter, { mode: 'run', timeoutSeconds: 10, abort });
+    const { cause } = assertError(`aborting ${abort}`, own, aborted);
+    assert.equal((cause as Error | undefined)?.message, abortReason, "the cause is the signal's reason");
+    for (const outcome of await Promise.all(waiting)) assertError('waiting while another aborts', outcome, aborted);
+    const late = await call(group, group.members.at(-1) as Member, { mode, timeoutSeconds: 5 });
+    assertError('coming after another has aborted', late, { class: CollError });
+  };
+}
+
+async function failsBehindAborted(group: Group, mode: Mode): Promise<void> {
+  if (mode === 'runSync') return;
+  const [member] = group.members as readonly [Member];
+  const own = (options: CallOptions) => goodCall(group.size, member, { ...sum, options });
+  const calls = [own({ timeoutSeconds: 10, abort: 'later' }), own({ timeoutSeconds: 10 })];
+  const [first, second] = await member.play(calls);
+  assertError('an aborted call', first, aborted);
+  assertError('the call behind an aborted one', second, { class: CollError });
+}

@@ -1,0 +1,129 @@
+import { type Collective, type DType, type Tensor, zeros } from '@coll/core';
+import type { Call } from '../group.js';
+
+/** Makes something wrong with a good call; undefined where the call has nothing that could be wrong like that. */
+export type Damage = (call: Call) => Call | undefined;
+
+const outputsOf = (change: (tensor: Tensor) => Tensor): Damage => (call) => ({
+  ...call,
+  outputs: call.outputs.map(change),
+});
+const inputsOf = (change: (tensor: Tensor) => Tensor): Damage => (call) => ({ ...call, inputs: call.inputs.map(change) });
+const ofLength = ({ dtype }: Tensor, length: number) => zeros(dtype, [length]);
+const ofDType = ({ data }: Tensor, dtype: DType) => zeros(dtype, [data.length]);
+
+/** Buffers that a single member can see are wrong. The root of `reduce` and `broadcast` is local, and stands last. */
+export const damages: Readonly<Record<string, Damage>> = {
+  'no input': (call) => ({ ...call, inputs: [] }),
+  'an output too many': (call) => ({ ...call, outputs: [...call.outputs, zeros('float32', [4])] }),
+  'outputs that are too short': outputsOf((tensor) => ofLength(tensor, tensor.data.length - 1)),
+  'outputs that are too long': outputsOf((tensor) => ofLength(tensor, tensor.data.length + 1)),
+  'empty outputs': outputsOf((tensor) => ofLength(tensor, 0)),
+  'outputs of another dtype': outputsOf((tensor) => ofDType(tensor, 'int32')),
+  'one output of another length': (call) => oddOutput(call, (tensor) => ofLength(tensor, tensor.data.length + 1)),
+  'one output of another dtype': (call) => oddOutput(call, (tensor) => ofDType(tensor, 'uint32')),
+  'one input of another length': (call) => oddInput(call, (tensor) => ofLength(tensor, 2 * tensor.data.length)),
+  'one input of another dtype': (call) => oddInput(call, (tensor) => ofDType(tensor, 'int32')),
+  'integers for the mean of integers': integersForMean,
+  'inputs in an array that is not of the dtype': inputsOf((tensor) => ({ ...tensor, dtype: 'float64' })),
+  'inputs of a shape with more elements': inputsOf((tensor) => ({ ...tensor, shape: [tensor.data.length + 1] })),
+  'an input that is no multiple of the ranks': undividedInput,
+  'a detached input': (call) => ({ ...call, detached: 'input' }),
+  'a detached output': (call) => ({ ...call, detached: 'output' }),
+  'two outputs that overlap': overlappingOutputs,
+  'an output over the input of another rank': outputOverInput,
+  'an output in the place of the input of another rank': outputInPlaceOfInput,
+  'an output that is shifted against its own input': outputShifted,
+  'a kind that is unknown': (call) => ({ ...call, collective: { ...call.collective, kind: 'shuffle' } as never }),
+  'an op that is unknown': unknownOp,
+};
+
+function oddInput(call: Call, change: (tensor: Tensor) => Tensor): Call | undefined {
+  const [first, ...others] = call.inputs as [Tensor, ...Tensor[]];
+  // Of a broadcast only the root's input counts.
+  if (others.length === 0 || call.collective.kind === 'broadcast') return undefined;
+  return { ...call, inputs: [change(first), ...others] };
+}
+
+function oddOutput(call: Call, change: (tensor: Tensor) => Tensor): Call | undefined {
+  const [first, ...others] = call.outputs as [Tensor, ...Tensor[]];
+  if (others.length === 0 || call.collective.kind === 'reduce') return undefined;
+  return { ...call, outputs: [change(first), ...others] };
+}
+
+function integersForMean(call: Call): Call | undefined {
+  const { collective } = call;
+  if (!('op' in collective)) return undefined;
+  const asIntegers = (tensor: Tensor) => ofDType(tensor, 'int32');
+  const mean: Collective = { ...collective, op: 'mean' };
+  return { ...call, collective: mean, inputs: call.inputs.map(asIntegers), outputs: call.outputs.map(asIntegers) };
+}
+
+function undividedInput(call: Call): Call | undefined {
+  const [input, output] = [call.inputs[0], call.outputs[0]] as [Tensor, Tensor];
+  if (call.collective.kind !== 'reduce-scatter' || input.data.length === output.data.length) return undefined;
+  return { ...call, inputs: call.inputs.map((tensor) => ofLength(tensor, tensor.data.length + 1)) };
+}
+
+function overlappingOutputs(call: Call): Call | undefined {
+  const { outputs, collective } = call;
+  const last = outputs.length - 1;
+  if (last === 0 || collective.kind === 'reduce') return undefined;
+  const [one, other] = overlapping(outputs[0] as Tensor, outputs[last] as Tensor);
+  return { ...call, outputs: outputs.map((tensor, at) => (at === 0 ? one : at === last ? other : tensor)) };
+}
+
+function outputOverInput(call: Call): Call | undefined {
+  const clash = clashOf(call);
+  if (!clash) return undefined;
+  const [output, input] = overlapping(call.outputs[clash.writer] as Tensor, call.inputs[clash.reader] as Tensor);
+  return withClash(call, clash, output, input);
+}
+
+function outputInPlaceOfInput(call: Call): Call | undefined {
+  const clash = clashOf(call);
+  const [output, input] = [call.outputs[clash?.writer ?? 0], call.inputs[clash?.reader ?? 0]] as [Tensor, Tensor];
+  if (!clash || output.data.length !== input.data.length) return undefined;
+  return withClash(call, clash, input, input);
+}
+
+function outputShifted(call: Call): Call {
+  const last = call.outputs.length - 1;
+  const [output, input] = overlapping(call.outputs[last] as Tensor, call.inputs[last] as Tensor);
+  return withClash(call, { writer: last, reader: last }, output, input);
+}
+
+function unknownOp(call: Call): Call | undefined {
+  const { collective } = call;
+  return 'op' in collective ? { ...call, collective: { ...collective, op: 'average' as never } } : undefined;
+}
+
+interface Clash {
+  readonly writer: number;
+  readonly reader: number;
+}
+
+/** A rank that writes and another one that reads. */
+function clashOf({ collective, inputs }: Call): Clash | undefined {
+  const last = inputs.length - 1;
+  if (last === 0) return undefined;
+  return collective.kind === 'reduce' ? { writer: last, reader: 0 } : { writer: 0, reader: last };
+}
+
+function withClash(call: Call, { writer, reader }: Clash, output: Tensor, input: Tensor): Call {
+  return {
+    ...call,
+    outputs: call.outputs.map((tensor, at) => (at === writer ? output : tensor)),
+    inputs: call.inputs.map((tensor, at) => (at === reader ? input : tensor)),
+  };
+}
+
+/** Two tensors like these, the first of which ends with the element that the second begins with. */
+function overlapping(one: Tensor, other: Tensor): [Tensor, Tensor] {
+  const whole = new Float32Array(one.data.length + other.data.length - 1);
+  return [
+    { ...one, data: whole.subarray(0, one.data.length) },
+    { ...other, data: whole.subarray(one.data.length - 1) },
+  ];
+}
+

@@ -1,0 +1,140 @@
+import assert from 'node:assert/strict';
+import {
+  createRegistry,
+  CrossDeviceOps,
+  type Explanation,
+  type Plugin,
+  pluginApiVersion,
+  ReduceOp,
+  RuntimeError,
+} from '@coll/core';
+import { ThreadClient } from '../thread-client.js';
+import { assertEverywhere } from './assert-value.js';
+import { combinedElements, valueOn } from './contributed-values.js';
+import type { OpsCases, OpsSubject } from './ops-subject.js';
+
+/** The object itself, from its making to its end. */
+export const objectCases: OpsCases = {
+  'says what it is': saysWhatItIs,
+  'explains what it did otherwise than asked': explainsFallbacks,
+  'serves calls side by side': servesSideBySide,
+  'obeys an aborted signal, or has nothing to wait for': obeysSignal,
+  'closes twice, and hangs nowhere afterwards': closesTwice,
+};
+
+/** The plug-in that makes it. */
+export const pluginCases: OpsCases = {
+  'has the shape of a plug-in': hasShape,
+  'is loaded from its module by other threads': isLoadedElsewhere,
+  'accepts the situations that it was made for': acceptsSituations,
+  'is created by a registry, by name': isCreatedByName,
+};
+
+const { SUM } = ReduceOp;
+
+function pluginOf({ plugin }: OpsSubject): Plugin<never> {
+  assert.ok(plugin, 'only plug-ins have these cases');
+  return plugin;
+}
+
+async function hasShape(subject: OpsSubject): Promise<void> {
+  const plugin = pluginOf(subject);
+  assert.match(plugin.name, /^[a-z][a-z0-9-]*$/, 'the name is lower-case words with hyphens between them');
+  assert.notEqual(plugin.name, 'auto', "'auto' is no plug-in");
+  assert.equal(plugin.apiVersion, pluginApiVersion, 'the version of the contract');
+  assert.equal(typeof plugin.priority, 'number', 'the priority is a number');
+  assert.ok(URL.canParse(plugin.module), 'the module is an address, such as import.meta.url');
+  assert.equal(typeof plugin.create, 'function', 'create makes ops');
+}
+
+async function isLoadedElsewhere(subject: OpsSubject): Promise<void> {
+  const { name, module } = pluginOf(subject);
+  const thread = new ThreadClient();
+  try {
+    const exported = await thread.request<string[]>({ type: 'inspect', module, plugin: name });
+    assert.ok(exported.length > 0, `${module}, loaded into a thread, exports no plug-in called ${name}`);
+  } finally {
+    await thread.terminate();
+  }
+}
+
+async function acceptsSituations(subject: OpsSubject): Promise<void> {
+  const plugin = pluginOf(subject);
+  const registry = createRegistry();
+  registry.register(plugin);
+  registry.register(plugin);
+  for (const count of subject.replicas) {
+    const devices = subject.devices(count);
+    const { chosen, candidates } = await registry.explain('auto', { devices, dtypes: ['float32'], ops: [SUM] });
+    assert.equal(chosen, plugin.name, `it refuses ${devices}: ${candidates[0]?.refused}`);
+  }
+}
+
+async function isCreatedByName(subject: OpsSubject): Promise<void> {
+  const plugin = pluginOf(subject);
+  const registry = createRegistry();
+  registry.register(plugin);
+  await using ops = await registry.create(plugin.name);
+  assert.ok(ops instanceof CrossDeviceOps, 'create makes CrossDeviceOps');
+  assert.equal(ops.name, plugin.name, 'the ops have the name of their plug-in');
+}
+
+async function saysWhatItIs(subject: OpsSubject): Promise<void> {
+  await using ops = await subject.create();
+  const { name, engine, notes } = ops.explain();
+  assert.ok(ops instanceof CrossDeviceOps, 'create makes CrossDeviceOps');
+  assert.ok(name !== '' && name === ops.name, 'explain() tells the name');
+  assert.ok(typeof engine === 'string' && engine !== '', 'explain() tells the engine');
+  assert.deepEqual(notes, [], 'there is nothing to remark on before the first call');
+}
+
+async function explainsFallbacks(subject: OpsSubject): Promise<void> {
+  await using ops = await subject.create();
+  const value = valueOn(subject.devices(2));
+  const explained: Explanation[] = [];
+  for (let call = 0; call < 3; call++) {
+    await ops.reduce(SUM, value, subject.device(2));
+    explained.push(ops.explain());
+  }
+  const { notes } = explained.at(-1) as Explanation;
+  assert.equal(new Set(notes).size, notes.length, 'each remark is made once');
+  assert.deepEqual(notes, explained[0]?.notes, 'the same call again is nothing new');
+  assert.ok(notes.every((note) => typeof note === 'string' && note !== ''), 'remarks are sentences');
+}
+
+async function servesSideBySide(subject: OpsSubject): Promise<void> {
+  await using ops = await subject.create();
+  const devices = subject.devices(subject.most);
+  const values = Array.from({ length: 12 }, (_, seed) => valueOn(devices, { seed, shape: [seed + 1] }));
+  const results = await Promise.all(values.map((value) => ops.reduce(SUM, value, value)));
+  values.forEach((value, index) => {
+    const elements = combinedElements(SUM, value.values);
+    assertEverywhere(`call ${index}`, results[index], devices, { dtype: 'float32', shape: [index + 1], elements });
+  });
+}
+
+async function obeysSignal(subject: OpsSubject): Promise<void> {
+  await using ops = await subject.create();
+  const value = valueOn(subject.devices(2));
+  const signal = AbortSignal.abort(new Error('enough'));
+  const outcome = await ops.reduce(SUM, value, value, { signal }).catch((error: unknown) => error);
+  if (outcome instanceof Error) {
+    assert.equal((outcome as { code?: unknown }).code, 'ERR_COLL_ABORTED', `an aborted signal gives ${outcome}`);
+    return;
+  }
+  const elements = combinedElements(SUM, value.values);
+  assertEverywhere('a sum that was aborted too late', outcome, value.devices, { dtype: 'float32', shape: [2, 3], elements });
+}
+
+async function closesTwice(subject: OpsSubject): Promise<void> {
+  const ops = await subject.create();
+  const value = valueOn(subject.devices(2));
+  await ops.reduce(SUM, value, value);
+  await ops.close();
+  await ops.close();
+  await ops[Symbol.asyncDispose]();
+  // Who owns nothing may go on; who does says so.
+  const outcome = await ops.reduce(SUM, value, value).catch((error: unknown) => error);
+  if (!(outcome instanceof Error)) return;
+  assert.ok(outcome instanceof RuntimeError && outcome.code === 'ERR_COLL_CLOSED', `after close: ${outcome}`);
+}

@@ -1,0 +1,43 @@
+import { DirectAllReduce, direct } from '@coll/direct';
+import { ReductionToOneDevice, reductionToOne } from '@coll/reduction-to-one';
+import { RingAllReduce, ring } from '@coll/ring';
+import { crossDeviceOpsSuite } from '@coll/testing';
+import { describe, it } from 'vitest';
+
+const test = (name: string, run: () => void | Promise<void>) => it(name, run, 60_000);
+
+crossDeviceOpsSuite({ test, describe, plugin: ring });
+crossDeviceOpsSuite({ test, describe, plugin: direct, bitsIndependentOfPacking: true });
+crossDeviceOpsSuite({ test, describe, plugin: reductionToOne, bitsIndependentOfPacking: true });
+
+for (const numPacks of [0, 1, 3]) {
+  crossDeviceOpsSuite({
+    test,
+    describe,
+    name: `RingAllReduce in ${numPacks} packs`,
+    create: (packing, world) => new RingAllReduce({ numPacks, ...packing }, world),
+  });
+}
+
+crossDeviceOpsSuite({
+  test,
+  describe,
+  name: 'RingAllReduce in 2 sub-chunks',
+  create: (packing, world) => new RingAllReduce({ subChunks: 2, ...packing }, world),
+});
+
+crossDeviceOpsSuite({
+  test,
+  describe,
+  name: 'DirectAllReduce',
+  bitsIndependentOfPacking: true,
+  create: (packing, world) => new DirectAllReduce(packing, world),
+});
+
+crossDeviceOpsSuite({
+  test,
+  describe,
+  name: 'ReductionToOneDevice on cpu:1',
+  bitsIndependentOfPacking: true,
+  create: (_, world) => new ReductionToOneDevice({ reduceToDevice: 'cpu:1' }, world),
+});
