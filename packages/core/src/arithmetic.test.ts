@@ -55,9 +55,9 @@ describe('combine', () => {
   });
 
   it('adds from left to right', () => {
-    const terms = [1e16, 1, -1e16].map((value) => tensor([value]));
+    const terms = [1, 1e16, -1e16].map((value) => tensor([value]));
     expect(combine('sum', terms).data).toEqual(Float64Array.of(0));
-    expect(combine('sum', terms.toReversed()).data).toEqual(Float64Array.of(1e16 + (1 - 1e16)));
+    expect(combine('sum', terms.toReversed()).data).toEqual(Float64Array.of(1));
   });
 
   it('carries half types in float32 and rounds once', () => {

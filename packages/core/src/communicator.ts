@@ -7,6 +7,8 @@ export interface RunOptions {
   readonly signal?: AbortSignal;
   /** Longest time to wait for the others; then `DeadlineExceededError` names who never came. Absent, null and 0: for ever. */
   readonly timeoutSeconds?: number | null;
+  /** Stands for what the buffer is made of, such as the shapes of the tensors in a pack: the ranks must agree on it, too. */
+  readonly layout?: number;
 }
 
 /**

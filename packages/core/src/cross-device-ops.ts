@@ -40,11 +40,21 @@ export interface Explanation {
   readonly notes: readonly string[];
 }
 
+const brand = Symbol.for('@coll/core.cross-device-ops');
+
 /**
  * Reduces, broadcasts and gathers values over devices. Users call the public methods, which check their arguments before any
  * byte moves and take the shortcuts; plug-ins extend the class and implement the protected ones. Inputs are never changed.
  */
 export abstract class CrossDeviceOps implements AsyncDisposable {
+  // The parent class asks for the brand, which ops of other copies of the library have too; its children ask as usual.
+  static [Symbol.hasInstance](value: unknown): boolean {
+    if (Object.getPrototypeOf(this) === Function.prototype) {
+      return typeof value === 'object' && value !== null && brand in value;
+    }
+    return Function.prototype[Symbol.hasInstance].call(this, value);
+  }
+
   abstract readonly name: string;
   /** Collectives from inside the replicas, for ops that were made for a world of them. */
   readonly replicaGroup: ReplicaGroup | undefined;
@@ -228,6 +238,8 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
     );
   }
 }
+
+Object.defineProperty(CrossDeviceOps.prototype, brand, { value: true });
 
 export type ReadyPair = readonly [value: DistributedValues<Value>, destinations: Destinations];
 

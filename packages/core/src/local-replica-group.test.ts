@@ -84,7 +84,7 @@ describe('allReduce of replicas in one thread', () => {
     const { ops } = twoReplicas();
     const calls = [ops.allReduce(ReduceOp.SUM, 1, 0), ops.allReduce(ReduceOp.MAX, 1, 1)];
     const [first, second] = await Promise.all(calls.map(rejection));
-    expect(first).toMatchObject({ code: 'ERR_COLL_MISMATCH', rank: 1, operation: 'all-reduce' });
+    expect(first).toMatchObject({ name: 'InternalError', code: 'ERR_COLL_MISMATCH', rank: 1, operation: 'all-reduce' });
     expect(second).toBe(first);
     const lists = await Promise.allSettled([
       ops.allReduce(ReduceOp.SUM, [1], 0),

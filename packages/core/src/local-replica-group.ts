@@ -1,7 +1,7 @@
 import type { ResolvedOptions } from './call-options.js';
 import type { RunOptions } from './communicator.js';
 import { PerReplica } from './distributed-values.js';
-import { AbortedError, AssertionError, type CollError, DeadlineExceededError, RuntimeError } from './errors.js';
+import { AbortedError, type CollError, DeadlineExceededError, InternalError, RuntimeError } from './errors.js';
 import { IndexedSlices } from './indexed-slices.js';
 import { Meeting } from './meeting.js';
 import type { World } from './plugin.js';
@@ -121,7 +121,7 @@ export class LocalReplicaGroup implements ReplicaGroup {
     const odd = calls.findIndex(({ op, values }) => op !== first.op || values.length !== first.values.length);
     if (odd >= 0) {
       const told = `replica 0 reduces ${first.values.length} values by ${first.op}, replica ${odd} ${calls[odd]?.values.length} by ${calls[odd]?.op}`;
-      throw new AssertionError('ERR_COLL_MISMATCH', `all-reduce: ${told}; all replicas must make the same call`, {
+      throw new InternalError('ERR_COLL_MISMATCH', `all-reduce: ${told}; all replicas must make the same call`, {
         rank: odd,
         operation: 'all-reduce',
       });

@@ -34,6 +34,7 @@ function alone(): { readonly collectives: ReplicaCollectives; readonly requests:
   };
   const communicator = Object.assign(Object.create(inner) as Communicator, {
     size: 1,
+    refuses: inner.refuses.bind(inner),
     run: (...args: Parameters<Communicator['run']>) => {
       keep(args[0], args[1]);
       return inner.run(...args);
@@ -141,6 +142,35 @@ describe('allReduce', () => {
   });
 });
 
+describe('calls that are under way at the same time', () => {
+  it('run one after the other, each as a whole', async () => {
+    const results = await together(2, (collectives) => {
+      const call = (value: number) => {
+        const values = [tensor(Float32Array.of(value, value)), tensor(Float32Array.of(value))];
+        return collectives.run(collectives.allReduce('sum', values));
+      };
+      return Promise.all([call(1), call(10), call(100)]);
+    });
+    for (const calls of results)
+      expect(calls.map(([first]) => toNumbers(first as Tensor))).toEqual([
+        [2, 2],
+        [20, 20],
+        [200, 200],
+      ]);
+  });
+
+  it('are an error on all replicas where the same elements come in other shapes', async () => {
+    const shapes = [
+      [2, 3],
+      [3, 2],
+    ];
+    const errors = await together(2, (collectives, rank) =>
+      rejection(collectives.run(collectives.allReduce('sum', [zeros('float32', shapes[rank] as number[])]))),
+    );
+    for (const error of errors) expect(error).toMatchObject({ name: 'InvalidArgumentError', rank: 1 });
+  });
+});
+
 describe('allGather', () => {
   it('joins values along an axis that may differ, in rank order', async () => {
     const part = (rank: number) =>
@@ -148,9 +178,9 @@ describe('allGather', () => {
         ramp(2 * rank).map((element) => 10 * rank + element),
         { shape: [2, rank] },
       );
-    const results = await together(3, (collectives, rank) => collectives.run(collectives.allGather(part(rank), 1)));
+    const results = await together(3, (collectives, rank) => collectives.run(collectives.allGather([part(rank)], 1)));
     const expected = tensor([10, 20, 21, 11, 22, 23], { shape: [2, 3] });
-    expect(results).toEqual([expected, expected, expected]);
+    expect(results).toEqual([[expected], [expected], [expected]]);
   });
 
   it.each([
@@ -158,7 +188,7 @@ describe('allGather', () => {
     ['their rank', 0, [2, 1], [2]],
   ])('is an error on all replicas where shapes differ in %s', async (_, axis, ...shapes) => {
     const errors = await together(2, (collectives, rank) =>
-      rejection(collectives.run(collectives.allGather(zeros('int8', shapes[rank] as number[]), axis))),
+      rejection(collectives.run(collectives.allGather([zeros('int8', shapes[rank] as number[])], axis))),
     );
     for (const error of errors) {
       expect(error).toMatchObject({ name: 'InvalidArgumentError', code: 'ERR_COLL_SHAPE_MISMATCH' });
@@ -167,8 +197,8 @@ describe('allGather', () => {
 
   it('refuses axes that are not there before anything is sent', () => {
     const { collectives, requests } = alone();
-    expect(thrown(() => collectives.runSync(collectives.allGather(ints(1), 1)))).toBeInstanceOf(RangeError);
-    expect(thrown(() => collectives.runSync(collectives.allGather(tensor(1), 0)))).toMatchObject({
+    expect(thrown(() => collectives.runSync(collectives.allGather([ints(1)], 1)))).toBeInstanceOf(RangeError);
+    expect(thrown(() => collectives.runSync(collectives.allGather([tensor(1)], 0)))).toMatchObject({
       name: 'ValueError',
     });
     expect(requests).toEqual([]);

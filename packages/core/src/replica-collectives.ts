@@ -2,9 +2,10 @@ import { divide } from './arithmetic.js';
 import { type Collective, type CollectiveOp, outputDType } from './collective.js';
 import type { Communicator, RunOptions } from './communicator.js';
 import { concatAlong, requireAxis } from './concat-along.js';
-import { allocate, type DType } from './dtype.js';
-import { InvalidArgumentError, ValueError } from './errors.js';
+import { allocate, type DType, dtypes } from './dtype.js';
+import { InvalidArgumentError, RuntimeError, ValueError } from './errors.js';
 import { IndexedSlices } from './indexed-slices.js';
+import { hashOf, layoutOf } from './layout.js';
 import { slice, splitLike } from './packing/concatenate.js';
 import { groupBySize } from './packing/group-by-size.js';
 import { resultsFor } from './results.js';
@@ -22,6 +23,12 @@ type Request = readonly [collective: Collective, input: Tensor, output: Tensor];
 
 type Requests<Result> = Generator<Request, Result, undefined>;
 
+/** A call: what it asks for, one after the other, and a number that all replicas have for the same call. */
+interface Work<Result> {
+  readonly layout: number;
+  readonly requests: Requests<Result>;
+}
+
 /**
  * Collectives on one replica's values, from the replica's own thread: packing, sparse values and unequal gathers on top of
  * a communicator with one local rank. Each works synchronously and asynchronously from the same description.
@@ -29,28 +36,45 @@ type Requests<Result> = Generator<Request, Result, undefined>;
 export class ReplicaCollectives {
   readonly #communicator: Communicator;
   readonly #packs = new Map<string, Tensor>();
+  #tail: Promise<unknown> | undefined;
 
   constructor(communicator: Communicator) {
     this.#communicator = communicator;
   }
 
-  /** Runs what a method below describes, waiting for each of its collectives. */
-  async run<Result>(requests: Requests<Result>, options?: RunOptions): Promise<Result> {
-    let next = requests.next();
-    while (!next.done) {
-      const [collective, input, output] = next.value;
-      await this.#communicator.run(collective, [input], [output], options);
-      next = requests.next();
+  /** Runs what a method below describes, waiting for each of its collectives: as one unit, after the calls made before it. */
+  async run<Result>({ layout, requests }: Work<Result>, options?: RunOptions): Promise<Result> {
+    const before = this.#tail;
+    const mine = (async () => {
+      await before?.catch(() => {});
+      let next = requests.next();
+      while (!next.done) {
+        const [collective, input, output] = next.value;
+        await this.#communicator.run(collective, [input], [output], { ...options, layout });
+        next = requests.next();
+      }
+      return next.value;
+    })();
+    this.#tail = mine;
+    try {
+      return await mine;
+    } finally {
+      if (this.#tail === mine) this.#tail = undefined;
     }
-    return next.value;
   }
 
-  /** The same, blocking this thread. */
-  runSync<Result>(requests: Requests<Result>, options?: RunOptions): Result {
+  /** The same, blocking this thread. @throws RuntimeError while an asynchronous call is under way */
+  runSync<Result>({ layout, requests }: Work<Result>, options?: RunOptions): Result {
+    if (this.#tail) {
+      throw new RuntimeError(
+        'ERR_COLL_BUSY',
+        'an asynchronous collective of this replica is still running; await it first',
+      );
+    }
     let next = requests.next();
     while (!next.done) {
       const [collective, input, output] = next.value;
-      this.#communicator.runSync(collective, [input], [output], options);
+      this.#communicator.runSync(collective, [input], [output], { ...options, layout });
       next = requests.next();
     }
     return next.value;
@@ -60,7 +84,22 @@ export class ReplicaCollectives {
    * Combines each value over all replicas. Dense values go last first, in packs of one dtype and `bytesPerPack`, because the last
    * layers' gradients are there first; sparse ones follow one by one.
    */
-  *allReduce(
+  allReduce(op: CollectiveOp, values: readonly Value[], options?: ReplicaReduceOptions): Work<Value[]> {
+    return { layout: layoutOf(values), requests: this.#reduceAll(op, values, options) };
+  }
+
+  /** Each value of all replicas joined along an axis, in rank order; that axis may differ between replicas. */
+  allGather(values: readonly Tensor[], axis: number): Work<Tensor[]> {
+    const kinds = values.flatMap(({ dtype, shape }) => [dtypes.indexOf(dtype), shape.length]);
+    return { layout: hashOf([axis, ...kinds]), requests: this.#gatherAll(values, axis) };
+  }
+
+  /** The root's values on every replica. `values` are the root's, or on other replicas any of their shapes. */
+  broadcast(values: readonly Tensor[], root: number, into?: readonly Tensor[]): Work<Tensor[]> {
+    return { layout: layoutOf(values), requests: this.#broadcastAll(values, root, into) };
+  }
+
+  *#reduceAll(
     op: CollectiveOp,
     values: readonly Value[],
     { bytesPerPack = 0, into }: ReplicaReduceOptions = {},
@@ -70,6 +109,7 @@ export class ReplicaCollectives {
       dense: readonly Tensor[];
       sparse: readonly IndexedSlices[];
     };
+    this.#requireReducible(op, dense, sparse);
     const results = resultsFor(op, dense, into);
     for (const pack of packsOf(dense, bytesPerPack)) {
       yield* this.#reducePack(
@@ -86,9 +126,25 @@ export class ReplicaCollectives {
     ]);
   }
 
-  /** The values of all replicas joined along an axis, in rank order; that axis may differ between replicas. */
-  *allGather(value: Tensor, axis: number): Requests<Tensor> {
-    requireAxis(axis, value.shape);
+  #requireReducible(op: CollectiveOp, dense: readonly Tensor[], sparse: readonly IndexedSlices[]): void {
+    const collective: Collective = { kind: 'all-reduce', op };
+    const refused =
+      sparse.length > 0 && op !== 'sum' && op !== 'mean'
+        ? `indexed slices have a sum and a mean, but no ${op}: make them dense first`
+        : dense
+            .map(({ dtype }) => this.#communicator.refuses(collective, dtype))
+            .find((reason) => reason !== undefined);
+    if (refused) throw new ValueError('ERR_COLL_REFUSED', `all-reduce: ${refused}`, { operation: 'all-reduce' });
+  }
+
+  *#gatherAll(values: readonly Tensor[], axis: number): Requests<Tensor[]> {
+    for (const { shape } of values) requireAxis(axis, shape);
+    const results: Tensor[] = [];
+    for (const value of values) results.push(yield* this.#gatherAlong(value, axis));
+    return results;
+  }
+
+  *#gatherAlong(value: Tensor, axis: number): Requests<Tensor> {
     const shapes = yield* this.#gatherEqual({
       data: Float64Array.from(value.shape),
       dtype: 'float64',
@@ -114,8 +170,7 @@ export class ReplicaCollectives {
     );
   }
 
-  /** The root's values on every replica. `values` are the root's, or on other replicas any of their shapes. */
-  *broadcast(values: readonly Tensor[], root: number, into?: readonly Tensor[]): Requests<Tensor[]> {
+  *#broadcastAll(values: readonly Tensor[], root: number, into?: readonly Tensor[]): Requests<Tensor[]> {
     const results = resultsFor(undefined, values, into);
     for (const [index, value] of values.entries()) {
       yield [{ kind: 'broadcast', root }, value, results[index] as Tensor];
@@ -144,11 +199,6 @@ export class ReplicaCollectives {
   }
 
   *#allReduceSparse(op: CollectiveOp, { values, indices, denseShape }: IndexedSlices): Requests<IndexedSlices> {
-    if (op !== 'sum' && op !== 'mean')
-      throw new ValueError(
-        'ERR_COLL_REFUSED',
-        `indexed slices have a sum and a mean, but no ${op}: make them dense first`,
-      );
     const rows = yield* this.#gatherEqual({
       data: Float64Array.of(indices.data.length),
       dtype: 'float64',
@@ -209,8 +259,8 @@ export class ReplicaCollectives {
 /** Positions of values that share a pack, last ones first; a pack holds one dtype. */
 function packsOf(values: readonly Tensor[], bytesPerPack: number): number[][] {
   const last = values.map((value, index) => ({ ...value, index })).reverse();
-  const dtypes = new Set(last.map(({ dtype }) => dtype));
-  return [...dtypes].flatMap((dtype) => {
+  const kinds = new Set(last.map(({ dtype }) => dtype));
+  return [...kinds].flatMap((dtype) => {
     const alike = last.filter((value) => value.dtype === dtype);
     return groupBySize(alike, bytesPerPack).map((pack) => pack.map(({ index }) => index));
   });

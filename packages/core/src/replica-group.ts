@@ -65,10 +65,7 @@ export class RemoteReplicaGroup implements ReplicaGroup {
 
   async allGather(value: ReplicaValue, axis: number, options?: CallOptions): Promise<Structure<Tensor>> {
     const { values, run } = prepareDense(value, options);
-    const results: Tensor[] = [];
-    for (const tensor of values)
-      results.push(await this.#collectives.run(this.#collectives.allGather(tensor, axis), run));
-    return packLike(value, results);
+    return packLike(value, await this.#collectives.run(this.#collectives.allGather(values, axis), run));
   }
 
   async broadcast(value: ReplicaValue, root: number, options?: ReplicaCallOptions): Promise<Structure<Tensor>> {

@@ -17,8 +17,8 @@ const { structure: arbitraryStructure } = fc.letrec<{ structure: Structure<numbe
 }));
 
 describe('flatten', () => {
-  it('gives the leaves from left to right, keys in their own order', () => {
-    expect(flatten<number>([1, [2, { b: 3, a: [4, 5] }], [], {}, 6])).toEqual([1, 2, 3, 4, 5, 6]);
+  it('gives the leaves from left to right, those of an object by its sorted keys', () => {
+    expect(flatten<number>([1, [2, { b: 5, a: [3, 4] }], [], {}, 6])).toEqual([1, 2, 3, 4, 5, 6]);
     expect(flatten(7)).toEqual([7]);
   });
 

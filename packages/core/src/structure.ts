@@ -5,7 +5,7 @@ import { tensorSymbol } from './tensor.js';
 /** Nested lists and plain objects with leaves of one kind; anything else is a leaf, tensors included. */
 export type Structure<Leaf> = Leaf | readonly Structure<Leaf>[] | { readonly [key: string]: Structure<Leaf> };
 
-/** The leaves from left to right; keys of objects in their own order. */
+/** The leaves from left to right; those of an object by its sorted keys, so that the order of writing does not matter. */
 export function flatten<Leaf>(structure: Structure<Leaf>): Leaf[] {
   const leaves: Leaf[] = [];
   mapStructure<Leaf, void>(structure, (leaf) => {
@@ -18,9 +18,9 @@ export function flatten<Leaf>(structure: Structure<Leaf>): Leaf[] {
 export function mapStructure<Leaf, Result>(structure: Structure<Leaf>, map: (leaf: Leaf) => Result): Structure<Result> {
   if (Array.isArray(structure)) return structure.map((item) => mapStructure(item, map));
   if (!isMapping(structure)) return map(structure as Leaf);
-  return Object.fromEntries(
-    Object.entries(structure).map(([key, item]) => [key, mapStructure(item as Structure<Leaf>, map)]),
-  );
+  const keys = Object.keys(structure);
+  const mapped = new Map(keys.toSorted().map((key) => [key, mapStructure(structure[key] as Structure<Leaf>, map)]));
+  return Object.fromEntries(keys.map((key) => [key, mapped.get(key) as Structure<Result>]));
 }
 
 /** The structure with its leaves replaced, from left to right, by those of the list. */

@@ -1,5 +1,7 @@
 import {
+  addN,
   aggregateTensorsOrIndexedSlices,
+  asTensor,
   CrossDeviceOps,
   canonicalize,
   combine,
@@ -86,9 +88,9 @@ export class ReductionToOneDevice extends CrossDeviceOps {
         `reduce: indexed slices have a sum and a mean, but no ${op}; make them dense first`,
         { operation: 'reduce' },
       );
-    const sum = aggregateTensorsOrIndexedSlices(
-      values,
-      this.#accumulationFn ?? ((tensors) => combine('sum', tensors)),
+    const accumulate = this.#accumulationFn ?? addN;
+    const sum = aggregateTensorsOrIndexedSlices(values, (tensors) =>
+      asTensor(accumulate(tensors), 'what accumulationFn returned'),
     ) as Value;
     return op === ReduceOp.MEAN ? divideByN(sum, values.length) : sum;
   }

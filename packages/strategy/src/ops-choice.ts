@@ -24,7 +24,7 @@ export class OpsChoice {
   readonly #here: () => Promise<Resolution>;
   readonly #isolated: () => Promise<Resolution>;
   readonly #given: CrossDeviceOps | undefined;
-  #opened: CrossDeviceOps | undefined;
+  #opened: Promise<CrossDeviceOps> | undefined;
 
   /** @throws ValueError for what asks for no ops; CollError for a name that nothing is registered under. So typing errors show at once. */
   constructor({ request, registry, devices }: OpsChoiceOptions) {
@@ -34,7 +34,10 @@ export class OpsChoice {
     this.#given = request instanceof CrossDeviceOps ? request : undefined;
     this.#here = once(find(false));
     this.#isolated = once(find(true));
-    this.ops = once(() => this.#open());
+    this.ops = once(() => {
+      this.#opened = this.#open();
+      return this.#opened;
+    });
   }
 
   /** The plug-in for replicas in threads of their own, which load it there. @throws RuntimeError where an ops object was given */
@@ -55,14 +58,15 @@ export class OpsChoice {
 
   /** Closes what was opened; what was given is left open. */
   async close(): Promise<void> {
-    await this.#opened?.close();
+    // What could not be opened needs no closing, and whoever asked for it was told.
+    const ops = await this.#opened?.catch(() => undefined);
+    if (!this.#given) await ops?.close();
   }
 
   async #open(): Promise<CrossDeviceOps> {
     if (this.#given) return this.#given;
     const { plugin, options } = await this.#here();
-    this.#opened = await plugin.create(options as never);
-    return this.#opened;
+    return plugin.create(options as never);
   }
 }
 

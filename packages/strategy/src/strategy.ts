@@ -35,7 +35,7 @@ export interface RunOptions {
   readonly exportName?: string;
   /** Called with whatever a replica hands to `context.report`. */
   readonly onReport?: (replica: number, value: unknown) => void;
-  /** Ends all replicas; `run` then rejects with `AbortedError`. */
+  /** Ends all replicas, in this thread as soon as they wait for each other; `run` rejects with `AbortedError` at once. */
   readonly signal?: AbortSignal;
 }
 

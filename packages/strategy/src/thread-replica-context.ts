@@ -3,12 +3,12 @@ import {
   type CallOptions,
   type CrossDeviceOps,
   InternalError,
+  NotImplementedError,
   packLike,
   type ReduceOpLike,
   type ReplicaCallOptions,
   type ReplicaGroup,
   type ReplicaValue,
-  RuntimeError,
   reduceOpFrom,
   regroup,
   type Structure,
@@ -165,9 +165,8 @@ export class ThreadReplicaContext implements ReplicaContext {
 
   #group(method: string): ReplicaGroup {
     if (this.#ops.replicaGroup) return this.#ops.replicaGroup;
-    throw new RuntimeError('ERR_COLL_CONTEXT', `${this.#ops.name} has no ${method} from inside a replica`, {
-      operation: method,
-    });
+    const told = `${this.#ops.name} has no ${method} from inside a replica: it was made without its world`;
+    throw new NotImplementedError('ERR_COLL_NOT_IMPLEMENTED', told, { operation: method });
   }
 
   #say(message: FromReplica, what: string): void {

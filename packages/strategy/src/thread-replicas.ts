@@ -27,6 +27,9 @@ export interface ThreadRun {
 // Threads with nothing left to do end by themselves, others are ended after this.
 const graceMillis = { afterSuccess: 500, afterFailure: 200 };
 
+// How much later than what others suffer from it an error may be heard.
+const consequenceMillis = 500;
+
 /**
  * Runs a module as replicas in worker threads, which share a thread group for their collectives.
  * @throws the error of the first replica that fails, with its number; all others are ended then
@@ -60,6 +63,7 @@ class ReplicaThreads implements ReplicaListener {
   readonly #merges: MergeCalls;
   readonly #done = new Map<number, unknown>();
   readonly #hasToldError = new Set<number>();
+  readonly #timers: NodeJS.Timeout[] = [];
   #resolve: (results: unknown[]) => void = () => {};
   #reject: (error: unknown) => void = () => {};
 
@@ -154,7 +158,7 @@ class ReplicaThreads implements ReplicaListener {
     const { code, rank } = error as Partial<CollError>;
     // What a replica suffers because another one failed may be heard before that one's own error, which is the one to tell.
     if (code === 'ERR_COLL_PEER_FAILED' && rank !== replica)
-      setTimeout(() => this.#fail(replica, error), graceMillis.afterSuccess).unref();
+      this.#timers.push(setTimeout(() => this.#fail(replica, error), consequenceMillis));
     // What other threads have said by now may say more about it.
     else setImmediate(() => this.#fail(replica, this.#explained(error)));
   }
@@ -173,6 +177,7 @@ class ReplicaThreads implements ReplicaListener {
 
   #fail(replica: number, error: unknown, reason: 'peer' | 'aborted' = 'peer'): void {
     failThreadGroup(this.#group, replica, error instanceof Error ? error.message : String(error), reason);
+    for (const timer of this.#timers) clearTimeout(timer);
     this.#reject(error);
   }
 }

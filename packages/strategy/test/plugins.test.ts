@@ -12,7 +12,7 @@ import { direct } from '@coll/direct';
 import { RingAllReduce, ring } from '@coll/ring';
 import { MirroredStrategy, type MirroredStrategyOptions } from '@coll/strategy';
 import { describe, expect, it } from 'vitest';
-import { homebody, mine } from './fixtures/my-plugin.js';
+import { homebody, mine, worldless } from './fixtures/my-plugin.js';
 import { mine as otherVersion } from './fixtures/my-plugin-too.js';
 
 const module = new URL('./fixtures/asks.mjs', import.meta.url);
@@ -80,6 +80,11 @@ describe('a plug-in that a user has written', { timeout: 60_000 }, () => {
   it('says what it has not', async () => {
     const failing = strategyOf(mine).run(module, { exportName: 'gather' });
     await expect(failing).rejects.toMatchObject({ message: expect.stringMatching(/a star has no all-gather/) });
+  });
+
+  it('may ignore its world: replicas in threads then have merge calls only', async () => {
+    const found = await strategyOf(worldless).run(module, { exportName: 'withoutWorld' });
+    expect(found).toEqual(['NotImplementedError', 'NotImplementedError', 'NotImplementedError', 'merged']);
   });
 
   it('refuses what it does not serve when it is named, too', async () => {

@@ -5,6 +5,7 @@ import { argumentCases } from './ops/argument-cases.js';
 import { batchCases } from './ops/batch-cases.js';
 import { moveCases } from './ops/move-cases.js';
 import { type CreateOps, OpsSubject } from './ops/ops-subject.js';
+import { optionCases } from './ops/option-cases.js';
 import { packingCases } from './ops/packing-cases.js';
 import { objectCases, pluginCases } from './ops/plugin-cases.js';
 import { reduceCases } from './ops/reduce-cases.js';
@@ -55,6 +56,7 @@ const usualDevices: readonly string[] = ['cpu:0', 'cpu:1', 'cpu:2', 'cpu:3'];
 
 const opsCases = {
   ...argumentCases,
+  ...optionCases,
   ...reduceCases,
   ...batchCases,
   ...sparseCases,

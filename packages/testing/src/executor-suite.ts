@@ -37,7 +37,14 @@ export function executorSuite(options: ExecutorSuiteOptions): void {
   else declareAll(options);
 }
 
-function declareAll({ test, name, open, algorithms, ranks = usualRanks, kinds = collectiveKinds }: ExecutorSuiteOptions) {
+function declareAll({
+  test,
+  name,
+  open,
+  algorithms,
+  ranks = usualRanks,
+  kinds = collectiveKinds,
+}: ExecutorSuiteOptions) {
   const played = algorithms ? [...algorithms, ownAlgorithm] : [undefined];
   for (const algorithm of played) {
     // What memory and numbers are like is the executor's affair, whichever algorithm it plays: two are enough.

@@ -1,9 +1,17 @@
 export { type AlgorithmSuiteOptions, algorithmSuite, type DeclareGroup } from './algorithm-suite.js';
 export { controllerGroup, type MakeCommunicator } from './controller-group.js';
+export { crossDeviceOpsSuite, type OpsSuiteOptions, type PluginSuiteOptions } from './cross-device-ops-suite.js';
 export type { DeclareTest } from './declare-test.js';
 export { type ExecutorSuiteOptions, executorSuite } from './executor-suite.js';
-export { type Call, type CallOptions, Group, type GroupMembers, type Member, type OpenGroup, type Outcome } from './group.js';
+export {
+  type Call,
+  type CallOptions,
+  Group,
+  type GroupMembers,
+  type Member,
+  type OpenGroup,
+  type Outcome,
+} from './group.js';
+export type { CreateOps } from './ops/ops-subject.js';
 export type { ModuleExport, SuiteAlgorithm } from './suite-algorithm.js';
 export { type ThreadRanks, type ThreadRanksOptions, threadRanks } from './thread-ranks.js';
-export { type OpsSuiteOptions, type PluginSuiteOptions, crossDeviceOpsSuite } from './cross-device-ops-suite.js';
-export type { CreateOps } from './ops/ops-subject.js';

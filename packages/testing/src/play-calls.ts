@@ -48,7 +48,8 @@ async function makeCall(communicator: Communicator, call: Call): Promise<void> {
 }
 
 function detach({ inputs, outputs, detached }: Call): void {
-  const { buffer } = (detached === 'input' ? inputs : outputs)[0]?.data as TypedArray;
+  const [tensor] = detached === 'input' ? inputs : outputs;
+  const { buffer } = (tensor as Tensor).data;
   structuredClone(buffer, { transfer: [buffer as ArrayBuffer] });
 }
 
@@ -72,7 +73,9 @@ function allocatedPlaces(communicator: Communicator, { inputs, outputs }: Call):
   return {
     inputs: inputs.map(placeOf),
     outputs: outputs.map(placeOf),
-    copyBack: () => places.forEach((place, data) => copy(data, place.data)),
+    copyBack() {
+      for (const [data, place] of places) copy(data, place.data);
+    },
   };
 }
 

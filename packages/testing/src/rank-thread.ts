@@ -15,16 +15,14 @@ interface Seat {
   readonly threads: ThreadGroup;
 }
 
-port.on('message', async ({ ticket, request }: { ticket: number; request: Request }) => {
-  port.postMessage(await replyTo(ticket, request));
-});
+port.on('message', ({ ticket, request }: { ticket: number; request: Request }) => void reply(ticket, request));
 
-async function replyTo(ticket: number, request: Request): Promise<Reply> {
-  try {
-    return { ticket, answer: await answerTo(request) };
-  } catch (error) {
-    return { ticket, error: encodeError(error as Error) };
-  }
+async function reply(ticket: number, request: Request): Promise<void> {
+  const made: Reply = await answerTo(request).then(
+    (answer) => ({ ticket, answer }),
+    (error: Error) => ({ ticket, error: encodeError(error) }),
+  );
+  port.postMessage(made);
 }
 
 async function answerTo(request: Request): Promise<unknown> {
@@ -59,9 +57,7 @@ async function play({ communicator, threads }: Seat, calls: readonly Call[]): Pr
     outcomes: outcomes.map((outcome) => outcome && encodeError(outcome)),
     // Shared memory is seen on the other side anyway, and what was detached cannot be posted.
     buffers: calls.map((call) =>
-      buffersOf(call).map((buffer) =>
-        buffer instanceof ArrayBuffer && buffer.byteLength > 0 ? buffer : undefined,
-      ),
+      buffersOf(call).map((buffer) => (buffer instanceof ArrayBuffer && buffer.byteLength > 0 ? buffer : undefined)),
     ),
   };
 }

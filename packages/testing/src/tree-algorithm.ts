@@ -12,7 +12,9 @@ export const treeAlgorithm: Algorithm = {
   name: 'tree',
   plan(collective, ranks) {
     const chunks = Array.from({ length: ranks }, (_, chunk) => chunk);
-    const parts = chunks.map((chunk): Schedule => ({ ranks, chunks: ranks, rounds: roundsOf(collective, ranks, chunk) }));
+    const parts = chunks.map(
+      (chunk): Schedule => ({ ranks, chunks: ranks, rounds: roundsOf(collective, ranks, chunk) }),
+    );
     const { rounds } = together(...parts);
     return scheduleOf(ranks, ranks, rounds);
   },

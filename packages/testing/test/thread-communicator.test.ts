@@ -1,14 +1,18 @@
+import { createThreadGroup, ThreadCommunicator } from '@coll/core';
+import type { Algorithm } from '@coll/core/schedule';
 import { direct, directAlgorithm } from '@coll/direct';
 import { reductionToOne, reductionToOneAlgorithm } from '@coll/reduction-to-one';
 import { ring, ringAlgorithm } from '@coll/ring';
-import { executorSuite, threadRanks } from '@coll/testing';
+import { controllerGroup, executorSuite, threadRanks } from '@coll/testing';
 import { afterAll, describe, it } from 'vitest';
 
 const threads = threadRanks({ spins: 0 });
 afterAll(() => threads.close());
 
+const test = (name: string, run: () => void | Promise<void>) => it(name, run, 60_000);
+
 executorSuite({
-  test: (name, run) => it(name, run, 60_000),
+  test,
   describe,
   name: 'ThreadCommunicator',
   open: threads.open,
@@ -21,4 +25,17 @@ executorSuite({
     { algorithm: directAlgorithm, source: { module: direct.module, export: 'direct' } },
     { algorithm: reductionToOneAlgorithm(), source: { module: reductionToOne.module, export: 'reductionToOne' } },
   ],
+});
+
+executorSuite({
+  test,
+  describe,
+  name: 'ThreadCommunicator, all ranks in one thread',
+  open: controllerGroup((algorithm, size) => {
+    const group = createThreadGroup({ size });
+    const ranks = Array.from({ length: size }, (_, rank) => rank);
+    return ranks.map((rank) => new ThreadCommunicator(group, { rank, algorithm: algorithm as Algorithm }));
+  }),
+  algorithms: [{ algorithm: directAlgorithm }],
+  ranks: [2, 3, 5],
 });

@@ -65,7 +65,7 @@ export class PortableCommunicator implements Communicator {
         cause: signal.reason,
       });
     validateBuffers({ collective, size: this.size, localRanks: this.localRanks }, inputs, outputs);
-    const dtype = (inputs[rootOf(collective) ?? 0] as Tensor).dtype;
+    const { dtype } = inputs[rootOf(collective) ?? 0] ?? (inputs[0] as Tensor);
     const refused = this.refuses(collective, dtype);
     if (refused) throw new ValueError('ERR_COLL_REFUSED', `${operation}: ${refused}`, { operation });
     const schedule = this.#planner.plan(collective);

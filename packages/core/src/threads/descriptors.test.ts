@@ -9,6 +9,7 @@ const usual: Descriptor = {
   dtype: 'float32',
   length: 8,
   schedule: 1,
+  layout: 0,
   inputAt: nowhere,
   outputAt: nowhere,
   workAt: nowhere,
@@ -33,6 +34,14 @@ it('shows where the memory of each rank is, beyond 32 bits', () => {
 });
 
 describe('mismatch', () => {
+  it('names who hands in other shapes where nothing else differs', () => {
+    expect(descriptorsOf({ layout: 1 }, { layout: 2 }, { layout: 1 }).mismatch()).toMatchObject({
+      name: 'InvalidArgumentError',
+      message: expect.stringContaining('rank 1 hands in other shapes'),
+      rank: 1,
+    });
+  });
+
   it('is none where all bring the same request, wherever their memory is', () => {
     expect(descriptorsOf({ inputAt: 0 }, { inputAt: 64, outputAt: 5, workAt: 6 }, {}).mismatch()).toBeUndefined();
     expect(descriptorsOf({}).mismatch()).toBeUndefined();

@@ -8,6 +8,7 @@ import {
 } from '../collective.js';
 import { type DType, dtypes } from '../dtype.js';
 import { type CollError, InternalError, InvalidArgumentError, ValueError } from '../errors.js';
+import { hashOf } from '../layout.js';
 import type { Schedule } from '../schedule/schedule.js';
 
 /** What a rank brings to a collective: the request and where its memory is, in bytes of the arena. */
@@ -18,6 +19,8 @@ export interface Descriptor {
   readonly length: number;
   /** Of the schedule that the rank is going to play. */
   readonly schedule: number;
+  /** Of the buffer, as the caller numbers it. */
+  readonly layout: number;
   readonly inputAt: number;
   readonly outputAt: number;
   /** Where the rank's part of a schedule is played round by round. */
@@ -26,12 +29,13 @@ export interface Descriptor {
 
 const ops: readonly CollectiveOp[] = ['sum', 'mean', 'min', 'max', 'product'];
 
-// Float64s of a rank: kind, op, root, dtype, length, schedule, inputAt, outputAt, workAt.
-const fields = 9;
+// Float64s of a rank: kind, op, root, dtype, length, schedule, layout, inputAt, outputAt, workAt.
+const fields = 10;
 // The first ones are what all ranks must agree about.
-const fingerprint = 6;
+const fingerprint = 7;
 const lengthField = 4;
 const dtypeField = 3;
+const layoutField = 6;
 
 /** In place of an offset: memory that is not read, or not written, by this collective. */
 export const nowhere = -1;
@@ -53,7 +57,7 @@ export class Descriptors {
     this.#size = size;
   }
 
-  write(rank: number, { collective, dtype, length, schedule, inputAt, outputAt, workAt }: Descriptor): void {
+  write(rank: number, { collective, dtype, length, schedule, layout, inputAt, outputAt, workAt }: Descriptor): void {
     const at = rank * fields;
     this.#words[at] = collectiveKinds.indexOf(collective.kind);
     this.#words[at + 1] = ops.indexOf(opOf(collective) as CollectiveOp);
@@ -61,21 +65,22 @@ export class Descriptors {
     this.#words[at + 3] = dtypes.indexOf(dtype);
     this.#words[at + 4] = length;
     this.#words[at + 5] = schedule;
-    this.#words[at + 6] = inputAt;
-    this.#words[at + 7] = outputAt;
-    this.#words[at + 8] = workAt;
+    this.#words[at + 6] = layout;
+    this.#words[at + 7] = inputAt;
+    this.#words[at + 8] = outputAt;
+    this.#words[at + 9] = workAt;
   }
 
   inputAt(rank: number): number {
-    return this.#words[rank * fields + 6] as number;
-  }
-
-  outputAt(rank: number): number {
     return this.#words[rank * fields + 7] as number;
   }
 
-  workAt(rank: number): number {
+  outputAt(rank: number): number {
     return this.#words[rank * fields + 8] as number;
+  }
+
+  workAt(rank: number): number {
+    return this.#words[rank * fields + 9] as number;
   }
 
   /** The error that every rank raises when the ranks disagree about what they do; undefined when they agree. */
@@ -116,11 +121,19 @@ export class Descriptors {
     const odd = [...texts.keys()].filter((rank) => texts[rank] !== texts[usual]);
     const told = `ranks disagree: ${this.#tell(usual)} on rank ${usual}, but ${odd.map((rank) => `${this.#tell(rank)} on rank ${rank}`).join(', ')}`;
     const details = { operation: this.#kind(usual), rank: odd[0] as number };
-    if (odd.every((rank) => this.#differsOnlyIn(lengthField, usual, rank))) {
+    const onlyIn = (...allowed: number[]) => odd.every((rank) => this.#differsOnlyIn(allowed, usual, rank));
+    if (onlyIn(layoutField)) {
+      const shapes = `rank ${odd.join(', ')} hands in other shapes, or another order of them, than rank ${usual}`;
+      return new InvalidArgumentError(
+        'ERR_COLL_SHAPE_MISMATCH',
+        `Shape mismatch in the collective: ${shapes}`,
+        details,
+      );
+    }
+    if (onlyIn(lengthField, layoutField)) {
       return new InvalidArgumentError('ERR_COLL_SHAPE_MISMATCH', `Shape mismatch in the collective: ${told}`, details);
     }
-    if (odd.every((rank) => this.#differsOnlyIn(dtypeField, usual, rank)))
-      return new InternalError('ERR_COLL_DTYPE_MISMATCH', told, details);
+    if (onlyIn(dtypeField, layoutField)) return new InternalError('ERR_COLL_DTYPE_MISMATCH', told, details);
     return new InternalError('ERR_COLL_MISMATCH', told, details);
   }
 
@@ -135,9 +148,9 @@ export class Descriptors {
     return collectiveKinds[this.#words[rank * fields] as number] as CollectiveKind;
   }
 
-  #differsOnlyIn(field: number, a: number, b: number): boolean {
-    for (let other = 0; other < fingerprint; other++) {
-      if (other !== field && this.#words[a * fields + other] !== this.#words[b * fields + other]) return false;
+  #differsOnlyIn(allowed: readonly number[], a: number, b: number): boolean {
+    for (let field = 0; field < fingerprint; field++) {
+      if (!allowed.includes(field) && this.#words[a * fields + field] !== this.#words[b * fields + field]) return false;
     }
     return true;
   }
@@ -145,13 +158,9 @@ export class Descriptors {
 
 /** A number that is the same for the same schedule, to notice ranks that play different ones. */
 export function scheduleNumber({ ranks, chunks, rounds }: Schedule): number {
-  let hash = Math.imul(ranks, 31) + chunks;
-  const add = (value: number) => {
-    hash = (Math.imul(hash, 31) + value) | 0;
-  };
-  for (const round of rounds) {
-    add(round.length);
-    for (const { from, to, chunk, reduce } of round) for (const value of [from, to, chunk, Number(reduce)]) add(value);
-  }
-  return hash;
+  const moves = rounds.flatMap((round) => [
+    round.length,
+    ...round.flatMap(({ from, to, chunk, reduce }) => [from, to, chunk, Number(reduce)]),
+  ]);
+  return hashOf([ranks, chunks, ...moves]);
 }

@@ -64,12 +64,13 @@ export class Rendezvous {
   /** Fails the group for the first reason given, and wakes everybody. */
   fail(rank: number, reason: FailureReason, message: string): void {
     if (Atomics.compareExchange(this.#words, stateWord, 0, writing) === 0) {
-      // TextDecoder and TextEncoder.encodeInto refuse shared memory, so the bytes go through a copy.
-      const bytes = new TextEncoder().encode(message).subarray(0, textBytes);
+      // Text does not go into shared memory directly; what does not fit is cut between two characters.
+      const bytes = new Uint8Array(textBytes);
+      const { written } = new TextEncoder().encodeInto(message, bytes);
       this.#text.set(bytes);
       this.#words[stateWord + 1] = rank;
       this.#words[stateWord + 2] = reasons.indexOf(reason);
-      this.#words[stateWord + 3] = bytes.length;
+      this.#words[stateWord + 3] = written;
       Atomics.store(this.#words, stateWord, failed);
     }
     for (let other = 0; other < this.#size; other++) Atomics.notify(this.#words, wordOf(other));
@@ -106,10 +107,10 @@ export class Rendezvous {
   }
 
   #check(count: number, { operation, deadline, rank }: Wait): void {
+    // The look that led here may be old: what everybody has come to is done, even if somebody has left since.
+    const missing = this.#missing(count);
+    if (missing.length === 0) return;
     if (deadline !== undefined && Date.now() >= deadline) {
-      const missing = Array.from({ length: this.#size }, (_, other) => other).filter((other) =>
-        behind(this.count(other), count),
-      );
       this.fail(
         rank,
         'deadline',
@@ -118,6 +119,10 @@ export class Rendezvous {
     }
     const failure = this.failure(operation);
     if (failure) throw failure;
+  }
+
+  #missing(count: number): number[] {
+    return Array.from({ length: this.#size }, (_, rank) => rank).filter((rank) => behind(this.count(rank), count));
   }
 }
 

@@ -71,7 +71,7 @@ export class ThreadCommunicator implements Communicator {
     }
     this.#check(collective, inputs, outputs, options);
     const wait = this.#wait(operation, options);
-    for (const count of this.#play(collective, inputs[0] as Tensor, outputs[0] as Tensor))
+    for (const count of this.#play(collective, inputs[0] as Tensor, outputs[0] as Tensor, options))
       this.#rendezvous.waitSync(count, wait);
   }
 
@@ -118,7 +118,7 @@ export class ThreadCommunicator implements Communicator {
       if (signal?.aborted) abort();
       this.#requireSound(operation);
       const wait = this.#wait(operation, options);
-      for (const count of this.#play(collective, input, output)) await this.#rendezvous.wait(count, wait);
+      for (const count of this.#play(collective, input, output, options)) await this.#rendezvous.wait(count, wait);
     } catch (error) {
       if (!(error instanceof AbortedError && signal?.aborted)) throw error;
       throw new AbortedError(error.code, error.message, { rank: this.#rank, operation, cause: signal.reason });
@@ -159,14 +159,19 @@ export class ThreadCommunicator implements Communicator {
   }
 
   /** The collective with its meetings left out: yields the count that everybody must have come to before it goes on. */
-  *#play(collective: Collective, input: Tensor, output: Tensor): Generator<number, void, undefined> {
+  *#play(
+    collective: Collective,
+    input: Tensor,
+    output: Tensor,
+    { layout = 0 }: RunOptions,
+  ): Generator<number, void, undefined> {
     const dtype = collective.kind === 'broadcast' ? output.dtype : input.dtype;
     const plan = this.#plans.find(collective, dtype);
-    if (plan.fold) yield* this.#playFused(plan, input, output);
-    else yield* this.#playRounds(plan, input, output);
+    if (plan.fold) yield* this.#playFused(plan, layout, input, output);
+    else yield* this.#playRounds(plan, layout, input, output);
   }
 
-  *#playFused(plan: ThreadPlan, input: Tensor, output: Tensor): Generator<number, void, undefined> {
+  *#playFused(plan: ThreadPlan, layout: number, input: Tensor, output: Tensor): Generator<number, void, undefined> {
     const { collective, dtype } = plan;
     const [reads, writes] = [this.#reads(collective), this.#writes(collective)];
     const inputAt = reads ? this.#stage('input', input) : nowhere;
@@ -174,8 +179,8 @@ export class ThreadCommunicator implements Communicator {
     if (reads && !this.#arena.holds(input.data))
       copyElements(this.#view(dtype, inputAt, input.data.length), input.data);
     const length = this.#wholeLength(collective, input, output);
-    const schedule = plan.number;
-    this.#descriptors.write(this.#rank, { collective, dtype, length, schedule, inputAt, outputAt, workAt: nowhere });
+    const asked = { collective, dtype, length, schedule: plan.number, layout };
+    this.#descriptors.write(this.#rank, { ...asked, inputAt, outputAt, workAt: nowhere });
     yield this.#rendezvous.advance(this.#rank);
     this.#refuseDisagreement(plan, input, output);
     this.#plans.playShare(plan, this.#rank, length);
@@ -184,7 +189,7 @@ export class ThreadCommunicator implements Communicator {
       copyElements(output.data, this.#view(output.dtype, outputAt, output.data.length));
   }
 
-  *#playRounds(plan: ThreadPlan, input: Tensor, output: Tensor): Generator<number, void, undefined> {
+  *#playRounds(plan: ThreadPlan, layout: number, input: Tensor, output: Tensor): Generator<number, void, undefined> {
     const { collective, dtype } = plan;
     const length = this.#wholeLength(collective, input, output);
     const workAt = this.#reserve('work', length * byteSize(accumulatorOf(dtype)));
@@ -192,8 +197,8 @@ export class ThreadCommunicator implements Communicator {
     const placeOf = ({ data }: Tensor) => (this.#arena.holds(data) ? data.byteOffset : nowhere);
     const inputAt = this.#reads(collective) ? placeOf(input) : nowhere;
     const outputAt = this.#writes(collective) ? placeOf(output) : nowhere;
-    const schedule = plan.number;
-    this.#descriptors.write(this.#rank, { collective, dtype, length, schedule, inputAt, outputAt, workAt });
+    const asked = { collective, dtype, length, schedule: plan.number, layout };
+    this.#descriptors.write(this.#rank, { ...asked, inputAt, outputAt, workAt });
     yield this.#rendezvous.advance(this.#rank);
     this.#refuseDisagreement(plan, input, output);
     for (let round = 0; round < plan.schedule.rounds.length; round++) {

@@ -75,14 +75,19 @@ async function playOne(group: Group, calls: readonly Call[]): Promise<Outcome[]>
 }
 
 function assertSameError(title: string, outcomes: readonly Outcome[], expected: ExpectedError): void {
-  const messages = outcomes.map((outcome, index) => assertError(`${title} on member ${index}`, outcome, expected).message);
+  const messages = outcomes.map(
+    (outcome, index) => assertError(`${title} on member ${index}`, outcome, expected).message,
+  );
   const other = messages.find((message) => message !== messages[0]);
   assert.ok(other === undefined, `${title} must be the same error everywhere, but is "${messages[0]}" and "${other}"`);
 }
 
 function assertNames(outcome: Outcome, { localRanks }: Member): void {
   const { rank, message } = outcome as CollError;
-  assert.ok(rank !== undefined && localRanks.includes(rank), `error.rank must be ${localRanks}, not ${rank}: ${message}`);
+  assert.ok(
+    rank !== undefined && localRanks.includes(rank),
+    `error.rank must be ${localRanks}, not ${rank}: ${message}`,
+  );
   assert.match(message, new RegExp(`\\brank ${rank}\\b`), 'the message names the odd rank');
 }
 
@@ -107,7 +112,11 @@ async function failsWhatIsBehind(subject: Subject): Promise<void> {
     goodCall(subject.size, member, { ...sum, block: index === 0 ? 3 : 4, options }),
     goodCall(subject.size, member, { ...sum, block: 1, options }),
   ]);
-  assertSameError('a disagreement with calls in flight behind it', outcomes.map(([first]) => first), otherLength);
+  assertSameError(
+    'a disagreement with calls in flight behind it',
+    outcomes.map(([first]) => first),
+    otherLength,
+  );
   outcomes.forEach(([, second], index) => {
     assertError(`the call behind a disagreement on member ${index}`, second, { class: CollError });
   });

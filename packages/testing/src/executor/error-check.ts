@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { CollError, type ErrorCode } from '@coll/core';
+import type { CollError, ErrorCode } from '@coll/core';
 import type { Outcome } from '../group.js';
 
 export interface ExpectedError {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { AbortedError, type Collective, type CollError, nameOf, RuntimeError, ValueError } from '@coll/core';
+import { AbortedError, type CollError, type Collective, nameOf, RuntimeError, ValueError } from '@coll/core';
 import type { Call, CallOptions, Group, Member } from '../group.js';
 import { abortReason } from '../play-calls.js';
 import { oneOfEach } from './collectives.js';
@@ -73,7 +73,11 @@ async function refusesAborted(subject: Subject): Promise<void> {
       const call = goodCall(subject.size, member, { collective, options: { ...soon, mode, abort: 'before' } });
       const title = `${mode} ${nameOf(collective)} with an aborted signal`;
       const error = await attempt({ title, member, call, expected: { class: AbortedError, code: 'ERR_COLL_ABORTED' } });
-      assert.equal((error.cause as Error | undefined)?.message, abortReason, `${title}: the cause is the signal's reason`);
+      assert.equal(
+        (error.cause as Error | undefined)?.message,
+        abortReason,
+        `${title}: the cause is the signal's reason`,
+      );
     }
   }
 }

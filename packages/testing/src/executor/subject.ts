@@ -80,7 +80,11 @@ export class Subject {
    * Runs trials on the shared group, in one go, blocking in every third, and verifies each. Without an algorithm to go by, the
    * order of sums is open.
    */
-  async check(trials: readonly Trial[], arrange: Arrange = (call) => call, expect: Expect = this.#expect): Promise<void> {
+  async check(
+    trials: readonly Trial[],
+    arrange: Arrange = (call) => call,
+    expect: Expect = this.#expect,
+  ): Promise<void> {
     const group = await this.group();
     const prepared: PreparedTrial[] = [];
     const refusals = await Promise.all(trials.map(({ collective, dtype }) => this.refusal(collective, dtype)));

@@ -53,7 +53,12 @@ export class PreparedTrial {
   }
 
   /** Makes and fills the buffers of `size` ranks. Where the executor refuses the collective, nothing may change. */
-  static async prepare(trial: Trial, size: number, refusal: string | undefined, expect: Expect): Promise<PreparedTrial> {
+  static async prepare(
+    trial: Trial,
+    size: number,
+    refusal: string | undefined,
+    expect: Expect,
+  ): Promise<PreparedTrial> {
     const { collective, dtype, block, placement = 'in own memory', options } = trial;
     const length = collective.kind === 'reduce-scatter' ? block * size : block;
     const { inputs, outputs } = placeBuffers({ collective, dtype, size, length, placement });

@@ -1,5 +1,12 @@
 import assert from 'node:assert/strict';
-import { AbortedError, CollError, DeadlineExceededError, type ErrorCode, RuntimeError, UnavailableError } from '@coll/core';
+import {
+  AbortedError,
+  CollError,
+  DeadlineExceededError,
+  type ErrorCode,
+  RuntimeError,
+  UnavailableError,
+} from '@coll/core';
 import type { CallOptions, Group, Member, Outcome } from '../group.js';
 import { abortReason } from '../play-calls.js';
 import { assertError, type ExpectedError } from './error-check.js';

@@ -4,11 +4,15 @@ import type { Call } from '../group.js';
 /** Makes something wrong with a good call; undefined where the call has nothing that could be wrong like that. */
 export type Damage = (call: Call) => Call | undefined;
 
-const outputsOf = (change: (tensor: Tensor) => Tensor): Damage => (call) => ({
-  ...call,
-  outputs: call.outputs.map(change),
-});
-const inputsOf = (change: (tensor: Tensor) => Tensor): Damage => (call) => ({ ...call, inputs: call.inputs.map(change) });
+const outputsOf =
+  (change: (tensor: Tensor) => Tensor): Damage =>
+  (call) => ({
+    ...call,
+    outputs: call.outputs.map(change),
+  });
+const inputsOf =
+  (change: (tensor: Tensor) => Tensor): Damage =>
+  (call) => ({ ...call, inputs: call.inputs.map(change) });
 const ofLength = ({ dtype }: Tensor, length: number) => zeros(dtype, [length]);
 const ofDType = ({ data }: Tensor, dtype: DType) => zeros(dtype, [data.length]);
 
@@ -126,4 +130,3 @@ function overlapping(one: Tensor, other: Tensor): [Tensor, Tensor] {
     { ...other, data: whole.subarray(one.data.length - 1) },
   ];
 }
-

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import {
-  type DType,
   DistributedValues,
+  type DType,
   IndexedSlices,
   isTensor,
   Mirrored,

@@ -9,8 +9,8 @@ import {
   ReduceOp,
   type Tensor,
   tensor,
-  ValueError,
   type ValueDestinationPair,
+  ValueError,
 } from '@coll/core';
 import { assertRejects } from './assert-rejects.js';
 import { assertEverywhere } from './assert-value.js';
@@ -34,7 +34,12 @@ export const batchCases: OpsCases = {
 
 const { SUM, MEAN } = ReduceOp;
 
-function assertSum(title: string, result: PossiblyMirrored | undefined, value: PerReplica<Tensor>, places = value.devices) {
+function assertSum(
+  title: string,
+  result: PossiblyMirrored | undefined,
+  value: PerReplica<Tensor>,
+  places = value.devices,
+) {
   const { dtype, shape } = value.primary;
   assertEverywhere(title, result, places, { dtype, shape, elements: combinedElements(SUM, value.values) });
 }
@@ -58,7 +63,10 @@ async function keepsOrder(subject: OpsSubject): Promise<void> {
   for (const count of subject.replicas.filter((replicas) => replicas > 1)) {
     const values = mixedValues(subject.devices(count), SUM);
     const unchanged = new Unchanged(...values);
-    const results = await cross.batchReduce(SUM, values.map((value) => [value, value] as const));
+    const results = await cross.batchReduce(
+      SUM,
+      values.map((value) => [value, value] as const),
+    );
     assert.equal(results.length, values.length, 'one result a pair');
     values.forEach((value, index) => {
       assertSum(`result ${index}, ${value.primary.dtype}`, results[index], value);
@@ -70,8 +78,15 @@ async function keepsOrder(subject: OpsSubject): Promise<void> {
 async function dividesBatch(subject: OpsSubject): Promise<void> {
   await using cross = await subject.create();
   const devices = subject.devices(subject.most);
-  const values = mixedValues(devices, MEAN, dtypes.filter((dtype) => dtype !== 'bool'));
-  const results = await cross.batchReduce(MEAN, values.map((value) => [value, value] as const));
+  const values = mixedValues(
+    devices,
+    MEAN,
+    dtypes.filter((dtype) => dtype !== 'bool'),
+  );
+  const results = await cross.batchReduce(
+    MEAN,
+    values.map((value) => [value, value] as const),
+  );
   values.forEach((value, index) => {
     const { dtype, shape } = value.primary;
     const elements = combinedElements(MEAN, value.values);
@@ -122,7 +137,10 @@ async function handsBackSingles(subject: OpsSubject): Promise<void> {
   await using cross = await subject.create();
   const device = subject.device(1);
   const values = [componentOn(device, 0), componentOn(device, 1, { dtype: 'int8' }), slicesOn(device)];
-  const results = await cross.batchReduce('nonsense' as ReduceOp, values.map((value) => [value, device] as const));
+  const results = await cross.batchReduce(
+    'nonsense' as ReduceOp,
+    values.map((value) => [value, device] as const),
+  );
   assert.equal(results.length, values.length, 'one result a pair');
   values.forEach((value, index) => {
     assert.equal(results[index], value, `result ${index} must be the component itself, without a copy`);
@@ -136,7 +154,10 @@ function slicesOn(device: string): IndexedSlices {
 async function reducesDifferentCounts(subject: OpsSubject): Promise<void> {
   await using cross = await subject.create();
   const values = [3, 1, 2, 3].map((count, seed) => valueOn(subject.devices(count), { seed }));
-  const results = await cross.batchReduce(SUM, values.map((value) => [value, value] as const));
+  const results = await cross.batchReduce(
+    SUM,
+    values.map((value) => [value, value] as const),
+  );
   values.forEach((value, index) => {
     assertSum(`result ${index}, of ${value.values.length} components`, results[index], value);
   });
@@ -160,7 +181,8 @@ async function reducesTwice(subject: OpsSubject): Promise<void> {
   await using cross = await subject.create();
   const value = valueOn(subject.devices(subject.most));
   const pair = [value, value] as const;
-  for (const result of await cross.batchReduce(SUM, [pair, pair, pair])) assertSum('a value in a batch twice', result, value);
+  for (const result of await cross.batchReduce(SUM, [pair, pair, pair]))
+    assertSum('a value in a batch twice', result, value);
 }
 
 // A batch may need all values to have their components in one order; whoever needs that has to say so.

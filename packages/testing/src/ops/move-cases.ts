@@ -37,7 +37,11 @@ async function broadcasts(subject: OpsSubject): Promise<void> {
   const devices = subject.devices(3);
   const target = valueOn(devices, { seed: 3 });
   for (const dtype of dtypes) {
-    const value = componentOn(subject.device(0), 0, { dtype, shape: dtype === 'bool' ? [] : [2, 2], flavour: 'special' });
+    const value = componentOn(subject.device(0), 0, {
+      dtype,
+      shape: dtype === 'bool' ? [] : [2, 2],
+      flavour: 'special',
+    });
     for (const [destinations, places] of [
       [subject.device(0), subject.devices(1)],
       [subject.device(2), subject.devices(1, 2)],
@@ -48,7 +52,10 @@ async function broadcasts(subject: OpsSubject): Promise<void> {
       const unchanged = new Unchanged(value, target);
       const copies = await cross.broadcast(value, destinations);
       assertEverywhere(`a ${dtype} value for ${places}`, copies, places, like(value));
-      assertSeparate(`a ${dtype} value for ${places}`, [value, ...(assertPlaced('copies', copies, places) as Tensor[])]);
+      assertSeparate(`a ${dtype} value for ${places}`, [
+        value,
+        ...(assertPlaced('copies', copies, places) as Tensor[]),
+      ]);
       unchanged.assert('a broadcast');
     }
   }
@@ -66,7 +73,11 @@ async function broadcastsSparse(subject: OpsSubject): Promise<void> {
     for (const places of [subject.devices(1, 1), subject.devices(3)]) {
       for (const copy of assertPlaced('a sparse broadcast', await cross.broadcast(slices, places), places)) {
         assertSlices(`a copy on ${copy.device}`, copy, like(values), like(slices.indices));
-        assert.deepEqual((copy as IndexedSlices).denseShape, denseShape, 'the dense shape is kept, or missing as before');
+        assert.deepEqual(
+          (copy as IndexedSlices).denseShape,
+          denseShape,
+          'the dense shape is kept, or missing as before',
+        );
       }
     }
   }
@@ -76,7 +87,10 @@ async function broadcastsSparse(subject: OpsSubject): Promise<void> {
 function joined(components: readonly Tensor[], axis: number): Tensor {
   const shapes = components.map(({ shape }) => shape);
   const along = shapes.map((shape) => shape[axis] as number);
-  const shape = (shapes[0] as readonly number[]).with(axis, along.reduce((sum, count) => sum + count, 0));
+  const shape = (shapes[0] as readonly number[]).with(
+    axis,
+    along.reduce((sum, count) => sum + count, 0),
+  );
   const result = zeros((components[0] as Tensor).dtype, shape);
   for (let flat = 0; flat < result.data.length; flat++) {
     const place = placeOf(flat, shape);

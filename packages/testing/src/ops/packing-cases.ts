@@ -38,7 +38,11 @@ const limits: readonly CallOptions[] = [{}, { bytesPerPack: 1 }, { bytesPerPack:
 // Small and large, of several dtypes, so that packs begin and end everywhere.
 const shapes: readonly (readonly number[])[] = [[3], [2, 2], [], [17], [0], [5, 3], [1], [64]];
 
-function batchOn(devices: readonly string[], flavour: 'whole' | 'rough', someDTypes: readonly DType[]): PerReplica<Tensor>[] {
+function batchOn(
+  devices: readonly string[],
+  flavour: 'whole' | 'rough',
+  someDTypes: readonly DType[],
+): PerReplica<Tensor>[] {
   return shapes.flatMap((shape, index) =>
     someDTypes.map((dtype, position) => valueOn(devices, { shape, dtype, flavour, seed: index + 8 * position })),
   );
@@ -52,7 +56,11 @@ async function reduceBatch(
   values: readonly PerReplica<Tensor>[],
 ): Promise<readonly DistributedValues<Tensor>[]> {
   await using cross = await subject.create(packing);
-  const results = await cross.batchReduce(op, values.map((value) => [value, value] as const), options);
+  const results = await cross.batchReduce(
+    op,
+    values.map((value) => [value, value] as const),
+    options,
+  );
   return results as readonly DistributedValues<Tensor>[];
 }
 

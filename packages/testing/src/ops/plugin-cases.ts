@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import {
-  createRegistry,
   CrossDeviceOps,
+  createRegistry,
   type Explanation,
   type Plugin,
   pluginApiVersion,
@@ -99,7 +99,10 @@ async function explainsFallbacks(subject: OpsSubject): Promise<void> {
   const { notes } = explained.at(-1) as Explanation;
   assert.equal(new Set(notes).size, notes.length, 'each remark is made once');
   assert.deepEqual(notes, explained[0]?.notes, 'the same call again is nothing new');
-  assert.ok(notes.every((note) => typeof note === 'string' && note !== ''), 'remarks are sentences');
+  assert.ok(
+    notes.every((note) => typeof note === 'string' && note !== ''),
+    'remarks are sentences',
+  );
 }
 
 async function servesSideBySide(subject: OpsSubject): Promise<void> {
@@ -123,7 +126,11 @@ async function obeysSignal(subject: OpsSubject): Promise<void> {
     return;
   }
   const elements = combinedElements(SUM, value.values);
-  assertEverywhere('a sum that was aborted too late', outcome, value.devices, { dtype: 'float32', shape: [2, 3], elements });
+  assertEverywhere('a sum that was aborted too late', outcome, value.devices, {
+    dtype: 'float32',
+    shape: [2, 3],
+    elements,
+  });
 }
 
 async function closesTwice(subject: OpsSubject): Promise<void> {

@@ -49,7 +49,12 @@ async function reduceEverywhere(subject: OpsSubject, op: ReduceOp, request: Valu
     assertEverywhere(title, result, devices, isCopied ? like(value.primary) : expected);
     assertSeparate(title, [...value.values, ...(assertPlaced(title, result, devices) as Tensor[])]);
     const moved = await cross.reduce(op, value, subject.device(count - 1));
-    assertEverywhere(`${title} on one device`, moved, [subject.device(count - 1)], isCopied ? like(value.primary) : expected);
+    assertEverywhere(
+      `${title} on one device`,
+      moved,
+      [subject.device(count - 1)],
+      isCopied ? like(value.primary) : expected,
+    );
     unchanged.assert(title);
   }
 }
@@ -113,7 +118,10 @@ async function reducesToDestinations(subject: OpsSubject): Promise<void> {
     [first, [first]],
     [third, [third]],
     [[second], [second]],
-    [[first, second], [first, second]],
+    [
+      [first, second],
+      [first, second],
+    ],
     [[third, first, second], devices],
     [value, devices],
     [valueOn(subject.devices(2, 1)), [second, third]],
@@ -172,7 +180,9 @@ async function takesStandIns(subject: OpsSubject): Promise<void> {
     assertTensor('what stands for a tensor', result, like(tensor(plain)), device);
   }
   assertTensor('a number', await cross.reduce(ReduceOp.SUM, 3, device), like(tensor(3)), device);
-  const carriers = new Mirrored(subject.devices(2).map((at) => ({ [tensorSymbol]: () => tensor(plain, { device: at }) })));
+  const carriers = new Mirrored(
+    subject.devices(2).map((at) => ({ [tensorSymbol]: () => tensor(plain, { device: at }) })),
+  );
   const sum = await cross.reduce(ReduceOp.SUM, carriers, subject.devices(2));
   assertEverywhere('a value of carriers', sum, subject.devices(2), like(tensor(Float32Array.of(2, 4))));
 }

@@ -74,7 +74,10 @@ interface Gradients {
 function gradientsOf(replica: number): Gradients {
   return {
     layers: [componentOn('', replica, { seed: 1 }), componentOn('', replica, { seed: 2, dtype: 'int32', shape: [3] })],
-    embedding: new IndexedSlices(tensor([replica, 1], { dtype: 'float32', shape: [1, 2] }), tensor(Int32Array.of(replica))),
+    embedding: new IndexedSlices(
+      tensor([replica, 1], { dtype: 'float32', shape: [1, 2] }),
+      tensor(Int32Array.of(replica)),
+    ),
     loss: replica + 0.5,
     bias: Float32Array.of(replica, 1),
   };
@@ -85,7 +88,11 @@ async function keepsStructures(subject: OpsSubject): Promise<void> {
   const own = [gradientsOf(0), gradientsOf(1)] as const;
   const results = await everyone((replica) => ops.allReduce(SUM, { ...(own[replica] as Gradients) } as never, replica));
   for (const result of results as unknown as readonly Record<keyof Gradients, unknown>[]) {
-    assert.deepEqual(Object.keys(result), ['layers', 'embedding', 'loss', 'bias'], 'the result has the keys of the value');
+    assert.deepEqual(
+      Object.keys(result),
+      ['layers', 'embedding', 'loss', 'bias'],
+      'the result has the keys of the value',
+    );
     own[0].layers.forEach((layer, index) => {
       const elements = combinedElements(SUM, [layer, own[1].layers[index] as Tensor]);
       assertTensor(`layer ${index}`, (result.layers as readonly unknown[])[index], { ...layer, elements });
@@ -147,7 +154,10 @@ async function matchesCalls(subject: OpsSubject): Promise<void> {
   });
   for (const ofReplica of results) {
     ofReplica.forEach((result, call) => {
-      const elements = combinedElements(SUM, replicas.map((replica) => own(replica, call)));
+      const elements = combinedElements(
+        SUM,
+        replicas.map((replica) => own(replica, call)),
+      );
       assertTensor(`call ${call}`, result, { dtype: 'float32', shape: [call], elements });
     });
   }

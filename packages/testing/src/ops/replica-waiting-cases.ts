@@ -25,7 +25,7 @@ const { SUM, MAX } = ReduceOp;
 const one = tensor(Float32Array.of(1));
 
 // Nothing here takes long: what has not ended by then hangs.
-const patienceMillis = 5000;
+const patienceMillis = 2000;
 
 async function assertEnds<Result>(title: string, promise: Promise<Result>): Promise<Result> {
   let timer: NodeJS.Timeout | undefined;
@@ -43,17 +43,23 @@ async function failsAlike(subject: OpsSubject): Promise<void> {
   const { ops, everyone } = await openWorld(subject, 3);
   const odd = 2;
   const calls = {
-    'another shape': (replica: number) => ops.allReduce(SUM, componentOn('', 0, { shape: [replica === odd ? 4 : 3] }), replica),
-    'another dtype': (replica: number) => ops.allReduce(SUM, componentOn('', 0, { dtype: replica === odd ? 'int8' : 'bool' }), replica),
+    'another shape': (replica: number) =>
+      ops.allReduce(SUM, componentOn('', 0, { shape: [replica === odd ? 4 : 3] }), replica),
+    'another dtype': (replica: number) =>
+      ops.allReduce(SUM, componentOn('', 0, { dtype: replica === odd ? 'int8' : 'bool' }), replica),
     'another op': (replica: number) => ops.allReduce(replica === odd ? MAX : SUM, one, replica),
     'another number of values': (replica: number) => ops.allReduce(SUM, replica === odd ? [one, one] : [one], replica),
   };
   for (const [title, call] of Object.entries(calls)) {
-    const reasons = await assertEnds(title, everyone((replica) => assertRejects(title, call(replica), CollError)));
+    const reasons = await assertEnds(
+      title,
+      everyone((replica) => assertRejects(title, call(replica), CollError)),
+    );
     const messages = new Set(reasons.map(({ message }) => message));
     assert.equal(messages.size, 1, `${title} must be the same error for all, not ${[...messages].join(' and ')}`);
     assert.equal(reasons[0]?.rank, odd, `${title}: error.rank is the odd replica`);
-    if (title === 'another shape') assert.ok(reasons[0] instanceof InvalidArgumentError, `${title}: class of the error`);
+    if (title === 'another shape')
+      assert.ok(reasons[0] instanceof InvalidArgumentError, `${title}: class of the error`);
   }
   await ops.close();
 }
@@ -61,7 +67,11 @@ async function failsAlike(subject: OpsSubject): Promise<void> {
 async function namesMissing(subject: OpsSubject): Promise<void> {
   const { ops } = await openWorld(subject, 3);
   const waiting = [0, 2].map((replica) =>
-    assertRejects('waiting too long', ops.allReduce(SUM, one, replica, { timeoutSeconds: 0.05 }), DeadlineExceededError),
+    assertRejects(
+      'waiting too long',
+      ops.allReduce(SUM, one, replica, { timeoutSeconds: 0.05 }),
+      DeadlineExceededError,
+    ),
   );
   for (const { message } of await assertEnds('a deadline', Promise.all(waiting))) {
     assert.match(message, /\b1\b/, 'the message names replica 1, which never came');

@@ -115,7 +115,12 @@ async function addsMixed(subject: OpsSubject): Promise<void> {
   for (const places of [devices, subject.devices(1)]) {
     assertEverywhere('dense and sparse components', await cross.reduce(SUM, value, places), places, expected);
   }
-  const mean = like(tensor(Float32Array.from(numbers, (sum) => sum / 3), { shape: [4, 2] }));
+  const mean = like(
+    tensor(
+      Float32Array.from(numbers, (sum) => sum / 3),
+      { shape: [4, 2] },
+    ),
+  );
   assertEverywhere('their mean', await cross.reduce(MEAN, value, value), devices, mean);
   unchanged.assert('dense and sparse components');
 }
@@ -127,7 +132,10 @@ async function keepsOrder(subject: OpsSubject): Promise<void> {
   const dense = [valueOn(devices), valueOn(devices, { dtype: 'int16', seed: 1 })] as const;
   for (const places of [devices, subject.devices(1)]) {
     const values = [sparse, dense[0], sparse, dense[1], sparse];
-    const results = await cross.batchReduce(SUM, values.map((value) => [value, places] as const));
+    const results = await cross.batchReduce(
+      SUM,
+      values.map((value) => [value, places] as const),
+    );
     for (const index of [0, 2, 4]) assertRows(`result ${index}`, results[index], places, usualSum);
     dense.forEach((value, index) => {
       const elements = combinedElements(SUM, value.values);

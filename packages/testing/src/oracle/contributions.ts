@@ -55,7 +55,7 @@ function roughOf(op: CollectiveOp | undefined, random: number): number {
 }
 
 function wholeOf(op: CollectiveOp | undefined, random: number): number {
-  return op === 'product' ? ([1, -1, 2, -1] as const)[random % 4 as 0 | 1 | 2 | 3] : (random % 19) - 9;
+  return op === 'product' ? ([1, -1, 2, -1] as const)[(random % 4) as 0 | 1 | 2 | 3] : (random % 19) - 9;
 }
 
 // Integers are exact in any order anyway, because they wrap around.
@@ -77,7 +77,9 @@ const specials = new Map<DType, readonly Plain[]>();
 function specialsOf(dtype: DType): readonly Plain[] {
   const known = specials.get(dtype);
   if (known) return known;
-  const made = (dtype.includes('float') ? floatSpecials(dtype) : integerSpecials).map((value) => storedOf(dtype, value));
+  const made = (dtype.includes('float') ? floatSpecials(dtype) : integerSpecials).map((value) =>
+    storedOf(dtype, value),
+  );
   specials.set(dtype, made);
   return made;
 }

@@ -35,7 +35,7 @@ export function expectedOutputs(question: Question): (readonly Plain[] | undefin
     const perBlock = schedule.chunks / inputs.length;
     const isScattered = collective.kind === 'reduce-scatter';
     const own = isScattered ? pieces.slice(rank * perBlock, (rank + 1) * perBlock) : pieces;
-    return own.map(storedPiece).flat();
+    return own.flatMap(storedPiece);
   });
 }
 
@@ -45,7 +45,8 @@ function inRankOrder({ kind, ...rest }: Collective, ranks: number): Schedule {
   const pairs = all.flatMap((from) => all.filter((to) => to !== from).map((to) => ({ from, to })));
   const chunks = kind === 'all-gather' || kind === 'reduce-scatter' ? ranks : 1;
   const moves = pairs.flatMap(({ from, to }) => {
-    if (kind === 'broadcast') return 'root' in rest && from === rest.root ? [{ from, to, chunk: 0, reduce: false }] : [];
+    if (kind === 'broadcast')
+      return 'root' in rest && from === rest.root ? [{ from, to, chunk: 0, reduce: false }] : [];
     if (kind === 'all-gather') return [{ from, to, chunk: from, reduce: false }];
     return all.slice(0, chunks).map((chunk) => ({ from, to, chunk, reduce: true }));
   });

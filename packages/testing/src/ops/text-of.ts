@@ -1,0 +1,6 @@
+/** A wrong argument, for the message of a test that fails. */
+export function textOf(value: unknown): string {
+  if (typeof value === 'symbol') return 'a symbol';
+  const name = Object(value).constructor?.name;
+  return typeof value === 'object' && value !== null ? `${name} ${JSON.stringify(value)?.slice(0, 80)}` : String(value);
+}

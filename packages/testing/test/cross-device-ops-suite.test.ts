@@ -1,0 +1,44 @@
+import { definePlugin, type Plugin } from '@coll/core';
+import { ReductionToOneDevice, reductionToOne } from '@coll/reduction-to-one';
+import { crossDeviceOpsSuite } from '@coll/testing';
+import { describe, expect, it } from 'vitest';
+import { brokenOps } from './doubles/broken-ops.ts';
+import { failuresOf } from './failures-of.ts';
+
+describe('the cross-device ops suite', () => {
+  it('finds nothing wrong with right ops', async () => {
+    const declare: Parameters<typeof failuresOf>[0] = (test) =>
+      crossDeviceOpsSuite({ test, name: 'right', create: (_, world) => new ReductionToOneDevice({}, world) });
+    expect(await failuresOf(declare)).toEqual([]);
+  }, 60_000);
+
+  it.each(brokenOps)(
+    'notices %o',
+    async (Double, only) => {
+      const declare: Parameters<typeof failuresOf>[0] = (test) =>
+        crossDeviceOpsSuite({ test, name: 'double', create: (_, world) => new Double({}, world) });
+      expect(await failuresOf(declare, only)).not.toEqual([]);
+    },
+    60_000,
+  );
+
+  const ofPlugin = (changes: Partial<Plugin<object>>, only: RegExp) =>
+    failuresOf((test) => {
+      crossDeviceOpsSuite({ test, plugin: definePlugin({ ...reductionToOne, ...changes }) as Plugin<object> });
+    }, only);
+
+  it('notices a plug-in that its module does not export', async () => {
+    const [failure] = await ofPlugin({ name: 'impostor' }, /loaded from its module/);
+    expect(failure).toContain('exports no plug-in called impostor');
+  }, 60_000);
+
+  it('notices a plug-in that refuses what it is tested with', async () => {
+    const [failure] = await ofPlugin({ capabilities: { maxRanks: 2 } }, /accepts the situations/);
+    expect(failure).toContain('it serves up to 2 ranks, not 3');
+  });
+
+  it('notices a plug-in of another contract', async () => {
+    const [failure] = await ofPlugin({ apiVersion: 0 }, /the shape of a plug-in/);
+    expect(failure).toContain('the version of the contract');
+  });
+});

@@ -1,0 +1,72 @@
+import { PortableCommunicator, ThreadCommunicator } from '@coll/core';
+import type { Algorithm } from '@coll/core/schedule';
+import { directAlgorithm } from '@coll/direct';
+import { controllerGroup, executorSuite, type MakeCommunicator } from '@coll/testing';
+import { describe, expect, it } from 'vitest';
+import { brokenExecutors } from './doubles/broken-executors.ts';
+import { brokenMembers, membersOf } from './doubles/broken-members.ts';
+import { failuresOf } from './failures-of.ts';
+
+interface Among3 {
+  readonly only?: RegExp;
+  readonly algorithm?: Algorithm;
+  readonly patienceMillis?: number;
+}
+
+function failuresAmong3(make: MakeCommunicator, options: Among3 = {}): Promise<string[]> {
+  const { only, algorithm = directAlgorithm, patienceMillis } = options;
+  const open = controllerGroup(make);
+  const declare: Parameters<typeof failuresOf>[0] = (test) =>
+    executorSuite({ test, name: 'double', open, algorithms: [{ algorithm }], ranks: [3] });
+  return failuresOf(declare, only, patienceMillis);
+}
+
+const right: MakeCommunicator = (algorithm, size) =>
+  new PortableCommunicator({ size, algorithm: algorithm as Algorithm });
+
+describe('the executor suite', () => {
+  it('finds nothing wrong with a right executor', async () => {
+    expect(await failuresAmong3(right)).toEqual([]);
+  }, 60_000);
+
+  it.each(brokenExecutors)(
+    'notices %o',
+    async (Double, only) => {
+      const make: MakeCommunicator = (algorithm, size) => new Double({ size, algorithm: algorithm as Algorithm });
+      expect(await failuresAmong3(make, { only })).not.toEqual([]);
+    },
+    60_000,
+  );
+
+  it('finds nothing wrong with right members of a group', async () => {
+    expect(await failuresAmong3(membersOf(ThreadCommunicator))).toEqual([]);
+  }, 60_000);
+
+  it.each(brokenMembers)(
+    'notices %o',
+    async (Double, only) => {
+      expect(await failuresAmong3(membersOf(Double), { only, patienceMillis: 1000 })).not.toEqual([]);
+    },
+    60_000,
+  );
+
+  it('notices an algorithm that drops a transfer', async () => {
+    const plan: Algorithm['plan'] = (collective, ranks) => {
+      const schedule = directAlgorithm.plan(collective, ranks);
+      return { ...schedule, rounds: schedule.rounds.map((round) => round.slice(1)) };
+    };
+    const failures = await failuresAmong3(right, {
+      only: /serves every length/,
+      algorithm: { name: 'forgetful', plan },
+    });
+    expect(failures.join()).toContain('has no right schedule for all-reduce');
+  });
+
+  it('says what failed, where, and what it should have been', async () => {
+    const [Double, only] = brokenExecutors[3] as (typeof brokenExecutors)[number];
+    const make: MakeCommunicator = (algorithm, size) => new Double({ size, algorithm: algorithm as Algorithm });
+    const [first] = await failuresAmong3(make, { only });
+    expect(first).toMatch(/run reduce sum to rank 0 of 5 rough float32 elements in own memory among 3 ranks/);
+    expect(first).toMatch(/element 0 of the output of rank 1 is .*, must be 7/);
+  });
+});
