@@ -24,13 +24,27 @@ export function algorithmsPage(): string {
     '',
     'All-reduce among four ranks: `0 -(2)+> 1` sends chunk 2 from rank 0 to rank 1, where it is combined; `->` copies.',
     '',
-    ...algorithms.flatMap(({ name, plan }) => [`### ${name}`, '', '```', draw(plan(collectiveOf('all-reduce'), 4)), '```', '']),
+    ...algorithms.flatMap(({ name, plan }) => [
+      `### ${name}`,
+      '',
+      '```',
+      draw(plan(collectiveOf('all-reduce'), 4)),
+      '```',
+      '',
+    ]),
   ].join('\n');
 }
 
 function tableOf(kind: CollectiveKind): string[] {
   const rows = algorithms.flatMap((algorithm) => groups.map((ranks) => rowOf(algorithm, kind, ranks)));
-  return [`## ${kind}`, '', '| algorithm | ranks | rounds | bytes a rank | busiest link |', '|---|---:|---:|---:|---:|', ...rows, ''];
+  return [
+    `## ${kind}`,
+    '',
+    '| algorithm | ranks | rounds | bytes a rank | busiest link |',
+    '|---|---:|---:|---:|---:|',
+    ...rows,
+    '',
+  ];
 }
 
 function rowOf(algorithm: Algorithm, kind: CollectiveKind, ranks: number): string {

@@ -142,11 +142,9 @@ describe('every error code', () => {
   });
 
   it('is raised with the classes that its row names', () => {
-    const documented = rows
-      .filter(({ code }) => raised.has(code))
-      .map(({ code, classes }) => [code, classes.toSorted()]);
-    expect(documented).toEqual(
-      [...raised].map(([code, classes]) => [code, [...classes].sort()]).sort(([a], [b]) => (`${a}` < `${b}` ? -1 : 1)),
+    const documented = rows.filter(({ code }) => raised.has(code));
+    expect(documented.map(({ code, classes }) => [code, classes.toSorted()])).toEqual(
+      documented.map(({ code }) => [code, [...(raised.get(code) ?? [])].sort()]),
     );
   });
 

@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads';
+import { Latch } from './latch.js';
 import { loadingOf } from './module-loading.js';
 import {
   type FromReplica,
@@ -71,29 +72,6 @@ export class ReplicaWorker {
 
 // Printing takes long only where the reader is slow.
 const printMillis = 2000;
-
-/** Something that happens once, and can be waited for. */
-class Latch {
-  readonly #opened: Promise<true>;
-  open: () => void = () => {};
-
-  constructor() {
-    this.#opened = new Promise((resolve) => {
-      this.open = () => resolve(true);
-    });
-  }
-
-  /** Whether it has happened before that time is over. */
-  async opens(withinMillis: number): Promise<boolean> {
-    let timer: NodeJS.Timeout | undefined;
-    const tooLate = new Promise<false>((resolve) => {
-      timer = setTimeout(() => resolve(false), withinMillis);
-    });
-    const isOpen = await Promise.race([this.#opened, tooLate]);
-    clearTimeout(timer);
-    return isOpen;
-  }
-}
 
 function startWorker(start: ThreadStart): Worker {
   const entry = new URL(`./replica-thread${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url).href;

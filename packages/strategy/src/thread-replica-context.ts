@@ -137,8 +137,8 @@ export class ThreadReplicaContext implements ReplicaContext {
   async #meet(): Promise<void> {
     const group = this.#ops.replicaGroup;
     if (!group) return;
-    this.#mergeCount = (this.#mergeCount + 1) % 1000;
-    const mark = Float32Array.of(this.#mergeCount + 1, -this.#mergeCount - 1);
+    this.#mergeCount = (this.#mergeCount % 1000) + 1;
+    const mark = Float32Array.of(this.#mergeCount, -this.#mergeCount);
     const { data } = (await group.allReduce('SUM', mark, this.replicaIdInSyncGroup)) as Tensor;
     if (mark.every((number, index) => data[index] === number * this.numReplicasInSync)) return;
     throw new InternalError('ERR_COLL_MISMATCH', 'mergeCall: another replica makes another call', {

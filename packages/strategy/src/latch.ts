@@ -1,0 +1,22 @@
+/** Something that happens once, and can be waited for. */
+export class Latch {
+  readonly #opened: Promise<true>;
+  open: () => void = () => {};
+
+  constructor() {
+    this.#opened = new Promise((resolve) => {
+      this.open = () => resolve(true);
+    });
+  }
+
+  /** Whether it has happened before that time is over. */
+  async opens(withinMillis: number): Promise<boolean> {
+    let timer: NodeJS.Timeout | undefined;
+    const tooLate = new Promise<false>((resolve) => {
+      timer = setTimeout(() => resolve(false), withinMillis);
+    });
+    const isOpen = await Promise.race([this.#opened, tooLate]);
+    clearTimeout(timer);
+    return isOpen;
+  }
+}
