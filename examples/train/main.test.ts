@@ -4,7 +4,7 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 
 const program = path.join(import.meta.dirname, 'main.ts');
-const patience = 60_000;
+const patience = 120_000;
 
 function start(args: string) {
   const child = spawn(process.execPath, ['--conditions=@coll/source', '--import', 'tsx', program, ...args.split(' ')]);
@@ -20,7 +20,7 @@ function start(args: string) {
 
 describe('the training example', { timeout: patience }, () => {
   it('trains on two replicas that end with the same weights', async () => {
-    const { code, stdout, stderr } = await start('--epochs 1 --samples 256').ended;
+    const { code, stdout, stderr } = await start('--epochs 1 --samples 256 --batch-size 64').ended;
     expect(stderr).toBe('');
     expect(stdout).toMatch(/^epoch 1\/1 · loss \d\.\d{3} · [\d,]+ samples\/s$/m);
     expect(stdout).toMatch(/test accuracy .* \d+\.\d %/);

@@ -16,7 +16,7 @@ describe('the settings of a command line', () => {
   });
 
   it('have defaults', () => {
-    expect(settingsFrom([])).toEqual({ replicas: 2, ops: 'direct', epochs: 5, batchSize: 128, samples: 6000, seed: 1 });
+    expect(settingsFrom([])).toEqual({ replicas: 2, ops: 'direct', epochs: 6, batchSize: 256, samples: 6000, seed: 1 });
   });
 
   it('are taken from options', () => {
@@ -33,8 +33,8 @@ describe('the settings of a command line', () => {
       '--ops rings',
       "error: option '--ops <name>' argument 'rings' is invalid. Allowed choices are direct, ring, auto.",
     ],
-    ['--replicas 3', 'error: --batch-size 128 cannot be split evenly among 3 replicas'],
-    ['--samples 100', 'error: --samples 100 is less than one batch of 128'],
+    ['--replicas 3', 'error: --batch-size 256 cannot be split evenly among 3 replicas'],
+    ['--samples 100', 'error: --samples 100 is less than one batch of 256'],
     ['--speed 9', "error: unknown option '--speed'"],
     ['--epochs', "error: option '--epochs <n>' argument missing"],
     ['ring', 'error: too many arguments. Expected 0 arguments but got 1.'],

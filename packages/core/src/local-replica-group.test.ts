@@ -129,7 +129,7 @@ describe('waiting for the others', () => {
     const { ops } = twoReplicas();
     const waiting = rejection(ops.allReduce(ReduceOp.SUM, 1, 0, { timeoutSeconds: 3 }));
     await vi.advanceTimersByTimeAsync(2999);
-    expect(await Promise.race([waiting, 'still waiting'])).toBe('still waiting');
+    expect(await Promise.race([waiting, Promise.resolve('still waiting')])).toBe('still waiting');
     await vi.advanceTimersByTimeAsync(1);
     expect(await waiting).toMatchObject({
       name: 'DeadlineExceededError',

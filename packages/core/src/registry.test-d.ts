@@ -42,21 +42,21 @@ expectTypeOf(registry.create('mine', { depth: 3 })).resolves.toEqualTypeOf<Cross
 expectTypeOf(registry.create('ring', undefined, world)).resolves.toEqualTypeOf<CrossDeviceOps>();
 
 // @ts-expect-error an option of the wrong type
-registry.create('ring', { numPacks: 'one' });
+void registry.create('ring', { numPacks: 'one' });
 // @ts-expect-error an option that there is not
-registry.create('ring', { packs: 1 });
+void registry.create('ring', { packs: 1 });
 // @ts-expect-error an option of another plug-in
-registry.create('direct', { subChunks: 2 });
+void registry.create('direct', { subChunks: 2 });
 // @ts-expect-error a required option is missing
-registry.create('mine', {});
+void registry.create('mine', {});
 
 // Options of a plug-in that is passed itself.
 expectTypeOf(registry.create(ring, { numPacks: 1 })).resolves.toEqualTypeOf<CrossDeviceOps>();
 expectTypeOf(registry.create(mine, { depth: 3 }, world)).resolves.toEqualTypeOf<CrossDeviceOps>();
 // @ts-expect-error an option of the wrong type
-registry.create(ring, { numPacks: 'one' });
+void registry.create(ring, { numPacks: 'one' });
 // @ts-expect-error an option that there is not
-registry.create(mine, { depth: 3, width: 4 });
+void registry.create(mine, { depth: 3, width: 4 });
 
 // Names that nobody declared, and requests of any form, are still allowed.
 expectTypeOf(registry.create('other', { anything: 1 })).resolves.toEqualTypeOf<CrossDeviceOps>();
@@ -65,7 +65,7 @@ expectTypeOf(registry.create('auto', undefined, world)).resolves.toEqualTypeOf<C
 expectTypeOf(registry.create({ name: 'ring', options: {} })).resolves.toEqualTypeOf<CrossDeviceOps>();
 expectTypeOf(registry.create(request, undefined, world)).resolves.toEqualTypeOf<CrossDeviceOps>();
 // @ts-expect-error a number is no request
-registry.create(5);
+void registry.create(5);
 
 // A plug-in says what its options are.
 expectTypeOf(ring).toEqualTypeOf<Plugin<RingOptions>>();

@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events';
 import { AbortedError, type CollError, DeadlineExceededError } from '@coll/core';
 import { describe, expect, it } from 'vitest';
 import { MirroredStrategy } from '../src/index.js';
@@ -104,7 +105,9 @@ describe('an AbortSignal', () => {
 
   it('does nothing to a run that has ended', async () => {
     const controller = new AbortController();
-    expect(await two.run(() => 'done', { signal: controller.signal })).toBe('done');
+    const { signal } = controller;
+    expect(await two.run((replica) => replica.allReduce('sum', 1, { signal }), { signal })).toBeDefined();
+    expect(getEventListeners(signal, 'abort')).toEqual([]);
     controller.abort();
   });
 

@@ -152,6 +152,15 @@ describe('calls of a replica that are under way at once', { timeout: 60_000 }, (
     // A bare list: both replicas have the same.
     expect(result).toEqual([...sums(1), ...sums(10), ...sums(100), '5,5', ...sums(1000)]);
   });
+
+  it('are done also when it returns without awaiting them', async () => {
+    const strategy = new MirroredStrategy({ devices: cpu(2), crossDeviceOps: ring });
+    const asks = new URL('./fixtures/asks.mjs', import.meta.url);
+    const reports: unknown[] = [];
+    const options = { exportName: 'forgets', onReport: (...report: unknown[]) => reports.push(report.join()) };
+    expect(await strategy.run(asks, options)).toBe('returned');
+    expect(reports.sort()).toEqual(['0,2', '0,merged', '1,2']);
+  });
 });
 
 describe.each([direct, reductionToOne] as Plugin<never>[])('replicas in threads by $name', (plugin) => {

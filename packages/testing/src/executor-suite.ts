@@ -47,22 +47,27 @@ function declareAll({
 }: ExecutorSuiteOptions) {
   const played = algorithms ? [...algorithms, ownAlgorithm] : [undefined];
   for (const algorithm of played) {
-    // What memory and numbers are like is the executor's affair, whichever algorithm it plays: two are enough.
-    const isWhole = algorithm === played[0] || algorithm === ownAlgorithm;
-    const cases = {
-      ...scheduleCases,
-      ...(algorithm ? referenceCases : {}),
-      ...(isWhole ? { ...dtypeCases, ...memoryCases } : {}),
-      ...sequenceCases,
-      ...(isWhole ? { ...disagreementCases, ...waitingCases, ...refusalCases } : {}),
-    };
     for (const size of ranks) {
+      // Numbers, memory and waiting are the executor's affair, whichever algorithm it plays, and mostly of whatever size.
+      const isWhole =
+        (algorithm === played[0] || algorithm === ownAlgorithm) && (size <= 4 || size === Math.max(...ranks));
       const subject = new Subject({ open, algorithm, size, kinds });
+      const cases = { ...fewCases, ...(algorithm ? referenceCases : {}), ...(isWhole ? manyCases : {}) };
       const title = `${name}: ${titleOf(algorithm)} among ${size}`;
       declare(test, title, isWhole && size <= 3 ? { ...cases, ...crashCases } : cases, subject);
     }
   }
 }
+
+const fewCases: ExecutorCases = { ...scheduleCases, ...sequenceCases };
+
+const manyCases: ExecutorCases = {
+  ...dtypeCases,
+  ...memoryCases,
+  ...disagreementCases,
+  ...waitingCases,
+  ...refusalCases,
+};
 
 function declare(test: DeclareTest, title: string, cases: ExecutorCases, subject: Subject): void {
   for (const [name, run] of Object.entries(cases)) {

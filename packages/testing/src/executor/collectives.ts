@@ -20,3 +20,18 @@ export function moves(roots: readonly number[]): Collective[] {
 export function oneOfEach(root: number, op: CollectiveOp = 'sum'): Collective[] {
   return [...reductions([op], [root]), ...moves([root])];
 }
+
+/** Sums and moves that have no root. */
+export const unrooted: readonly Collective[] = [
+  { kind: 'all-reduce', op: 'sum' },
+  { kind: 'reduce-scatter', op: 'sum' },
+  { kind: 'all-gather' },
+];
+
+/** Sums and moves with these roots. */
+export function rooted(roots: readonly number[]): Collective[] {
+  return roots.flatMap((root): Collective[] => [
+    { kind: 'reduce', op: 'sum', root },
+    { kind: 'broadcast', root },
+  ]);
+}

@@ -25,7 +25,7 @@ async function mixesWaiting(subject: Subject): Promise<void> {
 
 // Shared memory that starts small has to grow in between: few ranks bring up to 1.3 MB together.
 async function grows(subject: Subject): Promise<void> {
-  const most = subject.size <= 4 ? Math.floor(160_000 / subject.size) : 5000;
+  const most = subject.size <= 4 ? Math.floor(160_000 / subject.size) : 1000;
   const blocks = [1, Math.floor(most / 4), 3, most, 100];
   const trialOf = (collective: Collective, block: number, index: number): Trial => ({
     collective,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type Collective, dtypes, isFloating, PortableCommunicator } from '@coll/core';
 import { specialLength } from '../oracle/contributions.js';
-import { moves, oneOfEach, ops, reductions } from './collectives.js';
+import { moves, ops, reductions, rooted, unrooted } from './collectives.js';
 import type { ExecutorCases } from './executor-case.js';
 import { expectFrom, type Subject } from './subject.js';
 import type { Trial } from './trial.js';
@@ -25,8 +25,12 @@ export const dtypeCases: ExecutorCases = {
 export const referenceCases: ExecutorCases = { 'gives the bits of the reference': givesBitsOfReference };
 
 async function combinesEveryDType(subject: Subject): Promise<void> {
-  const collectives = subject.among(reductions(ops, [subject.size - 1]));
-  await subject.check(trialsOf(collectives, dtypes, subject.size + 2));
+  const everywhere = ops.flatMap((op): Collective[] => [
+    { kind: 'all-reduce', op },
+    { kind: 'reduce-scatter', op },
+  ]);
+  const atRoot = (['sum', 'mean'] as const).map((op): Collective => ({ kind: 'reduce', op, root: subject.size - 1 }));
+  await subject.check(trialsOf(subject.among([...everywhere, ...atRoot]), dtypes, subject.size + 2));
 }
 
 async function movesEveryDType(subject: Subject): Promise<void> {
@@ -36,32 +40,26 @@ async function movesEveryDType(subject: Subject): Promise<void> {
 
 async function servesEveryRoot(subject: Subject): Promise<void> {
   const roots = Array.from({ length: subject.size }, (_, root) => root);
-  const collectives = [...reductions(['sum', 'mean'], roots), ...moves(roots)];
-  const rooted = subject.among(collectives).filter((collective) => 'root' in collective);
-  await subject.check(trialsOf(rooted, ['float32'], 5));
+  await subject.check(trialsOf(subject.among(rooted(roots)), ['float32'], 5));
 }
 
 async function servesEveryLength(subject: Subject): Promise<void> {
   const { size } = subject;
-  const lengths = [...new Set([0, 1, 2, 7, size - 1, size, size + 1, 1009])];
-  const trials = subject.roots().flatMap((root) => {
-    const collectives = subject.among(oneOfEach(root));
-    return lengths.flatMap((block) => trialsOf(collectives, ['float32'], block));
-  });
-  await subject.check(trials);
+  const collectives = subject.among([...unrooted, ...rooted(subject.roots())]);
+  const lengths = new Set([0, 1, 2, 7, size - 1, size, size + 1, 1009]);
+  await subject.check([...lengths].flatMap((block) => trialsOf(collectives, ['float32'], block)));
 }
 
 // Longer than the blocks in which executors work off a buffer, and no multiple of them. Many ranks share a buffer out anyway.
 async function playsLongBuffers(subject: Subject): Promise<void> {
   const [root, length] = [subject.size - 1, subject.size <= 4 ? 20_011 : 5000];
   const mean = subject.among([{ kind: 'all-reduce', op: 'mean' }]);
-  const unrooted = subject.among(oneOfEach(root)).filter((collective) => !('root' in collective));
   await subject.check([
     ...trialsOf(subject.among([{ kind: 'all-reduce', op: 'sum' }]), ['float32'], length),
     ...trialsOf(mean, ['bfloat16', 'int32'], 5000),
     ...trialsOf(subject.among([{ kind: 'reduce', op: 'product', root }]), ['uint8'], 5000),
     ...trialsOf(subject.among([{ kind: 'broadcast', root }]), ['float16'], 5000),
-    ...trialsOf(unrooted, ['float32'], 2503),
+    ...trialsOf(subject.among(unrooted), ['float32'], Math.ceil(10_007 / subject.size)),
   ]);
 }
 
@@ -87,7 +85,7 @@ async function givesBitsOfReference(subject: Subject): Promise<void> {
   if (!algorithm) return;
   await using reference = new PortableCommunicator({ size, algorithm: algorithm.algorithm });
   const collectives = subject.among(reductions(['sum', 'mean', 'product'], [0]));
-  const trials = trialsOf(collectives, dtypes.filter(isFloating), 257);
+  const trials = trialsOf(collectives, dtypes.filter(isFloating), 61);
   await subject.check(trials, undefined, expectFrom(reference));
 }
 
