@@ -15,8 +15,8 @@ import { StrategyExtended } from './extended.js';
 import { runLocalReplicas } from './local-replicas.js';
 import { mirroredDevices } from './mirrored-devices.js';
 import { OpsChoice } from './ops-choice.js';
+import { runReplicaThreads } from './run-replica-threads.js';
 import { findDistributed, type ReplicaFunction, type RunOptions, requireArguments, Strategy } from './strategy.js';
-import { runReplicaThreads } from './thread-replicas.js';
 
 export interface MirroredStrategyOptions {
   /** One replica for each. Default: a logical CPU device for each core. */

@@ -1,21 +1,8 @@
 import { Worker } from 'node:worker_threads';
 import { Latch } from './latch.js';
 import { loadingOf } from './module-loading.js';
-import {
-  type FromReplica,
-  notCloneable,
-  post,
-  type ReplicaMessage,
-  type ThreadStart,
-  type ToReplica,
-} from './thread-messages.js';
-
-/** What comes from a replica's thread. */
-export interface ReplicaListener {
-  message(replica: number, message: ReplicaMessage): void;
-  /** The thread has ended; `error` is what it ended with, if it was not caught there. */
-  exit(replica: number, code: number, error: unknown): void;
-}
+import type { ReplicaListener, ReplicaThread } from './replica-threads.js';
+import { type FromReplica, notCloneable, post, type ThreadStart, type ToReplica } from './thread-messages.js';
 
 // Text that is the same as a script and as a module, which it is under --input-type=module. It brings the TypeScript loader before
 // the first module.
@@ -27,8 +14,7 @@ import('node:worker_threads').then(async ({ workerData }) => {
 `;
 
 /** The worker thread of one replica. */
-export class ReplicaWorker {
-  readonly replica: number;
+export class ReplicaWorker implements ReplicaThread {
   readonly #worker: Worker;
   /** The replica's result or error is here. */
   readonly #told = new Latch();
@@ -39,7 +25,6 @@ export class ReplicaWorker {
   /** @throws RuntimeError for arguments and options that cannot be posted, CollError for modules that cannot be loaded */
   constructor(start: ThreadStart, listener: ReplicaListener) {
     const { replica } = start;
-    this.replica = replica;
     this.#worker = startWorker(start);
     let crash: unknown;
     this.#worker.on('error', (error) => {
@@ -60,7 +45,6 @@ export class ReplicaWorker {
     post(this.#worker, message, what);
   }
 
-  /** Waits until the thread has ended by itself; where it has something else to do for longer than that, ends it. */
   async end(graceMillis: number): Promise<void> {
     const hasEnded =
       (await this.#told.opens(graceMillis)) &&

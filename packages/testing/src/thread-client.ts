@@ -2,7 +2,7 @@ import { Worker } from 'node:worker_threads';
 import { decodeError, type Reply, type Request } from './rank-messages.js';
 
 export interface ThreadClientOptions {
-  /** Loads TypeScript in the thread, by tsx. Default: where this package itself runs from its sources. */
+  /** Loads TypeScript in the thread, by tsx. Default: where this package runs from its sources, or the first module is TypeScript. */
   readonly typescript?: boolean | undefined;
 }
 
@@ -44,7 +44,8 @@ export class ThreadClient {
   #tickets = 0;
   #hasEnded = false;
 
-  constructor({ typescript = fromSource }: ThreadClientOptions = {}) {
+  /** Starts a thread that can load the module. */
+  constructor(module: string, { typescript = fromSource || isTypeScript(module) }: ThreadClientOptions = {}) {
     const conditions = fromSource ? { execArgv: ['--conditions=@coll/source'] } : {};
     this.#worker = new Worker(bootstrap, { eval: true, workerData: { entry, typescript }, ...conditions });
     this.#worker.unref();
@@ -93,4 +94,8 @@ export class ThreadClient {
     for (const { reject } of this.#waiting.values()) reject(error);
     void this.#worker.terminate();
   }
+}
+
+function isTypeScript(module: string): boolean {
+  return /\.[cm]?tsx?$/.test(module);
 }

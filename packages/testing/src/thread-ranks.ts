@@ -22,10 +22,10 @@ export interface ThreadRanks extends AsyncDisposable {
  */
 export function threadRanks({ spins, ...client }: ThreadRanksOptions = {}): ThreadRanks {
   const threads: ThreadClient[] = [];
-  const threadOf = (rank: number): ThreadClient => {
+  const threadOf = (rank: number, { module }: ModuleExport): ThreadClient => {
     const known = threads[rank];
     if (known && !known.hasEnded) return known;
-    const made = new ThreadClient(client);
+    const made = new ThreadClient(module, client);
     threads[rank] = made;
     return made;
   };
@@ -39,7 +39,7 @@ export function threadRanks({ spins, ...client }: ThreadRanksOptions = {}): Thre
       const group = createThreadGroup({ size, ...(spins === undefined ? {} : { spins }) });
       const ranks = Array.from({ length: size }, (_, rank) => rank);
       return new Group({
-        members: await Promise.all(ranks.map((rank) => join(threadOf(rank), group, rank, source))),
+        members: await Promise.all(ranks.map((rank) => join(threadOf(rank, source), group, rank, source))),
       });
     },
     close,

@@ -49,7 +49,7 @@ async function hasShape(subject: OpsSubject): Promise<void> {
 
 async function isLoadedElsewhere(subject: OpsSubject): Promise<void> {
   const { name, module } = pluginOf(subject);
-  const thread = new ThreadClient();
+  const thread = new ThreadClient(module);
   try {
     const exported = await thread.request<string[]>({ type: 'inspect', module, plugin: name });
     assert.ok(exported.length > 0, `${module}, loaded into a thread, exports no plug-in called ${name}`);

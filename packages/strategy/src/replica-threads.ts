@@ -1,8 +1,6 @@
-import { availableParallelism } from 'node:os';
 import {
   AbortedError,
   type CollError,
-  createThreadGroup,
   failThreadGroup,
   InternalError,
   RuntimeError,
@@ -10,54 +8,34 @@ import {
 } from '@coll/core';
 import { MergeCalls } from './merge-calls.js';
 import { annotate } from './replica-error.js';
-import { type ReplicaListener, ReplicaWorker } from './replica-worker.js';
 import type { RunOptions } from './strategy.js';
 import { decodeError } from './thread-errors.js';
-import type { ReplicaMessage, ThreadStart } from './thread-messages.js';
-import { decode, encode } from './thread-values.js';
+import type { ReplicaMessage, ToReplica } from './thread-messages.js';
+import { decode } from './thread-values.js';
 
-export interface ThreadRun {
-  readonly devices: readonly string[];
-  readonly plugin: ThreadStart['plugin'];
-  readonly module: URL;
-  readonly argsOf: (replica: number) => readonly unknown[];
-  readonly options: RunOptions;
+/** The thread of one replica, as the one that started it sees it. */
+export interface ReplicaThread {
+  /** @throws RuntimeError for what cannot be posted */
+  tell(message: ToReplica, what: string): void;
+  /** Waits until the thread has ended by itself; where it has something else to do for longer than that, ends it. */
+  end(graceMillis: number): Promise<void>;
 }
 
-// Threads with nothing left to do end by themselves, others are ended after this.
-const graceMillis = { afterSuccess: 500, afterFailure: 200 };
+/** What comes from a replica's thread. */
+export interface ReplicaListener {
+  message(replica: number, message: ReplicaMessage): void;
+  /** The thread has ended; `error` is what it ended with, if it was not caught there. */
+  exit(replica: number, code: number, error: unknown): void;
+}
 
 // How much later than what others suffer from it an error may be heard.
 const consequenceMillis = 500;
 
-/**
- * Runs a module as replicas in worker threads, which share a thread group for their collectives.
- * @throws the error of the first replica that fails, with its number; all others are ended then
- */
-export async function runReplicaThreads(run: ThreadRun): Promise<unknown[]> {
-  const { signal } = run.options;
-  if (signal?.aborted)
-    throw new AbortedError('ERR_COLL_ABORTED', 'run was aborted before it began', { cause: signal.reason });
-  const threads = new ReplicaThreads(run);
-  const abort = () => threads.abort(signal?.reason);
-  signal?.addEventListener('abort', abort);
-  try {
-    const results = await threads.results;
-    await threads.end(graceMillis.afterSuccess);
-    return results;
-  } catch (error) {
-    await threads.end(graceMillis.afterFailure);
-    throw error;
-  } finally {
-    signal?.removeEventListener('abort', abort);
-  }
-}
-
 /** What the threads say, and what comes of it. */
-class ReplicaThreads implements ReplicaListener {
+export class ReplicaThreads implements ReplicaListener {
   /** What the replicas return, decided by the first failure. */
   readonly results: Promise<unknown[]>;
-  readonly #workers: ReplicaWorker[] = [];
+  readonly #threads: ReplicaThread[] = [];
   readonly #group: ThreadGroup;
   readonly #onReport: RunOptions['onReport'];
   readonly #merges: MergeCalls;
@@ -67,22 +45,23 @@ class ReplicaThreads implements ReplicaListener {
   #resolve: (results: unknown[]) => void = () => {};
   #reject: (error: unknown) => void = () => {};
 
-  constructor({ devices, plugin, module, argsOf, options }: ThreadRun) {
-    const size = devices.length;
+  /** Starts the thread of each replica. */
+  constructor(
+    group: ThreadGroup,
+    onReport: RunOptions['onReport'],
+    start: (replica: number, listener: ReplicaListener) => ReplicaThread,
+  ) {
     this.results = new Promise((resolve, reject) => {
       this.#resolve = resolve;
       this.#reject = reject;
     });
-    // Who spins where there are more threads than cores keeps the others from running.
-    this.#group = createThreadGroup(size <= availableParallelism() ? { size } : { size, spins: 0 });
-    this.#onReport = options.onReport;
-    this.#merges = new MergeCalls(size);
-    const start = { devices, group: this.#group, plugin, module: module.href, exportName: options.exportName };
+    this.#group = group;
+    this.#onReport = onReport;
+    this.#merges = new MergeCalls(group.size);
     try {
-      for (const replica of devices.keys())
-        this.#workers.push(new ReplicaWorker({ ...start, replica, args: encode(argsOf(replica)) }, this));
+      for (let replica = 0; replica < group.size; replica++) this.#threads.push(start(replica, this));
     } catch (error) {
-      this.#fail(this.#workers.length, error);
+      this.#fail(this.#threads.length, error);
     }
   }
 
@@ -91,7 +70,7 @@ class ReplicaThreads implements ReplicaListener {
   }
 
   async end(grace: number): Promise<void> {
-    await Promise.all(this.#workers.map((worker) => worker.end(grace)));
+    await Promise.all(this.#threads.map((thread) => thread.end(grace)));
   }
 
   message(replica: number, message: ReplicaMessage): void {
@@ -122,8 +101,9 @@ class ReplicaThreads implements ReplicaListener {
         return;
       case 'merged':
         this.#merges.end();
-        for (const worker of this.#workers)
-          worker.tell({ type: 'outcome', value: message.results[worker.replica] }, 'the result of a merge call');
+        this.#threads.forEach((thread, other) => {
+          thread.tell({ type: 'outcome', value: message.results[other] }, 'the result of a merge call');
+        });
         this.#holdMerge();
         return;
       case 'mergeFailed':
@@ -132,8 +112,8 @@ class ReplicaThreads implements ReplicaListener {
       case 'result':
         this.#done.set(replica, decode(message.value));
         this.#holdMerge();
-        if (this.#done.size === this.#workers.length)
-          this.#resolve(this.#workers.map((worker) => this.#done.get(worker.replica)));
+        if (this.#done.size === this.#threads.length)
+          this.#resolve(this.#threads.map((_, other) => this.#done.get(other)));
         return;
       case 'error':
         this.#hasToldError.add(replica);
@@ -151,7 +131,7 @@ class ReplicaThreads implements ReplicaListener {
       return;
     }
     const args = this.#merges.next();
-    if (args) this.#workers[0]?.tell({ type: 'hold', args }, 'an argument of a merge call');
+    if (args) this.#threads[0]?.tell({ type: 'hold', args }, 'an argument of a merge call');
   }
 
   #hearError(replica: number, error: Error): void {

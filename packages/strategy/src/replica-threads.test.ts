@@ -1,0 +1,164 @@
+import { type CollError, createThreadGroup, InternalError, RuntimeError, UnavailableError } from '@coll/core';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { type ReplicaThread, ReplicaThreads } from './replica-threads.js';
+import { encodeError } from './thread-errors.js';
+import type { ReplicaMessage, ToReplica } from './thread-messages.js';
+
+/** Threads that say what the test says, in that order. */
+function threadsOf(size: number, onReport?: (replica: number, value: unknown) => void) {
+  const heard: ToReplica[][] = Array.from({ length: size }, () => []);
+  const start = (replica: number): ReplicaThread => ({
+    tell: (message) => heard[replica]?.push(message),
+    end: async () => {},
+  });
+  const threads = new ReplicaThreads(createThreadGroup({ size }), onReport, start);
+  threads.results.catch(() => {});
+  return { threads, heard, say: (replica: number, message: ReplicaMessage) => threads.message(replica, message) };
+}
+
+const failed = (error: Error): ReplicaMessage => ({ type: 'error', error: encodeError(error) });
+const returned: ReplicaMessage = { type: 'result', value: 'done' };
+const merging: ReplicaMessage = { type: 'merge', args: [] };
+const consequence = (of: number) =>
+  failed(new UnavailableError('ERR_COLL_PEER_FAILED', 'another replica failed', { rank: of }));
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  expect(vi.getTimerCount()).toBe(0);
+  vi.useRealTimers();
+});
+
+/** What the run ends with once all timers have rung. */
+async function failureOf({ threads }: { readonly threads: ReplicaThreads }): Promise<CollError> {
+  vi.runAllTimers();
+  return threads.results.then(
+    () => expect.fail('the run was a success'),
+    (error: CollError) => error,
+  );
+}
+
+describe('the error of a run', () => {
+  it('is the cause, also where what others suffer from it is heard first', async () => {
+    const run = threadsOf(3);
+    run.say(1, consequence(2));
+    run.threads.exit(1, 0, undefined);
+    run.say(0, consequence(2));
+    run.say(2, failed(new RangeError('the cause')));
+    expect(await failureOf(run)).toMatchObject({ message: 'the cause' });
+  });
+
+  it('is what others suffer where the cause is never heard', async () => {
+    const run = threadsOf(2);
+    run.say(1, consequence(0));
+    vi.advanceTimersByTime(499);
+    expect(await Promise.race([run.threads.results, 'pending'])).toBe('pending');
+    expect(await failureOf(run)).toMatchObject({ code: 'ERR_COLL_PEER_FAILED' });
+  });
+
+  it('is what the replica told, not that its thread ended then', async () => {
+    const run = threadsOf(2);
+    run.say(1, failed(new RangeError('told')));
+    run.threads.exit(1, 1, new Error('as it arrives by itself'));
+    expect(await failureOf(run)).toMatchObject({ message: 'told' });
+  });
+
+  it('is what the thread ended with where the replica told nothing', async () => {
+    const crashed = threadsOf(1);
+    crashed.threads.exit(0, 1, new RangeError('out of memory'));
+    expect(await failureOf(crashed)).toMatchObject({ name: 'RangeError', message: 'replica 0: out of memory' });
+    const left = threadsOf(2);
+    left.say(0, returned);
+    left.threads.exit(0, 0, undefined);
+    left.threads.exit(1, 7, undefined);
+    expect(await failureOf(left)).toMatchObject({
+      code: 'ERR_COLL_REPLICA',
+      message: 'replica 1: its thread ended with exit code 7 before it returned',
+    });
+  });
+
+  it('is the first one', async () => {
+    const run = threadsOf(2);
+    run.say(1, failed(new Error('first')));
+    run.say(0, failed(new Error('second')));
+    expect(await failureOf(run)).toMatchObject({ message: 'first' });
+  });
+
+  it('is that of a thread that cannot be started', async () => {
+    const threads = new ReplicaThreads(createThreadGroup({ size: 2 }), undefined, (replica) => {
+      if (replica === 1) throw new RuntimeError('ERR_COLL_NOT_CLONEABLE', 'an argument');
+      return { tell: () => {}, end: async () => {} };
+    });
+    expect(await failureOf({ threads })).toMatchObject({ message: 'an argument' });
+  });
+
+  it('is that of the listener of reports', async () => {
+    const run = threadsOf(1, () => {
+      throw new SyntaxError('in the listener');
+    });
+    run.say(0, { type: 'report', value: 1 });
+    expect(await failureOf(run)).toMatchObject({ message: 'in the listener' });
+  });
+});
+
+describe('merge calls', () => {
+  it('are held by replica 0, one after the other, and their outcomes told to all', async () => {
+    const { say, heard, threads } = threadsOf(2);
+    for (const args of [['a'], ['b']]) say(1, { type: 'merge', args });
+    for (const args of [['x'], ['y']]) say(0, { type: 'merge', args });
+    expect(heard).toEqual([[{ type: 'hold', args: [['x'], ['a']] }], []]);
+    say(0, { type: 'merged', results: [1, 2] });
+    expect(heard).toEqual([
+      [
+        { type: 'hold', args: [['x'], ['a']] },
+        { type: 'outcome', value: 1 },
+        { type: 'hold', args: [['y'], ['b']] },
+      ],
+      [{ type: 'outcome', value: 2 }],
+    ]);
+    say(0, { type: 'merged', results: [3, 4] });
+    for (const replica of [1, 0]) say(replica, { type: 'result', value: replica });
+    expect(await threads.results).toEqual([0, 1]);
+  });
+
+  it.each(['before', 'after'])('that a replica leaves out are told as that, %s the others notice', async (when) => {
+    const run = threadsOf(3);
+    const noticed = failed(new RuntimeError('ERR_COLL_CLOSED', 'rank 1 has left the group', { rank: 1 }));
+    run.say(0, merging);
+    if (when === 'after') run.say(0, noticed);
+    run.say(1, returned);
+    if (when === 'before') run.say(0, noticed);
+    const error = await failureOf(run);
+    expect(error).toBeInstanceOf(RuntimeError);
+    expect(error).toMatchObject({
+      code: 'ERR_COLL_MERGE',
+      message: 'replicas made a different number of merge_call: replica 1 has ended while replica 0 waits',
+    });
+  });
+
+  it('in which not all are together are told as that, also where a disagreement is heard first', async () => {
+    const run = threadsOf(2);
+    run.say(1, failed(new InternalError('ERR_COLL_MISMATCH', 'ranks disagree')));
+    run.say(0, merging);
+    expect(await failureOf(run)).toMatchObject({
+      name: 'InternalError',
+      message: 'replicas do different things together: replica 0 calls mergeCall, but not all do; ranks disagree',
+      cause: { message: 'ranks disagree' },
+    });
+  });
+
+  it('do not explain errors of another kind', async () => {
+    const run = threadsOf(2);
+    run.say(0, merging);
+    run.say(1, failed(new RangeError('something else')));
+    expect(await failureOf(run)).toMatchObject({ name: 'RangeError', message: 'something else' });
+  });
+
+  it('end the run when replica 0 fails to hold them', async () => {
+    const run = threadsOf(1);
+    run.say(0, merging);
+    run.say(0, { type: 'mergeFailed', error: encodeError(new EvalError('in the merge')) });
+    expect(await failureOf(run)).toMatchObject({ name: 'EvalError', message: 'in the merge' });
+  });
+});

@@ -1,0 +1,51 @@
+import { availableParallelism } from 'node:os';
+import { AbortedError, createThreadGroup } from '@coll/core';
+import { ReplicaThreads } from './replica-threads.js';
+import { ReplicaWorker } from './replica-worker.js';
+import type { RunOptions } from './strategy.js';
+import type { ThreadStart } from './thread-messages.js';
+import { encode } from './thread-values.js';
+
+export interface ThreadRun {
+  readonly devices: readonly string[];
+  readonly plugin: ThreadStart['plugin'];
+  readonly module: URL;
+  readonly argsOf: (replica: number) => readonly unknown[];
+  readonly options: RunOptions;
+}
+
+// Threads with nothing left to do end by themselves, others are ended after this.
+const graceMillis = { afterSuccess: 500, afterFailure: 200 };
+
+/**
+ * Runs a module as replicas in worker threads, which share a thread group for their collectives.
+ * @throws the error of the first replica that fails, with its number; all others are ended then
+ */
+export async function runReplicaThreads(run: ThreadRun): Promise<unknown[]> {
+  const { signal } = run.options;
+  if (signal?.aborted)
+    throw new AbortedError('ERR_COLL_ABORTED', 'run was aborted before it began', { cause: signal.reason });
+  const threads = startThreads(run);
+  const abort = () => threads.abort(signal?.reason);
+  signal?.addEventListener('abort', abort);
+  try {
+    const results = await threads.results;
+    await threads.end(graceMillis.afterSuccess);
+    return results;
+  } catch (error) {
+    await threads.end(graceMillis.afterFailure);
+    throw error;
+  } finally {
+    signal?.removeEventListener('abort', abort);
+  }
+}
+
+function startThreads({ devices, plugin, module, argsOf, options }: ThreadRun): ReplicaThreads {
+  const size = devices.length;
+  // Who spins where there are more threads than cores keeps the others from running.
+  const group = createThreadGroup(size <= availableParallelism() ? { size } : { size, spins: 0 });
+  const start = { devices, group, plugin, module: module.href, exportName: options.exportName };
+  return new ReplicaThreads(group, options.onReport, (replica, listener) => {
+    return new ReplicaWorker({ ...start, replica, args: encode(argsOf(replica)) }, listener);
+  });
+}
