@@ -1,3 +1,4 @@
+import { directAlgorithm } from '@coll/direct';
 import { describe, expect, it, vi } from 'vitest';
 import { RecordingOps } from '../test/recording-ops.js';
 import { rejection, thrown } from '../test/thrown.js';
@@ -6,8 +7,10 @@ import { asPerReplica, CrossDeviceOps } from './cross-device-ops.js';
 import { canonicalize } from './device.js';
 import { PerReplica } from './distributed-values.js';
 import { IndexedSlices } from './indexed-slices.js';
+import { LocalReplicaGroup } from './local-replica-group.js';
 import { ReduceOp } from './reduce-op.js';
 import { type Tensor, tensor, tensorSymbol, zeros } from './tensor.js';
+import { portableWorld } from './worlds.js';
 
 const on = (device: string, ...elements: readonly number[]) => tensor(elements, { device });
 const [a, b] = [on('cpu:0', 1, 2), on('cpu:1', 3, 4)];
@@ -183,6 +186,13 @@ describe('ops without a world', () => {
     };
     expect(await rejection(ops.allReduce(ReduceOp.SUM, a, 0))).toMatchObject({ ...error, operation: 'allReduce' });
     expect(thrown(() => ops.allReduceSync(ReduceOp.SUM, a, 0))).toMatchObject({ ...error, operation: 'allReduceSync' });
+  });
+
+  it('have no group of replicas; it takes a world and an algorithm', () => {
+    const world = portableWorld(['cpu:0', 'cpu:1']);
+    const groups = [new RecordingOps(world), new RecordingOps(undefined, directAlgorithm), new RecordingOps()];
+    expect(groups.map(({ replicaGroup }) => replicaGroup)).toEqual([undefined, undefined, undefined]);
+    expect(new RecordingOps(world, directAlgorithm).replicaGroup).toBeInstanceOf(LocalReplicaGroup);
   });
 
   it('explain themselves, with each remark once', () => {

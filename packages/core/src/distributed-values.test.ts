@@ -70,6 +70,12 @@ it('tells the kinds apart, and both from anything else', () => {
   expect(others.filter((value) => value instanceof DistributedValues)).toEqual([]);
 });
 
+it('tells other kinds of distributed values from the two, by their own classes', () => {
+  abstract class Sharded extends DistributedValues {}
+  expect(new PerReplica([a])).toBeInstanceOf(DistributedValues);
+  expect(new PerReplica([a])).not.toBeInstanceOf(Sharded);
+});
+
 it('is no tensor while values differ', () => {
   expect(thrown(() => new PerReplica([a, b])[tensorSymbol]())).toMatchObject({
     name: 'ValueError',

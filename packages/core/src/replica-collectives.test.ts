@@ -159,6 +159,17 @@ describe('calls that are under way at the same time', () => {
       ]);
   });
 
+  it('keep a blocking one out, until they have settled', async () => {
+    const { collectives } = alone();
+    const running = collectives.run(collectives.allReduce('sum', [ints(1)]));
+    expect(thrown(() => collectives.runSync(collectives.allReduce('sum', [ints(2)])))).toMatchObject({
+      name: 'RuntimeError',
+      code: 'ERR_COLL_BUSY',
+    });
+    await running;
+    expect(collectives.runSync(collectives.allReduce('sum', [ints(2)]))).toEqual([ints(2)]);
+  });
+
   it('are an error on all replicas where the same elements come in other shapes', async () => {
     const shapes = [
       [2, 3],

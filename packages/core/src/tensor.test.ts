@@ -86,6 +86,14 @@ describe('tensor', () => {
     });
   });
 
+  it('refuses more elements than kernels can address', () => {
+    expect(thrown(() => tensor(new Uint8Array(2 ** 31)))).toMatchObject({
+      name: 'ValueError',
+      code: 'ERR_COLL_BUFFER',
+      message: 'a tensor has up to 2147483647 elements, not 2147483648: split it',
+    });
+  });
+
   it('refuses a detached buffer', () => {
     const data = new Float32Array(4);
     structuredClone(data.buffer, { transfer: [data.buffer] });

@@ -2,17 +2,21 @@ import type { Communicator } from '@coll/core';
 import type { Algorithm } from '@coll/core/schedule';
 import { Group, type Member, type OpenGroup } from './group.js';
 import { playCalls } from './play-calls.js';
+import { treeAlgorithm } from './tree-algorithm.js';
 
-/** Makes the communicator of all ranks, or several that live in this thread and have the ranks between them. */
+/**
+ * Makes the communicator of all ranks, or several that live in this thread and have the ranks between them. An executor with an
+ * algorithm of its own leaves the one that it is handed alone.
+ */
 export type MakeCommunicator = (
-  algorithm: Algorithm | undefined,
+  algorithm: Algorithm,
   size: number,
 ) => Communicator | readonly Communicator[] | Promise<Communicator | readonly Communicator[]>;
 
 /** Groups whose ranks are all in this thread. Of several communicators none may block, so that `runSync` is left out. */
 export function controllerGroup(makeCommunicator: MakeCommunicator): OpenGroup {
   return async (algorithm, size) => {
-    const made = await makeCommunicator(algorithm?.algorithm, size);
+    const made = await makeCommunicator(algorithm?.algorithm ?? treeAlgorithm, size);
     const communicators = Array.isArray(made) ? (made as readonly Communicator[]) : [made as Communicator];
     return new Group({ members: communicators.map(memberOf), canBlock: communicators.length === 1 });
   };

@@ -21,8 +21,7 @@ function failuresAmong3(make: MakeCommunicator, options: Among3 = {}): Promise<s
   return failuresOf(declare, only, patienceMillis);
 }
 
-const right: MakeCommunicator = (algorithm, size) =>
-  new PortableCommunicator({ size, algorithm: algorithm as Algorithm });
+const right: MakeCommunicator = (algorithm, size) => new PortableCommunicator({ size, algorithm });
 
 describe('the executor suite', () => {
   it('finds nothing wrong with a right executor', async () => {
@@ -32,7 +31,7 @@ describe('the executor suite', () => {
   it.each(brokenExecutors)(
     'notices %o',
     async (Double, only) => {
-      const make: MakeCommunicator = (algorithm, size) => new Double({ size, algorithm: algorithm as Algorithm });
+      const make: MakeCommunicator = (algorithm, size) => new Double({ size, algorithm });
       expect(await failuresAmong3(make, { only })).not.toEqual([]);
     },
     60_000,
@@ -64,7 +63,7 @@ describe('the executor suite', () => {
 
   it('says what failed, where, and what it should have been', async () => {
     const [Double, only] = brokenExecutors[3] as (typeof brokenExecutors)[number];
-    const make: MakeCommunicator = (algorithm, size) => new Double({ size, algorithm: algorithm as Algorithm });
+    const make: MakeCommunicator = (algorithm, size) => new Double({ size, algorithm });
     const [first] = await failuresAmong3(make, { only });
     expect(first).toMatch(/run reduce sum to rank 0 of 5 rough float32 elements in own memory among 3 ranks/);
     expect(first).toMatch(/element 0 of the output of rank 1 is .*, must be 7/);

@@ -9,10 +9,7 @@ executorSuite({
   test: (name, run) => it(name, run, 60_000),
   describe,
   name: 'PortableCommunicator',
-  open: controllerGroup((algorithm, size) => {
-    if (!algorithm) throw new Error('the portable communicator plays what it is given');
-    return new PortableCommunicator({ size, algorithm });
-  }),
+  open: controllerGroup((algorithm, size) => new PortableCommunicator({ size, algorithm })),
   algorithms: [
     { algorithm: ringAlgorithm() },
     { algorithm: ringAlgorithm({ subChunks: 2 }), source: { module: '', export: '', options: { subChunks: 2 } } },

@@ -1,5 +1,4 @@
 import { createThreadGroup, ThreadCommunicator } from '@coll/core';
-import type { Algorithm } from '@coll/core/schedule';
 import { direct, directAlgorithm } from '@coll/direct';
 import { reductionToOne, reductionToOneAlgorithm } from '@coll/reduction-to-one';
 import { ring, ringAlgorithm } from '@coll/ring';
@@ -34,7 +33,7 @@ executorSuite({
   open: controllerGroup((algorithm, size) => {
     const group = createThreadGroup({ size });
     const ranks = Array.from({ length: size }, (_, rank) => rank);
-    return ranks.map((rank) => new ThreadCommunicator(group, { rank, algorithm: algorithm as Algorithm }));
+    return ranks.map((rank) => new ThreadCommunicator(group, { rank, algorithm }));
   }),
   algorithms: [{ algorithm: directAlgorithm }],
   ranks: [2, 3, 5],

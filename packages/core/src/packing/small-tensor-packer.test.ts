@@ -109,9 +109,10 @@ describe('AggregateSmallTensorPacker', () => {
   });
 
   it('gives back what it packed, whatever dtypes, shapes and limits', () => {
-    const form = fc.tuple(fc.constantFrom<DType>('float32', 'float32', 'float32', 'int8'), arbitraryShape);
+    const dtype = fc.oneof({ arbitrary: fc.constant<DType>('float32'), weight: 3 }, fc.constantFrom(...dtypes));
+    const form = fc.tuple(dtype, arbitraryShape);
     const perDevice = fc.array(form, { maxLength: 12 }).chain((forms) => {
-      const list = fc.tuple(...forms.map(([dtype, shape]) => arbitraryTensor(dtype, shape, 'cpu:0')));
+      const list = fc.tuple(...forms.map(([of, shape]) => arbitraryTensor(of, shape, 'cpu:0')));
       return fc.array(list, { minLength: 1, maxLength: 3 });
     });
     const limit = fc.integer({ min: 1, max: 40 });

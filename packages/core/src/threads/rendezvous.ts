@@ -78,7 +78,10 @@ export class Rendezvous {
 
   /** Why the group failed, as an error for the operation that was under way; undefined while it has not. */
   failure(operation: string): CollError | undefined {
-    if (Atomics.load(this.#words, stateWord) !== failed) return undefined;
+    let state = Atomics.load(this.#words, stateWord);
+    // The reason is being written by another thread, which takes a moment, unless it was ended just then.
+    for (let look = 0; state === writing && look < longestLook; look++) state = Atomics.load(this.#words, stateWord);
+    if (state === 0) return undefined;
     const [rank, reason, length] = this.#words.subarray(stateWord + 1, stateWord + 4) as unknown as [
       number,
       number,
@@ -144,6 +147,8 @@ const stateWord = 0;
 const writing = 1;
 const failed = 2;
 const textBytes = 2048;
+
+const longestLook = 1_000_000;
 
 // Nobody sleeps longer than this without looking whether the group has failed.
 const longestSleep = 100;

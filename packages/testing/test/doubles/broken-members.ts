@@ -6,7 +6,6 @@ import {
   ThreadCommunicator,
   type ThreadGroup,
 } from '@coll/core';
-import type { Algorithm } from '@coll/core/schedule';
 import type { MakeCommunicator } from '@coll/testing';
 
 type Run = Parameters<ThreadCommunicator['run']>;
@@ -77,6 +76,6 @@ export function membersOf(Member: MemberClass): MakeCommunicator {
   return (algorithm, size) => {
     const group: ThreadGroup = createThreadGroup({ size });
     const ranks = Array.from({ length: size }, (_, rank) => rank);
-    return ranks.map((rank) => new Member(group, { rank, algorithm: algorithm as Algorithm }));
+    return ranks.map((rank) => new Member(group, { rank, algorithm }));
   };
 }

@@ -55,7 +55,7 @@ export interface Command {
   readonly scratch?: string;
 }
 
-/** How a program is started as that many ranks on this machine. */
+/** How a program is started as that many ranks on this machine; makes the folder in which Gloo's find each other. */
 export function commandsOf(peer: PeerName, ranks: number, program: readonly string[]): Command[] {
   const isCrowded = ranks > availableParallelism();
   const count = ['-np', String(ranks)];

@@ -32,8 +32,9 @@ function pieceOf(
   const lengths = gradientLengths(set);
   const total = lengths.reduce((sum, length) => sum + length, 0);
   const common = { suite: 'packing', input: 'still', ranks } as const;
+  const fitting = engines.filter((engine) => engine === 'portable' || fitsShared(total * bytesPerElement, ranks));
   const ours = packings(isQuick).flatMap(({ name, bytesPerPack }) =>
-    engines.flatMap((engine) =>
+    fitting.flatMap((engine) =>
       algorithms.map((algorithm): Turn => {
         const work = { type: 'batch', gradients: set, bytesPerPack } as const;
         const trial: Trial = {
@@ -57,6 +58,13 @@ function pieceOf(
     return { venue: peer, trials };
   });
   return [copyOf('packing', ranks, total * bytesPerElement), ...ours, ...theirs];
+}
+
+// What the threads of a group can share. Packs of one size are kept while those of another are made.
+const sharedBytes = 2 ** 31;
+
+function fitsShared(bytes: number, ranks: number): boolean {
+  return 2 * ranks * bytes <= sharedBytes;
 }
 
 function packings(isQuick: boolean): Packing[] {

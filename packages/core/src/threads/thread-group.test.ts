@@ -1,0 +1,42 @@
+import { describe, expect, it } from 'vitest';
+import { thrown } from '../../test/thrown.js';
+import { Rendezvous } from './rendezvous.js';
+import { createThreadGroup, failThreadGroup, type ThreadGroup } from './thread-group.js';
+
+describe('createThreadGroup', () => {
+  it('makes what can be posted to threads', () => {
+    const group = createThreadGroup({ size: 3, maxBytes: 2 ** 16, spins: 7 });
+    const posted = structuredClone(group) as ThreadGroup;
+    expect(posted).toMatchObject({ size: 3, spins: 7 });
+    expect(posted.arena.bytes.maxByteLength).toBe(2 ** 16);
+    new Int32Array(group.arena.used)[0] = 5;
+    expect(new Int32Array(posted.arena.used)[0]).toBe(5);
+  });
+
+  it.each([0, -1, 1.5, Number.NaN])('refuses %d ranks', (size) => {
+    expect(thrown(() => createThreadGroup({ size }))).toMatchObject({
+      name: 'ValueError',
+      code: 'ERR_COLL_VALUE',
+      message: `a group has 1 rank or more, not ${size}`,
+    });
+  });
+
+  it('refuses more memory than kernels can address', () => {
+    expect(thrown(() => createThreadGroup({ size: 1, maxBytes: 2 ** 40 }))).toMatchObject({ code: 'ERR_COLL_VALUE' });
+  });
+});
+
+describe('failThreadGroup', () => {
+  it.each([
+    [undefined, 'ERR_COLL_PEER_FAILED'],
+    ['closed', 'ERR_COLL_CLOSED'],
+  ] as const)('ends the group for the reason %s, from any thread', (reason, code) => {
+    const group = createThreadGroup({ size: 2, maxBytes: 2 ** 16 });
+    failThreadGroup(structuredClone(group), 1, 'rank 1 is gone', reason);
+    expect(new Rendezvous(group.control, 2, 0).failure('all-gather')).toMatchObject({
+      code,
+      rank: 1,
+      message: 'all-gather: rank 1 is gone',
+    });
+  });
+});
