@@ -99,7 +99,7 @@ export class LocalReplicaGroup implements ReplicaGroup {
       const told = `${operation}: timed out on replica ${rank} waiting for other replicas: replica ${missing} never came`;
       this.#end(new DeadlineExceededError('ERR_COLL_DEADLINE', told, details));
     };
-    const timer = timeoutSeconds ? setTimeout(giveUp, timeoutSeconds * 1000) : undefined;
+    const timer = timeoutSeconds && timeoutSeconds > 0 ? setTimeout(giveUp, timeoutSeconds * 1000) : undefined;
     signal?.addEventListener('abort', abort);
     try {
       const joined = join();

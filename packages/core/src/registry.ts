@@ -110,8 +110,11 @@ export class Registry {
     situation: Situation = { devices: [] },
   ): Promise<{ readonly chosen?: string; readonly candidates: readonly Candidate[] }> {
     if (partsOf(request).name !== 'auto') {
-      const { plugin, candidates } = await this.resolve(request, situation);
-      return { chosen: plugin.name, candidates };
+      const { name } = partsOf(request);
+      const plugin = typeof name === 'string' ? this.get(name) : name;
+      const refused = await refusalOf(plugin, situation);
+      const candidate = { name: plugin.name, priority: plugin.priority };
+      return refused ? { candidates: [{ ...candidate, refused }] } : { chosen: plugin.name, candidates: [candidate] };
     }
     const { taken, candidates } = await this.#consider(situation);
     return { ...(taken ? { chosen: taken.name } : {}), candidates };

@@ -15,6 +15,16 @@ function expectRefused(into: readonly Tensor[], message: string): void {
 }
 
 describe('resultsFor', () => {
+  it('refuses a result on the memory of a value other than its own', () => {
+    const [first, second] = [tensor(Float32Array.of(1)), tensor(Float32Array.of(2))];
+    expect(thrown(() => resultsFor('sum', [first, second], [second, first]))).toMatchObject({
+      name: 'ValueError',
+      code: 'ERR_COLL_BUFFER',
+      message: expect.stringContaining('a value other than its own'),
+    });
+    expect(resultsFor('sum', [first, second], [first, second])).toEqual([first, second]);
+  });
+
   it('makes new memory of the shapes and devices of the values', () => {
     const results = resultsFor('sum', values, undefined);
     expect(results).toEqual([zeros('int32', [2], 'cpu:1'), zeros('float32', [1, 1])]);

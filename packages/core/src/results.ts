@@ -5,7 +5,7 @@ import { overlaps, sameShape, type Tensor, zeros } from './tensor.js';
 
 /**
  * Where the results for some values go: the given tensors, or new ones. `op` is undefined where values are only moved.
- * @throws ValueError for a result of another number, dtype or shape, or where two are the same memory
+ * @throws ValueError for a result of another number, dtype or shape, or on memory of another result or value
  */
 export function resultsFor(
   op: CollectiveOp | undefined,
@@ -24,7 +24,22 @@ export function resultsFor(
     throw new ValueError('ERR_COLL_BUFFER', `into: result ${index} ${told}`);
   });
   refuseOverlaps(into);
+  refuseOverwriting(values, into);
   return [...into];
+}
+
+// Results of a pack are written while values of the next one are still to be read.
+function refuseOverwriting(values: readonly Tensor[], results: readonly Tensor[]): void {
+  const isInPlace = ({ data }: Tensor, index: number) => {
+    const target = (results[index] as Tensor).data;
+    return data.buffer === target.buffer && data.byteOffset === target.byteOffset;
+  };
+  const elsewhere = values.filter((value, index) => !isInPlace(value, index));
+  if (!elsewhere.some(({ data }) => results.some((result) => overlaps(data, result.data)))) return;
+  throw new ValueError(
+    'ERR_COLL_BUFFER',
+    'into: a result overlaps a value other than its own; give it memory of its own',
+  );
 }
 
 function refuseOverlaps(results: readonly Tensor[]): void {

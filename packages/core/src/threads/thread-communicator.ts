@@ -155,7 +155,8 @@ export class ThreadCommunicator implements Communicator {
   }
 
   #wait(operation: string, { timeoutSeconds }: RunOptions): Wait {
-    return { rank: this.#rank, operation, deadline: timeoutSeconds ? Date.now() + timeoutSeconds * 1000 : undefined };
+    const isBounded = timeoutSeconds && timeoutSeconds > 0;
+    return { rank: this.#rank, operation, deadline: isBounded ? Date.now() + timeoutSeconds * 1000 : undefined };
   }
 
   /** The collective with its meetings left out: yields the count that everybody must have come to before it goes on. */
