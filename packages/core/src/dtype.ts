@@ -74,7 +74,8 @@ export function viewOf(dtype: DType, buffer: ArrayBufferLike, byteOffset: number
 
 /** Whether this array can hold elements of that dtype. */
 export function stores(dtype: DType, data: TypedArray): boolean {
-  return arrayName(data) === storage[dtype].name;
+  // The tag is slower to ask for; it tells of arrays of other realms.
+  return data instanceof storage[dtype] || arrayName(data) === storage[dtype].name;
 }
 
 // By tag, not by instanceof: arrays come from other realms too (worker contexts, test sandboxes).

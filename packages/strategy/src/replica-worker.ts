@@ -1,3 +1,4 @@
+import { finished } from 'node:stream/promises';
 import { Worker } from 'node:worker_threads';
 import { Latch } from './latch.js';
 import { loadingOf } from './module-loading.js';
@@ -21,24 +22,28 @@ export class ReplicaWorker implements ReplicaThread {
   /** What it printed is here. */
   readonly #printed = new Latch();
   readonly #exited = new Latch();
+  /** What it printed has been printed by this process. */
+  readonly #shown = new Latch();
 
   /** @throws RuntimeError for arguments and options that cannot be posted, CollError for modules that cannot be loaded */
   constructor(start: ThreadStart, listener: ReplicaListener) {
     const { replica } = start;
-    this.#worker = startWorker(start);
+    const worker = startWorker(start);
+    this.#worker = worker;
     let crash: unknown;
-    this.#worker.on('error', (error) => {
+    worker.on('error', (error) => {
       crash = error;
     });
-    this.#worker.on('message', (message: FromReplica) => {
+    worker.on('message', (message: FromReplica) => {
       if (message.type === 'result' || message.type === 'error') this.#told.open();
       if (message.type === 'end') this.#printed.open();
       else listener.message(replica, message);
     });
-    this.#worker.on('exit', (code) => {
+    worker.on('exit', (code) => {
       for (const latch of [this.#told, this.#printed, this.#exited]) latch.open();
       listener.exit(replica, code, crash);
     });
+    void Promise.all([finished(worker.stdout), finished(worker.stderr)]).then(() => this.#shown.open());
   }
 
   tell(message: ToReplica, what: string): void {
@@ -51,6 +56,7 @@ export class ReplicaWorker implements ReplicaThread {
       (await this.#printed.opens(printMillis)) &&
       (await this.#exited.opens(graceMillis));
     if (!hasEnded) await this.#worker.terminate();
+    await this.#shown.opens(printMillis);
   }
 }
 

@@ -27,7 +27,8 @@ function outcomeOf(program: string, ...args: readonly string[]): Promise<Outcome
 }
 
 const isClean = { code: 0, stderr: '' };
-const linesOf = (replica: number) => Array.from({ length: 2000 }, (_, line) => `line ${line} of replica ${replica}`);
+const linesOf = (replica: number, length: number) =>
+  Array.from({ length }, (_, line) => `line ${line} of replica ${replica}`);
 
 describe.concurrent('a program', { timeout: 60_000 }, () => {
   it.each(['never closes', 'closes and is used no more', 'awaits nothing', 'leaves timers in threads'])(
@@ -85,8 +86,8 @@ describe.concurrent('a program', { timeout: 60_000 }, () => {
   });
 
   it.each([
-    ['leaves', 0, [...linesOf(0), ...linesOf(1)]],
-    ['fails', 4, linesOf(1)],
+    ['leaves', 0, [...linesOf(0, 2000), ...linesOf(1, 2000)]],
+    ['fails', 4, linesOf(1, 60_000)],
   ] as const)('that prints in threads and %s loses no line', async (then, code, lines) => {
     const outcome = await outcomeOf('program.ts', `prints in threads and ${then}`);
     expect(outcome).toMatchObject({ code, stderr: '' });

@@ -29,7 +29,7 @@ export function combineKernel(dtype: DType, op: ElementaryOp): CombineKernel {
   const key = `${dtype} ${op}`;
   const known = kernels.get(key);
   if (known) return known;
-  const made = generate(combinerParameters, loop(expression(dtype, op))) as CombineKernel;
+  const made = generate(combinerParameters, combination(dtype, op)) as CombineKernel;
   kernels.set(key, made);
   return made;
 }
@@ -69,12 +69,27 @@ function generate(parameters: readonly string[], body: string): unknown {
   return new Function(...parameters, indices.map((name) => `${name} |= 0; `).join('') + body);
 }
 
+// Views spare the addition of offsets, eight elements a turn the checks of the loop: twice as fast, from some length on.
+const unrolled = 8;
+const shortest = 64;
+
+function combination(dtype: DType, op: ElementaryOp): string {
+  const simple = loop(expression(dtype, op, 'a[aAt + i]', 'b[bAt + i]'));
+  const element = (index: string) => `p[${index}] = ${expression(dtype, op, `q[${index}]`, `r[${index}]`)};`;
+  const turn = Array.from({ length: unrolled }, (_, offset) => element(`i + ${offset}`)).join(' ');
+  return `if (count < ${shortest}) { ${simple} return; }
+    const p = into.subarray(intoAt, intoAt + count);
+    const q = a.subarray(aAt, aAt + count), r = b.subarray(bAt, bAt + count);
+    let i = 0;
+    for (; i < count - ${unrolled - 1}; i += ${unrolled}) { ${turn} }
+    for (; i < count; i++) ${element('i')}`;
+}
+
 function loop(element: string): string {
   return `for (let i = 0; i < count; i++) into[intoAt + i] = ${element};`;
 }
 
-function expression(dtype: DType, op: ElementaryOp): string {
-  const [x, y] = ['a[aAt + i]', 'b[bAt + i]'];
+function expression(dtype: DType, op: ElementaryOp, x: string, y: string): string {
   if (dtype === 'bool') return op === 'sum' || op === 'max' ? `${x} | ${y} ? 1 : 0` : `${x} && ${y} ? 1 : 0`;
   switch (op) {
     case 'sum':

@@ -22,7 +22,7 @@ export interface ThreadGroupOptions {
 }
 
 /** @throws ValueError for a size below 1 */
-export function createThreadGroup({ size, maxBytes, spins = 10_000 }: ThreadGroupOptions): ThreadGroup {
+export function createThreadGroup({ size, maxBytes, spins = 20_000 }: ThreadGroupOptions): ThreadGroup {
   if (!(Number.isInteger(size) && size >= 1))
     throw new ValueError('ERR_COLL_VALUE', `a group has 1 rank or more, not ${size}`);
   return {
