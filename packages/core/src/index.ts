@@ -101,7 +101,6 @@ export {
 export { PortableCommunicator, type PortableCommunicatorOptions } from './portable/portable-communicator.js';
 export { quote } from './quote.js';
 export { isReduceOp, ReduceOp, type ReduceOpLike, reduceOpFrom } from './reduce-op.js';
-export type { Reduced } from './reduced.js';
 export {
   type Candidate,
   createRegistry,
