@@ -1,8 +1,10 @@
 // Arrows point down only. For each package: what its sources may import of ours. Tests may import anything public.
+// A bare name is a folder of packages/.
 const plugin = ['core', 'reduction-to-one'];
 const mayImport = {
   core: [],
   testing: ['core'],
+  'native/engine': ['core'],
   'reduction-to-one': ['core'],
   direct: plugin,
   ring: plugin,
@@ -10,18 +12,19 @@ const mayImport = {
   'multi-worker': [...plugin, 'ring'],
   nccl: plugin,
   mpi: plugin,
-  strategy: ['core', 'reduction-to-one'],
+  strategy: ['core', 'reduction-to-one', 'native/engine'],
   tfjs: ['core', 'strategy'],
 };
 const tests = '\\.test(-d)?\\.ts$';
-const anyOf = (names) => `(${names.join('|')})`;
+const folderOf = (name) => (name.includes('/') ? name : `packages/${name}`);
+const anyOf = (names) => `(${names.map(folderOf).join('|')})`;
 
 const layers = Object.entries(mayImport).map(([name, below]) => ({
   name: `layer-${name}`,
-  comment: `packages/${name} may import ${below.join(', ') || 'nothing of ours'}`,
+  comment: `${folderOf(name)} may import ${below.join(', ') || 'nothing of ours'}`,
   severity: 'error',
-  from: { path: `^packages/${name}/src/`, pathNot: tests },
-  to: { path: '^(packages|native|tools|examples)/', pathNot: `^packages/${anyOf([name, ...below])}/` },
+  from: { path: `^${folderOf(name)}/src/`, pathNot: tests },
+  to: { path: '^(packages|native|tools|examples)/', pathNot: `^${anyOf([name, ...below])}/` },
 }));
 
 module.exports = {
@@ -31,7 +34,7 @@ module.exports = {
       name: 'layer-unknown',
       comment: 'a new package gets a line in .dependency-cruiser.cjs that says what it may import',
       severity: 'error',
-      from: { path: '^packages/', pathNot: `^packages/${anyOf(Object.keys(mayImport))}/` },
+      from: { path: '^(packages|native)/', pathNot: `^${anyOf(Object.keys(mayImport))}/` },
       to: {},
     },
     {

@@ -2,7 +2,7 @@
 import tseslint from 'typescript-eslint';
 
 export default tseslint.config(
-  { ignores: ['**/dist/', '**/out-tsc/', '**/coverage/', '.nx/'] },
+  { ignores: ['**/dist/', '**/out-tsc/', '**/coverage/', 'native/*/build/', '.nx/'] },
   {
     files: ['**/*.ts'],
     extends: [tseslint.configs.base],

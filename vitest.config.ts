@@ -19,15 +19,23 @@ function sourceAliases(folder: string): { find: RegExp; replacement: string }[] 
   });
 }
 
-const packages = readdirSync(path.join(root, 'packages')).map((name) => path.join(root, 'packages', name));
+const packages = ['packages', 'native'].flatMap((parent) =>
+  readdirSync(path.join(root, parent), { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => path.join(root, parent, name)),
+);
 
 export default defineConfig({
   // Aliases and not the '@coll/source' condition: vitest would hand a condition on to every worker thread of a test.
   resolve: { alias: packages.flatMap(sourceAliases) },
   test: {
-    include: ['{packages,tools,examples}/**/*.test.ts'],
-    exclude: ['**/node_modules/**', '**/dist/**', '**/out-tsc/**'],
+    include: ['{packages,native,tools,examples}/**/*.test.ts'],
+    exclude: ['**/node_modules/**', '**/dist/**', '**/out-tsc/**', 'native/*/build/**'],
     pool: 'forks',
-    coverage: { provider: 'v8', include: ['packages/*/src/**/*.ts'], exclude: ['**/*.test.ts', '**/*.test-d.ts'] },
+    coverage: {
+      provider: 'v8',
+      include: ['{packages,native}/*/src/**/*.ts'],
+      exclude: ['**/*.test.ts', '**/*.test-d.ts'],
+    },
   },
 });

@@ -1,19 +1,26 @@
-import type { ResolvedOptions } from './call-options.js';
+import type { CallOptions, ResolvedOptions } from './call-options.js';
 import { type Collective, outputDType } from './collective.js';
-import type { Communicator } from './communicator.js';
-import { CrossDeviceOps, collectiveOp, type PossiblyMirrored, type ReadyPair } from './cross-device-ops.js';
+import type { Communicator, RunOptions } from './communicator.js';
+import {
+  CrossDeviceOps,
+  collectiveOp,
+  type Explanation,
+  type PossiblyMirrored,
+  type ReadyPair,
+} from './cross-device-ops.js';
 import { allDevicesMatch, type Destinations, devicesMatch } from './destinations.js';
 import { sameDevice } from './device.js';
 import type { DistributedValues } from './distributed-values.js';
 import type { DType } from './dtype.js';
+import type { EngineRequest } from './engine.js';
+import { type EngineResolution, requireEngineRequest, resolveEngine } from './engines.js';
 import { AssertionError, ValueError } from './errors.js';
 import { logFirst } from './logger.js';
+import { batchPacks, type PackingOptions } from './packing/batch-packs.js';
 import { ConcatAndSplitPacker } from './packing/concat-and-split-packer.js';
-import { groupBySize } from './packing/group-by-size.js';
+import { splitLike } from './packing/concatenate.js';
 import type { Packer } from './packing/packer.js';
-import { AggregateSmallTensorPacker } from './packing/small-tensor-packer.js';
 import type { World } from './plugin.js';
-import { PortableCommunicator } from './portable/portable-communicator.js';
 import { quote } from './quote.js';
 import type { ReduceOp } from './reduce-op.js';
 import { mirror } from './regroup.js';
@@ -21,15 +28,12 @@ import type { Algorithm } from './schedule/schedule.js';
 import { splitBySparsity, stitchValues, type Value } from './sparse.js';
 import { type Tensor, zeros } from './tensor.js';
 
-export interface PackingOptions {
-  /** Into how many packs the values of a batch are joined; 0: each value goes by itself. */
-  readonly numPacks?: number | undefined;
-  /** With `numPacks` 0: neighbours of at most this many bytes are joined. 0: none are. */
-  readonly aggSmallGradsMaxBytes?: number | undefined;
-  readonly aggSmallGradsMaxGroup?: number | undefined;
+export interface AllReduceOptions extends PackingOptions {
+  /** What does the arithmetic, where no world says it. Default: `'auto'`, the fastest that works here. */
+  readonly engine?: EngineRequest | undefined;
 }
 
-export interface AllReduceSetup extends PackingOptions {
+export interface AllReduceSetup extends AllReduceOptions {
   readonly algorithm: Algorithm;
   /** Serves what is not an all-reduce: other destinations, sparse values, gathers, and whatever the communicator refuses. */
   readonly fallback: CrossDeviceOps;
@@ -42,12 +46,15 @@ export interface AllReduceSetup extends PackingOptions {
  */
 export abstract class AllReduceCrossDeviceOps extends CrossDeviceOps {
   readonly #setup: AllReduceSetup;
+  readonly #resolution: EngineResolution;
   readonly #communicators = new Map<number, Communicator>();
 
-  /** @throws ValueError for a negative `numPacks` */
+  /** @throws ValueError for a negative `numPacks`, or an engine that is not the world's; CollError for one that does not work here */
   constructor(setup: AllReduceSetup) {
     super(setup.world, setup.algorithm);
-    const { numPacks = 1 } = setup;
+    const { numPacks = 1, engine = 'auto', world } = setup;
+    requireEngineOf(world, engine);
+    this.#resolution = world?.resolution ?? resolveEngine(engine);
     if (!(Number.isInteger(numPacks) && numPacks >= 0)) {
       throw new ValueError(
         'ERR_COLL_VALUE',
@@ -55,6 +62,11 @@ export abstract class AllReduceCrossDeviceOps extends CrossDeviceOps {
       );
     }
     this.#setup = setup;
+  }
+
+  override explain(): Explanation {
+    const { engine, candidates } = this.#resolution;
+    return { ...super.explain(), engine: this.#setup.world?.engine ?? engine.name, engines: candidates };
   }
 
   override async close(): Promise<void> {
@@ -132,7 +144,7 @@ export abstract class AllReduceCrossDeviceOps extends CrossDeviceOps {
     call: ResolvedOptions,
   ): Promise<PossiblyMirrored[]> {
     const results: PossiblyMirrored[] = new Array(values.length);
-    for (const pack of this.#groups(values, call.options.bytesPerPack)) {
+    for (const pack of batchPacks(values, call.options.bytesPerPack, this.#setup)) {
       const perDevice = (values[0] as DistributedValues<Tensor>).values.map((_, device) =>
         pack.indices.map((index) => values[index]?.values[device] as Tensor),
       );
@@ -155,50 +167,28 @@ export abstract class AllReduceCrossDeviceOps extends CrossDeviceOps {
   ): Promise<readonly (readonly Tensor[])[]> {
     const collective: Collective = { kind: 'all-reduce', op: collectiveOp(op) };
     const communicator = this.#communicator(perDevice.length);
+    const run = runOptionsOf(call);
+    if (communicator.runPieces && packer instanceof ConcatAndSplitPacker && packer.numPacks === 1) {
+      this.#tell(perDevice, 1);
+      const outputs = resultsOf(collective, perDevice, call);
+      await communicator.runPieces(collective, perDevice, outputs, run);
+      return outputs;
+    }
     const packed = packer?.pack(perDevice) ?? perDevice;
-    logFirst(
-      10,
-      `${this.name} all-reduce`,
-      'info',
-      `batch all-reduce: ${perDevice[0]?.length} values in ${packed[0]?.length} packs over ${perDevice.length} devices with ${this.name}`,
-    );
-    const outputs = packed.map((tensors) =>
-      tensors.map(({ dtype, shape, device }) => zeros(outputDType(collective, dtype), shape, device)),
-    );
-    const run = { timeoutSeconds: call.options.timeoutSeconds, ...(call.signal ? { signal: call.signal } : {}) };
+    this.#tell(perDevice, packed[0]?.length ?? 0);
+    const outputs = resultsOf(collective, packed, call);
     for (const index of (packed[0] ?? []).keys()) {
       const at = (lists: readonly (readonly Tensor[])[]) => lists.map((tensors) => tensors[index] as Tensor);
       await communicator.run(collective, at(packed), at(outputs), run);
     }
-    return packer?.unpack(outputs) ?? outputs;
+    if (!packer) return outputs;
+    const [shared] = call.sharedResult ? packer.unpack(outputs.slice(0, 1)) : [];
+    return shared ? outputs.map(() => shared) : packer.unpack(outputs);
   }
 
-  /** Which values share an all-reduce, and how they are joined: always of one dtype, and last ones first by `bytesPerPack`. */
-  #groups(
-    values: readonly DistributedValues<Tensor>[],
-    bytesPerPack: number,
-  ): { indices: number[]; packer: Packer | undefined }[] {
-    const placed = values.map((value, index) => ({ ...value.primary, index }));
-    const dtypes = [...new Set(placed.map(({ dtype }) => dtype))];
-    return dtypes.flatMap((dtype) => {
-      const alike = placed.filter((value) => value.dtype === dtype);
-      if (bytesPerPack > 0) {
-        const packs = groupBySize(alike.reverse(), bytesPerPack).map((pack) => pack.map(({ index }) => index));
-        return packs.map((indices) => ({
-          indices,
-          packer: indices.length > 1 ? new ConcatAndSplitPacker(1) : undefined,
-        }));
-      }
-      return [{ indices: alike.map(({ index }) => index), packer: this.#packer(alike.length) }];
-    });
-  }
-
-  #packer(count: number): Packer | undefined {
-    const { numPacks = 1, aggSmallGradsMaxBytes = 0, aggSmallGradsMaxGroup = 10 } = this.#setup;
-    if (numPacks > 0) return numPacks === 1 && count === 1 ? undefined : new ConcatAndSplitPacker(numPacks);
-    return aggSmallGradsMaxBytes > 0 && aggSmallGradsMaxGroup > 0
-      ? new AggregateSmallTensorPacker(aggSmallGradsMaxBytes, aggSmallGradsMaxGroup)
-      : undefined;
+  #tell(perDevice: readonly (readonly Tensor[])[], packs: number): void {
+    const told = `${perDevice[0]?.length} values in ${packs} packs over ${perDevice.length} devices`;
+    logFirst(10, `${this.name} all-reduce`, 'info', `batch all-reduce: ${told} with ${this.name}`);
   }
 
   #refusal(op: ReduceOp, values: readonly DistributedValues<Tensor>[]): string | undefined {
@@ -214,7 +204,7 @@ export abstract class AllReduceCrossDeviceOps extends CrossDeviceOps {
     const known = this.#communicators.get(size);
     if (known) return known;
     const fitsWorld = world && world.localRanks.length === size && world.devices.length === size;
-    const made = fitsWorld ? world.communicator(algorithm) : new PortableCommunicator({ size, algorithm });
+    const made = fitsWorld ? world.communicator(algorithm) : this.#resolution.engine.communicator(size, algorithm);
     this.#communicators.set(size, made);
     return made;
   }
@@ -226,8 +216,40 @@ export abstract class AllReduceCrossDeviceOps extends CrossDeviceOps {
   }
 }
 
-function callOf({ options, signal }: ResolvedOptions) {
-  return { options, signal };
+function callOf({ options, signal, sharedResult }: ResolvedOptions): CallOptions {
+  return { options, signal, sharedResult };
+}
+
+function runOptionsOf({ options, signal, sharedResult }: ResolvedOptions): RunOptions {
+  const { timeoutSeconds } = options;
+  return { timeoutSeconds, ...(signal ? { signal } : {}), ...(sharedResult ? { sharedResult } : {}) };
+}
+
+/** @throws ValueError where another engine is asked for than the world's */
+function requireEngineOf(world: World | undefined, engine: EngineRequest): void {
+  requireEngineRequest(engine);
+  if (!world || engine === 'auto' || engine === world.engine) return;
+  throw new ValueError(
+    'ERR_COLL_VALUE',
+    `engine: ${engine} was asked for, but in this world ${world.engine} plays; ask whoever makes the world, such as new MirroredStrategy({ engine: '${engine}' })`,
+  );
+}
+
+/** Memory for the results: one buffer a device, or one for all. */
+function resultsOf(
+  collective: Collective,
+  perDevice: readonly (readonly Tensor[])[],
+  { sharedResult }: ResolvedOptions,
+): Tensor[][] {
+  const make = (tensors: readonly Tensor[]) => {
+    const [first] = tensors;
+    if (!first) return [];
+    const length = tensors.reduce((sum, { data }) => sum + data.length, 0);
+    return splitLike(zeros(outputDType(collective, first.dtype), [length], first.device), tensors);
+  };
+  if (!sharedResult) return perDevice.map(make);
+  const shared = make(perDevice[0] ?? []);
+  return perDevice.map(() => shared);
 }
 
 /** @throws AssertionError unless all values have the identical ordered devices, as a batched all-reduce needs */

@@ -194,6 +194,42 @@ describe('validateBuffers', () => {
   });
 });
 
+describe('a shared result', () => {
+  const shared = (collective: Collective, inputs: readonly Tensor[], outputs: readonly Tensor[]) => {
+    validateBuffers({ collective, size: 2, localRanks: both, sharedResult: true }, inputs, outputs);
+  };
+  const inputs = both.map(() => floats(4));
+
+  it.each([allReduce, broadcast, allGather])('of $kind may be one output for all, and need not', (collective) => {
+    const one = floats(outputLength(collective, 4, 2));
+    expect(() => shared(collective, inputs, [one, { ...one, device: 'cpu:1' }])).not.toThrow();
+    expect(() => shared(collective, inputs, fitting(collective).outputs)).not.toThrow();
+    expectRefused(() => check(collective, inputs, [one, one]), 'one buffer was given twice');
+  });
+
+  it.each([allReduce, broadcast, allGather])('of $kind may not lie on an input', (collective) => {
+    const memory = floats(8);
+    const one = slice(memory, 0, outputLength(collective, 4, 2));
+    const over = inputs.with(1, slice(memory, 3, 7));
+    expectRefused(() => shared(collective, over, [one, one]), 'overlaps');
+    const inPlace = inputs.with(1, slice(memory, 0, 4));
+    expectRefused(() => shared(collective, inPlace, [one, one]), 'overlaps');
+  });
+
+  it('is the same for all, not in part', () => {
+    const memory = floats(6);
+    const apart = [slice(memory, 0, 4), slice(memory, 2, 6)];
+    expectRefused(() => shared(allReduce, inputs, apart), 'one buffer was given twice');
+  });
+
+  it('is none where each gets another', () => {
+    const one = floats(2);
+    expectRefused(() => shared(reduceScatter, inputs, [one, one]), 'one buffer was given twice');
+    const root = floats(4);
+    expect(() => shared(reduce, inputs, [root, root])).not.toThrow();
+  });
+});
+
 describe('refusedCollective', () => {
   it('refuses no collective of any kind and dtype but the mean of bool', () => {
     for (const collective of collectives) {

@@ -19,6 +19,8 @@ export interface BufferCheck {
   readonly collective: Collective;
   readonly size: number;
   readonly localRanks: readonly number[];
+  /** As in `RunOptions`. */
+  readonly sharedResult?: boolean | undefined;
 }
 
 /** Why a collective cannot run in a group of that size, whatever the algorithm; undefined when it can. */
@@ -38,11 +40,11 @@ export function refusedCollective(collective: Collective, dtype: DType, size: nu
 
 /**
  * Checks what a communicator was handed before any byte moves: counts, memory, dtypes and lengths among the local ranks, that nobody's
- * output is somebody else's buffer, and that who works in place does so element for element.
+ * output is somebody else's buffer, but for a shared result, and that who works in place does so element for element.
  * @throws ValueError, naming rank and operation
  */
 export function validateBuffers(
-  { collective, size, localRanks }: BufferCheck,
+  { collective, size, localRanks, sharedResult }: BufferCheck,
   inputs: readonly Tensor[],
   outputs: readonly Tensor[],
 ): void {
@@ -77,7 +79,15 @@ export function validateBuffers(
     if (!standsInPlace(collective, rank, input, output))
       throw fail('output overlaps its own input elsewhere than element for element');
   });
-  refuseSharedOutputs(collective, localRanks, inputs, outputs);
+  const isShared = sharedResult === true && isOneResult(collective, outputs);
+  refuseClashes({ collective, localRanks, isShared }, inputs, outputs);
+}
+
+/** Whether all outputs are the same memory, of a collective that gives everybody the same result. */
+export function isOneResult({ kind }: Collective, outputs: readonly Tensor[]): boolean {
+  const { buffer, byteOffset } = (outputs[0] as Tensor).data;
+  const isSame = outputs.every(({ data }) => data.buffer === buffer && data.byteOffset === byteOffset);
+  return isSame && kind !== 'reduce' && kind !== 'reduce-scatter';
 }
 
 /** What tells the dtype and the length of all inputs. Where the root of a broadcast is not local, an output stands for it. */
@@ -100,9 +110,15 @@ function standsInPlace(collective: Collective, rank: number, input: Tensor, outp
   return input.dtype === output.dtype && input.data.byteOffset === output.data.byteOffset + shift;
 }
 
-function refuseSharedOutputs(
-  collective: Collective,
-  localRanks: readonly number[],
+interface ClashCheck {
+  readonly collective: Collective;
+  readonly localRanks: readonly number[];
+  /** The outputs of all ranks are one. */
+  readonly isShared: boolean;
+}
+
+function refuseClashes(
+  { collective, localRanks, isShared }: ClashCheck,
   inputs: readonly Tensor[],
   outputs: readonly Tensor[],
 ): void {
@@ -114,7 +130,7 @@ function refuseSharedOutputs(
     const clash = localRanks.findIndex((other, position) => {
       if (position === index) return false;
       const reads = collective.kind === 'broadcast' ? other === root : true;
-      const writes = collective.kind !== 'reduce';
+      const writes = collective.kind !== 'reduce' && !isShared;
       return (
         (reads && overlaps(output.data, (inputs[position] as Tensor).data)) ||
         (writes && overlaps(output.data, (outputs[position] as Tensor).data))

@@ -28,6 +28,19 @@ describe('resolveCallOptions', () => {
     expect(resolveCallOptions({ [name]: options, signal })).toEqual({ options, signal });
   });
 
+  it('tells whether results may be shared, where they may', () => {
+    expect(resolveCallOptions({ sharedResult: true })).toEqual({
+      options: new CommunicationOptions(),
+      signal: undefined,
+      sharedResult: true,
+    });
+    expect(resolveCallOptions({ sharedResult: false })).toEqual(resolveCallOptions({}));
+    expect(thrown(() => resolveCallOptions({ sharedResult: 1 as never }))).toMatchObject({
+      code: 'ERR_COLL_VALUE',
+      message: 'sharedResult must be true or false, not 1',
+    });
+  });
+
   it('takes hints, the deprecated class under the deprecated name', () => {
     setLogSink(() => {});
     const experimentalHints = new CollectiveHints({ bytesPerPack: 8 });

@@ -4,6 +4,8 @@ import { quote } from './quote.js';
 
 export interface CallFields extends CommunicationOptionsInit {
   readonly signal?: AbortSignal | undefined;
+  /** The components of a dense result may all be one memory, written once, that nobody writes to afterwards. Default: each has its own. */
+  readonly sharedResult?: boolean | undefined;
   /** The options as an object of their own. */
   readonly options?: CommunicationOptions | undefined;
   /** The old name of `options`. */
@@ -16,6 +18,7 @@ export type CallOptions = CommunicationOptions | CallFields;
 export interface ResolvedOptions {
   readonly options: CommunicationOptions;
   readonly signal: AbortSignal | undefined;
+  readonly sharedResult?: boolean;
 }
 
 /** Checks the last argument of a call and fills in what it leaves out. @throws ValueError */
@@ -23,7 +26,9 @@ export function resolveCallOptions(call: CallOptions | null | undefined): Resolv
   if (call instanceof CommunicationOptions) return { options: new CommunicationOptions(call), signal: undefined };
   if (call === undefined || call === null) return { options: new CommunicationOptions(), signal: undefined };
   requireFields(call);
-  const { signal, options, experimentalHints, ...fields } = call;
+  const { signal, sharedResult = false, options, experimentalHints, ...fields } = call;
+  if (typeof sharedResult !== 'boolean')
+    throw new ValueError('ERR_COLL_VALUE', `sharedResult must be true or false, not ${quote(sharedResult)}`);
   if (options !== undefined && experimentalHints !== undefined) {
     throw new ValueError(
       'ERR_COLL_VALUE',
@@ -32,7 +37,8 @@ export function resolveCallOptions(call: CallOptions | null | undefined): Resolv
   }
   const given = options ?? experimentalHints;
   if (given) requireFields(given);
-  return { options: new CommunicationOptions(fields).merge(given && new CommunicationOptions(given)), signal };
+  const merged = new CommunicationOptions(fields).merge(given && new CommunicationOptions(given));
+  return sharedResult ? { options: merged, signal, sharedResult } : { options: merged, signal };
 }
 
 function requireFields(call: unknown): void {

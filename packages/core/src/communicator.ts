@@ -9,6 +9,11 @@ export interface RunOptions {
   readonly timeoutSeconds?: number | null;
   /** Stands for what the buffer is made of, such as the shapes of the tensors in a pack: the ranks must agree on it, too. */
   readonly layout?: number;
+  /**
+   * The outputs of all ranks may be one memory, which is written once and read-only afterwards. Then `outputs[i]` are the same
+   * tensor for all ranks here, and for ranks in other threads views of the same shared memory.
+   */
+  readonly sharedResult?: boolean;
 }
 
 /**
@@ -39,6 +44,23 @@ export interface Communicator extends AsyncDisposable {
 
   /** The same, blocking the calling thread, which must not be the one that its peers need to make progress. */
   runSync(collective: Collective, inputs: readonly Tensor[], outputs: readonly Tensor[], options?: RunOptions): void;
+
+  /**
+   * The same for buffers in pieces: `inputs[i]` is a list of tensors of one dtype that stand for one buffer, joined in this order, and so
+   * is `outputs[i]`. The pieces of all ranks are of the same lengths. Only for all-reduce, reduce and broadcast. Absent where pieces have to be joined first.
+   */
+  runPieces?(
+    collective: Collective,
+    inputs: readonly (readonly Tensor[])[],
+    outputs: readonly (readonly Tensor[])[],
+    options?: RunOptions,
+  ): Promise<void>;
+  runPiecesSync?(
+    collective: Collective,
+    inputs: readonly (readonly Tensor[])[],
+    outputs: readonly (readonly Tensor[])[],
+    options?: RunOptions,
+  ): void;
 
   /** Memory that this communicator uses without a copy; absent where any memory is as good. Valid until `close`. */
   allocate?(dtype: DType, length: number): Tensor;

@@ -198,7 +198,7 @@ describe('ops without a world', () => {
   it('explain themselves, with each remark once', () => {
     const ops = new RecordingOps();
     expect([ops.remark('one'), ops.remark('two'), ops.remark('one')]).toEqual([true, true, false]);
-    expect(ops.explain()).toEqual({ name: 'recording', engine: 'portable', notes: ['one', 'two'] });
+    expect(ops.explain()).toEqual({ name: 'recording', engine: 'js', engines: [], notes: ['one', 'two'] });
   });
 
   it('close by name and by disposal', async () => {

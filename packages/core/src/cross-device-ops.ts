@@ -10,6 +10,7 @@ import {
   validateDestinations,
 } from './destinations.js';
 import { DistributedValues, Mirrored, PerReplica } from './distributed-values.js';
+import type { EngineCandidate } from './engines.js';
 import { NotImplementedError, ValueError } from './errors.js';
 import { IndexedSlices } from './indexed-slices.js';
 import { LocalReplicaGroup } from './local-replica-group.js';
@@ -20,7 +21,7 @@ import { mirror } from './regroup.js';
 import type { ReplicaCallOptions, ReplicaValue } from './replica-call.js';
 import { RemoteReplicaGroup, type ReplicaGroup } from './replica-group.js';
 import type { Algorithm } from './schedule/schedule.js';
-import { copyToDevice, type Value } from './sparse.js';
+import { copyToDevice, type Value, viewOnDevice } from './sparse.js';
 import type { Structure } from './structure.js';
 import { asTensor, isTensor, type Tensor, type TensorLike } from './tensor.js';
 
@@ -34,8 +35,10 @@ export type ValueDestinationPair = readonly [value: ReducibleLike, destinations:
 /** What a `CrossDeviceOps` does and why, for people. */
 export interface Explanation {
   readonly name: string;
-  /** What plays its collectives: `portable`, `threads`. */
+  /** What does its arithmetic: `native`, `wasm`, `js`. */
   readonly engine: string;
+  /** Who was asked to, the fastest first, and why those before the chosen one refused. */
+  readonly engines: readonly EngineCandidate[];
   /** What did not go the way it was asked for, such as a fallback, each said once. */
   readonly notes: readonly string[];
 }
@@ -58,10 +61,12 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
   abstract readonly name: string;
   /** Collectives from inside the replicas, for ops that were made for a world of them. */
   readonly replicaGroup: ReplicaGroup | undefined;
+  readonly #engines: readonly EngineCandidate[];
   readonly #notes = new Set<string>();
 
   /** With a world, `algorithm` is what its replicas play when they call from inside. */
   constructor(world?: World, algorithm?: Algorithm) {
+    this.#engines = world?.resolution?.candidates ?? [];
     if (world && algorithm) this.replicaGroup = this.#openReplicaGroup(world, algorithm);
   }
 
@@ -166,7 +171,8 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
 
   /** What this object is and what it did otherwise than asked. */
   explain(): Explanation {
-    return { name: this.name, engine: this.replicaGroup?.engine ?? 'portable', notes: [...this.#notes] };
+    const engine = this.replicaGroup?.engine ?? 'js';
+    return { name: this.name, engine, engines: this.#engines, notes: [...this.#notes] };
   }
 
   async close(): Promise<void> {
@@ -204,10 +210,20 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
     value: DistributedValues<Tensor>,
     destinations: Destinations,
     axis: number,
-    _call: ResolvedOptions,
+    call: ResolvedOptions,
   ): Promise<PossiblyMirrored<Tensor>> {
     const gathered = concatAlong(value.values, axis);
-    return (await this.broadcastImplementation(gathered, destinations)) as PossiblyMirrored<Tensor>;
+    return (await this.placeResult(gathered, destinations, call)) as PossiblyMirrored<Tensor>;
+  }
+
+  /** Brings a new value to its destinations: copies of it, or itself where they may share it. */
+  protected async placeResult(
+    value: Value,
+    destinations: Destinations,
+    { sharedResult }: ResolvedOptions,
+  ): Promise<PossiblyMirrored> {
+    if (!sharedResult) return this.broadcastImplementation(value, destinations);
+    return mirror(getDevicesFrom(destinations).map((device) => viewOnDevice(value, device)));
   }
 
   /** Keeps a remark for `explain()`; true the first time. */

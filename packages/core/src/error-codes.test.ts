@@ -9,6 +9,7 @@ import { concatAlong } from './concat-along.js';
 import { validateDestinations } from './destinations.js';
 import { canonicalize } from './device.js';
 import { PerReplica } from './distributed-values.js';
+import { resolveEngine } from './engines.js';
 import { CollError, type ErrorCode } from './errors.js';
 import { definePlugin, type Plugin } from './plugin.js';
 import { PortableCommunicator } from './portable/portable-communicator.js';
@@ -78,6 +79,7 @@ const provocations: Readonly<Partial<Record<ErrorCode, () => unknown>>> = {
     throw errors[1];
   },
   ERR_COLL_NOT_IMPLEMENTED: () => new ReductionToOneDevice().allReduce(ReduceOp.SUM, 1, 0),
+  ERR_COLL_NO_ENGINE: () => resolveEngine('native'),
   ERR_COLL_NO_PLUGIN: () => createRegistry().resolve('auto'),
   ERR_COLL_PEER_FAILED: () => {
     const { group, first } = two();

@@ -1,4 +1,8 @@
-export { AllReduceCrossDeviceOps, type AllReduceSetup, type PackingOptions } from './all-reduce-cross-device-ops.js';
+export {
+  AllReduceCrossDeviceOps,
+  type AllReduceOptions,
+  type AllReduceSetup,
+} from './all-reduce-cross-device-ops.js';
 export { addN, combine, divide, requireAlike } from './arithmetic.js';
 export { type CallFields, type CallOptions, type ResolvedOptions, resolveCallOptions } from './call-options.js';
 export {
@@ -63,6 +67,13 @@ export {
   viewOf,
 } from './dtype.js';
 export { decodeNumber, encodeNumber, toNumbers } from './element.js';
+export type { Engine, EngineName, EngineRequest, JoinRequest } from './engine.js';
+export {
+  type EngineCandidate,
+  type EngineResolution,
+  registerEngine,
+  resolveEngine,
+} from './engines.js';
 export {
   AbortedError,
   AssertionError,
@@ -84,6 +95,7 @@ export { fromBfloat16, fromFloat16, toBfloat16, toFloat16 } from './half.js';
 export { IndexedSlices } from './indexed-slices.js';
 export { type LogLevel, type LogSink, log, logFirst, setLogSink } from './logger.js';
 export { Meeting } from './meeting.js';
+export type { PackingOptions } from './packing/batch-packs.js';
 export { ConcatAndSplitPacker } from './packing/concat-and-split-packer.js';
 export { groupBySize } from './packing/group-by-size.js';
 export type { Packer } from './packing/packer.js';
@@ -111,7 +123,7 @@ export {
   registry,
 } from './registry.js';
 export { mirror, type RegroupOptions, regroup, selectReplica, selectReplicaMirrored } from './regroup.js';
-export type { ReplicaCallOptions, ReplicaValue } from './replica-call.js';
+export { intoAndShared, type ReplicaCallOptions, type ReplicaValue } from './replica-call.js';
 export type { ReplicaGroup } from './replica-group.js';
 export type { Algorithm, Round, Schedule, Transfer } from './schedule/schedule.js';
 export {
@@ -124,6 +136,7 @@ export {
   splitBySparsity,
   stitchValues,
   type Value,
+  viewOnDevice,
 } from './sparse.js';
 export { flatten, isMapping, mapStructure, packLike, type Structure, zipStructures } from './structure.js';
 export {
@@ -141,6 +154,7 @@ export {
 } from './tensor.js';
 export type { FailureReason } from './threads/rendezvous.js';
 export { type JoinOptions, ThreadCommunicator } from './threads/thread-communicator.js';
+export { jsEngine } from './threads/thread-engine.js';
 export {
   createThreadGroup,
   failThreadGroup,

@@ -1,6 +1,7 @@
 import type { Communicator } from './communicator.js';
 import type { CrossDeviceOps } from './cross-device-ops.js';
 import type { DType } from './dtype.js';
+import type { EngineResolution } from './engines.js';
 import type { ReduceOp } from './reduce-op.js';
 import type { Algorithm } from './schedule/schedule.js';
 
@@ -13,8 +14,10 @@ export interface World {
   readonly devices: readonly string[];
   /** The ranks whose buffers this caller hands in: all of them, or one. */
   readonly localRanks: readonly number[];
-  /** What plays the schedules, for `explain()`: `portable`, `threads`. */
+  /** What plays the schedules, for `explain()`: `native`, `wasm`, `js`, or a name of its own. */
   readonly engine: string;
+  /** How that engine was chosen; it also serves groups of other sizes whose ranks are all here. */
+  readonly resolution?: EngineResolution;
   /** A communicator over all devices that plays this algorithm. */
   communicator(algorithm: Algorithm): Communicator;
 }

@@ -29,6 +29,11 @@ describe('prepare', () => {
     ['options', ['sum', 'x', { bytesPerPack: -1 }], 'bytesPerPack'],
     ['the op', ['sum', 'x'], '"sum" is not a reduce op'],
     ['values', ['SUM', [1, 'x']], 'value must be a tensor'],
+    [
+      'that results do not go to two places',
+      ['SUM', 1, { into: Float64Array.of(0), sharedResult: true }],
+      'both given',
+    ],
     ['the memory for results', ['SUM', 1, { into: 'x' }], 'into must be a tensor'],
   ])('checks %s', (_, args, message) => {
     expect(thrown(() => prepare(...(args as Parameters<typeof prepare>)))).toMatchObject({

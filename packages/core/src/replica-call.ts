@@ -1,6 +1,6 @@
 import { type CallOptions, type ResolvedOptions, resolveCallOptions } from './call-options.js';
 import type { RunOptions } from './communicator.js';
-import { NotImplementedError, OutOfRangeError } from './errors.js';
+import { NotImplementedError, OutOfRangeError, ValueError } from './errors.js';
 import { IndexedSlices } from './indexed-slices.js';
 import { type ReduceOp, validateReduceOp } from './reduce-op.js';
 import type { Value } from './sparse.js';
@@ -28,6 +28,7 @@ export interface PreparedCall {
 export function prepare(op: ReduceOp, value: ReplicaValue, options: ReplicaCallOptions | undefined): PreparedCall {
   const into = options && 'into' in options ? options.into : undefined;
   const resolved = resolveCallOptions(into === undefined ? options : { ...options, into: undefined });
+  if (into !== undefined && resolved.sharedResult) throw intoAndShared();
   validateReduceOp(op);
   return {
     values: flatten(value).map((leaf) => (leaf instanceof IndexedSlices ? leaf : asTensor(leaf))),
@@ -36,6 +37,21 @@ export function prepare(op: ReduceOp, value: ReplicaValue, options: ReplicaCallO
     run: { timeoutSeconds: resolved.options.timeoutSeconds, ...(resolved.signal ? { signal: resolved.signal } : {}) },
     resolved,
   };
+}
+
+export function intoAndShared(): ValueError {
+  const told =
+    'into and sharedResult were both given: results are in memory of your own, or in one that all replicas share';
+  return new ValueError('ERR_COLL_VALUE', told);
+}
+
+/** @throws NotImplementedError where replicas in threads of their own ask for one result for all */
+export function refuseSharedResult({ resolved }: PreparedCall): void {
+  if (!resolved.sharedResult) return;
+  throw new NotImplementedError(
+    'ERR_COLL_NOT_IMPLEMENTED',
+    'sharedResult is for replicas of one thread, or ops that hold the values of all devices: in worker threads each replica has its own result; leave it out, or name memory by into',
+  );
 }
 
 /** The call for values that are only moved. @throws NotImplementedError for sparse ones */

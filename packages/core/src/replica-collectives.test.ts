@@ -1,5 +1,6 @@
 import { directAlgorithm } from '@coll/direct';
 import { describe, expect, it } from 'vitest';
+import { piecewise } from '../test/piecewise.js';
 import { rejection, thrown } from '../test/thrown.js';
 import type { Collective } from './collective.js';
 import type { Communicator } from './communicator.js';
@@ -234,5 +235,38 @@ describe('broadcast', () => {
       [true, ints(0, 0)],
       [true, ints(0, 0)],
     ]);
+  });
+});
+
+describe('where the communicator takes pieces', () => {
+  const inPieces = () => {
+    const { collectives: plain } = alone();
+    const calls: string[] = [];
+    const inner = new PortableCommunicator({ size: 1, algorithm: directAlgorithm });
+    return { plain, calls, collectives: new ReplicaCollectives(piecewise(inner, calls)) };
+  };
+  const values = [ints(1, 2), ints(3), tensor([1.5]), ints(4, 5, 6)];
+
+  it('packs are not copied together, and the results are those of packs', async () => {
+    const { plain, calls, collectives } = inPieces();
+    const expected = plain.runSync(plain.allReduce('mean', values, { bytesPerPack: 15 }));
+    expect(collectives.runSync(collectives.allReduce('mean', values, { bytesPerPack: 15 }))).toEqual(expected);
+    expect(await collectives.run(collectives.allReduce('mean', values, { bytesPerPack: 15 }))).toEqual(expected);
+    expect(calls).toEqual(['all-reduce 3+1', 'all-reduce 3+1']);
+  });
+
+  it('results are written where the caller wants them', () => {
+    const { calls, collectives } = inPieces();
+    const into = [ints(0, 0), ints(0)];
+    const results = collectives.runSync(collectives.allReduce('sum', [ints(1, 2), ints(3)], { into }));
+    expect([results, into]).toEqual([[ints(1, 2), ints(3)], into]);
+    expect(results.every((result, index) => result === into[index])).toBe(true);
+    expect(calls).toEqual(['all-reduce 1+2']);
+  });
+
+  it('a broadcast takes all values of a dtype at once', async () => {
+    const { calls, collectives } = inPieces();
+    expect(await collectives.run(collectives.broadcast(values, 0))).toEqual(values);
+    expect(calls).toEqual(['broadcast 3+1+2']);
   });
 });

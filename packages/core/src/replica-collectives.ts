@@ -1,5 +1,5 @@
 import { divide } from './arithmetic.js';
-import { type Collective, type CollectiveOp, outputDType } from './collective.js';
+import type { Collective, CollectiveOp } from './collective.js';
 import type { Communicator, RunOptions } from './communicator.js';
 import { concatAlong, requireAxis } from './concat-along.js';
 import { allocate, type DType, dtypes } from './dtype.js';
@@ -18,8 +18,8 @@ export interface ReplicaReduceOptions {
   readonly into?: readonly Tensor[] | undefined;
 }
 
-/** A collective on one rank's memory that has to run before the work goes on. */
-type Request = readonly [collective: Collective, input: Tensor, output: Tensor];
+/** A collective on one rank's memory, in pieces that stand for one buffer, that has to run before the work goes on. */
+type Request = readonly [collective: Collective, inputs: readonly Tensor[], outputs: readonly Tensor[]];
 
 type Requests<Result> = Generator<Request, Result, undefined>;
 
@@ -49,8 +49,7 @@ export class ReplicaCollectives {
       await before?.catch(() => {});
       let next = requests.next();
       while (!next.done) {
-        const [collective, input, output] = next.value;
-        await this.#communicator.run(collective, [input], [output], { ...options, layout });
+        await this.#run(next.value, { ...options, layout });
         next = requests.next();
       }
       return next.value;
@@ -73,8 +72,7 @@ export class ReplicaCollectives {
     }
     let next = requests.next();
     while (!next.done) {
-      const [collective, input, output] = next.value;
-      this.#communicator.runSync(collective, [input], [output], { ...options, layout });
+      this.#runSync(next.value, { ...options, layout });
       next = requests.next();
     }
     return next.value;
@@ -111,13 +109,9 @@ export class ReplicaCollectives {
     };
     this.#requireReducible(op, dense, sparse);
     const results = resultsFor(op, dense, into);
-    for (const pack of packsOf(dense, bytesPerPack)) {
-      yield* this.#reducePack(
-        op,
-        pack.map((index) => dense[index] as Tensor),
-        pack.map((index) => results[index] as Tensor),
-      );
-    }
+    const at = (list: readonly Tensor[], pack: readonly number[]) => pack.map((index) => list[index] as Tensor);
+    for (const pack of packsOf(dense, bytesPerPack))
+      yield [{ kind: 'all-reduce', op }, at(dense, pack), at(results, pack)];
     const gathered: IndexedSlices[] = [];
     for (const slices of sparse) gathered.push(yield* this.#allReduceSparse(op, slices));
     return stitchValues<Value>([
@@ -172,30 +166,10 @@ export class ReplicaCollectives {
 
   *#broadcastAll(values: readonly Tensor[], root: number, into?: readonly Tensor[]): Requests<Tensor[]> {
     const results = resultsFor(undefined, values, into);
-    for (const [index, value] of values.entries()) {
-      yield [{ kind: 'broadcast', root }, value, results[index] as Tensor];
-    }
+    const at = (list: readonly Tensor[], pack: readonly number[]) => pack.map((index) => list[index] as Tensor);
+    const packs = this.#communicator.runPieces ? packsOf(values, 0) : values.map((_, index) => [index]);
+    for (const pack of packs) yield [{ kind: 'broadcast', root }, at(values, pack), at(results, pack)];
     return results;
-  }
-
-  *#reducePack(op: CollectiveOp, values: readonly Tensor[], results: readonly Tensor[]): Requests<void> {
-    const collective: Collective = { kind: 'all-reduce', op };
-    const [first, second] = values as readonly [Tensor, Tensor | undefined];
-    if (!second) {
-      yield [collective, first, results[0] as Tensor];
-      return;
-    }
-    const length = values.reduce((sum, { data }) => sum + data.length, 0);
-    const pack = this.#pack('input', first.dtype, length);
-    const dtype = outputDType(collective, first.dtype);
-    const reduced = dtype === first.dtype ? pack : this.#pack('output', dtype, length);
-    splitLike(pack, values).forEach((part, index) => {
-      copyElements(part.data, (values[index] as Tensor).data);
-    });
-    yield [collective, pack, reduced];
-    splitLike(reduced, results).forEach((part, index) => {
-      copyElements((results[index] as Tensor).data, part.data);
-    });
   }
 
   *#allReduceSparse(op: CollectiveOp, { values, indices, denseShape }: IndexedSlices): Requests<IndexedSlices> {
@@ -225,7 +199,7 @@ export class ReplicaCollectives {
 
   *#gatherEqual(value: Tensor): Requests<Tensor> {
     const gathered = zeros(value.dtype, [value.data.length * this.#communicator.size], value.device);
-    yield [{ kind: 'all-gather' }, value, gathered];
+    yield [{ kind: 'all-gather' }, [value], [gathered]];
     return gathered;
   }
 
@@ -236,6 +210,36 @@ export class ReplicaCollectives {
     copyElements(slice(padded, 0, value.data.length).data, value.data);
     const gathered = yield* this.#gatherEqual(padded);
     return lengths.map((length, rank) => slice(gathered, rank * longest, rank * longest + length));
+  }
+
+  #run([collective, inputs, outputs]: Request, options: RunOptions): Promise<void> {
+    const communicator = this.#communicator;
+    if (inputs.length === 1) return communicator.run(collective, inputs, outputs, options);
+    if (communicator.runPieces) return communicator.runPieces(collective, [inputs], [outputs], options);
+    const { input, output } = this.#join(inputs, outputs);
+    return communicator.run(collective, [input], [output], options).then(() => separate(output, outputs));
+  }
+
+  #runSync([collective, inputs, outputs]: Request, options: RunOptions): void {
+    const communicator = this.#communicator;
+    if (inputs.length === 1) communicator.runSync(collective, inputs, outputs, options);
+    else if (communicator.runPiecesSync) communicator.runPiecesSync(collective, [inputs], [outputs], options);
+    else {
+      const { input, output } = this.#join(inputs, outputs);
+      communicator.runSync(collective, [input], [output], options);
+      separate(output, outputs);
+    }
+  }
+
+  /** One buffer with the elements of all pieces, and one for the results: the same where it has room for them. */
+  #join(inputs: readonly Tensor[], outputs: readonly Tensor[]): { readonly input: Tensor; readonly output: Tensor } {
+    const length = inputs.reduce((sum, { data }) => sum + data.length, 0);
+    const [{ dtype }, { dtype: outputDType }] = [inputs[0] as Tensor, outputs[0] as Tensor];
+    const input = this.#pack('input', dtype, length);
+    splitLike(input, inputs).forEach((part, index) => {
+      copyElements(part.data, (inputs[index] as Tensor).data);
+    });
+    return { input, output: outputDType === dtype ? input : this.#pack('output', outputDType, length) };
   }
 
   // Kept from call to call, and where the communicator needs no copy of it.
@@ -254,6 +258,13 @@ export class ReplicaCollectives {
     }
     return slice(kept, 0, length);
   }
+}
+
+/** Takes the results of a pack apart. */
+function separate(pack: Tensor, results: readonly Tensor[]): void {
+  splitLike(pack, results).forEach((part, index) => {
+    copyElements((results[index] as Tensor).data, part.data);
+  });
 }
 
 /** Positions of values that share a pack, last ones first; a pack holds one dtype. */

@@ -59,6 +59,17 @@ describe('a replica whose others live elsewhere', () => {
     expect(thrown(() => second.allReduceSync(ReduceOp.SUM, 1, 0))).toMatchObject(error);
   });
 
+  it('refuses to share its results with them, which are in other threads', async () => {
+    const [group] = replicas(1) as [RemoteReplicaGroup];
+    const options = { sharedResult: true };
+    const error = { code: 'ERR_COLL_NOT_IMPLEMENTED', message: expect.stringContaining('name memory by into') };
+    expect(await rejection(group.allReduce(ReduceOp.SUM, 1, 0, options))).toMatchObject(error);
+    expect(thrown(() => group.allReduceSync(ReduceOp.SUM, 1, 0, options))).toMatchObject(error);
+    expect(await rejection(group.allGather(ints(1), 0, options))).toMatchObject(error);
+    expect(await rejection(group.broadcast(1, 0, options))).toMatchObject(error);
+    expect(thrown(() => group.broadcastSync(1, 0, options))).toMatchObject(error);
+  });
+
   it('refuses to gather or broadcast sparse values', async () => {
     const [group] = replicas(1) as [RemoteReplicaGroup];
     const slices = new IndexedSlices(ints(1), Int32Array.of(0));
@@ -89,7 +100,7 @@ it('is what ops that are made for one device of a world use', async () => {
   const ops = [0, 1].map((rank) => new TestedAllReduce({ world: threadWorld(group, rank, ['cpu:0', 'cpu:1']) }));
   const results = await Promise.all(ops.map((one, rank) => one.allReduce(ReduceOp.SUM, ints(rank + 1), rank)));
   expect(results.map((result) => (result as Tensor).data)).toEqual([Int32Array.of(3), Int32Array.of(3)]);
-  expect(ops.map((one) => one.explain().engine)).toEqual(['threads', 'threads']);
+  expect(ops.map((one) => one.explain().engine)).toEqual(['js', 'js']);
   await Promise.all(ops.map((one) => one.close()));
   const [first] = ops as [TestedAllReduce];
   expect(await rejection(first.allReduce(ReduceOp.SUM, ints(1), 0))).toMatchObject({ code: 'ERR_COLL_CLOSED' });

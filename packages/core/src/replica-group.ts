@@ -3,7 +3,14 @@ import type { CollectiveOp } from './collective.js';
 import type { Communicator } from './communicator.js';
 import type { World } from './plugin.js';
 import type { ReduceOp } from './reduce-op.js';
-import { prepare, prepareDense, type ReplicaCallOptions, type ReplicaValue, requireLocal } from './replica-call.js';
+import {
+  prepare,
+  prepareDense,
+  type ReplicaCallOptions,
+  type ReplicaValue,
+  refuseSharedResult,
+  requireLocal,
+} from './replica-call.js';
 import { ReplicaCollectives } from './replica-collectives.js';
 import type { Algorithm } from './schedule/schedule.js';
 import type { Value } from './sparse.js';
@@ -48,6 +55,7 @@ export class RemoteReplicaGroup implements ReplicaGroup {
   ): Promise<Structure<Value>> {
     requireLocal(replicaId, [this.#replica]);
     const call = prepare(op, value, options);
+    refuseSharedResult(call);
     return packLike(
       value,
       await this.#collectives.run(this.#collectives.allReduce(collectiveOp(op), call.values, call), call.run),
@@ -57,6 +65,7 @@ export class RemoteReplicaGroup implements ReplicaGroup {
   allReduceSync(op: ReduceOp, value: ReplicaValue, replicaId: number, options?: ReplicaCallOptions): Structure<Value> {
     requireLocal(replicaId, [this.#replica]);
     const call = prepare(op, value, options);
+    refuseSharedResult(call);
     return packLike(
       value,
       this.#collectives.runSync(this.#collectives.allReduce(collectiveOp(op), call.values, call), call.run),
@@ -64,18 +73,27 @@ export class RemoteReplicaGroup implements ReplicaGroup {
   }
 
   async allGather(value: ReplicaValue, axis: number, options?: CallOptions): Promise<Structure<Tensor>> {
-    const { values, run } = prepareDense(value, options);
-    return packLike(value, await this.#collectives.run(this.#collectives.allGather(values, axis), run));
+    const call = prepareDense(value, options);
+    refuseSharedResult(call);
+    return packLike(value, await this.#collectives.run(this.#collectives.allGather(call.values, axis), call.run));
   }
 
   async broadcast(value: ReplicaValue, root: number, options?: ReplicaCallOptions): Promise<Structure<Tensor>> {
-    const { values, into, run } = prepareDense(value, options);
-    return packLike(value, await this.#collectives.run(this.#collectives.broadcast(values, root, into), run));
+    const call = prepareDense(value, options);
+    refuseSharedResult(call);
+    return packLike(
+      value,
+      await this.#collectives.run(this.#collectives.broadcast(call.values, root, call.into), call.run),
+    );
   }
 
   broadcastSync(value: ReplicaValue, root: number, options?: ReplicaCallOptions): Structure<Tensor> {
-    const { values, into, run } = prepareDense(value, options);
-    return packLike(value, this.#collectives.runSync(this.#collectives.broadcast(values, root, into), run));
+    const call = prepareDense(value, options);
+    refuseSharedResult(call);
+    return packLike(
+      value,
+      this.#collectives.runSync(this.#collectives.broadcast(call.values, root, call.into), call.run),
+    );
   }
 
   close(): Promise<void> {

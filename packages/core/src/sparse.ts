@@ -85,6 +85,12 @@ export function copyToDevice(value: Value, device: string): Value {
   return new IndexedSlices(copyTo(value.values, device), copyTo(value.indices, device), value.denseShape);
 }
 
+/** The same memory, said to be on a device. */
+export function viewOnDevice(value: Value, device: string): Value {
+  if (!(value instanceof IndexedSlices)) return { ...value, device };
+  return new IndexedSlices({ ...value.values, device }, { ...value.indices, device }, value.denseShape);
+}
+
 export interface SplitValues<T> {
   readonly dense: readonly T[];
   readonly denseIndices: readonly number[];

@@ -92,7 +92,9 @@ export function asTensor(value: unknown, what = 'value'): Tensor {
 
 /** Product of the dimensions; 1 for a scalar. */
 export function elementCount(shape: readonly number[]): number {
-  return shape.reduce((product, dimension) => product * dimension, 1);
+  let product = 1;
+  for (const dimension of shape) product *= dimension;
+  return product;
 }
 
 export function byteLength(value: Tensor): number {
@@ -149,8 +151,12 @@ export function validateTensor(value: Tensor): void {
 }
 
 function requireShape(shape: readonly number[]): void {
-  if (Array.isArray(shape) && shape.every((dimension) => Number.isInteger(dimension) && dimension >= 0)) return;
+  if (Array.isArray(shape) && shape.every(isDimension)) return;
   throw new ValueError('ERR_COLL_VALUE', `a shape is a list of whole numbers from 0, not ${quote(shape)}`);
+}
+
+function isDimension(dimension: unknown): boolean {
+  return Number.isInteger(dimension) && (dimension as number) >= 0;
 }
 
 function requirePlace({ device }: Tensor): void {

@@ -1,15 +1,18 @@
 import { directAlgorithm } from '@coll/direct';
 import { expect, it } from 'vitest';
+import { thrown } from '../test/thrown.js';
+import { resolveEngine } from './engines.js';
 import { PortableCommunicator } from './portable/portable-communicator.js';
 import { ThreadCommunicator } from './threads/thread-communicator.js';
+import { jsEngine } from './threads/thread-engine.js';
 import { createThreadGroup } from './threads/thread-group.js';
 import { portableWorld, threadWorld } from './worlds.js';
 
 const devices = ['cpu:0', 'cpu:1', 'cpu:2'];
 
 it('holds all devices of a portable world', () => {
-  const world = portableWorld(devices);
-  expect(world).toMatchObject({ devices, localRanks: [0, 1, 2], engine: 'portable' });
+  const world = portableWorld(devices, jsEngine);
+  expect(world).toMatchObject({ devices, localRanks: [0, 1, 2], engine: 'js' });
   const communicator = world.communicator(directAlgorithm);
   expect(communicator).toBeInstanceOf(PortableCommunicator);
   expect(communicator.size).toBe(3);
@@ -17,9 +20,21 @@ it('holds all devices of a portable world', () => {
 
 it('holds one device of a world of threads', async () => {
   const world = threadWorld(createThreadGroup({ size: 3, maxBytes: 2 ** 16 }), 2, devices);
-  expect(world).toMatchObject({ devices, localRanks: [2], engine: 'threads' });
+  expect(world).toMatchObject({ devices, localRanks: [2], engine: 'js' });
   const communicator = world.communicator(directAlgorithm);
   expect(communicator).toBeInstanceOf(ThreadCommunicator);
   expect([communicator.size, communicator.localRanks]).toEqual([3, [2]]);
   await communicator.close();
+});
+
+it('takes the fastest engine that works here for a portable world', () => {
+  const { engine, candidates } = resolveEngine();
+  expect(portableWorld(devices)).toMatchObject({ engine: engine.name, resolution: { engine, candidates } });
+});
+
+it('takes the engine of the group for a world of threads, and none in its place', () => {
+  const group = jsEngine.createGroup({ size: 3, maxBytes: 2 ** 16 });
+  expect(threadWorld(group, 0, devices).engine).toBe('js');
+  const foreign = { ...group, engine: 'native' } as const;
+  expect(thrown(() => threadWorld(foreign, 0, devices))).toMatchObject({ code: 'ERR_COLL_NO_ENGINE' });
 });

@@ -1,25 +1,35 @@
+import type { Engine } from './engine.js';
+import { type EngineResolution, resolveEngine } from './engines.js';
 import type { World } from './plugin.js';
-import { PortableCommunicator } from './portable/portable-communicator.js';
-import type { Algorithm } from './schedule/schedule.js';
-import { ThreadCommunicator } from './threads/thread-communicator.js';
 import type { ThreadGroup } from './threads/thread-group.js';
 
-/** All devices in this thread, under one controller. */
-export function portableWorld(devices: readonly string[]): World {
+/** All devices in this thread, under one controller. Default: the fastest engine that works here. */
+export function portableWorld(devices: readonly string[], engine?: Engine): World {
+  const resolution = resolved(engine);
   return {
     devices,
     localRanks: devices.map((_, rank) => rank),
-    engine: 'portable',
-    communicator: (algorithm: Algorithm) => new PortableCommunicator({ size: devices.length, algorithm }),
+    engine: resolution.engine.name,
+    resolution,
+    communicator: (algorithm) => resolution.engine.communicator(devices.length, algorithm),
   };
 }
 
-/** One device of a group whose others live in other threads. */
-export function threadWorld(group: ThreadGroup, rank: number, devices: readonly string[]): World {
+/**
+ * One device of a group whose others live in other threads, played by the engine that made the group.
+ * @throws CollError where that engine is not known here; pass it, or register it
+ */
+export function threadWorld(group: ThreadGroup, rank: number, devices: readonly string[], engine?: Engine): World {
+  const resolution = engine ? resolved(engine) : resolveEngine(group.engine);
   return {
     devices,
     localRanks: [rank],
-    engine: 'threads',
-    communicator: (algorithm: Algorithm) => new ThreadCommunicator(group, { rank, algorithm }),
+    engine: resolution.engine.name,
+    resolution,
+    communicator: (algorithm) => resolution.engine.join(group, { rank, algorithm }),
   };
+}
+
+function resolved(engine: Engine | undefined): EngineResolution {
+  return engine ? { engine, candidates: [{ name: engine.name }] } : resolveEngine();
 }

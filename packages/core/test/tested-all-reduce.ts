@@ -10,7 +10,12 @@ export class TestedAllReduce extends AllReduceCrossDeviceOps {
   readonly name = 'tested';
 
   constructor(setup: Partial<AllReduceSetup> = {}) {
-    super({ algorithm: directAlgorithm, fallback: new ReductionToOneDevice(), ...setup });
+    super({
+      algorithm: directAlgorithm,
+      fallback: new ReductionToOneDevice(),
+      ...(setup.world ? {} : { engine: 'js' }),
+      ...setup,
+    });
   }
 }
 

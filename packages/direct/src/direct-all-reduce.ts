@@ -1,8 +1,8 @@
-import { AllReduceCrossDeviceOps, type PackingOptions, type World } from '@coll/core';
+import { AllReduceCrossDeviceOps, type AllReduceOptions, type World } from '@coll/core';
 import { ReductionToOneDevice } from '@coll/reduction-to-one';
 import { directAlgorithm } from './direct-algorithm.js';
 
-export interface DirectOptions extends PackingOptions {}
+export interface DirectOptions extends AllReduceOptions {}
 
 /**
  * Each rank combines its own chunk straight from everyone and hands it to everyone: the natural choice in one address space.
@@ -11,8 +11,8 @@ export interface DirectOptions extends PackingOptions {}
 export class DirectAllReduce extends AllReduceCrossDeviceOps {
   readonly name = 'direct';
 
-  /** @throws ValueError for a negative `numPacks` */
-  constructor(packing: DirectOptions = {}, world?: World) {
-    super({ ...packing, algorithm: directAlgorithm, fallback: new ReductionToOneDevice(), world });
+  /** @throws ValueError for a negative `numPacks`; CollError for an engine that does not work here */
+  constructor(options: DirectOptions = {}, world?: World) {
+    super({ ...options, algorithm: directAlgorithm, fallback: new ReductionToOneDevice(), world });
   }
 }

@@ -5,7 +5,7 @@ import {
   CrossDeviceOps,
   canonicalize,
   combine,
-  concatAlong,
+  copyToDevice,
   type Destinations,
   type DistributedValues,
   divideByN,
@@ -14,6 +14,7 @@ import {
   logFirst,
   type PossiblyMirrored,
   ReduceOp,
+  type ResolvedOptions,
   type Tensor,
   type Value,
   ValueError,
@@ -54,6 +55,7 @@ export class ReductionToOneDevice extends CrossDeviceOps {
     op: ReduceOp,
     value: DistributedValues<Value>,
     destinations: Destinations,
+    call: ResolvedOptions,
   ): Promise<PossiblyMirrored> {
     const devices = getDevicesFrom(destinations);
     const target = this.#reduceToDevice ?? (devices[0] as string);
@@ -63,18 +65,9 @@ export class ReductionToOneDevice extends CrossDeviceOps {
       'info',
       `reduce ${value.values.length} components to ${target}, then broadcast to ${devices.join(', ')}`,
     );
-    return this.broadcastImplementation(this.#combined(op, value.values), destinations);
-  }
-
-  protected override async gatherImplementation(
-    value: DistributedValues<Tensor>,
-    destinations: Destinations,
-    axis: number,
-  ): Promise<PossiblyMirrored<Tensor>> {
-    return (await this.broadcastImplementation(
-      concatAlong(value.values, axis),
-      destinations,
-    )) as PossiblyMirrored<Tensor>;
+    const combined = this.#combined(op, value.values);
+    // An accumulationFn may return what it was handed, which is not ours to share.
+    return this.placeResult(call.sharedResult ? copyToDevice(combined, target) : combined, destinations, call);
   }
 
   #combined(op: ReduceOp, values: readonly Value[]): Value {

@@ -1,8 +1,8 @@
-import { AllReduceCrossDeviceOps, type PackingOptions, type World } from '@coll/core';
+import { AllReduceCrossDeviceOps, type AllReduceOptions, type World } from '@coll/core';
 import { ReductionToOneDevice } from '@coll/reduction-to-one';
 import { ringAlgorithm } from './ring-algorithm.js';
 
-export interface RingOptions extends PackingOptions {
+export interface RingOptions extends AllReduceOptions {
   /** Rings that run side by side, each on its own part of every chunk, from rotated starting points. 1 to the number of ranks; default 1. */
   readonly subChunks?: number | undefined;
 }
@@ -14,8 +14,8 @@ export interface RingOptions extends PackingOptions {
 export class RingAllReduce extends AllReduceCrossDeviceOps {
   readonly name = 'ring';
 
-  /** @throws ValueError for a negative `numPacks` */
-  constructor({ subChunks = 1, ...packing }: RingOptions = {}, world?: World) {
-    super({ ...packing, algorithm: ringAlgorithm({ subChunks }), fallback: new ReductionToOneDevice(), world });
+  /** @throws ValueError for a negative `numPacks`; CollError for an engine that does not work here */
+  constructor({ subChunks = 1, ...options }: RingOptions = {}, world?: World) {
+    super({ ...options, algorithm: ringAlgorithm({ subChunks }), fallback: new ReductionToOneDevice(), world });
   }
 }

@@ -14,6 +14,7 @@ import {
   selectReplica,
   type Tensor,
   type Value,
+  viewOnDevice,
 } from '@coll/core';
 import { requireReplica, runAcross } from './contexts.js';
 import type { MergeFunction, ReplicaContext } from './replica-context.js';
@@ -76,7 +77,7 @@ export class LocalReplicaContext implements ReplicaContext {
       return denseRequest('broadcast', value, this.devices[0], options);
     };
     return this.#together('broadcast', prepare, (request) =>
-      this.#ask(`broadcast from replica ${root}`, request, async (inputs) => this.#broadcast(root, inputs)),
+      this.#ask(`broadcast from replica ${root}`, request, async (inputs) => this.#broadcast(request, root, inputs)),
     ) as Promise<Structure<Tensor>>;
   }
 
@@ -159,12 +160,12 @@ export class LocalReplicaContext implements ReplicaContext {
     return partsOf(inputs, await Promise.all(gathered));
   }
 
-  #broadcast(root: number, inputs: ValueLists): ValueLists {
+  #broadcast({ sharedResult }: ReplicaRequest, root: number, inputs: ValueLists): ValueLists {
     for (const value of perReplica(inputs)) requireAlike(value.values as readonly Tensor[], 'broadcast');
     const { workerDevices } = this.strategy.extended;
-    return workerDevices.map((device) =>
-      (inputs[root] as readonly Value[]).map((value) => copyToDevice(value, device)),
-    );
+    const copies = () => (inputs[root] as readonly Value[]).map((value) => copyToDevice(value, value.device));
+    const shared = sharedResult ? copies() : undefined;
+    return workerDevices.map((device) => (shared ?? copies()).map((value) => viewOnDevice(value, device)));
   }
 }
 

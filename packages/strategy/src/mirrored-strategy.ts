@@ -1,5 +1,7 @@
 import {
   type CrossDeviceOps,
+  type EngineName,
+  type EngineRequest,
   type Explanation,
   type PluginRequest,
   type Registry,
@@ -23,6 +25,8 @@ export interface MirroredStrategyOptions {
   readonly devices?: readonly string[];
   /** An ops object, a plug-in, `{ name, options }`, a name, or `'auto'` (the default): the best registered one that serves these devices. */
   readonly crossDeviceOps?: CrossDeviceOps | PluginRequest;
+  /** What does the arithmetic: `'native'`, `'wasm'`, `'js'`, or `'auto'` (the default): the fastest of them that works here. */
+  readonly engine?: EngineRequest;
   /** Where names are looked up. Default: the registry of this realm. */
   readonly registry?: Registry;
 }
@@ -30,6 +34,8 @@ export interface MirroredStrategyOptions {
 export interface StrategyExplanation extends Explanation {
   /** Who was asked for `'auto'`, the most wanted first, and why those before the chosen one refused. */
   readonly candidates: Resolution['candidates'];
+  /** What does the arithmetic of replicas in worker threads; `engine` does that of replicas in this thread. Undefined where an ops object was given. */
+  readonly threadEngine: EngineName | undefined;
 }
 
 /**
@@ -40,11 +46,15 @@ export class MirroredStrategy extends Strategy {
   override readonly extended: StrategyExtended;
   readonly #choice: OpsChoice;
 
-  /** @throws AssertionError for no device or one twice; ValueError for devices of other jobs; CollError for an unknown plug-in */
-  constructor({ devices, crossDeviceOps = 'auto', registry = sharedRegistry }: MirroredStrategyOptions = {}) {
+  /**
+   * @throws AssertionError for no device or one twice; ValueError for devices of other jobs; CollError for an unknown plug-in, or an
+   * engine that does not work here
+   */
+  constructor(options: MirroredStrategyOptions = {}) {
     super();
-    const names = mirroredDevices(devices);
-    this.#choice = new OpsChoice({ request: crossDeviceOps, registry, devices: names });
+    const { crossDeviceOps = 'auto', engine = 'auto', registry = sharedRegistry } = options;
+    const names = mirroredDevices(options.devices);
+    this.#choice = new OpsChoice({ request: crossDeviceOps, registry, devices: names, engine });
     this.extended = new StrategyExtended(this, names, this.#choice.ops);
   }
 
@@ -64,8 +74,9 @@ export class MirroredStrategy extends Strategy {
         { operation: 'run' },
       );
     }
-    const { plugin, options: pluginOptions } = await this.#choice.plugin();
+    const { plugin, options: pluginOptions, engine } = await this.#choice.isolated();
     const results = await runReplicaThreads({
+      engine,
       devices: this.extended.workerDevices,
       plugin: { name: plugin.name, module: plugin.module, options: pluginOptions },
       module: replica,
@@ -78,7 +89,8 @@ export class MirroredStrategy extends Strategy {
   /** Which cross-device ops serve this strategy, and why. */
   async explain(): Promise<StrategyExplanation> {
     const ops = await this.#choice.ops();
-    return { ...ops.explain(), candidates: await this.#choice.candidates() };
+    const threadEngine = this.#choice.engine?.engine.name;
+    return { ...ops.explain(), threadEngine, candidates: await this.#choice.candidates() };
   }
 
   /** Closes the cross-device ops that this strategy opened; those that were handed in are left open. */

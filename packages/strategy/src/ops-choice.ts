@@ -2,33 +2,48 @@ import {
   type Candidate,
   CrossDeviceOps,
   createRegistry,
+  type Engine,
+  type EngineRequest,
+  type EngineResolution,
   type PluginRequest,
+  portableWorld,
   quote,
   type Registry,
   type Resolution,
   RuntimeError,
+  resolveEngine,
   ValueError,
 } from '@coll/core';
 import { reductionToOne } from '@coll/reduction-to-one';
+import { ourEngines } from './our-engines.js';
 
 export interface OpsChoiceOptions {
   readonly request: CrossDeviceOps | PluginRequest;
   readonly registry: Registry;
   readonly devices: readonly string[];
+  readonly engine: EngineRequest;
 }
 
 /** Which cross-device ops serve a strategy: found when they are needed first, and the same from then on. */
 export class OpsChoice {
   /** For replicas in this thread. */
   readonly ops: () => Promise<CrossDeviceOps>;
+  /** What does their arithmetic, here and in threads; undefined where an ops object was given, which has its own. */
+  readonly engine: EngineResolution | undefined;
+  readonly #devices: readonly string[];
   readonly #here: () => Promise<Resolution>;
   readonly #isolated: () => Promise<Resolution>;
   readonly #given: CrossDeviceOps | undefined;
   #opened: Promise<CrossDeviceOps> | undefined;
 
-  /** @throws ValueError for what asks for no ops; CollError for a name that nothing is registered under. So typing errors show at once. */
-  constructor({ request, registry, devices }: OpsChoiceOptions) {
+  /**
+   * Typing errors show at once.
+   * @throws ValueError for what asks for no ops or no engine; CollError for a name that nothing is registered under, and for an engine that does not work here
+   */
+  constructor({ request, registry, devices, engine }: OpsChoiceOptions) {
     requireKnown(request, registry);
+    this.#devices = devices;
+    this.engine = request instanceof CrossDeviceOps ? ownEngine(engine) : resolveEngine(engine, ourEngines);
     const find = (isolated: boolean) => () =>
       withFallback(registry).resolve(request as PluginRequest, { devices, isolated });
     this.#given = request instanceof CrossDeviceOps ? request : undefined;
@@ -40,9 +55,9 @@ export class OpsChoice {
     });
   }
 
-  /** The plug-in for replicas in threads of their own, which load it there. @throws RuntimeError where an ops object was given */
-  async plugin(): Promise<Resolution> {
-    if (!this.#given) return this.#isolated();
+  /** Plug-in and engine for replicas in threads of their own, which load them there. @throws RuntimeError where an ops object was given */
+  async isolated(): Promise<Resolution & { readonly engine: Engine }> {
+    if (this.engine) return { ...(await this.#isolated()), engine: this.engine.engine };
     const told = 'an ops object cannot be sent to other threads';
     throw new RuntimeError(
       'ERR_COLL_NOT_CLONEABLE',
@@ -64,10 +79,18 @@ export class OpsChoice {
   }
 
   async #open(): Promise<CrossDeviceOps> {
-    if (this.#given) return this.#given;
+    if (!this.engine) return this.#given as CrossDeviceOps;
     const { plugin, options } = await this.#here();
-    return plugin.create(options as never);
+    const world = { ...portableWorld(this.#devices, this.engine.engine), resolution: this.engine };
+    return plugin.create(options as never, world);
   }
+}
+
+/** @throws ValueError where an engine is named for ops that have theirs already */
+function ownEngine(request: EngineRequest): undefined {
+  if (request === 'auto') return;
+  const cure = `new RingAllReduce({ engine: '${request}' })`;
+  throw new ValueError('ERR_COLL_VALUE', `engine: an ops object has an engine already; say it there: ${cure}`);
 }
 
 function requireKnown(request: unknown, registry: Registry): void {

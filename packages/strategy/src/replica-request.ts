@@ -6,6 +6,7 @@ import {
   divideByN,
   flatten,
   IndexedSlices,
+  intoAndShared,
   NotImplementedError,
   packLike,
   quote,
@@ -30,6 +31,7 @@ export interface ReplicaRequest {
   readonly values: readonly Value[];
   /** The options, but for the memory of the results. */
   readonly call: CallOptions;
+  readonly sharedResult: boolean;
   /** The results in the structure of the values, in the memory that was named for them. */
   finish(results: readonly Value[]): Structure<Value>;
 }
@@ -46,11 +48,11 @@ export function reduceRequest(
   options: ReplicaCallOptions | undefined,
 ): ReduceRequest {
   const op = reduceOpFrom(opLike);
-  const { into, call } = partsOf(options);
+  const { into, ...parts } = partsOf(options);
   const values = placedValues(value, device);
   requireReducible(op, values);
   const memory = resultMemory(into, values, op);
-  return { op, values, call, finish: (results) => packLike(value, writtenTo(memory, results)) };
+  return { ...parts, op, values, finish: (results) => packLike(value, writtenTo(memory, results)) };
 }
 
 /** The same for what can only be done with dense values. @throws NotImplementedError for indexed slices */
@@ -60,11 +62,11 @@ export function denseRequest(
   device: string,
   options: ReplicaCallOptions | undefined,
 ): ReplicaRequest {
-  const { into, call } = partsOf(options);
+  const { into, ...parts } = partsOf(options);
   const values = placedValues(value, device);
   requireDense(values, operation);
   const memory = resultMemory(into, values);
-  return { values, call, finish: (results) => packLike(value, writtenTo(memory, results)) };
+  return { ...parts, values, finish: (results) => packLike(value, writtenTo(memory, results)) };
 }
 
 /** The values that a replica hands in, from left to right, on its device. @throws ValueError for what is no value */
@@ -126,6 +128,7 @@ function partsOf(options: ReplicaCallOptions | undefined) {
   const { into, ...fields } = (options ?? {}) as { readonly into?: Structure<TensorLike> };
   // An options object is handed on as it is: a copy of its fields would no longer be one.
   const call: CallOptions = into === undefined ? ((options as CallOptions | undefined) ?? {}) : fields;
-  resolveCallOptions(call);
-  return { into, call };
+  const { sharedResult = false } = resolveCallOptions(call);
+  if (into !== undefined && sharedResult) throw intoAndShared();
+  return { into, call, sharedResult };
 }

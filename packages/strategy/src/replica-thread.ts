@@ -1,7 +1,8 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
-import { CollError, failThreadGroup, type Plugin, threadWorld } from '@coll/core';
+import { CollError, failThreadGroup, type Plugin, resolveEngine, threadWorld } from '@coll/core';
 import { runInReplica, setOutside } from './contexts.js';
 import { MirroredStrategy } from './mirrored-strategy.js';
+import { ourEngines } from './our-engines.js';
 import { annotate } from './replica-error.js';
 import type { ReplicaFunction } from './strategy.js';
 import { encodeError } from './thread-errors.js';
@@ -18,8 +19,13 @@ async function main(): Promise<void> {
   const { replica, devices, group } = start;
   const plugin = await loadPlugin(start.plugin);
   const options = start.plugin.options as never;
-  await using ops = await plugin.create(options, threadWorld(group, replica, devices));
-  await using strategy = new MirroredStrategy({ devices, crossDeviceOps: { name: plugin, options } });
+  const { engine } = resolveEngine(group.engine, ourEngines);
+  await using ops = await plugin.create(options, threadWorld(group, replica, devices, engine));
+  await using strategy = new MirroredStrategy({
+    devices,
+    crossDeviceOps: { name: plugin, options },
+    engine: group.engine,
+  });
   const context = new ThreadReplicaContext({ replica, strategy, ops, port });
   // Everything in this thread is the replica's, also what is called back from where asynchronous contexts get lost.
   setOutside({ strategy, replica: context });

@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os';
-import { AbortedError, createThreadGroup } from '@coll/core';
+import { AbortedError, type Engine } from '@coll/core';
 import { ReplicaThreads } from './replica-threads.js';
 import { ReplicaWorker } from './replica-worker.js';
 import type { RunOptions } from './strategy.js';
@@ -7,6 +7,7 @@ import type { ThreadStart } from './thread-messages.js';
 import { encode } from './thread-values.js';
 
 export interface ThreadRun {
+  readonly engine: Engine;
   readonly devices: readonly string[];
   readonly plugin: ThreadStart['plugin'];
   readonly module: URL;
@@ -40,10 +41,10 @@ export async function runReplicaThreads(run: ThreadRun): Promise<unknown[]> {
   }
 }
 
-function startThreads({ devices, plugin, module, argsOf, options }: ThreadRun): ReplicaThreads {
+function startThreads({ engine, devices, plugin, module, argsOf, options }: ThreadRun): ReplicaThreads {
   const size = devices.length;
   // Who spins where there are more threads than cores keeps the others from running.
-  const group = createThreadGroup(size <= availableParallelism() ? { size } : { size, spins: 0 });
+  const group = engine.createGroup(size <= availableParallelism() ? { size } : { size, spins: 0 });
   const start = { devices, group, plugin, module: module.href, exportName: options.exportName };
   return new ReplicaThreads(group, options.onReport, (replica, listener) => {
     return new ReplicaWorker({ ...start, replica, args: encode(argsOf(replica)) }, listener);

@@ -6,6 +6,8 @@ export interface CallOptions {
   /** Which of the two methods. Default: `run`. */
   readonly mode?: 'run' | 'runSync';
   readonly timeoutSeconds?: number | null;
+  /** The outputs of all ranks may be one memory. */
+  readonly sharedResult?: boolean;
   /** Hands in an `AbortSignal` that is aborted before the call, right after it in the same turn, or once the call waits. */
   readonly abort?: 'before' | 'at once' | 'later';
   /** Uses memory of the communicator's `allocate`, where there is one, in place of the tensors'. */

@@ -25,12 +25,13 @@ async function outcomeOf(communicator: Communicator, call: Call): Promise<Outcom
 }
 
 async function makeCall(communicator: Communicator, call: Call): Promise<void> {
-  const { collective, mode, abort, timeoutSeconds } = call;
+  const { collective, mode, abort, timeoutSeconds, sharedResult } = call;
   const controller = new AbortController();
   const reason = new Error(abortReason);
   if (abort === 'before') controller.abort(reason);
   const options: RunOptions = {
     ...(timeoutSeconds === undefined ? {} : { timeoutSeconds }),
+    ...(sharedResult === undefined ? {} : { sharedResult }),
     ...(abort === undefined ? {} : { signal: controller.signal }),
   };
   const places = call.isAllocated && communicator.allocate ? allocatedPlaces(communicator, call) : undefined;

@@ -14,20 +14,21 @@ namespace {
 using Reduction = void (*)(void *, const void *, const void *, size_t);
 
 template <typename T>
-void run(void *library, T *values, size_t count, Reduction reduction) {
+void run(void *library, const T *from, T *into, size_t count, Reduction reduction) {
   gloo::AllreduceOptions options(*static_cast<std::shared_ptr<gloo::Context> *>(library));
   options.setAlgorithm(gloo::AllreduceOptions::Algorithm::RING);
-  options.setOutput(values, count);
+  if (from != into) options.setInput(const_cast<T *>(from), count);
+  options.setOutput(into, count);
   options.setReduceFunction(reduction);
   gloo::allreduce(options);
 }
 
-void all_reduce(void *library, float *values, size_t count) {
-  run(library, values, count, static_cast<Reduction>(&gloo::sum<float>));
+void all_reduce(void *library, const float *from, float *into, size_t count) {
+  run(library, from, into, count, static_cast<Reduction>(&gloo::sum<float>));
 }
 
 void agree(void *library, double *values, int count) {
-  run(library, values, static_cast<size_t>(count), static_cast<Reduction>(&gloo::max<double>));
+  run(library, values, values, static_cast<size_t>(count), static_cast<Reduction>(&gloo::max<double>));
 }
 
 const char *required(const char *name) {
@@ -47,6 +48,6 @@ int main(int argc, char **argv) {
   auto connected = std::make_shared<gloo::rendezvous::Context>(rank, ranks);
   connected->connectFullMesh(store, device);
   std::shared_ptr<gloo::Context> context = connected;
-  const Peer peer = {rank, ranks, &context, all_reduce, agree};
+  const Peer peer = {rank, ranks, 1, &context, all_reduce, agree};
   return run_trials(&peer, argc, argv);
 }

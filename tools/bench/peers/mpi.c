@@ -4,9 +4,9 @@
 
 #include <mpi.h>
 
-static void all_reduce(void *library, float *values, size_t count) {
+static void all_reduce(void *library, const float *from, float *into, size_t count) {
   (void)library;
-  MPI_Allreduce(MPI_IN_PLACE, values, (int)count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+  MPI_Allreduce(from == into ? MPI_IN_PLACE : from, into, (int)count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
 }
 
 static void agree(void *library, double *values, int count) {
@@ -16,7 +16,7 @@ static void agree(void *library, double *values, int count) {
 
 int main(int argc, char **argv) {
   MPI_Init(&argc, &argv);
-  struct Peer peer = {0, 0, NULL, all_reduce, agree};
+  struct Peer peer = {0, 0, 1, NULL, all_reduce, agree};
   MPI_Comm_rank(MPI_COMM_WORLD, &peer.rank);
   MPI_Comm_size(MPI_COMM_WORLD, &peer.ranks);
   const int status = run_trials(&peer, argc, argv);

@@ -2,8 +2,8 @@
 //
 //   PROGRAM WARMUP_MILLIS SAMPLE_MILLIS MIN_SAMPLES MAX_SAMPLES TRIAL...
 //
-// A trial is `still:1024` or `fresh:1000,2048000`: the lengths of the float32 tensors that are summed over the ranks, in place,
-// one call after the other. Rank 0 prints a line of JSON for each.
+// A trial is `still:in:1024` or `fresh:out:1000,2048000`: the lengths of the float32 tensors that are summed over the ranks, in place
+// or into other memory, one call after the other. Rank 0 prints a line of JSON for each.
 #pragma once
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,9 +13,11 @@
 struct Peer {
   int rank;
   int ranks;
+  // Whether a call leaves the sum over the ranks, which is then looked at.
+  int sums;
   void *library;
-  // Sums over the ranks, in place.
-  void (*all_reduce)(void *library, float *values, size_t count);
+  // Sums over the ranks; in place where both are one.
+  void (*all_reduce)(void *library, const float *from, float *into, size_t count);
   // The elementwise maximum over the ranks, in place; nobody leaves before all have come.
   void (*agree)(void *library, double *values, int count);
 };
@@ -33,7 +35,8 @@ struct Trial {
   size_t tensors;
   size_t *counts;
   size_t elements;
-  float *values;
+  float *input;
+  float *output;
 };
 
 static const double kBatchMicros = 1000;
@@ -45,23 +48,35 @@ static double now_micros(void) {
   return (double)time.tv_sec * 1e6 + (double)time.tv_nsec * 1e-3;
 }
 
-static float contribution(int rank, size_t index) { return (float)(index % 7 + 1) * (float)(rank + 1); }
+static const size_t kPeriod = 7;
+static const size_t kWritten = 7 * 256;
+
+static float contribution(int rank, size_t index) { return (float)(index % kPeriod + 1) * (float)(rank + 1); }
 
 static void rewrite(const struct Trial *trial) {
-  for (size_t i = 0; i < trial->elements; ++i) trial->values[i] = contribution(trial->peer->rank, i);
+  float *values = trial->input;
+  const size_t all = trial->elements;
+  const size_t first = all < kWritten ? all : kWritten;
+  for (size_t i = 0; i < first; ++i) values[i] = contribution(trial->peer->rank, i);
+  for (size_t done = first; done < all; done += first)
+    memcpy(values + done, values, (all - done < first ? all - done : first) * sizeof *values);
 }
 
 static int is_sum(const struct Trial *trial) {
   const float ranks = (float)trial->peer->ranks;
   for (size_t i = 0; i < trial->elements; ++i)
-    if (trial->values[i] != contribution(0, i) * ranks * (ranks + 1) / 2) return 0;
+    if (trial->output[i] != contribution(0, i) * ranks * (ranks + 1) / 2) return 0;
   return 1;
 }
 
 static void call(const struct Trial *trial) {
-  float *tensor = trial->values;
-  for (size_t i = 0; i < trial->tensors; tensor += trial->counts[i++])
-    trial->peer->all_reduce(trial->peer->library, tensor, trial->counts[i]);
+  const float *from = trial->input;
+  float *into = trial->output;
+  for (size_t i = 0; i < trial->tensors; ++i) {
+    trial->peer->all_reduce(trial->peer->library, from, into, trial->counts[i]);
+    from += trial->counts[i];
+    into += trial->counts[i];
+  }
 }
 
 // Microseconds a call of a batch.
@@ -98,7 +113,7 @@ static void measure(const struct Trial *trial, const struct Effort *effort) {
   const struct Peer *peer = trial->peer;
   rewrite(trial);
   call(trial);
-  double wrong = !is_sum(trial);
+  double wrong = peer->sums && !is_sum(trial);
   peer->agree(peer->library, &wrong, 1);
   const double call_micros = warm_up(trial, effort->warmup_micros);
   const int batch = trial->is_fresh ? 1 : clamp(kBatchMicros / call_micros, 1, kMaxBatch);
@@ -115,18 +130,26 @@ static void measure(const struct Trial *trial, const struct Effort *effort) {
   free(samples);
 }
 
+static float *allocate(size_t elements) {
+  void *memory = NULL;
+  if (posix_memalign(&memory, 4096, elements * sizeof(float)) != 0) exit(1);
+  return (float *)memory;
+}
+
 static void run_trial(const struct Peer *peer, const struct Effort *effort, const char *text) {
-  struct Trial trial = {peer, strncmp(text, "fresh:", 6) == 0, 0, NULL, 0, NULL};
+  struct Trial trial = {peer, strncmp(text, "fresh:", 6) == 0, 0, NULL, 0, NULL, NULL};
   trial.counts = (size_t *)malloc((strlen(text) + 1) * sizeof *trial.counts);
-  for (const char *at = strpbrk(text, ":,"); at != NULL; at = strpbrk(at + 1, ":,")) {
+  const char *place = strchr(text, ':') + 1;
+  for (const char *at = strpbrk(place, ":,"); at != NULL; at = strpbrk(at + 1, ":,")) {
     trial.counts[trial.tensors] = strtoull(at + 1, NULL, 10);
     trial.elements += trial.counts[trial.tensors++];
   }
-  void *memory = NULL;
-  if (posix_memalign(&memory, 4096, trial.elements * sizeof(float)) != 0) exit(1);
-  trial.values = (float *)memory;
+  const int in_place = strncmp(place, "in:", 3) == 0;
+  trial.input = allocate(trial.elements);
+  trial.output = in_place ? trial.input : allocate(trial.elements);
   measure(&trial, effort);
-  free(memory);
+  if (!in_place) free(trial.output);
+  free(trial.input);
   free(trial.counts);
 }
 

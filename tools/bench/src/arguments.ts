@@ -1,31 +1,62 @@
+import type { EngineName } from '@coll/core';
 import { Command, CommanderError } from 'commander';
 import { type AlgorithmName, algorithmNames } from './algorithms.js';
+import { engineNames } from './engines.js';
+import { type GradientSet, gradientSets } from './gradients.js';
 import { type PeerName, peerNames } from './peers/peers.js';
 import { parseBytes } from './sizes.js';
-import { type Engine, engines, type SuiteName, suiteNames } from './trial.js';
+import {
+  type Form,
+  forms,
+  type InputKind,
+  inputKinds,
+  type Place,
+  places,
+  type SuiteName,
+  suiteNames,
+} from './trial.js';
 import { UsageError } from './usage-error.js';
 
 export type Format = 'table' | 'json' | 'markdown';
 
 /** What the command line asks for. */
-export interface Request {
+export type Request = MeasureRequest | ReportRequest | FiguresRequest;
+
+export interface MeasureRequest {
+  readonly command: 'measure';
   readonly suites: readonly SuiteName[];
   readonly ranks: readonly number[];
-  readonly engines: readonly Engine[];
-  readonly algorithms: readonly AlgorithmName[] | undefined;
+  /** Absent: those that work here. */
+  readonly engines: readonly EngineName[] | undefined;
+  readonly forms: readonly Form[] | undefined;
+  readonly algorithms: readonly AlgorithmName[];
+  readonly inputs: readonly InputKind[] | undefined;
+  readonly places: readonly Place[];
   readonly bytes: readonly number[] | undefined;
+  readonly networks: readonly GradientSet[] | undefined;
+  readonly rounds: number | undefined;
   readonly peers: readonly PeerName[];
   readonly installPeers: boolean;
   readonly isQuick: boolean;
   readonly format: Format;
+  /** Where lines of JSON go besides. */
+  readonly out: string | undefined;
 }
 
-interface Options {
+/** The pages and pictures of the docs, from the figures of a file. */
+export interface ReportRequest {
+  readonly command: 'report';
+  /** Absent: the figures of the docs. */
+  readonly from: string | undefined;
+}
+
+/** The run that the docs show, and what is made from it. */
+export interface FiguresRequest {
+  readonly command: 'figures';
+}
+
+interface Options extends Omit<MeasureRequest, 'command' | 'suites' | 'peers' | 'installPeers' | 'isQuick' | 'format'> {
   readonly suite: readonly SuiteName[];
-  readonly ranks: readonly number[];
-  readonly engines: readonly Engine[];
-  readonly algorithms?: readonly AlgorithmName[];
-  readonly bytes?: readonly number[];
   readonly peers?: readonly PeerName[];
   readonly installPeers?: true;
   readonly quick?: true;
@@ -35,7 +66,20 @@ interface Options {
 
 /** Undefined where help was asked for, and printed. @throws UsageError */
 export function parseArguments(args: readonly string[]): Request | undefined {
-  const program = command();
+  let request: Request | undefined;
+  const program = measureCommand((options) => {
+    request = measureRequest(options);
+  });
+  program.addCommand(
+    reportCommand((from) => {
+      request = { command: 'report', from };
+    }),
+  );
+  program.addCommand(
+    figuresCommand(() => {
+      request = { command: 'figures' };
+    }),
+  );
   try {
     program.parse(args, { from: 'user' });
   } catch (error) {
@@ -43,38 +87,73 @@ export function parseArguments(args: readonly string[]): Request | undefined {
     if (error.exitCode === 0) return undefined;
     throw new UsageError(error.message.replace(/^error: /, ''));
   }
-  const options: Options = program.opts();
+  return request;
+}
+
+function measureRequest(options: Options): MeasureRequest {
   if (options.json && options.markdown) throw new UsageError('--json and --markdown exclude each other');
-  // Whoever installs without naming peers wants them all.
-  const peers = options.peers ?? (options.installPeers ? peerNames : []);
   return {
+    command: 'measure',
     suites: options.suite,
     ranks: options.ranks,
     engines: options.engines,
+    forms: options.forms,
     algorithms: options.algorithms,
+    inputs: options.inputs,
+    places: options.places,
     bytes: options.bytes,
-    peers,
+    networks: options.networks,
+    rounds: options.rounds,
+    // Whoever installs without naming peers wants them all.
+    peers: options.peers ?? (options.installPeers ? peerNames : []),
     installPeers: options.installPeers ?? false,
     isQuick: options.quick ?? false,
     format: options.json ? 'json' : options.markdown ? 'markdown' : 'table',
+    out: options.out,
   };
 }
 
-function command(): Command {
-  return new Command('npm run bench --')
+function measureCommand(action: (options: Options) => void): Command {
+  return throwing(new Command('npm run bench --'))
     .description('Measures collectives of this repository, and of other libraries beside them. Lists take commas.')
     .option('--quick', 'fewer sizes, rounds and samples: about a minute')
     .option('--suite <list>', suiteNames.join(', '), listOf('suite', suiteNames), [...suiteNames])
-    .option('--ranks <list>', 'ranks in a group', ranksOf, [2])
+    .option('--ranks <list>', 'ranks in a group', (text) => wholeNumbers('--ranks', text, 64), [2])
     .option('--bytes <list>', 'sizes such as 4, 64KiB, 1MiB', (text) => items(text).map(parseBytes))
-    .option('--engines <list>', engines.join(', '), enginesOf, [...engines])
-    .option('--algorithms <list>', algorithmNames.join(', '), listOf('algorithm', algorithmNames))
+    .option(
+      '--engines <list>',
+      `${engineNames.join(', ')} (default: those that work here)`,
+      listOf('engine', engineNames),
+    )
+    .option('--forms <list>', `${forms.join(', ')} (default: all of the first engine's)`, listOf('form', forms))
+    .option('--algorithms <list>', algorithmNames.join(', '), listOf('algorithm', algorithmNames), ['direct'])
+    .option('--inputs <list>', inputKinds.join(', '), listOf('input', inputKinds))
+    .option('--places <list>', `output: ${places.join(', ')} of the input's place`, listOf('place', places), ['in'])
+    .option('--networks <list>', `gradients of ${gradientSets.join(', ')}`, listOf('network', gradientSets))
+    .option('--rounds <number>', 'how often all cases are taken', (text) => wholeNumbers('--rounds', text, 99)[0])
     .option('--peers <list>', `measured beside ours: ${peerNames.join(', ')}`, listOf('peer', peerNames))
     .option('--install-peers', 'installs the peers with apt-get first')
     .option('--json', 'one line of JSON a case, and nothing else on stdout')
     .option('--markdown', 'tables for the docs')
-    .exitOverride()
-    .configureOutput({ writeErr: () => {} });
+    .option('--out <file>', 'writes the lines of JSON there, too')
+    .action((options: Options) => action(options));
+}
+
+function reportCommand(action: (from: string | undefined) => void): Command {
+  return throwing(new Command('report'))
+    .description('writes the figures of docs/benchmarks.md, its pictures, and the table of README.md')
+    .option('--in <file>', 'lines of JSON to replace docs/figures/results.jsonl with')
+    .action(({ in: from }: { in?: string }) => action(from));
+}
+
+function figuresCommand(action: () => void): Command {
+  return throwing(new Command('figures'))
+    .description('takes the figures of the docs anew, with all peers, some twelve minutes, and reports them')
+    .action(() => action());
+}
+
+function throwing(command: Command): Command {
+  return command.exitOverride().configureOutput({ writeErr: () => {} });
 }
 
 function listOf<Name extends string>(what: string, known: readonly Name[]): (text: string) => Name[] {
@@ -86,17 +165,11 @@ function listOf<Name extends string>(what: string, known: readonly Name[]): (tex
     });
 }
 
-/** `threads` stands for both of its engines. */
-function enginesOf(text: string): Engine[] {
-  const spelt = items(text).flatMap((item) => (item === 'threads' ? ['threads-sync', 'threads-async'] : [item]));
-  return listOf('engine', engines)(spelt.join());
-}
-
-function ranksOf(text: string): number[] {
+function wholeNumbers(option: string, text: string, most: number): number[] {
   return items(text).map((item) => {
-    const ranks = Number(item);
-    if (/^\d+$/.test(item) && ranks >= 1 && ranks <= 64) return ranks;
-    throw new UsageError(`--ranks takes whole numbers from 1 to 64, not "${item}"`);
+    const number = Number(item);
+    if (/^\d+$/.test(item) && number >= 1 && number <= most) return number;
+    throw new UsageError(`${option} takes whole numbers from 1 to ${most}, not "${item}"`);
   });
 }
 

@@ -1,4 +1,5 @@
 import { checkFirstCall, type Subject } from './subjects/subject.js';
+import { Ticking, type Ticks } from './ticking.js';
 import { describeTrial, type InputKind, type Trial } from './trial.js';
 
 /** How much time goes into a trial, in each round. */
@@ -14,6 +15,8 @@ export interface Effort {
 /** Microseconds a call, the largest over the ranks, one for each sample. */
 export interface Measurement {
   readonly samples: Float64Array;
+  /** Only where timers ticked meanwhile. */
+  readonly ticks?: Ticks;
 }
 
 const batchMillis = 1;
@@ -31,9 +34,18 @@ export async function measure(subject: Subject, trial: Trial, effort: Effort): P
   const callMicros = await warmUp(subject, take, input, effort.warmupMillis);
   const batch = input === 'fresh' ? 1 : clamp((batchMillis * 1000) / callMicros, 1, maxBatch);
   const wanted = (effort.sampleMillis * 1000) / (batch * callMicros);
+  const ticking = trial.work.type === 'ticking' ? new Ticking() : undefined;
   const samples = await collect(take, batch, clamp(wanted, effort.minSamples, effort.maxSamples));
+  const ticks = ticking?.end();
   await subject.agree(samples);
-  return { samples };
+  return ticks ? { samples, ticks: await agreeOnTicks(subject, ticks) } : { samples };
+}
+
+/** What the thread whose timers were late the most has to tell. */
+async function agreeOnTicks(subject: Subject, { count, onTimeShare, worstMillis }: Ticks): Promise<Ticks> {
+  const maxima = Float64Array.of(1 - onTimeShare, worstMillis);
+  await subject.agree(maxima);
+  return { count, onTimeShare: 1 - (maxima[0] as number), worstMillis: maxima[1] as number };
 }
 
 /** Takes one sample: microseconds a call of a batch. */

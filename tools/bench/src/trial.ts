@@ -1,27 +1,35 @@
-import type { CollectiveKind } from '@coll/core';
+import type { CollectiveKind, EngineName } from '@coll/core';
 import type { AlgorithmName } from './algorithms.js';
 import type { PeerName } from './peers/peers.js';
 import { bytesPerElement, formatBytes } from './sizes.js';
 
-export const suiteNames = ['in-process', 'strategy', 'collectives', 'packing'] as const;
+export const suiteNames = ['in-process', 'gradients', 'event-loop', 'strategy', 'collectives', 'packing'] as const;
 export type SuiteName = (typeof suiteNames)[number];
 
-/** What plays our collectives, and whether the caller blocks or awaits. */
-export const engines = ['portable', 'threads-sync', 'threads-async'] as const;
-export type Engine = (typeof engines)[number];
+/** `sync`: a thread a rank, which blocks; `async`: a thread a rank, which awaits; `controller`: one thread that holds all ranks, and awaits. */
+export const forms = ['sync', 'async', 'controller'] as const;
+export type Form = (typeof forms)[number];
 
 /** `still`: the same buffers again and again, untouched. `fresh`: every rank rewrites its input before each call. */
 export const inputKinds = ['still', 'fresh'] as const;
 export type InputKind = (typeof inputKinds)[number];
 
+/** Whether a call's output is the memory of its input, or other memory. */
+export const places = ['in', 'out'] as const;
+export type Place = (typeof places)[number];
+
 /** What is called over and over. */
 export type Work =
   /** A communicator's collective on one buffer. */
   | { readonly type: 'collective'; readonly kind: CollectiveKind }
+  /** A communicator's all-reduce of a list of tensors in one call, as pieces of one buffer. */
+  | { readonly type: 'pieces' }
   /** A replica context's all-reduce of one array. */
   | { readonly type: 'context' }
   /** Cross-device ops' all-reduce of a list of tensors. */
-  | { readonly type: 'batch'; readonly gradients: string; readonly bytesPerPack: number }
+  | { readonly type: 'batch'; readonly bytesPerPack: number }
+  /** A communicator's all-reduce while timers of a millisecond tick in the thread that awaits it. */
+  | { readonly type: 'ticking' }
   /** A plain copy of memory, which everything is compared with. */
   | { readonly type: 'copy' };
 
@@ -30,10 +38,15 @@ export interface Trial {
   readonly suite: SuiteName;
   readonly name: string;
   readonly work: Work;
-  readonly engine: Engine | 'peer' | 'copy';
+  /** `bound`: as many threads as ranks, each of which updates memory of its own. */
+  readonly engine: EngineName | 'peer' | 'copy' | 'bound';
+  /** Only where an engine of ours is measured. */
+  readonly form?: Form;
   readonly algorithm?: AlgorithmName;
   readonly peer?: PeerName;
+  readonly gradients?: string;
   readonly input: InputKind;
+  readonly place: Place;
   readonly ranks: number;
   /** Elements of each tensor: of a rank's input, or its output where that is larger. */
   readonly counts: readonly number[];
@@ -49,7 +62,9 @@ export function bytesOf(trial: Trial): number {
 
 /** For people. */
 export function describeTrial(trial: Trial): string {
-  return `${trial.suite}, ${trial.name}, ${trial.engine}, ${trial.ranks} ranks, ${formatBytes(bytesOf(trial))}`;
+  const { suite, name, engine, form, ranks } = trial;
+  const player = form === undefined ? engine : `${engine} ${form}`;
+  return `${suite}, ${name}, ${player}, ${ranks} ranks, ${formatBytes(bytesOf(trial))}`;
 }
 
 /** Trials that are run in one go at one place. */
@@ -58,7 +73,7 @@ export interface Turn {
   readonly trials: readonly Trial[];
 }
 
-export type VenueName = 'main-thread' | 'rank-threads' | 'replica-threads' | PeerName;
+export type VenueName = 'main-thread' | 'rank-threads' | 'replica-threads' | 'bound' | PeerName;
 
 /** Turns that are taken one after the other, round after round, so that what changes on the machine meets all of them. */
 export type Piece = readonly Turn[];

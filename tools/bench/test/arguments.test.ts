@@ -4,47 +4,80 @@ import { UsageError } from '../src/usage-error.js';
 
 it('wants everything but peers unless told otherwise', () => {
   expect(parseArguments([])).toEqual({
-    suites: ['in-process', 'strategy', 'collectives', 'packing'],
+    command: 'measure',
+    suites: ['in-process', 'gradients', 'event-loop', 'strategy', 'collectives', 'packing'],
     ranks: [2],
-    engines: ['portable', 'threads-sync', 'threads-async'],
-    algorithms: undefined,
+    engines: undefined,
+    forms: undefined,
+    algorithms: ['direct'],
+    inputs: undefined,
+    places: ['in'],
     bytes: undefined,
+    networks: undefined,
+    rounds: undefined,
     peers: [],
     installPeers: false,
     isQuick: false,
     format: 'table',
+    out: undefined,
   });
 });
 
 it('reads lists, each item once', () => {
-  const args = ['--quick', '--json', '--ranks', '2,4', '--bytes', '4,1KiB,4', '--peers', 'mpich, openmpi'];
+  const args = ['--quick', '--json', '--ranks', '2,4', '--bytes', '4,1KiB,4', '--peers', 'mpich-tuned, openmpi'];
   expect(parseArguments(args)).toMatchObject({
     isQuick: true,
     format: 'json',
     ranks: [2, 4],
     bytes: [4, 1024],
-    peers: ['mpich', 'openmpi'],
+    peers: ['mpich-tuned', 'openmpi'],
   });
 });
 
-it('takes threads for both of their engines', () => {
-  expect(parseArguments(['--engines', 'threads'])?.engines).toEqual(['threads-sync', 'threads-async']);
+it('reads how engines are called, and on what memory', () => {
+  const args = [
+    '--engines',
+    'native,js',
+    '--forms',
+    'sync',
+    '--inputs',
+    'fresh',
+    '--places',
+    'in,out',
+    '--rounds',
+    '4',
+  ];
+  expect(parseArguments(args)).toMatchObject({
+    engines: ['native', 'js'],
+    forms: ['sync'],
+    inputs: ['fresh'],
+    places: ['in', 'out'],
+    rounds: 4,
+  });
 });
 
 it('installs all peers where none is named', () => {
   expect(parseArguments(['--install-peers'])).toMatchObject({
     installPeers: true,
-    peers: ['openmpi', 'mpich', 'gloo'],
+    peers: ['openmpi', 'openmpi-tuned', 'mpich', 'mpich-tuned', 'gloo'],
   });
 });
 
+it('reports from the checked-in figures unless told otherwise', () => {
+  expect(parseArguments(['report'])).toEqual({ command: 'report', from: undefined });
+  expect(parseArguments(['figures'])).toEqual({ command: 'figures' });
+  expect(parseArguments(['report', '--in', 'a.jsonl'])).toEqual({ command: 'report', from: 'a.jsonl' });
+});
+
 it.each([
-  [['--engines', 'portable,gpu'], 'no engine is called "gpu"; there are portable, threads-sync, threads-async'],
-  [['--peers', 'nccl'], 'no peer is called "nccl"; there are openmpi, mpich, gloo'],
+  [['--engines', 'js,gpu'], 'no engine is called "gpu"; there are native, wasm, js'],
+  [['--forms', 'blocking'], 'no form is called "blocking"; there are sync, async, controller'],
+  [['--peers', 'nccl'], 'no peer is called "nccl"; there are openmpi, openmpi-tuned, mpich, mpich-tuned, gloo'],
   [['--algorithms', ''], 'no algorithm is called ""; there are ring, direct, reduction-to-one'],
   [['--bytes', '3'], '"3" is no size: write 4, 64KiB or 1MiB, a multiple of 4 bytes'],
   [['--ranks', '0'], '--ranks takes whole numbers from 1 to 64, not "0"'],
   [['--ranks', '2.5'], '--ranks takes whole numbers from 1 to 64, not "2.5"'],
+  [['--rounds', '0'], '--rounds takes whole numbers from 1 to 99, not "0"'],
   [['--json', '--markdown'], '--json and --markdown exclude each other'],
   [['--bytes'], "option '--bytes <list>' argument missing"],
   [['--nope'], "unknown option '--nope'"],

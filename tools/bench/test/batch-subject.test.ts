@@ -1,4 +1,4 @@
-import { createThreadGroup, type Tensor, threadWorld } from '@coll/core';
+import { createThreadGroup, jsEngine, type Tensor, threadWorld } from '@coll/core';
 import { DirectAllReduce } from '@coll/direct';
 import { expect, it } from 'vitest';
 import { batchSubject, replicaBatchSubject } from '../src/subjects/batch-subject.js';
@@ -9,10 +9,13 @@ import type { Trial } from '../src/trial.js';
 const trial: Trial = {
   suite: 'packing',
   name: 'tiny fused direct',
-  work: { type: 'batch', gradients: 'tiny', bytesPerPack: 0 },
-  engine: 'portable',
+  work: { type: 'batch', bytesPerPack: 0 },
+  gradients: 'tiny',
+  engine: 'js',
+  form: 'controller',
   algorithm: 'direct',
   input: 'still',
+  place: 'in',
   ranks: 2,
   counts: [5, 1, 30],
 };
@@ -37,12 +40,9 @@ it('notices a tensor that is wrong', async () => {
   );
 });
 
-it.each(['threads-sync', 'threads-async'] as const)(
-  'reduces the tensors of a replica in its thread, %s',
-  async (engine) => {
-    const group = createThreadGroup({ size: 1 });
-    const ops = new DirectAllReduce({}, threadWorld(group, 0, ['cpu:0']));
-    const subject = replicaBatchSubject(ops, new GradientBuffers(), 0, { ...trial, engine, ranks: 1 });
-    await expect(checkFirstCall(subject, 'batch')).resolves.toBeUndefined();
-  },
-);
+it.each(['sync', 'async'] as const)('reduces the tensors of a replica in its thread, %s', async (form) => {
+  const group = createThreadGroup({ size: 1 });
+  const ops = new DirectAllReduce({}, threadWorld(group, 0, ['cpu:0'], jsEngine));
+  const subject = replicaBatchSubject(ops, new GradientBuffers(), 0, { ...trial, form, ranks: 1 });
+  await expect(checkFirstCall(subject, 'batch')).resolves.toBeUndefined();
+});

@@ -10,6 +10,7 @@ const trialOf = (input: InputKind): Trial => ({
   work: { type: 'copy' },
   engine: 'copy',
   input,
+  place: 'in',
   ranks: 2,
   counts: [1],
 });
@@ -60,4 +61,18 @@ it('is an error when the first result is wrong', async () => {
     'in-process, test, copy, 2 ranks, 4 B: element 0 is 1, not 2',
   );
   await expect(measure(wrong, trialOf('still'), { ...effort, checks: false })).resolves.toBeDefined();
+});
+
+it('counts the timers that tick while a thread awaits, and tells of the thread where they were latest', async () => {
+  const { subject } = notingSubject(false);
+  const waiting: Subject = {
+    ...subject,
+    call: () => new Promise((resolve) => setTimeout(resolve, 3)),
+    // Another thread, which was kept from its loop.
+    agree: (values) => (values.length === 2 ? values.set([0.25, 40]) : undefined),
+  };
+  const trial: Trial = { ...trialOf('still'), work: { type: 'ticking' } };
+  const { ticks } = await measure(waiting, trial, effort);
+  expect(ticks).toMatchObject({ onTimeShare: 0.75, worstMillis: 40 });
+  expect(ticks?.count).toBeGreaterThan(3);
 });

@@ -9,21 +9,26 @@ const trial: Trial = {
   suite: 'in-process',
   name: 'ring still',
   work: { type: 'collective', kind: 'all-reduce' },
-  engine: 'portable',
+  engine: 'js',
+  form: 'sync',
   algorithm: 'ring',
   input: 'still',
+  place: 'in',
   ranks: 2,
   counts: [1_000_000],
 };
-const row = rowOf(trial, { samples: [1000, 2000, 3000], copySamples: [500], machine, foreignLoad: 0.02 });
+const nothing = { boundSamples: [], ticks: undefined, foreignLoad: undefined, machine };
+const row = rowOf(trial, { ...nothing, samples: [1000, 2000, 3000], copySamples: [500], foreignLoad: 0.02 });
 
 it('makes a row of a trial and its samples', () => {
   expect(row).toEqual({
     suite: 'in-process',
     case: 'ring still',
-    engine: 'portable',
+    engine: 'js',
+    form: 'sync',
     algorithm: 'ring',
     input: 'still',
+    place: 'in',
     ranks: 2,
     bytes: 4_000_000,
     medianMicros: 2000,
@@ -39,17 +44,29 @@ it('makes a row of a trial and its samples', () => {
   });
 });
 
-it('names the peer, and what was packed', () => {
-  const work = { type: 'batch', gradients: 'resnet50', bytesPerPack: 0 } as const;
-  const theirs: Trial = { ...trial, suite: 'packing', engine: 'peer', peer: 'openmpi', work };
-  const findings = { samples: [1], copySamples: [1], machine, foreignLoad: undefined };
+it('names the peer, and the network', () => {
+  const theirs: Trial = { ...trial, suite: 'gradients', engine: 'peer', peer: 'openmpi', gradients: 'resnet50' };
+  const findings = { ...nothing, samples: [1], copySamples: [1] };
   expect(rowOf(theirs, findings)).toMatchObject({ peer: 'openmpi', gradients: 'resnet50' });
   expect(rowOf(theirs, findings)).not.toHaveProperty('foreignLoad');
+  expect(rowOf(theirs, findings)).not.toHaveProperty('boundShare');
+});
+
+it('says how near a call comes to the memory, and what timers did meanwhile', () => {
+  const ticks = { count: 50, onTimeShare: 0.98, worstMillis: 6 };
+  const findings = { ...nothing, samples: [200], copySamples: [1], boundSamples: [100, 90, 110], ticks };
+  expect(rowOf(trial, findings)).toMatchObject({
+    boundMicros: 100,
+    boundShare: 0.5,
+    timers: 50,
+    onTimeShare: 0.98,
+    worstTimerMillis: 6,
+  });
 });
 
 it('prints a table for the terminal', () => {
   expect(tableOf([row])).toMatch(
-    /│ ring still │ portable │ +2 │ 3.8 MiB │ 2.00 ms │ 1.00 ms │ 3.00 ms │ +2.00 │ +2.00 │/,
+    /│ ring still │ js sync │ +2 │ 3.8 MiB │ 2.00 ms │ 1.00 ms │ 3.00 ms │ +2.00 │ +2.00 │/,
   );
 });
 
@@ -68,8 +85,8 @@ Other programs took up to 2.00 % of the machine.
 
 | case | engine | 4 B | 3.8 MiB |
 | --- | --- | ---: | ---: |
-| ring still | portable | 0.500 µs | 2.00 ms |
-| direct still | portable |  | 2.00 ms |
+| ring still | js sync | 0.500 µs | 2.00 ms |
+| direct still | js sync |  | 2.00 ms |
 | plain copy |  | 0.250 µs | 500 µs |
 `);
 });

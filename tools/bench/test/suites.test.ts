@@ -1,46 +1,98 @@
 import { expect, it } from 'vitest';
 import type { Selection } from '../src/suites/selection.js';
 import { sessionsOf } from '../src/suites/suites.js';
-import { bytesOf, engines } from '../src/trial.js';
+import { bytesOf, type SuiteName, type Trial } from '../src/trial.js';
 
-const selection: Selection = { isQuick: true, engines, peers: ['openmpi'], algorithms: undefined, bytes: undefined };
+const selection: Selection = {
+  isQuick: true,
+  engines: ['native', 'wasm', 'js'],
+  peers: ['openmpi'],
+  hasBound: true,
+  algorithms: ['direct'],
+  places: ['in'],
+  forms: undefined,
+  inputs: undefined,
+  bytes: undefined,
+  networks: undefined,
+};
 
-it('measures all-reduce from 4 B to 64 MiB', () => {
-  const trials = sessionsOf('in-process', selection, 2).flatMap(({ pieces }) =>
-    pieces.flat().flatMap((turn) => turn.trials),
-  );
-  const sizes = [...new Set(trials.map(bytesOf))];
-  expect(sizes).toEqual([4, 64, 1024, 16_384, 262_144, 4_194_304, 67_108_864]);
+function trialsOf(suite: SuiteName, wanted: Partial<Selection> = {}, ranks = 2): Trial[] {
+  const pieces = sessionsOf(suite, { ...selection, ...wanted }, ranks).flatMap((session) => session.pieces);
+  return pieces.flat().flatMap(({ trials }) => trials);
+}
+
+const playerOf = ({ engine, form, input }: Trial) => [engine, form, input].filter(Boolean).join(' ');
+
+it('measures all-reduce from 4 B to 256 MiB', () => {
+  const sizesOf = (trials: readonly Trial[]) => [...new Set(trials.map(bytesOf))].sort((a, b) => a - b);
+  expect(sizesOf(trialsOf('in-process'))).toEqual([4, 64, 1024, 16_384, 262_144, 4_194_304, 67_108_864]);
+  expect(sizesOf(trialsOf('in-process', { isQuick: false })).at(-1)).toBe(256 * 2 ** 20);
 });
 
-it('takes the copy of a size, then our cases one by one, then each peer once a piece', () => {
-  const [session] = sessionsOf('in-process', { ...selection, bytes: [4, 64, 2 ** 20] }, 2);
-  const engineOrder = session?.pieces.map((piece) =>
-    piece.map(({ trials }) => trials.map(({ engine }) => engine).join()),
-  );
-  const ours = engines.flatMap((engine) => [engine, engine, engine]);
-  const size = ['copy', ...ours, ...ours];
-  expect(engineOrder).toEqual([
-    [...size, ...size, 'peer,peer,peer,peer'],
-    [...size, 'peer,peer'],
+it('takes what a size is compared with, then our cases, the first engine in all forms, then each peer once a piece', () => {
+  const [first, second] = sessionsOf('in-process', { ...selection, bytes: [4, 64, 2 ** 20] }, 2);
+  const size = [
+    ...['copy still', 'bound still,bound fresh'],
+    ...['native sync still', 'native sync fresh', 'native async still', 'native controller still'],
+    ...['wasm sync still', 'wasm sync fresh', 'js sync still', 'js sync fresh'],
+  ];
+  const peers = (count: number) => Array.from({ length: count }, () => 'peer still,peer fresh').join();
+  const turnsOf = (session: typeof first) => session?.pieces[0]?.map(({ trials }) => trials.map(playerOf).join());
+  expect(turnsOf(first)).toEqual([...size, ...size, peers(2)]);
+  expect(turnsOf(second)).toEqual([...size, peers(1)]);
+});
+
+it('measures the forms, inputs and places that are asked for', () => {
+  const trials = trialsOf('in-process', {
+    bytes: [4],
+    engines: ['wasm'],
+    forms: ['async'],
+    inputs: ['fresh'],
+    places: ['in', 'out'],
+  });
+  expect(trials.map((trial) => `${playerOf(trial)} ${trial.place}`)).toEqual([
+    'copy still in',
+    'bound fresh in',
+    'wasm async fresh in',
+    'wasm async fresh out',
+    'peer fresh in',
+    'peer fresh out',
   ]);
 });
 
-it('gives every rank as many elements where blocks are exchanged', () => {
-  const sessions = sessionsOf('collectives', { ...selection, bytes: [4, 100, 1024] }, 3);
-  const sizes = sessions.flatMap(({ pieces }) =>
-    pieces.map((piece) => bytesOf((piece[0] as (typeof piece)[0]).trials[0] as never)),
-  );
-  expect(sizes).toEqual([12, 96, 1020]);
+it('leaves engines that share memory out where there is not enough of it', () => {
+  const enginesOf = (trials: readonly Trial[]) => [...new Set(trials.map(({ engine }) => engine))].join();
+  const large = { bytes: [256 * 2 ** 20], places: ['in', 'out'] as const };
+  expect(enginesOf(trialsOf('in-process', large, 2))).toBe('copy,bound,native,wasm,js,peer');
+  const crowded = trialsOf('in-process', large, 4).filter(({ place }) => place === 'out');
+  expect(enginesOf(crowded)).toBe('native,peer');
+  expect(enginesOf(trialsOf('gradients', { isQuick: false }, 2))).toBe('copy,bound,native,wasm,js,peer');
+  expect(enginesOf(trialsOf('gradients', { networks: ['bert-base'] }, 4))).toBe('copy,bound,native,wasm,js,peer');
+  expect(enginesOf(trialsOf('packing', { networks: ['bert-base'], forms: ['sync'] }, 4))).toBe('copy,bound,native');
 });
 
-it('leaves threads out of packs that they cannot share', () => {
-  const enginesOf = (ranks: number) =>
-    sessionsOf('packing', { ...selection, isQuick: false, peers: [] }, ranks).map(({ pieces }) => {
-      const ours = pieces.flat().flatMap(({ trials }) => trials.map(({ engine }) => engine));
-      return [...new Set(ours)].join();
-    });
-  const all = ['copy', ...engines].join();
-  expect(enginesOf(2)).toEqual([all, all, all]);
-  expect(enginesOf(4)).toEqual([all, 'copy,portable', 'copy,portable']);
+it('hands gradients to us in one call and to peers one by one', () => {
+  const trials = trialsOf('gradients').filter(({ engine, form }) => engine === 'peer' || form === 'sync');
+  expect(trials.map(({ name, engine, work, counts }) => [name, engine, work.type, counts.length])).toEqual([
+    ['resnet50 fused', 'native', 'collective', 1],
+    ['resnet50 per tensor', 'native', 'batch', 161],
+    ['resnet50 pieces', 'native', 'pieces', 161],
+    ['resnet50 fused', 'wasm', 'collective', 1],
+    ['resnet50 per tensor', 'wasm', 'batch', 161],
+    ['resnet50 fused', 'js', 'collective', 1],
+    ['resnet50 per tensor', 'js', 'batch', 161],
+    ['resnet50 fused', 'peer', 'collective', 1],
+    ['resnet50 per tensor', 'peer', 'collective', 161],
+  ]);
+});
+
+it('counts timers only where somebody awaits', () => {
+  const players = trialsOf('event-loop').filter(({ work }) => work.type === 'ticking');
+  expect(players.map(playerOf)).toEqual(['native async still', 'native controller still']);
+  expect(trialsOf('event-loop', { forms: ['sync'] })).toEqual([]);
+});
+
+it('gives every rank as many elements where blocks are exchanged', () => {
+  const trials = trialsOf('collectives', { bytes: [4, 100, 1024] }, 3);
+  expect([...new Set(trials.map(bytesOf))]).toEqual([12, 96, 1020]);
 });

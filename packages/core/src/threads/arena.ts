@@ -1,10 +1,14 @@
 import { byteSize, type DType, type TypedArray, viewOf } from '../dtype.js';
 import { CollError, ValueError } from '../errors.js';
 import type { Tensor } from '../tensor.js';
+import { createWasmMemory, pageBytes, type WasmMemory } from '../wasm/web-assembly.js';
 
-/** Shared memory that grows without a message: every thread sees the same growable buffer. */
+/** Shared memory that grows without a message: every thread sees the same growable buffer, or memory of WebAssembly. */
 export interface ArenaMemory {
+  /** Of a memory of WebAssembly, what it showed when the arena was made. */
   readonly bytes: SharedArrayBuffer;
+  readonly wasm?: WasmMemory;
+  readonly maxBytes: number;
   /** One Int32: how many units of the buffer are given away. */
   readonly used: SharedArrayBuffer;
 }
@@ -18,11 +22,21 @@ const mostBytes = 2 ** 31;
 
 /** Reserves addresses for `maxBytes`, at most 2 GiB; memory is taken as it is needed. @throws ValueError */
 export function createArenaMemory(maxBytes = mostBytes): ArenaMemory {
-  if (!(Number.isInteger(maxBytes) && maxBytes > 0 && maxBytes <= mostBytes)) {
-    throw new ValueError('ERR_COLL_VALUE', `an arena has up to ${mostBytes} bytes, not ${maxBytes}`);
-  }
+  requireBytes(maxBytes);
   const bytes = new SharedArrayBuffer(Math.min(initialBytes, maxBytes), { maxByteLength: maxBytes });
-  return { bytes, used: new SharedArrayBuffer(4) };
+  return { bytes, maxBytes, used: new SharedArrayBuffer(4) };
+}
+
+/** The same on memory that kernels of WebAssembly work on. @throws ValueError */
+export function createWasmArenaMemory(maxBytes = mostBytes): ArenaMemory {
+  requireBytes(maxBytes);
+  const wasm = createWasmMemory(Math.min(initialBytes, maxBytes), maxBytes);
+  return { bytes: wasm.buffer, wasm, maxBytes, used: new SharedArrayBuffer(4) };
+}
+
+function requireBytes(maxBytes: number): void {
+  if (Number.isInteger(maxBytes) && maxBytes > 0 && maxBytes <= mostBytes) return;
+  throw new ValueError('ERR_COLL_VALUE', `an arena has up to ${mostBytes} bytes, not ${maxBytes}`);
 }
 
 /** One thread's view of an arena. */
@@ -30,58 +44,86 @@ export class Arena {
   readonly #memory: ArenaMemory;
   readonly #used: Int32Array;
   readonly #views = new Map<DType, TypedArray>();
+  readonly #buffers = new WeakSet<ArrayBufferLike>();
   #viewedBytes = 0;
 
   constructor(memory: ArenaMemory) {
     this.#memory = memory;
     this.#used = new Int32Array(memory.used);
+    this.#buffers.add(memory.bytes);
   }
 
   /** A tensor of zeros on memory that no other allocation has; it lives as long as the arena. @throws CollError when full */
   allocate(dtype: DType, length: number): Tensor {
     const at = this.reserve(length * byteSize(dtype));
-    return { data: viewOf(dtype, this.#memory.bytes, at, length), dtype, shape: [length], device: '' };
+    return { data: viewOf(dtype, this.bytes, at, length), dtype, shape: [length], device: '' };
   }
 
   /** Byte offset of new memory of that many bytes. @throws CollError when the arena is full */
   reserve(bytes: number): number {
     const units = Math.ceil(bytes / unit);
     const at = Atomics.add(this.#used, 0, units) * unit;
-    const { bytes: buffer } = this.#memory;
     const end = at + units * unit;
-    if (end > buffer.maxByteLength) {
+    const { maxBytes } = this.#memory;
+    if (end > maxBytes) {
       Atomics.sub(this.#used, 0, units);
       throw new CollError(
         'ERR_COLL_BUFFER',
-        `the shared arena of ${buffer.maxByteLength} bytes has no room for ${bytes} more; open the group with a larger maxBytes`,
+        `the shared arena of ${maxBytes} bytes has no room for ${bytes} more; open the group with a larger maxBytes`,
       );
     }
     // Doubling keeps growth rare: after it, every thread makes its views anew.
-    while (buffer.byteLength < end) {
-      const next = Math.min(buffer.maxByteLength, Math.max(end, buffer.byteLength * 2));
+    while (this.bytes.byteLength < end) {
+      const next = Math.min(maxBytes, Math.max(end, this.bytes.byteLength * 2));
       try {
-        buffer.grow(next);
+        this.#grow(next);
       } catch (error) {
         // Another thread grew it further in the meantime, or there is no memory.
-        if (buffer.byteLength < next)
+        if (this.bytes.byteLength < next)
           throw new CollError('ERR_COLL_BUFFER', `the shared arena cannot grow to ${next} bytes`, { cause: error });
       }
     }
     return at;
   }
 
+  /** All of the arena, as far as it has grown. */
   get bytes(): SharedArrayBuffer {
-    return this.#memory.bytes;
+    const { wasm, bytes } = this.#memory;
+    if (!wasm) return bytes;
+    const { buffer } = wasm;
+    // Who asks may make views over it, which shall be known as this arena's.
+    this.#buffers.add(buffer);
+    return buffer;
+  }
+
+  // A memory of WebAssembly that another thread has grown may show it only some time later, unless it is asked to grow, by nothing.
+  #refresh(): void {
+    const given = Atomics.load(this.#used, 0) * unit;
+    if (this.#memory.wasm && given > this.bytes.byteLength) this.#memory.wasm.grow(0);
+  }
+
+  #grow(bytes: number): void {
+    const { wasm, bytes: buffer } = this.#memory;
+    if (wasm) wasm.grow(Math.ceil((bytes - wasm.buffer.byteLength) / pageBytes));
+    else buffer.grow(bytes);
   }
 
   /** Whether an array lies in this arena, so that every member can read it. */
   holds(data: TypedArray): boolean {
-    return data.buffer === this.#memory.bytes;
+    return this.#buffers.has(data.buffer);
+  }
+
+  /** The same tensor over the buffer that shows all of the arena, where it lies in this arena. */
+  present(tensor: Tensor): Tensor {
+    const { data, dtype } = tensor;
+    if (data.buffer === this.bytes || !this.holds(data)) return tensor;
+    return { ...tensor, data: viewOf(dtype, this.bytes, data.byteOffset, data.length) };
   }
 
   /** All of the arena as elements of a dtype. */
   elements(dtype: DType): TypedArray {
-    const { bytes } = this.#memory;
+    this.#refresh();
+    const { bytes } = this;
     if (bytes.byteLength !== this.#viewedBytes) {
       this.#views.clear();
       this.#viewedBytes = bytes.byteLength;

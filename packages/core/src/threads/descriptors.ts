@@ -23,7 +23,7 @@ export interface Descriptor {
   readonly layout: number;
   readonly inputAt: number;
   readonly outputAt: number;
-  /** Where the rank's part of a schedule is played round by round. */
+  /** Where a copy of an input that is small is for the others to read. */
   readonly workAt: number;
 }
 
@@ -41,19 +41,19 @@ const layoutField = 6;
 export const nowhere = -1;
 
 export function bytesOfDescriptors(size: number): number {
-  return size * fields * 8;
+  return 2 * size * fields * 8;
 }
 
 /**
  * The descriptors of all ranks in shared memory. Each rank writes its own before it advances, and reads those of the others once
- * they have: plain stores, ordered by the rendezvous.
+ * they have: plain stores, ordered by the rendezvous. There are two of them, used by turns: who is one turn ahead writes into the other one.
  */
 export class Descriptors {
   readonly #words: Float64Array;
   readonly #size: number;
 
-  constructor(memory: SharedArrayBuffer, size: number) {
-    this.#words = new Float64Array(memory);
+  constructor(memory: SharedArrayBuffer, size: number, turn = 0) {
+    this.#words = new Float64Array(memory, turn * size * fields * 8, size * fields);
     this.#size = size;
   }
 
@@ -69,6 +69,11 @@ export class Descriptors {
     this.#words[at + 7] = inputAt;
     this.#words[at + 8] = outputAt;
     this.#words[at + 9] = workAt;
+  }
+
+  /** What a rank has said that all ranks must agree about. */
+  agreedBy(rank: number): Float64Array {
+    return this.#words.subarray(rank * fields, rank * fields + fingerprint);
   }
 
   inputAt(rank: number): number {
@@ -93,8 +98,8 @@ export class Descriptors {
     return undefined;
   }
 
-  /** The error when memory that one rank writes is used by another; undefined when all is well. */
-  overlap(operation: string, inputBytes: number, outputBytes: number): CollError | undefined {
+  /** The error when memory that one rank writes is used by another; undefined when all is well. A shared result is all ranks' output. */
+  overlap(operation: string, inputBytes: number, outputBytes: number, sharesResult = false): CollError | undefined {
     for (let rank = 0; rank < this.#size; rank++) {
       const begin = this.outputAt(rank);
       if (begin === nowhere) continue;
@@ -102,13 +107,20 @@ export class Descriptors {
         if (other === rank) continue;
         const [input, output] = [this.inputAt(other), this.outputAt(other)];
         const meetsInput = input !== nowhere && begin < input + inputBytes && input < begin + outputBytes;
-        const meetsOutput = output !== nowhere && begin < output + outputBytes && output < begin + outputBytes;
+        if (sharesResult && output !== nowhere && output !== begin) return this.#twoResults(operation, other);
+        const meetsOutput =
+          !sharesResult && output !== nowhere && begin < output + outputBytes && output < begin + outputBytes;
         if (!meetsInput && !meetsOutput) continue;
         const told = `one buffer was given twice: the output of rank ${rank} overlaps memory of rank ${other}`;
         return new ValueError('ERR_COLL_BUFFER', `${operation}: ${told}`, { operation, rank });
       }
     }
     return undefined;
+  }
+
+  #twoResults(operation: string, rank: number): CollError {
+    const told = `${operation}: with a shared result all ranks must name the same memory for it`;
+    return new ValueError('ERR_COLL_BUFFER', told, { operation, rank });
   }
 
   #disagreement(): CollError {

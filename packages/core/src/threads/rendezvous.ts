@@ -25,24 +25,51 @@ export class Rendezvous {
     return line * 4 * (size + 1) + textBytes;
   }
 
+  /** The word that is not 0 once the group has failed, for engines that look at it themselves. */
+  get state(): Int32Array {
+    return this.#words.subarray(stateWord, stateWord + 1);
+  }
+
+  /** How far a rank has come, and how many wait for that. Who changes the former elsewhere, and finds the latter not 0, calls `wake`. */
+  arrivalOf(rank: number): Int32Array {
+    return this.#words.subarray(wordOf(rank), wordOf(rank) + 2);
+  }
+
+  /** Wakes who waits for a rank. */
+  wake(rank: number): void {
+    Atomics.notify(this.#words, wordOf(rank));
+  }
+
   count(rank: number): number {
     return Atomics.load(this.#words, wordOf(rank));
   }
 
-  /** Publishes the next count of a rank and wakes who waits for it. */
+  /** Publishes the next count of a rank and wakes who sleeps until then. */
   advance(rank: number): number {
     const next = (Atomics.add(this.#words, wordOf(rank), 1) + 1) | 0;
-    Atomics.notify(this.#words, wordOf(rank));
+    // Waking costs a system call even where nobody sleeps. Who goes to sleep says so first and then looks at the count once
+    // more, so that one of the two sees the other.
+    if (Atomics.load(this.#words, wordOf(rank) + sleepers) !== 0) Atomics.notify(this.#words, wordOf(rank));
     return next;
+  }
+
+  /** Whether every rank comes to `count` within so many looks. */
+  spin(count: number, looks: number): boolean {
+    for (let rank = 0; rank < this.#size; rank++) {
+      if (behind(this.#look(rank, count, looks), count)) return false;
+    }
+    return true;
   }
 
   /** Blocks until every rank has come to `count`. */
   waitSync(count: number, wait: Wait): void {
     for (let rank = 0; rank < this.#size; rank++) {
-      let seen = this.#spin(rank, count);
+      let seen = this.#look(rank, count, this.#spins);
       while (behind(seen, count)) {
         this.#check(count, wait);
+        this.#sleep(rank, 1);
         Atomics.wait(this.#words, wordOf(rank), seen, sliceOf(wait));
+        this.#sleep(rank, -1);
         seen = this.count(rank);
       }
     }
@@ -51,14 +78,39 @@ export class Rendezvous {
   /** The same without blocking the thread. */
   async wait(count: number, wait: Wait): Promise<void> {
     for (let rank = 0; rank < this.#size; rank++) {
-      let seen = this.#spin(rank, count);
+      let seen = this.#look(rank, count, Math.min(this.#spins, fewLooks));
       while (behind(seen, count)) {
         this.#check(count, wait);
+        this.#sleep(rank, 1);
         const woken = Atomics.waitAsync(this.#words, wordOf(rank), seen, sliceOf(wait));
         if (woken.async) await woken.value;
+        this.#sleep(rank, -1);
         seen = this.count(rank);
       }
     }
+  }
+
+  /** Begins a turn of this rank: 0 and 1 by turns, the same for all ranks of a collective. */
+  turn(rank: number): number {
+    const turn = (this.#words[wordOf(rank) + turns] as number) ^ 1;
+    this.#words[wordOf(rank) + turns] = turn;
+    return turn;
+  }
+
+  /** A number that no other offer of this rank has. */
+  nextOffer(rank: number): number {
+    const next = ((this.#words[wordOf(rank) + lastOffer] as number) + 1) | 0;
+    this.#words[wordOf(rank) + lastOffer] = next;
+    return next;
+  }
+
+  /** Notes what a rank brings to a turn; `advance` publishes it. It stands until the rank's turn after the next one. */
+  offer(rank: number, turn: number, offer: number): void {
+    this.#words[wordOf(rank) + offers + turn] = offer;
+  }
+
+  offered(rank: number, turn: number): number {
+    return this.#words[wordOf(rank) + offers + turn] as number;
   }
 
   /** Fails the group for the first reason given, and wakes everybody. */
@@ -76,12 +128,16 @@ export class Rendezvous {
     for (let other = 0; other < this.#size; other++) Atomics.notify(this.#words, wordOf(other));
   }
 
+  get hasFailed(): boolean {
+    return Atomics.load(this.#words, stateWord) !== 0;
+  }
+
   /** Why the group failed, as an error for the operation that was under way; undefined while it has not. */
   failure(operation: string): CollError | undefined {
+    if (!this.hasFailed) return undefined;
     let state = Atomics.load(this.#words, stateWord);
     // The reason is being written by another thread, which takes a moment, unless it was ended just then.
     for (let look = 0; state === writing && look < longestLook; look++) state = Atomics.load(this.#words, stateWord);
-    if (state === 0) return undefined;
     const [rank, reason, length] = this.#words.subarray(stateWord + 1, stateWord + 4) as unknown as [
       number,
       number,
@@ -103,10 +159,14 @@ export class Rendezvous {
   }
 
   // A few looks first: a peer that is nearly there costs nothing, waking a sleeping thread costs tens of microseconds.
-  #spin(rank: number, count: number): number {
+  #look(rank: number, count: number, looks: number): number {
     let seen = this.count(rank);
-    for (let look = 0; behind(seen, count) && look < this.#spins; look++) seen = this.count(rank);
+    for (let look = 0; behind(seen, count) && look < looks; look++) seen = this.count(rank);
     return seen;
+  }
+
+  #sleep(rank: number, change: number): void {
+    Atomics.add(this.#words, wordOf(rank) + sleepers, change);
   }
 
   #check(count: number, { operation, deadline, rank }: Wait): void {
@@ -141,14 +201,22 @@ export type FailureReason = (typeof reasons)[number];
 
 const reasons = ['peer', 'deadline', 'aborted', 'closed'] as const;
 
-// Int32s of a cache line. Line 0 holds the group's state, line r + 1 the count of rank r.
+// Int32s of a cache line. Line 0 holds the group's state, line r + 1 what rank r says: its count, who sleeps until that changes,
+// and, of which only the rank itself writes, its offers of two turns, the turn, and the number of its latest offer.
 const line = 16;
+const sleepers = 1;
+const offers = 2;
+const turns = 4;
+const lastOffer = 5;
 const stateWord = 0;
 const writing = 1;
 const failed = 2;
 const textBytes = 2048;
 
 const longestLook = 1_000_000;
+
+// Who can do other things meanwhile gives up sooner: some microseconds.
+export const fewLooks = 2000;
 
 // Nobody sleeps longer than this without looking whether the group has failed.
 const longestSleep = 100;

@@ -1,3 +1,4 @@
+import type { EngineName } from '../engine.js';
 import { ValueError } from '../errors.js';
 import { type ArenaMemory, createArenaMemory } from './arena.js';
 import { bytesOfDescriptors } from './descriptors.js';
@@ -5,12 +6,16 @@ import { type FailureReason, Rendezvous } from './rendezvous.js';
 
 /** What the threads of a group share. It can be posted to them; each then joins with its rank. */
 export interface ThreadGroup {
+  /** What plays in this group; its members join with the same. */
+  readonly engine: EngineName;
   readonly size: number;
   /** Looks at a peer's count before a waiting thread goes to sleep. */
   readonly spins: number;
   readonly control: SharedArrayBuffer;
   readonly descriptors: SharedArrayBuffer;
   readonly arena: ArenaMemory;
+  /** More of the native engine's own. */
+  readonly board?: SharedArrayBuffer;
 }
 
 export interface ThreadGroupOptions {
@@ -26,6 +31,7 @@ export function createThreadGroup({ size, maxBytes, spins = 20_000 }: ThreadGrou
   if (!(Number.isInteger(size) && size >= 1))
     throw new ValueError('ERR_COLL_VALUE', `a group has 1 rank or more, not ${size}`);
   return {
+    engine: 'js',
     size,
     spins,
     control: new SharedArrayBuffer(Rendezvous.bytesFor(size)),

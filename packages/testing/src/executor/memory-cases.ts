@@ -6,12 +6,27 @@ import type { Subject } from './subject.js';
 import type { Trial } from './trial.js';
 
 /** Wherever the buffers are, only the outputs change. */
-export const memoryCases: ExecutorCases = Object.fromEntries(
-  placements.map((placement) => {
-    const name = `works ${placement} and changes nothing but the outputs`;
-    return [name, (subject: Subject) => subject.check(trialsOf(subject).map((trial) => ({ ...trial, placement })))];
-  }),
-);
+export const memoryCases: ExecutorCases = {
+  ...Object.fromEntries(
+    placements.map((placement) => {
+      const name = `works ${placement} and changes nothing but the outputs`;
+      return [name, (subject: Subject) => subject.check(trialsOf(subject).map((trial) => ({ ...trial, placement })))];
+    }),
+  ),
+  'writes one result for all where the caller says that they share it': writesOneResult,
+};
+
+async function writesOneResult(subject: Subject): Promise<void> {
+  const { members } = await subject.group();
+  // Of ranks in other threads each has its own results.
+  if (members.length > 1) return;
+  const everywhere = trialsOf(subject).filter(
+    ({ collective: { kind } }) => kind !== 'reduce' && kind !== 'reduce-scatter',
+  );
+  const shared = { placement: 'with one output for all', options: { sharedResult: true } } as const;
+  await subject.check(everywhere.map((trial) => ({ ...trial, ...shared })));
+  await subject.check(trialsOf(subject).map((trial) => ({ ...trial, options: shared.options })));
+}
 
 function trialsOf(subject: Subject): Trial[] {
   const collectives = subject.among([...oneOfEach(subject.size - 1), ...oneOfEach(0, 'mean')]);

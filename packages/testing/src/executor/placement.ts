@@ -8,9 +8,11 @@ export type Placement =
   | 'at odd offsets'
   | 'at odd offsets in place'
   | 'with one input for all'
+  | 'with one output for all'
   | 'in allocated memory'
   | 'in allocated memory in place';
 
+/** Those that every call may have; one output for all is for calls that say so. */
 export const placements: readonly Placement[] = [
   'in own memory',
   'in place',
@@ -50,9 +52,10 @@ export function placeBuffers({ collective, dtype, size, length, placement }: Buf
     return { inputs: pairs.map(({ input }) => input), outputs: pairs.map(({ output }) => output) };
   }
   const shared = placement === 'with one input for all' ? make(dtype, length) : undefined;
+  const result = placement === 'with one output for all' ? make(resultDType, resultLength) : undefined;
   return {
     inputs: ranks.map(() => shared ?? make(dtype, length)),
-    outputs: ranks.map(() => make(resultDType, resultLength)),
+    outputs: ranks.map(() => result ?? make(resultDType, resultLength)),
   };
 }
 

@@ -37,6 +37,8 @@ export const damages: Readonly<Record<string, Damage>> = {
   'two outputs that overlap': overlappingOutputs,
   'an output over the input of another rank': outputOverInput,
   'an output in the place of the input of another rank': outputInPlaceOfInput,
+  'a shared output in the place of an input': sharedOutputOnInput,
+  'one output for all that is not said to be shared': oneOutput,
   'an output that is shifted against its own input': outputShifted,
   'a kind that is unknown': (call) => ({ ...call, collective: { ...call.collective, kind: 'shuffle' } as never }),
   'an op that is unknown': unknownOp,
@@ -89,6 +91,19 @@ function outputInPlaceOfInput(call: Call): Call | undefined {
   const [output, input] = [call.outputs[clash?.writer ?? 0], call.inputs[clash?.reader ?? 0]] as [Tensor, Tensor];
   if (!clash || output.data.length !== input.data.length) return undefined;
   return withClash(call, clash, input, input);
+}
+
+function sharedOutputOnInput(call: Call): Call | undefined {
+  const { inputs, outputs, collective } = call;
+  const last = inputs.at(-1) as Tensor;
+  if (inputs.length === 1 || collective.kind === 'reduce' || outputs[0]?.data.length !== last.data.length)
+    return undefined;
+  return { ...call, sharedResult: true, outputs: outputs.map(() => last) };
+}
+
+function oneOutput(call: Call): Call | undefined {
+  if (call.outputs.length === 1 || call.collective.kind === 'reduce') return undefined;
+  return { ...call, outputs: call.outputs.map(() => call.outputs[0] as Tensor) };
 }
 
 function outputShifted(call: Call): Call {

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
-import type { Command } from './peers.js';
+import type { Command } from './commands.js';
 
 const limitMillis = 10 * 60_000;
 

@@ -1,6 +1,6 @@
 import { formatBytes } from '../sizes.js';
 import { formatMicros, threeDigits } from './numbers.js';
-import type { Row } from './row.js';
+import { playerOf, type Row } from './row.js';
 
 /** Tables of medians, a line a case and a column a size, under a line that says where they come from. */
 export function markdownOf(rows: readonly Row[], rounds: number): string {
@@ -32,9 +32,9 @@ function tableOf(rows: readonly Row[]): string {
       const row = cases.find((candidate) => candidate.bytes === bytes);
       return row ? formatMicros(microsOf(row)) : '';
     });
-  const lines = [...groupBy(rows, (row) => `${row.case} ${row.engine}`).values()].map((cases) => {
-    const [{ case: name, engine }] = cases as [Row];
-    return [name, engine, ...cellsOf(cases, (row) => row.medianMicros)];
+  const lines = [...groupBy(rows, (row) => `${row.case} ${playerOf(row)}`).values()].map((cases) => {
+    const [first] = cases as [Row];
+    return [first.case, playerOf(first), ...cellsOf(cases, (row) => row.medianMicros)];
   });
   const table = [
     ['case', 'engine', ...sizes.map(formatBytes)],

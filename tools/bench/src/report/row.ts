@@ -1,7 +1,8 @@
 import type { CollectiveKind } from '@coll/core';
 import { algorithmGBs, busGBs } from '../bandwidth.js';
 import { summarize } from '../statistics.js';
-import { bytesOf, type InputKind, type SuiteName, type Trial } from '../trial.js';
+import type { Ticks } from '../ticking.js';
+import { bytesOf, type Form, type InputKind, type Place, type SuiteName, type Trial } from '../trial.js';
 import type { Machine } from './machine.js';
 
 /** A line of the report: one case at one size, on one machine. */
@@ -9,11 +10,14 @@ export interface Row extends Machine {
   readonly suite: SuiteName;
   readonly case: string;
   readonly engine: string;
+  /** Only on rows that measure an engine of ours. */
+  readonly form?: Form;
   readonly algorithm?: string;
   /** Only on rows that measure somebody else's library. */
   readonly peer?: string;
   readonly gradients?: string;
   readonly input: InputKind;
+  readonly place: Place;
   readonly ranks: number;
   readonly bytes: number;
   readonly medianMicros: number;
@@ -25,32 +29,51 @@ export interface Row extends Machine {
   readonly copyMicros: number;
   /** How many such copies a call takes. */
   readonly copyRatio: number;
+  /** The update in place of all ranks' bytes by a thread a rank, in the same run; absent where it was not measured. */
+  readonly boundMicros?: number;
+  /** `boundMicros` by the median: 1 is the speed of the memory. */
+  readonly boundShare?: number;
+  /** Timers of a millisecond that were due meanwhile, where they were counted. */
+  readonly timers?: number;
+  /** The share of them that came at most five milliseconds late, in the round and thread where it was least. */
+  readonly onTimeShare?: number;
+  readonly worstTimerMillis?: number;
   readonly samples: number;
   /** The share of the machine that other programs took meanwhile; absent where the system does not tell. */
   readonly foreignLoad?: number;
 }
 
+/** The engine and how it was called, for people. */
+export function playerOf({ engine, form }: Pick<Row, 'engine' | 'form'>): string {
+  return form === undefined ? engine : `${engine} ${form}`;
+}
+
 export interface Findings {
   readonly samples: readonly number[];
   readonly copySamples: readonly number[];
+  /** Empty where the bound was not measured. */
+  readonly boundSamples: readonly number[];
+  readonly ticks: Ticks | undefined;
   readonly machine: Machine;
   readonly foreignLoad: number | undefined;
 }
 
-export function rowOf(trial: Trial, { samples, copySamples, machine, foreignLoad }: Findings): Row {
-  const { suite, name, engine, algorithm, peer, input, ranks, work } = trial;
-  const { median, min, p95 } = summarize(samples);
-  const copy = summarize(copySamples).median;
+export function rowOf(trial: Trial, findings: Findings): Row {
+  const { suite, name, engine, form, algorithm, peer, gradients, input, place, ranks, work } = trial;
+  const { median, min, p95 } = summarize(findings.samples);
+  const copy = summarize(findings.copySamples).median;
   const bytes = bytesOf(trial);
   const kind: CollectiveKind = work.type === 'collective' ? work.kind : 'all-reduce';
   return {
     suite,
     case: name,
     engine,
+    ...(form === undefined ? {} : { form }),
     ...(algorithm === undefined ? {} : { algorithm }),
     ...(peer === undefined ? {} : { peer }),
-    ...(work.type === 'batch' ? { gradients: work.gradients } : {}),
+    ...(gradients === undefined ? {} : { gradients }),
     input,
+    place,
     ranks,
     bytes,
     medianMicros: rounded(median),
@@ -60,10 +83,24 @@ export function rowOf(trial: Trial, { samples, copySamples, machine, foreignLoad
     busGBs: rounded(busGBs(kind, ranks, bytes, median)),
     copyMicros: rounded(copy),
     copyRatio: rounded(median / copy),
-    samples: samples.length,
-    ...(foreignLoad === undefined ? {} : { foreignLoad: rounded(foreignLoad) }),
-    ...machine,
+    ...boundOf(findings.boundSamples, median),
+    ...timersOf(findings.ticks),
+    samples: findings.samples.length,
+    ...(findings.foreignLoad === undefined ? {} : { foreignLoad: rounded(findings.foreignLoad) }),
+    ...findings.machine,
   };
+}
+
+function boundOf(samples: readonly number[], micros: number): Pick<Row, 'boundMicros' | 'boundShare'> {
+  if (samples.length === 0) return {};
+  const bound = summarize(samples).median;
+  return { boundMicros: rounded(bound), boundShare: rounded(bound / micros) };
+}
+
+function timersOf(ticks: Ticks | undefined): Pick<Row, 'timers' | 'onTimeShare' | 'worstTimerMillis'> {
+  if (!ticks) return {};
+  const { count, onTimeShare, worstMillis } = ticks;
+  return { timers: count, onTimeShare: rounded(onTimeShare), worstTimerMillis: rounded(worstMillis) };
 }
 
 /** More digits would pretend to a precision that no timing has. */

@@ -1,11 +1,11 @@
 import Table from 'cli-table3';
 import { formatBytes } from '../sizes.js';
 import { formatMicros, threeDigits } from './numbers.js';
-import type { Row } from './row.js';
+import { playerOf, type Row } from './row.js';
 
 const columns: readonly (readonly [title: string, cell: (row: Row) => string])[] = [
   ['case', (row) => row.case],
-  ['engine', (row) => row.engine],
+  ['engine', playerOf],
   ['ranks', (row) => String(row.ranks)],
   ['size', (row) => formatBytes(row.bytes)],
   ['median', (row) => formatMicros(row.medianMicros)],
@@ -14,6 +14,7 @@ const columns: readonly (readonly [title: string, cell: (row: Row) => string])[]
   ['alg GB/s', (row) => threeDigits(row.algGBs)],
   ['bus GB/s', (row) => threeDigits(row.busGBs)],
   ['copies', (row) => threeDigits(row.copyRatio)],
+  ['of bound', ({ boundShare }) => (boundShare === undefined ? '' : `${threeDigits(boundShare * 100)} %`)],
 ];
 
 /** A table for the terminal. */

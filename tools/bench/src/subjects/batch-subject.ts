@@ -1,5 +1,13 @@
-import { type CrossDeviceOps, type DistributedValues, PerReplica, ReduceOp, type Tensor } from '@coll/core';
-import type { Trial } from '../trial.js';
+import {
+  type Communicator,
+  type CrossDeviceOps,
+  type DistributedValues,
+  PerReplica,
+  ReduceOp,
+  type Tensor,
+} from '@coll/core';
+import { describeTrial, type Trial } from '../trial.js';
+import { agreeThrough } from './agreement.js';
 import type { GradientBuffers } from './buffers.js';
 import { problemOf, writePattern } from './pattern.js';
 import type { Subject } from './subject.js';
@@ -13,7 +21,7 @@ export function replicaBatchSubject(
 ): Subject {
   const tensors = buffers.take(trial, rank);
   const call = { bytesPerPack: bytesPerPackOf(trial), into: tensors };
-  const isSync = trial.engine === 'threads-sync';
+  const isSync = trial.form === 'sync';
   return {
     isSync,
     rewrite: () => rewrite(tensors, rank),
@@ -22,6 +30,30 @@ export function replicaBatchSubject(
       : () => ops.allReduce(ReduceOp.SUM, tensors, rank, call),
     problem: () => problemIn(tensors, rank, trial.ranks),
     agree: (maxima) => void ops.allReduceSync(ReduceOp.MAX, maxima, rank, { into: maxima }),
+  };
+}
+
+/** A communicator's all-reduce of the lists of tensors of its local ranks, as pieces of one buffer a rank, in place. */
+export function piecesSubject(communicator: Communicator, buffers: GradientBuffers, trial: Trial): Subject {
+  const { localRanks, size } = communicator;
+  const lists = localRanks.map((rank) => buffers.take(trial, rank));
+  const sum = { kind: 'all-reduce', op: 'sum' } as const;
+  if (!communicator.runPieces || !communicator.runPiecesSync)
+    throw new TypeError(`${describeTrial(trial)}: this engine has no pieces`);
+  const run = communicator.runPieces.bind(communicator);
+  const runSync = communicator.runPiecesSync.bind(communicator);
+  const isSync = trial.form === 'sync';
+  return {
+    isSync,
+    rewrite() {
+      for (const [index, tensors] of lists.entries()) rewrite(tensors, localRanks[index] as number);
+    },
+    call: isSync ? () => runSync(sum, lists, lists) : () => run(sum, lists, lists),
+    problem() {
+      const problems = lists.map((tensors, index) => problemIn(tensors, localRanks[index] as number, size));
+      return problems.find((problem) => problem !== undefined);
+    },
+    agree: (maxima) => agreeThrough(communicator, maxima),
   };
 }
 

@@ -1,19 +1,20 @@
-import type { Collective, CollectiveKind, Communicator, Tensor } from '@coll/core';
+import type { Collective, CollectiveKind, Communicator } from '@coll/core';
 import { elementsOf, type Trial } from '../trial.js';
+import { agreeThrough } from './agreement.js';
 import type { Buffers } from './buffers.js';
 import { problemOf, writePattern } from './pattern.js';
 import type { Subject } from './subject.js';
 
-/** A communicator's collective on the buffers of its local ranks: in place where input and output are of one length. */
+/** A communicator's collective on the buffers of its local ranks: in place where that is wanted and both are of one length. */
 export function collectiveSubject(communicator: Communicator, buffers: Buffers, trial: Trial): Subject {
   const kind = trial.work.type === 'collective' ? trial.work.kind : 'all-reduce';
   const collective = collectiveOf(kind);
   const { size, localRanks } = communicator;
   const [inputLength, outputLength] = lengthsOf(kind, elementsOf(trial), size);
   const inputs = localRanks.map((rank) => buffers.take('input', rank, inputLength));
-  const outputs =
-    inputLength === outputLength ? inputs : localRanks.map((rank) => buffers.take('output', rank, outputLength));
-  const isSync = trial.engine !== 'threads-async';
+  const isInPlace = trial.place === 'in' && inputLength === outputLength;
+  const outputs = isInPlace ? inputs : localRanks.map((rank) => buffers.take('output', rank, outputLength));
+  const isSync = trial.form === 'sync';
   return {
     isSync,
     rewrite() {
@@ -28,12 +29,7 @@ export function collectiveSubject(communicator: Communicator, buffers: Buffers, 
       );
       return problems.find((problem) => problem !== undefined);
     },
-    agree(values) {
-      // Where all ranks are local there is nobody to agree with.
-      if (localRanks.length === size) return;
-      const tensor: Tensor = { data: values, dtype: 'float64', shape: [values.length], device: '' };
-      communicator.runSync({ kind: 'all-reduce', op: 'max' }, [tensor], [tensor]);
-    },
+    agree: (values) => agreeThrough(communicator, values),
   };
 }
 

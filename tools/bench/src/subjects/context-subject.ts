@@ -7,9 +7,9 @@ import type { Subject } from './subject.js';
 export function contextSubject(context: ReplicaContext, trial: Trial): Subject {
   const { replicaIdInSyncGroup: rank, numReplicasInSync: ranks } = context;
   const values = new Float32Array(elementsOf(trial));
-  const isSync = trial.engine === 'threads-sync';
+  const isSync = trial.form === 'sync';
   // Replicas that share a thread can only meet asynchronously; those that do not meet faster when they block.
-  const canBlock = trial.engine !== 'portable';
+  const canBlock = trial.form !== 'controller';
   return {
     isSync,
     rewrite: () => writePattern(values, rank),

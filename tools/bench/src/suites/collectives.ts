@@ -1,8 +1,7 @@
 import type { CollectiveKind } from '@coll/core';
-import { algorithmNames } from '../algorithms.js';
 import { bytesPerElement } from '../sizes.js';
 import type { Piece, Session, Trial, Turn } from '../trial.js';
-import { copyOf, venueFor } from './places.js';
+import { playersOf, venueFor, yardsticks } from './players.js';
 import type { Selection } from './selection.js';
 
 const kinds: readonly CollectiveKind[] = ['reduce', 'broadcast', 'all-gather', 'reduce-scatter'];
@@ -20,23 +19,22 @@ function divisible(bytes: number, ranks: number): number {
   return Math.max(1, Math.floor(bytes / block)) * block;
 }
 
-function pieceOf({ algorithms = algorithmNames, engines }: Selection, ranks: number, bytes: number): Piece {
+function pieceOf(selection: Selection, ranks: number, bytes: number): Piece {
   const turns = kinds.flatMap((kind) =>
-    engines.flatMap((engine) =>
-      algorithms.map((algorithm): Turn => {
-        const trial: Trial = {
-          suite: 'collectives',
-          name: `${kind} ${algorithm}`,
-          work: { type: 'collective', kind },
-          engine,
-          algorithm,
-          input: 'still',
-          ranks,
-          counts: [bytes / bytesPerElement],
-        };
-        return { venue: venueFor(engine), trials: [trial] };
-      }),
-    ),
+    playersOf(selection).map((player): Turn => {
+      const trial: Trial = {
+        ...player,
+        suite: 'collectives',
+        name: `${kind} ${player.algorithm}`,
+        work: { type: 'collective', kind },
+        input: 'still',
+        place: 'in',
+        ranks,
+        counts: [bytes / bytesPerElement],
+      };
+      return { venue: venueFor(player.form), trials: [trial] };
+    }),
   );
-  return [copyOf('collectives', ranks, bytes), ...turns];
+  // The update of all ranks' memory bounds all-reduce alone.
+  return [...yardsticks('collectives', ranks, bytes, { ...selection, hasBound: false }), ...turns];
 }

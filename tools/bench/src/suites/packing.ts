@@ -1,7 +1,7 @@
-import { type GradientSet, gradientLengths, gradientSets } from '../gradients.js';
+import { type GradientSet, gradientLengths } from '../gradients.js';
 import { bytesPerElement, formatBytes } from '../sizes.js';
 import type { Piece, Session, Trial, Turn } from '../trial.js';
-import { copyOf, venueFor } from './places.js';
+import { fitsMemory, networksOf, playersOf, venueFor, yardsticks } from './players.js';
 import type { Selection } from './selection.js';
 
 /** A way to cut a list of gradients into packs: by the bytes after which one is closed. */
@@ -11,60 +11,42 @@ interface Packing {
 }
 
 // A pack is closed once it holds more than its bytes, so that with one byte every tensor has its own.
-const fused: Packing = { name: 'fused', bytesPerPack: 0 };
-const perTensor: Packing = { name: 'per tensor', bytesPerPack: 1 };
+const onePack: Packing = { name: 'one pack', bytesPerPack: 0 };
+const packEach: Packing = { name: 'a pack a tensor', bytesPerPack: 1 };
 
 /** The gradients of whole networks through cross-device ops: joined into one pack, one by one, and in between. */
 export function packing(selection: Selection, ranks: number): Session[] {
-  const sets = selection.isQuick ? (['resnet50'] as const) : gradientSets;
-  return sets.map((set) => ({
+  return networksOf(selection).map((set) => ({
     label: `packing of ${set}`,
     ranks,
     pieces: [pieceOf(selection, ranks, set)],
   }));
 }
 
-function pieceOf(
-  { algorithms = ['direct'], engines, peers, isQuick }: Selection,
-  ranks: number,
-  set: GradientSet,
-): Piece {
+function pieceOf(selection: Selection, ranks: number, set: GradientSet): Piece {
   const lengths = gradientLengths(set);
-  const total = lengths.reduce((sum, length) => sum + length, 0);
-  const common = { suite: 'packing', input: 'still', ranks } as const;
-  const fitting = engines.filter((engine) => engine === 'portable' || fitsShared(total * bytesPerElement, ranks));
-  const ours = packings(isQuick).flatMap(({ name, bytesPerPack }) =>
-    fitting.flatMap((engine) =>
-      algorithms.map((algorithm): Turn => {
-        const work = { type: 'batch', gradients: set, bytesPerPack } as const;
-        const trial: Trial = {
-          ...common,
-          name: `${set} ${name} ${algorithm}`,
-          work,
-          engine,
-          algorithm,
-          counts: lengths,
-        };
-        return { venue: venueFor(engine), trials: [trial] };
-      }),
-    ),
+  const bytes = lengths.reduce((sum, length) => sum + length, 0) * bytesPerElement;
+  // Packs of one size are kept while those of another are made.
+  const fitting = playersOf(selection).filter(
+    (player) => player.form === 'controller' || fitsMemory(player, 2 * bytes, ranks),
   );
-  const theirs = peers.map((peer): Turn => {
-    const trials = [fused, perTensor].map((packed): Trial => {
-      const work = { type: 'batch', gradients: set, bytesPerPack: packed.bytesPerPack } as const;
-      const counts = packed === fused ? [total] : lengths;
-      return { ...common, name: `${set} ${packed.name} ${peer}`, work, engine: 'peer', peer, counts };
-    });
-    return { venue: peer, trials };
-  });
-  return [copyOf('packing', ranks, total * bytesPerElement), ...ours, ...theirs];
-}
-
-// What the threads of a group can share. Packs of one size are kept while those of another are made.
-const sharedBytes = 2 ** 31;
-
-function fitsShared(bytes: number, ranks: number): boolean {
-  return 2 * ranks * bytes <= sharedBytes;
+  const turns = packings(selection.isQuick).flatMap(({ name, bytesPerPack }) =>
+    fitting.map((player): Turn => {
+      const trial: Trial = {
+        ...player,
+        suite: 'packing',
+        name: `${set} ${name} ${player.algorithm}`,
+        work: { type: 'batch', bytesPerPack },
+        gradients: set,
+        input: 'still',
+        place: 'in',
+        ranks,
+        counts: lengths,
+      };
+      return { venue: venueFor(player.form), trials: [trial] };
+    }),
+  );
+  return [...yardsticks('packing', ranks, bytes, { ...selection, inputs: ['still'] }), ...turns];
 }
 
 function packings(isQuick: boolean): Packing[] {
@@ -73,5 +55,5 @@ function packings(isQuick: boolean): Packing[] {
     const bytesPerPack = mebibytes * 2 ** 20;
     return { name: `packs of ${formatBytes(bytesPerPack)}`, bytesPerPack };
   });
-  return [perTensor, ...between, fused];
+  return [packEach, ...between, onePack];
 }

@@ -1,6 +1,6 @@
 import { bytesPerElement, geometricSizes } from '../sizes.js';
-import type { Engine, Piece, Session, Turn } from '../trial.js';
-import { copyOf } from './places.js';
+import type { Form, Piece, Session, Turn } from '../trial.js';
+import { playersOf, yardsticks } from './players.js';
 import type { Selection } from './selection.js';
 
 /** All-reduce through the contexts of a strategy's replicas: threads of their own, or functions in one thread. */
@@ -9,28 +9,25 @@ export function strategy(selection: Selection, ranks: number): Session[] {
   return [{ label: 'strategy', ranks, pieces: sizes.map((bytes) => pieceOf(selection, ranks, bytes)) }];
 }
 
-// What differs between algorithms is the communicator's doing, which `in-process` measures.
-function pieceOf({ algorithms = ['direct'], engines }: Selection, ranks: number, bytes: number): Piece {
-  const turns = engines.flatMap((engine) =>
-    algorithms.map((algorithm): Turn => {
-      const trial = {
-        suite: 'strategy',
-        name: `${callOf[engine]} ${algorithm}`,
-        work: { type: 'context' },
-        engine,
-        algorithm,
-        input: 'still',
-        ranks,
-        counts: [bytes / bytesPerElement],
-      } as const;
-      return { venue: engine === 'portable' ? 'main-thread' : 'replica-threads', trials: [trial] };
-    }),
-  );
-  return [copyOf('strategy', ranks, bytes), ...turns];
+function pieceOf(selection: Selection, ranks: number, bytes: number): Piece {
+  const turns = playersOf(selection).map((player): Turn => {
+    const trial = {
+      ...player,
+      suite: 'strategy',
+      name: `${callOf[player.form]} ${player.algorithm}`,
+      work: { type: 'context' },
+      input: 'still',
+      place: 'in',
+      ranks,
+      counts: [bytes / bytesPerElement],
+    } as const;
+    return { venue: player.form === 'controller' ? 'main-thread' : 'replica-threads', trials: [trial] };
+  });
+  return [...yardsticks('strategy', ranks, bytes, { ...selection, inputs: ['still'] }), ...turns];
 }
 
-const callOf: Readonly<Record<Engine, string>> = {
-  portable: 'allReduce',
-  'threads-sync': 'allReduceSync',
-  'threads-async': 'allReduce',
+const callOf: Readonly<Record<Form, string>> = {
+  sync: 'allReduceSync',
+  async: 'allReduce',
+  controller: 'allReduce',
 };

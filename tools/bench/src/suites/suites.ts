@@ -1,5 +1,7 @@
 import type { Session, SuiteName } from '../trial.js';
 import { collectives } from './collectives.js';
+import { eventLoop } from './event-loop.js';
+import { gradients } from './gradients.js';
 import { inProcess } from './in-process.js';
 import { packing } from './packing.js';
 import type { Selection } from './selection.js';
@@ -7,6 +9,8 @@ import { strategy } from './strategy.js';
 
 const suites: Readonly<Record<SuiteName, (selection: Selection, ranks: number) => Session[]>> = {
   'in-process': inProcess,
+  gradients,
+  'event-loop': eventLoop,
   strategy,
   collectives,
   packing,

@@ -1,21 +1,23 @@
-import { PortableCommunicator } from '@coll/core';
+import { type Communicator, type CrossDeviceOps, type EngineName, portableWorld } from '@coll/core';
 import { MirroredStrategy } from '@coll/strategy';
 import { type AlgorithmName, algorithms, plugins } from '../algorithms.js';
+import { engines } from '../engines.js';
 import { type Effort, type Measurement, measure } from '../measurement.js';
-import { batchSubject } from '../subjects/batch-subject.js';
+import { batchSubject, piecesSubject } from '../subjects/batch-subject.js';
 import { Buffers, GradientBuffers } from '../subjects/buffers.js';
 import { collectiveSubject } from '../subjects/collective-subject.js';
 import { contextSubject } from '../subjects/context-subject.js';
 import { copySubject } from '../subjects/copy-subject.js';
 import type { Subject } from '../subjects/subject.js';
 import type { Trial } from '../trial.js';
-import { devicesOf, type Venue } from './venue.js';
+import { devicesOf, playedBy, type Venue } from './venue.js';
 
-/** All ranks in this thread: the portable executor, and the copy of memory that everything is compared with. */
+/** All ranks in the hands of this thread, and the copy of memory that everything is compared with. */
 export class MainThread implements Venue {
   readonly #ranks: number;
   readonly #gradients = new GradientBuffers();
-  readonly #communicators = new Map<AlgorithmName, { communicator: PortableCommunicator; buffers: Buffers }>();
+  readonly #opened = new Map<string, CrossDeviceOps>();
+  readonly #communicators = new Map<string, { communicator: Communicator; buffers: Buffers }>();
 
   constructor(ranks: number) {
     this.#ranks = ranks;
@@ -35,21 +37,26 @@ export class MainThread implements Venue {
   }
 
   async close(): Promise<void> {
-    await Promise.all([...this.#communicators.values()].map(({ communicator }) => communicator.close()));
+    const communicators = [...this.#communicators.values()].map(({ communicator }) => communicator);
+    await Promise.all([...communicators, ...this.#opened.values()].map((opened) => opened.close()));
     this.#communicators.clear();
+    this.#opened.clear();
   }
 
   async #subject(trial: Trial): Promise<Subject> {
-    const { algorithm = 'direct', work } = trial;
-    if (work.type === 'copy') return copySubject(trial);
-    if (work.type === 'batch') return batchSubject(await plugins[algorithm].create(undefined), this.#gradients, trial);
-    const { communicator, buffers } = this.#communicator(algorithm);
-    return collectiveSubject(communicator, buffers, trial);
+    if (trial.work.type === 'copy') return copySubject(trial);
+    const [engine, algorithm] = playedBy(trial);
+    if (trial.work.type === 'batch') return batchSubject(await this.#ops(engine, algorithm), this.#gradients, trial);
+    const { communicator, buffers } = this.#communicator(engine, algorithm);
+    return trial.work.type === 'pieces'
+      ? piecesSubject(communicator, this.#gradients, trial)
+      : collectiveSubject(communicator, buffers, trial);
   }
 
   async #measureReplicas(trial: Trial, effort: Effort): Promise<Measurement> {
-    const crossDeviceOps = plugins[trial.algorithm ?? 'direct'];
-    await using strategy = new MirroredStrategy({ devices: devicesOf(this.#ranks), crossDeviceOps });
+    const [engine, algorithm] = playedBy(trial);
+    const devices = devicesOf(this.#ranks);
+    await using strategy = new MirroredStrategy({ devices, crossDeviceOps: plugins[algorithm], engine });
     const measured = new Map<number, Measurement>();
     await strategy.run(async (context) => {
       measured.set(context.replicaIdInSyncGroup, await measure(contextSubject(context, trial), trial, effort));
@@ -57,12 +64,23 @@ export class MainThread implements Venue {
     return measured.get(0) as Measurement;
   }
 
-  #communicator(algorithm: AlgorithmName) {
-    const known = this.#communicators.get(algorithm);
+  async #ops(engine: EngineName, algorithm: AlgorithmName): Promise<CrossDeviceOps> {
+    const key = `${engine} ${algorithm}`;
+    const known = this.#opened.get(key);
     if (known) return known;
-    const communicator = new PortableCommunicator({ size: this.#ranks, algorithm: algorithms[algorithm] });
-    const made = { communicator, buffers: new Buffers(communicator) };
-    this.#communicators.set(algorithm, made);
+    const world = portableWorld(devicesOf(this.#ranks), engines[engine]);
+    const made = await plugins[algorithm].create(undefined, world);
+    this.#opened.set(key, made);
+    return made;
+  }
+
+  #communicator(engine: EngineName, algorithm: AlgorithmName) {
+    const key = `${engine} ${algorithm}`;
+    const known = this.#communicators.get(key);
+    if (known) return known;
+    const communicator = engines[engine].communicator(this.#ranks, algorithms[algorithm]);
+    const made = { communicator, buffers: new Buffers(communicator, engine) };
+    this.#communicators.set(key, made);
     return made;
   }
 }

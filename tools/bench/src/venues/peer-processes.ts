@@ -1,6 +1,7 @@
 import type { Effort, Measurement } from '../measurement.js';
 import { binaryOf } from '../peers/build.js';
-import { commandsOf, type PeerName } from '../peers/peers.js';
+import { commandsOf } from '../peers/commands.js';
+import type { PeerName } from '../peers/peers.js';
 import { runCommands } from '../peers/run-commands.js';
 import { WrongResultError } from '../subjects/subject.js';
 import { describeTrial, type Trial } from '../trial.js';
@@ -12,19 +13,19 @@ interface PeerLine {
   readonly samples: readonly number[];
 }
 
-/** Another library's all-reduce in processes of its own, started anew for each turn, because idle ranks of MPI spin. */
+/** Another library's all-reduce, or the memory's own speed, in processes of its own, started anew for each turn, because idle ranks of MPI spin. */
 export class PeerProcesses implements Venue {
-  readonly #peer: PeerName;
+  readonly #peer: PeerName | 'bound';
   readonly #ranks: number;
 
-  constructor(peer: PeerName, ranks: number) {
+  constructor(peer: PeerName | 'bound', ranks: number) {
     this.#peer = peer;
     this.#ranks = ranks;
   }
 
   async measure(trials: readonly Trial[], effort: Effort): Promise<Measurement[]> {
     const { warmupMillis, sampleMillis, minSamples, maxSamples } = effort;
-    const jobs = trials.map(({ input, counts }) => `${input}:${counts.join()}`);
+    const jobs = trials.map(({ input, place, counts }) => `${input}:${place}:${counts.join()}`);
     const program = [
       binaryOf(this.#peer),
       ...[warmupMillis, sampleMillis, minSamples, maxSamples].map(String),

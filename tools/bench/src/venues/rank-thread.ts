@@ -1,37 +1,42 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { type CrossDeviceOps, ThreadCommunicator, type ThreadGroup, threadWorld } from '@coll/core';
-import { type AlgorithmName, algorithms, plugins } from '../algorithms.js';
+import { type Communicator, type CrossDeviceOps, type ThreadGroup, threadWorld } from '@coll/core';
+import { algorithms, plugins } from '../algorithms.js';
+import { engines } from '../engines.js';
 import { type Measurement, measure } from '../measurement.js';
-import { replicaBatchSubject } from '../subjects/batch-subject.js';
+import { piecesSubject, replicaBatchSubject } from '../subjects/batch-subject.js';
 import { Buffers, GradientBuffers } from '../subjects/buffers.js';
 import { collectiveSubject } from '../subjects/collective-subject.js';
 import type { Subject } from '../subjects/subject.js';
-import type { Trial } from '../trial.js';
-import { devicesOf, type Order } from './venue.js';
+import { devicesOf, type Order, playedBy } from './venue.js';
 
 /** The entry of a rank's thread: measures what it is told to. */
 
 export interface RankStart {
   readonly rank: number;
   readonly ranks: number;
-  readonly groups: Readonly<Record<AlgorithmName, ThreadGroup>>;
+}
+
+/** What to measure, and through which group. */
+export interface RankOrder extends Order {
+  readonly key: string;
+  readonly group: ThreadGroup;
 }
 
 export type FromRank = Measurement | { readonly error: unknown };
 
 const port = parentPort as NonNullable<typeof parentPort>;
-const { rank, ranks, groups } = workerData as RankStart;
+const { rank, ranks } = workerData as RankStart;
 const gradients = new GradientBuffers();
-const communicators = new Map<AlgorithmName, { communicator: ThreadCommunicator; buffers: Buffers }>();
-const opened = new Map<AlgorithmName, CrossDeviceOps>();
+const communicators = new Map<string, { communicator: Communicator; buffers: Buffers }>();
+const opened = new Map<string, CrossDeviceOps>();
 
-port.on('message', (order: Order) => {
+port.on('message', (order: RankOrder) => {
   void answer(order);
 });
 
-async function answer({ trial, effort }: Order): Promise<void> {
+async function answer(order: RankOrder): Promise<void> {
   try {
-    say(await measure(await subjectOf(trial), trial, effort));
+    say(await measure(await subjectOf(order), order.trial, order.effort));
   } catch (error) {
     say({ error });
   }
@@ -41,26 +46,31 @@ function say(message: FromRank): void {
   port.postMessage(message);
 }
 
-async function subjectOf(trial: Trial): Promise<Subject> {
-  const { algorithm = 'direct', work } = trial;
-  if (work.type === 'batch') return replicaBatchSubject(await opsOf(algorithm), gradients, rank, trial);
-  const { communicator, buffers } = communicatorOf(algorithm);
-  return collectiveSubject(communicator, buffers, trial);
+async function subjectOf(order: RankOrder): Promise<Subject> {
+  const { trial } = order;
+  if (trial.work.type === 'batch') return replicaBatchSubject(await opsOf(order), gradients, rank, trial);
+  const { communicator, buffers } = communicatorOf(order);
+  return trial.work.type === 'pieces'
+    ? piecesSubject(communicator, gradients, trial)
+    : collectiveSubject(communicator, buffers, trial);
 }
 
-function communicatorOf(name: AlgorithmName) {
-  const known = communicators.get(name);
+function communicatorOf({ key, group, trial }: RankOrder) {
+  const known = communicators.get(key);
   if (known) return known;
-  const communicator = new ThreadCommunicator(groups[name], { rank, algorithm: algorithms[name] });
-  const made = { communicator, buffers: new Buffers(communicator) };
-  communicators.set(name, made);
+  const [engine, algorithm] = playedBy(trial);
+  const communicator = engines[engine].join(group, { rank, algorithm: algorithms[algorithm] });
+  const made = { communicator, buffers: new Buffers(communicator, engine) };
+  communicators.set(key, made);
   return made;
 }
 
-async function opsOf(name: AlgorithmName): Promise<CrossDeviceOps> {
-  const known = opened.get(name);
+async function opsOf({ key, group, trial }: RankOrder): Promise<CrossDeviceOps> {
+  const known = opened.get(key);
   if (known) return known;
-  const made = await plugins[name].create(undefined, threadWorld(groups[name], rank, devicesOf(ranks)));
-  opened.set(name, made);
+  const [engine, algorithm] = playedBy(trial);
+  const world = threadWorld(group, rank, devicesOf(ranks), engines[engine]);
+  const made = await plugins[algorithm].create(undefined, world);
+  opened.set(key, made);
   return made;
 }

@@ -1,11 +1,11 @@
 import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
-import { createThreadGroup } from '@coll/core';
-import { type AlgorithmName, algorithmNames } from '../algorithms.js';
+import type { ThreadGroup } from '@coll/core';
+import { engines } from '../engines.js';
 import type { Effort, Measurement } from '../measurement.js';
 import type { Trial } from '../trial.js';
-import type { FromRank, RankStart } from './rank-thread.js';
-import type { Order, Venue } from './venue.js';
+import type { FromRank, RankOrder, RankStart } from './rank-thread.js';
+import { playedBy, type Venue } from './venue.js';
 
 // A thread does not inherit a TypeScript loader, so it brings one before its first module.
 const bootstrap = `
@@ -18,18 +18,18 @@ import(workerData.tsx).then(({ register }) => { register(); return import(worker
  * group alone.
  */
 export class RankThreads implements Venue {
+  readonly #ranks: number;
   readonly #workers: readonly Worker[];
+  readonly #groups = new Map<string, ThreadGroup>();
 
   constructor(ranks: number) {
-    const spins = ranks <= availableParallelism() ? {} : { spins: 0 };
-    const groupOf = (name: AlgorithmName) => [name, createThreadGroup({ size: ranks, ...spins })] as const;
-    const groups = Object.fromEntries(algorithmNames.map(groupOf)) as RankStart['groups'];
+    this.#ranks = ranks;
     const loading = {
       tsx: import.meta.resolve('tsx/esm/api'),
       entry: new URL('./rank-thread.ts', import.meta.url).href,
     };
     this.#workers = Array.from({ length: ranks }, (_, rank) => {
-      const start: RankStart = { rank, ranks, groups };
+      const start: RankStart = { rank, ranks };
       return new Worker(bootstrap, { eval: true, workerData: { ...start, ...loading }, name: `rank ${rank}` });
     });
   }
@@ -37,7 +37,8 @@ export class RankThreads implements Venue {
   async measure(trials: readonly Trial[], effort: Effort): Promise<Measurement[]> {
     const measurements: Measurement[] = [];
     for (const trial of trials) {
-      const answers = await Promise.all(this.#workers.map((worker) => ask(worker, { trial, effort })));
+      const order: RankOrder = { trial, effort, ...this.#groupFor(trial) };
+      const answers = await Promise.all(this.#workers.map((worker) => ask(worker, order)));
       measurements.push(answers[0] as Measurement);
     }
     return measurements;
@@ -46,9 +47,23 @@ export class RankThreads implements Venue {
   async close(): Promise<void> {
     await Promise.all(this.#workers.map((worker) => worker.terminate()));
   }
+
+  // Communicators and ops meet in groups of their own, because each counts its calls.
+  #groupFor(trial: Trial): Pick<RankOrder, 'key' | 'group'> {
+    const [engine, algorithm] = playedBy(trial);
+    const key = `${engine} ${algorithm} ${trial.work.type === 'batch' ? 'ops' : 'communicator'}`;
+    const group = this.#groups.get(key) ?? engines[engine].createGroup({ size: this.#ranks, ...this.#spins });
+    this.#groups.set(key, group);
+    return { key, group };
+  }
+
+  // Who spins where there are more threads than cores keeps the others from running.
+  get #spins() {
+    return this.#ranks <= availableParallelism() ? {} : { spins: 0 };
+  }
 }
 
-function ask(worker: Worker, order: Order): Promise<Measurement> {
+function ask(worker: Worker, order: RankOrder): Promise<Measurement> {
   return new Promise((resolve, reject) => {
     const answer = (message: FromRank) => {
       worker.off('error', reject);

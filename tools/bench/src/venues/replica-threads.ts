@@ -1,15 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { BroadcastChannel } from 'node:worker_threads';
+import type { EngineName } from '@coll/core';
 import { MirroredStrategy } from '@coll/strategy';
 import { type AlgorithmName, plugins } from '../algorithms.js';
 import type { Effort, Measurement } from '../measurement.js';
 import type { Trial } from '../trial.js';
-import { devicesOf, type Order, type Venue } from './venue.js';
+import { devicesOf, type Order, playedBy, type Venue } from './venue.js';
 
 /** The replica threads of a `MirroredStrategy` for each algorithm, as a user starts them. */
 export class ReplicaThreads implements Venue {
   readonly #ranks: number;
-  readonly #running = new Map<AlgorithmName, RunningReplicas>();
+  readonly #running = new Map<string, RunningReplicas>();
 
   constructor(ranks: number) {
     this.#ranks = ranks;
@@ -17,7 +18,7 @@ export class ReplicaThreads implements Venue {
 
   async measure(trials: readonly Trial[], effort: Effort): Promise<Measurement[]> {
     const measurements: Measurement[] = [];
-    for (const trial of trials) measurements.push(await this.#replicas(trial.algorithm).measure({ trial, effort }));
+    for (const trial of trials) measurements.push(await this.#replicas(trial).measure({ trial, effort }));
     return measurements;
   }
 
@@ -26,11 +27,13 @@ export class ReplicaThreads implements Venue {
     this.#running.clear();
   }
 
-  #replicas(algorithm: AlgorithmName = 'direct'): RunningReplicas {
-    const known = this.#running.get(algorithm);
+  #replicas(trial: Trial): RunningReplicas {
+    const [engine, algorithm] = playedBy(trial);
+    const key = `${engine} ${algorithm}`;
+    const known = this.#running.get(key);
     if (known) return known;
-    const made = new RunningReplicas(algorithm, this.#ranks);
-    this.#running.set(algorithm, made);
+    const made = new RunningReplicas(engine, algorithm, this.#ranks);
+    this.#running.set(key, made);
     return made;
   }
 }
@@ -42,10 +45,10 @@ class RunningReplicas {
   readonly #ready: Promise<void>;
   #onMeasured: (measurement: Measurement) => void = () => {};
 
-  constructor(algorithm: AlgorithmName, ranks: number) {
+  constructor(engine: EngineName, algorithm: AlgorithmName, ranks: number) {
     const channel = `coll bench ${randomUUID()}`;
     this.#orders = new BroadcastChannel(channel);
-    const strategy = new MirroredStrategy({ devices: devicesOf(ranks), crossDeviceOps: plugins[algorithm] });
+    const strategy = new MirroredStrategy({ devices: devicesOf(ranks), crossDeviceOps: plugins[algorithm], engine });
     let waiting = ranks;
     let onReady = () => {};
     this.#ready = new Promise((resolve) => {

@@ -1,3 +1,5 @@
+import type { EngineName } from '@coll/core';
+import type { AlgorithmName } from '../algorithms.js';
 import type { Effort, Measurement } from '../measurement.js';
 import type { Trial } from '../trial.js';
 
@@ -17,4 +19,10 @@ export interface Order {
 /** The names of the devices of that many ranks. */
 export function devicesOf(ranks: number): string[] {
   return Array.from({ length: ranks }, (_, rank) => `cpu:${rank}`);
+}
+
+/** The engine of ours that a trial asks for, and what it plays. */
+export function playedBy({ engine, algorithm = 'direct' }: Trial): readonly [EngineName, AlgorithmName] {
+  if (engine === 'native' || engine === 'wasm' || engine === 'js') return [engine, algorithm];
+  throw new TypeError(`${engine} is no engine of ours`);
 }

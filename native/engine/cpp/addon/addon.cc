@@ -1,0 +1,120 @@
+#include <napi.h>
+
+#include "../error.h"
+#include "../kernels/fold.h"
+#include "../threads/controller.h"
+#include "../threads/member.h"
+#include "memory.h"
+#include "offers.h"
+
+namespace coll {
+namespace {
+
+// No exception of ours crosses into JavaScript but as an error there.
+template <Napi::Value (*function)(const Napi::CallbackInfo&)>
+Napi::Value guarded(const Napi::CallbackInfo& info) {
+  try {
+    return function(info);
+  } catch (const Error& error) {
+    throw Napi::Error::New(info.Env(), error.what());
+  } catch (const std::bad_alloc&) {
+    throw Napi::Error::New(info.Env(), "there is no memory for this");
+  }
+}
+
+// boardBytes(ranks: number): number
+Napi::Value board_bytes(const Napi::CallbackInfo& info) {
+  return Napi::Number::New(info.Env(), static_cast<double>(Board::bytes_for(info[0].As<Napi::Number>().Int32Value())));
+}
+
+// join(board: Uint8Array, failure: Int32Array, arrival: Int32Array, rank: number, ranks: number, cores: number): External
+// An arrival is two words: how far this rank has come, and how many event loops wait for that.
+// The memory of the arrays must live as long as the member.
+Napi::Value join(const Napi::CallbackInfo& info) {
+  auto* const arrival = reinterpret_cast<std::atomic<std::int32_t>*>(address_of(info[2]));
+  const Control control{reinterpret_cast<const std::atomic<std::int32_t>*>(address_of(info[1])), arrival, arrival + 1};
+  const auto number = [&](std::size_t index) { return info[index].As<Napi::Number>().Int32Value(); };
+  return hold(info.Env(), new Member(Board::in(address_of(info[0])), control, number(3), number(4), number(5)));
+}
+
+// play(member, offer, mayBlock: boolean): number, a Status
+Napi::Value play(const Napi::CallbackInfo& info) {
+  const Status status = held<Member>(info[0]).play(held<const Offer>(info[1]), info[2].As<Napi::Boolean>());
+  return Napi::Number::New(info.Env(), static_cast<int>(status));
+}
+
+// abandon(member)
+Napi::Value abandon(const Napi::CallbackInfo& info) {
+  held<Member>(info[0]).abandon();
+  return info.Env().Undefined();
+}
+
+// meeting(member): number, the latest one, as the ranks' arrivals are counted
+Napi::Value meeting(const Napi::CallbackInfo& info) {
+  return Napi::Number::New(info.Env(), static_cast<std::int32_t>(held<Member>(info[0]).meeting()));
+}
+
+// isMissing(member, rank: number): boolean
+Napi::Value is_missing(const Napi::CallbackInfo& info) {
+  return Napi::Boolean::New(info.Env(), held<Member>(info[0]).is_missing(info[1].As<Napi::Number>().Int32Value()));
+}
+
+// clash(member): [rank, rank] | undefined; undefined where offers are not of the same pieces
+Napi::Value clash(const Napi::CallbackInfo& info) {
+  const Clash found = held<Member>(info[0]).clash();
+  if (!found || found.differs) return info.Env().Undefined();
+  Napi::Array pair = Napi::Array::New(info.Env(), 2);
+  pair.Set(0u, found.rank);
+  pair.Set(1u, found.other);
+  return pair;
+}
+
+// controller(ranks: number, cores: number): External
+Napi::Value make_controller(const Napi::CallbackInfo& info) {
+  const auto number = [&](std::size_t index) { return info[index].As<Napi::Number>().Int32Value(); };
+  return hold(info.Env(), new std::unique_ptr<Controller>(new Controller(number(0), number(1))));
+}
+
+// control(controller, deal, begin: number): number, the element at which it ended
+Napi::Value control(const Napi::CallbackInfo& info) {
+  const Deal& deal = held<Deal>(info[1]);
+  const auto begin = static_cast<std::size_t>(info[2].As<Napi::Number>().DoubleValue());
+  const std::size_t end = held<std::unique_ptr<Controller>>(info[0])->play(deal.pointers.data(), begin);
+  return Napi::Number::New(info.Env(), static_cast<double>(end));
+}
+
+// close(controller): ends its threads
+Napi::Value close(const Napi::CallbackInfo& info) {
+  held<std::unique_ptr<Controller>>(info[0]).reset();
+  return info.Env().Undefined();
+}
+
+template <Napi::Value (*function)(const Napi::CallbackInfo&)>
+void add(Napi::Object exports, const char* name) {
+  exports.Set(name, Napi::Function::New<guarded<function>>(exports.Env(), name));
+}
+
+Napi::Object init(Napi::Env env, Napi::Object exports) {
+  exports.Set("simd", simd_name());
+  add<board_bytes>(exports, "boardBytes");
+  add<make_program>(exports, "program");
+  add<make_offer>(exports, "offer");
+  add<join>(exports, "join");
+  add<play>(exports, "play");
+  add<abandon>(exports, "abandon");
+  add<meeting>(exports, "meeting");
+  add<is_missing>(exports, "isMissing");
+  add<clash>(exports, "clash");
+  add<make_deal>(exports, "deal");
+  add<make_controller>(exports, "controller");
+  add<control>(exports, "control");
+  add<close>(exports, "close");
+  return exports;
+}
+
+}  // namespace
+}  // namespace coll
+
+// Loaded by every worker thread anew: nothing here is global but the instructions in use and the number of the latest offer.
+Napi::Object init_coll_native(Napi::Env env, Napi::Object exports) { return coll::init(env, exports); }
+NODE_API_MODULE(coll_native, init_coll_native)

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <napi.h>
+
+#include <vector>
+
+#include "../threads/offer.h"
+
+namespace coll {
+
+// The offers of all ranks, in one hand.
+struct Deal {
+  std::vector<Offer> offers;
+  std::vector<const Offer*> pointers;
+};
+
+// program(words: Int32Array): External
+Napi::Value make_program(const Napi::CallbackInfo& info);
+
+// offer(program, rank, begins: Float64Array, inputs, outputs, isShared, agreed: Float64Array): External
+// `begins` tells where each piece begins in the whole buffer, and at last its length; `agreed` is what all ranks must have alike.
+Napi::Value make_offer(const Napi::CallbackInfo& info);
+
+// deal(program, begins: Float64Array, inputs[][], outputs[][], isShared): External | [rank, rank]
+// The latter: whose output lies in whose memory.
+Napi::Value make_deal(const Napi::CallbackInfo& info);
+
+}  // namespace coll

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstddef>
+
+#include "dtype.h"
+
+namespace coll {
+
+// How results are written. Streaming goes past the caches, which saves reading what is about to be overwritten: it pays
+// for outputs that are no inputs and too large to stay in a cache.
+enum class Write { kCached, kStreamed };
+
+// What is combined, from left to right in this order, and where every copy of the result goes.
+struct Fold {
+  DType dtype;
+  Op op;
+  int divisor;  // of a mean
+  const void* const* inputs;
+  int input_count;  // from 1
+  void* const* outputs;
+  int output_count;  // from 1
+  Write write = Write::kCached;
+};
+
+// outputs[k][i] = inputs[0][i] op inputs[1][i] op ..., for all k and the `count` elements from `begin`.
+// Inputs are of `dtype`, outputs of `result_of(dtype, op)`. Half types are added in float32 and rounded once. An output may be
+// one of the inputs, at the same address; otherwise nothing overlaps. Addresses need no more alignment than an element.
+void fold(const Fold& fold, std::size_t begin, std::size_t count);
+
+// The parts of a fold, for schedules that are played round by round on accumulators.
+// into[i] = from[i] as the accumulator of `dtype` has it.
+void widen(DType dtype, void* into, const void* from, std::size_t count);
+// into[i] = the result for the accumulator from[i]: divided for a mean, rounded for half types.
+void finish(DType dtype, Op op, int divisor, void* into, const void* from, std::size_t count);
+// into[i] = from[i] without arithmetic; `bytes` in all.
+void copy(void* into, const void* from, std::size_t bytes, Write write = Write::kCached);
+
+// The instructions in use: "scalar", "avx2", "avx512", "neon". COLL_NATIVE_SIMD names another one that this processor has.
+const char* simd_name();
+
+}  // namespace coll

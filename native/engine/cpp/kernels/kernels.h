@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstddef>
+
+#include "dtype.h"
+
+namespace coll {
+
+// More inputs than this are combined in several passes.
+constexpr int kMostInputs = 8;
+// Outputs that a loop writes by itself; further ones are copies.
+constexpr int kMostOutputs = 2;
+
+// outputs[k][i] = inputs[0][i] op inputs[1][i] op ... for `count` elements. Each output is one of the inputs or overlaps none.
+using Combine = void (*)(void* const* outputs, const void* const* inputs, std::size_t count, int divisor);
+
+// into[i] = from[i] in another type. The ranges do not overlap, or are the same and their elements of one size.
+using Convert = void (*)(void* into, const void* from, std::size_t count, int divisor);
+
+// One op on one dtype, by the number of inputs, from 2, and of outputs, from 1.
+struct Combiner {
+  Combine loops[kMostInputs - 1][kMostOutputs];
+
+  constexpr Combine loop(int inputs, int outputs) const { return loops[inputs - 2][outputs - 1]; }
+};
+
+// All loops, compiled for one instruction set. What has no entry goes another way: means of integers are sums that are
+// divided later, and what is no half type is its own accumulator.
+struct Kernels {
+  const char* name;
+  const Combiner* combiners[kDTypeCount][kOpCount];
+  Convert widen[kDTypeCount];
+  Convert narrow[kDTypeCount];
+  // From accumulators to the results of a mean.
+  Convert divide[kDTypeCount];
+};
+
+// What this compiler could build; undefined instruction sets are null.
+const Kernels* baseline_kernels();
+const Kernels* avx2_kernels();
+const Kernels* avx512_kernels();
+
+}  // namespace coll

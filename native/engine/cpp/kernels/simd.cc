@@ -1,0 +1,69 @@
+#include "simd.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+#include "../error.h"
+#include "fold.h"
+
+namespace coll {
+namespace {
+
+// The widest first.
+constexpr const char* kNames[] = {"avx512", "avx2", "neon", "scalar"};
+
+const Kernels* runnable(const Kernels* kernels, bool has_instructions) { return has_instructions ? kernels : nullptr; }
+
+#if defined(__x86_64__)
+bool has_avx2() { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("f16c"); }
+
+bool has_avx512() {
+  return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+         __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
+}
+#else
+bool has_avx2() { return false; }
+bool has_avx512() { return false; }
+#endif
+
+const Kernels& widest() {
+  for (const char* name : kNames) {
+    if (const Kernels* kernels = find_kernels(name)) return *kernels;
+  }
+  return *baseline_kernels();
+}
+
+const Kernels& choose() {
+  const char* wanted = std::getenv("COLL_NATIVE_SIMD");
+  if (wanted == nullptr || *wanted == '\0') return widest();
+  if (const Kernels* kernels = find_kernels(wanted)) return *kernels;
+  std::string available;
+  for (const char* name : kNames) {
+    if (find_kernels(name) != nullptr) available += (available.empty() ? "" : ", ") + std::string(name);
+  }
+  throw Error("COLL_NATIVE_SIMD is \"" + std::string(wanted) + "\"; this processor can use " + available);
+}
+
+}  // namespace
+
+const Kernels* find_kernels(const char* name) {
+  const Kernels* const built[] = {
+      runnable(avx512_kernels(), has_avx512()),
+      runnable(avx2_kernels(), has_avx2()),
+      baseline_kernels(),
+  };
+  for (const Kernels* kernels : built) {
+    if (kernels != nullptr && std::strcmp(kernels->name, name) == 0) return kernels;
+  }
+  return nullptr;
+}
+
+const Kernels& chosen_kernels() {
+  static const Kernels& chosen = choose();
+  return chosen;
+}
+
+const char* simd_name() { return chosen_kernels().name; }
+
+}  // namespace coll

@@ -1,0 +1,91 @@
+#include "threads/program.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "error.h"
+#include "programs.h"
+
+namespace coll::test {
+namespace {
+
+TEST(Program, CutsABufferIntoChunks) {
+  const Program program = parse(chains(Kind::kAllReduce, Op::kSum, DType::kFloat32, 3));
+  EXPECT_EQ(program.chunk_at(10, 0).index, 0u);
+  EXPECT_EQ(program.chunk_at(10, 0).end, 4u);
+  EXPECT_EQ(program.chunk_at(10, 4).index, 1u);
+  EXPECT_EQ(program.chunk_at(10, 9).index, 2u);
+  EXPECT_EQ(program.chunk_at(10, 9).end, 10u);
+}
+
+TEST(Program, CutsBlocksIntoChunks) {
+  Words words = head(Kind::kReduceScatter, Op::kSum, DType::kFloat32, 2, 0, 4);
+  for (int chunk = 0; chunk < 4; ++chunk) words.insert(words.end(), {1, 2, 0, 1});
+  const Program program = parse(words);
+  EXPECT_EQ(program.chunk_at(10, 0).end, 3u);
+  EXPECT_EQ(program.chunk_at(10, 4).index, 1u);
+  EXPECT_EQ(program.chunk_at(10, 4).end, 5u);
+  EXPECT_EQ(program.chunk_at(10, 5).index, 2u);
+  EXPECT_EQ(program.owner_of(3), 1);
+}
+
+TEST(Program, KnowsWhoReadsAndWrites) {
+  const Program broadcast = parse(chains(Kind::kBroadcast, Op::kSum, DType::kInt8, 3, 1));
+  EXPECT_FALSE(broadcast.reads(0));
+  EXPECT_TRUE(broadcast.reads(1));
+  EXPECT_TRUE(broadcast.writes(0));
+  const Program reduce = parse(chains(Kind::kReduce, Op::kMax, DType::kInt8, 3, 2));
+  EXPECT_TRUE(reduce.reads(0));
+  EXPECT_FALSE(reduce.writes(0));
+  EXPECT_EQ(reduce.chunks[0].targets.count, 1u);
+}
+
+struct Wrong {
+  const char* what;
+  Words words;
+};
+
+TEST(Program, RefusesWhatCannotBePlayed) {
+  const std::vector<Wrong> wrong = {
+      {"nothing", {}},
+      {"a kind that is none", {5, 0, 2, 1, 0, 1, 1, 1, 0}},
+      {"a dtype that is none", {0, 0, 13, 1, 0, 1, 1, 1, 0}},
+      {"no rank", {0, 0, 2, 0, 0, 1, 1, 1, 0}},
+      {"too many ranks", {0, 0, 2, 1 << 20, 0, 1, 1, 1, 0}},
+      {"a root outside", {2, 0, 2, 2, 2, 1, 1, 1, 0}},
+      {"more chunks than words", {0, 0, 2, 1, 0, 1 << 20, 1, 1, 0}},
+      {"a chain without ranks", {0, 0, 2, 1, 0, 1, 1, 0}},
+      {"a rank outside", {0, 0, 2, 2, 0, 1, 1, 2, 0, 2}},
+      {"a chain that ends early", {0, 0, 2, 2, 0, 1, 1, 2, 0}},
+      {"a chain that reads nothing", {2, 0, 2, 2, 0, 1, 1, 1, 1}},
+      {"a broadcast that adds", {2, 0, 2, 2, 0, 1, 1, 2, 0, 0}},
+      {"blocks that do not divide", {3, 0, 2, 2, 0, 3, 1, 1, 0, 1, 1, 0, 1, 1, 1}},
+      {"a step that reads nothing", {2, 0, 2, 2, 0, 1, 0, 1, 0, 1, 1}},
+      {"a rank without its result", {2, 0, 2, 2, 0, 1, 0, 0}},
+      {"a negative number of steps", {0, 0, 2, 1, 0, 1, 0, -1}},
+      {"words after the end", {0, 0, 2, 1, 0, 1, 1, 1, 0, 0}},
+  };
+  for (const Wrong& program : wrong) EXPECT_THROW(parse(program.words), Error) << program.what;
+}
+
+TEST(Program, RefusesOrAcceptsRandomWordsButNeverCrashes) {
+  std::mt19937 random(1);
+  std::uniform_int_distribution<int> small(-2, 9);
+  std::uniform_int_distribution<std::size_t> lengths(0, 60);
+  int accepted = 0;
+  for (int round = 0; round < 20000; ++round) {
+    Words words(lengths(random));
+    for (std::int32_t& word : words) word = round % 8 == 0 ? static_cast<std::int32_t>(random()) : small(random);
+    try {
+      parse(words);
+      ++accepted;
+    } catch (const Error&) {
+    }
+  }
+  // Random words are hardly ever a program.
+  EXPECT_LT(accepted, 200);
+}
+
+}  // namespace
+}  // namespace coll::test

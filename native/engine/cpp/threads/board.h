@@ -1,0 +1,53 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "offer.h"
+
+namespace coll {
+
+constexpr std::size_t kLine = 64;
+constexpr std::size_t kSmallBytes = 48;
+
+// What a rank says when it comes to a meeting. Small inputs come along in the same cache line.
+struct alignas(kLine) Announcement {
+  std::atomic<std::uint32_t> meeting;
+  std::uint32_t offer_id;
+  std::uint64_t fingerprint;
+  std::byte payload[kSmallBytes];
+  // Looked at only where an offer is new.
+  alignas(kLine) const Offer* offer;
+  const std::byte* input;
+  std::byte* output;
+};
+
+// One rank's place. Only its own thread writes here.
+struct Seat {
+  // Meetings take turns: a rank comes to meeting n + 2 only when all have finished meeting n.
+  Announcement announcements[2];
+  alignas(kLine) std::atomic<std::uint32_t> started;
+  std::atomic<std::uint32_t> done;
+};
+
+// What the ranks of a group share beside their buffers: memory of zeros that outlives all of them.
+struct alignas(kLine) Board {
+  // Ranks that want to leave a meeting.
+  std::atomic<std::uint32_t> leaving;
+  // Threads that sleep on a word here.
+  std::atomic<std::uint32_t> parked;
+
+  Seat* seats() { return reinterpret_cast<Seat*>(this + 1); }
+
+  static std::size_t bytes_for(int ranks) { return kLine + sizeof(Board) + static_cast<std::size_t>(ranks) * sizeof(Seat); }
+
+  // The board in memory of `bytes_for` bytes, wherever that begins.
+  static Board& in(std::byte* memory) {
+    const std::uintptr_t at = (reinterpret_cast<std::uintptr_t>(memory) + kLine - 1) / kLine * kLine;
+    return *reinterpret_cast<Board*>(at);
+  }
+};
+
+}  // namespace coll

@@ -1,0 +1,52 @@
+#include "controller.h"
+
+#include <algorithm>
+
+namespace coll {
+namespace {
+
+// So much an event loop may be kept waiting for.
+constexpr std::size_t kSliceBytes = std::size_t{32} << 20;
+// Less is done sooner than a second thread takes notice.
+constexpr std::size_t kSharedBytes = std::size_t{128} << 10;
+constexpr std::size_t kUnitBytes = std::size_t{128} << 10;
+
+}  // namespace
+
+Controller::Controller(int ranks, int most_cores)
+    : ranks_(ranks), scratch_(static_cast<std::size_t>(std::max(most_cores, 1))), crew_(std::max(most_cores, 1) - 1) {
+  places_.ranks.resize(static_cast<std::size_t>(ranks));
+}
+
+std::size_t Controller::play(const Offer* const* offers, std::size_t begin) {
+  const Offer& first = *offers[0];
+  program_ = first.program.get();
+  targets_ = {first.is_shared ? Targets::kFirst : Targets::kAll};
+  for (int rank = 0; rank < ranks_; ++rank) {
+    const Buffers& buffers = offers[rank]->buffers;
+    places_.ranks[static_cast<std::size_t>(rank)] = {buffers.inputs.data(), buffers.outputs.data()};
+  }
+  places_.begins = first.begins.data();
+  places_.piece_count = first.piece_count();
+  for (Scratch& scratch : scratch_) scratch.fit(*program_);
+  const std::size_t bytes_of_all = byte_size(program_->dtype) * static_cast<std::size_t>(ranks_);
+  const std::size_t end = std::min(first.length, begin + std::max(kSliceBytes / bytes_of_all, std::size_t{1}));
+  if ((end - begin) * bytes_of_all < kSharedBytes) {
+    coll::play(*program_, places_, begin, end, targets_, scratch_[0]);
+    return end;
+  }
+  begin_ = begin;
+  // Whole cache lines, so that no two threads write one.
+  const std::size_t unit = std::max(kUnitBytes / bytes_of_all / 64 * 64, std::size_t{64});
+  const auto work = [](void* self, int worker, std::size_t from, std::size_t to) {
+    static_cast<Controller*>(self)->play_range(worker, from, to);
+  };
+  crew_.run({work, this, end - begin, unit});
+  return end;
+}
+
+void Controller::play_range(int worker, std::size_t begin, std::size_t end) {
+  coll::play(*program_, places_, begin_ + begin, begin_ + end, targets_, scratch_[static_cast<std::size_t>(worker)]);
+}
+
+}  // namespace coll

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "crew.h"
+#include "offer.h"
+#include "play.h"
+
+namespace coll {
+
+// All ranks' buffers in one hand: the caller's thread and its helpers work off the elements.
+class Controller {
+ public:
+  // `most_cores`: how many threads can run at once.
+  Controller(int ranks, int most_cores);
+
+  // Plays the part of a collective that begins at element `begin`, about a millisecond of work, and returns where it ended. The offers
+  // are those of all ranks, in rank order, and were found to have no clash.
+  std::size_t play(const Offer* const* offers, std::size_t begin);
+
+ private:
+  void play_range(int worker, std::size_t begin, std::size_t end);
+
+  const int ranks_;
+  const Program* program_ = nullptr;
+  Targets targets_;
+  std::size_t begin_ = 0;
+  Places places_;
+  std::vector<Scratch> scratch_;
+  // Last, so that its threads end before what they use.
+  Crew crew_;
+};
+
+}  // namespace coll

@@ -1,0 +1,105 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "board.h"
+#include "offer.h"
+#include "play.h"
+#include "waiting.h"
+
+namespace coll {
+
+// What became of a call.
+enum class Status : int {
+  kDone,
+  kWaiting,    // somebody is not there yet: look after the group, and call again
+  kNotify,     // an event loop waits for this rank's arrival: wake it, and call again
+  kSlice,      // a part is done: let others run, and call again
+  kFailed,     // the group has failed
+  kDisagreed,  // the ranks do not ask for the same
+  kClashed,    // memory of two ranks overlaps
+};
+
+// The words of a group that JavaScript knows as well.
+struct Control {
+  const std::atomic<std::int32_t>* failure;  // not 0: the group has failed
+  std::atomic<std::int32_t>* arrived;        // this rank's latest meeting
+  const std::atomic<std::int32_t>* sleepers;  // event loops that wait for that
+};
+
+// A rank of a group. The ranks meet for every collective, or for every slice of a large one:
+//
+//     announce -> all have announced -> start -> play one's share -> done -> all are done
+//
+// Memory of others is touched only between start and the last done, and a rank goes back to its caller only before it has
+// started or after all are done: so whoever owns memory is inside this call as long as it is in use, and cannot free it.
+//
+// Until it starts, a rank may leave a meeting. It raises `leaving` and then looks whether somebody has started; who starts says so and
+// then looks at `leaving`. Both are sequentially consistent, so that at least one of the two sees the other: either
+// the one who leaves stays, because the meeting has begun, or the one who started takes that back and looks again who is there.
+class Member {
+ public:
+  // `most_cores`: how many threads can run at once.
+  Member(Board& board, Control control, int rank, int ranks, int most_cores);
+
+  // Goes on with a collective, or begins one. While the result is kWaiting, kNotify or kSlice, the same offer comes again.
+  // `may_block`: waits for a while; otherwise only as long as an event loop can be kept waiting.
+  Status play(const Offer& offer, bool may_block);
+
+  // Forgets the collective under way; the group has failed.
+  void abandon() { is_under_way_ = false; }
+  bool is_missing(int rank) const;
+  Clash clash() const { return clash_; }
+  std::uint32_t meeting() const { return meeting_; }
+
+ private:
+  struct Range {
+    std::size_t begin;
+    std::size_t end;
+  };
+
+  Seat& seat(int rank) { return board_.seats()[rank]; }
+  Announcement& announcement(int rank) { return seat(rank).announcements[meeting_ & 1]; }
+  bool has_failed() const { return control_.failure->load(std::memory_order_relaxed) != 0; }
+
+  void begin();
+  bool arrive();
+  void announce(const Offer& offer);
+  Status play_small(const Offer& offer, bool may_block);
+  Status play_slice(const Offer& offer, bool may_block);
+  bool await_announcements(const Patience& patience);
+  bool await(std::atomic<std::uint32_t>& word, std::uint32_t wanted, const Patience& patience);
+  void await_all_done();
+  bool try_leave();
+  bool start();
+  bool all_have_announced();
+  bool all_agree(const Offer& offer);
+  bool is_verified();
+  Clash clash_of_offers();
+  Clash clash_of_small(const Offer& offer);
+  Range share_of(const Offer& offer) const;
+  void publish(std::atomic<std::uint32_t>& word);
+
+  Board& board_;
+  const Control control_;
+  const int rank_;
+  const int ranks_;
+  const Patience sync_;
+  const Patience async_;
+  std::uint32_t meeting_ = 0;
+  std::size_t slice_ = 0;
+  bool is_under_way_ = false;
+  bool has_arrived_ = false;
+  bool is_written_ = false;
+  bool is_announced_ = false;
+  std::vector<std::uint32_t> verified_;
+  Clash clash_;
+  Places places_;
+  std::vector<const std::byte*> small_inputs_;
+  Scratch scratch_;
+};
+
+}  // namespace coll

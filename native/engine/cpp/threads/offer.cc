@@ -1,0 +1,120 @@
+#include "offer.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace coll {
+namespace {
+
+struct Extent {
+  const std::byte* begin;
+  const std::byte* end;
+  int rank;
+  std::size_t piece;
+  bool is_output;
+
+  // A piece of a rank may be worked on in place.
+  bool has_owner_of(const Extent& other) const { return rank == other.rank && piece == other.piece; }
+};
+
+template <class Pointer>
+void add_extents(std::vector<Extent>& extents, const std::vector<Pointer>& pieces, const Offer& offer, std::size_t bytes, Extent kind) {
+  if (offer.length == 0) return;
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    // A buffer in one piece may be a block of the whole.
+    const std::size_t length = pieces.size() == 1 ? bytes : bytes / offer.length * (offer.begins[i + 1] - offer.begins[i]);
+    if (length > 0) extents.push_back({pieces[i], pieces[i] + length, kind.rank, i, kind.is_output});
+  }
+}
+
+std::vector<Extent> extents_of(const Offer* const* offers, int ranks) {
+  std::vector<Extent> extents;
+  for (int rank = 0; rank < ranks; ++rank) {
+    const Offer& offer = *offers[rank];
+    add_extents(extents, offer.buffers.inputs, offer, offer.input_bytes(), {nullptr, nullptr, rank, 0, false});
+    // One memory for all is nobody's twice.
+    if (offer.is_shared && rank > 0) continue;
+    add_extents(extents, offer.buffers.outputs, offer, offer.output_bytes(), {nullptr, nullptr, rank, 0, true});
+  }
+  return extents;
+}
+
+// What reaches furthest of the extents so far, and of those of other owners: one of the two is what the next one lies in, if any is.
+class Furthest {
+ public:
+  void add(const Extent& next) {
+    if (first_ != nullptr && first_->has_owner_of(next)) {
+      if (first_->end < next.end) first_ = &next;
+    } else if (first_ == nullptr || first_->end < next.end) {
+      second_ = first_;
+      first_ = &next;
+    } else if (second_ == nullptr || second_->end < next.end) {
+      second_ = &next;
+    }
+  }
+
+  // One of another owner.
+  const Extent* overlapping(const Extent& next) const {
+    for (const Extent* before : {first_, second_}) {
+      if (before != nullptr && !before->has_owner_of(next) && before->end > next.begin) return before;
+    }
+    return nullptr;
+  }
+
+ private:
+  const Extent* first_ = nullptr;
+  const Extent* second_ = nullptr;
+};
+
+// Of two memories that overlap, the ranks in the order of the message: whose output, whose memory.
+Clash clash_of(const Extent& a, const Extent& b) {
+  if (a.is_output && b.is_output) return {std::min(a.rank, b.rank), std::max(a.rank, b.rank)};
+  return a.is_output ? Clash{a.rank, b.rank} : Clash{b.rank, a.rank};
+}
+
+}  // namespace
+
+std::size_t Offer::input_bytes() const {
+  const std::size_t blocks = program->kind == Kind::kAllGather ? static_cast<std::size_t>(program->ranks) : 1;
+  return length / blocks * byte_size(program->dtype);
+}
+
+std::size_t Offer::output_bytes() const {
+  const std::size_t blocks = program->kind == Kind::kReduceScatter ? static_cast<std::size_t>(program->ranks) : 1;
+  return length / blocks * byte_size(result_of(program->dtype, program->op));
+}
+
+std::uint64_t fingerprint_of(const double* numbers, std::size_t count) {
+  std::uint64_t hash = 0x9e3779b97f4a7c15;
+  for (std::size_t i = 0; i < count; ++i) {
+    std::uint64_t bits = 0;
+    std::memcpy(&bits, &numbers[i], sizeof bits);
+    // The finalizer of splitmix64 (Steele, Lea and Flood, 2014) over a running sum.
+    hash += bits + 0x9e3779b97f4a7c15;
+    hash = (hash ^ (hash >> 30)) * 0xbf58476d1ce4e5b9;
+    hash = (hash ^ (hash >> 27)) * 0x94d049bb133111eb;
+    hash ^= hash >> 31;
+  }
+  return hash;
+}
+
+Clash find_clash(const Offer* const* offers, int ranks) {
+  for (int rank = 1; rank < ranks; ++rank) {
+    if (offers[rank]->begins != offers[0]->begins || offers[rank]->is_shared != offers[0]->is_shared) return {0, rank, true};
+    // Ranks that share a result share all of it.
+    if (offers[0]->is_shared && offers[rank]->buffers.outputs != offers[0]->buffers.outputs) return {0, rank, true};
+  }
+  std::vector<Extent> extents = extents_of(offers, ranks);
+  std::sort(extents.begin(), extents.end(), [](const Extent& a, const Extent& b) { return a.begin < b.begin; });
+  Furthest inputs;
+  Furthest outputs;
+  for (const Extent& next : extents) {
+    const Extent* before = outputs.overlapping(next);
+    if (before == nullptr && next.is_output) before = inputs.overlapping(next);
+    if (before != nullptr) return clash_of(*before, next);
+    (next.is_output ? outputs : inputs).add(next);
+  }
+  return {};
+}
+
+}  // namespace coll

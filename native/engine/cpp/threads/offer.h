@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "program.h"
+
+namespace coll {
+
+// Memory that a rank hands in: the pieces of its input and of its output, each in order. Empty where the rank does not read, or write.
+struct Buffers {
+  std::vector<const std::byte*> inputs;
+  std::vector<std::byte*> outputs;
+};
+
+// What a rank brings to a collective. It does not change any more, and what it points at is alive while it is played.
+struct Offer {
+  std::shared_ptr<const Program> program;
+  std::size_t length;  // elements of the whole buffer, which the program's chunks cut
+  // Where each piece begins in the buffer, and at last its length. Inputs and outputs are in pieces alike; blocks are in one piece.
+  std::vector<std::size_t> begins;
+  Buffers buffers;
+  // Whether all outputs are one memory, which is written once.
+  bool is_shared;
+  // What all ranks must agree about, and what tells this offer from all others.
+  std::uint64_t fingerprint;
+  std::uint64_t id;
+
+  std::size_t piece_count() const { return begins.size() - 1; }
+  std::size_t input_bytes() const;
+  std::size_t output_bytes() const;
+};
+
+// One number for some others; different ones for others, but for the rarest of accidents.
+std::uint64_t fingerprint_of(const double* numbers, std::size_t count);
+
+// What is wrong between the offers of all ranks: an output that lies in another rank's memory, or pieces that differ.
+struct Clash {
+  int rank = -1;
+  int other = -1;
+  bool differs = false;
+  explicit operator bool() const { return rank >= 0; }
+};
+
+// Looks at the offers of all ranks, in rank order. All ranks find the same.
+Clash find_clash(const Offer* const* offers, int ranks);
+
+}  // namespace coll

@@ -1,0 +1,180 @@
+#include "play.h"
+
+#include <algorithm>
+
+#include "../kernels/fold.h"
+
+namespace coll {
+namespace {
+
+// A stretch of elements of one chunk and one piece.
+struct Stretch {
+  const Chunk& chunk;
+  std::size_t index;  // of the chunk
+  std::size_t piece;
+  std::size_t begin;
+  std::size_t count;
+};
+
+// Registers of all ranks together fit into the second-level cache, and a block is worth its calls.
+constexpr std::size_t kRegisterBytes = 256 * 1024;
+constexpr std::size_t kLeastBlock = 256;
+constexpr std::size_t kMostBlock = 4096;
+
+// From here on results are too large to be found in a cache again.
+constexpr std::size_t kStreamedBytes = std::size_t{32} << 20;
+
+class Player {
+ public:
+  Player(const Program& program, const Places& places, Targets targets, Scratch& scratch)
+      : program_(program), places_(places), targets_(targets), scratch_(scratch), input_size_(byte_size(program.dtype)),
+        output_size_(byte_size(result_of(program.dtype, program.op))) {}
+
+  void play(const Stretch& stretch) {
+    choose_outputs(stretch);
+    if (output_count_ == 0) return;
+    if (stretch.chunk.is_chain()) play_chain(stretch);
+    else play_steps(stretch);
+  }
+
+ private:
+  const std::byte* input_of(int rank, const Stretch& at) const {
+    const std::size_t block = program_.kind == Kind::kAllGather ? block_of(rank) : places_.begins[at.piece];
+    return places_.ranks[static_cast<std::size_t>(rank)].inputs[at.piece] + (at.begin - block) * input_size_;
+  }
+
+  std::byte* output_of(int rank, const Stretch& at) const {
+    const std::size_t block = program_.kind == Kind::kReduceScatter ? block_of(rank) : places_.begins[at.piece];
+    return places_.ranks[static_cast<std::size_t>(rank)].outputs[at.piece] + (at.begin - block) * output_size_;
+  }
+
+  std::size_t block_of(int rank) const {
+    return places_.length() / static_cast<std::size_t>(program_.ranks) * static_cast<std::size_t>(rank);
+  }
+
+  void choose_outputs(const Stretch& stretch) {
+    const int* receivers = program_.begin(stretch.chunk.targets);
+    output_count_ = 0;
+    for (std::size_t i = 0; i < stretch.chunk.targets.count; ++i) {
+      if (targets_.which == Targets::kOne && receivers[i] != targets_.rank) continue;
+      scratch_.outputs[static_cast<std::size_t>(output_count_++)] = output_of(receivers[i], stretch);
+      if (targets_.which == Targets::kFirst) break;
+    }
+  }
+
+  void play_chain(const Stretch& stretch) {
+    const int* ranks = program_.begin(stretch.chunk.chain);
+    const int count = static_cast<int>(stretch.chunk.chain.count);
+    for (int i = 0; i < count; ++i) scratch_.inputs[static_cast<std::size_t>(i)] = input_of(ranks[i], stretch);
+    if (program_.moves()) {
+      for (int i = 0; i < output_count_; ++i) {
+        coll::copy(scratch_.outputs[static_cast<std::size_t>(i)], scratch_.inputs[0], stretch.count * input_size_, write_of(count));
+      }
+      return;
+    }
+    fold({program_.dtype, program_.op, program_.ranks, scratch_.inputs.data(), count, scratch_.outputs.data(), output_count_,
+          write_of(count)},
+         0, stretch.count);
+  }
+
+  // Streaming past the caches pays where no output is an input.
+  Write write_of(int input_count) const {
+    if (places_.length() * output_size_ < kStreamedBytes) return Write::kCached;
+    for (int i = 0; i < output_count_; ++i) {
+      const void* output = scratch_.outputs[static_cast<std::size_t>(i)];
+      for (int k = 0; k < input_count; ++k) {
+        if (scratch_.inputs[static_cast<std::size_t>(k)] == output) return Write::kCached;
+      }
+    }
+    return Write::kStreamed;
+  }
+
+  void play_steps(const Stretch& stretch) {
+    for (std::size_t done = 0; done < stretch.count; done += scratch_.block()) {
+      const std::size_t count = std::min(scratch_.block(), stretch.count - done);
+      load(stretch, done, count);
+      for (std::size_t i = 0; i < stretch.chunk.step_count; ++i) {
+        play_step(program_.steps[stretch.chunk.first_step + i], count);
+      }
+      store(stretch, done, count);
+    }
+  }
+
+  void load(const Stretch& stretch, std::size_t done, std::size_t count) {
+    for (int rank = 0; rank < program_.ranks; ++rank) {
+      if (!program_.contributes(rank, stretch.index)) continue;
+      const std::byte* from = input_of(rank, stretch) + done * input_size_;
+      if (program_.moves()) coll::copy(scratch_.registers(rank), from, count * input_size_);
+      else widen(program_.dtype, scratch_.registers(rank), from, count);
+    }
+  }
+
+  void play_step(const Step& step, std::size_t count) {
+    const int* operands = program_.begin(step.operands);
+    const DType wide = program_.moves() ? program_.dtype : accumulator_of(program_.dtype);
+    void* const to = scratch_.registers(step.to);
+    if (step.operands.count == 1) {
+      if (operands[0] != step.to) coll::copy(to, scratch_.registers(operands[0]), count * byte_size(wide));
+      return;
+    }
+    const int operand_count = static_cast<int>(step.operands.count);
+    for (int i = 0; i < operand_count; ++i) scratch_.inputs[static_cast<std::size_t>(i)] = scratch_.registers(operands[i]);
+    const Op op = program_.op == Op::kMean ? Op::kSum : program_.op;
+    fold({wide, op, 1, scratch_.inputs.data(), operand_count, &to, 1}, 0, count);
+  }
+
+  void store(const Stretch& stretch, std::size_t done, std::size_t count) {
+    const int* receivers = program_.begin(stretch.chunk.targets);
+    int written = 0;
+    for (std::size_t i = 0; i < stretch.chunk.targets.count && written < output_count_; ++i) {
+      if (targets_.which == Targets::kOne && receivers[i] != targets_.rank) continue;
+      std::byte* into = static_cast<std::byte*>(scratch_.outputs[static_cast<std::size_t>(written++)]) + done * output_size_;
+      if (program_.moves()) coll::copy(into, scratch_.registers(receivers[i]), count * output_size_);
+      else finish(program_.dtype, program_.op, program_.ranks, into, scratch_.registers(receivers[i]), count);
+    }
+  }
+
+  const Program& program_;
+  const Places& places_;
+  const Targets targets_;
+  Scratch& scratch_;
+  const std::size_t input_size_;
+  const std::size_t output_size_;
+  int output_count_ = 0;
+};
+
+}  // namespace
+
+void Scratch::fit(const Program& program) {
+  std::size_t operands = static_cast<std::size_t>(program.ranks);
+  bool has_steps = false;
+  for (const Chunk& chunk : program.chunks) {
+    operands = std::max(operands, chunk.chain.count);
+    has_steps = has_steps || !chunk.is_chain();
+  }
+  for (const Step& step : program.steps) operands = std::max(operands, step.operands.count);
+  if (inputs.size() < operands) inputs.resize(operands);
+  if (outputs.size() < static_cast<std::size_t>(program.ranks)) outputs.resize(static_cast<std::size_t>(program.ranks));
+  if (!has_steps) return;
+  const std::size_t size = byte_size(accumulator_of(program.dtype));
+  const std::size_t ranks = static_cast<std::size_t>(program.ranks);
+  block_ = std::clamp(kRegisterBytes / (size * ranks), kLeastBlock, kMostBlock);
+  register_bytes_ = block_ * size;
+  if (registers_.size() < register_bytes_ * ranks) registers_.resize(register_bytes_ * ranks);
+}
+
+void play(const Program& program, const Places& places, std::size_t begin, std::size_t end, Targets targets, Scratch& scratch) {
+  if (begin >= end) return;
+  Player player(program, places, targets, scratch);
+  const std::size_t* const begins = places.begins;
+  std::size_t piece = static_cast<std::size_t>(std::upper_bound(begins, begins + places.piece_count + 1, begin) - begins) - 1;
+  while (begin < end) {
+    while (begins[piece + 1] <= begin) ++piece;
+    const ChunkPlace chunk = program.chunk_at(places.length(), begin);
+    const std::size_t stop = std::min({end, chunk.end, begins[piece + 1]});
+    player.play({program.chunks[chunk.index], chunk.index, piece, begin, stop - begin});
+    begin = stop;
+  }
+}
+
+}  // namespace coll

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "program.h"
+
+namespace coll {
+
+// The pieces of a rank's input and output; null where it does not read, or write.
+struct Place {
+  const std::byte* const* inputs = nullptr;
+  std::byte* const* outputs = nullptr;
+};
+
+// The memory of all ranks, as elements of one buffer.
+struct Places {
+  std::vector<Place> ranks;
+  const std::size_t* begins = nullptr;  // of the pieces, and at last the length of the buffer
+  std::size_t piece_count = 0;
+
+  std::size_t length() const { return begins[piece_count]; }
+};
+
+// Whose results are written.
+struct Targets {
+  enum { kAll, kFirst, kOne } which = kAll;  // kFirst: one memory stands for all
+  int rank = 0;
+};
+
+// What playing needs besides, kept from call to call.
+class Scratch {
+ public:
+  // Room for a program; takes memory only where there was less.
+  void fit(const Program& program);
+
+  std::vector<const void*> inputs;
+  std::vector<void*> outputs;
+  // A block of accumulators for each rank.
+  std::byte* registers(int rank) { return registers_.data() + static_cast<std::size_t>(rank) * register_bytes_; }
+  std::size_t block() const { return block_; }
+
+ private:
+  std::vector<std::byte> registers_;
+  std::size_t register_bytes_ = 0;
+  std::size_t block_ = 0;
+};
+
+// Plays a program on the elements from `begin` to `end`: reads them from the ranks' inputs and writes the results to their
+// outputs. Elements do not meet, so that any number of threads may play one program on ranges of their own.
+void play(const Program& program, const Places& places, std::size_t begin, std::size_t end, Targets targets, Scratch& scratch);
+
+}  // namespace coll

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace coll {
+
+// How long a thread looks for something before it lets others run, and how often that before it sleeps.
+struct Patience {
+  int looks = 0;
+  int yields = 0;
+  int sleep_millis = 0;  // 0: it does not sleep, but gives up
+};
+
+// Tells the processor that this is a loop which waits.
+void pause();
+
+// Lets another thread have the core.
+void yield();
+
+// Sleeps while `word` is `seen`, until unpark() or the time is over; may also return early.
+void park(std::atomic<std::uint32_t>& word, std::uint32_t seen, int millis);
+
+// Wakes all who sleep on the word.
+void unpark(std::atomic<std::uint32_t>& word);
+
+}  // namespace coll

@@ -1,0 +1,95 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { describeAttempts, findBinding, platformPackage } from './binding.js';
+
+const binding = { simd: 'none' };
+const packageName = () => '@coll/native-nowhere';
+
+/** Node's require for things that are not there, and the binding for those named. */
+function loading(...present: readonly string[]) {
+  const load = createRequire(import.meta.url);
+  return (name: string) => (present.includes(name) ? binding : load(name));
+}
+
+let folder: string;
+let built: string;
+const missing = path.join(tmpdir(), 'coll-not-there.node');
+
+beforeAll(() => {
+  folder = mkdtempSync(path.join(tmpdir(), 'coll-binding-'));
+  built = path.join(folder, 'built.node');
+  writeFileSync(built, 'not a library');
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+afterEach(() => vi.unstubAllEnvs());
+
+describe('findBinding', () => {
+  it('takes an explicit path before all else', () => {
+    const search = findBinding({
+      explicit: '/explicit.node',
+      built,
+      packageName,
+      load: loading('/explicit.node', built),
+    });
+    expect(search).toEqual({ binding, place: 'COLL_NATIVE_PATH=/explicit.node' });
+  });
+
+  it('does not fall through where an explicit path fails', () => {
+    const search = findBinding({ explicit: missing, built, packageName, load: loading(built, packageName()) });
+    expect(search).toEqual({ attempts: [{ place: `COLL_NATIVE_PATH=${missing}`, failure: 'no such file' }] });
+  });
+
+  it('takes a relative path from the working directory', () => {
+    const load = loading(path.resolve('here.node'));
+    expect(findBinding({ explicit: 'here.node', load })).toEqual({ binding, place: 'COLL_NATIVE_PATH=here.node' });
+  });
+
+  it('reads COLL_NATIVE_PATH, where nothing is the same as unset', () => {
+    vi.stubEnv('COLL_NATIVE_PATH', missing);
+    expect(findBinding()).toEqual({ attempts: [{ place: `COLL_NATIVE_PATH=${missing}`, failure: 'no such file' }] });
+    vi.stubEnv('COLL_NATIVE_PATH', '');
+    expect(findBinding({ built, load: loading(built) })).toEqual({ binding, place: built });
+  });
+
+  it('takes the binary of a checkout before that of a package', () => {
+    const search = findBinding({ explicit: undefined, built, packageName, load: loading(built, packageName()) });
+    expect(search).toEqual({ binding, place: built });
+  });
+
+  it('does not replace a broken binary of a checkout by another', () => {
+    const search = findBinding({ explicit: undefined, built, packageName, load: loading(packageName()) });
+    expect(search).toEqual({ attempts: [{ place: built, failure: expect.stringMatching(/built\.node: .+/) }] });
+  });
+
+  it('takes the package for the platform where there is no checkout', () => {
+    const search = findBinding({ explicit: undefined, built: missing, packageName, load: loading(packageName()) });
+    expect(search).toEqual({ binding, place: packageName() });
+  });
+
+  it('tells every place and reason where there is no binary', () => {
+    const search = findBinding({ explicit: undefined, built: missing, packageName, load: loading() });
+    if ('binding' in search) throw new Error(`found ${search.place}`);
+    expect(describeAttempts(search.attempts)).toBe(
+      `${missing} (not built: npm run build in a checkout), ` +
+        '@coll/native-nowhere (not installed: npm install @coll/native-nowhere)',
+    );
+  });
+});
+
+describe('platformPackage', () => {
+  it.each([
+    ['linux', 'x64', false, '@coll/native-linux-x64-gnu'],
+    ['linux', 'arm64', true, '@coll/native-linux-arm64-musl'],
+    ['darwin', 'arm64', false, '@coll/native-darwin-arm64'],
+    ['win32', 'x64', false, '@coll/native-win32-x64'],
+  ])('names that for %s %s', (platform, architecture, isMusl, name) => {
+    expect(platformPackage(platform, architecture, isMusl)).toBe(name);
+  });
+
+  it('asks this process for its C library', () => {
+    expect(platformPackage('linux', 'x64')).toMatch(/^@coll\/native-linux-x64-(gnu|musl)$/);
+  });
+});

@@ -1,0 +1,37 @@
+import { CollError, createThreadGroup, type Engine } from '@coll/core';
+import { type BindingSearch, describeAttempts, findBinding } from './binding.js';
+import type { NativeBinding } from './native-binding.js';
+import { NativeCommunicator } from './native-communicator.js';
+import { NativeThreadCommunicator } from './native-thread-communicator.js';
+
+/** C++ on the buffers where they are, by all threads that take part; for platforms that there is a binary for. */
+export const native: Engine = {
+  name: 'native',
+  probe() {
+    const found = search();
+    return 'binding' in found ? { available: true } : { available: false, reason: reasonOf(found) };
+  },
+  communicator: (size, algorithm) => new NativeCommunicator(binding(), size, algorithm),
+  createGroup(options) {
+    const group = createThreadGroup(options);
+    return { ...group, engine: 'native', board: new SharedArrayBuffer(binding().boardBytes(group.size)) };
+  },
+  join: (group, request) => new NativeThreadCommunicator(binding(), group, request),
+};
+
+let searched: BindingSearch | undefined;
+
+function search(): BindingSearch {
+  searched ??= findBinding();
+  return searched;
+}
+
+function reasonOf(found: Exclude<BindingSearch, { binding: NativeBinding }>): string {
+  return `without its binary; tried ${describeAttempts(found.attempts)}`;
+}
+
+function binding(): NativeBinding {
+  const found = search();
+  if ('binding' in found) return found.binding;
+  throw new CollError('ERR_COLL_NO_ENGINE', `the native engine is ${reasonOf(found)}`);
+}

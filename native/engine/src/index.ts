@@ -1,0 +1,3 @@
+export { native } from './engine.js';
+export { NativeCommunicator } from './native-communicator.js';
+export { NativeThreadCommunicator } from './native-thread-communicator.js';

@@ -1,0 +1,82 @@
+import type { TypedArray } from '@coll/core';
+
+declare const kind: unique symbol;
+
+/** A C++ object behind a JavaScript value, which frees it. */
+interface Held<Kind extends string> {
+  readonly [kind]: Kind;
+}
+
+export type ProgramHandle = Held<'program'>;
+export type OfferHandle = Held<'offer'>;
+export type DealHandle = Held<'deal'>;
+export type MemberHandle = Held<'member'>;
+export type ControllerHandle = Held<'controller'>;
+
+type Pieces = readonly TypedArray[];
+
+/** Whose output lies in whose memory. */
+export type Clash = readonly [rank: number, other: number];
+
+/** What `play` answers; the order is that of `Status` in C++. */
+export const status = {
+  done: 0,
+  /** Somebody is not there yet: look after the group, and call again. */
+  waiting: 1,
+  /** An event loop waits for this rank's arrival: wake it, and call again. */
+  notify: 2,
+  /** A part is done: let others run, and call again. */
+  slice: 3,
+  failed: 4,
+  disagreed: 5,
+  clashed: 6,
+} as const;
+
+/**
+ * The addon, as `cpp/addon` exports it. Arrays are read where they are and not copied: they must stay alive, and be found to be
+ * of the length that they had, before each call that plays with them.
+ */
+export interface NativeBinding {
+  /** The instructions in use. */
+  readonly simd: string;
+  boardBytes(ranks: number): number;
+  program(words: Int32Array): ProgramHandle;
+  /** `begins`: where each piece begins in the whole buffer, and its length; `agreed`: what all ranks must have alike. */
+  offer(
+    program: ProgramHandle,
+    rank: number,
+    begins: Float64Array,
+    inputs: Pieces,
+    outputs: Pieces,
+    isShared: boolean,
+    agreed: Float64Array,
+  ): OfferHandle;
+  /** `arrival`: the count of this rank, and of the event loops that wait for it. */
+  join(
+    board: Uint8Array,
+    failure: Int32Array,
+    arrival: Int32Array,
+    rank: number,
+    ranks: number,
+    cores: number,
+  ): MemberHandle;
+  play(member: MemberHandle, offer: OfferHandle, mayBlock: boolean): number;
+  /** Forgets the collective under way, after the group has failed. */
+  abandon(member: MemberHandle): void;
+  /** The count that this rank arrives with. */
+  meeting(member: MemberHandle): number;
+  isMissing(member: MemberHandle, rank: number): boolean;
+  /** What a `clashed` was about; undefined where the ranks' pieces differ. */
+  clash(member: MemberHandle): Clash | undefined;
+  deal(
+    program: ProgramHandle,
+    begins: Float64Array,
+    inputs: readonly Pieces[],
+    outputs: readonly Pieces[],
+    isShared: boolean,
+  ): DealHandle | Clash;
+  controller(ranks: number, cores: number): ControllerHandle;
+  /** Plays a part from element `begin` on; where it ended. */
+  control(controller: ControllerHandle, deal: DealHandle, begin: number): number;
+  close(controller: ControllerHandle): void;
+}

@@ -1,0 +1,273 @@
+import { availableParallelism } from 'node:os';
+import {
+  AbortedError,
+  type CollError,
+  type Collective,
+  type Communicator,
+  type DType,
+  InternalError,
+  type JoinRequest,
+  nameOf,
+  type RunOptions,
+  RuntimeError,
+  type Tensor,
+  type ThreadGroup,
+  ValueError,
+} from '@coll/core';
+import { Arena, Descriptors, Rendezvous, type Wait } from '@coll/core/executor';
+import type { Pieces } from './known-calls.js';
+import { type MemberHandle, type NativeBinding, status } from './native-binding.js';
+import { type Offer, Offers } from './offers.js';
+import { Programs } from './programs.js';
+import { laterTurn, nextTurn, settled } from './turns.js';
+
+const noOptions: RunOptions = {};
+
+/**
+ * One rank of a group of threads, played in C++: every rank works off its share of all ranks' buffers, wherever in memory these
+ * are. The calling thread does the work; an asynchronous call that has to wait, or that takes more than a
+ * millisecond, lets the event loop run in between.
+ */
+export class NativeThreadCommunicator implements Communicator {
+  readonly size: number;
+  readonly localRanks: readonly number[];
+  readonly #binding: NativeBinding;
+  readonly #rank: number;
+  readonly #member: MemberHandle;
+  // Native code keeps the addresses of these.
+  readonly #memory: readonly [board: Uint8Array, failure: Int32Array, arrival: Int32Array];
+  readonly #rendezvous: Rendezvous;
+  readonly #descriptors: Descriptors;
+  readonly #arena: Arena;
+  readonly #programs: Programs;
+  readonly #offers: Offers;
+  #described: Offer | undefined;
+  #tail: Promise<void> | undefined;
+  #isClosed = false;
+
+  /** @throws ValueError for a rank outside the group, or a group of another engine */
+  constructor(binding: NativeBinding, group: ThreadGroup, { rank, algorithm }: JoinRequest) {
+    const { size, board, control } = group;
+    if (!(Number.isInteger(rank) && rank >= 0 && rank < size))
+      throw new ValueError('ERR_COLL_VALUE', `rank ${rank} is not one of ${size}`);
+    if (!board)
+      throw new ValueError(
+        'ERR_COLL_VALUE',
+        `this group was made by the ${group.engine} engine; join it with that one`,
+      );
+    this.size = size;
+    this.localRanks = [rank];
+    this.#binding = binding;
+    this.#rank = rank;
+    this.#rendezvous = new Rendezvous(control, size, 0);
+    this.#descriptors = new Descriptors(group.descriptors, size);
+    this.#arena = new Arena(group.arena);
+    this.#programs = new Programs(binding, algorithm, size);
+    this.#offers = new Offers(binding, this.#programs, rank, size);
+    this.#memory = [new Uint8Array(board), this.#rendezvous.state, this.#rendezvous.arrivalOf(rank)];
+    this.#member = binding.join(...this.#memory, rank, size, availableParallelism());
+  }
+
+  refuses(collective: Collective, dtype: DType): string | undefined {
+    return this.#programs.refuses(collective, dtype);
+  }
+
+  allocate(dtype: DType, length: number): Tensor {
+    return this.#arena.allocate(dtype, length);
+  }
+
+  runSync(collective: Collective, inputs: Pieces, outputs: Pieces, options: RunOptions = noOptions): void {
+    this.#requireReady(collective, options);
+    this.#playSync(this.#offers.of(collective, inputs, outputs, options), options);
+  }
+
+  runPiecesSync(
+    collective: Collective,
+    inputs: readonly Pieces[],
+    outputs: readonly Pieces[],
+    options: RunOptions = noOptions,
+  ): void {
+    this.#requireReady(collective, options);
+    this.#playSync(this.#offers.ofPieces(collective, inputs, outputs, options), options);
+  }
+
+  /** Collectives of a rank run one after the other, in the order of the calls. */
+  run(collective: Collective, inputs: Pieces, outputs: Pieces, options: RunOptions = noOptions): Promise<void> {
+    try {
+      this.#requireOpen(collective, options);
+      return this.#play(this.#offers.of(collective, inputs, outputs, options), options);
+    } catch (error) {
+      return Promise.reject(error);
+    }
+  }
+
+  runPieces(
+    collective: Collective,
+    inputs: readonly Pieces[],
+    outputs: readonly Pieces[],
+    options: RunOptions = noOptions,
+  ): Promise<void> {
+    try {
+      this.#requireOpen(collective, options);
+      return this.#play(this.#offers.ofPieces(collective, inputs, outputs, options), options);
+    } catch (error) {
+      return Promise.reject(error);
+    }
+  }
+
+  /** Leaves the group: whoever waits for this rank afterwards gets an error. */
+  async close(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#rendezvous.fail(this.#rank, 'closed', `rank ${this.#rank} has left the group`);
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  #requireReady(collective: Collective, options: RunOptions): void {
+    this.#requireOpen(collective, options);
+    if (!this.#tail) return;
+    const operation = nameOf(collective);
+    throw new RuntimeError(
+      'ERR_COLL_BUSY',
+      `${operation}: an asynchronous collective of rank ${this.#rank} is still running; await it first`,
+      { operation, rank: this.#rank },
+    );
+  }
+
+  #requireOpen(collective: Collective, { signal }: RunOptions): void {
+    if (!this.#isClosed && !signal?.aborted) return;
+    const operation = nameOf(collective);
+    const details = { operation, rank: this.#rank };
+    if (this.#isClosed) {
+      const told = `${operation}: rank ${this.#rank} has closed this communicator`;
+      throw new RuntimeError('ERR_COLL_CLOSED', told, details);
+    }
+    const told = `${operation} was aborted before it began`;
+    throw new AbortedError('ERR_COLL_ABORTED', told, { ...details, cause: signal?.reason });
+  }
+
+  /** What the others read when ranks disagree; the same call needs it said once. */
+  #describe(offer: Offer): void {
+    if (this.#described === offer) return;
+    this.#descriptors.write(this.#rank, offer.descriptor);
+    this.#described = offer;
+  }
+
+  #playSync(offer: Offer, options: RunOptions): void {
+    this.#describe(offer);
+    let answer = this.#binding.play(this.#member, offer.handle, true);
+    if (answer === status.done) return;
+    const wait = this.#wait(offer, options);
+    for (; answer !== status.done; answer = this.#binding.play(this.#member, offer.handle, true)) {
+      if (answer === status.notify) this.#rendezvous.wake(this.#rank);
+      else if (answer === status.waiting) this.#lookAfter(wait);
+      else this.#fail(answer, wait.operation);
+    }
+  }
+
+  #play(offer: Offer, options: RunOptions): Promise<void> {
+    if (this.#tail) return this.#follow(this.#playAfter(this.#tail, offer, options));
+    this.#describe(offer);
+    const answer = this.#binding.play(this.#member, offer.handle, false);
+    return answer === status.done ? settled : this.#follow(this.#goOn(answer, offer, options));
+  }
+
+  async #playAfter(before: Promise<void>, offer: Offer, options: RunOptions): Promise<void> {
+    await before.catch(() => {});
+    this.#describe(offer);
+    await this.#goOn(this.#binding.play(this.#member, offer.handle, false), offer, options);
+  }
+
+  #follow(mine: Promise<void>): Promise<void> {
+    this.#tail = mine;
+    const leave = () => {
+      if (this.#tail === mine) this.#tail = undefined;
+    };
+    mine.then(leave, leave);
+    return mine;
+  }
+
+  async #goOn(first: number, offer: Offer, options: RunOptions): Promise<void> {
+    const wait = this.#wait(offer, options);
+    const { signal } = options;
+    const abort = () => this.#rendezvous.fail(this.#rank, 'aborted', `rank ${this.#rank} aborted: ${signal?.reason}`);
+    // A pending Atomics.waitAsync does not keep a thread's event loop alive; a timer does.
+    const alive = setInterval(() => {}, 2 ** 30);
+    signal?.addEventListener('abort', abort);
+    try {
+      if (signal?.aborted) abort();
+      let looks = 0;
+      for (let answer = first; answer !== status.done; ) {
+        if (answer === status.notify) this.#rendezvous.wake(this.#rank);
+        else if (answer === status.slice) await nextTurn();
+        else if (answer === status.waiting) await this.#waitFor(wait, looks++);
+        else this.#fail(answer, wait.operation);
+        answer = this.#binding.play(this.#member, offer.handle, false);
+      }
+    } catch (error) {
+      this.#binding.abandon(this.#member);
+      if (!(error instanceof AbortedError && signal?.aborted)) throw error;
+      const details = { rank: this.#rank, operation: wait.operation, cause: signal.reason };
+      throw new AbortedError(error.code, error.message, details);
+    } finally {
+      clearInterval(alive);
+      signal?.removeEventListener('abort', abort);
+    }
+  }
+
+  /** Until all have arrived; those that have may be busy with something else by now. */
+  async #waitFor(wait: Wait, look: number): Promise<void> {
+    await this.#rendezvous.wait(this.#binding.meeting(this.#member), wait);
+    this.#lookAfter(wait);
+    if (look > 0) await laterTurn(look);
+  }
+
+  #wait({ descriptor }: Offer, { timeoutSeconds }: RunOptions): Wait {
+    const isBounded = timeoutSeconds && timeoutSeconds > 0;
+    const deadline = isBounded ? Date.now() + timeoutSeconds * 1000 : undefined;
+    return { rank: this.#rank, operation: nameOf(descriptor.collective), deadline };
+  }
+
+  /** @throws the group's failure, or DeadlineExceededError, unless everybody is there by now */
+  #lookAfter({ rank, operation, deadline }: Wait): void {
+    const others = Array.from({ length: this.size }, (_, other) => other).filter((other) => other !== rank);
+    const absent = others.filter((other) => this.#binding.isMissing(this.#member, other));
+    if (absent.length === 0) return;
+    if (deadline !== undefined && Date.now() >= deadline) {
+      const meeting = this.#binding.meeting(this.#member);
+      const missing = absent.filter((other) => ((this.#rendezvous.count(other) - meeting) | 0) < 0);
+      const told = missing.length > 0 ? `${missing.join(', ')} never came` : `${absent.join(', ')} came, but is busy`;
+      this.#rendezvous.fail(rank, 'deadline', `timed out on rank ${rank} waiting for other workers: rank ${told}`);
+    }
+    const failure = this.#rendezvous.failure(operation);
+    if (!failure) return;
+    this.#binding.abandon(this.#member);
+    throw failure;
+  }
+
+  /** @throws what a call ended with */
+  #fail(answer: number, operation: string): never {
+    const failure =
+      answer === status.failed ? this.#rendezvous.failure(operation) : this.#disagreement(answer, operation);
+    const error = failure ?? new InternalError('ERR_COLL_INTERNAL', `${operation}: the engine answered ${answer}`);
+    if (answer !== status.failed)
+      this.#rendezvous.fail(error.rank ?? this.#rank, 'peer', `an earlier collective failed: ${error.message}`);
+    throw error;
+  }
+
+  #disagreement(answer: number, operation: string): CollError | undefined {
+    const mismatch = this.#descriptors.mismatch();
+    if (mismatch || answer !== status.clashed) return mismatch;
+    const clash = this.#binding.clash(this.#member);
+    if (!clash) {
+      const told = `${operation}: with a shared result all ranks must name the same memory for it`;
+      return new ValueError('ERR_COLL_BUFFER', told, { operation, rank: this.#rank });
+    }
+    const [rank, other] = clash;
+    const told = `one buffer was given twice: the output of rank ${rank} overlaps memory of rank ${other}`;
+    return new ValueError('ERR_COLL_BUFFER', `${operation}: ${told}`, { operation, rank });
+  }
+}

@@ -1,0 +1,67 @@
+import {
+  type Algorithm,
+  type Collective,
+  collectiveKinds,
+  type DType,
+  dtypes,
+  nameOf,
+  opOf,
+  rootOf,
+  type Schedule,
+} from '@coll/core';
+import { chainsOf, collectiveOps, Planner, refusedCollective, scheduleNumber, stepsOf } from '@coll/core/executor';
+import type { NativeBinding, ProgramHandle } from './native-binding.js';
+
+/** A proven schedule as native code plays it. */
+export interface Program {
+  readonly handle: ProgramHandle;
+  /** What tells the schedule from others. */
+  readonly number: number;
+}
+
+/** The programs of one algorithm, each made once. */
+export class Programs {
+  readonly #binding: NativeBinding;
+  readonly #planner: Planner;
+  readonly #programs = new Map<string, Program>();
+
+  constructor(binding: NativeBinding, algorithm: Algorithm, size: number) {
+    this.#binding = binding;
+    this.#planner = new Planner(algorithm, size);
+  }
+
+  /** Why there is no such program, in words for the user; undefined where there is one. */
+  refuses(collective: Collective, dtype: DType): string | undefined {
+    return refusedCollective(collective, dtype, this.#planner.size) ?? this.#planner.refuses(collective);
+  }
+
+  /** @throws CollError where the algorithm's schedule does not do what was asked */
+  find(collective: Collective, dtype: DType): Program {
+    const key = `${nameOf(collective)} ${dtype}`;
+    const known = this.#programs.get(key);
+    if (known) return known;
+    const schedule = this.#planner.plan(collective);
+    const handle = this.#binding.program(Int32Array.from(wordsOf(schedule, collective, dtype)));
+    const made = { handle, number: scheduleNumber(schedule) };
+    this.#programs.set(key, made);
+    return made;
+  }
+}
+
+/** A schedule as integers, chunk by chunk, as `parse_program` in C++ reads them. */
+export function wordsOf(schedule: Schedule, collective: Collective, dtype: DType): number[] {
+  const op = opOf(collective) ?? 'sum';
+  const head = [collectiveKinds.indexOf(collective.kind), collectiveOps.indexOf(op), dtypes.indexOf(dtype)];
+  const chains = chainsOf(schedule, collective);
+  const chunks = chains?.map((chain) => [1, chain.length, ...chain]) ?? stepWords(schedule);
+  return [...head, schedule.ranks, rootOf(collective) ?? 0, schedule.chunks, ...chunks.flat()];
+}
+
+// Elements of different chunks do not meet, so that the rounds of each chunk can be played by themselves.
+function stepWords({ chunks, rounds }: Schedule): number[][] {
+  const steps = rounds.flatMap(stepsOf);
+  return Array.from({ length: chunks }, (_, index) => {
+    const own = steps.filter(({ chunk }) => chunk === index);
+    return [0, own.length, ...own.flatMap(({ to, operands }) => [to, operands.length, ...operands])];
+  });
+}

@@ -1,0 +1,4 @@
+import { registerEngine } from '@coll/core';
+import { native } from './engine.js';
+
+registerEngine(native);

@@ -1,0 +1,20 @@
+import { directAlgorithm } from '@coll/direct';
+import { native } from '@coll/native';
+import { reductionToOneAlgorithm } from '@coll/reduction-to-one';
+import { ringAlgorithm } from '@coll/ring';
+import { controllerGroup, executorSuite } from '@coll/testing';
+import { describe, it } from 'vitest';
+
+executorSuite({
+  test: (name, run) => it(name, run, 60_000),
+  describe,
+  name: 'NativeCommunicator',
+  open: controllerGroup((algorithm, size) => native.communicator(size, algorithm)),
+  algorithms: [
+    { algorithm: ringAlgorithm() },
+    { algorithm: ringAlgorithm({ subChunks: 2 }), source: { module: '', export: '', options: { subChunks: 2 } } },
+    { algorithm: directAlgorithm },
+    { algorithm: reductionToOneAlgorithm() },
+  ],
+  ranks: [1, 2, 3, 4, 7, 9],
+});

@@ -1,0 +1,21 @@
+import { spawnSync } from 'node:child_process';
+
+/** Thrown for a command that failed; its output has been shown. */
+export class CommandFailed extends Error {}
+
+/** Runs a command. `quiet` shows its output only where it failed or warned. */
+export function runToEnd(command, args, { quiet = false, env, cwd, timeoutSeconds } = {}) {
+  const { status, signal, error, stdout, stderr } = spawnSync(command, args, {
+    stdio: quiet ? 'pipe' : 'inherit',
+    encoding: 'utf8',
+    env: { ...process.env, ...env },
+    cwd,
+    ...(timeoutSeconds !== undefined && { timeout: timeoutSeconds * 1000, killSignal: 'SIGKILL' }),
+  });
+  const output = `${stdout ?? ''}${stderr ?? ''}`;
+  if (status !== 0 || /\bwarning:/.test(output)) process.stderr.write(output);
+  if (status === 0) return;
+  const how =
+    error?.code === 'ETIMEDOUT' ? `ran longer than ${timeoutSeconds} s` : `ended with ${status ?? signal ?? error}`;
+  throw new CommandFailed(`${command} ${how}`);
+}

@@ -1,0 +1,49 @@
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import path from 'node:path';
+import { findCMake } from './compiler.mjs';
+import { folder } from './flags.mjs';
+import { CommandFailed, runToEnd } from './run-to-end.mjs';
+
+const require = createRequire(import.meta.url);
+const { include_dir: nodeApi, def_paths: definitions } = require('node-api-headers');
+
+/** Where napi.h and node_api.h are: npm packages, so that no Node source is downloaded. */
+export const nodeApiIncludes = [path.dirname(require.resolve('node-addon-api/napi.h')), nodeApi];
+
+const always = [
+  `COLL_NODE_API_INCLUDES=${nodeApiIncludes.join(';')}`,
+  // For Windows, whose linker wants to know what Node exports.
+  `COLL_NODE_API_DEFINITION=${definitions.node_api_def}`,
+];
+
+/**
+ * Builds targets into a folder of build/. Configures when a setting has changed, and for tests each time: GoogleTest may have
+ * been installed since.
+ */
+export function buildWithCMake({ into, settings, targets = ['coll_native'] }) {
+  const cmake = findCMake();
+  if (cmake === undefined) throw new CommandFailed('this needs CMake 3.19 or newer, and Ninja or Make');
+  const configure = [
+    '-S',
+    folder,
+    '-B',
+    into,
+    '-G',
+    cmake.generator,
+    ...[...always, ...settings].map((it) => `-D${it}`),
+  ];
+  const stamp = path.join(into, '.configured');
+  const hash = createHash('sha256').update(configure.join('\n')).digest('hex');
+  const isConfigured = existsSync(stamp) && readFileSync(stamp, 'utf8') === hash;
+  // A cache of other settings would keep what is not named now.
+  if (!isConfigured) rmSync(path.join(into, 'CMakeCache.txt'), { force: true });
+  const wantsTests = targets.includes('coll_tests');
+  if (!isConfigured || wantsTests) {
+    mkdirSync(into, { recursive: true });
+    runToEnd('cmake', [...configure, ...(wantsTests ? ['-DCOLL_TESTS=ON'] : [])], { quiet: true });
+    writeFileSync(stamp, hash);
+  }
+  runToEnd('cmake', ['--build', into, '--parallel', '--target', ...targets], { quiet: true });
+}

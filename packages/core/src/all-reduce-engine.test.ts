@@ -1,0 +1,76 @@
+import { describe, expect, it } from 'vitest';
+import { piecewiseEngine } from '../test/piecewise.js';
+import { on, spread, TestedAllReduce } from '../test/tested-all-reduce.js';
+import { thrown } from '../test/thrown.js';
+import { Mirrored } from './distributed-values.js';
+import { resolveEngine } from './engines.js';
+import { ReduceOp } from './reduce-op.js';
+import type { Tensor } from './tensor.js';
+import { portableWorld } from './worlds.js';
+
+const devices = ['cpu:0', 'cpu:1'];
+
+describe('the engine of an all-reduce', () => {
+  it('is the fastest that works here, and it tells why', () => {
+    const { engine, candidates } = resolveEngine();
+    expect(new TestedAllReduce({ engine: undefined }).explain()).toMatchObject({
+      engine: engine.name,
+      engines: candidates,
+    });
+  });
+
+  it('is the one that is asked for, or none', () => {
+    expect(new TestedAllReduce({ engine: 'js' }).explain()).toMatchObject({ engine: 'js', engines: [{ name: 'js' }] });
+    expect(thrown(() => new TestedAllReduce({ engine: 'cuda' as never }))).toMatchObject({ code: 'ERR_COLL_VALUE' });
+  });
+
+  it('is that of the world where there is one, which nobody may contradict', () => {
+    const world = portableWorld(devices, piecewiseEngine([]));
+    expect(new TestedAllReduce({ world }).explain()).toMatchObject({ engine: 'js', engines: [{ name: 'js' }] });
+    expect(new TestedAllReduce({ world, engine: 'js' }).explain().engine).toBe('js');
+    expect(thrown(() => new TestedAllReduce({ world, engine: 'wasm' }))).toMatchObject({
+      name: 'ValueError',
+      code: 'ERR_COLL_VALUE',
+      message: expect.stringMatching(/wasm was asked for, but in this world js plays/),
+    });
+  });
+
+  it('of the world serves groups of other sizes, too', async () => {
+    const calls: string[] = [];
+    const ops = new TestedAllReduce({ world: portableWorld(devices, piecewiseEngine(calls)) });
+    const three = spread([1], [2], [3]);
+    await ops.batchReduce(ReduceOp.SUM, [
+      [three, three],
+      [three, three],
+    ]);
+    expect(calls).toEqual(['all-reduce 1+1']);
+  });
+});
+
+describe('where the communicator takes pieces', () => {
+  const value = spread([1, 2], [30, 40]);
+  const other = spread([5], [6]);
+  const reduce = async (setup: { readonly numPacks?: number }, bytesPerPack = 0) => {
+    const calls: string[] = [];
+    const ops = new TestedAllReduce({ ...setup, world: portableWorld(devices, piecewiseEngine(calls)) });
+    const pairs = [value, other, value].map((item) => [item, item] as const);
+    return { calls, results: (await ops.batchReduce(ReduceOp.SUM, pairs, { bytesPerPack })) as Mirrored<Tensor>[] };
+  };
+  const sums = [
+    new Mirrored([on('cpu:0', 31, 42), on('cpu:1', 31, 42)]),
+    new Mirrored([on('cpu:0', 11), on('cpu:1', 11)]),
+    new Mirrored([on('cpu:0', 31, 42), on('cpu:1', 31, 42)]),
+  ];
+
+  it('a pack is not copied together', async () => {
+    expect(await reduce({})).toEqual({ calls: ['all-reduce 2+1+2'], results: sums });
+  });
+
+  it('packs by bytes go last ones first', async () => {
+    expect(await reduce({}, 9)).toEqual({ calls: ['all-reduce 2+1'], results: sums });
+  });
+
+  it('packs that cut tensors apart are copied as ever', async () => {
+    expect(await reduce({ numPacks: 2 })).toEqual({ calls: [], results: sums });
+  });
+});

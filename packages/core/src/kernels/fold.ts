@@ -1,0 +1,44 @@
+import type { CollectiveOp } from '../collective.js';
+import type { DType, TypedArray } from '../dtype.js';
+import type { ChunkStep } from '../schedule/fused-chunks.js';
+
+/** Elements that are worked off alike. Places are bytes of a memory at which the first of them is. */
+export interface Span {
+  /** Combined from left to right; with steps, the input of each register. */
+  readonly inputs: readonly number[];
+  /** All of them get the result. An output may be an input, element for element. */
+  readonly outputs: readonly number[];
+  readonly count: number;
+  /** Arithmetic that is no chain: what happens to the registers, one after the other, and which of them goes to each output. */
+  readonly steps?: readonly ChunkStep[];
+  readonly results?: readonly number[];
+}
+
+/** What is done to elements: combined by an op, where a mean is divided by `divisor` at the end, or only moved. */
+export interface FoldRequest {
+  readonly dtype: DType;
+  readonly op: CollectiveOp | undefined;
+  readonly divisor: number;
+}
+
+/** Works off the elements of a span from `begin` on: in one pass over memory, with the bits that the order of arithmetic gives. */
+export type Fold = (begin: number, count: number) => void;
+
+/** Makes folds of one request; a memory that has grown in the meantime does no harm to those that are made. */
+export type FoldMaker = (span: Span) => Fold;
+
+/** The memory that folds work on. */
+export interface FoldMemory {
+  /** All of it, as elements of a dtype. */
+  elements(dtype: DType): TypedArray;
+  /** Byte offset of new memory. */
+  reserve(bytes: number): number;
+}
+
+/** Arithmetic on a memory. */
+export interface Kernels {
+  foldMaker(request: FoldRequest): FoldMaker;
+}
+
+/** Makes the kernels of one thread, which has a memory with others or alone. */
+export type MakeKernels = (memory: FoldMemory) => Kernels;

@@ -1,0 +1,66 @@
+import { type Collective, outputDType } from '../collective.js';
+import { byteSize, type DType } from '../dtype.js';
+import type { Span } from '../kernels/fold.js';
+import { type ChunkRange, chunkRange } from '../schedule/chunk-range.js';
+import type { FusedChunk } from '../schedule/fused-chunks.js';
+import type { Schedule } from '../schedule/schedule.js';
+
+/** What is folded: a schedule's chunks of a whole buffer of `length` elements. */
+export interface Work {
+  readonly collective: Collective;
+  readonly dtype: DType;
+  readonly schedule: Schedule;
+  readonly chunks: readonly FusedChunk[];
+  readonly length: number;
+}
+
+/** Where the buffers of the ranks are, in bytes of one memory. */
+export interface Places {
+  inputAt(rank: number): number;
+  outputAt(rank: number): number;
+}
+
+/** A part of the elements from all inputs to the outputs of some ranks: each chunk's by itself. */
+export function spansOf(work: Work, places: Places, part: ChunkRange, isTarget: (rank: number) => boolean): Span[] {
+  const { collective, schedule, chunks, length } = work;
+  return chunks.flatMap((chunk, index) => {
+    const range = chunkRange(schedule, collective.kind, length, index);
+    const begin = Math.max(part.begin, range.begin);
+    const count = Math.min(part.end, range.end) - begin;
+    const targets = chunk.targets.filter(isTarget);
+    return count > 0 && targets.length > 0 ? [spanOf(work, places, chunk, targets, begin, count)] : [];
+  });
+}
+
+/** The elements that a rank works off: cache lines of its own, so that no two ranks write one line. */
+export function shareOf({ collective, dtype, length, schedule: { ranks } }: Work, rank: number): ChunkRange {
+  if (collective.kind === 'reduce-scatter')
+    return { begin: (rank * length) / ranks, end: ((rank + 1) * length) / ranks };
+  const line = 64 / byteSize(outputDType(collective, dtype));
+  const share = Math.ceil(length / ranks / line) * line;
+  return { begin: Math.min(rank * share, length), end: Math.min((rank + 1) * share, length) };
+}
+
+function spanOf(
+  { collective, dtype, length, schedule: { ranks } }: Work,
+  places: Places,
+  { chain, steps }: FusedChunk,
+  targets: readonly number[],
+  begin: number,
+  count: number,
+): Span {
+  // Inputs of an all-gather and outputs of a reduce-scatter are blocks of the whole buffer.
+  const blockOf = (rank: number) => begin - (rank * length) / ranks;
+  const inputAt = (rank: number) =>
+    places.inputAt(rank) + (collective.kind === 'all-gather' ? blockOf(rank) : begin) * byteSize(dtype);
+  const outputAt = (rank: number) =>
+    places.outputAt(rank) +
+    (collective.kind === 'reduce-scatter' ? blockOf(rank) : begin) * byteSize(outputDType(collective, dtype));
+  // A result that is shared is written once.
+  const results = targets.filter(
+    (rank, index) => targets.findIndex((other) => outputAt(other) === outputAt(rank)) === index,
+  );
+  const outputs = results.map(outputAt);
+  if (chain) return { inputs: chain.map(inputAt), outputs, count };
+  return { inputs: Array.from({ length: ranks }, (_, rank) => inputAt(rank)), outputs, count, steps, results };
+}

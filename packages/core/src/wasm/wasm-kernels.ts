@@ -1,0 +1,170 @@
+import { collectiveOps } from '../collective.js';
+import { accumulatorOf, byteSize, type DType, dtypes, isHalf, quotientOf } from '../dtype.js';
+import type { Fold, FoldMaker, FoldMemory, FoldRequest, MakeKernels, Span } from '../kernels/fold.js';
+import { kernelBytes } from './kernel-bytes.js';
+import { requireWebAssembly, type WasmMemory } from './web-assembly.js';
+
+/** What the compiled kernels offer; `tools/wasm/assembly/index.ts` says what they promise. */
+interface KernelExports {
+  combine(desk: number, dtype: number, op: number, n: number, m: number, count: number, divisor: number): void;
+  finish(desk: number, dtype: number, m: number, count: number, divisor: number): void;
+  widen(desk: number, dtype: number, count: number): void;
+  copy(desk: number, m: number, bytes: number): void;
+}
+
+// Elements of a register: all of them together stay in the second-level cache, and the calls between passes are cheap.
+const blockLength = 1024;
+const registerBytes = blockLength * 8;
+
+let compiled: object | undefined;
+
+/** Arithmetic in WebAssembly SIMD on a shared memory. @throws where the platform cannot compile it */
+export function wasmKernels(memory: WasmMemory): MakeKernels {
+  return (places) => {
+    const platform = requireWebAssembly();
+    compiled ??= new platform.Module(kernelBytes());
+    const { exports } = new platform.Instance(compiled, { env: { memory } });
+    const desk = new Desk(memory, places);
+    return { foldMaker: (request) => new RequestFolds(exports as KernelExports, desk, request).foldMaker };
+  };
+}
+
+/** Where addresses for the kernels lie, and registers; one for a thread, whose kernels run one after the other. */
+class Desk {
+  readonly #memory: WasmMemory;
+  readonly #places: FoldMemory;
+  #words = new Int32Array();
+  #registers: readonly number[] = [];
+  at = 0;
+
+  constructor(memory: WasmMemory, places: FoldMemory) {
+    this.#memory = memory;
+    this.#places = places;
+  }
+
+  /** Makes room for so many addresses. */
+  require(addresses: number): void {
+    if (addresses <= this.#words.length) return;
+    this.at = this.#places.reserve(addresses * 4);
+    this.#words = new Int32Array(this.#memory.buffer, this.at, addresses);
+  }
+
+  registers(count: number): readonly number[] {
+    while (this.#registers.length < count) this.#registers = [...this.#registers, this.#places.reserve(registerBytes)];
+    return this.#registers;
+  }
+
+  put(index: number, address: number): void {
+    this.#words[index] = address;
+  }
+}
+
+/** What one kind of request needs. */
+class RequestFolds {
+  readonly #kernels: KernelExports;
+  readonly #desk: Desk;
+  readonly #request: FoldRequest;
+  readonly #dtype: number;
+  readonly #wide: number;
+  readonly #op: number;
+  readonly #inputBytes: number;
+  readonly #outputBytes: number;
+
+  constructor(kernels: KernelExports, desk: Desk, request: FoldRequest) {
+    const { dtype, op } = request;
+    this.#kernels = kernels;
+    this.#desk = desk;
+    this.#request = request;
+    this.#dtype = dtypes.indexOf(dtype);
+    this.#wide = dtypes.indexOf(accumulatorOf(dtype));
+    this.#op = collectiveOps.indexOf(op ?? 'sum');
+    this.#inputBytes = byteSize(dtype);
+    this.#outputBytes = byteSize(op === 'mean' ? quotientOf(dtype) : dtype);
+  }
+
+  readonly foldMaker: FoldMaker = (span) => {
+    this.#desk.require(span.inputs.length + Math.max(1, span.outputs.length) + 1);
+    if (span.steps) return this.#stepFold(span);
+    if (this.#request.op === undefined) return this.#copyFold(span);
+    return this.#inputBytes === this.#outputBytes ? this.#directFold(span) : this.#quotientFold(span);
+  };
+
+  #copyFold({ inputs: [from = 0], outputs }: Span): Fold {
+    const bytes = this.#inputBytes;
+    return (begin, count) => {
+      this.#desk.put(0, from + begin * bytes);
+      this.#put(1, outputs, begin * bytes);
+      this.#kernels.copy(this.#desk.at, outputs.length, count * bytes);
+    };
+  }
+
+  #directFold({ inputs, outputs }: Span): Fold {
+    const { op, divisor } = this.#request;
+    const by = op === 'mean' ? divisor : 1;
+    const [n, m, bytes] = [inputs.length, outputs.length, this.#inputBytes];
+    return (begin, count) => {
+      this.#put(0, inputs, begin * bytes);
+      this.#put(n, outputs, begin * bytes);
+      this.#kernels.combine(this.#desk.at, this.#dtype, this.#op, n, m, count, by);
+    };
+  }
+
+  /** Means of integers: outputs are of another kind than sums. */
+  #quotientFold({ inputs, outputs }: Span): Fold {
+    const [sum] = this.#desk.registers(1) as readonly [number];
+    const n = inputs.length;
+    return inBlocks((begin, count) => {
+      this.#put(0, inputs, begin * this.#inputBytes);
+      this.#desk.put(n, sum);
+      this.#kernels.combine(this.#desk.at, this.#dtype, this.#op, n, 1, count, 1);
+      this.#desk.put(0, sum);
+      this.#put(1, outputs, begin * this.#outputBytes);
+      this.#kernels.finish(this.#desk.at, this.#dtype, outputs.length, count, this.#request.divisor);
+    });
+  }
+
+  #stepFold({ inputs, outputs, steps = [], results = [] }: Span): Fold {
+    const registers = this.#desk.registers(inputs.length);
+    const register = (rank: number) => registers[rank] as number;
+    return inBlocks((begin, count) => {
+      inputs.forEach((at, rank) => {
+        this.#load(register(rank), at + begin * this.#inputBytes, count);
+      });
+      for (const { to, operands } of steps) {
+        this.#put(0, operands.map(register), 0);
+        this.#desk.put(operands.length, register(to));
+        this.#kernels.combine(this.#desk.at, this.#wide, this.#op, operands.length, 1, count, 1);
+      }
+      outputs.forEach((at, position) => {
+        this.#store(at + begin * this.#outputBytes, register(results[position] as number), count);
+      });
+    });
+  }
+
+  #load(register: number, from: number, count: number): void {
+    this.#desk.put(0, from);
+    this.#desk.put(1, register);
+    if (isHalf(this.#request.dtype)) this.#kernels.widen(this.#desk.at, this.#dtype, count);
+    else this.#kernels.copy(this.#desk.at, 1, count * this.#inputBytes);
+  }
+
+  #store(into: number, register: number, count: number): void {
+    const { dtype, op, divisor } = this.#request;
+    this.#desk.put(0, register);
+    this.#desk.put(1, into);
+    if (op === 'mean' || isHalf(dtype))
+      this.#kernels.finish(this.#desk.at, this.#dtype, 1, count, op === 'mean' ? divisor : 1);
+    else this.#kernels.copy(this.#desk.at, 1, count * this.#outputBytes);
+  }
+
+  #put(index: number, places: readonly number[], shift: number): void {
+    for (let place = 0; place < places.length; place++) this.#desk.put(index + place, (places[place] as number) + shift);
+  }
+}
+
+function inBlocks(play: Fold): Fold {
+  return (begin, count) => {
+    const end = begin + count;
+    for (let block = begin; block < end; block += blockLength) play(block, Math.min(blockLength, end - block));
+  };
+}

@@ -1,0 +1,75 @@
+import { createThreadGroup } from '@coll/core';
+import { ring } from '@coll/ring';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { ReplicaListener } from './replica-threads.js';
+import { ReplicaWorker } from './replica-worker.js';
+
+const { name, module } = ring;
+
+/** A thread of one replica with this function, and what comes from it. */
+function workerOf(replica: string) {
+  const heard: unknown[] = [];
+  let whenHeard = () => {};
+  const listener: ReplicaListener = {
+    message: (_, message) => {
+      heard.push(message.type);
+      whenHeard();
+    },
+    exit: (_, code) => heard.push(code),
+  };
+  const start = {
+    replica: 0,
+    devices: ['cpu:0'],
+    group: createThreadGroup({ size: 1 }),
+    plugin: { name, module, options: undefined },
+    module: `data:text/javascript,export default ${replica}`,
+    exportName: undefined,
+    args: [],
+  };
+  const worker = new ReplicaWorker(start, listener);
+  const message = new Promise<void>((resolve) => {
+    whenHeard = resolve;
+  });
+  return { worker, heard, message };
+}
+
+// Only the timers that wait for a thread: the threads themselves go on in their own time.
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+describe('end', { timeout: 30_000 }, () => {
+  it('waits no longer than the grace for a replica that tells nothing', async () => {
+    const { worker, heard, message } = workerOf('(replica) => { replica.report(1); for (;;); }');
+    await message;
+    const ending = worker.end(200);
+    await vi.advanceTimersByTimeAsync(199);
+    expect(heard).toEqual(['report']);
+    await vi.advanceTimersByTimeAsync(1);
+    await ending;
+    expect(heard).toEqual(['report', 1]);
+  });
+
+  it('waits no longer than the grace for a thread that has more to do', async () => {
+    const { worker, heard, message } = workerOf('() => { setInterval(() => {}, 1000); }');
+    await message;
+    const ending = worker.end(500);
+    // It has told its result, which ends the first of two graces before any time has gone by.
+    await vi.advanceTimersByTimeAsync(0);
+    await vi.advanceTimersByTimeAsync(499);
+    expect(heard).toEqual(['result']);
+    await vi.advanceTimersByTimeAsync(1);
+    await ending;
+    expect(heard).toEqual(['result', 1]);
+  });
+
+  it('leaves a thread alone that ends by itself', async () => {
+    const { worker, heard } = workerOf('() => 5');
+    await worker.end(500);
+    expect(heard).toEqual(['result', 0]);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+});

@@ -1,0 +1,58 @@
+import { resolveEngine } from '@coll/core';
+import { RingAllReduce, ring } from '@coll/ring';
+import { MirroredStrategy } from '@coll/strategy';
+import { describe, expect, it } from 'vitest';
+
+const devices = ['cpu:0', 'cpu:1'];
+const module = new URL('./fixtures/asks.mjs', import.meta.url);
+
+describe('engine', { timeout: 60_000 }, () => {
+  it('is by default the fastest that works here, and explain tells why', async () => {
+    const strategy = new MirroredStrategy({ devices, crossDeviceOps: ring });
+    const { engine, engines, threadEngine } = await strategy.explain();
+    expect(engines.map(({ name }) => name)).toEqual(['native', 'wasm', 'js']);
+    expect(engines.find(({ refused }) => refused === undefined)?.name).toBe(engine);
+    expect(threadEngine).toBe(engine);
+    expect(engines[0]?.refused ?? '').not.toContain('not registered');
+  });
+
+  it.each(['js', 'wasm'] as const)('may be %s, for replicas here and in threads', async (engine) => {
+    await using strategy = new MirroredStrategy({ devices, crossDeviceOps: ring, engine });
+    expect(await strategy.explain()).toMatchObject({ engine, threadEngine: engine, engines: [{ name: engine }] });
+    expect(await strategy.run((replica) => replica.allReduce('sum', replica.replicaIdInSyncGroup + 1))).toMatchObject({
+      values: [{ data: Float64Array.of(3) }, { data: Float64Array.of(3) }],
+    });
+    expect(await strategy.run(module)).toBe(3);
+    expect(await strategy.run(module, { exportName: 'engine' })).toBe(engine);
+  });
+
+  it('is the same for all that a strategy does: its plug-in may not ask for another', async () => {
+    const asking = { name: ring, options: { engine: 'js' } } as const;
+    expect(await new MirroredStrategy({ devices, crossDeviceOps: asking, engine: 'js' }).explain()).toMatchObject({
+      engine: 'js',
+    });
+    const other = new MirroredStrategy({ devices, crossDeviceOps: asking, engine: 'wasm' });
+    await expect(other.explain()).rejects.toMatchObject({
+      code: 'ERR_COLL_VALUE',
+      message: expect.stringMatching(/js was asked for/),
+    });
+  });
+
+  it('of an ops object is its own', async () => {
+    const ops = new RingAllReduce({ engine: 'js' });
+    const { engine, threadEngine } = await new MirroredStrategy({ devices, crossDeviceOps: ops }).explain();
+    expect([engine, threadEngine]).toEqual(['js', undefined]);
+    expect(() => new MirroredStrategy({ devices, crossDeviceOps: ops, engine: 'js' })).toThrow(
+      /an ops object has an engine already/,
+    );
+  });
+
+  it('must be one', () => {
+    expect(() => new MirroredStrategy({ devices, engine: 'cuda' as never })).toThrow(/'auto', native, wasm, js/);
+  });
+
+  it('that does its own arithmetic is told as that', async () => {
+    const strategy = new MirroredStrategy({ devices, crossDeviceOps: 'reduction-to-one' });
+    expect(await strategy.explain()).toMatchObject({ engine: 'js', threadEngine: resolveEngine().engine.name });
+  });
+});

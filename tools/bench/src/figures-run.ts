@@ -1,0 +1,54 @@
+import { parseArguments } from './arguments.js';
+import { rowsFor, warnOfLoad } from './measure-cases.js';
+import { peerNames } from './peers/peers.js';
+import type { Row } from './report/row.js';
+
+const [MiB, all] = [2 ** 20, peerNames.join()];
+const halves = [1, 4, 16, 64, 256].map((size) => size * MiB).join();
+
+/** What the docs show, as command lines: what is compared with each other is in one of them. */
+const lines: readonly (readonly string[])[] = [
+  ['--suite', 'in-process', '--ranks', '2', '--peers', all],
+  [
+    '--suite',
+    'in-process',
+    '--ranks',
+    '2',
+    '--peers',
+    all,
+    '--places',
+    'out',
+    '--forms',
+    'sync',
+    '--inputs',
+    'fresh',
+    '--bytes',
+    halves,
+  ],
+  ['--suite', 'gradients', '--ranks', '2', '--peers', all, '--forms', 'sync'],
+  ['--suite', 'event-loop', '--ranks', '2'],
+  [
+    '--suite',
+    'in-process',
+    '--ranks',
+    '4',
+    '--peers',
+    all,
+    '--forms',
+    'sync',
+    '--bytes',
+    `4,64,1024,4096,16384,65536,${halves}`,
+  ],
+  ['--suite', 'gradients', '--ranks', '4', '--peers', all, '--engines', 'native', '--forms', 'sync', '--rounds', '1'],
+];
+
+/** Takes the figures of the docs. @throws UsageError, WrongResultError */
+export async function takeFigures(): Promise<Row[]> {
+  const rows: Row[] = [];
+  for (const line of lines) {
+    const request = parseArguments(line);
+    if (request?.command === 'measure') for await (const row of rowsFor(request)) rows.push(row);
+  }
+  warnOfLoad(rows);
+  return rows;
+}

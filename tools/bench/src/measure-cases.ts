@@ -1,0 +1,99 @@
+import { appendFileSync, writeFileSync } from 'node:fs';
+import type { EngineName } from '@coll/core';
+import type { MeasureRequest } from './arguments.js';
+import { engineNames, whyNot } from './engines.js';
+import { tolerableLoad } from './foreign-load.js';
+import { compileBound, compilePeers, install, requireInstalled } from './peers/build.js';
+import { thisMachine } from './report/machine.js';
+import { markdownOf } from './report/markdown.js';
+import type { Row } from './report/row.js';
+import { tableOf } from './report/table.js';
+import { type RunSettings, runSession } from './run-session.js';
+import type { Selection } from './suites/selection.js';
+import { sessionsOf } from './suites/suites.js';
+import { UsageError } from './usage-error.js';
+
+type Thoroughness = Pick<RunSettings, 'rounds' | 'patienceSeconds' | 'repetitions' | 'effort'>;
+
+const quick: Thoroughness = {
+  rounds: 2,
+  patienceSeconds: 0,
+  repetitions: 0,
+  effort: { warmupMillis: 15, sampleMillis: 20, minSamples: 2, maxSamples: 100 },
+};
+const full: Thoroughness = {
+  rounds: 2,
+  patienceSeconds: 10,
+  repetitions: 1,
+  effort: { warmupMillis: 40, sampleMillis: 150, minSamples: 3, maxSamples: 300 },
+};
+
+/** Measures what is asked for, and prints it. @throws UsageError, WrongResultError */
+export async function measureCases(request: MeasureRequest): Promise<void> {
+  const { format, out } = request;
+  if (out !== undefined) writeFileSync(out, '');
+  const rows: Row[] = [];
+  for await (const row of rowsFor(request)) {
+    rows.push(row);
+    const line = `${JSON.stringify(row)}\n`;
+    if (format === 'json') process.stdout.write(line);
+    if (out !== undefined) appendFileSync(out, line);
+  }
+  if (format === 'table') process.stdout.write(`${tableOf(rows)}\n`);
+  if (format === 'markdown') process.stdout.write(markdownOf(rows, roundsOf(request)));
+  warnOfLoad(rows);
+}
+
+/** Measures what is asked for; progress goes to stderr. @throws UsageError, WrongResultError */
+export async function* rowsFor(request: MeasureRequest): AsyncGenerator<Row> {
+  const selection = selectionOf(request);
+  const settings: RunSettings = {
+    ...(request.isQuick ? quick : full),
+    rounds: roundsOf(request),
+    machine: thisMachine(),
+    onProgress: tell,
+  };
+  for (const suite of request.suites) {
+    for (const ranks of request.ranks) {
+      for (const session of sessionsOf(suite, selection, ranks)) yield* runSession(session, settings);
+    }
+  }
+}
+
+function roundsOf({ rounds, isQuick }: MeasureRequest): number {
+  return rounds ?? (isQuick ? quick : full).rounds;
+}
+
+function selectionOf(request: MeasureRequest): Selection {
+  const engines = usableEngines(request.engines);
+  if (request.installPeers) install(request.peers);
+  requireInstalled(request.peers);
+  compilePeers(request.peers);
+  const hasBound = compileBound();
+  if (!hasBound) tell('the memory bound is not measured: that takes a C compiler called cc');
+  return { ...request, engines, hasBound };
+}
+
+/** Those that are asked for, or else all that work here. @throws UsageError where one that is asked for does not */
+function usableEngines(wanted: readonly EngineName[] | undefined): readonly EngineName[] {
+  return (wanted ?? engineNames).filter((name) => {
+    const reason = whyNot(name);
+    if (reason === undefined) return true;
+    if (wanted) throw new UsageError(`the ${name} engine does not work here: ${reason}`);
+    tell(`the ${name} engine is not measured: ${reason}`);
+    return false;
+  });
+}
+
+/** Says how many of them other programs disturbed. */
+export function warnOfLoad(rows: readonly Row[]): void {
+  const disturbed = rows.filter(({ foreignLoad = 0 }) => foreignLoad > tolerableLoad).length;
+  if (disturbed === 0) return;
+  const told = `other programs took more than ${tolerableLoad * 100} % of the machine`;
+  tell(`${disturbed} of ${rows.length} figures are disturbed: ${told} while they were taken`);
+}
+
+// Stdout belongs to the figures.
+function tell(message: string): void {
+  process.stderr.write(`${message}\n`);
+}

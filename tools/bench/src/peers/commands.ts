@@ -1,0 +1,53 @@
+import { mkdtempSync } from 'node:fs';
+import { availableParallelism, tmpdir } from 'node:os';
+import path from 'node:path';
+import type { PeerName } from './peers.js';
+
+/** A process to start; its output is read from the first of several. */
+export interface Command {
+  readonly argv: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  /** A folder to remove when all have ended. */
+  readonly scratch?: string;
+}
+
+// glibc gives memory above a threshold back at once, so that MPI maps and touches new scratch memory in every large call.
+const keepsMemory = 'glibc.malloc.mmap_threshold=4294967296:glibc.malloc.trim_threshold=17179869184';
+
+/** How a program is started as that many ranks on this machine; makes the folder in which Gloo's find each other. */
+export function commandsOf(peer: PeerName | 'bound', ranks: number, program: readonly string[]): Command[] {
+  const isCrowded = ranks > availableParallelism();
+  switch (peer) {
+    case 'openmpi':
+    case 'openmpi-tuned':
+      return [openmpi(ranks, isCrowded, peer === 'openmpi' ? [] : ['-x', `GLIBC_TUNABLES=${keepsMemory}`], program)];
+    case 'mpich':
+    case 'mpich-tuned':
+      return [mpich(ranks, isCrowded, peer === 'mpich' ? [] : ['-genv', 'GLIBC_TUNABLES', keepsMemory], program)];
+    case 'gloo':
+      return gloo(ranks, program);
+    case 'bound':
+      return [{ argv: program, env: { BENCH_RANKS: String(ranks) } }];
+  }
+}
+
+function openmpi(ranks: number, isCrowded: boolean, setting: readonly string[], program: readonly string[]): Command {
+  // More ranks than cores must yield while they wait, which Open MPI does by itself when it is told of it.
+  const placing = isCrowded ? ['--oversubscribe', '--bind-to', 'none'] : ['--bind-to', 'core'];
+  const env = { OMPI_ALLOW_RUN_AS_ROOT: '1', OMPI_ALLOW_RUN_AS_ROOT_CONFIRM: '1' };
+  return { argv: ['mpirun.openmpi', '-np', String(ranks), ...placing, ...setting, ...program], env };
+}
+
+function mpich(ranks: number, isCrowded: boolean, setting: readonly string[], program: readonly string[]): Command {
+  // Unbound, two ranks may share a core for whole runs.
+  const placing = isCrowded ? [] : ['-bind-to', 'core'];
+  return { argv: ['mpirun.mpich', '-np', String(ranks), ...placing, ...setting, ...program] };
+}
+
+function gloo(ranks: number, program: readonly string[]): Command[] {
+  const store = mkdtempSync(path.join(tmpdir(), 'coll-bench-gloo-'));
+  return Array.from({ length: ranks }, (_, rank) => {
+    const env = { BENCH_RANK: String(rank), BENCH_RANKS: String(ranks), BENCH_STORE: store };
+    return { argv: program, env, scratch: store };
+  });
+}

@@ -1,0 +1,150 @@
+import { formatBytes } from '../sizes.js';
+import { tolerableMillis } from '../ticking.js';
+import type { InputKind, Place } from '../trial.js';
+import { forms } from '../trial.js';
+import { chartNames } from './charts.js';
+import { Figures, ratioOf, type Wanted } from './figures.js';
+import { labels, networks } from './labels.js';
+import { markdownTable } from './markdown-table.js';
+import { formatMicros, threeDigits } from './numbers.js';
+import type { Row } from './row.js';
+
+/** The part of docs/benchmarks.md that is made from figures. */
+export function docsSection(rows: readonly Row[]): string {
+  const figures = new Figures(rows);
+  const [first] = rows;
+  if (!first) return 'None have been taken yet.';
+  return [
+    originOf(rows, first),
+    ...figures.ranksOf('in-process').flatMap((ranks) => inProcessSections(figures, ranks)),
+    ...figures.ranksOf('gradients').map((ranks) => gradientsSection(figures, ranks)),
+    ...formsSection(figures),
+    ...timersSection(figures),
+  ].join('\n\n');
+}
+
+function originOf(rows: readonly Row[], { cpu, cpus, node, date }: Row): string {
+  const spreads = rows.map((row) => row.p95Micros / row.medianMicros).sort((a, b) => a - b);
+  const disturbed = rows.filter(({ foreignLoad = 0 }) => foreignLoad > 0.05).length;
+  return [
+    `${cpu}, ${cpus} cores, Node ${node}, ${date.slice(0, 10)}. Medians; for half of the ${rows.length} rows 95 % of the samples are`,
+    `within ${threeDigits(spreads[Math.floor(spreads.length / 2)] as number)} times the median. Other programs took more than 5 % of the machine`,
+    `during ${disturbed} of them. Every figure, with its spread: [figures/results.jsonl](figures/results.jsonl).`,
+  ].join('\n');
+}
+
+function inProcessSections(figures: Figures, ranks: number): string[] {
+  const pictures = chartNames(ranks).map(({ title, file }) => `![${title}](figures/${file})`);
+  const cases: readonly (readonly [string, InputKind, Place])[] = [
+    ['fresh inputs, in place', 'fresh', 'in'],
+    ['the same inputs again, in place', 'still', 'in'],
+    ['fresh inputs, out of place', 'fresh', 'out'],
+  ];
+  const tables = cases.flatMap(([title, input, place]) => {
+    const wanted = { suite: 'in-process', ranks, input, place } as const;
+    const sizes = figures.sizesOf('in-process', ranks).filter((bytes) => figures.fastest({ ...wanted, bytes }));
+    return sizes.length === 0
+      ? []
+      : [
+          `#### ${ranks} ranks, ${title}`,
+          timesTable(
+            figures,
+            sizes.map((bytes) => ({ ...wanted, bytes })),
+          ),
+        ];
+  });
+  return [`### All-reduce of one buffer, ${ranks} ranks, \`runSync\``, ...pictures, ...tables];
+}
+
+/** Times of everybody, a line a size, and how ours compares. */
+function timesTable(figures: Figures, lines: readonly Wanted[]): string {
+  const suite = 'in-process';
+  const [engines, peers] = [figures.engines(suite), figures.peers(suite)];
+  const hasBound = lines.some((wanted) => wanted.place === 'in' && figures.bound(wanted));
+  const [best] = engines;
+  const head = [
+    '',
+    ...[...engines, ...peers].map((name) => labels[name]),
+    'times faster',
+    ...(hasBound ? ['of the bound'] : []),
+  ];
+  const cells = lines.map((wanted) => {
+    const ours = best && figures.ours(wanted, best);
+    return [
+      formatBytes(wanted.bytes),
+      ...engines.map((name) => timeOf(figures.ours(wanted, name))),
+      ...peers.map((name) => timeOf(figures.peer(wanted, name))),
+      bold(ratioOf(ours, figures.fastest(wanted))),
+      ...(hasBound ? [percent(ours?.boundShare)] : []),
+    ];
+  });
+  return markdownTable(head, cells);
+}
+
+function gradientsSection(figures: Figures, ranks: number): string {
+  const suite = 'gradients';
+  const [engines, peers] = [figures.engines(suite), figures.peers(suite)];
+  const [best] = engines;
+  const sets = [
+    ...new Set(
+      figures.rows.filter((row) => row.suite === suite && row.ranks === ranks).map((row) => row.gradients as string),
+    ),
+  ];
+  const lines = sets.flatMap((set) =>
+    ['fused', 'per tensor'].map((way) => {
+      const bytes = figures.rows.find((row) => row.gradients === set)?.bytes ?? 0;
+      const wanted = { suite, ranks, bytes, case: `${set} ${way}` } as const;
+      const ours = best && figures.ours(wanted, best);
+      return [
+        `${networks[set]}, ${formatBytes(bytes)}, ${way}`,
+        ...engines.map((name) => timeOf(figures.ours(wanted, name))),
+        ...peers.map((name) => timeOf(figures.peer(wanted, name))),
+        bold(ratioOf(ours, figures.fastest(wanted))),
+        percent(ours?.boundShare),
+      ];
+    }),
+  );
+  const head = ['', ...[...engines, ...peers].map((name) => labels[name]), 'times faster', 'of the bound'];
+  return `### Gradients of networks, ${ranks} ranks\n\n${markdownTable(head, lines)}`;
+}
+
+/** What a promise costs. */
+function formsSection(figures: Figures): string[] {
+  const suite = 'in-process';
+  const [best] = figures.engines(suite);
+  const [ranks] = figures.ranksOf(suite);
+  if (best === undefined || ranks === undefined) return [];
+  const lines = figures.sizesOf(suite, ranks).flatMap((bytes) => {
+    const rows = forms.map((form) => figures.ours({ suite, ranks, bytes }, best, form));
+    return rows.every((row) => row) ? [[formatBytes(bytes), ...rows.map(timeOf)]] : [];
+  });
+  if (lines.length === 0) return [];
+  const head = ['', 'a thread a rank, `runSync`', 'a thread a rank, `await run`', 'one controller, `await run`'];
+  return [`### Ways to call, ${ranks} ranks, ${labels[best]}`, markdownTable(head, lines)];
+}
+
+function timersSection(figures: Figures): string[] {
+  const rows = figures.rows.filter(({ timers }) => timers !== undefined);
+  if (rows.length === 0) return [];
+  const lines = rows.map((row) => [
+    `${row.ranks} ranks, ${formatBytes(row.bytes)}, ${row.engine} ${row.form}`,
+    timeOf(row),
+    String(row.timers),
+    `${((row.onTimeShare ?? 0) * 100).toFixed(2)} %`,
+    `${threeDigits(row.worstTimerMillis ?? 0)} ms`,
+  ]);
+  const head = ['', 'a call', 'timers', `at most ${tolerableMillis} ms late`, 'latest'];
+  return ['### Timers of a millisecond while all-reduces are awaited', markdownTable(head, lines)];
+}
+
+function timeOf(row: Row | undefined): string {
+  return row ? formatMicros(row.medianMicros) : '';
+}
+
+function bold(ratio: number | undefined): string {
+  return ratio === undefined ? '' : `**${threeDigits(ratio)}**`;
+}
+
+function percent(share: number | undefined): string {
+  return share === undefined ? '' : `${threeDigits(share * 100)} %`;
+}

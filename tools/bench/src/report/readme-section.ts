@@ -1,0 +1,57 @@
+import type { PeerName } from '../peers/peers.js';
+import { formatBytes } from '../sizes.js';
+import { Figures, ratioOf, type Wanted } from './figures.js';
+import { networks } from './labels.js';
+import { markdownTable } from './markdown-table.js';
+import { formatMicros, threeDigits } from './numbers.js';
+import type { Row } from './row.js';
+
+const ranks = 2;
+const sizes = [4, 4096, 65_536, 2 ** 20, 16 * 2 ** 20, 64 * 2 ** 20, 256 * 2 ** 20];
+
+/** Libraries, and the settings of them that are measured: the faster one counts. */
+const libraries: readonly (readonly [name: string, settings: readonly PeerName[]])[] = [
+  ['Open MPI', ['openmpi', 'openmpi-tuned']],
+  ['MPICH', ['mpich', 'mpich-tuned']],
+  ['Gloo', ['gloo']],
+];
+
+/** The part of README.md that is made from figures: how many times faster we are. */
+export function readmeSection(rows: readonly Row[]): string {
+  const figures = new Figures(rows);
+  const [first] = rows;
+  const [engine] = figures.engines('in-process');
+  if (!first || engine === undefined) return 'None have been taken yet.';
+  const known = libraries.filter(([, settings]) => settings.some((peer) => figures.peers('in-process').includes(peer)));
+  const lines = wantedLines(figures).flatMap(([label, wanted]) => {
+    const ours = figures.ours(wanted, engine);
+    if (!ours) return [];
+    const ratios = known.map(([, settings]) => ratioOf(ours, figures.fastest(wanted, settings)));
+    return [[label, formatMicros(ours.medianMicros), ...ratios.map(times)]];
+  });
+  return [
+    markdownTable([`all-reduce, ${ranks} ranks`, 'coll', ...known.map(([name]) => `times ${name}`)], lines),
+    '',
+    `How many times faster than the other libraries: float32 sums in place, inputs rewritten before every call, the ${engine} engine's`,
+    `\`runSync\` from two worker threads against two processes a library, each library in the faster of its default and its`,
+    `malloc-tuned setting. Gradients are many tensors: one call of ours, a call a tensor of theirs. ${first.cpu}, ${first.cpus} cores,`,
+    `${first.date.slice(0, 10)}. [How it is measured, and all figures](docs/benchmarks.md)`,
+  ].join('\n');
+}
+
+function wantedLines(figures: Figures): (readonly [label: string, wanted: Wanted])[] {
+  const buffers = sizes.map(
+    (bytes) => [formatBytes(bytes), { suite: 'in-process', ranks, bytes, input: 'fresh' }] as const,
+  );
+  const gradients = Object.entries(networks).flatMap(([set, name]) => {
+    const bytes = figures.rows.find((row) => row.gradients === set)?.bytes;
+    if (bytes === undefined) return [];
+    const wanted: Wanted = { suite: 'gradients', ranks, bytes, case: `${set} per tensor` };
+    return [[`gradients of ${name}, ${formatBytes(bytes)}`, wanted] as const];
+  });
+  return [...buffers, ...gradients];
+}
+
+function times(ratio: number | undefined): string {
+  return ratio === undefined ? '' : threeDigits(ratio);
+}

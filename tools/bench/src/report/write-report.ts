@@ -1,0 +1,50 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { UsageError } from '../usage-error.js';
+import { chartsOf } from './charts.js';
+import { docsSection } from './docs-section.js';
+import { readmeSection } from './readme-section.js';
+import type { Row } from './row.js';
+
+const root = path.resolve(import.meta.dirname, '../../../..');
+const results = 'docs/figures/results.jsonl';
+
+/** Writes what is made from figures: from these, which replace the checked-in ones first, or else from those. @throws UsageError */
+export function writeReport(rows: readonly Row[] | undefined): void {
+  if (rows !== undefined) {
+    mkdirSync(path.join(root, path.dirname(results)), { recursive: true });
+    writeFileSync(path.join(root, results), rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
+  }
+  for (const [file, text] of reportFiles()) writeFileSync(path.join(root, file), text);
+}
+
+/** The files that are made from the checked-in figures, by their paths in the repository, with the text that they should have. */
+export function reportFiles(): Map<string, string> {
+  const rows = readRows(path.join(root, results));
+  const pages = [
+    ['docs/benchmarks.md', docsSection(rows)],
+    ['README.md', readmeSection(rows)],
+  ] as const;
+  const pictures = chartsOf(rows).map(({ file, svg }) => [`docs/figures/${file}`, svg] as const);
+  return new Map([
+    ...pages.map(
+      ([file, section]) => [file, withSection(readFileSync(path.join(root, file), 'utf8'), section, file)] as const,
+    ),
+    ...pictures,
+  ]);
+}
+
+/** The text with another section between its marks. @throws UsageError where it has none */
+export function withSection(text: string, section: string, name: string): string {
+  const [begin, end] = ['<!-- figures -->', '<!-- /figures -->'].map((mark) => text.indexOf(mark)) as [number, number];
+  if (begin < 0 || end < begin)
+    throw new UsageError(`${name} has no place for figures: <!-- figures --> and <!-- /figures -->`);
+  return `${text.slice(0, begin)}<!-- figures -->\n\n${section}\n\n${text.slice(end)}`;
+}
+
+/** The rows of a file of JSON lines; other lines are left out. @throws UsageError where it cannot be read */
+export function readRows(file: string): Row[] {
+  if (!existsSync(file)) throw new UsageError(`there is no file ${file}`);
+  const lines = readFileSync(file, 'utf8').split('\n');
+  return lines.filter((line) => line.startsWith('{')).map((line) => JSON.parse(line) as Row);
+}

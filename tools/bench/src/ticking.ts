@@ -1,0 +1,51 @@
+/** How timers fared in a thread. */
+export interface Ticks {
+  readonly count: number;
+  /** The share of them that came at most `tolerableMillis` late. */
+  readonly onTimeShare: number;
+  readonly worstMillis: number;
+}
+
+export const tolerableMillis = 5;
+
+/**
+ * A timer of one millisecond that counts how late it comes. A timer is due every millisecond, also while the thread is kept from
+ * its event loop: those are late by the time until it is let go.
+ */
+export class Ticking {
+  readonly #begin = performance.now();
+  readonly #timer = setInterval(() => this.#tick(), 1);
+  #count = 0;
+  #onTime = 0;
+  #worst = 0;
+
+  /** What has been counted up to now; counting ends. */
+  end(): Ticks {
+    clearInterval(this.#timer);
+    this.#tick();
+    return {
+      count: this.#count,
+      onTimeShare: this.#count === 0 ? 1 : this.#onTime / this.#count,
+      worstMillis: this.#worst,
+    };
+  }
+
+  #tick(): void {
+    const elapsed = performance.now() - this.#begin;
+    for (; this.#count + 1 <= elapsed; this.#count++) {
+      const late = elapsed - (this.#count + 1);
+      if (late <= tolerableMillis) this.#onTime++;
+      this.#worst = Math.max(this.#worst, late);
+    }
+  }
+}
+
+/** The figures of several threads or rounds together: the worst of them. */
+export function worstOf(ticks: readonly Ticks[]): Ticks | undefined {
+  if (ticks.length === 0) return undefined;
+  return {
+    count: ticks.reduce((sum, { count }) => sum + count, 0),
+    onTimeShare: Math.min(...ticks.map(({ onTimeShare }) => onTimeShare)),
+    worstMillis: Math.max(...ticks.map(({ worstMillis }) => worstMillis)),
+  };
+}

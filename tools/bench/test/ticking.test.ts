@@ -1,0 +1,27 @@
+import { expect, it, vi } from 'vitest';
+import { Ticking, worstOf } from '../src/ticking.js';
+
+it('has a timer due every millisecond, which is late when the thread is kept from its loop', () => {
+  vi.useFakeTimers();
+  try {
+    const ticking = new Ticking();
+    vi.advanceTimersByTime(90);
+    expect(ticking.end()).toEqual({ count: 90, onTimeShare: 1, worstMillis: 0 });
+    const blocked = new Ticking();
+    vi.advanceTimersByTime(80);
+    // Time goes by, and no timer gets to run: 20 are due, those of the last 6 milliseconds are at most 5 late.
+    const now = performance.now();
+    vi.spyOn(performance, 'now').mockReturnValue(now + 20);
+    expect(blocked.end()).toEqual({ count: 100, onTimeShare: 0.86, worstMillis: 19 });
+  } finally {
+    vi.restoreAllMocks();
+    vi.useRealTimers();
+  }
+});
+
+it('tells the worst of several threads or rounds', () => {
+  const some = { count: 10, onTimeShare: 0.9, worstMillis: 7 };
+  const others = { count: 20, onTimeShare: 1, worstMillis: 9 };
+  expect(worstOf([some, others])).toEqual({ count: 30, onTimeShare: 0.9, worstMillis: 9 });
+  expect(worstOf([])).toBeUndefined();
+});

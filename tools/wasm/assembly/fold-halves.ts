@@ -1,0 +1,62 @@
+import { divide, input, keep, multiply } from './fold';
+import { narrowLanes, widenLanes } from './halves';
+import { combine } from './vectors';
+
+/** As `fold`, for a half type: widened to float32 once a read, rounded once at the end. */
+export function foldHalves<Format, Op>(desk: usize, n: i32, m: i32, count: i32, finish: i32, by: v128): void {
+  const bytes = <usize>(<u32>count) << 1;
+  const whole = bytes & ~15;
+  for (let at: usize = 0; at < whole; at += 16) {
+    let bits = v128.load(input(desk, 0) + at);
+    let low = widenLanes<Format>(i32x4.extend_low_i16x8_u(bits));
+    let high = widenLanes<Format>(i32x4.extend_high_i16x8_u(bits));
+    for (let k = 1; k < n; k++) {
+      bits = v128.load(input(desk, k) + at);
+      low = combine<f32, Op>(low, widenLanes<Format>(i32x4.extend_low_i16x8_u(bits)));
+      high = combine<f32, Op>(high, widenLanes<Format>(i32x4.extend_high_i16x8_u(bits)));
+    }
+    const result = narrowed<Format>(low, high, finish, by);
+    for (let k = 0; k < m; k++) v128.store(input(desk, n + k) + at, result);
+  }
+  for (let at = whole; at < bytes; at += 2) {
+    let value = widenOne<Format>(input(desk, 0) + at);
+    for (let k = 1; k < n; k++) value = combine<f32, Op>(value, widenOne<Format>(input(desk, k) + at));
+    const result = narrowed<Format>(value, value, finish, by);
+    for (let k = 0; k < m; k++) v128.store_lane<u16>(input(desk, n + k) + at, result, 0);
+  }
+}
+
+/** Halves at the first address of the desk to float32 at the second. */
+export function widen<Format>(desk: usize, count: i32): void {
+  const from = input(desk, 0);
+  const into = input(desk, 1);
+  for (let i: usize = 0; i < <usize>(<u32>count); i++) {
+    v128.store_lane<u32>(into + (i << 2), widenOne<Format>(from + (i << 1)), 0);
+  }
+}
+
+/** float32 at the first address of the desk to halves at the `m` others. */
+export function narrow<Format>(desk: usize, m: i32, count: i32, finish: i32, by: v128): void {
+  const from = input(desk, 0);
+  for (let i: usize = 0; i < <usize>(<u32>count); i++) {
+    const value = v128.load_splat<u32>(from + (i << 2));
+    const result = narrowed<Format>(value, value, finish, by);
+    for (let k = 1; k <= m; k++) v128.store_lane<u16>(input(desk, k) + (i << 1), result, 0);
+  }
+}
+
+function widenOne<Format>(from: usize): v128 {
+  return widenLanes<Format>(i32x4.extend_low_i16x8_u(v128.load_splat<u16>(from)));
+}
+
+// Saturation would make negative ones of bits above 0x7fff zero, so that lanes are picked instead.
+function narrowed<Format>(low: v128, high: v128, finish: i32, by: v128): v128 {
+  const a = narrowLanes<Format>(divided(low, finish, by));
+  const b = narrowLanes<Format>(divided(high, finish, by));
+  return v128.shuffle<u16>(a, b, 0, 2, 4, 6, 8, 10, 12, 14);
+}
+
+function divided(value: v128, finish: i32, by: v128): v128 {
+  if (finish == keep) return value;
+  return finish == multiply ? f32x4.mul(value, by) : f32x4.div(value, by);
+}

@@ -1,0 +1,38 @@
+import { fileURLToPath } from 'node:url';
+import asc from 'assemblyscript/asc';
+
+const folder = fileURLToPath(new URL('./assembly', import.meta.url));
+
+// The memory is the caller's, of up to 4 GiB, which is what addresses reach. No checks of arguments: @coll/core makes them.
+const flags = [
+  '--optimizeLevel 3 --shrinkLevel 0 --converge --noAssert --runtime stub',
+  '--importMemory --sharedMemory --initialMemory 1 --maximumMemory 65536',
+  '--enable simd --enable threads --disableWarning 112',
+].flatMap((line) => line.split(' '));
+
+/** Compiles the kernels. @throws with the compiler's messages */
+async function compileKernels(): Promise<Uint8Array> {
+  let bytes: Uint8Array | undefined;
+  const { error, stderr } = await asc.main(['index.ts', '--baseDir', folder, '--outFile', 'kernels.wasm', ...flags], {
+    writeFile: (_, contents) => {
+      bytes = contents as Uint8Array;
+    },
+  });
+  if (error || !bytes) throw new Error(`the kernels do not compile:\n${stderr}`, { cause: error });
+  return bytes;
+}
+
+/** The module packages/core/src/wasm/kernel-bytes.ts: the compiled kernels as text. */
+export async function kernelModule(): Promise<string> {
+  const text = Buffer.from(await compileKernels()).toString('base64');
+  return `// Compiled from tools/wasm/assembly by \`npm run wasm -w @coll/wasm-kernels\`; the tests compare.
+
+/** The WebAssembly module of the kernels. */
+export function kernelBytes(): Uint8Array<ArrayBuffer> {
+  return Uint8Array.from(atob(encoded), (character) => character.charCodeAt(0));
+}
+
+const encoded =
+  '${text}';
+`;
+}
