@@ -1,16 +1,31 @@
-// The line CI ends with. A file that could not be loaded has no tests to count, so it counts as one that failed.
+// The line CI ends with: vitest's tests and GoogleTest's. A file that could not be loaded and a report that is missing have
+// no tests to count, so they count as one that failed.
 import { existsSync, readFileSync } from 'node:fs';
 
-const report = process.argv[2];
-if (existsSync(report)) {
-  const { numPassedTests, numFailedTests, testResults } = JSON.parse(readFileSync(report, 'utf8'));
+const [vitest, googleTest] = process.argv.slice(2);
+const counts = [countOf(vitest, countVitest), countOf(googleTest, countGoogleTest)];
+const passed = sum(counts.map((count) => count.passed));
+const failed = sum(counts.map((count) => count.failed));
+console.log(`${passed} passed, ${failed} failed`);
+process.exitCode = failed === 0 && counts.every((count) => count.passed > 0) ? 0 : 1;
+
+function countOf(report, count) {
+  return existsSync(report) ? count(JSON.parse(readFileSync(report, 'utf8'))) : { passed: 0, failed: 1 };
+}
+
+function countVitest({ numPassedTests, numFailedTests, testResults }) {
   const unloaded = testResults.filter(
     ({ status, assertionResults }) => status === 'failed' && !assertionResults.some((test) => test.status === 'failed'),
   );
-  const failed = numFailedTests + unloaded.length;
-  console.log(`${numPassedTests} passed, ${failed} failed`);
-  process.exitCode = failed === 0 && numPassedTests > 0 ? 0 : 1;
-} else {
-  console.log('0 passed, 1 failed');
-  process.exitCode = 1;
+  return { passed: numPassedTests, failed: numFailedTests + unloaded.length };
+}
+
+function countGoogleTest({ failures, errors, testsuites }) {
+  const tests = testsuites.flatMap(({ testsuite }) => testsuite);
+  const passed = tests.filter(({ result, failures: of }) => result === 'COMPLETED' && of === undefined);
+  return { passed: passed.length, failed: failures + errors };
+}
+
+function sum(numbers) {
+  return numbers.reduce((total, number) => total + number, 0);
 }

@@ -22,6 +22,9 @@ describe('the training example', { timeout: patience }, () => {
   it('trains on two replicas that end with the same weights', async () => {
     const { code, stdout, stderr } = await start('--epochs 1 --samples 256 --batch-size 64').ended;
     expect(stderr).toBe('');
+    expect(stdout).toMatch(
+      /^2 replicas by direct, 32 of 64 digits each, (native engine|(wasm|js) engine \(native: .+\))$/m,
+    );
     expect(stdout).toMatch(/^epoch 1\/1 · loss \d\.\d{3} · [\d,]+ samples\/s$/m);
     expect(stdout).toMatch(/test accuracy .* \d+\.\d %/);
     expect(stdout).toMatch(/speed-up .* \d+\.\d\d x/);
@@ -29,9 +32,11 @@ describe('the training example', { timeout: patience }, () => {
     expect(code).toBe(0);
   });
 
-  it('trains on four replicas by another algorithm', async () => {
-    const { code, stdout } = await start('--replicas 4 --ops reduction-to-one --epochs 1 --samples 128 --batch-size 32')
-      .ended;
+  it('trains on four replicas by another algorithm and engine', async () => {
+    const { code, stdout } = await start(
+      '--replicas 4 --ops reduction-to-one --engine js --epochs 1 --samples 128 --batch-size 32',
+    ).ended;
+    expect(stdout).toMatch(/^4 replicas by reduction-to-one, 8 of 32 digits each, js engine$/m);
     expect(stdout).toMatch(/\nweights identical on all 4 replicas: yes\n$/);
     expect(code).toBe(0);
   });

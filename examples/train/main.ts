@@ -1,7 +1,7 @@
 import '@coll/direct/register';
 import '@coll/reduction-to-one/register';
 import '@coll/ring/register';
-import { MirroredStrategy } from '@coll/strategy';
+import { MirroredStrategy, type StrategyExplanation } from '@coll/strategy';
 import { CommanderError } from 'commander';
 import { type Course, Progress } from './progress.ts';
 import type { ReplicaResult, StepReport, Task } from './replica.ts';
@@ -36,7 +36,8 @@ function exitCodeOf(error: unknown): number {
   return exitCodes.failed;
 }
 
-async function main({ replicas, ops, epochs, batchSize, samples, seed }: Settings): Promise<number> {
+async function main(settings: Settings): Promise<number> {
+  const { replicas, epochs, batchSize, samples, seed } = settings;
   const stepsPerEpoch = Math.floor(samples / batchSize);
   const task = { seed, epochs, stepsPerEpoch, batchSize, testSamples };
   const short = {
@@ -44,30 +45,35 @@ async function main({ replicas, ops, epochs, batchSize, samples, seed }: Setting
     epochs: 1,
     stepsPerEpoch: Math.min(stepsOfOneReplica, epochs * stepsPerEpoch),
   };
-  const [single] = replicas === 1 ? [] : await train('one replica, to compare with', 1, ops, short);
-  const results = await train(
-    `${replicas} replicas by ${ops}, ${batchSize / replicas} of ${batchSize} digits each`,
-    replicas,
-    ops,
-    task,
-  );
+  const [single] =
+    replicas === 1 ? [] : await train('one replica, to compare with', { ...settings, replicas: 1 }, short);
+  const title = `${replicas} replicas by ${settings.ops}, ${batchSize / replicas} of ${batchSize} digits each`;
+  const results = await train(title, settings, task);
   const identical = weightsAreIdentical(results);
   const all = replicas === 2 ? 'both replicas' : `all ${replicas} replicas`;
   process.stdout.write(`${summary(single, results)}\nweights identical on ${all}: ${identical ? 'yes' : 'no'}\n`);
   return identical ? 0 : exitCodes.failed;
 }
 
-/** Trains on that many threads and shows how it goes; one result a replica. */
-async function train(title: string, replicas: number, ops: string, task: Task): Promise<readonly ReplicaResult[]> {
-  process.stdout.write(`${title}\n`);
+/** Trains on as many threads as replicas and shows how it goes; one result a replica. */
+async function train(title: string, settings: Settings, task: Task): Promise<readonly ReplicaResult[]> {
+  const { replicas, ops, engine } = settings;
+  const devices = Array.from({ length: replicas }, (_, index) => `cpu:${index}`);
+  await using strategy = new MirroredStrategy({ devices, crossDeviceOps: ops, engine });
+  process.stdout.write(`${title}, ${engineOf(await strategy.explain())}\n`);
   const course: Course = { ...task, replicas };
   progress = new Progress(course, process.stdout);
-  const devices = Array.from({ length: replicas }, (_, index) => `cpu:${index}`);
-  await using strategy = new MirroredStrategy({ devices, crossDeviceOps: ops });
   const results = await strategy.run(new URL('./replica.ts', import.meta.url), {
     args: [task],
     onReport: (_replica, value) => progress?.add((value as StepReport).loss),
   });
   progress.stop();
   return strategy.experimentalLocalResults(results) as readonly ReplicaResult[];
+}
+
+/** What adds the gradients up, and why that and nothing faster. */
+function engineOf({ threadEngine, engines }: StrategyExplanation): string {
+  const [fastest] = engines;
+  const why = fastest?.refused === undefined ? '' : ` (${fastest.name}: ${fastest.refused})`;
+  return `${threadEngine} engine${why}`;
 }

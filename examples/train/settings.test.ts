@@ -16,12 +16,28 @@ describe('the settings of a command line', () => {
   });
 
   it('have defaults', () => {
-    expect(settingsFrom([])).toEqual({ replicas: 2, ops: 'direct', epochs: 6, batchSize: 256, samples: 6000, seed: 1 });
+    expect(settingsFrom([])).toEqual({
+      replicas: 2,
+      ops: 'direct',
+      engine: 'auto',
+      epochs: 6,
+      batchSize: 256,
+      samples: 6000,
+      seed: 1,
+    });
   });
 
   it('are taken from options', () => {
-    const args = '--replicas 4 --ops ring --epochs 1 --batch-size 64 --samples 640 --seed 0'.split(' ');
-    expect(settingsFrom(args)).toEqual({ replicas: 4, ops: 'ring', epochs: 1, batchSize: 64, samples: 640, seed: 0 });
+    const args = '--replicas 4 --ops ring --engine js --epochs 1 --batch-size 64 --samples 640 --seed 0'.split(' ');
+    expect(settingsFrom(args)).toEqual({
+      replicas: 4,
+      ops: 'ring',
+      engine: 'js',
+      epochs: 1,
+      batchSize: 64,
+      samples: 640,
+      seed: 0,
+    });
   });
 
   it.each([
@@ -32,6 +48,10 @@ describe('the settings of a command line', () => {
     [
       '--ops rings',
       "error: option '--ops <name>' argument 'rings' is invalid. Allowed choices are direct, ring, auto.",
+    ],
+    [
+      '--engine cuda',
+      "error: option '--engine <name>' argument 'cuda' is invalid. Allowed choices are auto, native, wasm, js.",
     ],
     ['--replicas 3', 'error: --batch-size 256 cannot be split evenly among 3 replicas'],
     ['--samples 100', 'error: --samples 100 is less than one batch of 256'],

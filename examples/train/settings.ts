@@ -1,14 +1,17 @@
-import { registry } from '@coll/core';
+import { type EngineRequest, registry } from '@coll/core';
 import { Command, InvalidArgumentError, Option } from 'commander';
 
 export interface Settings {
   readonly replicas: number;
   readonly ops: string;
+  readonly engine: EngineRequest;
   readonly epochs: number;
   readonly batchSize: number;
   readonly samples: number;
   readonly seed: number;
 }
+
+const engines: readonly EngineRequest[] = ['auto', 'native', 'wasm', 'js'];
 
 /** @throws CommanderError, after it has been printed, for `--help` (its exit code is 0) and for a wrong value */
 export function settingsFrom(args: readonly string[]): Settings {
@@ -28,6 +31,7 @@ function commandLine(): Command {
     .description('Trains a model that reads digits on several threads of this machine.')
     .option('--replicas <n>', 'replicas of the model, each in a thread', wholeNumberFrom(1), 2)
     .addOption(new Option('--ops <name>', 'how gradients are combined').choices(names).default('direct'))
+    .addOption(new Option('--engine <name>', 'what adds them up').choices(engines).default('auto'))
     .option('--epochs <n>', 'passes over the training digits', wholeNumberFrom(1), 6)
     .option('--batch-size <n>', 'digits in one step, over all replicas', wholeNumberFrom(1), 256)
     .option('--samples <n>', 'training digits', wholeNumberFrom(1), 6000)

@@ -1,4 +1,11 @@
-import { type Algorithm, AllReduceCrossDeviceOps, definePlugin, type Round, type World } from '@coll/core';
+import {
+  type Algorithm,
+  AllReduceCrossDeviceOps,
+  type AllReduceOptions,
+  definePlugin,
+  type Round,
+  type World,
+} from '@coll/core';
 import { ReductionToOneDevice } from '@coll/reduction-to-one';
 
 /** Partial sums meet in pairs on the way to rank 0, ever further apart; the total returns the same way. */
@@ -22,13 +29,13 @@ export const treeAlgorithm: Algorithm = {
 class TreeAllReduce extends AllReduceCrossDeviceOps {
   readonly name = 'tree';
 
-  constructor(world?: World) {
-    super({ algorithm: treeAlgorithm, fallback: new ReductionToOneDevice(), world });
+  constructor(options: AllReduceOptions = {}, world?: World) {
+    super({ ...options, algorithm: treeAlgorithm, fallback: new ReductionToOneDevice(), world });
   }
 }
 
-export const tree = definePlugin({
+export const tree = definePlugin<AllReduceOptions>({
   name: 'tree',
   module: import.meta.url,
-  create: (_options, world) => new TreeAllReduce(world),
+  create: (options, world) => new TreeAllReduce(options, world),
 });

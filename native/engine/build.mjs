@@ -16,7 +16,7 @@ const modes = {
 
 function crossBuild(name) {
   const { into, emulator } = buildPlatform(name);
-  if (emulator) runCppTests(into, emulator);
+  if (emulator) runCppTests(into, { emulator, isShort: true });
 }
 
 const [mode = 'release'] = process.argv.slice(2);

@@ -1,6 +1,14 @@
 import { fileURLToPath } from 'node:url';
-import asc from 'assemblyscript/asc';
 
+/** What is used of the compiler. Its own types declare the globals of its language, which would hold for everything that is checked with this. */
+interface Compiler {
+  main(
+    argv: readonly string[],
+    api: { writeFile(name: string, contents: Uint8Array | string): void },
+  ): Promise<{ readonly error?: Error; readonly stderr: unknown }>;
+}
+
+const compiler: string = 'assemblyscript/asc';
 const folder = fileURLToPath(new URL('./assembly', import.meta.url));
 
 // The memory is the caller's, of up to 4 GiB, which is what addresses reach. No checks of arguments: @coll/core makes them.
@@ -12,6 +20,7 @@ const flags = [
 
 /** Compiles the kernels. @throws with the compiler's messages */
 async function compileKernels(): Promise<Uint8Array> {
+  const { default: asc } = (await import(compiler)) as { default: Compiler };
   let bytes: Uint8Array | undefined;
   const { error, stderr } = await asc.main(['index.ts', '--baseDir', folder, '--outFile', 'kernels.wasm', ...flags], {
     writeFile: (_, contents) => {

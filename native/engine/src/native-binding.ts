@@ -41,14 +41,17 @@ export interface NativeBinding {
   readonly simd: string;
   boardBytes(ranks: number): number;
   program(words: Int32Array): ProgramHandle;
-  /** `begins`: where each piece begins in the whole buffer, and its length; `agreed`: what all ranks must have alike. */
+  /**
+   * `begins`: where each piece begins in the whole buffer, and its length; `sharesResult`: all outputs may be one memory; `agreed`: what
+   * all ranks must have alike.
+   */
   offer(
     program: ProgramHandle,
     rank: number,
     begins: Float64Array,
     inputs: Pieces,
     outputs: Pieces,
-    isShared: boolean,
+    sharesResult: boolean,
     agreed: Float64Array,
   ): OfferHandle;
   /** `arrival`: the count of this rank, and of the event loops that wait for it. */
@@ -73,7 +76,7 @@ export interface NativeBinding {
     begins: Float64Array,
     inputs: readonly Pieces[],
     outputs: readonly Pieces[],
-    isShared: boolean,
+    sharesResult: boolean,
   ): DealHandle | Clash;
   controller(ranks: number, cores: number): ControllerHandle;
   /** Plays a part from element `begin` on; where it ended. */

@@ -12,8 +12,18 @@ import {
   type Tensor,
   ValueError,
 } from '@coll/core';
-import { beginsOf, reads, sourceOf, validatePieces, writes } from './buffers.js';
-import { type KnownCall, KnownCalls, type Pieces } from './known-calls.js';
+import {
+  beginsOf,
+  type KnownCall,
+  KnownCalls,
+  lostRank,
+  type Pieces,
+  reads,
+  sourceOf,
+  validatePieces,
+  writes,
+} from '@coll/core/executor';
+import { lostBuffer } from './lost-buffer.js';
 import type { ControllerHandle, DealHandle, NativeBinding } from './native-binding.js';
 import { Programs } from './programs.js';
 import { nextTurn, settled } from './turns.js';
@@ -199,24 +209,17 @@ export class NativeCommunicator implements Communicator {
   }
 
   /** Whether it may go on after other code has run. @throws AbortedError, DeadlineExceededError, ValueError */
-  #requireGoing({ collective, inputs, outputs }: Call, { signal }: RunOptions, deadline: number | undefined): void {
+  #requireGoing(call: Call, { signal }: RunOptions, deadline: number | undefined): void {
+    const { collective } = call;
     if (signal?.aborted) throw abortedError(collective, 'while it was under way', signal);
     const operation = nameOf(collective);
     if (deadline !== undefined && Date.now() >= deadline)
       throw new DeadlineExceededError('ERR_COLL_DEADLINE', `${operation}: timed out while it was under way`, {
         operation,
       });
-    const rank = [...inputs, ...outputs].findIndex(({ data, length }) => data.length !== length);
-    if (rank < 0) return;
-    throw lostBuffer(collective, Math.floor(rank / (inputs.length / this.size)) % this.size);
+    const rank = lostRank(call, this.size);
+    if (rank !== undefined) throw lostBuffer(operation, rank);
   }
-}
-
-/** For memory that its owner has given away while a collective used it. */
-export function lostBuffer(collective: Collective, rank: number): ValueError {
-  const operation = nameOf(collective);
-  const told = `${operation}: a buffer of rank ${rank} was detached or resized while it was in use; keep it until the call has ended`;
-  return new ValueError('ERR_COLL_BUFFER', told, { operation, rank });
 }
 
 function abortedError(collective: Collective, when: string, signal: AbortSignal | undefined): AbortedError {

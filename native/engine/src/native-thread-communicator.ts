@@ -14,14 +14,19 @@ import {
   type ThreadGroup,
   ValueError,
 } from '@coll/core';
-import { Arena, Descriptors, Rendezvous, type Wait } from '@coll/core/executor';
-import type { Pieces } from './known-calls.js';
+import { Arena, Descriptors, type KnownCall, lostRank, type Pieces, Rendezvous, type Wait } from '@coll/core/executor';
+import { lostBuffer } from './lost-buffer.js';
 import { type MemberHandle, type NativeBinding, status } from './native-binding.js';
 import { type Offer, Offers } from './offers.js';
 import { Programs } from './programs.js';
 import { laterTurn, nextTurn, settled } from './turns.js';
 
+type Call = KnownCall<Offer>;
+
 const noOptions: RunOptions = {};
+
+// Who waits inside native code for a rank of the same thread waits for ever.
+const joined = new WeakMap<SharedArrayBuffer, number>();
 
 /**
  * One rank of a group of threads, played in C++: every rank works off its share of all ranks' buffers, wherever in memory these
@@ -55,6 +60,7 @@ export class NativeThreadCommunicator implements Communicator {
         'ERR_COLL_VALUE',
         `this group was made by the ${group.engine} engine; join it with that one`,
       );
+    requireOwnThread(board, rank);
     this.size = size;
     this.localRanks = [rank];
     this.#binding = binding;
@@ -119,6 +125,7 @@ export class NativeThreadCommunicator implements Communicator {
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
+    joined.delete(this.#memory[0].buffer as SharedArrayBuffer);
     this.#rendezvous.fail(this.#rank, 'closed', `rank ${this.#rank} has left the group`);
   }
 
@@ -149,36 +156,38 @@ export class NativeThreadCommunicator implements Communicator {
     throw new AbortedError('ERR_COLL_ABORTED', told, { ...details, cause: signal?.reason });
   }
 
-  /** What the others read when ranks disagree; the same call needs it said once. */
-  #describe(offer: Offer): void {
+  /** Writes what the others read when ranks disagree; the same call needs it once. @throws the failure of a group that they may still read of */
+  #describe({ handle: offer, collective }: Call): void {
     if (this.#described === offer) return;
+    const failure = this.#rendezvous.failure(nameOf(collective));
+    if (failure) throw failure;
     this.#descriptors.write(this.#rank, offer.descriptor);
     this.#described = offer;
   }
 
-  #playSync(offer: Offer, options: RunOptions): void {
-    this.#describe(offer);
-    let answer = this.#binding.play(this.#member, offer.handle, true);
+  #playSync(call: Call, options: RunOptions): void {
+    this.#describe(call);
+    const { handle } = call.handle;
+    let answer = this.#binding.play(this.#member, handle, true);
     if (answer === status.done) return;
-    const wait = this.#wait(offer, options);
-    for (; answer !== status.done; answer = this.#binding.play(this.#member, offer.handle, true)) {
+    const wait = this.#wait(call, options);
+    for (; answer !== status.done; answer = this.#binding.play(this.#member, handle, true)) {
       if (answer === status.notify) this.#rendezvous.wake(this.#rank);
       else if (answer === status.waiting) this.#lookAfter(wait);
       else this.#fail(answer, wait.operation);
     }
   }
 
-  #play(offer: Offer, options: RunOptions): Promise<void> {
-    if (this.#tail) return this.#follow(this.#playAfter(this.#tail, offer, options));
-    this.#describe(offer);
-    const answer = this.#binding.play(this.#member, offer.handle, false);
-    return answer === status.done ? settled : this.#follow(this.#goOn(answer, offer, options));
+  #play(call: Call, options: RunOptions): Promise<void> {
+    if (this.#tail) return this.#follow(this.#playAfter(this.#tail, call, options));
+    this.#describe(call);
+    const answer = this.#binding.play(this.#member, call.handle.handle, false);
+    return answer === status.done ? settled : this.#follow(this.#goOn(answer, call, options));
   }
 
-  async #playAfter(before: Promise<void>, offer: Offer, options: RunOptions): Promise<void> {
+  async #playAfter(before: Promise<void>, call: Call, options: RunOptions): Promise<void> {
     await before.catch(() => {});
-    this.#describe(offer);
-    await this.#goOn(this.#binding.play(this.#member, offer.handle, false), offer, options);
+    await this.#goOn(undefined, call, options);
   }
 
   #follow(mine: Promise<void>): Promise<void> {
@@ -190,8 +199,9 @@ export class NativeThreadCommunicator implements Communicator {
     return mine;
   }
 
-  async #goOn(first: number, offer: Offer, options: RunOptions): Promise<void> {
-    const wait = this.#wait(offer, options);
+  /** From the answer on that native code gave last; undefined where it was not asked yet. */
+  async #goOn(first: number | undefined, call: Call, options: RunOptions): Promise<void> {
+    const wait = this.#wait(call, options);
     const { signal } = options;
     const abort = () => this.#rendezvous.fail(this.#rank, 'aborted', `rank ${this.#rank} aborted: ${signal?.reason}`);
     // A pending Atomics.waitAsync does not keep a thread's event loop alive; a timer does.
@@ -200,12 +210,12 @@ export class NativeThreadCommunicator implements Communicator {
     try {
       if (signal?.aborted) abort();
       let looks = 0;
-      for (let answer = first; answer !== status.done; ) {
+      if (first === undefined) this.#describe(call);
+      for (let answer = first; answer !== status.done; answer = this.#playOn(call, wait.operation)) {
         if (answer === status.notify) this.#rendezvous.wake(this.#rank);
         else if (answer === status.slice) await nextTurn();
         else if (answer === status.waiting) await this.#waitFor(wait, looks++);
-        else this.#fail(answer, wait.operation);
-        answer = this.#binding.play(this.#member, offer.handle, false);
+        else if (answer !== undefined) this.#fail(answer, wait.operation);
       }
     } catch (error) {
       this.#binding.abandon(this.#member);
@@ -218,6 +228,14 @@ export class NativeThreadCommunicator implements Communicator {
     }
   }
 
+  /** After other code may have run. @throws ValueError where that took memory of the call away */
+  #playOn(call: Call, operation: string): number {
+    if (lostRank(call, 1) === undefined) return this.#binding.play(this.#member, call.handle.handle, false);
+    const error = lostBuffer(operation, this.#rank);
+    this.#rendezvous.fail(this.#rank, 'peer', `an earlier collective failed: ${error.message}`);
+    throw error;
+  }
+
   /** Until all have arrived; those that have may be busy with something else by now. */
   async #waitFor(wait: Wait, look: number): Promise<void> {
     await this.#rendezvous.wait(this.#binding.meeting(this.#member), wait);
@@ -225,10 +243,10 @@ export class NativeThreadCommunicator implements Communicator {
     if (look > 0) await laterTurn(look);
   }
 
-  #wait({ descriptor }: Offer, { timeoutSeconds }: RunOptions): Wait {
+  #wait({ collective }: Call, { timeoutSeconds }: RunOptions): Wait {
     const isBounded = timeoutSeconds && timeoutSeconds > 0;
     const deadline = isBounded ? Date.now() + timeoutSeconds * 1000 : undefined;
-    return { rank: this.#rank, operation: nameOf(descriptor.collective), deadline };
+    return { rank: this.#rank, operation: nameOf(collective), deadline };
   }
 
   /** @throws the group's failure, or DeadlineExceededError, unless everybody is there by now */
@@ -262,12 +280,21 @@ export class NativeThreadCommunicator implements Communicator {
     const mismatch = this.#descriptors.mismatch();
     if (mismatch || answer !== status.clashed) return mismatch;
     const clash = this.#binding.clash(this.#member);
-    if (!clash) {
-      const told = `${operation}: with a shared result all ranks must name the same memory for it`;
-      return new ValueError('ERR_COLL_BUFFER', told, { operation, rank: this.#rank });
-    }
+    if (!clash) return undefined;
     const [rank, other] = clash;
     const told = `one buffer was given twice: the output of rank ${rank} overlaps memory of rank ${other}`;
     return new ValueError('ERR_COLL_BUFFER', `${operation}: ${told}`, { operation, rank });
   }
+}
+
+/** @throws ValueError where another rank of the group has joined in this thread already */
+function requireOwnThread(board: SharedArrayBuffer, rank: number): void {
+  const other = joined.get(board);
+  if (other !== undefined && other !== rank) {
+    const told = `rank ${rank} cannot join in the thread of rank ${other}: native ranks wait for each other inside their calls`;
+    const cure =
+      'give each a thread of its own, or hand in all buffers at once with native.communicator(size, algorithm)';
+    throw new ValueError('ERR_COLL_VALUE', `${told}; ${cure}`, { rank });
+  }
+  joined.set(board, rank);
 }

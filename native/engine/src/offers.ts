@@ -1,7 +1,19 @@
 import { type Collective, type DType, nameOf, type RunOptions, ValueError } from '@coll/core';
-import { bytesOfDescriptors, type Descriptor, Descriptors, hashOf, nowhere } from '@coll/core/executor';
-import { beginsOf, reads, sourceOf, validatePieces, writes } from './buffers.js';
-import { type KnownCall, KnownCalls, type Pieces } from './known-calls.js';
+import {
+  beginsOf,
+  bytesOfDescriptors,
+  type Descriptor,
+  Descriptors,
+  hashOf,
+  type KnownCall,
+  KnownCalls,
+  nowhere,
+  type Pieces,
+  reads,
+  sourceOf,
+  validatePieces,
+  writes,
+} from '@coll/core/executor';
 import type { NativeBinding, OfferHandle } from './native-binding.js';
 import type { Programs } from './programs.js';
 
@@ -28,15 +40,20 @@ export class Offers {
   }
 
   /** @throws ValueError for buffers that do not fit */
-  of(collective: Collective, inputs: Pieces, outputs: Pieces, options: RunOptions): Offer {
+  of(collective: Collective, inputs: Pieces, outputs: Pieces, options: RunOptions): KnownCall<Offer> {
     const known = this.#calls.find(collective, inputs, outputs, options);
-    return (known ?? this.#make(collective, inputs.map(alone), outputs.map(alone), options)).handle;
+    return known ?? this.#make(collective, inputs.map(alone), outputs.map(alone), options);
   }
 
   /** The same for buffers in pieces. */
-  ofPieces(collective: Collective, inputs: readonly Pieces[], outputs: readonly Pieces[], options: RunOptions): Offer {
+  ofPieces(
+    collective: Collective,
+    inputs: readonly Pieces[],
+    outputs: readonly Pieces[],
+    options: RunOptions,
+  ): KnownCall<Offer> {
     const known = this.#calls.findPieces(collective, inputs, outputs, options);
-    return (known ?? this.#make(collective, inputs, outputs, options)).handle;
+    return known ?? this.#make(collective, inputs, outputs, options);
   }
 
   #make(

@@ -1,9 +1,10 @@
+import { jsEngine } from '@coll/core';
 import { direct, directAlgorithm } from '@coll/direct';
 import { native } from '@coll/native';
 import { reductionToOne, reductionToOneAlgorithm } from '@coll/reduction-to-one';
 import { ring, ringAlgorithm } from '@coll/ring';
-import { controllerGroup, executorSuite, threadRanks } from '@coll/testing';
-import { afterAll, describe, it } from 'vitest';
+import { executorSuite, threadRanks } from '@coll/testing';
+import { afterAll, describe, expect, it } from 'vitest';
 
 const threads = threadRanks({ engine: native, engineModule: new URL('../src/register.ts', import.meta.url).href });
 afterAll(() => threads.close());
@@ -23,15 +24,15 @@ executorSuite({
   ranks: [1, 2, 3, 4, 7],
 });
 
-executorSuite({
-  test,
-  describe,
-  name: 'NativeThreadCommunicator, all ranks in one thread',
-  open: controllerGroup((algorithm, size) => {
-    const group = native.createGroup({ size });
-    const ranks = Array.from({ length: size }, (_, rank) => rank);
-    return ranks.map((rank) => native.join(group, { rank, algorithm }));
-  }),
-  algorithms: [{ algorithm: directAlgorithm }],
-  ranks: [2, 3, 5],
+it('refuses two ranks in one thread', () => {
+  const group = native.createGroup({ size: 2 });
+  native.join(group, { rank: 0, algorithm: directAlgorithm });
+  expect(() => native.join(group, { rank: 1, algorithm: directAlgorithm })).toThrow(
+    /rank 1 cannot join in the thread of rank 0/,
+  );
+});
+
+it('refuses a group of another engine', () => {
+  const group = jsEngine.createGroup({ size: 2 });
+  expect(() => native.join(group, { rank: 0, algorithm: directAlgorithm })).toThrow(/made by the js engine/);
 });

@@ -13,6 +13,7 @@ export const buildFolder = (name) => path.join(folder, 'build', name);
 
 /** build/<variant>/coll_native.node, with whatever tools are here; without any it says so. */
 export async function buildAddon(variant) {
+  if (process.platform === 'win32') return doWithout('Windows has only the binary that is cross-compiled for it');
   const compiler = findCompiler();
   const refused = compiler.refused ?? refusalAsRemembered(compiler);
   if (refused !== undefined) return doWithout(refused);
@@ -38,7 +39,10 @@ export function buildTests(variant, targets = ['coll_tests']) {
 
 /** build/<platform> by the compiler that its recipe names: the addon, and coll_tests where an emulator can run them. */
 export function buildPlatform(name) {
-  const { settings, emulator } = platforms[name];
+  const { settings, emulator, os } = platforms[name];
+  if (settings === undefined || (os === 'darwin' && process.platform !== 'darwin')) {
+    throw new CommandFailed(`${name} is built on a machine or in a container of its kind: see native/engine/README.md`);
+  }
   const into = buildFolder(name);
   buildWithCMake({ into, settings, targets: ['coll_native', ...(emulator ? ['coll_tests'] : [])] });
   return { into, emulator };

@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 /** Thrown for a command that failed; its output has been shown. */
 export class CommandFailed extends Error {}
 
-/** Runs a command. `quiet` shows its output only where it failed or warned. */
+/** Runs a command. `quiet` shows its output only where it failed or warned, and returns it. */
 export function runToEnd(command, args, { quiet = false, env, cwd, timeoutSeconds } = {}) {
   const { status, signal, error, stdout, stderr } = spawnSync(command, args, {
     stdio: quiet ? 'pipe' : 'inherit',
@@ -14,7 +14,7 @@ export function runToEnd(command, args, { quiet = false, env, cwd, timeoutSecond
   });
   const output = `${stdout ?? ''}${stderr ?? ''}`;
   if (status !== 0 || /\bwarning:/.test(output)) process.stderr.write(output);
-  if (status === 0) return;
+  if (status === 0) return output;
   const how =
     error?.code === 'ETIMEDOUT' ? `ran longer than ${timeoutSeconds} s` : `ended with ${status ?? signal ?? error}`;
   throw new CommandFailed(`${command} ${how}`);

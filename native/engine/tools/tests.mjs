@@ -2,6 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import path from 'node:path';
+import { findCompiler } from './compiler.mjs';
 import { folder } from './flags.mjs';
 import { CommandFailed, runToEnd } from './run-to-end.mjs';
 
@@ -17,32 +18,41 @@ const sanitizers = {
   },
   tsan: {
     library: 'libtsan.so',
+    // Kernels know no threads, and their tests are long.
+    filter: '-Kernels/*',
     // V8's own threads synchronise in ways that TSan has not seen being compiled.
     inNode: { TSAN_OPTIONS: 'exitcode=66:ignore_noninstrumented_modules=1' },
   },
 };
 
-/** Runs coll_tests of a build folder, in an emulator where given; reports/cpp-<folder>.json counts them. */
-export function runCppTests(build, emulator = []) {
+/**
+ * Runs coll_tests of a build folder, in an emulator where given; reports/cpp-<folder>.json counts them. A short run is for what is
+ * slow: it tries fewer numbers of inputs and outputs.
+ */
+export function runCppTests(build, { emulator = [], filter = '*', isShort = false } = {}) {
   mkdirSync(reports, { recursive: true });
   const report = path.join(reports, `cpp-${path.basename(build)}.json`);
-  const tests = [path.join(build, 'coll_tests'), '--gtest_brief=1', `--gtest_output=json:${report}`];
-  const [command, ...args] = [...(emulator.length > 0 ? emulator : fixedAddresses()), ...tests];
-  runToEnd(command, args, { timeoutSeconds: longestSeconds });
+  const options = ['--gtest_brief=1', `--gtest_filter=${filter}`, `--gtest_output=json:${report}`];
+  const prefix = emulator.length > 0 ? emulator : fixedAddresses();
+  const [command, ...args] = [...prefix, path.join(build, 'coll_tests'), ...options];
+  const env = isShort ? { COLL_TEST_GRID: 'short' } : {};
+  const output = runToEnd(command, args, { quiet: true, env, timeoutSeconds: longestSeconds });
+  // Not the line for every test that wants another processor.
+  console.log(output.match(/^\[.*/gm).join('\n'));
 }
 
 /** Runs coll_tests, then every script of test/sanitized in Node with the addon, all under a sanitizer. */
 export function runSanitized(name, build) {
-  runCppTests(build);
-  const { library, inNode } = sanitizers[name];
+  const { library, filter, inNode } = sanitizers[name];
+  runCppTests(build, { filter, isShort: true });
   if (!existsSync(path.join(folder, 'dist/index.js'))) throw new CommandFailed('dist is missing: npm run build');
   const env = {
     ...inNode,
     // Node is not instrumented, so the run-time library has to be there before it.
-    LD_PRELOAD: spawnSync('c++', [`-print-file-name=${library}`], { encoding: 'utf8' }).stdout.trim(),
+    LD_PRELOAD: spawnSync(findCompiler().command, [`-print-file-name=${library}`], { encoding: 'utf8' }).stdout.trim(),
     COLL_NATIVE_PATH: path.join(build, 'coll_native.node'),
   };
-  for (const script of existsSync(scripts) ? readdirSync(scripts).filter((file) => file.endsWith('.mjs')) : []) {
+  for (const script of readdirSync(scripts)) {
     console.log(`${name}: ${script}`);
     const [command, ...args] = [...fixedAddresses(), process.execPath, path.join(scripts, script)];
     runToEnd(command, args, { env, timeoutSeconds: longestSeconds });

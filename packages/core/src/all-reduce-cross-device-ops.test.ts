@@ -201,6 +201,14 @@ describe('the log', () => {
     expect(sink).toHaveBeenCalledWith('info', 'batch all-reduce: 2 values in 2 packs over 2 devices with tested');
   });
 
+  it('warns of the first ten batches of sparse values', async () => {
+    const ops = new TestedAllReduce();
+    for (let time = 0; time < 12; time++) await ops.reduce(ReduceOp.SUM, sparse, sparse);
+    const warned = sink.mock.calls.filter(([level]) => level === 'warn');
+    expect(warned).toHaveLength(10);
+    expect(warned[0]?.[1]).toBe('tested: there is no efficient all-reduce of 1 indexed slices');
+  });
+
   it('tells about a fallback once', async () => {
     const ops = new TestedAllReduce();
     for (let time = 0; time < 3; time++) await ops.reduce(ReduceOp.SUM, value, 'cpu:0');

@@ -1,13 +1,7 @@
 import type { CallOptions, ResolvedOptions } from './call-options.js';
 import { type Collective, outputDType } from './collective.js';
 import type { Communicator, RunOptions } from './communicator.js';
-import {
-  CrossDeviceOps,
-  collectiveOp,
-  type Explanation,
-  type PossiblyMirrored,
-  type ReadyPair,
-} from './cross-device-ops.js';
+import { CrossDeviceOps, collectiveOp, type Explanation, type PossiblyMirrored } from './cross-device-ops.js';
 import { allDevicesMatch, type Destinations, devicesMatch } from './destinations.js';
 import { sameDevice } from './device.js';
 import type { DistributedValues } from './distributed-values.js';
@@ -23,6 +17,7 @@ import type { Packer } from './packing/packer.js';
 import type { World } from './plugin.js';
 import { quote } from './quote.js';
 import type { ReduceOp } from './reduce-op.js';
+import type { ReadyPair } from './reducible.js';
 import { mirror } from './regroup.js';
 import type { Algorithm } from './schedule/schedule.js';
 import { splitBySparsity, stitchValues, type Value } from './sparse.js';
@@ -114,14 +109,21 @@ export abstract class AllReduceCrossDeviceOps extends CrossDeviceOps {
     const reduced = refused
       ? await this.#reduceElsewhere(op, whole, call, refused)
       : await this.#allReduceDense(op, whole, call);
-    const gathered =
-      sparse.length > 0
-        ? await this.#reduceElsewhere(op, sparse, call, 'an all-reduce of indexed slices gathers them')
-        : [];
+    const gathered = sparse.length > 0 ? await this.#reduceSparse(op, sparse, call) : [];
     return stitchValues<PossiblyMirrored>([
       [reduced, denseIndices],
       [gathered, sparseIndices],
     ]);
+  }
+
+  #reduceSparse(
+    op: ReduceOp,
+    values: readonly DistributedValues<Value>[],
+    call: ResolvedOptions,
+  ): Promise<PossiblyMirrored[]> {
+    const topic = `${this.name} sparse all-reduce`;
+    logFirst(10, topic, 'warn', `${this.name}: there is no efficient all-reduce of ${values.length} indexed slices`);
+    return this.#reduceElsewhere(op, values, call, 'an all-reduce of indexed slices gathers them');
   }
 
   #reduceElsewhere(

@@ -84,7 +84,7 @@ export function validateBuffers(
 }
 
 /** Whether all outputs are the same memory, of a collective that gives everybody the same result. */
-export function isOneResult({ kind }: Collective, outputs: readonly Tensor[]): boolean {
+function isOneResult({ kind }: Collective, outputs: readonly Tensor[]): boolean {
   const { buffer, byteOffset } = (outputs[0] as Tensor).data;
   const isSame = outputs.every(({ data }) => data.buffer === buffer && data.byteOffset === byteOffset);
   return isSame && kind !== 'reduce' && kind !== 'reduce-scatter';

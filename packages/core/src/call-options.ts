@@ -26,7 +26,7 @@ export function resolveCallOptions(call: CallOptions | null | undefined): Resolv
   if (call instanceof CommunicationOptions) return { options: new CommunicationOptions(call), signal: undefined };
   if (call === undefined || call === null) return { options: new CommunicationOptions(), signal: undefined };
   requireFields(call);
-  const { signal, sharedResult = false, options, experimentalHints, ...fields } = call;
+  const { signal, sharedResult = false, options, experimentalHints } = call;
   if (typeof sharedResult !== 'boolean')
     throw new ValueError('ERR_COLL_VALUE', `sharedResult must be true or false, not ${quote(sharedResult)}`);
   if (options !== undefined && experimentalHints !== undefined) {
@@ -37,7 +37,8 @@ export function resolveCallOptions(call: CallOptions | null | undefined): Resolv
   }
   const given = options ?? experimentalHints;
   if (given) requireFields(given);
-  const merged = new CommunicationOptions(fields).merge(given && new CommunicationOptions(given));
+  const fields = new CommunicationOptions(call);
+  const merged = given ? fields.merge(new CommunicationOptions(given)) : fields;
   return sharedResult ? { options: merged, signal, sharedResult } : { options: merged, signal };
 }
 

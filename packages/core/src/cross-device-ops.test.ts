@@ -3,7 +3,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { RecordingOps } from '../test/recording-ops.js';
 import { rejection, thrown } from '../test/thrown.js';
 import { CommunicationOptions } from './communication-options.js';
-import { asPerReplica, CrossDeviceOps } from './cross-device-ops.js';
+import { CrossDeviceOps } from './cross-device-ops.js';
 import { canonicalize } from './device.js';
 import { PerReplica } from './distributed-values.js';
 import { IndexedSlices } from './indexed-slices.js';
@@ -201,17 +201,26 @@ describe('ops without a world', () => {
     expect(ops.explain()).toEqual({ name: 'recording', engine: 'js', engines: [], notes: ['one', 'two'] });
   });
 
+  it('refuse everything once they are closed', async () => {
+    const ops = new RecordingOps();
+    await ops.close();
+    const calls = [
+      ops.reduce(ReduceOp.SUM, both, both),
+      ops.batchReduce(ReduceOp.SUM, [[both, both]]),
+      ops.broadcast(a, 'cpu:0'),
+      ops.gather(both, both, 0),
+    ];
+    for (const error of await Promise.all(calls.map(rejection)))
+      expect(error).toMatchObject({ name: 'RuntimeError', code: 'ERR_COLL_CLOSED' });
+    expect(ops.reduced).not.toHaveBeenCalled();
+  });
+
   it('close by name and by disposal', async () => {
     const ops = new RecordingOps();
     const close = vi.spyOn(ops, 'close');
     await ops[Symbol.asyncDispose]();
     expect(close).toHaveBeenCalledOnce();
   });
-});
-
-it('takes distributed values as they are where nothing has to be converted', () => {
-  expect(asPerReplica(both)).toBe(both);
-  expect(thrown(() => asPerReplica(new PerReplica([a, { ...b, shape: [5] }])))).toMatchObject({ name: 'ValueError' });
 });
 
 describe('instanceof', () => {

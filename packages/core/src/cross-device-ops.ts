@@ -1,4 +1,3 @@
-import { requireAlike } from './arithmetic.js';
 import { type CallOptions, type ResolvedOptions, resolveCallOptions } from './call-options.js';
 import type { CollectiveOp } from './collective.js';
 import { concatAlong } from './concat-along.js';
@@ -9,28 +8,32 @@ import {
   getDevicesFrom,
   validateDestinations,
 } from './destinations.js';
-import { DistributedValues, Mirrored, PerReplica } from './distributed-values.js';
+import { DistributedValues, type Mirrored } from './distributed-values.js';
 import type { EngineCandidate } from './engines.js';
-import { NotImplementedError, ValueError } from './errors.js';
-import { IndexedSlices } from './indexed-slices.js';
+import { NotImplementedError, RuntimeError } from './errors.js';
+import type { IndexedSlices } from './indexed-slices.js';
 import { LocalReplicaGroup } from './local-replica-group.js';
 import type { World } from './plugin.js';
-import { quote } from './quote.js';
 import { type ReduceOp, validateReduceOp } from './reduce-op.js';
+import {
+  asPerReplica,
+  hasIndexedSlices,
+  type ReadyPair,
+  type ReducibleLike,
+  readyPairs,
+  requireReducible,
+  type ValueDestinationPair,
+} from './reducible.js';
 import { mirror } from './regroup.js';
 import type { ReplicaCallOptions, ReplicaValue } from './replica-call.js';
 import { RemoteReplicaGroup, type ReplicaGroup } from './replica-group.js';
 import type { Algorithm } from './schedule/schedule.js';
-import { copyToDevice, type Value, viewOnDevice } from './sparse.js';
+import { asValue, copyToDevice, type Value, viewOnDevice } from './sparse.js';
 import type { Structure } from './structure.js';
-import { asTensor, isTensor, type Tensor, type TensorLike } from './tensor.js';
+import type { Tensor, TensorLike } from './tensor.js';
 
 /** A value on one device, or one for each of several. */
 export type PossiblyMirrored<T = Value> = T | Mirrored<T>;
-
-export type ReducibleLike = DistributedValues | TensorLike | IndexedSlices;
-
-export type ValueDestinationPair = readonly [value: ReducibleLike, destinations: Destinations];
 
 /** What a `CrossDeviceOps` does and why, for people. */
 export interface Explanation {
@@ -63,6 +66,7 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
   readonly replicaGroup: ReplicaGroup | undefined;
   readonly #engines: readonly EngineCandidate[];
   readonly #notes = new Set<string>();
+  #isClosed = false;
 
   /** With a world, `algorithm` is what its replicas play when they call from inside. */
   constructor(world?: World, algorithm?: Algorithm) {
@@ -82,6 +86,7 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
     destinations: Destinations,
     options?: CallOptions,
   ): Promise<PossiblyMirrored> {
+    this.#requireOpen('reduce');
     const resolved = resolveCallOptions(options);
     const value = asPerReplica(perReplicaValue);
     validateDestinations(destinations);
@@ -103,8 +108,9 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
     valueDestinationPairs: Iterable<ValueDestinationPair>,
     options?: CallOptions,
   ): Promise<PossiblyMirrored[]> {
+    this.#requireOpen('batch-reduce');
     const resolved = resolveCallOptions(options);
-    const pairs = normalizePairs(valueDestinationPairs);
+    const pairs = readyPairs(valueDestinationPairs);
     for (const [, destinations] of pairs) validateDestinations(destinations);
     if (pairs.every(([value]) => value.values.length === 1) && allDevicesMatch(pairs))
       return pairs.map(([value]) => value.primary);
@@ -115,6 +121,7 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
 
   /** Copies of a value on every destination, part by part where it is sparse. It need not be on any of them. */
   async broadcast(value: TensorLike | IndexedSlices, destinations: Destinations): Promise<PossiblyMirrored> {
+    this.#requireOpen('broadcast');
     validateDestinations(destinations);
     return this.broadcastImplementation(asValue(value), destinations);
   }
@@ -129,6 +136,7 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
     axis: number,
     options?: CallOptions,
   ): Promise<PossiblyMirrored<Tensor>> {
+    this.#requireOpen('gather');
     if (hasIndexedSlices(perReplicaValue)) {
       throw new NotImplementedError(
         'ERR_COLL_NOT_IMPLEMENTED',
@@ -175,7 +183,9 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
     return { name: this.name, engine, engines: this.#engines, notes: [...this.#notes] };
   }
 
+  /** Calls made from now on are refused. */
   async close(): Promise<void> {
+    this.#isClosed = true;
     await this.replicaGroup?.close();
   }
 
@@ -233,6 +243,13 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
     return true;
   }
 
+  #requireOpen(operation: string): void {
+    if (!this.#isClosed) return;
+    throw new RuntimeError('ERR_COLL_CLOSED', `${operation}: these ${this.name} ops were closed; create new ones`, {
+      operation,
+    });
+  }
+
   #openReplicaGroup(world: World, algorithm: Algorithm): ReplicaGroup {
     if (world.localRanks.length === 1) return new RemoteReplicaGroup(world, algorithm);
     return new LocalReplicaGroup(world, async (op, values, call) => {
@@ -257,56 +274,7 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
 
 Object.defineProperty(CrossDeviceOps.prototype, brand, { value: true });
 
-export type ReadyPair = readonly [value: DistributedValues<Value>, destinations: Destinations];
-
 /** The op of a collective for a reduce op. */
 export function collectiveOp(op: ReduceOp): CollectiveOp {
   return op.toLowerCase() as CollectiveOp;
-}
-
-/** A tensor or indexed slices from whatever stands for them. @throws ValueError */
-export function asValue(value: unknown): Value {
-  if (value instanceof Mirrored) return asValue(value.primary);
-  return value instanceof IndexedSlices ? value : asTensor(value);
-}
-
-/** Distributed values with tensors or slices as components; anything else becomes the one component. @throws ValueError */
-export function asPerReplica(value: unknown): DistributedValues<Value> {
-  if (!(value instanceof DistributedValues)) return new PerReplica([asValue(value)]);
-  if (value.values.every((item) => item instanceof IndexedSlices || (isTensor(item) && 'device' in item))) {
-    for (const item of value.values) asValue(item);
-    return value as DistributedValues<Value>;
-  }
-  return new PerReplica(value.values.map(asValue));
-}
-
-function normalizePairs(pairs: Iterable<ValueDestinationPair>): ReadyPair[] {
-  const isIterable = typeof pairs === 'object' && pairs !== null && Symbol.iterator in pairs;
-  if (!isIterable) {
-    throw new ValueError(
-      'ERR_COLL_VALUE',
-      `batchReduce takes a list of [value, destinations] pairs, not ${quote(pairs)}`,
-      { operation: 'batch-reduce' },
-    );
-  }
-  return Array.from(pairs, (pair: unknown) => {
-    if (Array.isArray(pair) && pair.length === 2) return [asPerReplica(pair[0]), pair[1] as Destinations];
-    throw new ValueError('ERR_COLL_VALUE', `a pair is an array [value, destinations], not ${quote(pair)}`, {
-      operation: 'batch-reduce',
-    });
-  });
-}
-
-function hasIndexedSlices(value: unknown): boolean {
-  const components = value instanceof DistributedValues ? value.values : [value];
-  return components.some((item) => item instanceof IndexedSlices);
-}
-
-function requireReducible(value: DistributedValues<Value>): void {
-  const dense = value.values.filter((item) => !(item instanceof IndexedSlices)) as Tensor[];
-  if (value.values.length === 0)
-    throw new ValueError('ERR_COLL_VALUE', 'reduce: the value must be non-empty: it has no component', {
-      operation: 'reduce',
-    });
-  if (dense.length === value.values.length) requireAlike(dense);
 }

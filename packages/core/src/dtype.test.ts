@@ -89,7 +89,10 @@ it('finds the natural dtype of every typed array', () => {
 
 it('takes an array of the name Float16Array for float16', () => {
   const array = new Uint16Array(1);
-  Object.defineProperty(array, Symbol.toStringTag, { value: 'Float16Array' });
+  Object.setPrototypeOf(
+    array,
+    Object.create(Uint16Array.prototype, { [Symbol.toStringTag]: { value: 'Float16Array' } }),
+  );
   expect(naturalDType(array)).toBe('float16');
 });
 

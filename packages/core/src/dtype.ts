@@ -78,6 +78,25 @@ export function stores(dtype: DType, data: TypedArray): boolean {
   return data instanceof storage[dtype] || arrayName(data) === storage[dtype].name;
 }
 
+// Those of this realm, whose kind is plain to see.
+const dtypeOfPrototype = new Map<unknown, DType>([
+  [Float32Array.prototype, 'float32'],
+  [Float64Array.prototype, 'float64'],
+  [Int8Array.prototype, 'int8'],
+  [Int16Array.prototype, 'int16'],
+  [Int32Array.prototype, 'int32'],
+  [BigInt64Array.prototype, 'int64'],
+  [Uint8Array.prototype, 'uint8'],
+  [Uint16Array.prototype, 'uint16'],
+  [Uint32Array.prototype, 'uint32'],
+  [BigUint64Array.prototype, 'uint64'],
+]);
+
+/** The dtype of one of this realm's arrays, if a tensor can store its elements in it as it is. */
+export function plainDType(data: ArrayBufferView): DType | undefined {
+  return dtypeOfPrototype.get(Object.getPrototypeOf(data));
+}
+
 // By tag, not by instanceof: arrays come from other realms too (worker contexts, test sandboxes).
 const naturalDTypes: Readonly<Record<string, DType>> = {
   Float32Array: 'float32',
@@ -96,7 +115,7 @@ const naturalDTypes: Readonly<Record<string, DType>> = {
 
 /** The dtype that an array has when none is named. */
 export function naturalDType(data: ArrayBufferView): DType {
-  const dtype = naturalDTypes[arrayName(data)];
+  const dtype = plainDType(data) ?? naturalDTypes[arrayName(data)];
   if (dtype === undefined)
     throw new ValueError('ERR_COLL_BUFFER', `a ${arrayName(data)} is not a tensor: hand in a typed array`);
   return dtype;

@@ -4,6 +4,7 @@ import type { Engine, EngineName } from './engine.js';
 import { registerEngine, resolveEngine } from './engines.js';
 import { setLogSink } from './logger.js';
 import { jsEngine } from './threads/thread-engine.js';
+import { wasmEngine } from './wasm/wasm-engine.js';
 
 const key = Symbol.for('@coll/core.engines.v1');
 const realm = globalThis as { [key]?: unknown };
@@ -38,6 +39,11 @@ describe('resolveEngine', () => {
     expect(engine).toBe(native);
     expect(candidates).toEqual([{ name: 'native' }, { name: 'wasm' }, { name: 'js' }]);
     expect(probe).not.toHaveBeenCalled();
+  });
+
+  it('has wasm and js built in', () => {
+    expect(resolveEngine('wasm').engine).toBe(wasmEngine);
+    expect(resolveEngine('auto').engine).toBe(wasmEngine);
   });
 
   it('takes exactly the one that is named', () => {
@@ -106,7 +112,7 @@ describe('registerEngine', () => {
     expect(other.resolveEngine('native').engine).toBe(native);
   });
 
-  it.each<EngineName>(['native', 'js'])('refuses a second %s', (name) => {
+  it.each<EngineName>(['native', 'wasm', 'js'])('refuses a second %s', (name) => {
     if (name === 'native') registerEngine(engineOf(name));
     expect(thrown(() => registerEngine(engineOf(name)))).toMatchObject({
       name: 'CollError',

@@ -3,6 +3,7 @@ import { CollError, ValueError } from './errors.js';
 import { logFirst } from './logger.js';
 import { quote } from './quote.js';
 import { jsEngine } from './threads/thread-engine.js';
+import { wasmEngine } from './wasm/wasm-engine.js';
 
 export interface EngineCandidate {
   readonly name: EngineName;
@@ -18,7 +19,7 @@ export interface EngineResolution {
 
 /** The order in which `'auto'` asks. */
 const names: readonly EngineName[] = ['native', 'wasm', 'js'];
-const builtIn: readonly Engine[] = [jsEngine];
+const builtIn: readonly Engine[] = [wasmEngine, jsEngine];
 
 // A change of `Engine` that older copies of the library could not use gets another key, so that only those meet that fit.
 const key = Symbol.for('@coll/core.engines.v1');

@@ -25,16 +25,7 @@ export {
 } from './communication-options.js';
 export type { Communicator, RunOptions } from './communicator.js';
 export { concatAlong } from './concat-along.js';
-export {
-  asPerReplica,
-  asValue,
-  CrossDeviceOps,
-  type Explanation,
-  type PossiblyMirrored,
-  type ReadyPair,
-  type ReducibleLike,
-  type ValueDestinationPair,
-} from './cross-device-ops.js';
+export { CrossDeviceOps, type Explanation, type PossiblyMirrored } from './cross-device-ops.js';
 export {
   allDevicesMatch,
   type Destinations,
@@ -113,6 +104,7 @@ export {
 export { PortableCommunicator, type PortableCommunicatorOptions } from './portable/portable-communicator.js';
 export { quote } from './quote.js';
 export { isReduceOp, ReduceOp, type ReduceOpLike, reduceOpFrom } from './reduce-op.js';
+export { asPerReplica, type ReadyPair, type ReducibleLike, type ValueDestinationPair } from './reducible.js';
 export {
   type Candidate,
   createRegistry,
@@ -125,9 +117,11 @@ export {
 export { mirror, type RegroupOptions, regroup, selectReplica, selectReplicaMirrored } from './regroup.js';
 export { intoAndShared, type ReplicaCallOptions, type ReplicaValue } from './replica-call.js';
 export type { ReplicaGroup } from './replica-group.js';
+export { resultsFor, writtenTo } from './results.js';
 export type { Algorithm, Round, Schedule, Transfer } from './schedule/schedule.js';
 export {
   aggregateTensorsOrIndexedSlices,
+  asValue,
   concatenateSlices,
   copyToDevice,
   densify,
@@ -161,4 +155,5 @@ export {
   type ThreadGroup,
   type ThreadGroupOptions,
 } from './threads/thread-group.js';
+export { wasmEngine } from './wasm/wasm-engine.js';
 export { portableWorld, threadWorld } from './worlds.js';

@@ -1,12 +1,11 @@
 import { dtypes } from './dtype.js';
-import { IndexedSlices } from './indexed-slices.js';
 import type { Value } from './sparse.js';
 
 /** A number that is the same for the same dtypes and shapes in the same order; rows of sparse values may differ. */
 export function layoutOf(values: readonly Value[]): number {
   let hash = joinHash(start, values.length);
   for (const value of values) {
-    const isSparse = value instanceof IndexedSlices;
+    const isSparse = !('data' in value);
     const { dtype, shape } = isSparse ? value.values : value;
     hash = joinHash(joinHash(joinHash(hash, Number(isSparse)), dtypes.indexOf(dtype)), shape.length);
     for (let axis = Number(isSparse); axis < shape.length; axis++) hash = joinHash(hash, shape[axis] as number);

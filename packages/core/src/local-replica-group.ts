@@ -14,10 +14,10 @@ import {
   requireLocal,
 } from './replica-call.js';
 import type { ReplicaGroup } from './replica-group.js';
-import { resultsFor } from './results.js';
+import { resultsFor, writtenTo } from './results.js';
 import { copyToDevice, type Value } from './sparse.js';
 import { packLike, type Structure } from './structure.js';
-import { copyElements, type Tensor } from './tensor.js';
+import type { Tensor } from './tensor.js';
 
 /** How all replicas' values are reduced where one thread holds them all; results are one list of values a replica. */
 export type ReduceTogether = (
@@ -60,7 +60,7 @@ export class LocalReplicaGroup implements ReplicaGroup {
     const targets = call.into && resultsFor(op.toLowerCase() as Lowercase<ReduceOp>, dense, call.into);
     if (this.#ended) throw this.#ended;
     const results = await this.#within(call.run, replicaId, () => this.#meeting.join(replicaId, { ...call, op }));
-    return packLike(value, targets ? writeInto(results, targets) : results);
+    return packLike(value, writtenTo(targets, results));
   }
 
   allReduceSync(): never {
@@ -146,14 +146,4 @@ function refuseShared(operation: string): never {
 function placedOn(value: Value, device: string): Value {
   if (value.device !== '') return value;
   return value instanceof IndexedSlices ? (copyToDevice(value, device) as IndexedSlices) : { ...value, device };
-}
-
-function writeInto(results: readonly Value[], targets: readonly Tensor[]): Value[] {
-  let next = 0;
-  return results.map((result) => {
-    if (result instanceof IndexedSlices) return result;
-    const target = targets[next++] as Tensor;
-    copyElements(target.data, result.data);
-    return target;
-  });
 }

@@ -3,7 +3,7 @@ import type { RunOptions } from './communicator.js';
 import { NotImplementedError, OutOfRangeError, ValueError } from './errors.js';
 import { IndexedSlices } from './indexed-slices.js';
 import { type ReduceOp, validateReduceOp } from './reduce-op.js';
-import type { Value } from './sparse.js';
+import { asValue, type Value, viewOnDevice } from './sparse.js';
 import { flatten, type Structure } from './structure.js';
 import { asTensor, type Tensor, type TensorLike } from './tensor.js';
 
@@ -24,19 +24,42 @@ export interface PreparedCall {
   readonly resolved: ResolvedOptions;
 }
 
-/** @throws ValueError for an unknown op or a value that is no tensor */
-export function prepare(op: ReduceOp, value: ReplicaValue, options: ReplicaCallOptions | undefined): PreparedCall {
+/**
+ * The call of a replica on a device, where its values and results are taken to be; without a device they are where they say.
+ * @throws ValueError for an unknown op or a value that is no tensor
+ */
+export function prepare(
+  op: ReduceOp,
+  value: ReplicaValue,
+  options: ReplicaCallOptions | undefined,
+  device = '',
+): PreparedCall {
   const into = options && 'into' in options ? options.into : undefined;
-  const resolved = resolveCallOptions(into === undefined ? options : { ...options, into: undefined });
+  const resolved = resolveCallOptions(options as CallOptions | undefined);
   if (into !== undefined && resolved.sharedResult) throw intoAndShared();
   validateReduceOp(op);
+  const values = flatten(value).map((leaf) => placed(asValue(leaf), device));
+  const { bytesPerPack, timeoutSeconds } = resolved.options;
   return {
-    values: flatten(value).map((leaf) => (leaf instanceof IndexedSlices ? leaf : asTensor(leaf))),
-    into: into === undefined ? undefined : flatten(into).map((leaf) => asTensor(leaf, 'into')),
-    bytesPerPack: resolved.options.bytesPerPack,
-    run: { timeoutSeconds: resolved.options.timeoutSeconds, ...(resolved.signal ? { signal: resolved.signal } : {}) },
+    values,
+    into: into === undefined ? undefined : into === value ? inPlace(values) : tensorsOf(into, device),
+    bytesPerPack,
+    run: resolved.signal ? { timeoutSeconds, signal: resolved.signal } : { timeoutSeconds },
     resolved,
   };
+}
+
+/** The values as the memory of their results. */
+function inPlace(values: readonly Value[]): readonly Tensor[] {
+  return values.map((value) => ('data' in value ? value : asTensor(value, 'into')));
+}
+
+function tensorsOf(into: Structure<TensorLike>, device: string): Tensor[] {
+  return flatten(into).map((leaf) => placed(asTensor(leaf, 'into'), device));
+}
+
+function placed<Kind extends Value>(value: Kind, device: string): Kind {
+  return device === '' || value.device === device ? value : viewOnDevice(value, device);
 }
 
 export function intoAndShared(): ValueError {
@@ -55,8 +78,8 @@ export function refuseSharedResult({ resolved }: PreparedCall): void {
 }
 
 /** The call for values that are only moved. @throws NotImplementedError for sparse ones */
-export function prepareDense(value: ReplicaValue, options: ReplicaCallOptions | undefined) {
-  const call = prepare('SUM', value, options);
+export function prepareDense(value: ReplicaValue, options: ReplicaCallOptions | undefined, device = '') {
+  const call = prepare('SUM', value, options, device);
   if (call.values.some((item) => item instanceof IndexedSlices)) {
     throw new NotImplementedError(
       'ERR_COLL_NOT_IMPLEMENTED',

@@ -109,9 +109,9 @@ export class ReplicaCollectives {
     };
     this.#requireReducible(op, dense, sparse);
     const results = resultsFor(op, dense, into);
-    const at = (list: readonly Tensor[], pack: readonly number[]) => pack.map((index) => list[index] as Tensor);
     for (const pack of packsOf(dense, bytesPerPack))
-      yield [{ kind: 'all-reduce', op }, at(dense, pack), at(results, pack)];
+      yield [{ kind: 'all-reduce', op }, tensorsAt(dense, pack), tensorsAt(results, pack)];
+    if (sparse.length === 0) return results;
     const gathered: IndexedSlices[] = [];
     for (const slices of sparse) gathered.push(yield* this.#allReduceSparse(op, slices));
     return stitchValues<Value>([
@@ -125,8 +125,8 @@ export class ReplicaCollectives {
     const refused =
       sparse.length > 0 && op !== 'sum' && op !== 'mean'
         ? `indexed slices have a sum and a mean, but no ${op}: make them dense first`
-        : dense
-            .map(({ dtype }) => this.#communicator.refuses(collective, dtype))
+        : [...new Set(dense.map(({ dtype }) => dtype))]
+            .map((dtype) => this.#communicator.refuses(collective, dtype))
             .find((reason) => reason !== undefined);
     if (refused) throw new ValueError('ERR_COLL_REFUSED', `all-reduce: ${refused}`, { operation: 'all-reduce' });
   }
@@ -166,9 +166,8 @@ export class ReplicaCollectives {
 
   *#broadcastAll(values: readonly Tensor[], root: number, into?: readonly Tensor[]): Requests<Tensor[]> {
     const results = resultsFor(undefined, values, into);
-    const at = (list: readonly Tensor[], pack: readonly number[]) => pack.map((index) => list[index] as Tensor);
     const packs = this.#communicator.runPieces ? packsOf(values, 0) : values.map((_, index) => [index]);
-    for (const pack of packs) yield [{ kind: 'broadcast', root }, at(values, pack), at(results, pack)];
+    for (const pack of packs) yield [{ kind: 'broadcast', root }, tensorsAt(values, pack), tensorsAt(results, pack)];
     return results;
   }
 
@@ -269,10 +268,24 @@ function separate(pack: Tensor, results: readonly Tensor[]): void {
 
 /** Positions of values that share a pack, last ones first; a pack holds one dtype. */
 function packsOf(values: readonly Tensor[], bytesPerPack: number): number[][] {
-  const last = values.map((value, index) => ({ ...value, index })).reverse();
-  const kinds = new Set(last.map(({ dtype }) => dtype));
-  return [...kinds].flatMap((dtype) => {
-    const alike = last.filter((value) => value.dtype === dtype);
-    return groupBySize(alike, bytesPerPack).map((pack) => pack.map(({ index }) => index));
+  const byDType = new Map<DType, number[]>();
+  for (let index = values.length - 1; index >= 0; index--) {
+    const { dtype } = values[index] as Tensor;
+    const alike = byDType.get(dtype);
+    if (alike) alike.push(index);
+    else byDType.set(dtype, [index]);
+  }
+  return [...byDType.values()].flatMap((alike) => {
+    if (bytesPerPack === 0) return [alike];
+    let next = 0;
+    const packs = groupBySize(tensorsAt(values, alike), bytesPerPack);
+    return packs.map(({ length }) => {
+      next += length;
+      return alike.slice(next - length, next);
+    });
   });
+}
+
+function tensorsAt(values: readonly Tensor[], pack: readonly number[]): Tensor[] {
+  return pack.map((index) => values[index] as Tensor);
 }

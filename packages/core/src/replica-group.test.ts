@@ -10,6 +10,7 @@ import { createThreadGroup } from './threads/thread-group.js';
 import { threadWorld } from './worlds.js';
 
 const ints = (...elements: readonly number[]) => tensor(elements, { dtype: 'int32' });
+const on = (replica: number, ...elements: readonly number[]) => ({ ...ints(...elements), device: `cpu:${replica}` });
 
 /** As many replicas, each of which could as well be in another thread. */
 function replicas(size: number): RemoteReplicaGroup[] {
@@ -23,13 +24,13 @@ describe('a replica whose others live elsewhere', () => {
     const results = await Promise.all(
       replicas(2).map((group, rank) => group.allReduce(ReduceOp.SUM, { w: [ints(rank, 2)], b: ints(3) }, rank)),
     );
-    for (const result of results) expect(result).toEqual({ w: [ints(1, 4)], b: ints(6) });
+    for (const [rank, result] of results.entries()) expect(result).toEqual({ w: [on(rank, 1, 4)], b: on(rank, 6) });
   });
 
   it('blocks where it is asked to, on its own', () => {
     const [group] = replicas(1) as [RemoteReplicaGroup];
-    expect(group.allReduceSync(ReduceOp.MEAN, [ints(4)], 0)).toEqual([tensor([4])]);
-    expect(group.broadcastSync({ w: ints(4) }, 0)).toEqual({ w: ints(4) });
+    expect(group.allReduceSync(ReduceOp.MEAN, [ints(4)], 0)).toEqual([tensor([4], { device: 'cpu:0' })]);
+    expect(group.broadcastSync({ w: ints(4) }, 0)).toEqual({ w: on(0, 4) });
     const into = Int32Array.of(0);
     group.allReduceSync(ReduceOp.SUM, ints(7), 0, { into });
     expect(into).toEqual(Int32Array.of(7));
@@ -39,15 +40,15 @@ describe('a replica whose others live elsewhere', () => {
     const groups = replicas(2);
     const gathered = await Promise.all(groups.map((group, rank) => group.allGather([ints(rank), ints(9)], 0)));
     expect(gathered).toEqual([
-      [ints(0, 1), ints(9, 9)],
-      [ints(0, 1), ints(9, 9)],
+      [on(0, 0, 1), on(0, 9, 9)],
+      [on(1, 0, 1), on(1, 9, 9)],
     ]);
     const targets = [Int32Array.of(0), Int32Array.of(0)] as const;
     const copies = await Promise.all(
       groups.map((group, rank) => group.broadcast({ w: ints(rank) }, 1, { into: { w: targets[rank] as Int32Array } })),
     );
     expect([copies, targets]).toEqual([
-      [{ w: ints(1) }, { w: ints(1) }],
+      [{ w: on(0, 1) }, { w: on(1, 1) }],
       [Int32Array.of(1), Int32Array.of(1)],
     ]);
   });

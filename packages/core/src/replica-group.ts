@@ -33,16 +33,18 @@ export interface ReplicaGroup {
   close(): Promise<void>;
 }
 
-/** One replica here, the others elsewhere: its communicator meets theirs. */
+/** One replica here, the others elsewhere: its communicator meets theirs. Values and results are on the replica's device. */
 export class RemoteReplicaGroup implements ReplicaGroup {
   readonly engine: string;
   readonly #replica: number;
+  readonly #device: string;
   readonly #communicator: Communicator;
   readonly #collectives: ReplicaCollectives;
 
   constructor(world: World, algorithm: Algorithm) {
     this.engine = world.engine;
     this.#replica = world.localRanks[0] as number;
+    this.#device = world.devices[this.#replica] as string;
     this.#communicator = world.communicator(algorithm);
     this.#collectives = new ReplicaCollectives(this.#communicator);
   }
@@ -54,7 +56,7 @@ export class RemoteReplicaGroup implements ReplicaGroup {
     options?: ReplicaCallOptions,
   ): Promise<Structure<Value>> {
     requireLocal(replicaId, [this.#replica]);
-    const call = prepare(op, value, options);
+    const call = prepare(op, value, options, this.#device);
     refuseSharedResult(call);
     return packLike(
       value,
@@ -64,7 +66,7 @@ export class RemoteReplicaGroup implements ReplicaGroup {
 
   allReduceSync(op: ReduceOp, value: ReplicaValue, replicaId: number, options?: ReplicaCallOptions): Structure<Value> {
     requireLocal(replicaId, [this.#replica]);
-    const call = prepare(op, value, options);
+    const call = prepare(op, value, options, this.#device);
     refuseSharedResult(call);
     return packLike(
       value,
@@ -73,13 +75,13 @@ export class RemoteReplicaGroup implements ReplicaGroup {
   }
 
   async allGather(value: ReplicaValue, axis: number, options?: CallOptions): Promise<Structure<Tensor>> {
-    const call = prepareDense(value, options);
+    const call = prepareDense(value, options, this.#device);
     refuseSharedResult(call);
     return packLike(value, await this.#collectives.run(this.#collectives.allGather(call.values, axis), call.run));
   }
 
   async broadcast(value: ReplicaValue, root: number, options?: ReplicaCallOptions): Promise<Structure<Tensor>> {
-    const call = prepareDense(value, options);
+    const call = prepareDense(value, options, this.#device);
     refuseSharedResult(call);
     return packLike(
       value,
@@ -88,7 +90,7 @@ export class RemoteReplicaGroup implements ReplicaGroup {
   }
 
   broadcastSync(value: ReplicaValue, root: number, options?: ReplicaCallOptions): Structure<Tensor> {
-    const call = prepareDense(value, options);
+    const call = prepareDense(value, options, this.#device);
     refuseSharedResult(call);
     return packLike(
       value,

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { thrown } from '../test/thrown.js';
+import { IndexedSlices } from './indexed-slices.js';
 import { slice } from './packing/concatenate.js';
-import { resultsFor } from './results.js';
+import { resultsFor, writtenTo } from './results.js';
 import { reshape, type Tensor, tensor, zeros } from './tensor.js';
 
 const values = [tensor([1, 2], { dtype: 'int32', device: 'cpu:1' }), tensor([3], { dtype: 'float32', shape: [1, 1] })];
@@ -56,6 +57,18 @@ describe('resultsFor', () => {
     });
   });
 
+  it('tells values that a result overwrites from those beside it, in one buffer', () => {
+    const memory = zeros('int8', [64]);
+    const at = (begin: number) => slice(memory, begin, begin + 8);
+    const into = [at(32), at(0), at(16)];
+    expect(resultsFor('sum', [at(8), at(24), at(48)], into)).toEqual(into);
+    expect(resultsFor('sum', [at(32), at(0), at(56)], into)).toEqual(into);
+    for (const place of [0, 4, 15, 20, 33]) {
+      const values = [at(8), at(40), at(place)];
+      expect(thrown(() => resultsFor('sum', values, into))).toMatchObject({ code: 'ERR_COLL_BUFFER' });
+    }
+  });
+
   it('refuses results that share memory', () => {
     const memory = zeros('int8', [16]);
     const rows = [zeros('int8', [4]), zeros('int8', [4])];
@@ -72,5 +85,15 @@ describe('resultsFor', () => {
     const empty = slice(memory, 4, 4);
     expect(() => resultsFor('sum', rows, [slice(memory, 0, 8), empty, slice(memory, 8, 10)])).not.toThrow();
     expect(() => resultsFor('sum', rows, [slice(memory, 0, 8), empty, slice(memory, 6, 8)])).toThrow('given twice');
+  });
+});
+
+describe('writtenTo', () => {
+  it('moves dense results to their memory and leaves slices where they are', () => {
+    const slices = new IndexedSlices(Float32Array.of(1), Int32Array.of(0));
+    const memory = [zeros('float32', [1]), zeros('float32', [1])];
+    const results = writtenTo(memory, [tensor(Float32Array.of(5)), slices, tensor(Float32Array.of(6))]);
+    expect(results).toEqual([memory[0], slices, memory[1]]);
+    expect(memory.map(({ data }) => data[0])).toEqual([5, 6]);
   });
 });

@@ -1,7 +1,9 @@
 import { type CollectiveOp, outputDType } from './collective.js';
-import type { DType } from './dtype.js';
+import type { TypedArray } from './dtype.js';
 import { ValueError } from './errors.js';
-import { overlaps, sameShape, type Tensor, zeros } from './tensor.js';
+import { IndexedSlices } from './indexed-slices.js';
+import type { Value } from './sparse.js';
+import { copyElements, overlaps, sameShape, type Tensor, zeros } from './tensor.js';
 
 /**
  * Where the results for some values go: the given tensors, or new ones. `op` is undefined where values are only moved.
@@ -12,51 +14,88 @@ export function resultsFor(
   values: readonly Tensor[],
   into: readonly Tensor[] | undefined,
 ): Tensor[] {
-  const dtypes = values.map(({ dtype }) => (op === undefined ? dtype : outputDType({ kind: 'all-reduce', op }, dtype)));
-  if (!into) return values.map(({ shape, device }, index) => zeros(dtypes[index] as DType, shape, device));
+  const collective = op && ({ kind: 'all-reduce', op } as const);
+  const dtypeOf = ({ dtype }: Tensor) => (collective ? outputDType(collective, dtype) : dtype);
+  if (!into) return values.map((value) => zeros(dtypeOf(value), value.shape, value.device));
   if (into.length !== values.length) {
     throw new ValueError('ERR_COLL_BUFFER', `into: ${into.length} results were given for ${values.length} values`);
   }
-  values.forEach(({ shape }, index) => {
+  values.forEach((value, index) => {
     const target = into[index] as Tensor;
-    if (target.dtype === dtypes[index] && sameShape(target.shape, shape)) return;
-    const told = `must be ${dtypes[index]} of shape [${shape}], not ${target.dtype} of shape [${target.shape}]`;
+    const dtype = dtypeOf(value);
+    if (target.dtype === dtype && sameShape(target.shape, value.shape)) return;
+    const told = `must be ${dtype} of shape [${value.shape}], not ${target.dtype} of shape [${target.shape}]`;
     throw new ValueError('ERR_COLL_BUFFER', `into: result ${index} ${told}`);
   });
-  refuseOverlaps(into);
-  refuseOverwriting(values, into);
+  const places = placesOf(into);
+  for (const sharing of places.values()) if (isList(sharing)) refuseOverlaps(sharing);
+  refuseOverwriting(values, into, places);
   return [...into];
 }
 
-// Results of a pack are written while values of the next one are still to be read.
-function refuseOverwriting(values: readonly Tensor[], results: readonly Tensor[]): void {
-  const isInPlace = ({ data }: Tensor, index: number) => {
-    const target = (results[index] as Tensor).data;
-    return data.buffer === target.buffer && data.byteOffset === target.byteOffset;
-  };
-  const elsewhere = values.filter((value, index) => !isInPlace(value, index));
-  if (!elsewhere.some(({ data }) => results.some((result) => overlaps(data, result.data)))) return;
-  throw new ValueError(
-    'ERR_COLL_BUFFER',
-    'into: a result overlaps a value other than its own; give it memory of its own',
-  );
+/** The results, the dense ones moved to the memory that was named for them. */
+export function writtenTo(memory: readonly Tensor[] | undefined, results: readonly Value[]): readonly Value[] {
+  if (!memory) return results;
+  let next = 0;
+  return results.map((result) => {
+    if (result instanceof IndexedSlices) return result;
+    const target = memory[next++] as Tensor;
+    copyElements(target.data, result.data);
+    return target;
+  });
 }
 
-function refuseOverlaps(results: readonly Tensor[]): void {
-  const byBuffer = new Map<ArrayBufferLike, Tensor[]>();
-  // Those without elements share nothing, and would stand between neighbours that do.
-  for (const result of results.filter(({ data }) => data.length > 0)) {
-    const sharing = byBuffer.get(result.data.buffer) ?? [];
-    sharing.push(result);
-    byBuffer.set(result.data.buffer, sharing);
+/** Arrays by the buffer that they lie in: the only one there, or several in the order of their places. Empty ones lie nowhere. */
+type Places = ReadonlyMap<ArrayBufferLike, TypedArray | readonly TypedArray[]>;
+
+function isList(sharing: TypedArray | readonly TypedArray[]): sharing is readonly TypedArray[] {
+  return Array.isArray(sharing);
+}
+
+function placesOf(results: readonly Tensor[]): Places {
+  const places = new Map<ArrayBufferLike, TypedArray | TypedArray[]>();
+  for (const { data } of results) {
+    if (data.length === 0) continue;
+    const sharing = places.get(data.buffer);
+    if (!sharing) places.set(data.buffer, data);
+    else if (Array.isArray(sharing)) sharing.push(data);
+    else places.set(data.buffer, [sharing, data]);
   }
-  for (const sharing of byBuffer.values()) {
-    const sorted = sharing.sort((a, b) => a.data.byteOffset - b.data.byteOffset);
-    const clash = sorted.some(
-      (result, index) => index > 0 && overlaps(result.data, (sorted[index - 1] as Tensor).data),
+  for (const sharing of places.values()) {
+    if (Array.isArray(sharing)) sharing.sort((a, b) => a.byteOffset - b.byteOffset);
+  }
+  return places;
+}
+
+function refuseOverlaps(sorted: readonly TypedArray[]): void {
+  const clash = sorted.some((data, index) => index > 0 && overlaps(data, sorted[index - 1] as TypedArray));
+  if (!clash) return;
+  throw new ValueError('ERR_COLL_BUFFER', 'into: one buffer was given twice; every result needs memory of its own');
+}
+
+// Results of a pack are written while values of the next one are still to be read.
+function refuseOverwriting(values: readonly Tensor[], results: readonly Tensor[], places: Places): void {
+  values.forEach(({ data }, index) => {
+    const own = (results[index] as Tensor).data;
+    if (data === own || (data.buffer === own.buffer && data.byteOffset === own.byteOffset)) return;
+    const sharing = places.get(data.buffer);
+    if (!sharing) return;
+    const nearest = isList(sharing) ? lastBefore(sharing, data.byteOffset + data.byteLength) : sharing;
+    if (!overlaps(data, nearest)) return;
+    throw new ValueError(
+      'ERR_COLL_BUFFER',
+      'into: a result overlaps a value other than its own; give it memory of its own',
     );
-    if (clash) {
-      throw new ValueError('ERR_COLL_BUFFER', 'into: one buffer was given twice; every result needs memory of its own');
-    }
+  });
+}
+
+/** The last of sorted arrays that begins before a place, or the first one: of those that are apart, only it can reach beyond the others. */
+function lastBefore(sorted: readonly TypedArray[], end: number): TypedArray {
+  let [low, high] = [0, sorted.length - 1];
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2);
+    if ((sorted[middle] as TypedArray).byteOffset < end) low = middle;
+    else high = middle - 1;
   }
+  return sorted[low] as TypedArray;
 }

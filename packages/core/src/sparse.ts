@@ -1,15 +1,24 @@
 import { addN, convertNumbers, divide, requireAlike, scatterAdd } from './arithmetic.js';
-import { DistributedValues } from './distributed-values.js';
+import { DistributedValues, Mirrored } from './distributed-values.js';
 import { AssertionError, InvalidArgumentError, ValueError } from './errors.js';
 import { IndexedSlices } from './indexed-slices.js';
 import { concatenate } from './packing/concatenate.js';
-import { copyTo, elementCount, reshape, sameShape, type Tensor } from './tensor.js';
+import { asTensor, copyTo, elementCount, reshape, sameShape, type Tensor } from './tensor.js';
 
 /** A dense or a sparse tensor: what can be reduced. */
 export type Value = Tensor | IndexedSlices;
 
+/** A tensor or indexed slices from whatever stands for them. @throws ValueError */
+export function asValue(value: unknown): Value {
+  if (ArrayBuffer.isView(value)) return asTensor(value);
+  if (value instanceof Mirrored) return asValue(value.primary);
+  return value instanceof IndexedSlices ? value : asTensor(value);
+}
+
 /** Whether a value is sparse: indexed slices, or distributed values all of whose components are. */
 export function isIndexedSlices(value: unknown): boolean {
+  // Most values are tensors, and asking for a brand takes longer.
+  if (typeof value === 'object' && value !== null && 'data' in value) return false;
   if (value instanceof DistributedValues)
     return value.values.length > 0 && value.values.every((item) => item instanceof IndexedSlices);
   return value instanceof IndexedSlices;
@@ -86,8 +95,9 @@ export function copyToDevice(value: Value, device: string): Value {
 }
 
 /** The same memory, said to be on a device. */
+export function viewOnDevice<Kind extends Value>(value: Kind, device: string): Kind;
 export function viewOnDevice(value: Value, device: string): Value {
-  if (!(value instanceof IndexedSlices)) return { ...value, device };
+  if ('data' in value) return { data: value.data, dtype: value.dtype, shape: value.shape, device };
   return new IndexedSlices({ ...value.values, device }, { ...value.indices, device }, value.denseShape);
 }
 
@@ -100,11 +110,17 @@ export interface SplitValues<T> {
 
 /** Sorts values into dense and sparse ones, with the positions that they had. */
 export function splitBySparsity<T>(values: readonly T[]): SplitValues<T> {
-  const positions = [...values.keys()];
-  const sparseIndices = positions.filter((index) => isIndexedSlices(values[index]));
-  const denseIndices = positions.filter((index) => !isIndexedSlices(values[index]));
-  const at = (indices: readonly number[]) => indices.map((index) => values[index] as T);
-  return { dense: at(denseIndices), denseIndices, sparse: at(sparseIndices), sparseIndices };
+  const split = { dense: [] as T[], denseIndices: [] as number[], sparse: [] as T[], sparseIndices: [] as number[] };
+  values.forEach((value, index) => {
+    if (isIndexedSlices(value)) {
+      split.sparse.push(value);
+      split.sparseIndices.push(index);
+    } else {
+      split.dense.push(value);
+      split.denseIndices.push(index);
+    }
+  });
+  return split;
 }
 
 /** The inverse of splitting: puts values back to their positions. @throws AssertionError where one is filled twice */

@@ -60,7 +60,10 @@ describe('tensor', () => {
       3,
     ]);
     const halves = new Uint16Array(new ArrayBuffer(8), 2, 3);
-    Object.defineProperty(halves, Symbol.toStringTag, { value: 'Float16Array' });
+    Object.setPrototypeOf(
+      halves,
+      Object.create(Uint16Array.prototype, { [Symbol.toStringTag]: { value: 'Float16Array' } }),
+    );
     expect(tensor(halves)).toEqual({ data: new Uint16Array(3), dtype: 'float16', shape: [3], device: '' });
   });
 

@@ -1,4 +1,13 @@
-import { allocate, arrayName, type DType, isDType, naturalDType, stores, type TypedArray } from './dtype.js';
+import {
+  allocate,
+  arrayName,
+  type DType,
+  isDType,
+  naturalDType,
+  plainDType,
+  stores,
+  type TypedArray,
+} from './dtype.js';
 import { encodeNumber } from './element.js';
 import { ValueError } from './errors.js';
 import { quote } from './quote.js';
@@ -79,6 +88,7 @@ export function asTensor(value: unknown, what = 'value'): Tensor {
   if (typeof value === 'object' && value !== null && tensorSymbol in value) {
     return asTensor((value as TensorCarrier)[tensorSymbol](), what);
   }
+  if (ArrayBuffer.isView(value)) return tensorOver(value);
   if (isTensor(value)) {
     // Tensors of plain JavaScript may leave the device out.
     const placed = value.device === undefined ? { ...(value as Tensor), device: '' } : value;
@@ -86,8 +96,16 @@ export function asTensor(value: unknown, what = 'value'): Tensor {
     validateTensor(placed);
     return placed;
   }
-  if (ArrayBuffer.isView(value) || typeof value === 'number') return tensor(value);
+  if (typeof value === 'number') return tensor(value);
   throw new ValueError('ERR_COLL_VALUE', `${what} must be a tensor, a typed array or a number, not ${quote(value)}`);
+}
+
+// What most replicas hand in, and the most often.
+function tensorOver(data: ArrayBufferView): Tensor {
+  const dtype = plainDType(data);
+  const { length } = data as TypedArray;
+  if (dtype === undefined || length === 0 || length > mostElements) return tensor(data);
+  return { data: data as TypedArray, dtype, shape: [length], device: '' };
 }
 
 /** Product of the dimensions; 1 for a scalar. */
@@ -119,7 +137,7 @@ export function copyElements(into: TypedArray, from: TypedArray): void {
 }
 
 export function sameShape(a: readonly number[], b: readonly number[]): boolean {
-  return a.length === b.length && a.every((dimension, axis) => dimension === b[axis]);
+  return a === b || (a.length === b.length && a.every((dimension, axis) => dimension === b[axis]));
 }
 
 /** Whether the memory of two arrays overlaps. Empty arrays overlap with nothing. */
@@ -179,6 +197,7 @@ function refuseDetached(data: ArrayBufferView): void {
 
 // Arrays of other names over the same bytes, which kernels read as the plain ones.
 function elementsOf(data: ArrayBufferView): TypedArray {
+  if (plainDType(data)) return data as TypedArray;
   const name = arrayName(data);
   if (name === 'Uint8ClampedArray') return new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
   if (name === 'Float16Array') return new Uint16Array(data.buffer, data.byteOffset, data.byteLength / 2);

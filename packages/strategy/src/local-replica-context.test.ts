@@ -83,6 +83,25 @@ describe.each([1, 2, 3, 4])('%i replicas', (replicas) => {
     expect(inputs).toEqual(ids.map((id) => Float32Array.of(id)));
   });
 
+  it('share one memory where they say so, which is none of the inputs', async () => {
+    const results = await each(strategyOf(replicas), async (replica) => {
+      const input = Float32Array.of(replica.replicaIdInSyncGroup);
+      const options = { sharedResult: true };
+      const made = [
+        await replica.allReduce('sum', input, options),
+        await replica.allGather(input, 0, options),
+        await replica.broadcast(input, 0, options),
+      ] as Tensor[];
+      expect(made.map(({ data }) => data === input)).toEqual([false, false, false]);
+      expect(made.map(({ device }) => device)).toEqual(made.map(() => replica.devices[0]));
+      return made.map(({ data }) => data);
+    });
+    for (const made of results) {
+      expect(made).toEqual([Float32Array.of(total), Float32Array.from(ids), Float32Array.of(0)]);
+      for (const [index, data] of made.entries()) expect(data).toBe(results[0]?.[index]);
+    }
+  });
+
   it('write results into memory that is named, also that of the values', async () => {
     const inPlace = ids.map((id) => ({ a: Float32Array.of(id), b: [Float32Array.of(1, id)] }));
     const results = await each(strategyOf(replicas), async (replica) => {
@@ -153,6 +172,7 @@ describe('allReduce', () => {
     ['options that are none', 'sum', 1, 5, 'ERR_COLL_VALUE'],
     ['too little memory', 'sum', Float32Array.of(1, 2), { into: new Float32Array(1) }, 'ERR_COLL_BUFFER'],
     ['too much memory', 'sum', Float32Array.of(1), { into: new Float32Array(2) }, 'ERR_COLL_BUFFER'],
+    ['two places', 'sum', 1, { into: new Float64Array(1), sharedResult: true }, 'ERR_COLL_VALUE'],
     ['too few places', 'sum', [1, 2], { into: [new Float64Array(1)] }, 'ERR_COLL_BUFFER'],
     [
       "memory of the value's dtype for the mean of integers",

@@ -21,9 +21,11 @@ import {
   type TensorLike,
   type Value,
   ValueError,
+  viewOnDevice,
+  writtenTo,
 } from '@coll/core';
 import type { MergeFunction } from './replica-context.js';
-import { resultMemory, writtenTo } from './result-memory.js';
+import { resultMemory } from './result-memory.js';
 
 /** What a replica asks for, checked and taken apart before anything moves. */
 export interface ReplicaRequest {
@@ -71,11 +73,7 @@ export function denseRequest(
 
 /** The values that a replica hands in, from left to right, on its device. @throws ValueError for what is no value */
 export function placedValues(value: ReplicaValue, device: string): Value[] {
-  return flatten(value).map((leaf) => {
-    const item = asValue(leaf);
-    if (!(item instanceof IndexedSlices)) return { ...item, device };
-    return new IndexedSlices({ ...item.values, device }, { ...item.indices, device }, item.denseShape);
-  });
+  return flatten(value).map((leaf) => viewOnDevice(asValue(leaf), device));
 }
 
 /** @throws NotImplementedError for indexed slices, which can only be reduced */

@@ -1,6 +1,6 @@
 import { IndexedSlices, tensor, ValueError } from '@coll/core';
 import { describe, expect, it } from 'vitest';
-import { resultMemory, writtenTo } from './result-memory.js';
+import { resultMemory } from './result-memory.js';
 
 const slices = new IndexedSlices(Float32Array.of(1), Int32Array.of(0));
 
@@ -19,7 +19,7 @@ describe('resultMemory', () => {
   });
 
   it.each([
-    ['more places than values', [new Float32Array(1), new Float32Array(1)], /2 results for 1 values/],
+    ['more places than values', [new Float32Array(1), new Float32Array(1)], /2 results were given for 1 values/],
     ['another length', new Float32Array(2), /result 0 must be float32 of shape \[1\]/],
     ['another dtype', new Float64Array(1), /result 0 must be float32 of shape \[1\]/],
     ['another shape', tensor(new Float32Array(1), { shape: [1, 1] }), /result 0 must be float32 of shape \[1\]/],
@@ -40,14 +40,5 @@ describe('resultMemory', () => {
     expect(resultMemory([buffer.subarray(0, 2), buffer.subarray(2)], values)).toHaveLength(2);
     expect(() => resultMemory([buffer.subarray(0, 2), buffer.subarray(1, 3)], values)).toThrow(/given twice/);
     expect(() => resultMemory([buffer.subarray(1, 3), buffer.subarray(0, 2)], values)).toThrow(/given twice/);
-  });
-});
-
-describe('writtenTo', () => {
-  it('moves dense results to their memory and leaves slices where they are', () => {
-    const memory = [tensor(new Float32Array(1)), tensor(new Float32Array(1))];
-    const results = writtenTo(memory, [tensor(Float32Array.of(5)), slices, tensor(Float32Array.of(6))]);
-    expect(results).toEqual([memory[0], slices, memory[1]]);
-    expect(memory.map(({ data }) => data[0])).toEqual([5, 6]);
   });
 });

@@ -4,7 +4,6 @@ import {
   type CrossDeviceOps,
   InternalError,
   NotImplementedError,
-  packLike,
   type ReduceOpLike,
   type ReplicaCallOptions,
   type ReplicaGroup,
@@ -18,7 +17,7 @@ import {
 } from '@coll/core';
 import { requireReplica, runAcross } from './contexts.js';
 import type { MergeFunction, ReplicaContext } from './replica-context.js';
-import { placedValues, requireDense, requireMergeCall, requireReducible, requireRoot } from './replica-request.js';
+import { requireMergeCall, requireRoot } from './replica-request.js';
 import type { Strategy } from './strategy.js';
 import { encodeError } from './thread-errors.js';
 import { type FromReplica, post, type ToReplica } from './thread-messages.js';
@@ -60,34 +59,34 @@ export class ThreadReplicaContext implements ReplicaContext {
   allReduce(op: ReduceOpLike, value: ReplicaValue, options?: ReplicaCallOptions): Promise<Structure<Value>> {
     return this.#begin(async () => {
       requireReplica(this, 'allReduce');
-      const placed = this.#reducible(op, value);
-      return this.#ops.allReduce(reduceOpFrom(op), placed, this.replicaIdInSyncGroup, options);
+      return this.#ops.allReduce(reduceOpFrom(op), value, this.replicaIdInSyncGroup, options);
     });
   }
 
   allReduceSync(op: ReduceOpLike, value: ReplicaValue, options?: ReplicaCallOptions): Structure<Value> {
     requireReplica(this, 'allReduceSync');
-    const placed = this.#reducible(op, value);
-    return this.#ops.allReduceSync(reduceOpFrom(op), placed, this.replicaIdInSyncGroup, options);
+    return this.#ops.allReduceSync(reduceOpFrom(op), value, this.replicaIdInSyncGroup, options);
   }
 
   allGather(value: ReplicaValue, axis: number, options?: CallOptions): Promise<Structure<Tensor>> {
     return this.#begin(async () => {
       requireReplica(this, 'allGather');
-      return this.#group('allGather').allGather(this.#dense('all-gather', value), axis, options);
+      return this.#group('allGather').allGather(value, axis, options);
     });
   }
 
   broadcast(value: ReplicaValue, root = 0, options?: ReplicaCallOptions): Promise<Structure<Tensor>> {
     return this.#begin(async () => {
       requireReplica(this, 'broadcast');
-      return this.#group('broadcast').broadcast(this.#broadcastable(value, root), root, options);
+      requireRoot(root, this.numReplicasInSync);
+      return this.#group('broadcast').broadcast(value, root, options);
     });
   }
 
   broadcastSync(value: ReplicaValue, root = 0, options?: ReplicaCallOptions): Structure<Tensor> {
     requireReplica(this, 'broadcastSync');
-    return this.#group('broadcastSync').broadcastSync(this.#broadcastable(value, root), root, options);
+    requireRoot(root, this.numReplicasInSync);
+    return this.#group('broadcastSync').broadcastSync(value, root, options);
   }
 
   mergeCall<Args extends readonly unknown[], Result>(fn: MergeFunction<Args, Result>, args?: Args): Promise<Result> {
@@ -144,23 +143,6 @@ export class ThreadReplicaContext implements ReplicaContext {
     throw new InternalError('ERR_COLL_MISMATCH', 'mergeCall: another replica makes another call', {
       operation: 'mergeCall',
     });
-  }
-
-  #reducible(op: ReduceOpLike, value: ReplicaValue): ReplicaValue {
-    const values = placedValues(value, this.devices[0]);
-    requireReducible(reduceOpFrom(op), values);
-    return packLike(value, values);
-  }
-
-  #dense(operation: string, value: ReplicaValue): Structure<Tensor> {
-    const values = placedValues(value, this.devices[0]);
-    requireDense(values, operation);
-    return packLike(value, values);
-  }
-
-  #broadcastable(value: ReplicaValue, root: number): Structure<Tensor> {
-    requireRoot(root, this.numReplicasInSync);
-    return this.#dense('broadcast', value);
   }
 
   #group(method: string): ReplicaGroup {

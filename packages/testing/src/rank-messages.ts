@@ -25,6 +25,8 @@ export type Request =
       readonly rank: number;
       readonly threads: ThreadGroup;
       readonly source: ModuleExport;
+      /** Registers the engine that made the group. */
+      readonly engineModule: string | undefined;
     }
   | { readonly type: 'refuses'; readonly group: number; readonly collective: Collective; readonly dtype: DType }
   | { readonly type: 'play'; readonly group: number; readonly calls: readonly Call[] }

@@ -1,5 +1,5 @@
 import { parentPort } from 'node:worker_threads';
-import { type Tensor, ThreadCommunicator, type ThreadGroup, viewOf } from '@coll/core';
+import { type Communicator, resolveEngine, type Tensor, type ThreadGroup, viewOf } from '@coll/core';
 import type { Call } from './group.js';
 import { playCalls } from './play-calls.js';
 import { buffersOf, encodeError, type Played, type Reply, type Request } from './rank-messages.js';
@@ -11,7 +11,7 @@ const port = parentPort as NonNullable<typeof parentPort>;
 const seats = new Map<number, Seat>();
 
 interface Seat {
-  readonly communicator: ThreadCommunicator;
+  readonly communicator: Communicator;
   readonly threads: ThreadGroup;
 }
 
@@ -28,9 +28,11 @@ async function reply(ticket: number, request: Request): Promise<void> {
 async function answerTo(request: Request): Promise<unknown> {
   switch (request.type) {
     case 'join': {
-      const { group, rank, threads, source } = request;
+      const { group, rank, threads, source, engineModule } = request;
+      if (engineModule !== undefined) await import(engineModule);
       const algorithm = await loadAlgorithm(source, threads.size);
-      seats.set(group, { communicator: new ThreadCommunicator(threads, { rank, algorithm }), threads });
+      const { engine } = resolveEngine(threads.engine);
+      seats.set(group, { communicator: engine.join(threads, { rank, algorithm }), threads });
       return algorithm.name;
     }
     case 'refuses':
@@ -38,7 +40,7 @@ async function answerTo(request: Request): Promise<unknown> {
     case 'play':
       return play(seatOf(request.group), request.calls);
     case 'reserve':
-      return seatOf(request.group).communicator.allocate('uint8', request.bytes).data.byteOffset;
+      return seatOf(request.group).communicator.allocate?.('uint8', request.bytes).data.byteOffset;
     case 'close':
       return seatOf(request.group).communicator.close();
     case 'inspect':
@@ -66,7 +68,7 @@ function placedInShared(call: Call, { arena }: ThreadGroup): Call {
   const { input = 0, output = 0 } = call.sharedAt ?? {};
   const at = (tensor: Tensor, offset: number): Tensor => ({
     ...tensor,
-    data: viewOf(tensor.dtype, arena.bytes, offset, tensor.data.length),
+    data: viewOf(tensor.dtype, arena.wasm?.buffer ?? arena.bytes, offset, tensor.data.length),
   });
   return {
     ...call,

@@ -1,4 +1,4 @@
-import { createThreadGroup, failThreadGroup, type ThreadGroup } from '@coll/core';
+import { type Engine, failThreadGroup, jsEngine, type ThreadGroup } from '@coll/core';
 import { type Call, Group, type Member, type OpenGroup, type Outcome } from './group.js';
 import { buffersOf, decodeError, type Played } from './rank-messages.js';
 import type { ModuleExport } from './suite-algorithm.js';
@@ -7,6 +7,10 @@ import { ThreadClient, type ThreadClientOptions } from './thread-client.js';
 export interface ThreadRanksOptions extends ThreadClientOptions {
   /** Looks at a peer before a waiting thread goes to sleep, as in `createThreadGroup`. */
   readonly spins?: number | undefined;
+  /** Makes the groups and joins them. Default: plain JavaScript. */
+  readonly engine?: Engine | undefined;
+  /** Where that is not one of @coll/core's: the address of a module that registers it when a thread imports it. */
+  readonly engineModule?: string | undefined;
 }
 
 /** Groups whose ranks live in worker threads. */
@@ -17,10 +21,11 @@ export interface ThreadRanks extends AsyncDisposable {
 }
 
 /**
- * Groups with a `ThreadCommunicator` in a worker thread for each rank. Threads are started when a group first needs them and
+ * Groups with a worker thread for each rank. Threads are started when a group first needs them and
  * serve all groups after that; they load algorithms from the modules that these name as their source.
  */
-export function threadRanks({ spins, ...client }: ThreadRanksOptions = {}): ThreadRanks {
+export function threadRanks(options: ThreadRanksOptions = {}): ThreadRanks {
+  const { spins, engine = jsEngine, engineModule, ...client } = options;
   const threads: ThreadClient[] = [];
   const threadOf = (rank: number, { module }: ModuleExport): ThreadClient => {
     const known = threads[rank];
@@ -36,10 +41,12 @@ export function threadRanks({ spins, ...client }: ThreadRanksOptions = {}): Thre
     open: async (algorithm, size) => {
       const source = algorithm?.source;
       if (!source) throw new Error(`threads cannot load ${algorithm?.algorithm.name}: tell the module as its source`);
-      const group = createThreadGroup({ size, ...(spins === undefined ? {} : { spins }) });
+      const group = engine.createGroup({ size, ...(spins === undefined ? {} : { spins }) });
       const ranks = Array.from({ length: size }, (_, rank) => rank);
       return new Group({
-        members: await Promise.all(ranks.map((rank) => join(threadOf(rank, source), group, rank, source))),
+        members: await Promise.all(
+          ranks.map((rank) => join(threadOf(rank, source), { rank, threads: group, source, engineModule })),
+        ),
       });
     },
     close,
@@ -49,9 +56,17 @@ export function threadRanks({ spins, ...client }: ThreadRanksOptions = {}): Thre
 
 let groups = 0;
 
-async function join(thread: ThreadClient, threads: ThreadGroup, rank: number, source: ModuleExport): Promise<Member> {
+interface Seat {
+  readonly rank: number;
+  readonly threads: ThreadGroup;
+  readonly source: ModuleExport;
+  readonly engineModule: string | undefined;
+}
+
+async function join(thread: ThreadClient, seat: Seat): Promise<Member> {
   const group = groups++;
-  await thread.request({ type: 'join', group, rank, threads, source });
+  const { rank, threads } = seat;
+  await thread.request({ type: 'join', group, ...seat });
   return {
     localRanks: [rank],
     refuses: (collective, dtype) => thread.request({ type: 'refuses', group, collective, dtype }),

@@ -1,23 +1,10 @@
-import type { Engine, EngineName } from '@coll/core';
-import * as core from '@coll/core';
+import { type Engine, type EngineName, jsEngine, wasmEngine } from '@coll/core';
+import { native } from '@coll/native';
 
 /** What can play schedules, the fastest first. */
 export const engineNames = ['native', 'wasm', 'js'] as const satisfies readonly EngineName[];
 
-// Temporary: until both exist.
-const wasmEngine = (core as unknown as { wasmEngine?: Engine }).wasmEngine;
-const native = await import('@coll/native' as string).then(
-  (module) => module.native as Engine,
-  () => undefined,
-);
-const missing = (name: EngineName) =>
-  ({ name, probe: () => ({ available: false, reason: 'not written' }) }) as unknown as Engine;
-
-export const engines: Readonly<Record<EngineName, Engine>> = {
-  native: native ?? missing('native'),
-  wasm: wasmEngine ?? missing('wasm'),
-  js: core.jsEngine,
-};
+export const engines: Readonly<Record<EngineName, Engine>> = { native, wasm: wasmEngine, js: jsEngine };
 
 /** Why an engine does not work here, for people; undefined where it does. */
 export function whyNot(name: EngineName): string | undefined {

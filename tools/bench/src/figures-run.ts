@@ -39,7 +39,22 @@ const lines: readonly (readonly string[])[] = [
     '--bytes',
     `4,64,1024,4096,16384,65536,${halves}`,
   ],
-  ['--suite', 'gradients', '--ranks', '4', '--peers', all, '--engines', 'native', '--forms', 'sync', '--rounds', '1'],
+  [
+    '--suite',
+    'gradients',
+    '--ranks',
+    '4',
+    '--peers',
+    all,
+    '--engines',
+    'native',
+    '--forms',
+    'sync',
+    '--rounds',
+    '1',
+    '--networks',
+    'resnet50,gpt2-small',
+  ],
 ];
 
 /** Takes the figures of the docs. @throws UsageError, WrongResultError */

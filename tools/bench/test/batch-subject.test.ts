@@ -1,7 +1,7 @@
-import { createThreadGroup, jsEngine, type Tensor, threadWorld } from '@coll/core';
-import { DirectAllReduce } from '@coll/direct';
+import { createThreadGroup, jsEngine, type Tensor, threadWorld, wasmEngine } from '@coll/core';
+import { DirectAllReduce, directAlgorithm } from '@coll/direct';
 import { expect, it } from 'vitest';
-import { batchSubject, replicaBatchSubject } from '../src/subjects/batch-subject.js';
+import { batchSubject, piecesSubject, replicaBatchSubject } from '../src/subjects/batch-subject.js';
 import { GradientBuffers } from '../src/subjects/buffers.js';
 import { checkFirstCall } from '../src/subjects/subject.js';
 import type { Trial } from '../src/trial.js';
@@ -45,4 +45,10 @@ it.each(['sync', 'async'] as const)('reduces the tensors of a replica in its thr
   const ops = new DirectAllReduce({}, threadWorld(group, 0, ['cpu:0'], jsEngine));
   const subject = replicaBatchSubject(ops, new GradientBuffers(), 0, { ...trial, form, ranks: 1 });
   await expect(checkFirstCall(subject, 'batch')).resolves.toBeUndefined();
+});
+
+it.each(['sync', 'async'] as const)('reduces lists as pieces of one buffer, %s', async (form) => {
+  const communicator = wasmEngine.communicator(2, directAlgorithm);
+  const subject = piecesSubject(communicator, new GradientBuffers(), { ...trial, work: { type: 'pieces' }, form });
+  await expect(checkFirstCall(subject, 'pieces')).resolves.toBeUndefined();
 });

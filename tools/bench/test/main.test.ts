@@ -1,10 +1,14 @@
 import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { availableParallelism, tmpdir } from 'node:os';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { expect, it } from 'vitest';
-import { algorithmNames } from '../src/algorithms.js';
+import { engineNames, whyNot } from '../src/engines.js';
+import { compileBound, isInstalled } from '../src/peers/build.js';
 import type { Row } from '../src/report/row.js';
-import { engines, inputKinds } from '../src/trial.js';
+import { readRows } from '../src/report/write-report.js';
+import { inputKinds, places } from '../src/trial.js';
 
 const root = path.resolve(import.meta.dirname, '../../..');
 const limit = { timeout: 60_000 };
@@ -46,36 +50,94 @@ function expectSane(rows: readonly Row[]): void {
   }
 }
 
-it('measures every algorithm and engine with both kinds of input', limit, async () => {
-  const rows = await rowsOf('--suite', 'in-process', '--bytes', '4,1KiB');
-  const cases = rows.map((row) => `${row.algorithm} ${row.input} ${row.engine} ${row.bytes}`);
-  const expected = [4, 1024].flatMap((bytes) =>
-    inputKinds.flatMap((input) =>
-      engines.flatMap((engine) => algorithmNames.map((algorithm) => `${algorithm} ${input} ${engine} ${bytes}`)),
+const available = engineNames.filter((name) => whyNot(name) === undefined);
+
+it('measures every engine that works here, with both kinds of input and in both places', limit, async () => {
+  const rows = await rowsOf('--suite', 'in-process', '--bytes', '4,1KiB', '--forms', 'sync', '--places', 'in,out');
+  const ours = rows.filter(({ engine }) => engine !== 'bound');
+  expect(ours.map((row) => `${row.engine} ${row.place} ${row.input} ${row.bytes}`)).toEqual(
+    [4, 1024].flatMap((bytes) =>
+      available.flatMap((engine) =>
+        places.flatMap((place) => inputKinds.map((input) => `${engine} ${place} ${input} ${bytes}`)),
+      ),
     ),
   );
-  expect(cases).toEqual(expected);
-  expect(rows.every((row) => row.suite === 'in-process' && row.case === `${row.algorithm} ${row.input}`)).toBe(true);
+  expect(ours.map((row) => row.case).slice(0, 4)).toEqual([
+    'direct still',
+    'direct fresh',
+    'direct still out of place',
+    'direct fresh out of place',
+  ]);
   expectSane(rows);
 });
 
-it('measures strategies and the other collectives', limit, async () => {
-  const rows = await rowsOf('--suite', 'strategy,collectives', '--bytes', '1KiB', '--algorithms', 'direct');
+it('measures every form and algorithm that is asked for, and counts timers', limit, async () => {
+  const list = ['--engines', available[0] as string, '--algorithms', 'ring,direct', '--bytes', '1KiB'];
+  const rows = await rowsOf('--suite', 'in-process,strategy,event-loop', '--inputs', 'still', ...list);
   expectSane(rows);
-  const cases = rows.filter(({ engine }) => engine === 'threads-sync').map((row) => row.case);
+  const cases = rows.filter(({ engine }) => engine !== 'bound').map((row) => `${row.suite} ${row.case} ${row.form}`);
+  const of = (suite: string, name: (algorithm: string) => string, forms: readonly string[]) =>
+    forms.flatMap((form) => ['ring', 'direct'].map((algorithm) => `${suite} ${name(algorithm)} ${form}`));
   expect(cases).toEqual([
-    'allReduceSync direct',
-    'reduce direct',
-    'broadcast direct',
-    'all-gather direct',
-    'reduce-scatter direct',
+    ...of('in-process', (algorithm) => `${algorithm} still`, ['sync', 'async', 'controller']),
+    ...of('strategy', (algorithm) => `allReduceSync ${algorithm}`, ['sync']),
+    ...of('strategy', (algorithm) => `allReduce ${algorithm}`, ['async', 'controller']),
+    ...of('event-loop', (algorithm) => `timers ${algorithm}`, ['async', 'controller']),
   ]);
+  for (const row of rows.filter(({ suite }) => suite === 'event-loop'))
+    if (row.engine !== 'bound')
+      expect(row).toMatchObject({ timers: expect.any(Number), onTimeShare: expect.any(Number) });
+});
+
+it('measures the other collectives', limit, async () => {
+  const rows = await rowsOf('--suite', 'collectives', '--bytes', '1KiB', '--engines', 'js', '--forms', 'sync');
+  expectSane(rows);
+  const cases = rows.map((row) => row.case);
+  expect(cases).toEqual(['reduce direct', 'broadcast direct', 'all-gather direct', 'reduce-scatter direct']);
   const gather = rows.find((row) => row.case === 'all-gather direct') as Row;
   expect(gather.busGBs).toBeCloseTo(gather.algGBs / 2, 3);
 });
 
+it.skipIf(!compileBound())(
+  'compares with the memory, of two ranks and of more than there are cores',
+  limit,
+  async () => {
+    const only = ['--bytes', '64KiB', '--engines', 'js', '--forms', 'sync', '--inputs', 'still'];
+    const rows = await rowsOf('--suite', 'in-process', '--ranks', `2,${availableParallelism() + 1}`, ...only);
+    expect(rows.map(({ engine, case: name }) => `${engine} ${name}`)).toEqual([
+      'bound update still',
+      'js direct still',
+      'bound update still',
+      'js direct still',
+    ]);
+    for (const row of rows) expect(row.boundShare).toBeCloseTo((row.boundMicros as number) / row.medianMicros, 3);
+  },
+);
+
+it.skipIf(!isInstalled('openmpi'))('measures a peer beside ours', limit, async () => {
+  const only = ['--bytes', '4,64KiB', '--engines', 'js', '--forms', 'sync', '--places', 'in,out'];
+  const rows = await rowsOf('--suite', 'in-process', '--peers', 'openmpi,openmpi-tuned', ...only);
+  const theirs = rows.filter(({ engine }) => engine === 'peer');
+  expect(theirs).toHaveLength(16);
+  expect(new Set(theirs.map(({ peer }) => peer))).toEqual(new Set(['openmpi', 'openmpi-tuned']));
+  for (const row of theirs) expect(row.medianMicros).toBeGreaterThan(0);
+});
+
+it('writes its lines to a file, too', limit, async () => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'coll-bench-test-'));
+  try {
+    const out = path.join(folder, 'rows.jsonl');
+    const only = ['--bytes', '4', '--engines', 'js', '--forms', 'sync', '--inputs', 'still'];
+    const rows = await rowsOf('--suite', 'in-process', ...only, '--out', out);
+    expect(readRows(out)).toEqual(rows);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
 it('refuses what it does not know in one line', limit, async () => {
-  const line = 'no suite is called "nope"; there are in-process, strategy, collectives, packing\n';
+  const line =
+    'no suite is called "nope"; there are in-process, gradients, event-loop, strategy, collectives, packing\n';
   expect(await bench('--suite', 'nope')).toEqual({ code: 2, output: '', errors: line });
 });
 

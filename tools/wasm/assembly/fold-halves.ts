@@ -1,10 +1,10 @@
-import { divide, input, keep, multiply } from './fold';
+import { finished, input } from './fold';
 import { narrowLanes, widenLanes } from './halves';
 import { combine } from './vectors';
 
 /** As `fold`, for a half type: widened to float32 once a read, rounded once at the end. */
-export function foldHalves<Format, Op>(desk: usize, n: i32, m: i32, count: i32, finish: i32, by: v128): void {
-  const bytes = <usize>(<u32>count) << 1;
+export function foldHalves<Format, Op, Finish>(desk: usize, n: i32, m: i32, count: i32, by: v128): void {
+  const bytes = (<usize>(<u32>count)) << 1;
   const whole = bytes & ~15;
   for (let at: usize = 0; at < whole; at += 16) {
     let bits = v128.load(input(desk, 0) + at);
@@ -15,13 +15,13 @@ export function foldHalves<Format, Op>(desk: usize, n: i32, m: i32, count: i32, 
       low = combine<f32, Op>(low, widenLanes<Format>(i32x4.extend_low_i16x8_u(bits)));
       high = combine<f32, Op>(high, widenLanes<Format>(i32x4.extend_high_i16x8_u(bits)));
     }
-    const result = narrowed<Format>(low, high, finish, by);
+    const result = narrowed<Format, Finish>(low, high, by);
     for (let k = 0; k < m; k++) v128.store(input(desk, n + k) + at, result);
   }
   for (let at = whole; at < bytes; at += 2) {
     let value = widenOne<Format>(input(desk, 0) + at);
     for (let k = 1; k < n; k++) value = combine<f32, Op>(value, widenOne<Format>(input(desk, k) + at));
-    const result = narrowed<Format>(value, value, finish, by);
+    const result = narrowed<Format, Finish>(value, value, by);
     for (let k = 0; k < m; k++) v128.store_lane<u16>(input(desk, n + k) + at, result, 0);
   }
 }
@@ -36,11 +36,11 @@ export function widen<Format>(desk: usize, count: i32): void {
 }
 
 /** float32 at the first address of the desk to halves at the `m` others. */
-export function narrow<Format>(desk: usize, m: i32, count: i32, finish: i32, by: v128): void {
+export function narrow<Format, Finish>(desk: usize, m: i32, count: i32, by: v128): void {
   const from = input(desk, 0);
   for (let i: usize = 0; i < <usize>(<u32>count); i++) {
     const value = v128.load_splat<u32>(from + (i << 2));
-    const result = narrowed<Format>(value, value, finish, by);
+    const result = narrowed<Format, Finish>(value, value, by);
     for (let k = 1; k <= m; k++) v128.store_lane<u16>(input(desk, k) + (i << 1), result, 0);
   }
 }
@@ -50,13 +50,8 @@ function widenOne<Format>(from: usize): v128 {
 }
 
 // Saturation would make negative ones of bits above 0x7fff zero, so that lanes are picked instead.
-function narrowed<Format>(low: v128, high: v128, finish: i32, by: v128): v128 {
-  const a = narrowLanes<Format>(divided(low, finish, by));
-  const b = narrowLanes<Format>(divided(high, finish, by));
+function narrowed<Format, Finish>(low: v128, high: v128, by: v128): v128 {
+  const a = narrowLanes<Format>(finished<f32, Finish>(low, by));
+  const b = narrowLanes<Format>(finished<f32, Finish>(high, by));
   return v128.shuffle<u16>(a, b, 0, 2, 4, 6, 8, 10, 12, 14);
-}
-
-function divided(value: v128, finish: i32, by: v128): v128 {
-  if (finish == keep) return value;
-  return finish == multiply ? f32x4.mul(value, by) : f32x4.div(value, by);
 }

@@ -1,24 +1,27 @@
 import { combine } from './vectors';
 
-/** What becomes of a sum: it stays, or it is divided by a number, of which a power of two has an exact reciprocal. */
-export const keep: i32 = 0;
-export const multiply: i32 = 1;
-export const divide: i32 = 2;
+/**
+ * What becomes of a sum: it stays, or it is divided by a number, of which a power of two has an exact reciprocal. Types again,
+ * so that loops need not ask.
+ */
+export type Keep = i8;
+export type Multiply = i16;
+export type Divide = i32;
 
 /**
  * `desk` holds the addresses of `n` inputs, then those of `m` outputs. Combines the inputs from left to right, and
  * writes the result to all outputs, in one pass over memory. Outputs may be inputs, element for element: a stretch is read from all
  * inputs before it is written.
  */
-export function fold<T, Op>(desk: usize, n: i32, m: i32, count: i32, finish: i32, by: v128): void {
+export function fold<T, Op, Finish>(desk: usize, n: i32, m: i32, count: i32, by: v128): void {
   const bytes = <usize>(<u32>count) * sizeof<T>();
   const whole = bytes & ~63;
-  if (n == 2 && m == 2) foldPair<T, Op>(desk, whole, finish, by);
-  else foldStretches<T, Op>(desk, n, m, whole, finish, by);
+  if (n === 2 && m === 2) foldPair<T, Op, Finish>(desk, whole, by);
+  else foldStretches<T, Op, Finish>(desk, n, m, whole, by);
   for (let at = whole; at < bytes; at += sizeof<T>()) {
     let value = v128.load_splat<T>(input(desk, 0) + at);
     for (let k = 1; k < n; k++) value = combine<T, Op>(value, v128.load_splat<T>(input(desk, k) + at));
-    value = finished<T>(value, finish, by);
+    value = finished<T, Finish>(value, by);
     for (let k = 0; k < m; k++) v128.store_lane<T>(input(desk, n + k) + at, value, 0);
   }
 }
@@ -39,20 +42,20 @@ export function copy(desk: usize, m: i32, bytes: usize): void {
 
 /** Address number `k` on the desk. */
 export function input(desk: usize, k: i32): usize {
-  return load<u32>(desk + (<usize>k << 2));
+  return load<u32>(desk + ((<usize>k) << 2));
 }
 
 // Two ranks: nothing is looked up on the way.
-function foldPair<T, Op>(desk: usize, bytes: usize, finish: i32, by: v128): void {
+function foldPair<T, Op, Finish>(desk: usize, bytes: usize, by: v128): void {
   const a = input(desk, 0);
   const b = input(desk, 1);
   const p = input(desk, 2);
   const q = input(desk, 3);
   for (let at: usize = 0; at < bytes; at += 64) {
-    const v0 = finished<T>(combine<T, Op>(v128.load(a + at), v128.load(b + at)), finish, by);
-    const v1 = finished<T>(combine<T, Op>(v128.load(a + at, 16), v128.load(b + at, 16)), finish, by);
-    const v2 = finished<T>(combine<T, Op>(v128.load(a + at, 32), v128.load(b + at, 32)), finish, by);
-    const v3 = finished<T>(combine<T, Op>(v128.load(a + at, 48), v128.load(b + at, 48)), finish, by);
+    const v0 = finished<T, Finish>(combine<T, Op>(v128.load(a + at), v128.load(b + at)), by);
+    const v1 = finished<T, Finish>(combine<T, Op>(v128.load(a + at, 16), v128.load(b + at, 16)), by);
+    const v2 = finished<T, Finish>(combine<T, Op>(v128.load(a + at, 32), v128.load(b + at, 32)), by);
+    const v3 = finished<T, Finish>(combine<T, Op>(v128.load(a + at, 48), v128.load(b + at, 48)), by);
     v128.store(p + at, v0);
     v128.store(p + at, v1, 16);
     v128.store(p + at, v2, 32);
@@ -65,7 +68,7 @@ function foldPair<T, Op>(desk: usize, bytes: usize, finish: i32, by: v128): void
 }
 
 // A cache line a turn.
-function foldStretches<T, Op>(desk: usize, n: i32, m: i32, bytes: usize, finish: i32, by: v128): void {
+function foldStretches<T, Op, Finish>(desk: usize, n: i32, m: i32, bytes: usize, by: v128): void {
   for (let at: usize = 0; at < bytes; at += 64) {
     const first = input(desk, 0) + at;
     let v0 = v128.load(first);
@@ -79,10 +82,10 @@ function foldStretches<T, Op>(desk: usize, n: i32, m: i32, bytes: usize, finish:
       v2 = combine<T, Op>(v2, v128.load(from, 32));
       v3 = combine<T, Op>(v3, v128.load(from, 48));
     }
-    v0 = finished<T>(v0, finish, by);
-    v1 = finished<T>(v1, finish, by);
-    v2 = finished<T>(v2, finish, by);
-    v3 = finished<T>(v3, finish, by);
+    v0 = finished<T, Finish>(v0, by);
+    v1 = finished<T, Finish>(v1, by);
+    v2 = finished<T, Finish>(v2, by);
+    v3 = finished<T, Finish>(v3, by);
     for (let k = 0; k < m; k++) {
       const into = input(desk, n + k) + at;
       v128.store(into, v0);
@@ -93,7 +96,7 @@ function foldStretches<T, Op>(desk: usize, n: i32, m: i32, bytes: usize, finish:
   }
 }
 
-function finished<T>(value: v128, finish: i32, by: v128): v128 {
-  if (!isFloat<T>() || finish == keep) return value;
-  return finish == multiply ? v128.mul<T>(value, by) : v128.div<T>(value, by);
+export function finished<T, Finish>(value: v128, by: v128): v128 {
+  if (sizeof<Finish>() === sizeof<Keep>()) return value;
+  return sizeof<Finish>() === sizeof<Multiply>() ? v128.mul<T>(value, by) : v128.div<T>(value, by);
 }

@@ -25,8 +25,8 @@ function widenFloat16(bits: v128): v128 {
   const infinite = v128.and(i32x4.gt_s(magnitude, i32x4.splat(0x7bff)), i32x4.splat(0x7f800000));
   const value = v128.or(v128.or(finite, infinite), sign);
   // As the table of the JavaScript kernels has it: one NaN for all.
-  const isNaN = i32x4.gt_s(magnitude, i32x4.splat(0x7c00));
-  return v128.bitselect(i32x4.splat(0x7fc00000), value, isNaN);
+  const isNone = i32x4.gt_s(magnitude, i32x4.splat(0x7c00));
+  return v128.bitselect(i32x4.splat(0x7fc00000), value, isNone);
 }
 
 function narrowFloat16(value: v128): v128 {
@@ -40,9 +40,9 @@ function narrowFloat16(value: v128): v128 {
   const subnormal = i32x4.sub(f32x4.add(magnitude, half), half);
   const isSubnormal = i32x4.lt_s(magnitude, i32x4.splat(0x38800000));
   const isHuge = i32x4.gt_s(magnitude, i32x4.splat(0x477fffff));
-  const isNaN = i32x4.gt_s(magnitude, i32x4.splat(0x7f800000));
+  const isNone = i32x4.gt_s(magnitude, i32x4.splat(0x7f800000));
   const payload = v128.and(i32x4.shr_u(magnitude, 13), i32x4.splat(0x1ff));
-  const special = v128.or(i32x4.splat(0x7c00), v128.and(v128.or(payload, i32x4.splat(0x200)), isNaN));
+  const special = v128.or(i32x4.splat(0x7c00), v128.and(v128.or(payload, i32x4.splat(0x200)), isNone));
   const finite = v128.bitselect(subnormal, normal, isSubnormal);
   return v128.or(v128.bitselect(special, finite, isHuge), sign);
 }
@@ -50,6 +50,6 @@ function narrowFloat16(value: v128): v128 {
 function narrowBfloat16(value: v128): v128 {
   const isOdd = v128.and(i32x4.shr_u(value, 16), i32x4.splat(1));
   const rounded = i32x4.shr_u(i32x4.add(i32x4.add(value, i32x4.splat(0x7fff)), isOdd), 16);
-  const isNaN = i32x4.gt_s(v128.and(value, i32x4.splat(0x7fffffff)), i32x4.splat(0x7f800000));
-  return v128.bitselect(v128.or(i32x4.shr_u(value, 16), i32x4.splat(0x40)), rounded, isNaN);
+  const isNone = i32x4.gt_s(v128.and(value, i32x4.splat(0x7fffffff)), i32x4.splat(0x7f800000));
+  return v128.bitselect(v128.or(i32x4.shr_u(value, 16), i32x4.splat(0x40)), rounded, isNone);
 }

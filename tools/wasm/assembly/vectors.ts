@@ -14,22 +14,22 @@ export type And = f64;
 
 /** `a op b`, lane by lane. */
 export function combine<T, Op>(a: v128, b: v128): v128 {
-  if (isFloat<Op>()) return sizeof<Op>() == sizeof<Or>() ? or(a, b) : and(a, b);
-  if (sizeof<Op>() == sizeof<Sum>()) return v128.add<T>(a, b);
-  if (sizeof<Op>() == sizeof<Product>()) return multiply<T>(a, b);
-  return sizeof<T>() == 8 && !isFloat<T>() ? pick<T, Op>(a, b) : extreme<T, Op>(a, b);
+  if (isFloat<Op>()) return sizeof<Op>() === sizeof<Or>() ? or(a, b) : and(a, b);
+  if (sizeof<Op>() === sizeof<Sum>()) return v128.add<T>(a, b);
+  if (sizeof<Op>() === sizeof<Product>()) return multiply<T>(a, b);
+  return sizeof<T>() === 8 && !isFloat<T>() ? pick<T, Op>(a, b) : extreme<T, Op>(a, b);
 }
 
 function extreme<T, Op>(a: v128, b: v128): v128 {
-  if (sizeof<T>() == 8 && !isFloat<T>()) return a;
-  return sizeof<Op>() == sizeof<Min>() ? v128.min<T>(a, b) : v128.max<T>(a, b);
+  if (sizeof<T>() === 8 && !isFloat<T>()) return a;
+  return sizeof<Op>() === sizeof<Min>() ? v128.min<T>(a, b) : v128.max<T>(a, b);
 }
 
 // There is no minimum of 64-bit integers, and no comparison of unsigned ones: without their sign bits they compare as signed.
 function pick<T, Op>(a: v128, b: v128): v128 {
   const bias = isSigned<T>() ? i64x2.splat(0) : i64x2.splat(i64.MIN_VALUE);
   const isAbove = i64x2.gt_s(v128.xor(a, bias), v128.xor(b, bias));
-  return sizeof<Op>() == sizeof<Min>() ? v128.bitselect(b, a, isAbove) : v128.bitselect(a, b, isAbove);
+  return sizeof<Op>() === sizeof<Min>() ? v128.bitselect(b, a, isAbove) : v128.bitselect(a, b, isAbove);
 }
 
 function multiply<T>(a: v128, b: v128): v128 {

@@ -39,7 +39,7 @@ Napi::Value join(const Napi::CallbackInfo& info) {
 
 // play(member, offer, mayBlock: boolean): number, a Status
 Napi::Value play(const Napi::CallbackInfo& info) {
-  const Status status = held<Member>(info[0]).play(held<const Offer>(info[1]), info[2].As<Napi::Boolean>());
+  const Status status = held<Member>(info[0]).play(held<Offer>(info[1]), info[2].As<Napi::Boolean>());
   return Napi::Number::New(info.Env(), static_cast<int>(status));
 }
 
@@ -94,7 +94,7 @@ void add(Napi::Object exports, const char* name) {
   exports.Set(name, Napi::Function::New<guarded<function>>(exports.Env(), name));
 }
 
-Napi::Object init(Napi::Env env, Napi::Object exports) {
+Napi::Object fill(Napi::Object exports) {
   exports.Set("simd", simd_name());
   add<board_bytes>(exports, "boardBytes");
   add<make_program>(exports, "program");
@@ -116,5 +116,5 @@ Napi::Object init(Napi::Env env, Napi::Object exports) {
 }  // namespace coll
 
 // Loaded by every worker thread anew: nothing here is global but the instructions in use and the number of the latest offer.
-Napi::Object init_coll_native(Napi::Env env, Napi::Object exports) { return coll::init(env, exports); }
+Napi::Object init_coll_native(Napi::Env, Napi::Object exports) { return coll::fill(exports); }
 NODE_API_MODULE(coll_native, init_coll_native)

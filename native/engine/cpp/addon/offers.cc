@@ -33,14 +33,14 @@ void require_sound(const Offer& offer, int rank) {
 }
 
 Offer offer_of(const SharedProgram& program, const std::vector<std::size_t>& begins, const Napi::Value& inputs, const Napi::Value& outputs,
-               bool is_shared) {
+               bool shares_result) {
   Offer offer{};
   offer.program = program;
   offer.begins = begins;
   offer.length = begins.back();
   for (std::byte* address : addresses_of(inputs)) offer.buffers.inputs.push_back(address);
   offer.buffers.outputs = addresses_of(outputs);
-  offer.is_shared = is_shared;
+  offer.shares_result = shares_result;
   offer.id = ++latest_id;
   return offer;
 }
@@ -56,11 +56,11 @@ Napi::Value make_program(const Napi::CallbackInfo& info) {
 Napi::Value make_offer(const Napi::CallbackInfo& info) {
   const SharedProgram& program = held<SharedProgram>(info[0]);
   const int rank = info[1].As<Napi::Number>().Int32Value();
-  const bool is_shared = info[5].As<Napi::Boolean>();
-  Offer offer = offer_of(program, begins_of(info[2]), info[3], info[4], is_shared);
+  const bool shares_result = info[5].As<Napi::Boolean>();
+  Offer offer = offer_of(program, begins_of(info[2]), info[3], info[4], shares_result);
   require_sound(offer, rank);
   std::vector<double> agreed = numbers_of(info[6]);
-  agreed.push_back(is_shared ? 1 : 0);
+  agreed.push_back(shares_result ? 1 : 0);
   agreed.push_back(static_cast<double>(offer.piece_count()));
   offer.fingerprint = fingerprint_of(agreed.data(), agreed.size());
   return hold(info.Env(), new Offer(std::move(offer)));

@@ -17,11 +17,11 @@ struct Deal {
 // program(words: Int32Array): External
 Napi::Value make_program(const Napi::CallbackInfo& info);
 
-// offer(program, rank, begins: Float64Array, inputs, outputs, isShared, agreed: Float64Array): External
+// offer(program, rank, begins: Float64Array, inputs, outputs, sharesResult, agreed: Float64Array): External
 // `begins` tells where each piece begins in the whole buffer, and at last its length; `agreed` is what all ranks must have alike.
 Napi::Value make_offer(const Napi::CallbackInfo& info);
 
-// deal(program, begins: Float64Array, inputs[][], outputs[][], isShared): External | [rank, rank]
+// deal(program, begins: Float64Array, inputs[][], outputs[][], sharesResult): External | [rank, rank]
 // The latter: whose output lies in whose memory.
 Napi::Value make_deal(const Napi::CallbackInfo& info);
 

@@ -9,30 +9,7 @@
 namespace coll {
 namespace {
 
-// How elements are stored, and in which type they are combined.
-template <class T>
-struct Plain {
-  using Stored = T;
-  using Wide = T;
-  static Wide widen(Stored value) { return value; }
-  static Stored narrow(Wide value) { return value; }
-};
-
-struct Float16 {
-  using Stored = std::uint16_t;
-  using Wide = float;
-  static Wide widen(Stored value) { return float16_to_float(value); }
-  static Stored narrow(Wide value) { return float_to_float16(value); }
-};
-
-struct Bfloat16 {
-  using Stored = std::uint16_t;
-  using Wide = float;
-  static Wide widen(Stored value) { return bfloat16_to_float(value); }
-  static Stored narrow(Wide value) { return float_to_bfloat16(value); }
-};
-
-// Integers are combined unsigned, where wrapping is defined, and from 32 bits, since uint16 would become signed.
+// Integers are added and multiplied unsigned, where wrapping is defined, and from 32 bits, since uint16 would become signed.
 struct Sum {
   template <class T>
   static T combine(T a, T b) {
@@ -51,26 +28,28 @@ struct Product {
   }
 };
 
-// Comparing both ways finds the same number twice, but for NaN, which wins over any number, and for zeros of both signs.
+// Of two floats comparisons both ways find the same one, but for NaN, which has to win, and zeros of both signs: what they
+// find then is joined bit by bit. NaN with any other bits stays NaN.
 struct Min {
   template <class T>
   static T combine(T a, T b) {
     const T lower = a < b ? a : b;
     if constexpr (std::is_integral<T>::value) return lower;
-    else return joined(lower, b < a ? b : a);
-  }
-
-  static float joined(float a, float b) { return bits_as<float>(bits_as<std::uint32_t>(a) | bits_as<std::uint32_t>(b)); }
-  static double joined(double a, double b) {
-    return bits_as<double>(bits_as<std::uint64_t>(a) | bits_as<std::uint64_t>(b));
+    else return bits_as<T>(bits_of(lower) | bits_of(b < a ? b : a));
   }
 };
 
 struct Max {
   template <class T>
   static T combine(T a, T b) {
-    if constexpr (std::is_integral<T>::value) return a > b ? a : b;
-    else return -Min::combine(-a, -b);
+    const T upper = a > b ? a : b;
+    if constexpr (std::is_integral<T>::value) {
+      return upper;
+    } else {
+      const auto first = bits_of(upper);
+      const auto second = bits_of(b > a ? b : a);
+      return bits_as<T>((first & second) | ((first | second) & ~bits_of(-T{0})));
+    }
   }
 };
 

@@ -27,12 +27,21 @@ constexpr int kDTypeCount = 13;
 enum class Op : std::uint8_t { kSum, kMean, kMin, kMax, kProduct };
 constexpr int kOpCount = 5;
 
-std::size_t byte_size(DType dtype);
+constexpr std::uint8_t kByteSizes[kDTypeCount] = {2, 2, 4, 8, 1, 2, 4, 8, 1, 2, 4, 8, 1};
+
+constexpr std::size_t byte_size(DType dtype) { return kByteSizes[static_cast<int>(dtype)]; }
+
+constexpr bool is_half(DType dtype) { return dtype == DType::kFloat16 || dtype == DType::kBfloat16; }
+
+constexpr bool is_floating(DType dtype) { return dtype <= DType::kFloat64; }
 
 // The type in which sums are carried: half types in float32, so that they round once; all others in themselves.
-DType accumulator_of(DType dtype);
+constexpr DType accumulator_of(DType dtype) { return is_half(dtype) ? DType::kFloat32 : dtype; }
 
 // The type of a result: the mean of integers is a float, of float32 up to 16 bits and of float64 above.
-DType result_of(DType dtype, Op op);
+constexpr DType result_of(DType dtype, Op op) {
+  if (op != Op::kMean || is_floating(dtype)) return dtype;
+  return byte_size(dtype) <= 2 ? DType::kFloat32 : DType::kFloat64;
+}
 
 }  // namespace coll

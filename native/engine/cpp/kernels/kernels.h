@@ -6,7 +6,7 @@
 
 namespace coll {
 
-// More inputs than this are combined in several passes.
+// Inputs that a loop combines at most; more take several passes.
 constexpr int kMostInputs = 8;
 // Outputs that a loop writes by itself; further ones are copies.
 constexpr int kMostOutputs = 2;
@@ -14,14 +14,22 @@ constexpr int kMostOutputs = 2;
 // outputs[k][i] = inputs[0][i] op inputs[1][i] op ... for `count` elements. Each output is one of the inputs or overlaps none.
 using Combine = void (*)(void* const* outputs, const void* const* inputs, std::size_t count, int divisor);
 
+// The same past the caches, for elements from `begin` that are whole cache lines of outputs, none of which is an input.
+using Stream = void (*)(void* const* outputs, int output_count, const void* const* inputs, std::size_t begin,
+                        std::size_t count, int divisor);
+
 // into[i] = from[i] in another type. The ranges do not overlap, or are the same and their elements of one size.
 using Convert = void (*)(void* into, const void* from, std::size_t count, int divisor);
 
-// One op on one dtype, by the number of inputs, from 2, and of outputs, from 1.
+// One op on one dtype, by the number of inputs, from 2 to `most_inputs`, and of outputs, from 1.
 struct Combiner {
+  int most_inputs;
   Combine loops[kMostInputs - 1][kMostOutputs];
+  Stream streams[kMostInputs - 1];
 
   constexpr Combine loop(int inputs, int outputs) const { return loops[inputs - 2][outputs - 1]; }
+  // Null where only blocks are streamed.
+  constexpr Stream stream(int inputs) const { return streams[inputs - 2]; }
 };
 
 // All loops, compiled for one instruction set. What has no entry goes another way: means of integers are sums that are

@@ -34,17 +34,6 @@ const Kernels& widest() {
   return *baseline_kernels();
 }
 
-const Kernels& choose() {
-  const char* wanted = std::getenv("COLL_NATIVE_SIMD");
-  if (wanted == nullptr || *wanted == '\0') return widest();
-  if (const Kernels* kernels = find_kernels(wanted)) return *kernels;
-  std::string available;
-  for (const char* name : kNames) {
-    if (find_kernels(name) != nullptr) available += (available.empty() ? "" : ", ") + std::string(name);
-  }
-  throw Error("COLL_NATIVE_SIMD is \"" + std::string(wanted) + "\"; this processor can use " + available);
-}
-
 }  // namespace
 
 const Kernels* find_kernels(const char* name) {
@@ -59,8 +48,18 @@ const Kernels* find_kernels(const char* name) {
   return nullptr;
 }
 
+const Kernels& choose_kernels(const char* wanted) {
+  if (wanted == nullptr || *wanted == '\0') return widest();
+  if (const Kernels* kernels = find_kernels(wanted)) return *kernels;
+  std::string available;
+  for (const char* name : kNames) {
+    if (find_kernels(name) != nullptr) available += (available.empty() ? "" : ", ") + std::string(name);
+  }
+  throw Error("COLL_NATIVE_SIMD is \"" + std::string(wanted) + "\"; this processor can use " + available);
+}
+
 const Kernels& chosen_kernels() {
-  static const Kernels& chosen = choose();
+  static const Kernels& chosen = choose_kernels(std::getenv("COLL_NATIVE_SIMD"));
   return chosen;
 }
 

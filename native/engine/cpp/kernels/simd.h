@@ -7,8 +7,10 @@ namespace coll {
 // The kernels called `name`, if they were built and this processor can run them; else null.
 const Kernels* find_kernels(const char* name);
 
-// The kernels in use: those that COLL_NATIVE_SIMD names, or the widest. The choice is made at the first call.
-// Throws Error where the variable names kernels that cannot run here.
+// Those called `wanted`, or the widest if it is null or empty. Throws Error where they cannot run here.
+const Kernels& choose_kernels(const char* wanted);
+
+// The kernels in use: COLL_NATIVE_SIMD says what is wanted. The choice is made at the first call, and again after an Error.
 const Kernels& chosen_kernels();
 
 }  // namespace coll

@@ -2,7 +2,6 @@
 
 #include <cstring>
 #include <map>
-#include <memory>
 #include <tuple>
 
 #include "../error.h"
@@ -90,7 +89,9 @@ class FoldTest : public testing::TestWithParam<std::tuple<const char*, DType>> {
       inputs.emplace_back(input_bytes, static_cast<std::size_t>(k * 5 % 17), c.begin + c.count);
       inputs.back().fill(inputs_[static_cast<std::size_t>(k)]);
     }
-    for (int k = 0; k < c.outputs; ++k) outputs.emplace_back(output_bytes, static_cast<std::size_t>(k * 3 % 7), c.begin + c.count);
+    // Cache lines of outputs begin at the same elements, or at others.
+    const int step = c.count % 2 == 0 ? 0 : 3;
+    for (int k = 0; k < c.outputs; ++k) outputs.emplace_back(output_bytes, static_cast<std::size_t>(1 + k * step % 7), c.begin + c.count);
     std::vector<const void*> from;
     std::vector<void*> to;
     for (Buffer& input : inputs) from.push_back(input.data());

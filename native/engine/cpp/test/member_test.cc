@@ -49,7 +49,7 @@ std::shared_ptr<const Program> sum_of(int ranks) {
 }
 
 // Comes back until it is over, as the callers in JavaScript do.
-Status finish(Member& member, const Offer& offer, bool may_block) {
+Status finish(Member& member, Offer& offer, bool may_block) {
   for (;;) {
     const Status status = member.play(offer, may_block);
     if (status != Status::kWaiting && status != Status::kNotify && status != Status::kSlice) return status;
@@ -80,7 +80,7 @@ TEST_P(Members, AddUpWhateverSizesFollowEachOther) {
       Floats input(length, static_cast<float>(rank + round));
       Floats output(length);
       const bool in_place = sizes() % 2 == 0;
-      const Offer offer = offer_of(program, input, in_place ? input : output);
+      Offer offer = offer_of(program, input, in_place ? input : output);
       const bool blocks = may_block && whims() % 4 != 0;
       if (finish(*member, offer, blocks) != Status::kDone) return ADD_FAILURE() << "round " << round;
       const float sum = static_cast<float>(ranks * round + ranks * (ranks - 1) / 2);
@@ -100,7 +100,7 @@ TEST(Member, CutsLargeCollectivesIntoSlices) {
   on_threads(2, [&](int rank) {
     const auto member = table.join(rank, 2);
     Floats values(9'000'001, static_cast<float>(rank + 1));
-    const Offer offer = offer_of(program, values, values);
+    Offer offer = offer_of(program, values, values);
     int slices = 1;
     for (Status status = Status::kWaiting; status != Status::kDone;) {
       status = member->play(offer, false);
@@ -117,14 +117,14 @@ TEST(Member, LeavesUntilTheOthersCome) {
   const auto program = sum_of(2);
   Floats values(1000, 1);
   const auto member = table.join(0, 2);
-  const Offer offer = offer_of(program, values, values);
+  Offer offer = offer_of(program, values, values);
   for (int look = 0; look < 5; ++look) EXPECT_EQ(member->play(offer, false), Status::kWaiting);
   EXPECT_EQ(member->play(offer, true), Status::kWaiting);
   EXPECT_TRUE(member->is_missing(1));
   on_threads(1, [&](int) {
     std::thread late([&] {
       Floats others(1000, 2);
-      const Offer other = offer_of(program, others, others);
+      Offer other = offer_of(program, others, others);
       EXPECT_EQ(finish(*table.join(1, 2), other, true), Status::kDone);
       EXPECT_EQ(others[999], 3);
     });
@@ -140,7 +140,7 @@ TEST(Member, AsksToWakeAnEventLoopThatWaitsForIt) {
   for (const std::size_t length : {1u, 1000u}) {
     table.count_sleeper(0, 1);
     Floats values(length, 1);
-    const Offer offer = offer_of(program, values, values);
+    Offer offer = offer_of(program, values, values);
     const auto member = table.join(0, 2);
     EXPECT_EQ(member->play(offer, true), Status::kNotify);
     EXPECT_EQ(member->play(offer, false), Status::kWaiting);
@@ -157,7 +157,7 @@ TEST(Member, FindsThatRanksDisagree) {
     const auto program = sum_of(3);
     on_threads(3, [&](int rank) {
       Floats values(length, 1);
-      const Offer offer = offer_of(program, values, values, rank == 1 ? 2 : 1);
+      Offer offer = offer_of(program, values, values, rank == 1 ? 2 : 1);
       EXPECT_EQ(finish(*table.join(rank, 64), offer, true), Status::kDisagreed);
       EXPECT_EQ(values[0], 1);
     });
@@ -170,7 +170,7 @@ TEST(Member, FindsMemoryThatIsGivenTwice) {
     const auto program = sum_of(2);
     Floats shared(length, 1);
     on_threads(2, [&](int rank) {
-      const Offer offer = offer_of(program, shared, shared);
+      Offer offer = offer_of(program, shared, shared);
       const auto member = table.join(rank, 64);
       EXPECT_EQ(finish(*member, offer, true), Status::kClashed);
       EXPECT_EQ(member->clash().rank, 0);
@@ -187,7 +187,7 @@ TEST(Member, WritesASharedResultOnce) {
   on_threads(3, [&](int rank) {
     Floats values(5, static_cast<float>(rank));
     Offer offer = offer_of(program, values, shared);
-    offer.is_shared = true;
+    offer.shares_result = true;
     EXPECT_EQ(finish(*table.join(rank, 64), offer, true), Status::kDone);
     EXPECT_EQ(shared[4], 3);
   });
@@ -202,7 +202,7 @@ TEST(Member, EndsForAllWhenTheGroupFails) {
       const auto member = table.join(rank, 64);
       for (int call = 0;; ++call) {
         auto values = std::make_unique<Floats>(100 + rank % 1, 1.0F);
-        const Offer offer = offer_of(program, *values, *values);
+        Offer offer = offer_of(program, *values, *values);
         if (rank == 2 && call == round * 7) {
           table.fail();
           break;

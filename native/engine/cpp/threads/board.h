@@ -24,12 +24,16 @@ struct alignas(kLine) Announcement {
   std::byte* output;
 };
 
-// One rank's place. Only its own thread writes here.
+// One rank's place. Only its own thread writes here, but for `taken`.
 struct Seat {
   // Meetings take turns: a rank comes to meeting n + 2 only when all have finished meeting n.
   Announcement announcements[2];
   alignas(kLine) std::atomic<std::uint32_t> started;
   std::atomic<std::uint32_t> done;
+  // One more than the core that it ran on when it last waited for long; 0 before that.
+  std::atomic<int> core;
+  // How many units of its share are taken, by itself or by others, in a meeting that has begun.
+  alignas(kLine) std::atomic<std::size_t> taken;
 };
 
 // What the ranks of a group share beside their buffers: memory of zeros that outlives all of them.

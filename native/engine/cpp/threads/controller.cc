@@ -21,7 +21,7 @@ Controller::Controller(int ranks, int most_cores)
 std::size_t Controller::play(const Offer* const* offers, std::size_t begin) {
   const Offer& first = *offers[0];
   program_ = first.program.get();
-  targets_ = {first.is_shared ? Targets::kFirst : Targets::kAll};
+  targets_ = {is_one_result(offers, ranks_) ? Targets::kFirst : Targets::kAll};
   for (int rank = 0; rank < ranks_; ++rank) {
     const Buffers& buffers = offers[rank]->buffers;
     places_.ranks[static_cast<std::size_t>(rank)] = {buffers.inputs.data(), buffers.outputs.data()};

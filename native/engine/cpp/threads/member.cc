@@ -5,41 +5,30 @@
 namespace coll {
 namespace {
 
-// A slice takes about a millisecond: so long an event loop may be kept waiting.
-constexpr std::size_t kSliceBytes = std::size_t{32} << 20;
+// Some hundred microseconds in all where all ranks can run at once, in looks that others on the same core can use. Whoever spins on a
+// core that another rank needs only delays it.
+constexpr Patience kOwnCore{300, 60, 25};
+constexpr Patience kSharedCore{30, 50, 25};
 
-// Microseconds of looking, if all ranks can run at once. Whoever spins on a core that another one needs only delays it.
-constexpr Patience kOwnCore{4000, 50, 25};
-constexpr Patience kSharedCore{100, 50, 25};
+// So long an event loop may be kept waiting for others.
+Patience without_sleep(const Patience& patience) { return {patience.looks, 12, 0}; }
 
-Patience without_sleep(Patience patience, int looks, int yields) {
-  return {std::min(patience.looks, looks), std::min(patience.yields, yields), 0};
-}
-
-// Whole cache lines, so that no two ranks write one.
-std::size_t line_of(const Program& program) { return kLine / byte_size(result_of(program.dtype, program.op)); }
-
-std::size_t slice_length(const Offer& offer) {
-  const Program& program = *offer.program;
-  const std::size_t line = line_of(program);
-  const std::size_t size = byte_size(program.dtype) * static_cast<std::size_t>(program.ranks);
-  return std::max(kSliceBytes / size / line * line, line);
-}
+// Moving costs some ten microseconds, and what a rank said of its core may be old.
+constexpr std::chrono::milliseconds kLeastStay{10};
 
 bool is_small(const Offer& offer) {
-  return offer.input_bytes() <= kSmallBytes && offer.piece_count() == 1 && !offer.is_shared;
+  return offer.input_bytes() <= kSmallBytes && offer.piece_count() == 1 && !offer.shares_result;
 }
 
 }  // namespace
 
 Member::Member(Board& board, Control control, int rank, int ranks, int most_cores)
-    : board_(board), control_(control), rank_(rank), ranks_(ranks), sync_(ranks <= most_cores ? kOwnCore : kSharedCore),
-      async_(without_sleep(sync_, 1000, 10)), verified_(static_cast<std::size_t>(ranks)),
-      small_inputs_(static_cast<std::size_t>(ranks)) {
+    : board_(board), control_(control), rank_(rank), ranks_(ranks), has_own_core_(ranks <= most_cores),
+      sync_(has_own_core_ ? kOwnCore : kSharedCore), async_(without_sleep(sync_)), small_inputs_(static_cast<std::size_t>(ranks)) {
   places_.ranks.resize(static_cast<std::size_t>(ranks));
 }
 
-Status Member::play(const Offer& offer, bool may_block) {
+Status Member::play(Offer& offer, bool may_block) {
   if (!is_under_way_) {
     if (has_failed()) return Status::kFailed;
     scratch_.fit(*offer.program);
@@ -48,17 +37,16 @@ Status Member::play(const Offer& offer, bool may_block) {
     begin();
   }
   const bool small = is_small(offer);
-  const std::size_t length = slice_length(offer);
+  const Shares shares(offer);
   for (;;) {
-    const Status status = small ? play_small(offer, may_block) : play_slice(offer, may_block);
+    const Status status = small ? play_small(offer, may_block) : play_slice(offer, shares, may_block);
     if (status == Status::kWaiting || status == Status::kNotify) return status;
     is_announced_ = false;
     if (status != Status::kDone) {
       is_under_way_ = false;
       return status;
     }
-    ++slice_;
-    if (slice_ * length >= offer.length) break;
+    if (++slice_ == shares.slices()) break;
     begin();
     if (!may_block) return Status::kSlice;
   }
@@ -99,6 +87,8 @@ void Member::announce(const Offer& offer) {
   }
   // Once only: after leaving and coming back, others may be reading what was said first.
   is_written_ = true;
+  // All who took units in the meeting before are done.
+  seat(rank_).taken.store(0, std::memory_order_relaxed);
   own.offer_id = static_cast<std::uint32_t>(offer.id);
   own.fingerprint = offer.fingerprint;
   own.offer = &offer;
@@ -109,15 +99,13 @@ void Member::announce(const Offer& offer) {
 }
 
 // Nobody reads a small input where it is, so that this meeting needs no second half.
-Status Member::play_small(const Offer& offer, bool may_block) {
+Status Member::play_small(Offer& offer, bool may_block) {
   if (!is_announced_) announce(offer);
   if (!arrive()) return Status::kNotify;
   if (!await_announcements(may_block ? sync_ : async_)) return has_failed() ? Status::kFailed : Status::kWaiting;
   if (!all_agree(offer)) return Status::kDisagreed;
-  if (!is_verified()) {
-    clash_ = clash_of_small(offer);
-    if (clash_) return Status::kClashed;
-  }
+  if (!is_sound(offer)) verify_small(offer);
+  if (clash_) return Status::kClashed;
   for (int rank = 0; rank < ranks_; ++rank) {
     const std::size_t index = static_cast<std::size_t>(rank);
     small_inputs_[index] = announcement(rank).payload;
@@ -129,7 +117,7 @@ Status Member::play_small(const Offer& offer, bool may_block) {
   return Status::kDone;
 }
 
-Status Member::play_slice(const Offer& offer, bool may_block) {
+Status Member::play_slice(Offer& offer, const Shares& shares, bool may_block) {
   if (!arrive()) return Status::kNotify;
   if (!is_announced_) announce(offer);
   do {
@@ -145,52 +133,70 @@ Status Member::play_slice(const Offer& offer, bool may_block) {
   }
   places_.begins = offer.begins.data();
   places_.piece_count = offer.piece_count();
-  clash_ = is_verified() ? Clash{} : clash_of_offers();
-  if (!clash_) {
-    const Range share = share_of(offer);
-    coll::play(*offer.program, places_, share.begin, share.end, {offer.is_shared ? Targets::kFirst : Targets::kAll}, scratch_);
-  }
+  if (!is_sound(offer)) verify_offers(offer);
+  if (!clash_) play_shares(offer, shares);
   publish(seat(rank_).done);
   await_all_done();
   return clash_ ? Status::kClashed : Status::kDone;
 }
 
+void Member::play_shares(const Offer& offer, const Shares& shares) {
+  const Targets targets{offer.is_shared ? Targets::kFirst : Targets::kAll};
+  const auto play_range = [&](const Range& range) { coll::play(*offer.program, places_, range.begin, range.end, targets, scratch_); };
+  if (!shares.has_units()) return play_range(shares.share(slice_, rank_));
+  // One's own share first, then what ranks have not begun that were put aside by the system, or sent to a busy core.
+  for (int i = 0; i < ranks_; ++i) {
+    const int rank = (rank_ + i) % ranks_;
+    const Range share = shares.share(slice_, rank);
+    const std::size_t units = shares.units(share);
+    for (std::size_t unit = 0; (unit = seat(rank).taken.fetch_add(1, std::memory_order_relaxed)) < units;) play_range(shares.unit(share, unit));
+  }
+}
+
 // False where somebody did not come in time, or the group has failed.
 bool Member::await_announcements(const Patience& patience) {
   for (int rank = 0; rank < ranks_; ++rank) {
-    if (rank != rank_ && !await(announcement(rank).meeting, meeting_, patience)) return false;
+    if (rank != rank_ && !await(rank, announcement(rank).meeting, patience)) return false;
   }
   return true;
 }
 
-bool Member::await(std::atomic<std::uint32_t>& word, std::uint32_t wanted, const Patience& patience) {
-  for (int look = 0; look < patience.looks; ++look) {
-    if (word.load(std::memory_order_acquire) == wanted) return true;
-    if (has_failed()) break;
-    pause();
-  }
-  for (int turn = 0; turn < patience.yields; ++turn) {
-    if (word.load(std::memory_order_acquire) == wanted) return true;
+bool Member::await(int rank, std::atomic<std::uint32_t>& word, const Patience& patience) {
+  for (int turn = 0; turn < patience.turns; ++turn) {
+    for (int look = 0; look < patience.looks; ++look) {
+      if (word.load(std::memory_order_acquire) == meeting_) return true;
+      pause();
+    }
+    if (has_failed()) return word.load(std::memory_order_acquire) == meeting_;
+    make_way(rank);
     yield();
   }
   std::uint32_t seen = word.load(std::memory_order_acquire);
-  if (seen == wanted || patience.sleep_millis == 0 || has_failed()) return seen == wanted;
+  if (seen == meeting_ || patience.sleep_millis == 0) return seen == meeting_;
   board_.parked.fetch_add(1, std::memory_order_seq_cst);
   seen = word.load(std::memory_order_seq_cst);
-  if (seen != wanted) park(word, seen, patience.sleep_millis);
+  if (seen != meeting_) park(word, seen, patience.sleep_millis);
   board_.parked.fetch_sub(1, std::memory_order_seq_cst);
-  return word.load(std::memory_order_acquire) == wanted;
+  return word.load(std::memory_order_acquire) == meeting_;
+}
+
+// Systems put threads that often wait for each other on one core, where neither finds the other at work: who waits goes elsewhere.
+void Member::make_way(int rank) {
+  if (!has_own_core_) return;
+  const int core = current_core() + 1;
+  seat(rank_).core.store(core, std::memory_order_relaxed);
+  if (core == 0 || seat(rank).core.load(std::memory_order_relaxed) != core) return;
+  const auto now = std::chrono::steady_clock::now();
+  if (now - moved_ < kLeastStay) return;
+  moved_ = now;
+  leave_core(core - 1);
+  seat(rank_).core.store(current_core() + 1, std::memory_order_relaxed);
 }
 
 // Everybody is inside this call by now and will be done, whatever becomes of the group.
 void Member::await_all_done() {
   for (int rank = 0; rank < ranks_; ++rank) {
-    if (rank == rank_) continue;
-    std::atomic<std::uint32_t>& done = seat(rank).done;
-    for (int look = 0; look < sync_.looks && done.load(std::memory_order_acquire) != meeting_; ++look) pause();
-    while (!await(done, meeting_, {0, sync_.yields, sync_.sleep_millis})) {
-      if (has_failed()) yield();
-    }
+    while (rank != rank_ && !await(rank, seat(rank).done, sync_)) yield();
   }
 }
 
@@ -231,49 +237,42 @@ bool Member::all_agree(const Offer& offer) {
   return true;
 }
 
-// Whether these offers are the ones that were looked at last; from now on they are.
-bool Member::is_verified() {
-  bool same = true;
+// Whether the offers of this meeting were found to have no clash before. The same calls come again and again, in turns.
+bool Member::is_sound(const Offer& offer) const {
+  if (offer.sound_with.empty()) return false;
   for (int rank = 0; rank < ranks_; ++rank) {
-    std::uint32_t& known = verified_[static_cast<std::size_t>(rank)];
-    same = same && known == announcement(rank).offer_id;
-    known = announcement(rank).offer_id;
+    if (offer.sound_with[static_cast<std::size_t>(rank)] != announcement(rank).offer_id) return false;
   }
-  return same;
+  return true;
 }
 
-Clash Member::clash_of_offers() {
+void Member::verify(Offer& offer, const std::vector<const Offer*>& offers) {
+  clash_ = find_clash(offers.data(), ranks_);
+  offer.is_shared = is_one_result(offers.data(), ranks_);
+  offer.sound_with.clear();
+  if (clash_) return;
+  for (int rank = 0; rank < ranks_; ++rank) offer.sound_with.push_back(announcement(rank).offer_id);
+}
+
+void Member::verify_offers(Offer& offer) {
   std::vector<const Offer*> offers;
   for (int rank = 0; rank < ranks_; ++rank) offers.push_back(announcement(rank).offer);
-  return find_clash(offers.data(), ranks_);
+  verify(offer, offers);
 }
 
 // Offers of small collectives may be gone already; where their memory is was announced.
-Clash Member::clash_of_small(const Offer& offer) {
-  std::vector<Offer> offers(static_cast<std::size_t>(ranks_), offer);
-  std::vector<const Offer*> pointers;
+void Member::verify_small(Offer& offer) {
+  std::vector<Offer> copies(static_cast<std::size_t>(ranks_), offer);
+  std::vector<const Offer*> offers;
   for (int rank = 0; rank < ranks_; ++rank) {
     const Announcement& said = announcement(rank);
-    Buffers& buffers = offers[static_cast<std::size_t>(rank)].buffers;
+    Buffers& buffers = copies[static_cast<std::size_t>(rank)].buffers;
     buffers = {};
     if (said.input != nullptr) buffers.inputs = {said.input};
     if (said.output != nullptr) buffers.outputs = {said.output};
-    pointers.push_back(&offers[static_cast<std::size_t>(rank)]);
+    offers.push_back(&copies[static_cast<std::size_t>(rank)]);
   }
-  return find_clash(pointers.data(), ranks_);
-}
-
-// The elements of this slice that this rank works off.
-Member::Range Member::share_of(const Offer& offer) const {
-  const std::size_t slice = slice_length(offer);
-  const std::size_t begin = slice_ * slice;
-  const std::size_t end = std::min(begin + slice, offer.length);
-  const std::size_t line = line_of(*offer.program);
-  const std::size_t lines = (end - begin + line - 1) / line;
-  const std::size_t ranks = static_cast<std::size_t>(ranks_);
-  const std::size_t share = (lines + ranks - 1) / ranks * line;
-  const std::size_t first = std::min(begin + share * static_cast<std::size_t>(rank_), end);
-  return {first, std::min(first + share, end)};
+  verify(offer, offers);
 }
 
 }  // namespace coll

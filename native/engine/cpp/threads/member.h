@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -8,6 +9,7 @@
 #include "board.h"
 #include "offer.h"
 #include "play.h"
+#include "shares.h"
 #include "waiting.h"
 
 namespace coll {
@@ -47,7 +49,7 @@ class Member {
 
   // Goes on with a collective, or begins one. While the result is kWaiting, kNotify or kSlice, the same offer comes again.
   // `may_block`: waits for a while; otherwise only as long as an event loop can be kept waiting.
-  Status play(const Offer& offer, bool may_block);
+  Status play(Offer& offer, bool may_block);
 
   // Forgets the collective under way; the group has failed.
   void abandon() { is_under_way_ = false; }
@@ -56,46 +58,44 @@ class Member {
   std::uint32_t meeting() const { return meeting_; }
 
  private:
-  struct Range {
-    std::size_t begin;
-    std::size_t end;
-  };
-
-  Seat& seat(int rank) { return board_.seats()[rank]; }
-  Announcement& announcement(int rank) { return seat(rank).announcements[meeting_ & 1]; }
+  Seat& seat(int rank) const { return board_.seats()[rank]; }
+  Announcement& announcement(int rank) const { return seat(rank).announcements[meeting_ & 1]; }
   bool has_failed() const { return control_.failure->load(std::memory_order_relaxed) != 0; }
 
   void begin();
   bool arrive();
   void announce(const Offer& offer);
-  Status play_small(const Offer& offer, bool may_block);
-  Status play_slice(const Offer& offer, bool may_block);
+  Status play_small(Offer& offer, bool may_block);
+  Status play_slice(Offer& offer, const Shares& shares, bool may_block);
+  void play_shares(const Offer& offer, const Shares& shares);
   bool await_announcements(const Patience& patience);
-  bool await(std::atomic<std::uint32_t>& word, std::uint32_t wanted, const Patience& patience);
+  bool await(int rank, std::atomic<std::uint32_t>& word, const Patience& patience);
+  void make_way(int rank);
   void await_all_done();
   bool try_leave();
   bool start();
   bool all_have_announced();
   bool all_agree(const Offer& offer);
-  bool is_verified();
-  Clash clash_of_offers();
-  Clash clash_of_small(const Offer& offer);
-  Range share_of(const Offer& offer) const;
+  bool is_sound(const Offer& offer) const;
+  void verify(Offer& offer, const std::vector<const Offer*>& offers);
+  void verify_offers(Offer& offer);
+  void verify_small(Offer& offer);
   void publish(std::atomic<std::uint32_t>& word);
 
   Board& board_;
   const Control control_;
   const int rank_;
   const int ranks_;
+  const bool has_own_core_;
   const Patience sync_;
   const Patience async_;
+  std::chrono::steady_clock::time_point moved_{};
   std::uint32_t meeting_ = 0;
   std::size_t slice_ = 0;
   bool is_under_way_ = false;
   bool has_arrived_ = false;
   bool is_written_ = false;
   bool is_announced_ = false;
-  std::vector<std::uint32_t> verified_;
   Clash clash_;
   Places places_;
   std::vector<const std::byte*> small_inputs_;

@@ -28,12 +28,13 @@ void add_extents(std::vector<Extent>& extents, const std::vector<Pointer>& piece
 }
 
 std::vector<Extent> extents_of(const Offer* const* offers, int ranks) {
+  const bool is_shared = is_one_result(offers, ranks);
   std::vector<Extent> extents;
   for (int rank = 0; rank < ranks; ++rank) {
     const Offer& offer = *offers[rank];
     add_extents(extents, offer.buffers.inputs, offer, offer.input_bytes(), {nullptr, nullptr, rank, 0, false});
     // One memory for all is nobody's twice.
-    if (offer.is_shared && rank > 0) continue;
+    if (is_shared && rank > 0) continue;
     add_extents(extents, offer.buffers.outputs, offer, offer.output_bytes(), {nullptr, nullptr, rank, 0, true});
   }
   return extents;
@@ -98,11 +99,18 @@ std::uint64_t fingerprint_of(const double* numbers, std::size_t count) {
   return hash;
 }
 
+bool is_one_result(const Offer* const* offers, int ranks) {
+  const Kind kind = offers[0]->program->kind;
+  if (kind == Kind::kReduce || kind == Kind::kReduceScatter) return false;
+  for (int rank = 0; rank < ranks; ++rank) {
+    if (!offers[rank]->shares_result || offers[rank]->buffers.outputs != offers[0]->buffers.outputs) return false;
+  }
+  return true;
+}
+
 Clash find_clash(const Offer* const* offers, int ranks) {
   for (int rank = 1; rank < ranks; ++rank) {
-    if (offers[rank]->begins != offers[0]->begins || offers[rank]->is_shared != offers[0]->is_shared) return {0, rank, true};
-    // Ranks that share a result share all of it.
-    if (offers[0]->is_shared && offers[rank]->buffers.outputs != offers[0]->buffers.outputs) return {0, rank, true};
+    if (offers[rank]->begins != offers[0]->begins) return {0, rank, true};
   }
   std::vector<Extent> extents = extents_of(offers, ranks);
   std::sort(extents.begin(), extents.end(), [](const Extent& a, const Extent& b) { return a.begin < b.begin; });

@@ -15,18 +15,21 @@ struct Buffers {
   std::vector<std::byte*> outputs;
 };
 
-// What a rank brings to a collective. It does not change any more, and what it points at is alive while it is played.
+// What a rank brings to a collective. What others see of it does not change any more, and what it points at is alive while it is played.
 struct Offer {
   std::shared_ptr<const Program> program;
   std::size_t length;  // elements of the whole buffer, which the program's chunks cut
   // Where each piece begins in the buffer, and at last its length. Inputs and outputs are in pieces alike; blocks are in one piece.
   std::vector<std::size_t> begins;
   Buffers buffers;
-  // Whether all outputs are one memory, which is written once.
-  bool is_shared;
+  // Whether the outputs of all ranks may be one memory, which is written once then.
+  bool shares_result;
   // What all ranks must agree about, and what tells this offer from all others.
   std::uint64_t fingerprint;
   std::uint64_t id;
+  // The offers of all ranks with which this one had no clash, by their ids, and whether they share their result. For its own rank only.
+  std::vector<std::uint32_t> sound_with;
+  bool is_shared = false;
 
   std::size_t piece_count() const { return begins.size() - 1; }
   std::size_t input_bytes() const;
@@ -35,6 +38,9 @@ struct Offer {
 
 // One number for some others; different ones for others, but for the rarest of accidents.
 std::uint64_t fingerprint_of(const double* numbers, std::size_t count);
+
+// Whether the ranks share a result, and all of it.
+bool is_one_result(const Offer* const* offers, int ranks);
 
 // What is wrong between the offers of all ranks: an output that lies in another rank's memory, or pieces that differ.
 struct Clash {

@@ -4,6 +4,7 @@
 
 #if defined(__linux__)
 #include <linux/futex.h>
+#include <sched.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -34,6 +35,17 @@ void yield() { std::this_thread::yield(); }
 
 #if defined(__linux__)
 
+int current_core() { return sched_getcpu(); }
+
+// The system moves a thread at once when its core is not among those that it may use, and leaves it there when it may use all again.
+void leave_core(int core) {
+  cpu_set_t all;
+  if (sched_getaffinity(0, sizeof all, &all) != 0 || CPU_COUNT(&all) < 2 || !CPU_ISSET(core, &all)) return;
+  cpu_set_t others = all;
+  CPU_CLR(core, &others);
+  if (sched_setaffinity(0, sizeof others, &others) == 0) sched_setaffinity(0, sizeof all, &all);
+}
+
 void park(std::atomic<std::uint32_t>& word, std::uint32_t seen, int millis) {
   const timespec time{millis / 1000, (millis % 1000) * 1000000L};
   syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAIT_PRIVATE, seen, &time, nullptr, 0);
@@ -43,7 +55,13 @@ void unpark(std::atomic<std::uint32_t>& word) {
   syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
 }
 
-#elif defined(_WIN32)
+#else
+
+int current_core() { return -1; }
+
+void leave_core(int) {}
+
+#if defined(_WIN32)
 
 void park(std::atomic<std::uint32_t>& word, std::uint32_t seen, int millis) {
   WaitOnAddress(&word, &seen, sizeof seen, static_cast<DWORD>(millis));
@@ -61,6 +79,7 @@ void park(std::atomic<std::uint32_t>& word, std::uint32_t seen, int millis) {
 
 void unpark(std::atomic<std::uint32_t>&) {}
 
+#endif
 #endif
 
 }  // namespace coll

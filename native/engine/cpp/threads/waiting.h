@@ -5,10 +5,10 @@
 
 namespace coll {
 
-// How long a thread looks for something before it lets others run, and how often that before it sleeps.
+// How long a thread looks for something before it lets others run, how often it does both, and how long it sleeps then.
 struct Patience {
   int looks = 0;
-  int yields = 0;
+  int turns = 0;
   int sleep_millis = 0;  // 0: it does not sleep, but gives up
 };
 
@@ -17,6 +17,12 @@ void pause();
 
 // Lets another thread have the core.
 void yield();
+
+// The core that this thread runs on; -1 where that is not known.
+int current_core();
+
+// Goes to another core than this one, where the system allows it; may stay.
+void leave_core(int core);
 
 // Sleeps while `word` is `seen`, until unpark() or the time is over; may also return early.
 void park(std::atomic<std::uint32_t>& word, std::uint32_t seen, int millis);

@@ -14,4 +14,4 @@ FARPROC WINAPI node_is_the_running_program(unsigned event, PDelayLoadInfo info) 
 
 }  // namespace
 
-extern "C" PfnDliHook __pfnDliNotifyHook2 = node_is_the_running_program;
+PfnDliHook __pfnDliNotifyHook2 = node_is_the_running_program;

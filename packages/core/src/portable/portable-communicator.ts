@@ -54,7 +54,7 @@ export class PortableCommunicator implements Communicator {
     collective: Collective,
     inputs: readonly Tensor[],
     outputs: readonly Tensor[],
-    { signal }: RunOptions = {},
+    { signal, sharedResult = false }: RunOptions = {},
   ): void {
     const operation = nameOf(collective);
     if (this.#isClosed)
@@ -64,7 +64,7 @@ export class PortableCommunicator implements Communicator {
         operation,
         cause: signal.reason,
       });
-    validateBuffers({ collective, size: this.size, localRanks: this.localRanks }, inputs, outputs);
+    validateBuffers({ collective, size: this.size, localRanks: this.localRanks, sharedResult }, inputs, outputs);
     const { dtype } = inputs[rootOf(collective) ?? 0] ?? (inputs[0] as Tensor);
     const refused = this.refuses(collective, dtype);
     if (refused) throw new ValueError('ERR_COLL_REFUSED', `${operation}: ${refused}`, { operation });
@@ -97,7 +97,7 @@ export class PortableCommunicator implements Communicator {
     const inOutputs =
       wide === dtype && outputDType(collective, dtype) === dtype && collective.kind !== 'reduce-scatter';
     const arrays = this.localRanks.map((rank) => {
-      const ownOutput = inOutputs && (collective.kind !== 'reduce' || rank === root);
+      const ownOutput = inOutputs && (collective.kind === 'reduce' ? rank === root : isFirst(rank, outputs));
       return ownOutput ? (outputs[rank] as Tensor).data : this.#borrow(`rank ${rank}`, wide, length);
     });
     this.localRanks.forEach((rank, index) => {
@@ -122,7 +122,8 @@ export class PortableCommunicator implements Communicator {
   }
 
   #store(collective: Collective, dtype: DType, length: number, { arrays }: Places, outputs: readonly Tensor[]): void {
-    const receivers = collective.kind === 'reduce' ? [collective.root] : this.localRanks;
+    const ranks = this.localRanks.filter((rank) => isFirst(rank, outputs));
+    const receivers = collective.kind === 'reduce' ? [collective.root] : ranks;
     for (const rank of receivers) {
       const { data: into, dtype: narrow } = outputs[rank] as Tensor;
       const from = arrays[rank] as TypedArray;
@@ -155,6 +156,12 @@ export class PortableCommunicator implements Communicator {
     this.#scratch.set(key, made);
     return made;
   }
+}
+
+/** Whether nobody before this rank has the same output, as all have that share a result. */
+function isFirst(rank: number, outputs: readonly Tensor[]): boolean {
+  const own = (outputs[rank] as Tensor).data;
+  return outputs.findIndex(({ data }) => data.buffer === own.buffer && data.byteOffset === own.byteOffset) === rank;
 }
 
 /** Elements of the buffer that the chunks cut: all ranks' blocks for all-gather and reduce-scatter. */

@@ -2,12 +2,17 @@ import { describe, expect, it, vi } from 'vitest';
 import { thrown } from '../../test/thrown.js';
 import { dtypes } from '../dtype.js';
 import { overlaps, tensor } from '../tensor.js';
-import { Arena, createArenaMemory } from './arena.js';
+import { Arena, createArenaMemory, createWasmArenaMemory } from './arena.js';
 
 const mebibyte = 2 ** 20;
 
-function twoViews(maxBytes = 8 * mebibyte): readonly [Arena, Arena] {
-  const memory = createArenaMemory(maxBytes);
+const kinds = [
+  ['a growable buffer', createArenaMemory],
+  ['memory of WebAssembly', createWasmArenaMemory],
+] as const;
+
+function twoViews(maxBytes = 8 * mebibyte, create = createArenaMemory): readonly [Arena, Arena] {
+  const memory = create(maxBytes);
   return [new Arena(memory), new Arena(memory)];
 }
 
@@ -19,7 +24,9 @@ describe('createArenaMemory', () => {
   });
 
   it.each([0, -1, 1.5, 2 ** 31 + 1, Number.NaN])('refuses %d bytes', (maxBytes) => {
-    expect(thrown(() => createArenaMemory(maxBytes))).toMatchObject({ name: 'ValueError', code: 'ERR_COLL_VALUE' });
+    for (const [, create] of kinds) {
+      expect(thrown(() => create(maxBytes))).toMatchObject({ name: 'ValueError', code: 'ERR_COLL_VALUE' });
+    }
   });
 });
 
@@ -52,9 +59,9 @@ describe('allocate', () => {
   });
 });
 
-describe('growth', () => {
+describe.each(kinds)('growth of %s', (_, create) => {
   it('doubles, or goes as far as it must, up to the limit', () => {
-    const [arena] = twoViews(8 * mebibyte);
+    const [arena] = twoViews(8 * mebibyte, create);
     const sizes = [mebibyte / 2, mebibyte, 3 * mebibyte, 3 * mebibyte].map((bytes) => {
       arena.reserve(bytes);
       return arena.bytes.byteLength / mebibyte;
@@ -63,7 +70,7 @@ describe('growth', () => {
   });
 
   it('keeps what was written, and shows it in views that are made anew', () => {
-    const [first, second] = twoViews();
+    const [first, second] = twoViews(undefined, create);
     const small = first.allocate('float32', 4);
     small.data.set([1, 2, 3, 4] as never);
     const before = second.elements('float32');
@@ -78,7 +85,7 @@ describe('growth', () => {
   });
 
   it('refuses more than the limit, and goes on afterwards', () => {
-    const [arena] = twoViews(2 * mebibyte);
+    const [arena] = twoViews(2 * mebibyte, create);
     arena.reserve(mebibyte);
     expect(thrown(() => arena.reserve(mebibyte + 1))).toMatchObject({
       name: 'CollError',
@@ -91,6 +98,23 @@ describe('growth', () => {
     expect(thrown(() => arena.reserve(1))).toMatchObject({ code: 'ERR_COLL_BUFFER' });
   });
 
+  it('knows tensors on it by any of the buffers that have shown it, and shows them by the present one', () => {
+    const [first, second] = twoViews(8 * mebibyte, create);
+    const small = first.allocate('int32', 2);
+    first.reserve(4 * mebibyte);
+    const large = first.allocate('int32', 2);
+    expect([first.holds(small.data), first.holds(large.data), second.holds(tensor([1]).data)]).toEqual([
+      true,
+      true,
+      false,
+    ]);
+    const present = first.present(small);
+    expect([present.data.buffer, present.data.byteOffset]).toEqual([first.bytes, small.data.byteOffset]);
+    expect(first.present(large)).toBe(large);
+  });
+});
+
+describe('growth', () => {
   it('does not mind that another thread grew it further in the meantime', () => {
     const memory = createArenaMemory(8 * mebibyte);
     const grow = memory.bytes.grow.bind(memory.bytes);

@@ -72,6 +72,7 @@ export class Arena {
         `the shared arena of ${maxBytes} bytes has no room for ${bytes} more; open the group with a larger maxBytes`,
       );
     }
+    this.#refresh();
     // Doubling keeps growth rare: after it, every thread makes its views anew.
     while (this.bytes.byteLength < end) {
       const next = Math.min(maxBytes, Math.max(end, this.bytes.byteLength * 2));

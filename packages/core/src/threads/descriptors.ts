@@ -98,7 +98,7 @@ export class Descriptors {
     return undefined;
   }
 
-  /** The error when memory that one rank writes is used by another; undefined when all is well. A shared result is all ranks' output. */
+  /** The error when memory that one rank writes is used by another; undefined when all is well. A shared result may be everybody's output. */
   overlap(operation: string, inputBytes: number, outputBytes: number, sharesResult = false): CollError | undefined {
     for (let rank = 0; rank < this.#size; rank++) {
       const begin = this.outputAt(rank);
@@ -107,20 +107,15 @@ export class Descriptors {
         if (other === rank) continue;
         const [input, output] = [this.inputAt(other), this.outputAt(other)];
         const meetsInput = input !== nowhere && begin < input + inputBytes && input < begin + outputBytes;
-        if (sharesResult && output !== nowhere && output !== begin) return this.#twoResults(operation, other);
+        const isResult = sharesResult && output === begin;
         const meetsOutput =
-          !sharesResult && output !== nowhere && begin < output + outputBytes && output < begin + outputBytes;
+          output !== nowhere && !isResult && begin < output + outputBytes && output < begin + outputBytes;
         if (!meetsInput && !meetsOutput) continue;
         const told = `one buffer was given twice: the output of rank ${rank} overlaps memory of rank ${other}`;
         return new ValueError('ERR_COLL_BUFFER', `${operation}: ${told}`, { operation, rank });
       }
     }
     return undefined;
-  }
-
-  #twoResults(operation: string, rank: number): CollError {
-    const told = `${operation}: with a shared result all ranks must name the same memory for it`;
-    return new ValueError('ERR_COLL_BUFFER', told, { operation, rank });
   }
 
   #disagreement(): CollError {

@@ -83,6 +83,15 @@ export class KnownCalls<Handle> {
   }
 }
 
+/**
+ * Whether memory of the call was given away, or taken back in part, since it was checked: which of its ranks' memory. Who lets other code run while
+ * it is under way has to ask. @returns undefined where all is as it was
+ */
+export function lostRank({ inputs, outputs }: KnownCall<unknown>, ranks: number): number | undefined {
+  const lost = [...inputs, ...outputs].findIndex(({ data, length }) => data.length !== length);
+  return lost < 0 ? undefined : Math.floor((lost % inputs.length) / (inputs.length / ranks));
+}
+
 function knownOf({ data, dtype }: Tensor): Known {
   return { data, dtype, length: data.length };
 }

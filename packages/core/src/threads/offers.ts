@@ -1,60 +1,66 @@
 import { refusedCollective } from '../buffers.js';
 import { type Collective, nameOf, outputDType } from '../collective.js';
 import type { RunOptions } from '../communicator.js';
-import { byteSize, type DType, type TypedArray, viewOf } from '../dtype.js';
+import { byteSize, type DType } from '../dtype.js';
 import { ValueError } from '../errors.js';
-import type { Fold } from '../kernels/fold.js';
 import { hashOf } from '../layout.js';
-import { copyElements, type Tensor } from '../tensor.js';
+import { hasBlocks } from '../schedule/goal.js';
+import type { Tensor } from '../tensor.js';
 import type { Arena } from './arena.js';
 import { type Descriptor, nowhere } from './descriptors.js';
+import { JoinedPieces } from './joined-pieces.js';
 import { KnownCalls } from './known-calls.js';
 import { type Buffers, beginsOf, type Pieces, reads, sourceOf, validatePieces, writes } from './pieces.js';
 import type { Plan, Plans } from './plans.js';
+import type { Share } from './share.js';
+import { bytesOfStage, inputSlot, outputSlot, Stage, type StageShape } from './stage.js';
+
+/**
+ * How memory gets to the others. *small*: every rank copies its input, works off all of them by itself, and goes its way after
+ * one meeting: who has met the others once more may write over its copy, of which there are two by turns. *blocks*: from
+ * shared memory at once, from private memory block by block over a stage. *whole*: private memory as one block, because inputs or outputs are
+ * blocks of a whole buffer themselves.
+ */
+export type Way = 'small' | 'blocks' | 'whole';
 
 /** A call of one rank that was checked once: handed in again, on the same memory, it needs no second look. */
 export interface Offer {
   readonly operation: string;
   readonly plan: Plan;
+  /** Of the whole buffer. */
+  readonly length: number;
   readonly isShared: boolean;
   /** Bytes of this rank's input and output, as all ranks have them. */
   readonly inputBytes: number;
   readonly outputBytes: number;
-  /**
-   * Whether each rank works off everything by itself, from copies of all inputs, so that one meeting is enough. Who has met the others a
-   * second time may write over a copy, because all have done with the first turn by then: two copies by turns.
-   */
-  readonly isSmall: boolean;
+  readonly way: Way;
+  /** Of a stage that any rank has. */
+  readonly shape: StageShape;
   /** By turn; the same one twice where a turn makes no difference. */
   readonly parts: readonly [Part, Part];
+  /** A stage for a rank whose own memory needs none. */
+  makeStage(): Stage;
 }
 
 /** What a rank brings to a turn, and what it has to do once it knows what the others bring. */
 export interface Part {
   /** No other part of this rank in the group has it. */
   readonly number: number;
-  readonly descriptor: Descriptor;
-  /** Before the others look. */
-  readonly loads: readonly Copy[];
-  /** When all is done. */
-  readonly stores: readonly Copy[];
-  /** The numbers of the parts of all ranks, with which the folds were made. */
+  descriptor: Descriptor;
+  stage: Stage | undefined;
+  /** The numbers of the parts of all ranks, for which the share was made. */
   readonly seen: Int32Array;
-  folds: readonly SizedFold[];
-}
-
-export interface SizedFold {
-  readonly count: number;
-  readonly fold: Fold;
-}
-
-interface Copy {
-  readonly into: TypedArray;
-  readonly from: TypedArray;
+  /** Whether memory goes over stages, and whether some ranks have to learn that first. */
+  isStaged: boolean;
+  isMixed: boolean;
+  share: Share | undefined;
 }
 
 /** Up to here a copy costs less than a second meeting. */
 const smallBytes = 512;
+
+/** Two of these from each of some ranks stay in the second-level caches. */
+const blockBytes = 1 << 18;
 
 export interface OffersOptions {
   readonly rank: number;
@@ -68,7 +74,7 @@ export interface OffersOptions {
 export class Offers {
   readonly #options: OffersOptions;
   readonly #calls = new KnownCalls<Offer>();
-  readonly #staging = new Map<string, { at: number; bytes: number }>();
+  readonly #places = new Map<string, { at: number; bytes: number }>();
 
   constructor(options: OffersOptions) {
     this.#options = options;
@@ -95,7 +101,8 @@ export class Offers {
     const { rank, size, arena } = this.#options;
     // A grown arena shows itself in several buffers: checks of overlaps need one.
     const present = (lists: readonly Pieces[]) => lists.map((pieces) => pieces.map((piece) => arena.present(piece)));
-    const isShared = options.sharedResult ?? false;
+    const hasOneResult = collective.kind !== 'reduce' && collective.kind !== 'reduce-scatter';
+    const isShared = hasOneResult && (options.sharedResult ?? false);
     const localRanks = [rank];
     const buffers = { collective, size, localRanks, isShared, inputs: present(inputs), outputs: present(outputs) };
     validatePieces(buffers);
@@ -108,8 +115,7 @@ export class Offers {
 
   #make(buffers: Buffers, dtype: DType, { layout = 0 }: RunOptions): Offer {
     const { collective, isShared } = buffers;
-    const { size, plans } = this.#options;
-    const plan = plans.find(collective, dtype);
+    const plan = this.#options.plans.find(collective, dtype);
     const begins = beginsOf(buffers);
     const length = begins.at(-1) as number;
     const asked = {
@@ -120,57 +126,29 @@ export class Offers {
       // Where a buffer is in pieces, ranks must cut it alike.
       layout: begins.length === 2 ? layout : hashOf([layout, ...begins]),
     };
-    const inputBytes = (length * byteSize(dtype)) / (collective.kind === 'all-gather' ? size : 1);
-    const resultBytes = length * byteSize(outputDType(collective, dtype));
-    const outputBytes = resultBytes / (collective.kind === 'reduce-scatter' ? size : 1);
-    const isSmall = Math.max(inputBytes, outputBytes) <= smallBytes;
-    const sizes = { inputBytes, outputBytes };
-    const part = (turn: number) => this.#part(buffers, asked, isSmall ? turn : undefined, sizes);
+    const form = formOf(collective, dtype, length, this.#options.size);
+    const memory = this.#memoryOf(buffers);
+    const part = (turn: number): Part => this.#part(asked, form, memory, turn);
     const first = part(0);
     return {
-      ...sizes,
+      ...form,
       operation: nameOf(collective),
       plan,
+      length,
       isShared,
-      isSmall,
-      parts: [first, isSmall ? part(1) : first],
+      parts: [first, form.way === 'small' ? part(1) : first],
+      makeStage: () => this.#stage('stage', form.shape, memory.input, memory.output),
     };
   }
 
-  /** Places for input and output: their own in the arena, or staged ones; for a small one a copy of the turn in any case. */
-  #part(
-    { collective, inputs: [input = []], outputs: [output = []] }: Buffers,
-    asked: Pick<Descriptor, 'collective' | 'dtype' | 'length' | 'schedule' | 'layout'>,
-    turn: number | undefined,
-    { inputBytes, outputBytes }: Pick<Offer, 'inputBytes' | 'outputBytes'>,
-  ): Part {
-    const { rank, size, arena, nextNumber } = this.#options;
+  #memoryOf({ collective, inputs: [input = []], outputs: [output = []] }: Buffers): Memory {
+    const { rank } = this.#options;
     const [isRead, isWritten] = [reads(collective, rank), writes(collective, rank)];
-    const [inputPlace, outputPlace] = [
-      isRead ? this.#placeOf(input) : nowhere,
-      isWritten ? this.#placeOf(output) : nowhere,
-    ];
-    let [inputAt, outputAt, workAt] = [inputPlace, outputPlace, nowhere];
-    if (turn !== undefined) {
-      if (isRead) workAt = this.#stage(`small input ${turn}`, smallBytes);
-    } else if (isRead && inputPlace === nowhere) {
-      inputAt = this.#stage('input', inputBytes);
-    }
-    if (isWritten && outputPlace === nowhere) {
-      // Private memory that goes in and comes out in the same form needs one staged copy, not two.
-      const isSame = turn === undefined && isRead && inputPlace === nowhere && inputBytes === outputBytes;
-      outputAt = isSame ? inputAt : this.#stage('output', outputBytes);
-    }
-    const loadAt = workAt === nowhere ? inputAt : workAt;
-    const isLoaded = isRead && (inputPlace === nowhere || workAt !== nowhere);
-    const copies = (at: number, pieces: Pieces) => copiesOf(arena, at, pieces);
     return {
-      number: nextNumber(),
-      descriptor: { ...asked, inputAt, outputAt, workAt },
-      loads: isLoaded ? copies(loadAt, input) : [],
-      stores: isWritten && outputPlace === nowhere ? copies(outputAt, output).map(reversed) : [],
-      seen: new Int32Array(size),
-      folds: [],
+      input: isRead ? new JoinedPieces(input) : undefined,
+      output: isWritten ? new JoinedPieces(output) : undefined,
+      inputAt: isRead ? this.#placeOf(input) : nowhere,
+      outputAt: isWritten ? this.#placeOf(output) : nowhere,
     };
   }
 
@@ -180,33 +158,78 @@ export class Offers {
     return pieces.length === 1 && this.#options.arena.holds(first.data) ? first.data.byteOffset : nowhere;
   }
 
-  #stage(purpose: string, bytes: number): number {
-    const kept = this.#staging.get(purpose);
+  #part(
+    asked: Pick<Descriptor, 'collective' | 'dtype' | 'length' | 'schedule' | 'layout'>,
+    { way, shape }: Form,
+    { input, output, inputAt, outputAt }: Memory,
+    turn: number,
+  ): Part {
+    const { size, nextNumber } = this.#options;
+    const privateInput = inputAt === nowhere ? input : undefined;
+    const privateOutput = outputAt === nowhere ? output : undefined;
+    let stage: Stage | undefined;
+    let places = { inputAt, outputAt };
+    if (way === 'small') stage = this.#stage(`small ${turn}`, shape, input, privateOutput);
+    else if (way === 'blocks' && (privateInput || privateOutput)) stage = this.#stage('stage', shape, input, output);
+    else if (privateInput || privateOutput) stage = this.#stage('stage', shape, privateInput, privateOutput);
+    const workAt = stage?.at ?? nowhere;
+    if (way !== 'blocks') {
+      places = {
+        inputAt: privateInput && way === 'whole' ? workAt + inputSlot(shape, 0) : inputAt,
+        outputAt: privateOutput ? workAt + outputSlot(shape, 0) : outputAt,
+      };
+    }
+    return {
+      number: nextNumber(),
+      descriptor: { ...asked, ...places, workAt },
+      stage,
+      seen: new Int32Array(size),
+      isStaged: false,
+      isMixed: false,
+      share: undefined,
+    };
+  }
+
+  #stage(purpose: string, shape: StageShape, input?: JoinedPieces, output?: JoinedPieces): Stage {
+    const { arena } = this.#options;
+    const at = this.#reserve(purpose, bytesOfStage(shape));
+    return new Stage({ bytes: arena.bytes, at }, shape, input, output);
+  }
+
+  #reserve(purpose: string, bytes: number): number {
+    const kept = this.#places.get(purpose);
     if (kept && kept.bytes >= bytes) return kept.at;
     // Doubling bounds what outgrown places waste: the arena does not take memory back.
     const wanted = Math.max(bytes, 2 * (kept?.bytes ?? 0), smallBytes);
     const made = { at: this.#options.arena.reserve(wanted), bytes: wanted };
-    this.#staging.set(purpose, made);
+    this.#places.set(purpose, made);
     return made.at;
   }
 }
 
-/** Copies into the arena, one piece behind the other. */
-function copiesOf(arena: Arena, begin: number, pieces: Pieces): Copy[] {
-  let at = begin;
-  return pieces.map(({ data, dtype }) => {
-    const into = viewOf(dtype, arena.bytes, at, data.length);
-    at += data.byteLength;
-    return { into, from: data };
-  });
+/** What a rank reads and writes, and where that is in the arena. */
+interface Memory {
+  readonly input: JoinedPieces | undefined;
+  readonly output: JoinedPieces | undefined;
+  readonly inputAt: number;
+  readonly outputAt: number;
 }
 
-function reversed({ into, from }: Copy): Copy {
-  return { into: from, from: into };
-}
+/** What is the same for all ranks that agree. */
+type Form = Pick<Offer, 'way' | 'shape' | 'inputBytes' | 'outputBytes'>;
 
-export function copyAll(copies: readonly Copy[]): void {
-  for (const { into, from } of copies) copyElements(into, from);
+function formOf(collective: Collective, dtype: DType, length: number, size: number): Form {
+  const resultDType = outputDType(collective, dtype);
+  const inputLength = collective.kind === 'all-gather' ? length / size : length;
+  const outputLength = collective.kind === 'reduce-scatter' ? length / size : length;
+  const [inputBytes, outputBytes] = [inputLength * byteSize(dtype), outputLength * byteSize(resultDType)];
+  const shape = { dtype, resultDType, inputLength, outputLength, slots: 1, isInPlace: false };
+  if (Math.max(inputBytes, outputBytes) <= smallBytes) return { way: 'small', shape, inputBytes, outputBytes };
+  if (hasBlocks(collective.kind)) return { way: 'whole', shape, inputBytes, outputBytes };
+  const block = Math.min(length, blockBytes / Math.max(byteSize(dtype), byteSize(resultDType)));
+  const slots = block < length ? 2 : 1;
+  const blocks = { ...shape, inputLength: block, outputLength: block, slots, isInPlace: dtype === resultDType };
+  return { way: 'blocks', shape: blocks, inputBytes, outputBytes };
 }
 
 function alone<T>(tensor: T): readonly [T] {

@@ -30,12 +30,9 @@ export function validatePieces({ collective, size, localRanks, isShared, inputs,
     const at = (lists: readonly Pieces[]) => lists.map((pieces) => pieces[piece] as Tensor);
     validateBuffers({ collective, size, localRanks, sharedResult: isShared }, at(inputs), at(outputs));
   }
-  const dtype = sourceOf(collective, localRanks, inputs, outputs)[0]?.dtype;
-  if (
-    [...inputs].some(
-      (pieces, index) => reads(collective, localRanks[index]) && pieces.some((piece) => piece.dtype !== dtype),
-    )
-  ) {
+  const source = sourceOf(collective, localRanks, inputs, outputs);
+  const read = inputs.filter((_, index) => reads(collective, localRanks[index]));
+  if ([source, ...read].some((pieces) => pieces.some(({ dtype }) => dtype !== source[0]?.dtype))) {
     throw fail('all pieces of a buffer have one dtype');
   }
 }

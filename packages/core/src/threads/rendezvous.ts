@@ -170,18 +170,16 @@ export class Rendezvous {
   }
 
   #check(count: number, { operation, deadline, rank }: Wait): void {
-    // The look that led here may be old: what everybody has come to is done, even if somebody has left since.
+    // In this order: who has failed the group for what all have brought to this meeting has come to it, and so has everybody else.
+    const failure = this.failure(operation);
+    // What everybody has come to is done, even if somebody has left since.
     const missing = this.#missing(count);
     if (missing.length === 0) return;
-    if (deadline !== undefined && Date.now() >= deadline) {
-      this.fail(
-        rank,
-        'deadline',
-        `timed out on rank ${rank} waiting for other workers: rank ${missing.join(', ')} never came`,
-      );
-    }
-    const failure = this.failure(operation);
     if (failure) throw failure;
+    if (deadline === undefined || Date.now() < deadline) return;
+    const told = `timed out on rank ${rank} waiting for other workers: rank ${missing.join(', ')} never came`;
+    this.fail(rank, 'deadline', told);
+    throw this.failure(operation);
   }
 
   #missing(count: number): number[] {

@@ -182,6 +182,16 @@ export class ThreadCommunicator implements Communicator {
     return mine;
   }
 
+  #requireMemory(operation: string): void {
+    if (this.#turn.isWhole) return;
+    const told = 'a buffer was detached or resized while it was in use; keep it until the call has ended';
+    this.#rendezvous.fail(this.#rank, 'peer', `rank ${this.#rank} has lost memory: ${told}`);
+    throw new ValueError('ERR_COLL_BUFFER', `${operation}: rank ${this.#rank}: ${told}`, {
+      operation,
+      rank: this.#rank,
+    });
+  }
+
   // A call that was queued behind one that failed must not begin: it would overwrite what the others still look at.
   #begin(offer: Offer): Need {
     this.#requireSound(offer.operation);
@@ -203,6 +213,7 @@ export class ThreadCommunicator implements Communicator {
       while (need !== 'nothing') {
         if (need === 'meeting') await this.#rendezvous.wait(this.#turn.count, wait);
         else await nextTurn();
+        this.#requireMemory(operation);
         need = this.#turn.goOn(performance.now() + turnMillis);
       }
     } catch (error) {

@@ -8,6 +8,6 @@ export const jsEngine: Engine = {
   name: 'js',
   probe: () => ({ available: true }),
   communicator: (size, algorithm) => new PortableCommunicator({ size, algorithm }),
-  createGroup: createThreadGroup,
+  createGroup: (options) => createThreadGroup(options),
   join: (group, { rank, algorithm }) => new ThreadCommunicator(group, { rank, algorithm }),
 };

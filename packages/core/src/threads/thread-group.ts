@@ -1,6 +1,6 @@
 import type { EngineName } from '../engine.js';
 import { ValueError } from '../errors.js';
-import { type ArenaMemory, createArenaMemory } from './arena.js';
+import { type ArenaMemory, createArenaMemory, createWasmArenaMemory } from './arena.js';
 import { bytesOfDescriptors } from './descriptors.js';
 import { type FailureReason, Rendezvous } from './rendezvous.js';
 
@@ -27,16 +27,19 @@ export interface ThreadGroupOptions {
 }
 
 /** @throws ValueError for a size below 1 */
-export function createThreadGroup({ size, maxBytes, spins = 20_000 }: ThreadGroupOptions): ThreadGroup {
+export function createThreadGroup(
+  { size, maxBytes, spins = 20_000 }: ThreadGroupOptions,
+  engine: EngineName = 'js',
+): ThreadGroup {
   if (!(Number.isInteger(size) && size >= 1))
     throw new ValueError('ERR_COLL_VALUE', `a group has 1 rank or more, not ${size}`);
   return {
-    engine: 'js',
+    engine,
     size,
     spins,
     control: new SharedArrayBuffer(Rendezvous.bytesFor(size)),
     descriptors: new SharedArrayBuffer(bytesOfDescriptors(size)),
-    arena: createArenaMemory(maxBytes),
+    arena: engine === 'wasm' ? createWasmArenaMemory(maxBytes) : createArenaMemory(maxBytes),
   };
 }
 

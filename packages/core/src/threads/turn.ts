@@ -1,35 +1,32 @@
-import type { Descriptors } from './descriptors.js';
-import { copyAll, type Offer, type Part, type SizedFold } from './offers.js';
+import { type Descriptors, nowhere } from './descriptors.js';
+import type { Offer, Part } from './offers.js';
+import { reads, writes } from './pieces.js';
 import type { Rendezvous } from './rendezvous.js';
-import { shareOf, spansOf } from './shares.js';
+import { directShare, type Share, smallShare, stagedShare } from './share.js';
 
 /** What a turn needs next: that all ranks come to its count, a pause, or nothing. */
 export type Need = 'meeting' | 'pause' | 'nothing';
 
-// Elements that are folded between two looks at the clock: some hundred microseconds.
-const sliceLength = 1 << 18;
-
 /**
- * A rank's part in a collective, from one meeting to the next: all say what they bring; each works off its share of all inputs into all
- * outputs; all meet again, because until then somebody may read or write anybody's memory. Of a small collective everybody works
- * off everything, from copies, and goes its way.
+ * A rank's part in a collective, from one meeting to the next. All say what they bring; each works off its share of all inputs into all
+ * outputs; all meet again, because until then somebody may read or write anybody's memory. What goes over stages does so block
+ * by block: the next one is loaded before a meeting after which this one is stored, in the other slot.
  */
 export class Turn {
   readonly #rendezvous: Rendezvous;
-  readonly #descriptors: readonly [Descriptors, Descriptors];
+  readonly #tables: readonly [Descriptors, Descriptors];
   readonly #rank: number;
   readonly #size: number;
   #offer!: Offer;
   #part!: Part;
   #number = 0;
   #count = 0;
-  #fold = 0;
-  #at = 0;
-  #phase: 'begun' | 'folding' | 'folded' = 'begun';
+  #block = 0;
+  #phase: 'begun' | 'staged' | 'folding' | 'folded' = 'begun';
 
-  constructor(rendezvous: Rendezvous, descriptors: readonly [Descriptors, Descriptors], rank: number, size: number) {
+  constructor(rendezvous: Rendezvous, tables: readonly [Descriptors, Descriptors], rank: number, size: number) {
     this.#rendezvous = rendezvous;
-    this.#descriptors = descriptors;
+    this.#tables = tables;
     this.#rank = rank;
     this.#size = size;
   }
@@ -39,41 +36,63 @@ export class Turn {
     return this.#count;
   }
 
+  /** Whether private memory that is still needed is still there: while others have run, its owner may have given it away. */
+  get isWhole(): boolean {
+    return this.#part.stage?.isWhole ?? true;
+  }
+
   begin(offer: Offer): void {
     const number = this.#rendezvous.turn(this.#rank);
     const part = offer.parts[number] as Part;
     this.#offer = offer;
     this.#part = part;
     this.#number = number;
-    this.#phase = 'begun';
-    copyAll(part.loads);
-    (this.#descriptors[number] as Descriptors).write(this.#rank, part.descriptor);
+    this.#block = 0;
+    part.stage?.load(0);
+    this.#descriptors.write(this.#rank, part.descriptor);
     this.#rendezvous.offer(this.#rank, number, part.number);
-    this.#count = this.#rendezvous.advance(this.#rank);
+    this.#meet('begun');
   }
 
   /** Goes on after a meeting or a pause, which it asks for at that time of `performance.now()`. @throws where ranks disagree */
   goOn(until: number): Need {
     if (this.#phase === 'begun') {
-      this.#agree();
-      this.#fold = 0;
-      this.#at = 0;
+      if (this.#isNew()) this.#agree();
+      if (this.#part.isMixed) return this.#stageToo();
+    }
+    this.#part.share ??= this.#makeShare();
+    const { share, isStaged } = this.#part;
+    const stage = isStaged ? this.#part.stage : undefined;
+    if (this.#phase === 'folded') {
+      stage?.store(this.#block);
+      this.#block++;
+      if (this.#block >= share.blocks) return 'nothing';
       this.#phase = 'folding';
+      // A pause between blocks, where nothing is half done.
+      if (until !== Number.POSITIVE_INFINITY && performance.now() >= until) return 'pause';
     }
-    if (this.#phase === 'folding') {
-      if (!this.#foldUntil(until)) return 'pause';
-      if (!this.#offer.isSmall) {
-        this.#phase = 'folded';
-        this.#count = this.#rendezvous.advance(this.#rank);
-        return 'meeting';
-      }
+    this.#phase = 'folding';
+    if (!share.play(this.#block, until)) return 'pause';
+    if (this.#offer.way === 'small') {
+      stage?.store(0);
+      return 'nothing';
     }
-    copyAll(this.#part.stores);
-    return 'nothing';
+    if (this.#block + 1 < share.blocks) stage?.load(this.#block + 1);
+    return this.#meet('folded');
   }
 
-  /** Makes the folds anew where anybody brings something else than last time. */
-  #agree(): void {
+  get #descriptors(): Descriptors {
+    return this.#tables[this.#number] as Descriptors;
+  }
+
+  #meet(phase: 'begun' | 'staged' | 'folded'): Need {
+    this.#phase = phase;
+    this.#count = this.#rendezvous.advance(this.#rank);
+    return 'meeting';
+  }
+
+  /** Whether anybody brings something else than last time. */
+  #isNew(): boolean {
     const { seen } = this.#part;
     let isNew = false;
     for (let rank = 0; rank < this.#size; rank++) {
@@ -82,50 +101,51 @@ export class Turn {
       seen[rank] = offered;
       isNew = true;
     }
-    if (!isNew) return;
-    this.#refuseDisagreement();
-    this.#part.folds = this.#makeFolds();
+    return isNew;
   }
 
-  #refuseDisagreement(): void {
-    const { operation, inputBytes, outputBytes, isShared } = this.#offer;
-    const descriptors = this.#descriptors[this.#number] as Descriptors;
-    const error = descriptors.mismatch() ?? descriptors.overlap(operation, inputBytes, outputBytes, isShared);
-    if (!error) return;
-    this.#part.seen.fill(0);
-    this.#rendezvous.fail(error.rank ?? this.#rank, 'peer', `an earlier collective failed: ${error.message}`);
-    throw error;
-  }
-
-  #makeFolds(): SizedFold[] {
-    const { plan, isSmall } = this.#offer;
-    const { length } = this.#part.descriptor;
-    const descriptors = this.#descriptors[this.#number] as Descriptors;
-    const work = { ...plan, length };
-    const spans = isSmall
-      ? spansOf(
-          work,
-          { inputAt: (rank) => descriptors.workAt(rank), outputAt: (rank) => descriptors.outputAt(rank) },
-          { begin: 0, end: length },
-          (rank) => rank === this.#rank,
-        )
-      : spansOf(work, descriptors, shareOf(work, this.#rank), () => true);
-    return spans.map((span) => ({ count: span.count, fold: plan.makeFold(span) }));
-  }
-
-  #foldUntil(until: number): boolean {
-    const { folds } = this.#part;
-    for (; this.#fold < folds.length; this.#fold++) {
-      const { fold, count } = folds[this.#fold] as SizedFold;
-      while (this.#at < count) {
-        const begin = this.#at;
-        this.#at = Math.min(count, begin + sliceLength);
-        fold(begin, this.#at - begin);
-        // Short ones never get here twice, so that they do not look at the clock.
-        if (this.#at < count && performance.now() >= until) return false;
-      }
-      this.#at = 0;
+  /** @throws where the ranks bring what does not fit together */
+  #agree(): void {
+    const { operation, inputBytes, outputBytes, isShared, way } = this.#offer;
+    const part = this.#part;
+    const error =
+      this.#descriptors.mismatch() ?? this.#descriptors.overlap(operation, inputBytes, outputBytes, isShared);
+    if (error) {
+      part.seen.fill(0);
+      this.#rendezvous.fail(error.rank ?? this.#rank, 'peer', `an earlier collective failed: ${error.message}`);
+      throw error;
     }
-    return true;
+    const onStage = way === 'blocks' ? this.#ranks().filter((rank) => this.#needsStage(rank)).length : 0;
+    part.isStaged = way !== 'blocks' || onStage > 0;
+    part.isMixed = onStage > 0 && onStage < this.#size;
+    part.share = undefined;
+  }
+
+  /** Where some memory is private, all of it goes over stages: who had not known brings its own now. */
+  #stageToo(): Need {
+    const part = this.#part;
+    if (!part.stage) {
+      part.stage = this.#offer.makeStage();
+      part.descriptor = { ...part.descriptor, workAt: part.stage.at };
+      part.stage.load(0);
+      this.#descriptors.write(this.#rank, part.descriptor);
+    }
+    return this.#meet('staged');
+  }
+
+  #needsStage(rank: number): boolean {
+    const { collective } = this.#offer.plan;
+    const [input, output] = [this.#descriptors.inputAt(rank), this.#descriptors.outputAt(rank)];
+    return (reads(collective, rank) && input === nowhere) || (writes(collective, rank) && output === nowhere);
+  }
+
+  #makeShare(): Share {
+    if (this.#offer.way === 'small') return smallShare(this.#offer, this.#descriptors, this.#rank);
+    const make = this.#offer.way === 'blocks' && this.#part.isStaged ? stagedShare : directShare;
+    return make(this.#offer, this.#descriptors, this.#rank);
+  }
+
+  #ranks(): number[] {
+    return Array.from({ length: this.#size }, (_, rank) => rank);
   }
 }

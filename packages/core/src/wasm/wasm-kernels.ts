@@ -1,5 +1,5 @@
 import { collectiveOps } from '../collective.js';
-import { accumulatorOf, byteSize, type DType, dtypes, isHalf, quotientOf } from '../dtype.js';
+import { accumulatorOf, byteSize, dtypes, isFloating, isHalf, quotientOf } from '../dtype.js';
 import type { Fold, FoldMaker, FoldMemory, FoldRequest, MakeKernels, Span } from '../kernels/fold.js';
 import { kernelBytes } from './kernel-bytes.js';
 import { requireWebAssembly, type WasmMemory } from './web-assembly.js';
@@ -33,7 +33,7 @@ export function wasmKernels(memory: WasmMemory): MakeKernels {
 class Desk {
   readonly #memory: WasmMemory;
   readonly #places: FoldMemory;
-  #words = new Int32Array();
+  #words: Int32Array = new Int32Array();
   #registers: readonly number[] = [];
   at = 0;
 
@@ -85,8 +85,9 @@ class RequestFolds {
   readonly foldMaker: FoldMaker = (span) => {
     this.#desk.require(span.inputs.length + Math.max(1, span.outputs.length) + 1);
     if (span.steps) return this.#stepFold(span);
-    if (this.#request.op === undefined) return this.#copyFold(span);
-    return this.#inputBytes === this.#outputBytes ? this.#directFold(span) : this.#quotientFold(span);
+    const { dtype, op } = this.#request;
+    if (op === undefined) return this.#copyFold(span);
+    return op === 'mean' && !isFloating(dtype) ? this.#quotientFold(span) : this.#directFold(span);
   };
 
   #copyFold({ inputs: [from = 0], outputs }: Span): Fold {
@@ -158,7 +159,8 @@ class RequestFolds {
   }
 
   #put(index: number, places: readonly number[], shift: number): void {
-    for (let place = 0; place < places.length; place++) this.#desk.put(index + place, (places[place] as number) + shift);
+    for (let place = 0; place < places.length; place++)
+      this.#desk.put(index + place, (places[place] as number) + shift);
   }
 }
 

@@ -1,4 +1,4 @@
-import { RuntimeError } from '../errors.js';
+import { CollError } from '../errors.js';
 
 /** What is needed of WebAssembly: neither Node's types nor those of the language declare it. */
 export interface WasmMemory {
@@ -21,11 +21,11 @@ export function webAssembly(): WebAssemblyGlobal | undefined {
   return (globalThis as { WebAssembly?: WebAssemblyGlobal }).WebAssembly;
 }
 
-/** @throws RuntimeError where the platform has none */
+/** @throws CollError where the platform has none */
 export function requireWebAssembly(): WebAssemblyGlobal {
   const platform = webAssembly();
   if (platform) return platform;
-  throw new RuntimeError('ERR_COLL_NO_ENGINE', 'there is no WebAssembly here; take the js engine');
+  throw new CollError('ERR_COLL_NO_ENGINE', 'there is no WebAssembly here; take the js engine');
 }
 
 /** Shared memory of whole pages, of which only what is used is taken. @throws where there is no such memory */

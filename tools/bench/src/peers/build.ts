@@ -63,7 +63,8 @@ function programsOf(peers: readonly PeerName[]): ProgramName[] {
   return [...new Set(peers.map((peer) => programOf[peer]))];
 }
 
-function isInstalled(name: ProgramName): boolean {
+/** Whether its compiler, its headers and its commands are there. */
+export function isInstalled(name: ProgramName): boolean {
   const { needs, header, compile: command, source } = programs[name];
   if (!needs.every(isCommand)) return false;
   const [compiler, ...flags] = command as [string, ...string[]];

@@ -87,7 +87,7 @@ function gradientsSection(figures: Figures, ranks: number): string {
   const [best] = engines;
   const sets = [
     ...new Set(
-      figures.rows.filter((row) => row.suite === suite && row.ranks === ranks).map((row) => row.gradients as string),
+      figures.rows.filter((row) => row.suite === suite && row.ranks === ranks).flatMap((row) => row.gradients ?? []),
     ),
   ];
   const lines = sets.flatMap((set) =>

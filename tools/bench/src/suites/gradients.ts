@@ -47,7 +47,7 @@ function pieceOf(selection: Selection, ranks: number, set: GradientSet): Piece {
   const ours = playersOf(selection)
     .filter((player) => fitsMemory(player, bytes, ranks))
     .flatMap((player) =>
-      // The other engines have no pieces: their ops join tensors by copying.
+      // The other engines copy pieces, whoever hands them over.
       (player.engine === 'native' ? [fused, perTensor, pieces] : [fused, perTensor]).map(
         (way): Turn => ({ venue: venueFor(player.form), trials: [trialOf(way, player)] }),
       ),

@@ -33,7 +33,10 @@ export function spansOf(work: Work, places: Places, part: ChunkRange, isTarget: 
 }
 
 /** The elements that a rank works off: cache lines of its own, so that no two ranks write one line. */
-export function shareOf({ collective, dtype, length, schedule: { ranks } }: Work, rank: number): ChunkRange {
+export function shareOf(
+  { collective, dtype, length, schedule: { ranks } }: Pick<Work, 'collective' | 'dtype' | 'length' | 'schedule'>,
+  rank: number,
+): ChunkRange {
   if (collective.kind === 'reduce-scatter')
     return { begin: (rank * length) / ranks, end: ((rank + 1) * length) / ranks };
   const line = 64 / byteSize(outputDType(collective, dtype));

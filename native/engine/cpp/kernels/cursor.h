@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "fold.h"
+#include "kernels.h"
+#include "stream_line.h"
+
+namespace coll {
+
+// A fold's inputs and outputs at the element that is next.
+class Cursor {
+ public:
+  Cursor(const Fold& fold, std::size_t begin)
+      : fold_(fold), input_bytes_(byte_size(fold.dtype)), output_bytes_(byte_size(result_of(fold.dtype, fold.op))), at_(begin) {}
+
+  const void* input(int k) const { return static_cast<const std::byte*>(fold_.inputs[k]) + at_ * input_bytes_; }
+  void* output(int k) const { return static_cast<std::byte*>(fold_.outputs[k]) + at_ * output_bytes_; }
+  std::size_t output_bytes(std::size_t count) const { return count * output_bytes_; }
+  void advance(std::size_t count) { at_ += count; }
+
+  // Elements until a cache line of output k begins.
+  std::size_t until_line(int k) const {
+    const std::size_t past_line = reinterpret_cast<std::uintptr_t>(output(k)) % kLineBytes;
+    return past_line == 0 ? 0 : (kLineBytes - past_line) / output_bytes_;
+  }
+
+ private:
+  const Fold& fold_;
+  std::size_t input_bytes_;
+  std::size_t output_bytes_;
+  std::size_t at_;
+};
+
+// The loops for a whole fold; null where its results are of another type than its accumulators and no loop converts them.
+inline const Combiner* combiner_of(const Kernels& kernels, const Fold& fold) {
+  return kernels.combiners[static_cast<int>(fold.dtype)][static_cast<int>(fold.op)];
+}
+
+}  // namespace coll

@@ -1,0 +1,116 @@
+#include "fold_in_blocks.h"
+
+#include <algorithm>
+
+#include "copy.h"
+#include "cursor.h"
+#include "fold_with.h"
+#include "stream_line.h"
+
+namespace coll {
+namespace {
+
+// All blocks together, and one of each input, fit into a first-level cache.
+constexpr std::size_t kBlockBytes = 4096;
+
+// Half types that are combined as accumulators, the sum of those before among them.
+constexpr int kMostWidened = 4;
+
+struct alignas(kLineBytes) Block {
+  std::byte bytes[kBlockBytes];
+};
+
+struct Blocks {
+  Block accumulators;
+  Block widened[kMostWidened];
+  Block results;
+};
+
+// What one loop combines.
+struct Operands {
+  const void* addresses[kMostInputs];
+  int count = 0;
+
+  void add(const void* address) { addresses[count++] = address; }
+};
+
+// The first `input_count` inputs combined from left to right, as accumulators; returns where they are.
+const void* accumulate(const Kernels& kernels, const Fold& fold, const Cursor& cursor, int input_count, std::size_t count,
+                       Blocks& blocks) {
+  const Convert widen = kernels.widen[static_cast<int>(fold.dtype)];
+  const Op op = fold.op == Op::kMean ? Op::kSum : fold.op;
+  const Combiner& combiner = *kernels.combiners[static_cast<int>(accumulator_of(fold.dtype))][static_cast<int>(op)];
+  const int most = widen != nullptr ? kMostWidened : combiner.most_inputs;
+  void* const accumulators = blocks.accumulators.bytes;
+  for (int k = 0; k < input_count;) {
+    Operands operands;
+    if (k > 0) operands.add(accumulators);
+    const int end = std::min(input_count, k + most - operands.count);
+    for (Block* block = blocks.widened; k < end; ++k, ++block) {
+      if (widen != nullptr) widen(block->bytes, cursor.input(k), count, 1);
+      operands.add(widen != nullptr ? block->bytes : cursor.input(k));
+    }
+    if (operands.count == 1) return operands.addresses[0];
+    combiner.loop(operands.count, 1)(&accumulators, operands.addresses, count, 1);
+  }
+  return accumulators;
+}
+
+// Whether the last of the loops can write results. One on half types takes no accumulators among its inputs.
+bool ends_in_loop(const Combiner* combiner, const Fold& fold) {
+  if (combiner == nullptr || fold.input_count == 1) return false;
+  return fold.input_count <= combiner->most_inputs || !is_half(fold.dtype);
+}
+
+// Combines what the last loop has no room for, then the rest.
+void end_in_loop(const Kernels& kernels, const Fold& fold, const Cursor& cursor, void* const* outputs, int output_count,
+                 std::size_t count, Blocks& blocks) {
+  const Combiner& combiner = *combiner_of(kernels, fold);
+  const int early = fold.input_count <= combiner.most_inputs ? 0 : fold.input_count - (combiner.most_inputs - 1);
+  Operands operands;
+  if (early > 0) operands.add(accumulate(kernels, fold, cursor, early, count, blocks));
+  for (int k = early; k < fold.input_count; ++k) operands.add(cursor.input(k));
+  combiner.loop(operands.count, output_count)(outputs, operands.addresses, count, fold.divisor);
+}
+
+// Results are at `address`, and in as many of the first outputs as `written` says.
+struct Results {
+  const void* address;
+  int written;
+};
+
+Results fold_block(const Kernels& kernels, const Fold& fold, const Cursor& cursor, std::size_t count, Blocks& blocks) {
+  if (fold.input_count == 1 && fold.op != Op::kMean) return {cursor.input(0), 0};
+  const bool is_streamed = fold.write == Write::kStreamed;
+  const int written = is_streamed ? 0 : std::min(fold.output_count, kMostOutputs);
+  void* const outputs[] = {is_streamed ? blocks.results.bytes : cursor.output(0), cursor.output(written == 2 ? 1 : 0)};
+  if (ends_in_loop(combiner_of(kernels, fold), fold)) {
+    end_in_loop(kernels, fold, cursor, outputs, std::max(written, 1), count, blocks);
+    return {outputs[0], written};
+  }
+  const void* const accumulators = accumulate(kernels, fold, cursor, fold.input_count, count, blocks);
+  finish_with(kernels, fold.dtype, fold.op, fold.divisor, outputs[0], accumulators, count);
+  return {outputs[0], std::min(written, 1)};
+}
+
+}  // namespace
+
+void fold_in_blocks(const Kernels& kernels, const Fold& fold, std::size_t begin, std::size_t count) {
+  Blocks blocks;
+  Cursor cursor(fold, begin);
+  const std::size_t most = kBlockBytes / std::max(byte_size(accumulator_of(fold.dtype)), cursor.output_bytes(1));
+  for (std::size_t left = count; left > 0;) {
+    // The first block makes the later ones begin with a cache line.
+    const std::size_t head = cursor.until_line(0);
+    const std::size_t length = std::min(left, head > 0 ? head : most);
+    const Results results = fold_block(kernels, fold, cursor, length, blocks);
+    for (int k = results.written; k < fold.output_count; ++k) {
+      if (cursor.output(k) != results.address) copy_part(cursor.output(k), results.address, cursor.output_bytes(length), fold.write);
+    }
+    cursor.advance(length);
+    left -= length;
+  }
+  if (fold.write == Write::kStreamed) end_stream();
+}
+
+}  // namespace coll

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+
+#include "float16.h"
+#include "half.h"
+
+// Included by the file of each instruction set, which needs its own copy: hence no linkage.
+namespace coll {
+namespace {
+
+// How elements are stored, in which type they are combined, and what converts several at once.
+template <class T>
+struct Plain {
+  using Stored = T;
+  using Wide = T;
+  using Lanes = NoLanes;
+  static Wide widen(Stored value) { return value; }
+  static Stored narrow(Wide value) { return value; }
+};
+
+struct Bfloat16 {
+  using Stored = std::uint16_t;
+  using Wide = float;
+  using Lanes = NoLanes;
+  static Wide widen(Stored value) { return bfloat16_to_float(value); }
+  static Stored narrow(Wide value) { return float_to_bfloat16(value); }
+};
+
+}  // namespace
+}  // namespace coll

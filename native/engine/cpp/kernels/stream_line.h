@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstddef>
+#include <cstring>
+
+#if defined(__SSE2__)
+#include <immintrin.h>
+#endif
+
+// Included by files for several instruction sets, each of which needs its own copy: hence no linkage.
+namespace coll {
+namespace {
+
+constexpr std::size_t kLineBytes = 64;
+
+// Writes a cache line to where one begins, past the caches: what fills only a part of one costs a read of the rest.
+// Others see it after end_stream().
+#if defined(__AVX512F__)
+
+inline void stream_line(void* into, const void* from) { _mm512_stream_si512(static_cast<__m512i*>(into), _mm512_loadu_si512(from)); }
+
+#elif defined(__SSE2__)
+
+inline void stream_line(void* into, const void* from) {
+  auto* const to = static_cast<__m128i*>(into);
+  const auto* const values = static_cast<const __m128i*>(from);
+  for (int i = 0; i < 4; ++i) _mm_stream_si128(to + i, _mm_loadu_si128(values + i));
+}
+
+#else
+
+// Without such instructions lines are written like anything else.
+inline void stream_line(void* into, const void* from) { std::memcpy(into, from, kLineBytes); }
+
+#endif
+
+inline void end_stream() {
+#if defined(__SSE2__)
+  _mm_sfence();
+#endif
+}
+
+}  // namespace
+}  // namespace coll

@@ -1,0 +1,120 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "../kernels/fold_with.h"
+#include "../kernels/simd.h"
+
+namespace coll {
+namespace {
+
+// Results for two numbers, at every place of a vector and after its end.
+class ExtremesTest : public testing::TestWithParam<const char*> {
+ protected:
+  static constexpr std::size_t kCount = 75;
+
+  void SetUp() override {
+    kernels_ = find_kernels(GetParam());
+    if (kernels_ == nullptr) GTEST_SKIP() << "not for this processor";
+  }
+
+  template <class T>
+  T combined(DType dtype, Op op, T a, T b) const {
+    const std::vector<T> left(kCount, a);
+    const std::vector<T> right(kCount, b);
+    std::vector<T> results(kCount);
+    const void* const inputs[] = {left.data(), right.data()};
+    void* const output = results.data();
+    fold_with(*kernels_, {dtype, op, 2, inputs, 2, &output, 1}, 0, kCount);
+    for (const T result : results) EXPECT_TRUE(result == results[0] || (result != result && results[0] != results[0]));
+    return results.back();
+  }
+
+  template <class T>
+  void check_floats(DType dtype) const {
+    const T nan = std::numeric_limits<T>::quiet_NaN();
+    const T infinity = std::numeric_limits<T>::infinity();
+    for (const Op op : {Op::kMin, Op::kMax}) {
+      const bool is_min = op == Op::kMin;
+      EXPECT_EQ(std::signbit(combined<T>(dtype, op, 0, -T{0})), is_min);
+      EXPECT_EQ(std::signbit(combined<T>(dtype, op, -T{0}, 0)), is_min);
+      EXPECT_TRUE(std::signbit(combined<T>(dtype, op, -T{0}, -T{0})));
+      EXPECT_FALSE(std::signbit(combined<T>(dtype, op, 0, 0)));
+      EXPECT_EQ(combined<T>(dtype, op, infinity, -infinity), is_min ? -infinity : infinity);
+      for (const T other : {T{1}, T{0}, infinity, -infinity, nan}) {
+        EXPECT_TRUE(std::isnan(combined<T>(dtype, op, nan, other)));
+        EXPECT_TRUE(std::isnan(combined<T>(dtype, op, other, nan)));
+        EXPECT_TRUE(std::isnan(combined<T>(dtype, op, -nan, other)));
+      }
+    }
+    EXPECT_TRUE(std::isnan(combined<T>(dtype, Op::kSum, infinity, -infinity)));
+    EXPECT_EQ(combined<T>(dtype, Op::kMean, std::numeric_limits<T>::denorm_min(), 0), 0);
+    EXPECT_EQ(combined<T>(dtype, Op::kSum, std::numeric_limits<T>::denorm_min(), 0), std::numeric_limits<T>::denorm_min());
+  }
+
+  template <class T>
+  void check_integers(DType dtype) const {
+    constexpr T kLeast = std::numeric_limits<T>::min();
+    constexpr T kMost = std::numeric_limits<T>::max();
+    EXPECT_EQ(combined<T>(dtype, Op::kSum, kMost, 1), kLeast);
+    EXPECT_EQ(combined<T>(dtype, Op::kProduct, kMost, kMost), 1);
+    EXPECT_EQ(combined<T>(dtype, Op::kProduct, kLeast, 2), 0);
+    EXPECT_EQ(combined<T>(dtype, Op::kMin, kMost, kLeast), kLeast);
+    EXPECT_EQ(combined<T>(dtype, Op::kMax, kMost, kLeast), kMost);
+  }
+
+  const Kernels* kernels_ = nullptr;
+};
+
+TEST_P(ExtremesTest, KeepsNaNAndOrdersZeros) {
+  check_floats<float>(DType::kFloat32);
+  check_floats<double>(DType::kFloat64);
+}
+
+TEST_P(ExtremesTest, WrapsIntegersAround) {
+  check_integers<std::int8_t>(DType::kInt8);
+  check_integers<std::int16_t>(DType::kInt16);
+  check_integers<std::int32_t>(DType::kInt32);
+  check_integers<std::int64_t>(DType::kInt64);
+  check_integers<std::uint8_t>(DType::kUint8);
+  check_integers<std::uint16_t>(DType::kUint16);
+  check_integers<std::uint32_t>(DType::kUint32);
+  check_integers<std::uint64_t>(DType::kUint64);
+}
+
+TEST_P(ExtremesTest, TakesAnyNonZeroForTrue) {
+  const auto both = [&](Op op, int a, int b) {
+    return static_cast<int>(combined<std::uint8_t>(DType::kBool, op, static_cast<std::uint8_t>(a), static_cast<std::uint8_t>(b)));
+  };
+  for (const Op op : {Op::kSum, Op::kMax}) {
+    EXPECT_EQ(both(op, 2, 0), 1);
+    EXPECT_EQ(both(op, 0, 255), 1);
+    EXPECT_EQ(both(op, 0, 0), 0);
+  }
+  for (const Op op : {Op::kProduct, Op::kMin}) {
+    EXPECT_EQ(both(op, 2, 1), 1);
+    EXPECT_EQ(both(op, 2, 0), 0);
+    EXPECT_EQ(both(op, 0, 255), 0);
+  }
+}
+
+TEST_P(ExtremesTest, DividesWrappedSums) {
+  constexpr std::int64_t kBig = (std::int64_t{1} << 53) + 1;
+  const std::vector<std::int64_t> left(kCount, kBig);
+  const std::vector<std::int64_t> right(kCount, 2);
+  std::vector<double> results(kCount);
+  const void* const inputs[] = {left.data(), right.data()};
+  void* const output = results.data();
+  fold_with(*kernels_, {DType::kInt64, Op::kMean, 2, inputs, 2, &output, 1}, 0, kCount);
+  // 2^53 + 3 is no double: it rounds to even before the division.
+  EXPECT_EQ(results, std::vector<double>(kCount, 4503599627370498.0));
+}
+
+INSTANTIATE_TEST_SUITE_P(Kernels, ExtremesTest, testing::Values("scalar", "avx2", "avx512", "neon"),
+                         [](const auto& info) { return std::string(info.param); });
+
+}  // namespace
+}  // namespace coll

@@ -1,0 +1,51 @@
+#include "threads/shares.h"
+
+#include <gtest/gtest.h>
+
+#include "programs.h"
+
+namespace coll::test {
+namespace {
+
+Offer offer_of(DType dtype, int ranks, std::size_t length) {
+  Offer offer{};
+  offer.program = std::make_shared<const Program>(parse(chains(Kind::kAllReduce, Op::kSum, dtype, ranks)));
+  offer.length = length;
+  return offer;
+}
+
+TEST(Shares, CoverEverythingOnce) {
+  for (const int ranks : {1, 2, 3, 7}) {
+    for (const std::size_t length : {0u, 1u, 15u, 16u, 17u, 1000u, 262144u, 9'000'001u}) {
+      const Shares shares(offer_of(DType::kFloat32, ranks, length));
+      std::size_t next = 0;
+      for (std::size_t slice = 0; slice < shares.slices(); ++slice) {
+        for (int rank = 0; rank < ranks; ++rank) {
+          const Range share = shares.share(slice, rank);
+          std::size_t at = share.begin;
+          for (std::size_t unit = 0; unit < shares.units(share); ++unit) {
+            EXPECT_EQ(shares.unit(share, unit).begin, at);
+            at = shares.unit(share, unit).end;
+          }
+          EXPECT_EQ(at, share.end);
+          EXPECT_EQ(share.begin, next);
+          next = share.end;
+        }
+      }
+      EXPECT_EQ(next, length) << ranks << " ranks, " << length << " elements";
+    }
+  }
+}
+
+TEST(Shares, BeginWithCacheLines) {
+  const Shares shares(offer_of(DType::kFloat32, 3, 1000));
+  for (int rank = 0; rank < 3; ++rank) EXPECT_EQ(shares.share(0, rank).begin % 16, 0u);
+}
+
+TEST(Shares, AreTakenFromOthersOnlyWhereTheyAreLarge) {
+  EXPECT_FALSE(Shares(offer_of(DType::kFloat32, 2, 1048576)).has_units());
+  EXPECT_TRUE(Shares(offer_of(DType::kFloat32, 2, 2097152)).has_units());
+}
+
+}  // namespace
+}  // namespace coll::test

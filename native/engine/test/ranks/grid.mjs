@@ -1,0 +1,101 @@
+// A grid of calls, thinned out: which of them a rank makes, on what memory, and what must come out.
+import assert from 'node:assert/strict';
+import { byteSize, collectiveKinds, dtypes, nameOf, outputDType, outputLength, tensor, viewOf } from '@coll/core';
+import { combined, contributions } from './plain-arithmetic.mjs';
+
+const ops = ['sum', 'mean', 'min', 'max', 'product'];
+// What fits is announced together with the call.
+const smallBytes = 48;
+// Of all calls one in so many is made, and of the long ones, which take most of the time.
+const stride = 2;
+const longStride = 16;
+const garbage = 0x5a;
+// Elements before and after an output, which stay as they are; an odd number leaves arrays aligned to their elements alone.
+const margin = 3;
+
+/** The calls of groups of `size` ranks. All ranks make them in this order. */
+export function* callsOf(size) {
+  let index = size;
+  for (const dtype of dtypes) {
+    for (const collective of collectivesOf(size)) {
+      const inSmall = smallBytes / byteSize(dtype);
+      for (const length of [0, 1, inSmall - 1, inSmall, inSmall + 1, 1000, 70_000]) {
+        index += 1;
+        const call = { index, size, dtype, collective, length: isScattered(collective) ? length * size : length };
+        if (drawn(call, 5, length === 70_000 ? longStride : stride) === 0) yield call;
+      }
+    }
+  }
+}
+
+function* collectivesOf(size) {
+  for (const kind of collectiveKinds) {
+    if (kind === 'all-gather') yield { kind };
+    else if (kind === 'broadcast') yield { kind, root: size - 1 };
+    else for (const op of ops) yield kind === 'reduce' ? { kind, op, root: 0 } : { kind, op };
+  }
+}
+
+/** A number below `count` that differs from call to call and from question to question. */
+export function drawn({ index }, question, count) {
+  return (Math.imul(index * 31 + question, 0x9e3779b1) >>> 16) % count;
+}
+
+/** A rank's buffers of a call, and `check`, which throws unless the output holds what it should. */
+export function buffersOf(call, rank, allocate) {
+  const { size, dtype, collective, length } = call;
+  const given = contributions(dtype, rank, 0, length);
+  const outDType = outputDType(collective, dtype);
+  const outLength = outputLength(collective, length, size);
+  const memory = memoryFor(drawn(call, 1, 3), allocate);
+  const whole = memory(outDType, outLength + 2 * margin);
+  bytesOf(whole).fill(garbage);
+  const output = whole.subarray(margin, margin + outLength);
+  const isInPlace = drawn(call, 2, 2) === 0 && outDType === dtype && !isScattered(collective);
+  const input = isInPlace ? ownPart(call, rank, output) : memory(dtype, length);
+  input.set(given);
+  const expected = expectedOf(call, rank, outLength);
+  const check = () => {
+    const where = `rank ${rank} of ${size}: ${nameOf(collective)} of ${length} ${dtype}`;
+    if (expected) assert.ok(bytesOf(output).equals(bytesOf(expected)), `${where}: the output is wrong`);
+    if (!isInPlace) assert.ok(bytesOf(input).equals(bytesOf(given)), `${where}: the input has changed`);
+    const around = [whole.subarray(0, margin), whole.subarray(margin + outLength)];
+    assert.ok(around.every(isUntouched), `${where}: memory around the output has changed`);
+  };
+  return { input: tensor(input, { dtype }), output: tensor(output, { dtype: outDType }), check };
+}
+
+/** The same buffers cut into pieces, some of them empty or small. */
+export function cut({ data, dtype }) {
+  const ends = [0, 1, 1, 13, 500, data.length].map((end) => Math.min(end, data.length));
+  return ends.map((end, piece) => tensor(data.subarray(ends[piece - 1] ?? 0, end), { dtype }));
+}
+
+const isScattered = ({ kind }) => kind === 'reduce-scatter';
+const isUntouched = (array) => bytesOf(array).every((byte) => byte === garbage);
+
+function memoryFor(choice, allocate) {
+  if (choice === 0 && allocate) return (dtype, length) => allocate(dtype, length).data;
+  const Memory = choice === 1 ? SharedArrayBuffer : ArrayBuffer;
+  return (dtype, length) => viewOf(dtype, new Memory(length * byteSize(dtype)), 0, length);
+}
+
+/** Where in the output a rank's input lies that is worked on in place. */
+function ownPart({ collective, length }, rank, output) {
+  return collective.kind === 'all-gather' ? output.subarray(rank * length, (rank + 1) * length) : output;
+}
+
+/** Undefined for a rank that gets nothing. */
+function expectedOf({ collective, dtype, length, size }, rank, outLength) {
+  const { kind, op, root } = collective;
+  if (kind === 'broadcast') return contributions(dtype, root, 0, length);
+  if (kind === 'reduce' && rank !== root) return undefined;
+  if (kind !== 'all-gather') return combined(dtype, op, size, isScattered(collective) ? rank * outLength : 0, outLength);
+  const gathered = viewOf(dtype, new ArrayBuffer(outLength * byteSize(dtype)), 0, outLength);
+  for (let other = 0; other < size; other++) gathered.set(contributions(dtype, other, 0, length), other * length);
+  return gathered;
+}
+
+function bytesOf({ buffer, byteOffset, byteLength }) {
+  return Buffer.from(buffer, byteOffset, byteLength);
+}

@@ -1,0 +1,73 @@
+import { parentPort, Worker } from 'node:worker_threads';
+
+/**
+ * A worker thread that runs the script which starts it, and plays scenes there, one after the other: functions that the script hands
+ * to `playScenes`.
+ */
+export class RankThread {
+  #worker;
+  #scene;
+  #hasEnded = false;
+  /** With the exit code, once the thread is gone. */
+  exited;
+
+  /** `script`: its `import.meta.url`. */
+  constructor(script) {
+    this.#worker = new Worker(new URL(script));
+    this.#worker.on('message', ({ answer, error }) => {
+      if (error) this.#scene?.reject(error);
+      else this.#scene?.resolve(answer);
+    });
+    // That of a script or scene which fails outside of its promise, on purpose or not; whoever awaits the scene sees it.
+    this.#worker.on('error', (error) => this.#scene?.reject(error));
+    this.exited = new Promise((resolve) => {
+      this.#worker.once('exit', (code) => {
+        this.#hasEnded = true;
+        this.#scene?.reject(new Error(`the thread has ended with ${code}`));
+        resolve(code);
+      });
+    });
+  }
+
+  get hasEnded() {
+    return this.#hasEnded;
+  }
+
+  /** What the scene returns. Throws what it throws, or where the thread ends before that. */
+  play(scene, data) {
+    return new Promise((resolve, reject) => {
+      this.#scene = { resolve, reject };
+      this.#worker.postMessage({ scene, data });
+    });
+  }
+
+  terminate() {
+    return this.#worker.terminate();
+  }
+
+  /** Lets the thread end by itself, which it does when it has nothing left to do. */
+  async end() {
+    if (!this.#hasEnded) this.#worker.postMessage({ scene: 'end' });
+    return this.exited;
+  }
+}
+
+/** In the thread: plays what is asked for. */
+export function playScenes(scenes) {
+  parentPort.on('message', async ({ scene, data }) => {
+    if (scene === 'end') {
+      parentPort.close();
+      return;
+    }
+    try {
+      parentPort.postMessage({ answer: await scenes[scene](data) });
+    } catch (error) {
+      parentPort.postMessage({ error });
+    }
+  });
+}
+
+/** The same scene on several threads, as ranks 0, 1, ... of a group. */
+export function playTogether(threads, scene, data) {
+  return Promise.all(threads.map((thread, rank) => thread.play(scene, { ...data, rank })));
+}

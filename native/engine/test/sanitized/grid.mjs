@@ -1,0 +1,84 @@
+// Every dtype, op and kind in 1 to 4 threads and by one controller, waiting in both ways, against plain arithmetic.
+import { isMainThread } from 'node:worker_threads';
+import { directAlgorithm } from '@coll/direct';
+import { native } from '@coll/native';
+import { ringAlgorithm } from '@coll/ring';
+import { buffersOf, callsOf, cut, drawn } from '../ranks/grid.mjs';
+import { playScenes, playTogether, RankThread } from '../ranks/rank-thread.mjs';
+
+const algorithms = [directAlgorithm, ringAlgorithm()];
+const sizes = [1, 2, 3, 4];
+// Calls that a thread makes before it waits for any of them.
+const atOnce = 12;
+
+if (isMainThread) {
+  const threads = sizes.map(() => new RankThread(import.meta.url));
+  let calls = 0;
+  for (const size of sizes) {
+    const groups = algorithms.map(() => native.createGroup({ size }));
+    await playTogether(threads.slice(0, size), 'playGrid', { size, groups });
+    calls += await controlGrid(size);
+  }
+  await Promise.all(threads.map((thread) => thread.end()));
+  console.log(`${calls} calls in threads and as many by a controller gave what they should`);
+} else {
+  playScenes({ playGrid });
+}
+
+async function playGrid({ size, groups, rank }) {
+  const communicators = groups.map((group, index) => native.join(group, { rank, algorithm: algorithms[index] }));
+  // Ranks of one call differ in how they wait.
+  await playCalls(communicators, size, [rank], (call) => drawn(call, 3 + rank, 3) !== 0);
+}
+
+async function controlGrid(size) {
+  const ranks = Array.from({ length: size }, (_, rank) => rank);
+  const communicators = algorithms.map((algorithm) => native.communicator(size, algorithm));
+  const calls = await playCalls(communicators, size, ranks, (call) => drawn(call, 3, 2) === 0);
+  for (const communicator of communicators) await communicator.close();
+  return calls;
+}
+
+/** What has to be done for the calls of a group, for `ranks` that one thread plays; how many calls those were. */
+async function playCalls(communicators, size, ranks, isSync) {
+  let calls = 0;
+  let running = [];
+  for (const call of callsOf(size)) {
+    const communicator = communicators[drawn(call, 0, communicators.length)];
+    if (communicator.refuses(call.collective, call.dtype)) continue;
+    calls += 1;
+    if (isSync(call) || running.length === atOnce) await Promise.all(running.splice(0));
+    const buffers = ranks.map((rank) => buffersOf(call, rank, communicator.allocate?.bind(communicator)));
+    if (isSync(call)) playSync(communicator, call, buffers);
+    else running.push(play(communicator, call, buffers));
+  }
+  await Promise.all(running);
+  return calls;
+}
+
+function playSync(communicator, call, buffers) {
+  const { collective } = call;
+  if (isInPieces(call)) communicator.runPiecesSync(collective, ...piecesOf(buffers));
+  else communicator.runSync(collective, ...tensorsOf(buffers));
+  for (const { check } of buffers) check();
+}
+
+async function play(communicator, call, buffers) {
+  const { collective } = call;
+  if (isInPieces(call)) await communicator.runPieces(collective, ...piecesOf(buffers));
+  else await communicator.run(collective, ...tensorsOf(buffers));
+  for (const { check } of buffers) check();
+}
+
+// Of the others the buffers have blocks.
+function isInPieces(call) {
+  return ['all-reduce', 'reduce', 'broadcast'].includes(call.collective.kind) && drawn(call, 4, 3) === 0;
+}
+
+function tensorsOf(buffers) {
+  return [buffers.map(({ input }) => input), buffers.map(({ output }) => output)];
+}
+
+function piecesOf(buffers) {
+  return tensorsOf(buffers).map((tensors) => tensors.map(cut));
+}

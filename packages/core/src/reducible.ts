@@ -1,0 +1,59 @@
+import { requireAlike } from './arithmetic.js';
+import type { Destinations } from './destinations.js';
+import { DistributedValues, PerReplica } from './distributed-values.js';
+import { ValueError } from './errors.js';
+import { IndexedSlices } from './indexed-slices.js';
+import { quote } from './quote.js';
+import { asValue, type Value } from './sparse.js';
+import { isTensor, type Tensor, type TensorLike } from './tensor.js';
+
+export type ReducibleLike = DistributedValues | TensorLike | IndexedSlices;
+
+export type ValueDestinationPair = readonly [value: ReducibleLike, destinations: Destinations];
+
+/** A pair whose value has been checked and taken apart. */
+export type ReadyPair = readonly [value: DistributedValues<Value>, destinations: Destinations];
+
+/** Distributed values with tensors or slices as components; anything else becomes the one component. @throws ValueError */
+export function asPerReplica(value: unknown): DistributedValues<Value> {
+  if (!(value instanceof DistributedValues)) return new PerReplica([asValue(value)]);
+  if (value.values.every((item) => item instanceof IndexedSlices || (isTensor(item) && 'device' in item))) {
+    for (const item of value.values) asValue(item);
+    return value as DistributedValues<Value>;
+  }
+  return new PerReplica(value.values.map(asValue));
+}
+
+/** Pairs whose values are distributed ones. @throws ValueError for what is no iterable of two-element arrays */
+export function readyPairs(pairs: Iterable<ValueDestinationPair>): ReadyPair[] {
+  const isIterable = typeof pairs === 'object' && pairs !== null && Symbol.iterator in pairs;
+  if (!isIterable) {
+    throw new ValueError(
+      'ERR_COLL_VALUE',
+      `batchReduce takes a list of [value, destinations] pairs, not ${quote(pairs)}`,
+      { operation: 'batch-reduce' },
+    );
+  }
+  return Array.from(pairs, (pair: unknown) => {
+    if (Array.isArray(pair) && pair.length === 2) return [asPerReplica(pair[0]), pair[1] as Destinations];
+    throw new ValueError('ERR_COLL_VALUE', `a pair is an array [value, destinations], not ${quote(pair)}`, {
+      operation: 'batch-reduce',
+    });
+  });
+}
+
+/** Whether any component is sparse. */
+export function hasIndexedSlices(value: unknown): boolean {
+  const components = value instanceof DistributedValues ? value.values : [value];
+  return components.some((item) => item instanceof IndexedSlices);
+}
+
+/** @throws ValueError for a value without components; InvalidArgumentError and InternalError where dense ones differ in shape or dtype */
+export function requireReducible(value: DistributedValues<Value>): void {
+  const dense = value.values.filter((item) => !(item instanceof IndexedSlices)) as Tensor[];
+  if (value.values.length === 0)
+    throw new ValueError('ERR_COLL_VALUE', 'reduce: the value must be non-empty: it has no component', {
+      operation: 'reduce',
+    });
+  if (dense.length === value.values.length) requireAlike(dense);
+}

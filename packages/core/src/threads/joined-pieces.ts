@@ -1,0 +1,63 @@
+import type { TypedArray } from '../dtype.js';
+import type { Pieces } from './pieces.js';
+
+/** Pieces as the one buffer that they stand for. */
+export class JoinedPieces {
+  readonly #arrays: readonly TypedArray[];
+  /** Where each begins, and at last the length of all. */
+  readonly #begins: readonly number[];
+
+  constructor(pieces: Pieces) {
+    this.#arrays = pieces.map(({ data }) => data);
+    let end = 0;
+    this.#begins = [
+      0,
+      ...this.#arrays.map(({ length }) => {
+        end += length;
+        return end;
+      }),
+    ];
+  }
+
+  get length(): number {
+    return this.#begins.at(-1) as number;
+  }
+
+  /** Whether all of the memory is still there: its owner may have given it away. */
+  get isWhole(): boolean {
+    return this.#arrays.every(({ length }, index) => length === this.#endOf(index) - this.#beginOf(index));
+  }
+
+  /** Copies the elements from `begin` to `end` to the start of an array. */
+  copyTo(into: TypedArray, begin: number, end: number): void {
+    this.#eachPart(begin, end, (part, at) => (into as Float32Array).set(part as Float32Array, at));
+  }
+
+  /** Copies the elements from `begin` to `end` from the start of an array. */
+  copyFrom(from: TypedArray, begin: number, end: number): void {
+    this.#eachPart(begin, end, (part, at) => {
+      const source = part.length === from.length ? from : from.subarray(at, at + part.length);
+      (part as Float32Array).set(source as Float32Array);
+    });
+  }
+
+  /** The parts of the arrays in a range, and where in the range each begins. */
+  #eachPart(begin: number, end: number, copy: (part: TypedArray, at: number) => void): void {
+    for (let index = 0; index < this.#arrays.length; index++) {
+      const array = this.#arrays[index] as TypedArray;
+      const first = this.#beginOf(index);
+      const from = Math.max(begin, first);
+      const to = Math.min(end, this.#endOf(index));
+      if (from >= to) continue;
+      copy(to - from === array.length ? array : array.subarray(from - first, to - first), from - begin);
+    }
+  }
+
+  #beginOf(index: number): number {
+    return this.#begins[index] as number;
+  }
+
+  #endOf(index: number): number {
+    return this.#begins[index + 1] as number;
+  }
+}

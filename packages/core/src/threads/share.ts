@@ -1,0 +1,104 @@
+import type { Fold } from '../kernels/fold.js';
+import { chunkRange } from '../schedule/chunk-range.js';
+import type { Descriptors } from './descriptors.js';
+import type { Offer } from './offers.js';
+import { shareOf, spansOf, type Work } from './spans.js';
+import { inputSlot, outputSlot } from './stage.js';
+
+/** What one rank does of a collective, between meetings. */
+export interface Share {
+  /** Parts of the buffer, one after the other, that are loaded, folded and stored by themselves. */
+  readonly blocks: number;
+  /** Works off a block, or goes on with it, and may stop at that time of `performance.now()`: whether it is done. */
+  play(block: number, until: number): boolean;
+}
+
+// Elements that are folded between two looks at the clock: some hundred microseconds.
+const sliceLength = 1 << 18;
+
+/** Everything that one rank gets, from the copies that all ranks have made. */
+export function smallShare(offer: Offer, descriptors: Descriptors, own: number): Share {
+  const work = workOf(offer);
+  const places = {
+    inputAt: (rank: number) => descriptors.workAt(rank),
+    outputAt: (rank: number) => descriptors.outputAt(rank),
+  };
+  return sliced(
+    offer,
+    spansOf(work, places, { begin: 0, end: offer.length }, (rank) => rank === own),
+  );
+}
+
+/** The elements of a rank, straight from all inputs to all outputs. */
+export function directShare(offer: Offer, descriptors: Descriptors, rank: number): Share {
+  const work = workOf(offer);
+  return sliced(
+    offer,
+    spansOf(work, descriptors, shareOf(work, rank), () => true),
+  );
+}
+
+/** The elements of a rank in every block, between the stages. */
+export function stagedShare(offer: Offer, descriptors: Descriptors, rank: number): Share {
+  const { plan, shape, length } = offer;
+  const { schedule, collective, chunks } = plan;
+  const size = shape.inputLength;
+  const foldsOf = (slot: number): readonly Fold[] => {
+    const places = {
+      inputAt: (other: number) => descriptors.workAt(other) + inputSlot(shape, slot),
+      outputAt: (other: number) => descriptors.workAt(other) + outputSlot(shape, slot),
+    };
+    // Each chunk by itself, as if it were all of a block, which one of them may be.
+    const single = { ...schedule, chunks: 1 };
+    return chunks.map((chunk) => {
+      const work = { ...workOf(offer), schedule: single, chunks: [chunk], length: size };
+      const [span] = spansOf(work, places, { begin: 0, end: size }, () => true);
+      return span ? plan.makeFold(span) : () => {};
+    });
+  };
+  const folds = Array.from({ length: shape.slots }, (_, slot) => foldsOf(slot));
+  const ranges = chunks.map((_, chunk) => chunkRange(schedule, collective.kind, length, chunk));
+  return {
+    blocks: Math.ceil(length / size),
+    play(block) {
+      const first = block * size;
+      const part = shareOf({ ...plan, length: Math.min(size, length - first) }, rank);
+      for (let chunk = 0; chunk < ranges.length; chunk++) {
+        const { begin, end } = ranges[chunk] as (typeof ranges)[number];
+        const from = Math.max(part.begin, begin - first);
+        const count = Math.min(part.end, end - first) - from;
+        if (count > 0) folds[block % shape.slots]?.[chunk]?.(from, count);
+      }
+      return true;
+    },
+  };
+}
+
+function workOf({ plan, length }: Offer): Work {
+  return { ...plan, length };
+}
+
+/** Folds in slices, so that other things can be done in between. */
+function sliced({ plan }: Offer, spans: ReturnType<typeof spansOf>): Share {
+  const folds = spans.map((span) => ({ count: span.count, fold: plan.makeFold(span) }));
+  let current = 0;
+  let at = 0;
+  return {
+    blocks: 1,
+    play(_, until) {
+      for (; current < folds.length; current++) {
+        const { count, fold } = folds[current] as (typeof folds)[number];
+        while (at < count) {
+          const begin = at;
+          at = Math.min(count, begin + sliceLength);
+          fold(begin, at - begin);
+          // Short ones never get here twice, so that they do not look at the clock.
+          if (at < count && performance.now() >= until) return false;
+        }
+        at = 0;
+      }
+      current = 0;
+      return true;
+    },
+  };
+}

@@ -1,0 +1,51 @@
+import { expect, it } from 'vitest';
+import { tensor, zeros } from '../tensor.js';
+import { JoinedPieces } from './joined-pieces.js';
+import { bytesOfStage, inputSlot, outputSlot, Stage, type StageShape } from './stage.js';
+
+const shape: StageShape = {
+  dtype: 'int8',
+  resultDType: 'float32',
+  inputLength: 3,
+  outputLength: 3,
+  slots: 2,
+  isInPlace: false,
+};
+
+it('gives every slot cache lines of its own', () => {
+  const slots = [0, 1].flatMap((slot) => [inputSlot(shape, slot), outputSlot(shape, slot)]);
+  expect([slots, bytesOfStage(shape)]).toEqual([[0, 128, 64, 192], 256]);
+});
+
+it('puts results into the places of inputs where they are of one form', () => {
+  const inPlace: StageShape = { ...shape, resultDType: 'int8', isInPlace: true };
+  const slots = [0, 1].flatMap((slot) => [inputSlot(inPlace, slot), outputSlot(inPlace, slot)]);
+  expect([slots, bytesOfStage(inPlace)]).toEqual([[0, 0, 64, 64], 128]);
+});
+
+it('takes blocks by turns, and the last one as short as it is', () => {
+  const bytes = new SharedArrayBuffer(64 + bytesOfStage(shape));
+  const output = zeros('float32', [5]);
+  const input = new JoinedPieces([tensor(Int8Array.of(1, 2, 3, 4, 5))]);
+  const stage = new Stage({ bytes, at: 64 }, shape, input, new JoinedPieces([output]));
+  const slot = (at: number) => [...new Int8Array(bytes, 64 + at, 4)];
+  stage.load(0);
+  stage.load(1);
+  expect([0, 1].map((block) => slot(inputSlot(shape, block)))).toEqual([
+    [1, 2, 3, 0],
+    [4, 5, 0, 0],
+  ]);
+  new Float32Array(bytes, 64 + outputSlot(shape, 0), 3).set([10, 20, 30]);
+  new Float32Array(bytes, 64 + outputSlot(shape, 1), 3).set([40, 50, 60]);
+  stage.store(0);
+  expect([...output.data]).toEqual([10, 20, 30, 0, 0]);
+  stage.store(1);
+  expect([...output.data]).toEqual([10, 20, 30, 40, 50]);
+});
+
+it('loads nothing where nothing is read, and stores nothing where nothing is written', () => {
+  const stage = new Stage({ bytes: new SharedArrayBuffer(bytesOfStage(shape)), at: 0 }, shape, undefined, undefined);
+  stage.load(0);
+  stage.store(0);
+  expect(stage.isWhole).toBe(true);
+});

@@ -1,0 +1,200 @@
+import { directAlgorithm } from '@coll/direct';
+import { ringAlgorithm } from '@coll/ring';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { rejection, thrown } from '../../test/thrown.js';
+import { type Collective, outputDType } from '../collective.js';
+import type { Communicator } from '../communicator.js';
+import type { DType } from '../dtype.js';
+import { encodeNumber } from '../element.js';
+import type { Engine } from '../engine.js';
+import { PortableCommunicator } from '../portable/portable-communicator.js';
+import { type Tensor, zeros } from '../tensor.js';
+import { wasmEngine } from '../wasm/wasm-engine.js';
+import { jsEngine } from './thread-engine.js';
+
+const mebibyte = 2 ** 20;
+const sum: Collective = { kind: 'all-reduce', op: 'sum' };
+
+/** All ranks of a group, in one thread: only asynchronous calls can meet. */
+function open(engine: Engine, size: number, algorithm = directAlgorithm): Communicator[] {
+  const group = engine.createGroup({ size, maxBytes: 64 * mebibyte, spins: 0 });
+  return Array.from({ length: size }, (_, rank) => engine.join(group, { rank, algorithm }));
+}
+
+type MakeTensor = (communicator: Communicator, dtype: DType, length: number) => Tensor;
+
+const own: MakeTensor = (_, dtype, length) => zeros(dtype, [length]);
+const shared: MakeTensor = (communicator, dtype, length) => communicator.allocate?.(dtype, length) as Tensor;
+
+function fill({ data, dtype }: Tensor, rank: number): void {
+  for (let index = 0; index < data.length; index++)
+    data[index] = encodeNumber(((index * 7 + rank * 13) % 41) / 8, dtype) as never;
+}
+
+function runAll(
+  communicators: readonly Communicator[],
+  collective: Collective,
+  inputs: readonly Tensor[],
+  outputs: readonly Tensor[],
+): Promise<unknown> {
+  return Promise.all(
+    communicators.map((communicator, rank) =>
+      communicator.run(collective, [inputs[rank] as Tensor], [outputs[rank] as Tensor]),
+    ),
+  );
+}
+
+async function check(
+  communicators: readonly Communicator[],
+  collective: Collective,
+  inputs: readonly Tensor[],
+  outputs: readonly Tensor[],
+  algorithm = directAlgorithm,
+): Promise<void> {
+  inputs.forEach(fill);
+  const size = communicators.length;
+  const expected = outputs.map(({ dtype, data }) => zeros(dtype, [data.length]));
+  const copies = inputs.map(({ dtype, data }) => ({ data: data.slice(), dtype, shape: [data.length], device: '' }));
+  new PortableCommunicator({ size, algorithm }).runSync(collective, copies, expected);
+  await runAll(communicators, collective, inputs, outputs);
+  outputs.forEach(({ data }, rank) => {
+    const isWritten = collective.kind !== 'reduce' || collective.root === rank;
+    const odd = data.findIndex((item: number | bigint, index: number) => item !== expected[rank]?.data[index]);
+    expect([rank, odd]).toEqual([rank, isWritten ? -1 : odd]);
+  });
+}
+
+// Several blocks of a stage, and a bit.
+const length = 150_001;
+
+describe.each([jsEngine, wasmEngine])('threads of the $name engine', (engine) => {
+  it.each([
+    ['own', [own, own, own]],
+    ['shared', [shared, shared, shared]],
+    ['mixed', [own, shared, own]],
+    ['hardly mixed', [shared, shared, own]],
+  ] as const)('take %s memory, of any length', async (_, makers) => {
+    const communicators = open(engine, 3, ringAlgorithm());
+    const make = (dtype: DType, count: number) =>
+      communicators.map((communicator, rank) => (makers[rank] as MakeTensor)(communicator, dtype, count));
+    const requests: readonly (readonly [Collective, DType])[] = [
+      [sum, 'float32'],
+      [{ kind: 'all-reduce', op: 'mean' }, 'int32'],
+      [{ kind: 'reduce', op: 'max', root: 1 }, 'int64'],
+      [{ kind: 'broadcast', root: 2 }, 'float64'],
+    ];
+    for (const [collective, dtype] of requests) {
+      for (const count of [5, 1000, length]) {
+        const outputs = make(outputDType(collective, dtype), count);
+        await check(communicators, collective, make(dtype, count), outputs, ringAlgorithm());
+      }
+    }
+    const buffers = make('float32', length);
+    await check(communicators, sum, buffers, buffers, ringAlgorithm());
+  });
+
+  it('take the same memory of one rank with any of another', async () => {
+    const communicators = open(engine, 2);
+    const [first, second] = communicators as [Communicator, Communicator];
+    const kept = shared(first, 'float32', length);
+    const others = [shared, own, shared, own].map((make) => make(second, 'float32', length));
+    for (const other of [...others, ...others]) await check(communicators, sum, [kept, other], [kept, other]);
+  });
+
+  it('take turns with another communicator of their group', async () => {
+    const group = engine.createGroup({ size: 2, maxBytes: 8 * mebibyte, spins: 0 });
+    const [one, other] = [directAlgorithm, ringAlgorithm()].map((algorithm) =>
+      [0, 1].map((rank) => engine.join(group, { rank, algorithm })),
+    ) as [Communicator[], Communicator[]];
+    for (const count of [1, 2, 3, 5000, 4]) {
+      for (const communicators of [one, other, other]) {
+        const tensors = communicators.map(() => zeros('float32', [count]));
+        await check(communicators, sum, tensors, tensors);
+      }
+    }
+  });
+
+  it('take buffers in pieces, which all ranks have cut alike', async () => {
+    const communicators = open(engine, 2);
+    const cut = (lengths: readonly number[]) => lengths.map((count) => zeros('float32', [count]));
+    for (const lengths of [
+      [3, 0, 5],
+      [70_000, 1, 80_000],
+    ]) {
+      const buffers = [cut(lengths), cut(lengths)];
+      buffers.forEach((pieces, rank) => {
+        for (const piece of pieces) fill(piece, rank);
+      });
+      const wanted = lengths.map((count, piece) =>
+        Array.from(
+          { length: count },
+          (_, at) => Number(buffers[0]?.[piece]?.data[at]) + Number(buffers[1]?.[piece]?.data[at]),
+        ),
+      );
+      const calls = communicators.map(
+        (each, rank) =>
+          each.runPieces?.(sum, [buffers[rank] as Tensor[]], [buffers[rank] as Tensor[]]) as Promise<void>,
+      );
+      await Promise.all(calls);
+      for (const pieces of buffers) expect(pieces.map(({ data }) => [...data])).toEqual(wanted);
+    }
+    const odd = communicators.map((each, rank) => {
+      const pieces = [cut(rank === 0 ? [3, 5] : [5, 3])];
+      return rejection(each.runPieces?.(sum, pieces, pieces) as Promise<void>);
+    });
+    for (const error of await Promise.all(odd)) expect(error).toMatchObject({ code: 'ERR_COLL_SHAPE_MISMATCH' });
+  });
+
+  it('tell all ranks when memory is given away while it is in use', async () => {
+    const communicators = open(engine, 2);
+    const tensors = communicators.map(() => zeros('float32', [length]));
+    const calls = communicators.map((each, rank) =>
+      rejection(each.run(sum, [tensors[rank] as Tensor], [tensors[rank] as Tensor])),
+    );
+    const { buffer } = (tensors[1] as Tensor).data;
+    structuredClone(buffer, { transfer: [buffer as ArrayBuffer] });
+    const [first, second] = await Promise.all(calls);
+    expect(first).toMatchObject({ name: 'UnavailableError', rank: 1 });
+    expect(second).toMatchObject({ name: 'ValueError', code: 'ERR_COLL_BUFFER', rank: 1 });
+  });
+
+  it('are over before the call returns where nobody is missing', async () => {
+    const [alone] = open(engine, 1) as [Communicator];
+    const tensor = zeros('float32', [3]);
+    const alive = vi.spyOn(globalThis, 'setInterval');
+    await alone.run(sum, [tensor], [tensor]);
+    expect(alive).not.toHaveBeenCalled();
+    alive.mockRestore();
+  });
+});
+
+describe('a long asynchronous call', () => {
+  afterEach(() => {
+    vi.restoreAllMocks();
+  });
+
+  it.each([
+    ['shared', shared],
+    ['own', own],
+  ])('lets the event loop run in between, on %s memory', async (_, make) => {
+    const [alone] = open(jsEngine, 1) as [Communicator];
+    const tensor = make(alone, 'float32', 600_000);
+    let now = 0;
+    vi.spyOn(performance, 'now').mockImplementation(() => now++);
+    let turns = 0;
+    let isDone = false;
+    const count = () => {
+      turns++;
+      if (!isDone) setImmediate(count);
+    };
+    setImmediate(count);
+    await alone.run(sum, [tensor], [tensor]);
+    isDone = true;
+    expect(turns).toBeGreaterThan(1);
+    // Nothing else may begin meanwhile.
+    const first = alone.run(sum, [tensor], [tensor]);
+    expect(thrown(() => alone.runSync(sum, [tensor], [tensor]))).toMatchObject({ code: 'ERR_COLL_BUSY' });
+    await first;
+    alone.runSync(sum, [tensor], [tensor]);
+  });
+});

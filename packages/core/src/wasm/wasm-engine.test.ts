@@ -1,0 +1,57 @@
+import { directAlgorithm } from '@coll/direct';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { thrown } from '../../test/thrown.js';
+import type { Engine } from '../engine.js';
+import { jsEngine } from '../threads/thread-engine.js';
+import { wasmEngine } from './wasm-engine.js';
+
+afterEach(() => {
+  vi.unstubAllGlobals();
+});
+
+beforeEach(() => {
+  vi.resetModules();
+});
+
+// A platform does not change, so that the answer is kept; modules that are loaded anew have none yet.
+const anew = async (): Promise<Engine> => (await import('./wasm-engine.js')).wasmEngine;
+
+it('works here', () => {
+  expect(wasmEngine.probe()).toEqual({ available: true });
+});
+
+it.each([
+  ['WebAssembly', undefined, /no WebAssembly/],
+  ['SharedArrayBuffer', undefined, /no SharedArrayBuffer.*cross-origin isolated/],
+  ['WebAssembly', { validate: () => false }, /no SIMD or no shared memory/],
+])('says what is missing without %s', async (name, value, reason) => {
+  const engine = await anew();
+  vi.stubGlobal(name, value);
+  expect(engine.probe()).toEqual({ available: false, reason: expect.stringMatching(reason) });
+});
+
+it('makes groups whose memory can be posted, and grows for all', () => {
+  const group = wasmEngine.createGroup({ size: 2, maxBytes: 8 * 2 ** 20 });
+  expect(group.engine).toBe('wasm');
+  const posted = structuredClone(group);
+  const [first, second] = [group, posted].map((each, rank) =>
+    wasmEngine.join(each, { rank, algorithm: directAlgorithm }),
+  );
+  const small = second?.allocate?.('float32', 1);
+  first?.allocate?.('float32', 2 ** 20);
+  const large = second?.allocate?.('float64', 2 ** 18);
+  expect([small?.data.length, large?.data.length]).toEqual([1, 2 ** 18]);
+  small?.data.set([5] as never);
+  expect(new Float32Array(group.arena.wasm?.buffer as SharedArrayBuffer)[(small?.data.byteOffset as number) / 4]).toBe(
+    5,
+  );
+});
+
+it('joins no group of another engine', () => {
+  const group = jsEngine.createGroup({ size: 1, maxBytes: 2 ** 16 });
+  expect(thrown(() => wasmEngine.join(group, { rank: 0, algorithm: directAlgorithm }))).toMatchObject({
+    name: 'ValueError',
+    code: 'ERR_COLL_VALUE',
+    message: expect.stringMatching(/made by the js engine/),
+  });
+});

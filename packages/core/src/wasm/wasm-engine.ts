@@ -1,0 +1,42 @@
+import type { Engine } from '../engine.js';
+import { ValueError } from '../errors.js';
+import { createWasmArenaMemory } from '../threads/arena.js';
+import { ThreadCommunicator } from '../threads/thread-communicator.js';
+import { createThreadGroup } from '../threads/thread-group.js';
+import { kernelBytes } from './kernel-bytes.js';
+import { WasmCommunicator } from './wasm-communicator.js';
+import { wasmKernels } from './wasm-kernels.js';
+import { webAssembly } from './web-assembly.js';
+
+/** WebAssembly SIMD on a shared memory: near the speed of native code, wherever the platform has shared memory. */
+export const wasmEngine: Engine = {
+  name: 'wasm',
+  probe() {
+    refusal ??= { reason: reasonAgainst() };
+    const { reason } = refusal;
+    return reason === undefined ? { available: true } : { available: false, reason };
+  },
+  communicator: (size, algorithm) => new WasmCommunicator(createWasmArenaMemory(), size, algorithm),
+  createGroup: (options) => createThreadGroup(options, 'wasm'),
+  join(group, { rank, algorithm }) {
+    const { wasm } = group.arena;
+    if (!wasm)
+      throw new ValueError(
+        'ERR_COLL_VALUE',
+        `this group was made by the ${group.engine} engine; join it with that one`,
+      );
+    return new ThreadCommunicator(group, { rank, algorithm, kernels: wasmKernels(wasm) });
+  },
+};
+
+// What a platform can do does not change.
+let refusal: { readonly reason: string | undefined } | undefined;
+
+function reasonAgainst(): string | undefined {
+  const platform = webAssembly();
+  if (!platform) return 'there is no WebAssembly here';
+  if (typeof SharedArrayBuffer === 'undefined')
+    return 'there is no SharedArrayBuffer here; browsers have it on pages that are cross-origin isolated';
+  if (!platform.validate(kernelBytes())) return 'WebAssembly has no SIMD or no shared memory here';
+  return undefined;
+}

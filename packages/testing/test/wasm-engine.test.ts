@@ -1,0 +1,37 @@
+import { wasmEngine } from '@coll/core';
+import { direct, directAlgorithm } from '@coll/direct';
+import { reductionToOne, reductionToOneAlgorithm } from '@coll/reduction-to-one';
+import { ring, ringAlgorithm } from '@coll/ring';
+import { controllerGroup, executorSuite, threadRanks } from '@coll/testing';
+import { afterAll, describe, it } from 'vitest';
+
+const threads = threadRanks({ spins: 0, engine: wasmEngine });
+afterAll(() => threads.close());
+
+const test = (name: string, run: () => void | Promise<void>) => it(name, run, 60_000);
+
+executorSuite({
+  test,
+  describe,
+  name: 'wasm threads',
+  open: threads.open,
+  algorithms: [
+    { algorithm: ringAlgorithm(), source: { module: ring.module, export: 'ring' } },
+    { algorithm: directAlgorithm, source: { module: direct.module, export: 'direct' } },
+    { algorithm: reductionToOneAlgorithm(), source: { module: reductionToOne.module, export: 'reductionToOne' } },
+  ],
+  ranks: [1, 2, 3, 4, 7],
+});
+
+executorSuite({
+  test,
+  describe,
+  name: 'wasm controller',
+  open: controllerGroup((algorithm, size) => wasmEngine.communicator(size, algorithm)),
+  algorithms: [
+    { algorithm: ringAlgorithm() },
+    { algorithm: directAlgorithm },
+    { algorithm: reductionToOneAlgorithm() },
+  ],
+  ranks: [1, 2, 3, 4, 7],
+});

@@ -1,0 +1,44 @@
+import { rmSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { expect, it } from 'vitest';
+import { commandsOf } from '../src/peers/commands.js';
+
+const fitting = Math.min(2, availableParallelism());
+const crowded = availableParallelism() + 1;
+const lineOf = (...args: Parameters<typeof commandsOf>) => commandsOf(...args).map(({ argv }) => argv.join(' '));
+
+it('binds the ranks of MPI to cores where there are enough, and tells Open MPI where not', () => {
+  expect(lineOf('openmpi', fitting, ['p'])).toEqual([`mpirun.openmpi -np ${fitting} --bind-to core p`]);
+  expect(lineOf('mpich', fitting, ['p'])).toEqual([`mpirun.mpich -np ${fitting} -bind-to core p`]);
+  expect(lineOf('openmpi', crowded, ['p'])).toEqual([`mpirun.openmpi -np ${crowded} --oversubscribe --bind-to none p`]);
+  expect(lineOf('mpich', crowded, ['p'])).toEqual([`mpirun.mpich -np ${crowded} p`]);
+});
+
+it('differs in nothing but what malloc keeps where a peer is tuned', () => {
+  for (const [plain, tuned] of [
+    ['openmpi', 'openmpi-tuned'],
+    ['mpich', 'mpich-tuned'],
+  ] as const) {
+    const [before, after] = [lineOf(plain, fitting, ['p']), lineOf(tuned, fitting, ['p'])].map(
+      ([line]) => line as string,
+    );
+    expect(after).toContain('GLIBC_TUNABLES');
+    expect((after as string).replace(/ -x \S+| -genv \S+ \S+/, '')).toBe(before);
+  }
+});
+
+it('starts Gloo once a rank, with a folder to meet in', () => {
+  const commands = commandsOf('gloo', 3, ['p', '1']);
+  try {
+    expect(commands.map(({ argv, env }) => [argv, env?.['BENCH_RANK'], env?.['BENCH_RANKS']])).toEqual(
+      ['0', '1', '2'].map((rank) => [['p', '1'], rank, '3']),
+    );
+    expect(new Set(commands.map(({ scratch }) => scratch)).size).toBe(1);
+  } finally {
+    rmSync(commands[0]?.scratch as string, { recursive: true });
+  }
+});
+
+it('starts the memory bound once, which has a thread a rank', () => {
+  expect(commandsOf('bound', 4, ['p'])).toEqual([{ argv: ['p'], env: { BENCH_RANKS: '4' } }]);
+});

@@ -1,0 +1,23 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { expect, it } from 'vitest';
+import { reportFiles, withSection } from '../src/report/write-report.js';
+
+const root = path.resolve(import.meta.dirname, '../../..');
+const files = [...reportFiles()];
+
+it('has pages and pictures', () => {
+  expect(files.map(([file]) => file)).toEqual(
+    expect.arrayContaining(['docs/benchmarks.md', 'README.md', 'docs/figures/time-2-ranks.svg']),
+  );
+});
+
+it.each(files)('%s shows the checked-in figures: npm run bench -- report', (file, text) => {
+  expect(readFileSync(path.join(root, file), 'utf8') === text).toBe(true);
+});
+
+it('puts a section between its marks, and keeps the rest', () => {
+  const marked = (section: string) => `a\n\n<!-- figures -->\n\n${section}\n\n<!-- /figures -->\n\nb\n`;
+  expect(withSection(marked('old'), 'new', 'page')).toBe(marked('new'));
+  expect(() => withSection('a', 'new', 'page')).toThrow('page has no place for figures');
+});

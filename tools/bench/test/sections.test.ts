@@ -1,0 +1,98 @@
+import { describe, expect, it } from 'vitest';
+import { chartsOf } from '../src/report/charts.js';
+import { docsSection } from '../src/report/docs-section.js';
+import { readmeSection } from '../src/report/readme-section.js';
+import type { Row } from '../src/report/row.js';
+
+const machine = { date: '2030-01-02T03:04:05.000Z', node: '20.0.0', cpu: 'A Processor', cpus: 2, foreignLoad: 0.01 };
+const base: Row = {
+  ...machine,
+  suite: 'in-process',
+  case: 'direct fresh',
+  engine: 'native',
+  form: 'sync',
+  input: 'fresh',
+  place: 'in',
+  ranks: 2,
+  bytes: 4,
+  medianMicros: 0.25,
+  minMicros: 0.2,
+  p95Micros: 0.5,
+  algGBs: 0.016,
+  busGBs: 0.016,
+  copyMicros: 0.01,
+  copyRatio: 25,
+  samples: 10,
+};
+
+const { form: _, ...unformed } = base;
+const peer = (name: string, medianMicros: number, more: Partial<Row> = {}): Row => ({
+  ...unformed,
+  case: name,
+  engine: 'peer',
+  peer: name,
+  medianMicros,
+  ...more,
+});
+const gradients = { suite: 'gradients', gradients: 'resnet50', input: 'still', bytes: 102_228_128 } as const;
+const rows: Row[] = [
+  { ...unformed, case: 'update fresh', engine: 'bound', medianMicros: 0.2 },
+  { ...base, boundMicros: 0.2, boundShare: 0.8 },
+  { ...base, engine: 'js', medianMicros: 5 },
+  ...(['sync', 'async', 'controller'] as const).map(
+    (form) => ({ ...base, case: 'direct still', input: 'still', form }) as const,
+  ),
+  peer('openmpi', 0.5),
+  peer('openmpi-tuned', 0.375),
+  peer('gloo', 100),
+  { ...base, ...gradients, case: 'resnet50 per tensor', medianMicros: 10_000 },
+  peer('openmpi', 45_000, { ...gradients, case: 'resnet50 per tensor openmpi' }),
+  {
+    ...base,
+    suite: 'event-loop',
+    case: 'timers direct',
+    form: 'async',
+    timers: 1000,
+    onTimeShare: 0.9955,
+    worstTimerMillis: 7.5,
+  },
+];
+
+describe('the section of the docs', () => {
+  const section = docsSection(rows);
+
+  it('says where and when', () => {
+    expect(section).toContain('A Processor, 2 cores, Node 20.0.0, 2030-01-02.');
+  });
+
+  it('compares with the fastest peer, and with the bound', () => {
+    expect(section).toContain('#### 2 ranks, fresh inputs, in place');
+    expect(section).toContain('| 4 B | 0.250 µs | 5.00 µs | 0.500 µs | 0.375 µs | 100 µs | **1.50** | 80.0 % |');
+    expect(section).toContain('| ResNet-50, 97.5 MiB, per tensor | 10.0 ms | 45.0 ms | **4.50** |  |');
+  });
+
+  it('tells what a promise costs, and how timers fare', () => {
+    expect(section).toContain('| 4 B | 0.250 µs | 0.250 µs | 0.250 µs |');
+    expect(section).toContain('| 2 ranks, 4 B, native async | 0.250 µs | 1000 | 99.55 % | 7.50 ms |');
+  });
+
+  it('leaves out what was not measured', () => {
+    expect(section).not.toContain('out of place');
+    expect(docsSection([])).toBe('None have been taken yet.');
+  });
+});
+
+it('tells README how many times faster than the better setting of each library', () => {
+  const section = readmeSection(rows);
+  expect(section).toContain('| all-reduce, 2 ranks | coll | times Open MPI | times Gloo |');
+  expect(section).toContain('| 4 B | 0.250 µs | 1.50 | 400 |');
+  expect(section).toContain('| gradients of ResNet-50, 97.5 MiB | 10.0 ms | 4.50 |  |');
+  expect(section).toContain('2030-01-02');
+});
+
+it('draws time, bandwidth and ratio, the same from the same figures', () => {
+  const charts = chartsOf(rows);
+  expect(charts.map(({ file }) => file)).toEqual(['time-2-ranks.svg', 'bandwidth-2-ranks.svg', 'ratio-2-ranks.svg']);
+  for (const { svg } of charts) expect(svg).toMatch(/^<svg [\s\S]*coll, native[\s\S]*<\/svg>\n$/);
+  expect(chartsOf(rows)).toEqual(charts);
+});
