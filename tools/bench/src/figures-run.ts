@@ -1,4 +1,6 @@
-import { parseArguments } from './arguments.js';
+import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { type MeasureRequest, parseArguments } from './arguments.js';
 import { rowsFor, warnOfLoad } from './measure-cases.js';
 import { peerNames } from './peers/peers.js';
 import type { Row } from './report/row.js';
@@ -57,12 +59,24 @@ const lines: readonly (readonly string[])[] = [
   ],
 ];
 
+/** What `lines` ask for. */
+export function figureRequests(): MeasureRequest[] {
+  return lines.map(parseArguments).filter((request) => request?.command === 'measure');
+}
+
+// Here they are when the run is broken off.
+const sofar = path.resolve(import.meta.dirname, '../build/figures.jsonl');
+
 /** Takes the figures of the docs. @throws UsageError, WrongResultError */
 export async function takeFigures(): Promise<Row[]> {
+  mkdirSync(path.dirname(sofar), { recursive: true });
+  writeFileSync(sofar, '');
   const rows: Row[] = [];
-  for (const line of lines) {
-    const request = parseArguments(line);
-    if (request?.command === 'measure') for await (const row of rowsFor(request)) rows.push(row);
+  for (const request of figureRequests()) {
+    for await (const row of rowsFor(request)) {
+      rows.push(row);
+      appendFileSync(sofar, `${JSON.stringify(row)}\n`);
+    }
   }
   warnOfLoad(rows);
   return rows;

@@ -9,7 +9,7 @@
 namespace coll {
 namespace {
 
-// Integers are added and multiplied unsigned, where wrapping is defined, and from 32 bits, since uint16 would become signed.
+// Integers are added and multiplied unsigned, where wrapping is defined, and from 32 bits: uint16 would become signed.
 struct Sum {
   template <class T>
   static T combine(T a, T b) {
@@ -28,8 +28,8 @@ struct Product {
   }
 };
 
-// Of two floats comparisons both ways find the same one, but for NaN, which has to win, and zeros of both signs: what they
-// find then is joined bit by bit. NaN with any other bits stays NaN.
+// Of two floats comparisons both ways find the same one, but for NaN, which has to win, and zeros of both signs: what
+// they find then is joined bit by bit. NaN with any other bits stays NaN.
 struct Min {
   template <class T>
   static T combine(T a, T b) {

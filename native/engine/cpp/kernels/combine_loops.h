@@ -77,7 +77,9 @@ template <class Format, class Op, int kInputs, int kOutputs>
   for (int k = 0; k < kInputs; ++k) inputs[k] = static_cast<const Stored*>(from[k]);
   with_ending<Op, typename Format::Wide>(divisor, [&](auto last) {
     std::size_t done = 0;
-    if constexpr (Format::Lanes::kCount > 0) done = combine_lanes<Format, Op, kInputs, kOutputs>(outputs, inputs, count, last);
+    if constexpr (Format::Lanes::kCount > 0) {
+      done = combine_lanes<Format, Op, kInputs, kOutputs>(outputs, inputs, count, last);
+    }
     combine_each<Format, Op, kInputs, kOutputs>(outputs, inputs, done, count, last);
   });
 }

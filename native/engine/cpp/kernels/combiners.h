@@ -42,8 +42,8 @@ constexpr Combiner make_common() {
   return combiner;
 }
 
-// Gradients are sums and means of floats. What is rarer makes do with a third of the code: eight inputs in the cache then
-// take a third longer, in memory as long.
+// Gradients are sums and means of floats. What is rarer makes do with a third of the code: eight inputs in the cache
+// then take a third longer, in memory as long.
 template <class Format, class Op>
 constexpr Combiner kRare = make_rare<Format, Op>();
 template <class Format, class Op>

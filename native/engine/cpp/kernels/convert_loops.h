@@ -10,7 +10,8 @@ namespace {
 
 // The elements of whole lanes; returns how many.
 template <class Into, class From, class Last>
-inline std::size_t convert_lanes(typename Into::Stored* into, const typename From::Stored* from, std::size_t count, Last last) {
+inline std::size_t convert_lanes(typename Into::Stored* into, const typename From::Stored* from, std::size_t count,
+                                 Last last) {
   constexpr bool kWidens = From::Lanes::kCount > 0;
   constexpr int kLanes = kWidens ? From::Lanes::kCount : Into::Lanes::kCount;
   std::size_t done = 0;
@@ -32,7 +33,9 @@ inline void convert_all(void* to, const void* values, std::size_t count, Last la
   auto* const into = static_cast<typename Into::Stored*>(to);
   const auto* const from = static_cast<const typename From::Stored*>(values);
   std::size_t done = 0;
-  if constexpr (Into::Lanes::kCount + From::Lanes::kCount > 0) done = convert_lanes<Into, From>(into, from, count, last);
+  if constexpr (Into::Lanes::kCount + From::Lanes::kCount > 0) {
+    done = convert_lanes<Into, From>(into, from, count, last);
+  }
 #if defined(__clang__)
 #pragma clang loop vectorize(assume_safety)
 #else

@@ -13,7 +13,10 @@ namespace coll {
 class Cursor {
  public:
   Cursor(const Fold& fold, std::size_t begin)
-      : fold_(fold), input_bytes_(byte_size(fold.dtype)), output_bytes_(byte_size(result_of(fold.dtype, fold.op))), at_(begin) {}
+      : fold_(fold),
+        input_bytes_(byte_size(fold.dtype)),
+        output_bytes_(byte_size(result_of(fold.dtype, fold.op))),
+        at_(begin) {}
 
   const void* input(int k) const { return static_cast<const std::byte*>(fold_.inputs[k]) + at_ * input_bytes_; }
   void* output(int k) const { return static_cast<std::byte*>(fold_.outputs[k]) + at_ * output_bytes_; }
@@ -33,7 +36,7 @@ class Cursor {
   std::size_t at_;
 };
 
-// The loops for a whole fold; null where its results are of another type than its accumulators and no loop converts them.
+// The loops for a whole fold; null where its results are of another type than its accumulators and no loop converts.
 inline const Combiner* combiner_of(const Kernels& kernels, const Fold& fold) {
   return kernels.combiners[static_cast<int>(fold.dtype)][static_cast<int>(fold.op)];
 }

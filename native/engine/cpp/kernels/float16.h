@@ -44,7 +44,8 @@ struct Float16Lanes {
   }
 
   static void narrow(std::uint16_t* into, const float* from) {
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(into), _mm256_cvtps_ph(_mm256_loadu_ps(from), _MM_FROUND_TO_NEAREST_INT));
+    const __m128i halves = _mm256_cvtps_ph(_mm256_loadu_ps(from), _MM_FROUND_TO_NEAREST_INT);
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(into), halves);
   }
 };
 

@@ -14,7 +14,7 @@ enum class Write { kCached, kStreamed };
 struct Fold {
   DType dtype;
   Op op;
-  int divisor;  // of a mean
+  int divisor;  // of a mean, from 1 and below 2^24
   const void* const* inputs;
   int input_count;  // from 1
   void* const* outputs;
@@ -23,8 +23,9 @@ struct Fold {
 };
 
 // outputs[k][i] = inputs[0][i] op inputs[1][i] op ..., for all k and the `count` elements from `begin`.
-// Inputs are of `dtype`, outputs of `result_of(dtype, op)`. Half types are added in float32 and rounded once. An output may be
-// one of the inputs, at the same address; otherwise nothing overlaps. Addresses need no more alignment than an element.
+// Inputs are of `dtype`, outputs of `result_of(dtype, op)`. Half types are added in float32 and rounded once. An output
+// may be one of the inputs, at the same address, if their elements have one size; otherwise nothing overlaps. Addresses
+// need no more alignment than an element. Throws Error for the mean of bools.
 void fold(const Fold& fold, std::size_t begin, std::size_t count);
 
 // The parts of a fold, for schedules that are played round by round on accumulators.
@@ -35,7 +36,8 @@ void finish(DType dtype, Op op, int divisor, void* into, const void* from, std::
 // into[i] = from[i] without arithmetic; `bytes` in all.
 void copy(void* into, const void* from, std::size_t bytes, Write write = Write::kCached);
 
-// The instructions in use: "scalar", "avx2", "avx512", "neon". COLL_NATIVE_SIMD names another one that this processor has.
+// The instructions in use: "scalar", "avx2", "avx512", "neon". COLL_NATIVE_SIMD names another one that this processor
+// has. Throws Error where it has not, as the other functions then do.
 const char* simd_name();
 
 }  // namespace coll

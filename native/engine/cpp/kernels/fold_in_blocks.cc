@@ -35,8 +35,8 @@ struct Operands {
 };
 
 // The first `input_count` inputs combined from left to right, as accumulators; returns where they are.
-const void* accumulate(const Kernels& kernels, const Fold& fold, const Cursor& cursor, int input_count, std::size_t count,
-                       Blocks& blocks) {
+const void* accumulate(const Kernels& kernels, const Fold& fold, const Cursor& cursor, int input_count,
+                       std::size_t count, Blocks& blocks) {
   const Convert widen = kernels.widen[static_cast<int>(fold.dtype)];
   const Op op = fold.op == Op::kMean ? Op::kSum : fold.op;
   const Combiner& combiner = *kernels.combiners[static_cast<int>(accumulator_of(fold.dtype))][static_cast<int>(op)];
@@ -105,7 +105,8 @@ void fold_in_blocks(const Kernels& kernels, const Fold& fold, std::size_t begin,
     const std::size_t length = std::min(left, head > 0 ? head : most);
     const Results results = fold_block(kernels, fold, cursor, length, blocks);
     for (int k = results.written; k < fold.output_count; ++k) {
-      if (cursor.output(k) != results.address) copy_part(cursor.output(k), results.address, cursor.output_bytes(length), fold.write);
+      if (cursor.output(k) == results.address) continue;
+      copy_part(cursor.output(k), results.address, cursor.output_bytes(length), fold.write);
     }
     cursor.advance(length);
     left -= length;

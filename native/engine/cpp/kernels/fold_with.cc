@@ -10,7 +10,7 @@
 namespace coll {
 namespace {
 
-// From here on whole cache lines pay for a call that goes up to the first one. Memory often begins in the middle of one.
+// From here on whole cache lines pay for a call that goes up to the first one: memory often begins in the middle.
 constexpr std::size_t kLeastAligned = 1024;
 
 void run(Combine loop, const Fold& fold, const Cursor& cursor, std::size_t count) {
@@ -71,7 +71,8 @@ void widen_with(const Kernels& kernels, DType dtype, void* into, const void* fro
   else copy(into, from, count * byte_size(dtype));
 }
 
-void finish_with(const Kernels& kernels, DType dtype, Op op, int divisor, void* into, const void* from, std::size_t count) {
+void finish_with(const Kernels& kernels, DType dtype, Op op, int divisor, void* into, const void* from,
+                 std::size_t count) {
   const Convert convert = (op == Op::kMean ? kernels.divide : kernels.narrow)[static_cast<int>(dtype)];
   if (convert != nullptr) convert(into, from, count, divisor);
   else if (op == Op::kMean) throw Error("bool has no mean: convert to a number type first");

@@ -11,7 +11,8 @@ constexpr int kMostInputs = 8;
 // Outputs that a loop writes by itself; further ones are copies.
 constexpr int kMostOutputs = 2;
 
-// outputs[k][i] = inputs[0][i] op inputs[1][i] op ... for `count` elements. Each output is one of the inputs or overlaps none.
+// outputs[k][i] = inputs[0][i] op inputs[1][i] op ... for `count` elements. An output is one of the inputs or overlaps
+// none.
 using Combine = void (*)(void* const* outputs, const void* const* inputs, std::size_t count, int divisor);
 
 // The same past the caches, for elements from `begin` that are whole cache lines of outputs, none of which is an input.

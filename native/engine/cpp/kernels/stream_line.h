@@ -17,7 +17,9 @@ constexpr std::size_t kLineBytes = 64;
 // Others see it after end_stream().
 #if defined(__AVX512F__)
 
-inline void stream_line(void* into, const void* from) { _mm512_stream_si512(static_cast<__m512i*>(into), _mm512_loadu_si512(from)); }
+inline void stream_line(void* into, const void* from) {
+  _mm512_stream_si512(static_cast<__m512i*>(into), _mm512_loadu_si512(from));
+}
 
 #elif defined(__SSE2__)
 

@@ -11,8 +11,8 @@ namespace {
 
 // A line of results goes to all outputs before the next one is read: bursts of lines would keep inputs from coming in.
 template <class Format, class Op, int kInputs>
-[[gnu::flatten]] void stream(void* const* to, int output_count, const void* const* from, std::size_t begin, std::size_t count,
-                             int divisor) {
+[[gnu::flatten]] void stream(void* const* to, int output_count, const void* const* from, std::size_t begin,
+                             std::size_t count, int divisor) {
   using Stored = typename Format::Stored;
   constexpr std::size_t kElements = kLineBytes / sizeof(Stored);
   const Stored* inputs[kInputs];

@@ -51,8 +51,9 @@ class ExtremesTest : public testing::TestWithParam<const char*> {
       }
     }
     EXPECT_TRUE(std::isnan(combined<T>(dtype, Op::kSum, infinity, -infinity)));
-    EXPECT_EQ(combined<T>(dtype, Op::kMean, std::numeric_limits<T>::denorm_min(), 0), 0);
-    EXPECT_EQ(combined<T>(dtype, Op::kSum, std::numeric_limits<T>::denorm_min(), 0), std::numeric_limits<T>::denorm_min());
+    const T least = std::numeric_limits<T>::denorm_min();
+    EXPECT_EQ(combined<T>(dtype, Op::kMean, least, 0), T{0});
+    EXPECT_EQ(combined<T>(dtype, Op::kSum, least, 0), least);
   }
 
   template <class T>
@@ -60,8 +61,8 @@ class ExtremesTest : public testing::TestWithParam<const char*> {
     constexpr T kLeast = std::numeric_limits<T>::min();
     constexpr T kMost = std::numeric_limits<T>::max();
     EXPECT_EQ(combined<T>(dtype, Op::kSum, kMost, 1), kLeast);
-    EXPECT_EQ(combined<T>(dtype, Op::kProduct, kMost, kMost), 1);
-    EXPECT_EQ(combined<T>(dtype, Op::kProduct, kLeast, 2), 0);
+    EXPECT_EQ(combined<T>(dtype, Op::kProduct, kMost, kMost), T{1});
+    EXPECT_EQ(combined<T>(dtype, Op::kProduct, kLeast, 2), T{0});
     EXPECT_EQ(combined<T>(dtype, Op::kMin, kMost, kLeast), kLeast);
     EXPECT_EQ(combined<T>(dtype, Op::kMax, kMost, kLeast), kMost);
   }
@@ -87,7 +88,9 @@ TEST_P(ExtremesTest, WrapsIntegersAround) {
 
 TEST_P(ExtremesTest, TakesAnyNonZeroForTrue) {
   const auto both = [&](Op op, int a, int b) {
-    return static_cast<int>(combined<std::uint8_t>(DType::kBool, op, static_cast<std::uint8_t>(a), static_cast<std::uint8_t>(b)));
+    const auto left = static_cast<std::uint8_t>(a);
+    const auto right = static_cast<std::uint8_t>(b);
+    return static_cast<int>(combined(DType::kBool, op, left, right));
   };
   for (const Op op : {Op::kSum, Op::kMax}) {
     EXPECT_EQ(both(op, 2, 0), 1);

@@ -69,7 +69,9 @@ std::vector<float> values_around(const Half& half) {
       values.insert(values.end(), {center, std::nextafter(center, kInfinity), std::nextafter(center, -kInfinity)});
     }
   }
-  for (const float odd : {65519.99f, 65520.0f, 65536.0f, 3.4e38f, 1e-45f, 0.0f, -0.0f, kInfinity}) values.insert(values.end(), {odd, -odd});
+  for (const float odd : {65519.99f, 65520.0f, 65536.0f, 3.4e38f, 1e-45f, 0.0f, kInfinity}) {
+    values.insert(values.end(), {odd, -odd});
+  }
   return values;
 }
 
@@ -79,7 +81,8 @@ TEST_P(HalfTest, RoundsToNearestEven) {
     std::vector<std::uint16_t> patterns(values.size());
     finish_with(*kernels_, half.dtype, Op::kSum, 1, patterns.data(), values.data(), values.size());
     for (std::size_t i = 0; i < values.size(); ++i) {
-      ASSERT_TRUE(are_same(patterns[i], half.encode(values[i]), half)) << reference::name_of(half.dtype) << ' ' << values[i];
+      ASSERT_TRUE(are_same(patterns[i], half.encode(values[i]), half))
+          << reference::name_of(half.dtype) << ' ' << values[i];
     }
   }
 }

@@ -6,8 +6,8 @@ export async function errorOf(action) {
     await action();
     return undefined;
   } catch (error) {
-    const { name, code, rank, message } = error;
-    return { name, code, rank, message };
+    const { name, code, rank, message, cause } = error;
+    return { name, code, rank, message, cause };
   }
 }
 

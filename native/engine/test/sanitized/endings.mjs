@@ -15,7 +15,7 @@ const endings = ['terminate', 'throw', 'exit', 'close'];
 // Announced with the call; in one slice; in several.
 const sizesInBytes = [4, 1 << 20, 24 << 20];
 const mostMillis = 1000 * patience;
-const rounds = isSanitized ? 24 : 36;
+const rounds = Number(process.env.ROUNDS ?? 24);
 
 if (isMainThread) {
   const before = await countAfterWarmUp();
@@ -56,7 +56,7 @@ async function playRound(round, threads) {
   const ended = end(ending, threads[doomed], played[doomed], calls);
   void ended.then(() => failThreadGroup(group, doomed, `the thread of rank ${doomed} has ended`));
   const others = await Promise.all(played.filter((_, rank) => rank !== doomed));
-  const endedAt = await ended;if(process.env.DBG)console.log(round, ending, bytes, calls[0]);
+  const endedAt = await ended;
   const when = `${ending} of rank ${doomed} after ${calls[0]} calls with ${bytes} bytes`;
   for (const { error, at } of others) {
     expectError(error, ending === 'close' ? peerClosed(doomed) : peerFailed(doomed), when);

@@ -30,27 +30,31 @@ export class JoinedPieces {
 
   /** Copies the elements from `begin` to `end` to the start of an array. */
   copyTo(into: TypedArray, begin: number, end: number): void {
-    this.#eachPart(begin, end, (part, at) => (into as Float32Array).set(part as Float32Array, at));
+    for (let index = 0; index < this.#arrays.length; index++) {
+      const part = this.#part(index, begin, end);
+      if (part) (into as Float32Array).set(part as Float32Array, Math.max(0, this.#beginOf(index) - begin));
+    }
   }
 
   /** Copies the elements from `begin` to `end` from the start of an array. */
   copyFrom(from: TypedArray, begin: number, end: number): void {
-    this.#eachPart(begin, end, (part, at) => {
+    for (let index = 0; index < this.#arrays.length; index++) {
+      const part = this.#part(index, begin, end);
+      if (!part) continue;
+      const at = Math.max(0, this.#beginOf(index) - begin);
       const source = part.length === from.length ? from : from.subarray(at, at + part.length);
       (part as Float32Array).set(source as Float32Array);
-    });
+    }
   }
 
-  /** The parts of the arrays in a range, and where in the range each begins. */
-  #eachPart(begin: number, end: number, copy: (part: TypedArray, at: number) => void): void {
-    for (let index = 0; index < this.#arrays.length; index++) {
-      const array = this.#arrays[index] as TypedArray;
-      const first = this.#beginOf(index);
-      const from = Math.max(begin, first);
-      const to = Math.min(end, this.#endOf(index));
-      if (from >= to) continue;
-      copy(to - from === array.length ? array : array.subarray(from - first, to - first), from - begin);
-    }
+  /** What of a piece is in a range; views take time, so that the whole piece is itself. */
+  #part(index: number, begin: number, end: number): TypedArray | undefined {
+    const array = this.#arrays[index] as TypedArray;
+    const first = this.#beginOf(index);
+    const from = Math.max(begin, first);
+    const to = Math.min(end, this.#endOf(index));
+    if (from >= to) return undefined;
+    return to - from === array.length ? array : array.subarray(from - first, to - first);
   }
 
   #beginOf(index: number): number {

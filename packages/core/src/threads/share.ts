@@ -58,11 +58,14 @@ export function stagedShare(offer: Offer, descriptors: Descriptors, rank: number
   };
   const folds = Array.from({ length: shape.slots }, (_, slot) => foldsOf(slot));
   const ranges = chunks.map((_, chunk) => chunkRange(schedule, collective.kind, length, chunk));
+  const blocks = Math.ceil(length / size);
+  const whole = shareOf({ ...plan, length: size }, rank);
+  const last = shareOf({ ...plan, length: length - (blocks - 1) * size }, rank);
   return {
-    blocks: Math.ceil(length / size),
+    blocks,
     play(block) {
       const first = block * size;
-      const part = shareOf({ ...plan, length: Math.min(size, length - first) }, rank);
+      const part = block === blocks - 1 ? last : whole;
       for (let chunk = 0; chunk < ranges.length; chunk++) {
         const { begin, end } = ranges[chunk] as (typeof ranges)[number];
         const from = Math.max(part.begin, begin - first);

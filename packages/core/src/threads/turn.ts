@@ -49,8 +49,11 @@ export class Turn {
     this.#number = number;
     this.#block = 0;
     part.stage?.load(0);
-    this.#descriptors.write(this.#rank, part.descriptor);
-    this.#rendezvous.offer(this.#rank, number, part.number);
+    // Said already two turns ago, nothing has to be said again.
+    if (this.#rendezvous.offered(this.#rank, number) !== part.number) {
+      this.#descriptors.write(this.#rank, part.descriptor);
+      this.#rendezvous.offer(this.#rank, number, part.number);
+    }
     this.#meet('begun');
   }
 

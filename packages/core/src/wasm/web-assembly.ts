@@ -18,7 +18,7 @@ export const pageBytes = 65536;
 
 /** Undefined where the platform has none. */
 export function webAssembly(): WebAssemblyGlobal | undefined {
-  return (globalThis as { WebAssembly?: WebAssemblyGlobal }).WebAssembly;
+  return (globalThis as unknown as { WebAssembly?: WebAssemblyGlobal }).WebAssembly;
 }
 
 /** @throws CollError where the platform has none */
