@@ -32,6 +32,16 @@ export const status = {
   clashed: 6,
 } as const;
 
+/** How long `play` may wait for others; the order is that of `Wait` in C++. */
+export const waiting = {
+  /** As long as it likes; it comes back every some ten milliseconds. */
+  blocking: 0,
+  /** As long as an event loop does not notice. */
+  brief: 1,
+  /** Two milliseconds, asleep: for those who have waited in vain. */
+  patient: 2,
+} as const;
+
 /**
  * The addon, as `cpp/addon` exports it. Arrays are read where they are and not copied: they must stay alive, and be found to be
  * of the length that they had, before each call that plays with them.
@@ -63,7 +73,7 @@ export interface NativeBinding {
     ranks: number,
     cores: number,
   ): MemberHandle;
-  play(member: MemberHandle, offer: OfferHandle, mayBlock: boolean): number;
+  play(member: MemberHandle, offer: OfferHandle, wait: number): number;
   /** Forgets the collective under way, after the group has failed. */
   abandon(member: MemberHandle): void;
   /** The count that this rank arrives with. */

@@ -16,7 +16,7 @@ import {
 } from '@coll/core';
 import { Arena, Descriptors, type KnownCall, lostRank, type Pieces, Rendezvous, type Wait } from '@coll/core/executor';
 import { lostBuffer } from './lost-buffer.js';
-import { type MemberHandle, type NativeBinding, status } from './native-binding.js';
+import { type MemberHandle, type NativeBinding, status, waiting } from './native-binding.js';
 import { type Offer, Offers } from './offers.js';
 import { Programs } from './programs.js';
 import { laterTurn, nextTurn, settled } from './turns.js';
@@ -168,10 +168,10 @@ export class NativeThreadCommunicator implements Communicator {
   #playSync(call: Call, options: RunOptions): void {
     this.#describe(call);
     const { handle } = call.handle;
-    let answer = this.#binding.play(this.#member, handle, true);
+    let answer = this.#binding.play(this.#member, handle, waiting.blocking);
     if (answer === status.done) return;
     const wait = this.#wait(call, options);
-    for (; answer !== status.done; answer = this.#binding.play(this.#member, handle, true)) {
+    for (; answer !== status.done; answer = this.#binding.play(this.#member, handle, waiting.blocking)) {
       if (answer === status.notify) this.#rendezvous.wake(this.#rank);
       else if (answer === status.waiting) this.#lookAfter(wait);
       else this.#fail(answer, wait.operation);
@@ -181,7 +181,7 @@ export class NativeThreadCommunicator implements Communicator {
   #play(call: Call, options: RunOptions): Promise<void> {
     if (this.#tail) return this.#follow(this.#playAfter(this.#tail, call, options));
     this.#describe(call);
-    const answer = this.#binding.play(this.#member, call.handle.handle, false);
+    const answer = this.#binding.play(this.#member, call.handle.handle, waiting.brief);
     return answer === status.done ? settled : this.#follow(this.#goOn(answer, call, options));
   }
 
@@ -211,7 +211,7 @@ export class NativeThreadCommunicator implements Communicator {
       if (signal?.aborted) abort();
       let looks = 0;
       if (first === undefined) this.#describe(call);
-      for (let answer = first; answer !== status.done; answer = this.#playOn(call, wait.operation)) {
+      for (let answer = first; answer !== status.done; answer = this.#playOn(call, wait.operation, looks)) {
         if (answer === status.notify) this.#rendezvous.wake(this.#rank);
         else if (answer === status.slice) await nextTurn();
         else if (answer === status.waiting) await this.#waitFor(wait, looks++);
@@ -229,8 +229,9 @@ export class NativeThreadCommunicator implements Communicator {
   }
 
   /** After other code may have run. @throws ValueError where that took memory of the call away */
-  #playOn(call: Call, operation: string): number {
-    if (lostRank(call, 1) === undefined) return this.#binding.play(this.#member, call.handle.handle, false);
+  #playOn(call: Call, operation: string, looks: number): number {
+    const length = looks === 0 ? waiting.brief : waiting.patient;
+    if (lostRank(call, 1) === undefined) return this.#binding.play(this.#member, call.handle.handle, length);
     const error = lostBuffer(operation, this.#rank);
     this.#rendezvous.fail(this.#rank, 'peer', `an earlier collective failed: ${error.message}`);
     throw error;

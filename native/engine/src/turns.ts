@@ -8,12 +8,12 @@ export function nextTurn(): Promise<void> {
   return setImmediate();
 }
 
-// A thread that is busy with something else may be so for long: looking after it must not cost a core.
-const eagerLooks = 20;
-const mostMillis = 8;
+// Two that wait for each other meet while both are inside their calls: most of the time at first, half of it later, when a thread is busy with something else.
+const eagerLooks = 50;
+const pauseMillis = 2;
 
-/** The same, for the `look`th time in vain; later ones wait longer. */
+/** The same, for the `look`th time in vain. */
 export async function laterTurn(look: number): Promise<void> {
   if (look < eagerLooks) await setImmediate();
-  else await setTimeout(Math.min(look - eagerLooks + 1, mostMillis));
+  else await setTimeout(pauseMillis);
 }

@@ -1,5 +1,7 @@
 import { spawnSync } from 'node:child_process';
 
+const longestCommand = 200;
+
 /** Thrown for a command that failed; its output has been shown. */
 export class CommandFailed extends Error {}
 
@@ -17,5 +19,5 @@ export function runToEnd(command, args, { quiet = false, env, cwd, timeoutSecond
   if (status === 0) return output;
   const how =
     error?.code === 'ETIMEDOUT' ? `ran longer than ${timeoutSeconds} s` : `ended with ${status ?? signal ?? error}`;
-  throw new CommandFailed(`${command} ${how}`);
+  throw new CommandFailed(`${[command, ...args].join(' ').slice(0, longestCommand)} ${how}`);
 }

@@ -43,19 +43,37 @@ export function runCppTests(build, { emulator = [], filter = '*', isShort = fals
 
 /** Runs coll_tests, then every script of test/sanitized in Node with the addon, all under a sanitizer. */
 export function runSanitized(name, build) {
-  const { library, filter, inNode } = sanitizers[name];
-  runCppTests(build, { filter, isShort: true });
+  const { filter, ...sanitizer } = sanitizers[name];
   if (!existsSync(path.join(folder, 'dist/index.js'))) throw new CommandFailed('dist is missing: npm run build');
+  const scriptsInNode = readdirSync(scripts).map((script) => ({
+    name: script,
+    run: () => runInNode(path.join(scripts, script), build, sanitizer),
+  }));
+  const all = [{ name: 'coll_tests', run: () => runCppTests(build, { filter, isShort: true }) }, ...scriptsInNode];
+  const failures = all.flatMap(({ name: part, run }) => {
+    console.log(`${name}: ${part}`);
+    return failureOf(run) ?? [];
+  });
+  if (failures.length > 0) throw new CommandFailed(`${name}: ${failures.join(', ')}`);
+}
+
+function runInNode(script, build, { library, inNode }) {
   const env = {
     ...inNode,
     // Node is not instrumented, so the run-time library has to be there before it.
     LD_PRELOAD: spawnSync(findCompiler().command, [`-print-file-name=${library}`], { encoding: 'utf8' }).stdout.trim(),
     COLL_NATIVE_PATH: path.join(build, 'coll_native.node'),
   };
-  for (const script of readdirSync(scripts)) {
-    console.log(`${name}: ${script}`);
-    const [command, ...args] = [...fixedAddresses(), process.execPath, path.join(scripts, script)];
-    runToEnd(command, args, { env, timeoutSeconds: longestSeconds });
+  const [command, ...args] = [...fixedAddresses(), process.execPath, script];
+  runToEnd(command, args, { env, timeoutSeconds: longestSeconds });
+}
+
+function failureOf(run) {
+  try {
+    run();
+  } catch (error) {
+    if (!(error instanceof CommandFailed)) throw error;
+    return error.message;
   }
 }
 

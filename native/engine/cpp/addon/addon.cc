@@ -37,9 +37,9 @@ Napi::Value join(const Napi::CallbackInfo& info) {
   return hold(info.Env(), new Member(Board::in(address_of(info[0])), control, number(3), number(4), number(5)));
 }
 
-// play(member, offer, mayBlock: boolean): number, a Status
+// play(member, offer, wait: number, a Wait): number, a Status
 Napi::Value play(const Napi::CallbackInfo& info) {
-  const Status status = held<Member>(info[0]).play(held<Offer>(info[1]), info[2].As<Napi::Boolean>());
+  const Status status = held<Member>(info[0]).play(held<Offer>(info[1]), static_cast<Wait>(info[2].As<Napi::Number>().Int32Value()));
   return Napi::Number::New(info.Env(), static_cast<int>(status));
 }
 

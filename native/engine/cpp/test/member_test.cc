@@ -50,10 +50,10 @@ std::shared_ptr<const Program> sum_of(int ranks) {
 
 // Comes back until it is over, as the callers in JavaScript do.
 Status finish(Member& member, Offer& offer, bool may_block) {
-  for (;;) {
-    const Status status = member.play(offer, may_block);
+  for (Wait wait = may_block ? Wait::kBlocking : Wait::kBrief;;) {
+    const Status status = member.play(offer, wait);
     if (status != Status::kWaiting && status != Status::kNotify && status != Status::kSlice) return status;
-    if (!may_block) std::this_thread::yield();
+    if (!may_block) wait = Wait::kPatient;
   }
 }
 
@@ -103,7 +103,7 @@ TEST(Member, CutsLargeCollectivesIntoSlices) {
     Offer offer = offer_of(program, values, values);
     int slices = 1;
     for (Status status = Status::kWaiting; status != Status::kDone;) {
-      status = member->play(offer, false);
+      status = member->play(offer, Wait::kBrief);
       slices += status == Status::kSlice ? 1 : 0;
     }
     EXPECT_EQ(slices, 3);
@@ -118,8 +118,8 @@ TEST(Member, LeavesUntilTheOthersCome) {
   Floats values(1000, 1);
   const auto member = table.join(0, 2);
   Offer offer = offer_of(program, values, values);
-  for (int look = 0; look < 5; ++look) EXPECT_EQ(member->play(offer, false), Status::kWaiting);
-  EXPECT_EQ(member->play(offer, true), Status::kWaiting);
+  for (int look = 0; look < 5; ++look) EXPECT_EQ(member->play(offer, Wait::kBrief), Status::kWaiting);
+  EXPECT_EQ(member->play(offer, Wait::kBlocking), Status::kWaiting);
   EXPECT_TRUE(member->is_missing(1));
   on_threads(1, [&](int) {
     std::thread late([&] {
@@ -142,11 +142,11 @@ TEST(Member, AsksToWakeAnEventLoopThatWaitsForIt) {
     Floats values(length, 1);
     Offer offer = offer_of(program, values, values);
     const auto member = table.join(0, 2);
-    EXPECT_EQ(member->play(offer, true), Status::kNotify);
-    EXPECT_EQ(member->play(offer, false), Status::kWaiting);
+    EXPECT_EQ(member->play(offer, Wait::kBlocking), Status::kNotify);
+    EXPECT_EQ(member->play(offer, Wait::kBrief), Status::kWaiting);
     table.count_sleeper(0, -1);
     table.fail();
-    EXPECT_EQ(member->play(offer, true), Status::kFailed);
+    EXPECT_EQ(member->play(offer, Wait::kBlocking), Status::kFailed);
     table = Table(2);
   }
 }

@@ -10,9 +10,10 @@
 namespace coll {
 
 constexpr std::size_t kLine = 64;
-constexpr std::size_t kSmallBytes = 48;
+// What fits into the line of an announcement and the sixteen after it.
+constexpr std::size_t kSmallBytes = 48 + 16 * kLine;
 
-// What a rank says when it comes to a meeting. Small inputs come along in the same cache line.
+// What a rank says when it comes to a meeting. Small inputs come along, the smallest in the same cache line.
 struct alignas(kLine) Announcement {
   std::atomic<std::uint32_t> meeting;
   std::uint32_t offer_id;
@@ -30,7 +31,7 @@ struct Seat {
   Announcement announcements[2];
   alignas(kLine) std::atomic<std::uint32_t> started;
   std::atomic<std::uint32_t> done;
-  // One more than the core that it ran on when it last waited for long; 0 before that.
+  // One more than the core that it ran on when it came; 0 where that is not known.
   std::atomic<int> core;
   // How many units of its share are taken, by itself or by others, in a meeting that has begun.
   alignas(kLine) std::atomic<std::size_t> taken;

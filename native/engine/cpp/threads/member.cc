@@ -10,25 +10,30 @@ namespace {
 constexpr Patience kOwnCore{300, 60, 25};
 constexpr Patience kSharedCore{30, 50, 25};
 
-// So long an event loop may be kept waiting for others.
-Patience without_sleep(const Patience& patience) { return {patience.looks, 12, 0}; }
+// Some ten microseconds, and milliseconds.
+Patience brief(const Patience& patience) { return {patience.looks, 12, 0}; }
+Patience patient(const Patience& patience) { return {patience.looks, 12, 2}; }
 
 // Moving costs some ten microseconds, and what a rank said of its core may be old.
 constexpr std::chrono::milliseconds kLeastStay{10};
 
+// Every rank works off all of a small collective by itself, which is no gain among many. All ranks come to the same answer.
 bool is_small(const Offer& offer) {
-  return offer.input_bytes() <= kSmallBytes && offer.piece_count() == 1 && !offer.shares_result;
+  const std::size_t bytes = offer.input_bytes();
+  const std::size_t ranks = static_cast<std::size_t>(offer.program->ranks);
+  const bool fits = bytes * ranks <= 2 * kSmallBytes && bytes <= kSmallBytes;
+  return (fits || bytes <= kLine / 2) && offer.piece_count() == 1 && !offer.shares_result;
 }
 
 }  // namespace
 
 Member::Member(Board& board, Control control, int rank, int ranks, int most_cores)
     : board_(board), control_(control), rank_(rank), ranks_(ranks), has_own_core_(ranks <= most_cores),
-      sync_(has_own_core_ ? kOwnCore : kSharedCore), async_(without_sleep(sync_)), small_inputs_(static_cast<std::size_t>(ranks)) {
+      blocking_(has_own_core_ ? kOwnCore : kSharedCore), brief_(brief(blocking_)), patient_(patient(blocking_)), small_inputs_(static_cast<std::size_t>(ranks)) {
   places_.ranks.resize(static_cast<std::size_t>(ranks));
 }
 
-Status Member::play(Offer& offer, bool may_block) {
+Status Member::play(Offer& offer, Wait wait) {
   if (!is_under_way_) {
     if (has_failed()) return Status::kFailed;
     scratch_.fit(*offer.program);
@@ -39,7 +44,7 @@ Status Member::play(Offer& offer, bool may_block) {
   const bool small = is_small(offer);
   const Shares shares(offer);
   for (;;) {
-    const Status status = small ? play_small(offer, may_block) : play_slice(offer, shares, may_block);
+    const Status status = small ? play_small(offer, wait) : play_slice(offer, shares, wait);
     if (status == Status::kWaiting || status == Status::kNotify) return status;
     is_announced_ = false;
     if (status != Status::kDone) {
@@ -48,7 +53,7 @@ Status Member::play(Offer& offer, bool may_block) {
     }
     if (++slice_ == shares.slices()) break;
     begin();
-    if (!may_block) return Status::kSlice;
+    if (wait != Wait::kBlocking) return Status::kSlice;
   }
   is_under_way_ = false;
   return Status::kDone;
@@ -81,6 +86,7 @@ void Member::publish(std::atomic<std::uint32_t>& word) {
 void Member::announce(const Offer& offer) {
   Announcement& own = announcement(rank_);
   is_announced_ = true;
+  if (has_own_core_) seat(rank_).core.store(current_core() + 1, std::memory_order_relaxed);
   if (is_written_) {
     publish(own.meeting);
     return;
@@ -99,10 +105,10 @@ void Member::announce(const Offer& offer) {
 }
 
 // Nobody reads a small input where it is, so that this meeting needs no second half.
-Status Member::play_small(Offer& offer, bool may_block) {
+Status Member::play_small(Offer& offer, Wait wait) {
   if (!is_announced_) announce(offer);
   if (!arrive()) return Status::kNotify;
-  if (!await_announcements(may_block ? sync_ : async_)) return has_failed() ? Status::kFailed : Status::kWaiting;
+  if (!await_announcements(patience(wait))) return has_failed() ? Status::kFailed : Status::kWaiting;
   if (!all_agree(offer)) return Status::kDisagreed;
   if (!is_sound(offer)) verify_small(offer);
   if (clash_) return Status::kClashed;
@@ -117,11 +123,11 @@ Status Member::play_small(Offer& offer, bool may_block) {
   return Status::kDone;
 }
 
-Status Member::play_slice(Offer& offer, const Shares& shares, bool may_block) {
+Status Member::play_slice(Offer& offer, const Shares& shares, Wait wait) {
   if (!arrive()) return Status::kNotify;
   if (!is_announced_) announce(offer);
   do {
-    while (!await_announcements(may_block ? sync_ : async_)) {
+    while (!await_announcements(patience(wait))) {
       if (try_leave()) return has_failed() ? Status::kFailed : Status::kWaiting;
     }
     // Of offers that others have not understood alike nobody reads the rest.
@@ -196,7 +202,7 @@ void Member::make_way(int rank) {
 // Everybody is inside this call by now and will be done, whatever becomes of the group.
 void Member::await_all_done() {
   for (int rank = 0; rank < ranks_; ++rank) {
-    while (rank != rank_ && !await(rank, seat(rank).done, sync_)) yield();
+    while (rank != rank_ && !await(rank, seat(rank).done, blocking_)) yield();
   }
 }
 
@@ -228,6 +234,11 @@ bool Member::all_have_announced() {
     if (announcement(rank).meeting.load(std::memory_order_seq_cst) != meeting_) return false;
   }
   return true;
+}
+
+const Patience& Member::patience(Wait wait) const {
+  if (wait == Wait::kBlocking) return blocking_;
+  return wait == Wait::kBrief ? brief_ : patient_;
 }
 
 bool Member::all_agree(const Offer& offer) {

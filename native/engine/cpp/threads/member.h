@@ -25,6 +25,10 @@ enum class Status : int {
   kClashed,    // memory of two ranks overlaps
 };
 
+// How long a call may take to wait for others: as long as it likes, coming back now and then; as long as an event loop does
+// not notice; or as long as it is only delayed, for those who wait longer.
+enum class Wait : int { kBlocking, kBrief, kPatient };
+
 // The words of a group that JavaScript knows as well.
 struct Control {
   const std::atomic<std::int32_t>* failure;  // not 0: the group has failed
@@ -48,8 +52,7 @@ class Member {
   Member(Board& board, Control control, int rank, int ranks, int most_cores);
 
   // Goes on with a collective, or begins one. While the result is kWaiting, kNotify or kSlice, the same offer comes again.
-  // `may_block`: waits for a while; otherwise only as long as an event loop can be kept waiting.
-  Status play(Offer& offer, bool may_block);
+  Status play(Offer& offer, Wait wait);
 
   // Forgets the collective under way; the group has failed.
   void abandon() { is_under_way_ = false; }
@@ -65,8 +68,8 @@ class Member {
   void begin();
   bool arrive();
   void announce(const Offer& offer);
-  Status play_small(Offer& offer, bool may_block);
-  Status play_slice(Offer& offer, const Shares& shares, bool may_block);
+  Status play_small(Offer& offer, Wait wait);
+  Status play_slice(Offer& offer, const Shares& shares, Wait wait);
   void play_shares(const Offer& offer, const Shares& shares);
   bool await_announcements(const Patience& patience);
   bool await(int rank, std::atomic<std::uint32_t>& word, const Patience& patience);
@@ -75,6 +78,7 @@ class Member {
   bool try_leave();
   bool start();
   bool all_have_announced();
+  const Patience& patience(Wait wait) const;
   bool all_agree(const Offer& offer);
   bool is_sound(const Offer& offer) const;
   void verify(Offer& offer, const std::vector<const Offer*>& offers);
@@ -87,8 +91,9 @@ class Member {
   const int rank_;
   const int ranks_;
   const bool has_own_core_;
-  const Patience sync_;
-  const Patience async_;
+  const Patience blocking_;
+  const Patience brief_;
+  const Patience patient_;
   std::chrono::steady_clock::time_point moved_{};
   std::uint32_t meeting_ = 0;
   std::size_t slice_ = 0;

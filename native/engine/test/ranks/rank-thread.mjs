@@ -11,9 +11,9 @@ export class RankThread {
   /** With the exit code, once the thread is gone. */
   exited;
 
-  /** `script`: its `import.meta.url`. */
-  constructor(script) {
-    this.#worker = new Worker(new URL(script));
+  /** `script`: its `import.meta.url`; `options`: of a worker. */
+  constructor(script, options = {}) {
+    this.#worker = new Worker(new URL(script), options);
     this.#worker.on('message', ({ answer, error }) => {
       if (error) this.#scene?.reject(error);
       else this.#scene?.resolve(answer);
