@@ -49,7 +49,7 @@ export class Programs {
 }
 
 /** A schedule as integers, chunk by chunk, as `parse_program` in C++ reads them. */
-export function wordsOf(schedule: Schedule, collective: Collective, dtype: DType): number[] {
+function wordsOf(schedule: Schedule, collective: Collective, dtype: DType): number[] {
   const op = opOf(collective) ?? 'sum';
   const head = [collectiveKinds.indexOf(collective.kind), collectiveOps.indexOf(op), dtypes.indexOf(dtype)];
   const chains = chainsOf(schedule, collective);

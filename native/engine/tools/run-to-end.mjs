@@ -10,6 +10,7 @@ export function runToEnd(command, args, { quiet = false, env, cwd, timeoutSecond
   const { status, signal, error, stdout, stderr } = spawnSync(command, args, {
     stdio: quiet ? 'pipe' : 'inherit',
     encoding: 'utf8',
+    maxBuffer: Number.POSITIVE_INFINITY,
     env: { ...process.env, ...env },
     cwd,
     ...(timeoutSeconds !== undefined && { timeout: timeoutSeconds * 1000, killSignal: 'SIGKILL' }),

@@ -4,8 +4,9 @@ import { byteSize, collectiveKinds, dtypes, nameOf, outputDType, outputLength, t
 import { combined, contributions } from './plain-arithmetic.mjs';
 
 const ops = ['sum', 'mean', 'min', 'max', 'product'];
-// What fits is announced together with the call.
-const smallBytes = 48;
+// What is as small as this is announced together with the call: in the same cache line, or in those behind it.
+const lineBytes = 48;
+const smallBytes = (size) => Math.min(1072, Math.floor(2144 / size));
 // Of all calls one in so many is made, and of the long ones, which take most of the time.
 const stride = 2;
 const longStride = 16;
@@ -18,8 +19,9 @@ export function* callsOf(size) {
   let index = size;
   for (const dtype of dtypes) {
     for (const collective of collectivesOf(size)) {
-      const inSmall = smallBytes / byteSize(dtype);
-      for (const length of [0, 1, inSmall - 1, inSmall, inSmall + 1, 1000, 70_000]) {
+      const inLine = lineBytes / byteSize(dtype);
+      const inSmall = Math.floor(smallBytes(size) / byteSize(dtype));
+      for (const length of [0, 1, inLine, inLine + 1, inSmall, inSmall + 1, 2000, 70_000]) {
         index += 1;
         const call = { index, size, dtype, collective, length: isScattered(collective) ? length * size : length };
         if (drawn(call, 5, length === 70_000 ? longStride : stride) === 0) yield call;
@@ -90,7 +92,8 @@ function expectedOf({ collective, dtype, length, size }, rank, outLength) {
   const { kind, op, root } = collective;
   if (kind === 'broadcast') return contributions(dtype, root, 0, length);
   if (kind === 'reduce' && rank !== root) return undefined;
-  if (kind !== 'all-gather') return combined(dtype, op, size, isScattered(collective) ? rank * outLength : 0, outLength);
+  if (kind !== 'all-gather')
+    return combined(dtype, op, size, isScattered(collective) ? rank * outLength : 0, outLength);
   const gathered = viewOf(dtype, new ArrayBuffer(outLength * byteSize(dtype)), 0, outLength);
   for (let other = 0; other < size; other++) gathered.set(contributions(dtype, other, 0, length), other * length);
   return gathered;

@@ -67,7 +67,10 @@ async function loseAsController(name) {
   await refusesFrom(communicator, buffers, name);
   const ones = [0, 1].map(() => tensor(new Float32Array(100).fill(1)));
   await communicator.run(sum, ones, ones);
-  assert.ok(ones.every(({ data }) => data.every((element) => element === 2)), `controller, ${name}: does not go on`);
+  assert.ok(
+    ones.every(({ data }) => data.every((element) => element === 2)),
+    `controller, ${name}: does not go on`,
+  );
   await communicator.close();
 }
 

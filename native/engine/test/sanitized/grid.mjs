@@ -42,7 +42,7 @@ async function controlGrid(size) {
 /** What has to be done for the calls of a group, for `ranks` that one thread plays; how many calls those were. */
 async function playCalls(communicators, size, ranks, isSync) {
   let calls = 0;
-  let running = [];
+  const running = [];
   for (const call of callsOf(size)) {
     const communicator = communicators[drawn(call, 0, communicators.length)];
     if (communicator.refuses(call.collective, call.dtype)) continue;

@@ -30,7 +30,12 @@ if (isMainThread) {
   await expectNoGrowth(threads, 'run of 4 bytes', calls, amongThreads(threads, 'play', 4));
   await expectNoGrowth(threads, 'run by a controller', calls, byController(threads, 'control', 64 << 10));
   await expectNoGrowth(threads, 'fresh arrays', freshCalls, amongThreads(threads, 'playFresh', 1024));
-  await expectNoGrowth(threads, 'fresh arrays by a controller', freshCalls, byController(threads, 'controlFresh', 1024));
+  await expectNoGrowth(
+    threads,
+    'fresh arrays by a controller',
+    freshCalls,
+    byController(threads, 'controlFresh', 1024),
+  );
   await Promise.all(threads.map((thread) => thread.end()));
   console.log(`no growth in ${4 * calls} calls, nor with fresh arrays in ${2 * freshCalls}`);
 } else {
@@ -46,7 +51,6 @@ async function expectNoGrowth(threads, name, count, play) {
   await playBursts(bursts);
   const after = await bytesInUse(threads);
   const grown = (what) => after[what] - before[what];
-if(process.env.DBG)console.log(name,grown('resident')/1024, grown('external'), Math.round(performance.now()));
   assert.ok(grown('resident') < residentTolerance, `${name}: ${grown('resident')} bytes more`);
   assert.ok(grown('external') < externalTolerance, `${name}: ${grown('external')} bytes more of arrays`);
 }

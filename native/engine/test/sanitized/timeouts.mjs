@@ -22,13 +22,20 @@ if (isMainThread) {
   const millis = await bestOfThree(() => playMany(threads));
   assert.ok(millis < 2000 * patience, `${millis} ms for calls of four ranks`);
   for (const length of [small, large]) {
-    for (const isAsync of [[false, false], [true, true], [false, true]]) await expectDeadline(threads, length, isAsync);
+    for (const isAsync of [
+      [false, false],
+      [true, true],
+      [false, true],
+    ])
+      await expectDeadline(threads, length, isAsync);
     await expectBusy(threads, length);
     await expectAbort(threads, length);
   }
   await expectEndOfController();
   await Promise.all(threads.map((thread) => thread.end()));
-  console.log(`four ranks made 1000 calls in ${Math.round(millis)} ms; deadlines named the missing, and signals ended calls`);
+  console.log(
+    `four ranks made 1000 calls in ${Math.round(millis)} ms; deadlines named the missing, and signals ended calls`,
+  );
 } else {
   playScenes({ wait, arriveAndSleep, abort, playCalls });
 }
