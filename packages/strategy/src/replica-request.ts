@@ -72,7 +72,7 @@ export function denseRequest(
 }
 
 /** The values that a replica hands in, from left to right, on its device. @throws ValueError for what is no value */
-export function placedValues(value: ReplicaValue, device: string): Value[] {
+function placedValues(value: ReplicaValue, device: string): Value[] {
   return flatten(value).map((leaf) => viewOnDevice(asValue(leaf), device));
 }
 
@@ -110,7 +110,7 @@ export function reducedAlone(op: ReduceOp, value: Value): Value {
 }
 
 /** @throws ValueError for a value that an op has no meaning for */
-export function requireReducible(op: ReduceOp, values: readonly Value[]): void {
+function requireReducible(op: ReduceOp, values: readonly Value[]): void {
   const isSum = op === ReduceOp.SUM || op === ReduceOp.MEAN;
   if (!isSum && values.some((value) => value instanceof IndexedSlices))
     throw refused(`indexed slices have a sum and a mean, but no ${op}: make them dense first`);

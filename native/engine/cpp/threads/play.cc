@@ -22,7 +22,7 @@ constexpr std::size_t kLeastBlock = 256;
 constexpr std::size_t kMostBlock = 4096;
 
 // From here on results are too large to be found in a cache again.
-constexpr std::size_t kStreamedBytes = std::size_t{32} << 20;
+constexpr std::size_t kStreamedBytes = std::size_t{8} << 20;
 
 class Player {
  public:
