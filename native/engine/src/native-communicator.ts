@@ -26,7 +26,7 @@ import {
 import { lostBuffer } from './lost-buffer.js';
 import type { ControllerHandle, DealHandle, NativeBinding } from './native-binding.js';
 import { Programs } from './programs.js';
-import { nextTurn, settled } from './turns.js';
+import { NewCalls, nextTurn, settled } from './turns.js';
 
 interface Deal {
   readonly handle: DealHandle;
@@ -48,6 +48,7 @@ export class NativeCommunicator implements Communicator {
   readonly #controller: ControllerHandle;
   readonly #programs: Programs;
   readonly #calls = new KnownCalls<Deal>();
+  readonly #newCalls = new NewCalls();
   #tail: Promise<void> | undefined;
   #isClosed = false;
 
@@ -170,6 +171,7 @@ export class NativeCommunicator implements Communicator {
       const told = `one buffer was given twice: the output of rank ${rank} overlaps memory of rank ${other}`;
       throw new ValueError('ERR_COLL_BUFFER', `${operation}: ${told}`, { operation, rank });
     }
+    this.#newCalls.add();
     const deal = { handle: handle as DealHandle, length: begins.at(-1) as number };
     return this.#calls.add(collective, inputs, outputs, options, deal);
   }
@@ -184,7 +186,8 @@ export class NativeCommunicator implements Communicator {
     if (this.#tail) return this.#follow(this.#goOn(call, 0, options, this.#tail));
     const { handle, length } = call.handle;
     const end = this.#binding.control(this.#controller, handle, 0);
-    return end >= length ? settled : this.#follow(this.#goOn(call, end, options));
+    if (end < length) return this.#follow(this.#goOn(call, end, options));
+    return this.#newCalls.isTurnDue() ? this.#follow(nextTurn()) : settled;
   }
 
   #follow(mine: Promise<void>): Promise<void> {

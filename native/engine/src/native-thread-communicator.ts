@@ -182,7 +182,8 @@ export class NativeThreadCommunicator implements Communicator {
     if (this.#tail) return this.#follow(this.#playAfter(this.#tail, call, options));
     this.#describe(call);
     const answer = this.#binding.play(this.#member, call.handle.handle, waiting.brief);
-    return answer === status.done ? settled : this.#follow(this.#goOn(answer, call, options));
+    if (answer !== status.done) return this.#follow(this.#goOn(answer, call, options));
+    return this.#offers.newCalls.isTurnDue() ? this.#follow(nextTurn()) : settled;
   }
 
   async #playAfter(before: Promise<void>, call: Call, options: RunOptions): Promise<void> {

@@ -16,6 +16,7 @@ import {
 } from '@coll/core/executor';
 import type { NativeBinding, OfferHandle } from './native-binding.js';
 import type { Programs } from './programs.js';
+import { NewCalls } from './turns.js';
 
 /** What a rank hands over to native code for a call, and says about it to the others. */
 export interface Offer {
@@ -25,6 +26,7 @@ export interface Offer {
 
 /** Makes the offers of one rank, each once. */
 export class Offers {
+  readonly newCalls = new NewCalls();
   readonly #binding: NativeBinding;
   readonly #programs: Programs;
   readonly #rank: number;
@@ -82,6 +84,7 @@ export class Offers {
       outputAt: nowhere,
       workAt: nowhere,
     };
+    this.newCalls.add();
     this.#draft.write(0, descriptor);
     const handle = this.#binding.offer(
       program.handle,

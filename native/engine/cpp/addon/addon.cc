@@ -17,8 +17,12 @@ Napi::Value guarded(const Napi::CallbackInfo& info) {
     return function(info);
   } catch (const Error& error) {
     throw Napi::Error::New(info.Env(), error.what());
+  } catch (const Napi::Error&) {
+    throw;
   } catch (const std::bad_alloc&) {
     throw Napi::Error::New(info.Env(), "there is no memory for this");
+  } catch (const std::exception& error) {
+    throw Napi::Error::New(info.Env(), std::string("the native engine failed: ") + error.what());
   }
 }
 

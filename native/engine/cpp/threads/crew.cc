@@ -1,6 +1,7 @@
 #include "crew.h"
 
 #include <algorithm>
+#include <system_error>
 
 #include "waiting.h"
 
@@ -23,7 +24,12 @@ Crew::~Crew() {
 }
 
 void Crew::start() {
-  for (int worker = 1; worker <= helpers_; ++worker) threads_.emplace_back([this, worker] { help(worker); });
+  threads_.reserve(static_cast<std::size_t>(helpers_));
+  try {
+    for (int worker = 1; worker <= helpers_; ++worker) threads_.emplace_back([this, worker] { help(worker); });
+  } catch (const std::system_error&) {
+    // The system gives no more threads: the owner works off the shares of those that are not there.
+  }
 }
 
 void Crew::run(const Shift& shift) {

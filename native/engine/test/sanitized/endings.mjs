@@ -22,11 +22,12 @@ if (isMainThread) {
   const threads = startThreads();
   for (let round = 0; round < rounds; round++) await playRound(round, threads);
   await Promise.all(threads.map((thread) => thread.end()));
-  await endController();
+  await endInside('controlForEver', 1);
+  await endInside('describeForEver', 8);
   await threadsAreDownTo(before);
   console.log(`in ${rounds} rounds the others were told, and no thread is left`);
 } else {
-  playScenes({ playUntilFailure, controlForEver });
+  playScenes({ playUntilFailure, controlForEver, describeForEver });
 }
 
 /** Node starts some threads of its own when they are first needed. */
@@ -106,13 +107,16 @@ async function endNow(ending, communicator) {
   }
 }
 
-/** A thread that ends while it and its helpers are busy takes these along. */
-async function endController() {
-  const thread = new RankThread(import.meta.url);
-  const calls = new Int32Array(new SharedArrayBuffer(4));
-  thread.play('controlForEver', { calls }).catch(() => {});
-  while (Atomics.load(calls, 0) === 0) await setTimeout(1);
-  await thread.terminate();
+/** A thread that ends while it is inside native code of any kind takes its helpers along. */
+async function endInside(scene, times) {
+  for (let time = 0; time < times; time++) {
+    const thread = new RankThread(import.meta.url);
+    const calls = new Int32Array(new SharedArrayBuffer(4));
+    thread.play(scene, { calls }).catch(() => {});
+    while (Atomics.load(calls, 0) === 0) await setTimeout(1);
+    await setTimeout(Math.random() * 3);
+    await thread.terminate();
+  }
 }
 
 async function controlForEver({ calls }) {
@@ -120,6 +124,16 @@ async function controlForEver({ calls }) {
   const buffers = [0, 1].map(() => tensor(new Float32Array(6 << 20)));
   for (;;) {
     await communicator.run(sum, buffers, buffers);
+    Atomics.add(calls, 0, 1);
+  }
+}
+
+/** Calls that spend their time with what is new about each of them. */
+function describeForEver({ calls }) {
+  const communicator = native.communicator(2, algorithm);
+  for (;;) {
+    const buffers = [0, 1].map(() => tensor(new Float32Array(1)));
+    communicator.runSync(sum, buffers, buffers);
     Atomics.add(calls, 0, 1);
   }
 }
