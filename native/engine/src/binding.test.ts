@@ -5,7 +5,7 @@ import path from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { describeAttempts, findBinding, platformPackage } from './binding.js';
 
-const binding = { simd: 'none' };
+const binding = { interface: 1, simd: 'none' };
 const packageName = () => '@coll/native-nowhere';
 
 /** Node's require for things that are not there, and the binding for those named. */
@@ -35,6 +35,11 @@ describe('findBinding', () => {
       load: loading('/explicit.node', built),
     });
     expect(search).toEqual({ binding, place: 'COLL_NATIVE_PATH=/explicit.node' });
+  });
+
+  it('refuses a binary of another interface', () => {
+    const search = findBinding({ explicit: '/old.node', built, packageName, load: () => ({ interface: 0 }) });
+    expect(search).toMatchObject({ attempts: [{ failure: expect.stringContaining('its interface is 0, not 1') }] });
   });
 
   it('does not fall through where an explicit path fails', () => {

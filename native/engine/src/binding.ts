@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { NativeBinding } from './native-binding.js';
+import { type NativeBinding, nativeInterface } from './native-binding.js';
 
 /** One place where the binary was looked for, and why it is not taken from there. */
 export interface Attempt {
@@ -65,7 +65,10 @@ const here = (): Surroundings => ({
 
 function loaded(place: string, nameOrPath: string, load: Surroundings['load']): BindingSearch {
   try {
-    return { binding: load(nameOrPath) as NativeBinding, place };
+    const binding = load(nameOrPath) as NativeBinding;
+    if (binding.interface === nativeInterface) return { binding, place };
+    const failure = `its interface is ${binding.interface}, not ${nativeInterface}: install the same versions, or build anew`;
+    return { attempts: [{ place, failure }] };
   } catch (error) {
     return { attempts: [{ place, failure: reasonOf(error, nameOrPath) }] };
   }

@@ -32,6 +32,9 @@ export const status = {
   clashed: 6,
 } as const;
 
+/** Of the exports and of the integers of a program; the same number is in `cpp/addon`. */
+export const nativeInterface = 1;
+
 /** How long `play` may wait for others; the order is that of `Wait` in C++. */
 export const waiting = {
   /** As long as it likes; it comes back every some ten milliseconds. */
@@ -47,6 +50,8 @@ export const waiting = {
  * of the length that they had, before each call that plays with them.
  */
 export interface NativeBinding {
+  /** `nativeInterface`, of the binary. */
+  readonly interface: number;
   /** The instructions in use. */
   readonly simd: string;
   boardBytes(ranks: number): number;

@@ -10,6 +10,9 @@
 namespace coll {
 namespace {
 
+// Raised with every change of what is exported, or of the integers of a program: an older binary is refused then.
+constexpr int kInterface = 1;
+
 // No exception of ours crosses into JavaScript but as an error there.
 template <Napi::Value (*function)(const Napi::CallbackInfo&)>
 Napi::Value guarded(const Napi::CallbackInfo& info) {
@@ -99,6 +102,7 @@ void add(Napi::Object exports, const char* name) {
 }
 
 Napi::Object fill(Napi::Object exports) {
+  exports.Set("interface", kInterface);
   exports.Set("simd", simd_name());
   add<board_bytes>(exports, "boardBytes");
   add<make_program>(exports, "program");

@@ -1,9 +1,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <map>
+#include <numeric>
 #include <tuple>
+#include <vector>
 
 #include "../error.h"
 #include "../kernels/fold_with.h"
@@ -21,6 +24,15 @@ constexpr std::size_t kFew = 130;
 constexpr std::size_t kMost = 9001;
 constexpr int kMostRanks = 20;
 constexpr std::byte kUntouched{0xa5};
+
+// Sanitizers and emulators take ten times as long: COLL_TEST_GRID=short leaves out what differs only in its numbers.
+std::vector<int> numbers_of_inputs() {
+  const char* grid = std::getenv("COLL_TEST_GRID");
+  if (grid != nullptr && std::strcmp(grid, "short") == 0) return {1, 2, 3, 5, 9, 17};
+  std::vector<int> all(kMostRanks);
+  std::iota(all.begin(), all.end(), 1);
+  return all;
+}
 
 // Memory of one rank with room on both sides, to see what is written there.
 class Buffer {
@@ -145,7 +157,7 @@ class FoldTest : public testing::TestWithParam<std::tuple<const char*, DType>> {
 };
 
 TEST_P(FoldTest, CombinesAnyFewElementsOfAnyNumberOfInputs) {
-  for (int inputs = 1; inputs <= kMostRanks; ++inputs) {
+  for (const int inputs : numbers_of_inputs()) {
     for (const std::size_t count : kLengths) {
       if (count > kFew) continue;
       for (const bool in_place : {false, true}) {

@@ -10,8 +10,9 @@
 namespace coll {
 
 constexpr std::size_t kLine = 64;
-// What fits into the line of an announcement and the sixteen after it.
-constexpr std::size_t kSmallBytes = 48 + 16 * kLine;
+// What fits into the line of an announcement and the four after it. More is sooner worked on where it is, though that takes two
+// halves of a meeting.
+constexpr std::size_t kSmallBytes = 48 + 4 * kLine;
 
 // What a rank says when it comes to a meeting. Small inputs come along, the smallest in the same cache line.
 struct alignas(kLine) Announcement {

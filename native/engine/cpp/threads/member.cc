@@ -14,8 +14,8 @@ constexpr Patience kSharedCore{30, 50, 25};
 Patience brief(const Patience& patience) { return {patience.looks, 12, 0}; }
 Patience patient(const Patience& patience) { return {patience.looks, 12, 2}; }
 
-// Moving costs some ten microseconds, and what a rank said of its core may be old.
-constexpr std::chrono::milliseconds kLeastStay{10};
+// Moving costs some ten microseconds, and what a rank said of its core may be old. Systems undo it with every wake-up.
+constexpr std::chrono::milliseconds kLeastStay{1};
 
 // Every rank works off all of a small collective by itself, which is no gain among many. All ranks come to the same answer.
 bool is_small(const Offer& offer) {

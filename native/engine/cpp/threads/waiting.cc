@@ -11,7 +11,9 @@
 
 #include <climits>
 #elif defined(_WIN32)
+#ifndef NOMINMAX
 #define NOMINMAX
+#endif
 #include <windows.h>
 #else
 #include <chrono>

@@ -6,7 +6,7 @@ import { combined, contributions } from './plain-arithmetic.mjs';
 const ops = ['sum', 'mean', 'min', 'max', 'product'];
 // What is as small as this is announced together with the call: in the same cache line, or in those behind it.
 const lineBytes = 48;
-const smallBytes = (size) => Math.min(1072, Math.floor(2144 / size));
+const smallBytes = (size) => Math.min(304, Math.floor(608 / size));
 // Of all calls one in so many is made, and of the long ones, which take most of the time.
 const stride = 2;
 const longStride = 16;
