@@ -5,10 +5,10 @@
 namespace coll {
 namespace {
 
-// Some hundred microseconds in all where all ranks can run at once, in looks that others on the same core can use. Whoever spins on a
-// core that another rank needs only delays it.
+// Some hundred microseconds in all, in looks that others on the same core can use: being woken takes thirty. Whoever spins on a core
+// that another rank needs only delays it.
 constexpr Patience kOwnCore{300, 60, 25};
-constexpr Patience kSharedCore{30, 50, 25};
+constexpr Patience kSharedCore{30, 300, 25};
 
 // Some ten microseconds, and milliseconds.
 Patience brief(const Patience& patience) { return {patience.looks, 12, 0}; }
@@ -29,7 +29,8 @@ bool is_small(const Offer& offer) {
 
 Member::Member(Board& board, Control control, int rank, int ranks, int most_cores)
     : board_(board), control_(control), rank_(rank), ranks_(ranks), has_own_core_(ranks <= most_cores),
-      blocking_(has_own_core_ ? kOwnCore : kSharedCore), brief_(brief(blocking_)), patient_(patient(blocking_)), small_inputs_(static_cast<std::size_t>(ranks)) {
+      blocking_(has_own_core_ ? kOwnCore : kSharedCore), brief_(brief(blocking_)), patient_(patient(blocking_)),
+      small_inputs_(static_cast<std::size_t>(ranks)) {
   places_.ranks.resize(static_cast<std::size_t>(ranks));
 }
 
