@@ -2,7 +2,7 @@ import type { Fold } from '../kernels/fold.js';
 import { chunkRange } from '../schedule/chunk-range.js';
 import type { Descriptors } from './descriptors.js';
 import type { Offer } from './offers.js';
-import { shareOf, spansOf, type Work } from './spans.js';
+import { shareOf, sharesOf, spansOf, type Work } from './spans.js';
 import { inputSlot, outputSlot } from './stage.js';
 
 /** What one rank does of a collective, between meetings. */
@@ -34,7 +34,7 @@ export function directShare(offer: Offer, descriptors: Descriptors, rank: number
   const work = workOf(offer);
   return sliced(
     offer,
-    spansOf(work, descriptors, shareOf(work, rank), () => true),
+    sharesOf(work, rank).flatMap((part) => spansOf(work, descriptors, part, () => true)),
   );
 }
 

@@ -44,6 +44,24 @@ export function shareOf(
   return { begin: Math.min(rank * share, length), end: Math.min((rank + 1) * share, length) };
 }
 
+// Of all ranks' inputs together.
+const stripeBytes = 32 * 2 ** 20;
+
+/**
+ * The same for a long buffer, stripe by stripe: ranks that walk through it side by side leave each other more of the cache that
+ * they share than ranks that are far apart.
+ */
+export function sharesOf(work: Work, rank: number): ChunkRange[] {
+  const { collective, dtype, length, schedule } = work;
+  if (collective.kind === 'reduce-scatter') return [shareOf(work, rank)];
+  const stripe = Math.max(64, Math.floor(stripeBytes / schedule.ranks / byteSize(dtype) / 64) * 64);
+  return Array.from({ length: Math.ceil(length / stripe) }, (_, index) => {
+    const first = index * stripe;
+    const { begin, end } = shareOf({ ...work, length: Math.min(stripe, length - first) }, rank);
+    return { begin: first + begin, end: first + end };
+  });
+}
+
 function spanOf(
   { collective, dtype, length, schedule: { ranks } }: Work,
   places: Places,
