@@ -1,5 +1,14 @@
 import { expect, it } from 'vitest';
-import { type Collective, collectiveKinds, nameOf, opOf, outputDType, outputLength, rootOf } from './collective.js';
+import {
+  type Collective,
+  collectiveKinds,
+  nameOf,
+  opOf,
+  outputDType,
+  outputLength,
+  rootOf,
+  variantOf,
+} from './collective.js';
 
 const collectives: readonly Collective[] = [
   { kind: 'all-reduce', op: 'sum' },
@@ -25,6 +34,14 @@ it('names each for messages', () => {
     'broadcast from rank 1',
     'all-gather',
     'reduce-scatter mean',
+  ]);
+});
+
+it('tells the schedules of an algorithm with several apart', () => {
+  expect(nameOf({ kind: 'all-reduce', op: 'sum', variant: 0 })).toBe('all-reduce sum');
+  expect(nameOf({ kind: 'all-reduce', op: 'sum', variant: 3 })).toBe('all-reduce sum (variant 3)');
+  expect([...collectives, { kind: 'all-reduce', op: 'sum', variant: 3 } as const].map(variantOf)).toEqual([
+    0, 0, 0, 0, 0, 3,
   ]);
 });
 

@@ -18,7 +18,12 @@ export const collectiveOps: readonly CollectiveOp[] = ['sum', 'mean', 'min', 'ma
  * | reduce-scatter | N·n             | n: block `rank` of all inputs combined             |
  */
 export type Collective =
-  | { readonly kind: 'all-reduce'; readonly op: CollectiveOp }
+  | {
+      readonly kind: 'all-reduce';
+      readonly op: CollectiveOp;
+      /** Which of its schedules an algorithm with several plays, such as one with rotating roots. Default: 0. */
+      readonly variant?: number;
+    }
   | { readonly kind: 'reduce'; readonly op: CollectiveOp; readonly root: number }
   | { readonly kind: 'broadcast'; readonly root: number }
   | { readonly kind: 'all-gather' }
@@ -55,10 +60,17 @@ export function outputLength(collective: Collective, inputLength: number, size: 
   return collective.kind === 'reduce-scatter' ? inputLength / size : inputLength;
 }
 
-/** For messages: `all-reduce sum`, `broadcast from rank 2`. */
+/** Which of an algorithm's schedules is meant; 0 where there is one. */
+export function variantOf(collective: Collective): number {
+  return collective.kind === 'all-reduce' ? (collective.variant ?? 0) : 0;
+}
+
+/** For messages: `all-reduce sum`, `broadcast from rank 2`. The same for the same request. */
 export function nameOf(collective: Collective): string {
   const op = opOf(collective);
   if (collective.kind === 'broadcast') return `broadcast from rank ${collective.root}`;
   if (collective.kind === 'reduce') return `reduce ${op} to rank ${collective.root}`;
-  return op === undefined ? collective.kind : `${collective.kind} ${op}`;
+  const variant = variantOf(collective);
+  const told = variant === 0 ? '' : ` (variant ${variant})`;
+  return op === undefined ? collective.kind : `${collective.kind} ${op}${told}`;
 }

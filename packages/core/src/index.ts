@@ -15,6 +15,7 @@ export {
   outputDType,
   outputLength,
   rootOf,
+  variantOf,
 } from './collective.js';
 export {
   CollectiveCommunication,
