@@ -45,6 +45,10 @@ export function input(desk: usize, k: i32): usize {
   return load<u32>(desk + ((<usize>k) << 2));
 }
 
+// A load whose value nobody waits for brings a line nearer. Without it the stores of the lines before fill the queue, and the next
+// misses have to wait: a tenth of the time where buffers are longer than the last-level cache.
+const ahead: usize = 512;
+
 // Two ranks: nothing is looked up on the way.
 function foldPair<T, Op, Finish>(desk: usize, bytes: usize, by: v128): void {
   const a = input(desk, 0);
@@ -52,6 +56,10 @@ function foldPair<T, Op, Finish>(desk: usize, bytes: usize, by: v128): void {
   const p = input(desk, 2);
   const q = input(desk, 3);
   for (let at: usize = 0; at < bytes; at += 64) {
+    if (at + ahead < bytes) {
+      load<u8>(a + at + ahead);
+      load<u8>(b + at + ahead);
+    }
     const v0 = finished<T, Finish>(combine<T, Op>(v128.load(a + at), v128.load(b + at)), by);
     const v1 = finished<T, Finish>(combine<T, Op>(v128.load(a + at, 16), v128.load(b + at, 16)), by);
     const v2 = finished<T, Finish>(combine<T, Op>(v128.load(a + at, 32), v128.load(b + at, 32)), by);
@@ -77,6 +85,7 @@ function foldStretches<T, Op, Finish>(desk: usize, n: i32, m: i32, bytes: usize,
     let v3 = v128.load(first, 48);
     for (let k = 1; k < n; k++) {
       const from = input(desk, k) + at;
+      if (at + ahead < bytes) load<u8>(from + ahead);
       v0 = combine<T, Op>(v0, v128.load(from));
       v1 = combine<T, Op>(v1, v128.load(from, 16));
       v2 = combine<T, Op>(v2, v128.load(from, 32));
