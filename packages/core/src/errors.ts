@@ -9,6 +9,7 @@ export type ErrorCode =
   | 'ERR_COLL_BUFFER'
   | 'ERR_COLL_BUSY'
   | 'ERR_COLL_CLOSED'
+  | 'ERR_COLL_CLUSTER'
   | 'ERR_COLL_CONTEXT'
   | 'ERR_COLL_DEADLINE'
   | 'ERR_COLL_DESTINATION'

@@ -1,0 +1,40 @@
+import type { ClusterSpec } from './cluster-spec.js';
+
+/** Devices of a task by type, such as `{ GPU: 2 }`. */
+export type Accelerators = Readonly<Record<string, number>>;
+
+export interface MasterOptions {
+  /** Whose address is asked for. Default: the resolver's own task. */
+  readonly taskType?: string | undefined;
+  readonly taskId?: number | undefined;
+  /** The protocol that stands before the address, as in `grpc://host:port`. Default: the resolver's own. */
+  readonly rpcLayer?: string | undefined;
+}
+
+/** Says which processes work together, at which addresses, and which of them this one is. */
+export abstract class ClusterResolver {
+  /** The name of this process's job, such as `worker`; undefined where nobody says. */
+  abstract readonly taskType: string | undefined;
+  /** The number of this process in its job. */
+  abstract readonly taskId: number | undefined;
+  abstract readonly rpcLayer: string | undefined;
+
+  /** What the processes run in; empty where nothing is special. */
+  get environment(): string {
+    return '';
+  }
+
+  /** All tasks and their addresses; empty for a single process. */
+  abstract clusterSpec(): ClusterSpec;
+
+  /** The address of a task, for sessions of the original; empty where there is none. @throws ValueError for a task that is not there */
+  abstract master(options?: MasterOptions): string;
+
+  /** What a task has beside its CPUs. */
+  abstract numAccelerators(options?: Pick<MasterOptions, 'taskType' | 'taskId'>): Accelerators;
+}
+
+/** `grpc://host:port`, or the address alone where there is no protocol. */
+export function masterUrl(address: string, rpcLayer: string | undefined): string {
+  return rpcLayer && address !== '' ? `${rpcLayer}://${address}` : address;
+}

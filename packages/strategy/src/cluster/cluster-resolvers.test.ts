@@ -1,0 +1,223 @@
+import { KeyError, RuntimeError, ValueError } from '@coll/core';
+import { describe, expect, it } from 'vitest';
+import { ClusterSpec } from './cluster-spec.js';
+import type { Environment } from './environment.js';
+import type { Pod } from './kubernetes-client.js';
+import { KubernetesClusterResolver } from './kubernetes-cluster-resolver.js';
+import { SimpleClusterResolver } from './simple-cluster-resolver.js';
+import { SlurmClusterResolver } from './slurm-cluster-resolver.js';
+import { TFConfigClusterResolver } from './tf-config-cluster-resolver.js';
+import { UnionResolver } from './union-cluster-resolver.js';
+
+const two = new ClusterSpec({ worker: ['a:1', 'b:1'] });
+
+describe('TFConfigClusterResolver', () => {
+  const of = (config: object, options = {}) =>
+    new TFConfigClusterResolver({ variables: { TF_CONFIG: JSON.stringify(config) }, ...options });
+  const cluster = { worker: ['a:1', 'b:1'] };
+
+  it('has no cluster without the variable', () => {
+    const resolver = new TFConfigClusterResolver({ variables: {} });
+    expect([resolver.taskType, resolver.taskId, resolver.rpcLayer, resolver.environment]).toEqual([
+      undefined,
+      undefined,
+      undefined,
+      '',
+    ]);
+    expect([resolver.clusterSpec().isEmpty, resolver.master()]).toEqual([true, '']);
+  });
+
+  it('reads the variable anew each time', () => {
+    const variables: Record<string, string> = {};
+    const resolver = new TFConfigClusterResolver({ variables });
+    expect(resolver.taskId).toBeUndefined();
+    variables['TF_CONFIG'] = JSON.stringify({ cluster, task: { type: 'worker', index: '1' }, rpc_layer: 'grpc' });
+    expect([resolver.taskType, resolver.taskId, resolver.rpcLayer]).toEqual(['worker', 1, 'grpc']);
+    expect(resolver.master()).toBe('grpc://b:1');
+    expect(resolver.clusterSpec().asDescription()).toEqual(cluster);
+  });
+
+  it('lets the constructor win', () => {
+    const resolver = of(
+      { cluster, task: { type: 'worker', index: 1 } },
+      { taskType: 'chief', taskId: 0, rpcLayer: 'tcp' },
+    );
+    expect([resolver.taskType, resolver.taskId, resolver.rpcLayer]).toEqual(['chief', 0, 'tcp']);
+    expect(resolver.master({ taskType: 'worker', taskId: 0 })).toBe('tcp://a:1');
+  });
+
+  it('takes the master of sessions, and none for a single task', () => {
+    expect(of({ cluster, session_master: 'there:1' }).master()).toBe('there:1');
+    expect(of({ cluster: { worker: ['a:1'] } }).master()).toBe('');
+    expect(() => of({ cluster }).master()).toThrow(ValueError);
+    expect(() => of({ cluster, task: { type: 'worker', index: 2 } }).master()).toThrow('has no task 2');
+  });
+
+  it('counts the devices of its task', () => {
+    const devices = ['GPU:0', 'GPU:1', 'CPU:0'].map((device) => `/job:worker/task:1/device:${device}`);
+    const resolver = of(
+      { cluster, task: { type: 'worker', index: 1 } },
+      { devices: [...devices, '/job:worker/task:0/device:GPU:0'] },
+    );
+    expect(resolver.numAccelerators()).toEqual({ GPU: 2 });
+    expect(resolver.numAccelerators({ taskId: 0 })).toEqual({ GPU: 1 });
+  });
+
+  it.each(['{', '[]', '1', '"x"'])('refuses %s', (text) => {
+    expect(() => new TFConfigClusterResolver({ variables: { TF_CONFIG: text } }).clusterSpec()).toThrow(ValueError);
+  });
+
+  it.each(['one', '', 1.5])('refuses the task number %j', (index) => {
+    expect(() => of({ task: { type: 'worker', index } }).taskId).toThrow(ValueError);
+  });
+});
+
+describe('SimpleClusterResolver', () => {
+  it('says what it was told', () => {
+    const resolver = new SimpleClusterResolver(two, {
+      master: 'm:1',
+      taskType: 'worker',
+      taskId: 1,
+      rpcLayer: 'grpc',
+      numAccelerators: { GPU: 2 },
+    });
+    expect(resolver.clusterSpec()).toBe(two);
+    expect([resolver.master(), resolver.master({ taskType: 'worker', taskId: 0, rpcLayer: '' })]).toEqual([
+      'grpc://m:1',
+      'a:1',
+    ]);
+    expect([resolver.numAccelerators(), new SimpleClusterResolver(two).numAccelerators()]).toEqual([{ GPU: 2 }, {}]);
+    expect(new SimpleClusterResolver(two).master()).toBe('');
+  });
+
+  it('refuses what is no cluster, and no master', () => {
+    expect(() => new SimpleClusterResolver({ worker: ['a:1'] } as never)).toThrow(TypeError);
+    expect(() => new SimpleClusterResolver(two, { master: 1 as never })).toThrow(TypeError);
+  });
+});
+
+describe('UnionResolver', () => {
+  const simple = (description: object, options = {}) =>
+    new SimpleClusterResolver(new ClusterSpec(description as never), options);
+
+  it('joins lists in the order of the resolvers', () => {
+    const union = new UnionResolver([
+      simple({ worker: ['a:1'], chief: ['c:1'] }, { taskType: 'worker', taskId: 0, rpcLayer: 'grpc' }),
+      simple({ worker: ['b:1'] }),
+    ]);
+    expect(union.clusterSpec().asDescription()).toEqual({ chief: ['c:1'], worker: ['a:1', 'b:1'] });
+    expect(union.master({ taskType: 'worker', taskId: 1 })).toBe('grpc://b:1');
+    expect([union.taskType, union.taskId, union.rpcLayer]).toEqual(['worker', 0, 'grpc']);
+  });
+
+  it('joins numbers, of which each may be there once', () => {
+    const maps = [simple({ worker: { 1: 'a:1' } }), simple({ worker: { 3: 'b:1' } })];
+    expect(new UnionResolver(maps).clusterSpec().asDescription()).toEqual({ worker: { 1: 'a:1', 3: 'b:1' } });
+    expect(() => new UnionResolver([...maps, simple({ worker: { 3: 'c:1' } })]).clusterSpec()).toThrow(KeyError);
+    expect(() => new UnionResolver([...maps, simple({ worker: ['x:1', 'y:1'] })]).clusterSpec()).toThrow('a:1 and y:1');
+  });
+
+  it('lets its own options win, 0 and empty ones too', () => {
+    const first = simple({}, { taskType: 'worker', taskId: 3, rpcLayer: 'grpc' });
+    const union = new UnionResolver([first], { taskId: 0, rpcLayer: '' });
+    expect([union.taskType, union.taskId, union.rpcLayer]).toEqual(['worker', 0, '']);
+  });
+
+  it('refuses nothing, other things, and unknown options', () => {
+    expect(() => new UnionResolver([])).toThrow(ValueError);
+    expect(() => new UnionResolver([{} as never])).toThrow(TypeError);
+    expect(() => new UnionResolver([simple({})], { taskIds: 1 } as never)).toThrow('not "taskIds"');
+  });
+});
+
+describe('SlurmClusterResolver', () => {
+  const step = (more: Environment = {}): Record<string, string | undefined> => ({
+    SLURM_PROCID: '3',
+    SLURM_STEP_NUM_TASKS: '5',
+    SLURM_STEP_NODELIST: 't2-n[13-14],t1-n1',
+    SLURM_STEP_TASKS_PER_NODE: '2(x2),1',
+    ...more,
+  });
+
+  it('numbers tasks along the names of hosts', () => {
+    const resolver = new SlurmClusterResolver({ variables: step() });
+    const worker = ['t1-n1:8888', 't2-n13:8888', 't2-n13:8889', 't2-n14:8888', 't2-n14:8889'];
+    expect(resolver.clusterSpec().asDescription()).toEqual({ worker });
+    expect([resolver.taskType, resolver.taskId, resolver.master()]).toEqual(['worker', 3, 'grpc://t2-n14:8888']);
+  });
+
+  it('shares tasks out to jobs by name', () => {
+    const resolver = new SlurmClusterResolver({
+      variables: step(),
+      jobs: { worker: 3, ps: 2 },
+      portBase: 100,
+      rpcLayer: '',
+    });
+    expect(resolver.clusterSpec().asDescription()).toEqual({
+      ps: ['t1-n1:100', 't2-n13:100'],
+      worker: ['t2-n13:101', 't2-n14:100', 't2-n14:101'],
+    });
+    expect([resolver.taskType, resolver.taskId]).toEqual(['worker', 1]);
+  });
+
+  it('gives each task its GPUs, and tells CUDA', () => {
+    const variables = step({ SLURM_PROCID: '4' });
+    const resolver = new SlurmClusterResolver({ variables, gpusPerNode: 5 });
+    expect(resolver.numAccelerators()).toEqual({ GPU: 2 });
+    resolver.clusterSpec();
+    expect(variables['CUDA_VISIBLE_DEVICES']).toBe('2,3');
+    const silent = step({ SLURM_GPUS_ON_NODE: '4' });
+    expect(new SlurmClusterResolver({ variables: silent, autoSetGpu: false }).clusterSpec().isEmpty).toBe(false);
+    expect(silent['CUDA_VISIBLE_DEVICES']).toBeUndefined();
+  });
+
+  it('takes the number of tasks of a host from the caller', () => {
+    const everywhere = new SlurmClusterResolver({ variables: step({ SLURM_STEP_NUM_TASKS: '6' }), tasksPerNode: 2 });
+    expect(everywhere.clusterSpec().numTasks('worker')).toBe(6);
+    const named = new SlurmClusterResolver({ variables: step(), tasksPerNode: { y: 4, x: 1 } });
+    expect(named.clusterSpec().taskAddress('worker', 1)).toBe('y:8888');
+  });
+
+  it('refuses what does not fit', () => {
+    expect(() => new SlurmClusterResolver({ variables: {} })).toThrow(RuntimeError);
+    expect(() => new SlurmClusterResolver({ variables: step(), jobs: { worker: 4 } })).toThrow(
+      'have 4 tasks, but Slurm started 5',
+    );
+    expect(() => new SlurmClusterResolver({ variables: step(), gpusPerNode: 2, gpusPerTask: 2 })).toThrow('do not fit');
+    expect(() => new SlurmClusterResolver({ variables: step({ SLURM_PROCID: '5' }) })).toThrow('SLURM_PROCID is 5');
+    expect(() => new SlurmClusterResolver({ variables: step({ SLURM_STEP_TASKS_PER_NODE: '2' }) })).toThrow(ValueError);
+    expect(() => new SlurmClusterResolver({ variables: step({ SLURM_PROCID: 'x' }) })).toThrow(ValueError);
+  });
+});
+
+describe('KubernetesClusterResolver', () => {
+  const clientOf = (pods: Readonly<Record<string, readonly Pod[]>>) => ({
+    listPods: async (selector: string) => pods[selector] ?? [],
+  });
+  const pod = (name: string, hostIP: string, phase = 'Running') => ({ name, hostIP, phase });
+
+  it('sorts the pods of a label by name', async () => {
+    const client = clientOf({ 'job-name=tensorflow': [pod('w-1', '10.0.0.2'), pod('w-0', '10.0.0.1')] });
+    const resolver = await KubernetesClusterResolver.create({ client });
+    expect(resolver.clusterSpec().asDescription()).toEqual({ worker: ['10.0.0.1:8470', '10.0.0.2:8470'] });
+    expect([resolver.taskType, resolver.master()]).toEqual([undefined, '']);
+    resolver.taskType = 'worker';
+    resolver.taskId = 1;
+    expect(resolver.master()).toBe('grpc://10.0.0.2:8470');
+  });
+
+  it('takes several labels and jobs', async () => {
+    const client = clientOf({ 'a=1': [pod('x', '1')], 'a=2': [pod('b', '2')], c: [pod('c', '3')] });
+    const jobToLabelMapping = { worker: ['a=1', 'a=2'], chief: ['c'] };
+    const resolver = await KubernetesClusterResolver.create({ client, jobToLabelMapping, serverPort: 9 });
+    expect(resolver.clusterSpec().asDescription()).toEqual({ chief: ['3:9'], worker: ['1:9', '2:9'] });
+  });
+
+  it('refuses a pod that is not running, and to ask where there is no cluster', async () => {
+    const client = clientOf({ 'job-name=tensorflow': [pod('w-0', '10.0.0.1', 'Pending')] });
+    await expect(KubernetesClusterResolver.create({ client })).rejects.toThrow(
+      'w-0 of job worker is not running, but Pending',
+    );
+    await expect(KubernetesClusterResolver.create()).rejects.toThrow(RuntimeError);
+  });
+});

@@ -1,0 +1,57 @@
+import { ValueError } from '@coll/core';
+import { describe, expect, it } from 'vitest';
+import { collectiveLeader, idInCluster, isChief, type Task, validateCluster, workerCount } from './cluster-rules.js';
+import { ClusterSpec } from './cluster-spec.js';
+
+const withChief = new ClusterSpec({ chief: ['a:1'], worker: ['b:1', 'c:1'], ps: ['d:1'], evaluator: ['e:1'] });
+const workersOnly = new ClusterSpec({ worker: ['a:1', 'b:1'] });
+
+const task = (taskType: string, taskId: number): Task => ({ taskType, taskId });
+
+describe('rules of a cluster', () => {
+  it('know the chief', () => {
+    const tasks = [task('chief', 0), task('worker', 0), task('evaluator', 0), task('ps', 0)];
+    expect(tasks.map((each) => isChief(withChief, each))).toEqual([true, false, true, false]);
+    expect([0, 1].map((id) => isChief(workersOnly, task('worker', id)))).toEqual([true, false]);
+  });
+
+  it('count workers, the chief among them', () => {
+    expect(workerCount(withChief, task('worker', 1))).toBe(3);
+    expect(workerCount(withChief, task('chief', 0))).toBe(3);
+    expect(workerCount(withChief, task('evaluator', 0))).toBe(1);
+    expect(workerCount(workersOnly, task('evaluator', 0))).toBe(1);
+    expect(() => workerCount(withChief, task('ps', 0))).toThrow(ValueError);
+  });
+
+  it('number workers from the chief on', () => {
+    const numbers = [task('chief', 0), task('worker', 0), task('worker', 1), task('evaluator', 0)];
+    expect(numbers.map((each) => idInCluster(withChief, each))).toEqual([0, 1, 2, 0]);
+    expect(idInCluster(workersOnly, task('worker', 1))).toBe(1);
+    expect(() => idInCluster(withChief, task('ps', 0))).toThrow(ValueError);
+  });
+
+  it('name the leader of collectives', () => {
+    expect(collectiveLeader(withChief, task('worker', 1))).toBe('/job:chief/replica:0/task:0');
+    expect(collectiveLeader(workersOnly, task('worker', 1))).toBe('/job:worker/replica:0/task:0');
+    expect(collectiveLeader(withChief, task('evaluator', 0))).toBe('');
+    expect(collectiveLeader(new ClusterSpec(), task('worker', 0))).toBe('');
+  });
+
+  it.each<readonly [string, ClusterSpec, Task, string]>([
+    ['another job', new ClusterSpec({ master: ['a:1'] }), task('worker', 0), 'job "master" is none of'],
+    ['another type', workersOnly, task('boss', 0), 'task type "boss" is none of'],
+    ['a missing job', workersOnly, task('chief', 0), 'task type "chief" is not in the cluster'],
+    ['two chiefs', new ClusterSpec({ chief: ['a:1', 'b:1'] }), task('chief', 0), 'one chief at most, not 2'],
+    [
+      'two evaluators',
+      new ClusterSpec({ evaluator: ['a:1', 'b:1'], worker: ['c:1'] }),
+      task('worker', 0),
+      'one evaluator',
+    ],
+    ['a number too high', workersOnly, task('worker', 2), 'task 2 is not one of the 2 of job worker'],
+    ['a number below 0', workersOnly, task('worker', -1), 'task -1'],
+  ])('refuse %s', (_, cluster, who, told) => {
+    expect(() => validateCluster(cluster, who)).toThrow(told);
+    expect(() => isChief(cluster, who)).toThrow(ValueError);
+  });
+});

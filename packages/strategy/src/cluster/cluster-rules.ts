@@ -1,0 +1,79 @@
+import { quote, ValueError } from '@coll/core';
+import type { ClusterSpec } from './cluster-spec.js';
+
+const allowedJobs: readonly string[] = ['chief', 'worker', 'evaluator', 'ps'];
+
+/** A task of a cluster. */
+export interface Task {
+  readonly taskType: string;
+  readonly taskId: number;
+}
+
+/**
+ * Whether a cluster and a task of it make sense: jobs are chief, worker, evaluator and ps, with one chief and one evaluator at most;
+ * the task's job is one of them, and its number is there. An evaluator stands beside the cluster, and may be missing from it.
+ * @throws ValueError that says which rule is broken
+ */
+export function validateCluster(cluster: ClusterSpec, { taskType, taskId }: Task): void {
+  const odd = cluster.jobs.find((job) => !allowedJobs.includes(job));
+  if (odd !== undefined) throw broken(`job ${quote(odd)} is none of ${allowedJobs.join(', ')}`);
+  if (!allowedJobs.includes(taskType))
+    throw broken(`task type ${quote(taskType)} is none of ${allowedJobs.join(', ')}`);
+  if (taskType !== 'evaluator' && !cluster.jobs.includes(taskType))
+    throw broken(
+      `task type ${quote(taskType)} is not in the cluster, which has ${cluster.jobs.join(', ') || 'no jobs'}`,
+    );
+  for (const single of ['chief', 'evaluator']) {
+    const count = countOf(cluster, single);
+    if (count > 1) throw broken(`there is one ${single} at most, not ${count}`);
+  }
+  const count = cluster.jobs.includes(taskType) ? cluster.numTasks(taskType) : 1;
+  if (!(Number.isInteger(taskId) && taskId >= 0 && taskId < count))
+    throw broken(`task ${taskId} is not one of the ${count} of job ${taskType}, which count from 0`);
+}
+
+/** Whether a task does what is done once: the chief does, or without one worker 0; an evaluator is its own. @throws ValueError */
+export function isChief(cluster: ClusterSpec, task: Task): boolean {
+  validateCluster(cluster, task);
+  if (task.taskType === 'chief' || task.taskType === 'evaluator') return true;
+  return task.taskType === 'worker' && countOf(cluster, 'chief') === 0 && task.taskId === 0;
+}
+
+/** How many workers train together with a task of this type: the chief is one of them; evaluators are among themselves. @throws ValueError */
+export function workerCount(cluster: ClusterSpec, task: Task): number {
+  validateCluster(cluster, task);
+  if (task.taskType === 'ps') throw broken('a ps is not a worker, and has no number of workers');
+  if (task.taskType === 'evaluator') return Math.max(1, countOf(cluster, 'evaluator'));
+  return countOf(cluster, 'chief') + countOf(cluster, 'worker');
+}
+
+/** The number of a worker among those that train together: the chief is 0. @throws ValueError */
+export function idInCluster(cluster: ClusterSpec, task: Task): number {
+  validateCluster(cluster, task);
+  switch (task.taskType) {
+    case 'ps':
+      throw broken('a ps is not a worker, and has no number among them');
+    case 'worker':
+      return task.taskId + countOf(cluster, 'chief');
+    case 'chief':
+      return 0;
+    default:
+      return task.taskId;
+  }
+}
+
+/** The device name of the worker that leads collectives, `/job:chief/replica:0/task:0`; empty for a single process and for an evaluator. @throws ValueError */
+export function collectiveLeader(cluster: ClusterSpec, task: Task): string {
+  if (cluster.isEmpty) return '';
+  validateCluster(cluster, task);
+  if (task.taskType === 'evaluator') return '';
+  return `/job:${countOf(cluster, 'chief') > 0 ? 'chief' : 'worker'}/replica:0/task:0`;
+}
+
+function countOf(cluster: ClusterSpec, job: string): number {
+  return cluster.jobs.includes(job) ? cluster.numTasks(job) : 0;
+}
+
+function broken(rule: string): ValueError {
+  return new ValueError('ERR_COLL_CLUSTER', `the cluster does not fit together: ${rule}`);
+}

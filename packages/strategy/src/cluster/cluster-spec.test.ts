@@ -1,0 +1,38 @@
+import { describe, expect, it } from 'vitest';
+import { type ClusterDescription, ClusterSpec } from './cluster-spec.js';
+
+const cluster = new ClusterSpec({ worker: ['a:1', 'b:1'], chief: ['c:1'], ps: { 1: 'd:1', 3: 'e:1' } });
+
+describe('ClusterSpec', () => {
+  it('knows jobs, tasks and addresses', () => {
+    expect(cluster.jobs).toEqual(['chief', 'ps', 'worker']);
+    expect(cluster.jobs.map((job) => cluster.numTasks(job))).toEqual([1, 2, 2]);
+    expect(cluster.taskIndices('ps')).toEqual([1, 3]);
+    expect(cluster.jobTasks('ps')).toEqual([undefined, 'd:1', undefined, 'e:1']);
+    expect(cluster.jobTasks('worker')).toEqual(['a:1', 'b:1']);
+    expect(cluster.taskAddress('ps', 3)).toBe('e:1');
+    expect([cluster.isEmpty, new ClusterSpec().isEmpty]).toEqual([false, true]);
+  });
+
+  it('becomes the description that it was made of, lists where no number is missing', () => {
+    const description: ClusterDescription = { chief: ['c:1'], ps: { 1: 'd:1', 3: 'e:1' }, worker: ['a:1', 'b:1'] };
+    expect(cluster.asDescription()).toEqual(description);
+    expect(JSON.parse(JSON.stringify(new ClusterSpec(cluster)))).toEqual(JSON.parse(JSON.stringify(description)));
+    expect(new ClusterSpec({ worker: { 0: 'a:1', 1: 'b:1' } }).asDescription()).toEqual({ worker: ['a:1', 'b:1'] });
+    expect(new ClusterSpec({ worker: [] }).jobTasks('worker')).toEqual([]);
+  });
+
+  it('names the job or the task that is not there', () => {
+    expect(() => cluster.numTasks('evaluator')).toThrow('has no job "evaluator"; it has chief, ps, worker');
+    expect(() => cluster.taskAddress('ps', 0)).toThrow('job "ps" has no task 0; it has 1,3');
+    expect(() => new ClusterSpec().taskIndices('worker')).toThrow('it has no jobs');
+  });
+
+  it.each([[['a:1']], ['a:1'], [{ worker: 'a:1' }], [{ worker: [1] }], [null]])('refuses %j', (description) => {
+    expect(() => new ClusterSpec(description as never)).toThrow(TypeError);
+  });
+
+  it.each(['-1', '01', '1.5', 'first'])('refuses a task with the number %s', (index) => {
+    expect(() => new ClusterSpec({ worker: { [index]: 'a:1' } })).toThrow(`not "${index}"`);
+  });
+});

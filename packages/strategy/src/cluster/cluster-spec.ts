@@ -1,0 +1,96 @@
+import { quote, ValueError, WrongTypeError } from '@coll/core';
+
+/** Addresses of a job's tasks: in the order of their numbers, or by number where some are missing. */
+export type JobTasks = readonly string[] | Readonly<Record<number, string>>;
+
+/** Addresses such as `host:port` of all tasks, by job. */
+export type ClusterDescription = Readonly<Record<string, JobTasks>>;
+
+/** Which jobs a cluster has, and at which addresses their tasks are. */
+export class ClusterSpec {
+  readonly #jobs = new Map<string, ReadonlyMap<number, string>>();
+
+  /** @throws WrongTypeError for what is no description; ValueError for a task number that is no whole number from 0 on */
+  constructor(cluster: ClusterDescription | ClusterSpec = {}) {
+    const description = cluster instanceof ClusterSpec ? cluster.asDescription() : cluster;
+    if (!isRecord(description)) throw notACluster(cluster);
+    for (const [job, tasks] of Object.entries(description)) this.#jobs.set(job, tasksOf(job, tasks));
+  }
+
+  /** The names of the jobs, sorted. */
+  get jobs(): readonly string[] {
+    return [...this.#jobs.keys()].sort();
+  }
+
+  get isEmpty(): boolean {
+    return this.#jobs.size === 0;
+  }
+
+  /** How many tasks a job has. @throws ValueError for a job that is not there */
+  numTasks(job: string): number {
+    return this.#tasks(job).size;
+  }
+
+  /** The numbers of a job's tasks, ascending. @throws ValueError for a job that is not there */
+  taskIndices(job: string): readonly number[] {
+    return [...this.#tasks(job).keys()].sort((a, b) => a - b);
+  }
+
+  /** @throws ValueError for a job or a task that is not there */
+  taskAddress(job: string, index: number): string {
+    const address = this.#tasks(job).get(index);
+    if (address !== undefined) return address;
+    throw new ValueError('ERR_COLL_CLUSTER', `job ${quote(job)} has no task ${index}; it has ${this.taskIndices(job)}`);
+  }
+
+  /** The addresses of a job's tasks in the order of their numbers; undefined for numbers without one. @throws ValueError for a job that is not there */
+  jobTasks(job: string): readonly (string | undefined)[] {
+    const tasks = this.#tasks(job);
+    return Array.from({ length: Math.max(-1, ...tasks.keys()) + 1 }, (_, index) => tasks.get(index));
+  }
+
+  /** As plain data: lists where the numbers are without gaps. */
+  asDescription(): ClusterDescription {
+    const dense = (job: string) => {
+      const tasks = this.jobTasks(job);
+      return tasks.includes(undefined) ? Object.fromEntries(this.#tasks(job)) : (tasks as readonly string[]);
+    };
+    return Object.fromEntries(this.jobs.map((job) => [job, dense(job)]));
+  }
+
+  toJSON(): ClusterDescription {
+    return this.asDescription();
+  }
+
+  #tasks(job: string): ReadonlyMap<number, string> {
+    const tasks = this.#jobs.get(job);
+    if (tasks) return tasks;
+    const known = this.isEmpty ? 'it has no jobs' : `it has ${this.jobs.join(', ')}`;
+    throw new ValueError('ERR_COLL_CLUSTER', `the cluster has no job ${quote(job)}; ${known}`);
+  }
+}
+
+function tasksOf(job: string, tasks: unknown): ReadonlyMap<number, string> {
+  if (!isRecord(tasks) && !Array.isArray(tasks)) throw notACluster({ [job]: tasks });
+  return new Map(
+    Object.entries(tasks).map(([key, address]) => {
+      const index = Number(key);
+      if (!(Number.isInteger(index) && index >= 0 && String(index) === key)) {
+        throw new ValueError('ERR_COLL_CLUSTER', `job ${quote(job)}: a task has a number from 0 on, not ${quote(key)}`);
+      }
+      if (typeof address !== 'string') throw notACluster({ [job]: tasks });
+      return [index, address];
+    }),
+  );
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function notACluster(given: unknown): WrongTypeError {
+  const example = "{ worker: ['host-a:2222', 'host-b:2222'] }";
+  return new WrongTypeError(
+    `a cluster is described by the addresses of each job's tasks, ${example}, not ${quote(given)}`,
+  );
+}

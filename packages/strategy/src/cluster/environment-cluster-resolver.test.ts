@@ -1,0 +1,166 @@
+import { RuntimeError, ValueError } from '@coll/core';
+import { describe, expect, it } from 'vitest';
+import type { Environment } from './environment.js';
+import { EnvironmentClusterResolver } from './environment-cluster-resolver.js';
+import { type Membership, membershipFrom } from './environment-membership.js';
+
+const tfConfig = JSON.stringify({
+  cluster: { chief: ['a:1'], worker: ['b:1', 'b:2', 'c:1'] },
+  task: { type: 'worker', index: 1 },
+});
+
+// As launchers left them; what does not matter was left out.
+const slurmStep: Environment = {
+  SLURM_JOB_ID: '42',
+  SLURM_STEP_ID: '0',
+  SLURM_PROCID: '5',
+  SLURM_NTASKS: '11',
+  SLURM_STEP_NUM_TASKS: '11',
+  SLURM_LOCALID: '1',
+  SLURM_NODEID: '1',
+  SLURM_STEP_NODELIST: 'gpu[001-003]',
+  SLURM_STEP_TASKS_PER_NODE: '4(x2),3',
+};
+
+const openMpi: Environment = {
+  OMPI_COMM_WORLD_RANK: '1',
+  OMPI_COMM_WORLD_SIZE: '4',
+  OMPI_COMM_WORLD_LOCAL_RANK: '1',
+  OMPI_COMM_WORLD_LOCAL_SIZE: '2',
+};
+
+const cases: readonly (readonly [string, Environment, Partial<Membership>])[] = [
+  [
+    'coll run',
+    {
+      COLL_RANK: '0',
+      COLL_SIZE: '2',
+      COLL_LOCAL_RANK: '0',
+      COLL_LOCAL_SIZE: '2',
+      COLL_STORE: 'tcp://127.0.0.1:4000',
+      ...openMpi,
+    },
+    { rank: 0, size: 2, localRank: 0, localSize: 2, coordinator: 'tcp://127.0.0.1:4000' },
+  ],
+  [
+    'TF_CONFIG',
+    { TF_CONFIG: tfConfig },
+    { rank: 2, size: 4, localRank: 1, localSize: 2, coordinator: 'a:1', addresses: ['a:1', 'b:1', 'b:2', 'c:1'] },
+  ],
+  [
+    'torchrun',
+    {
+      RANK: '3',
+      WORLD_SIZE: '4',
+      LOCAL_RANK: '1',
+      LOCAL_WORLD_SIZE: '2',
+      MASTER_ADDR: 'h',
+      TORCHELASTIC_RESTART_COUNT: '1',
+    },
+    { rank: 3, size: 4, localRank: 1, localSize: 2, coordinator: 'h:29500', restarts: 1 },
+  ],
+  [
+    'torchrun',
+    { RANK: '1', WORLD_SIZE: '2', MASTER_ADDR: 'h', MASTER_PORT: '23456' },
+    { counts: 'hosts', rank: 1, size: 2, coordinator: 'h:23456' },
+  ],
+  [
+    'Kubeflow TrainJob',
+    { PET_NODE_RANK: '1', PET_NNODES: '1:4', PET_MASTER_ADDR: 'h' },
+    { counts: 'hosts', rank: 1, size: undefined, coordinator: 'h:29500' },
+  ],
+  ['Open MPI', { ...openMpi, ...slurmStep }, { rank: 1, size: 4, localRank: 1, localSize: 2 }],
+  [
+    'MPICH',
+    { PMI_RANK: '1', PMI_SIZE: '3', MPI_LOCALRANKID: '1', MPI_LOCALNRANKS: '3' },
+    { rank: 1, size: 3, localRank: 1, localSize: 3 },
+  ],
+  [
+    'MPICH',
+    { PMI_RANK: '2', PMI_SIZE: '3', MPI_LOCALRANKID: '0', MPI_LOCALNRANKS: '1', ...slurmStep },
+    { rank: 2, size: 3 },
+  ],
+  ['MVAPICH2', { MV2_COMM_WORLD_RANK: '0', MV2_COMM_WORLD_SIZE: '2' }, { rank: 0, size: 2 }],
+  [
+    'Cray PALS',
+    { PALS_RANKID: '1', PMI_SIZE: '4', PMI_RANK: '1', PALS_LOCAL_RANKID: '1' },
+    { rank: 1, size: 4, localRank: 1 },
+  ],
+  [
+    'LSF',
+    { JSM_NAMESPACE_RANK: '1', JSM_NAMESPACE_SIZE: '2', LSB_MCPU_HOSTS: 'h1 4 h2 4' },
+    { rank: 1, size: 2, coordinator: 'h1' },
+  ],
+  ['Flux', { FLUX_TASK_RANK: '1', FLUX_JOB_SIZE: '2', FLUX_TASK_LOCAL_ID: '0' }, { rank: 1, size: 2, localRank: 0 }],
+  ['Slurm', slurmStep, { rank: 5, size: 11, localRank: 1, localSize: 4, coordinator: 'gpu001:61482' }],
+  ['Slurm', { ...slurmStep, PMI_RANK: '5', PMI_SIZE: '11', PMI_JOBID: '42.0' }, { rank: 5, size: 11, localSize: 4 }],
+  [
+    'Horovod',
+    { HOROVOD_RANK: '1', HOROVOD_SIZE: '2', HOROVOD_GLOO_RENDEZVOUS_ADDR: 'h', HOROVOD_GLOO_RENDEZVOUS_PORT: '7' },
+    { rank: 1, size: 2, coordinator: 'h:7' },
+  ],
+  [
+    'LeaderWorkerSet',
+    { LWS_WORKER_INDEX: '2', LWS_GROUP_SIZE: '3', LWS_LEADER_ADDRESS: 'l.svc' },
+    { rank: 2, size: 3, coordinator: 'l.svc' },
+  ],
+  ['Kubernetes indexed job', { JOB_COMPLETION_INDEX: '1', COLL_SIZE: '2' }, { rank: 1, size: 2, localRank: 0 }],
+  [
+    'AWS Batch',
+    { AWS_BATCH_JOB_NODE_INDEX: '0', AWS_BATCH_JOB_NUM_NODES: '2' },
+    { rank: 0, size: 2, coordinator: undefined },
+  ],
+  [
+    'SageMaker',
+    { SM_HOSTS: '["algo-1","algo-2"]', SM_CURRENT_HOST: 'algo-2' },
+    { rank: 1, size: 2, coordinator: 'algo-1' },
+  ],
+];
+
+describe('membershipFrom', () => {
+  it.each(cases)('reads what %s left: %j', (launcher, environment, expected) => {
+    expect(membershipFrom(environment)).toMatchObject({ counts: 'processes', ...expected, launcher });
+  });
+
+  it('does not take a batch script of Slurm, or a TF_CONFIG without a cluster, for a member', () => {
+    const { SLURM_STEP_ID: _, ...batch } = slurmStep;
+    expect(membershipFrom(batch)).toBeUndefined();
+    expect(membershipFrom({ TF_CONFIG: '{}' })).toBeUndefined();
+    expect(membershipFrom({ RANK: '0', WORLD_SIZE: '2' })).toBeUndefined();
+  });
+
+  it.each<Environment>([
+    { COLL_RANK: '-1', COLL_SIZE: '2' },
+    { COLL_RANK: '1e3', COLL_SIZE: '2' },
+    { COLL_RANK: '2', COLL_SIZE: '2' },
+    { COLL_RANK: '0', COLL_SIZE: '0' },
+    { TF_CONFIG: '{' },
+    { TF_CONFIG: '[]' },
+    { SM_HOSTS: 'algo-1', SM_CURRENT_HOST: 'algo-1' },
+    { SM_HOSTS: '["algo-1"]', SM_CURRENT_HOST: 'algo-2' },
+    { ...slurmStep, SLURM_STEP_NODELIST: 'gpu[' },
+  ])('refuses %j', (environment) => {
+    expect(() => membershipFrom(environment)).toThrow(ValueError);
+  });
+});
+
+describe('EnvironmentClusterResolver', () => {
+  it('makes all processes workers', () => {
+    const resolver = new EnvironmentClusterResolver({ variables: slurmStep });
+    expect([resolver.taskType, resolver.taskId, resolver.environment]).toEqual(['worker', 5, 'Slurm']);
+    expect(resolver.clusterSpec().numTasks('worker')).toBe(11);
+    expect(resolver.master({ taskId: 0 })).toBe('gpu001:61482');
+  });
+
+  it('has the addresses that TF_CONFIG tells', () => {
+    const resolver = new EnvironmentClusterResolver({ variables: { TF_CONFIG: tfConfig } });
+    expect(resolver.clusterSpec().jobTasks('worker')).toEqual(['a:1', 'b:1', 'b:2', 'c:1']);
+    expect(resolver.taskId).toBe(2);
+  });
+
+  it('says what is missing', () => {
+    expect(() => new EnvironmentClusterResolver({ variables: {} })).toThrow(RuntimeError);
+    expect(() => new EnvironmentClusterResolver({ variables: { SLURM_PROCID: '0' } })).toThrow('with srun');
+    expect(() => new EnvironmentClusterResolver({ variables: { JOB_COMPLETION_INDEX: '0' } })).toThrow('COLL_SIZE');
+  });
+});

@@ -1,0 +1,65 @@
+import { RuntimeError } from '@coll/core';
+import { type Accelerators, ClusterResolver, type MasterOptions } from './cluster-resolver.js';
+import { ClusterSpec } from './cluster-spec.js';
+import { type Environment, processEnvironment } from './environment.js';
+import { launchers, type Membership, membershipFrom } from './environment-membership.js';
+
+export interface EnvironmentOptions {
+  /** Default: `process.env`. */
+  readonly variables?: Environment | undefined;
+}
+
+/**
+ * Finds out from environment variables which launcher started this process, and as whom: `coll run`, TF_CONFIG, torchrun, MPI, Slurm and
+ * others. All processes are workers. A launcher that does not tell where they are leaves their addresses empty, but for the coordinator's.
+ */
+export class EnvironmentClusterResolver extends ClusterResolver {
+  /** What was found; its `launcher` says where. */
+  readonly membership: Membership;
+  readonly rpcLayer = undefined;
+
+  /** @throws RuntimeError where no launcher left its variables, or it does not say how many members there are; ValueError for variables that make no sense */
+  constructor({ variables = processEnvironment() }: EnvironmentOptions = {}) {
+    super();
+    const found = membershipFrom(variables);
+    if (!found) {
+      const told = `no launcher left its variables here; asked for: ${launchers.join(', ')}`;
+      const batch =
+        variables['SLURM_PROCID'] === undefined
+          ? ''
+          : '. A batch script of Slurm is one process: start its steps with srun';
+      throw new RuntimeError('ERR_COLL_CLUSTER', `${told}${batch}`);
+    }
+    if (found.size === undefined) {
+      const told = `${found.launcher} does not say how many members there are`;
+      throw new RuntimeError('ERR_COLL_CLUSTER', `${told}: set COLL_RANK and COLL_SIZE`);
+    }
+    this.membership = found;
+  }
+
+  get taskType(): string {
+    return 'worker';
+  }
+
+  get taskId(): number {
+    return this.membership.rank;
+  }
+
+  override get environment(): string {
+    return this.membership.launcher;
+  }
+
+  clusterSpec(): ClusterSpec {
+    const { size = 0, addresses, coordinator = '' } = this.membership;
+    const worker = addresses ?? Array.from({ length: size }, (_, rank) => (rank === 0 ? coordinator : ''));
+    return new ClusterSpec({ worker });
+  }
+
+  master({ taskType = this.taskType, taskId = this.taskId }: MasterOptions = {}): string {
+    return this.clusterSpec().taskAddress(taskType, taskId);
+  }
+
+  numAccelerators(): Accelerators {
+    return {};
+  }
+}

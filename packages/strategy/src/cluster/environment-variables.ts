@@ -1,0 +1,65 @@
+import { quote, ValueError } from '@coll/core';
+import type { Environment } from './environment.js';
+
+/** Where a process stands in a group, and among those of its host. */
+export interface GroupPlace {
+  readonly rank: number;
+  readonly size: number | undefined;
+  readonly localRank: number | undefined;
+  readonly localSize: number | undefined;
+}
+
+/** Variables, read with care. An empty one is as good as none. */
+export class Variables {
+  readonly environment: Environment;
+
+  constructor(environment: Environment) {
+    this.environment = environment;
+  }
+
+  has(name: string): boolean {
+    return this.text(name) !== undefined;
+  }
+
+  text(name: string): string | undefined {
+    return this.environment[name] || undefined;
+  }
+
+  number(name: string): number | undefined {
+    return this.whole(name, this.text(name));
+  }
+
+  require(name: string): number {
+    const number = this.number(name);
+    if (number !== undefined) return number;
+    throw new ValueError('ERR_COLL_CLUSTER', `the variable ${name} is not set`);
+  }
+
+  whole(name: string, text: string | undefined): number | undefined {
+    if (text === undefined) return undefined;
+    if (/^\d{1,9}$/.test(text)) return Number(text);
+    throw new ValueError(
+      'ERR_COLL_CLUSTER',
+      `${name} is a whole number from 0 on, not ${quote(this.environment[name])}`,
+    );
+  }
+
+  address(host: string, port: string | undefined): string | undefined {
+    const name = this.text(host);
+    return name === undefined || port === undefined ? name : `${name}:${port}`;
+  }
+
+  group(rank: string, size: string, localRank: string, localSize: string | undefined): GroupPlace {
+    return {
+      rank: this.require(rank),
+      size: this.number(size),
+      localRank: this.number(localRank),
+      localSize: localSize === undefined ? undefined : this.number(localSize),
+    };
+  }
+
+  /** One process a host. */
+  single(rank: string, size: string): GroupPlace {
+    return { rank: this.require(rank), size: this.number(size), localRank: 0, localSize: 1 };
+  }
+}

@@ -1,0 +1,75 @@
+import { ValueError } from '@coll/core';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { expandHostList, expandTaskCounts } from './host-list.js';
+
+describe('expandHostList', () => {
+  it.each<readonly [string, string[]]>([
+    ['a', ['a']],
+    ['a[1-3,7],b2', ['a1', 'a2', 'a3', 'a7', 'b2']],
+    [
+      'gpu[001-003,7],login,x[1-2]y[3-4]',
+      ['gpu001', 'gpu002', 'gpu003', 'gpu7', 'login', 'x1y3', 'x1y4', 'x2y3', 'x2y4'],
+    ],
+    ['n[0001-0003]', ['n0001', 'n0002', 'n0003']],
+    ['n[9-11]', ['n9', 'n10', 'n11']],
+    ['n[08-10]-ib', ['n08-ib', 'n09-ib', 'n10-ib']],
+  ])('expands %s', (list, hosts) => {
+    expect(expandHostList(list)).toEqual(hosts);
+  });
+
+  it.each([
+    '',
+    'a,,b',
+    'a[',
+    'a]',
+    'a[1',
+    'a[1]]',
+    'a[[1]]',
+    'a[]',
+    'a[1-]',
+    'a[3-1]',
+    'a[x]',
+    'a[1-2-3]',
+    'a[0-9999999]',
+  ])('refuses %j', (list) => {
+    expect(() => expandHostList(list)).toThrow(ValueError);
+  });
+
+  it('gives back what was listed, number by number', () => {
+    const numbers = fc.uniqueArray(fc.nat({ max: 999 }), { minLength: 1, maxLength: 20 });
+    fc.assert(
+      fc.property(numbers, fc.integer({ min: 1, max: 5 }), (list, width) => {
+        const names = list.map((number) => String(number).padStart(width, '0'));
+        expect(expandHostList(`node[${names}],last`)).toEqual([...names.map((name) => `node${name}`), 'last']);
+      }),
+    );
+  });
+
+  it('gives hosts or a ValueError, whatever it is given', () => {
+    const text = fc.string({ unit: fc.constantFrom('a', '1', '0', '[', ']', ',', '-', ' ') });
+    fc.assert(
+      fc.property(text, (list) => {
+        try {
+          expect(expandHostList(list).every((host) => host !== '' && !/[[\],]/.test(host))).toBe(true);
+        } catch (error) {
+          expect(error).toBeInstanceOf(ValueError);
+        }
+      }),
+    );
+  });
+});
+
+describe('expandTaskCounts', () => {
+  it.each<readonly [string, number[]]>([
+    ['1', [1]],
+    ['2(x3),1', [2, 2, 2, 1]],
+    ['4(x2),3', [4, 4, 3]],
+  ])('expands %s', (list, counts) => {
+    expect(expandTaskCounts(list)).toEqual(counts);
+  });
+
+  it.each(['', '2(x', '2x3', '-1', '2(x3)1', 'two', '1(x9999999)'])('refuses %j', (list) => {
+    expect(() => expandTaskCounts(list)).toThrow(ValueError);
+  });
+});

@@ -1,0 +1,75 @@
+import { quote, ValueError } from '@coll/core';
+
+// More hosts than any cluster has; a list of a few characters must not fill the memory.
+const mostHosts = 100_000;
+
+/**
+ * The hosts of a list as Slurm writes it: `gpu[001-003,7],login,x[1-2]y[3-4]`. Zeros before a number are kept, and so is the order.
+ * @throws ValueError for what is no such list
+ */
+export function expandHostList(list: string): string[] {
+  const hosts = splitOutside(list).flatMap((part) => {
+    const names = expand(part, list);
+    if (names.some((name) => name === '')) throw badList(list, 'a host has no name');
+    return names;
+  });
+  if (hosts.length > mostHosts) throw badList(list, `it has more than ${mostHosts} hosts`);
+  return hosts;
+}
+
+/**
+ * Counts as Slurm writes them, one a host: `2(x3),1` is 2, 2, 2 and 1.
+ * @throws ValueError for what is no such list
+ */
+export function expandTaskCounts(list: string): number[] {
+  return list.split(',').flatMap((part) => {
+    const [, count, times = '1'] = /^(\d+)(?:\(x(\d+)\))?$/.exec(part.trim()) ?? [];
+    if (count === undefined || Number(times) > mostHosts) {
+      const told = `tasks a node are counts such as 2(x3),1, not ${quote(list)}`;
+      throw new ValueError('ERR_COLL_CLUSTER', told);
+    }
+    return Array.from({ length: Number(times) }, () => Number(count));
+  });
+}
+
+/** The parts between commas that stand in no brackets. */
+function splitOutside(list: string): string[] {
+  const parts = [''];
+  let depth = 0;
+  for (const character of list) {
+    if (character === '[') depth++;
+    if (character === ']') depth--;
+    if (depth < 0 || depth > 1) throw badList(list, 'its brackets do not match');
+    if (character === ',' && depth === 0) parts.push('');
+    else parts[parts.length - 1] += character;
+  }
+  if (depth !== 0) throw badList(list, 'its brackets do not match');
+  return parts.map((part) => part.trim());
+}
+
+/** `x[1-2]y[3-4]`: every number of the first brackets with every expansion of the rest. */
+function expand(part: string, list: string): string[] {
+  const open = part.indexOf('[');
+  if (open < 0) return [part];
+  const close = part.indexOf(']', open);
+  const numbers = part
+    .slice(open + 1, close)
+    .split(',')
+    .flatMap((range) => numbersOf(range.trim(), list));
+  const rests = expand(part.slice(close + 1), list);
+  if (numbers.length * rests.length > mostHosts) throw badList(list, `it has more than ${mostHosts} hosts`);
+  return numbers.flatMap((number) => rests.map((rest) => `${part.slice(0, open)}${number}${rest}`));
+}
+
+function numbersOf(range: string, list: string): string[] {
+  const [, first, last = first] = /^(\d+)(?:-(\d+))?$/.exec(range) ?? [];
+  if (first === undefined || last === undefined) throw badList(list, `${quote(range)} is no number and no range`);
+  const count = Number(last) - Number(first) + 1;
+  if (count < 1) throw badList(list, `the range ${range} runs backwards`);
+  if (count > mostHosts) throw badList(list, `it has more than ${mostHosts} hosts`);
+  return Array.from({ length: count }, (_, index) => String(Number(first) + index).padStart(first.length, '0'));
+}
+
+function badList(list: string, why: string): ValueError {
+  return new ValueError('ERR_COLL_CLUSTER', `hosts are listed as in gpu[001-003,7],login; in ${quote(list)} ${why}`);
+}

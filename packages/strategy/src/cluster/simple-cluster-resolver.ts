@@ -1,0 +1,54 @@
+import { quote, WrongTypeError } from '@coll/core';
+import { type Accelerators, ClusterResolver, type MasterOptions, masterUrl } from './cluster-resolver.js';
+import { ClusterSpec } from './cluster-spec.js';
+
+export interface SimpleClusterOptions {
+  /** The address of the master, where it is not asked for by task. */
+  readonly master?: string | undefined;
+  readonly taskType?: string | undefined;
+  readonly taskId?: number | undefined;
+  readonly environment?: string | undefined;
+  readonly numAccelerators?: Accelerators | undefined;
+  readonly rpcLayer?: string | undefined;
+}
+
+/** A cluster that the caller describes. */
+export class SimpleClusterResolver extends ClusterResolver {
+  readonly taskType: string | undefined;
+  readonly taskId: number | undefined;
+  readonly rpcLayer: string | undefined;
+  readonly #cluster: ClusterSpec;
+  readonly #options: SimpleClusterOptions;
+
+  /** @throws WrongTypeError for a cluster that is no `ClusterSpec`, or a master that is no string */
+  constructor(cluster: ClusterSpec, options: SimpleClusterOptions = {}) {
+    super();
+    const { master = '', taskType, taskId, rpcLayer } = options;
+    if (!(cluster instanceof ClusterSpec))
+      throw new WrongTypeError(`the cluster is a ClusterSpec, new ClusterSpec({ … }), not ${quote(cluster)}`);
+    if (typeof master !== 'string') throw new WrongTypeError(`the master is an address, not ${quote(master)}`);
+    this.#cluster = cluster;
+    this.#options = options;
+    this.taskType = taskType;
+    this.taskId = taskId;
+    this.rpcLayer = rpcLayer;
+  }
+
+  override get environment(): string {
+    return this.#options.environment ?? '';
+  }
+
+  clusterSpec(): ClusterSpec {
+    return this.#cluster;
+  }
+
+  master({ taskType, taskId, rpcLayer = this.rpcLayer }: MasterOptions = {}): string {
+    const isNamed = taskType !== undefined && taskId !== undefined;
+    const address = isNamed ? this.#cluster.taskAddress(taskType, taskId) : (this.#options.master ?? '');
+    return masterUrl(address, rpcLayer);
+  }
+
+  numAccelerators(): Accelerators {
+    return this.#options.numAccelerators ?? {};
+  }
+}

@@ -1,0 +1,148 @@
+import { quote, RuntimeError, ValueError } from '@coll/core';
+import { type Accelerators, ClusterResolver, type MasterOptions, masterUrl } from './cluster-resolver.js';
+import { ClusterSpec } from './cluster-spec.js';
+import { type Environment, processEnvironment } from './environment.js';
+import { expandHostList, expandTaskCounts } from './host-list.js';
+
+export interface SlurmOptions {
+  /** How many tasks each job has. Default: all tasks of the step are workers. */
+  readonly jobs?: Readonly<Record<string, number>> | undefined;
+  /** The port of the first task of a host; the second has the next one. Default: 8888. */
+  readonly portBase?: number | undefined;
+  /** Default: `SLURM_GPUS_ON_NODE`, or none. */
+  readonly gpusPerNode?: number | undefined;
+  /** Default: those of a node, shared out among as many tasks as the fullest node has. */
+  readonly gpusPerTask?: number | undefined;
+  /** Of every host, or by host. Default: what Slurm says. */
+  readonly tasksPerNode?: number | Readonly<Record<string, number>> | undefined;
+  /** Whether `clusterSpec` sets `CUDA_VISIBLE_DEVICES` to the GPUs of this task. Default: yes, where tasks have GPUs. */
+  readonly autoSetGpu?: boolean | undefined;
+  /** Default: grpc. */
+  readonly rpcLayer?: string | undefined;
+  /** Where variables are looked up, and `CUDA_VISIBLE_DEVICES` is set. Default: `process.env`. */
+  readonly variables?: Record<string, string | undefined> | undefined;
+}
+
+/**
+ * The tasks of a Slurm step, from the variables that srun sets: `SLURM_PROCID`, `SLURM_STEP_NUM_TASKS`, `SLURM_STEP_NODELIST` and
+ * `SLURM_STEP_TASKS_PER_NODE`. Hosts and jobs are taken in the order of their names, and tasks are numbered along them; the GPUs of a host
+ * are given to its tasks in order.
+ */
+export class SlurmClusterResolver extends ClusterResolver {
+  readonly taskType: string;
+  readonly taskId: number;
+  readonly rpcLayer: string | undefined;
+  readonly #variables: Record<string, string | undefined>;
+  readonly #cluster: ClusterSpec;
+  readonly #gpusPerTask: number;
+  /** Of this task. */
+  readonly #gpus: string | undefined;
+
+  /** @throws RuntimeError for a variable that is missing, more GPUs than there are, or tasks that are not all in a job; ValueError for bad lists */
+  constructor(options: SlurmOptions = {}) {
+    super();
+    const { portBase = 8888, autoSetGpu = true, rpcLayer = 'grpc' } = options;
+    this.#variables = options.variables ?? (processEnvironment() as Record<string, string | undefined>);
+    this.rpcLayer = rpcLayer;
+    const tasksByHost = tasksPerHost(options.tasksPerNode, this.#variables);
+    const tasks = tasksByHost.flatMap(([host, count]) =>
+      Array.from({ length: count }, (_, index) => ({ address: `${host}:${portBase + index}`, index })),
+    );
+    const jobs = options.jobs ?? { worker: numberOf('SLURM_STEP_NUM_TASKS', this.#variables) };
+    requireAllInJobs(jobs, tasks.length);
+    this.#gpusPerTask = gpusOfTask(options, tasksByHost, this.#variables);
+
+    const rank = numberOf('SLURM_PROCID', this.#variables);
+    const starts = startsOf(jobs);
+    const own = starts.find(({ first, count }) => first <= rank && rank < first + count);
+    const task = tasks[rank];
+    if (!own || !task) throw missing(`SLURM_PROCID is ${rank}, but the step has ${tasks.length} tasks`);
+    this.taskType = own.job;
+    this.taskId = rank - own.first;
+    const addresses = tasks.map(({ address }) => address);
+    this.#cluster = new ClusterSpec(
+      Object.fromEntries(starts.map(({ job, first, count }) => [job, addresses.slice(first, first + count)])),
+    );
+    const gpus = Array.from({ length: this.#gpusPerTask }, (_, gpu) => task.index * this.#gpusPerTask + gpu);
+    this.#gpus = autoSetGpu && gpus.length > 0 ? gpus.join(',') : undefined;
+  }
+
+  clusterSpec(): ClusterSpec {
+    if (this.#gpus !== undefined) this.#variables['CUDA_VISIBLE_DEVICES'] = this.#gpus;
+    return this.#cluster;
+  }
+
+  master({ taskType = this.taskType, taskId = this.taskId, rpcLayer = this.rpcLayer }: MasterOptions = {}): string {
+    return masterUrl(this.#cluster.taskAddress(taskType, taskId), rpcLayer);
+  }
+
+  numAccelerators(): Accelerators {
+    return { GPU: this.#gpusPerTask };
+  }
+}
+
+type TasksByHost = readonly (readonly [host: string, tasks: number])[];
+
+/** The hosts of the step by name, and how many tasks each has. */
+function tasksPerHost(given: SlurmOptions['tasksPerNode'], variables: Environment): TasksByHost {
+  if (typeof given === 'object') return byName(Object.entries(given));
+  const hosts = expandHostList(textOf('SLURM_STEP_NODELIST', variables));
+  if (given !== undefined) return byName(hosts.map((host) => [host, given] as const));
+  const counts = expandTaskCounts(textOf('SLURM_STEP_TASKS_PER_NODE', variables));
+  if (counts.length !== hosts.length) {
+    const told = `SLURM_STEP_NODELIST has ${hosts.length} hosts, but SLURM_STEP_TASKS_PER_NODE ${counts.length} counts`;
+    throw new ValueError('ERR_COLL_CLUSTER', told);
+  }
+  return byName(hosts.map((host, index) => [host, counts[index] as number] as const));
+}
+
+function byName(tasks: TasksByHost): TasksByHost {
+  return tasks.toSorted(([a], [b]) => compare(a, b));
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : Number(a > b);
+}
+
+function gpusOfTask(options: SlurmOptions, tasksByHost: TasksByHost, variables: Environment): number {
+  const most = Math.max(1, ...tasksByHost.map(([, count]) => count));
+  const { gpusPerNode = Number(variables['SLURM_GPUS_ON_NODE'] ?? 0) } = options;
+  const { gpusPerTask = Math.floor(gpusPerNode / most) } = options;
+  if (most * gpusPerTask <= gpusPerNode) return gpusPerTask;
+  const told = `${most} tasks of ${gpusPerTask} GPUs do not fit on a node of ${gpusPerNode}`;
+  throw new RuntimeError('ERR_COLL_CLUSTER', `${told}: lower gpusPerTask, or say gpusPerNode`);
+}
+
+function requireAllInJobs(jobs: Readonly<Record<string, number>>, tasks: number): void {
+  const wanted = Object.values(jobs).reduce((sum, count) => sum + count, 0);
+  if (wanted === tasks) return;
+  const told = `the jobs ${quote(jobs)} have ${wanted} tasks, but Slurm started ${tasks}`;
+  throw new RuntimeError('ERR_COLL_CLUSTER', `${told}: name all of them in jobs`);
+}
+
+/** Where each job begins among the tasks, by name. */
+function startsOf(jobs: Readonly<Record<string, number>>) {
+  let next = 0;
+  return Object.entries(jobs)
+    .toSorted(([a], [b]) => compare(a, b))
+    .map(([job, count]) => {
+      next += count;
+      return { job, first: next - count, count };
+    });
+}
+
+function textOf(name: string, variables: Environment): string {
+  const value = variables[name];
+  if (value !== undefined && value !== '') return value;
+  throw missing(`the variable ${name} is not set`);
+}
+
+function numberOf(name: string, variables: Environment): number {
+  const value = Number(textOf(name, variables));
+  if (Number.isInteger(value) && value >= 0) return value;
+  throw new ValueError('ERR_COLL_CLUSTER', `${name} is a whole number, not ${quote(variables[name])}`);
+}
+
+function missing(told: string): RuntimeError {
+  return new RuntimeError('ERR_COLL_CLUSTER', `${told}; start the program with srun, inside an allocation`);
+}

@@ -1,0 +1,102 @@
+import { DeviceSpec, quote, ValueError } from '@coll/core';
+import { type Accelerators, ClusterResolver, type MasterOptions, masterUrl } from './cluster-resolver.js';
+import { type ClusterDescription, ClusterSpec } from './cluster-spec.js';
+import { type Environment, processEnvironment } from './environment.js';
+
+export interface TFConfigOptions {
+  /** These win over what the variable says. */
+  readonly taskType?: string | undefined;
+  readonly taskId?: number | undefined;
+  readonly rpcLayer?: string | undefined;
+  readonly environment?: string | undefined;
+  /** Where the variable is looked up. Default: `process.env`. */
+  readonly variables?: Environment | undefined;
+  /** Full names of the devices that there are, for `numAccelerators`. Default: none. */
+  readonly devices?: readonly string[] | undefined;
+}
+
+interface TFConfig {
+  readonly cluster?: ClusterDescription;
+  readonly task?: { readonly type?: unknown; readonly index?: unknown };
+  readonly rpc_layer?: string;
+  readonly session_master?: string;
+  readonly environment?: string;
+}
+
+/**
+ * Reads the variable `TF_CONFIG`, anew each time that it is asked:
+ *
+ *     {"cluster": {"chief": ["a:2222"], "worker": ["b:2222", "c:2222"]}, "task": {"type": "worker", "index": 0}, "rpc_layer": "grpc"}
+ *
+ * All parts may be missing; without the variable there is no cluster. Every look throws a ValueError where it is no JSON of that form.
+ */
+export class TFConfigClusterResolver extends ClusterResolver {
+  readonly #options: TFConfigOptions;
+
+  constructor(options: TFConfigOptions = {}) {
+    super();
+    this.#options = options;
+  }
+
+  get taskType(): string | undefined {
+    const type = this.#options.taskType ?? this.#config().task?.type;
+    return type === undefined || type === null ? undefined : String(type);
+  }
+
+  get taskId(): number | undefined {
+    const index = this.#options.taskId ?? this.#config().task?.index;
+    if (index === undefined || index === null) return undefined;
+    const number = typeof index === 'string' && index.trim() === '' ? Number.NaN : Number(index);
+    if (Number.isInteger(number)) return number;
+    throw new ValueError('ERR_COLL_CLUSTER', `TF_CONFIG: task.index is a whole number, not ${quote(index)}`);
+  }
+
+  get rpcLayer(): string | undefined {
+    return this.#options.rpcLayer ?? this.#config().rpc_layer;
+  }
+
+  override get environment(): string {
+    return this.#options.environment ?? this.#config().environment ?? '';
+  }
+
+  clusterSpec(): ClusterSpec {
+    return new ClusterSpec(this.#config().cluster ?? {});
+  }
+
+  /** Empty for a cluster of one task, which needs no address. */
+  master({ taskType = this.taskType, taskId = this.taskId, rpcLayer = this.rpcLayer }: MasterOptions = {}): string {
+    const { session_master: sessionMaster } = this.#config();
+    if (sessionMaster !== undefined) return sessionMaster;
+    const cluster = this.clusterSpec();
+    const [job, ...others] = cluster.jobs;
+    if (job === undefined || (others.length === 0 && cluster.numTasks(job) === 1)) return '';
+    if (taskType === undefined || taskId === undefined) {
+      const told = 'which task is meant? TF_CONFIG names no task of this process; give taskType and taskId';
+      throw new ValueError('ERR_COLL_CLUSTER', told);
+    }
+    return masterUrl(cluster.taskAddress(taskType, taskId), rpcLayer);
+  }
+
+  numAccelerators({ taskType = this.taskType, taskId = this.taskId }: MasterOptions = {}): Accelerators {
+    const counts: Record<string, number> = {};
+    for (const device of this.#options.devices ?? []) {
+      const { job, task, type } = DeviceSpec.fromString(device).fields;
+      if (type === undefined || type === 'CPU' || job !== taskType || task !== taskId) continue;
+      counts[type] = (counts[type] ?? 0) + 1;
+    }
+    return counts;
+  }
+
+  #config(): TFConfig {
+    const text = (this.#options.variables ?? processEnvironment())['TF_CONFIG'];
+    if (text === undefined || text === '') return {};
+    let config: unknown;
+    try {
+      config = JSON.parse(text);
+    } catch (cause) {
+      throw new ValueError('ERR_COLL_CLUSTER', `TF_CONFIG is no JSON: ${quote(text)}`, { cause });
+    }
+    if (typeof config === 'object' && config !== null && !Array.isArray(config)) return config;
+    throw new ValueError('ERR_COLL_CLUSTER', `TF_CONFIG is an object of cluster and task, not ${quote(config)}`);
+  }
+}

@@ -1,0 +1,80 @@
+import { KeyError, quote, ValueError, WrongTypeError } from '@coll/core';
+import { type Accelerators, ClusterResolver, type MasterOptions, masterUrl } from './cluster-resolver.js';
+import { ClusterSpec, type JobTasks } from './cluster-spec.js';
+
+export interface UnionOptions {
+  /** These win over those of the first resolver. */
+  readonly taskType?: string | undefined;
+  readonly taskId?: number | undefined;
+  readonly rpcLayer?: string | undefined;
+}
+
+/** Several clusters as one: tasks of the same job are joined, in the order of the resolvers; what else is asked, the first answers. */
+export class UnionResolver extends ClusterResolver {
+  readonly #resolvers: readonly [ClusterResolver, ...ClusterResolver[]];
+  readonly #options: UnionOptions;
+
+  /** @throws ValueError without a resolver, or for an option that there is not; WrongTypeError for what is no resolver */
+  constructor(resolvers: readonly ClusterResolver[], options: UnionOptions = {}) {
+    super();
+    if (!Array.isArray(resolvers)) throw new WrongTypeError(`resolvers are a list, not ${quote(resolvers)}`);
+    const odd = resolvers.findIndex((resolver) => !(resolver instanceof ClusterResolver));
+    if (odd >= 0) throw new WrongTypeError(`resolver ${odd} is no ClusterResolver, but ${quote(resolvers[odd])}`);
+    const [first, ...others] = resolvers;
+    if (!first) throw new ValueError('ERR_COLL_VALUE', 'a union needs a resolver, or more');
+    const unknown = Object.keys(options).find((key) => !['taskType', 'taskId', 'rpcLayer'].includes(key));
+    if (unknown !== undefined)
+      throw new ValueError(
+        'ERR_COLL_VALUE',
+        `a union has the options taskType, taskId and rpcLayer, not ${quote(unknown)}`,
+      );
+    this.#resolvers = [first, ...others];
+    this.#options = options;
+  }
+
+  get taskType(): string | undefined {
+    return this.#options.taskType ?? this.#resolvers[0].taskType;
+  }
+
+  get taskId(): number | undefined {
+    return this.#options.taskId ?? this.#resolvers[0].taskId;
+  }
+
+  get rpcLayer(): string | undefined {
+    return this.#options.rpcLayer ?? this.#resolvers[0].rpcLayer;
+  }
+
+  override get environment(): string {
+    return this.#resolvers[0].environment;
+  }
+
+  /** @throws KeyError where a job is given by numbers, and two resolvers have the same */
+  clusterSpec(): ClusterSpec {
+    const parts = this.#resolvers.map((resolver) => resolver.clusterSpec().asDescription());
+    const jobs = [...new Set(parts.flatMap((part) => Object.keys(part)))];
+    const tasksOf = (job: string) => parts.flatMap((part) => (part[job] === undefined ? [] : [part[job]]));
+    return new ClusterSpec(Object.fromEntries(jobs.map((job) => [job, joined(job, tasksOf(job))])));
+  }
+
+  /** The address of a named task in the union; without a name the first resolver's master. */
+  master({ taskType, taskId, rpcLayer }: MasterOptions = {}): string {
+    if (taskType === undefined || taskId === undefined) return this.#resolvers[0].master({ rpcLayer });
+    return masterUrl(this.clusterSpec().taskAddress(taskType, taskId), rpcLayer ?? this.rpcLayer);
+  }
+
+  numAccelerators(options?: MasterOptions): Accelerators {
+    return this.#resolvers[0].numAccelerators(options);
+  }
+}
+
+function joined(job: string, parts: readonly JobTasks[]): JobTasks {
+  if (parts.every((part) => Array.isArray(part))) return parts.flat() as readonly string[];
+  const tasks = new Map<string, string>();
+  for (const [index, address] of parts.flatMap((part) => Object.entries(part))) {
+    const other = tasks.get(index);
+    if (other !== undefined)
+      throw new KeyError('ERR_COLL_KEY', `task ${index} of job ${quote(job)} is there twice: ${other} and ${address}`);
+    tasks.set(index, address);
+  }
+  return Object.fromEntries(tasks);
+}
