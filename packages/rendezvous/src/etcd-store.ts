@@ -1,0 +1,108 @@
+import { CollError, UnavailableError } from '@coll/core';
+import { raised, requireAmount, requireKey, requireValue, type Store, type WaitOptions } from './store.js';
+import { poll, Waits } from './waiting.js';
+
+export interface EtcdStoreOptions {
+  /** Of a member of etcd 3.4 or later: `http://127.0.0.1:2379`. */
+  readonly url: string;
+  /** What stands before each key, to keep jobs apart. */
+  readonly job: string;
+  /** Sent with each request, such as an `Authorization`. */
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** A store in etcd, by the JSON gateway of its server. */
+export class EtcdStore implements Store {
+  readonly #options: EtcdStoreOptions;
+  readonly #waits = new Waits();
+
+  constructor(options: EtcdStoreOptions) {
+    this.#options = options;
+  }
+
+  async set(key: string, value: Uint8Array): Promise<void> {
+    this.#check('set', key, value);
+    await this.#post('kv/put', { key: this.#named(key), value: encode(value) });
+  }
+
+  async get(key: string, options: WaitOptions = {}): Promise<Uint8Array> {
+    this.#check('get', key);
+    return this.#waits.within(key, options, (over) => poll(() => this.#peek(key), over));
+  }
+
+  async add(key: string, amount: number): Promise<number> {
+    this.#check('add', key);
+    requireAmount(amount);
+    for (;;) {
+      const value = await this.#peek(key);
+      const sum = raised(key, value, amount);
+      if (await this.compareSet(key, value, Buffer.from(String(sum)))) return sum;
+    }
+  }
+
+  async compareSet(key: string, expected: Uint8Array | undefined, desired: Uint8Array): Promise<boolean> {
+    this.#check('compare-set', key, desired);
+    const name = this.#named(key);
+    const compare =
+      expected === undefined
+        ? { key: name, target: 'CREATE', createRevision: '0' }
+        : { key: name, target: 'VALUE', value: encode(expected) };
+    const success = [{ requestPut: { key: name, value: encode(desired) } }];
+    // An answer leaves out what is false.
+    const { succeeded = false } = await this.#post('kv/txn', { compare: [compare], success });
+    return succeeded === true;
+  }
+
+  async delete(key: string): Promise<boolean> {
+    this.#check('delete', key);
+    const { deleted = '0' } = await this.#post('kv/deleterange', { key: this.#named(key) });
+    return deleted === '1';
+  }
+
+  async close(): Promise<void> {
+    this.#waits.close();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  #check(operation: string, key: string, value?: Uint8Array): void {
+    this.#waits.requireOpen(operation);
+    requireKey(key);
+    if (value !== undefined) requireValue(value);
+  }
+
+  async #peek(key: string): Promise<Uint8Array | undefined> {
+    const { kvs = [] } = await this.#post('kv/range', { key: this.#named(key) });
+    const [found] = kvs as readonly { readonly value?: string }[];
+    return found && Uint8Array.from(Buffer.from(found.value ?? '', 'base64'));
+  }
+
+  #named(key: string): string {
+    return encode(Buffer.from(`coll/${this.#options.job}/${key}`));
+  }
+
+  async #post(path: string, body: object): Promise<Readonly<Record<string, unknown>>> {
+    const { url, headers } = this.#options;
+    const operation = path;
+    let answer: Response;
+    try {
+      const request = {
+        method: 'POST',
+        body: JSON.stringify(body),
+        headers: { 'content-type': 'application/json', ...headers },
+      };
+      answer = await fetch(new URL(`/v3/${path}`, url), request);
+    } catch (cause) {
+      throw new UnavailableError('ERR_COLL_STORE', `no etcd answers at ${url}`, { operation, cause });
+    }
+    if (answer.ok) return (await answer.json()) as Readonly<Record<string, unknown>>;
+    const told = `etcd at ${url} refuses: status ${answer.status}, ${(await answer.text()).slice(0, 200)}`;
+    throw new CollError('ERR_COLL_STORE', told, { operation });
+  }
+}
+
+function encode(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString('base64');
+}

@@ -1,0 +1,137 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { link, mkdir, readdir, readFile, rm, unlink, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { raised, requireAmount, requireKey, requireValue, type Store, sameBytes, type WaitOptions } from './store.js';
+import { poll, Waits } from './waiting.js';
+
+export interface FileStoreOptions {
+  /** A folder that all members see, of this job alone. It is made where it is missing, for this user only. */
+  readonly folder: string;
+}
+
+// The first byte of a version says whether there is a value, or it was deleted.
+const there = 1;
+const gone = 0;
+
+interface Version {
+  readonly number: number;
+  readonly value: Uint8Array | undefined;
+}
+
+/**
+ * A store in a shared file system. A key is a folder, and every write to it a file with the next number, which `link` puts there under
+ * one name at most: that is atomic on NFS, too, where locks are not. Old versions stay until `remove`, so that it serves meetings, not traffic.
+ */
+export class FileStore implements Store {
+  readonly #folder: string;
+  readonly #waits = new Waits();
+
+  constructor({ folder }: FileStoreOptions) {
+    this.#folder = path.resolve(folder);
+  }
+
+  /** Deletes the folder, when all members are done with it. */
+  async remove(): Promise<void> {
+    await this.close();
+    await rm(this.#folder, { recursive: true, force: true });
+  }
+
+  async set(key: string, value: Uint8Array): Promise<void> {
+    requireValue(value);
+    await this.#update('set', key, () => value);
+  }
+
+  async get(key: string, options: WaitOptions = {}): Promise<Uint8Array> {
+    this.#check('get', key);
+    return this.#waits.within(key, options, (over) => poll(async () => (await this.#latest(key)).value, over));
+  }
+
+  async add(key: string, amount: number): Promise<number> {
+    requireAmount(amount);
+    let sum = 0;
+    await this.#update('add', key, (value) => {
+      sum = raised(key, value, amount);
+      return Buffer.from(String(sum));
+    });
+    return sum;
+  }
+
+  async compareSet(key: string, expected: Uint8Array | undefined, desired: Uint8Array): Promise<boolean> {
+    requireValue(desired);
+    return this.#update('compare-set', key, (value) => (sameBytes(value, expected) ? desired : 'keep'));
+  }
+
+  async delete(key: string): Promise<boolean> {
+    return this.#update('delete', key, (value) => (value === undefined ? 'keep' : undefined));
+  }
+
+  async close(): Promise<void> {
+    this.#waits.close();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  #check(operation: string, key: string): void {
+    this.#waits.requireOpen(operation);
+    requireKey(key);
+  }
+
+  /** Writes what becomes of a value, again where somebody else was faster: whether anything was written. */
+  async #update(
+    operation: string,
+    key: string,
+    change: (value: Uint8Array | undefined) => Uint8Array | undefined | 'keep',
+  ): Promise<boolean> {
+    this.#check(operation, key);
+    const folder = this.#folderOf(key);
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    for (;;) {
+      const { number, value } = await this.#latest(key);
+      const next = change(value);
+      if (next === 'keep') return false;
+      if (await putVersion(folder, number + 1, next)) return true;
+    }
+  }
+
+  async #latest(key: string): Promise<Version> {
+    const folder = this.#folderOf(key);
+    const numbers = (await namesIn(folder)).map(Number).filter((number) => Number.isInteger(number));
+    const number = Math.max(0, ...numbers);
+    if (number === 0) return { number, value: undefined };
+    const bytes = await readFile(path.join(folder, String(number)));
+    return { number, value: bytes[0] === there ? Uint8Array.from(bytes.subarray(1)) : undefined };
+  }
+
+  // Keys may have any characters, and be longer than a file's name.
+  #folderOf(key: string): string {
+    return path.join(this.#folder, createHash('sha256').update(key).digest('hex'));
+  }
+}
+
+/** Whether the version is ours: false where that number was taken. */
+async function putVersion(folder: string, number: number, value: Uint8Array | undefined): Promise<boolean> {
+  const draft = path.join(folder, `draft-${randomUUID()}`);
+  await writeFile(draft, Buffer.concat([Buffer.of(value === undefined ? gone : there), value ?? Buffer.of()]), {
+    mode: 0o600,
+  });
+  try {
+    await link(draft, path.join(folder, String(number)));
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    throw error;
+  } finally {
+    await unlink(draft);
+  }
+}
+
+async function namesIn(folder: string): Promise<readonly string[]> {
+  try {
+    return await readdir(folder);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw error;
+  }
+}

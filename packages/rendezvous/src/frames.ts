@@ -1,0 +1,133 @@
+import { CollError } from '@coll/core';
+import { mostKeyBytes, mostValueBytes } from './store.js';
+
+/** What a client asks for; the numbers are what is sent. */
+export const ops = { hello: 0, set: 1, get: 2, add: 3, compareSet: 4, delete: 5, cancel: 6 } as const;
+
+export type Op = keyof typeof ops;
+
+const opNames = Object.keys(ops) as readonly Op[];
+
+export interface Request {
+  /** Of the answer, the same. */
+  readonly id: number;
+  readonly op: Op;
+  readonly key: string;
+  readonly value: Uint8Array;
+  /** Of `compareSet`, what has to be there. */
+  readonly expected: Uint8Array | undefined;
+}
+
+export interface Answer {
+  readonly id: number;
+  readonly isRefused: boolean;
+  readonly value: Uint8Array;
+}
+
+// Two values, as `compareSet` has, a key, and what stands before them.
+const mostFrameBytes = mostKeyBytes + 2 * mostValueBytes + 64;
+
+/*
+ * A frame is its length in four bytes, and then
+ *
+ *     request:  id (4)  op (1)  has expected (1)  length of key (2)  length of expected (4)  key  expected  value
+ *     answer:   id (4)  refused (1)  value
+ */
+const requestHead = 12;
+const answerHead = 5;
+
+export function encodeRequest({ id, op, key, value, expected }: Request): Buffer {
+  const keyBytes = Buffer.from(key);
+  const head = Buffer.alloc(4 + requestHead);
+  head.writeUInt32BE(requestHead + keyBytes.length + (expected?.length ?? 0) + value.length, 0);
+  head.writeUInt32BE(id, 4);
+  head.writeUInt8(ops[op], 8);
+  head.writeUInt8(Number(expected !== undefined), 9);
+  head.writeUInt16BE(keyBytes.length, 10);
+  head.writeUInt32BE(expected?.length ?? 0, 12);
+  return Buffer.concat([head, keyBytes, expected ?? Buffer.of(), value]);
+}
+
+/** @throws CollError for a frame that is no request */
+export function decodeRequest(frame: Buffer): Request {
+  if (frame.length < requestHead) throw badFrame('a request is cut short');
+  const op = opNames[frame.readUInt8(4)];
+  if (op === undefined) throw badFrame('a request asks for nothing that is known');
+  const keyEnd = requestHead + frame.readUInt16BE(6);
+  const expectedEnd = keyEnd + frame.readUInt32BE(8);
+  if (expectedEnd > frame.length || keyEnd - requestHead > mostKeyBytes) throw badFrame('a request is cut short');
+  return {
+    id: frame.readUInt32BE(0),
+    op,
+    key: frame.toString('utf8', requestHead, keyEnd),
+    expected: frame.readUInt8(5) === 0 ? undefined : copyOf(frame, keyEnd, expectedEnd),
+    value: copyOf(frame, expectedEnd, frame.length),
+  };
+}
+
+export function encodeAnswer({ id, isRefused, value }: Answer): Buffer {
+  const head = Buffer.alloc(4 + answerHead);
+  head.writeUInt32BE(answerHead + value.length, 0);
+  head.writeUInt32BE(id, 4);
+  head.writeUInt8(Number(isRefused), 8);
+  return Buffer.concat([head, value]);
+}
+
+/** @throws CollError for a frame that is no answer */
+export function decodeAnswer(frame: Buffer): Answer {
+  if (frame.length < answerHead) throw badFrame('an answer is cut short');
+  return {
+    id: frame.readUInt32BE(0),
+    isRefused: frame.readUInt8(4) !== 0,
+    value: copyOf(frame, answerHead, frame.length),
+  };
+}
+
+/** Cuts a stream into frames. */
+export class FrameSplitter {
+  #parts: Buffer[] = [];
+  #bytes = 0;
+
+  /** The frames that are complete with this part. @throws CollError for a length that no frame has, before room is made for it */
+  push(part: Buffer): Buffer[] {
+    this.#parts.push(part);
+    this.#bytes += part.length;
+    const frames: Buffer[] = [];
+    for (
+      let length = this.#nextLength();
+      length !== undefined && this.#bytes >= 4 + length;
+      length = this.#nextLength()
+    ) {
+      const whole = this.#joined();
+      frames.push(whole.subarray(4, 4 + length));
+      this.#parts = [whole.subarray(4 + length)];
+      this.#bytes -= 4 + length;
+    }
+    return frames;
+  }
+
+  #nextLength(): number | undefined {
+    if (this.#bytes < 4) return undefined;
+    const [first] = this.#parts;
+    const length = (first && first.length >= 4 ? first : this.#joined()).readUInt32BE(0);
+    if (length > mostFrameBytes)
+      throw badFrame(`a frame of ${length} bytes was announced; ${mostFrameBytes} are the most`);
+    return length;
+  }
+
+  #joined(): Buffer {
+    const [first] = this.#parts;
+    const whole = this.#parts.length === 1 && first ? first : Buffer.concat(this.#parts);
+    this.#parts = [whole];
+    return whole;
+  }
+}
+
+// Values are kept for long, and must not keep the memory of whole parts of a stream.
+function copyOf(frame: Buffer, begin: number, end: number): Uint8Array {
+  return Uint8Array.from(frame.subarray(begin, end));
+}
+
+function badFrame(told: string): CollError {
+  return new CollError('ERR_COLL_STORE', `the other side does not speak the language of stores: ${told}`);
+}

@@ -1,0 +1,47 @@
+import { CollError, DeadlineExceededError, quote, ValueError } from '@coll/core';
+import type { Store, WaitOptions } from './store.js';
+
+export interface MeetOptions extends WaitOptions {
+  /** Which of the groups that meet in this store, one after the other: after a failure, the next. Default: 0. */
+  readonly generation?: number;
+  readonly rank: number;
+  readonly size: number;
+  /** What the others get to know of this member, such as its address: up to 1 MiB. */
+  readonly card: Uint8Array;
+}
+
+/**
+ * Brings the members of a group together: each shows its card and gets those of all, in rank order, when everybody is there.
+ * @throws DeadlineExceededError that names the ranks that never came; AbortedError; CollError where a rank is there twice; ValueError for a rank
+ * that is not in the group
+ */
+export async function meet(store: Store, options: MeetOptions): Promise<readonly Uint8Array[]> {
+  const { generation = 0, rank, size, card, timeoutSeconds, signal } = options;
+  requireMember(generation, rank, size);
+  const keyOf = (member: number) => `generation/${generation}/of/${size}/card/${member}`;
+  if (!(await store.compareSet(keyOf(rank), undefined, card))) {
+    const told = `rank ${rank} of generation ${generation} is there already`;
+    const cure = 'every member needs a rank of its own, and a group that meets again the next generation';
+    throw new CollError('ERR_COLL_STORE', `${told}: ${cure}`, { rank, operation: 'meet' });
+  }
+  const waiting = { timeoutSeconds, signal };
+  const ranks = Array.from({ length: size }, (_, member) => member);
+  const cards = await Promise.allSettled(ranks.map((member) => store.get(keyOf(member), waiting)));
+  const failed = cards.find((result) => result.status === 'rejected');
+  if (failed && !(failed.reason instanceof DeadlineExceededError)) throw failed.reason;
+  if (failed) {
+    const missing = ranks.filter((member) => cards[member]?.status === 'rejected').join(', ');
+    const told = `rank ${rank} waited ${timeoutSeconds} seconds for the ${size} members of generation ${generation}: rank ${missing} never came`;
+    throw new DeadlineExceededError('ERR_COLL_DEADLINE', told, { rank, operation: 'meet', cause: failed.reason });
+  }
+  return cards.map((result) => (result as PromiseFulfilledResult<Uint8Array>).value);
+}
+
+function requireMember(generation: number, rank: number, size: number): void {
+  const isCount = (value: number) => Number.isInteger(value) && value >= 0;
+  if (isCount(generation) && isCount(rank) && isCount(size) && rank < size) return;
+  const told = `rank ${quote(rank)} of ${quote(size)}, generation ${quote(generation)}`;
+  throw new ValueError('ERR_COLL_VALUE', `members have ranks from 0 to below the size, not ${told}`, {
+    operation: 'meet',
+  });
+}

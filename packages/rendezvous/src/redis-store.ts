@@ -1,0 +1,113 @@
+import { CollError, quote, ValueError } from '@coll/core';
+import { requireAmount, requireKey, requireValue, type Store, type WaitOptions } from './store.js';
+import { poll, Waits } from './waiting.js';
+
+/** What is used of a client of `ioredis`. */
+export interface RedisClient {
+  getBuffer(key: string): Promise<Buffer | null>;
+  set(key: string, value: Buffer, unit: 'EX', seconds: number): Promise<unknown>;
+  del(key: string): Promise<number>;
+  eval(script: string, keys: number, ...values: (string | Buffer | number)[]): Promise<unknown>;
+  quit(): Promise<unknown>;
+}
+
+export interface RedisStoreOptions {
+  /** A client, which stays the caller's, or the URL of a server, for which `ioredis` has to be installed. */
+  readonly redis: RedisClient | string;
+  /** What stands before each key, to keep jobs apart. */
+  readonly job: string;
+  /** How long a value is kept after it was written. Default: a day. */
+  readonly expireSeconds?: number;
+}
+
+const compareAndSet = `
+local present = redis.call('GET', KEYS[1])
+if ARGV[1] == '0' and present or ARGV[1] == '1' and present ~= ARGV[2] then return 0 end
+redis.call('SET', KEYS[1], ARGV[3], 'EX', ARGV[4])
+return 1`;
+
+const raise = `
+local sum = redis.call('INCRBY', KEYS[1], ARGV[1])
+redis.call('EXPIRE', KEYS[1], ARGV[2])
+return tostring(sum)`;
+
+/** A store in a Redis or Valkey server. */
+export class RedisStore implements Store {
+  readonly #client: RedisClient;
+  readonly #isOwn: boolean;
+  readonly #prefix: string;
+  readonly #seconds: number;
+  readonly #waits = new Waits();
+
+  private constructor(client: RedisClient, { redis, job, expireSeconds = 86_400 }: RedisStoreOptions) {
+    this.#client = client;
+    this.#isOwn = typeof redis === 'string';
+    this.#prefix = `coll/${job}/`;
+    this.#seconds = expireSeconds;
+  }
+
+  /** @throws CollError where a URL was given, but `ioredis` is not installed */
+  static async connect(options: RedisStoreOptions): Promise<RedisStore> {
+    const { redis } = options;
+    return new RedisStore(typeof redis === 'string' ? await clientOf(redis) : redis, options);
+  }
+
+  async set(key: string, value: Uint8Array): Promise<void> {
+    this.#check('set', key, value);
+    await this.#client.set(this.#prefix + key, Buffer.from(value), 'EX', this.#seconds);
+  }
+
+  async get(key: string, options: WaitOptions = {}): Promise<Uint8Array> {
+    this.#check('get', key);
+    const ask = async () => (await this.#client.getBuffer(this.#prefix + key)) ?? undefined;
+    return Uint8Array.from(await this.#waits.within(key, options, (over) => poll(ask, over)));
+  }
+
+  async add(key: string, amount: number): Promise<number> {
+    this.#check('add', key);
+    requireAmount(amount);
+    try {
+      return Number(await this.#client.eval(raise, 1, this.#prefix + key, amount, this.#seconds));
+    } catch (cause) {
+      if (!String(cause).includes('not an integer')) throw cause;
+      const told = `the value of ${quote(key)} is no counter that can be raised by ${amount}`;
+      throw new ValueError('ERR_COLL_VALUE', told, { operation: 'add', cause });
+    }
+  }
+
+  async compareSet(key: string, expected: Uint8Array | undefined, desired: Uint8Array): Promise<boolean> {
+    this.#check('compare-set', key, desired);
+    const present = [expected === undefined ? '0' : '1', Buffer.from(expected ?? [])] as const;
+    const values = [...present, Buffer.from(desired), this.#seconds];
+    return (await this.#client.eval(compareAndSet, 1, this.#prefix + key, ...values)) === 1;
+  }
+
+  async delete(key: string): Promise<boolean> {
+    this.#check('delete', key);
+    return (await this.#client.del(this.#prefix + key)) === 1;
+  }
+
+  async close(): Promise<void> {
+    this.#waits.close();
+    if (this.#isOwn) await this.#client.quit();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  #check(operation: string, key: string, value?: Uint8Array): void {
+    this.#waits.requireOpen(operation);
+    requireKey(key);
+    if (value !== undefined) requireValue(value);
+  }
+}
+
+async function clientOf(url: string): Promise<RedisClient> {
+  try {
+    const { Redis } = await import('ioredis');
+    return new Redis(url) as RedisClient;
+  } catch (cause) {
+    throw new CollError('ERR_COLL_MODULE', 'a RedisStore needs a client: npm install ioredis', { cause });
+  }
+}

@@ -1,0 +1,61 @@
+import { quote, ValueError } from '@coll/core';
+
+export interface WaitOptions {
+  /** Longest time to wait; then `DeadlineExceededError`. Absent, null, 0 and less: for ever. */
+  readonly timeoutSeconds?: number | null | undefined;
+  /** Ends the waiting with `AbortedError`. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * A small table that all processes of a job see: values of up to 1 MiB by keys of up to 512 bytes. Every method is atomic. Each throws
+ * ValueError for keys and values beyond that, RuntimeError once it is closed, and UnavailableError where the table cannot be reached.
+ */
+export interface Store extends AsyncDisposable {
+  /** Writes a value, over the one that is there. */
+  set(key: string, value: Uint8Array): Promise<void>;
+  /** The value of a key, as soon as it has one. @throws DeadlineExceededError, AbortedError */
+  get(key: string, options?: WaitOptions): Promise<Uint8Array>;
+  /** Adds a whole number to a counter, which begins at 0, and is kept as decimal digits: what it is then. */
+  add(key: string, amount: number): Promise<number>;
+  /** Writes a value where the present one is `expected`, or where there is none for undefined: whether it did. */
+  compareSet(key: string, expected: Uint8Array | undefined, desired: Uint8Array): Promise<boolean>;
+  /** Forgets a key: whether it was there. */
+  delete(key: string): Promise<boolean>;
+  /** Ends this process's use of the table; whoever waits gets a RuntimeError. */
+  close(): Promise<void>;
+}
+
+export const mostKeyBytes = 512;
+export const mostValueBytes = 2 ** 20;
+
+/** @throws ValueError for what is no key */
+export function requireKey(key: string): void {
+  if (typeof key === 'string' && key !== '' && Buffer.byteLength(key) <= mostKeyBytes) return;
+  throw new ValueError('ERR_COLL_VALUE', `a key is a text of 1 to ${mostKeyBytes} bytes, not ${quote(key)}`);
+}
+
+/** @throws ValueError for what is no value */
+export function requireValue(value: Uint8Array): void {
+  if (value instanceof Uint8Array && value.length <= mostValueBytes) return;
+  const told = value instanceof Uint8Array ? `${value.length} bytes` : quote(value);
+  throw new ValueError('ERR_COLL_VALUE', `a value has up to ${mostValueBytes} bytes, not ${told}`);
+}
+
+/** @throws ValueError for an amount that is no whole number */
+export function requireAmount(amount: number): void {
+  if (Number.isSafeInteger(amount)) return;
+  throw new ValueError('ERR_COLL_VALUE', `a counter is raised by a whole number, not ${quote(amount)}`);
+}
+
+/** What a counter is after it was raised. @throws ValueError where the value is none, or it would leave the safe integers */
+export function raised(key: string, value: Uint8Array | undefined, amount: number): number {
+  const text = value === undefined ? '0' : Buffer.from(value).toString('latin1');
+  const sum = /^-?\d{1,16}$/.test(text) ? Number(text) + amount : Number.NaN;
+  if (Number.isSafeInteger(sum)) return sum;
+  throw new ValueError('ERR_COLL_VALUE', `the value of ${quote(key)} is no counter that can be raised by ${amount}`);
+}
+
+export function sameBytes(a: Uint8Array | undefined, b: Uint8Array | undefined): boolean {
+  return a === b || (a !== undefined && b !== undefined && Buffer.compare(a, b) === 0);
+}

@@ -1,0 +1,204 @@
+import type { AddressInfo } from 'node:net';
+import { createServer, type Server, type TLSSocket } from 'node:tls';
+import { CollError, ValueError } from '@coll/core';
+import { decodeRequest, encodeAnswer, FrameSplitter, type Op, type Request } from './frames.js';
+import { connectionKey, newJobKey, preSharedKeys, pskIdentity } from './job-key.js';
+import { mostValueBytes, requireAmount, requireKey, requireValue } from './store.js';
+import { Table, type TableLimits } from './table.js';
+
+/** What both sides must agree about; it is raised when frames change. */
+export const storeVersion = 1;
+
+export interface TcpStoreServerOptions extends TableLimits {
+  /** The name of the job. A member of another one is refused by name. */
+  readonly job: string;
+  /** The secret of the job, which every member has: 16 bytes or more. */
+  readonly jobKey: string;
+  /** Where to listen. Default: `127.0.0.1`, which no other host reaches. */
+  readonly host?: string;
+  /** Default: 0, any that is free. */
+  readonly port?: number;
+  /** Who has not said after so long that he is a member is none. Default: 5. */
+  readonly helloSeconds?: number;
+}
+
+// Answers that a client does not read.
+const mostUnreadBytes = 16 * mostValueBytes;
+const mostWaits = 4096;
+const mostConnections = 16_384;
+
+/** Keeps the table of a job for `TcpStore`s. */
+export class TcpStoreServer implements AsyncDisposable {
+  /** Of TcpStore's `address`: `tcp://127.0.0.1:40123`. */
+  readonly address: string;
+  readonly #server: Server;
+  readonly #sockets: Set<TLSSocket>;
+
+  private constructor(server: Server, sockets: Set<TLSSocket>, host: string) {
+    const { port } = server.address() as AddressInfo;
+    this.address = `tcp://${host.includes(':') ? `[${host}]` : host}:${port}`;
+    this.#server = server;
+    this.#sockets = sockets;
+  }
+
+  /** A secret for a new job. */
+  static newKey(): string {
+    return newJobKey();
+  }
+
+  /** @throws ValueError for a key that is too short; CollError where it cannot listen there */
+  static async listen({
+    job,
+    jobKey,
+    host = '127.0.0.1',
+    port = 0,
+    helloSeconds = 5,
+    ...limits
+  }: TcpStoreServerOptions): Promise<TcpStoreServer> {
+    const psk = connectionKey(jobKey);
+    const table = new Table(limits);
+    const sockets = new Set<TLSSocket>();
+    const options = {
+      ...preSharedKeys,
+      handshakeTimeout: helloSeconds * 1000,
+      pskCallback: (_: unknown, identity: string) => (identity === pskIdentity ? psk : null),
+    };
+    const server = createServer(options, (socket) => {
+      sockets.add(socket);
+      socket.once('close', () => sockets.delete(socket));
+      serve(socket, job, table, helloSeconds);
+    });
+    server.maxConnections = mostConnections;
+    // Strangers come and go; members notice by themselves that they do not get through.
+    server.on('tlsClientError', (_, socket) => socket.destroy());
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', (cause) => {
+        const told = `a store cannot listen at ${host}:${port}: ${cause.message}`;
+        reject(new CollError('ERR_COLL_STORE', told, { cause, operation: 'listen' }));
+      });
+      server.listen(port, host, resolve);
+    });
+    return new TcpStoreServer(server, sockets, host);
+  }
+
+  /** Forgets everything; members that still use it get an UnavailableError. */
+  async close(): Promise<void> {
+    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    for (const socket of this.#sockets) socket.destroy();
+    await closed;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+}
+
+/** One member's connection. What is no frame ends it, and nothing else. */
+function serve(socket: TLSSocket, job: string, table: Table, helloSeconds: number): void {
+  const splitter = new FrameSplitter();
+  const waits = new Map<number, () => void>();
+  let isMember = false;
+  const tooLate = setTimeout(() => socket.destroy(), helloSeconds * 1000);
+  socket.setNoDelay();
+  socket.on('error', () => socket.destroy());
+  socket.on('close', () => {
+    clearTimeout(tooLate);
+    for (const stop of waits.values()) stop();
+  });
+  socket.on('data', (part: Buffer) => {
+    try {
+      for (const frame of splitter.push(part)) take(decodeRequest(frame));
+    } catch {
+      socket.destroy();
+    }
+  });
+
+  function take(request: Request): void {
+    const { id } = request;
+    if (!isMember) {
+      const refused = refusalOf(request, job);
+      if (refused !== undefined)
+        socket.end(encodeAnswer({ id, isRefused: true, value: refusal('ERR_COLL_STORE', refused) }));
+      else answer(id, Buffer.of());
+      isMember = refused === undefined;
+      clearTimeout(tooLate);
+      return;
+    }
+    try {
+      act(request);
+    } catch (error) {
+      if (!(error instanceof CollError)) throw error;
+      socket.write(encodeAnswer({ id, isRefused: true, value: refusal(error.code, error.message) }));
+    }
+  }
+
+  function act({ id, op, key, value, expected }: Request): void {
+    if (op === 'cancel') {
+      waits.get(id)?.();
+      waits.delete(id);
+      return;
+    }
+    requireKey(key);
+    requireValue(value);
+    if (op === 'get') wait(id, key);
+    else answer(id, tableAnswer(table, op, key, value, expected));
+  }
+
+  function wait(id: number, key: string): void {
+    if (waits.size >= mostWaits)
+      throw new ValueError('ERR_COLL_VALUE', `one member waits for ${mostWaits} keys at most`);
+    let isOver = false;
+    const end = table.whenThere(key, (found) => {
+      isOver = true;
+      waits.delete(id);
+      answer(id, found);
+    });
+    if (!isOver) waits.set(id, end);
+  }
+
+  function answer(id: number, value: Uint8Array): void {
+    socket.write(encodeAnswer({ id, isRefused: false, value }));
+    if (socket.writableLength > mostUnreadBytes) socket.destroy();
+  }
+}
+
+function tableAnswer(
+  table: Table,
+  op: Op,
+  key: string,
+  value: Uint8Array,
+  expected: Uint8Array | undefined,
+): Uint8Array {
+  switch (op) {
+    case 'set':
+      table.set(key, value);
+      return Buffer.of();
+    case 'add': {
+      const amount = Number(Buffer.from(value).toString('latin1'));
+      requireAmount(amount);
+      return Buffer.from(String(table.add(key, amount)));
+    }
+    case 'compareSet':
+      return flag(table.compareSet(key, expected, value));
+    case 'delete':
+      return flag(table.delete(key));
+    default:
+      throw new ValueError('ERR_COLL_VALUE', `a member that is known cannot ask for ${op}`);
+  }
+}
+
+/** Why whoever says this is no member. */
+function refusalOf({ op, key, value }: Request, job: string): string | undefined {
+  if (op !== 'hello') return 'a member says hello first';
+  if (value[0] !== storeVersion)
+    return `this store speaks version ${storeVersion}, you version ${value[0]}: install the same release everywhere`;
+  return key === job ? undefined : `this is the store of job "${job}", not of "${key}"`;
+}
+
+function refusal(code: string, message: string): Buffer {
+  return Buffer.from(`${code}\n${message}`);
+}
+
+function flag(is: boolean): Buffer {
+  return Buffer.of(Number(is));
+}

@@ -1,0 +1,225 @@
+import { connect, type TLSSocket } from 'node:tls';
+import {
+  AbortedError,
+  CollError,
+  DeadlineExceededError,
+  type ErrorCode,
+  quote,
+  UnavailableError,
+  ValueError,
+} from '@coll/core';
+import { type Answer, decodeAnswer, encodeRequest, FrameSplitter, type Op } from './frames.js';
+import { connectionKey, preSharedKeys, pskIdentity } from './job-key.js';
+import { requireAmount, requireKey, requireValue, type Store, type WaitOptions } from './store.js';
+import { storeVersion } from './tcp-store-server.js';
+import { Waits } from './waiting.js';
+
+export interface TcpStoreOptions extends WaitOptions {
+  /** Of the server: `tcp://host:port`. */
+  readonly address: string;
+  /** Those of the server. */
+  readonly job: string;
+  readonly jobKey: string;
+}
+
+interface Pending {
+  readonly resolve: (value: Uint8Array) => void;
+  readonly reject: (error: CollError) => void;
+}
+
+const retryMillis = 100;
+const nothing = new Uint8Array();
+
+/** A store that a `TcpStoreServer` keeps. */
+export class TcpStore implements Store {
+  readonly address: string;
+  readonly #socket: TLSSocket;
+  readonly #pending = new Map<number, Pending>();
+  readonly #waits = new Waits();
+  #nextId = 0;
+  #lost: CollError | undefined;
+
+  private constructor(address: string, socket: TLSSocket) {
+    this.address = address;
+    this.#socket = socket;
+    const splitter = new FrameSplitter();
+    socket.setNoDelay();
+    socket.on('data', (part: Buffer) => {
+      try {
+        for (const frame of splitter.push(part)) this.#settle(decodeAnswer(frame));
+      } catch (error) {
+        socket.destroy(error as Error);
+      }
+    });
+    socket.on('error', (cause) => this.#lose(cause));
+    socket.on('close', () => this.#lose());
+  }
+
+  /**
+   * Connects, again and again while nobody listens there, for up to `timeoutSeconds` (default: 60).
+   * @throws ValueError for an address or a key that cannot be; CollError where the server has another key, or refuses this job or version by
+   * name; DeadlineExceededError, AbortedError
+   */
+  static async connect({ address, job, jobKey, timeoutSeconds = 60, signal }: TcpStoreOptions): Promise<TcpStore> {
+    const target = targetOf(address);
+    const psk = connectionKey(jobKey);
+    const deadline = timeoutSeconds && timeoutSeconds > 0 ? performance.now() + timeoutSeconds * 1000 : Infinity;
+    for (;;) {
+      if (signal?.aborted) throw aborted(address, signal);
+      const socket = await open(address, target, psk, deadline);
+      if (!(socket instanceof Error)) {
+        const store = new TcpStore(address, socket);
+        await store.#hello(job);
+        return store;
+      }
+      if (performance.now() + retryMillis > deadline) {
+        const told = `no store was reached at ${address} within ${timeoutSeconds} seconds: ${socket.message}`;
+        throw new DeadlineExceededError('ERR_COLL_DEADLINE', told, { operation: 'connect', cause: socket });
+      }
+      await new Promise((resolve) => setTimeout(resolve, retryMillis));
+    }
+  }
+
+  async set(key: string, value: Uint8Array): Promise<void> {
+    this.#check('set', key, value);
+    await this.#ask('set', key, value);
+  }
+
+  async get(key: string, options: WaitOptions = {}): Promise<Uint8Array> {
+    this.#check('get', key);
+    const id = this.#nextId;
+    return this.#waits.within(key, options, (over) => {
+      over.addEventListener('abort', () => this.#cancel(id));
+      return this.#ask('get', key, nothing);
+    });
+  }
+
+  async add(key: string, amount: number): Promise<number> {
+    this.#check('add', key);
+    requireAmount(amount);
+    return Number(Buffer.from(await this.#ask('add', key, Buffer.from(String(amount)))).toString('latin1'));
+  }
+
+  async compareSet(key: string, expected: Uint8Array | undefined, desired: Uint8Array): Promise<boolean> {
+    this.#check('compare-set', key, desired);
+    if (expected !== undefined) requireValue(expected);
+    return (await this.#ask('compareSet', key, desired, expected))[0] === 1;
+  }
+
+  async delete(key: string): Promise<boolean> {
+    this.#check('delete', key);
+    return (await this.#ask('delete', key, nothing))[0] === 1;
+  }
+
+  async close(): Promise<void> {
+    this.#waits.close();
+    if (this.#socket.destroyed) return;
+    const closed = new Promise<void>((resolve) => this.#socket.once('close', () => resolve()));
+    this.#socket.end();
+    this.#socket.destroySoon();
+    await closed;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #hello(job: string): Promise<void> {
+    try {
+      await this.#ask('hello', job, Buffer.of(storeVersion));
+    } catch (error) {
+      await this.close();
+      throw error;
+    }
+  }
+
+  #check(operation: string, key: string, value?: Uint8Array): void {
+    this.#waits.requireOpen(operation);
+    requireKey(key);
+    if (value !== undefined) requireValue(value);
+  }
+
+  #ask(op: Op, key: string, value: Uint8Array, expected?: Uint8Array): Promise<Uint8Array> {
+    if (this.#lost) return Promise.reject(this.#lost);
+    const id = this.#nextId;
+    this.#nextId = (id + 1) >>> 0;
+    return new Promise((resolve, reject) => {
+      this.#pending.set(id, { resolve, reject });
+      this.#socket.write(encodeRequest({ id, op, key, value, expected }));
+    });
+  }
+
+  #cancel(id: number): void {
+    if (!this.#pending.delete(id) || this.#socket.destroyed) return;
+    this.#socket.write(encodeRequest({ id, op: 'cancel', key: '', value: nothing, expected: undefined }));
+  }
+
+  #settle({ id, isRefused, value }: Answer): void {
+    const pending = this.#pending.get(id);
+    this.#pending.delete(id);
+    if (isRefused) pending?.reject(errorFrom(Buffer.from(value).toString('utf8')));
+    else pending?.resolve(value);
+  }
+
+  #lose(cause?: Error): void {
+    const why = cause ? `: ${cause.message}` : '';
+    const told = `the store at ${this.address} is gone${why}; whoever keeps it has ended`;
+    this.#lost ??= new UnavailableError('ERR_COLL_STORE', told, { cause });
+    for (const { reject } of this.#pending.values()) reject(this.#lost);
+    this.#pending.clear();
+  }
+}
+
+interface Target {
+  readonly host: string;
+  readonly port: number;
+}
+
+function targetOf(address: string): Target {
+  const url = URL.canParse(address) ? new URL(address) : undefined;
+  if (url?.protocol === 'tcp:' && url.hostname !== '' && url.port !== '')
+    return { host: url.hostname.replace(/^\[(.*)\]$/, '$1'), port: Number(url.port) };
+  throw new ValueError('ERR_COLL_VALUE', `a store's address is tcp://host:port, not ${quote(address)}`);
+}
+
+/** A connection, or why there is none yet. @throws CollError where there will be none */
+function open(address: string, target: Target, psk: Buffer, deadline: number): Promise<TLSSocket | Error> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({
+      ...preSharedKeys,
+      ...target,
+      pskCallback: () => ({ psk, identity: pskIdentity }),
+      // There are no certificates: the server proves who it is by the key.
+      checkServerIdentity: () => undefined,
+    });
+    const millis = deadline - performance.now();
+    const timer = Number.isFinite(millis)
+      ? setTimeout(() => socket.destroy(new Error('no answer')), millis)
+      : undefined;
+    socket.once('secureConnect', () => {
+      clearTimeout(timer);
+      socket.removeListener('error', fail);
+      resolve(socket);
+    });
+    socket.once('error', fail);
+    function fail(error: NodeJS.ErrnoException) {
+      clearTimeout(timer);
+      if (!error.code?.startsWith('ERR_SSL')) return resolve(error);
+      const told = `the store at ${address} has another job key, or is no store`;
+      reject(new CollError('ERR_COLL_STORE', told, { operation: 'connect', cause: error }));
+    }
+  });
+}
+
+function errorFrom(refusal: string): CollError {
+  const [code = '', ...message] = refusal.split('\n');
+  const told = message.join('\n');
+  return code === 'ERR_COLL_VALUE'
+    ? new ValueError(code, told)
+    : new CollError('ERR_COLL_STORE' satisfies ErrorCode, told);
+}
+
+function aborted(address: string, signal: AbortSignal): AbortedError {
+  const told = `connecting to the store at ${address} was aborted`;
+  return new AbortedError('ERR_COLL_ABORTED', told, { operation: 'connect', cause: signal.reason });
+}

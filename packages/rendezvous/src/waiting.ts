@@ -1,0 +1,88 @@
+import { AbortedError, DeadlineExceededError, RuntimeError } from '@coll/core';
+import type { WaitOptions } from './store.js';
+
+/** How waiting for a key ends without a value. */
+export class Waits {
+  readonly #ends = new Set<(error: Error) => void>();
+  #isClosed = false;
+
+  /** @throws RuntimeError after `close` */
+  requireOpen(operation: string): void {
+    if (this.#isClosed) throw closed(operation);
+  }
+
+  /**
+   * Waits for what `start` promises, no longer than the options say. `start` gets a signal that tells it that nobody waits any more.
+   * @throws DeadlineExceededError, AbortedError; RuntimeError when the store is closed
+   */
+  async within<Result>(
+    key: string,
+    { timeoutSeconds, signal }: WaitOptions,
+    start: (over: AbortSignal) => Promise<Result>,
+  ): Promise<Result> {
+    const operation = 'get';
+    const over = new AbortController();
+    let timer: NodeJS.Timeout | undefined;
+    let end: (error: Error) => void = () => {};
+    const ended = new Promise<never>((_, reject) => {
+      end = reject;
+    });
+    const abort = () => {
+      const told = `get: waiting for "${key}" was aborted`;
+      end(new AbortedError('ERR_COLL_ABORTED', told, { operation, cause: signal?.reason }));
+    };
+    this.#ends.add(end);
+    signal?.addEventListener('abort', abort);
+    if (timeoutSeconds && timeoutSeconds > 0) {
+      const told = `get: "${key}" had no value after ${timeoutSeconds} seconds`;
+      timer = setTimeout(
+        () => end(new DeadlineExceededError('ERR_COLL_DEADLINE', told, { operation })),
+        timeoutSeconds * 1000,
+      );
+    }
+    try {
+      if (this.#isClosed) end(closed(operation));
+      else if (signal?.aborted) abort();
+      const found = start(over.signal);
+      // What comes after the end is of no interest, failures included.
+      found.catch(() => {});
+      return await Promise.race([ended, found]);
+    } finally {
+      over.abort();
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', abort);
+      this.#ends.delete(end);
+    }
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    for (const end of this.#ends) end(closed('get'));
+  }
+}
+
+function closed(operation: string): RuntimeError {
+  return new RuntimeError('ERR_COLL_CLOSED', `${operation}: this store was closed`, { operation });
+}
+
+// Quick at first, for members that come together, and easy on the server afterwards.
+const firstMillis = 2;
+const longestMillis = 100;
+
+/** Asks again and again, less and less often, until there is an answer or nobody waits any more. */
+export async function poll<Result>(ask: () => Promise<Result | undefined>, over: AbortSignal): Promise<Result> {
+  for (let millis = firstMillis; ; millis = Math.min(millis * 2, longestMillis)) {
+    const answer = await ask();
+    if (answer !== undefined) return answer;
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(done, millis);
+      function done() {
+        clearTimeout(timer);
+        over.removeEventListener('abort', done);
+        resolve();
+      }
+      over.addEventListener('abort', done);
+    });
+    over.throwIfAborted();
+  }
+}

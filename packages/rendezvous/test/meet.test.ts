@@ -1,0 +1,56 @@
+import { AbortedError, ValueError } from '@coll/core';
+import { describe, expect, it } from 'vitest';
+import { MemoryStore, meet } from '../src/index.js';
+import { tables } from './stores.js';
+
+const card = (text: string) => new Uint8Array(Buffer.from(text));
+
+describe('meet', () => {
+  it.each(Object.entries(tables))('gives everybody the cards of all, in a %s', async (_, make) => {
+    const table = await make();
+    const members = await Promise.all(
+      [2, 0, 1].map(async (rank) => {
+        await using store = await table.open();
+        return await meet(store, { rank, size: 3, card: card(`host ${rank}`), timeoutSeconds: 30 });
+      }),
+    );
+    const all = ['host 0', 'host 1', 'host 2'];
+    expect(members.map((cards) => cards.map((each) => Buffer.from(each).toString()))).toEqual([all, all, all]);
+    await table.close();
+  });
+
+  it('names who never came', async () => {
+    const store = new MemoryStore();
+    const late = { size: 4, card: card(''), timeoutSeconds: 0.05 };
+    const results = await Promise.allSettled([meet(store, { ...late, rank: 2 }), meet(store, { ...late, rank: 0 })]);
+    expect(results.map((result) => result.status === 'rejected' && result.reason.message)).toEqual([
+      'rank 2 waited 0.05 seconds for the 4 members of generation 0: rank 1, 3 never came',
+      'rank 0 waited 0.05 seconds for the 4 members of generation 0: rank 1, 3 never came',
+    ]);
+  });
+
+  it('keeps generations apart, and ranks', async () => {
+    const store = new MemoryStore();
+    const alone = { rank: 0, size: 1, card: card('a') };
+    await meet(store, alone);
+    await expect(meet(store, alone)).rejects.toMatchObject({ code: 'ERR_COLL_STORE', rank: 0 });
+    expect(await meet(store, { ...alone, generation: 1, card: card('b') })).toEqual([card('b')]);
+  });
+
+  it('ends on a signal', async () => {
+    const abort = new AbortController();
+    const waiting = meet(new MemoryStore(), { rank: 0, size: 2, card: card(''), signal: abort.signal });
+    abort.abort();
+    await expect(waiting).rejects.toThrow(AbortedError);
+  });
+
+  it.each([
+    { rank: 2, size: 2 },
+    { rank: -1, size: 2 },
+    { rank: 0.5, size: 2 },
+    { rank: 0, size: 0 },
+    { rank: 0, size: 1, generation: -1 },
+  ])('refuses %j', async (member) => {
+    await expect(meet(new MemoryStore(), { ...member, card: card('') })).rejects.toThrow(ValueError);
+  });
+});

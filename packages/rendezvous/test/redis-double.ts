@@ -1,0 +1,106 @@
+import type { AddressInfo } from 'node:net';
+import { createServer, type Server, type Socket } from 'node:net';
+
+/**
+ * A double of a Redis server: the commands that a RedisStore sends, in one process, for machines without the real one. Scripts are told apart by
+ * what they call, and done in JavaScript.
+ */
+export class RedisDouble {
+  readonly #server: Server;
+  readonly #sockets = new Set<Socket>();
+
+  private constructor(server: Server, sockets: Set<Socket>) {
+    this.#server = server;
+    this.#sockets = sockets;
+  }
+
+  static async listen(): Promise<RedisDouble> {
+    const values = new Map<string, Buffer>();
+    const sockets = new Set<Socket>();
+    const server = createServer((socket) => {
+      sockets.add(socket);
+      let unread = Buffer.alloc(0);
+      socket.on('error', () => socket.destroy());
+      socket.on('data', (part: Buffer) => {
+        unread = Buffer.concat([unread, part]);
+        for (let next = commandIn(unread); next; next = commandIn(unread)) {
+          unread = unread.subarray(next.end);
+          socket.write(answer(values, next.words));
+        }
+      });
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    return new RedisDouble(server, sockets);
+  }
+
+  get url(): string {
+    return `redis://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  async close(): Promise<void> {
+    for (const socket of this.#sockets) socket.destroy();
+    await new Promise<void>((resolve) => this.#server.close(() => resolve()));
+  }
+}
+
+/** The first whole command: an array of texts with their lengths. */
+function commandIn(bytes: Buffer): { readonly words: readonly Buffer[]; readonly end: number } | undefined {
+  let at = 0;
+  const number = () => {
+    const end = bytes.indexOf('\r\n', at);
+    if (end < 0) return undefined;
+    const value = Number(bytes.toString('latin1', at + 1, end));
+    at = end + 2;
+    return value;
+  };
+  const count = number();
+  if (count === undefined) return undefined;
+  const words: Buffer[] = [];
+  while (words.length < count) {
+    const length = number();
+    if (length === undefined || bytes.length < at + length + 2) return undefined;
+    words.push(Buffer.from(bytes.subarray(at, at + length)));
+    at += length + 2;
+  }
+  return { words, end: at };
+}
+
+function answer(values: Map<string, Buffer>, [command, ...words]: readonly Buffer[]): Buffer {
+  const key = String(words[0]);
+  switch (String(command).toUpperCase()) {
+    case 'GET':
+      return bulk(values.get(key));
+    case 'SET':
+      values.set(key, words[1] as Buffer);
+      return Buffer.from('+OK\r\n');
+    case 'DEL':
+      return Buffer.from(`:${Number(values.delete(key))}\r\n`);
+    case 'EVAL':
+      return evaluated(values, words);
+    case 'INFO':
+      return bulk(Buffer.from('redis_version:7.0.0\r\nloading:0\r\n'));
+    default:
+      return Buffer.from('+OK\r\n');
+  }
+}
+
+function evaluated(values: Map<string, Buffer>, [script, , name, ...values_]: readonly Buffer[]): Buffer {
+  const key = String(name);
+  const present = values.get(key);
+  if (String(script).includes('INCRBY')) {
+    const before = String(present ?? 0);
+    if (!/^-?\d+$/.test(before)) return Buffer.from('-ERR value is not an integer or out of range\r\n');
+    const sum = String(Number(before) + Number(values_[0]));
+    values.set(key, Buffer.from(sum));
+    return bulk(Buffer.from(sum));
+  }
+  const [isThere, expected, desired] = values_;
+  const fits = String(isThere) === '1' ? present?.equals(expected as Buffer) : present === undefined;
+  if (fits) values.set(key, desired as Buffer);
+  return Buffer.from(`:${Number(fits === true)}\r\n`);
+}
+
+function bulk(value: Buffer | undefined): Buffer {
+  if (!value) return Buffer.from('$-1\r\n');
+  return Buffer.concat([Buffer.from(`$${value.length}\r\n`), value, Buffer.from('\r\n')]);
+}

@@ -1,0 +1,153 @@
+import { AbortedError, DeadlineExceededError, RuntimeError, ValueError } from '@coll/core';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import type { Store } from '../src/index.js';
+import { type SharedTable, tables } from './stores.js';
+
+const bytes = (text: string) => new Uint8Array(Buffer.from(text));
+const textOf = (value: Uint8Array) => Buffer.from(value).toString();
+
+describe.each(Object.entries(tables))('%s', (_, make) => {
+  let table: SharedTable;
+  let opened: Store[] = [];
+  let names = 0;
+
+  beforeAll(async () => {
+    table = await make();
+  });
+  afterEach(async () => {
+    await Promise.all(opened.map((store) => store.close()));
+    opened = [];
+  });
+  afterAll(() => table.close());
+
+  const open = async () => {
+    const store = await table.open();
+    opened.push(store);
+    return store;
+  };
+  const newKey = () => `key ${names++} / ü?*`;
+
+  it('keeps values for other members', async () => {
+    const [one, other] = [await open(), await open()];
+    const key = newKey();
+    for (const value of [Uint8Array.from({ length: 256 }, (__, index) => index), bytes(''), bytes('again')]) {
+      await one.set(key, value);
+      expect(await other.get(key)).toEqual(value);
+    }
+    expect(await other.get(key)).toEqual(bytes('again'));
+  });
+
+  it('keeps values of a mebibyte, and keys of 512 bytes', async () => {
+    const [one, other] = [await open(), await open()];
+    const key = `${newKey()} ${'x'.repeat(480)}`;
+    const large = new Uint8Array(2 ** 20).fill(7);
+    await one.set(key, large);
+    expect(Buffer.compare(await other.get(key), large)).toBe(0);
+  });
+
+  it('gives values that are not those of others', async () => {
+    const store = await open();
+    const [key, value] = [newKey(), bytes('abc')];
+    await store.set(key, value);
+    value.fill(0);
+    (await store.get(key)).fill(0);
+    expect(textOf(await store.get(key))).toBe('abc');
+  });
+
+  it('waits for a value', async () => {
+    const [one, other] = [await open(), await open()];
+    const key = newKey();
+    const waiting = [one.get(key), other.get(key, { timeoutSeconds: 30 })];
+    setTimeout(() => void one.set(key, bytes('there')), 30);
+    expect((await Promise.all(waiting)).map(textOf)).toEqual(['there', 'there']);
+  });
+
+  it('counts, also when many count at once', async () => {
+    const stores = await Promise.all(Array.from({ length: 4 }, open));
+    const key = newKey();
+    const sums = await Promise.all(Array.from({ length: 20 }, (__, index) => (stores[index % 4] as Store).add(key, 2)));
+    expect(sums.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 20 }, (__, index) => 2 * index + 2));
+    expect(await stores[0]?.add(key, -41)).toBe(-1);
+    expect(textOf((await stores[1]?.get(key)) as Uint8Array)).toBe('-1');
+  });
+
+  it('does not count with what is no number', async () => {
+    const store = await open();
+    const key = newKey();
+    await store.set(key, bytes('many'));
+    await expect(store.add(key, 1)).rejects.toThrow(ValueError);
+    expect(textOf(await store.get(key))).toBe('many');
+  });
+
+  it('writes where the present value is the expected one', async () => {
+    const store = await open();
+    const key = newKey();
+    expect(await store.compareSet(key, bytes('a'), bytes('b'))).toBe(false);
+    expect(await store.compareSet(key, undefined, bytes(''))).toBe(true);
+    expect(await store.compareSet(key, undefined, bytes('b'))).toBe(false);
+    expect(await store.compareSet(key, bytes(''), bytes('c'))).toBe(true);
+    expect(await store.compareSet(key, bytes('b'), bytes('d'))).toBe(false);
+    expect(textOf(await store.get(key))).toBe('c');
+  });
+
+  it('lets one of many win', async () => {
+    const stores = await Promise.all(Array.from({ length: 6 }, open));
+    const key = newKey();
+    const won = await Promise.all(stores.map((store, index) => store.compareSet(key, undefined, bytes(String(index)))));
+    expect(won.filter(Boolean)).toHaveLength(1);
+    expect(textOf(await (stores[0] as Store).get(key))).toBe(String(won.indexOf(true)));
+  });
+
+  it('forgets', async () => {
+    const store = await open();
+    const key = newKey();
+    expect(await store.delete(key)).toBe(false);
+    await store.set(key, bytes('a'));
+    expect([await store.delete(key), await store.delete(key)]).toEqual([true, false]);
+    await expect(store.get(key, { timeoutSeconds: 0.02 })).rejects.toThrow(DeadlineExceededError);
+    expect(await store.compareSet(key, undefined, bytes('b'))).toBe(true);
+    expect(textOf(await store.get(key))).toBe('b');
+  });
+
+  it('gives up after a while, or on a signal', async () => {
+    const store = await open();
+    const key = newKey();
+    const abort = new AbortController();
+    const waiting = store.get(key, { signal: abort.signal });
+    await expect(store.get(key, { timeoutSeconds: 0.05 })).rejects.toMatchObject({
+      name: 'DeadlineExceededError',
+      message: expect.stringContaining(`"${key}" had no value after 0.05 seconds`),
+    });
+    abort.abort(new Error('enough'));
+    await expect(waiting).rejects.toMatchObject({ name: 'AbortedError', cause: new Error('enough') });
+    await expect(store.get(key, { signal: AbortSignal.abort() })).rejects.toThrow(AbortedError);
+    await store.set(key, bytes('late'));
+    expect(textOf(await store.get(key))).toBe('late');
+  });
+
+  it('ends waiting when it is closed, and does nothing afterwards', async () => {
+    const store = await open();
+    const waiting = store.get(newKey());
+    const ended = expect(waiting).rejects.toMatchObject({ name: 'RuntimeError', code: 'ERR_COLL_CLOSED' });
+    await store.close();
+    await ended;
+    for (const call of [
+      () => store.set('a', bytes('')),
+      () => store.get('a'),
+      () => store.add('a', 1),
+      () => store.compareSet('a', undefined, bytes('')),
+      () => store.delete('a'),
+    ]) {
+      await expect(call()).rejects.toThrow(RuntimeError);
+    }
+  });
+
+  it('refuses keys, values and amounts that cannot be', async () => {
+    const store = await open();
+    for (const key of ['', 'x'.repeat(513), 'ü'.repeat(257), 1 as never])
+      await expect(store.get(key)).rejects.toThrow(ValueError);
+    await expect(store.set('a', new Uint8Array(2 ** 20 + 1))).rejects.toThrow('1048577 bytes');
+    await expect(store.set('a', 'text' as never)).rejects.toThrow(ValueError);
+    for (const amount of [0.5, Number.NaN, 2 ** 53]) await expect(store.add('a', amount)).rejects.toThrow(ValueError);
+  });
+});

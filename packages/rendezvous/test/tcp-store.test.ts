@@ -1,0 +1,144 @@
+import { connect } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+import { AbortedError, CollError, DeadlineExceededError, UnavailableError, ValueError } from '@coll/core';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { encodeRequest } from '../src/frames.js';
+import { TcpStore, TcpStoreServer } from '../src/index.js';
+import { connectionKey, preSharedKeys, pskIdentity } from '../src/job-key.js';
+
+const jobKey = TcpStoreServer.newKey();
+const bytes = (text: string) => new Uint8Array(Buffer.from(text));
+
+let server: TcpStoreServer;
+beforeEach(async () => {
+  server = await TcpStoreServer.listen({ job: 'here', jobKey, helloSeconds: 0.5 });
+});
+afterEach(() => server.close());
+
+const open = (more: object = {}) => TcpStore.connect({ address: server.address, job: 'here', jobKey, ...more });
+const portOf = ({ address }: TcpStoreServer) => Number(new URL(address).port);
+
+describe('TcpStore', () => {
+  it('needs the key of the job', async () => {
+    await expect(open({ jobKey: TcpStoreServer.newKey() })).rejects.toMatchObject({
+      code: 'ERR_COLL_STORE',
+      message: `the store at ${server.address} has another job key, or is no store`,
+    });
+    for (const short of ['', 'x'.repeat(15), 5 as never])
+      await expect(open({ jobKey: short })).rejects.toThrow(ValueError);
+  });
+
+  it('is refused by name in another job', async () => {
+    await expect(open({ job: 'there' })).rejects.toThrow('this is the store of job "here", not of "there"');
+  });
+
+  it('waits for a server that comes later, and gives up in time', async () => {
+    const address = server.address;
+    const port = portOf(server);
+    await server.close();
+    const early = TcpStore.connect({ address, job: 'here', jobKey, timeoutSeconds: 30 });
+    await expect(TcpStore.connect({ address, job: 'here', jobKey, timeoutSeconds: 0.2 })).rejects.toThrow(
+      DeadlineExceededError,
+    );
+    await expect(TcpStore.connect({ address, job: 'here', jobKey, signal: AbortSignal.abort() })).rejects.toThrow(
+      AbortedError,
+    );
+    server = await TcpStoreServer.listen({ job: 'here', jobKey, port });
+    await (await early).close();
+  });
+
+  it('tells everybody who waits that the server is gone', async () => {
+    const store = await open();
+    const waiting = expect(store.get('never')).rejects.toThrow(UnavailableError);
+    await server.close();
+    await waiting;
+    await expect(store.set('a', bytes('b'))).rejects.toMatchObject({ code: 'ERR_COLL_STORE' });
+    await store.close();
+  });
+
+  it.each(['127.0.0.1:1', 'http://127.0.0.1:1', 'tcp://127.0.0.1', 'tcp://'])('has no address %s', async (address) => {
+    await expect(open({ address })).rejects.toThrow(ValueError);
+  });
+
+  it('speaks IPv6 where there is one', async () => {
+    const there = await TcpStoreServer.listen({ job: 'here', jobKey, host: '::1' }).catch((error: unknown) => {
+      expect(error).toMatchObject({ code: 'ERR_COLL_STORE' });
+    });
+    if (!there) return;
+    expect(there.address).toMatch(/^tcp:\/\/\[::1\]:\d+$/);
+    const store = await open({ address: there.address });
+    expect(await store.add('a', 1)).toBe(1);
+    await store.close();
+    await there.close();
+  });
+});
+
+describe('TcpStoreServer', () => {
+  it('keeps no more than it may', async () => {
+    await using small = await TcpStoreServer.listen({ job: 'here', jobKey, mostKeys: 2, mostBytes: 100 });
+    await using store = await open({ address: small.address });
+    await store.set('a', new Uint8Array(60));
+    await expect(store.set('b', new Uint8Array(60))).rejects.toThrow('there is no room for "b"');
+    await store.set('a', new Uint8Array(10));
+    await store.set('b', new Uint8Array(60));
+    await expect(store.set('c', new Uint8Array())).rejects.toThrow(CollError);
+    await store.delete('a');
+    await store.set('c', new Uint8Array());
+  });
+
+  it('says where it cannot listen', async () => {
+    const taken = TcpStoreServer.listen({ job: 'here', jobKey, port: portOf(server) });
+    await expect(taken).rejects.toMatchObject({ code: 'ERR_COLL_STORE', operation: 'listen' });
+  });
+
+  it('is not disturbed by strangers', async () => {
+    await using store = await open();
+    const waiting = store.get('later', { timeoutSeconds: 30 });
+    const noise = [
+      Buffer.from('GET / HTTP/1.1\r\n\r\n'),
+      Buffer.alloc(100_000, 0xff),
+      Buffer.of(22, 3, 1, 0, 200, 1),
+      Buffer.of(),
+    ];
+    await Promise.all(noise.map((part) => speak(connect(portOf(server), '127.0.0.1'), part)));
+    await store.set('later', bytes('still here'));
+    expect(await waiting).toEqual(bytes('still here'));
+  });
+
+  it('hangs up on members that speak another language, and on nobody else', async () => {
+    await using store = await open();
+    const hello = encodeRequest({ id: 0, op: 'hello', key: 'here', value: Buffer.of(1), expected: undefined });
+    const tooLong = Buffer.alloc(4);
+    tooLong.writeUInt32BE(2 ** 31);
+    const parts = [
+      tooLong,
+      Buffer.concat([hello, tooLong]),
+      Buffer.concat([hello, Buffer.of(0, 0, 0, 1, 9)]),
+      encodeRequest({ id: 0, op: 'get', key: 'a', value: Buffer.of(), expected: undefined }),
+    ];
+    for (const part of parts) {
+      const psk = connectionKey(jobKey);
+      const options = {
+        ...preSharedKeys,
+        host: '127.0.0.1',
+        port: portOf(server),
+        checkServerIdentity: () => undefined,
+      };
+      const socket = connectTls({ ...options, pskCallback: () => ({ psk, identity: pskIdentity }) });
+      await new Promise((resolve) => socket.once('secureConnect', resolve));
+      await speak(socket, part);
+    }
+    expect(await store.add('calls', 1)).toBe(1);
+  });
+});
+
+/** Says something, and waits until the other side hangs up. */
+function speak(socket: ReturnType<typeof connect>, part: Buffer): Promise<void> {
+  return new Promise((resolve) => {
+    socket.on('error', () => {});
+    socket.on('data', () => {});
+    socket.once('close', () => resolve());
+    if (part.length > 0) socket.write(part);
+    else socket.end();
+  });
+}
