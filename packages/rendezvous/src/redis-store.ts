@@ -38,6 +38,7 @@ export class RedisStore implements Store {
   readonly #prefix: string;
   readonly #seconds: number;
   readonly #waits = new Waits();
+  #over: Promise<unknown> | undefined;
 
   private constructor(client: RedisClient, { redis, job, expireSeconds = 86_400 }: RedisStoreOptions) {
     this.#client = client;
@@ -89,7 +90,8 @@ export class RedisStore implements Store {
 
   async close(): Promise<void> {
     this.#waits.close();
-    if (this.#isOwn) await this.#client.quit();
+    if (this.#isOwn) this.#over ??= this.#client.quit();
+    await this.#over;
   }
 
   [Symbol.asyncDispose](): Promise<void> {
