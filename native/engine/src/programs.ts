@@ -9,7 +9,7 @@ import {
   rootOf,
   type Schedule,
 } from '@coll/core';
-import { chainsOf, collectiveOps, Planner, refusedCollective, scheduleNumber, stepsOf } from '@coll/core/executor';
+import { chainsOf, collectiveOps, Planner, scheduleNumber, stepsOf } from '@coll/core/executor';
 import type { NativeBinding, ProgramHandle } from './native-binding.js';
 
 /** A proven schedule as native code plays it. */
@@ -32,7 +32,7 @@ export class Programs {
 
   /** Why there is no such program, in words for the user; undefined where there is one. */
   refuses(collective: Collective, dtype: DType): string | undefined {
-    return refusedCollective(collective, dtype, this.#planner.size) ?? this.#planner.refuses(collective);
+    return this.#planner.refuses(collective, dtype);
   }
 
   /** @throws CollError where the algorithm's schedule does not do what was asked */

@@ -1,13 +1,5 @@
 import { setImmediate, setTimeout } from 'node:timers/promises';
 
-/** A call that is over before it has returned. */
-export const settled: Promise<void> = Promise.resolve();
-
-/** Lets the event loop do what else there is to do. */
-export function nextTurn(): Promise<void> {
-  return setImmediate();
-}
-
 const mostNewCalls = 256;
 
 /**
@@ -33,7 +25,7 @@ export class NewCalls {
 const eagerLooks = 50;
 const pauseMillis = 2;
 
-/** The same, for the `look`th time in vain. */
+/** Lets the event loop do what else there is to do, for the `look`th time in vain. */
 export async function laterTurn(look: number): Promise<void> {
   if (look < eagerLooks) await setImmediate();
   else await setTimeout(pauseMillis);

@@ -1,4 +1,5 @@
 import { directAlgorithm } from '@coll/direct';
+import { hierarchicalCopyAlgorithm } from '@coll/hierarchical-copy';
 import { native } from '@coll/native';
 import { reductionToOneAlgorithm } from '@coll/reduction-to-one';
 import { ringAlgorithm } from '@coll/ring';
@@ -15,6 +16,7 @@ executorSuite({
     { algorithm: ringAlgorithm({ subChunks: 2 }), source: { module: '', export: '', options: { subChunks: 2 } } },
     { algorithm: directAlgorithm },
     { algorithm: reductionToOneAlgorithm() },
+    { algorithm: hierarchicalCopyAlgorithm },
   ],
   ranks: [1, 2, 3, 4, 7, 9],
 });

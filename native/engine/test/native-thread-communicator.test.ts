@@ -1,5 +1,6 @@
 import { jsEngine } from '@coll/core';
 import { direct, directAlgorithm } from '@coll/direct';
+import { hierarchicalCopy, hierarchicalCopyAlgorithm } from '@coll/hierarchical-copy';
 import { native } from '@coll/native';
 import { reductionToOne, reductionToOneAlgorithm } from '@coll/reduction-to-one';
 import { ring, ringAlgorithm } from '@coll/ring';
@@ -20,6 +21,7 @@ executorSuite({
     { algorithm: directAlgorithm, source: { module: direct.module, export: 'direct' } },
     { algorithm: ringAlgorithm(), source: { module: ring.module, export: 'ring' } },
     { algorithm: reductionToOneAlgorithm(), source: { module: reductionToOne.module, export: 'reductionToOne' } },
+    { algorithm: hierarchicalCopyAlgorithm, source: { module: hierarchicalCopy.module, export: 'hierarchicalCopy' } },
   ],
   ranks: [1, 2, 3, 4, 7],
 });

@@ -1,12 +1,19 @@
 /** For authors of executors and engines: what those of this package are made of. */
 export { refusedCollective } from './buffers.js';
+export { abortedError, clashError, lostBufferError } from './call-errors.js';
 export { collectiveOps } from './collective.js';
 export { hashOf } from './layout.js';
+export { arrange, type Pack, type Piece } from './packing/arrangement.js';
+export { PackRunner } from './packing/pack-runner.js';
+export { allRanks, oneRank } from './ranks.js';
 export { chainsOf } from './schedule/chains.js';
 export { Planner } from './schedule/planner.js';
 export { type Step, stepsOf } from './schedule/steps.js';
 export { Arena } from './threads/arena.js';
+export { attended } from './threads/attended.js';
 export { bytesOfDescriptors, type Descriptor, Descriptors, nowhere, scheduleNumber } from './threads/descriptors.js';
-export { type KnownCall, KnownCalls, lostRank } from './threads/known-calls.js';
-export { beginsOf, type Pieces, reads, sourceOf, validatePieces, writes } from './threads/pieces.js';
-export { Rendezvous, type Wait } from './threads/rendezvous.js';
+export { nextTurn } from './threads/event-loop.js';
+export { type KnownCall, lostRank } from './threads/known-calls.js';
+export { OrderedCommunicator } from './threads/ordered-communicator.js';
+export { type CheckedCall, type Pieces, reads, writes } from './threads/pieces.js';
+export { deadlineOf, Rendezvous, type Wait, waitOf } from './threads/rendezvous.js';

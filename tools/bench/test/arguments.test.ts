@@ -5,7 +5,7 @@ import { UsageError } from '../src/usage-error.js';
 it('wants everything but peers unless told otherwise', () => {
   expect(parseArguments([])).toEqual({
     command: 'measure',
-    suites: ['in-process', 'gradients', 'event-loop', 'strategy', 'collectives', 'packing'],
+    suites: ['in-process', 'gradients', 'event-loop', 'strategy', 'collectives', 'packing', 'overlap'],
     ranks: [2],
     engines: undefined,
     forms: undefined,
@@ -73,7 +73,7 @@ it.each([
   [['--engines', 'js,gpu'], 'no engine is called "gpu"; there are native, wasm, js'],
   [['--forms', 'blocking'], 'no form is called "blocking"; there are sync, async, controller'],
   [['--peers', 'nccl'], 'no peer is called "nccl"; there are openmpi, openmpi-tuned, mpich, mpich-tuned, gloo'],
-  [['--algorithms', ''], 'no algorithm is called ""; there are ring, direct, reduction-to-one'],
+  [['--algorithms', ''], 'no algorithm is called ""; there are ring, direct, hierarchical-copy, reduction-to-one'],
   [['--bytes', '3'], '"3" is no size: write 4, 64KiB or 1MiB, a multiple of 4 bytes'],
   [['--ranks', '0'], '--ranks takes whole numbers from 1 to 64, not "0"'],
   [['--ranks', '2.5'], '--ranks takes whole numbers from 1 to 64, not "2.5"'],

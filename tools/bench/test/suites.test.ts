@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { Selection } from '../src/suites/selection.js';
 import { sessionsOf } from '../src/suites/suites.js';
-import { bytesOf, type SuiteName, type Trial } from '../src/trial.js';
+import { bytesOf, type Overlap, type SuiteName, type Trial } from '../src/trial.js';
 
 const selection: Selection = {
   isQuick: true,
@@ -95,4 +95,24 @@ it('counts timers only where somebody awaits', () => {
 it('gives every rank as many elements where blocks are exchanged', () => {
   const trials = trialsOf('collectives', { bytes: [4, 100, 1024] }, 3);
   expect([...new Set(trials.map(bytesOf))]).toEqual([12, 96, 1020]);
+});
+
+it('packs gradients by number, by size, and where they are small', () => {
+  const works = trialsOf('packing', { engines: ['js'], forms: ['sync'], isQuick: false, networks: ['resnet50'] })
+    .map(({ work }) => work)
+    .filter(({ type }) => type === 'batch');
+  expect(works).toMatchObject([
+    ...[0, 1, 4].map((numPacks) => ({ bytesPerPack: 0, packing: { numPacks } })),
+    ...[1, 25, 50].map((mebibytes) => ({ bytesPerPack: mebibytes * 2 ** 20 })),
+    { bytesPerPack: 0, packing: { numPacks: 0, aggSmallGradsMaxBytes: 65_536 } },
+  ]);
+});
+
+it('takes gradients alone, then reduced, and reduced meanwhile, in the order of the layers', () => {
+  const trials = trialsOf('overlap', { engines: ['js'] }).filter(({ work }) => work.type === 'overlap');
+  const orders = ['computed', 'after', 'overlapped'];
+  expect(trials.map(({ work }) => (work as Overlap).order)).toEqual([...orders, ...orders]);
+  expect(trials.map(({ work }) => (work as Overlap).isBusy)).toEqual([false, false, false, true, true, true]);
+  // The file begins with the last layer, of 1000 classes.
+  expect(trials[0]?.counts.slice(-2)).toContain(1000);
 });

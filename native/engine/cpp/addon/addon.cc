@@ -31,7 +31,7 @@ Napi::Value guarded(const Napi::CallbackInfo& info) {
 
 // boardBytes(ranks: number): number
 Napi::Value board_bytes(const Napi::CallbackInfo& info) {
-  return Napi::Number::New(info.Env(), static_cast<double>(Board::bytes_for(info[0].As<Napi::Number>().Int32Value())));
+  return Napi::Number::New(info.Env(), static_cast<double>(Board::bytes_for(integer_of(info[0]))));
 }
 
 // join(board: Uint8Array, failure: Int32Array, arrival: Int32Array, rank: number, ranks: number, cores: number): External
@@ -40,13 +40,12 @@ Napi::Value board_bytes(const Napi::CallbackInfo& info) {
 Napi::Value join(const Napi::CallbackInfo& info) {
   auto* const arrival = reinterpret_cast<std::atomic<std::int32_t>*>(address_of(info[2]));
   const Control control{reinterpret_cast<const std::atomic<std::int32_t>*>(address_of(info[1])), arrival, arrival + 1};
-  const auto number = [&](std::size_t index) { return info[index].As<Napi::Number>().Int32Value(); };
-  return hold(info.Env(), new Member(Board::in(address_of(info[0])), control, number(3), number(4), number(5)));
+  return hold(info.Env(), new Member(Board::in(address_of(info[0])), control, integer_of(info[3]), integer_of(info[4]), integer_of(info[5])));
 }
 
 // play(member, offer, wait: number, a Wait): number, a Status
 Napi::Value play(const Napi::CallbackInfo& info) {
-  const Status status = held<Member>(info[0]).play(held<Offer>(info[1]), static_cast<Wait>(info[2].As<Napi::Number>().Int32Value()));
+  const Status status = held<Member>(info[0]).play(held<Offer>(info[1]), static_cast<Wait>(integer_of(info[2])));
   return Napi::Number::New(info.Env(), static_cast<int>(status));
 }
 
@@ -63,7 +62,7 @@ Napi::Value meeting(const Napi::CallbackInfo& info) {
 
 // isMissing(member, rank: number): boolean
 Napi::Value is_missing(const Napi::CallbackInfo& info) {
-  return Napi::Boolean::New(info.Env(), held<Member>(info[0]).is_missing(info[1].As<Napi::Number>().Int32Value()));
+  return Napi::Boolean::New(info.Env(), held<Member>(info[0]).is_missing(integer_of(info[1])));
 }
 
 // clash(member): [rank, rank] | undefined; undefined where offers are not of the same pieces
@@ -78,8 +77,7 @@ Napi::Value clash(const Napi::CallbackInfo& info) {
 
 // controller(ranks: number, cores: number): External
 Napi::Value make_controller(const Napi::CallbackInfo& info) {
-  const auto number = [&](std::size_t index) { return info[index].As<Napi::Number>().Int32Value(); };
-  return hold(info.Env(), new std::unique_ptr<Controller>(new Controller(number(0), number(1))));
+  return hold(info.Env(), new std::unique_ptr<Controller>(new Controller(integer_of(info[0]), integer_of(info[1]))));
 }
 
 // control(controller, deal, begin: number): number, the element at which it ended

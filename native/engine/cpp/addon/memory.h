@@ -16,6 +16,8 @@ std::vector<std::byte*> addresses_of(const Napi::Value& arrays);
 // The numbers of a Float64Array.
 std::vector<double> numbers_of(const Napi::Value& array);
 
+inline int integer_of(const Napi::Value& number) { return number.As<Napi::Number>().Int32Value(); }
+
 // A value of ours behind a JavaScript object, which deletes it in the end.
 template <class T>
 Napi::Value hold(Napi::Env env, T* value) {

@@ -55,7 +55,7 @@ Napi::Value make_program(const Napi::CallbackInfo& info) {
 
 Napi::Value make_offer(const Napi::CallbackInfo& info) {
   const SharedProgram& program = held<SharedProgram>(info[0]);
-  const int rank = info[1].As<Napi::Number>().Int32Value();
+  const int rank = integer_of(info[1]);
   const bool shares_result = info[5].As<Napi::Boolean>();
   Offer offer = offer_of(program, begins_of(info[2]), info[3], info[4], shares_result);
   require_sound(offer, rank);

@@ -1,10 +1,11 @@
-import { refusedCollective, validateBuffers } from '../buffers.js';
+import { validateBuffers } from '../buffers.js';
+import { abortedError, closedError, refusedError } from '../call-errors.js';
 import { type Collective, nameOf, opOf, outputDType, rootOf } from '../collective.js';
 import type { Communicator, RunOptions } from '../communicator.js';
 import { accumulatorOf, allocate, type DType, type TypedArray } from '../dtype.js';
-import { AbortedError, RuntimeError, ValueError } from '../errors.js';
 import { combineKernel, divideKernel, elementaryOp } from '../kernels/combine.js';
-import { narrowKernel, widenKernel } from '../kernels/convert.js';
+import { copyRange, narrowKernel, widenKernel } from '../kernels/convert.js';
+import { allRanks } from '../ranks.js';
 import { chunkRange } from '../schedule/chunk-range.js';
 import { Planner } from '../schedule/planner.js';
 import type { Algorithm, Schedule } from '../schedule/schedule.js';
@@ -12,8 +13,11 @@ import { type Step, stepsOf } from '../schedule/steps.js';
 import type { Tensor } from '../tensor.js';
 import { type Places, playStep, scratchLength } from './play-step.js';
 
+/** How many ranks there are, and what they play. */
 export interface PortableCommunicatorOptions {
+  /** Ranks in the group, whose buffers are all handed in here. */
   readonly size: number;
+  /** Plans each collective; its schedules are verified before they are played. */
   readonly algorithm: Algorithm;
 }
 
@@ -30,15 +34,13 @@ export class PortableCommunicator implements Communicator {
   #isClosed = false;
 
   constructor({ size, algorithm }: PortableCommunicatorOptions) {
-    if (!(Number.isInteger(size) && size >= 1))
-      throw new ValueError('ERR_COLL_VALUE', `a group has 1 rank or more, not ${size}`);
     this.size = size;
-    this.localRanks = Array.from({ length: size }, (_, rank) => rank);
+    this.localRanks = allRanks(size);
     this.#planner = new Planner(algorithm, size);
   }
 
   refuses(collective: Collective, dtype: DType): string | undefined {
-    return refusedCollective(collective, dtype, this.size) ?? this.#planner.refuses(collective);
+    return this.#planner.refuses(collective, dtype);
   }
 
   async run(
@@ -57,17 +59,12 @@ export class PortableCommunicator implements Communicator {
     { signal, sharedResult = false }: RunOptions = {},
   ): void {
     const operation = nameOf(collective);
-    if (this.#isClosed)
-      throw new RuntimeError('ERR_COLL_CLOSED', `${operation}: this communicator was closed`, { operation });
-    if (signal?.aborted)
-      throw new AbortedError('ERR_COLL_ABORTED', `${operation} was aborted before it began`, {
-        operation,
-        cause: signal.reason,
-      });
+    if (this.#isClosed) throw closedError({ operation });
+    if (signal?.aborted) throw abortedError('before it began', signal, { operation });
     validateBuffers({ collective, size: this.size, localRanks: this.localRanks, sharedResult }, inputs, outputs);
     const { dtype } = inputs[rootOf(collective) ?? 0] ?? (inputs[0] as Tensor);
     const refused = this.refuses(collective, dtype);
-    if (refused) throw new ValueError('ERR_COLL_REFUSED', `${operation}: ${refused}`, { operation });
+    if (refused) throw refusedError(refused, { operation });
     const schedule = this.#planner.plan(collective);
     const length = wholeLength(collective, inputs, outputs);
     const places = this.#load(collective, dtype, length, inputs, outputs);
@@ -75,6 +72,7 @@ export class PortableCommunicator implements Communicator {
     this.#store(collective, dtype, length, places, outputs);
   }
 
+  /** Calls made from now on are refused. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#scratch.clear();
@@ -92,7 +90,7 @@ export class PortableCommunicator implements Communicator {
     inputs: readonly Tensor[],
     outputs: readonly Tensor[],
   ): Places {
-    const wide = accumulatorOf(dtype);
+    const wide = carrierOf(collective, dtype);
     const root = rootOf(collective);
     const inOutputs =
       wide === dtype && outputDType(collective, dtype) === dtype && collective.kind !== 'reduce-scatter';
@@ -104,14 +102,15 @@ export class PortableCommunicator implements Communicator {
       if (collective.kind === 'broadcast' && rank !== root) return;
       const from = (inputs[index] as Tensor).data;
       const at = collective.kind === 'all-gather' ? rank * from.length : 0;
-      widenKernel(dtype)(arrays[index] as TypedArray, at, from, 0, from.length);
+      const load = wide === dtype ? copyRange : widenKernel(dtype);
+      load(arrays[index] as TypedArray, at, from, 0, from.length);
     });
     return { arrays, offsets: arrays.map(() => 0) };
   }
 
   #play(schedule: Schedule, collective: Collective, dtype: DType, length: number, places: Places): void {
-    const wide = accumulatorOf(dtype);
-    const combine = combineKernel(wide, elementaryOp(opOf(collective) ?? 'sum'));
+    const wide = carrierOf(collective, dtype);
+    const combine = combineKernel(accumulatorOf(wide), elementaryOp(opOf(collective) ?? 'sum'));
     const scratch = this.#borrow('block', wide, scratchLength);
     for (const steps of this.#stepsOf(schedule)) {
       for (const step of steps) {
@@ -134,7 +133,8 @@ export class PortableCommunicator implements Communicator {
         divideKernel(accumulatorOf(dtype))(quotient, 0, from, begin, into.length, this.size);
         if (quotient !== into) narrowKernel(narrow)(into, 0, quotient, 0, into.length);
       } else if (from !== into) {
-        narrowKernel(narrow)(into, 0, from, begin, into.length);
+        const store = opOf(collective) === undefined ? copyRange : narrowKernel(narrow);
+        store(into, 0, from, begin, into.length);
       }
     }
   }
@@ -156,6 +156,11 @@ export class PortableCommunicator implements Communicator {
     this.#scratch.set(key, made);
     return made;
   }
+}
+
+/** In what elements travel: those that are combined in their accumulator, others as they are, bit by bit. */
+function carrierOf(collective: Collective, dtype: DType): DType {
+  return opOf(collective) === undefined ? dtype : accumulatorOf(dtype);
 }
 
 /** Whether nobody before this rank has the same output, as all have that share a result. */

@@ -88,6 +88,16 @@ describe('mismatch', () => {
     });
   });
 
+  it('of the schedules of variants names these', () => {
+    const odd: Partial<Descriptor> = { collective: { ...sum, variant: 1 }, schedule: 2 };
+    expect(descriptorsOf({}, odd).mismatch()).toMatchObject({
+      code: 'ERR_COLL_MISMATCH',
+      message: expect.stringMatching(
+        /all-reduce sum of .* on rank 0, but all-reduce sum \(variant 1\) of .* on rank 1/,
+      ),
+    });
+  });
+
   it('takes what most ranks do for right, and names all others', () => {
     const odd = { length: 9 };
     expect(descriptorsOf(odd, {}, {}, odd, {}).mismatch()).toMatchObject({

@@ -1,3 +1,4 @@
+import { clashError } from '../call-errors.js';
 import {
   type Collective,
   type CollectiveKind,
@@ -5,9 +6,10 @@ import {
   collectiveKinds,
   opOf,
   rootOf,
+  variantOf,
 } from '../collective.js';
 import { type DType, dtypes } from '../dtype.js';
-import { type CollError, InternalError, InvalidArgumentError, ValueError } from '../errors.js';
+import { type CollError, InternalError, InvalidArgumentError } from '../errors.js';
 import { hashOf } from '../layout.js';
 import type { Schedule } from '../schedule/schedule.js';
 
@@ -29,9 +31,9 @@ export interface Descriptor {
 
 const ops: readonly CollectiveOp[] = ['sum', 'mean', 'min', 'max', 'product'];
 
-// Float64s of a rank: kind, op, root, dtype, length, schedule, layout, inputAt, outputAt, workAt.
-const fields = 10;
-// The first ones are what all ranks must agree about.
+// Float64s of a rank: kind, op, root, dtype, length, schedule, layout, inputAt, outputAt, workAt, variant.
+const fields = 11;
+// The first ones are what all ranks must agree about; a variant shows in its schedule.
 const fingerprint = 7;
 const lengthField = 4;
 const dtypeField = 3;
@@ -40,6 +42,7 @@ const layoutField = 6;
 /** In place of an offset: memory that is not read, or not written, by this collective. */
 export const nowhere = -1;
 
+/** Bytes of shared memory that the descriptors of `size` ranks take. */
 export function bytesOfDescriptors(size: number): number {
   return 2 * size * fields * 8;
 }
@@ -57,6 +60,7 @@ export class Descriptors {
     this.#size = size;
   }
 
+  /** Writes what a rank brings; others may read it once the rank has advanced. */
   write(rank: number, { collective, dtype, length, schedule, layout, inputAt, outputAt, workAt }: Descriptor): void {
     const at = rank * fields;
     this.#words[at] = collectiveKinds.indexOf(collective.kind);
@@ -69,6 +73,7 @@ export class Descriptors {
     this.#words[at + 7] = inputAt;
     this.#words[at + 8] = outputAt;
     this.#words[at + 9] = workAt;
+    this.#words[at + 10] = variantOf(collective);
   }
 
   /** What a rank has said that all ranks must agree about. */
@@ -76,14 +81,17 @@ export class Descriptors {
     return this.#words.subarray(rank * fields, rank * fields + fingerprint);
   }
 
+  /** Where the input of a rank begins, in bytes of the arena; `nowhere` where there is none. */
   inputAt(rank: number): number {
     return this.#words[rank * fields + 7] as number;
   }
 
+  /** Where the output of a rank begins, in bytes of the arena; `nowhere` where there is none. */
   outputAt(rank: number): number {
     return this.#words[rank * fields + 8] as number;
   }
 
+  /** Where the copy of a rank's small input begins, in bytes of the arena. */
   workAt(rank: number): number {
     return this.#words[rank * fields + 9] as number;
   }
@@ -111,8 +119,7 @@ export class Descriptors {
         const meetsOutput =
           output !== nowhere && !isResult && begin < output + outputBytes && output < begin + outputBytes;
         if (!meetsInput && !meetsOutput) continue;
-        const told = `one buffer was given twice: the output of rank ${rank} overlaps memory of rank ${other}`;
-        return new ValueError('ERR_COLL_BUFFER', `${operation}: ${told}`, { operation, rank });
+        return clashError(operation, rank, other);
       }
     }
     return undefined;
@@ -148,7 +155,8 @@ export class Descriptors {
     const word = (field: number) => this.#words[rank * fields + field] as number;
     const op = ops[word(1)];
     const root = word(2) < 0 ? '' : ` at root ${word(2)}`;
-    return `${this.#kind(rank)}${op ? ` ${op}` : ''} of ${word(4)} ${dtypes[word(3)]} elements${root}`;
+    const variant = word(10) === 0 ? '' : ` (variant ${word(10)})`;
+    return `${this.#kind(rank)}${op ? ` ${op}` : ''}${variant} of ${word(4)} ${dtypes[word(3)]} elements${root}`;
   }
 
   #kind(rank: number): CollectiveKind {

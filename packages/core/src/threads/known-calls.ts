@@ -1,4 +1,4 @@
-import type { Collective } from '../collective.js';
+import { type Collective, variantOf } from '../collective.js';
 import type { RunOptions } from '../communicator.js';
 import type { DType, TypedArray } from '../dtype.js';
 import type { Tensor } from '../tensor.js';
@@ -98,7 +98,8 @@ function knownOf({ data, dtype }: Tensor): Known {
 
 function isSame(a: Collective, b: Collective): boolean {
   const [one, other] = [a as Fields, b as Fields];
-  return one.kind === other.kind && one.op === other.op && one.root === other.root;
+  if (one.kind !== other.kind || one.op !== other.op || one.root !== other.root) return false;
+  return variantOf(a) === variantOf(b);
 }
 
 interface Fields {

@@ -1,16 +1,12 @@
-import { refusedCollective } from '../buffers.js';
 import { type Collective, nameOf, outputDType } from '../collective.js';
-import type { RunOptions } from '../communicator.js';
 import { byteSize, type DType } from '../dtype.js';
-import { ValueError } from '../errors.js';
 import { hashOf } from '../layout.js';
 import { hasBlocks } from '../schedule/goal.js';
 import type { Tensor } from '../tensor.js';
 import type { Arena } from './arena.js';
 import { type Descriptor, nowhere } from './descriptors.js';
 import { JoinedPieces } from './joined-pieces.js';
-import { KnownCalls } from './known-calls.js';
-import { type Buffers, beginsOf, type Pieces, reads, sourceOf, validatePieces, writes } from './pieces.js';
+import { type CheckedCall, type Pieces, reads, writes } from './pieces.js';
 import type { Plan, Plans } from './plans.js';
 import type { Share } from './share.js';
 import { bytesOfStage, inputSlot, outputSlot, Stage, type StageShape } from './stage.js';
@@ -70,64 +66,22 @@ export interface OffersOptions {
   readonly nextNumber: () => number;
 }
 
-/** Makes the offers of one rank, each once. */
+/** Makes the offers of one rank. */
 export class Offers {
   readonly #options: OffersOptions;
-  readonly #calls = new KnownCalls<Offer>();
   readonly #places = new Map<string, { at: number; bytes: number }>();
 
   constructor(options: OffersOptions) {
     this.#options = options;
   }
 
-  refuses(collective: Collective, dtype: DType): string | undefined {
-    const { plans, size } = this.#options;
-    return refusedCollective(collective, dtype, size) ?? plans.refuses(collective);
-  }
-
-  /** @throws ValueError for buffers that do not fit, or a collective that cannot be had */
-  of(collective: Collective, inputs: Pieces, outputs: Pieces, options: RunOptions): Offer {
-    const known = this.#calls.find(collective, inputs, outputs, options);
-    return (known ?? this.#add(collective, inputs.map(alone), outputs.map(alone), options)).handle;
-  }
-
-  /** The same for buffers in pieces. */
-  ofPieces(collective: Collective, inputs: readonly Pieces[], outputs: readonly Pieces[], options: RunOptions): Offer {
-    const known = this.#calls.findPieces(collective, inputs, outputs, options);
-    return (known ?? this.#add(collective, inputs, outputs, options)).handle;
-  }
-
-  #add(collective: Collective, inputs: readonly Pieces[], outputs: readonly Pieces[], options: RunOptions) {
-    const { rank, size, arena } = this.#options;
-    // A grown arena shows itself in several buffers: checks of overlaps need one.
-    const present = (lists: readonly Pieces[]) => lists.map((pieces) => pieces.map((piece) => arena.present(piece)));
-    const hasOneResult = collective.kind !== 'reduce' && collective.kind !== 'reduce-scatter';
-    const isShared = hasOneResult && (options.sharedResult ?? false);
-    const localRanks = [rank];
-    const buffers = { collective, size, localRanks, isShared, inputs: present(inputs), outputs: present(outputs) };
-    validatePieces(buffers);
-    const { dtype } = sourceOf(collective, localRanks, inputs, outputs)[0] as Tensor;
-    const operation = nameOf(collective);
-    const refused = this.refuses(collective, dtype);
-    if (refused) throw new ValueError('ERR_COLL_REFUSED', `${operation}: ${refused}`, { operation, rank });
-    return this.#calls.add(collective, inputs, outputs, options, this.#make(buffers, dtype, options));
-  }
-
-  #make(buffers: Buffers, dtype: DType, { layout = 0 }: RunOptions): Offer {
-    const { collective, isShared } = buffers;
+  make(call: CheckedCall): Offer {
+    const { collective, dtype, length, layout, isShared } = call;
     const plan = this.#options.plans.find(collective, dtype);
-    const begins = beginsOf(buffers);
-    const length = begins.at(-1) as number;
-    const asked = {
-      collective,
-      dtype,
-      length,
-      schedule: isShared ? hashOf([plan.number, 1]) : plan.number,
-      // Where a buffer is in pieces, ranks must cut it alike.
-      layout: begins.length === 2 ? layout : hashOf([layout, ...begins]),
-    };
+    const schedule = isShared ? hashOf([plan.number, 1]) : plan.number;
+    const asked = { collective, dtype, length, schedule, layout };
     const form = formOf(collective, dtype, length, this.#options.size);
-    const memory = this.#memoryOf(buffers);
+    const memory = this.#memoryOf(call);
     const part = (turn: number): Part => this.#part(asked, form, memory, turn);
     const first = part(0);
     return {
@@ -141,7 +95,7 @@ export class Offers {
     };
   }
 
-  #memoryOf({ collective, inputs: [input = []], outputs: [output = []] }: Buffers): Memory {
+  #memoryOf({ collective, inputs: [input = []], outputs: [output = []] }: CheckedCall): Memory {
     const { rank } = this.#options;
     const [isRead, isWritten] = [reads(collective, rank), writes(collective, rank)];
     return {
@@ -230,8 +184,4 @@ function formOf(collective: Collective, dtype: DType, length: number, size: numb
   const slots = block < length ? 2 : 1;
   const blocks = { ...shape, inputLength: block, outputLength: block, slots, isInPlace: dtype === resultDType };
   return { way: 'blocks', shape: blocks, inputBytes, outputBytes };
-}
-
-function alone<T>(tensor: T): readonly [T] {
-  return [tensor];
 }

@@ -1,22 +1,60 @@
 import { validateBuffers } from '../buffers.js';
 import { type Collective, nameOf } from '../collective.js';
+import type { RunOptions } from '../communicator.js';
+import type { DType } from '../dtype.js';
 import { ValueError } from '../errors.js';
+import { hashOf } from '../layout.js';
 import type { Tensor } from '../tensor.js';
 
 /** The tensors of one rank that stand for one buffer. */
 export type Pieces = readonly Tensor[];
 
-export interface Buffers {
+/** What a caller asks for, on which memory. */
+interface Buffers {
   readonly collective: Collective;
   readonly size: number;
   readonly localRanks: readonly number[];
-  readonly isShared: boolean;
   readonly inputs: readonly Pieces[];
   readonly outputs: readonly Pieces[];
 }
 
+/** A call that was found right, and what follows from it. */
+export interface CheckedCall extends Buffers {
+  readonly dtype: DType;
+  /** Of the whole buffer, in elements. */
+  readonly length: number;
+  /** Where each piece of it begins, and at last its length. */
+  readonly begins: Float64Array;
+  /** What it is made of, which the ranks have to agree about: as the caller numbers it and, in pieces, how these are cut. */
+  readonly layout: number;
+  /** All outputs may be one memory. */
+  readonly isShared: boolean;
+}
+
 /** @throws ValueError for buffers that do not fit the collective, each other, or the pieces of other ranks */
-export function validatePieces({ collective, size, localRanks, isShared, inputs, outputs }: Buffers): void {
+export function checkedCall(buffers: Buffers, { layout = 0, sharedResult = false }: RunOptions): CheckedCall {
+  const { collective, size, localRanks, inputs, outputs } = buffers;
+  const hasOneResult = collective.kind !== 'reduce' && collective.kind !== 'reduce-scatter';
+  const isShared = hasOneResult && sharedResult;
+  validatePieces(buffers, isShared);
+  const { dtype } = sourceOf(collective, localRanks, inputs, outputs)[0] as Tensor;
+  const begins = beginsOf(buffers);
+  // Spelled out: a spread takes microseconds.
+  return {
+    collective,
+    size,
+    localRanks,
+    inputs,
+    outputs,
+    dtype,
+    length: begins.at(-1) as number,
+    begins,
+    layout: begins.length === 2 ? layout : hashOf([layout, ...begins]),
+    isShared,
+  };
+}
+
+function validatePieces({ collective, size, localRanks, inputs, outputs }: Buffers, isShared: boolean): void {
   const count = inputs[0]?.length ?? 0;
   const operation = nameOf(collective);
   const fail = (problem: string) => new ValueError('ERR_COLL_BUFFER', `${operation}: ${problem}`, { operation });
@@ -38,7 +76,7 @@ export function validatePieces({ collective, size, localRanks, isShared, inputs,
 }
 
 /** The pieces that tell dtype and length: those of a rank that is read from or, where that is elsewhere, written to. */
-export function sourceOf(
+function sourceOf(
   collective: Collective,
   localRanks: readonly number[],
   inputs: readonly Pieces[],
@@ -48,8 +86,7 @@ export function sourceOf(
   return (reader < 0 ? outputs[0] : inputs[reader]) as Pieces;
 }
 
-/** Where each piece of the whole buffer begins, and at last its length. */
-export function beginsOf({ collective, size, localRanks, inputs, outputs }: Buffers): Float64Array {
+function beginsOf({ collective, size, localRanks, inputs, outputs }: Buffers): Float64Array {
   const begins = [0];
   const factor = collective.kind === 'all-gather' ? size : 1;
   for (const { data } of sourceOf(collective, localRanks, inputs, outputs)) {
@@ -58,10 +95,12 @@ export function beginsOf({ collective, size, localRanks, inputs, outputs }: Buff
   return Float64Array.from(begins);
 }
 
+/** Whether a rank of this collective reads its input. */
 export function reads(collective: Collective, rank: number | undefined): boolean {
   return collective.kind !== 'broadcast' || collective.root === rank;
 }
 
+/** Whether a rank of this collective writes its output. */
 export function writes(collective: Collective, rank: number | undefined): boolean {
   return collective.kind !== 'reduce' || collective.root === rank;
 }

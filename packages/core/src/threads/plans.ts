@@ -28,8 +28,9 @@ export class Plans {
     this.#kernels = kernels;
   }
 
-  refuses(collective: Collective): string | undefined {
-    return this.#planner.refuses(collective);
+  /** Why such a collective cannot be had, in words for the user; undefined where it can. */
+  refuses(collective: Collective, dtype: DType): string | undefined {
+    return this.#planner.refuses(collective, dtype);
   }
 
   /** @throws CollError where the algorithm's schedule does not do what was asked */

@@ -1,3 +1,4 @@
+import type { RunOptions } from '../communicator.js';
 import { AbortedError, type CollError, DeadlineExceededError, RuntimeError, UnavailableError } from '../errors.js';
 
 /**
@@ -40,6 +41,7 @@ export class Rendezvous {
     Atomics.notify(this.#words, wordOf(rank));
   }
 
+  /** How far a rank has come. Counts wrap around: compare by difference. */
   count(rank: number): number {
     return Atomics.load(this.#words, wordOf(rank));
   }
@@ -109,6 +111,7 @@ export class Rendezvous {
     this.#words[wordOf(rank) + offers + turn] = offer;
   }
 
+  /** The number of what a rank brings to a turn, as `offer` noted it. */
   offered(rank: number, turn: number): number {
     return this.#words[wordOf(rank) + offers + turn] as number;
   }
@@ -128,6 +131,12 @@ export class Rendezvous {
     for (let other = 0; other < this.#size; other++) Atomics.notify(this.#words, wordOf(other));
   }
 
+  /** The same for an error that ends a collective on `rank`, or on the one that it names. */
+  failFor(error: CollError, rank: number): void {
+    this.fail(error.rank ?? rank, 'peer', `an earlier collective failed: ${error.message}`);
+  }
+
+  /** Whether the group has failed, for whatever reason. */
   get hasFailed(): boolean {
     return Atomics.load(this.#words, stateWord) !== 0;
   }
@@ -187,11 +196,22 @@ export class Rendezvous {
   }
 }
 
+/** Who waits, in which operation, and until when. */
 export interface Wait {
   readonly rank: number;
   readonly operation: string;
   /** In the time of `Date.now()`. */
   readonly deadline: number | undefined;
+}
+
+/** How a rank waits in an operation that is run with these options. */
+export function waitOf(rank: number, operation: string, options: RunOptions): Wait {
+  return { rank, operation, deadline: deadlineOf(options) };
+}
+
+/** In the time of `Date.now()`; undefined for a call that may take for ever. */
+export function deadlineOf({ timeoutSeconds }: RunOptions): number | undefined {
+  return timeoutSeconds && timeoutSeconds > 0 ? Date.now() + timeoutSeconds * 1000 : undefined;
 }
 
 /** Why a group ended: a member's error, a deadline, a signal, or a member that closed it while others were waiting. */

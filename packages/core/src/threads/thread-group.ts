@@ -1,5 +1,5 @@
 import type { EngineName } from '../engine.js';
-import { ValueError } from '../errors.js';
+import { requireSize } from '../ranks.js';
 import { type ArenaMemory, createArenaMemory, createWasmArenaMemory } from './arena.js';
 import { bytesOfDescriptors } from './descriptors.js';
 import { type FailureReason, Rendezvous } from './rendezvous.js';
@@ -18,7 +18,9 @@ export interface ThreadGroup {
   readonly board?: SharedArrayBuffer;
 }
 
+/** How large a group of threads is, and what it may take. */
 export interface ThreadGroupOptions {
+  /** Ranks in the group, each in a thread of its own. */
   readonly size: number;
   /** Upper bound of the memory that the group shares. Default, and most: 2 GiB of addresses, of which only what is used is taken. */
   readonly maxBytes?: number;
@@ -31,8 +33,7 @@ export function createThreadGroup(
   { size, maxBytes, spins = 20_000 }: ThreadGroupOptions,
   engine: EngineName = 'js',
 ): ThreadGroup {
-  if (!(Number.isInteger(size) && size >= 1))
-    throw new ValueError('ERR_COLL_VALUE', `a group has 1 rank or more, not ${size}`);
+  requireSize(size);
   return {
     engine,
     size,

@@ -115,7 +115,7 @@ export class Turn {
       this.#descriptors.mismatch() ?? this.#descriptors.overlap(operation, inputBytes, outputBytes, isShared);
     if (error) {
       part.seen.fill(0);
-      this.#rendezvous.fail(error.rank ?? this.#rank, 'peer', `an earlier collective failed: ${error.message}`);
+      this.#rendezvous.failFor(error, this.#rank);
       throw error;
     }
     const onStage = way === 'blocks' ? this.#ranks().filter((rank) => this.#needsStage(rank)).length : 0;

@@ -1,0 +1,25 @@
+import { AbortedError } from '../errors.js';
+import type { Rendezvous, Wait } from './rendezvous.js';
+
+/** Does the work of a rank that waits for others. Meanwhile the event loop stays alive, and the signal ends the group. */
+export async function attended(
+  rendezvous: Rendezvous,
+  { rank, operation }: Wait,
+  signal: AbortSignal | undefined,
+  work: () => Promise<void>,
+): Promise<void> {
+  const abort = () => rendezvous.fail(rank, 'aborted', `rank ${rank} aborted: ${signal?.reason}`);
+  // A pending Atomics.waitAsync does not keep a thread's event loop alive; a timer does.
+  const alive = setInterval(() => {}, 2 ** 30);
+  signal?.addEventListener('abort', abort);
+  try {
+    if (signal?.aborted) abort();
+    await work();
+  } catch (error) {
+    if (!(error instanceof AbortedError && signal?.aborted)) throw error;
+    throw new AbortedError(error.code, error.message, { rank, operation, cause: signal.reason });
+  } finally {
+    clearInterval(alive);
+    signal?.removeEventListener('abort', abort);
+  }
+}

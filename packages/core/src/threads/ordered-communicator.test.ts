@@ -1,0 +1,160 @@
+import { describe, expect, it } from 'vitest';
+import { rejection, thrown } from '../../test/thrown.js';
+import type { Collective } from '../collective.js';
+import type { RunOptions } from '../communicator.js';
+import { zeros } from '../tensor.js';
+import type { KnownCall } from './known-calls.js';
+import { OrderedCommunicator } from './ordered-communicator.js';
+import type { CheckedCall } from './pieces.js';
+
+const sum: Collective = { kind: 'all-reduce', op: 'sum' };
+const buffer = [zeros('float32', [3])];
+const other = [zeros('float32', [5])];
+
+/** A double that moves nothing: it notes what it is asked for, and an asynchronous call ends when the test says so. */
+class Noting extends OrderedCommunicator<number> {
+  readonly prepared: CheckedCall[] = [];
+  readonly played: string[] = [];
+  readonly ends: { resolve(): void; reject(error: Error): void }[] = [];
+  released = 0;
+
+  constructor(localRanks: readonly number[] = [1]) {
+    super(2, localRanks);
+  }
+
+  refuses(collective: Collective): string | undefined {
+    return collective.kind === 'all-gather' ? 'it does not gather' : undefined;
+  }
+
+  protected prepare(call: CheckedCall): number {
+    return this.prepared.push(call);
+  }
+
+  protected playSync({ handle }: KnownCall<number>): void {
+    this.played.push(`sync ${handle}`);
+  }
+
+  protected override play({ handle }: KnownCall<number>): Promise<void> {
+    return this.#begin(`now ${handle}`);
+  }
+
+  protected override playLater({ handle }: KnownCall<number>): Promise<void> {
+    return this.#begin(`later ${handle}`);
+  }
+
+  protected override release(): void {
+    this.released++;
+  }
+
+  #begin(told: string): Promise<void> {
+    this.played.push(told);
+    return new Promise((resolve, reject) => this.ends.push({ resolve, reject }));
+  }
+}
+
+/** Plays at once, as an executor does that never waits. */
+class Immediate extends OrderedCommunicator<void> {
+  plays = 0;
+
+  refuses(): undefined {}
+
+  protected prepare(): void {}
+
+  protected playSync(): void {
+    this.plays++;
+  }
+}
+
+describe('calls', () => {
+  it('are checked and prepared once, whichever way they are made', async () => {
+    const communicator = new Noting();
+    communicator.runSync(sum, buffer, buffer);
+    communicator.runPiecesSync({ kind: 'all-reduce', op: 'sum' }, [buffer], [buffer]);
+    expect(communicator.played).toEqual(['sync 1', 'sync 1']);
+    expect(communicator.prepared).toMatchObject([{ dtype: 'float32', length: 3, layout: 0, isShared: false }]);
+  });
+
+  it.each<readonly [string, Collective, RunOptions]>([
+    ['op', { kind: 'all-reduce', op: 'max' }, {}],
+    ['variant', { ...sum, variant: 1 }, {}],
+    ['layout', sum, { layout: 7 }],
+    ['sharing', sum, { sharedResult: true }],
+  ])('of another %s are others', (_, collective, options) => {
+    const communicator = new Noting();
+    communicator.runSync(sum, buffer, buffer);
+    communicator.runSync(collective, buffer, buffer, options);
+    expect(communicator.played).toEqual(['sync 1', 'sync 2']);
+  });
+
+  it('follow each other in their order, even after one that failed', async () => {
+    const communicator = new Noting();
+    const first = rejection(communicator.run(sum, buffer, buffer));
+    const second = communicator.runPieces(sum, [other], [other]);
+    const third = communicator.run(sum, buffer, buffer);
+    expect(communicator.played).toEqual(['now 1']);
+    communicator.ends[0]?.reject(new Error('lost'));
+    expect(await first).toMatchObject({ message: 'lost' });
+    await expect.poll(() => communicator.played).toEqual(['now 1', 'later 2']);
+    communicator.ends[1]?.resolve();
+    await second;
+    await expect.poll(() => communicator.played).toEqual(['now 1', 'later 2', 'later 1']);
+    communicator.ends[2]?.resolve();
+    await third;
+    communicator.runSync(sum, buffer, buffer);
+  });
+
+  it('that block are refused while another is under way, by name of the one rank', async () => {
+    const communicator = new Noting();
+    const running = communicator.run(sum, buffer, buffer);
+    for (const call of [
+      () => communicator.runSync(sum, buffer, buffer),
+      () => communicator.runPiecesSync(sum, [buffer], [buffer]),
+    ]) {
+      expect(thrown(call)).toMatchObject({ code: 'ERR_COLL_BUSY', rank: 1, operation: 'all-reduce sum' });
+    }
+    communicator.ends[0]?.resolve();
+    await running;
+  });
+
+  it('that are over at once leave nothing to wait for', async () => {
+    const communicator = new Immediate(1, [0]);
+    const first = communicator.run(sum, buffer, buffer);
+    communicator.runSync(sum, buffer, buffer);
+    expect(communicator.plays).toBe(2);
+    expect(communicator.run(sum, buffer, buffer)).toBe(first);
+  });
+
+  it('are refused before they are prepared', async () => {
+    const communicator = new Noting();
+    const gather: Collective = { kind: 'all-gather' };
+    const gathered = [zeros('float32', [6])];
+    expect(await rejection(communicator.run(gather, buffer, gathered))).toMatchObject({
+      code: 'ERR_COLL_REFUSED',
+      message: 'all-gather: it does not gather',
+      rank: 1,
+    });
+    expect(thrown(() => communicator.runSync(sum, buffer, other))).toMatchObject({ code: 'ERR_COLL_BUFFER' });
+    const signal = AbortSignal.abort('enough');
+    expect(await rejection(communicator.run(sum, buffer, buffer, { signal }))).toMatchObject({
+      code: 'ERR_COLL_ABORTED',
+      cause: 'enough',
+    });
+    expect(communicator.prepared).toEqual([]);
+  });
+});
+
+it('names no rank where several are local', async () => {
+  const communicator = new Noting([0, 1]);
+  await communicator.close();
+  const error = thrown(() => communicator.runSync(sum, [...buffer, ...buffer], [...buffer, ...buffer]));
+  expect(error).toMatchObject({ message: 'all-reduce sum: this communicator was closed', rank: undefined });
+});
+
+it('gives back what it holds once, and takes no calls afterwards', async () => {
+  const communicator = new Noting();
+  await communicator.close();
+  await communicator[Symbol.asyncDispose]();
+  expect(communicator.released).toBe(1);
+  for (const call of [communicator.run(sum, buffer, buffer), communicator.runPieces(sum, [buffer], [buffer])])
+    expect(await rejection(call)).toMatchObject({ name: 'RuntimeError', code: 'ERR_COLL_CLOSED', rank: 1 });
+});

@@ -1,0 +1,172 @@
+import { abortedError, busyError, type CallDetails, closedError, refusedError } from '../call-errors.js';
+import { type Collective, nameOf } from '../collective.js';
+import type { Communicator, RunOptions } from '../communicator.js';
+import type { DType } from '../dtype.js';
+import { type KnownCall, KnownCalls } from './known-calls.js';
+import { type CheckedCall, checkedCall, type Pieces } from './pieces.js';
+
+const noOptions: RunOptions = {};
+const settled = Promise.resolve();
+
+/**
+ * A communicator that plays calls one after the other, in the order in which they were made, and makes something of each, a `Handle`, once.
+ * How it plays is up to those that extend it. A call that is over before it returns leaves no promise behind.
+ */
+export abstract class OrderedCommunicator<Handle> implements Communicator {
+  readonly size: number;
+  readonly localRanks: readonly number[];
+  readonly #calls = new KnownCalls<Handle>();
+  /** The latest of the calls that are under way. */
+  #tail: Promise<void> | undefined;
+  #isClosed = false;
+
+  constructor(size: number, localRanks: readonly number[]) {
+    this.size = size;
+    this.localRanks = localRanks;
+  }
+
+  abstract refuses(collective: Collective, dtype: DType): string | undefined;
+
+  /** What a call is played with. Kept for as long as the caller keeps the memory of the call. */
+  protected abstract prepare(call: CheckedCall): Handle;
+
+  /** Plays one collective, blocking the calling thread. */
+  protected abstract playSync(call: KnownCall<Handle>, options: RunOptions): void;
+
+  /** Begins a call that no other is before. @returns undefined where it is over. Default: it is always over. */
+  protected play(call: KnownCall<Handle>, options: RunOptions): Promise<void> | undefined {
+    this.playSync(call, options);
+    return undefined;
+  }
+
+  /** The same for a call that had to wait for others: since it was made, its signal may have ended it, and its memory may be gone. */
+  protected playLater(call: KnownCall<Handle>, options: RunOptions): Promise<void> | undefined {
+    return this.play(call, options);
+  }
+
+  /** Gives back what it holds, once; `running` is the latest call under way. */
+  protected release(_running: Promise<void> | undefined): Promise<void> | void {}
+
+  /** The tensors as they are to be checked and prepared, on the same memory. */
+  protected present(lists: readonly Pieces[]): readonly Pieces[] {
+    return lists;
+  }
+
+  runSync(collective: Collective, inputs: Pieces, outputs: Pieces, options: RunOptions = noOptions): void {
+    this.#requireReady(collective, options);
+    this.playSync(this.#callOf(collective, inputs, outputs, options), options);
+  }
+
+  /** `runPieces` that blocks the calling thread. */
+  runPiecesSync(
+    collective: Collective,
+    inputs: readonly Pieces[],
+    outputs: readonly Pieces[],
+    options: RunOptions = noOptions,
+  ): void {
+    this.#requireReady(collective, options);
+    this.playSync(this.#callOfPieces(collective, inputs, outputs, options), options);
+  }
+
+  run(collective: Collective, inputs: Pieces, outputs: Pieces, options: RunOptions = noOptions): Promise<void> {
+    try {
+      this.#requireOpen(collective, options);
+      return this.#enqueue(this.#callOf(collective, inputs, outputs, options), options);
+    } catch (error) {
+      return Promise.reject(error);
+    }
+  }
+
+  runPieces(
+    collective: Collective,
+    inputs: readonly Pieces[],
+    outputs: readonly Pieces[],
+    options: RunOptions = noOptions,
+  ): Promise<void> {
+    try {
+      this.#requireOpen(collective, options);
+      return this.#enqueue(this.#callOfPieces(collective, inputs, outputs, options), options);
+    } catch (error) {
+      return Promise.reject(error);
+    }
+  }
+
+  /** Refuses calls from now on. A rank among threads leaves at once, which ends what is under way; ranks in one hand end that first. */
+  async close(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    await this.release(this.#tail);
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  #requireReady(collective: Collective, options: RunOptions): void {
+    this.#requireOpen(collective, options);
+    if (this.#tail) throw busyError(this.#detailsOf(collective));
+  }
+
+  #requireOpen(collective: Collective, { signal }: RunOptions): void {
+    if (this.#isClosed) throw closedError(this.#detailsOf(collective));
+    if (signal?.aborted) throw abortedError('before it began', signal, this.#detailsOf(collective));
+  }
+
+  #detailsOf(collective: Collective): CallDetails {
+    const operation = nameOf(collective);
+    const [rank, ...others] = this.localRanks as readonly [number, ...number[]];
+    return others.length === 0 ? { operation, rank } : { operation };
+  }
+
+  #callOf(collective: Collective, inputs: Pieces, outputs: Pieces, options: RunOptions): KnownCall<Handle> {
+    const known = this.#calls.find(collective, inputs, outputs, options);
+    return known ?? this.#check(collective, inputs.map(alone), outputs.map(alone), options);
+  }
+
+  #callOfPieces(
+    collective: Collective,
+    inputs: readonly Pieces[],
+    outputs: readonly Pieces[],
+    options: RunOptions,
+  ): KnownCall<Handle> {
+    const known = this.#calls.findPieces(collective, inputs, outputs, options);
+    return known ?? this.#check(collective, inputs, outputs, options);
+  }
+
+  #check(
+    collective: Collective,
+    inputs: readonly Pieces[],
+    outputs: readonly Pieces[],
+    options: RunOptions,
+  ): KnownCall<Handle> {
+    const { size, localRanks } = this;
+    const buffers = { collective, size, localRanks, inputs: this.present(inputs), outputs: this.present(outputs) };
+    const call = checkedCall(buffers, options);
+    const refused = this.refuses(collective, call.dtype);
+    if (refused) throw refusedError(refused, this.#detailsOf(collective));
+    return this.#calls.add(collective, inputs, outputs, options, this.prepare(call));
+  }
+
+  #enqueue(call: KnownCall<Handle>, options: RunOptions): Promise<void> {
+    const playing = this.#tail ? this.#playAfter(this.#tail, call, options) : this.play(call, options);
+    return playing ? this.#follow(playing) : settled;
+  }
+
+  async #playAfter(before: Promise<void>, call: KnownCall<Handle>, options: RunOptions): Promise<void> {
+    await before.catch(() => {});
+    await this.playLater(call, options);
+  }
+
+  #follow(mine: Promise<void>): Promise<void> {
+    this.#tail = mine;
+    const leave = () => {
+      if (this.#tail === mine) this.#tail = undefined;
+    };
+    mine.then(leave, leave);
+    return mine;
+  }
+}
+
+function alone<T>(tensor: T): readonly [T] {
+  return [tensor];
+}
