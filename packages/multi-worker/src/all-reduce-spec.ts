@@ -1,0 +1,116 @@
+import { quote, ValueError } from '@coll/core';
+import { entriesOfText } from './spec-text.js';
+
+/** What can stand in a specification. The part before a `/` works within each worker, the one after it across workers. */
+export const allReduceAlgs = [
+  'nccl',
+  'nccl/xring',
+  'nccl/rechd',
+  'nccl/pscpu',
+  'xring',
+  'pscpu',
+  'psgpu',
+  'pscpu/pscpu',
+] as const;
+
+/** The name of an algorithm in a specification. */
+export type AllReduceAlg = (typeof allReduceAlgs)[number];
+
+/** Which algorithm reduces tensors up to which size. */
+export interface AllReduceSpec {
+  readonly alg: AllReduceAlg;
+  /** Pieces of a tensor that are reduced in different places, or travel different rings. From 1. */
+  readonly shards: number;
+  /** Largest size that it takes; -1: whatever is left. */
+  readonly limit: number;
+}
+
+/** One entry: 1 shard and no limit where they are left out. */
+export type AllReduceSpecEntry =
+  | readonly [alg: AllReduceAlg, shards?: number, limit?: number]
+  | { readonly alg: AllReduceAlg; readonly shards?: number | undefined; readonly limit?: number | undefined };
+
+/**
+ * A whole specification: one entry, a list of entries with rising limits, or a line of text such as
+ * `pscpu:2k:pscpu#2:64k:xring`, where `#` stands before shards and limits between algorithms.
+ */
+export type AllReduceSpecLike = AllReduceAlg | (string & {}) | AllReduceSpecEntry | readonly AllReduceSpecEntry[];
+
+/**
+ * The entries of a specification, filled up and checked.
+ * @throws ValueError that names the entry: an unknown algorithm, shards below 1, limits that do not rise, nothing for the largest tensors
+ */
+export function parseAllReduceSpec(spec: AllReduceSpecLike): readonly AllReduceSpec[] {
+  const entries = listOf(spec).map((entry, index) => readEntry(entry, titleOf(entry, index)));
+  requireRisingLimits(entries);
+  return entries;
+}
+
+function listOf(spec: unknown): readonly unknown[] {
+  if (typeof spec === 'string') return entriesOfText(spec);
+  if (isFields(spec)) return [spec];
+  if (!Array.isArray(spec))
+    throw wrong('allReduceSpec', `must be an entry, a list of entries or a text, not ${quote(spec)}`);
+  if (spec.length === 0)
+    throw wrong('allReduceSpec', "the list is empty: name an algorithm, such as ['pscpu/pscpu', 2, -1]");
+  // An entry begins with a name, a list with an entry.
+  return Array.isArray(spec[0]) || isFields(spec[0]) ? spec : [spec];
+}
+
+function readEntry(entry: unknown, title: string): AllReduceSpec {
+  if (typeof entry === 'string') throw wrong(title, `a bare text in a list: write [${quote(entry)}]`);
+  const { alg, shards = 1, limit = -1 } = fieldsOf(entry, title);
+  if (!allReduceAlgs.includes(alg as AllReduceAlg)) {
+    throw wrong(title, `there is no algorithm ${quote(alg)}; there are ${allReduceAlgs.join(', ')}`);
+  }
+  if (!(Number.isSafeInteger(shards) && (shards as number) >= 1)) {
+    throw wrong(title, `shards must be a whole number from 1, not ${quote(shards)}`);
+  }
+  if (!Number.isSafeInteger(limit)) {
+    throw wrong(title, `the limit must be a whole number, or -1 for none, not ${quote(limit)}`);
+  }
+  return { alg: alg as AllReduceAlg, shards: shards as number, limit: Math.max(-1, limit as number) };
+}
+
+function fieldsOf(entry: unknown, title: string): { readonly [Field in keyof AllReduceSpec]?: unknown } {
+  if (isFields(entry)) {
+    const unknown = Object.keys(entry).find((key) => !['alg', 'shards', 'limit'].includes(key));
+    if (unknown !== undefined) throw wrong(title, `an entry has alg, shards and limit, but no ${quote(unknown)}`);
+    return entry;
+  }
+  if (!Array.isArray(entry)) throw wrong(title, 'an entry is [alg, shards, limit] or { alg, shards, limit }');
+  if (entry.length === 0) throw wrong(title, 'an entry begins with the name of an algorithm');
+  if (entry.length > 3) throw wrong(title, `an entry has an algorithm, shards and a limit, not ${entry.length} parts`);
+  const [alg, shards, limit] = entry as readonly unknown[];
+  return { alg, shards, limit };
+}
+
+function requireRisingLimits(entries: readonly AllReduceSpec[]): void {
+  entries.forEach(({ alg, limit }, index) => {
+    const before = entries[index - 1];
+    if (!before) return;
+    const title = `allReduceSpec entry ${index} (${alg})`;
+    if (before.limit < 0)
+      throw wrong(title, `gets nothing: entry ${index - 1} has no limit and takes all that is left`);
+    if (limit >= 0 && limit <= before.limit) {
+      throw wrong(title, `gets nothing: its limit ${limit} is not above ${before.limit}, that of entry ${index - 1}`);
+    }
+  });
+  const last = entries.at(-1) as AllReduceSpec;
+  if (last.limit < 0) return;
+  const title = `allReduceSpec entry ${entries.length - 1} (${last.alg})`;
+  throw wrong(title, `is the last, but nothing takes what is larger than ${last.limit}: let the last limit be -1`);
+}
+
+function isFields(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function titleOf(entry: unknown, index: number): string {
+  const fields = isFields(entry) ? Object.entries(entry).map(([key, value]) => `${key}: ${quote(value)}`) : [];
+  return `allReduceSpec entry ${index} (${fields.length > 0 ? `{ ${fields.join(', ')} }` : quote(entry)})`;
+}
+
+function wrong(title: string, problem: string): ValueError {
+  return new ValueError('ERR_COLL_VALUE', `${title}: ${problem}`);
+}

@@ -1,0 +1,19 @@
+import { ValueError } from '@coll/core';
+
+/**
+ * Devices in groups of `groupSize`, as many groups as it takes for all: `[0, 1, 2, 3, 4]` by 3 is `[0, 2, 4]` and `[1, 3, 0]`. Members lie as far apart as
+ * there are groups; where the size does not divide the number of devices, some are in two groups.
+ * @throws ValueError for groups larger than there are devices
+ */
+export function groupDeviceNames<Device>(devices: readonly Device[], groupSize: number): Device[][] {
+  if (!(Number.isInteger(groupSize) && groupSize >= 1)) {
+    throw new ValueError('ERR_COLL_VALUE', `group_size must be a whole number from 1, not ${groupSize}`);
+  }
+  if (groupSize > devices.length) {
+    throw new ValueError('ERR_COLL_VALUE', `only ${devices.length} devices, but group_size=${groupSize}`);
+  }
+  const count = Math.ceil(devices.length / groupSize);
+  return Array.from({ length: count }, (_, group) =>
+    Array.from({ length: groupSize }, (_, member) => devices[(member * count + group) % devices.length] as Device),
+  );
+}

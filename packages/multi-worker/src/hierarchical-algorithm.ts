@@ -1,0 +1,74 @@
+import { type Collective, ValueError } from '@coll/core';
+import { type Algorithm, onRanks, refine, type Schedule, sequence, together } from '@coll/core/schedule';
+
+/** Which algorithms play within workers and across them, and among whom. */
+export interface HierarchicalAlgorithmOptions {
+  /** Ranks are numbered worker by worker, as many in each. */
+  readonly workers: number;
+  /** Plans, for the ranks of a worker, a reduce to the first of them, its leader, and a broadcast from there. */
+  readonly within: Algorithm;
+  /** Plans an all-reduce of the leaders. */
+  readonly across: Algorithm;
+}
+
+/**
+ * Two levels: every worker reduces to its leader, the leaders all-reduce, every leader hands the result out. Only one buffer a worker
+ * passes between workers. Contributions are combined as `within` does it, then those of the workers as `across` does.
+ *
+ *     worker 0:  1 +-> 0                 0 --> 1
+ *                        \             /
+ *                         0 <- all -> 2
+ *                        /             \
+ *     worker 1:  3 +-> 2                 2 --> 3
+ *
+ * All-reduce only.
+ */
+export function hierarchicalAlgorithm({ workers, within, across }: HierarchicalAlgorithmOptions): Algorithm {
+  const refuses = (collective: Collective, ranks: number): string | undefined => {
+    if (collective.kind !== 'all-reduce') return `two levels are an all-reduce, they have no ${collective.kind}`;
+    const { op } = collective;
+    const perWorker = ranks / workers;
+    if (!Number.isInteger(perWorker)) return `${ranks} ranks cannot be shared out evenly among ${workers} workers`;
+    return (
+      within.refuses?.({ kind: 'reduce', op, root: 0 }, perWorker) ??
+      within.refuses?.({ kind: 'broadcast', root: 0 }, perWorker) ??
+      (workers > 1 ? across.refuses?.(collective, workers) : undefined)
+    );
+  };
+  return {
+    name: `${within.name}/${across.name}`,
+    refuses,
+    plan(collective, ranks) {
+      const refused = refuses(collective, ranks);
+      if (refused !== undefined || collective.kind !== 'all-reduce') {
+        throw new ValueError('ERR_COLL_REFUSED', refused ?? collective.kind);
+      }
+      const { op } = collective;
+      const perWorker = ranks / workers;
+      const up = inEachWorker(within.plan({ kind: 'reduce', op, root: 0 }, perWorker), workers);
+      const down = inEachWorker(within.plan({ kind: 'broadcast', root: 0 }, perWorker), workers);
+      const leaders = Array.from({ length: workers }, (_, worker) => worker * perWorker);
+      const between = workers === 1 ? [] : [onRanks(across.plan({ kind: 'all-reduce', op }, workers), leaders, ranks)];
+      return sequence(...inEqualChunks([up, ...between, down]));
+    },
+  };
+}
+
+function inEachWorker(schedule: Schedule, workers: number): Schedule {
+  const { ranks } = schedule;
+  const membersOf = (worker: number) => Array.from({ length: ranks }, (_, local) => worker * ranks + local);
+  const copies = Array.from({ length: workers }, (_, worker) => onRanks(schedule, membersOf(worker), workers * ranks));
+  return together(...copies);
+}
+
+/** The same schedules, their chunks cut so that all have as many. */
+function inEqualChunks(schedules: readonly Schedule[]): Schedule[] {
+  const total = schedules.map(({ chunks }) => chunks).reduce(leastCommonMultiple);
+  return schedules.map((schedule) => refine(schedule, total / schedule.chunks));
+}
+
+function leastCommonMultiple(a: number, b: number): number {
+  let [divisor, rest] = [a, b];
+  while (rest !== 0) [divisor, rest] = [rest, divisor % rest];
+  return (a / divisor) * b;
+}

@@ -1,0 +1,32 @@
+export {
+  type AllReduceAlg,
+  type AllReduceSpec,
+  type AllReduceSpecEntry,
+  type AllReduceSpecLike,
+  allReduceAlgs,
+  parseAllReduceSpec,
+} from './all-reduce-spec.js';
+export {
+  buildNcclAllReduce,
+  buildNcclThenRecursiveHd,
+  buildNcclThenRing,
+  buildNcclThenShuffle,
+  buildRecursiveHdAllReduce,
+  buildRingAllReduce,
+  buildShuffleAllReduce,
+  buildShuffleThenRing,
+  buildShuffleThenShuffle,
+  type UnaryOp,
+} from './build-all-reduce.js';
+export { groupDeviceNames } from './group-device-names.js';
+export { type HierarchicalAlgorithmOptions, hierarchicalAlgorithm } from './hierarchical-algorithm.js';
+export { MultiWorkerAllReduce, type MultiWorkerAllReduceOptions } from './multi-worker-all-reduce.js';
+export { type MultiWorkerOptions, multiWorker } from './plugin.js';
+export { recursiveHalvingDoublingAlgorithm } from './recursive-halving-doubling-algorithm.js';
+export { type ShuffleAlgorithmOptions, shuffleAlgorithm } from './shuffle-algorithm.js';
+export { groupCount, specAlgorithm } from './spec-algorithm.js';
+export type { SpecChoice } from './spec-fit.js';
+export type { LimitUnit } from './spec-plan.js';
+export { formatAllReduceSpec } from './spec-text.js';
+export { type SplitGrads, splitGradsBySize } from './split-grads-by-size.js';
+export type { Workers } from './workers.js';

@@ -1,0 +1,174 @@
+import {
+  AllReduceOps,
+  type AllReduceOptions,
+  allDevicesMatch,
+  type Destinations,
+  type DistributedValues,
+  devicesMatch,
+  type Explanation,
+  logFirst,
+  type PossiblyMirrored,
+  quote,
+  type ReadyPair,
+  type ReduceOp,
+  type ResolvedOptions,
+  resolveEngine,
+  type Value,
+  ValueError,
+  type World,
+} from '@coll/core';
+import { ReductionToOneDevice } from '@coll/reduction-to-one';
+import { type AllReduceSpec, type AllReduceSpecLike, parseAllReduceSpec } from './all-reduce-spec.js';
+import { MultiWorkerCommunicator } from './multi-worker-communicator.js';
+import { NcclGroups } from './nccl-groups.js';
+import { type LimitUnit, SpecPlan } from './spec-plan.js';
+import { isSpread, type Workers, workersAmong, workersOf } from './workers.js';
+
+/** How `MultiWorkerAllReduce` chooses and packs; `numPacks` is 0 unless it is given. */
+export interface MultiWorkerAllReduceOptions extends AllReduceOptions {
+  /** Which algorithm reduces tensors of which size. Default: `['pscpu/pscpu', 2, -1]`. */
+  readonly allReduceSpec?: AllReduceSpecLike | undefined;
+  /** What the limits of a specification count. Default: elements. */
+  readonly limitUnit?: LimitUnit | undefined;
+}
+
+/**
+ * All-reduce among the devices of several workers, each tensor by the entry of a specification that takes its size. Components of a value stand worker
+ * by worker. Results come back in the order of the values.
+ *
+ * A worker's CPU or GPU that gathers but holds no component is played by one of the worker's devices that does. What a specification
+ * calls `nccl` is whatever is registered under that name when it is first needed.
+ */
+export class MultiWorkerAllReduce extends AllReduceOps {
+  readonly name = 'multi-worker';
+  readonly #plan: SpecPlan;
+  readonly #nccl: NcclGroups;
+  readonly #isOneWorker: boolean;
+
+  /**
+   * `workerDevices` names the workers, such as `/job:worker/task:0`, each with `numGpusPerWorker` devices. Without them the devices of the
+   * world say which workers there are, and without a world all devices are of one worker.
+   * @throws ValueError that names the entry for a specification that cannot be read, or that these workers cannot play; for
+   * wrong workers and a wrong `limitUnit`
+   */
+  constructor(
+    workerDevices?: readonly string[],
+    numGpusPerWorker?: number,
+    options: MultiWorkerAllReduceOptions = {},
+    world?: World,
+  ) {
+    const { limitUnit = 'elements', engine } = options;
+    requireLimitUnit(limitUnit);
+    const workers = workersFor(workerDevices, numGpusPerWorker, world);
+    const packing = {
+      numPacks: options.numPacks ?? 0,
+      aggSmallGradsMaxBytes: options.aggSmallGradsMaxBytes ?? 0,
+      aggSmallGradsMaxGroup: options.aggSmallGradsMaxGroup ?? 10,
+    };
+    const plan = new SpecPlan({
+      entries: entriesFor(options.allReduceSpec, workerDevices, workers),
+      workers,
+      limitUnit,
+      packing,
+    });
+    const nccl = new NcclGroups(() => (world?.resolution ?? resolveEngine(engine)).engine);
+    super({
+      ...packing,
+      engine,
+      world,
+      algorithm: plan.algorithm,
+      routes: plan.routes,
+      // In threads of their own replicas have the engine alone, which refuses NCCL.
+      communicator: (_, communicator) => {
+        const isWhole = communicator.localRanks.length === communicator.size;
+        return isWhole && plan.usesNccl ? new MultiWorkerCommunicator(communicator, plan, nccl) : communicator;
+      },
+      fallback: new ReductionToOneDevice(),
+    });
+    this.#plan = plan;
+    this.#nccl = nccl;
+    this.#isOneWorker = workers === undefined;
+  }
+
+  /** Values may live on devices of several tasks: that is what it is for. */
+  override get severalTasks(): boolean {
+    return true;
+  }
+
+  /** Also tells which ranks stand in for devices that gather but hold no component. */
+  override explain(): Explanation {
+    const explanation = super.explain();
+    return { ...explanation, notes: [...explanation.notes, ...this.#plan.notes] };
+  }
+
+  /** Closes what was opened of `nccl`, too. */
+  override async close(): Promise<void> {
+    await super.close();
+    await this.#nccl.close();
+  }
+
+  /** Asks for the workers to be known, then goes on as every all-reduce. */
+  protected override async reduceImplementation(
+    op: ReduceOp,
+    value: DistributedValues<Value>,
+    destinations: Destinations,
+    call: ResolvedOptions,
+  ): Promise<PossiblyMirrored> {
+    this.#requireKnownWorkers([value]);
+    if (devicesMatch(value, destinations)) this.#tell(1);
+    return super.reduceImplementation(op, value, destinations, call);
+  }
+
+  /** Asks for the workers to be known, then goes on as every all-reduce. */
+  protected override async batchReduceImplementation(
+    op: ReduceOp,
+    pairs: readonly ReadyPair[],
+    call: ResolvedOptions,
+  ): Promise<PossiblyMirrored[]> {
+    this.#requireKnownWorkers(pairs.map(([value]) => value));
+    if (allDevicesMatch(pairs)) this.#tell(pairs.length);
+    return super.batchReduceImplementation(op, pairs, call);
+  }
+
+  #tell(count: number): void {
+    const told = `distributed batch all-reduce of ${count} values by ${this.#plan}`;
+    logFirst(10, 'multi-worker specification', 'info', told);
+  }
+
+  #requireKnownWorkers(values: readonly DistributedValues<Value>[]): void {
+    if (!this.#isOneWorker) return;
+    const odd = values.find(({ devices }) => isSpread(devices));
+    if (!odd) return;
+    throw new ValueError(
+      'ERR_COLL_DEVICE',
+      `all-reduce: [${odd.devices.join(', ')}] are devices of several workers: name these by workerDevices and numGpusPerWorker`,
+      { operation: 'all-reduce' },
+    );
+  }
+}
+
+function workersFor(
+  workerDevices: readonly string[] | undefined,
+  numGpusPerWorker: number | undefined,
+  world: World | undefined,
+): Workers | undefined {
+  if (workerDevices === undefined && numGpusPerWorker === undefined) return world && workersAmong(world.devices);
+  if (workerDevices !== undefined && numGpusPerWorker !== undefined) return workersOf(workerDevices, numGpusPerWorker);
+  throw new ValueError('ERR_COLL_VALUE', 'workerDevices and numGpusPerWorker go together: give both, or none');
+}
+
+/** What was specified. The default has as many shards as the original's where workers are named, and no more than there are where they were found. */
+function entriesFor(
+  spec: AllReduceSpecLike | undefined,
+  workerDevices: readonly string[] | undefined,
+  workers: Workers | undefined,
+): readonly AllReduceSpec[] {
+  if (spec !== undefined) return parseAllReduceSpec(spec);
+  const shards = workerDevices ? 2 : Math.min(2, workers?.workers ?? 1);
+  return parseAllReduceSpec(['pscpu/pscpu', shards, -1]);
+}
+
+function requireLimitUnit(unit: unknown): void {
+  if (unit === 'elements' || unit === 'bytes') return;
+  throw new ValueError('ERR_COLL_VALUE', `limitUnit must be 'elements' or 'bytes', not ${quote(unit)}`);
+}

@@ -1,0 +1,119 @@
+import { type Collective, ValueError } from '@coll/core';
+import { type Algorithm, hasBlocks, type StreamedSchedule, scheduleOf, type Transfer } from '@coll/core/schedule';
+
+/**
+ * Partners at doubling distances exchange halves of what they are still responsible for, and combine them; then they go back and exchange
+ * what is complete. As few bytes a rank as around a ring, in a number of rounds that grows with the logarithm of the ranks, which must be a power of
+ * two: Thakur, Rabenseifner and Gropp, "Optimization of collective communication operations in MPICH", 2005.
+ *
+ *     rank            0           1           2           3
+ *     chunks        0 1 2 3     0 1 2 3     0 1 2 3     0 1 2 3
+ *     0 with 1      0 1 . .     . . 2 3     0 1 . .     . . 2 3      the lower one keeps the first half
+ *     0 with 2      0 . . .     . . 2 .     . 1 . .     . . . 3      rank r completes the chunk of its reversed bits
+ *
+ * Pairs combine the lower rank's value first, and the tree is the same for all elements: bits do not depend on where chunks begin.
+ */
+export const recursiveHalvingDoublingAlgorithm: Algorithm = {
+  name: 'recursive-halving-doubling',
+  refuses: (_, ranks) => refusal(ranks),
+  stream,
+  plan(collective, ranks) {
+    const { chunks, rounds } = stream(collective, ranks);
+    return scheduleOf(ranks, chunks, rounds);
+  },
+};
+
+function refusal(ranks: number): string | undefined {
+  return Number.isInteger(Math.log2(ranks))
+    ? undefined
+    : `recursive halving-doubling needs a power of two ranks, and there are ${ranks}`;
+}
+
+function stream(collective: Collective, ranks: number): StreamedSchedule {
+  const refused = refusal(ranks);
+  if (refused !== undefined) throw new ValueError('ERR_COLL_REFUSED', refused);
+  return { ranks, chunks: ranks, rounds: roundsOf(collective, cubeOf(ranks, hasBlocks(collective.kind))) };
+}
+
+/** Ranks as the corners of a cube: in dimension `h` partners differ in bit `h`. */
+interface Cube {
+  readonly ranks: number;
+  /** Distances of partners: 1, 2, 4 up to half the ranks. */
+  readonly distances: readonly number[];
+  /** The chunk that a rank completes: its own block, or where a buffer is cut the one whose bits are reversed. */
+  chunkOf(owner: number): number;
+}
+
+function cubeOf(ranks: number, blocks: boolean): Cube {
+  const distances = Array.from({ length: Math.log2(ranks) }, (_, dimension) => 2 ** dimension);
+  const reversed = (owner: number) =>
+    distances.reduce((chunk, distance) => chunk * 2 + (Math.floor(owner / distance) % 2), 0);
+  return { ranks, distances, chunkOf: blocks ? (owner) => owner : reversed };
+}
+
+function* roundsOf(collective: Collective, cube: Cube): Generator<Iterable<Transfer>> {
+  const outwards = cube.distances;
+  const back = cube.distances.toReversed();
+  switch (collective.kind) {
+    case 'all-reduce':
+      for (const distance of outwards) yield halve(cube, distance);
+      for (const distance of back) yield double(cube, distance);
+      return;
+    case 'reduce-scatter':
+      for (const distance of outwards) yield halve(cube, distance);
+      return;
+    case 'all-gather':
+      for (const distance of back) yield double(cube, distance);
+      return;
+    case 'reduce': {
+      const { root } = collective;
+      for (const distance of outwards) yield halve(cube, distance);
+      for (const distance of back) yield double(cube, distance, (rank) => isNear(rank, root, distance));
+      return;
+    }
+    case 'broadcast': {
+      const { root } = collective;
+      for (const distance of outwards) yield scatter(cube, distance, root);
+      for (const distance of back) yield double(cube, distance, (rank) => rank !== root);
+    }
+  }
+}
+
+/** Everyone gets from its partner the half that it keeps, and combines it. */
+function* halve(cube: Cube, distance: number): Generator<Transfer> {
+  for (let to = 0; to < cube.ranks; to++) {
+    for (const chunk of chunksOf(cube, to, distance)) yield { from: partnerOf(to, distance), to, chunk, reduce: true };
+  }
+}
+
+/** Everyone, or some, get from their partner what that has complete. */
+function* double(cube: Cube, distance: number, takes: (rank: number) => boolean = () => true): Generator<Transfer> {
+  for (let to = 0; to < cube.ranks; to++) {
+    if (!takes(to)) continue;
+    const from = partnerOf(to, distance);
+    for (const chunk of chunksOf(cube, from, distance)) yield { from, to, chunk, reduce: false };
+  }
+}
+
+/** Those that have something of the root's hand half of it on. */
+function* scatter(cube: Cube, distance: number, root: number): Generator<Transfer> {
+  for (let from = 0; from < cube.ranks; from++) {
+    if (!isNear(from, root, distance)) continue;
+    const to = partnerOf(from, distance);
+    for (const chunk of chunksOf(cube, to, distance)) yield { from, to, chunk, reduce: false };
+  }
+}
+
+/** What a rank is responsible for once it has met its partners up to this distance. */
+function* chunksOf({ ranks, chunkOf }: Cube, rank: number, distance: number): Generator<number> {
+  for (let owner = rank % (2 * distance); owner < ranks; owner += 2 * distance) yield chunkOf(owner);
+}
+
+function partnerOf(rank: number, distance: number): number {
+  return Math.floor(rank / distance) % 2 === 0 ? rank + distance : rank - distance;
+}
+
+/** Whether a rank can be reached from the root by partners at smaller distances. */
+function isNear(rank: number, root: number, distance: number): boolean {
+  return Math.floor(rank / distance) === Math.floor(root / distance);
+}

@@ -1,0 +1,4 @@
+import { registry } from '@coll/core';
+import { multiWorker } from './plugin.js';
+
+registry.register(multiWorker);

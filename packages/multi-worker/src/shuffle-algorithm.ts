@@ -1,0 +1,60 @@
+import { type Collective, ValueError } from '@coll/core';
+import { type Algorithm, scheduleOf, type Transfer } from '@coll/core/schedule';
+
+/** Which ranks gather. */
+export interface ShuffleAlgorithmOptions {
+  /** Who combines which chunk: chunk `g` is rank `gatherRanks[g]`'s. Ranks may stand there more than once. */
+  readonly gatherRanks: readonly number[];
+}
+
+/**
+ * Some ranks are parameter servers: each combines its chunk of everyone's buffer, in rank order, and hands it out to everyone. With one of
+ * them this is a reduction to one device; with all, the `direct` algorithm. Bits do not depend on how many there are.
+ *
+ *     gatherRanks [0, 2]      chunk 0: 1, 2, 3 +-> 0 --> 1, 2, 3
+ *                             chunk 1: 0, 1, 3 +-> 2 --> 0, 1, 3
+ *
+ * Li et al., "Scaling distributed machine learning with the parameter server", 2014. All-reduce only.
+ *
+ * @throws ValueError for no ranks, or what is no rank
+ */
+export function shuffleAlgorithm({ gatherRanks }: ShuffleAlgorithmOptions): Algorithm {
+  if (gatherRanks.length === 0 || !gatherRanks.every((rank) => Number.isInteger(rank) && rank >= 0)) {
+    throw new ValueError('ERR_COLL_VALUE', `[${gatherRanks.join(', ')}] is no list of ranks that gather`);
+  }
+  const refuses = ({ kind }: Collective, ranks: number): string | undefined => {
+    if (kind !== 'all-reduce') return `a shuffle is an all-reduce, it has no ${kind}`;
+    const absent = gatherRanks.find((rank) => rank >= ranks);
+    return absent === undefined ? undefined : `rank ${absent} is to gather, but there are ${ranks} ranks`;
+  };
+  const stream = (collective: Collective, ranks: number) => {
+    const refused = refuses(collective, ranks);
+    if (refused !== undefined) throw new ValueError('ERR_COLL_REFUSED', refused);
+    return { ranks, chunks: gatherRanks.length, rounds: ranks === 1 ? [] : shuffleRounds(gatherRanks, ranks) };
+  };
+  return {
+    name: 'shuffle',
+    refuses,
+    stream,
+    plan(collective, ranks) {
+      const { chunks, rounds } = stream(collective, ranks);
+      return scheduleOf(ranks, chunks, rounds);
+    },
+  };
+}
+
+function* shuffleRounds(gatherRanks: readonly number[], ranks: number): Generator<Iterable<Transfer>> {
+  yield moves(gatherRanks, ranks, (gatherer, other, chunk) => ({ from: other, to: gatherer, chunk, reduce: true }));
+  yield moves(gatherRanks, ranks, (gatherer, other, chunk) => ({ from: gatherer, to: other, chunk, reduce: false }));
+}
+
+/** One transfer between each gatherer and each other rank. */
+function* moves(
+  gatherRanks: readonly number[],
+  ranks: number,
+  moveOf: (gatherer: number, other: number, chunk: number) => Transfer,
+): Generator<Transfer> {
+  for (const [chunk, gatherer] of gatherRanks.entries()) {
+    for (let other = 0; other < ranks; other++) if (other !== gatherer) yield moveOf(gatherer, other, chunk);
+  }
+}

@@ -1,0 +1,58 @@
+import { ValueError } from '@coll/core';
+import type { AllReduceSpec } from './all-reduce-spec.js';
+import type { Workers } from './workers.js';
+
+/** An entry of a specification, but for its limit. */
+export type SpecChoice = Pick<AllReduceSpec, 'alg' | 'shards'>;
+
+/** Whether NCCL reduces for this entry, within each worker or everywhere: no schedule says how. */
+export function usesNccl({ alg }: SpecChoice): boolean {
+  return alg.startsWith('nccl');
+}
+
+/** @throws ValueError, in words that say what to change, for an entry that these workers cannot play */
+export function requireFit(choice: SpecChoice, workers: Workers, title: string = choice.alg): void {
+  const problem = misfit(choice, workers);
+  if (problem !== undefined) throw new ValueError('ERR_COLL_VALUE', `${title}: ${problem}`);
+}
+
+/** Why so many ranks, one a component of a value, cannot play an entry; undefined when they can. */
+export function misfitOfRanks(
+  { alg }: SpecChoice,
+  { workers, gpusPerWorker }: Workers,
+  ranks: number,
+): string | undefined {
+  if (alg === 'nccl') return undefined;
+  const among = `${workers} ${workers === 1 ? 'worker' : 'workers'}`;
+  if (alg === 'xring') {
+    if (ranks === workers * gpusPerWorker) return undefined;
+    return `xring goes around ${gpusPerWorker} devices in each of ${among}, but there are ${ranks} components: a value has one on each of these devices`;
+  }
+  if (ranks % workers === 0) return undefined;
+  return `${ranks} components cannot be shared out evenly among ${among}: ${alg} needs as many from each`;
+}
+
+function misfit({ alg, shards }: SpecChoice, { workers, gpusPerWorker }: Workers): string | undefined {
+  const among = workers === 1 ? '1 worker' : `${workers} workers`;
+  if (alg === 'xring' && shards > gpusPerWorker) {
+    return `${shards} sub-chunks need as many GPUs in each worker, and there are ${gpusPerWorker}: lower the shards, or raise numGpusPerWorker`;
+  }
+  if (alg === 'nccl/xring' && workers > 1 && shards > 1) {
+    return `one value a worker goes around the ring, which cannot be cut into ${shards} sub-chunks: use 1 shard`;
+  }
+  if (alg === 'nccl/rechd' && !Number.isInteger(Math.log2(workers))) {
+    return `recursive halving-doubling needs a power of two workers, and there are ${workers}: use nccl/xring or nccl/pscpu`;
+  }
+  if (!/ps[cg]pu/.test(alg)) return undefined;
+  const gpus = alg === 'psgpu';
+  const devices = gpus ? workers * gpusPerWorker : workers;
+  if (shards <= devices) return undefined;
+  const gathering = gpus
+    ? `the GPUs of all workers gather: ${among} with ${gpusPerWorker} each`
+    : `one CPU a worker gathers, and there is ${among}`;
+  const cure =
+    devices === 0
+      ? 'raise numGpusPerWorker'
+      : `use ${devices === 1 ? '1 shard' : `up to ${devices} shards`}, such as ['${alg}', ${devices}, -1], or name more workers`;
+  return `only ${devices} devices, but group_size=${shards} (${gathering}): ${cure}`;
+}

@@ -1,0 +1,58 @@
+import { ValueError } from '@coll/core';
+import type { AllReduceSpec } from './all-reduce-spec.js';
+
+const suffixes = 'kMGT';
+
+/**
+ * Entries of the one-line form, not checked any further: `alg[#shards]`, then as often as needed `:limit:alg[#shards]`. A limit
+ * is a number, or one with a suffix k, M, G or T for so many times 2^10, 2^20, 2^30 or 2^40.
+ * @throws ValueError that names the part
+ */
+export function entriesOfText(text: string): readonly (readonly [alg: string, shards: number, limit: number])[] {
+  const parts = text.split(':');
+  if (parts.length % 2 === 0) {
+    throw wrong(text, `ends with a limit: name the algorithm for what is larger than ${parts.at(-1)}`);
+  }
+  const names = parts.filter((_, index) => index % 2 === 0);
+  const limits = parts.filter((_, index) => index % 2 === 1).map((part) => limitOf(part, text));
+  return names.map((name, index) => [...algorithmOf(name, index, text), limits[index] ?? -1] as const);
+}
+
+/** The one-line form of a specification that was parsed: parsing it gives the same entries. */
+export function formatAllReduceSpec(entries: readonly AllReduceSpec[]): string {
+  return entries
+    .map(({ alg, shards, limit }) => {
+      const name = shards === 1 ? alg : `${alg}#${shards}`;
+      return limit < 0 ? name : `${name}:${withSuffix(limit)}`;
+    })
+    .join(':');
+}
+
+function algorithmOf(part: string, index: number, text: string): readonly [alg: string, shards: number] {
+  const [alg = '', shards, ...rest] = part.split('#');
+  if (alg === '') throw wrong(text, `entry ${index} names no algorithm`);
+  if (shards === undefined) return [alg, 1];
+  if (rest.length > 0 || !/^\d+$/.test(shards)) {
+    throw wrong(text, `entry ${index} (${part}): a whole number of shards stands after #`);
+  }
+  return [alg, Number(shards)];
+}
+
+function limitOf(part: string, text: string): number {
+  const [, digits, suffix = ''] = /^(\d+)([kKmMgGtT]?)$/.exec(part) ?? [];
+  const power = suffixes.toLowerCase().indexOf(suffix.toLowerCase()) + 1;
+  const limit = Number(digits) * 1024 ** (suffix === '' ? 0 : power);
+  if (digits !== undefined && Number.isSafeInteger(limit)) return limit;
+  throw wrong(text, `the limit "${part}" is no whole number, nor one with a suffix k, M, G or T`);
+}
+
+function withSuffix(limit: number): string {
+  let power = 0;
+  while (limit > 0 && power < suffixes.length && limit % 1024 ** (power + 1) === 0) power += 1;
+  return power === 0 ? `${limit}` : `${limit / 1024 ** power}${suffixes[power - 1]}`;
+}
+
+function wrong(text: string, problem: string): ValueError {
+  const shown = text.length > 60 ? `${text.slice(0, 57)}...` : text;
+  return new ValueError('ERR_COLL_VALUE', `allReduceSpec ${JSON.stringify(shown)}: ${problem}`);
+}

@@ -1,0 +1,23 @@
+import { type Tensor, ValueError } from '@coll/core';
+
+/** Tensors by size, each in lists by device. */
+export interface SplitGrads {
+  readonly small: readonly (readonly Tensor[])[];
+  readonly large: readonly (readonly Tensor[])[];
+}
+
+/**
+ * Lists of tensors, one a device and alike on all of them, cut in two: those of at most `thresholdSize` elements, and the others, in order.
+ * @throws ValueError for lists of different lengths
+ */
+export function splitGradsBySize(thresholdSize: number, deviceGrads: readonly (readonly Tensor[])[]): SplitGrads {
+  const [first = []] = deviceGrads;
+  if (deviceGrads.some((tensors) => tensors.length !== first.length)) {
+    throw new ValueError('ERR_COLL_VALUE', 'all devices must have as many tensors');
+  }
+  const isSmall = (index: number) => (first[index] as Tensor).data.length <= thresholdSize;
+  return {
+    small: deviceGrads.map((tensors) => tensors.filter((_, index) => isSmall(index))),
+    large: deviceGrads.map((tensors) => tensors.filter((_, index) => !isSmall(index))),
+  };
+}

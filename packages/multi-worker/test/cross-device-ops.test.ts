@@ -1,0 +1,18 @@
+import { MultiWorkerAllReduce, multiWorker } from '@coll/multi-worker';
+import { crossDeviceOpsSuite } from '@coll/testing';
+import { describe, it } from 'vitest';
+
+const test = (name: string, run: () => void | Promise<void>) => it(name, run, 60_000);
+
+crossDeviceOpsSuite({ test, describe, plugin: multiWorker, bitsIndependentOfPacking: true });
+
+// Without workers all devices are one worker's, so that values may have any number of components.
+crossDeviceOpsSuite({
+  test,
+  describe,
+  name: 'MultiWorkerAllReduce by three entries',
+  create: (packing, world) => {
+    const options = { ...packing, allReduceSpec: 'pscpu:2:xring:9:pscpu/pscpu' };
+    return new MultiWorkerAllReduce(undefined, undefined, options, world);
+  },
+});

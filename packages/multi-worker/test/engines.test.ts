@@ -1,0 +1,44 @@
+import { jsEngine, wasmEngine } from '@coll/core';
+import { multiWorker, recursiveHalvingDoublingAlgorithm, specAlgorithm } from '@coll/multi-worker';
+import { native } from '@coll/native';
+import { controllerGroup, executorSuite, type SuiteAlgorithm, threadRanks } from '@coll/testing';
+import { afterAll, describe, it } from 'vitest';
+
+const test = (name: string, run: () => void | Promise<void>) => it(name, run, 60_000);
+
+const algorithms: readonly SuiteAlgorithm[] = [
+  { algorithm: specAlgorithm({ alg: 'pscpu/pscpu', shards: 2 }, { workers: 2, gpusPerWorker: 2 }) },
+  { algorithm: recursiveHalvingDoublingAlgorithm },
+];
+
+for (const engine of [jsEngine, wasmEngine, native].filter((each) => each.probe().available)) {
+  executorSuite({
+    test,
+    describe,
+    name: `${engine.name} engine`,
+    open: controllerGroup((algorithm, size) => engine.communicator(size, algorithm)),
+    algorithms,
+    ranks: [4],
+    kinds: ['all-reduce'],
+  });
+}
+
+const threads = threadRanks({ spins: 0 });
+afterAll(() => threads.close());
+
+const options = { workerDevices: ['/job:a/task:0', '/job:a/task:1'], numGpusPerWorker: 1 };
+const { module } = multiWorker;
+executorSuite({
+  test,
+  describe,
+  name: 'threads',
+  open: threads.open,
+  algorithms: [
+    {
+      algorithm: specAlgorithm({ alg: 'pscpu/pscpu', shards: 2 }, { workers: 2, gpusPerWorker: 1 }),
+      source: { module, export: 'multiWorker', options },
+    },
+  ],
+  ranks: [2],
+  kinds: ['all-reduce'],
+});
