@@ -11,6 +11,7 @@ import {
   setLogSink,
   type Tensor,
   tensor,
+  toNumbers,
 } from '@coll/core';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { reductionToOne } from './plugin.js';
@@ -159,6 +160,25 @@ describe('sparse values', () => {
     const mixed = new PerReplica([slices('cpu:0', 3), on('cpu:1', 1, 1, 1, 1, 1, 1, 1, 1, 1)]);
     const sum = (await new ReductionToOneDevice().reduce(ReduceOp.SUM, mixed, 'cpu:0')) as Tensor;
     expect(sum).toEqual(on(cpu(0), 1, 1, 1, 4, 1, 1, 1, 1, 1));
+  });
+
+  it('become dense without being rounded on the way', async () => {
+    const halves = (...elements: readonly number[]) => tensor(elements, { dtype: 'float16', shape: [elements.length] });
+    const mixed = new PerReplica([halves(60000), new IndexedSlices(halves(30000, 30000), new Int32Array(2), [1])]);
+    const ops = new ReductionToOneDevice();
+    expect(toNumbers((await ops.reduce(ReduceOp.MEAN, mixed, 'cpu:0')) as Tensor)).toEqual([60000]);
+    const small = new PerReplica([halves(2), new IndexedSlices(halves(2048, 1, 1), new Int32Array(3), [1])]);
+    expect(toNumbers((await ops.reduce(ReduceOp.SUM, small, 'cpu:0')) as Tensor)).toEqual([2052]);
+  });
+
+  it('share one result with each other, but never with the caller', async () => {
+    const shared = { sharedResult: true };
+    const ops = new ReductionToOneDevice();
+    const sum = (await ops.reduce(ReduceOp.SUM, sparse, sparse, shared)) as Mirrored<IndexedSlices>;
+    expect(new Set(sum.values.map(({ values }) => values.data)).size).toBe(1);
+    const own = slices('cpu:0', 3);
+    const moved = (await ops.reduce(ReduceOp.SUM, own, 'cpu:1', shared)) as IndexedSlices;
+    expect(moved.values.data).not.toBe(own.values.data);
   });
 
   it.each(['MIN', 'MAX', 'PRODUCT'] as const)('have no %s', async (op) => {

@@ -1,13 +1,14 @@
 import {
-  addN,
-  aggregateTensorsOrIndexedSlices,
   asTensor,
   CrossDeviceOps,
   canonicalize,
   combine,
+  combineMixed,
+  concatenateSlices,
   copyToDevice,
   type Destinations,
   type DistributedValues,
+  divide,
   divideByN,
   getDevicesFrom,
   IndexedSlices,
@@ -22,6 +23,7 @@ import {
 } from '@coll/core';
 import { reductionToOneAlgorithm } from './reduction-to-one-algorithm.js';
 
+/** Where values are combined, and by what. */
 export interface ReductionToOneOptions {
   /** Where values are combined. Default: the first destination. */
   readonly reduceToDevice?: string | undefined;
@@ -40,7 +42,7 @@ export class ReductionToOneDevice extends CrossDeviceOps {
 
   /** @throws ValueError for a `reduceToDevice` that is no device, or an `accumulationFn` that is no function */
   constructor({ reduceToDevice, accumulationFn }: ReductionToOneOptions = {}, world?: World) {
-    super(world, reductionToOneAlgorithm());
+    super(world, { algorithm: reductionToOneAlgorithm() });
     if (accumulationFn !== undefined && typeof accumulationFn !== 'function') {
       throw new ValueError(
         'ERR_COLL_VALUE',
@@ -66,25 +68,31 @@ export class ReductionToOneDevice extends CrossDeviceOps {
       `reduce ${value.values.length} components to ${target}, then broadcast to ${devices.join(', ')}`,
     );
     const combined = this.#combined(op, value.values);
-    // An accumulationFn may return what it was handed, which is not ours to share.
-    return this.placeResult(call.sharedResult ? copyToDevice(combined, target) : combined, destinations, call);
+    // What an accumulationFn returns, or a single value, may be the caller's, which is not ours to share.
+    const isNew = value.values.length > 1 && !this.#accumulationFn;
+    const isShareable = isNew || !call.sharedResult;
+    return this.placeResult(isShareable ? combined : copyToDevice(combined, target), destinations, call);
   }
 
   #combined(op: ReduceOp, values: readonly Value[]): Value {
-    const isSparse = values.some((value) => value instanceof IndexedSlices);
-    const isSum = op === ReduceOp.SUM || op === ReduceOp.MEAN;
-    if (!isSparse && (!isSum || !this.#accumulationFn))
-      return combine(op.toLowerCase() as Lowercase<ReduceOp>, values as readonly Tensor[]);
-    if (!isSum)
+    const sparse = values.filter((value) => value instanceof IndexedSlices);
+    if (sparse.length === 0) return this.#combinedDense(op, values as readonly Tensor[]);
+    const isMean = op === ReduceOp.MEAN;
+    if (!isMean && op !== ReduceOp.SUM)
       throw new ValueError(
         'ERR_COLL_REFUSED',
         `reduce: indexed slices have a sum and a mean, but no ${op}; make them dense first`,
         { operation: 'reduce' },
       );
-    const accumulate = this.#accumulationFn ?? addN;
-    const sum = aggregateTensorsOrIndexedSlices(values, (tensors) =>
-      asTensor(accumulate(tensors), 'what accumulationFn returned'),
-    ) as Value;
-    return op === ReduceOp.MEAN ? divideByN(sum, values.length) : sum;
+    if (sparse.length < values.length) return combineMixed(isMean ? 'mean' : 'sum', values);
+    const joined = sparse.length === 1 ? (sparse[0] as IndexedSlices) : concatenateSlices(sparse);
+    return isMean ? divideByN(joined, values.length) : joined;
+  }
+
+  #combinedDense(op: ReduceOp, tensors: readonly Tensor[]): Tensor {
+    const isSum = op === ReduceOp.SUM || op === ReduceOp.MEAN;
+    if (!isSum || !this.#accumulationFn) return combine(op.toLowerCase() as Lowercase<ReduceOp>, tensors);
+    const sum = asTensor(this.#accumulationFn(tensors), 'what accumulationFn returned');
+    return op === ReduceOp.MEAN ? divide(sum, tensors.length) : sum;
   }
 }

@@ -86,4 +86,11 @@ describe('the algorithm suite', () => {
     };
     expect(failuresOf({ name: 'moody', plan }, [2]).join('\n')).toContain('differs when it is planned again');
   });
+
+  it('fails an algorithm that streams something else than it plans', () => {
+    const torn = { ...ringAlgorithm(), name: 'torn' };
+    expect(failuresOf(torn, [2, 3])).toEqual([]);
+    const failures = failuresOf({ ...torn, plan: directAlgorithm.plan }, [3]).join('\n');
+    expect(failures).toContain('torn: all-reduce sum among 3 ranks is streamed otherwise than planned');
+  });
 });

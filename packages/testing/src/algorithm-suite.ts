@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { type Collective, nameOf } from '@coll/core';
-import { type Algorithm, chunkRange, cost, hasBlocks, problemOf, type Schedule } from '@coll/core/schedule';
+import { type Algorithm, chunkRange, cost, hasBlocks, problemOf, type Schedule, scheduleOf } from '@coll/core/schedule';
 
 /** Declares a test, as `test` of vitest and of node:test do. */
 export type DeclareTest = (name: string, run: () => void) => unknown;
@@ -8,10 +8,13 @@ export type DeclareTest = (name: string, run: () => void) => unknown;
 /** Declares a group of tests, as `describe` of vitest and of node:test do. */
 export type DeclareGroup = (name: string, declare: () => void) => unknown;
 
+/** Which algorithm is proven, and with which test framework. */
 export interface AlgorithmSuiteOptions {
+  /** The functions of the test framework, such as those of vitest. */
   readonly test: DeclareTest;
   /** Without it the tests stand in no group. */
   readonly describe?: DeclareGroup;
+  /** What is proven. */
   readonly algorithm: Algorithm;
   /** The sizes of groups to test, for each of which there must be an all-reduce. */
   readonly ranks?: readonly number[];
@@ -36,6 +39,7 @@ const checks = {
   'plans what it does not refuse': plansWhatItDoesNotRefuse,
   'has schedules that are proven': hasProvenSchedules,
   'plans the same for the same request': plansTheSame,
+  'streams what it plans, if it streams': streamsWhatItPlans,
   'costs a finite time': costsFiniteTime,
   'agrees with plain arithmetic': agreesWithArithmetic,
 };
@@ -71,6 +75,15 @@ function plansTheSame(algorithm: Algorithm, ranks: number): void {
   }
 }
 
+function streamsWhatItPlans(algorithm: Algorithm, ranks: number): void {
+  for (const { collective, schedule } of plansOf(algorithm, ranks)) {
+    const stream = algorithm.stream?.(collective, ranks);
+    if (!stream) continue;
+    const [streamed, planned] = [stream, schedule].map((each) => scheduleOf(each.ranks, each.chunks, each.rounds));
+    assert.deepEqual(streamed, planned, `${titleOf(algorithm, collective, ranks)} is streamed otherwise than planned`);
+  }
+}
+
 function costsFiniteTime(algorithm: Algorithm, ranks: number): void {
   for (const { collective, schedule } of plansOf(algorithm, ranks)) {
     const machine = { kind: collective.kind, bytes: 1000 * ranks, alpha: 1e-6, beta: 1e-9, gamma: 1e-9 };
@@ -100,7 +113,9 @@ interface Plan {
 
 /** All that an algorithm plans; fails where it neither plans nor refuses. */
 function plansOf(algorithm: Algorithm, ranks: number): Plan[] {
-  const planned = collectivesOf(ranks).filter((collective) => algorithm.refuses?.(collective, ranks) === undefined);
+  const planned = collectivesOf(algorithm, ranks).filter(
+    (collective) => algorithm.refuses?.(collective, ranks) === undefined,
+  );
   return planned.map((collective) => {
     try {
       const schedule = algorithm.plan(collective, ranks);
@@ -114,11 +129,12 @@ function plansOf(algorithm: Algorithm, ranks: number): Plan[] {
   });
 }
 
-/** Every collective that a group can be asked for, frozen. */
-function collectivesOf(ranks: number): readonly Collective[] {
+/** Every collective that a group can be asked for, by every variant, frozen. */
+function collectivesOf(algorithm: Algorithm, ranks: number): readonly Collective[] {
+  const variants = Array.from({ length: algorithm.variants?.(ranks) ?? 1 }, (_, variant) => variant);
   const roots = Array.from({ length: ranks }, (_, rank) => rank);
   const collectives: Collective[] = [
-    { kind: 'all-reduce', op: 'sum' },
+    ...variants.map((variant): Collective => ({ kind: 'all-reduce', op: 'sum', variant })),
     { kind: 'all-gather' },
     { kind: 'reduce-scatter', op: 'sum' },
     ...roots.map((root): Collective => ({ kind: 'reduce', op: 'sum', root })),

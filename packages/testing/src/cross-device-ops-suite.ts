@@ -12,6 +12,8 @@ import { reduceCases } from './ops/reduce-cases.js';
 import { replicaCases } from './ops/replica-cases.js';
 import { replicaWaitingCases } from './ops/replica-waiting-cases.js';
 import { sparseCases } from './ops/sparse-cases.js';
+import { sparseEdgeCases } from './ops/sparse-edge-cases.js';
+import { sparseReplicaCases } from './ops/sparse-replica-cases.js';
 
 interface CommonOptions {
   readonly test: DeclareTest;
@@ -25,13 +27,17 @@ interface CommonOptions {
   readonly bitsIndependentOfPacking?: boolean;
 }
 
+/** Which cross-device ops are tested, and with which test framework. */
 export interface OpsSuiteOptions extends CommonOptions {
+  /** What the tests are called. */
   readonly name: string;
   /** Makes ops with these packing options beside its own; for a world where one is given. */
   readonly create: CreateOps;
 }
 
+/** Which plug-in is tested, and with which test framework. */
 export interface PluginSuiteOptions<Options> extends CommonOptions {
+  /** What is tested. */
   readonly plugin: Plugin<Options>;
   /** With which the plug-in makes its ops; packing options are put beside them. */
   readonly options?: Options;
@@ -60,10 +66,12 @@ const opsCases = {
   ...reduceCases,
   ...batchCases,
   ...sparseCases,
+  ...sparseEdgeCases,
   ...moveCases,
   ...packingCases,
   ...replicaCases,
   ...replicaWaitingCases,
+  ...sparseReplicaCases,
   ...objectCases,
 };
 

@@ -13,11 +13,15 @@ import type { OpenGroup } from './group.js';
 import { type SuiteAlgorithm, titleOf } from './suite-algorithm.js';
 import { treeAlgorithm } from './tree-algorithm.js';
 
+/** Which executor is tested, and with which test framework. */
 export interface ExecutorSuiteOptions {
+  /** The functions of the test framework, such as those of vitest. */
   readonly test: DeclareTest;
   /** Without it the tests stand in no group. */
   readonly describe?: DeclareGroup;
+  /** What the tests are called. */
   readonly name: string;
+  /** Opens a group of ranks that play an algorithm; the suite closes it. */
   readonly open: OpenGroup;
   /**
    * What the executor plays in turn; the suite adds an algorithm of its own, whose sums are trees. Without them the

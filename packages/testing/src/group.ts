@@ -5,6 +5,7 @@ import type { SuiteAlgorithm } from './suite-algorithm.js';
 export interface CallOptions {
   /** Which of the two methods. Default: `run`. */
   readonly mode?: 'run' | 'runSync';
+  /** As in `RunOptions` of core. */
   readonly timeoutSeconds?: number | null;
   /** The outputs of all ranks may be one memory. */
   readonly sharedResult?: boolean;
@@ -31,9 +32,11 @@ export type Outcome = Error | undefined;
 /** A caller in a group: it hands in the buffers of its local ranks. */
 export interface Member {
   readonly localRanks: readonly number[];
+  /** As that of its communicator. */
   refuses(collective: Collective, dtype: DType): Promise<string | undefined>;
   /** Makes the calls in order, the asynchronous ones without waiting for each other. Never rejects because a call did. */
   play(calls: readonly Call[]): Promise<readonly Outcome[]>;
+  /** Closes its communicator. */
   close(): Promise<void>;
   /** Ends it without a word to the others, as a crash would; absent where nothing can be ended alone. */
   crash?(): Promise<void>;
@@ -44,6 +47,7 @@ export interface Member {
 /** Opens a group of `size` ranks that plays an algorithm, or its own where none is given. */
 export type OpenGroup = (algorithm: SuiteAlgorithm | undefined, size: number) => Group | Promise<Group>;
 
+/** The members of a group, before it is one. */
 export interface GroupMembers {
   readonly members: readonly Member[];
   /** Whether members may block: each then has a thread of its own. Default: yes. */
@@ -84,6 +88,7 @@ export class Group implements AsyncDisposable {
     return Promise.all(this.members.map((member, index) => member.play(callsOf(member, index))));
   }
 
+  /** Closes all members. */
   async close(): Promise<void> {
     await Promise.all(this.members.map((member) => member.close()));
   }

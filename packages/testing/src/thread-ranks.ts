@@ -4,6 +4,7 @@ import { buffersOf, decodeError, type Played } from './rank-messages.js';
 import type { ModuleExport } from './suite-algorithm.js';
 import { ThreadClient, type ThreadClientOptions } from './thread-client.js';
 
+/** Which ranks there are, and what they play. */
 export interface ThreadRanksOptions extends ThreadClientOptions {
   /** Looks at a peer before a waiting thread goes to sleep, as in `createThreadGroup`. */
   readonly spins?: number | undefined;

@@ -1,4 +1,5 @@
 import { directAlgorithm } from '@coll/direct';
+import { hierarchicalCopyAlgorithm } from '@coll/hierarchical-copy';
 import { reductionToOneAlgorithm } from '@coll/reduction-to-one';
 import { ringAlgorithm } from '@coll/ring';
 import { algorithmSuite } from '@coll/testing';
@@ -39,5 +40,11 @@ algorithmSuite({
   describe: named('reduction to rank 2'),
   algorithm: reductionToOneAlgorithm(2),
   ranks: [3, 4, 5, 8, 16],
+});
+algorithmSuite({
+  test: it,
+  describe: named('hierarchical copy'),
+  algorithm: hierarchicalCopyAlgorithm,
+  ranks: Array.from({ length: 16 }, (_, index) => index + 1),
 });
 algorithmSuite({ test: it, describe: named("the suite's own tree"), algorithm: treeAlgorithm });

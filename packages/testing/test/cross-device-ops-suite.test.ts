@@ -3,6 +3,7 @@ import { ReductionToOneDevice, reductionToOne } from '@coll/reduction-to-one';
 import { crossDeviceOpsSuite } from '@coll/testing';
 import { describe, expect, it } from 'vitest';
 import { brokenOps } from './doubles/broken-ops.ts';
+import { brokenSparseOps } from './doubles/broken-sparse-ops.ts';
 import { failuresOf } from './failures-of.ts';
 
 describe('the cross-device ops suite', () => {
@@ -12,7 +13,7 @@ describe('the cross-device ops suite', () => {
     expect(await failuresOf(declare)).toEqual([]);
   }, 60_000);
 
-  it.each(brokenOps)(
+  it.each([...brokenOps, ...brokenSparseOps])(
     'notices %o',
     async (Double, only) => {
       const declare: Parameters<typeof failuresOf>[0] = (test) =>

@@ -1,4 +1,5 @@
 import { DirectAllReduce, direct } from '@coll/direct';
+import { HierarchicalCopyAllReduce, hierarchicalCopy } from '@coll/hierarchical-copy';
 import { ReductionToOneDevice, reductionToOne } from '@coll/reduction-to-one';
 import { RingAllReduce, ring } from '@coll/ring';
 import { crossDeviceOpsSuite } from '@coll/testing';
@@ -8,6 +9,7 @@ const test = (name: string, run: () => void | Promise<void>) => it(name, run, 60
 
 crossDeviceOpsSuite({ test, describe, plugin: ring });
 crossDeviceOpsSuite({ test, describe, plugin: direct, bitsIndependentOfPacking: true });
+crossDeviceOpsSuite({ test, describe, plugin: hierarchicalCopy, bitsIndependentOfPacking: true });
 crossDeviceOpsSuite({ test, describe, plugin: reductionToOne, bitsIndependentOfPacking: true });
 
 for (const numPacks of [0, 1, 3]) {
@@ -24,6 +26,14 @@ crossDeviceOpsSuite({
   describe,
   name: 'RingAllReduce in 2 sub-chunks',
   create: (packing, world) => new RingAllReduce({ subChunks: 2, ...packing }, world),
+});
+
+crossDeviceOpsSuite({
+  test,
+  describe,
+  name: 'HierarchicalCopyAllReduce in 3 packs',
+  bitsIndependentOfPacking: true,
+  create: (packing, world) => new HierarchicalCopyAllReduce({ numPacks: 3, ...packing }, world),
 });
 
 crossDeviceOpsSuite({

@@ -1,5 +1,6 @@
 import { PortableCommunicator } from '@coll/core';
 import { directAlgorithm } from '@coll/direct';
+import { hierarchicalCopyAlgorithm } from '@coll/hierarchical-copy';
 import { reductionToOneAlgorithm } from '@coll/reduction-to-one';
 import { ringAlgorithm } from '@coll/ring';
 import { controllerGroup, executorSuite } from '@coll/testing';
@@ -15,6 +16,7 @@ executorSuite({
     { algorithm: ringAlgorithm({ subChunks: 2 }), source: { module: '', export: '', options: { subChunks: 2 } } },
     { algorithm: directAlgorithm },
     { algorithm: reductionToOneAlgorithm() },
+    { algorithm: hierarchicalCopyAlgorithm },
   ],
   ranks: [1, 2, 3, 4, 5, 6, 7, 8, 9, 16],
 });

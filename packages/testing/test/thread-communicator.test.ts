@@ -1,5 +1,6 @@
 import { createThreadGroup, ThreadCommunicator } from '@coll/core';
 import { direct, directAlgorithm } from '@coll/direct';
+import { hierarchicalCopy, hierarchicalCopyAlgorithm } from '@coll/hierarchical-copy';
 import { reductionToOne, reductionToOneAlgorithm } from '@coll/reduction-to-one';
 import { ring, ringAlgorithm } from '@coll/ring';
 import { controllerGroup, executorSuite, threadRanks } from '@coll/testing';
@@ -23,6 +24,7 @@ executorSuite({
     },
     { algorithm: directAlgorithm, source: { module: direct.module, export: 'direct' } },
     { algorithm: reductionToOneAlgorithm(), source: { module: reductionToOne.module, export: 'reductionToOne' } },
+    { algorithm: hierarchicalCopyAlgorithm, source: { module: hierarchicalCopy.module, export: 'hierarchicalCopy' } },
   ],
 });
 

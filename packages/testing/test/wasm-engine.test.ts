@@ -1,5 +1,6 @@
 import { wasmEngine } from '@coll/core';
 import { direct, directAlgorithm } from '@coll/direct';
+import { hierarchicalCopy, hierarchicalCopyAlgorithm } from '@coll/hierarchical-copy';
 import { reductionToOne, reductionToOneAlgorithm } from '@coll/reduction-to-one';
 import { ring, ringAlgorithm } from '@coll/ring';
 import { controllerGroup, executorSuite, threadRanks } from '@coll/testing';
@@ -19,6 +20,7 @@ executorSuite({
     { algorithm: ringAlgorithm(), source: { module: ring.module, export: 'ring' } },
     { algorithm: directAlgorithm, source: { module: direct.module, export: 'direct' } },
     { algorithm: reductionToOneAlgorithm(), source: { module: reductionToOne.module, export: 'reductionToOne' } },
+    { algorithm: hierarchicalCopyAlgorithm, source: { module: hierarchicalCopy.module, export: 'hierarchicalCopy' } },
   ],
   ranks: [1, 2, 3, 4, 7],
 });
@@ -32,6 +34,7 @@ executorSuite({
     { algorithm: ringAlgorithm() },
     { algorithm: directAlgorithm },
     { algorithm: reductionToOneAlgorithm() },
+    { algorithm: hierarchicalCopyAlgorithm },
   ],
   ranks: [1, 2, 3, 4, 7],
 });

@@ -84,7 +84,11 @@ async function givesBitsOfReference(subject: Subject): Promise<void> {
   const { algorithm, size } = subject;
   if (!algorithm) return;
   await using reference = new PortableCommunicator({ size, algorithm: algorithm.algorithm });
-  const collectives = subject.among(reductions(['sum', 'mean', 'product'], [0]));
+  const variants = Array.from({ length: algorithm.algorithm.variants?.(size) ?? 1 }, (_, variant) => variant);
+  const collectives = subject.among([
+    ...reductions(['sum', 'mean', 'product'], [0]),
+    ...variants.slice(1).map((variant): Collective => ({ kind: 'all-reduce', op: 'sum', variant })),
+  ]);
   const trials = trialsOf(collectives, dtypes.filter(isFloating), 61);
   await subject.check(trials, undefined, expectFrom(reference));
 }

@@ -5,6 +5,7 @@ import {
   dtypes,
   IndexedSlices,
   Mirrored,
+  reduceOps as ops,
   ReduceOp,
   type Tensor,
   tensor,
@@ -30,8 +31,6 @@ export const reduceCases: OpsCases = {
   'takes whatever stands for a tensor': takesStandIns,
   'knows devices by all their names': knowsDeviceNames,
 };
-
-const ops = Object.values(ReduceOp);
 
 async function reduceEverywhere(subject: OpsSubject, op: ReduceOp, request: ValueRequest): Promise<void> {
   await using cross = await subject.create();

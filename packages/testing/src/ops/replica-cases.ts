@@ -8,6 +8,7 @@ import {
   portableWorld,
   ReduceOp,
   RuntimeError,
+  reduceOps,
   type Tensor,
   tensor,
   ValueError,
@@ -45,7 +46,7 @@ export async function openWorld(subject: OpsSubject, count: number) {
 async function reducesTogether(subject: OpsSubject): Promise<void> {
   for (const count of subject.replicas.filter((replicas) => replicas > 1)) {
     const { devices, ops, everyone } = await openWorld(subject, count);
-    for (const op of Object.values(ReduceOp)) {
+    for (const op of reduceOps) {
       for (const dtype of dtypes.filter((each) => op !== MEAN || each !== 'bool')) {
         // Bare memory has no device of its own; it gets that of its replica.
         const own = devices.map((device, replica) => componentOn(replica % 2 ? device : '', replica, { dtype, op }));

@@ -11,9 +11,10 @@ import {
   ValueError,
 } from '@coll/core';
 import { assertRejects } from './assert-rejects.js';
-import { assertEverywhere, assertPlaced, assertSlices, like } from './assert-value.js';
+import { assertEverywhere, like } from './assert-value.js';
 import { combinedElements, valueOn } from './contributed-values.js';
 import type { OpsCases, OpsSubject } from './ops-subject.js';
+import { assertRows, type Rows, slicesOn, sparseValue, usualRows, usualSum } from './sparse-values.js';
 import { Unchanged } from './unchanged.js';
 
 /** Sparse values, alone and among dense ones. */
@@ -29,42 +30,6 @@ export const sparseCases: OpsCases = {
 };
 
 const { SUM, MEAN } = ReduceOp;
-
-interface Rows {
-  readonly indices: readonly number[];
-  /** Two numbers a row. */
-  readonly values: readonly number[];
-  readonly dtype?: DType;
-  readonly indexDType?: DType;
-}
-
-function slicesOn(device: string, { indices, values, dtype = 'float32', indexDType = 'int32' }: Rows): IndexedSlices {
-  return new IndexedSlices(
-    tensor(values, { dtype, shape: [indices.length, 2], device }),
-    tensor(indices, { dtype: indexDType, device }),
-    [4, 2],
-  );
-}
-
-function sparseValue(devices: readonly string[], rows: readonly Rows[]): PerReplica<IndexedSlices> {
-  return new PerReplica(devices.map((device, replica) => slicesOn(device, rows[replica] as Rows)));
-}
-
-// Unequal numbers of rows, one of them none at all.
-const usualRows: readonly Rows[] = [
-  { indices: [3, 0, 3], values: [1, 2, 3, 4, 5, 6] },
-  { indices: [], values: [] },
-  { indices: [0], values: [7, 9] },
-];
-const usualSum: Rows = { indices: [3, 0, 3, 0], values: [1, 2, 3, 4, 5, 6, 7, 9] };
-
-function assertRows(title: string, result: unknown, devices: readonly string[], rows: Rows): void {
-  const expected = slicesOn('', rows);
-  for (const component of assertPlaced(title, result, devices)) {
-    assertSlices(`${title} on ${component.device}`, component, like(expected.values), like(expected.indices));
-    assert.deepEqual((component as IndexedSlices).denseShape, [4, 2], `${title}: dense shape`);
-  }
-}
 
 async function concatenates(subject: OpsSubject): Promise<void> {
   await using cross = await subject.create();
