@@ -1,6 +1,7 @@
 import type { TypedArray } from '@coll/core';
 import type { ReplicaContext } from '@coll/strategy';
 
+/** How gradients are averaged. */
 export interface GradientOptions {
   /** Bytes after which a pack of gradients is closed. Default: all gradients in one pack. */
   readonly bytesPerPack?: number | undefined;

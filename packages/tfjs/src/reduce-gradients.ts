@@ -5,6 +5,7 @@ import { type GradientMemory, lastingMemoryOf, memoryOf } from './gradient-memor
 import type { Place } from './same-variables.js';
 import type { TensorFlow, TfGradient, TfTensor, TfVariable } from './tensorflow.js';
 
+/** How gradients are averaged, and which variables they may be for. */
 export interface ReduceGradientsOptions extends GradientOptions {
   /** What the gradients could have been for, in one order on all replicas. Default: all trainable variables of `tf`. */
   readonly variables?: readonly TfVariable[];

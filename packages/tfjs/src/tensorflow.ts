@@ -4,23 +4,30 @@ import { ValueError } from '@coll/core';
 
 export type TfData = Float32Array | Int32Array | Uint8Array | string[];
 
+/** A tensor of TensorFlow.js 4. */
 export interface TfTensor {
   readonly dataId: object;
   readonly dtype: string;
   readonly shape: number[];
   readonly size: number;
+  /** Its elements, at once. */
   dataSync(): TfData;
+  /** Its elements, once the backend has them. */
   data(): Promise<TfData>;
+  /** Frees its memory. */
   dispose(): void;
 }
 
+/** A variable of TensorFlow.js 4. */
 export interface TfVariable extends TfTensor {
   readonly id: number;
   readonly name: string;
   readonly trainable: boolean;
+  /** Takes over a value of its shape and dtype. */
   assign(value: TfTensor): void;
 }
 
+/** The gradient of a variable; none where the loss does not touch it. */
 export type TfGradient = TfTensor | null | undefined;
 
 /** Gradients by the name of their variable, or a list of the two; a variable that the loss does not touch has none. */
@@ -28,8 +35,11 @@ export type TfGradients =
   | Readonly<Record<string, TfGradient>>
   | readonly { readonly name: string; readonly tensor: TfGradient }[];
 
+/** An optimizer of TensorFlow.js 4, or one that extends it. */
 export interface TfOptimizer {
+  /** The gradients of a loss with respect to variables, by default to all trainable ones. */
   computeGradients(f: () => TfTensor, variables?: TfVariable[]): unknown;
+  /** Makes one step. */
   applyGradients(gradients: TfGradients): void;
 }
 
@@ -40,9 +50,13 @@ export interface TfModel {
 
 /** What the adapter uses of `tf`: the program's own import of TensorFlow.js 4. */
 export interface TensorFlow {
+  /** The name of the backend in use. */
   getBackend(): string;
+  /** The backend in use, which knows how many tensors share a piece of memory. */
   backend(): { refCount(dataId: object): number };
+  /** The engine, which knows all variables by their names. */
   engine(): { readonly registeredVariables: Readonly<Record<string, TfVariable>> };
+  /** A new tensor of these elements. */
   tensor(values: Float32Array | Int32Array | Uint8Array, shape: number[], dtype: CarriedDType): TfTensor;
 }
 

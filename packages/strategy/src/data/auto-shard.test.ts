@@ -1,0 +1,39 @@
+import { setLogSink, ValueError } from '@coll/core';
+import { afterEach, describe, expect, it } from 'vitest';
+import { filesOfWorker, shardingOf } from './auto-shard.js';
+
+describe('how workers share a dataset', () => {
+  afterEach(() => setLogSink());
+
+  it.each([
+    ['AUTO', undefined, 2, 'DATA'],
+    ['AUTO', 2, 2, 'FILE'],
+    ['AUTO', 5, 2, 'FILE'],
+    ['FILE', 3, 3, 'FILE'],
+    ['DATA', 9, 3, 'DATA'],
+    ['OFF', 9, 3, 'OFF'],
+    ['FILE', undefined, 1, 'DATA'],
+    ['OFF', undefined, 1, 'DATA'],
+  ] as const)('%s, %s files, %i workers: %s', (policy, files, workers, sharding) => {
+    expect(shardingOf(policy, files, workers)).toBe(sharding);
+  });
+
+  it('is by data, with a warning, where there are fewer files than workers', () => {
+    const lines: string[] = [];
+    setLogSink((level, message) => lines.push(`${level}: ${message}`));
+    expect(shardingOf('AUTO', 2, 3)).toBe('DATA');
+    expect(shardingOf('AUTO', 2, 3)).toBe('DATA');
+    expect(lines).toEqual([expect.stringMatching(/^warn: a dataset of 2 files has none for some of 3 workers/)]);
+  });
+
+  it.each([undefined, 0, 2])('is refused by file with %s files for three workers', (files) => {
+    expect(() => shardingOf('FILE', files, 3)).toThrow(ValueError);
+  });
+});
+
+describe('the files of a worker', () => {
+  it('are dealt out in turn, each to one worker', () => {
+    const files = ['a', 'b', 'c', 'd', 'e'];
+    expect([0, 1, 2].map((worker) => filesOfWorker(files, 3, worker))).toEqual([['a', 'd'], ['b', 'e'], ['c']]);
+  });
+});

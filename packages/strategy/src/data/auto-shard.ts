@@ -1,0 +1,41 @@
+import { logFirst, ValueError } from '@coll/core';
+
+/**
+ * How workers share an input that all of them are given: by `FILE`, each reads files of its own; by `DATA`, each reads everything and
+ * keeps its part of every batch; `AUTO` is by file where the dataset is made of files, at least one a worker, and by data elsewhere.
+ * `OFF`: every worker uses all of it.
+ */
+export const AutoShardPolicy = { OFF: 'OFF', AUTO: 'AUTO', FILE: 'FILE', DATA: 'DATA' } as const;
+
+/** `'OFF'`, `'AUTO'`, `'FILE'` or `'DATA'`. */
+export type AutoShardPolicy = (typeof AutoShardPolicy)[keyof typeof AutoShardPolicy];
+
+/** What a policy comes to for a given dataset. */
+export type Sharding = Exclude<AutoShardPolicy, 'AUTO'>;
+
+/**
+ * How workers share a dataset of `fileCount` files; undefined for one that is not made of files. One worker has nothing to share.
+ * @throws ValueError for sharding by file without a file for each worker
+ */
+export function shardingOf(policy: AutoShardPolicy, fileCount: number | undefined, numWorkers: number): Sharding {
+  if (numWorkers === 1) return 'DATA';
+  if (policy === 'OFF' || policy === 'DATA') return policy;
+  if (fileCount !== undefined && fileCount >= numWorkers) return 'FILE';
+  const what = fileCount === undefined ? 'a dataset without a list of files' : `a dataset of ${fileCount} files`;
+  if (policy === 'FILE') {
+    throw new ValueError(
+      'ERR_COLL_VALUE',
+      `${what} cannot be shared by file among ${numWorkers} workers: hand in { files, read } with a file for each, or share it by data`,
+    );
+  }
+  if (fileCount !== undefined) {
+    const told = `${what} has none for some of ${numWorkers} workers, so each of them reads all files and keeps its part of the data`;
+    logFirst(1, 'auto-shard', 'warn', told);
+  }
+  return 'DATA';
+}
+
+/** Every `numWorkers`-th file, from file `workerIndex` on. */
+export function filesOfWorker<File>(files: readonly File[], numWorkers: number, workerIndex: number): File[] {
+  return files.filter((_, index) => index % numWorkers === workerIndex);
+}

@@ -1,0 +1,150 @@
+import {
+  asTensor,
+  DistributedValues,
+  elementCount,
+  flatten,
+  isMapping,
+  isTensor,
+  quote,
+  type Structure,
+  type Tensor,
+  type TypedArray,
+  tensorSymbol,
+  ValueError,
+  viewOnDevice,
+} from '@coll/core';
+
+/** A tensor of TensorFlow.js, told by its form: this package does not import it. */
+interface TfTensor {
+  readonly dataId: object;
+  readonly shape: readonly number[];
+  slice(begin: number, size: number): TfTensor;
+  dispose(): void;
+}
+
+/** What can be cut along its first axis. */
+interface Rows {
+  readonly size: number;
+  slice(begin: number, end: number): unknown;
+}
+
+/** A leaf of an element of a dataset. Unless it is a scalar, it can be cut along its first axis, which counts the items of the batch. */
+export class Batch {
+  readonly value: unknown;
+  readonly #rows: Rows | undefined;
+
+  constructor(value: unknown) {
+    this.value = value;
+    this.#rows = rowsOf(value);
+  }
+
+  /** Items; undefined for a scalar. */
+  get size(): number | undefined {
+    return this.#rows?.size;
+  }
+
+  /**
+   * Items from `begin` up to but without `end`: a view of the same memory, or of a TensorFlow.js tensor a new one. A tensor says that
+   * it is on `device`, where one is named.
+   * @throws ValueError for a scalar
+   */
+  part(begin: number, end: number, device?: string): unknown {
+    if (!this.#rows) throw notBatched(this.value);
+    return onDevice(this.#rows.slice(begin, end), device);
+  }
+
+  /** All of it, as it is but for the device. */
+  whole(device?: string): unknown {
+    return onDevice(this.value, device);
+  }
+}
+
+/**
+ * An element with its leaves as batches. Lists of plain values (numbers, strings, …) are leaves, like tensors and typed arrays; all
+ * other lists, and mappings, are structure.
+ */
+export function batchesOf(element: unknown): Structure<Batch> {
+  if (Array.isArray(element) && !element.every(isPlain)) return element.map(batchesOf);
+  if (!isMapping(element)) return new Batch(element);
+  return Object.fromEntries(Object.entries(element).map(([key, value]) => [key, batchesOf(value)]));
+}
+
+/** The items of a batch, which all its leaves have alike. @throws ValueError for scalars, leaves of different sizes, and none at all */
+export function batchSizeOf(batches: Structure<Batch>): number {
+  const leaves = flatten(batches);
+  const [first] = leaves;
+  if (!first) throw new ValueError('ERR_COLL_VALUE', 'an element of the dataset holds no tensor');
+  const scalar = leaves.find(({ size }) => size === undefined);
+  if (scalar) throw notBatched(scalar.value);
+  const odd = leaves.find(({ size }) => size !== first.size);
+  if (!odd) return first.size as number;
+  throw new ValueError(
+    'ERR_COLL_VALUE',
+    `the leaves of an element have first axes of ${first.size} and ${odd.size} items; a batch has as many in all of them`,
+  );
+}
+
+/** Frees what a value holds outside of JavaScript's memory: tensors of TensorFlow.js, in distributed values too. */
+export function dispose(value: unknown): void {
+  if (value instanceof DistributedValues || Array.isArray(value)) {
+    for (const item of value instanceof DistributedValues ? value.values : value) dispose(item);
+  } else if (isMapping(value)) {
+    for (const item of Object.values(value)) dispose(item);
+  } else if (isTfTensor(value)) value.dispose();
+}
+
+function rowsOf(value: unknown): Rows | undefined {
+  if (Array.isArray(value)) return { size: value.length, slice: (begin, end) => value.slice(begin, end) };
+  if (isTfTensor(value)) {
+    const [size] = value.shape;
+    return size === undefined ? undefined : { size, slice: (begin, end) => value.slice(begin, end - begin) };
+  }
+  if (ArrayBuffer.isView(value) && !(value instanceof DataView)) {
+    const { length } = value as TypedArray;
+    return { size: length, slice: (begin, end) => (value as TypedArray).subarray(begin, end) };
+  }
+  return isCarried(value) ? rowsOfTensor(asTensor(value)) : undefined;
+}
+
+function rowsOfTensor(tensor: Tensor): Rows | undefined {
+  const [size, ...row] = tensor.shape;
+  if (size === undefined) return undefined;
+  const length = elementCount(row);
+  return {
+    size,
+    slice: (begin, end) => ({
+      ...tensor,
+      data: tensor.data.subarray(begin * length, end * length),
+      shape: [end - begin, ...row],
+    }),
+  };
+}
+
+/** A tensor of ours, or what carries one. Those of TensorFlow.js look like ours, but their data is a method. */
+function isCarried(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null || value instanceof DistributedValues) return false;
+  return (isTensor(value) && !isTfTensor(value)) || tensorSymbol in value;
+}
+
+function isTfTensor(value: unknown): value is TfTensor {
+  if (typeof value !== 'object' || value === null) return false;
+  const { dataId, shape, slice, dispose: free } = value as Partial<TfTensor>;
+  return (
+    typeof dataId === 'object' && Array.isArray(shape) && typeof slice === 'function' && typeof free === 'function'
+  );
+}
+
+function isPlain(value: unknown): boolean {
+  return value === null || (typeof value !== 'object' && typeof value !== 'function');
+}
+
+function onDevice(value: unknown, device: string | undefined): unknown {
+  return device !== undefined && isCarried(value) ? viewOnDevice(asTensor(value), device) : value;
+}
+
+function notBatched(value: unknown): ValueError {
+  return new ValueError(
+    'ERR_COLL_VALUE',
+    `an element of the dataset holds ${quote(value)}, which has no first axis to be split along: batch the dataset by the global batch size`,
+  );
+}

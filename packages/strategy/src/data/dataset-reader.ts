@@ -1,0 +1,79 @@
+import { RuntimeError } from '@coll/core';
+import { type OpenDataset, openDataset } from './dataset.js';
+
+/** Reads a dataset once, from its beginning, which is when its first element is asked for. */
+export class DatasetReader {
+  readonly #dataset: unknown;
+  #opened: Promise<OpenDataset> | undefined;
+  #isOver = false;
+  #givesAway = false;
+
+  constructor(dataset: unknown) {
+    this.#dataset = dataset;
+  }
+
+  /** Whether the elements that have been read belong to who reads. */
+  get givesAway(): boolean {
+    return this.#givesAway;
+  }
+
+  /** @throws whatever the dataset throws; there is nothing after that */
+  async next(): Promise<IteratorResult<unknown, undefined>> {
+    if (this.#isOver) return over;
+    try {
+      this.#opened ??= openOnce(this.#dataset);
+      const { iterator, givesAway } = await this.#opened;
+      this.#givesAway = givesAway;
+      if (this.#isOver) return over;
+      const result = await iterator.next();
+      if (result.done) {
+        this.#isOver = true;
+        return over;
+      }
+      return { done: false, value: await this.#settled(result.value) };
+    } catch (error) {
+      this.#isOver = true;
+      throw error;
+    }
+  }
+
+  /** Tells the dataset that no more is read, once, and waits until it has tidied up. @throws what it throws then */
+  async close(): Promise<void> {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    const opened = await this.#opened?.catch(() => undefined);
+    await opened?.iterator.return?.();
+  }
+
+  /** `close` because of an error, which matters more than what goes wrong in closing. */
+  async abandon(): Promise<void> {
+    await this.close().catch(() => {});
+  }
+
+  /** Iterables may give promises; one that is rejected leaves its iterable open. */
+  async #settled(value: unknown): Promise<unknown> {
+    try {
+      return await value;
+    } catch (error) {
+      await this.abandon();
+      throw error;
+    }
+  }
+}
+
+const over: IteratorResult<never, undefined> = { done: true, value: undefined };
+
+// Two readers of one generator would each get some of its elements.
+const begun = new WeakSet<object>();
+
+async function openOnce(dataset: unknown): Promise<OpenDataset> {
+  const opened = await openDataset(dataset);
+  if (!begun.has(opened.iterator)) {
+    begun.add(opened.iterator);
+    return opened;
+  }
+  throw new RuntimeError(
+    'ERR_COLL_CONTEXT',
+    'this dataset can be read only once, like every generator: to read it again, or for several replicas, hand in a function that makes it',
+  );
+}

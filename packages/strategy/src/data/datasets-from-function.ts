@@ -1,0 +1,59 @@
+import { type DatasetLike, requireDataset } from './dataset.js';
+import { DatasetReader } from './dataset-reader.js';
+import { DealtSteps } from './dealt-steps.js';
+import { type Distributed, DistributedDataset } from './distributed-dataset.js';
+import { InputContext } from './input-context.js';
+import { InputOptions, type InputOptionsInit } from './input-options.js';
+
+/** Makes the dataset of an input pipeline; its elements are batched for one replica. */
+export type DatasetFunction<Element> = (
+  context: InputContext,
+) => DatasetLike<Element> | PromiseLike<DatasetLike<Element>>;
+
+/**
+ * The datasets that a function makes for a worker whose replicas live on these devices: one for all of them, or one for each.
+ * @throws ValueError for bad options, or what is no dataset; what the function throws
+ */
+export function distributeDatasetsFromFunction<Element>(
+  make: DatasetFunction<Element>,
+  context: InputContext,
+  devices: readonly string[],
+  init?: InputOptionsInit,
+): DistributedDataset<Distributed<Element>> {
+  const options = new InputOptions(init);
+  const isPerReplica = options.experimentalReplicationMode === 'PER_REPLICA';
+  const datasets = (isPerReplica ? contextsOfReplicas(context, devices.length) : [context]).map((each) => {
+    const dataset = make(each);
+    if (!isPromise(dataset)) requireDataset(dataset);
+    // What it is rejected with comes when it is read.
+    else dataset.then(undefined, () => {});
+    return dataset;
+  });
+  const places = devices.map((device) => (options.experimentalFetchToDevice ? device : undefined));
+  return new DistributedDataset(
+    () =>
+      new DealtSteps(
+        datasets.map((dataset) => new DatasetReader(dataset)),
+        places,
+      ) as never,
+    options.experimentalPerReplicaBufferSize,
+  );
+}
+
+/** A pipeline for each replica of a worker, numbered worker by worker. */
+function contextsOfReplicas(
+  { numInputPipelines, inputPipelineId, numReplicasInSync }: InputContext,
+  replicasPerWorker: number,
+): InputContext[] {
+  return Array.from({ length: replicasPerWorker }, (_, replica) => {
+    return new InputContext({
+      numInputPipelines: numInputPipelines * replicasPerWorker,
+      inputPipelineId: inputPipelineId * replicasPerWorker + replica,
+      numReplicasInSync,
+    });
+  });
+}
+
+function isPromise(value: unknown): value is PromiseLike<unknown> {
+  return typeof value === 'object' && value !== null && 'then' in value;
+}

@@ -1,0 +1,78 @@
+import { mapStructure, PerReplica, type Structure, ValueError, zipStructures } from '@coll/core';
+import { Batch, batchesOf, dispose } from './batch.js';
+import type { DatasetReader } from './dataset-reader.js';
+import type { Steps } from './read-ahead.js';
+
+/**
+ * Elements dealt out as they are, one a replica in every step: those of one reader to all replicas in turn, or to each replica those
+ * of its own reader. Where there are too few for the last step, the later replicas get batches without items.
+ */
+export class DealtSteps implements Steps<Structure<unknown>> {
+  readonly #readers: readonly DatasetReader[];
+  readonly #devices: readonly (string | undefined)[];
+
+  /** `devices`: for each replica, where its tensors say that they are; undefined: where they said before. */
+  constructor(readers: readonly DatasetReader[], devices: readonly (string | undefined)[]) {
+    this.#readers = readers;
+    this.#devices = devices;
+  }
+
+  async next(): Promise<IteratorResult<Structure<unknown>, undefined>> {
+    const elements: IteratorResult<unknown, undefined>[] = this.#devices.map(() => ({ done: true, value: undefined }));
+    try {
+      await this.#readInto(elements);
+      if (elements.every(({ done }) => done)) return { done: true, value: undefined };
+      return { done: false, value: this.#joined(elements) };
+    } catch (error) {
+      this.discard(elements.map(({ value }) => value) as Structure<unknown>);
+      await Promise.all(this.#readers.map((reader) => reader.abandon()));
+      throw error;
+    }
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#readers.map((reader) => reader.close()));
+  }
+
+  discard(step: Structure<unknown>): void {
+    if (this.#readers.every(({ givesAway }) => givesAway)) dispose(step);
+  }
+
+  /** Reads an element for each replica; those of different readers at the same time. */
+  async #readInto(elements: IteratorResult<unknown, undefined>[]): Promise<void> {
+    const each = elements.length / this.#readers.length;
+    const reading = this.#readers.map(async (reader, index) => {
+      for (let at = index * each; at < (index + 1) * each; at++) elements[at] = await reader.next();
+    });
+    // All of them, so that nothing is still read when the first failure is told.
+    for (const outcome of await Promise.allSettled(reading)) if (outcome.status === 'rejected') throw outcome.reason;
+  }
+
+  #joined(elements: readonly IteratorResult<unknown, undefined>[]): Structure<unknown> {
+    const read = elements.map(({ done, value }) => (done ? undefined : batchesOf(value)));
+    const model = read.find((batches) => batches !== undefined) as Structure<Batch>;
+    const empty = () => mapStructure(model, (batch) => new Batch(batch.part(0, 0)));
+    return zipped(
+      read.map((batches) => batches ?? empty()),
+      (batches) => new PerReplica(batches.map((batch, replica) => batch.whole(this.#devices[replica]))),
+    );
+  }
+}
+
+/** @throws ValueError where elements differ in structure */
+function zipped(
+  elements: readonly Structure<Batch>[],
+  join: (batches: readonly Batch[]) => unknown,
+): Structure<unknown> {
+  try {
+    return zipStructures(elements, join);
+  } catch (cause) {
+    throw new ValueError(
+      'ERR_COLL_VALUE',
+      'the elements of one step differ in structure; all replicas get alike ones',
+      {
+        cause,
+      },
+    );
+  }
+}

@@ -1,0 +1,45 @@
+import { NotImplementedError, PerReplica } from '@coll/core';
+import { shardingOf } from './auto-shard.js';
+import { type DatasetLike, datasetOfWorker, fileCountOf, requireDataset } from './dataset.js';
+import { DatasetReader } from './dataset-reader.js';
+import { type Distributed, DistributedDataset } from './distributed-dataset.js';
+import type { InputContext } from './input-context.js';
+import { InputOptions, type InputOptionsInit } from './input-options.js';
+import { RebatchedSteps, type Rebatching } from './rebatched-steps.js';
+import type { WorkerPlace } from './sub-batches.js';
+
+/** Splits the batches of a dataset among the replicas of a worker, which live on these devices. */
+export function distributeDataset<Element>(
+  dataset: DatasetLike<Element>,
+  context: InputContext,
+  devices: readonly string[],
+  options?: InputOptionsInit,
+): DistributedDataset<Distributed<Element>> {
+  const { numInputPipelines: numWorkers, inputPipelineId: workerIndex } = context;
+  const place = { numWorkers, workerIndex, replicasPerWorker: devices.length };
+  return rebatched(dataset, { place, devices, join: (parts) => new PerReplica(parts) }, options);
+}
+
+/** @throws ValueError for what is no dataset, bad options and files that cannot be shared; NotImplementedError for PER_REPLICA */
+export function rebatched<Element, Step>(
+  dataset: DatasetLike<Element>,
+  { place, devices, join }: Pick<Rebatching, 'devices' | 'join'> & { readonly place: WorkerPlace },
+  init?: InputOptionsInit,
+): DistributedDataset<Step> {
+  const options = new InputOptions(init);
+  if (options.experimentalReplicationMode === 'PER_REPLICA') {
+    throw new NotImplementedError(
+      'ERR_COLL_NOT_IMPLEMENTED',
+      'a dataset that is split has one copy a worker: PER_REPLICA is for distributeDatasetsFromFunction',
+    );
+  }
+  requireDataset(dataset);
+  const sharding = shardingOf(options.autoShardPolicy, fileCountOf(dataset), place.numWorkers);
+  const own = datasetOfWorker(dataset, sharding, place);
+  const { globalBatchSize, experimentalFetchToDevice } = options;
+  const rebatching = { place, sharding, globalBatchSize, devices: experimentalFetchToDevice ? devices : [], join };
+  return new DistributedDataset(
+    () => new RebatchedSteps(new DatasetReader(own), rebatching) as never,
+    options.experimentalPerReplicaBufferSize,
+  );
+}

@@ -1,0 +1,30 @@
+import type { PerReplica, Structure, TensorCarrier } from '@coll/core';
+import { ReadAhead, type Steps } from './read-ahead.js';
+
+type Plain = number | string | boolean | bigint | symbol | null | undefined;
+
+/** What stays whole in an element: batches. */
+type Leaf = ArrayBufferView | TensorCarrier | { readonly dtype: unknown } | readonly Plain[];
+
+/** An element with a `PerReplica` in the place of each of its batches. */
+export type Distributed<Element> = unknown extends Element
+  ? Structure<PerReplica>
+  : Element extends Leaf | Plain
+    ? PerReplica<Element>
+    : { readonly [Key in keyof Element]: Distributed<Element[Key]> };
+
+/** Input of the replicas, step by step: `for await (const step of dataset)`. Each time it is read from its beginning. */
+export class DistributedDataset<Step> implements AsyncIterable<Step> {
+  readonly #begin: () => Steps<Step>;
+  readonly #bufferSize: number;
+
+  constructor(begin: () => Steps<Step>, bufferSize: number) {
+    this.#begin = begin;
+    this.#bufferSize = bufferSize;
+  }
+
+  /** Reads from the beginning. Disposing of the iterator, or leaving its loop, closes the source and frees what was read ahead. */
+  [Symbol.asyncIterator](): AsyncIterableIterator<Step, undefined> & AsyncDisposable {
+    return new ReadAhead(this.#begin(), this.#bufferSize);
+  }
+}

@@ -1,0 +1,28 @@
+import { OutOfRangeError, ValueError } from '@coll/core';
+import { describe, expect, it } from 'vitest';
+import { InputContext } from './input-context.js';
+
+describe('an input context', () => {
+  it('is one pipeline of one replica unless it is told otherwise', () => {
+    expect({ ...new InputContext() }).toEqual({ numInputPipelines: 1, inputPipelineId: 0, numReplicasInSync: 1 });
+  });
+
+  it('splits a global batch size evenly or not at all', () => {
+    const context = new InputContext({ numReplicasInSync: 4 });
+    expect([0, 4, 64].map((size) => context.getPerReplicaBatchSize(size))).toEqual([0, 1, 16]);
+    for (const size of [2, 63, 1.5, -4]) expect(() => context.getPerReplicaBatchSize(size)).toThrow(ValueError);
+  });
+
+  it('says which pipeline it is', () => {
+    const context = new InputContext({ numInputPipelines: 3, inputPipelineId: 2, numReplicasInSync: 6 });
+    expect(`${context}`).toBe('InputContext(input pipeline id 2, total: 3)');
+  });
+
+  it.each([
+    [{ numInputPipelines: 0 }, ValueError],
+    [{ numReplicasInSync: 0.5 }, ValueError],
+    [{ numInputPipelines: 2, inputPipelineId: 2 }, OutOfRangeError],
+  ])('is refused for %o', (wrong, kind) => {
+    expect(() => new InputContext(wrong)).toThrow(kind);
+  });
+});

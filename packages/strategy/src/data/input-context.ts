@@ -1,0 +1,48 @@
+import { OutOfRangeError, quote, ValueError } from '@coll/core';
+import { requireWhole } from './sub-batches.js';
+
+/** The fields of an `InputContext`, all of which may be left out. */
+export interface InputContextInit {
+  /** Default: 1. */
+  readonly numInputPipelines?: number;
+  /** Default: 0. */
+  readonly inputPipelineId?: number;
+  /** Default: 1. */
+  readonly numReplicasInSync?: number;
+}
+
+/** Which of the input pipelines of a strategy a dataset is made for. */
+export class InputContext {
+  /** How many datasets feed the strategy: one a worker, or one a replica. */
+  readonly numInputPipelines: number;
+  /** 0 to `numInputPipelines - 1`. */
+  readonly inputPipelineId: number;
+  /** The replicas of all pipelines. */
+  readonly numReplicasInSync: number;
+
+  /** @throws ValueError for counts below 1, OutOfRangeError for a pipeline that is not there */
+  constructor({ numInputPipelines = 1, inputPipelineId = 0, numReplicasInSync = 1 }: InputContextInit = {}) {
+    requireWhole('numInputPipelines', numInputPipelines, 1);
+    requireWhole('numReplicasInSync', numReplicasInSync, 1);
+    if (!(Number.isInteger(inputPipelineId) && inputPipelineId >= 0 && inputPipelineId < numInputPipelines)) {
+      const told = `inputPipelineId ${quote(inputPipelineId)} is not one of the ${numInputPipelines} pipelines`;
+      throw new OutOfRangeError(told);
+    }
+    this.numInputPipelines = numInputPipelines;
+    this.inputPipelineId = inputPipelineId;
+    this.numReplicasInSync = numReplicasInSync;
+  }
+
+  /** The batch size of one replica for a batch size over all. @throws ValueError where it cannot be split evenly */
+  getPerReplicaBatchSize(globalBatchSize: number): number {
+    requireWhole('globalBatchSize', globalBatchSize, 0);
+    if (globalBatchSize % this.numReplicasInSync === 0) return globalBatchSize / this.numReplicasInSync;
+    const told = `a global batch of ${globalBatchSize} cannot be split evenly among ${this.numReplicasInSync} replicas`;
+    throw new ValueError('ERR_COLL_VALUE', `${told}: choose a multiple of ${this.numReplicasInSync}`);
+  }
+
+  /** `InputContext(input pipeline id 0, total: 1)` */
+  toString(): string {
+    return `InputContext(input pipeline id ${this.inputPipelineId}, total: ${this.numInputPipelines})`;
+  }
+}

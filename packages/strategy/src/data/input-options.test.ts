@@ -1,0 +1,40 @@
+import { ValueError } from '@coll/core';
+import { describe, expect, it } from 'vitest';
+import { InputOptions } from './input-options.js';
+
+describe('input options', () => {
+  it('have the defaults of the original', () => {
+    expect({ ...new InputOptions() }).toEqual({
+      experimentalFetchToDevice: true,
+      experimentalReplicationMode: 'PER_WORKER',
+      experimentalPlaceDatasetOnDevice: false,
+      experimentalPerReplicaBufferSize: 1,
+      globalBatchSize: undefined,
+      autoShardPolicy: 'AUTO',
+    });
+  });
+
+  it('are made from options, too', () => {
+    const options = new InputOptions({ experimentalPerReplicaBufferSize: 3, autoShardPolicy: 'OFF' });
+    expect(new InputOptions(options)).toEqual(options);
+  });
+
+  it('place a dataset on its device only for each replica, and without fetching it there', () => {
+    const placed = { experimentalPlaceDatasetOnDevice: true } as const;
+    const own = { ...placed, experimentalReplicationMode: 'PER_REPLICA' } as const;
+    expect(() => new InputOptions(placed)).toThrow(ValueError);
+    expect(() => new InputOptions(own)).toThrow(ValueError);
+    const options = new InputOptions({ ...own, experimentalFetchToDevice: false });
+    expect(options.experimentalPlaceDatasetOnDevice).toBe(true);
+  });
+
+  it.each([
+    { experimentalPerReplicaBufferSize: -1 },
+    { experimentalPerReplicaBufferSize: 1.5 },
+    { globalBatchSize: 0 },
+    { experimentalReplicationMode: 'PER_DEVICE' as 'PER_REPLICA' },
+    { autoShardPolicy: 'toString' as 'AUTO' },
+  ])('are refused with %o', (wrong) => {
+    expect(() => new InputOptions(wrong)).toThrow(ValueError);
+  });
+});

@@ -1,0 +1,67 @@
+import { quote, ValueError } from '@coll/core';
+import { AutoShardPolicy } from './auto-shard.js';
+import { requireWhole } from './sub-batches.js';
+
+/** Whether one dataset feeds all replicas of a worker, or each replica has one of its own. */
+export const InputReplicationMode = { PER_WORKER: 'PER_WORKER', PER_REPLICA: 'PER_REPLICA' } as const;
+
+/** `'PER_WORKER'` or `'PER_REPLICA'`. */
+export type InputReplicationMode = (typeof InputReplicationMode)[keyof typeof InputReplicationMode];
+
+/** The fields of `InputOptions`, all of which may be left out. */
+export interface InputOptionsInit {
+  /** Tensors say that they are on their replica's device. Default: true; with false they say what they said before. */
+  readonly experimentalFetchToDevice?: boolean | undefined;
+  /** Default: `PER_WORKER`. `PER_REPLICA` is for `distributeDatasetsFromFunction`: the function is called for each replica. */
+  readonly experimentalReplicationMode?: InputReplicationMode | undefined;
+  /** Only with `PER_REPLICA`, and without `experimentalFetchToDevice`: what the dataset gives is on its device already. */
+  readonly experimentalPlaceDatasetOnDevice?: boolean | undefined;
+  /** Steps that are read before they are asked for. Default: 1. With 0 the source may use its memory again in every step. */
+  readonly experimentalPerReplicaBufferSize?: number | undefined;
+  /** Items in a batch that is not a partial one. Default: as many as the first batch has. */
+  readonly globalBatchSize?: number | undefined;
+  /** How several workers share the dataset. Default: `AUTO`. */
+  readonly autoShardPolicy?: AutoShardPolicy | undefined;
+}
+
+/** How input gets to the replicas. */
+export class InputOptions implements InputOptionsInit {
+  readonly experimentalFetchToDevice: boolean;
+  readonly experimentalReplicationMode: InputReplicationMode;
+  readonly experimentalPlaceDatasetOnDevice: boolean;
+  readonly experimentalPerReplicaBufferSize: number;
+  readonly globalBatchSize: number | undefined;
+  readonly autoShardPolicy: AutoShardPolicy;
+
+  /** @throws ValueError for unknown names, sizes that are no whole numbers, and a placement that the mode does not have */
+  constructor(fields: InputOptionsInit = {}) {
+    const { globalBatchSize, experimentalPerReplicaBufferSize = 1, experimentalFetchToDevice = true } = fields;
+    requireWhole('experimentalPerReplicaBufferSize', experimentalPerReplicaBufferSize, 0);
+    if (globalBatchSize !== undefined) requireWhole('globalBatchSize', globalBatchSize, 1);
+    const { experimentalReplicationMode = 'PER_WORKER', autoShardPolicy = 'AUTO' } = fields;
+    requireMember('experimentalReplicationMode', experimentalReplicationMode, InputReplicationMode);
+    requireMember('autoShardPolicy', autoShardPolicy, AutoShardPolicy);
+    this.experimentalFetchToDevice = experimentalFetchToDevice;
+    this.experimentalReplicationMode = experimentalReplicationMode;
+    this.experimentalPlaceDatasetOnDevice = fields.experimentalPlaceDatasetOnDevice ?? false;
+    this.experimentalPerReplicaBufferSize = experimentalPerReplicaBufferSize;
+    this.globalBatchSize = globalBatchSize;
+    this.autoShardPolicy = autoShardPolicy;
+    this.#requirePlacement();
+  }
+
+  #requirePlacement(): void {
+    if (!this.experimentalPlaceDatasetOnDevice) return;
+    if (this.experimentalReplicationMode === 'PER_REPLICA' && !this.experimentalFetchToDevice) return;
+    throw new ValueError(
+      'ERR_COLL_VALUE',
+      'experimentalPlaceDatasetOnDevice needs experimentalReplicationMode: PER_REPLICA and experimentalFetchToDevice: false',
+    );
+  }
+}
+
+function requireMember(name: string, value: unknown, members: Readonly<Record<string, string>>): void {
+  if (typeof value === 'string' && Object.hasOwn(members, value)) return;
+  const known = Object.keys(members).join(', ');
+  throw new ValueError('ERR_COLL_VALUE', `${name} must be one of ${known}, not ${quote(value)}`);
+}

@@ -1,0 +1,152 @@
+import { describe, expect, it } from 'vitest';
+import { ReadAhead, type Steps } from './read-ahead.js';
+
+/** A double of a source of numbered steps, which are given when they are let go. */
+class NumberedSteps implements Steps<number> {
+  asked = 0;
+  closed = 0;
+  readonly discarded: number[] = [];
+  readonly #given: PromiseWithResolvers<IteratorResult<number, undefined>>[] = [];
+
+  next(): Promise<IteratorResult<number, undefined>> {
+    return this.#step(this.asked++).promise;
+  }
+
+  give(...numbers: readonly number[]): void {
+    for (const number of numbers) this.#step(number).resolve({ done: false, value: number });
+  }
+
+  fail(number: number, error: Error): void {
+    this.#step(number).reject(error);
+  }
+
+  end(number: number): void {
+    this.#step(number).resolve({ done: true, value: undefined });
+  }
+
+  async close(): Promise<void> {
+    this.closed += 1;
+    for (const step of this.#given) step.resolve({ done: true, value: undefined });
+  }
+
+  discard(step: number): void {
+    this.discarded.push(step);
+  }
+
+  #step(number: number): PromiseWithResolvers<IteratorResult<number, undefined>> {
+    for (let at = this.#given.length; at <= number; at++) this.#given.push(deferred());
+    return this.#given[number] as PromiseWithResolvers<IteratorResult<number, undefined>>;
+  }
+}
+
+function deferred<T>(): PromiseWithResolvers<T> {
+  let resolve: (value: T | PromiseLike<T>) => void = () => {};
+  let reject: (reason?: unknown) => void = () => {};
+  const promise = new Promise<T>((onValue, onError) => {
+    resolve = onValue;
+    reject = onError;
+  });
+  return { promise, resolve, reject };
+}
+
+const settled = () => new Promise((resolve) => setImmediate(resolve));
+const over = { done: true, value: undefined };
+
+describe('reading ahead', () => {
+  it.each([0, 1, 3])('reads up to %i steps before they are asked for', async (size) => {
+    const steps = new NumberedSteps();
+    const ahead = new ReadAhead(steps, size);
+    await settled();
+    expect(steps.asked).toBe(0);
+    steps.give(0, 1, 2, 3, 4, 5, 6, 7);
+    expect(await ahead.next()).toEqual({ done: false, value: 0 });
+    await settled();
+    expect(steps.asked).toBe(1 + size);
+    expect(await ahead.next()).toEqual({ done: false, value: 1 });
+    await settled();
+    expect(steps.asked).toBe(2 + size);
+  });
+
+  it('reads one step at a time', async () => {
+    const steps = new NumberedSteps();
+    const ahead = new ReadAhead(steps, 3);
+    const asked = [ahead.next(), ahead.next()];
+    await settled();
+    expect(steps.asked).toBe(1);
+    steps.give(0, 1);
+    expect(await Promise.all(asked)).toEqual([0, 1].map((value) => ({ done: false, value })));
+    await settled();
+    expect(steps.asked).toBe(3);
+    await ahead.return();
+  });
+
+  it('gives an error in the place of its step, and nothing after it', async () => {
+    const steps = new NumberedSteps();
+    const ahead = new ReadAhead(steps, 2);
+    steps.give(0, 1);
+    steps.fail(2, new Error('torn'));
+    await ahead.next();
+    await settled();
+    expect(await ahead.next()).toEqual({ done: false, value: 1 });
+    await settled();
+    await expect(ahead.next()).rejects.toThrow('torn');
+    expect(await ahead.next()).toEqual(over);
+    expect(await ahead.return()).toEqual(over);
+    expect(steps.closed).toBe(0);
+  });
+
+  it('keeps quiet about an error of a step that nobody asks for', async () => {
+    const steps = new NumberedSteps();
+    const ahead = new ReadAhead(steps, 1);
+    steps.give(0);
+    steps.fail(1, new Error('torn'));
+    await ahead.next();
+    await settled();
+    expect(await ahead.return()).toEqual(over);
+  });
+
+  it('ends with its source, once', async () => {
+    const steps = new NumberedSteps();
+    const ahead = new ReadAhead(steps, 2);
+    steps.give(0);
+    steps.end(1);
+    const numbers: number[] = [];
+    for await (const number of ahead) numbers.push(number);
+    expect(numbers).toEqual([0]);
+    expect(await ahead.next()).toEqual(over);
+    expect([steps.asked, steps.closed]).toEqual([2, 0]);
+  });
+
+  it('closes its source once and discards what was read in vain', async () => {
+    const steps = new NumberedSteps();
+    const ahead = new ReadAhead(steps, 2);
+    steps.give(0, 1, 2);
+    await ahead.next();
+    await settled();
+    await ahead.return();
+    await ahead.return();
+    expect(steps.closed).toBe(1);
+    expect(steps.discarded).toEqual([1, 2]);
+    expect(await ahead.next()).toEqual(over);
+  });
+
+  it('closes a source that is being read, which calls the reading off', async () => {
+    const steps = new NumberedSteps();
+    const ahead = new ReadAhead(steps, 1);
+    steps.give(0);
+    await ahead.next();
+    await settled();
+    expect(await ahead.return()).toEqual(over);
+    expect([steps.closed, steps.asked, steps.discarded.length]).toEqual([1, 2, 0]);
+  });
+
+  it('is closed by the end of a block', async () => {
+    const steps = new NumberedSteps();
+    steps.give(0);
+    {
+      await using ahead = new ReadAhead(steps, 0);
+      await ahead.next();
+    }
+    expect(steps.closed).toBe(1);
+  });
+});

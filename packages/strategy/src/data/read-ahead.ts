@@ -1,0 +1,79 @@
+/** What the replicas get, step by step. */
+export interface Steps<Step> {
+  next(): Promise<IteratorResult<Step, undefined>>;
+  /** Ends it before its end. */
+  close(): Promise<void>;
+  /** Frees a step that nobody gets. */
+  discard(step: Step): void;
+}
+
+/** Steps of which up to `size` are read before they are asked for. An error comes in the place of its step, and ends them. */
+export class ReadAhead<Step> implements AsyncIterableIterator<Step, undefined> {
+  readonly #steps: Steps<Step>;
+  readonly #size: number;
+  readonly #buffer: Promise<IteratorResult<Step, undefined>>[] = [];
+  #latest: Promise<unknown> = Promise.resolve();
+  #isOver = false;
+
+  constructor(steps: Steps<Step>, size: number) {
+    this.#steps = steps;
+    this.#size = size;
+  }
+
+  next(): Promise<IteratorResult<Step, undefined>> {
+    const step = this.#buffer.shift() ?? this.#read();
+    void this.#fillAfter(step);
+    return step;
+  }
+
+  /** Ends reading: closes the source and frees the steps that were read ahead. */
+  async return(): Promise<IteratorResult<Step, undefined>> {
+    const unread = this.#buffer.splice(0);
+    const wasOver = this.#isOver;
+    this.#isOver = true;
+    try {
+      // At once: a source may be waiting for something that its `return` calls off.
+      if (!wasOver) await this.#steps.close();
+    } finally {
+      for (const step of await Promise.allSettled(unread)) {
+        if (step.status === 'fulfilled' && !step.value.done) this.#steps.discard(step.value.value);
+      }
+    }
+    return over;
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.return();
+  }
+
+  /** Reads one step, after those before it. */
+  #read(): Promise<IteratorResult<Step, undefined>> {
+    const step = this.#latest.then(() => this.#readNow());
+    // Who asks for this step hears of its error; until then nobody does.
+    this.#latest = step.catch(() => {});
+    return step;
+  }
+
+  async #readNow(): Promise<IteratorResult<Step, undefined>> {
+    if (this.#isOver) return over;
+    try {
+      const step = await this.#steps.next();
+      if (step.done) this.#isOver = true;
+      return step;
+    } catch (error) {
+      this.#isOver = true;
+      throw error;
+    }
+  }
+
+  async #fillAfter(step: Promise<unknown>): Promise<void> {
+    await step.catch(() => {});
+    while (!this.#isOver && this.#buffer.length < this.#size) this.#buffer.push(this.#read());
+  }
+}
+
+const over: IteratorResult<never, undefined> = { done: true, value: undefined };

@@ -1,0 +1,83 @@
+import { mapStructure, type Structure } from '@coll/core';
+import type { Sharding } from './auto-shard.js';
+import { type Batch, batchesOf, batchSizeOf, dispose } from './batch.js';
+import type { DatasetReader } from './dataset-reader.js';
+import type { Steps } from './read-ahead.js';
+import { evenSizes, sizesUntilExhausted, stepsOfBatch, type WorkerPlace } from './sub-batches.js';
+
+export interface Rebatching {
+  readonly place: WorkerPlace;
+  readonly sharding: Sharding;
+  /** Undefined: that of the first batch. */
+  readonly globalBatchSize: number | undefined;
+  /** Where tensors say that they are, by replica; none: where they said before. */
+  readonly devices: readonly string[];
+  /** What stands in a step for the parts of one batch, one a replica. */
+  readonly join: (parts: readonly unknown[]) => unknown;
+}
+
+/** Batches of the global size, split among replicas. */
+export class RebatchedSteps implements Steps<Structure<unknown>> {
+  readonly #reader: DatasetReader;
+  readonly #rebatching: Rebatching;
+  /** Of a batch that is worth several steps, those that have not been asked for. */
+  readonly #pending: Structure<unknown>[] = [];
+  #globalBatchSize: number | undefined;
+  #isClosed = false;
+
+  constructor(reader: DatasetReader, rebatching: Rebatching) {
+    this.#reader = reader;
+    this.#rebatching = rebatching;
+    this.#globalBatchSize = rebatching.globalBatchSize;
+  }
+
+  async next(): Promise<IteratorResult<Structure<unknown>, undefined>> {
+    if (this.#pending.length === 0) {
+      const read = await this.#reader.next();
+      if (read.done) return read;
+      this.#pending.push(...(await this.#split(read.value)));
+      // Closed while the batch was on its way: nobody comes for its steps.
+      if (this.#isClosed) return this.#discardPending();
+    }
+    return { done: false, value: this.#pending.shift() as Structure<unknown> };
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#discardPending();
+    await this.#reader.close();
+  }
+
+  discard(step: Structure<unknown>): void {
+    dispose(step);
+  }
+
+  #discardPending(): IteratorResult<never, undefined> {
+    for (const step of this.#pending.splice(0)) this.discard(step);
+    return { done: true, value: undefined };
+  }
+
+  async #split(element: unknown): Promise<Structure<unknown>[]> {
+    try {
+      return this.#stepsOf(batchesOf(element));
+    } catch (error) {
+      await this.#reader.abandon();
+      throw error;
+    } finally {
+      if (this.#reader.givesAway) dispose(element);
+    }
+  }
+
+  #stepsOf(batches: Structure<Batch>): Structure<unknown>[] {
+    const { place, sharding, devices, join } = this.#rebatching;
+    const size = batchSizeOf(batches);
+    this.#globalBatchSize ??= size;
+    const split = size === this.#globalBatchSize ? evenSizes : sizesUntilExhausted;
+    const steps = stepsOfBatch(split(size, place.numWorkers * place.replicasPerWorker), place, sharding);
+    return steps.map((ranges) =>
+      mapStructure(batches, (batch) =>
+        join(ranges.map(({ begin, end }, replica) => batch.part(begin, end, devices[replica]))),
+      ),
+    );
+  }
+}

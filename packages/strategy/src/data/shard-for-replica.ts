@@ -1,0 +1,21 @@
+import type { ReplicaContext } from '../replica-context.js';
+import type { DatasetLike } from './dataset.js';
+import { rebatched } from './distribute-dataset.js';
+import type { DistributedDataset } from './distributed-dataset.js';
+import type { InputOptionsInit } from './input-options.js';
+
+/**
+ * What one replica gets of a dataset, for replicas that read their input themselves, as those in worker threads do: in every step the
+ * part that `experimentalDistributeDataset` would give it. Every replica hands in the same dataset, batched by the global batch size,
+ * and keeps its part; of a dataset made of files, with one for each replica at least, it reads its own files only.
+ * @throws ValueError for what is no dataset and bad options; NotImplementedError for PER_REPLICA
+ */
+export function shardForReplica<Element>(
+  dataset: DatasetLike<Element>,
+  context: Pick<ReplicaContext, 'numReplicasInSync' | 'replicaIdInSyncGroup' | 'devices'>,
+  options?: InputOptionsInit,
+): DistributedDataset<Element> {
+  const { numReplicasInSync: numWorkers, replicaIdInSyncGroup: workerIndex, devices } = context;
+  const place = { numWorkers, workerIndex, replicasPerWorker: 1 };
+  return rebatched(dataset, { place, devices, join: ([part]) => part }, options);
+}

@@ -1,0 +1,129 @@
+import { OutOfRangeError, ValueError } from '@coll/core';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { batchSizesForWorker, evenSizes, sizesUntilExhausted, stepsOfBatch } from './sub-batches.js';
+
+const totals = fc.integer({ min: 0, max: 5000 });
+const counts = fc.integer({ min: 1, max: 40 });
+const places = fc
+  .tuple(fc.integer({ min: 1, max: 6 }), fc.integer({ min: 1, max: 6 }))
+  .map(([numWorkers, replicasPerWorker]) =>
+    Array.from({ length: numWorkers }, (_, workerIndex) => ({ numWorkers, workerIndex, replicasPerWorker })),
+  );
+
+const sum = (numbers: readonly number[]) => numbers.reduce((total, number) => total + number, 0);
+
+describe('even sizes', () => {
+  it('are those of the rule, for any total and any number of parts', () => {
+    fc.assert(
+      fc.property(totals, counts, (total, parts) => {
+        const sizes = evenSizes(total, parts);
+        const floor = Math.floor(total / parts);
+        expect(sizes.slice(0, total % parts)).toEqual(new Array(total % parts).fill(floor + 1));
+        expect(sizes.slice(total % parts)).toEqual(new Array(parts - (total % parts)).fill(floor));
+        expect(sum(sizes)).toBe(total);
+      }),
+    );
+  });
+});
+
+describe('sizes until exhausted', () => {
+  it.each([
+    [3, 2, [2, 1]],
+    [4, 3, [2, 2, 0]],
+    [4, 5, [1, 1, 1, 1, 0]],
+    [5, 4, [2, 2, 1, 0]],
+    [0, 2, [0, 0]],
+    [9, 1, [9]],
+  ])('split %i into %i parts', (total, parts, sizes) => {
+    expect(sizesUntilExhausted(total, parts)).toEqual(sizes);
+  });
+
+  it('are all the same but for one, and nothing after that', () => {
+    fc.assert(
+      fc.property(totals, counts, (total, parts) => {
+        const sizes = sizesUntilExhausted(total, parts);
+        const full = sizes.findIndex((size) => size < Math.ceil(total / parts));
+        expect(sum(sizes)).toBe(total);
+        expect(sizes).toHaveLength(parts);
+        if (full >= 0) expect(sizes.slice(full + 1)).toEqual(new Array(parts - full - 1).fill(0));
+      }),
+    );
+  });
+});
+
+describe('the batch sizes for a worker', () => {
+  it('are rotated from worker to worker', () => {
+    const sizes = [0, 1, 2].map((workerIndex) =>
+      batchSizesForWorker({ globalBatchSize: 10, numWorkers: 3, replicasPerWorker: 2, workerIndex }),
+    );
+    expect(sizes).toEqual([
+      [2, 2, 2, 2, 1, 1],
+      [2, 2, 1, 1, 2, 2],
+      [1, 1, 2, 2, 2, 2],
+    ]);
+  });
+
+  it('add up to the global batch size over all workers, in every step', () => {
+    fc.assert(
+      fc.property(totals, places, (globalBatchSize, workers) => {
+        const sizes = workers.map((place) => batchSizesForWorker({ globalBatchSize, ...place }));
+        for (const { workerIndex: step, replicasPerWorker } of workers) {
+          const [from, to] = [step * replicasPerWorker, (step + 1) * replicasPerWorker];
+          expect(sum(sizes.flatMap((list) => list.slice(from, to)))).toBe(globalBatchSize);
+        }
+      }),
+    );
+  });
+
+  it.each([
+    [{ globalBatchSize: 1.5 }, ValueError],
+    [{ globalBatchSize: -1 }, ValueError],
+    [{ numWorkers: 0 }, ValueError],
+    [{ replicasPerWorker: 0 }, ValueError],
+    [{ workerIndex: 2 }, OutOfRangeError],
+    [{ workerIndex: -1 }, OutOfRangeError],
+  ])('are refused for %o', (wrong, kind) => {
+    const right = { globalBatchSize: 4, numWorkers: 2, workerIndex: 0, replicasPerWorker: 1 };
+    expect(() => batchSizesForWorker({ ...right, ...wrong })).toThrow(kind);
+  });
+});
+
+describe('the steps of a batch', () => {
+  const totals = fc.integer({ min: 0, max: 200 });
+  const items = (steps: readonly (readonly { begin: number; end: number }[])[]) =>
+    steps.flat().flatMap(({ begin, end }) => Array.from({ length: end - begin }, (_, index) => begin + index));
+
+  it('are one that all workers share, each item once and in order, where all read the data', () => {
+    fc.assert(
+      fc.property(totals, places, (total, workers) => {
+        const sizes = evenSizes(total, workers.length * (workers[0]?.replicasPerWorker ?? 0));
+        const steps = workers.map((place) => stepsOfBatch(sizes, place, 'DATA'));
+        expect(steps.map((each) => each.length)).toEqual(workers.map(() => 1));
+        expect(items(steps.flat())).toEqual(Array.from({ length: total }, (_, index) => index));
+      }),
+      { numRuns: 40 },
+    );
+  });
+
+  it('are one for each worker, all items in order, where it reads alone', () => {
+    fc.assert(
+      fc.property(totals, places, (total, workers) => {
+        for (const place of workers) {
+          const { numWorkers, replicasPerWorker } = place;
+          const steps = stepsOfBatch(evenSizes(total, numWorkers * replicasPerWorker), place, 'FILE');
+          for (const step of steps) expect(step).toHaveLength(replicasPerWorker);
+          if (total >= numWorkers * replicasPerWorker) expect(steps).toHaveLength(numWorkers);
+          expect(items(steps)).toEqual(Array.from({ length: total }, (_, index) => index));
+        }
+      }),
+      { numRuns: 40 },
+    );
+  });
+
+  it('have no step without items at the end of what a worker reads alone', () => {
+    const place = { numWorkers: 3, workerIndex: 0, replicasPerWorker: 2 };
+    expect(stepsOfBatch([1, 1, 1, 0, 0, 0], place, 'FILE')).toHaveLength(2);
+    expect(stepsOfBatch([0, 0, 0, 0, 0, 0], place, 'OFF')).toHaveLength(1);
+  });
+});

@@ -1,0 +1,83 @@
+import { OutOfRangeError, quote, ValueError } from '@coll/core';
+import type { Sharding } from './auto-shard.js';
+
+/** Which replicas read their input here: those of worker `workerIndex` of `numWorkers`, all of which have as many. */
+export interface WorkerPlace {
+  readonly numWorkers: number;
+  readonly workerIndex: number;
+  readonly replicasPerWorker: number;
+}
+
+/** Items of a batch, from `begin` up to but without `end`. */
+export interface Range {
+  readonly begin: number;
+  readonly end: number;
+}
+
+/**
+ * How a worker that reads an input of its own splits each global batch: one size for each of the `numWorkers * replicasPerWorker`
+ * sub-batches, of which its replicas take `replicasPerWorker` in every step. The sizes are as even as can be, the larger ones first,
+ * and rotated from worker to worker, so that the sub-batches of one step add up to the global batch size over all workers.
+ * @throws ValueError for sizes that are no whole numbers, OutOfRangeError for a worker that is not there
+ */
+export function batchSizesForWorker({
+  globalBatchSize,
+  ...place
+}: WorkerPlace & { readonly globalBatchSize: number }): number[] {
+  requireWhole('globalBatchSize', globalBatchSize, 0);
+  requirePlace(place);
+  return rotated(evenSizes(globalBatchSize, place.numWorkers * place.replicasPerWorker), place);
+}
+
+/**
+ * The steps that a worker makes of one batch: for each step, the items of each of its replicas. Of a batch that all workers read,
+ * each takes its own sub-batches in one step; of one that only this worker reads, it takes all of them, in `numWorkers` steps.
+ */
+export function stepsOfBatch(sizes: readonly number[], place: WorkerPlace, sharding: Sharding): Range[][] {
+  const { numWorkers, workerIndex, replicasPerWorker } = place;
+  const ranges = rangesOf(sharding === 'DATA' ? sizes : rotated(sizes, place));
+  const steps = Array.from({ length: numWorkers }, (_, step) =>
+    ranges.slice(step * replicasPerWorker, (step + 1) * replicasPerWorker),
+  );
+  if (sharding === 'DATA') return steps.slice(workerIndex, workerIndex + 1);
+  return steps.filter((step, index) => index === 0 || step.some(({ begin, end }) => begin < end));
+}
+
+/** Sizes that differ by one at most: the first `total % parts` are the larger ones. */
+export function evenSizes(total: number, parts: number): number[] {
+  const smaller = Math.floor(total / parts);
+  return Array.from({ length: parts }, (_, index) => (index < total % parts ? smaller + 1 : smaller));
+}
+
+/** `total / parts` each, rounded up, as long as there are items; what is left for the later parts may be nothing. */
+export function sizesUntilExhausted(total: number, parts: number): number[] {
+  const each = Math.ceil(total / parts);
+  return Array.from({ length: parts }, (_, index) => Math.max(0, Math.min(each, total - index * each)));
+}
+
+function rotated(sizes: readonly number[], { workerIndex, replicasPerWorker }: WorkerPlace): number[] {
+  const offset = workerIndex * replicasPerWorker;
+  return [...sizes.slice(offset), ...sizes.slice(0, offset)];
+}
+
+function rangesOf(sizes: readonly number[]): Range[] {
+  let begin = 0;
+  return sizes.map((size) => {
+    const range = { begin, end: begin + size };
+    begin = range.end;
+    return range;
+  });
+}
+
+function requirePlace({ numWorkers, workerIndex, replicasPerWorker }: WorkerPlace): void {
+  requireWhole('numWorkers', numWorkers, 1);
+  requireWhole('replicasPerWorker', replicasPerWorker, 1);
+  if (Number.isInteger(workerIndex) && workerIndex >= 0 && workerIndex < numWorkers) return;
+  throw new OutOfRangeError(`workerIndex ${quote(workerIndex)} is not one of the ${numWorkers} workers`);
+}
+
+/** @throws ValueError for what is no whole number from `least` */
+export function requireWhole(name: string, value: unknown, least: number): void {
+  if (Number.isInteger(value) && (value as number) >= least) return;
+  throw new ValueError('ERR_COLL_VALUE', `${name} must be a whole number from ${least}, not ${quote(value)}`);
+}

@@ -1,0 +1,25 @@
+/** The fields of a `ValueContext`, all of which may be left out. */
+export interface ValueContextInit {
+  /** Default: 0. */
+  readonly replicaIdInSyncGroup?: number;
+  /** Default: 1. */
+  readonly numReplicasInSync?: number;
+}
+
+/** Which replica a value is made for. */
+export class ValueContext {
+  /** 0 to `numReplicasInSync - 1`. */
+  readonly replicaIdInSyncGroup: number;
+  /** How many replicas there are, over all workers. */
+  readonly numReplicasInSync: number;
+
+  constructor({ replicaIdInSyncGroup = 0, numReplicasInSync = 1 }: ValueContextInit = {}) {
+    this.replicaIdInSyncGroup = replicaIdInSyncGroup;
+    this.numReplicasInSync = numReplicasInSync;
+  }
+
+  /** `ValueContext(replica id 0, total replicas in sync: 1)` */
+  toString(): string {
+    return `ValueContext(replica id ${this.replicaIdInSyncGroup}, total replicas in sync: ${this.numReplicasInSync})`;
+  }
+}
