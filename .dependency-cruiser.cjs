@@ -12,8 +12,10 @@ const mayImport = {
   'multi-worker': [...plugin, 'ring'],
   nccl: plugin,
   mpi: plugin,
+  rendezvous: ['core'],
   strategy: ['core', 'reduction-to-one', 'native/engine'],
   tfjs: ['core', 'strategy'],
+  cli: ['core', 'rendezvous', 'strategy'],
 };
 const tests = '\\.test(-d)?\\.ts$';
 const folderOf = (name) => (name.includes('/') ? name : `packages/${name}`);

@@ -2,7 +2,7 @@
 import tseslint from 'typescript-eslint';
 
 export default tseslint.config(
-  { ignores: ['**/dist/', '**/out-tsc/', '**/coverage/', 'native/*/build/', '.nx/'] },
+  { ignores: ['**/dist/', '**/out-tsc/', '**/coverage/', 'native/*/build/', '.nx/', 'docs/reference/'] },
   {
     files: ['**/*.ts'],
     extends: [tseslint.configs.base],

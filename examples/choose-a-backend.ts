@@ -10,8 +10,8 @@ const devices = ['cpu:0', 'cpu:1'];
 for (const crossDeviceOps of ['auto', 'ring', { name: ring, options: { subChunks: 2 } }] as const) {
   await using strategy = new MirroredStrategy({ devices, crossDeviceOps });
   const { name, engine, candidates } = await strategy.explain();
-  const others = candidates.map((candidate) => `${candidate.name} (priority ${candidate.priority})`).join(', ');
-  console.log(`${name} on the ${engine} engine, of: ${others}`);
+  console.log(`${name} on the ${engine} engine`);
+  for (const candidate of candidates) console.log(`  ${candidate.name}: ${candidate.reason}`);
 }
 
 try {

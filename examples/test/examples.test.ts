@@ -14,6 +14,16 @@ async function run(example: string): Promise<string[]> {
   return stdout.split('\n');
 }
 
+/** The lines that the ranks of an example print. It fails where one of them does, or complains. */
+async function launch(ranks: number, example: string): Promise<string[]> {
+  const fromSources = ['--conditions=@coll/source', '--import', 'tsx'];
+  const launcher = [path.join(folder, '../packages/cli/src/main.ts'), 'run', '-n', String(ranks)];
+  const program = ['--env', 'NODE_OPTIONS=--conditions=@coll/source', path.join(folder, example)];
+  const { stdout, stderr } = await promisify(execFile)(process.execPath, [...fromSources, ...launcher, ...program]);
+  expect(stderr).toBe('');
+  return stdout.split('\n');
+}
+
 const isNative = native.probe().available;
 
 describe('the example', { timeout: 60_000 }, () => {
@@ -21,12 +31,38 @@ describe('the example', { timeout: 60_000 }, () => {
     expect(await run('reduce.ts')).toEqual(['cpu:0 4 6', 'cpu:1 4 6', '']);
   });
 
+  it('sparse.ts joins rows, and adds up those of one index', async () => {
+    expect(await run('sparse.ts')).toEqual([
+      'one after the other: 7 4 7 4 999999',
+      'row 4: 1 1',
+      'row 7: 1 1',
+      'row 999999: 0.5 0.5',
+      'dense: 2000000 elements',
+      '',
+    ]);
+  });
+
+  it('variables.ts keeps weights the same on both replicas, and counts on each', async () => {
+    expect(await run('variables.ts')).toEqual([
+      'y = 2.00 x + 1.00',
+      'Variable "weights" float32 [2] on /job:localhost/replica:0/task:0/device:CPU:0',
+      'Variable "weights/replica_1" float32 [2] on /job:localhost/replica:0/task:0/device:CPU:1',
+      '1600 samples seen',
+      '',
+    ]);
+  });
+
   it('choose-a-backend.ts names the backends and what is missing', async () => {
     const engine = isNative ? 'native' : 'wasm';
+    const asked = [`ring on the ${engine} engine`, '  ring: taken, because it was asked for'];
+    const notAsked = 'not asked, because direct, of a higher priority, serves these devices';
     expect(await run('choose-a-backend.ts')).toEqual([
-      `direct on the ${engine} engine, of: direct (priority 60), ring (priority 40), reduction-to-one (priority 10)`,
-      `ring on the ${engine} engine, of: ring (priority 40)`,
-      `ring on the ${engine} engine, of: ring (priority 40)`,
+      `direct on the ${engine} engine`,
+      '  direct: taken, because it has the highest priority of those that serve these devices',
+      `  ring: ${notAsked}`,
+      `  reduction-to-one: ${notAsked}`,
+      ...asked,
+      ...asked,
       expect.stringMatching(/^ERR_COLL_UNKNOWN_PLUGIN: .*npm install @coll\/nccl/),
       '',
     ]);
@@ -40,6 +76,43 @@ describe('the example', { timeout: 60_000 }, () => {
       expect(auto).toMatch(/^auto: wasm, because native is /);
       expect(direct).toMatch(/^direct: ERR_COLL_NO_ENGINE: /);
     }
+  });
+
+  it('pack-gradients.ts trains on all the data', async () => {
+    expect(await run('pack-gradients.ts')).toEqual(['y = 3.00 x + 1.00', '']);
+  });
+
+  it('catch-a-timeout.ts gives up, and says who is missing', async () => {
+    const lines = await run('catch-a-timeout.ts');
+    expect(lines).toEqual([expect.stringMatching(/^gave up: .*all-reduce SUM: timed out.*replica 1 never came$/), '']);
+  });
+
+  it('data.ts splits batches, the last one too, and replicas get the same by themselves', async () => {
+    expect(await run('data.ts')).toEqual([
+      'even odd | even | odd, mean 3.5',
+      'even odd | even | odd, mean 31.5',
+      'even | odd | none, mean 72.5',
+      'samples of each replica: 5, 3, 2',
+      '',
+    ]);
+  });
+
+  it('multi-worker.ts reduces by a specification', async () => {
+    expect(await run('multi-worker.ts')).toEqual([
+      'specification: pscpu/pscpu#2:1k:xring#2',
+      '3 elements: 1.5 1.5 1.5 1.5',
+      '4096 elements: 1.5 1.5 1.5 1.5',
+      'pscpu/pscpu gathers on the CPU of each worker, which holds no component: the first of its devices plays it',
+      expect.stringMatching(/^ValueError: allReduceSpec entry 0 \(pscpu\/pscpu\): only 1 devices, but group_size=2/),
+      '',
+    ]);
+  });
+
+  it('launch brings processes together', async () => {
+    const lines = await launch(2, 'launch/main.ts');
+    const first = lines[0]?.slice('[0] '.length);
+    expect(first).toMatch(/^rank 0 is process \d+, rank 1 is process \d+$/);
+    expect([...lines].sort()).toEqual(['', `[0] ${first}`, `[1] ${first}`]);
   });
 
   it('write-an-algorithm draws its tree, prices it, and adds up in one thread and in four', async () => {

@@ -1,6 +1,6 @@
 import {
   type Algorithm,
-  AllReduceCrossDeviceOps,
+  AllReduceOps,
   type AllReduceOptions,
   definePlugin,
   type Round,
@@ -26,7 +26,7 @@ export const treeAlgorithm: Algorithm = {
   },
 };
 
-class TreeAllReduce extends AllReduceCrossDeviceOps {
+class TreeAllReduce extends AllReduceOps {
   readonly name = 'tree';
 
   constructor(options: AllReduceOptions = {}, world?: World) {

@@ -1,27 +1,27 @@
 import type { CallOptions, ResolvedOptions } from './call-options.js';
-import { type Collective, outputDType } from './collective.js';
+import { type Collective, collectiveOp, outputDType } from './collective.js';
 import type { Communicator, RunOptions } from './communicator.js';
-import { CrossDeviceOps, collectiveOp, type Explanation, type PossiblyMirrored } from './cross-device-ops.js';
+import { CrossDeviceOps, type PossiblyMirrored } from './cross-device-ops.js';
 import { allDevicesMatch, type Destinations, devicesMatch } from './destinations.js';
 import { sameDevice } from './device.js';
 import type { DistributedValues } from './distributed-values.js';
-import type { DType } from './dtype.js';
 import type { EngineRequest } from './engine.js';
 import { type EngineResolution, requireEngineRequest, resolveEngine } from './engines.js';
 import { AssertionError, ValueError } from './errors.js';
+import type { Explanation } from './explanation.js';
 import { logFirst } from './logger.js';
-import { batchPacks, type PackingOptions } from './packing/batch-packs.js';
-import { ConcatAndSplitPacker } from './packing/concat-and-split-packer.js';
-import { splitLike } from './packing/concatenate.js';
-import type { Packer } from './packing/packer.js';
+import type { PackingOptions } from './packing/arrangement.js';
+import { PackRunner, untilAllHaveEnded } from './packing/pack-runner.js';
+import { type FindRoutes, RoutedBatches, type RoutedPack, type Routing } from './packing/routes.js';
 import type { World } from './plugin.js';
 import { quote } from './quote.js';
 import type { ReduceOp } from './reduce-op.js';
 import type { ReadyPair } from './reducible.js';
 import { mirror } from './regroup.js';
+import { newResults } from './results.js';
 import type { Algorithm } from './schedule/schedule.js';
 import { splitBySparsity, stitchValues, type Value } from './sparse.js';
-import { type Tensor, zeros } from './tensor.js';
+import type { Tensor } from './tensor.js';
 
 export interface AllReduceOptions extends PackingOptions {
   /** What does the arithmetic, where no world says it. Default: `'auto'`, the fastest that works here. */
@@ -33,30 +33,36 @@ export interface AllReduceSetup extends AllReduceOptions {
   /** Serves what is not an all-reduce: other destinations, sparse values, gathers, and whatever the communicator refuses. */
   readonly fallback: CrossDeviceOps;
   readonly world?: World | undefined;
+  /** Which values of a batch go together, how they are packed, and by which variant they are played. Default: all by these options, by variant 0. */
+  readonly routes?: FindRoutes | undefined;
+  /** Puts a communicator of one's own, such as for a black box, in front of the engine's, which it closes with itself. */
+  communicator?(size: number, engine: Communicator): Communicator;
 }
 
 /**
  * Cross-device ops that play an all-reduce algorithm: checks, packs, hands flat buffers to a communicator and takes the results
  * apart. A subclass says which algorithm, and what serves the rest.
  */
-export abstract class AllReduceCrossDeviceOps extends CrossDeviceOps {
+export abstract class AllReduceOps extends CrossDeviceOps {
   readonly #setup: AllReduceSetup;
   readonly #resolution: EngineResolution;
-  readonly #communicators = new Map<number, Communicator>();
+  readonly #routing: Routing;
+  readonly #groups = new Map<number, Group>();
 
   /** @throws ValueError for a negative `numPacks`, or an engine that is not the world's; CollError for one that does not work here */
   constructor(setup: AllReduceSetup) {
-    super(setup.world, setup.algorithm);
-    const { numPacks = 1, engine = 'auto', world } = setup;
+    const { algorithm, numPacks = 1, engine = 'auto', world, routes } = setup;
+    super(world, { algorithm, routes, packing: setup, communicator: (...group) => communicatorOf(setup, ...group) });
     requireEngineOf(world, engine);
     this.#resolution = world?.resolution ?? resolveEngine(engine);
     if (!(Number.isInteger(numPacks) && numPacks >= 0)) {
       throw new ValueError(
         'ERR_COLL_VALUE',
-        `${setup.algorithm.name} all-reduce: numPacks must be 0 or more, not ${quote(numPacks)}`,
+        `${algorithm.name} all-reduce: numPacks must be 0 or more, not ${quote(numPacks)}`,
       );
     }
     this.#setup = setup;
+    this.#routing = { routes, packing: setup };
   }
 
   override explain(): Explanation {
@@ -66,7 +72,7 @@ export abstract class AllReduceCrossDeviceOps extends CrossDeviceOps {
 
   override async close(): Promise<void> {
     await super.close();
-    await Promise.all([...this.#communicators.values()].map((communicator) => communicator.close()));
+    await Promise.all([...this.#groups.values()].map(({ communicator }) => communicator.close()));
     await this.#setup.fallback.close();
   }
 
@@ -83,6 +89,7 @@ export abstract class AllReduceCrossDeviceOps extends CrossDeviceOps {
     return (await this.#allReduceValues(op, [value], call))[0] as PossiblyMirrored;
   }
 
+  /** One all-reduce of all values where all of them stay on their devices; else one reduce after the other. */
   protected override async batchReduceImplementation(
     op: ReduceOp,
     pairs: readonly ReadyPair[],
@@ -104,11 +111,15 @@ export abstract class AllReduceCrossDeviceOps extends CrossDeviceOps {
     const { dense, denseIndices, sparse, sparseIndices } = splitBySparsity(values);
     const whole = dense as readonly DistributedValues<Tensor>[];
     requireSameDevices(whole);
-    const mixed = whole.some((value) => value.values.some((item) => !('data' in item)));
-    const refused = mixed ? 'components are dense and sparse' : this.#refusal(op, whole);
+    const isMixed = whole.some((value) => value.values.some((item) => !('data' in item)));
+    const batch = isMixed || whole.length === 0 ? undefined : this.#batchOf(op, whole, call);
+    const refused = isMixed ? 'components are dense and sparse' : batch && refusalOf(batch);
+    const own = call.targets ? { ...call, targets: denseIndices.map((index) => call.targets?.[index]) } : call;
     const reduced = refused
       ? await this.#reduceElsewhere(op, whole, call, refused)
-      : await this.#allReduceDense(op, whole, call);
+      : batch
+        ? await this.#allReduceDense(batch, whole, own)
+        : [];
     const gathered = sparse.length > 0 ? await this.#reduceSparse(op, sparse, call) : [];
     return stitchValues<PossiblyMirrored>([
       [reduced, denseIndices],
@@ -140,52 +151,31 @@ export abstract class AllReduceCrossDeviceOps extends CrossDeviceOps {
     );
   }
 
+  /** What is to be done with dense values, all on the same devices. */
+  #batchOf(op: ReduceOp, values: readonly DistributedValues<Tensor>[], { options }: ResolvedOptions): Batch {
+    const devices = (values[0] as DistributedValues<Tensor>).values;
+    const inputs = devices.map((_, device) => values.map((value) => value.values[device] as Tensor));
+    const group = this.#group(devices.length);
+    const packs = group.batches.packsOf(inputs[0] as Tensor[], options.bytesPerPack);
+    return { collective: { kind: 'all-reduce', op: collectiveOp(op) }, inputs, packs, group };
+  }
+
+  /** All packs are under way at the same time. */
   async #allReduceDense(
-    op: ReduceOp,
+    { collective, inputs, packs, group }: Batch,
     values: readonly DistributedValues<Tensor>[],
     call: ResolvedOptions,
   ): Promise<PossiblyMirrored[]> {
-    const results: PossiblyMirrored[] = new Array(values.length);
-    for (const pack of batchPacks(values, call.options.bytesPerPack, this.#setup)) {
-      const perDevice = (values[0] as DistributedValues<Tensor>).values.map((_, device) =>
-        pack.indices.map((index) => values[index]?.values[device] as Tensor),
-      );
-      const reduced = await this.#allReducePacked(op, perDevice, pack.packer, call);
-      pack.indices.forEach((index, position) => {
-        const { devices } = values[index] as DistributedValues<Tensor>;
-        results[index] = mirror(
-          reduced.map((tensors, device) => ({ ...(tensors[position] as Tensor), device: devices[device] as string })),
-        );
-      });
-    }
-    return results;
-  }
-
-  async #allReducePacked(
-    op: ReduceOp,
-    perDevice: readonly (readonly Tensor[])[],
-    packer: Packer | undefined,
-    call: ResolvedOptions,
-  ): Promise<readonly (readonly Tensor[])[]> {
-    const collective: Collective = { kind: 'all-reduce', op: collectiveOp(op) };
-    const communicator = this.#communicator(perDevice.length);
-    const run = runOptionsOf(call);
-    if (communicator.runPieces && packer instanceof ConcatAndSplitPacker && packer.numPacks === 1) {
-      this.#tell(perDevice, 1);
-      const outputs = resultsOf(collective, perDevice, call);
-      await communicator.runPieces(collective, perDevice, outputs, run);
-      return outputs;
-    }
-    const packed = packer?.pack(perDevice) ?? perDevice;
-    this.#tell(perDevice, packed[0]?.length ?? 0);
-    const outputs = resultsOf(collective, packed, call);
-    for (const index of (packed[0] ?? []).keys()) {
-      const at = (lists: readonly (readonly Tensor[])[]) => lists.map((tensors) => tensors[index] as Tensor);
-      await communicator.run(collective, at(packed), at(outputs), run);
-    }
-    if (!packer) return outputs;
-    const [shared] = call.sharedResult ? packer.unpack(outputs.slice(0, 1)) : [];
-    return shared ? outputs.map(() => shared) : packer.unpack(outputs);
+    this.#tell(inputs, packs.length);
+    const outputs = resultsOf(collective, inputs, call);
+    const options = runOptionsOf(call);
+    const started = packs.map(({ pieces, variant }) =>
+      group.runner.run({ collective: { ...collective, variant }, inputs, outputs, pieces }, options),
+    );
+    await untilAllHaveEnded(started);
+    return values.map(({ devices }, index) =>
+      mirror(devices.map((device, rank) => ({ ...(outputs[rank]?.[index] as Tensor), device }))),
+    );
   }
 
   #tell(perDevice: readonly (readonly Tensor[])[], packs: number): void {
@@ -193,21 +183,17 @@ export abstract class AllReduceCrossDeviceOps extends CrossDeviceOps {
     logFirst(10, `${this.name} all-reduce`, 'info', `batch all-reduce: ${told} with ${this.name}`);
   }
 
-  #refusal(op: ReduceOp, values: readonly DistributedValues<Tensor>[]): string | undefined {
-    const collective: Collective = { kind: 'all-reduce', op: collectiveOp(op) };
-    const dtypes = new Set(values.map(({ primary }): DType => primary.dtype));
-    const communicator = this.#communicator(values[0]?.values.length ?? 1);
-    return [...dtypes].map((dtype) => communicator.refuses(collective, dtype)).find((reason) => reason !== undefined);
-  }
-
   // One communicator a size: values may live on any number of devices.
-  #communicator(size: number): Communicator {
+  #group(size: number): Group {
     const { world, algorithm } = this.#setup;
-    const known = this.#communicators.get(size);
+    const known = this.#groups.get(size);
     if (known) return known;
     const fitsWorld = world && world.localRanks.length === size && world.devices.length === size;
-    const made = fitsWorld ? world.communicator(algorithm) : this.#resolution.engine.communicator(size, algorithm);
-    this.#communicators.set(size, made);
+    const engine = fitsWorld ? world.communicator(algorithm) : this.#resolution.engine.communicator(size, algorithm);
+    const communicator = communicatorOf(this.#setup, size, engine);
+    const batches = new RoutedBatches(size, this.#routing);
+    const made = { communicator, runner: new PackRunner(communicator), batches };
+    this.#groups.set(size, made);
     return made;
   }
 
@@ -216,6 +202,38 @@ export abstract class AllReduceCrossDeviceOps extends CrossDeviceOps {
     const remark = `${why}; ${fallback.name} serves it`;
     if (this.note(remark)) logFirst(10, remark, 'info', `${this.name}: ${remark}`);
   }
+}
+
+/** A group of ranks that are all here. */
+interface Group {
+  readonly communicator: Communicator;
+  readonly runner: PackRunner;
+  readonly batches: RoutedBatches;
+}
+
+/** Dense values of a batch, by device, and the packs in which they travel. */
+interface Batch {
+  readonly collective: Extract<Collective, { kind: 'all-reduce' }>;
+  readonly inputs: readonly (readonly Tensor[])[];
+  readonly packs: readonly RoutedPack[];
+  readonly group: Group;
+}
+
+/** Why the communicator cannot do it: a dtype, or a variant. */
+function refusalOf({ collective, inputs: [first = []], packs, group }: Batch): string | undefined {
+  const asked = new Map(
+    packs.map(({ variant, pieces }) => {
+      const { dtype } = first[pieces[0]?.index ?? 0] as Tensor;
+      return [`${variant} ${dtype}`, { variant, dtype }];
+    }),
+  );
+  return [...asked.values()]
+    .map(({ variant, dtype }) => group.communicator.refuses({ ...collective, variant }, dtype))
+    .find((reason) => reason !== undefined);
+}
+
+function communicatorOf(setup: AllReduceSetup, size: number, engine: Communicator): Communicator {
+  return setup.communicator?.(size, engine) ?? engine;
 }
 
 function callOf({ options, signal, sharedResult }: ResolvedOptions): CallOptions {
@@ -237,21 +255,17 @@ function requireEngineOf(world: World | undefined, engine: EngineRequest): void 
   );
 }
 
-/** Memory for the results: one buffer a device, or one for all. */
+/** Memory for the results, by device: what was named for them, or a buffer for each dtype, or the same for all devices. */
 function resultsOf(
   collective: Collective,
-  perDevice: readonly (readonly Tensor[])[],
-  { sharedResult }: ResolvedOptions,
+  inputs: readonly (readonly Tensor[])[],
+  { targets, sharedResult }: ResolvedOptions,
 ): Tensor[][] {
-  const make = (tensors: readonly Tensor[]) => {
-    const [first] = tensors;
-    if (!first) return [];
-    const length = tensors.reduce((sum, { data }) => sum + data.length, 0);
-    return splitLike(zeros(outputDType(collective, first.dtype), [length], first.device), tensors);
-  };
-  if (!sharedResult) return perDevice.map(make);
-  const shared = make(perDevice[0] ?? []);
-  return perDevice.map(() => shared);
+  if (targets) return inputs.map((_, device) => targets.map((tensors) => tensors?.[device] as Tensor));
+  const make = (tensors: readonly Tensor[]) => newResults(tensors, (dtype) => outputDType(collective, dtype));
+  if (!sharedResult) return inputs.map(make);
+  const shared = make(inputs[0] ?? []);
+  return inputs.map(() => shared);
 }
 
 /** @throws AssertionError unless all values have the identical ordered devices, as a batched all-reduce needs */

@@ -1,5 +1,8 @@
+import { directAlgorithm } from '@coll/direct';
+import { reductionToOneAlgorithm } from '@coll/reduction-to-one';
+import { ringAlgorithm } from '@coll/ring';
 import fc from 'fast-check';
-import { beforeEach, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { arbitraryShape, arbitraryTensor } from '../test/arbitrary-tensor.js';
 import { keepLengths, spread, TestedAllReduce } from '../test/tested-all-reduce.js';
 import { thrown } from '../test/thrown.js';
@@ -7,10 +10,13 @@ import { combine } from './arithmetic.js';
 import { type Mirrored, PerReplica } from './distributed-values.js';
 import { dtypes, isHalf } from './dtype.js';
 import { toNumbers } from './element.js';
-import type { PackingOptions } from './packing/batch-packs.js';
+import type { PackingOptions } from './packing/arrangement.js';
 import { PortableCommunicator } from './portable/portable-communicator.js';
 import { ReduceOp } from './reduce-op.js';
-import { type Tensor, zeros } from './tensor.js';
+import { type Tensor, tensor, zeros } from './tensor.js';
+import { jsEngine } from './threads/thread-engine.js';
+import { createThreadGroup } from './threads/thread-group.js';
+import { threadWorld } from './worlds.js';
 
 const ramp = (length: number) => Array.from({ length }, (_, index) => index);
 
@@ -100,6 +106,51 @@ it('changes no result', async () => {
       }
     }),
   );
+});
+
+describe('replicas in threads', () => {
+  const count = 3;
+  const devices = ramp(count).map((index) => `cpu:${index}`);
+  // Numbers whose sum depends on the order of adding, in tensors that packs cut apart or join.
+  const batch = [5, 0, 3, 3, 17, 1, 64].map((length, seed) => {
+    const elements = (rank: number) =>
+      ramp(length).map((index) => Math.sin(rank + 7 * index + seed) * 10 ** (index % 9));
+    return new PerReplica(devices.map((device, rank) => tensor(Float32Array.from(elements(rank)), { device })));
+  });
+  const packings: (PackingOptions & { readonly bytesPerPack?: number })[] = [
+    {},
+    { numPacks: 0 },
+    { numPacks: 4 },
+    { numPacks: 200 },
+    { numPacks: 0, aggSmallGradsMaxBytes: 20, aggSmallGradsMaxGroup: 1 },
+    { bytesPerPack: 1 },
+    { bytesPerPack: 70 },
+    { numPacks: 2, bytesPerPack: 1e9 },
+  ];
+
+  it.each([
+    ['direct', directAlgorithm, true],
+    ['reduction to one', reductionToOneAlgorithm(), true],
+    ['ring', ringAlgorithm(), false],
+  ])('have the bits of one controller, however they pack: %s', async (_, algorithm, isSame) => {
+    const all: unknown[] = [];
+    for (const { bytesPerPack = 0, ...packing } of packings) {
+      const pairs = batch.map((value) => [value, value] as const);
+      const ops = new TestedAllReduce({ ...packing, algorithm });
+      const sums = (await ops.batchReduce(ReduceOp.SUM, pairs, { bytesPerPack })) as Mirrored<Tensor>[];
+      const group = createThreadGroup({ size: count, spins: 0, maxBytes: 2 ** 20 });
+      const results = await Promise.all(
+        devices.map((_, rank) => {
+          const world = threadWorld(group, rank, devices, jsEngine);
+          const own = batch.map(({ values }) => values[rank] as Tensor);
+          return new TestedAllReduce({ ...packing, algorithm, world }).allReduce('SUM', own, rank, { bytesPerPack });
+        }),
+      );
+      expect(results).toEqual(devices.map((_, rank) => sums.map(({ values }) => values[rank])));
+      all.push(sums);
+    }
+    if (isSame) for (const sums of all) expect(sums).toEqual(all[0]);
+  });
 });
 
 it.each([-1, 1.5, Number.NaN, '2'])('refuses %o packs, naming the algorithm and the bound', (numPacks) => {

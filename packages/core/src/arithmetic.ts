@@ -46,23 +46,33 @@ export function addN(tensors: readonly Tensor[]): Tensor {
 }
 
 /**
- * Adds row after row of `rowLength` elements to zeros of `length`, row `r` at element `places[r]`. Half types accumulate in
- * float32 and are rounded once.
+ * Adds row after row of `rowLength` elements to zeros of `length`, row `r` at element `places[r]`; with a divisor, divides the sums truly,
+ * which makes floats of integers. Half types accumulate in float32 and are rounded once. @throws ValueError for bool with a divisor
  */
-export function scatterAdd(rows: Tensor, rowLength: number, places: readonly number[], length: number): TypedArray {
-  const wide = accumulatorOf(rows.dtype);
-  const [sum, addends] = [allocate(wide, length), widened(rows)];
+export function scatterAdd(
+  rows: Tensor,
+  rowLength: number,
+  places: Int32Array,
+  length: number,
+  divisor?: number,
+): Pick<Tensor, 'data' | 'dtype'> {
+  const { dtype } = rows;
+  if (divisor !== undefined) requireMean(dtype);
+  const wide = accumulatorOf(dtype);
+  const sum = allocate(wide, length);
+  const addends = toAccumulator(rows).data;
   const add = combineKernel(wide, 'sum');
-  places.forEach((place, row) => {
+  for (let row = 0; row < places.length; row++) {
+    const place = places[row] as number;
     add(sum, place, sum, place, addends, row * rowLength, rowLength);
-  });
-  return narrowed(sum, rows.dtype);
+  }
+  if (divisor === undefined) return { data: narrowed(sum, dtype), dtype };
+  return { data: divided(sum, dtype, divisor), dtype: quotientOf(dtype) };
 }
 
 /** True division by a number, in new memory; integers become floats. @throws ValueError for bool */
 export function divide(tensor: Tensor, divisor: number): Tensor {
-  const refused = refusedArithmetic('mean', tensor.dtype);
-  if (refused) throw new ValueError('ERR_COLL_REFUSED', refused);
+  requireMean(tensor.dtype);
   const dtype = quotientOf(tensor.dtype);
   return { ...tensor, data: divided(widened(tensor), tensor.dtype, divisor), dtype };
 }
@@ -75,6 +85,12 @@ export function convertNumbers(tensor: Tensor, dtype: DType): Tensor {
     data[index] = (isBig ? BigInt(value) : Number(value)) as number;
   });
   return { ...tensor, data, dtype };
+}
+
+/** @throws ValueError for a dtype that has no mean */
+export function requireMean(dtype: DType): void {
+  const refused = refusedArithmetic('mean', dtype);
+  if (refused) throw new ValueError('ERR_COLL_REFUSED', refused);
 }
 
 /** @throws InvalidArgumentError for different shapes, InternalError for different dtypes; names the odd one by position */
@@ -95,6 +111,17 @@ function mismatch([first, other]: readonly [Tensor, Tensor], rank: number, opera
   }
   const shapes = `replica 0 has shape [${first.shape}], replica ${rank} [${other.shape}]`;
   return new InvalidArgumentError('ERR_COLL_SHAPE_MISMATCH', `${operation}: ${shapes}; all need one shape`, details);
+}
+
+/** The tensor in the type that its sums are carried in: float32 for half types, itself for all others. */
+export function toAccumulator(tensor: Tensor): Tensor {
+  const dtype = accumulatorOf(tensor.dtype);
+  return dtype === tensor.dtype ? tensor : { ...tensor, dtype, data: widened(tensor) };
+}
+
+/** The inverse, rounded once. */
+export function fromAccumulator(tensor: Tensor, dtype: DType): Tensor {
+  return { ...tensor, dtype, data: narrowed(tensor.data, dtype) };
 }
 
 function widened(tensor: Tensor): TypedArray {

@@ -28,24 +28,30 @@ describe('resolveCallOptions', () => {
     expect(resolveCallOptions({ [name]: options, signal })).toEqual({ options, signal });
   });
 
-  it('tells whether results may be shared, where they may', () => {
-    expect(resolveCallOptions({ sharedResult: true })).toEqual({
+  it.each(['sharedResult', 'deduplicateSlices'])('tells %s where it is set', (flag) => {
+    expect(resolveCallOptions({ [flag]: true })).toEqual({
       options: new CommunicationOptions(),
       signal: undefined,
-      sharedResult: true,
+      [flag]: true,
     });
-    expect(resolveCallOptions({ sharedResult: false })).toEqual(resolveCallOptions({}));
-    expect(thrown(() => resolveCallOptions({ sharedResult: 1 as never }))).toMatchObject({
+    expect(resolveCallOptions({ [flag]: false })).toEqual(resolveCallOptions({}));
+    expect(thrown(() => resolveCallOptions({ [flag]: 1 }))).toMatchObject({
       code: 'ERR_COLL_VALUE',
-      message: 'sharedResult must be true or false, not 1',
+      message: `${flag} must be true or false, not 1`,
     });
   });
 
   it('takes hints, the deprecated class under the deprecated name', () => {
-    setLogSink(() => {});
+    const lines: string[] = [];
+    setLogSink((_level, line) => lines.push(line));
     const experimentalHints = new CollectiveHints({ bytesPerPack: 8 });
-    expect(resolveCallOptions({ experimentalHints }).options).toEqual(new CommunicationOptions({ bytesPerPack: 8 }));
+    for (let time = 0; time < 2; time++)
+      expect(resolveCallOptions({ experimentalHints }).options).toEqual(new CommunicationOptions({ bytesPerPack: 8 }));
     setLogSink();
+    expect(lines).toEqual([
+      'CollectiveHints is deprecated; use CommunicationOptions instead',
+      'experimentalHints is deprecated; use options instead',
+    ]);
   });
 
   it('lets an object of options win over fields beside it, where it says something', () => {

@@ -1,24 +1,41 @@
 import { CommunicationOptions, type CommunicationOptionsInit } from './communication-options.js';
 import { ValueError } from './errors.js';
+import { logDeprecated } from './logger.js';
 import { quote } from './quote.js';
+import type { Tensor } from './tensor.js';
 
+/** Options of a call as fields, and what belongs to this call alone. */
 export interface CallFields extends CommunicationOptionsInit {
+  /** Ends the waiting of this call, with `AbortedError`. Default: none. */
   readonly signal?: AbortSignal | undefined;
   /** The components of a dense result may all be one memory, written once, that nobody writes to afterwards. Default: each has its own. */
   readonly sharedResult?: boolean | undefined;
+  /**
+   * Sparse results have every index once, in ascending order: rows of one index are added up, half types in float32 and rounded once. Default:
+   * rows and indices of all replicas one after the other.
+   */
+  readonly deduplicateSlices?: boolean | undefined;
   /** The options as an object of their own. */
   readonly options?: CommunicationOptions | undefined;
-  /** The old name of `options`. */
+  /** @deprecated The old name of `options`. */
   readonly experimentalHints?: CommunicationOptions | undefined;
 }
 
 /** What the last argument of a collective call may be: options, or their fields with an `AbortSignal` beside them. */
 export type CallOptions = CommunicationOptions | CallFields;
 
+/** The last argument of a call, checked and filled up. */
 export interface ResolvedOptions {
+  /** A copy of the options, or the defaults. */
   readonly options: CommunicationOptions;
+  /** Ends the waiting of this call. */
   readonly signal: AbortSignal | undefined;
+  /** Absent: no, each component of a result has memory of its own. */
   readonly sharedResult?: boolean;
+  /** Absent: no, duplicated indices of sparse results stay. */
+  readonly deduplicateSlices?: boolean;
+  /** Memory for the results, where it was named, one list of tensors a value: who does not write there lets the caller copy. */
+  readonly targets?: readonly (readonly Tensor[] | undefined)[];
 }
 
 /** Checks the last argument of a call and fills in what it leaves out. @throws ValueError */
@@ -26,20 +43,28 @@ export function resolveCallOptions(call: CallOptions | null | undefined): Resolv
   if (call instanceof CommunicationOptions) return { options: new CommunicationOptions(call), signal: undefined };
   if (call === undefined || call === null) return { options: new CommunicationOptions(), signal: undefined };
   requireFields(call);
-  const { signal, sharedResult = false, options, experimentalHints } = call;
-  if (typeof sharedResult !== 'boolean')
-    throw new ValueError('ERR_COLL_VALUE', `sharedResult must be true or false, not ${quote(sharedResult)}`);
+  const { signal, options, experimentalHints } = call;
+  const flags = { ...flagOf(call, 'sharedResult'), ...flagOf(call, 'deduplicateSlices') };
   if (options !== undefined && experimentalHints !== undefined) {
     throw new ValueError(
       'ERR_COLL_VALUE',
       'options and experimentalHints were both given; experimentalHints is the old name of options',
     );
   }
+  if (experimentalHints !== undefined) logDeprecated('experimentalHints', 'options');
   const given = options ?? experimentalHints;
   if (given) requireFields(given);
   const fields = new CommunicationOptions(call);
-  const merged = given ? fields.merge(new CommunicationOptions(given)) : fields;
-  return sharedResult ? { options: merged, signal, sharedResult } : { options: merged, signal };
+  const merged = given ? fields.merge(given) : fields;
+  return { options: merged, signal, ...flags };
+}
+
+/** A flag that is set. @throws ValueError */
+function flagOf(call: CallFields, name: 'sharedResult' | 'deduplicateSlices'): Pick<ResolvedOptions, typeof name> {
+  const { [name]: flag = false } = call;
+  if (typeof flag !== 'boolean')
+    throw new ValueError('ERR_COLL_VALUE', `${name} must be true or false, not ${quote(flag)}`);
+  return flag ? { [name]: true } : {};
 }
 
 function requireFields(call: unknown): void {

@@ -4,6 +4,7 @@ import type { ReduceOp } from './reduce-op.js';
 /** How a collective combines contributions. `mean` is the sum, then one true division by the number of ranks. */
 export type CollectiveOp = Lowercase<ReduceOp>;
 
+/** All ops, in lower case. */
 export const collectiveOps: readonly CollectiveOp[] = ['sum', 'mean', 'min', 'max', 'product'];
 
 /**
@@ -29,8 +30,10 @@ export type Collective =
   | { readonly kind: 'all-gather' }
   | { readonly kind: 'reduce-scatter'; readonly op: CollectiveOp };
 
+/** Which collective, without its op and root. */
 export type CollectiveKind = Collective['kind'];
 
+/** All kinds of collectives. */
 export const collectiveKinds: readonly CollectiveKind[] = [
   'all-reduce',
   'reduce',
@@ -38,6 +41,11 @@ export const collectiveKinds: readonly CollectiveKind[] = [
   'all-gather',
   'reduce-scatter',
 ];
+
+/** The op of a collective for a reduce op. */
+export function collectiveOp(op: ReduceOp): CollectiveOp {
+  return op.toLowerCase() as CollectiveOp;
+}
 
 /** How contributions are combined; undefined where nothing is. */
 export function opOf(collective: Collective): CollectiveOp | undefined {

@@ -41,6 +41,30 @@ describe('CommunicationOptions', () => {
     expect(fieldsOf(new CommunicationOptions(absent))).toEqual(defaults);
   });
 
+  it('takes fields in their order, too', () => {
+    const all = { bytesPerPack: 8, timeoutSeconds: 120, implementation: 'NCCL' };
+    expect(fieldsOf(new CommunicationOptions(8, 120, 'nccl'))).toEqual(all);
+    expect(fieldsOf(new CommunicationOptions(8))).toEqual({ ...all, timeoutSeconds: null, implementation: 'AUTO' });
+    expect(fieldsOf(new CommunicationOptions(undefined, 120))).toEqual({
+      bytesPerPack: 0,
+      timeoutSeconds: 120,
+      implementation: 'AUTO',
+    });
+  });
+
+  it.each([
+    [-1, 'bytesPerPack must be'],
+    ['8', 'bytesPerPack must be'],
+    [null, 'bytesPerPack must be'],
+    [{ bytesPerPack: 8 }, 'an object of fields, or the fields in their order, not both'],
+  ])('refuses %o before a timeout', (first, told) => {
+    expect(thrown(() => new CommunicationOptions(first as never, 3))).toMatchObject({
+      name: 'ValueError',
+      code: 'ERR_COLL_VALUE',
+      message: expect.stringContaining(told),
+    });
+  });
+
   it.each([0, 1, 0.5, 2 ** 40])('takes %d bytes a pack, an integer or not', (bytesPerPack) => {
     expect(new CommunicationOptions({ bytesPerPack }).bytesPerPack).toBe(bytesPerPack);
   });
@@ -122,6 +146,11 @@ describe('merge', () => {
     expect(fieldsOf(base.merge(new CommunicationOptions(other)))).toEqual({ ...fieldsOf(base), ...taken });
   });
 
+  it('takes plain fields, those that are left out as not set', () => {
+    expect(fieldsOf(base.merge({ timeoutSeconds: 4 }))).toEqual({ ...fieldsOf(base), timeoutSeconds: 4 });
+    expect(thrown(() => base.merge({ bytesPerPack: -1 }))).toMatchObject({ name: 'ValueError' });
+  });
+
   it('changes neither of the two', () => {
     const other = new CommunicationOptions({ bytesPerPack: 9, timeoutSeconds: 0, implementation: 'NCCL' });
     base.merge(other);
@@ -159,8 +188,14 @@ describe('CollectiveHints', () => {
     expect(fieldsOf(new CollectiveHints())).toEqual(fieldsOf(new CommunicationOptions()));
   });
 
+  it('takes its fields in their order, too', () => {
+    expect(fieldsOf(new CollectiveHints(5, 2))).toEqual({ bytesPerPack: 5, timeoutSeconds: 2, implementation: 'AUTO' });
+  });
+
   it('takes no implementation', () => {
     expect(new CollectiveHints({ implementation: 'NCCL' } as never).implementation).toBe('AUTO');
+    const positional = CollectiveHints as unknown as new (...fields: unknown[]) => CollectiveHints;
+    expect(new positional(5, 2, 'NCCL').implementation).toBe('AUTO');
   });
 
   it('validates as CommunicationOptions does', () => {

@@ -1,34 +1,50 @@
 import { ValueError } from './errors.js';
-import { logFirst } from './logger.js';
+import { logDeprecated } from './logger.js';
 import { quote } from './quote.js';
 
 /** Which implementation carries collectives across workers. `AUTO` leaves the choice to the runtime. */
 export const CommunicationImplementation = { AUTO: 'AUTO', RING: 'RING', NCCL: 'NCCL' } as const;
 
+/** `'AUTO'`, `'RING'` or `'NCCL'`. */
 export type CommunicationImplementation =
   (typeof CommunicationImplementation)[keyof typeof CommunicationImplementation];
 
 /** The same object under the name it had before. */
 export const CollectiveCommunication = CommunicationImplementation;
 
+/** An implementation by its name, in any letter case. */
+export type CommunicationImplementationLike = CommunicationImplementation | Lowercase<CommunicationImplementation>;
+
+/** The fields of `CommunicationOptions`, all of which may be left out. */
 export interface CommunicationOptionsInit {
   /** Bytes after which a pack of small tensors is closed; 0: everything in one pack. */
   readonly bytesPerPack?: number | undefined;
   /** Seconds until a collective gives up; null and 0: never. */
   readonly timeoutSeconds?: number | null | undefined;
   /** A member of `CommunicationImplementation`, or its name in any letter case. */
-  readonly implementation?: CommunicationImplementation | Lowercase<CommunicationImplementation> | undefined;
+  readonly implementation?: CommunicationImplementationLike | undefined;
 }
 
-/** How collectives communicate. */
+/**
+ * How collectives communicate. Every field has a default: `new CommunicationOptions()` packs everything together, waits for ever and
+ * leaves the choice of implementation to the runtime.
+ */
 export class CommunicationOptions {
+  /** Bytes after which a pack of small tensors is closed; 0: everything in one pack. */
   bytesPerPack: number;
   /** `null`, as in the original, means that none was given: `merge` tells it from 0, which switches a default off. */
   timeoutSeconds: number | null;
+  /** Which implementation carries collectives across workers. */
   implementation: CommunicationImplementation;
 
-  /** @throws ValueError for a negative `bytesPerPack` or an unknown `implementation`, in this order. */
-  constructor({ bytesPerPack = 0, timeoutSeconds = null, implementation = 'AUTO' }: CommunicationOptionsInit = {}) {
+  /**
+   * Takes an object of fields, or the fields in their order.
+   * @throws ValueError for a negative `bytesPerPack` or an unknown `implementation`, in this order
+   */
+  constructor(fields?: CommunicationOptionsInit);
+  constructor(bytesPerPack?: number, timeoutSeconds?: number | null, implementation?: CommunicationImplementationLike);
+  constructor(first?: CommunicationOptionsInit | number, second?: unknown, third?: unknown) {
+    const { bytesPerPack = 0, timeoutSeconds = null, implementation = 'AUTO' } = fieldsFrom(first, second, third);
     if (!(typeof bytesPerPack === 'number' && bytesPerPack >= 0))
       throw new ValueError('ERR_COLL_VALUE', `bytesPerPack must be 0 or more bytes, not ${quote(bytesPerPack)}`);
     this.bytesPerPack = bytesPerPack;
@@ -40,29 +56,43 @@ export class CommunicationOptions {
    * New options in which `other` overrides whatever it sets: a `bytesPerPack` other than 0, a `timeoutSeconds` other than
    * null (0 included), an `implementation` other than AUTO.
    */
-  merge(other?: CommunicationOptions | null): CommunicationOptions {
+  merge(other?: CommunicationOptions | CommunicationOptionsInit | null): CommunicationOptions {
+    const { bytesPerPack, timeoutSeconds, implementation } = new CommunicationOptions(other ?? {});
     return new CommunicationOptions({
-      bytesPerPack: other?.bytesPerPack || this.bytesPerPack,
-      timeoutSeconds: other?.timeoutSeconds ?? this.timeoutSeconds,
-      implementation: other && other.implementation !== 'AUTO' ? other.implementation : this.implementation,
+      bytesPerPack: bytesPerPack || this.bytesPerPack,
+      timeoutSeconds: timeoutSeconds ?? this.timeoutSeconds,
+      implementation: implementation === 'AUTO' ? this.implementation : implementation,
     });
   }
 
+  /** `Options(bytes_per_pack=0,timeout_seconds=None, implementation=CommunicationImplementation.AUTO)` */
   toString(): string {
     const timeout = this.timeoutSeconds ?? 'None';
     return `Options(bytes_per_pack=${this.bytesPerPack},timeout_seconds=${timeout}, implementation=CommunicationImplementation.${this.implementation})`;
   }
 }
 
-/** @deprecated The old name of `CommunicationOptions`, without a choice of implementation. */
+/**
+ * Communication options whose implementation is `AUTO`. The first use logs a warning.
+ * @deprecated The old name of `CommunicationOptions`.
+ */
 export class CollectiveHints extends CommunicationOptions {
-  constructor({
-    bytesPerPack,
-    timeoutSeconds,
-  }: Pick<CommunicationOptionsInit, 'bytesPerPack' | 'timeoutSeconds'> = {}) {
-    logFirst(1, 'CollectiveHints', 'warn', 'CollectiveHints is deprecated; use CommunicationOptions instead');
+  /** @throws ValueError for a negative `bytesPerPack` */
+  constructor(fields?: Pick<CommunicationOptionsInit, 'bytesPerPack' | 'timeoutSeconds'>);
+  constructor(bytesPerPack?: number, timeoutSeconds?: number | null);
+  constructor(first?: CommunicationOptionsInit | number, second?: unknown) {
+    logDeprecated('CollectiveHints', 'CommunicationOptions');
+    const { bytesPerPack, timeoutSeconds } = fieldsFrom(first, second);
     super({ bytesPerPack, timeoutSeconds });
   }
+}
+
+/** @throws ValueError for fields in both forms at once */
+function fieldsFrom(first: unknown, timeoutSeconds?: unknown, implementation?: unknown): CommunicationOptionsInit {
+  if (typeof first !== 'object' || first === null)
+    return { bytesPerPack: first, timeoutSeconds, implementation } as CommunicationOptionsInit;
+  if (timeoutSeconds === undefined && implementation === undefined) return first;
+  throw new ValueError('ERR_COLL_VALUE', 'options are an object of fields, or the fields in their order, not both');
 }
 
 function implementationFrom(value: unknown): CommunicationImplementation {

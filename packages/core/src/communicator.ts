@@ -33,7 +33,9 @@ export interface Communicator extends AsyncDisposable {
   /**
    * @throws ValueError, before any byte moves, for buffers of the wrong number, length or dtype, detached or overlapping;
    * InvalidArgumentError or InternalError, the same on every rank, where the ranks disagree about length, or about kind,
-   * op or dtype; UnavailableError when a peer fails; DeadlineExceededError; AbortedError.
+   * op or dtype; UnavailableError where a peer fails, RuntimeError (ERR_COLL_CLOSED) where one leaves; DeadlineExceededError; AbortedError.
+   *
+   * It may be called while earlier collectives are under way: a rank's run one after the other, in the order of the calls.
    */
   run(
     collective: Collective,

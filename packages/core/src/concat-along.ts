@@ -2,7 +2,7 @@ import { requireAlike } from './arithmetic.js';
 import { allocate } from './dtype.js';
 import { InvalidArgumentError, OutOfRangeError, ValueError } from './errors.js';
 import { slice } from './packing/concatenate.js';
-import { copyElements, elementCount, type Tensor } from './tensor.js';
+import { copyElements, elementCount, sameShape, type Tensor } from './tensor.js';
 
 /**
  * Tensors joined along an axis, in order, in new memory on the first one's device.
@@ -13,18 +13,10 @@ export function concatAlong(tensors: readonly Tensor[], axis: number): Tensor {
   const [first] = tensors;
   if (!first) throw new ValueError('ERR_COLL_VALUE', 'gather: the list of tensors must be non-empty');
   requireAxis(axis, first.shape);
-  const rest = (shape: readonly number[]) => shape.filter((_, index) => index !== axis);
-  const odd = tensors.findIndex(
-    ({ shape }) => shape.length !== first.shape.length || `${rest(shape)}` !== `${rest(first.shape)}`,
+  requireJoinable(
+    tensors.map(({ shape }) => shape),
+    axis,
   );
-  if (odd >= 0) {
-    const shapes = `replica 0 has shape [${first.shape}], replica ${odd} [${tensors[odd]?.shape}]`;
-    throw new InvalidArgumentError(
-      'ERR_COLL_SHAPE_MISMATCH',
-      `gather along axis ${axis}: ${shapes}; only that axis may differ`,
-      { rank: odd, operation: 'gather' },
-    );
-  }
   requireAlike(
     tensors.map(({ dtype, data, device }) => ({ dtype, data, device, shape: [] })),
     'gather',
@@ -42,6 +34,24 @@ export function concatAlong(tensors: readonly Tensor[], axis: number): Tensor {
     }
   }
   return joined;
+}
+
+/** @throws InvalidArgumentError where other dimensions than that of the axis, or their number, differ */
+export function requireJoinable(
+  shapes: readonly (readonly number[])[],
+  axis: number,
+  operation: 'gather' | 'all-gather' = 'gather',
+): void {
+  const [first] = shapes as readonly [readonly number[]];
+  const rest = first.with(axis, 0);
+  const odd = shapes.findIndex((shape) => shape.length !== first.length || !sameShape(shape.with(axis, 0), rest));
+  if (odd < 0) return;
+  const told = `replica 0 has shape [${first}], replica ${odd} [${shapes[odd]}]`;
+  throw new InvalidArgumentError(
+    'ERR_COLL_SHAPE_MISMATCH',
+    `${operation} along axis ${axis}: ${told}; only that axis may differ`,
+    { rank: odd, operation },
+  );
 }
 
 /** @throws ValueError for a scalar, OutOfRangeError for an axis outside of the shape (negative axes are not axes) */

@@ -1,5 +1,4 @@
 import { type CallOptions, type ResolvedOptions, resolveCallOptions } from './call-options.js';
-import type { CollectiveOp } from './collective.js';
 import { concatAlong } from './concat-along.js';
 import {
   allDevicesMatch,
@@ -11,10 +10,12 @@ import {
 import { DistributedValues, type Mirrored } from './distributed-values.js';
 import type { EngineCandidate } from './engines.js';
 import { NotImplementedError, RuntimeError } from './errors.js';
+import type { Explanation } from './explanation.js';
 import type { IndexedSlices } from './indexed-slices.js';
 import { LocalReplicaGroup } from './local-replica-group.js';
 import type { World } from './plugin.js';
 import { type ReduceOp, validateReduceOp } from './reduce-op.js';
+import { reduceUnique, uniqueOf } from './reduce-unique.js';
 import {
   asPerReplica,
   hasIndexedSlices,
@@ -26,25 +27,14 @@ import {
 } from './reducible.js';
 import { mirror } from './regroup.js';
 import type { ReplicaCallOptions, ReplicaValue } from './replica-call.js';
-import { RemoteReplicaGroup, type ReplicaGroup } from './replica-group.js';
-import type { Algorithm } from './schedule/schedule.js';
-import { asValue, copyToDevice, type Value, viewOnDevice } from './sparse.js';
+import { RemoteReplicaGroup, type ReplicaGroup, type ReplicaPlay } from './replica-group.js';
+import { type BatchReduceOptions, inTargets, type ReduceOptions, resultTargets } from './result-targets.js';
+import { asValue, copyToDevice, isIndexedSlices, type Value, viewOnDevice } from './sparse.js';
 import type { Structure } from './structure.js';
 import type { Tensor, TensorLike } from './tensor.js';
 
 /** A value on one device, or one for each of several. */
 export type PossiblyMirrored<T = Value> = T | Mirrored<T>;
-
-/** What a `CrossDeviceOps` does and why, for people. */
-export interface Explanation {
-  readonly name: string;
-  /** What does its arithmetic: `native`, `wasm`, `js`. */
-  readonly engine: string;
-  /** Who was asked to, the fastest first, and why those before the chosen one refused. */
-  readonly engines: readonly EngineCandidate[];
-  /** What did not go the way it was asked for, such as a fallback, each said once. */
-  readonly notes: readonly string[];
-}
 
 const brand = Symbol.for('@coll/core.cross-device-ops');
 
@@ -68,15 +58,15 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
   readonly #notes = new Set<string>();
   #isClosed = false;
 
-  /** With a world, `algorithm` is what its replicas play when they call from inside. */
-  constructor(world?: World, algorithm?: Algorithm) {
+  /** With a world, `play` is what its replicas do when they call from inside. */
+  constructor(world?: World, play?: ReplicaPlay) {
     this.#engines = world?.resolution?.candidates ?? [];
-    if (world && algorithm) this.replicaGroup = this.#openReplicaGroup(world, algorithm);
+    if (world && play) this.replicaGroup = this.#openReplicaGroup(world, play);
   }
 
   /**
    * Combines the components of a value and puts the result on every destination: `Mirrored`, or the bare value for one device.
-   * Where the value has one component, already in place, the result is a copy, and `reduceOp` is not looked at.
+   * Where the value has one component, already in place, the result is a copy, and `reduceOp` is not looked at. `into` names memory for it.
    * @throws ValueError for destinations, ops, options or values of the wrong kind; InvalidArgumentError and InternalError
    * where components differ in shape or dtype
    */
@@ -84,39 +74,50 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
     reduceOp: ReduceOp,
     perReplicaValue: ReducibleLike,
     destinations: Destinations,
-    options?: CallOptions,
+    options?: ReduceOptions,
   ): Promise<PossiblyMirrored> {
     this.#requireOpen('reduce');
     const resolved = resolveCallOptions(options);
     const value = asPerReplica(perReplicaValue);
     validateDestinations(destinations);
+    if (options && 'into' in options && options.into !== undefined) {
+      const into = [options.into];
+      return (await this.batchReduce(reduceOp, [[value, destinations]], { ...options, into }))[0] as PossiblyMirrored;
+    }
+    const isUnique = resolved.deduplicateSlices && isIndexedSlices(value);
     if (value.values.length === 1 && devicesMatch(value, destinations)) {
-      return copyToDevice(value.primary, getDevicesFrom(destinations)[0] as string);
+      const [device] = getDevicesFrom(destinations) as readonly [string];
+      return isUnique ? viewOnDevice(uniqueOf(value), device) : copyToDevice(value.primary, device);
     }
     validateReduceOp(reduceOp);
     requireReducible(value);
+    if (isUnique) return (await this.#reduceBatch(reduceOp, [[value, destinations]], resolved))[0] as PossiblyMirrored;
     return this.reduceImplementation(reduceOp, value, destinations, resolved);
   }
 
   /**
    * Reduces each value to its destinations; results in the order of the pairs. Where each value has one component, already in place,
-   * the components themselves come back.
+   * the components themselves come back. `into` names memory for the results, one value a pair; sparse ones have none.
    * @throws as `reduce`; ValueError for pairs that are not an iterable of two-element arrays
    */
   async batchReduce(
     reduceOp: ReduceOp,
     valueDestinationPairs: Iterable<ValueDestinationPair>,
-    options?: CallOptions,
+    options?: BatchReduceOptions,
   ): Promise<PossiblyMirrored[]> {
     this.#requireOpen('batch-reduce');
     const resolved = resolveCallOptions(options);
     const pairs = readyPairs(valueDestinationPairs);
     for (const [, destinations] of pairs) validateDestinations(destinations);
-    if (pairs.every(([value]) => value.values.length === 1) && allDevicesMatch(pairs))
-      return pairs.map(([value]) => value.primary);
+    const targets = resultTargets(reduceOp, pairs, options);
+    if (pairs.every(([value]) => value.values.length === 1) && allDevicesMatch(pairs)) {
+      const own = pairs.map(([value]) => (resolved.deduplicateSlices ? uniqueOf(value) : value.primary));
+      return targets ? inTargets(own, targets) : own;
+    }
     validateReduceOp(reduceOp);
     for (const [value] of pairs) requireReducible(value);
-    return this.batchReduceImplementation(reduceOp, pairs, resolved);
+    if (!targets) return this.#reduceBatch(reduceOp, pairs, resolved);
+    return inTargets(await this.#reduceBatch(reduceOp, pairs, { ...resolved, targets }), targets);
   }
 
   /** Copies of a value on every destination, part by part where it is sparse. It need not be on any of them. */
@@ -177,6 +178,11 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
     return this.#replicas('allReduceSync').allReduceSync(reduceOp, value, replicaId, options);
   }
 
+  /** Whether these ops tell the devices of several tasks (workers) from each other. Default: no, and strategies give them those of one. */
+  get severalTasks(): boolean {
+    return false;
+  }
+
   /** What this object is and what it did otherwise than asked. */
   explain(): Explanation {
     const engine = this.replicaGroup?.engine ?? 'js';
@@ -201,21 +207,26 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
     call: ResolvedOptions,
   ): Promise<PossiblyMirrored>;
 
+  /** Results in the order of the pairs. Default: one reduce after the other. */
   protected async batchReduceImplementation(
     op: ReduceOp,
     pairs: readonly ReadyPair[],
     call: ResolvedOptions,
   ): Promise<PossiblyMirrored[]> {
     const results: PossiblyMirrored[] = [];
-    for (const [value, destinations] of pairs)
-      results.push(await this.reduceImplementation(op, value, destinations, call));
+    for (const [index, [value, destinations]] of pairs.entries()) {
+      const own = call.targets ? { ...call, targets: [call.targets[index]] } : call;
+      results.push(await this.reduceImplementation(op, value, destinations, own));
+    }
     return results;
   }
 
+  /** Copies of a value on every destination. */
   protected async broadcastImplementation(value: Value, destinations: Destinations): Promise<PossiblyMirrored> {
     return mirror(getDevicesFrom(destinations).map((device) => copyToDevice(value, device)));
   }
 
+  /** The components joined along `axis`, on every destination. `value` has several components, or one that is elsewhere. */
   protected async gatherImplementation(
     value: DistributedValues<Tensor>,
     destinations: Destinations,
@@ -243,6 +254,15 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
     return true;
   }
 
+  #reduceBatch(op: ReduceOp, pairs: readonly ReadyPair[], call: ResolvedOptions): Promise<PossiblyMirrored[]> {
+    if (!call.deduplicateSlices) return this.batchReduceImplementation(op, pairs, call);
+    const { targets: _, ...others } = call;
+    return reduceUnique(op, pairs, others, {
+      reduce: (...args) => this.batchReduceImplementation(...args),
+      place: (...args) => this.placeResult(...args),
+    });
+  }
+
   #requireOpen(operation: string): void {
     if (!this.#isClosed) return;
     throw new RuntimeError('ERR_COLL_CLOSED', `${operation}: these ${this.name} ops were closed; create new ones`, {
@@ -250,12 +270,12 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
     });
   }
 
-  #openReplicaGroup(world: World, algorithm: Algorithm): ReplicaGroup {
-    if (world.localRanks.length === 1) return new RemoteReplicaGroup(world, algorithm);
+  #openReplicaGroup(world: World, play: ReplicaPlay): ReplicaGroup {
+    if (world.localRanks.length === 1) return new RemoteReplicaGroup(world, play);
     return new LocalReplicaGroup(world, async (op, values, call) => {
       for (const value of values) requireReducible(value);
       const pairs = values.map((value): ReadyPair => [value, value]);
-      const results = await this.batchReduceImplementation(op, pairs, call);
+      const results = await this.#reduceBatch(op, pairs, call);
       return world.devices.map((_, replica) =>
         results.map((result) => (result instanceof DistributedValues ? result.values[replica] : result) as Value),
       );
@@ -273,8 +293,3 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
 }
 
 Object.defineProperty(CrossDeviceOps.prototype, brand, { value: true });
-
-/** The op of a collective for a reduce op. */
-export function collectiveOp(op: ReduceOp): CollectiveOp {
-  return op.toLowerCase() as CollectiveOp;
-}

@@ -13,7 +13,7 @@ import { canonicalize } from './device.js';
 import { Mirrored, PerReplica } from './distributed-values.js';
 import { AssertionError } from './errors.js';
 import { IndexedSlices } from './indexed-slices.js';
-import { type Tensor, tensor } from './tensor.js';
+import { type Tensor, tensor, tensorSymbol } from './tensor.js';
 
 const cpu0 = canonicalize('cpu:0');
 const cpu1 = canonicalize('cpu:1');
@@ -38,6 +38,7 @@ describe('validateDestinations', () => {
     ['indexed slices', slicesOn('cpu:0')],
     ['a per-replica value', perReplica('cpu:0', 'cpu:1')],
     ['a mirrored value', new Mirrored([on('cpu:0'), on('cpu:1')])],
+    ['what carries a tensor, as variables do', { [tensorSymbol]: () => on('cpu:1') }],
     ['a value with two components on one device', perReplica('cpu:0', 'cpu:0')],
   ])('accepts %s', (_, destinations) => {
     expect(() => validateDestinations(destinations)).not.toThrow();
@@ -132,6 +133,16 @@ describe('devicesMatch', () => {
         expect(devicesMatch(right, left)).toBe(sets[0] === sets[1]);
       }),
     );
+  });
+});
+
+it('takes what carries a tensor for where that is', () => {
+  const variable = { [tensorSymbol]: () => on('cpu:1') };
+  expect(getDevicesFrom(variable)).toEqual([cpu1]);
+  expect(devicesMatch(variable, 'cpu:1')).toBe(true);
+  expect(thrown(() => validateDestinations({ [tensorSymbol]: () => on('') }))).toMatchObject({
+    code: 'ERR_COLL_DESTINATION',
+    message: expect.stringContaining('can not be empty'),
   });
 });
 

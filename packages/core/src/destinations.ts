@@ -3,10 +3,10 @@ import { DistributedValues } from './distributed-values.js';
 import { AssertionError, ValueError } from './errors.js';
 import { IndexedSlices } from './indexed-slices.js';
 import { quote } from './quote.js';
-import { isTensor, type Tensor } from './tensor.js';
+import { asTensor, isTensor, type Tensor, type TensorCarrier, tensorSymbol } from './tensor.js';
 
-/** Where results go: a device, a list of devices, or a value, which stands for the devices that it lives on. */
-export type Destinations = string | readonly string[] | Tensor | IndexedSlices | DistributedValues;
+/** Where results go: a device, a list of devices, or a value or variable, which stands for the devices that it lives on and is not changed. */
+export type Destinations = string | readonly string[] | Tensor | TensorCarrier | IndexedSlices | DistributedValues;
 
 /** @throws ValueError for anything else, or where there is no device; AssertionError for a device listed twice. */
 export function validateDestinations(destinations: unknown): asserts destinations is Destinations {
@@ -14,7 +14,7 @@ export function validateDestinations(destinations: unknown): asserts destination
   if (devices === undefined) {
     throw new ValueError(
       'ERR_COLL_DESTINATION',
-      `destinations must be one of a device, a list of devices, a tensor, indexed slices or distributed values, not ${quote(destinations)}`,
+      `destinations must be one of a device, a list of devices, a tensor, a variable, indexed slices or distributed values, not ${quote(destinations)}`,
     );
   }
   if (devices.length === 0 || devices.includes('')) {
@@ -65,6 +65,11 @@ function rawDevices(destinations: unknown): readonly string[] | undefined {
   if (destinations instanceof IndexedSlices) return [destinations.device];
   if (isTensor(destinations)) return [destinations.device ?? ''];
   if (ArrayBuffer.isView(destinations)) return [''];
+  if (isCarrier(destinations)) return [asTensor(destinations, 'destinations').device];
   const isList = Array.isArray(destinations) && destinations.every((item) => typeof item === 'string');
   return isList ? destinations : undefined;
+}
+
+function isCarrier(value: unknown): value is TensorCarrier {
+  return typeof value === 'object' && value !== null && tensorSymbol in value;
 }

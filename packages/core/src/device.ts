@@ -3,12 +3,17 @@ import { quote } from './quote.js';
 
 const deviceTypes: readonly string[] = ['CPU', 'GPU', 'TPU', 'XPU'];
 
+/** The parts of a device name that are given. */
 export interface DeviceFields {
+  /** Such as `worker`. */
   readonly job?: string;
+  /** From 0. */
   readonly replica?: number;
+  /** From 0, within its job. */
   readonly task?: number;
   /** Upper case, except when the long form `device:type:index` gave it otherwise. */
   readonly type?: string;
+  /** From 0, among the devices of its type; absent for `*`: any. */
   readonly index?: number;
 }
 
@@ -40,6 +45,7 @@ export class DeviceSpec {
     return new DeviceSpec({ ...this.fields, ...other.fields });
   }
 
+  /** The name, without the parts that are not given; a type without an index is `TYPE:*`. */
   toString(): string {
     const { job, replica, task, type, index } = this.fields;
     const parts = [

@@ -1,8 +1,11 @@
-import { describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { thrown } from '../test/thrown.js';
-import { DistributedValues, Mirrored, PerReplica } from './distributed-values.js';
+import { findCurrentReplica } from './current-replica.js';
+import { containerSymbol, DistributedValues, Mirrored, PerReplica } from './distributed-values.js';
 import { IndexedSlices } from './indexed-slices.js';
 import { asTensor, tensor, tensorSymbol } from './tensor.js';
+
+afterEach(() => findCurrentReplica(() => undefined));
 
 const [a, b] = [tensor([1], { device: 'cpu:0' }), tensor([2], { device: '/device:CPU:1' })];
 
@@ -87,4 +90,52 @@ it('is no tensor while values differ', () => {
 
 it('is its first component as a tensor when mirrored', () => {
   expect(asTensor(new Mirrored([a, b]))).toBe(a);
+});
+
+describe('where code runs', () => {
+  const inReplica = (replica: number | undefined) => findCurrentReplica(() => replica);
+  const [perReplica, mirrored] = [new PerReplica([a, b]), new Mirrored([a, b])];
+
+  it('a replica has its component', () => {
+    inReplica(1);
+    expect([perReplica.get(), perReplica.getOnDeviceOrPrimary('cpu:0'), asTensor(perReplica)]).toEqual([b, b, b]);
+    expect([mirrored.get(), mirrored.getOnDeviceOrPrimary('cpu:0'), asTensor(mirrored)]).toEqual([b, b, b]);
+  });
+
+  it('a replica without a component is told so', () => {
+    inReplica(2);
+    for (const value of [perReplica, mirrored])
+      expect(thrown(() => value.get())).toMatchObject({ name: 'RangeError', code: 'ERR_COLL_RANGE', rank: 2 });
+  });
+
+  it('outside of replicas no component stands for all where they differ', () => {
+    expect(thrown(() => perReplica.get())).toMatchObject({ name: 'NotImplementedError' });
+    expect(thrown(() => asTensor(perReplica))).toMatchObject({ name: 'ValueError', code: 'ERR_COLL_CONTEXT' });
+  });
+
+  it('outside of replicas a component on the device is taken, or else the first', () => {
+    expect([perReplica.getOnDeviceOrPrimary('CPU:1'), mirrored.getOnDeviceOrPrimary('cpu:1')]).toEqual([b, b]);
+    expect([mirrored.getOnDeviceOrPrimary('gpu:1'), mirrored.get()]).toEqual([a, a]);
+    const elsewhere = new Mirrored([b, a]);
+    expect([elsewhere.get(), asTensor(elsewhere), elsewhere.primary]).toEqual([a, a, b]);
+  });
+
+  it('the replica is what was told last', () => {
+    inReplica(1);
+    inReplica(undefined);
+    expect(mirrored.get()).toBe(a);
+  });
+});
+
+it('tells whether it is mirrored, and that it is no variable', () => {
+  const values = [new PerReplica([a]), new Mirrored([a])];
+  expect(values.map(({ isMirrored, isVariable }) => [isMirrored, isVariable])).toEqual([
+    [false, false],
+    [true, false],
+  ]);
+});
+
+it('lets components of variables tell themselves', () => {
+  const component = { [containerSymbol]: new Mirrored([a]), toString: () => 'the variable' };
+  expect(`${new PerReplica([component])}`).toBe('PerReplica:{\n  0: the variable\n}');
 });

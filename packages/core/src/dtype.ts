@@ -17,8 +17,10 @@ export const dtypes = [
   'bool',
 ] as const;
 
+/** One of `dtypes`. */
 export type DType = (typeof dtypes)[number];
 
+/** The kinds of arrays that elements are stored in. */
 export type TypedArray =
   | Float32Array
   | Float64Array
@@ -53,6 +55,7 @@ const storage: Record<DType, TypedArrayConstructor> = {
   bool: Uint8Array,
 };
 
+/** Whether a value is the name of an element type. */
 export function isDType(value: unknown): value is DType {
   return typeof value === 'string' && Object.hasOwn(storage, value);
 }
@@ -125,10 +128,12 @@ export function arrayName(data: ArrayBufferView): string {
   return Object.prototype.toString.call(data).slice(8, -1);
 }
 
+/** Whether elements are floats of 16 bits, which are added up in float32. */
 export function isHalf(dtype: DType): dtype is 'float16' | 'bfloat16' {
   return dtype === 'float16' || dtype === 'bfloat16';
 }
 
+/** Whether elements are fractions: the floats of 16, 32 and 64 bits. */
 export function isFloating(dtype: DType): boolean {
   return isHalf(dtype) || dtype === 'float32' || dtype === 'float64';
 }

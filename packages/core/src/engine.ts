@@ -9,6 +9,7 @@ export type EngineName = 'native' | 'wasm' | 'js';
 /** A name, or `'auto'`: the fastest that is here. */
 export type EngineRequest = 'auto' | EngineName;
 
+/** Which rank of a group joins, and what the group plays. */
 export interface JoinRequest {
   readonly rank: number;
   readonly algorithm: Algorithm;

@@ -5,6 +5,7 @@ import { quote } from './quote.js';
 import { jsEngine } from './threads/thread-engine.js';
 import { wasmEngine } from './wasm/wasm-engine.js';
 
+/** An engine that could have played. */
 export interface EngineCandidate {
   readonly name: EngineName;
   /** Why it was not taken; absent for the one that was, and for those that were not asked. */

@@ -32,10 +32,12 @@ export type ErrorCode =
   | 'ERR_COLL_REPLICA'
   | 'ERR_COLL_SCHEDULE'
   | 'ERR_COLL_SHAPE_MISMATCH'
+  | 'ERR_COLL_STORE'
   | 'ERR_COLL_TYPE'
   | 'ERR_COLL_UNKNOWN_PLUGIN'
   | 'ERR_COLL_VALUE';
 
+/** What is known of an error besides its message. */
 export interface ErrorDetails {
   readonly cause?: unknown;
   /** The rank on which, or because of which, the operation failed. */

@@ -1,9 +1,18 @@
+export { aggregateTensorsOrIndexedSlices, combineMixed, concatenateSlices } from './aggregate-slices.js';
 export {
-  AllReduceCrossDeviceOps,
+  AllReduceOps,
   type AllReduceOptions,
   type AllReduceSetup,
 } from './all-reduce-cross-device-ops.js';
 export { addN, combine, divide, requireAlike } from './arithmetic.js';
+export {
+  type Arrival,
+  type ArrivingResults,
+  type ArrivingStructure,
+  type ArrivingValue,
+  isArriving,
+  reduceArriving,
+} from './arriving-values.js';
 export { type CallFields, type CallOptions, type ResolvedOptions, resolveCallOptions } from './call-options.js';
 export {
   type Collective,
@@ -21,12 +30,17 @@ export {
   CollectiveCommunication,
   CollectiveHints,
   CommunicationImplementation,
+  type CommunicationImplementationLike,
   CommunicationOptions,
   type CommunicationOptionsInit,
 } from './communication-options.js';
 export type { Communicator, RunOptions } from './communicator.js';
+export { communicatorOf } from './communicator-of.js';
 export { concatAlong } from './concat-along.js';
-export { CrossDeviceOps, type Explanation, type PossiblyMirrored } from './cross-device-ops.js';
+export { CrossDeviceOps, type PossiblyMirrored } from './cross-device-ops.js';
+export { currentReplica, findCurrentReplica } from './current-replica.js';
+export { deduplicate } from './deduplicate.js';
+export { densify } from './densify.js';
 export {
   allDevicesMatch,
   type Destinations,
@@ -45,7 +59,17 @@ export {
   localDevicesFromNumGpus,
   sameDevice,
 } from './device.js';
-export { DistributedValues, Mirrored, PerReplica } from './distributed-values.js';
+export {
+  componentOf,
+  containerOf,
+  containerSymbol,
+  DistributedValues,
+  distributedValuesSymbol,
+  Mirrored,
+  onDeviceOrPrimary,
+  PerReplica,
+  textOf,
+} from './distributed-values.js';
 export {
   accumulatorOf,
   byteSize,
@@ -83,15 +107,19 @@ export {
   ValueError,
   WrongTypeError,
 } from './errors.js';
+export type { Explanation } from './explanation.js';
 export { fromBfloat16, fromFloat16, toBfloat16, toFloat16 } from './half.js';
+export { type HierarchicalOptions, hierarchical } from './hierarchical-communicator.js';
 export { IndexedSlices } from './indexed-slices.js';
-export { type LogLevel, type LogSink, log, logFirst, setLogSink } from './logger.js';
+export { type LogLevel, type LogSink, log, logDeprecated, logFirst, setLogSink } from './logger.js';
 export { Meeting } from './meeting.js';
-export type { PackingOptions } from './packing/batch-packs.js';
+export type { PackingOptions } from './packing/arrangement.js';
 export { ConcatAndSplitPacker } from './packing/concat-and-split-packer.js';
 export { groupBySize } from './packing/group-by-size.js';
 export type { Packer } from './packing/packer.js';
-export { AggregateSmallTensorPacker, extractRanges, type Ranges } from './packing/small-tensor-packer.js';
+export type { FindRoutes, Route } from './packing/routes.js';
+export { extractRanges, type Ranges } from './packing/small-ranges.js';
+export { AggregateSmallTensorPacker } from './packing/small-tensor-packer.js';
 export {
   type Capabilities,
   type CrossDeviceOpsOptionsMap,
@@ -102,12 +130,12 @@ export {
   type Situation,
   type World,
 } from './plugin.js';
+export type { Candidate } from './plugin-choice.js';
 export { PortableCommunicator, type PortableCommunicatorOptions } from './portable/portable-communicator.js';
 export { quote } from './quote.js';
-export { isReduceOp, ReduceOp, type ReduceOpLike, reduceOpFrom } from './reduce-op.js';
+export { isReduceOp, ReduceOp, type ReduceOpLike, reduceOpFrom, reduceOps } from './reduce-op.js';
 export { asPerReplica, type ReadyPair, type ReducibleLike, type ValueDestinationPair } from './reducible.js';
 export {
-  type Candidate,
   createRegistry,
   type PluginName,
   type PluginRequest,
@@ -116,16 +144,20 @@ export {
   registry,
 } from './registry.js';
 export { mirror, type RegroupOptions, regroup, selectReplica, selectReplicaMirrored } from './regroup.js';
-export { intoAndShared, type ReplicaCallOptions, type ReplicaValue } from './replica-call.js';
-export type { ReplicaGroup } from './replica-group.js';
+export {
+  type ArrivingCall,
+  intoAndShared,
+  prepareArriving,
+  type ReplicaCallOptions,
+  type ReplicaValue,
+} from './replica-call.js';
+export type { ReplicaGroup, ReplicaPlay } from './replica-group.js';
+export type { BatchReduceOptions, ReduceOptions } from './result-targets.js';
 export { resultsFor, writtenTo } from './results.js';
 export type { Algorithm, Round, Schedule, Transfer } from './schedule/schedule.js';
 export {
-  aggregateTensorsOrIndexedSlices,
   asValue,
-  concatenateSlices,
   copyToDevice,
-  densify,
   divideByN,
   isIndexedSlices,
   splitBySparsity,

@@ -15,9 +15,10 @@ describe('layoutOf', () => {
     expect(layoutOf([ones, slices(2, 3)])).toBe(layoutOf([zeros('float32', [2, 3]), slices(2, 3)]));
   });
 
-  it('does not depend on the number of rows of sparse values', () => {
-    expect(layoutOf([slices(0, 3)])).toBe(layoutOf([slices(5, 3)]));
-    expect(layoutOf([slices(1, 3)])).not.toBe(layoutOf([slices(1, 4)]));
+  it('depends on sparse values by their number of dimensions only', () => {
+    expect(layoutOf([slices(0, 3)])).toBe(layoutOf([slices(5, 4)]));
+    expect(layoutOf([slices(1, 3)])).not.toBe(layoutOf([slices(1, 3, 1)]));
+    expect(layoutOf([slices(1, 3)])).not.toBe(layoutOf([zeros('float32', [1, 3])]));
   });
 
   it('tells dtypes, shapes, order, number and sparsity apart', () => {

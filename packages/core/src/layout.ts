@@ -1,14 +1,20 @@
 import { dtypes } from './dtype.js';
 import type { Value } from './sparse.js';
 
-/** A number that is the same for the same dtypes and shapes in the same order; rows of sparse values may differ. */
+/**
+ * A number that is the same for the same dtypes and shapes in the same order. Of sparse values only the number of dimensions counts: ranks tell each
+ * other the rest.
+ */
 export function layoutOf(values: readonly Value[]): number {
   let hash = joinHash(start, values.length);
   for (const value of values) {
-    const isSparse = !('data' in value);
-    const { dtype, shape } = isSparse ? value.values : value;
-    hash = joinHash(joinHash(joinHash(hash, Number(isSparse)), dtypes.indexOf(dtype)), shape.length);
-    for (let axis = Number(isSparse); axis < shape.length; axis++) hash = joinHash(hash, shape[axis] as number);
+    if (!('data' in value)) {
+      hash = joinHash(joinHash(hash, sparse), value.values.shape.length);
+      continue;
+    }
+    const { dtype, shape } = value;
+    hash = joinHash(joinHash(hash, dtypes.indexOf(dtype)), shape.length);
+    for (const dimension of shape) hash = joinHash(hash, dimension);
   }
   return hash;
 }
@@ -19,6 +25,9 @@ export function hashOf(numbers: readonly number[]): number {
 }
 
 const start = 0x811c9dc5 | 0;
+
+// In place of a dtype.
+const sparse = -1;
 
 function joinHash(hash: number, number: number): number {
   return Math.imul(hash ^ number, 0x01000193);

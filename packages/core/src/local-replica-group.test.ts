@@ -48,6 +48,18 @@ describe('allReduce of replicas in one thread', () => {
     expect(second[1].data).toEqual(Int32Array.of(3));
   });
 
+  it('adds a sparse value of one replica to a dense one of another, beside values that have memory', async () => {
+    const { ops } = twoReplicas();
+    const slices = new IndexedSlices(ints(5, 6), Int32Array.of(0, 0), [2]);
+    const into = [Int32Array.of(0), [Int32Array.of(0), Int32Array.of(0, 0)]] as const;
+    const [first, second] = (await Promise.all([
+      ops.allReduce(ReduceOp.SUM, [ints(1), slices], 0, { into: [into[0]] }),
+      ops.allReduce(ReduceOp.SUM, [ints(2), ints(1, 1)], 1, { into: into[1] }),
+    ])) as [Tensor[], Tensor[]];
+    expect(into).toEqual([Int32Array.of(3), [Int32Array.of(3), Int32Array.of(12, 1)]]);
+    expect([first[1]?.data, second[1]?.data]).toEqual([Int32Array.of(12, 1), Int32Array.of(12, 1)]);
+  });
+
   it('writes into memory that is handed in, also that of the values', async () => {
     const { ops } = twoReplicas();
     const [a, b] = [Int32Array.of(1), Int32Array.of(2)];

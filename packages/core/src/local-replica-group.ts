@@ -60,7 +60,11 @@ export class LocalReplicaGroup implements ReplicaGroup {
     const targets = call.into && resultsFor(op.toLowerCase() as Lowercase<ReduceOp>, dense, call.into);
     if (this.#ended) throw this.#ended;
     const results = await this.#within(call.run, replicaId, () => this.#meeting.join(replicaId, { ...call, op }));
-    return packLike(value, writtenTo(targets, results));
+    return packLike(value, writtenTo(targets, results, call.values));
+  }
+
+  allReduceArriving(): never {
+    return refuseShared('allReduce of promises');
   }
 
   allReduceSync(): never {

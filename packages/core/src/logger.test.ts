@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { type LogSink, log, logFirst, setLogSink } from './logger.js';
+import { type LogSink, log, logDeprecated, logFirst, setLogSink } from './logger.js';
 
 const sink = vi.fn<LogSink>();
 
@@ -35,6 +35,15 @@ describe('logFirst', () => {
     logFirst(1, 'one', 'info', 'b');
     expect(sink).toHaveBeenCalledTimes(2);
   });
+});
+
+it('warns of each deprecated name once, and names what replaces it', () => {
+  setLogSink(sink);
+  for (const name of ['one', 'two', 'one']) logDeprecated(name, `new ${name}`);
+  expect(sink.mock.calls).toEqual([
+    ['warn', 'one is deprecated; use new one instead'],
+    ['warn', 'two is deprecated; use new two instead'],
+  ]);
 });
 
 describe('the console sink', () => {

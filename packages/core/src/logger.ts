@@ -1,5 +1,7 @@
+/** How much a line matters. */
 export type LogLevel = 'debug' | 'info' | 'warn';
 
+/** Takes a log line; called with every line, whatever its level. */
 export type LogSink = (level: LogLevel, message: string) => void;
 
 const order: readonly LogLevel[] = ['debug', 'info', 'warn'];
@@ -26,6 +28,7 @@ export function setLogSink(next: LogSink = consoleSink): void {
   timesLogged.clear();
 }
 
+/** Hands a line to the sink, which by default prints warnings to standard error; `COLL_LOG` says what else it prints. */
 export function log(level: LogLevel, message: string): void {
   sink(level, message);
 }
@@ -36,4 +39,9 @@ export function logFirst(times: number, topic: string, level: LogLevel, message:
   if (before >= times) return;
   timesLogged.set(topic, before + 1);
   sink(level, message);
+}
+
+/** Warns, the first time that it is used, of a name that is only kept for programs written for TensorFlow. */
+export function logDeprecated(name: string, instead: string): void {
+  logFirst(1, `deprecated ${name}`, 'warn', `${name} is deprecated; use ${instead} instead`);
 }

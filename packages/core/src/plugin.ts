@@ -20,6 +20,8 @@ export interface World {
   readonly resolution?: EngineResolution;
   /** A communicator over all devices that plays this algorithm. */
   communicator(algorithm: Algorithm): Communicator;
+  /** Ends the group: whoever waits in it, now or later, gets an UnavailableError with this message. Absent: closing a communicator does. */
+  fail?(message: string): void;
 }
 
 /** What `'auto'` asks a plug-in for. Absent fields mean that nothing special is needed. */
@@ -31,15 +33,18 @@ export interface Situation {
   readonly isolated?: boolean;
 }
 
-/** What a plug-in can do at all. Absent fields mean: everything. */
+/** What a plug-in can do at all. Absent fields mean: everything, but for `severalTasks`. */
 export interface Capabilities {
   /** Device types, upper-case: `CPU`, `GPU`. */
   readonly devices?: readonly string[];
   readonly dtypes?: readonly DType[];
   readonly ops?: readonly ReduceOp[];
   readonly maxRanks?: number;
+  /** Whether it tells the devices of several tasks (workers) from each other. Absent: no, and strategies give it those of one task only. */
+  readonly severalTasks?: boolean;
 }
 
+/** Whether something can be used here and now; where not, why. */
 export type ProbeResult = { readonly available: true } | { readonly available: false; readonly reason: string };
 
 /**

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { thrown } from '../test/thrown.js';
-import { isReduceOp, ReduceOp, reduceOpFrom, validateReduceOp } from './reduce-op.js';
+import { isReduceOp, ReduceOp, reduceOpFrom, reduceOps, validateReduceOp } from './reduce-op.js';
 
 it('has members whose values are their names', () => {
   expect(ReduceOp).toEqual({ SUM: 'SUM', MEAN: 'MEAN', MIN: 'MIN', MAX: 'MAX', PRODUCT: 'PRODUCT' });
@@ -12,9 +12,8 @@ describe('reduceOpFrom', () => {
   });
 
   it('takes every member, and its name in lower case', () => {
-    const members = Object.values(ReduceOp);
-    expect(members.map(reduceOpFrom)).toEqual(members);
-    expect(members.map((member) => reduceOpFrom(member.toLowerCase()))).toEqual(members);
+    expect(reduceOps.map(reduceOpFrom)).toEqual(reduceOps);
+    expect(reduceOps.map((member) => reduceOpFrom(member.toLowerCase()))).toEqual(reduceOps);
   });
 
   it.each(['average', '', ' sum', 'toString', undefined, null, 0, ['sum']])(
@@ -31,7 +30,7 @@ describe('reduceOpFrom', () => {
 
 describe('validateReduceOp', () => {
   it('accepts members only, and converts no names', () => {
-    for (const member of Object.values(ReduceOp)) expect(() => validateReduceOp(member)).not.toThrow();
+    for (const member of reduceOps) expect(() => validateReduceOp(member)).not.toThrow();
     for (const name of ['sum', 'Mean', 'average', undefined, 0]) {
       expect(thrown(() => validateReduceOp(name))).toMatchObject({
         name: 'ValueError',
@@ -43,5 +42,23 @@ describe('validateReduceOp', () => {
 
   it('agrees with isReduceOp', () => {
     expect(['SUM', 'sum', 'hasOwnProperty', undefined].map(isReduceOp)).toEqual([true, false, false, false]);
+  });
+});
+
+describe('fromVariableAggregation', () => {
+  it('gives the op that combines', () => {
+    expect(['SUM', 'MEAN'].map(ReduceOp.fromVariableAggregation)).toEqual([ReduceOp.SUM, ReduceOp.MEAN]);
+  });
+
+  it.each(['NONE', 'ONLY_FIRST_REPLICA', 'MAX', 'sum', undefined, 1])('refuses %o', (aggregation) => {
+    expect(thrown(() => ReduceOp.fromVariableAggregation(aggregation))).toMatchObject({
+      name: 'ValueError',
+      code: 'ERR_COLL_VALUE',
+    });
+  });
+
+  it('is no member', () => {
+    expect(isReduceOp('fromVariableAggregation')).toBe(false);
+    expect(Object.keys(ReduceOp)).toEqual(['SUM', 'MEAN', 'MIN', 'MAX', 'PRODUCT']);
   });
 });

@@ -1,14 +1,16 @@
-import { requireAlike } from './arithmetic.js';
 import type { Destinations } from './destinations.js';
 import { DistributedValues, PerReplica } from './distributed-values.js';
 import { ValueError } from './errors.js';
 import { IndexedSlices } from './indexed-slices.js';
+import { requireLikeValues } from './like-values.js';
 import { quote } from './quote.js';
 import { asValue, type Value } from './sparse.js';
-import { isTensor, type Tensor, type TensorLike } from './tensor.js';
+import { isTensor, type TensorLike } from './tensor.js';
 
+/** What can be reduced: distributed values, or a tensor or slices, which count as a value of one component. */
 export type ReducibleLike = DistributedValues | TensorLike | IndexedSlices;
 
+/** A value of a batch, and where its result goes. */
 export type ValueDestinationPair = readonly [value: ReducibleLike, destinations: Destinations];
 
 /** A pair whose value has been checked and taken apart. */
@@ -48,12 +50,11 @@ export function hasIndexedSlices(value: unknown): boolean {
   return components.some((item) => item instanceof IndexedSlices);
 }
 
-/** @throws ValueError for a value without components; InvalidArgumentError and InternalError where dense ones differ in shape or dtype */
+/** @throws ValueError for a value without components; what `requireLikeValues` throws for components that cannot be combined */
 export function requireReducible(value: DistributedValues<Value>): void {
-  const dense = value.values.filter((item) => !(item instanceof IndexedSlices)) as Tensor[];
   if (value.values.length === 0)
     throw new ValueError('ERR_COLL_VALUE', 'reduce: the value must be non-empty: it has no component', {
       operation: 'reduce',
     });
-  if (dense.length === value.values.length) requireAlike(dense);
+  requireLikeValues(value.values);
 }

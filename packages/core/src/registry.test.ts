@@ -121,7 +121,8 @@ describe('resolve', () => {
     const resolution = await known.resolve(request);
     expect(resolution.plugin.name).toBe(found.name);
     expect(resolution.options).toBe(foundOptions);
-    expect(resolution.candidates).toEqual([{ name: found.name, priority: 0 }]);
+    const reason = 'taken, because it was asked for';
+    expect(resolution.candidates).toEqual([{ name: found.name, priority: 0, reason }]);
   });
 
   it('lets a plug-in itself win over one that is registered under its name', async () => {
@@ -155,79 +156,6 @@ describe('resolve', () => {
   });
 });
 
-describe("resolve('auto')", () => {
-  const refusing = (reason: string, fields: Partial<Plugin> = {}) =>
-    plugin('refusing', { priority: 9, probe: () => ({ available: false, reason }), ...fields });
-
-  it('takes the highest priority that accepts, and keeps every refusal', async () => {
-    const last = plugin('last', { priority: 1, probe: vi.fn() });
-    const known = registryOf(last, plugin('good', { priority: 5 }), refusing('no driver'));
-    expect(await known.resolve('auto', cpus)).toMatchObject({
-      plugin: { name: 'good' },
-      candidates: [
-        { name: 'refusing', priority: 9, refused: 'no driver' },
-        { name: 'good', priority: 5 },
-        { name: 'last', priority: 1 },
-      ],
-    });
-    expect(last.probe).not.toHaveBeenCalled();
-  });
-
-  it('hands the situation to probes, which may take their time', async () => {
-    const probe = vi.fn(async () => ({ available: true }) as const);
-    const situation: Situation = { ...cpus, dtypes: ['float16'], ops: ['MEAN'], isolated: true };
-    await registryOf(plugin('slow', { probe })).resolve('auto', situation);
-    expect(probe.mock.calls).toEqual([[situation]]);
-  });
-
-  it('keeps options', async () => {
-    expect((await registryOf(plugin('one')).resolve({ name: 'auto', options: 3 }, cpus)).options).toBe(3);
-  });
-
-  it.each<readonly [Partial<Plugin>, Situation, string]>([
-    [{ capabilities: { devices: ['GPU'] } }, cpus, 'it serves GPU devices, not cpu:0'],
-    [{ capabilities: { dtypes: ['float32'] } }, { ...cpus, dtypes: ['float32', 'int8'] }, 'it has no int8'],
-    [{ capabilities: { ops: ['SUM'] } }, { ...cpus, ops: ['SUM', 'MAX'] }, 'it has no MAX'],
-    [{ capabilities: { maxRanks: 1 } }, cpus, 'it serves up to 1 ranks, not 2'],
-  ])('asks for what %j can do at all', async (fields, situation, refused) => {
-    const probe = vi.fn();
-    const known = registryOf(refusing('', { ...fields, probe }), plugin('good'));
-    const { plugin: found, candidates } = await known.resolve('auto', situation);
-    expect([found.name, candidates[0]?.refused]).toEqual(['good', refused]);
-    expect(probe).not.toHaveBeenCalled();
-  });
-
-  it('takes absent capabilities for everything, and absent wishes for none', async () => {
-    const able = plugin('able', { capabilities: { devices: ['CPU'], dtypes: ['int8'], ops: ['SUM'], maxRanks: 2 } });
-    expect((await registryOf(able).resolve('auto', cpus)).plugin.name).toBe('able');
-    const wishes: Situation = { devices: ['gpu:0'], dtypes: ['bool'], ops: ['PRODUCT'] };
-    expect((await registryOf(plugin('any', { capabilities: {} })).resolve('auto', wishes)).plugin.name).toBe('any');
-  });
-
-  it('takes a probe that throws for a refusal', async () => {
-    const probe = () => Promise.reject(new Error('libcuda.so is missing'));
-    const known = registryOf(refusing('', { probe }), plugin('good'));
-    const { plugin: found, candidates } = await known.resolve('auto', cpus);
-    expect([found.name, candidates[0]?.refused]).toEqual(['good', 'its probe failed: libcuda.so is missing']);
-  });
-
-  it('tells every refusal when none accepts', async () => {
-    const known = registryOf(refusing('no driver'), plugin('gpu', { capabilities: { devices: ['GPU'] } }));
-    expect(await rejection(known.resolve('auto', cpus))).toMatchObject({
-      name: 'CollError',
-      code: 'ERR_COLL_NO_PLUGIN',
-      message: 'no plug-in serves cpu:0, cpu:1: refusing: no driver; gpu: it serves GPU devices, not cpu:0',
-    });
-  });
-
-  it('says so when none is registered', async () => {
-    expect(await rejection(createRegistry().resolve('auto'))).toMatchObject({
-      code: 'ERR_COLL_NO_PLUGIN',
-      message: expect.stringContaining("none is registered; import one, for example '@coll/ring/register'"),
-    });
-  });
-});
-
 describe('create', () => {
   const create = vi.fn((_options?: unknown, _world?: unknown) => ops);
   const probe = vi.fn((_situation: Situation) => ({ available: true }) as const);
@@ -250,29 +178,6 @@ describe('create', () => {
       [undefined, world],
     ]);
     expect(probe.mock.lastCall).toEqual([{ devices: ['cpu:0', 'cpu:1'] }]);
-  });
-});
-
-describe('explain', () => {
-  const known = registryOf(plugin('good'), plugin('gpu', { priority: 9, capabilities: { devices: ['GPU'] } }));
-
-  it("tells what 'auto' takes, and why not the others", async () => {
-    const candidates = [
-      { name: 'gpu', priority: 9, refused: 'it serves GPU devices, not cpu:0' },
-      { name: 'good', priority: 0 },
-    ];
-    expect(await known.explain('auto', cpus)).toEqual({ chosen: 'good', candidates });
-  });
-
-  it('tells that nothing is taken', async () => {
-    const only = registryOf(known.get('gpu') as unknown as Plugin);
-    expect(await only.explain('auto', cpus)).toEqual({
-      candidates: [{ name: 'gpu', priority: 9, refused: 'it serves GPU devices, not cpu:0' }],
-    });
-  });
-
-  it('tells that a plug-in that was named is taken', async () => {
-    expect(await known.explain('good')).toEqual({ chosen: 'good', candidates: [{ name: 'good', priority: 0 }] });
   });
 });
 

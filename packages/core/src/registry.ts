@@ -1,7 +1,7 @@
 import type { CrossDeviceOps } from './cross-device-ops.js';
-import { deviceType } from './device.js';
 import { CollError, ValueError } from './errors.js';
 import { type CrossDeviceOpsOptionsMap, type Plugin, pluginApiVersion, type Situation, type World } from './plugin.js';
+import { type Candidate, chooseFirst, chooseNamed, type PluginChoice } from './plugin-choice.js';
 import { quote } from './quote.js';
 
 /** A name is completed and its options are checked where its package declares them; any other string is allowed. */
@@ -12,13 +12,6 @@ export type PluginRequest =
   | PluginName
   | Plugin<never>
   | { readonly name: PluginName | Plugin<never>; readonly options?: unknown };
-
-export interface Candidate {
-  readonly name: string;
-  readonly priority: number;
-  /** Why it was not taken; absent for the one that was, and for those that were not asked. */
-  readonly refused?: string;
-}
 
 /** A plug-in that was found, with its options and how the choice was made. */
 export interface Resolution {
@@ -47,6 +40,7 @@ export class Registry {
     if (!other) this.#plugins.set(plugin.name, plugin as unknown as Plugin<never>);
   }
 
+  /** Whether a plug-in is registered under that name. */
   has(name: string): boolean {
     return this.#plugins.has(name);
   }
@@ -75,13 +69,9 @@ export class Registry {
    * asked, too, and its refusal is an error: nothing else is taken in its place.
    */
   async resolve(request: PluginRequest, situation: Situation = { devices: [] }): Promise<Resolution> {
-    const { name, options } = partsOf(request);
-    if (name === 'auto') return this.#resolveAuto(options, situation);
-    const plugin = typeof name === 'string' ? this.get(name) : name;
-    requirePlugin(plugin);
-    const refused = await refusalOf(plugin, situation);
-    if (refused) throw new CollError('ERR_COLL_REFUSED', `plug-in "${plugin.name}" cannot be used here: ${refused}`);
-    return { plugin, options, candidates: [{ name: plugin.name, priority: plugin.priority }] };
+    const { taken, candidates } = await this.#choose(request, situation);
+    if (taken) return { plugin: taken, options: partsOf(request).options, candidates };
+    throw partsOf(request).name === 'auto' ? noPlugin(situation, candidates) : refusedPlugin(candidates);
   }
 
   /** Cross-device ops for a request, with its options; for a world where one is given. */
@@ -104,42 +94,21 @@ export class Registry {
     return found.plugin.create((options ?? found.options) as never, world);
   }
 
-  /** Who would be taken for a request, and why the others would not. */
+  /** Who would be taken for a request, and why, or why not, for each that could be. */
   async explain(
     request: PluginRequest,
     situation: Situation = { devices: [] },
   ): Promise<{ readonly chosen?: string; readonly candidates: readonly Candidate[] }> {
-    if (partsOf(request).name !== 'auto') {
-      const { name } = partsOf(request);
-      const plugin = typeof name === 'string' ? this.get(name) : name;
-      const refused = await refusalOf(plugin, situation);
-      const candidate = { name: plugin.name, priority: plugin.priority };
-      return refused ? { candidates: [{ ...candidate, refused }] } : { chosen: plugin.name, candidates: [candidate] };
-    }
-    const { taken, candidates } = await this.#consider(situation);
+    const { taken, candidates } = await this.#choose(request, situation);
     return { ...(taken ? { chosen: taken.name } : {}), candidates };
   }
 
-  async #resolveAuto(options: unknown, situation: Situation): Promise<Resolution> {
-    const { taken, candidates } = await this.#consider(situation);
-    if (taken) return { plugin: taken, options, candidates };
-    const told = candidates.map(({ name, refused }) => `${name}: ${refused}`).join('; ');
-    const why = told === '' ? "none is registered; import one, for example '@coll/ring/register'" : told;
-    throw new CollError(
-      'ERR_COLL_NO_PLUGIN',
-      `no plug-in serves ${situation.devices.join(', ') || 'these devices'}: ${why}`,
-    );
-  }
-
-  async #consider(situation: Situation): Promise<{ taken: Plugin<never> | undefined; candidates: Candidate[] }> {
-    const candidates: Candidate[] = [];
-    let taken: Plugin<never> | undefined;
-    for (const plugin of this.list()) {
-      const refused = taken ? undefined : await refusalOf(plugin, situation);
-      candidates.push({ name: plugin.name, priority: plugin.priority, ...(refused ? { refused } : {}) });
-      if (!taken && !refused) taken = plugin;
-    }
-    return { taken, candidates };
+  async #choose(request: PluginRequest, situation: Situation): Promise<PluginChoice> {
+    const { name } = partsOf(request);
+    if (name === 'auto') return chooseFirst(this.list(), situation);
+    const plugin = typeof name === 'string' ? this.get(name) : name;
+    requirePlugin(plugin);
+    return chooseNamed(plugin, situation);
   }
 }
 
@@ -194,22 +163,15 @@ function requirePlugin(plugin: unknown): void {
   }
 }
 
-async function refusalOf({ capabilities, probe }: Plugin<never>, situation: Situation): Promise<string | undefined> {
-  const { devices, dtypes, ops, maxRanks = Number.POSITIVE_INFINITY } = capabilities ?? {};
-  const device = situation.devices.find((name) => devices && !devices.includes(deviceType(name)));
-  if (device !== undefined) return `it serves ${devices?.join(', ')} devices, not ${device}`;
-  const dtype = situation.dtypes?.find((name) => dtypes && !dtypes.includes(name));
-  if (dtype) return `it has no ${dtype}`;
-  const op = situation.ops?.find((name) => ops && !ops.includes(name));
-  if (op) return `it has no ${op}`;
-  if (situation.devices.length > maxRanks) return `it serves up to ${maxRanks} ranks, not ${situation.devices.length}`;
-  try {
-    const result = await probe?.(situation);
-    return result && !result.available ? result.reason : undefined;
-  } catch (error) {
-    // What cannot even be probed cannot be used; the others still can.
-    return `its probe failed: ${error instanceof Error ? error.message : quote(error)}`;
-  }
+function refusedPlugin(candidates: readonly Candidate[]): CollError {
+  const [told] = candidates.map(({ name, refused }) => `plug-in "${name}" cannot be used here: ${refused}`);
+  return new CollError('ERR_COLL_REFUSED', told as string);
+}
+
+function noPlugin({ devices }: Situation, candidates: readonly Candidate[]): CollError {
+  const told = candidates.map(({ name, refused }) => `${name}: ${refused}`).join('; ');
+  const why = told === '' ? "none is registered; import one, for example '@coll/ring/register'" : told;
+  return new CollError('ERR_COLL_NO_PLUGIN', `no plug-in serves ${devices.join(', ') || 'these devices'}: ${why}`);
 }
 
 const ours: readonly string[] = [

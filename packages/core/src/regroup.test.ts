@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { thrown } from '../test/thrown.js';
-import { Mirrored, PerReplica } from './distributed-values.js';
+import { containerSymbol, Mirrored, PerReplica } from './distributed-values.js';
 import { mirror, regroup, selectReplica, selectReplicaMirrored } from './regroup.js';
 import { tensor } from './tensor.js';
 
@@ -73,12 +73,58 @@ describe('regroup', () => {
   });
 });
 
+describe('variables', () => {
+  class Variable extends Mirrored<object> {
+    override get isVariable(): boolean {
+      return true;
+    }
+  }
+
+  function variableOf(replicas: number): Variable {
+    const components = Array.from({ length: replicas }, () => new (class Component {})());
+    const made = new Variable(components);
+    for (const component of components) Object.defineProperty(component, containerSymbol, { value: made });
+    return made;
+  }
+
+  it.each([1, 2, 3])('come back from their %i components', (replicas) => {
+    const made = variableOf(replicas);
+    expect(regroup(made.values.map((component) => ({ x: [component] })) as never)).toEqual({ x: [made] });
+    expect((regroup(made.values) as unknown) === made).toBe(true);
+    expect(regroup(made.values, { alwaysWrap: true })).toBe(made);
+  });
+
+  it('come back whole, also where everything is wrapped', () => {
+    const made = variableOf(2);
+    expect(regroup([made, made])).toBe(made);
+    expect(regroup([made, made], { alwaysWrap: true })).toBe(made);
+    expect(regroup([made, variableOf(2)])).toBeInstanceOf(PerReplica);
+  });
+
+  it('must be the same on all replicas', () => {
+    const [one, other] = [variableOf(2), variableOf(2)];
+    for (const second of [other.values[1], 5, undefined, one])
+      expect(thrown(() => regroup([one.values[0], second]))).toMatchObject({ name: 'AssertionError', rank: 1 });
+  });
+
+  it('are handed on whole', () => {
+    const made = variableOf(2);
+    expect(selectReplica(1, { x: [made], y: made.values[0] })).toEqual({ x: [made], y: made.values[0] });
+    expect(selectReplicaMirrored(1, made)).toBe(made);
+  });
+});
+
 describe('selectReplica', () => {
   it('takes components of distributed values and leaves the rest as it is', () => {
     const structure = { x: new PerReplica([a, b]), y: [new Mirrored([1, 2]), 'same'] };
     expect(selectReplica(0, structure)).toEqual({ x: a, y: [1, 'same'] });
     expect(selectReplica(1, structure)).toEqual({ x: b, y: [2, 'same'] });
   });
+});
+
+it('selects no component that is not there', () => {
+  const error = thrown(() => selectReplica(2, { x: new PerReplica([a, b]) }));
+  expect(error).toMatchObject({ name: 'RangeError', message: 'replica 2 has no component in a PerReplica of 2' });
 });
 
 describe('selectReplicaMirrored', () => {

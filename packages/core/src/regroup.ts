@@ -1,7 +1,8 @@
-import { DistributedValues, Mirrored, PerReplica } from './distributed-values.js';
-import { WrongTypeError } from './errors.js';
+import { componentOf, containerOf, DistributedValues, Mirrored, PerReplica } from './distributed-values.js';
+import { AssertionError, WrongTypeError } from './errors.js';
 import { mapStructure, type Structure, zipStructures } from './structure.js';
 
+/** How leaves are wrapped. */
 export interface RegroupOptions {
   /** What differing leaves are wrapped in. Default: `PerReplica`. */
   readonly wrapClass?: new (
@@ -13,8 +14,8 @@ export interface RegroupOptions {
 
 /**
  * One structure from one structure a replica. Leaves that are the identical object (or equal primitives) on all replicas
- * stay bare, so with one replica nothing is wrapped.
- * @throws AssertionError where the structures differ in form.
+ * stay bare, so with one replica nothing is wrapped. Components of one variable become the variable again.
+ * @throws AssertionError where the structures differ in form, or where components belong to different variables.
  */
 export function regroup(
   values: readonly Structure<unknown>[],
@@ -22,14 +23,24 @@ export function regroup(
 ): Structure<unknown> {
   return zipStructures(values, (leaves) => {
     const [first] = leaves;
+    const container = containerOf(first);
+    if (container) {
+      requireSameVariable(container, leaves);
+      return container;
+    }
     const identical = leaves.every((leaf) => Object.is(leaf, first));
-    return identical && !alwaysWrap ? first : new wrapClass(leaves);
+    return identical && (isVariable(first) || !alwaysWrap) ? first : new wrapClass(leaves);
   });
 }
 
-/** The part of a structure that replica `replica` sees: its component of distributed values, everything else as it is. */
+/**
+ * The part of a structure that replica `replica` sees: its component of distributed values, everything else as it is, and variables too.
+ * @throws OutOfRangeError for distributed values that have no component of that replica
+ */
 export function selectReplica(replica: number, structure: Structure<unknown>): Structure<unknown> {
-  return mapStructure(structure, (leaf) => (leaf instanceof DistributedValues ? leaf.values[replica] : leaf));
+  return mapStructure(structure, (leaf) =>
+    leaf instanceof DistributedValues && !leaf.isVariable ? componentOf(leaf, replica) : leaf,
+  );
 }
 
 /** `selectReplica` for what is the same everywhere. @throws WrongTypeError for distributed values that are not mirrored */
@@ -40,6 +51,17 @@ export function selectReplicaMirrored(replica: number, structure: Structure<unkn
     }
   });
   return selectReplica(replica, structure);
+}
+
+function isVariable(value: unknown): boolean {
+  return value instanceof DistributedValues && value.isVariable;
+}
+
+function requireSameVariable(container: DistributedValues, leaves: readonly unknown[]): void {
+  const odd = leaves.findIndex((leaf) => containerOf(leaf) !== container);
+  if (odd < 0) return;
+  const told = `replica 0 returned a component of a ${container.kind}, replica ${odd} something else`;
+  throw new AssertionError('ERR_COLL_VALUE', `${told}: return the same variable from all replicas`, { rank: odd });
 }
 
 /** One bare value for one component, `Mirrored` for several: what collectives return. */

@@ -1,15 +1,19 @@
+import type { ArrivingValue } from './arriving-values.js';
 import { type CallOptions, type ResolvedOptions, resolveCallOptions } from './call-options.js';
+import { CommunicationOptions } from './communication-options.js';
 import type { RunOptions } from './communicator.js';
 import { NotImplementedError, OutOfRangeError, ValueError } from './errors.js';
 import { IndexedSlices } from './indexed-slices.js';
 import { type ReduceOp, validateReduceOp } from './reduce-op.js';
-import { asValue, type Value, viewOnDevice } from './sparse.js';
+import { requireOneEach } from './results.js';
+import { asValue, isIndexedSlices, type Value, viewOnDevice } from './sparse.js';
 import { flatten, type Structure } from './structure.js';
 import { asTensor, type Tensor, type TensorLike } from './tensor.js';
 
 /** What replicas hand in: tensors and indexed slices, in any structure that is the same on all of them. */
 export type ReplicaValue = Structure<TensorLike | IndexedSlices>;
 
+/** What the last argument of a call from inside a replica may be: as everywhere, and memory for the results. */
 export type ReplicaCallOptions = CallOptions & {
   /** Where dense results are written, in the structure of the values; may be the values themselves. Default: new memory. */
   readonly into?: Structure<TensorLike> | undefined;
@@ -20,6 +24,7 @@ export interface PreparedCall {
   readonly values: readonly Value[];
   readonly into: readonly Tensor[] | undefined;
   readonly bytesPerPack: number;
+  readonly deduplicateSlices: boolean;
   readonly run: RunOptions;
   readonly resolved: ResolvedOptions;
 }
@@ -44,8 +49,47 @@ export function prepare(
     values,
     into: into === undefined ? undefined : into === value ? inPlace(values) : tensorsOf(into, device),
     bytesPerPack,
+    deduplicateSlices: resolved.deduplicateSlices ?? false,
     run: resolved.signal ? { timeoutSeconds, signal: resolved.signal } : { timeoutSeconds },
     resolved,
+  };
+}
+
+/** A call with values that arrive one by one. */
+export interface ArrivingCall {
+  readonly leaves: readonly unknown[];
+  readonly bytesPerPack: number;
+  readonly signal: AbortSignal | undefined;
+  readonly resolved: ResolvedOptions;
+  /** The value of a leaf that has come, on the device of its replica. @throws ValueError for what is no tensor */
+  ready(index: number, came: unknown): Value;
+  /** The options of the call that reduces these values: all of one dtype in one pack. */
+  optionsFor(indices: readonly number[], values: readonly Value[]): ReplicaCallOptions;
+}
+
+/** @throws ValueError for an unknown op, bad options, or memory for another number of results, or that is named twice */
+export function prepareArriving(
+  op: ReduceOp,
+  value: ArrivingValue,
+  options: ReplicaCallOptions | undefined,
+  device = '',
+): ArrivingCall {
+  const { into, resolved, bytesPerPack } = prepare(op, [], options, device);
+  const leaves = flatten(value as Structure<unknown>);
+  if (into) requireOneEach(into, leaves.length);
+  const whole = new CommunicationOptions({ ...resolved.options, bytesPerPack: Number.POSITIVE_INFINITY });
+  return {
+    leaves,
+    bytesPerPack,
+    signal: resolved.signal,
+    resolved,
+    ready: (_, came) => placed(asValue(came), device),
+    optionsFor(indices, values) {
+      const call = { ...resolved, options: whole };
+      if (!into) return call;
+      const dense = indices.filter((_, position) => !isIndexedSlices(values[position]));
+      return { ...call, into: dense.map((index) => into[index] as Tensor) };
+    },
   };
 }
 
@@ -62,6 +106,7 @@ function placed<Kind extends Value>(value: Kind, device: string): Kind {
   return device === '' || value.device === device ? value : viewOnDevice(value, device);
 }
 
+/** The error of a call that asks for memory of its own and for shared memory at once. */
 export function intoAndShared(): ValueError {
   const told =
     'into and sharedResult were both given: results are in memory of your own, or in one that all replicas share';
@@ -69,7 +114,7 @@ export function intoAndShared(): ValueError {
 }
 
 /** @throws NotImplementedError where replicas in threads of their own ask for one result for all */
-export function refuseSharedResult({ resolved }: PreparedCall): void {
+export function refuseSharedResult({ resolved }: Pick<PreparedCall, 'resolved'>): void {
   if (!resolved.sharedResult) return;
   throw new NotImplementedError(
     'ERR_COLL_NOT_IMPLEMENTED',

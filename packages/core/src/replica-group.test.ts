@@ -16,7 +16,9 @@ const on = (replica: number, ...elements: readonly number[]) => ({ ...ints(...el
 function replicas(size: number): RemoteReplicaGroup[] {
   const group = createThreadGroup({ size, maxBytes: 2 ** 20, spins: 0 });
   const devices = Array.from({ length: size }, (_, rank) => `cpu:${rank}`);
-  return devices.map((_, rank) => new RemoteReplicaGroup(threadWorld(group, rank, devices), directAlgorithm));
+  return devices.map(
+    (_, rank) => new RemoteReplicaGroup(threadWorld(group, rank, devices), { algorithm: directAlgorithm }),
+  );
 }
 
 describe('a replica whose others live elsewhere', () => {

@@ -1,10 +1,14 @@
+import { type ArrivingStructure, type ArrivingValue, reduceArriving } from './arriving-values.js';
 import type { CallOptions } from './call-options.js';
-import type { CollectiveOp } from './collective.js';
+import { collectiveOp } from './collective.js';
 import type { Communicator } from './communicator.js';
+import { hashOf } from './layout.js';
+import type { Routing } from './packing/routes.js';
 import type { World } from './plugin.js';
 import type { ReduceOp } from './reduce-op.js';
 import {
   prepare,
+  prepareArriving,
   prepareDense,
   type ReplicaCallOptions,
   type ReplicaValue,
@@ -17,6 +21,13 @@ import type { Value } from './sparse.js';
 import { packLike, type Structure } from './structure.js';
 import type { Tensor } from './tensor.js';
 
+/** What replicas play, each in a thread or process of its own: the same on all of them. */
+export interface ReplicaPlay extends Routing {
+  readonly algorithm: Algorithm;
+  /** Puts a communicator of one's own in front of the engine's, which it closes with itself. */
+  communicator?(size: number, engine: Communicator): Communicator;
+}
+
 /** Collectives from inside the replicas of a world: each hands in its own value and gets its own result. */
 export interface ReplicaGroup {
   readonly engine: string;
@@ -26,6 +37,16 @@ export interface ReplicaGroup {
     replicaId: number,
     options?: ReplicaCallOptions,
   ): Promise<Structure<Value>>;
+  /**
+   * Combines values of which some are still computed, as promises. Each pack of `bytesPerPack` starts as soon as its values are there, last ones
+   * first. Calls made from now on wait until all have ended.
+   */
+  allReduceArriving(
+    op: ReduceOp,
+    value: ArrivingValue,
+    replicaId: number,
+    options?: ReplicaCallOptions,
+  ): ArrivingStructure;
   allReduceSync(op: ReduceOp, value: ReplicaValue, replicaId: number, options?: ReplicaCallOptions): Structure<Value>;
   allGather(value: ReplicaValue, axis: number, options?: CallOptions): Promise<Structure<Tensor>>;
   broadcast(value: ReplicaValue, root: number, options?: ReplicaCallOptions): Promise<Structure<Tensor>>;
@@ -36,17 +57,20 @@ export interface ReplicaGroup {
 /** One replica here, the others elsewhere: its communicator meets theirs. Values and results are on the replica's device. */
 export class RemoteReplicaGroup implements ReplicaGroup {
   readonly engine: string;
+  readonly #world: World;
   readonly #replica: number;
   readonly #device: string;
   readonly #communicator: Communicator;
   readonly #collectives: ReplicaCollectives;
 
-  constructor(world: World, algorithm: Algorithm) {
+  constructor(world: World, play: ReplicaPlay) {
     this.engine = world.engine;
+    this.#world = world;
     this.#replica = world.localRanks[0] as number;
     this.#device = world.devices[this.#replica] as string;
-    this.#communicator = world.communicator(algorithm);
-    this.#collectives = new ReplicaCollectives(this.#communicator);
+    const engine = world.communicator(play.algorithm);
+    this.#communicator = play.communicator?.(world.devices.length, engine) ?? engine;
+    this.#collectives = new ReplicaCollectives(this.#communicator, play);
   }
 
   async allReduce(
@@ -62,6 +86,32 @@ export class RemoteReplicaGroup implements ReplicaGroup {
       value,
       await this.#collectives.run(this.#collectives.allReduce(collectiveOp(op), call.values, call), call.run),
     );
+  }
+
+  allReduceArriving(
+    op: ReduceOp,
+    value: ArrivingValue,
+    replicaId: number,
+    options?: ReplicaCallOptions,
+  ): ArrivingStructure {
+    requireLocal(replicaId, [this.#replica]);
+    const groups = prepareArriving(op, value, options, this.#device);
+    refuseSharedResult(groups);
+    const turn = this.#collectives.takeTurn();
+    const arriving = reduceArriving(groups.leaves, {
+      ...groups,
+      rank: this.#replica,
+      reduce: async (indices, values) => {
+        const call = prepare(op, values, groups.optionsFor(indices, values), this.#device);
+        const work = this.#collectives.allReduce(collectiveOp(op), call.values, call);
+        const layout = hashOf([work.layout, groups.leaves.length, ...indices]);
+        const play = await turn.begun;
+        return play({ ...work, layout }, call.run);
+      },
+      fail: ({ message }) => this.#fail(message),
+      end: () => turn.end(),
+    });
+    return { results: packLike(value, arriving.results), ended: arriving.ended };
   }
 
   allReduceSync(op: ReduceOp, value: ReplicaValue, replicaId: number, options?: ReplicaCallOptions): Structure<Value> {
@@ -101,8 +151,9 @@ export class RemoteReplicaGroup implements ReplicaGroup {
   close(): Promise<void> {
     return this.#communicator.close();
   }
-}
 
-function collectiveOp(op: ReduceOp): CollectiveOp {
-  return op.toLowerCase() as CollectiveOp;
+  #fail(message: string): void {
+    if (this.#world.fail) this.#world.fail(message);
+    else void this.#communicator.close();
+  }
 }

@@ -92,8 +92,12 @@ describe('writtenTo', () => {
   it('moves dense results to their memory and leaves slices where they are', () => {
     const slices = new IndexedSlices(Float32Array.of(1), Int32Array.of(0));
     const memory = [zeros('float32', [1]), zeros('float32', [1])];
-    const results = writtenTo(memory, [tensor(Float32Array.of(5)), slices, tensor(Float32Array.of(6))]);
-    expect(results).toEqual([memory[0], slices, memory[1]]);
+    const dense = tensor(Float32Array.of(1));
+    // What was sparse here may be dense when replicas with dense values have joined in.
+    const joined = tensor(Float32Array.of(7));
+    const results = [tensor(Float32Array.of(5)), slices, joined, tensor(Float32Array.of(6))];
+    const written = writtenTo(memory, results, [dense, slices, slices, dense]);
+    expect(written).toEqual([memory[0], slices, joined, memory[1]]);
     expect(memory.map(({ data }) => data[0])).toEqual([5, 6]);
   });
 });

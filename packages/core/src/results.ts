@@ -1,7 +1,8 @@
 import { type CollectiveOp, outputDType } from './collective.js';
-import type { TypedArray } from './dtype.js';
+import type { DType, TypedArray } from './dtype.js';
 import { ValueError } from './errors.js';
 import { IndexedSlices } from './indexed-slices.js';
+import { slice } from './packing/concatenate.js';
 import type { Value } from './sparse.js';
 import { copyElements, overlaps, sameShape, type Tensor, zeros } from './tensor.js';
 
@@ -33,12 +34,40 @@ export function resultsFor(
   return [...into];
 }
 
-/** The results, the dense ones moved to the memory that was named for them. */
-export function writtenTo(memory: readonly Tensor[] | undefined, results: readonly Value[]): readonly Value[] {
+/** @throws ValueError unless there is memory for so many results, each with its own */
+export function requireOneEach(into: readonly Tensor[], count: number): void {
+  if (into.length !== count) {
+    throw new ValueError('ERR_COLL_BUFFER', `into: ${into.length} results were given for ${count} values`);
+  }
+  for (const sharing of placesOf(into).values()) if (isList(sharing)) refuseOverlaps(sharing);
+}
+
+/** New memory for the results of values: one buffer for each dtype. */
+export function newResults(values: readonly Tensor[], dtypeOf: (dtype: DType) => DType): Tensor[] {
+  const lengths = new Map<DType, number>();
+  for (const { dtype, data } of values) lengths.set(dtype, (lengths.get(dtype) ?? 0) + data.length);
+  const buffers = new Map([...lengths].map(([dtype, length]) => [dtype, zeros(dtypeOf(dtype), [length])]));
+  const begins = new Map<DType, number>();
+  return values.map(({ dtype, data, shape, device }) => {
+    const begin = begins.get(dtype) ?? 0;
+    begins.set(dtype, begin + data.length);
+    return { ...slice(buffers.get(dtype) as Tensor, begin, begin + data.length), shape, device };
+  });
+}
+
+/**
+ * The results, those of dense values moved to the memory that was named for them. A sparse value among dense ones of other replicas has a dense
+ * result, but no memory.
+ */
+export function writtenTo(
+  memory: readonly Tensor[] | undefined,
+  results: readonly Value[],
+  values: readonly Value[],
+): readonly Value[] {
   if (!memory) return results;
   let next = 0;
-  return results.map((result) => {
-    if (result instanceof IndexedSlices) return result;
+  return results.map((result, index) => {
+    if (values[index] instanceof IndexedSlices || result instanceof IndexedSlices) return result;
     const target = memory[next++] as Tensor;
     copyElements(target.data, result.data);
     return target;

@@ -23,17 +23,20 @@ export interface Tensor {
   readonly device: string;
 }
 
+/** What a typed array does not say by itself. */
 export interface TensorOptions {
   /** Default: the natural one of the array. Needed for `float16`, `bfloat16` and `bool`. */
   readonly dtype?: DType;
   /** Default: one dimension of all elements. */
   readonly shape?: readonly number[];
+  /** Where it lives. Default: nowhere in particular, the empty name. */
   readonly device?: string;
 }
 
 /** Any object with a method of this name is taken through that method, which returns a tensor or a typed array. */
 export const tensorSymbol: unique symbol = Symbol.for('coll.tensor') as never;
 
+/** Any object that stands for a tensor, such as that of another library. */
 export interface TensorCarrier {
   [tensorSymbol](): Tensor | TypedArray;
 }
@@ -77,6 +80,7 @@ export function isTensor(value: unknown): value is Tensor {
   );
 }
 
+/** Whether `asTensor` takes a value. */
 export function isTensorLike(value: unknown): value is TensorLike {
   if (typeof value === 'number') return true;
   if (typeof value !== 'object' || value === null) return false;
@@ -154,18 +158,19 @@ export function validateTensor(value: Tensor): void {
   }
   requireShape(shape);
   if (data.length === 0) refuseDetached(data);
-  if (data.length > mostElements) {
-    throw new ValueError(
-      'ERR_COLL_BUFFER',
-      `a tensor has up to ${mostElements} elements, not ${data.length}: split it`,
-    );
-  }
+  requireElements(data.length);
   if (elementCount(shape) !== data.length) {
     throw new ValueError(
       'ERR_COLL_VALUE',
       `shape [${shape}] asks for ${elementCount(shape)} elements, the array has ${data.length}`,
     );
   }
+}
+
+/** @throws ValueError for more elements than a tensor has */
+export function requireElements(count: number): void {
+  if (count <= mostElements) return;
+  throw new ValueError('ERR_COLL_BUFFER', `a tensor has up to ${mostElements} elements, not ${count}: split it`);
 }
 
 function requireShape(shape: readonly number[]): void {

@@ -1,7 +1,7 @@
 import type { Engine } from './engine.js';
 import { type EngineResolution, resolveEngine } from './engines.js';
 import type { World } from './plugin.js';
-import type { ThreadGroup } from './threads/thread-group.js';
+import { failThreadGroup, type ThreadGroup } from './threads/thread-group.js';
 
 /** All devices in this thread, under one controller. Default: the fastest engine that works here. */
 export function portableWorld(devices: readonly string[], engine?: Engine): World {
@@ -27,6 +27,7 @@ export function threadWorld(group: ThreadGroup, rank: number, devices: readonly 
     engine: resolution.engine.name,
     resolution,
     communicator: (algorithm) => resolution.engine.join(group, { rank, algorithm }),
+    fail: (message) => failThreadGroup(group, rank, message),
   };
 }
 

@@ -1,12 +1,12 @@
 import { directAlgorithm } from '@coll/direct';
 import { ReductionToOneDevice } from '@coll/reduction-to-one';
-import { AllReduceCrossDeviceOps, type AllReduceSetup } from '../src/all-reduce-cross-device-ops.js';
+import { AllReduceOps, type AllReduceSetup } from '../src/all-reduce-cross-device-ops.js';
 import { PerReplica } from '../src/distributed-values.js';
 import { PortableCommunicator } from '../src/portable/portable-communicator.js';
 import { type Tensor, tensor } from '../src/tensor.js';
 
 /** An all-reduce that plays `direct`, so that results do not depend on packing. */
-export class TestedAllReduce extends AllReduceCrossDeviceOps {
+export class TestedAllReduce extends AllReduceOps {
   readonly name = 'tested';
 
   constructor(setup: Partial<AllReduceSetup> = {}) {

@@ -1,5 +1,5 @@
 import type { Collective } from '@coll/core';
-import { type Algorithm, type Round, scheduleOf, type Transfer } from '@coll/core/schedule';
+import { type Algorithm, type StreamedSchedule, scheduleOf, type Transfer } from '@coll/core/schedule';
 
 /**
  * Everyone talks to everyone: rank r combines chunk r of all ranks, in the order of ranks, and hands it out. Two rounds at
@@ -13,10 +13,18 @@ import { type Algorithm, type Round, scheduleOf, type Transfer } from '@coll/cor
  */
 export const directAlgorithm: Algorithm = {
   name: 'direct',
-  plan: (collective, ranks) => scheduleOf(ranks, ranks, roundsOf(collective, ranks)),
+  stream,
+  plan(collective, ranks) {
+    const { chunks, rounds } = stream(collective, ranks);
+    return scheduleOf(ranks, chunks, rounds);
+  },
 };
 
-function roundsOf(collective: Collective, ranks: number): readonly Round[] {
+function stream(collective: Collective, ranks: number): StreamedSchedule {
+  return { ranks, chunks: ranks, rounds: roundsOf(collective, ranks) };
+}
+
+function roundsOf(collective: Collective, ranks: number): readonly Iterable<Transfer>[] {
   switch (collective.kind) {
     case 'all-reduce':
       return [combine(ranks), handOut(ranks)];
@@ -25,30 +33,31 @@ function roundsOf(collective: Collective, ranks: number): readonly Round[] {
     case 'all-gather':
       return [handOut(ranks)];
     case 'reduce':
-      return [combine(ranks), handOut(ranks).filter(({ to }) => to === collective.root)];
+      return [combine(ranks), [...handOut(ranks)].filter(({ to }) => to === collective.root)];
     case 'broadcast':
-      return [scatter(collective.root, ranks), handOut(ranks).filter(({ to }) => to !== collective.root)];
+      return [scatter(collective.root, ranks), [...handOut(ranks)].filter(({ to }) => to !== collective.root)];
   }
 }
 
 /** Chunk r of everyone goes to rank r. */
-function combine(ranks: number): Round {
-  return pairs(ranks).map(([from, to]) => ({ from, to, chunk: to, reduce: true }));
+function* combine(ranks: number): Iterable<Transfer> {
+  for (const [from, to] of pairs(ranks)) yield { from, to, chunk: to, reduce: true };
 }
 
 /** Chunk r of rank r goes to everyone. */
-function handOut(ranks: number): Round {
-  return pairs(ranks).map(([from, to]) => ({ from, to, chunk: from, reduce: false }));
+function* handOut(ranks: number): Iterable<Transfer> {
+  for (const [from, to] of pairs(ranks)) yield { from, to, chunk: from, reduce: false };
 }
 
 /** Chunk r of the root goes to rank r. */
-function scatter(root: number, ranks: number): Round {
-  const fromRoot = pairs(ranks).filter(([from]) => from === root);
-  return fromRoot.map(([from, to]): Transfer => ({ from, to, chunk: to, reduce: false }));
+function scatter(root: number, ranks: number): readonly Transfer[] {
+  const others = Array.from({ length: ranks }, (_, rank) => rank).filter((rank) => rank !== root);
+  return others.map((to) => ({ from: root, to, chunk: to, reduce: false }));
 }
 
 /** Who can send to whom. */
-function pairs(ranks: number): (readonly [from: number, to: number])[] {
-  const everyone = Array.from({ length: ranks }, (_, rank) => rank);
-  return everyone.flatMap((from) => everyone.filter((to) => to !== from).map((to) => [from, to] as const));
+function* pairs(ranks: number): Iterable<readonly [from: number, to: number]> {
+  for (let from = 0; from < ranks; from++) {
+    for (let to = 0; to < ranks; to++) if (to !== from) yield [from, to];
+  }
 }

@@ -1,14 +1,15 @@
-import { AllReduceCrossDeviceOps, type AllReduceOptions, type World } from '@coll/core';
+import { AllReduceOps, type AllReduceOptions, type World } from '@coll/core';
 import { ReductionToOneDevice } from '@coll/reduction-to-one';
 import { directAlgorithm } from './direct-algorithm.js';
 
+/** Packing and engine, as of every all-reduce. */
 export interface DirectOptions extends AllReduceOptions {}
 
 /**
  * Each rank combines its own chunk straight from everyone and hands it to everyone: the natural choice in one address space.
  * Contributions are combined in rank order, so the bits do not depend on packing, batch order or executor.
  */
-export class DirectAllReduce extends AllReduceCrossDeviceOps {
+export class DirectAllReduce extends AllReduceOps {
   readonly name = 'direct';
 
   /** @throws ValueError for a negative `numPacks`; CollError for an engine that does not work here */

@@ -2,6 +2,7 @@ import { CollError, UnavailableError } from '@coll/core';
 import { raised, requireAmount, requireKey, requireValue, type Store, type WaitOptions } from './store.js';
 import { poll, Waits } from './waiting.js';
 
+/** Which etcd, and which job in it. */
 export interface EtcdStoreOptions {
   /** Of a member of etcd 3.4 or later: `http://127.0.0.1:2379`. */
   readonly url: string;

@@ -4,6 +4,7 @@ import path from 'node:path';
 import { raised, requireAmount, requireKey, requireValue, type Store, sameBytes, type WaitOptions } from './store.js';
 import { poll, Waits } from './waiting.js';
 
+/** Where the files are. */
 export interface FileStoreOptions {
   /** A folder that all members see, of this job alone. It is made where it is missing, for this user only. */
   readonly folder: string;

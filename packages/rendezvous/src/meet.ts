@@ -1,10 +1,13 @@
 import { CollError, DeadlineExceededError, quote, ValueError } from '@coll/core';
 import type { Store, WaitOptions } from './store.js';
 
+/** Who comes, to which group, and how long it waits for the others. */
 export interface MeetOptions extends WaitOptions {
   /** Which of the groups that meet in this store, one after the other: after a failure, the next. Default: 0. */
   readonly generation?: number;
+  /** The rank of this member, from 0; each comes once a generation. */
   readonly rank: number;
+  /** Members of the group, the same for all of them. */
   readonly size: number;
   /** What the others get to know of this member, such as its address: up to 1 MiB. */
   readonly card: Uint8Array;

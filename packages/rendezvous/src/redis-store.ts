@@ -4,13 +4,19 @@ import { poll, Waits } from './waiting.js';
 
 /** What is used of a client of `ioredis`. */
 export interface RedisClient {
+  /** The value of a key; null where there is none. */
   getBuffer(key: string): Promise<Buffer | null>;
+  /** Writes a value that expires after so many seconds. */
   set(key: string, value: Buffer, unit: 'EX', seconds: number): Promise<unknown>;
+  /** Deletes a key; 1 where it was there, else 0. */
   del(key: string): Promise<number>;
+  /** Runs a Lua script on `keys` keys, which come first among the values. */
   eval(script: string, keys: number, ...values: (string | Buffer | number)[]): Promise<unknown>;
+  /** Closes the connection. */
   quit(): Promise<unknown>;
 }
 
+/** Which Redis, and which job in it. */
 export interface RedisStoreOptions {
   /** A client, which stays the caller's, or the URL of a server, for which `ioredis` has to be installed. */
   readonly redis: RedisClient | string;

@@ -1,5 +1,6 @@
 import { quote, ValueError } from '@coll/core';
 
+/** How long to wait. All of it may be left out. */
 export interface WaitOptions {
   /** Longest time to wait; then `DeadlineExceededError`. Absent, null, 0 and less: for ever. */
   readonly timeoutSeconds?: number | null | undefined;

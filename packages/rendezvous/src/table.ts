@@ -1,6 +1,7 @@
 import { CollError } from '@coll/core';
 import { raised, sameBytes } from './store.js';
 
+/** How much a table holds. */
 export interface TableLimits {
   readonly mostKeys?: number;
   readonly mostBytes?: number;

@@ -9,6 +9,7 @@ import { Table, type TableLimits } from './table.js';
 /** What both sides must agree about; it is raised when frames change. */
 export const storeVersion = 1;
 
+/** Where the server listens, and whom it serves. */
 export interface TcpStoreServerOptions extends TableLimits {
   /** The name of the job. A member of another one is refused by name. */
   readonly job: string;

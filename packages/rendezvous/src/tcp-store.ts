@@ -14,11 +14,13 @@ import { requireAmount, requireKey, requireValue, type Store, type WaitOptions }
 import { storeVersion } from './tcp-store-server.js';
 import { Waits } from './waiting.js';
 
+/** Which server, and how long to wait for it. */
 export interface TcpStoreOptions extends WaitOptions {
   /** Of the server: `tcp://host:port`. */
   readonly address: string;
   /** Those of the server. */
   readonly job: string;
+  /** The secret that the members of a job share. */
   readonly jobKey: string;
 }
 

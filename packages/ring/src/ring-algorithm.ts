@@ -1,6 +1,7 @@
 import { type Collective, ValueError } from '@coll/core';
-import { type Algorithm, hasBlocks, type Round, scheduleOf, type Transfer } from '@coll/core/schedule';
+import { type Algorithm, hasBlocks, type StreamedSchedule, scheduleOf, type Transfer } from '@coll/core/schedule';
 
+/** How chunks travel around the ring. */
 export interface RingAlgorithmOptions {
   /** Pieces that travel different rings at the same time, at most as many as there are ranks a worker. 1 when absent. */
   readonly subChunks?: number | undefined;
@@ -36,16 +37,21 @@ export function ringAlgorithm({ subChunks = 1, workers = 1, order }: RingAlgorit
     if (order && order.length !== perWorker) return `the order has ${order.length} ranks, but a worker ${perWorker}`;
     return subChunks > perWorker ? tooManySubChunks(subChunks, perWorker) : undefined;
   };
+  const stream = (collective: Collective, ranks: number): StreamedSchedule => {
+    const refused = refuses(collective, ranks);
+    if (refused !== undefined) throw new ValueError('ERR_COLL_REFUSED', refused);
+    if (ranks === 1) return { ranks, chunks: subChunks, rounds: [] };
+    const visited = order ?? Array.from({ length: ranks / workers }, (_, rank) => rank);
+    const rings = ringsOf(ringPermutations(workers, subChunks, visited), hasBlocks(collective.kind));
+    return { ranks, chunks: ranks * subChunks, rounds: roundsOf(collective, rings) };
+  };
   return {
     name: 'ring',
     refuses,
+    stream,
     plan(collective, ranks) {
-      const refused = refuses(collective, ranks);
-      if (refused !== undefined) throw new ValueError('ERR_COLL_REFUSED', refused);
-      if (ranks === 1) return scheduleOf(1, subChunks, []);
-      const visited = order ?? Array.from({ length: ranks / workers }, (_, rank) => rank);
-      const rings = ringsOf(ringPermutations(workers, subChunks, visited), hasBlocks(collective.kind));
-      return scheduleOf(ranks, ranks * subChunks, roundsOf(collective, rings));
+      const { chunks, rounds } = stream(collective, ranks);
+      return scheduleOf(ranks, chunks, rounds);
     },
   };
 }
@@ -95,54 +101,69 @@ function ringsOf(permutations: RingPermutations, blocks: boolean): Rings {
   return { ...permutations, owners, chunkOf };
 }
 
-function roundsOf(collective: Collective, rings: Rings): readonly Round[] {
+/** Rounds that are made while they are read. */
+type Rounds = Iterable<Iterable<Transfer>>;
+
+function* roundsOf(collective: Collective, rings: Rings): Rounds {
   switch (collective.kind) {
     case 'all-reduce':
-      return [...collect(rings), ...distribute(rings)];
+      yield* collect(rings);
+      yield* distribute(rings);
+      break;
     case 'reduce-scatter':
-      return collect(rings);
+      yield* collect(rings);
+      break;
     case 'all-gather':
-      return distribute(rings);
+      yield* distribute(rings);
+      break;
     case 'reduce':
-      return [...collect(rings), ownersTo(collective.root, rings)];
-    case 'broadcast': {
+      yield* collect(rings);
+      yield ownersTo(collective.root, rings);
+      break;
+    case 'broadcast':
+      yield toOwners(collective.root, rings);
       // Owners that got their chunks from the root need not bring them back to it.
-      const onwards = distribute(rings).map((round) => round.filter(({ to }) => to !== collective.root));
-      return [toOwners(collective.root, rings), ...onwards];
-    }
+      for (const round of distribute(rings)) yield [...round].filter(({ to }) => to !== collective.root);
+      break;
   }
 }
 
 /** Ends with every segment complete at its owner. */
-function collect(rings: Rings): Round[] {
+function collect(rings: Rings): Rounds {
   return around(rings, (position, tick) => position - 2 - tick, true);
 }
 
 /** Takes every segment from its owner to everyone. */
-function distribute(rings: Rings): Round[] {
+function distribute(rings: Rings): Rounds {
   return around(rings, (position, tick) => position - 1 - tick, false);
 }
 
 /** What comes to each position in each tick; segments count around the ring. */
-function around(rings: Rings, segmentAt: (position: number, tick: number) => number, reduce: boolean): Round[] {
-  const { ranks, predecessors, chunkOf } = rings;
-  const devices = ranks[0]?.length ?? 0;
-  const arrival = (position: number, to: number, tick: number, subChunk: number): Transfer => ({
-    from: predecessors[subChunk]?.[to] as number,
-    to,
-    chunk: chunkOf((segmentAt(position, tick) + devices) % devices, subChunk),
-    reduce,
-  });
-  return Array.from({ length: devices - 1 }, (_, tick) =>
-    ranks.flatMap((ring, subChunk) => ring.map((position, to) => arrival(position, to, tick, subChunk))),
-  );
+function* around(rings: Rings, segmentAt: (position: number, tick: number) => number, reduce: boolean): Rounds {
+  const devices = rings.ranks[0]?.length ?? 0;
+  for (let tick = 0; tick < devices - 1; tick++) {
+    yield arrivals(rings, (position) => (segmentAt(position, tick) + devices) % devices, reduce);
+  }
 }
 
-function ownersTo(root: number, rings: Rings): Round {
+function* arrivals(
+  { ranks, predecessors, chunkOf }: Rings,
+  segmentAt: (position: number) => number,
+  reduce: boolean,
+): Iterable<Transfer> {
+  for (const [subChunk, ring] of ranks.entries()) {
+    const before = predecessors[subChunk] as readonly number[];
+    for (const [to, position] of ring.entries()) {
+      yield { from: before[to] as number, to, chunk: chunkOf(segmentAt(position), subChunk), reduce };
+    }
+  }
+}
+
+function ownersTo(root: number, rings: Rings): readonly Transfer[] {
   return owned(rings, root).map(([owner, chunk]) => ({ from: owner, to: root, chunk, reduce: false }));
 }
 
-function toOwners(root: number, rings: Rings): Round {
+function toOwners(root: number, rings: Rings): readonly Transfer[] {
   return owned(rings, root).map(([owner, chunk]) => ({ from: root, to: owner, chunk, reduce: false }));
 }
 

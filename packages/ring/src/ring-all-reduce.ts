@@ -1,7 +1,8 @@
-import { AllReduceCrossDeviceOps, type AllReduceOptions, type World } from '@coll/core';
+import { AllReduceOps, type AllReduceOptions, type World } from '@coll/core';
 import { ReductionToOneDevice } from '@coll/reduction-to-one';
 import { ringAlgorithm } from './ring-algorithm.js';
 
+/** Packing and engine, as of every all-reduce, and how chunks travel. */
 export interface RingOptions extends AllReduceOptions {
   /** Rings that run side by side, each on its own part of every chunk, from rotated starting points. 1 to the number of ranks; default 1. */
   readonly subChunks?: number | undefined;
@@ -11,7 +12,7 @@ export interface RingOptions extends AllReduceOptions {
  * Around a ring, chunk by chunk: each rank sends to one neighbour and receives from the other, `2(N-1)/N` of the buffer.
  * The order of addition of an element depends on the chunk that it falls into, so the bits depend on packing; they are the same on all devices and in every executor.
  */
-export class RingAllReduce extends AllReduceCrossDeviceOps {
+export class RingAllReduce extends AllReduceOps {
   readonly name = 'ring';
 
   /** @throws ValueError for a negative `numPacks`; CollError for an engine that does not work here */

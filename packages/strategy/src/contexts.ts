@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { RuntimeError } from '@coll/core';
+import { type DistributedValues, findCurrentReplica, RuntimeError } from '@coll/core';
 import type { ReplicaContext } from './replica-context.js';
 import type { Strategy } from './strategy.js';
 
@@ -7,6 +7,10 @@ import type { Strategy } from './strategy.js';
 export interface Frame {
   readonly strategy: Strategy;
   readonly replica?: ReplicaContext;
+  /** In an update of a variable, across the replicas: which of its components it is. */
+  readonly update?: number;
+  /** What variables that are created here share their devices with. */
+  readonly colocateWith?: DistributedValues | undefined;
 }
 
 /** A frame that ends when its scope is disposed of; code that still carries it is then in the outer one. */
@@ -19,6 +23,12 @@ const frames = new AsyncLocalStorage<Frame | ScopeFrame>();
 
 // What holds outside of every scope, if not the default strategy: the one set for the whole program, or a thread's replica.
 let outside: Frame | undefined;
+
+// Distributed values stand for the component of the replica or update that asks.
+findCurrentReplica(() => {
+  const frame = currentFrame();
+  return frame?.replica?.replicaIdInSyncGroup ?? frame?.update;
+});
 
 /** Where this code runs; undefined under the default strategy. */
 export function currentFrame(): Frame | undefined {
@@ -37,15 +47,15 @@ export function setOutside(frame: Frame | undefined): void {
 }
 
 /** Runs code in cross-replica context. @throws RuntimeError inside a replica or another strategy's scope */
-export function runInScope<Result>(strategy: Strategy, code: () => Result): Result {
+export function runInScope<Result>(strategy: Strategy, code: () => Result, colocateWith?: DistributedValues): Result {
   requireScopeCanBegin(strategy);
-  return runAcross(strategy, code);
+  return frames.run(scopeOf(strategy, colocateWith), code);
 }
 
 /** Begins a scope that ends when the result is disposed of. @throws as `runInScope` */
-export function enterScope(strategy: Strategy): Disposable {
+export function enterScope(strategy: Strategy, colocateWith?: DistributedValues): Disposable {
   requireScopeCanBegin(strategy);
-  const frame: ScopeFrame = { strategy, outer: scopeFrame(), isOver: false };
+  const frame: ScopeFrame = { ...scopeOf(strategy, colocateWith), outer: scopeFrame(), isOver: false };
   frames.enterWith(frame);
   return {
     [Symbol.dispose]: () => {
@@ -62,6 +72,11 @@ export function runInReplica<Result>(replica: ReplicaContext, code: () => Result
 /** Runs code for all replicas together, also from inside one: what a merge call asks for. */
 export function runAcross<Result>(strategy: Strategy, code: () => Result): Result {
   return frames.run({ strategy }, code);
+}
+
+/** Runs code for one component of a variable, across the replicas. */
+export function runInUpdate<Result>(strategy: Strategy, update: number, code: () => Result): Result {
+  return frames.run({ strategy, update }, code);
 }
 
 /** @throws RuntimeError in a replica, or while another strategy than this one and the default one is in charge */
@@ -98,6 +113,11 @@ function scopeFrame(): Frame | undefined {
   let frame = frames.getStore();
   while (frame && 'isOver' in frame && frame.isOver) frame = frame.outer;
   return frame;
+}
+
+// A scope in a scope changes nothing but what it says itself.
+function scopeOf(strategy: Strategy, colocateWith = scopeFrame()?.colocateWith): Frame {
+  return { strategy, colocateWith };
 }
 
 function requireScopeCanBegin(strategy: Strategy): void {

@@ -8,6 +8,7 @@ import {
   inCrossReplicaContext,
   MirroredStrategy,
   type ReplicaContext,
+  variable,
 } from './index.js';
 
 const one = new MirroredStrategy({ devices: ['cpu:0', 'cpu:1'] });
@@ -110,6 +111,15 @@ describe('the default strategy', () => {
     }
     expect(() => one.scope(() => byDefault.scope(() => {}))).toThrow(/^Must not nest/);
     expect(() => one.scope(() => byDefault.scope())).toThrow(RuntimeError);
+  });
+
+  it('lets variables be created beside any other one', () => {
+    const { extended } = byDefault;
+    expect(extended.colocateVarsWith(variable(1), () => variable(2, { name: 'beside' }).name)).toBe('beside');
+    {
+      using _scope = extended.colocateVarsWith(variable(1));
+      expect(hasStrategy()).toBe(false);
+    }
   });
 
   it('refuses to work while another strategy is in charge', async () => {

@@ -1,20 +1,32 @@
 import {
+  type ArrivingValue,
   type CallOptions,
+  canonicalize,
   copyToDevice,
   type Destinations,
+  DistributedValues,
+  flatten,
+  isArriving,
   NotImplementedError,
   type PossiblyMirrored,
+  packLike,
+  prepareArriving,
   type ReduceOpLike,
   type ReplicaCallOptions,
   type ReplicaValue,
   RuntimeError,
+  reduceArriving,
   reduceOpFrom,
   type Structure,
-  type Tensor,
+  type TensorLike,
   type Value,
 } from '@coll/core';
 import { currentFrame, mixing, requireCrossReplica, requireReplica, runAcross } from './contexts.js';
+import type { DatasetLike } from './data/dataset.js';
+import type { DatasetFunction } from './data/datasets-from-function.js';
+import type { Distributed, DistributedDataset } from './data/distributed-dataset.js';
 import { StrategyExtended } from './extended.js';
+import { strategyOp } from './placed-values.js';
 import type { MergeFunction, ReplicaContext } from './replica-context.js';
 import {
   denseRequest,
@@ -25,7 +37,12 @@ import {
   requireMergeCall,
   requireRoot,
 } from './replica-request.js';
-import { type ReplicaFunction, type RunOptions, requireArguments, Strategy } from './strategy.js';
+import { argumentsOf, type ReplicaCode, type RunOptions, Strategy } from './strategy.js';
+import type { LocalResult, Reduced, ReducedLater, Regrouped } from './structure-types.js';
+import { localVariable } from './variables/create-variable.js';
+import { type UpdateFunction, type UpdateOptions, updateRegroup } from './variables/update-variable.js';
+import { Variable } from './variables/variable.js';
+import type { VariableOptions, VariableValue } from './variables/variable-options.js';
 
 /** What holds where no strategy is in charge: one replica, to which everything belongs that is not in a scope. */
 class DefaultStrategy extends Strategy {
@@ -50,21 +67,40 @@ class DefaultStrategy extends Strategy {
     return code ? code() : { [Symbol.dispose]: () => {} };
   }
 
-  override experimentalLocalResults(value: unknown): readonly unknown[] {
-    return [value];
+  override experimentalLocalResults<T>(value: T): readonly LocalResult<T>[] {
+    return [value as LocalResult<T>];
   }
 
-  async run(replica: ReplicaFunction<never> | URL, { args = [] }: RunOptions = {}): Promise<Structure<unknown>> {
+  /** The dataset as it is. */
+  override experimentalDistributeDataset<Element>(
+    dataset: DatasetLike<Element>,
+  ): DistributedDataset<Distributed<Element>> {
+    requireCrossReplica(this, 'experimentalDistributeDataset');
+    return dataset as never;
+  }
+
+  /** What the function returns, as it is. */
+  override distributeDatasetsFromFunction<Element>(
+    make: DatasetFunction<Element>,
+  ): DistributedDataset<Distributed<Element>> {
+    requireCrossReplica(this, 'distributeDatasetsFromFunction');
+    return make(this.inputContext) as never;
+  }
+
+  async run<Args extends readonly unknown[], Result>(
+    replica: ReplicaCode<Args, Result>,
+    options: RunOptions = {},
+  ): Promise<Regrouped<Awaited<Result>>> {
     const frame = currentFrame();
     if (frame) throw mixing(this, 'run', frame.strategy);
-    requireArguments(args);
+    const args = argumentsOf(options);
     if (replica instanceof URL) {
       throw new RuntimeError(
         'ERR_COLL_CONTEXT',
         'run: the default strategy has no threads for a module; make a MirroredStrategy',
       );
     }
-    return (await replica(defaultReplica, ...(args as never))) as Structure<unknown>;
+    return (await replica(defaultReplica, ...(args as never))) as Regrouped<Awaited<Result>>;
   }
 }
 
@@ -76,7 +112,7 @@ class DefaultExtended extends StrategyExtended {
 
   override async reduceTo(reduceOp: ReduceOpLike, value: unknown): Promise<Structure<unknown>> {
     requireCrossReplica(this.strategy, 'reduceTo');
-    reduceOpFrom(reduceOp);
+    strategyOp(reduceOp);
     return value as Structure<unknown>;
   }
 
@@ -85,7 +121,7 @@ class DefaultExtended extends StrategyExtended {
     pairs: Iterable<readonly [value: unknown, destinations: Destinations]>,
   ): Promise<PossiblyMirrored[]> {
     requireCrossReplica(this.strategy, 'batchReduceTo');
-    reduceOpFrom(reduceOp);
+    strategyOp(reduceOp);
     return Array.from(pairs, ([value]) => value as Value);
   }
 
@@ -96,6 +132,30 @@ class DefaultExtended extends StrategyExtended {
       'ERR_COLL_NOT_IMPLEMENTED',
       'broadcastTo with destinations needs a strategy other than the default one',
     );
+  }
+
+  override createVariable(initial: VariableValue, options: VariableOptions = {}): Variable {
+    return localVariable(initial, options, canonicalize('cpu:0'));
+  }
+
+  override async update(
+    variable: unknown,
+    fn: UpdateFunction,
+    { args = [], kwargs, group = true }: UpdateOptions = {},
+  ): Promise<unknown> {
+    requireCrossReplica(this.strategy, 'update');
+    const result = await fn(variable as never, ...([...args, ...(kwargs ? [kwargs] : [])] as never[]));
+    return group ? result : updateRegroup(this.strategy, [result as Structure<unknown>], group);
+  }
+
+  override colocateVarsWith(variable: unknown): Disposable;
+  override colocateVarsWith<Result>(variable: unknown, code: () => Result): Result;
+  override colocateVarsWith<Result>(_variable: unknown, code?: () => Result): Result | Disposable {
+    return code ? this.strategy.scope(code) : this.strategy.scope();
+  }
+
+  override variableCreatedInScope(variable: unknown): boolean {
+    return variable instanceof Variable && !(this.valueContainer(variable) instanceof DistributedValues);
   }
 
   override async gatherTo(value: unknown): Promise<PossiblyMirrored> {
@@ -111,45 +171,70 @@ class DefaultReplicaContext implements ReplicaContext {
   readonly numReplicasInSync = 1;
   readonly replicaIdInSyncGroup = 0;
   readonly devices: readonly [string] = ['cpu:0'];
+  readonly canBlock = true;
 
-  async allReduce(op: ReduceOpLike, value: ReplicaValue, options?: ReplicaCallOptions): Promise<Structure<Value>> {
-    return this.allReduceSync(op, value, options);
+  allReduce<const T extends ReplicaValue>(
+    op: ReduceOpLike,
+    value: T,
+    options?: ReplicaCallOptions,
+  ): Promise<Reduced<T>>;
+  allReduce<const T extends ArrivingValue>(op: ReduceOpLike, value: T, options?: ReplicaCallOptions): ReducedLater<T>;
+  allReduce(op: ReduceOpLike, value: ArrivingValue, options?: ReplicaCallOptions): unknown {
+    if (!isArriving(value)) return (async () => this.allReduceSync(op, value as ReplicaValue, options))();
+    this.#requireHere('allReduce');
+    const call = prepareArriving(reduceOpFrom(op), value, options, this.devices[0]);
+    const { results, ended } = reduceArriving(call.leaves, {
+      ...call,
+      rank: 0,
+      reduce: async (indices, values) => {
+        const request = reduceRequest(op, values, this.devices[0], call.optionsFor(indices, values));
+        return flatten(request.finish(request.values.map((item) => reducedAlone(request, item))));
+      },
+      fail: () => {},
+    });
+    ended.catch(() => {});
+    return packLike(value, results);
   }
 
-  allReduceSync(op: ReduceOpLike, value: ReplicaValue, options?: ReplicaCallOptions): Structure<Value> {
+  allReduceSync<const T extends ReplicaValue>(op: ReduceOpLike, value: T, options?: ReplicaCallOptions): Reduced<T> {
     this.#requireHere('allReduce');
     const request = reduceRequest(op, value, this.devices[0], options);
-    return request.finish(request.values.map((item) => reducedAlone(request.op, item)));
+    return request.finish(request.values.map((item) => reducedAlone(request, item))) as Reduced<T>;
   }
 
-  async allGather(value: ReplicaValue, _axis: number, options?: CallOptions): Promise<Structure<Tensor>> {
+  async allGather<const T extends ReplicaValue>(value: T, _axis: number, options?: CallOptions): Promise<Reduced<T>> {
     this.#requireHere('allGather');
-    return this.#copies(denseRequest('all-gather', value, this.devices[0], options));
+    return this.#copies<T>(denseRequest('all-gather', value, this.devices[0], options));
   }
 
-  async broadcast(value: ReplicaValue, root?: number, options?: ReplicaCallOptions): Promise<Structure<Tensor>> {
-    return this.broadcastSync(value, root, options);
+  async broadcast<const T extends Structure<TensorLike>>(
+    value: T,
+    root?: number,
+    options?: ReplicaCallOptions,
+  ): Promise<Reduced<T>> {
+    return this.broadcastSync<T>(value, root, options);
   }
 
-  broadcastSync(value: ReplicaValue, root = 0, options?: ReplicaCallOptions): Structure<Tensor> {
+  broadcastSync<const T extends Structure<TensorLike>>(value: T, root = 0, options?: ReplicaCallOptions): Reduced<T> {
     this.#requireHere('broadcast');
     requireRoot(root, this.numReplicasInSync);
-    return this.#copies(denseRequest('broadcast', value, this.devices[0], options));
+    return this.#copies<T>(denseRequest('broadcast', value, this.devices[0], options));
   }
 
   async mergeCall<Args extends readonly unknown[], Result>(
     fn: MergeFunction<Args, Result>,
-    args?: Args,
+    args?: readonly unknown[],
+    kwargs?: Readonly<Record<string, unknown>>,
   ): Promise<Result> {
     this.#requireHere('mergeCall');
-    const list = requireMergeCall(fn, args);
+    const list = requireMergeCall(fn, args, kwargs);
     return runAcross(this.strategy, () => fn(this.strategy, ...list));
   }
 
   report(): void {}
 
-  #copies(request: ReplicaRequest): Structure<Tensor> {
-    return request.finish(request.values.map((item) => copyToDevice(item, item.device))) as Structure<Tensor>;
+  #copies<T>(request: ReplicaRequest): Reduced<T> {
+    return request.finish(request.values.map((item) => copyToDevice(item, item.device))) as Reduced<T>;
   }
 
   #requireHere(method: string): void {

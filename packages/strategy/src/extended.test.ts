@@ -10,7 +10,7 @@ import {
   ValueError,
 } from '@coll/core';
 import { describe, expect, it } from 'vitest';
-import { MirroredStrategy } from './index.js';
+import { MirroredStrategy, VariableAggregation } from './index.js';
 
 const cpu = (index: number) => `/job:localhost/replica:0/task:0/device:CPU:${index}`;
 const strategy = new MirroredStrategy({ devices: ['cpu:0', 'cpu:1'] });
@@ -93,6 +93,17 @@ describe('reduceTo', () => {
     await expect(extended.reduceTo('none' as never, bare, 'cpu:0')).rejects.toBeInstanceOf(ValueError);
     await expect(extended.reduceTo('sum', bare, 'cpu:0', { bytesPerPack: -1 })).rejects.toBeInstanceOf(ValueError);
     await expect(extended.reduceTo('sum', new PerReplica([1]), 'cpu:0')).rejects.toThrow(/1 components/);
+  });
+});
+
+describe('the aggregation of a variable', () => {
+  it.each(['NONE', 'ONLY_FIRST_REPLICA'] as const)('is no reduce op: %s', async (aggregation) => {
+    for (const reduced of [
+      extended.reduceTo(VariableAggregation[aggregation] as never, bare, 'cpu:0'),
+      extended.batchReduceTo(aggregation as never, [[bare, 'cpu:0']]),
+      strategy.reduce(aggregation as never, bare, null),
+    ])
+      await expect(reduced).rejects.toBeInstanceOf(AssertionError);
   });
 });
 
@@ -199,7 +210,8 @@ describe('broadcastTo', () => {
   });
 
   it('returns plain numbers as they are, and refuses to guess destinations', async () => {
-    expect(await extended.broadcastTo(5, undefined as never)).toBe(5);
+    expect(await extended.broadcastTo(5, 'cpu:0')).toBe(5);
+    await expect(extended.broadcastTo(5, undefined as never)).rejects.toBeInstanceOf(AssertionError);
     for (const destinations of [undefined, null])
       await expect(extended.broadcastTo(Float32Array.of(1), destinations as never)).rejects.toBeInstanceOf(
         AssertionError,

@@ -3,29 +3,42 @@ import {
   asTensor,
   type CallOptions,
   type CrossDeviceOps,
+  containerOf,
   type Destinations,
   DistributedValues,
   flatten,
   IndexedSlices,
   isMapping,
   Mirrored,
-  PerReplica,
   type PossiblyMirrored,
   packLike,
   quote,
   ReduceOp,
   type ReduceOpLike,
-  reduceOpFrom,
   type Structure,
+  type Tensor,
   toNumbers,
   type Value,
   ValueError,
   validateDestinations,
   zeros,
 } from '@coll/core';
-import { requireCrossReplica } from './contexts.js';
+import { currentFrame, enterScope, requireCrossReplica, runInScope } from './contexts.js';
+import { placedDestinations, placedValues, requirePairs, strategyOp } from './placed-values.js';
 import { requireDense } from './replica-request.js';
-import type { Strategy } from './strategy.js';
+import type { ReplicaCode, RunOptions, Strategy } from './strategy.js';
+import type { Regrouped } from './structure-types.js';
+import { distributedVariable } from './variables/create-variable.js';
+import { DistributedVariable } from './variables/distributed-variable.js';
+import {
+  requireVariable,
+  type UpdateFunction,
+  type UpdateOptions,
+  updateComponents,
+  updateFromReplica,
+} from './variables/update-variable.js';
+import { Variable } from './variables/variable.js';
+import type { VariableOptions, VariableValue } from './variables/variable-options.js';
 
 /** The lower-level methods of a strategy. All need cross-replica context. */
 export class StrategyExtended {
@@ -49,8 +62,39 @@ export class StrategyExtended {
     return this.#devices[0] ?? 'cpu:0';
   }
 
+  /** Where variables live. */
   get parameterDevices(): readonly string[] {
     return this.workerDevices;
+  }
+
+  /** Where an optimizer keeps what belongs to all of these variables together. */
+  nonSlotDevices(_variables: readonly unknown[]): readonly string[] {
+    return this.workerDevices;
+  }
+
+  /** Whether shapes may never change from step to step: false. */
+  get experimentalRequireStaticShapes(): boolean {
+    return false;
+  }
+
+  /** Whether this process saves checkpoints: one of several does. */
+  get shouldCheckpoint(): boolean {
+    return true;
+  }
+
+  /** Whether this process writes summaries: one of several does. */
+  get shouldSaveSummary(): boolean {
+    return true;
+  }
+
+  /** Whether each worker runs a program of its own: false with one worker. */
+  get experimentalBetweenGraph(): boolean {
+    return false;
+  }
+
+  /** Whether this process gives variables their first values. */
+  get experimentalShouldInit(): boolean {
+    return true;
   }
 
   /**
@@ -65,14 +109,16 @@ export class StrategyExtended {
     options?: CallOptions,
   ): Promise<Structure<unknown>> {
     requireCrossReplica(this.strategy, 'reduceTo');
-    const op = reduceOpFrom(reduceOp);
+    const op = strategyOp(reduceOp);
     if (Array.isArray(value) || isMapping(value))
       return this.#reduceStructure(op, value as Structure<unknown>, destinations, options);
     if (value instanceof Mirrored) return this.#keepMirrored(op, value);
     if (!(value instanceof DistributedValues)) return this.#reduceNonDistributed(op, value, destinations);
-    const placed = this.#placed(value);
+    const placed = placedValues(value, this.#devices);
     const ops = await this.#ops();
-    return ops.reduce(op, placed, this.#where(destinations), options) as Promise<Structure<unknown>>;
+    return ops.reduce(op, placed, placedDestinations(destinations, this.#devices), options) as Promise<
+      Structure<unknown>
+    >;
   }
 
   /** Reduces each value to its destinations, together where that is faster; results in the order of the pairs. */
@@ -82,10 +128,10 @@ export class StrategyExtended {
     options?: CallOptions,
   ): Promise<PossiblyMirrored[]> {
     requireCrossReplica(this.strategy, 'batchReduceTo');
-    const op = reduceOpFrom(reduceOp);
+    const op = strategyOp(reduceOp);
     const ready = requirePairs(pairs).map(([value, destinations]) => {
-      const placed = value instanceof DistributedValues ? this.#placed(value) : (value as Value);
-      return [placed, this.#where(destinations as Destinations)] as const;
+      const placed = value instanceof DistributedValues ? placedValues(value, this.#devices) : (value as Value);
+      return [placed, placedDestinations(destinations as Destinations, this.#devices)] as const;
     });
     const ops = await this.#ops();
     return ops.batchReduce(op, ready, options);
@@ -94,14 +140,14 @@ export class StrategyExtended {
   /** Copies of a value on the destinations; a plain number comes back as it is. @throws AssertionError without destinations */
   async broadcastTo(value: unknown, destinations: Destinations): Promise<PossiblyMirrored | number> {
     requireCrossReplica(this.strategy, 'broadcastTo');
-    if (typeof value === 'number') return value;
     if (destinations === undefined || destinations === null) {
       throw new AssertionError(
         'ERR_COLL_DESTINATION',
         'broadcastTo: name the destinations: a device, a list of devices or a value',
       );
     }
-    return (await this.#ops()).broadcast(value as Value, this.#where(destinations));
+    if (typeof value === 'number') return value;
+    return (await this.#ops()).broadcast(value as Value, placedDestinations(destinations, this.#devices));
   }
 
   /** The components of a value joined along an axis, on the destinations. */
@@ -113,13 +159,62 @@ export class StrategyExtended {
   ): Promise<PossiblyMirrored> {
     requireCrossReplica(this.strategy, 'gatherTo');
     requireDense(value instanceof DistributedValues ? value.values : [value], 'gather');
-    const placed = value instanceof DistributedValues ? this.#placed(value) : (value as Value);
-    return (await this.#ops()).gather(placed, this.#where(destinations), axis, options);
+    const placed = value instanceof DistributedValues ? placedValues(value, this.#devices) : (value as Value);
+    return (await this.#ops()).gather(placed, placedDestinations(destinations, this.#devices), axis, options);
+  }
+
+  /** As the function `variable`, for this strategy. */
+  createVariable(initial: VariableValue, options: VariableOptions = {}): Variable {
+    return distributedVariable(this.strategy, initial, options);
+  }
+
+  /**
+   * Calls a function for each component of a variable, with the components of the arguments that belong to it, in replica order. In a
+   * replica it waits for the others, and does it for all of them; in a thread of its own it does it for this one.
+   * @throws ValueError for what is no variable of this strategy; what the function throws
+   */
+  async update(variable: unknown, fn: UpdateFunction, options: UpdateOptions = {}): Promise<unknown> {
+    const replica = currentFrame()?.replica;
+    if (replica?.strategy !== this.strategy) requireCrossReplica(this.strategy, 'update');
+    const own = requireVariable(variable, this.strategy, 'update');
+    return replica ? updateFromReplica(replica, own, fn, options) : updateComponents(own, fn, options);
+  }
+
+  /**
+   * Variables that the code creates live on the devices of this one; without code, until the returned object is disposed of.
+   * @throws ValueError for what is no variable of this strategy
+   */
+  colocateVarsWith(variable: unknown): Disposable;
+  colocateVarsWith<Result>(variable: unknown, code: () => Result): Result;
+  colocateVarsWith<Result>(variable: unknown, code?: () => Result): Result | Disposable {
+    const own = requireVariable(variable, this.strategy, 'colocateVarsWith');
+    return code ? runInScope(this.strategy, code, own) : enterScope(this.strategy, own);
+  }
+
+  /** Whether a variable, or the one that it is a component of, was created by this strategy. */
+  variableCreatedInScope(variable: unknown): boolean {
+    const container = this.valueContainer(variable);
+    return container instanceof DistributedVariable && container.strategy === this.strategy;
+  }
+
+  /** The value of a variable: of one that is synchronized on read, that of all replicas together. @throws ValueError for what is none */
+  async readVar(variable: unknown): Promise<Tensor> {
+    requireCrossReplica(this.strategy, 'readVar');
+    if (variable instanceof Variable) return variable.read();
+    throw new ValueError('ERR_COLL_VALUE', `readVar takes a variable, not ${quote(variable)}`);
+  }
+
+  /** The variable that a value is a component of; any other value is its own container. */
+  valueContainer(value: unknown): unknown {
+    return containerOf(value) ?? value;
   }
 
   /** Runs a function on every replica, as `run` does. */
-  callForEachReplica(...run: Parameters<Strategy['run']>): Promise<Structure<unknown>> {
-    return this.strategy.run(...run);
+  callForEachReplica<Args extends readonly unknown[], Result>(
+    replica: ReplicaCode<Args, Result>,
+    options?: RunOptions,
+  ): Promise<Regrouped<Awaited<Result>>> {
+    return this.strategy.run(replica, options);
   }
 
   async #reduceStructure(
@@ -137,9 +232,7 @@ export class StrategyExtended {
     throw new AssertionError(
       'ERR_COLL_VALUE',
       `reduceTo: a mirrored value is already reduced; its ${op} over the replicas is almost surely a mistake`,
-      {
-        operation: 'reduce',
-      },
+      { operation: 'reduce' },
     );
   }
 
@@ -160,52 +253,4 @@ export class StrategyExtended {
     validateDestinations(destinations);
     return (await this.#ops()).broadcast(value as Value, destinations);
   }
-
-  /** Destinations whose components have no device of their own are where the replicas are. */
-  #where(destinations: Destinations): Destinations {
-    if (!(destinations instanceof DistributedValues) || destinations.values.length !== this.#devices.length)
-      return destinations;
-    const { devices } = destinations;
-    if (!devices.includes('')) return destinations;
-    return devices.map((device, replica) => device || (this.#devices[replica] as string));
-  }
-
-  /** Components without a device of their own live on their replica's. @throws ValueError for another number of components */
-  #placed(value: DistributedValues): PerReplica<Value> {
-    if (value.values.length !== this.#devices.length) {
-      throw new ValueError(
-        'ERR_COLL_VALUE',
-        `a value of ${value.values.length} components cannot be reduced over ${this.#devices.length} replicas`,
-        {
-          operation: 'reduce',
-        },
-      );
-    }
-    return new PerReplica(
-      value.values.map((item, replica) => {
-        const component = item instanceof IndexedSlices ? item : asTensor(item);
-        if (component.device !== '') return component;
-        const device = this.#devices[replica] as string;
-        if (!(component instanceof IndexedSlices)) return { ...component, device };
-        return new IndexedSlices(
-          { ...component.values, device },
-          { ...component.indices, device },
-          component.denseShape,
-        );
-      }),
-    );
-  }
-}
-
-function requirePairs(pairs: unknown): readonly (readonly [value: unknown, destinations: unknown])[] {
-  const isIterable = typeof pairs === 'object' && pairs !== null && Symbol.iterator in pairs;
-  if (!isIterable) throw badPairs(`batchReduceTo takes a list of [value, destinations] pairs, not ${quote(pairs)}`);
-  const list = Array.from(pairs as Iterable<readonly [unknown, unknown]>);
-  const odd = list.findIndex((pair) => !(Array.isArray(pair) && pair.length === 2));
-  if (odd >= 0) throw badPairs(`a pair is an array [value, destinations], not ${quote(list[odd])}`);
-  return list;
-}
-
-function badPairs(told: string): ValueError {
-  return new ValueError('ERR_COLL_VALUE', told, { operation: 'batch-reduce' });
 }

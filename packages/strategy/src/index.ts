@@ -1,3 +1,22 @@
+export { type Accelerators, ClusterResolver, type MasterOptions } from './cluster/cluster-resolver.js';
+export {
+  collectiveLeader,
+  idInCluster,
+  isChief,
+  type Task,
+  validateCluster,
+  workerCount,
+} from './cluster/cluster-rules.js';
+export { type ClusterDescription, ClusterSpec, type JobTasks } from './cluster/cluster-spec.js';
+export type { Environment } from './cluster/environment.js';
+export { EnvironmentClusterResolver, type EnvironmentOptions } from './cluster/environment-cluster-resolver.js';
+export { type Membership, membershipFrom } from './cluster/environment-membership.js';
+export type { KubernetesClient, Pod } from './cluster/kubernetes-client.js';
+export { KubernetesClusterResolver, type KubernetesOptions } from './cluster/kubernetes-cluster-resolver.js';
+export { type SimpleClusterOptions, SimpleClusterResolver } from './cluster/simple-cluster-resolver.js';
+export { SlurmClusterResolver, type SlurmOptions } from './cluster/slurm-cluster-resolver.js';
+export { TFConfigClusterResolver, type TFConfigOptions } from './cluster/tf-config-cluster-resolver.js';
+export { type UnionOptions, UnionResolver } from './cluster/union-cluster-resolver.js';
 export {
   experimentalSetStrategy,
   getReplicaContext,
@@ -5,7 +24,38 @@ export {
   hasStrategy,
   inCrossReplicaContext,
 } from './current-strategy.js';
+export { AutoShardPolicy } from './data/auto-shard.js';
+export type { DatasetLike, FileDataset, LazyDataset } from './data/dataset.js';
+export type { DatasetFunction } from './data/datasets-from-function.js';
+export type { Distributed, DistributedDataset } from './data/distributed-dataset.js';
+export { InputContext, type InputContextInit } from './data/input-context.js';
+export { InputOptions, type InputOptionsInit, InputReplicationMode } from './data/input-options.js';
+export { shardForReplica } from './data/shard-for-replica.js';
+export { batchSizesForWorker, type WorkerPlace } from './data/sub-batches.js';
+export { ValueContext, type ValueContextInit } from './data/value-context.js';
 export { StrategyExtended } from './extended.js';
 export { MirroredStrategy, type MirroredStrategyOptions, type StrategyExplanation } from './mirrored-strategy.js';
 export type { MergeFunction, ReplicaContext } from './replica-context.js';
-export { type ReplicaFunction, type RunOptions, Strategy, type ValueContext } from './strategy.js';
+export {
+  chooseTheBest,
+  type SelectionOptions,
+  selectCrossDeviceOps,
+  selectPlugin,
+} from './select-cross-device-ops.js';
+export { type ReplicaCode, type ReplicaFunction, type RunOptions, Strategy } from './strategy.js';
+export type { LocalResult, Reduced, ReducedLater, Regrouped } from './structure-types.js';
+export type { Change } from './variables/change.js';
+export { DistributedVariable } from './variables/distributed-variable.js';
+export { LocalVariable } from './variables/local-variable.js';
+export { MirroredVariable } from './variables/mirrored-variable.js';
+export { variable } from './variables/new-variable.js';
+export { SyncOnReadVariable } from './variables/sync-on-read-variable.js';
+export { type UpdateFunction, type UpdateOptions, updateRegroup } from './variables/update-variable.js';
+export { Variable } from './variables/variable.js';
+export {
+  VariableAggregation,
+  type VariableOptions,
+  VariableSynchronization,
+  type VariableTraits,
+  type VariableValue,
+} from './variables/variable-options.js';

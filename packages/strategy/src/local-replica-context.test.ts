@@ -261,6 +261,10 @@ describe('allGather and broadcast', () => {
 });
 
 describe('calls that would block', () => {
+  it('are told by the context', async () => {
+    expect(await two.run(({ canBlock }) => canBlock)).toBe(false);
+  });
+
   it('are refused, and say what to do instead', async () => {
     for (const call of [
       (replica: ReplicaContext) => replica.allReduceSync('sum', 1),

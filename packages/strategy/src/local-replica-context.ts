@@ -1,18 +1,28 @@
 import {
+  type ArrivingValue,
   type CallOptions,
+  type CollError,
   copyToDevice,
+  flatten,
   InternalError,
+  isArriving,
   PerReplica,
+  packLike,
+  prepareArriving,
   type ReduceOpLike,
   type ReplicaCallOptions,
   type ReplicaValue,
   RuntimeError,
+  reduceArriving,
+  reduceOpFrom,
   regroup,
   requireAlike,
   resolveCallOptions,
   type Structure,
   selectReplica,
   type Tensor,
+  type TensorLike,
+  UnavailableError,
   type Value,
   viewOnDevice,
 } from '@coll/core';
@@ -28,6 +38,7 @@ import {
   requireRoot,
 } from './replica-request.js';
 import type { RunOptions, Strategy } from './strategy.js';
+import type { Reduced, ReducedLater } from './structure-types.js';
 import type { Turns } from './turns.js';
 
 export interface LocalReplica {
@@ -45,8 +56,11 @@ export class LocalReplicaContext implements ReplicaContext {
   readonly numReplicasInSync: number;
   readonly replicaIdInSyncGroup: number;
   readonly devices: readonly [string];
+  readonly canBlock = false;
   readonly #turns: Turns;
   readonly #onReport: RunOptions['onReport'];
+  /** Until all values are there that the replica has handed in as promises. */
+  #arrival: Promise<void> | undefined;
 
   constructor({ strategy, turns, replica, onReport }: LocalReplica) {
     this.strategy = strategy;
@@ -57,28 +71,39 @@ export class LocalReplicaContext implements ReplicaContext {
     this.#onReport = onReport;
   }
 
-  allReduce(op: ReduceOpLike, value: ReplicaValue, options?: ReplicaCallOptions): Promise<Structure<Value>> {
-    const prepare = () => reduceRequest(op, value, this.devices[0], options);
+  allReduce<const T extends ReplicaValue>(
+    op: ReduceOpLike,
+    value: T,
+    options?: ReplicaCallOptions,
+  ): Promise<Reduced<T>>;
+  allReduce<const T extends ArrivingValue>(op: ReduceOpLike, value: T, options?: ReplicaCallOptions): ReducedLater<T>;
+  allReduce(op: ReduceOpLike, value: ArrivingValue, options?: ReplicaCallOptions): unknown {
+    if (isArriving(value)) return this.#reduceArriving(op, value, options);
+    const prepare = () => reduceRequest(op, value as ReplicaValue, this.devices[0], options);
     return this.#together('allReduce', prepare, (request) =>
       this.#ask(`all-reduce ${request.op}`, request, (inputs) => this.#reduce(request, inputs)),
     );
   }
 
-  allGather(value: ReplicaValue, axis: number, options?: CallOptions): Promise<Structure<Tensor>> {
+  allGather<const T extends ReplicaValue>(value: T, axis: number, options?: CallOptions): Promise<Reduced<T>> {
     const prepare = () => denseRequest('all-gather', value, this.devices[0], options);
     return this.#together('allGather', prepare, (request) =>
       this.#ask(`all-gather along axis ${axis}`, request, (inputs) => this.#gather(request, axis, inputs)),
-    ) as Promise<Structure<Tensor>>;
+    ) as Promise<Reduced<T>>;
   }
 
-  broadcast(value: ReplicaValue, root = 0, options?: ReplicaCallOptions): Promise<Structure<Tensor>> {
+  broadcast<const T extends Structure<TensorLike>>(
+    value: T,
+    root = 0,
+    options?: ReplicaCallOptions,
+  ): Promise<Reduced<T>> {
     const prepare = () => {
       requireRoot(root, this.numReplicasInSync);
       return denseRequest('broadcast', value, this.devices[0], options);
     };
     return this.#together('broadcast', prepare, (request) =>
       this.#ask(`broadcast from replica ${root}`, request, async (inputs) => this.#broadcast(request, root, inputs)),
-    ) as Promise<Structure<Tensor>>;
+    ) as Promise<Reduced<T>>;
   }
 
   allReduceSync(): never {
@@ -89,8 +114,12 @@ export class LocalReplicaContext implements ReplicaContext {
     return refuseBlocking('broadcastSync', 'broadcast');
   }
 
-  mergeCall<Args extends readonly unknown[], Result>(fn: MergeFunction<Args, Result>, args?: Args): Promise<Result> {
-    const prepare = () => requireMergeCall(fn, args);
+  mergeCall<Args extends readonly unknown[], Result>(
+    fn: MergeFunction<Args, Result>,
+    args?: readonly unknown[],
+    kwargs?: Readonly<Record<string, unknown>>,
+  ): Promise<Result> {
+    const prepare = () => requireMergeCall(fn, args, kwargs);
     const hold = async (inputs: readonly unknown[]) => {
       const regrouped = regroup(inputs as readonly Structure<unknown>[]) as unknown as Args;
       const result = (await runAcross(this.strategy, () => fn(this.strategy, ...regrouped))) as Structure<unknown>;
@@ -110,6 +139,31 @@ export class LocalReplicaContext implements ReplicaContext {
     }
   }
 
+  /** Waits for values that are still computed. @throws what went wrong with them */
+  async settle(): Promise<void> {
+    await this.#arrival;
+  }
+
+  #reduceArriving(op: ReduceOpLike, value: ArrivingValue, options: ReplicaCallOptions | undefined): unknown {
+    requireReplica(this, 'allReduce');
+    const call = prepareArriving(reduceOpFrom(op), value, options, this.devices[0]);
+    const before = this.#arrival?.catch(() => {});
+    const { results, ended } = reduceArriving(call.leaves, {
+      ...call,
+      rank: this.replicaIdInSyncGroup,
+      reduce: async (indices, values) => {
+        await before;
+        const request = reduceRequest(op, values, this.devices[0], call.optionsFor(indices, values));
+        const name = `all-reduce ${request.op} of values ${indices.join(', ')} of ${call.leaves.length}`;
+        return flatten(await this.#ask(name, request, (inputs) => this.#reduce(request, inputs)));
+      },
+      fail: (error) => this.#turns.fail(error, (operation) => peerFailed(operation, error)),
+    });
+    ended.catch(() => {});
+    this.#arrival = ended;
+    return packLike(value, results);
+  }
+
   /** Something that this replica does with the others, once what it hands in has been checked. */
   #together<Request, Result>(
     method: string,
@@ -118,7 +172,9 @@ export class LocalReplicaContext implements ReplicaContext {
   ): Promise<Result> {
     try {
       requireReplica(this, method);
-      const result = act(prepare());
+      const request = prepare();
+      // All replicas do things in the order of their calls, however long values take to arrive.
+      const result = this.#arrival ? this.#arrival.catch(() => {}).then(() => act(request)) : act(request);
       // A replica may end without awaiting it: what goes wrong then ends the run, and not the process.
       result.catch(() => {});
       return result;
@@ -144,9 +200,10 @@ export class LocalReplicaContext implements ReplicaContext {
     return request.finish(results as readonly Value[]);
   }
 
-  async #reduce({ op, call }: ReduceRequest, inputs: ValueLists): Promise<ValueLists> {
+  async #reduce(request: ReduceRequest, inputs: ValueLists): Promise<ValueLists> {
     // A batch of one component a value would come back as it is, without a copy.
-    if (inputs.length === 1) return inputs.map((values) => values.map((value) => reducedAlone(op, value)));
+    if (inputs.length === 1) return inputs.map((values) => values.map((value) => reducedAlone(request, value)));
+    const { op, call } = request;
     const pairs = perReplica(inputs).map((value) => [value, value] as const);
     const reduced = await runAcross(this.strategy, () => this.strategy.extended.batchReduceTo(op, pairs, call));
     return partsOf(inputs, reduced);
@@ -183,6 +240,11 @@ function sameLength(lists: ValueLists): ValueLists {
   if (odd < 0) return lists;
   const told = `replica 0 hands in ${lists[0]?.length} values, replica ${odd} ${lists[odd]?.length}; all must hand in the same structure`;
   throw new InternalError('ERR_COLL_MISMATCH', told, { rank: odd });
+}
+
+function peerFailed(operation: string, { message, rank }: CollError): UnavailableError {
+  const details = rank === undefined ? { operation } : { operation, rank };
+  return new UnavailableError('ERR_COLL_PEER_FAILED', `${operation}: another replica failed: ${message}`, details);
 }
 
 function refuseBlocking(method: string, instead: string): never {

@@ -162,6 +162,13 @@ describe('arguments', () => {
     expect((seen[0] as unknown[])[1]).toBe(shared);
   });
 
+  it('may have names: those come as one object, after the others', async () => {
+    const kwargs = { x: new PerReplica([1, 2]), y: 'same' };
+    const seen = await two.run((_, z: number, named: typeof kwargs) => ({ z, ...named }), { args: [3], kwargs });
+    expect(seen).toEqual({ x: new PerReplica([1, 2]), y: 'same', z: 3 });
+    await expect(two.run(() => 0, { kwargs: [1] as never })).rejects.toThrow(/kwargs must be an object/);
+  });
+
   it.each([5, 'text', null, { 0: 1 }])('must be a list, not %j', async (args) => {
     const failing = two.run(() => 0, { args: args as never });
     await expect(failing).rejects.toMatchObject({

@@ -1,8 +1,8 @@
 import { runInReplica } from './contexts.js';
 import { LocalReplicaContext } from './local-replica-context.js';
-import type { ReplicaContext } from './replica-context.js';
 import type { ReplicaFunction, RunOptions, Strategy } from './strategy.js';
 import { Turns } from './turns.js';
+import { shareVariables } from './variables/replica-variables.js';
 
 export interface LocalRun {
   readonly strategy: Strategy;
@@ -18,9 +18,12 @@ export function runLocalReplicas({ strategy, fn, argsOf, options }: LocalRun): P
   const contexts = workerDevices.map(
     (_, replica) => new LocalReplicaContext({ strategy, turns, replica, onReport: options.onReport }),
   );
-  const call = (replica: number) => {
-    const context = contexts[replica] as ReplicaContext;
-    return runInReplica(context, () => fn(context, ...(argsOf(replica) as never)));
+  shareVariables(contexts);
+  const call = async (replica: number) => {
+    const context = contexts[replica] as LocalReplicaContext;
+    const result = await runInReplica(context, () => fn(context, ...(argsOf(replica) as never)));
+    await context.settle();
+    return result;
   };
   return turns.run(call, options.signal);
 }

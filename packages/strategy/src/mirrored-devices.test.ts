@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
-import { AssertionError, RuntimeError, ValueError } from '@coll/core';
-import { describe, expect, it } from 'vitest';
+import { AssertionError, RuntimeError, setLogSink, ValueError } from '@coll/core';
+import { describe, expect, it, vi } from 'vitest';
 import { MirroredStrategy } from './index.js';
 import { mirroredDevices } from './mirrored-devices.js';
 
@@ -17,6 +17,17 @@ describe('mirroredDevices', () => {
   it('makes a CPU device for each core where none are named', () => {
     expect(mirroredDevices(undefined)).toHaveLength(availableParallelism());
     expect(new MirroredStrategy().numReplicasInSync).toBe(availableParallelism());
+  });
+
+  it('says that it ignores TF_CONFIG, which names the devices of several workers', () => {
+    const lines: string[] = [];
+    setLogSink((level, line) => lines.push(`${level} ${line}`));
+    mirroredDevices(undefined);
+    vi.stubEnv('TF_CONFIG', '{}');
+    for (const devices of [['cpu:0'], undefined, undefined]) mirroredDevices(devices);
+    vi.unstubAllEnvs();
+    setLogSink();
+    expect(lines).toEqual(['info MirroredStrategy uses devices of this process; TF_CONFIG is ignored']);
   });
 
   it.each([

@@ -1,26 +1,38 @@
 import { availableParallelism } from 'node:os';
-import { AssertionError, canonicalize, DeviceSpec, quote, RuntimeError, requireDistinct, ValueError } from '@coll/core';
+import {
+  AssertionError,
+  canonicalize,
+  DeviceSpec,
+  logFirst,
+  quote,
+  RuntimeError,
+  requireDistinct,
+  ValueError,
+} from '@coll/core';
 
 /**
- * The full names of the devices of one task; a logical CPU device for each core where none are named.
+ * The full names of the devices of one task, or of several where they may be; a logical CPU device for each core where none are named.
  * @throws ValueError for what is no list of devices, for devices of this and of other jobs, or of a task without a number; AssertionError
  * for no device or one twice; RuntimeError for several tasks
  */
-export function mirroredDevices(devices: unknown): readonly string[] {
-  if (devices === undefined)
+export function mirroredDevices(devices: unknown, { severalTasks = false } = {}): readonly string[] {
+  if (devices === undefined) {
+    if (process.env['TF_CONFIG'])
+      logFirst(1, 'TF_CONFIG', 'info', 'MirroredStrategy uses devices of this process; TF_CONFIG is ignored');
     return Array.from({ length: availableParallelism() }, (_, core) => canonicalize(`cpu:${core}`));
+  }
   if (!Array.isArray(devices) || !devices.every((device) => typeof device === 'string'))
     throw new ValueError('ERR_COLL_DEVICE', `devices is a list such as ['cpu:0', 'cpu:1'], not ${quote(devices)}`);
   if (devices.length === 0)
     throw new AssertionError('ERR_COLL_DEVICE', 'a MirroredStrategy needs a device: devices can not be empty');
   const names = devices.map((device) => canonicalize(device));
   requireDistinct(names);
-  requireOneTask(names);
+  requireTasks(names, severalTasks);
   for (const device of devices) requireTask(device);
   return names;
 }
 
-function requireOneTask(devices: readonly string[]): void {
+function requireTasks(devices: readonly string[], severalTasks: boolean): void {
   const tasks = devices.map((device) => DeviceSpec.fromString(device).fields);
   const jobs = new Set(tasks.map(({ job }) => job));
   if (jobs.size > 1 && jobs.has('localhost')) {
@@ -29,10 +41,10 @@ function requireOneTask(devices: readonly string[]): void {
       `devices of localhost and of other jobs cannot be mixed: ${devices.join(', ')}`,
     );
   }
-  if (new Set(tasks.map(({ job, task }) => `${job} ${task}`)).size > 1) {
+  if (!severalTasks && new Set(tasks.map(({ job, task }) => `${job} ${task}`)).size > 1) {
     throw new RuntimeError(
       'ERR_COLL_DEVICE',
-      `a MirroredStrategy serves the devices of one task, not ${devices.join(', ')}; several workers need MultiWorkerMirroredStrategy`,
+      `a MirroredStrategy serves the devices of one task, not ${devices.join(', ')}; several workers need MultiWorkerAllReduce as crossDeviceOps, or MultiWorkerMirroredStrategy`,
     );
   }
 }

@@ -3,6 +3,7 @@ import {
   type EngineName,
   type EngineRequest,
   type Explanation,
+  log,
   type PluginRequest,
   type Registry,
   type Resolution,
@@ -16,14 +17,22 @@ import { requireCrossReplica } from './contexts.js';
 import { StrategyExtended } from './extended.js';
 import { runLocalReplicas } from './local-replicas.js';
 import { mirroredDevices } from './mirrored-devices.js';
-import { OpsChoice } from './ops-choice.js';
+import { OpsChoice, servesSeveralTasks } from './ops-choice.js';
 import { runReplicaThreads } from './run-replica-threads.js';
-import { findDistributed, type ReplicaFunction, type RunOptions, requireArguments, Strategy } from './strategy.js';
+import { argumentsOf, findDistributed, type ReplicaCode, type RunOptions, Strategy } from './strategy.js';
+import type { Regrouped } from './structure-types.js';
 
+/** What a `MirroredStrategy` is made of. All of it may be left out. */
 export interface MirroredStrategyOptions {
-  /** One replica for each. Default: a logical CPU device for each core. */
+  /**
+   * One replica for each; of one task, unless the ops tell several from each other, as those of `multi-worker` do. Default: a logical CPU device
+   * for each core.
+   */
   readonly devices?: readonly string[];
-  /** An ops object, a plug-in, `{ name, options }`, a name, or `'auto'` (the default): the best registered one that serves these devices. */
+  /**
+   * An ops object, a plug-in, `{ name, options }`, a name, or `'auto'`: the best registered one that serves these devices. Default:
+   * `'auto'`; for devices of several types `'reduction-to-one'`.
+   */
   readonly crossDeviceOps?: CrossDeviceOps | PluginRequest;
   /** What does the arithmetic: `'native'`, `'wasm'`, `'js'`, or `'auto'` (the default): the fastest of them that works here. */
   readonly engine?: EngineRequest;
@@ -32,7 +41,7 @@ export interface MirroredStrategyOptions {
 }
 
 export interface StrategyExplanation extends Explanation {
-  /** Who was asked for `'auto'`, the most wanted first, and why those before the chosen one refused. */
+  /** Who could have been taken, the most wanted first, and why each was or was not; nobody where an ops object was given. */
   readonly candidates: Resolution['candidates'];
   /** What does the arithmetic of replicas in worker threads; `engine` does that of replicas in this thread. Undefined where an ops object was given. */
   readonly threadEngine: EngineName | undefined;
@@ -52,20 +61,24 @@ export class MirroredStrategy extends Strategy {
    */
   constructor(options: MirroredStrategyOptions = {}) {
     super();
-    const { crossDeviceOps = 'auto', engine = 'auto', registry = sharedRegistry } = options;
-    const names = mirroredDevices(options.devices);
+    const { crossDeviceOps, engine = 'auto', registry = sharedRegistry } = options;
+    const severalTasks = servesSeveralTasks(crossDeviceOps, registry);
+    const names = mirroredDevices(options.devices, { severalTasks });
+    log('info', `MirroredStrategy with devices ${names.join(', ')}`);
     this.#choice = new OpsChoice({ request: crossDeviceOps, registry, devices: names, engine });
     this.extended = new StrategyExtended(this, names, this.#choice.ops);
   }
 
-  override async run(replica: ReplicaFunction<never> | URL, options: RunOptions = {}): Promise<Structure<unknown>> {
+  override async run<Args extends readonly unknown[], Result>(
+    replica: ReplicaCode<Args, Result>,
+    options: RunOptions = {},
+  ): Promise<Regrouped<Awaited<Result>>> {
     requireCrossReplica(this, 'run');
-    const { args = [] } = options;
-    requireArguments(args);
+    const args = argumentsOf(options);
     const argsOf = (id: number) => args.map((arg) => componentOf(arg, id));
     if (typeof replica === 'function') {
       const results = await runLocalReplicas({ strategy: this, fn: replica, argsOf, options });
-      return regroup(results as Structure<unknown>[]);
+      return regroup(results as Structure<unknown>[]) as Regrouped<Awaited<Result>>;
     }
     if (!(replica instanceof URL)) {
       throw new ValueError(
@@ -83,7 +96,7 @@ export class MirroredStrategy extends Strategy {
       argsOf,
       options,
     });
-    return regroup(results as Structure<unknown>[]);
+    return regroup(results as Structure<unknown>[]) as Regrouped<Awaited<Result>>;
   }
 
   /** Which cross-device ops serve this strategy, and why. */

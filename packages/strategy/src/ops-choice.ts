@@ -1,10 +1,10 @@
 import {
   type Candidate,
   CrossDeviceOps,
-  createRegistry,
   type Engine,
   type EngineRequest,
   type EngineResolution,
+  type Plugin,
   type PluginRequest,
   portableWorld,
   quote,
@@ -14,11 +14,15 @@ import {
   resolveEngine,
   ValueError,
 } from '@coll/core';
-import { reductionToOne } from '@coll/reduction-to-one';
+import { resolveDefault } from './default-ops.js';
 import { ourEngines } from './our-engines.js';
+import { withFallback } from './with-fallback.js';
+
+/** Undefined: nothing was asked for. */
+type OpsRequest = CrossDeviceOps | PluginRequest | undefined;
 
 export interface OpsChoiceOptions {
-  readonly request: CrossDeviceOps | PluginRequest;
+  readonly request: OpsRequest;
   readonly registry: Registry;
   readonly devices: readonly string[];
   readonly engine: EngineRequest;
@@ -41,11 +45,15 @@ export class OpsChoice {
    * @throws ValueError for what asks for no ops or no engine; CollError for a name that nothing is registered under, and for an engine that does not work here
    */
   constructor({ request, registry, devices, engine }: OpsChoiceOptions) {
-    requireKnown(request, registry);
+    requestedPlugin(request, registry);
     this.#devices = devices;
     this.engine = request instanceof CrossDeviceOps ? ownEngine(engine) : resolveEngine(engine, ourEngines);
-    const find = (isolated: boolean) => () =>
-      withFallback(registry).resolve(request as PluginRequest, { devices, isolated });
+    const find = (isolated: boolean) => () => {
+      const [known, situation] = [withFallback(registry), { devices, isolated }];
+      return request === undefined
+        ? resolveDefault(known, situation)
+        : known.resolve(request as PluginRequest, situation);
+    };
     this.#given = request instanceof CrossDeviceOps ? request : undefined;
     this.#here = once(find(false));
     this.#isolated = once(find(true));
@@ -93,27 +101,27 @@ function ownEngine(request: EngineRequest): undefined {
   throw new ValueError('ERR_COLL_VALUE', `engine: an ops object has an engine already; say it there: ${cure}`);
 }
 
-function requireKnown(request: unknown, registry: Registry): void {
-  if (request instanceof CrossDeviceOps) return;
+/**
+ * The plug-in that was asked for; undefined for an ops object, and where the choice is left open.
+ * @throws ValueError for what asks for none of these; CollError for a name that nothing is registered under
+ */
+function requestedPlugin(request: OpsRequest, registry: Registry): Plugin<never> | undefined {
+  if (request === undefined || request instanceof CrossDeviceOps) return undefined;
   const isObject = typeof request === 'object' && request !== null;
   const name = isObject && !('create' in request) && 'name' in request ? request.name : request;
-  if (name === 'auto' || (typeof name === 'object' && name !== null && 'create' in name)) return;
-  if (typeof name === 'string') {
-    withFallback(registry).get(name);
-    return;
-  }
+  if (name === 'auto') return undefined;
+  if (typeof name === 'object' && name !== null && 'create' in name) return name;
+  if (typeof name === 'string') return withFallback(registry).get(name);
   throw new ValueError(
     'ERR_COLL_VALUE',
     `crossDeviceOps is an ops object, a plug-in, { name, options }, a name or 'auto', not ${quote(request)}`,
   );
 }
 
-// Reduction to one device comes with every strategy, so that there is always something that works; it is the last choice.
-function withFallback(registry: Registry): Registry {
-  if (registry.has(reductionToOne.name)) return registry;
-  const extended = createRegistry();
-  for (const plugin of [...registry.list(), reductionToOne]) extended.register(plugin);
-  return extended;
+/** Whether what was asked for tells the devices of several tasks from each other. @throws as a strategy does for what it does not know */
+export function servesSeveralTasks(request: OpsRequest, registry: Registry): boolean {
+  if (request instanceof CrossDeviceOps) return request.severalTasks;
+  return requestedPlugin(request, registry)?.capabilities?.severalTasks ?? false;
 }
 
 /** Makes something once, and again only after that failed. */

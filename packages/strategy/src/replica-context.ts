@@ -1,14 +1,14 @@
 import type {
+  ArrivingValue,
   CallOptions,
   ReduceOpLike,
   ReplicaCallOptions,
   ReplicaValue,
   Structure,
-  Tensor,
   TensorLike,
-  Value,
 } from '@coll/core';
 import type { Strategy } from './strategy.js';
+import type { Reduced, ReducedLater } from './structure-types.js';
 
 /** What a merge call runs: once for all replicas, with their arguments regrouped. */
 export type MergeFunction<Args extends readonly unknown[] = readonly unknown[], Result = unknown> = (
@@ -27,31 +27,56 @@ export interface ReplicaContext {
   readonly replicaIdInSyncGroup: number;
   /** The device of this replica, as a list of one. */
   readonly devices: readonly string[];
+  /** Whether the `Sync` twins work: not where replicas share a thread. */
+  readonly canBlock: boolean;
 
   /**
    * Combines a value with those of all other replicas: `'mean'`, `ReduceOp.SUM`, … `into` names memory for the results.
    * @throws ValueError for an unknown op or a value that is no tensor; the errors of `Communicator.run`
    */
-  allReduce(op: ReduceOpLike, value: ReplicaValue, options?: ReplicaCallOptions): Promise<Structure<Value>>;
+  allReduce<const T extends ReplicaValue>(
+    op: ReduceOpLike,
+    value: T,
+    options?: ReplicaCallOptions,
+  ): Promise<Reduced<T>>;
+
+  /**
+   * The same for values of which some are still computed, as promises in the structure. The structure of promises comes back at once: each result is there
+   * when its pack of `bytesPerPack` is, and a pack starts as soon as its values and all after them are there, last ones first. All replicas hand in
+   * promises, or none does. Later calls wait until all have ended; a promise that is rejected ends the group.
+   */
+  allReduce<const V extends ArrivingValue>(op: ReduceOpLike, value: V, options?: ReplicaCallOptions): ReducedLater<V>;
 
   /** `allReduce` that blocks the thread. @throws RuntimeError where replicas share a thread */
-  allReduceSync(op: ReduceOpLike, value: ReplicaValue, options?: ReplicaCallOptions): Structure<Value>;
+  allReduceSync<const T extends ReplicaValue>(op: ReduceOpLike, value: T, options?: ReplicaCallOptions): Reduced<T>;
 
   /** The values of all replicas joined along an axis, in replica order. @throws NotImplementedError for sparse values */
-  allGather(value: ReplicaValue, axis: number, options?: CallOptions): Promise<Structure<Tensor>>;
+  allGather<const T extends ReplicaValue>(value: T, axis: number, options?: CallOptions): Promise<Reduced<T>>;
 
   /** Replica `root`'s value on every replica; the others hand in values of the same shapes. */
-  broadcast(value: Structure<TensorLike>, root?: number, options?: ReplicaCallOptions): Promise<Structure<Tensor>>;
+  broadcast<const T extends Structure<TensorLike>>(
+    value: T,
+    root?: number,
+    options?: ReplicaCallOptions,
+  ): Promise<Reduced<T>>;
 
   /** `broadcast` that blocks the thread. @throws RuntimeError where replicas share a thread */
-  broadcastSync(value: Structure<TensorLike>, root?: number, options?: ReplicaCallOptions): Structure<Tensor>;
+  broadcastSync<const T extends Structure<TensorLike>>(
+    value: T,
+    root?: number,
+    options?: ReplicaCallOptions,
+  ): Reduced<T>;
 
   /**
    * Waits until all replicas have called it, then runs replica 0's `fn(strategy, ...args)` once, outside of any replica, with the
-   * arguments regrouped, and gives each replica its part of the result. What `fn` throws ends the run.
+   * arguments regrouped, and gives each replica its part of the result. What `fn` throws ends the run. Named arguments follow as one object.
    * @throws RuntimeError outside of this replica, or where some replica ends without calling it
    */
-  mergeCall<Args extends readonly unknown[], Result>(fn: MergeFunction<Args, Result>, args?: Args): Promise<Result>;
+  mergeCall<Args extends readonly unknown[], Result>(
+    fn: MergeFunction<Args, Result>,
+    args?: readonly unknown[],
+    kwargs?: Readonly<Record<string, unknown>>,
+  ): Promise<Result>;
 
   /** Sends a value to `onReport` of the `run` that this replica belongs to, without waiting: progress, measurements. */
   report(value: unknown): void;

@@ -3,10 +3,12 @@ import {
   type CallOptions,
   combine,
   copyToDevice,
+  deduplicate,
   divideByN,
   flatten,
   IndexedSlices,
   intoAndShared,
+  isMapping,
   NotImplementedError,
   packLike,
   quote,
@@ -54,7 +56,7 @@ export function reduceRequest(
   const values = placedValues(value, device);
   requireReducible(op, values);
   const memory = resultMemory(into, values, op);
-  return { ...parts, op, values, finish: (results) => packLike(value, writtenTo(memory, results)) };
+  return { ...parts, op, values, finish: (results) => packLike(value, writtenTo(memory, results, values)) };
 }
 
 /** The same for what can only be done with dense values. @throws NotImplementedError for indexed slices */
@@ -68,7 +70,7 @@ export function denseRequest(
   const values = placedValues(value, device);
   requireDense(values, operation);
   const memory = resultMemory(into, values);
-  return { ...parts, values, finish: (results) => packLike(value, writtenTo(memory, results)) };
+  return { ...parts, values, finish: (results) => packLike(value, writtenTo(memory, results, values)) };
 }
 
 /** The values that a replica hands in, from left to right, on its device. @throws ValueError for what is no value */
@@ -93,19 +95,27 @@ export function requireRoot(root: number, numReplicas: number): void {
   throw new ValueError('ERR_COLL_REFUSED', told, { operation: 'broadcast' });
 }
 
-/** The arguments of a merge call. @throws ValueError for a function that is none, or arguments that are no list */
-export function requireMergeCall<Args extends readonly unknown[]>(fn: MergeFunction<Args>, args?: Args): Args {
-  if (typeof fn === 'function' && (args === undefined || Array.isArray(args))) return args ?? ([] as unknown as Args);
+/** The arguments of a merge call, the named ones last. @throws ValueError for a function that is none, or arguments that are none */
+export function requireMergeCall<Args extends readonly unknown[]>(
+  fn: MergeFunction<Args>,
+  args?: readonly unknown[],
+  kwargs?: Readonly<Record<string, unknown>>,
+): Args {
+  const isCall = typeof fn === 'function' && (args === undefined || Array.isArray(args));
+  if (isCall && (kwargs === undefined || isMapping(kwargs)))
+    return [...(args ?? []), ...(kwargs ? [kwargs] : [])] as unknown as Args;
+  const given = [fn, args, ...(kwargs === undefined ? [] : [kwargs])].map(quote).join(', ');
   throw new ValueError(
     'ERR_COLL_VALUE',
-    `mergeCall takes a function and a list of arguments, not ${quote(fn)} and ${quote(args)}`,
+    `mergeCall takes a function, a list of arguments and an object of named ones, not ${given}`,
     { operation: 'mergeCall' },
   );
 }
 
 /** What an all-reduce of one replica gives: new memory, of the dtype that it has with more of them. */
-export function reducedAlone(op: ReduceOp, value: Value): Value {
+export function reducedAlone({ op, call }: Pick<ReduceRequest, 'op' | 'call'>, value: Value): Value {
   if (!(value instanceof IndexedSlices)) return combine(op.toLowerCase() as Lowercase<ReduceOp>, [value]);
+  if (resolveCallOptions(call).deduplicateSlices) return reducedAlone({ op, call: {} }, deduplicate(value));
   return op === ReduceOp.MEAN ? divideByN(value, 1) : copyToDevice(value, value.device);
 }
 

@@ -2,11 +2,12 @@ import {
   asTensor,
   DistributedValues,
   divide,
+  isMapping,
+  logDeprecated,
   mapStructure,
   PerReplica,
   ReduceOp,
   type ReduceOpLike,
-  reduceOpFrom,
   regroup,
   type Structure,
   type Tensor,
@@ -14,29 +15,47 @@ import {
 } from '@coll/core';
 import { axesOf, requireDivisible, requireSummable, sizeAlong, sumAlong } from './axis-sum.js';
 import { enterScope, requireCrossReplica, runInScope } from './contexts.js';
+import type { DatasetLike } from './data/dataset.js';
+import { type DatasetFunction, distributeDatasetsFromFunction } from './data/datasets-from-function.js';
+import { distributeDataset } from './data/distribute-dataset.js';
+import type { Distributed, DistributedDataset } from './data/distributed-dataset.js';
+import { InputContext } from './data/input-context.js';
+import type { InputOptionsInit } from './data/input-options.js';
+import { ValueContext } from './data/value-context.js';
 import type { StrategyExtended } from './extended.js';
+import { strategyOp } from './placed-values.js';
 import type { ReplicaContext } from './replica-context.js';
+import type { LocalResult, Regrouped } from './structure-types.js';
 
-/** One of the values that a replica starts with. */
-export interface ValueContext {
-  readonly replicaIdInSyncGroup: number;
-  readonly numReplicasInSync: number;
-}
-
+/** What runs on each replica: it gets the context of its replica, then the arguments of `run`. */
 export type ReplicaFunction<Args extends readonly unknown[] = readonly unknown[], Result = unknown> = (
   context: ReplicaContext,
   ...args: Args
 ) => Result | Promise<Result>;
 
+/** What runs on every replica: a function, also an asynchronous one, or the module that has it, for threads. */
+export type ReplicaCode<Args extends readonly unknown[], Result> =
+  | ((context: ReplicaContext, ...args: Args) => Result)
+  | URL;
+
+/** How replicas are run. All of it may be left out. */
 export interface RunOptions {
   /** What each replica's function gets after its context; of distributed values, its component. */
   readonly args?: readonly unknown[];
+  /** Named arguments, which it gets as one object after the others. */
+  readonly kwargs?: Readonly<Record<string, unknown>>;
   /** For a module: the name of the exported function. Default: `default`, or else `replica`. */
   readonly exportName?: string;
   /** Called with whatever a replica hands to `context.report`. */
   readonly onReport?: (replica: number, value: unknown) => void;
   /** Ends all replicas, in this thread as soon as they wait for each other; `run` rejects with `AbortedError` at once. */
   readonly signal?: AbortSignal;
+  /** Accepted, like the next two, for programs written for TensorFlow; shapes may differ from step to step in any case. */
+  readonly experimentalEnableDynamicBatchSize?: boolean;
+  /** Accepted and not needed, see above. */
+  readonly experimentalBucketizingDynamicShape?: boolean;
+  /** Accepted and not needed, see above. */
+  readonly experimentalXlaOptions?: unknown;
 }
 
 /** What is done on several replicas, and how their values come together. */
@@ -44,8 +63,14 @@ export abstract class Strategy {
   /** The lower-level methods, for optimizers and libraries. */
   abstract readonly extended: StrategyExtended;
 
+  /** Replicas over which values are combined. */
   get numReplicasInSync(): number {
     return this.extended.workerDevices.length;
+  }
+
+  /** What finds the other workers; undefined for a strategy that has none. */
+  get clusterResolver(): object | undefined {
+    return undefined;
   }
 
   /**
@@ -63,7 +88,10 @@ export abstract class Strategy {
    * `PerReplica` otherwise.
    * @throws ValueError for arguments of the wrong kind; an error of a replica, with the replica's number in its message
    */
-  abstract run(replica: ReplicaFunction<never> | URL, options?: RunOptions): Promise<Structure<unknown>>;
+  abstract run<Args extends readonly unknown[], Result>(
+    replica: ReplicaCode<Args, Result>,
+    options?: RunOptions,
+  ): Promise<Regrouped<Awaited<Result>>>;
 
   /**
    * Combines a value over all replicas into one tensor on the first device. With axes, each replica first sums along them;
@@ -76,7 +104,7 @@ export abstract class Strategy {
     axis: number | readonly number[] | null | undefined,
   ): Promise<Structure<unknown>> {
     requireCrossReplica(this, 'reduce');
-    const op = reduceOpFrom(reduceOp);
+    const op = strategyOp(reduceOp);
     if (axis === undefined || axis === null) return this.#reduceAcross(op, value);
     requireSummable(op, axis);
     const components = this.#components(value).map((component) => asTensor(component));
@@ -95,13 +123,14 @@ export abstract class Strategy {
   }
 
   /** The components of a value, one a replica that lives here; of a structure, one structure a replica; a bare value is the only one. */
-  experimentalLocalResults(value: unknown): readonly unknown[] {
+  experimentalLocalResults<T>(value: T): readonly LocalResult<T>[] {
     const distributed = findDistributed(value);
-    if (!distributed) return [value];
-    return distributed.values.map((_, replica) =>
-      mapStructure(value as Structure<unknown>, (leaf) =>
-        leaf instanceof DistributedValues ? leaf.values[replica] : leaf,
-      ),
+    if (!distributed) return [value as LocalResult<T>];
+    return distributed.values.map(
+      (_, replica) =>
+        mapStructure(value as Structure<unknown>, (leaf) =>
+          leaf instanceof DistributedValues ? leaf.values[replica] : leaf,
+        ) as LocalResult<T>,
     );
   }
 
@@ -111,9 +140,75 @@ export abstract class Strategy {
     const numReplicasInSync = this.numReplicasInSync;
     return new PerReplica(
       Array.from({ length: numReplicasInSync }, (_, replica) =>
-        make({ replicaIdInSyncGroup: replica, numReplicasInSync }),
+        make(new ValueContext({ replicaIdInSyncGroup: replica, numReplicasInSync })),
       ),
     );
+  }
+
+  /** Which of the input pipelines this process reads. There is one for each worker. */
+  get inputContext(): InputContext {
+    return new InputContext({ numReplicasInSync: this.numReplicasInSync });
+  }
+
+  /**
+   * A dataset that is batched by the global batch size, split among the replicas: each step has a `PerReplica` in the place of each
+   * batch. Parts are as even as can be, the larger ones first; those of a batch of another size than the global one, as the last may
+   * be, are of that size divided by the replicas and rounded up, as long as there are items.
+   * @throws ValueError for what is no dataset, bad options, and in its step for an element that cannot be split; NotImplementedError
+   * for the replication mode PER_REPLICA
+   */
+  experimentalDistributeDataset<Element>(
+    dataset: DatasetLike<Element>,
+    options?: InputOptionsInit,
+  ): DistributedDataset<Distributed<Element>> {
+    requireCrossReplica(this, 'experimentalDistributeDataset');
+    return distributeDataset(dataset, this.inputContext, this.extended.workerDevices, options);
+  }
+
+  /**
+   * The dataset that a function makes for an input pipeline, batched by the batch size of one replica: each step takes an element for
+   * each replica. Where there are too few for the last step, the later replicas get batches without items.
+   * @throws ValueError for bad options and what is no dataset; what the function throws
+   */
+  distributeDatasetsFromFunction<Element>(
+    make: DatasetFunction<Element>,
+    options?: InputOptionsInit,
+  ): DistributedDataset<Distributed<Element>> {
+    requireCrossReplica(this, 'distributeDatasetsFromFunction');
+    return distributeDatasetsFromFunction(make, this.inputContext, this.extended.workerDevices, options);
+  }
+
+  /**
+   * As `distributeDatasetsFromFunction`. The first use logs a warning.
+   * @deprecated The old name of `distributeDatasetsFromFunction`.
+   */
+  experimentalDistributeDatasetsFromFunction<Element>(
+    make: DatasetFunction<Element>,
+    options?: InputOptionsInit,
+  ): DistributedDataset<Distributed<Element>> {
+    logDeprecated('experimentalDistributeDatasetsFromFunction', 'distributeDatasetsFromFunction');
+    return this.distributeDatasetsFromFunction(make, options);
+  }
+
+  /**
+   * As `experimentalLocalResults`. The first use logs a warning.
+   * @deprecated The old name of `experimentalLocalResults`.
+   */
+  unwrap<T>(value: T): readonly LocalResult<T>[] {
+    logDeprecated('unwrap', 'experimentalLocalResults');
+    return this.experimentalLocalResults(value);
+  }
+
+  /**
+   * As `run`. The first use logs a warning.
+   * @deprecated The old name of `run`.
+   */
+  experimentalRunV2<Args extends readonly unknown[], Result>(
+    replica: ReplicaCode<Args, Result>,
+    options?: RunOptions,
+  ): Promise<Regrouped<Awaited<Result>>> {
+    logDeprecated('experimentalRunV2', 'run');
+    return this.run(replica, options);
   }
 
   async #reduceAcross(op: ReduceOp, value: unknown): Promise<Structure<unknown>> {
@@ -129,10 +224,14 @@ export abstract class Strategy {
   }
 }
 
-/** @throws ValueError unless the arguments of a replica function are a list */
-export function requireArguments(args: unknown): asserts args is readonly unknown[] {
+/** What a replica function gets after its context. @throws ValueError for arguments that are no list, or named ones that are no object */
+export function argumentsOf({ args = [], kwargs }: RunOptions): readonly unknown[] {
   if (!Array.isArray(args))
     throw new ValueError('ERR_COLL_VALUE', 'run: positional args must be a list: { args: [first, second] }');
+  if (kwargs === undefined) return args;
+  if (!isMapping(kwargs))
+    throw new ValueError('ERR_COLL_VALUE', 'run: kwargs must be an object: { kwargs: { name: value } }');
+  return [...args, kwargs];
 }
 
 /** The first distributed value in a structure. */

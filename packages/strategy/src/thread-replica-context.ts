@@ -1,8 +1,10 @@
 import type { MessagePort } from 'node:worker_threads';
 import {
+  type ArrivingValue,
   type CallOptions,
   type CrossDeviceOps,
   InternalError,
+  isArriving,
   NotImplementedError,
   type ReduceOpLike,
   type ReplicaCallOptions,
@@ -13,12 +15,13 @@ import {
   type Structure,
   selectReplica,
   type Tensor,
-  type Value,
+  type TensorLike,
 } from '@coll/core';
 import { requireReplica, runAcross } from './contexts.js';
 import type { MergeFunction, ReplicaContext } from './replica-context.js';
 import { requireMergeCall, requireRoot } from './replica-request.js';
 import type { Strategy } from './strategy.js';
+import type { Reduced, ReducedLater } from './structure-types.js';
 import { encodeError } from './thread-errors.js';
 import { type FromReplica, post, type ToReplica } from './thread-messages.js';
 import { decode, encode } from './thread-values.js';
@@ -37,6 +40,7 @@ export class ThreadReplicaContext implements ReplicaContext {
   readonly numReplicasInSync: number;
   readonly replicaIdInSyncGroup: number;
   readonly devices: readonly [string];
+  readonly canBlock = true;
   readonly #ops: CrossDeviceOps;
   readonly #port: MessagePort;
   readonly #merges: { readonly fn: MergeFunction; resolve(value: unknown): void }[] = [];
@@ -56,43 +60,64 @@ export class ThreadReplicaContext implements ReplicaContext {
     });
   }
 
-  allReduce(op: ReduceOpLike, value: ReplicaValue, options?: ReplicaCallOptions): Promise<Structure<Value>> {
-    return this.#begin(async () => {
-      requireReplica(this, 'allReduce');
-      return this.#ops.allReduce(reduceOpFrom(op), value, this.replicaIdInSyncGroup, options);
-    });
+  allReduce<const T extends ReplicaValue>(
+    op: ReduceOpLike,
+    value: T,
+    options?: ReplicaCallOptions,
+  ): Promise<Reduced<T>>;
+  allReduce<const T extends ArrivingValue>(op: ReduceOpLike, value: T, options?: ReplicaCallOptions): ReducedLater<T>;
+  allReduce(op: ReduceOpLike, value: ArrivingValue, options?: ReplicaCallOptions): unknown {
+    if (!isArriving(value)) {
+      return this.#begin(async () => {
+        requireReplica(this, 'allReduce');
+        return this.#ops.allReduce(reduceOpFrom(op), value as ReplicaValue, this.replicaIdInSyncGroup, options);
+      });
+    }
+    requireReplica(this, 'allReduce');
+    const group = this.#group('allReduce');
+    const { results, ended } = group.allReduceArriving(reduceOpFrom(op), value, this.replicaIdInSyncGroup, options);
+    this.#begin(() => ended).catch(() => {});
+    return results;
   }
 
-  allReduceSync(op: ReduceOpLike, value: ReplicaValue, options?: ReplicaCallOptions): Structure<Value> {
+  allReduceSync<const T extends ReplicaValue>(op: ReduceOpLike, value: T, options?: ReplicaCallOptions): Reduced<T> {
     requireReplica(this, 'allReduceSync');
-    return this.#ops.allReduceSync(reduceOpFrom(op), value, this.replicaIdInSyncGroup, options);
+    return this.#ops.allReduceSync(reduceOpFrom(op), value, this.replicaIdInSyncGroup, options) as Reduced<T>;
   }
 
-  allGather(value: ReplicaValue, axis: number, options?: CallOptions): Promise<Structure<Tensor>> {
+  allGather<const T extends ReplicaValue>(value: T, axis: number, options?: CallOptions): Promise<Reduced<T>> {
     return this.#begin(async () => {
       requireReplica(this, 'allGather');
-      return this.#group('allGather').allGather(value, axis, options);
+      return this.#group('allGather').allGather(value, axis, options) as Promise<Reduced<T>>;
     });
   }
 
-  broadcast(value: ReplicaValue, root = 0, options?: ReplicaCallOptions): Promise<Structure<Tensor>> {
+  broadcast<const T extends Structure<TensorLike>>(
+    value: T,
+    root = 0,
+    options?: ReplicaCallOptions,
+  ): Promise<Reduced<T>> {
     return this.#begin(async () => {
       requireReplica(this, 'broadcast');
       requireRoot(root, this.numReplicasInSync);
-      return this.#group('broadcast').broadcast(value, root, options);
+      return this.#group('broadcast').broadcast(value, root, options) as Promise<Reduced<T>>;
     });
   }
 
-  broadcastSync(value: ReplicaValue, root = 0, options?: ReplicaCallOptions): Structure<Tensor> {
+  broadcastSync<const T extends Structure<TensorLike>>(value: T, root = 0, options?: ReplicaCallOptions): Reduced<T> {
     requireReplica(this, 'broadcastSync');
     requireRoot(root, this.numReplicasInSync);
-    return this.#group('broadcastSync').broadcastSync(value, root, options);
+    return this.#group('broadcastSync').broadcastSync(value, root, options) as Reduced<T>;
   }
 
-  mergeCall<Args extends readonly unknown[], Result>(fn: MergeFunction<Args, Result>, args?: Args): Promise<Result> {
+  mergeCall<Args extends readonly unknown[], Result>(
+    fn: MergeFunction<Args, Result>,
+    args?: readonly unknown[],
+    kwargs?: Readonly<Record<string, unknown>>,
+  ): Promise<Result> {
     return this.#begin(async () => {
       requireReplica(this, 'mergeCall');
-      this.#say({ type: 'merge', args: encode(requireMergeCall(fn, args)) }, 'an argument of a merge call');
+      this.#say({ type: 'merge', args: encode(requireMergeCall(fn, args, kwargs)) }, 'an argument of a merge call');
       const outcome = new Promise((resolve) => {
         this.#merges.push({ fn: fn as unknown as MergeFunction, resolve });
       });

@@ -5,10 +5,12 @@ import {
   Mirrored,
   mapStructure,
   PerReplica,
+  RuntimeError,
   type Structure,
   type Tensor,
   tensorSymbol,
 } from '@coll/core';
+import { Variable } from './variables/variable.js';
 
 // Marks classes whose instances would arrive as plain objects. Posted values are plain data of this library's own threads.
 const classKey = '@coll/class';
@@ -19,6 +21,7 @@ export function encode(value: unknown): unknown {
     if (leaf instanceof IndexedSlices) {
       return { [classKey]: 'IndexedSlices', values: leaf.values, indices: leaf.indices, denseShape: leaf.denseShape };
     }
+    if (leaf instanceof Variable) throw variableStays(leaf);
     if (leaf instanceof PerReplica || leaf instanceof Mirrored)
       return { [classKey]: leaf.kind, values: leaf.values.map(encode) };
     // Its method would be lost on the way.
@@ -41,4 +44,9 @@ export function decode(value: unknown): unknown {
     default:
       return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, decode(item)]));
   }
+}
+
+function variableStays({ name }: Variable): RuntimeError {
+  const cure = 'hand over what read() gives, and make a variable of it there';
+  return new RuntimeError('ERR_COLL_NOT_CLONEABLE', `variable "${name}" stays in its thread: ${cure}`);
 }

@@ -1,7 +1,7 @@
 import { InternalError, PerReplica, RuntimeError } from '@coll/core';
 import { describe, expect, it } from 'vitest';
 import { expectNoUnhandledRejections } from '../test/no-unhandled-rejections.js';
-import { MirroredStrategy, type ReplicaContext } from './index.js';
+import { MirroredStrategy, type ReplicaContext, type Strategy } from './index.js';
 
 const strategyOf = (replicas: number) =>
   new MirroredStrategy({ devices: Array.from({ length: replicas }, (_, index) => `cpu:${index}`) });
@@ -60,6 +60,15 @@ describe('replicas of one thread', () => {
 });
 
 describe('mergeCall', () => {
+  it('hands on named arguments as one object, after the others', async () => {
+    const fn = (_: Strategy, x: PerReplica, { y, z }: { y: PerReplica; z: string }) => [x.values, y.values, z];
+    const merged = await two.run((replica) => {
+      const { replicaIdInSyncGroup: id } = replica;
+      return replica.mergeCall(fn, [id], { y: 10 - id, z: 'same' });
+    });
+    expect(merged).toEqual([[0, 1], [10, 9], 'same']);
+  });
+
   it("runs replica 0's function once for all, with arguments regrouped, and gives each replica its part", async () => {
     const calls: unknown[] = [];
     const results = await two.run((replica) => {
@@ -143,6 +152,8 @@ describe('mergeCall', () => {
   });
 
   it('is checked', async () => {
+    const named = two.run((replica) => replica.mergeCall(() => 0, [], 5 as never));
+    await expect(named).rejects.toThrow(/an object of named ones, not function/);
     await expect(two.run((replica) => replica.mergeCall(5 as never))).rejects.toMatchObject({ name: 'ValueError' });
     await expect(two.run((replica) => replica.mergeCall(() => 0, 5 as never))).rejects.toMatchObject({
       name: 'ValueError',

@@ -3,8 +3,9 @@ import type { Effort, Measurement } from './measurement.js';
 import type { Machine } from './report/machine.js';
 import { type Findings, type Row, rowOf } from './report/row.js';
 import { formatBytes } from './sizes.js';
+import { summarize } from './statistics.js';
 import { worstOf } from './ticking.js';
-import { bytesOf, type Piece, type Session, type Trial, type VenueName } from './trial.js';
+import { bytesOf, type Overlap, type Piece, type Session, type Trial, type VenueName, type Work } from './trial.js';
 import { openVenue } from './venues/open-venue.js';
 import type { Venue } from './venues/venue.js';
 
@@ -93,7 +94,7 @@ function findingsOf(
   trial: Trial,
   trials: readonly Trial[],
   rounds: readonly Round[],
-): Pick<Findings, 'samples' | 'copySamples' | 'boundSamples' | 'ticks'> {
+): Pick<Findings, 'samples' | 'copySamples' | 'boundSamples' | 'ticks' | 'hiddenShare'> {
   const samplesOf = (wanted: Trial | undefined) =>
     wanted === undefined ? [] : rounds.flatMap(({ measured }) => [...(measured.get(wanted)?.samples ?? [])]);
   const alike = trials.filter((other) => bytesOf(other) === bytesOf(trial));
@@ -101,8 +102,27 @@ function findingsOf(
     samples: samplesOf(trial),
     copySamples: samplesOf(alike.find(({ engine }) => engine === 'copy')),
     boundSamples: samplesOf(alike.find(({ engine, input }) => engine === 'bound' && input === trial.input)),
+    hiddenShare: hiddenShareOf(trial, trials, samplesOf),
     ticks: worstOf(rounds.flatMap(({ measured }) => measured.get(trial)?.ticks ?? [])),
   };
+}
+
+/** How much shorter it takes to reduce while something is computed than afterwards, by the time that the all-reduce takes. */
+function hiddenShareOf(
+  trial: Trial,
+  trials: readonly Trial[],
+  samplesOf: (wanted: Trial | undefined) => readonly number[],
+): number | undefined {
+  const { work, engine, algorithm } = trial;
+  if (work.type !== 'overlap' || work.order !== 'overlapped') return undefined;
+  const median = (order: Overlap['order']) => {
+    const isWanted = (other: Work) => other.type === 'overlap' && other.order === order && other.isBusy === work.isBusy;
+    const found = trials.find(
+      (other) => isWanted(other.work) && other.engine === engine && other.algorithm === algorithm,
+    );
+    return summarize(samplesOf(found)).median;
+  };
+  return (median('after') - median('overlapped')) / (median('after') - median('computed'));
 }
 
 /** The places of one session, opened when they are first needed. */

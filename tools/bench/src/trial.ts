@@ -1,9 +1,17 @@
-import type { CollectiveKind, EngineName } from '@coll/core';
+import type { CollectiveKind, EngineName, PackingOptions } from '@coll/core';
 import type { AlgorithmName } from './algorithms.js';
 import type { PeerName } from './peers/peers.js';
 import { bytesPerElement, formatBytes } from './sizes.js';
 
-export const suiteNames = ['in-process', 'gradients', 'event-loop', 'strategy', 'collectives', 'packing'] as const;
+export const suiteNames = [
+  'in-process',
+  'gradients',
+  'event-loop',
+  'strategy',
+  'collectives',
+  'packing',
+  'overlap',
+] as const;
 export type SuiteName = (typeof suiteNames)[number];
 
 /** `sync`: a thread a rank, which blocks; `async`: a thread a rank, which awaits; `controller`: one thread that holds all ranks, and awaits. */
@@ -27,11 +35,24 @@ export type Work =
   /** A replica context's all-reduce of one array. */
   | { readonly type: 'context' }
   /** Cross-device ops' all-reduce of a list of tensors. */
-  | { readonly type: 'batch'; readonly bytesPerPack: number }
+  | { readonly type: 'batch'; readonly bytesPerPack: number; readonly packing?: PackingOptions }
+  /** A replica context's all-reduce of a list of tensors that are computed one after the other, the last one first. */
+  | Overlap
   /** A communicator's all-reduce while timers of a millisecond tick in the thread that awaits it. */
   | { readonly type: 'ticking' }
   /** A plain copy of memory, which everything is compared with. */
   | { readonly type: 'copy' };
+
+export interface Overlap {
+  readonly type: 'overlap';
+  /** `computed`: the computation alone. `after`: it, then the all-reduce. `overlapped`: an all-reduce of promises meanwhile. */
+  readonly order: 'computed' | 'after' | 'overlapped';
+  /** Whether the replica's own thread computes, or waits for somebody who does, such as another device. */
+  readonly isBusy: boolean;
+  readonly bytesPerPack: number;
+  /** Of all tensors together, each its share by length. */
+  readonly computeMillis: number;
+}
 
 /** One case at one size. Plain data: it is posted to the threads that run it. */
 export interface Trial {

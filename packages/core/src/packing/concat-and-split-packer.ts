@@ -1,5 +1,6 @@
 import { AssertionError, ValueError } from '../errors.js';
 import { elementCount, type Tensor } from '../tensor.js';
+import { cutEvenly } from './arrangement.js';
 import { concatenate, slice, splitLike } from './concatenate.js';
 import type { Packer } from './packer.js';
 
@@ -18,18 +19,22 @@ export class ConcatAndSplitPacker implements Packer {
     this.numPacks = numPacks;
   }
 
+  /** The packs of each device, from its tensors: `numPacks` of them, of which the last takes the remainder. */
   pack(perDevice: readonly (readonly Tensor[])[]): Tensor[][] {
     this.#shapes = (perDevice[0] ?? []).map((tensor) => tensor.shape);
     return perDevice.map((tensors) => {
       const joined = concatenate(tensors);
-      const size = Math.floor(joined.data.length / this.numPacks);
-      const last = this.numPacks - 1;
-      return Array.from({ length: this.numPacks }, (_, index) => {
-        return slice(joined, index * size, index === last ? joined.data.length : (index + 1) * size);
+      const packs = new Map(
+        cutEvenly([joined.data.length], this.numPacks).map((pack) => [pack.number, pack.pieces[0]]),
+      );
+      return Array.from({ length: this.numPacks }, (_, number) => {
+        const { begin, end } = packs.get(number) ?? { begin: 0, end: 0 };
+        return slice(joined, begin, end);
       });
     });
   }
 
+  /** The tensors of each device, from its packs, in their order and shapes. */
   unpack(packed: readonly (readonly Tensor[])[]): Tensor[][] {
     const total = this.#shapes.reduce((sum, shape) => sum + elementCount(shape), 0);
     return packed.map((packs) => {

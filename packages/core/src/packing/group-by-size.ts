@@ -1,4 +1,5 @@
-import { byteLength, type Tensor } from '../tensor.js';
+import type { Tensor } from '../tensor.js';
+import { OpenPacks } from './open-packs.js';
 
 /**
  * Cuts a list into packs, in order. A pack is closed once it holds **more** than `bytesPerPack` bytes, so one that lands
@@ -6,15 +7,10 @@ import { byteLength, type Tensor } from '../tensor.js';
  */
 export function groupBySize<T extends Tensor>(tensors: readonly T[], bytesPerPack: number): T[][] {
   if (bytesPerPack === 0) return [[...tensors]];
-  const packs: T[][] = [];
-  let bytes = Number.POSITIVE_INFINITY;
-  for (const tensor of tensors) {
-    if (bytes > bytesPerPack) {
-      packs.push([]);
-      bytes = 0;
-    }
-    packs[packs.length - 1]?.push(tensor);
-    bytes += byteLength(tensor);
-  }
-  return packs;
+  const packs = new OpenPacks<T>(bytesPerPack);
+  const closed = tensors.flatMap((tensor) => {
+    const pack = packs.add(tensor, tensor, 'all');
+    return pack ? [pack] : [];
+  });
+  return [...closed, ...packs.rest()];
 }

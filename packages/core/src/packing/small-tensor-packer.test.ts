@@ -4,7 +4,8 @@ import { arbitraryShape, arbitraryTensor } from '../../test/arbitrary-tensor.js'
 import { thrown } from '../../test/thrown.js';
 import { type DType, dtypes } from '../dtype.js';
 import { type Tensor, zeros } from '../tensor.js';
-import { AggregateSmallTensorPacker, extractRanges } from './small-tensor-packer.js';
+import { extractRanges } from './small-ranges.js';
+import { AggregateSmallTensorPacker } from './small-tensor-packer.js';
 
 function upTo(count: number): number[] {
   return Array.from({ length: count }, (_, index) => index);

@@ -1,38 +1,8 @@
 import { ValueError } from '../errors.js';
-import { byteLength, type Tensor } from '../tensor.js';
+import type { Tensor } from '../tensor.js';
 import { concatenate, splitLike } from './concatenate.js';
 import type { Packer } from './packer.js';
-
-export interface Ranges {
-  /** First and last index of each run, both included. */
-  readonly ranges: readonly (readonly [first: number, last: number])[];
-  readonly singles: readonly number[];
-}
-
-/**
- * Runs of consecutive numbers in an increasing list. A run takes one more while its last minus its first is at most
- * `rangeSizeLimit`, as in the original, so it can reach `rangeSizeLimit + 2` members.
- */
-export function extractRanges(indices: readonly number[], rangeSizeLimit = 32): Ranges {
-  const ranges: (readonly [number, number])[] = [];
-  const singles: number[] = [];
-  let [first, last] = [indices[0], indices[0]];
-  const close = () => {
-    if (first === undefined || last === undefined) return;
-    if (last > first) ranges.push([first, last]);
-    else singles.push(first);
-  };
-  for (const index of indices.slice(1)) {
-    const extends_ = index === (last as number) + 1 && (last as number) - (first as number) <= rangeSizeLimit;
-    if (!extends_) {
-      close();
-      first = index;
-    }
-    last = index;
-  }
-  close();
-  return { ranges, singles };
-}
+import { type Ranges, smallRanges } from './small-ranges.js';
 
 /**
  * Joins neighbours of at most `maxBytes` bytes of float32 into packs of about `maxGroup`, which come first; all other
@@ -52,10 +22,10 @@ export class AggregateSmallTensorPacker implements Packer {
     this.maxGroup = maxGroup;
   }
 
+  /** The packs of each device: first the joined small tensors, then all others in their order. */
   pack(perDevice: readonly (readonly Tensor[])[]): Tensor[][] {
     const [first = []] = perDevice;
-    const small = [...first.keys()].filter((index) => this.#isSmall(first[index] as Tensor));
-    this.#ranges = extractRanges(small, this.maxGroup).ranges;
+    this.#ranges = smallRanges(first, this.maxBytes, this.maxGroup);
     this.#shapes = first.map((tensor) => tensor.shape);
     return perDevice.map((tensors) => [
       ...this.#ranges.map(([begin, end]) => concatenate(tensors.slice(begin, end + 1))),
@@ -63,6 +33,7 @@ export class AggregateSmallTensorPacker implements Packer {
     ]);
   }
 
+  /** The tensors of each device, from its packs, in their order and shapes. */
   unpack(packed: readonly (readonly Tensor[])[]): Tensor[][] {
     return packed.map((packs) => {
       const parts = this.#ranges.flatMap(([begin, end], index) => {
@@ -72,10 +43,6 @@ export class AggregateSmallTensorPacker implements Packer {
       const others = packs.slice(this.#ranges.length);
       return this.#shapes.map((_, index) => (this.#isPacked(index) ? parts : others).shift() as Tensor);
     });
-  }
-
-  #isSmall(tensor: Tensor): boolean {
-    return tensor.dtype === 'float32' && byteLength(tensor) <= this.maxBytes;
   }
 
   #isPacked(index: number): boolean {

@@ -1,7 +1,7 @@
 import type { Collective } from '../collective.js';
 import { goalOf } from './goal.js';
+import { play } from './play.js';
 import type { Schedule } from './schedule.js';
-import { stepsOf } from './steps.js';
 
 /** A left fold of contributions: `before`, then that of rank `last`. */
 interface Chain {
@@ -18,7 +18,7 @@ interface Chain {
 export function chainsOf(schedule: Schedule, collective: Collective): readonly (readonly number[])[] | undefined {
   const { ranks, chunks } = schedule;
   const goal = goalOf(collective, schedule);
-  const places = play(schedule, collective);
+  const places = play<Chain>(schedule, collective, (rank) => ({ before: undefined, last: rank, length: 1 }), combine);
   const chains: (readonly number[])[] = [];
   for (let chunk = 0; chunk < chunks; chunk++) {
     let chain: Chain | undefined;
@@ -33,27 +33,8 @@ export function chainsOf(schedule: Schedule, collective: Collective): readonly (
   return chains;
 }
 
-/** What each place, `rank * chunks + chunk`, holds in the end: a chain, or undefined for anything else. */
-function play(schedule: Schedule, collective: Collective): (Chain | undefined)[] {
-  const { ranks, chunks, rounds } = schedule;
-  const goal = goalOf(collective, schedule);
-  const places: (Chain | undefined)[] = [];
-  for (let rank = 0; rank < ranks; rank++) {
-    const own = { before: undefined, last: rank, length: 1 };
-    for (let chunk = 0; chunk < chunks; chunk++) places.push(goal.contributes(rank, chunk) ? own : undefined);
-  }
-  for (const round of rounds) {
-    // In a proven schedule nothing that a round writes is read in it, so that places may change one by one.
-    for (const { to, chunk, operands } of stepsOf(round)) {
-      places[to * chunks + chunk] = operands.map((rank) => places[rank * chunks + chunk]).reduce(combine);
-    }
-  }
-  return places;
-}
-
 // Our arithmetic is commutative to the bit, so a single contribution extends a chain from either side.
-function combine(left: Chain | undefined, right: Chain | undefined): Chain | undefined {
-  if (!left || !right) return undefined;
+function combine(left: Chain, right: Chain): Chain | undefined {
   if (right.length === 1) return { before: left, last: right.last, length: left.length + 1 };
   return left.length === 1 ? { before: right, last: left.last, length: right.length + 1 } : undefined;
 }

@@ -1,9 +1,9 @@
 import { CollError } from '../errors.js';
-import type { Round, Schedule, Transfer } from './schedule.js';
+import type { Schedule, Transfer } from './schedule.js';
 
 /** A schedule of these rounds, without those in which nothing moves. */
-export function scheduleOf(ranks: number, chunks: number, rounds: readonly Round[]): Schedule {
-  return { ranks, chunks, rounds: rounds.filter((round) => round.length > 0) };
+export function scheduleOf(ranks: number, chunks: number, rounds: Iterable<Iterable<Transfer>>): Schedule {
+  return { ranks, chunks, rounds: Array.from(rounds, (round) => [...round]).filter((round) => round.length > 0) };
 }
 
 /** One schedule after the other, on the same ranks and chunks. */

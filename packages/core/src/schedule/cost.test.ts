@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { cost } from './cost.js';
-import type { Schedule } from './schedule.js';
+import type { Schedule, StreamedSchedule, Transfer } from './schedule.js';
 
 const machine = { kind: 'all-reduce', alpha: 1, beta: 0.01, gamma: 0.001 } as const;
 
@@ -61,6 +61,61 @@ describe('cost', () => {
     const nothing = { rounds: 0, bytesPerRank: 0, busiestLink: undefined, seconds: 0 };
     expect(cost({ ranks: 1, chunks: 1, rounds: [] }, { ...machine, bytes: 10 })).toEqual(nothing);
     expect(cost({ ranks: 2, chunks: 1, rounds: [[]] }, { ...machine, bytes: 10 }).seconds).toBe(0);
+  });
+
+  it('charges a message for what it is, and what goes from one rank to another in a round as one', () => {
+    const copies = (...chunks: number[]) => chunks.map((chunk) => ({ from: 0, to: 1, chunk, reduce: false }));
+    const priced = (rounds: Schedule['rounds'], ranks = 2) =>
+      cost({ ranks, chunks: 4, rounds }, { ...machine, overhead: 0.5, bytes: 8 }).seconds;
+    expect(priced([copies(0, 1, 2)])).toBeCloseTo(1 + 0.5 + 6 * 0.01);
+    expect(priced([copies(0), copies(1)])).toBeCloseTo(2 * (1 + 0.5 + 2 * 0.01));
+    const toBoth = [1, 2].map((to) => ({ from: 0, to, chunk: 0, reduce: false }));
+    expect(priced([toBoth], 3)).toBeCloseTo(1 + 2 * 0.5 + 4 * 0.01);
+  });
+
+  it('has a port a rank within workers, and one a worker between them', () => {
+    const workers = { ranksPerWorker: 2, alpha: 0.1, beta: 0.001 };
+    const priced = (...pairs: (readonly [from: number, to: number])[]) => {
+      const round = pairs.map(([from, to]) => ({ from, to, chunk: 0, reduce: false }));
+      return cost({ ranks: 4, chunks: 1, rounds: [round] }, { ...machine, workers, bytes: 100 }).seconds;
+    };
+    expect(priced([0, 1])).toBeCloseTo(0.1 + 100 * 0.001);
+    expect(priced([0, 1], [2, 3], [1, 0])).toBeCloseTo(0.1 + 100 * 0.001);
+    expect(priced([0, 2])).toBeCloseTo(1 + 100 * 0.01);
+    expect(priced([0, 2], [1, 3])).toBeCloseTo(1 + 200 * 0.01);
+    expect(priced([0, 2], [3, 1])).toBeCloseTo(1 + 100 * 0.01);
+    expect(priced([0, 2], [0, 1])).toBeCloseTo(1 + 100 * 0.01);
+  });
+
+  it('refuses workers that cannot have as many ranks as is said', () => {
+    for (const ranksPerWorker of [0, 3, 1.5, Number.NaN]) {
+      const workers = { ranksPerWorker, alpha: 0, beta: 0 };
+      expect(() => cost(ring(4), { ...machine, workers, bytes: 1 })).toThrow(
+        expect.objectContaining({
+          name: 'ValueError',
+          code: 'ERR_COLL_VALUE',
+          message: `4 ranks cannot be shared out to workers of ${ranksPerWorker}; ranksPerWorker must divide the number of ranks`,
+        }),
+      );
+    }
+  });
+
+  it('reads a stream once, and prices it as the same schedule', () => {
+    const schedule = ring(5);
+    let reads = 0;
+    function* rounds(): Iterable<Iterable<Transfer>> {
+      reads += 1;
+      for (const round of schedule.rounds) yield round.values();
+    }
+    const stream: StreamedSchedule = { ranks: 5, chunks: 5, rounds: rounds() };
+    expect(cost(stream, { ...machine, bytes: 1000 })).toEqual(cost(schedule, { ...machine, bytes: 1000 }));
+    expect(reads).toBe(1);
+  });
+
+  it('finds the busiest link among more ranks than a table holds', () => {
+    const rounds = [[0, 1, 2].map((chunk) => ({ from: 4999, to: chunk % 2, chunk, reduce: false }))];
+    const { busiestLink } = cost({ ranks: 5000, chunks: 3, rounds }, { ...machine, bytes: 9 });
+    expect(busiestLink).toEqual({ from: 4999, to: 0, bytes: 6 });
   });
 
   it('prices a thousand ranks', { timeout: 30_000 }, () => {

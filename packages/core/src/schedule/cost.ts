@@ -1,25 +1,28 @@
 import type { CollectiveKind } from '../collective.js';
+import { ValueError } from '../errors.js';
 import { chunkRange } from './chunk-range.js';
-import type { Round, Schedule } from './schedule.js';
+import { type Link, Links } from './links.js';
+import { type LinkTimes, Ports } from './ports.js';
+import type { StreamedSchedule, Transfer } from './schedule.js';
 
-/** What a machine is like, and how much is sent. */
-export interface CostOptions {
+/** What a machine is like, and how much is sent. Every rank has a port of its own, unless there are `workers`. */
+export interface CostOptions extends LinkTimes {
   /** What the schedule is for. Default: all-reduce. */
   readonly kind?: CollectiveKind;
   /** Bytes of the whole buffer that the chunks cut: for all-gather and reduce-scatter the blocks of all ranks. */
   readonly bytes: number;
-  /** Seconds that a message takes however short it is. */
-  readonly alpha: number;
-  /** Seconds that a port takes for a byte. Every rank has one, which sends and receives at the same time. */
-  readonly beta: number;
   /** Seconds that a rank takes to combine a byte. */
   readonly gamma: number;
+  /** Who is together in a worker, where links within one differ from those across. */
+  readonly workers?: WorkerLinks | undefined;
 }
 
-export interface Link {
-  readonly from: number;
-  readonly to: number;
-  readonly bytes: number;
+/**
+ * Links within a worker. Ranks are numbered worker by worker, as many in each, and have a port each to their neighbours,
+ * with these times. What goes to other workers or comes from them passes the one port of the worker, with those of `CostOptions`.
+ */
+export interface WorkerLinks extends LinkTimes {
+  readonly ranksPerWorker: number;
 }
 
 /** What a schedule costs on such a machine. */
@@ -29,63 +32,91 @@ export interface Cost {
   readonly bytesPerRank: number;
   /** The two ranks between which most bytes go, in this direction and in all rounds together; none where nothing moves. */
   readonly busiestLink: Link | undefined;
-  /** Each round lasts until its busiest rank is done: `alpha`, then its bytes on the port, then those to combine. */
+  /** Each round lasts `alpha`, then until the busiest port is done, then until the rank is that has most to combine. */
   readonly seconds: number;
 }
 
-/** The price of a schedule by the usual model of a message: a latency, and a time for every byte. */
-export function cost(schedule: Schedule, { kind = 'all-reduce', bytes, alpha, beta, gamma }: CostOptions): Cost {
-  const sizes = Array.from({ length: schedule.chunks }, (_, chunk) => {
+/**
+ * The price of a schedule by the usual model of a message: a latency, and a time for every byte. What goes from one rank to
+ * another in a round is one message. A stream is read once, and no more of it is kept than two numbers a link.
+ *
+ * @throws ValueError where workers cannot have as many ranks as is said
+ */
+export function cost(schedule: StreamedSchedule, options: CostOptions): Cost {
+  const meter = new Meter(schedule, options);
+  for (const round of schedule.rounds) {
+    for (const transfer of round) meter.move(transfer);
+    meter.endRound();
+  }
+  return meter.cost;
+}
+
+/** Counts what moves, round by round. */
+class Meter {
+  readonly #gamma: number;
+  readonly #sizes: Float64Array;
+  readonly #workerOf: Uint32Array;
+  readonly #within: Ports;
+  readonly #across: Ports;
+  readonly #links: Links;
+  readonly #sent: Float64Array;
+  readonly #reduced: Float64Array;
+  #rounds = 0;
+  #seconds = 0;
+
+  constructor(schedule: StreamedSchedule, options: CostOptions) {
+    const { ranks } = schedule;
+    const { kind = 'all-reduce', bytes, gamma, workers } = options;
+    const { ranksPerWorker, ...withinTimes } = workers ?? { ranksPerWorker: 1, ...options };
+    validate(ranks, ranksPerWorker);
+    this.#gamma = gamma;
+    this.#sizes = sizesOf(schedule, kind, bytes);
+    this.#workerOf = Uint32Array.from({ length: ranks }, (_, rank) => Math.floor(rank / ranksPerWorker));
+    this.#within = new Ports(ranks, withinTimes);
+    this.#across = new Ports(ranks / ranksPerWorker, options);
+    this.#links = new Links(ranks);
+    this.#sent = new Float64Array(ranks);
+    this.#reduced = new Float64Array(ranks);
+  }
+
+  get cost(): Cost {
+    return {
+      rounds: this.#rounds,
+      bytesPerRank: most(this.#sent),
+      busiestLink: this.#links.busiest,
+      seconds: this.#seconds,
+    };
+  }
+
+  move({ from, to, chunk, reduce }: Transfer): void {
+    const size = this.#sizes[chunk] as number;
+    const messages = this.#links.send(from, to, size, this.#rounds) ? 1 : 0;
+    const [source, target] = [this.#workerOf[from] as number, this.#workerOf[to] as number];
+    if (source === target) this.#within.send(from, to, size, messages);
+    else this.#across.send(source, target, size, messages);
+    (this.#sent[from] as number) += size;
+    if (reduce) (this.#reduced[to] as number) += size;
+  }
+
+  endRound(): void {
+    const onPorts = Math.max(this.#within.endRound(), this.#across.endRound());
+    this.#seconds += onPorts + this.#gamma * most(this.#reduced);
+    this.#reduced.fill(0);
+    this.#rounds += 1;
+  }
+}
+
+function validate(ranks: number, ranksPerWorker: number): void {
+  if (Number.isInteger(ranksPerWorker) && ranksPerWorker >= 1 && ranks % ranksPerWorker === 0) return;
+  const problem = `${ranks} ranks cannot be shared out to workers of ${ranksPerWorker}`;
+  throw new ValueError('ERR_COLL_VALUE', `${problem}; ranksPerWorker must divide the number of ranks`);
+}
+
+function sizesOf(schedule: StreamedSchedule, kind: CollectiveKind, bytes: number): Float64Array {
+  return Float64Array.from({ length: schedule.chunks }, (_, chunk) => {
     const { begin, end } = chunkRange(schedule, kind, bytes, chunk);
     return end - begin;
   });
-  const sent = new Float64Array(schedule.ranks);
-  let seconds = 0;
-  for (const round of schedule.rounds) {
-    const load = loadOf(round, schedule.ranks, sizes);
-    for (const [rank, count] of load.sent.entries()) sent[rank] = (sent[rank] as number) + count;
-    const onPort = Math.max(most(load.sent), most(load.received));
-    if (round.length > 0) seconds += alpha + beta * onPort + gamma * most(load.reduced);
-  }
-  return {
-    rounds: schedule.rounds.length,
-    bytesPerRank: most(sent),
-    busiestLink: busiestLink(schedule, sizes),
-    seconds,
-  };
-}
-
-/** Bytes by rank. */
-interface Load {
-  readonly sent: Float64Array;
-  readonly received: Float64Array;
-  readonly reduced: Float64Array;
-}
-
-function loadOf(round: Round, ranks: number, sizes: readonly number[]): Load {
-  const sent = new Float64Array(ranks);
-  const received = new Float64Array(ranks);
-  const reduced = new Float64Array(ranks);
-  for (const { from, to, chunk, reduce } of round) {
-    const size = sizes[chunk] as number;
-    sent[from] = (sent[from] as number) + size;
-    received[to] = (received[to] as number) + size;
-    if (reduce) reduced[to] = (reduced[to] as number) + size;
-  }
-  return { sent, received, reduced };
-}
-
-function busiestLink({ ranks, rounds }: Schedule, sizes: readonly number[]): Link | undefined {
-  const links = new Map<number, number>();
-  let busiest: Link | undefined;
-  for (const round of rounds) {
-    for (const { from, to, chunk } of round) {
-      const bytes = (links.get(from * ranks + to) ?? 0) + (sizes[chunk] as number);
-      links.set(from * ranks + to, bytes);
-      if (!busiest || bytes > busiest.bytes) busiest = { from, to, bytes };
-    }
-  }
-  return busiest;
 }
 
 function most(values: Float64Array): number {

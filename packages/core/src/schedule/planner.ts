@@ -1,4 +1,6 @@
+import { refusedCollective } from '../buffers.js';
 import { type Collective, nameOf } from '../collective.js';
+import type { DType } from '../dtype.js';
 import { CollError } from '../errors.js';
 import type { Algorithm, Schedule } from './schedule.js';
 import { problemOf } from './verify.js';
@@ -15,8 +17,9 @@ export class Planner {
     this.size = size;
   }
 
-  refuses(collective: Collective): string | undefined {
-    return this.algorithm.refuses?.(collective, this.size);
+  /** Why such a collective cannot be had, in words for the user; undefined where it can. */
+  refuses(collective: Collective, dtype: DType): string | undefined {
+    return refusedCollective(collective, dtype, this.size) ?? this.algorithm.refuses?.(collective, this.size);
   }
 
   /** @throws CollError where the algorithm's schedule does not do what was asked */

@@ -32,10 +32,22 @@ export interface Schedule {
   readonly rounds: readonly Round[];
 }
 
+/** A schedule whose rounds and transfers are made while they are read, once: for groups whose schedule is too large to hold. */
+export interface StreamedSchedule {
+  readonly ranks: number;
+  readonly chunks: number;
+  readonly rounds: Iterable<Iterable<Transfer>>;
+}
+
 /** A pure function from a request to a schedule: everyone's view, without buffers, sockets or clocks. */
 export interface Algorithm {
   readonly name: string;
+  /** The schedule of a collective among `ranks` ranks. Pure: the same for the same arguments. */
   plan(collective: Collective, ranks: number): Schedule;
+  /** The schedule of `plan` as a stream, to be priced: worth writing where thousands of ranks have millions of transfers. */
+  stream?(collective: Collective, ranks: number): StreamedSchedule;
+  /** How many schedules it has for an all-reduce, which `Collective`'s `variant` tells apart: 0 to one less. Absent: one. */
+  variants?(ranks: number): number;
   /** Why there is no such schedule, in words for the user; absent, or undefined, when there is one. */
   refuses?(collective: Collective, ranks: number): string | undefined;
 }

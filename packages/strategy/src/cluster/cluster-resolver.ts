@@ -3,9 +3,11 @@ import type { ClusterSpec } from './cluster-spec.js';
 /** Devices of a task by type, such as `{ GPU: 2 }`. */
 export type Accelerators = Readonly<Record<string, number>>;
 
+/** Which address is asked for. */
 export interface MasterOptions {
   /** Whose address is asked for. Default: the resolver's own task. */
   readonly taskType?: string | undefined;
+  /** Within its job, from 0. Default: the resolver's own. */
   readonly taskId?: number | undefined;
   /** The protocol that stands before the address, as in `grpc://host:port`. Default: the resolver's own. */
   readonly rpcLayer?: string | undefined;

@@ -22,6 +22,7 @@ export class ClusterSpec {
     return [...this.#jobs.keys()].sort();
   }
 
+  /** Whether it has no jobs, as for a single process. */
   get isEmpty(): boolean {
     return this.#jobs.size === 0;
   }
@@ -58,6 +59,7 @@ export class ClusterSpec {
     return Object.fromEntries(this.jobs.map((job) => [job, dense(job)]));
   }
 
+  /** The description, so that a cluster can be written as JSON. */
   toJSON(): ClusterDescription {
     return this.asDescription();
   }

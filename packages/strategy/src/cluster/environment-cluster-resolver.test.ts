@@ -38,9 +38,10 @@ const cases: readonly (readonly [string, Environment, Partial<Membership>])[] = 
       COLL_LOCAL_RANK: '0',
       COLL_LOCAL_SIZE: '2',
       COLL_STORE: 'tcp://127.0.0.1:4000',
+      COLL_RESTART: '1',
       ...openMpi,
     },
-    { rank: 0, size: 2, localRank: 0, localSize: 2, coordinator: 'tcp://127.0.0.1:4000' },
+    { rank: 0, size: 2, localRank: 0, localSize: 2, coordinator: 'tcp://127.0.0.1:4000', restarts: 1 },
   ],
   [
     'TF_CONFIG',

@@ -4,6 +4,7 @@ import { ClusterSpec } from './cluster-spec.js';
 import { type Environment, processEnvironment } from './environment.js';
 import { launchers, type Membership, membershipFrom } from './environment-membership.js';
 
+/** Where the variables are. */
 export interface EnvironmentOptions {
   /** Default: `process.env`. */
   readonly variables?: Environment | undefined;

@@ -46,6 +46,7 @@ const rows: readonly Row[] = [
     read: (v) => ({
       ...v.group('COLL_RANK', 'COLL_SIZE', 'COLL_LOCAL_RANK', 'COLL_LOCAL_SIZE'),
       coordinator: v.text('COLL_STORE'),
+      restarts: v.number('COLL_RESTART'),
     }),
   },
   { launcher: 'TF_CONFIG', markers: ['TF_CONFIG'], read: readTFConfig },

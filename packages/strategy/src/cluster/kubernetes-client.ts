@@ -13,6 +13,7 @@ export interface Pod {
 
 /** Lists the pods of all namespaces that a label selector such as `job-name=tensorflow` matches. */
 export interface KubernetesClient {
+  /** The pods of all namespaces that a label selector matches, in any order. */
   listPods(labelSelector: string): Promise<readonly Pod[]>;
 }
 

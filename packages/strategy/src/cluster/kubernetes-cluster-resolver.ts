@@ -3,6 +3,7 @@ import { type Accelerators, ClusterResolver, type MasterOptions, masterUrl } fro
 import { ClusterSpec } from './cluster-spec.js';
 import { type KubernetesClient, kubernetesClient } from './kubernetes-client.js';
 
+/** Which pods make up the cluster, and how they are reached. */
 export interface KubernetesOptions {
   /** The label selectors of each job's pods. Default: `{ worker: ['job-name=tensorflow'] }`. */
   readonly jobToLabelMapping?: Readonly<Record<string, readonly string[]>> | undefined;
@@ -12,6 +13,7 @@ export interface KubernetesOptions {
   readonly rpcLayer?: string | undefined;
   /** The task of this process, which Kubernetes does not know. */
   readonly taskType?: string | undefined;
+  /** Within its job, from 0. Default: unknown. */
   readonly taskId?: number | undefined;
   /** Lists pods. Default: the API server of the cluster that this process runs in. */
   readonly client?: KubernetesClient | undefined;

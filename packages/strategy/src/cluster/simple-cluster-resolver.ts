@@ -2,13 +2,19 @@ import { quote, WrongTypeError } from '@coll/core';
 import { type Accelerators, ClusterResolver, type MasterOptions, masterUrl } from './cluster-resolver.js';
 import { ClusterSpec } from './cluster-spec.js';
 
+/** What a resolver says besides the addresses. */
 export interface SimpleClusterOptions {
   /** The address of the master, where it is not asked for by task. */
   readonly master?: string | undefined;
+  /** The job of this process. Default: unknown. */
   readonly taskType?: string | undefined;
+  /** Its number in the job, from 0. Default: unknown. */
   readonly taskId?: number | undefined;
+  /** What the processes run in. Default: nothing special. */
   readonly environment?: string | undefined;
+  /** The same for all tasks. Default: none. */
   readonly numAccelerators?: Accelerators | undefined;
+  /** The protocol that stands before addresses. Default: none. */
   readonly rpcLayer?: string | undefined;
 }
 

@@ -4,6 +4,7 @@ import { ClusterSpec } from './cluster-spec.js';
 import { type Environment, processEnvironment } from './environment.js';
 import { expandHostList, expandTaskCounts } from './host-list.js';
 
+/** What Slurm does not say, or is not to be asked for. */
 export interface SlurmOptions {
   /** How many tasks each job has. Default: all tasks of the step are workers. */
   readonly jobs?: Readonly<Record<string, number>> | undefined;

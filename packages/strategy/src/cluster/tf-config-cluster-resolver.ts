@@ -3,11 +3,15 @@ import { type Accelerators, ClusterResolver, type MasterOptions, masterUrl } fro
 import { type ClusterDescription, ClusterSpec } from './cluster-spec.js';
 import { type Environment, processEnvironment } from './environment.js';
 
+/** What wins over the variable, and where that is. */
 export interface TFConfigOptions {
   /** These win over what the variable says. */
   readonly taskType?: string | undefined;
+  /** The number of this process in its job, from 0. */
   readonly taskId?: number | undefined;
+  /** The protocol that stands before addresses. */
   readonly rpcLayer?: string | undefined;
+  /** What the processes run in. */
   readonly environment?: string | undefined;
   /** Where the variable is looked up. Default: `process.env`. */
   readonly variables?: Environment | undefined;
@@ -51,6 +55,7 @@ export class TFConfigClusterResolver extends ClusterResolver {
     throw new ValueError('ERR_COLL_CLUSTER', `TF_CONFIG: task.index is a whole number, not ${quote(index)}`);
   }
 
+  /** The protocol that stands before addresses: the one given, or that of the variable. */
   get rpcLayer(): string | undefined {
     return this.#options.rpcLayer ?? this.#config().rpc_layer;
   }

@@ -2,10 +2,13 @@ import { KeyError, quote, ValueError, WrongTypeError } from '@coll/core';
 import { type Accelerators, ClusterResolver, type MasterOptions, masterUrl } from './cluster-resolver.js';
 import { ClusterSpec, type JobTasks } from './cluster-spec.js';
 
+/** What wins over the first of the joined resolvers. */
 export interface UnionOptions {
   /** These win over those of the first resolver. */
   readonly taskType?: string | undefined;
+  /** The number of this process in its job, from 0; 0 counts. */
   readonly taskId?: number | undefined;
+  /** The protocol that stands before addresses. */
   readonly rpcLayer?: string | undefined;
 }
 
@@ -40,6 +43,7 @@ export class UnionResolver extends ClusterResolver {
     return this.#options.taskId ?? this.#resolvers[0].taskId;
   }
 
+  /** The protocol that stands before addresses: the one given, or that of the first resolver. */
   get rpcLayer(): string | undefined {
     return this.#options.rpcLayer ?? this.#resolvers[0].rpcLayer;
   }

@@ -38,6 +38,8 @@ export interface Row extends Machine {
   /** The share of them that came at most five milliseconds late, in the round and thread where it was least. */
   readonly onTimeShare?: number;
   readonly worstTimerMillis?: number;
+  /** The share of an all-reduce's time that its overlap with a computation saves, where that was measured. */
+  readonly hiddenShare?: number;
   readonly samples: number;
   /** The share of the machine that other programs took meanwhile; absent where the system does not tell. */
   readonly foreignLoad?: number;
@@ -54,6 +56,7 @@ export interface Findings {
   /** Empty where the bound was not measured. */
   readonly boundSamples: readonly number[];
   readonly ticks: Ticks | undefined;
+  readonly hiddenShare?: number | undefined;
   readonly machine: Machine;
   readonly foreignLoad: number | undefined;
 }
@@ -85,6 +88,7 @@ export function rowOf(trial: Trial, findings: Findings): Row {
     copyRatio: rounded(median / copy),
     ...boundOf(findings.boundSamples, median),
     ...timersOf(findings.ticks),
+    ...(findings.hiddenShare === undefined ? {} : { hiddenShare: rounded(findings.hiddenShare) }),
     samples: findings.samples.length,
     ...(findings.foreignLoad === undefined ? {} : { foreignLoad: rounded(findings.foreignLoad) }),
     ...findings.machine,

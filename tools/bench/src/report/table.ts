@@ -15,6 +15,7 @@ const columns: readonly (readonly [title: string, cell: (row: Row) => string])[]
   ['bus GB/s', (row) => threeDigits(row.busGBs)],
   ['copies', (row) => threeDigits(row.copyRatio)],
   ['of bound', ({ boundShare }) => (boundShare === undefined ? '' : `${threeDigits(boundShare * 100)} %`)],
+  ['hidden', ({ hiddenShare }) => (hiddenShare === undefined ? '' : `${Math.round(hiddenShare * 100)} %`)],
 ];
 
 /** A table for the terminal. */

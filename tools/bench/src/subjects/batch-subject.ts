@@ -57,12 +57,12 @@ export function piecesSubject(communicator: Communicator, buffers: GradientBuffe
   };
 }
 
-/** All replicas' lists of tensors, reduced together by the thread that holds them, into new memory. */
+/** All replicas' lists of tensors, reduced together by the thread that holds them, in place. */
 export function batchSubject(ops: CrossDeviceOps, buffers: GradientBuffers, trial: Trial): Subject {
   const replicas = Array.from({ length: trial.ranks }, (_, rank) => buffers.take(trial, rank));
   const values = trial.counts.map((_, index) => new PerReplica(replicas.map((tensors) => tensors[index] as Tensor)));
   const pairs = values.map((value) => [value, value] as const);
-  const call = { bytesPerPack: bytesPerPackOf(trial) };
+  const call = { bytesPerPack: bytesPerPackOf(trial), into: values };
   let results: readonly DistributedValues<Tensor>[] = [];
   return {
     isSync: false,

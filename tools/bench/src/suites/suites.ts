@@ -3,6 +3,7 @@ import { collectives } from './collectives.js';
 import { eventLoop } from './event-loop.js';
 import { gradients } from './gradients.js';
 import { inProcess } from './in-process.js';
+import { overlap } from './overlap.js';
 import { packing } from './packing.js';
 import type { Selection } from './selection.js';
 import { strategy } from './strategy.js';
@@ -14,6 +15,7 @@ const suites: Readonly<Record<SuiteName, (selection: Selection, ranks: number) =
   strategy,
   collectives,
   packing,
+  overlap,
 };
 
 /** What a suite measures among that many ranks. */

@@ -10,7 +10,7 @@ import { contextSubject } from '../subjects/context-subject.js';
 import { copySubject } from '../subjects/copy-subject.js';
 import type { Subject } from '../subjects/subject.js';
 import type { Trial } from '../trial.js';
-import { devicesOf, playedBy, type Venue } from './venue.js';
+import { devicesOf, packingOf, playedBy, type Venue } from './venue.js';
 
 /** All ranks in the hands of this thread, and the copy of memory that everything is compared with. */
 export class MainThread implements Venue {
@@ -46,7 +46,7 @@ export class MainThread implements Venue {
   async #subject(trial: Trial): Promise<Subject> {
     if (trial.work.type === 'copy') return copySubject(trial);
     const [engine, algorithm] = playedBy(trial);
-    if (trial.work.type === 'batch') return batchSubject(await this.#ops(engine, algorithm), this.#gradients, trial);
+    if (trial.work.type === 'batch') return batchSubject(await this.#ops(trial), this.#gradients, trial);
     const { communicator, buffers } = this.#communicator(engine, algorithm);
     return trial.work.type === 'pieces'
       ? piecesSubject(communicator, this.#gradients, trial)
@@ -64,12 +64,14 @@ export class MainThread implements Venue {
     return measured.get(0) as Measurement;
   }
 
-  async #ops(engine: EngineName, algorithm: AlgorithmName): Promise<CrossDeviceOps> {
-    const key = `${engine} ${algorithm}`;
+  async #ops(trial: Trial): Promise<CrossDeviceOps> {
+    const [engine, algorithm] = playedBy(trial);
+    const packing = packingOf(trial);
+    const key = `${engine} ${algorithm} ${JSON.stringify(packing)}`;
     const known = this.#opened.get(key);
     if (known) return known;
     const world = portableWorld(devicesOf(this.#ranks), engines[engine]);
-    const made = await plugins[algorithm].create(undefined, world);
+    const made = await plugins[algorithm].create(packing as never, world);
     this.#opened.set(key, made);
     return made;
   }

@@ -7,7 +7,7 @@ import { piecesSubject, replicaBatchSubject } from '../subjects/batch-subject.js
 import { Buffers, GradientBuffers } from '../subjects/buffers.js';
 import { collectiveSubject } from '../subjects/collective-subject.js';
 import type { Subject } from '../subjects/subject.js';
-import { devicesOf, type Order, playedBy } from './venue.js';
+import { devicesOf, type Order, packingOf, playedBy } from './venue.js';
 
 /** The entry of a rank's thread: measures what it is told to. */
 
@@ -70,7 +70,7 @@ async function opsOf({ key, group, trial }: RankOrder): Promise<CrossDeviceOps> 
   if (known) return known;
   const [engine, algorithm] = playedBy(trial);
   const world = threadWorld(group, rank, devicesOf(ranks), engines[engine]);
-  const made = await plugins[algorithm].create(undefined, world);
+  const made = await plugins[algorithm].create(packingOf(trial) as never, world);
   opened.set(key, made);
   return made;
 }

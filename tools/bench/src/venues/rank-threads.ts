@@ -5,7 +5,7 @@ import { engines } from '../engines.js';
 import type { Effort, Measurement } from '../measurement.js';
 import type { Trial } from '../trial.js';
 import type { FromRank, RankOrder, RankStart } from './rank-thread.js';
-import { playedBy, type Venue } from './venue.js';
+import { packingOf, playedBy, type Venue } from './venue.js';
 
 // A thread does not inherit a TypeScript loader, so it brings one before its first module.
 const bootstrap = `
@@ -51,7 +51,7 @@ export class RankThreads implements Venue {
   // Communicators and ops meet in groups of their own, because each counts its calls.
   #groupFor(trial: Trial): Pick<RankOrder, 'key' | 'group'> {
     const [engine, algorithm] = playedBy(trial);
-    const key = `${engine} ${algorithm} ${trial.work.type === 'batch' ? 'ops' : 'communicator'}`;
+    const key = `${engine} ${algorithm} ${trial.work.type === 'batch' ? JSON.stringify(packingOf(trial)) : 'communicator'}`;
     const group = this.#groups.get(key) ?? engines[engine].createGroup({ size: this.#ranks, ...this.#spins });
     this.#groups.set(key, group);
     return { key, group };

@@ -3,6 +3,7 @@ import { BroadcastChannel } from 'node:worker_threads';
 import type { ReplicaContext } from '@coll/strategy';
 import { measure } from '../measurement.js';
 import { contextSubject } from '../subjects/context-subject.js';
+import { overlapSubject } from '../subjects/overlap-subject.js';
 import type { Order } from './venue.js';
 
 /** A replica that measures what it is told to on a channel, until it is told to end. */
@@ -14,7 +15,9 @@ export async function replica(context: ReplicaContext, channel: string): Promise
     for await (const [{ data }] of messages) {
       if (data === 'end') return;
       const { trial, effort } = data;
-      const measurement = await measure(contextSubject(context, trial), trial, effort);
+      const { work } = trial;
+      const subject = work.type === 'overlap' ? overlapSubject(context, trial, work) : contextSubject(context, trial);
+      const measurement = await measure(subject, trial, effort);
       // All agree on the figures, so that one tells them.
       if (context.replicaIdInSyncGroup === 0) context.report(measurement);
     }

@@ -1,4 +1,4 @@
-import type { EngineName } from '@coll/core';
+import type { EngineName, PackingOptions } from '@coll/core';
 import type { AlgorithmName } from '../algorithms.js';
 import type { Effort, Measurement } from '../measurement.js';
 import type { Trial } from '../trial.js';
@@ -25,4 +25,9 @@ export function devicesOf(ranks: number): string[] {
 export function playedBy({ engine, algorithm = 'direct' }: Trial): readonly [EngineName, AlgorithmName] {
   if (engine === 'native' || engine === 'wasm' || engine === 'js') return [engine, algorithm];
   throw new TypeError(`${engine} is no engine of ours`);
+}
+
+/** The options of the ops that a trial is about. */
+export function packingOf({ work }: Trial): PackingOptions {
+  return (work.type === 'batch' && work.packing) || {};
 }

@@ -1,0 +1,11 @@
+// Processes that were started together show each other a card. Run it by:
+//
+//   npx coll run -n 3 examples/launch/main.ts
+import { meet, memberFromEnvironment, storeFromEnvironment } from '@coll/rendezvous';
+
+const member = memberFromEnvironment();
+await using store = await storeFromEnvironment();
+
+const card = Buffer.from(`rank ${member.rank} is process ${process.pid}`);
+const cards = await meet(store, { ...member, card, timeoutSeconds: 60 });
+console.log(cards.map((bytes) => Buffer.from(bytes).toString()).join(', '));

@@ -1,0 +1,89 @@
+import { availableParallelism } from 'node:os';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { parseArguments } from './arguments.js';
+
+let printed = '';
+beforeEach(() => {
+  printed = '';
+  const collect = (text: string | Uint8Array) => {
+    printed += text;
+    return true;
+  };
+  vi.spyOn(process.stderr, 'write').mockImplementation(collect);
+  vi.spyOn(process.stdout, 'write').mockImplementation(collect);
+});
+afterEach(() => vi.restoreAllMocks());
+
+describe('parseArguments', () => {
+  it('needs a program only', () => {
+    expect(parseArguments(['run', 'train.ts'])).toEqual({
+      ranks: availableParallelism(),
+      program: 'train.ts',
+      args: [],
+      isCommand: false,
+      environment: {},
+      hasPrefix: true,
+      logFolder: undefined,
+      graceSeconds: 5,
+      timeoutSeconds: undefined,
+      maxRestarts: 0,
+      isNested: false,
+    });
+  });
+
+  it('takes what comes before the program', () => {
+    const options = ['-n', '3', '--env', 'A=1', '--env', 'B=x=y', '--env', 'C=', '--grace', '0', '--timeout', '1.5'];
+    const flags = ['--command', '--no-prefix', '--log-dir', 'logs', '--max-restarts', '2', '--nested'];
+    expect(parseArguments(['run', ...options, ...flags, 'train'])).toEqual({
+      ranks: 3,
+      program: 'train',
+      args: [],
+      isCommand: true,
+      environment: { A: '1', B: 'x=y', C: '' },
+      hasPrefix: false,
+      logFolder: 'logs',
+      graceSeconds: 0,
+      timeoutSeconds: 1.5,
+      maxRestarts: 2,
+      isNested: true,
+    });
+    expect(parseArguments(['run', '-n', 'auto', 'train']).ranks).toBe(availableParallelism());
+  });
+
+  it.each([
+    [['train.ts', '-n', '7', '--', 'x']],
+    [['train.ts', '--', '-n', '7', '--', 'x']],
+    [['--', 'train.ts', '-n', '7', '--', 'x']],
+  ])('leaves to the program what comes after it: %j', (args) => {
+    expect(parseArguments(['run', '-n', '1', ...args])).toMatchObject({
+      ranks: 1,
+      program: 'train.ts',
+      args: ['-n', '7', '--', 'x'],
+    });
+  });
+
+  it.each([
+    [['-n', '0', 'x'], /'0' is invalid. It must be auto, or a number from 1 to 1024/],
+    [['-n', '1025', 'x'], /'1025' is invalid/],
+    [['-n', '1.5', 'x'], /whole number/],
+    [['-n', '', 'x'], /whole number/],
+    [['--env', 'A', 'x'], /NAME=VALUE/],
+    [['--env', '=A', 'x'], /NAME=VALUE/],
+    [['--env', 'COLL_JOB_KEY=1', 'x'], /The launcher itself sets COLL_JOB_KEY/],
+    [['--grace', 'soon', 'x'], /It must be seconds, from 0 /],
+    [['--grace', '-1', 'x'], /It must be seconds/],
+    [['--timeout', '0', 'x'], /It must be seconds/],
+    [['--timeout', '1e9', 'x'], /It must be seconds/],
+    [['--max-restarts', '-1', 'x'], /whole number/],
+    [['--unknown', 'x'], /unknown option '--unknown'/],
+    [[], /missing required argument 'program'/],
+  ])('refuses %j', (args, message) => {
+    expect(() => parseArguments(['run', ...args])).toThrow(message);
+    expect(printed).toMatch(message);
+  });
+
+  it.each([[[]], [['start', 'x']]])('has no other command: %j', (args) => {
+    expect(() => parseArguments(args)).toThrow();
+    expect(printed).not.toBe('');
+  });
+});

@@ -1,0 +1,123 @@
+import { availableParallelism } from 'node:os';
+import { Command, InvalidArgumentError } from 'commander';
+import { launcherVariables } from './rank-environment.js';
+
+/** What `coll run` is asked to do. */
+export interface RunRequest {
+  readonly ranks: number;
+  /** A script, or a command. */
+  readonly program: string;
+  readonly args: readonly string[];
+  /** The program is a command, even where its name looks like that of a script. */
+  readonly isCommand: boolean;
+  /** Variables of all ranks, besides those of the launcher. */
+  readonly environment: Readonly<Record<string, string>>;
+  readonly hasPrefix: boolean;
+  /** Where each rank's output goes besides. */
+  readonly logFolder: string | undefined;
+  /** What ranks get between being asked to end and being killed. */
+  readonly graceSeconds: number;
+  /** For the whole run, restarts included. */
+  readonly timeoutSeconds: number | undefined;
+  readonly maxRestarts: number;
+  /** Start ranks inside a rank of another launcher. */
+  readonly isNested: boolean;
+}
+
+interface Options {
+  readonly ranks: number;
+  readonly command?: true;
+  readonly env: Readonly<Record<string, string>>;
+  readonly prefix: boolean;
+  readonly logDir?: string;
+  readonly grace: number;
+  readonly timeout?: number;
+  readonly maxRestarts: number;
+  readonly nested?: true;
+}
+
+const mostRanks = 1024;
+
+/** @throws CommanderError, after it has been printed, for `--help` (its exit code is 0) and for what is wrong */
+export function parseArguments(args: readonly string[]): RunRequest {
+  let request: RunRequest | undefined;
+  const program = new Command('coll')
+    .description('Collective communication for TypeScript.')
+    .enablePositionalOptions()
+    .exitOverride();
+  const run = runCommand(program.createCommand('run').copyInheritedSettings(program));
+  run.action((name: string, rest: readonly string[], options: Options) => {
+    request = requestFrom(name, rest, options);
+  });
+  program.addCommand(run);
+  program.parse(args, { from: 'user' });
+  return request as RunRequest;
+}
+
+function runCommand(command: Command): Command {
+  return command
+    .description('Starts the ranks of a program on this machine, and ends them together.')
+    .argument('<program>', 'a script (.js, .mjs, .cjs, .ts, .mts, .cts, .tsx), or a command')
+    .argument('[args...]', 'what the program gets; a `--` before them is left out')
+    .option(
+      '-n, --ranks <n>',
+      'how many: a number, or auto, for as many as there are cores',
+      ranksFrom,
+      ranksFrom('auto'),
+    )
+    .option('--env <name=value>', 'a variable of all ranks; may be given again', withVariable, {})
+    .option('--command', 'the program is a command, whatever its name looks like')
+    .option('--no-prefix', 'print lines without `[rank] ` before them')
+    .option('--log-dir <folder>', 'write the output of each rank to a file there, besides')
+    .option('--grace <seconds>', 'from SIGTERM to SIGKILL, for ranks that are to end', secondsFrom(0), 5)
+    .option('--timeout <seconds>', 'end the run after that time, restarts included', secondsFrom(0.001))
+    .option('--max-restarts <n>', 'start the whole group again when a rank fails, so many times', wholeNumber, 0)
+    .option('--nested', 'start also inside a rank of another launcher')
+    .passThroughOptions();
+}
+
+function requestFrom(program: string, rest: readonly string[], options: Options): RunRequest {
+  return {
+    ranks: options.ranks,
+    program,
+    args: rest[0] === '--' ? rest.slice(1) : rest,
+    isCommand: options.command ?? false,
+    environment: options.env,
+    hasPrefix: options.prefix,
+    logFolder: options.logDir,
+    graceSeconds: options.grace,
+    timeoutSeconds: options.timeout,
+    maxRestarts: options.maxRestarts,
+    isNested: options.nested ?? false,
+  };
+}
+
+function ranksFrom(text: string): number {
+  if (text === 'auto') return availableParallelism();
+  const ranks = wholeNumber(text);
+  if (ranks >= 1 && ranks <= mostRanks) return ranks;
+  throw new InvalidArgumentError(`It must be auto, or a number from 1 to ${mostRanks}.`);
+}
+
+function wholeNumber(text: string): number {
+  if (/^\d{1,9}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError('It must be a whole number from 0 on.');
+}
+
+// A timer of Node cannot be longer.
+const mostSeconds = 2 ** 31 / 1000 - 1;
+
+function secondsFrom(least: number): (text: string) => number {
+  return (text) => {
+    const seconds = text.trim() === '' ? Number.NaN : Number(text);
+    if (seconds >= least && seconds <= mostSeconds) return seconds;
+    throw new InvalidArgumentError(`It must be seconds, from ${least} to ${Math.floor(mostSeconds)}.`);
+  };
+}
+
+function withVariable(text: string, before: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  const [, name, value] = /^([^=]+)=(.*)$/s.exec(text) ?? [];
+  if (name === undefined || value === undefined) throw new InvalidArgumentError('It must be NAME=VALUE.');
+  if (launcherVariables.includes(name)) throw new InvalidArgumentError(`The launcher itself sets ${name}.`);
+  return { ...before, [name]: value };
+}

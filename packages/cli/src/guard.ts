@@ -1,0 +1,35 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { ownGroup } from './process-group.js';
+
+/** Sees to it that ranks do not outlive the launcher, even where that is killed without a chance to end them. */
+export class Guard implements Disposable {
+  readonly #watchdog: ChildProcess;
+
+  /** @param onLost the guard itself was killed, or could not be started */
+  constructor(graceSeconds: number, onLost: () => void) {
+    const isSource = import.meta.url.endsWith('.ts');
+    const file = fileURLToPath(new URL(`./watchdog${isSource ? '.ts' : '.js'}`, import.meta.url));
+    this.#watchdog = spawn(process.execPath, [...(isSource ? process.execArgv : []), file, String(graceSeconds)], {
+      ...ownGroup,
+      stdio: ['pipe', 'ignore', 'ignore'],
+      // What the user asks of Node is meant for the ranks.
+      env: { ...process.env, NODE_OPTIONS: '' },
+    });
+    this.#watchdog.unref();
+    this.#watchdog.on('error', onLost);
+    this.#watchdog.stdin?.on('error', onLost);
+  }
+
+  watch(group: number): void {
+    this.#watchdog.stdin?.write(`+${group}\n`);
+  }
+
+  forget(group: number): void {
+    this.#watchdog.stdin?.write(`-${group}\n`);
+  }
+
+  [Symbol.dispose](): void {
+    this.#watchdog.stdin?.end();
+  }
+}

@@ -1,0 +1,24 @@
+const mostLines = 20;
+const longestLineBytes = 2000;
+
+/** The last lines of what was printed, to be told again when everything else has scrolled by. */
+export class LastLines {
+  #lines: readonly Buffer[] = [];
+
+  /** @param lines whole ones */
+  add(lines: Buffer): void {
+    const latest: Buffer[] = [];
+    let end = lines.length;
+    while (end > 0 && latest.length < mostLines) {
+      const begin = end < 2 ? 0 : lines.lastIndexOf('\n', end - 2) + 1;
+      // A copy: a view would keep all that came with it.
+      latest.unshift(Buffer.from(lines.subarray(begin, Math.min(end - 1, begin + longestLineBytes))));
+      end = begin;
+    }
+    this.#lines = [...this.#lines, ...latest].slice(-mostLines);
+  }
+
+  read(): readonly string[] {
+    return this.#lines.map((line) => line.toString('utf8'));
+  }
+}

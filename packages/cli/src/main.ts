@@ -1,0 +1,21 @@
+import { CollError } from '@coll/core';
+import { CommanderError } from 'commander';
+import { parseArguments } from './arguments.js';
+import { run } from './run.js';
+
+const exitCodes = { internal: 1, badUsage: 2 };
+
+try {
+  process.exitCode = await run(parseArguments(process.argv.slice(2)));
+} catch (error) {
+  process.exitCode = exitCodeOf(error);
+}
+
+/** Commander has printed what was wrong; other errors are printed here. */
+function exitCodeOf(error: unknown): number {
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : exitCodes.badUsage;
+  const isOurs = error instanceof CollError;
+  const told = isOurs ? `${error.code}: ${error.message}` : error instanceof Error ? error.stack : String(error);
+  process.stderr.write(`coll run: ${told}\n`);
+  return isOurs ? exitCodes.badUsage : exitCodes.internal;
+}

@@ -1,0 +1,28 @@
+import { describe, expect, it } from 'vitest';
+import { colourEnvironment, launcherVariables, rankEnvironment } from './rank-environment.js';
+
+describe('rankEnvironment', () => {
+  it('sets the variables that nobody else may set', () => {
+    const job = { name: 'a', key: 'b', store: 'tcp://127.0.0.1:1', size: 2 };
+    expect(Object.keys(rankEnvironment(job, 1, 3))).toEqual(launcherVariables);
+  });
+});
+
+describe('colourEnvironment', () => {
+  const terminal = (depth: number) => ({ isTTY: true, getColorDepth: () => depth });
+
+  it.each([
+    [4, '1'],
+    [8, '2'],
+    [24, '3'],
+  ])('tells ranks of a terminal with colours of %i bits', (depth, level) => {
+    expect(colourEnvironment(terminal(depth), {})).toEqual({ FORCE_COLOR: level });
+  });
+
+  it('says nothing of files, of terminals without colours, and where the user has spoken', () => {
+    expect(colourEnvironment({}, {})).toEqual({});
+    expect(colourEnvironment(terminal(1), {})).toEqual({});
+    expect(colourEnvironment(terminal(24), { NO_COLOR: '1' })).toEqual({});
+    expect(colourEnvironment(terminal(24), { FORCE_COLOR: '0' })).toEqual({});
+  });
+});

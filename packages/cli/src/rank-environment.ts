@@ -1,0 +1,58 @@
+/** What the ranks of a job have in common. */
+export interface Job {
+  readonly name: string;
+  /** The secret of the job: it is told to ranks, and printed nowhere. */
+  readonly key: string;
+  /** Where the store is: `tcp://host:port`. */
+  readonly store: string;
+  readonly size: number;
+}
+
+export const launcherVariables: readonly string[] = [
+  'COLL_RANK',
+  'COLL_SIZE',
+  'COLL_LOCAL_RANK',
+  'COLL_LOCAL_SIZE',
+  'COLL_STORE',
+  'COLL_JOB',
+  'COLL_JOB_KEY',
+  'COLL_GENERATION',
+  'COLL_RESTART',
+];
+
+/** What the launcher tells a rank. All ranks are on this machine. */
+export function rankEnvironment(job: Job, rank: number, restart: number): Readonly<Record<string, string>> {
+  return {
+    COLL_RANK: String(rank),
+    COLL_SIZE: String(job.size),
+    COLL_LOCAL_RANK: String(rank),
+    COLL_LOCAL_SIZE: String(job.size),
+    COLL_STORE: job.store,
+    COLL_JOB: job.name,
+    COLL_JOB_KEY: job.key,
+    COLL_GENERATION: String(restart),
+    COLL_RESTART: String(restart),
+  };
+}
+
+/** What of a terminal colours depend on. */
+interface Screen {
+  readonly isTTY?: boolean;
+  getColorDepth?(): number;
+}
+
+const levels: ReadonlyMap<number, string> = new Map([
+  [4, '1'],
+  [8, '2'],
+  [24, '3'],
+]);
+
+/** Ranks print into a pipe; where that ends at a terminal with colours, they are told so, unless the user has said what he wants. */
+export function colourEnvironment(
+  screen: Screen,
+  environment: Readonly<Record<string, string | undefined>>,
+): Readonly<Record<string, string>> {
+  const isDecided = environment['FORCE_COLOR'] !== undefined || environment['NO_COLOR'] !== undefined;
+  const level = screen.isTTY && !isDecided ? levels.get(screen.getColorDepth?.() ?? 1) : undefined;
+  return level === undefined ? {} : { FORCE_COLOR: level };
+}

@@ -1,0 +1,100 @@
+import type { RunRequest } from './arguments.js';
+import type { Guard } from './guard.js';
+import type { Command } from './program-command.js';
+import { type Ending, Rank } from './rank.js';
+import { colourEnvironment, type Job, rankEnvironment } from './rank-environment.js';
+import { openLog, RankOutput } from './rank-output.js';
+
+/** The rank that failed first: what follows may be its doing. */
+export interface Failure extends Ending {
+  readonly rank: number;
+  /** Of its stderr. */
+  readonly lastLines: readonly string[];
+  /** Ranks that had to be ended because of it. */
+  readonly others: readonly number[];
+}
+
+export interface GroupStart {
+  readonly request: RunRequest;
+  readonly command: Command;
+  readonly job: Job;
+  readonly restart: number;
+  readonly guard: Guard;
+  tell(text: string): void;
+}
+
+/** The ranks of one generation: they are started together, and where one fails, all end. */
+export class RankGroup {
+  /** Everybody has ended, and all they printed is printed; undefined where nobody failed before `end`. */
+  readonly ended: Promise<Failure | undefined>;
+  readonly #graceSeconds: number;
+  readonly #ranks: readonly Rank[];
+  readonly #running = new Set<number>();
+  readonly #atOnce = new AbortController();
+  #ending: Promise<unknown> | undefined;
+
+  /** @throws ValueError for a log that cannot be written */
+  constructor(start: GroupStart) {
+    this.#graceSeconds = start.request.graceSeconds;
+    const { ranks } = start.request;
+    const outputs = Array.from({ length: ranks }, (_, rank) => outputOf(start, rank));
+    this.#ranks = outputs.map((output, rank) => startRank(start, rank, output));
+    for (const { rank } of this.#ranks) this.#running.add(rank);
+    this.ended = this.#watch();
+  }
+
+  get running(): readonly number[] {
+    return [...this.#running];
+  }
+
+  get isEnding(): boolean {
+    return this.#ending !== undefined;
+  }
+
+  /** Asks all that are left to end, once, and kills those that have not after the grace. */
+  end(): void {
+    this.#ending ??= Promise.all(this.#ranks.map((rank) => rank.end(this.#graceSeconds, this.#atOnce.signal)));
+  }
+
+  kill(): void {
+    this.#atOnce.abort();
+    this.end();
+  }
+
+  async #watch(): Promise<Failure | undefined> {
+    let first: (Ending & { readonly from: Rank; readonly others: readonly number[] }) | undefined;
+    await Promise.all(
+      this.#ranks.map(async (from) => {
+        const ending = await from.ended;
+        this.#running.delete(from.rank);
+        if (ending.exitCode === 0 || this.isEnding) return;
+        first = { ...ending, from, others: this.running };
+        this.end();
+      }),
+    );
+    // What ranks have started and left behind.
+    this.end();
+    await this.#ending;
+    await Promise.all(this.#ranks.map(({ output }) => output.end()));
+    if (!first) return undefined;
+    const { from, exitCode, told, others } = first;
+    return { rank: from.rank, exitCode, told, others, lastLines: from.output.lastLines.read() };
+  }
+}
+
+function outputOf({ request, restart, tell }: GroupStart, rank: number): RankOutput {
+  const { logFolder, hasPrefix } = request;
+  const log = logFolder === undefined ? undefined : openLog(logFolder, rank, restart);
+  log?.on('error', ({ message }) => tell(`the log of rank ${rank} ends here: ${message}`));
+  return new RankOutput(hasPrefix ? `[${rank}] ` : '', log);
+}
+
+function startRank({ request, command, job, restart, guard }: GroupStart, rank: number, output: RankOutput): Rank {
+  const environment = {
+    ...process.env,
+    ...colourEnvironment(process.stdout, process.env),
+    ...request.environment,
+    ...rankEnvironment(job, rank, restart),
+  };
+  return new Rank({ rank, command, environment, output, guard });
+}

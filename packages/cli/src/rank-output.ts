@@ -1,0 +1,81 @@
+import { createWriteStream, mkdirSync, openSync, type WriteStream } from 'node:fs';
+import type { Socket } from 'node:net';
+import path from 'node:path';
+import type { Readable, Writable } from 'node:stream';
+import { quote, ValueError } from '@coll/core';
+import { LastLines } from './last-lines.js';
+import { WholeLines } from './whole-lines.js';
+
+/** Opens the file that gets the output of a rank. @throws ValueError where it cannot be written */
+export function openLog(folder: string, rank: number, restart: number): WriteStream {
+  const file = path.join(folder, `rank-${rank}${restart === 0 ? '' : `.restart-${restart}`}.log`);
+  try {
+    mkdirSync(folder, { recursive: true });
+    return createWriteStream(file, { fd: openSync(file, 'w') });
+  } catch (cause) {
+    throw new ValueError('ERR_COLL_VALUE', `--log-dir: ${quote(file)} cannot be written: ${cause}`, { cause });
+  }
+}
+
+const lookEveryMillis = 50;
+const silentLooks = 10;
+
+/** What a rank prints, on its way to where the launcher prints, and to the log. */
+export class RankOutput {
+  /** Of stderr. */
+  readonly lastLines = new LastLines();
+  readonly #sources: Socket[] = [];
+  readonly #lines: WholeLines[] = [];
+  readonly #prefix: string;
+  readonly #log: WriteStream | undefined;
+  /** Nobody reads what the launcher prints. */
+  #isBroken = false;
+
+  constructor(prefix: string, log: WriteStream | undefined) {
+    this.#prefix = prefix;
+    this.#log = log;
+  }
+
+  show(stdout: Readable | null, stderr: Readable | null): void {
+    this.#pass(stdout, process.stdout);
+    this.#pass(stderr, process.stderr);
+    stderr?.pipe(this.#newLines('')).on('data', (lines: Buffer) => this.lastLines.add(lines));
+  }
+
+  /** When the processes have ended: waits until all that they printed is where it belongs. */
+  async end(): Promise<void> {
+    // Somebody who has left the group may hold the pipe open for ever.
+    for (let silent = 0, before = -1; silent < silentLooks && !this.#lines.every(isOver); ) {
+      await new Promise((resolve) => setTimeout(resolve, lookEveryMillis));
+      const now = this.#sources.reduce((sum, { bytesRead }) => sum + bytesRead, 0);
+      const isSlow = !this.#isBroken && (process.stdout.writableNeedDrain || process.stderr.writableNeedDrain);
+      silent = now === before && !isSlow ? silent + 1 : 0;
+      before = now;
+    }
+    for (const source of this.#sources) source.unpipe().destroy();
+    for (const lines of this.#lines) lines.end();
+    this.#log?.end();
+  }
+
+  #pass(from: Readable | null, to: Writable): void {
+    if (!from) return;
+    this.#sources.push(from as Socket);
+    const lines = this.#newLines(this.#prefix);
+    from.pipe(lines).pipe(to, { end: false });
+    to.once('error', () => {
+      this.#isBroken = true;
+      lines.resume();
+    });
+    if (this.#log) from.pipe(this.#newLines('')).pipe(this.#log, { end: false });
+  }
+
+  #newLines(prefix: string): WholeLines {
+    const lines = new WholeLines(prefix);
+    this.#lines.push(lines);
+    return lines;
+  }
+}
+
+function isOver(lines: WholeLines): boolean {
+  return lines.readableEnded;
+}

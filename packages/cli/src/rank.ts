@@ -1,0 +1,92 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { constants } from 'node:os';
+import type { Guard } from './guard.js';
+import { endGroup, groupEnds, isGroupAlive, ownGroup } from './process-group.js';
+import type { Command } from './program-command.js';
+import type { RankOutput } from './rank-output.js';
+
+/** How the process of a rank ended. */
+export interface Ending {
+  /** Counted as shells do: 128 and the number of a signal, 126 and 127 for what cannot be started. */
+  readonly exitCode: number;
+  /** Such as `exited with code 7`. */
+  readonly told: string;
+}
+
+export interface RankStart {
+  readonly rank: number;
+  readonly command: Command;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly output: RankOutput;
+  readonly guard: Guard;
+}
+
+/** For the system to clear away what was killed. */
+const clearSeconds = 1;
+
+/** The process of one rank, with all that it starts. */
+export class Rank {
+  readonly rank: number;
+  readonly output: RankOutput;
+  /** The process itself has ended; what it started may go on. */
+  readonly ended: Promise<Ending>;
+  readonly #guard: Guard;
+  /** Undefined where nobody is left: the system may give the number to somebody else. */
+  #group: number | undefined;
+
+  constructor({ rank, command, environment, output, guard }: RankStart) {
+    this.rank = rank;
+    this.output = output;
+    this.#guard = guard;
+    this.ended = this.#start(command, environment);
+  }
+
+  /** Ends it, and what it has started: SIGTERM, and SIGKILL after the grace, or as soon as `atOnce` says so. */
+  async end(graceSeconds: number, atOnce: AbortSignal): Promise<void> {
+    const group = this.#group;
+    if (group === undefined) return;
+    endGroup(group, 'SIGTERM');
+    if (!(await groupEnds(group, graceSeconds, atOnce))) {
+      endGroup(group, 'SIGKILL');
+      await groupEnds(group, clearSeconds);
+    }
+    this.#forget();
+  }
+
+  async #start(command: Command, environment: RankStart['environment']): Promise<Ending> {
+    try {
+      const child = spawn(command.file, command.args, {
+        ...ownGroup,
+        env: environment,
+        stdio: [this.rank === 0 ? 'inherit' : 'ignore', 'pipe', 'pipe'],
+      });
+      const ending = endingOf(child);
+      this.output.show(child.stdout, child.stderr);
+      if (child.pid !== undefined) {
+        this.#group = child.pid;
+        this.#guard.watch(child.pid);
+      }
+      return await ending;
+    } catch (error) {
+      const { code, message } = error as NodeJS.ErrnoException;
+      return { exitCode: code === 'ENOENT' ? 127 : 126, told: `could not be started: ${message}` };
+    } finally {
+      if (this.#group !== undefined && !isGroupAlive(this.#group)) this.#forget();
+    }
+  }
+
+  #forget(): void {
+    if (this.#group !== undefined) this.#guard.forget(this.#group);
+    this.#group = undefined;
+  }
+}
+
+function endingOf(child: ChildProcess): Promise<Ending> {
+  return new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once('exit', (code, signal) => {
+      if (signal === null) resolve({ exitCode: code ?? 1, told: `exited with code ${code}` });
+      else resolve({ exitCode: 128 + constants.signals[signal], told: `was ended by ${signal}` });
+    });
+  });
+}

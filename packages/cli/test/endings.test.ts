@@ -1,0 +1,138 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { dies, Launcher, linesOf } from './launcher.ts';
+
+const launcher = new Launcher();
+beforeAll(() => launcher.build(), 60_000);
+afterAll(() => launcher.remove());
+
+const forEver = 'while :; do sleep 0.05; done';
+const stubborn = `trap "echo asked" TERM; echo ready; ${forEver}`;
+
+describe.concurrent('a signal', { timeout: 30_000 }, () => {
+  it.each([
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+    ['SIGHUP', 129],
+  ] as const)('%s asks ranks once to end, and kills those that do not', async (signal, exitCode) => {
+    const running = launcher.start(['-n', '1', '--grace', '0.5', 'sh', '-c', stubborn]);
+    await running.prints(/ready/);
+    running.child.kill(signal);
+    const { code, stdout, stderr } = await running.outcome;
+    expect({ code, stdout }).toEqual({ code: exitCode, stdout: '[0] ready\n[0] asked\n' });
+    expect(stderr).toContain(`coll run: ${signal}: ending rank 0\n`);
+  });
+
+  it('leaves ranks the time to clean up', async () => {
+    const clean = `trap "sleep 0.3; echo saved; exit 0" TERM; echo ready; ${forEver}`;
+    const running = launcher.start(['-n', '1', '--max-restarts', '3', '--grace', '60', 'sh', '-c', clean]);
+    await running.prints(/ready/);
+    running.child.kill('SIGTERM');
+    expect(await running.outcome).toMatchObject({ code: 143, stdout: '[0] ready\n[0] saved\n' });
+  });
+
+  it('SIGINT for a second time kills at once', async () => {
+    const running = launcher.start(['-n', '2', '--grace', '600', 'sh', '-c', stubborn]);
+    await running.prints(/ready[\s\S]*ready/);
+    running.child.kill('SIGINT');
+    await running.prints(/asked[\s\S]*asked/);
+    running.child.kill('SIGINT');
+    expect((await running.outcome).code).toBe(130);
+  });
+
+  it('reaches what ranks have started', async () => {
+    const running = launcher.start(['-n', '1', 'sh', '-c', 'sleep 600 & echo "pid $!"; wait']);
+    const [, pid] = await running.prints(/pid (\d+)/);
+    running.child.kill('SIGTERM');
+    await dies(Number(pid));
+    expect((await running.outcome).code).toBe(143);
+  });
+
+  it('SIGKILL for the launcher ends the ranks, busy ones and commands too', async () => {
+    launcher.write(
+      'blocked.mjs',
+      'console.log("pid", process.pid); Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);',
+    );
+    const script = launcher.start(['-n', '2', 'blocked.mjs']);
+    const command = launcher.start(['-n', '2', '--grace', '0.3', 'sh', '-c', `trap "" TERM; echo pid $$; ${forEver}`]);
+    for (const running of [script, command]) {
+      const [, first, second] = await running.prints(/pid (\d+)[\s\S]*pid (\d+)/);
+      running.child.kill('SIGKILL');
+      await dies(Number(first));
+      await dies(Number(second));
+    }
+  });
+});
+
+describe.concurrent('a rank', { timeout: 30_000 }, () => {
+  it('that fails ends the others, and is the one that is told of', async () => {
+    launcher.write(
+      'fail.sh',
+      `if test $COLL_RANK = 1; then
+        for i in $(seq 1 25); do echo "trouble $i" >&2; done
+        exit 7
+      fi
+      trap "exit 9" TERM
+      ${forEver}`,
+    );
+    const { code, stderr } = await launcher.run('-n', '3', 'sh', 'fail.sh');
+    expect(code).toBe(7);
+    const told = linesOf(stderr.slice(stderr.indexOf('coll run:')));
+    expect(told).toEqual([
+      'coll run: the last lines of rank 1 on stderr:',
+      ...Array.from({ length: 20 }, (_, line) => `  | trouble ${line + 6}`),
+      'coll run: rank 1 exited with code 7; ended ranks 0, 2',
+    ]);
+  });
+
+  it('that is killed counts as in a shell', async () => {
+    const { code, stderr } = await launcher.run('-n', '1', 'sh', '-c', 'kill -KILL $$');
+    expect({ code, stderr }).toEqual({ code: 137, stderr: 'coll run: rank 0 was ended by SIGKILL\n' });
+  });
+
+  it('may be done before the others', async () => {
+    const { code, stdout, stderr } = await launcher.run(
+      '-n',
+      '2',
+      'sh',
+      '-c',
+      'test $COLL_RANK = 1 || sleep 0.3; echo done',
+    );
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout).toBe('[1] done\n[0] done\n');
+  });
+
+  it('leaves nothing behind', async () => {
+    const leave = `(trap "" TERM; ${forEver}) & echo "pid $!"`;
+    const { code, stdout } = await launcher.run('-n', '1', '--grace', '0.3', 'sh', '-c', leave);
+    expect(code).toBe(0);
+    await dies(Number(/pid (\d+)/.exec(stdout)?.[1]));
+  });
+
+  it('that takes longer than it may is ended, and named', async () => {
+    const wait = 'test $COLL_RANK = 1 || sleep 600';
+    const { code, stderr } = await launcher.run('-n', '3', '--timeout', '2', '--max-restarts', '3', 'sh', '-c', wait);
+    expect(stderr).toBe('coll run: timed out after 2 seconds; still running: ranks 0, 2\n');
+    expect(code).toBe(124);
+  });
+});
+
+describe.concurrent('a group', { timeout: 30_000 }, () => {
+  it('starts again as a whole, as the next generation', async () => {
+    const program =
+      'echo "$COLL_GENERATION $COLL_RESTART"; test $COLL_RESTART = 2 && exit 0; test $COLL_RANK = 1 && exit 3; sleep 600';
+    const { code, stdout, stderr } = await launcher.run('-n', '2', '--max-restarts', '2', 'sh', '-c', program);
+    expect(code).toBe(0);
+    expect([...linesOf(stdout)].sort()).toEqual(['[0] 0 0', '[0] 1 1', '[0] 2 2', '[1] 0 0', '[1] 1 1', '[1] 2 2']);
+    const summary = (restart: number) => `coll run: rank 1 exited with code 3; ended rank 0; restart ${restart} of 2`;
+    expect(linesOf(stderr)).toEqual([summary(1), summary(2)]);
+  });
+
+  it('fails for good when no restart is left', async () => {
+    const { code, stderr } = await launcher.run('-n', '1', '--max-restarts', '1', 'sh', '-c', 'exit 3');
+    expect(code).toBe(3);
+    expect(linesOf(stderr)).toEqual([
+      'coll run: rank 0 exited with code 3; restart 1 of 1',
+      'coll run: rank 0 exited with code 3',
+    ]);
+  });
+});

@@ -1,0 +1,134 @@
+import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import type { Readable } from 'node:stream';
+import { build } from 'tsup';
+
+/** What a launcher did. */
+export interface Outcome {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+// For commander, which is a CommonJS module inside.
+const requireForBundle = `import { createRequire as requireFrom } from 'node:module'; const require = requireFrom(import.meta.url);`;
+
+/** The launcher, built from its sources into a folder of its own: to start TypeScript anew in each test takes too long. */
+export class Launcher {
+  readonly folder = mkdtempSync(path.join(tmpdir(), 'coll-cli-'));
+
+  async build(): Promise<void> {
+    const source = path.join(import.meta.dirname, '../src');
+    await build({
+      config: false,
+      silent: true,
+      entry: [path.join(source, 'main.ts'), path.join(source, 'watchdog.ts')],
+      outDir: path.join(this.folder, 'launcher'),
+      outExtension: () => ({ js: '.js' }),
+      format: 'esm',
+      target: 'node20',
+      platform: 'node',
+      noExternal: [/^@coll\//, 'commander'],
+      external: ['ioredis'],
+      banner: { js: requireForBundle },
+      esbuildOptions: (options) => {
+        options.conditions = ['@coll/source'];
+      },
+    });
+    this.write('launcher/package.json', '{ "type": "module" }');
+  }
+
+  write(name: string, text: string): string {
+    const file = path.join(this.folder, name);
+    writeFileSync(file, text);
+    return file;
+  }
+
+  start(args: readonly string[], options: SpawnOptions = {}): Running {
+    return new Running(this.command('run', ...args), { cwd: this.folder, ...options });
+  }
+
+  run(...args: readonly string[]): Promise<Outcome> {
+    return this.start(args).outcome;
+  }
+
+  command(...args: readonly string[]): readonly string[] {
+    return [process.execPath, path.join(this.folder, 'launcher/main.js'), ...args];
+  }
+
+  remove(): void {
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+}
+
+/** A launcher at work. */
+export class Running {
+  readonly child: ChildProcess;
+  readonly outcome: Promise<Outcome>;
+  stdout = '';
+  stderr = '';
+  #onText: () => void = () => {};
+
+  constructor([file = '', ...args]: readonly string[], options: SpawnOptions) {
+    const env = { ...plainEnvironment(), ...options.env };
+    this.child = spawn(file, args, { ...options, stdio: options.stdio ?? ['ignore', 'pipe', 'pipe'], env });
+    this.#collect(this.child.stdout, (text) => {
+      this.stdout += text;
+    });
+    this.#collect(this.child.stderr, (text) => {
+      this.stderr += text;
+    });
+    this.outcome = new Promise((resolve) =>
+      this.child.once('close', (code) => resolve({ code, stdout: this.stdout, stderr: this.stderr })),
+    );
+  }
+
+  /** Waits until it has printed this, to stdout or stderr. */
+  async prints(pattern: RegExp): Promise<RegExpMatchArray> {
+    for (;;) {
+      const found = pattern.exec(this.stdout) ?? pattern.exec(this.stderr);
+      if (found) return found;
+      await Promise.race([
+        new Promise<void>((resolve) => {
+          this.#onText = resolve;
+        }),
+        this.outcome.then(() => {
+          if (!pattern.test(this.stdout) && !pattern.test(this.stderr))
+            throw new Error(`it ended without printing ${pattern}:\n${this.stdout}${this.stderr}`);
+        }),
+      ]);
+    }
+  }
+
+  #collect(stream: Readable | null, add: (text: string) => void): void {
+    stream?.setEncoding('utf8').on('data', (text: string) => {
+      add(text);
+      this.#onText();
+    });
+  }
+}
+
+export function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
+/** Waits until a process is gone; the test's own time limit is the limit. */
+export async function dies(pid: number): Promise<void> {
+  while (isAlive(pid)) await new Promise((resolve) => setTimeout(resolve, 20));
+}
+
+export function linesOf(text: string): readonly string[] {
+  return text.split('\n').slice(0, -1);
+}
+
+/** Without what npm and vitest tell their children: a user's shell knows none of it. */
+function plainEnvironment(): NodeJS.ProcessEnv {
+  const isForeign = (name: string) => /^(npm_|NODE_|COLL_|VITEST|FORCE_COLOR$|NO_COLOR$)/.test(name);
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !isForeign(name)));
+}

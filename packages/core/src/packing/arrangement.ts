@@ -1,0 +1,106 @@
+import type { DType } from '../dtype.js';
+import type { Tensor } from '../tensor.js';
+import { OpenPacks } from './open-packs.js';
+import { smallRanges } from './small-ranges.js';
+
+/** How the values of a batch are joined into fewer, larger collectives. */
+export interface PackingOptions {
+  /** Into how many packs the values of a batch are joined; 0: each value goes by itself. */
+  readonly numPacks?: number | undefined;
+  /** With `numPacks` 0: neighbours of at most this many bytes of float32 are joined. 0: none are. */
+  readonly aggSmallGradsMaxBytes?: number | undefined;
+  /** How many neighbours are joined at most, give or take the two that the rule of the original adds. Default: 10. */
+  readonly aggSmallGradsMaxGroup?: number | undefined;
+}
+
+/** Some elements of one tensor of a list. */
+export interface Piece {
+  readonly index: number;
+  readonly begin: number;
+  readonly end: number;
+}
+
+/** What one collective carries: pieces of one dtype, which stand for one buffer in this order. */
+export interface Pack {
+  /** Among all packs of a list; those that hold nothing have numbers, too. */
+  readonly number: number;
+  readonly pieces: readonly Piece[];
+}
+
+/**
+ * How the tensors of a list share collectives, in the order in which these start: by `bytesPerPack`, last ones first, where it is given,
+ * else as the options say. Depends on dtypes and shapes only, so that it is the same on all ranks.
+ */
+export function arrange(tensors: readonly Tensor[], options: PackingOptions = {}, bytesPerPack = 0): Pack[] {
+  const { numPacks = 1, aggSmallGradsMaxBytes = 0, aggSmallGradsMaxGroup = 10 } = options;
+  if (bytesPerPack > 0) return numbered(packsBySize(tensors, bytesPerPack), tensors);
+  if (numPacks > 0) return evenPacks(tensors, numPacks);
+  const joinsSmall = aggSmallGradsMaxBytes > 0 && aggSmallGradsMaxGroup > 0;
+  const ranges = joinsSmall ? smallRanges(tensors, aggSmallGradsMaxBytes, aggSmallGradsMaxGroup) : [];
+  const joined = ranges.map(([first, last]) => Array.from({ length: last - first + 1 }, (_, offset) => first + offset));
+  const packed = new Set(joined.flat());
+  const others = [...tensors.keys()].filter((index) => !packed.has(index)).map((index) => [index]);
+  return numbered([...joined, ...others], tensors);
+}
+
+/**
+ * Cuts one buffer, made of tensors of these lengths, into `numPacks` packs of floor(T / numPacks) elements, of which the last takes the
+ * remainder; those that hold nothing are left out. A buffer without elements is one empty pack, the last.
+ */
+export function cutEvenly(lengths: readonly number[], numPacks: number): Pack[] {
+  const total = lengths.reduce((sum, length) => sum + length, 0);
+  const size = Math.floor(total / numPacks);
+  const last = numPacks - 1;
+  if (total === 0) return [{ number: last, pieces: [{ index: 0, begin: 0, end: 0 }] }];
+  const packs = new Map<number, Piece[]>();
+  let at = 0;
+  for (const [index, length] of lengths.entries()) {
+    for (let begin = 0, end = 0; begin < length; begin = end) {
+      const number = size === 0 ? last : Math.min(Math.floor(at / size), last);
+      end = number === last ? length : Math.min(length, begin + (number + 1) * size - at);
+      const pieces = packs.get(number) ?? [];
+      packs.set(number, pieces);
+      pieces.push({ index, begin, end });
+      at += end - begin;
+    }
+  }
+  return [...packs].map(([number, pieces]) => ({ number, pieces }));
+}
+
+function evenPacks(tensors: readonly Tensor[], numPacks: number): Pack[] {
+  return byDType(tensors).flatMap((alike, group) => {
+    const lengths = alike.map((index) => (tensors[index] as Tensor).data.length);
+    return cutEvenly(lengths, numPacks).map(({ number, pieces }) => ({
+      number: group * numPacks + number,
+      pieces: pieces.map((piece) => ({ ...piece, index: alike[piece.index] as number })),
+    }));
+  });
+}
+
+function packsBySize(tensors: readonly Tensor[], bytesPerPack: number): number[][] {
+  const packs = new OpenPacks<number>(bytesPerPack);
+  const closed: number[][] = [];
+  for (let index = tensors.length - 1; index >= 0; index--) {
+    const pack = packs.add(index, tensors[index] as Tensor);
+    if (pack) closed.push(pack);
+  }
+  return [...closed, ...packs.rest()];
+}
+
+function numbered(packs: readonly (readonly number[])[], tensors: readonly Tensor[]): Pack[] {
+  return packs.map((indices, number) => ({
+    number,
+    pieces: indices.map((index) => ({ index, begin: 0, end: (tensors[index] as Tensor).data.length })),
+  }));
+}
+
+/** Positions by dtype, both in order of appearance. */
+function byDType(tensors: readonly Tensor[]): number[][] {
+  const groups = new Map<DType, number[]>();
+  for (const [index, { dtype }] of tensors.entries()) {
+    const alike = groups.get(dtype);
+    if (alike) alike.push(index);
+    else groups.set(dtype, [index]);
+  }
+  return [...groups.values()];
+}

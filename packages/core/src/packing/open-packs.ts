@@ -1,0 +1,32 @@
+import { byteLength, type Tensor } from '../tensor.js';
+
+/**
+ * Packs that are filled one tensor after the other. A pack is closed once it holds **more** than `bytesPerPack` bytes, so one that
+ * lands exactly on the limit keeps growing. Tensors of different keys, such as dtypes, share no pack; no tensor is split.
+ */
+export class OpenPacks<Item> {
+  readonly #bytesPerPack: number;
+  readonly #open = new Map<string, { readonly items: Item[]; bytes: number }>();
+
+  constructor(bytesPerPack: number) {
+    this.#bytesPerPack = bytesPerPack;
+  }
+
+  /** The pack that is closed by this item, if one is. */
+  add(item: Item, tensor: Tensor, key: string = tensor.dtype): Item[] | undefined {
+    const pack = this.#open.get(key) ?? { items: [], bytes: 0 };
+    this.#open.set(key, pack);
+    pack.items.push(item);
+    pack.bytes += byteLength(tensor);
+    if (pack.bytes <= this.#bytesPerPack) return undefined;
+    this.#open.delete(key);
+    return pack.items;
+  }
+
+  /** Closes the packs that are left, in the order in which they were begun. */
+  rest(): Item[][] {
+    const left = [...this.#open.values()].map(({ items }) => items);
+    this.#open.clear();
+    return left;
+  }
+}

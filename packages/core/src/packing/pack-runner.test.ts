@@ -1,0 +1,90 @@
+import { directAlgorithm } from '@coll/direct';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { arbitraryShape, arbitraryTensor } from '../../test/arbitrary-tensor.js';
+import { piecewise } from '../../test/piecewise.js';
+import type { Collective } from '../collective.js';
+import { byteSize, dtypes, isHalf } from '../dtype.js';
+import { toNumbers } from '../element.js';
+import { PortableCommunicator } from '../portable/portable-communicator.js';
+import { type Tensor, zeros } from '../tensor.js';
+import { arrange } from './arrangement.js';
+import { PackRunner, untilAllHaveEnded } from './pack-runner.js';
+
+const collective: Collective = { kind: 'broadcast', root: 0 };
+
+function alone(): PortableCommunicator {
+  return new PortableCommunicator({ size: 1, algorithm: directAlgorithm });
+}
+
+/** The bytes of a tensor, or the numbers of a half type: which NaN comes back is not promised, and half types would show it. */
+function readable({ data, dtype }: Tensor): Uint8Array | number[] {
+  if (isHalf(dtype)) return toNumbers({ data, dtype });
+  return new Uint8Array(data.buffer, data.byteOffset, data.byteLength).slice();
+}
+
+const arbitraryBatch = fc
+  .array(fc.tuple(fc.constantFrom(...dtypes), arbitraryShape), { maxLength: 8 })
+  .chain((forms) => fc.tuple(...forms.map(([dtype, shape]) => arbitraryTensor(dtype, shape))));
+
+const arbitraryPacking = fc.record({
+  numPacks: fc.nat({ max: 6 }),
+  aggSmallGradsMaxBytes: fc.nat({ max: 64 }),
+  aggSmallGradsMaxGroup: fc.nat({ max: 4 }),
+});
+
+describe('packing and unpacking', () => {
+  const seed = Date.now();
+  it(`is the identity, whatever the shapes, dtypes and options (seed ${seed})`, async () => {
+    const runners = [new PackRunner(alone()), new PackRunner(piecewise(alone(), []))];
+    await fc.assert(
+      fc.asyncProperty(arbitraryBatch, arbitraryPacking, fc.nat({ max: 64 }), async (values, packing, bytesPerPack) => {
+        for (const runner of runners) {
+          const results = values.map(({ dtype, shape }) => zeros(dtype, shape));
+          const started = arrange(values, packing, bytesPerPack).map(({ pieces }) =>
+            runner.run({ collective, inputs: [values], outputs: [results], pieces }),
+          );
+          await untilAllHaveEnded(started);
+          expect(results.map(readable)).toEqual(values.map(readable));
+        }
+      }),
+      { numRuns: 1000, seed },
+    );
+  });
+});
+
+describe('PackRunner', () => {
+  const values = [3, 5].map((length) => ({ ...zeros('int32', [length]), data: new Int32Array(length).fill(length) }));
+
+  it('hands the same arrays to the communicator when a pack comes again', () => {
+    const inner = alone();
+    const seen: (readonly Tensor[])[] = [];
+    const watched = Object.assign(Object.create(inner) as PortableCommunicator, {
+      runSync: (...args: Parameters<PortableCommunicator['runSync']>) => {
+        seen.push([args[1][0] as Tensor, args[2][0] as Tensor]);
+        inner.runSync(...args);
+      },
+    });
+    const runner = new PackRunner(watched);
+    const results = values.map(({ shape }) => zeros('int32', shape));
+    for (let step = 0; step < 2; step++) {
+      for (const { pieces } of arrange(values, { numPacks: 3 }))
+        runner.runSync({ collective, inputs: [values], outputs: [results], pieces });
+    }
+    expect(results).toEqual(values);
+    const arrays = seen.map((pair) => pair.map(({ data }) => data));
+    for (const [index, pair] of arrays.slice(0, 3).entries()) {
+      expect(pair.every((data, side) => data === arrays[index + 3]?.[side])).toBe(true);
+    }
+    expect(seen.every(([input]) => input?.data.byteLength === (input?.shape[0] ?? 0) * byteSize('int32'))).toBe(true);
+  });
+
+  it('waits for all that was started before it tells of an error', async () => {
+    let isDone = false;
+    const slow = new Promise<void>((resolve) => setTimeout(resolve, 5)).then(() => {
+      isDone = true;
+    });
+    await expect(untilAllHaveEnded([Promise.reject(new Error('first')), slow])).rejects.toThrow('first');
+    expect(isDone).toBe(true);
+  });
+});

@@ -1,0 +1,107 @@
+import { AssertionError } from '../errors.js';
+import { hashOf } from '../layout.js';
+import { sameShape, type Tensor } from '../tensor.js';
+import { arrange, type PackingOptions, type Piece } from './arrangement.js';
+
+/** Values of a batch that go together: how they are packed, and which variant of the algorithm plays each of their packs. */
+export interface Route {
+  /** Of values; each value of a batch is on one route. */
+  readonly indices: readonly number[];
+  readonly packing: PackingOptions;
+  /** By the number of the pack within the route. Default: variant 0 plays them all. */
+  variant?(pack: number): number;
+}
+
+/**
+ * The routes of a batch, of which the values of the first device, or of this replica, are given. A pure function of their dtypes and shapes, so that
+ * all ranks find the same ones.
+ */
+export type FindRoutes = (values: readonly Tensor[], ranks: number) => readonly Route[];
+
+/** How the values of batches travel. */
+export interface Routing {
+  /** Default: one route with all values and this packing. */
+  readonly routes?: FindRoutes | undefined;
+  readonly packing?: PackingOptions | undefined;
+}
+
+/** What one all-reduce of a batch carries. */
+export interface RoutedPack {
+  readonly pieces: readonly Piece[];
+  readonly variant: number;
+  /** The same for the same pieces and variant. */
+  readonly layout: number;
+}
+
+/** A batch that was arranged. */
+interface KnownBatch {
+  readonly values: readonly Pick<Tensor, 'dtype' | 'shape'>[];
+  readonly bytesPerPack: number;
+  readonly packs: readonly RoutedPack[];
+}
+
+// A training step has one batch of gradients, or a few.
+const mostBatches = 8;
+
+/** The packs of batches that come again and again: they are found out once. */
+export class RoutedBatches {
+  readonly #ranks: number;
+  readonly #routing: Routing;
+  readonly #known: KnownBatch[] = [];
+
+  constructor(ranks: number, routing: Routing) {
+    this.#ranks = ranks;
+    this.#routing = routing;
+  }
+
+  /** As `routedPacks` has them. */
+  packsOf(values: readonly Tensor[], bytesPerPack: number): readonly RoutedPack[] {
+    const known = this.#known.find((batch) => batch.bytesPerPack === bytesPerPack && isAlike(batch.values, values));
+    if (known) return known.packs;
+    const packs = routedPacks(values, this.#ranks, this.#routing, bytesPerPack);
+    if (this.#known.length === mostBatches) this.#known.shift();
+    this.#known.push({ values: values.map(({ dtype, shape }) => ({ dtype, shape })), bytesPerPack, packs });
+    return packs;
+  }
+}
+
+function isAlike(known: KnownBatch['values'], values: readonly Tensor[]): boolean {
+  if (known.length !== values.length) return false;
+  for (let index = 0; index < known.length; index++) {
+    const [one, other] = [known[index] as KnownBatch['values'][number], values[index] as Tensor];
+    if (one.dtype !== other.dtype || !sameShape(one.shape, other.shape)) return false;
+  }
+  return true;
+}
+
+/** All packs of a batch in the order in which they start. @throws AssertionError where a value is on no route, or on several */
+export function routedPacks(
+  values: readonly Tensor[],
+  ranks: number,
+  { routes, packing = {} }: Routing,
+  bytesPerPack: number,
+): RoutedPack[] {
+  const found = routes?.(values, ranks) ?? [{ indices: [...values.keys()], packing }];
+  requireEach(values.length, found);
+  return found.flatMap(({ indices, packing: own, variant }: Route) => {
+    const packs = arrange(
+      indices.map((index) => values[index] as Tensor),
+      own,
+      bytesPerPack,
+    );
+    return packs.map(({ number, pieces }) => {
+      const placed = pieces.map((piece) => ({ ...piece, index: indices[piece.index] as number }));
+      const played = variant?.(number) ?? 0;
+      const layout = hashOf([played, ...placed.flatMap(({ index, begin, end }) => [index, begin, end])]);
+      return { pieces: placed, variant: played, layout };
+    });
+  });
+}
+
+function requireEach(count: number, routes: readonly Route[]): void {
+  const indices = routes.flatMap((route) => route.indices);
+  const isEach = indices.length === count && new Set(indices).size === count && indices.every((index) => index < count);
+  if (isEach) return;
+  const told = `routes must hold each of ${count} values once, not [${indices}]`;
+  throw new AssertionError('ERR_COLL_INTERNAL', told, { operation: 'all-reduce' });
+}

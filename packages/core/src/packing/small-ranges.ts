@@ -1,0 +1,40 @@
+import { byteLength, type Tensor } from '../tensor.js';
+
+/** Runs of neighbours in a list, and what stands alone. */
+export interface Ranges {
+  /** First and last index of each run, both included. */
+  readonly ranges: readonly (readonly [first: number, last: number])[];
+  readonly singles: readonly number[];
+}
+
+/**
+ * Runs of consecutive numbers in an increasing list. A run takes one more while its last minus its first is at most
+ * `rangeSizeLimit`, as in the original, so it can reach `rangeSizeLimit + 2` members.
+ */
+export function extractRanges(indices: readonly number[], rangeSizeLimit = 32): Ranges {
+  const ranges: (readonly [number, number])[] = [];
+  const singles: number[] = [];
+  let [first, last] = [indices[0], indices[0]];
+  const close = () => {
+    if (first === undefined || last === undefined) return;
+    if (last > first) ranges.push([first, last]);
+    else singles.push(first);
+  };
+  for (const index of indices.slice(1)) {
+    const extends_ = index === (last as number) + 1 && (last as number) - (first as number) <= rangeSizeLimit;
+    if (!extends_) {
+      close();
+      first = index;
+    }
+    last = index;
+  }
+  close();
+  return { ranges, singles };
+}
+
+/** Runs of neighbours of at most `maxBytes` bytes of float32, first and last index of each. */
+export function smallRanges(tensors: readonly Tensor[], maxBytes: number, maxGroup: number): Ranges['ranges'] {
+  const isSmall = (tensor: Tensor) => tensor.dtype === 'float32' && byteLength(tensor) <= maxBytes;
+  const small = [...tensors.keys()].filter((index) => isSmall(tensors[index] as Tensor));
+  return extractRanges(small, maxGroup).ranges;
+}

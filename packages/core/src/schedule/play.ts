@@ -1,0 +1,32 @@
+import type { Collective } from '../collective.js';
+import { goalOf } from './goal.js';
+import type { Schedule } from './schedule.js';
+import { stepsOf } from './steps.js';
+
+/**
+ * Plays a proven schedule on values of any kind, as an executor does on elements: what each place, `rank * chunks + chunk`,
+ * holds in the end. Undefined where nothing ever was, and where `combine` finds nothing.
+ */
+export function play<Value>(
+  schedule: Schedule,
+  collective: Collective,
+  contributionOf: (rank: number) => Value,
+  combine: (left: Value, right: Value) => Value | undefined,
+): (Value | undefined)[] {
+  const { ranks, chunks, rounds } = schedule;
+  const goal = goalOf(collective, schedule);
+  const places: (Value | undefined)[] = [];
+  for (let rank = 0; rank < ranks; rank++) {
+    const own = contributionOf(rank);
+    for (let chunk = 0; chunk < chunks; chunk++) places.push(goal.contributes(rank, chunk) ? own : undefined);
+  }
+  const combined = (left: Value | undefined, right: Value | undefined) =>
+    left === undefined || right === undefined ? undefined : combine(left, right);
+  for (const round of rounds) {
+    // In a proven schedule nothing that a round writes is read in it, so that places may change one by one.
+    for (const { to, chunk, operands } of stepsOf(round)) {
+      places[to * chunks + chunk] = operands.map((rank) => places[rank * chunks + chunk]).reduce(combined);
+    }
+  }
+  return places;
+}

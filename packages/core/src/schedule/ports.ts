@@ -1,0 +1,65 @@
+/** How long messages take over links of one kind. */
+export interface LinkTimes {
+  /** Seconds that a message is under way however short it is. */
+  readonly alpha: number;
+  /** Seconds that a port takes for a byte. A port sends and receives at the same time. */
+  readonly beta: number;
+  /** Seconds that a message takes at the ports of both ends besides its bytes, one message after the other; 0 when absent. */
+  readonly overhead?: number | undefined;
+}
+
+/** Ports whose links are of one kind, and what goes through them in a round. */
+export class Ports {
+  readonly #times: LinkTimes;
+  readonly #sent: PortLoad;
+  readonly #received: PortLoad;
+  #isIdle = true;
+
+  constructor(count: number, times: LinkTimes) {
+    this.#times = times;
+    this.#sent = new PortLoad(count);
+    this.#received = new PortLoad(count);
+  }
+
+  send(from: number, to: number, bytes: number, messages: number): void {
+    this.#isIdle = false;
+    this.#sent.add(from, bytes, messages);
+    this.#received.add(to, bytes, messages);
+  }
+
+  /** Seconds until the last message of the round is there, and the start of another round. */
+  endRound(): number {
+    if (this.#isIdle) return 0;
+    this.#isIdle = true;
+    const { alpha } = this.#times;
+    return alpha + Math.max(this.#sent.empty(this.#times), this.#received.empty(this.#times));
+  }
+}
+
+/** What goes one way through ports. */
+class PortLoad {
+  readonly #bytes: Float64Array;
+  readonly #messages: Float64Array;
+
+  constructor(ports: number) {
+    this.#bytes = new Float64Array(ports);
+    this.#messages = new Float64Array(ports);
+  }
+
+  add(port: number, bytes: number, messages: number): void {
+    (this.#bytes[port] as number) += bytes;
+    (this.#messages[port] as number) += messages;
+  }
+
+  /** Seconds that the busiest port takes; then nothing is left. */
+  empty({ beta, overhead = 0 }: LinkTimes): number {
+    let longest = 0;
+    for (let port = 0; port < this.#bytes.length; port++) {
+      const seconds = beta * (this.#bytes[port] as number) + overhead * (this.#messages[port] as number);
+      if (seconds > longest) longest = seconds;
+    }
+    this.#bytes.fill(0);
+    this.#messages.fill(0);
+    return longest;
+  }
+}

@@ -1,0 +1,117 @@
+import {
+  CrossDeviceOps,
+  type Destinations,
+  type DistributedValues,
+  type Explanation,
+  logDeprecated,
+  type PossiblyMirrored,
+  quote,
+  type ReadyPair,
+  type ReduceOp,
+  type Registry,
+  type ResolvedOptions,
+  registry as sharedRegistry,
+  type Tensor,
+  type Value,
+  ValueError,
+} from '@coll/core';
+import { HierarchicalCopyAllReduce, type HierarchicalCopyOptions } from './hierarchical-copy-all-reduce.js';
+
+/** What the original's `AllReduceCrossDeviceOps` is told: an algorithm by name, and the packing. */
+export interface AllReduceCrossDeviceOpsOptions extends HierarchicalCopyOptions {
+  /** Exactly `'nccl'` takes the plug-in of that name; any other name is hierarchical copy. Default: `'nccl'`. */
+  readonly allReduceAlg?: string | undefined;
+  /** Where `nccl` is looked up. Default: the registry of this realm. */
+  readonly registry?: Registry | undefined;
+}
+
+/**
+ * Cross-device ops that go by the name of their algorithm, as programs for TensorFlow write them. The first use logs a warning.
+ * @deprecated Use `HierarchicalCopyAllReduce`, or `NcclAllReduce` of `@coll/nccl`.
+ */
+export class AllReduceCrossDeviceOps extends CrossDeviceOps {
+  readonly name: string;
+  readonly #open: () => Promise<CrossDeviceOps>;
+  #opening: Promise<CrossDeviceOps> | undefined;
+  #ops: CrossDeviceOps | undefined;
+
+  /**
+   * @throws ValueError for what is no object of options, or a negative `numPacks`, which `nccl` tells at the first call; CollError where `nccl` is
+   * asked for and not registered
+   */
+  constructor(fields: AllReduceCrossDeviceOpsOptions = {}) {
+    super();
+    if (typeof fields !== 'object' || fields === null) {
+      const form = "{ allReduceAlg: 'hierarchical_copy', numPacks: 1 }";
+      throw new ValueError('ERR_COLL_VALUE', `AllReduceCrossDeviceOps takes one object, ${form}, not ${quote(fields)}`);
+    }
+    const { allReduceAlg = 'nccl', registry = sharedRegistry, ...options } = fields;
+    const isNccl = allReduceAlg === 'nccl';
+    logDeprecated('AllReduceCrossDeviceOps', isNccl ? 'NcclAllReduce' : 'HierarchicalCopyAllReduce');
+    if (isNccl) {
+      const plugin = registry.get('nccl');
+      this.#open = () => registry.create({ name: plugin, options });
+    } else {
+      const ops = new HierarchicalCopyAllReduce(options);
+      this.#ops = ops;
+      this.#open = async () => ops;
+    }
+    this.name = isNccl ? 'nccl' : 'hierarchical-copy';
+  }
+
+  /** What the ops of the algorithm tell, once they are there. */
+  override explain(): Explanation {
+    return this.#ops?.explain() ?? super.explain();
+  }
+
+  override async close(): Promise<void> {
+    await super.close();
+    await this.#ops?.close();
+  }
+
+  protected async reduceImplementation(
+    op: ReduceOp,
+    value: DistributedValues<Value>,
+    destinations: Destinations,
+    call: ResolvedOptions,
+  ): Promise<PossiblyMirrored> {
+    return (await this.#serving()).reduce(op, value, destinations, call);
+  }
+
+  protected override async batchReduceImplementation(
+    op: ReduceOp,
+    pairs: readonly ReadyPair[],
+    call: ResolvedOptions,
+  ): Promise<PossiblyMirrored[]> {
+    return (await this.#serving()).batchReduce(op, pairs, call);
+  }
+
+  protected override async broadcastImplementation(
+    value: Value,
+    destinations: Destinations,
+  ): Promise<PossiblyMirrored> {
+    return (await this.#serving()).broadcast(value, destinations);
+  }
+
+  protected override async gatherImplementation(
+    value: DistributedValues<Tensor>,
+    destinations: Destinations,
+    axis: number,
+    call: ResolvedOptions,
+  ): Promise<PossiblyMirrored<Tensor>> {
+    return (await this.#serving()).gather(value, destinations, axis, call);
+  }
+
+  /** The ops of the algorithm; what cannot be made is tried again at the next call. */
+  async #serving(): Promise<CrossDeviceOps> {
+    this.#opening ??= this.#open().catch((error: unknown) => {
+      this.#opening = undefined;
+      throw error;
+    });
+    this.#ops = await this.#opening;
+    return this.#ops;
+  }
+}
+
+/** The same class under the name it had first. */
+export const AllReduceCrossTowerOps = AllReduceCrossDeviceOps;

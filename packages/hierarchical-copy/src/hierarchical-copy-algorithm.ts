@@ -1,0 +1,72 @@
+import { variantOf } from '@coll/core';
+import { type Algorithm, onChunks, type Round, scheduleOf, sequence, together } from '@coll/core/schedule';
+
+/** The two halves of a group, each with the device that speaks for it. The first one holds the root. */
+export interface Halves {
+  readonly group0: readonly number[];
+  readonly main0: number;
+  readonly group1: readonly number[];
+  readonly main1: number;
+}
+
+/**
+ * The halves of `ranks` devices, of which there are two or more, for a root. The mains are half a group apart. Of an odd number the extra device is in the second half; where the
+ * other main would fall into the root's half, which happens for one root of an odd number, device 0 stands in.
+ */
+export function halvesOf(root: number, ranks: number): Halves {
+  const half = Math.floor(ranks / 2);
+  const everyone = Array.from({ length: ranks }, (_, rank) => rank);
+  const [first, second] = [everyone.slice(0, half), everyone.slice(half)];
+  const [group0, group1] = root < half ? [first, second] : [second, first];
+  const opposite = (root + half) % ranks;
+  return { group0, main0: root, group1, main1: group1.includes(opposite) ? opposite : 0 };
+}
+
+/**
+ * Each half is summed on its main device, in the order of ranks; the root adds both sums; the other main copies the total, and all
+ * others copy it from the main of their half. That is TensorFlow's hierarchical copy. Its variants are the roots: packs that are played by
+ * variant after variant use all links in turn.
+ *
+ *     0 --+      +-- 3                    0 <-+      +-> 3
+ *         +-> 1 <=> 4        and back         +-- 1 <=> 4        for 6 devices and root 1
+ *     2 --+      +-- 5                    2 <-+      +-> 5
+ */
+export const hierarchicalCopyAlgorithm: Algorithm = {
+  name: 'hierarchical-copy',
+  variants: (ranks) => ranks,
+  plan(collective, ranks) {
+    const everyone = Array.from({ length: ranks }, (_, rank) => rank);
+    switch (collective.kind) {
+      case 'all-reduce': {
+        const root = variantOf(collective) % ranks;
+        return sequence(collect(root, ranks), distribute(root, ranks));
+      }
+      case 'reduce':
+        return collect(collective.root, ranks);
+      case 'broadcast':
+        return distribute(collective.root, ranks);
+      case 'reduce-scatter':
+        return together(...everyone.map((block) => onChunks(collect(block, ranks), () => block, ranks)));
+      case 'all-gather':
+        return together(...everyone.map((block) => onChunks(distribute(block, ranks), () => block, ranks)));
+    }
+  },
+};
+
+/** Ends with the sum of all at the root. */
+function collect(root: number, ranks: number) {
+  if (ranks === 1) return scheduleOf(1, 1, []);
+  const { group0, main0, group1, main1 } = halvesOf(root, ranks);
+  const to = (main: number, group: readonly number[]): Round =>
+    group.filter((from) => from !== main).map((from) => ({ from, to: main, chunk: 0, reduce: true }));
+  return scheduleOf(ranks, 1, [[...to(main0, group0), ...to(main1, group1)], to(main0, [main1])]);
+}
+
+/** Takes what the root has to all. */
+function distribute(root: number, ranks: number) {
+  if (ranks === 1) return scheduleOf(1, 1, []);
+  const { group0, main0, group1, main1 } = halvesOf(root, ranks);
+  const from = (main: number, group: readonly number[]): Round =>
+    group.filter((to) => to !== main).map((to) => ({ from: main, to, chunk: 0, reduce: false }));
+  return scheduleOf(ranks, 1, [from(main0, [main1]), [...from(main0, group0), ...from(main1, group1)]]);
+}

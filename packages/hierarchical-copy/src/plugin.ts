@@ -1,0 +1,16 @@
+import { definePlugin, type Plugin } from '@coll/core';
+import { HierarchicalCopyAllReduce, type HierarchicalCopyOptions } from './hierarchical-copy-all-reduce.js';
+
+declare module '@coll/core' {
+  interface CrossDeviceOpsOptionsMap {
+    'hierarchical-copy': HierarchicalCopyOptions;
+  }
+}
+
+/** Two halves, each summed on one of its devices, with another root for each pack. */
+export const hierarchicalCopy: Plugin<HierarchicalCopyOptions> = definePlugin({
+  name: 'hierarchical-copy',
+  module: import.meta.url,
+  priority: 20,
+  create: (options, world) => new HierarchicalCopyAllReduce(options, world),
+});

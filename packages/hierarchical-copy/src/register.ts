@@ -1,0 +1,4 @@
+import { registry } from '@coll/core';
+import { hierarchicalCopy } from './plugin.js';
+
+registry.register(hierarchicalCopy);

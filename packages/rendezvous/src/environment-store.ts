@@ -1,0 +1,47 @@
+import { quote, ValueError } from '@coll/core';
+import type { MeetOptions } from './meet.js';
+import type { WaitOptions } from './store.js';
+import { TcpStore } from './tcp-store.js';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/**
+ * Connects to the store of the job that this process is a member of: `coll run` tells where it is, in `COLL_STORE`, `COLL_JOB` and
+ * `COLL_JOB_KEY`. Waits for it up to `timeoutSeconds` (default: 60).
+ * @throws ValueError where a variable is missing or makes no sense; what `TcpStore.connect` throws
+ */
+export async function storeFromEnvironment(
+  environment: Environment = process.env,
+  options: WaitOptions = {},
+): Promise<TcpStore> {
+  const address = requireVariable(environment, 'COLL_STORE');
+  const job = requireVariable(environment, 'COLL_JOB');
+  const jobKey = requireVariable(environment, 'COLL_JOB_KEY');
+  return TcpStore.connect({ ...options, address, job, jobKey });
+}
+
+/**
+ * Which member of its group this process is, of `meet`'s options: from `COLL_RANK`, `COLL_SIZE` and `COLL_GENERATION` (absent: 0).
+ * @throws ValueError where a variable is missing or no whole number
+ */
+export function memberFromEnvironment(
+  environment: Environment = process.env,
+): Required<Pick<MeetOptions, 'generation' | 'rank' | 'size'>> {
+  return {
+    generation: wholeNumber('COLL_GENERATION', environment['COLL_GENERATION'] || '0'),
+    rank: wholeNumber('COLL_RANK', requireVariable(environment, 'COLL_RANK')),
+    size: wholeNumber('COLL_SIZE', requireVariable(environment, 'COLL_SIZE')),
+  };
+}
+
+function requireVariable(environment: Environment, name: string): string {
+  const text = environment[name];
+  if (text) return text;
+  const cure = 'start the program with `coll run`, or set what it would set';
+  throw new ValueError('ERR_COLL_CLUSTER', `the variable ${name} is not set: ${cure}`);
+}
+
+function wholeNumber(name: string, text: string): number {
+  if (/^\d{1,9}$/.test(text)) return Number(text);
+  throw new ValueError('ERR_COLL_CLUSTER', `${name} is a whole number from 0 on, not ${quote(text)}`);
+}

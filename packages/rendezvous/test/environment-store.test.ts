@@ -1,0 +1,43 @@
+import { CollError, ValueError } from '@coll/core';
+import { describe, expect, it } from 'vitest';
+import { meet, memberFromEnvironment, storeFromEnvironment, TcpStoreServer } from '../src/index.js';
+
+describe('storeFromEnvironment', () => {
+  it('brings the members of a launched job together', async () => {
+    const jobKey = TcpStoreServer.newKey();
+    await using server = await TcpStoreServer.listen({ job: 'here', jobKey });
+    const ranks = ['0', '1'].map(async (rank) => {
+      const environment = { COLL_STORE: server.address, COLL_JOB: 'here', COLL_JOB_KEY: jobKey };
+      await using store = await storeFromEnvironment(environment);
+      const member = memberFromEnvironment({ COLL_RANK: rank, COLL_SIZE: '2', COLL_GENERATION: '3' });
+      expect(member).toEqual({ generation: 3, rank: Number(rank), size: 2 });
+      const cards = await meet(store, { ...member, card: Buffer.from(`rank ${rank}`) });
+      return cards.map((card) => Buffer.from(card).toString());
+    });
+    for (const cards of await Promise.all(ranks)) expect(cards).toEqual(['rank 0', 'rank 1']);
+  });
+
+  it.each(['COLL_STORE', 'COLL_JOB', 'COLL_JOB_KEY'])('says that %s is missing', async (name) => {
+    const environment = { COLL_STORE: 'tcp://127.0.0.1:1', COLL_JOB: 'here', COLL_JOB_KEY: TcpStoreServer.newKey() };
+    const opening = storeFromEnvironment({ ...environment, [name]: '' });
+    await expect(opening).rejects.toThrow(`the variable ${name} is not set: start the program with`);
+    await expect(opening).rejects.toThrow(CollError);
+  });
+});
+
+describe('memberFromEnvironment', () => {
+  it('counts generations from 0', () => {
+    expect(memberFromEnvironment({ COLL_RANK: '1', COLL_SIZE: '4' })).toEqual({ generation: 0, rank: 1, size: 4 });
+  });
+
+  it.each([
+    [{ COLL_SIZE: '2' }, /COLL_RANK is not set/],
+    [{ COLL_RANK: '0' }, /COLL_SIZE is not set/],
+    [{ COLL_RANK: '-1', COLL_SIZE: '2' }, /COLL_RANK is a whole number from 0 on, not "-1"/],
+    [{ COLL_RANK: '0', COLL_SIZE: '1e1' }, /COLL_SIZE is a whole number/],
+    [{ COLL_RANK: '0', COLL_SIZE: '1', COLL_GENERATION: 'x' }, /COLL_GENERATION is a whole number/],
+  ])('refuses %j', (environment, message) => {
+    expect(() => memberFromEnvironment(environment)).toThrow(message);
+    expect(() => memberFromEnvironment(environment)).toThrow(ValueError);
+  });
+});

@@ -1,0 +1,77 @@
+import { createRegistry, definePlugin, type LogSink, setLogSink } from '@coll/core';
+import { direct } from '@coll/direct';
+import { RingAllReduce, ring } from '@coll/ring';
+import { expect, it, vi } from 'vitest';
+import { MirroredStrategy } from './mirrored-strategy.js';
+
+const registry = createRegistry();
+registry.register(ring);
+registry.register(direct);
+const mixed = ['cpu:0', 'gpu:0'];
+
+async function told(options: ConstructorParameters<typeof MirroredStrategy>[0]): Promise<readonly string[]> {
+  const { name, candidates } = await new MirroredStrategy({ registry, ...options }).explain();
+  return [name, ...candidates.map((candidate) => `${candidate.name}: ${candidate.reason}`)];
+}
+
+it.each([['cpu:0', 'cpu:1'], ['gpu:0', 'gpu:1'], ['cpu:3']])(
+  'takes the most wanted on %s and %s',
+  async (...devices) => {
+    expect(await told({ devices })).toEqual([
+      'direct',
+      'direct: taken, because it has the highest priority of those that serve these devices',
+      'ring: not asked, because direct, of a higher priority, serves these devices',
+      'reduction-to-one: not asked, because direct, of a higher priority, serves these devices',
+    ]);
+  },
+);
+
+it('reduces on one device where devices are of several types', async () => {
+  const why = 'because by default devices of several types (CPU, GPU) are reduced on one of them';
+  expect(await told({ devices: mixed })).toEqual([
+    'reduction-to-one',
+    `direct: not asked, ${why}`,
+    `ring: not asked, ${why}`,
+    `reduction-to-one: taken, ${why}`,
+  ]);
+});
+
+it("takes what is asked for on any devices, 'auto' too", async () => {
+  expect((await told({ devices: mixed, crossDeviceOps: 'auto' }))[0]).toBe('direct');
+  expect(await told({ devices: mixed, crossDeviceOps: 'ring' })).toEqual([
+    'ring',
+    'ring: taken, because it was asked for',
+  ]);
+  expect(await told({ devices: mixed, crossDeviceOps: await ring.create(undefined) })).toEqual(['ring']);
+});
+
+it('takes devices of several tasks where what was asked for tells them from each other', async () => {
+  const devices = ['/job:worker/task:0/cpu:0', '/job:worker/task:1/cpu:0'];
+  class Wide extends RingAllReduce {
+    override get severalTasks(): boolean {
+      return true;
+    }
+  }
+  const wide = definePlugin({ ...ring, name: 'wide', capabilities: { severalTasks: true } });
+  const known = createRegistry();
+  known.register(wide);
+  for (const crossDeviceOps of [new Wide(), wide, { name: wide, options: {} }, 'wide'] as const) {
+    const strategy = new MirroredStrategy({ devices, crossDeviceOps, registry: known });
+    const sums = await strategy.run((replica) => replica.allReduce('sum', replica.replicaIdInSyncGroup + 1));
+    expect(strategy.experimentalLocalResults(sums)).toMatchObject([{ data: Float64Array.of(3) }, { data: Float64Array.of(3) }]);
+  }
+  for (const crossDeviceOps of [undefined, 'auto', ring, new RingAllReduce()]) {
+    const make = () =>
+      new MirroredStrategy({ devices, registry: known, ...(crossDeviceOps ? { crossDeviceOps } : {}) });
+    expect(make).toThrow(/serves the devices of one task/);
+  }
+});
+
+it('logs the devices of a strategy', () => {
+  const sink = vi.fn<LogSink>();
+  setLogSink(sink);
+  new MirroredStrategy({ devices: ['cpu:0', 'cpu:1'] });
+  setLogSink();
+  const [first, second] = [0, 1].map((index) => `/job:localhost/replica:0/task:0/device:CPU:${index}`);
+  expect(sink.mock.calls).toEqual([['info', `MirroredStrategy with devices ${first}, ${second}`]]);
+});

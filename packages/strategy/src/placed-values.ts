@@ -1,0 +1,61 @@
+import {
+  AssertionError,
+  asValue,
+  type Destinations,
+  DistributedValues,
+  PerReplica,
+  quote,
+  type ReduceOp,
+  type ReduceOpLike,
+  reduceOpFrom,
+  type Value,
+  ValueError,
+  viewOnDevice,
+} from '@coll/core';
+
+/** Destinations whose components have no device of their own are where the replicas are. */
+export function placedDestinations(destinations: Destinations, replicas: readonly string[]): Destinations {
+  if (!(destinations instanceof DistributedValues) || destinations.values.length !== replicas.length)
+    return destinations;
+  const { devices } = destinations;
+  if (!devices.includes('')) return destinations;
+  return devices.map((device, replica) => device || (replicas[replica] as string));
+}
+
+/** Components without a device of their own live on their replica's. @throws ValueError for another number of components */
+export function placedValues({ values }: DistributedValues, replicas: readonly string[]): PerReplica<Value> {
+  if (values.length !== replicas.length) {
+    const told = `a value of ${values.length} components cannot be reduced over ${replicas.length} replicas`;
+    throw new ValueError('ERR_COLL_VALUE', told, { operation: 'reduce' });
+  }
+  return new PerReplica(
+    values.map((item, replica) => {
+      const component = asValue(item);
+      return component.device === '' ? viewOnDevice(component, replicas[replica] as string) : component;
+    }),
+  );
+}
+
+/** The op of that name. @throws AssertionError for the aggregation of a variable that is no op; ValueError for any other name */
+export function strategyOp(reduceOp: ReduceOpLike): ReduceOp {
+  const given: unknown = reduceOp;
+  if (given !== 'NONE' && given !== 'ONLY_FIRST_REPLICA') return reduceOpFrom(reduceOp);
+  throw new AssertionError(
+    'ERR_COLL_VALUE',
+    `${given} is how a variable is aggregated, and no reduce op: ReduceOp.fromVariableAggregation gives those that are`,
+  );
+}
+
+/** @throws ValueError for what are no pairs */
+export function requirePairs(pairs: unknown): readonly (readonly [value: unknown, destinations: unknown])[] {
+  const isIterable = typeof pairs === 'object' && pairs !== null && Symbol.iterator in pairs;
+  if (!isIterable) throw badPairs(`batchReduceTo takes a list of [value, destinations] pairs, not ${quote(pairs)}`);
+  const list = Array.from(pairs as Iterable<readonly [unknown, unknown]>);
+  const odd = list.findIndex((pair) => !(Array.isArray(pair) && pair.length === 2));
+  if (odd >= 0) throw badPairs(`a pair is an array [value, destinations], not ${quote(list[odd])}`);
+  return list;
+}
+
+function badPairs(told: string): ValueError {
+  return new ValueError('ERR_COLL_VALUE', told, { operation: 'batch-reduce' });
+}

@@ -1,0 +1,111 @@
+import {
+  type Candidate,
+  type CrossDeviceOps,
+  canonicalize,
+  deviceType,
+  logDeprecated,
+  logFirst,
+  quote,
+  type Registry,
+  type Resolution,
+  registry as sharedRegistry,
+  ValueError,
+} from '@coll/core';
+import { reductionToOne } from '@coll/reduction-to-one';
+import { type DeviceInventory, invisibleDevices, virtualGpus } from './visible-devices.js';
+import { withFallback } from './with-fallback.js';
+
+/** Among which plug-ins to select, and for which machine. */
+export interface SelectionOptions extends DeviceInventory {
+  /** Where plug-ins are found. Default: the registry of this realm. */
+  readonly registry?: Registry;
+}
+
+const nccl = 'nccl';
+
+/**
+ * The plug-in that TensorFlow's rules select for these devices: `nccl` with one pack where all of them are GPUs that it serves,
+ * reduction to one device elsewhere. `candidates` tells for every registered plug-in why it was or was not taken, and each
+ * obstacle is logged once. The registry's own choice, over all plug-ins, is `'auto'`.
+ * @throws ValueError for what is no list of devices, or no number of GPUs
+ */
+export async function selectPlugin(devices: readonly string[], options: SelectionOptions = {}): Promise<Resolution> {
+  const { registry = sharedRegistry } = options;
+  const names = requireDevices(devices);
+  const obstacle = await obstacleOf(names, options, registry);
+  if (obstacle) logFirst(1, obstacle.why, 'warn', `${obstacle.why}: taking ${reductionToOne.name} in place of nccl`);
+  const known = withFallback(registry);
+  const taken = obstacle ? reductionToOne.name : nccl;
+  const request = obstacle ? taken : { name: taken, options: { numPacks: 1 } };
+  const { plugin, options: pluginOptions } = await known.resolve(request, { devices: names });
+  const reasons = known
+    .list()
+    .map(({ name, priority }): Candidate => ({ name, priority, ...reasonFor(name, obstacle) }));
+  const missing = { name: nccl, priority: 0, ...reasonFor(nccl, obstacle) };
+  return { plugin, options: pluginOptions, candidates: known.has(nccl) ? reasons : [missing, ...reasons] };
+}
+
+/**
+ * Cross-device ops by TensorFlow's rules, as `selectPlugin` finds them.
+ * @throws ValueError for what is no list of devices
+ */
+export async function selectCrossDeviceOps(
+  devices: readonly string[],
+  options: SelectionOptions = {},
+): Promise<CrossDeviceOps> {
+  const { plugin, options: pluginOptions } = await selectPlugin(devices, options);
+  return plugin.create(pluginOptions as never);
+}
+
+/**
+ * As `selectCrossDeviceOps`. The first use logs a warning.
+ * @deprecated The old name of `selectCrossDeviceOps`.
+ */
+export function chooseTheBest(devices: readonly string[], options: SelectionOptions = {}): Promise<CrossDeviceOps> {
+  logDeprecated('chooseTheBest', 'selectCrossDeviceOps');
+  return selectCrossDeviceOps(devices, options);
+}
+
+/** Why not nccl; `refused` where it was asked, or is not there to be asked. */
+interface Obstacle {
+  readonly why: string;
+  readonly refused?: string;
+}
+
+async function obstacleOf(
+  devices: readonly string[],
+  inventory: DeviceInventory,
+  registry: Registry,
+): Promise<Obstacle | undefined> {
+  const virtual = virtualGpus(devices, inventory);
+  if (virtual) return { why: virtual };
+  const invisible = await invisibleDevices(devices, inventory, registry);
+  if (invisible.length > 0) {
+    const told = `some of the devices are not visible here: ${invisible.join(', ')}`;
+    logFirst(1, told, 'warn', told);
+  }
+  const other = devices.find((device) => deviceType(device) !== 'GPU');
+  if (other !== undefined) return { why: `${other} is no GPU` };
+  const refused = registry.has(nccl)
+    ? (await registry.explain(nccl, { devices })).candidates[0]?.refused
+    : `it is not registered: npm install @coll/${nccl}, then import '@coll/${nccl}/register'`;
+  return refused === undefined ? undefined : { why: `nccl cannot be used, because ${refused}`, refused };
+}
+
+function reasonFor(name: string, obstacle: Obstacle | undefined): Pick<Candidate, 'reason' | 'refused'> {
+  const { why, refused } = obstacle ?? {};
+  if (name === nccl) {
+    if (refused !== undefined) return { refused, reason: `refused, because ${refused}` };
+    return { reason: why ? `not asked, because ${why}` : 'taken, because all devices are GPUs, which it serves' };
+  }
+  if (name === reductionToOne.name)
+    return { reason: why ? `taken, because ${why}` : 'not asked, because nccl serves these devices' };
+  return { reason: `not asked, because this selection knows nccl and ${reductionToOne.name} only; 'auto' asks all` };
+}
+
+function requireDevices(devices: unknown): string[] {
+  const isList = Array.isArray(devices) && devices.length > 0;
+  if (isList && devices.every((device) => typeof device === 'string'))
+    return devices.map((device) => canonicalize(device));
+  throw new ValueError('ERR_COLL_DEVICE', `devices is a list such as ['gpu:0', 'gpu:1'], not ${quote(devices)}`);
+}

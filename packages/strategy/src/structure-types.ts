@@ -1,0 +1,66 @@
+import type { DistributedValues, IndexedSlices, PerReplica, Tensor, TensorLike } from '@coll/core';
+
+type AnyFunction = (...args: never[]) => unknown;
+
+/** What is one value although it is an object without methods. */
+type PlainLeaf = AnyFunction | Tensor | IndexedSlices | Error;
+
+/** Lists and plain objects; an object with methods is taken for a value of a class. */
+type IsStructure<T> = T extends readonly unknown[]
+  ? true
+  : T extends PlainLeaf
+    ? false
+    : T extends object
+      ? Extract<T[keyof T], AnyFunction> extends never
+        ? true
+        : false
+      : false;
+
+type LeavesOf<T> = T extends unknown ? (IsStructure<T> extends true ? never : T) : never;
+
+type RegroupedLeaf<Leaf> = [Leaf] extends [never] ? never : Leaf | PerReplica<Leaf>;
+
+/** Lists of any length, which may be nested in themselves; tuples are mapped item by item. */
+type List<T> = T extends readonly unknown[] ? (number extends T['length'] ? T : never) : never;
+
+type RegroupedStructure<T> =
+  T extends List<T>
+    ? readonly Regrouped<T[number]>[]
+    : IsStructure<T> extends true
+      ? { readonly [Key in keyof T]: Regrouped<T[Key]> }
+      : never;
+
+/** What becomes of the values that replicas return: each leaf is bare where it is identical on all, `PerReplica` otherwise. */
+export type Regrouped<T> = unknown extends T ? unknown : RegroupedLeaf<LeavesOf<T>> | RegroupedStructure<T>;
+
+/** What one replica has of a value: components in the place of distributed values. */
+export type LocalResult<T> = unknown extends T
+  ? unknown
+  : T extends DistributedValues<infer Component>
+    ? Component
+    : T extends List<T>
+      ? readonly LocalResult<T[number]>[]
+      : IsStructure<T> extends true
+        ? { readonly [Key in keyof T]: LocalResult<T[Key]> }
+        : T;
+
+/** What collectives make of values: the same structure, with tensors and slices as leaves. */
+export type Reduced<T> = T extends IndexedSlices
+  ? IndexedSlices
+  : T extends TensorLike
+    ? Tensor
+    : T extends List<T>
+      ? readonly Reduced<T[number]>[]
+      : { readonly [Key in keyof T]: Reduced<T[Key]> };
+
+/** What an all-reduce of promises gives: the same structure, with a promise of a result in the place of each leaf. */
+export type ReducedLater<T> =
+  T extends PromiseLike<infer Leaf>
+    ? Promise<Reduced<Leaf>>
+    : T extends IndexedSlices
+      ? Promise<IndexedSlices>
+      : T extends TensorLike
+        ? Promise<Tensor>
+        : T extends List<T>
+          ? readonly ReducedLater<T[number]>[]
+          : { readonly [Key in keyof T]: ReducedLater<T[Key]> };

@@ -1,0 +1,121 @@
+import {
+  asTensor,
+  DistributedValues,
+  elementCount,
+  IndexedSlices,
+  isFloating,
+  quote,
+  type Tensor,
+  type TypedArray,
+  tensor,
+  type Value,
+  ValueError,
+  WrongTypeError,
+} from '@coll/core';
+import { type Arithmetic, calculate } from './arithmetic.js';
+import type { VariableTraits } from './variable-options.js';
+
+/** What can be done to a variable, by the name of its method. */
+export type Change =
+  | 'assign'
+  | 'assignAdd'
+  | 'assignSub'
+  | 'scatterAdd'
+  | 'scatterSub'
+  | 'scatterMul'
+  | 'scatterDiv'
+  | 'scatterMin'
+  | 'scatterMax'
+  | 'scatterUpdate';
+
+/** What is done to an element; nothing but replacing it where none is named. */
+const arithmeticOf: Partial<Record<Change, Arithmetic>> = {
+  assignAdd: 'add',
+  assignSub: 'subtract',
+  scatterAdd: 'add',
+  scatterSub: 'subtract',
+  scatterMul: 'multiply',
+  scatterDiv: 'divide',
+  scatterMin: 'min',
+  scatterMax: 'max',
+};
+
+export function isScatter(change: Change): boolean {
+  return change.startsWith('scatter');
+}
+
+/**
+ * What a variable is changed with, as a tensor, or slices, of its dtype.
+ * @throws ValueError for another dtype or shape, or rows that the variable has not; WrongTypeError for what is no slices where they must be
+ */
+export function changeValue(traits: VariableTraits, change: Change, value: unknown): Value {
+  const ready = isScatter(change) ? slicesOf(value, traits, change) : tensorOf(value, traits, change);
+  if (ready.dtype !== traits.dtype) throw unfit(traits, change, `values are ${traits.dtype}, not ${ready.dtype}`);
+  if (arithmeticOf[change] && traits.dtype === 'bool') throw unfit(traits, change, 'bool has no arithmetic');
+  if (change === 'scatterDiv' && !isFloating(traits.dtype)) requireNoZero(ready, traits);
+  if (ready instanceof IndexedSlices) requireRows(ready, traits, change);
+  else requireShape(ready, traits, change);
+  return ready;
+}
+
+/** Does it to memory; the value is one that `changeValue` gave. */
+export function applyChange(memory: Tensor, change: Change, value: Value): void {
+  const operation = arithmeticOf[change];
+  const apply = (into: TypedArray, from: TypedArray) => {
+    if (operation) calculate(operation, memory.dtype, into, from);
+    else (into as Float32Array).set(from as Float32Array);
+  };
+  if (!(value instanceof IndexedSlices)) {
+    apply(memory.data, value.data);
+    return;
+  }
+  const { values, indices } = value;
+  const length = elementCount(memory.shape.slice(1));
+  const rowOf = (data: TypedArray, row: number) => data.subarray(row * length, (row + 1) * length);
+  indices.data.forEach((into: number | bigint, from: number) => {
+    apply(rowOf(memory.data, Number(into)), rowOf(values.data, from));
+  });
+}
+
+function tensorOf(value: unknown, traits: VariableTraits, change: Change): Tensor {
+  if (typeof value === 'number' || Array.isArray(value)) return tensor(value, { dtype: traits.dtype });
+  if (value instanceof IndexedSlices) throw unfit(traits, change, 'slices are for its scatter methods');
+  return asTensor(value, `${change} of variable "${traits.name}": the value`);
+}
+
+function slicesOf(value: unknown, traits: VariableTraits, change: Change): IndexedSlices {
+  if (value instanceof IndexedSlices) return value;
+  const given = value instanceof DistributedValues ? value.kind : quote(value);
+  throw new WrongTypeError(`${change} of variable "${traits.name}" takes IndexedSlices, not ${given}`, {
+    operation: change,
+  });
+}
+
+function requireShape({ shape }: Tensor, traits: VariableTraits, change: Change): void {
+  if (shape.length === traits.shape.length && shape.every((size, axis) => size === traits.shape[axis])) return;
+  throw unfit(
+    traits,
+    change,
+    `values have shape [${traits.shape}], not [${shape}]: tensor(data, { shape: … }) gives it one`,
+  );
+}
+
+function requireRows({ values, indices }: IndexedSlices, traits: VariableTraits, change: Change): void {
+  const [rows, ...rowShape] = traits.shape;
+  if (rows === undefined) throw unfit(traits, change, 'a scalar has no rows');
+  const given = values.shape.slice(1);
+  if (given.length !== rowShape.length || given.some((size, axis) => size !== rowShape[axis]))
+    throw unfit(traits, change, `rows have shape [${rowShape}], not [${given}]`);
+  const odd = indices.data.findIndex((index: number | bigint) => index < 0 || index >= rows);
+  if (odd >= 0) throw unfit(traits, change, `there are ${rows} rows, and no row ${indices.data[odd]}`);
+}
+
+function requireNoZero(value: Value, traits: VariableTraits): void {
+  const divisors = value instanceof IndexedSlices ? value.values.data : value.data;
+  if (divisors.some((divisor: number | bigint) => Number(divisor) === 0))
+    throw unfit(traits, 'scatterDiv', 'integers cannot be divided by zero');
+}
+
+function unfit({ name }: VariableTraits, change: Change, told: string): ValueError {
+  return new ValueError('ERR_COLL_VALUE', `${change} of variable "${name}": ${told}`, { operation: change });
+}

@@ -1,0 +1,61 @@
+import { asTensor, type Tensor } from '@coll/core';
+import { currentFrame, mixing } from '../contexts.js';
+import type { ReplicaContext } from '../replica-context.js';
+import type { Strategy } from '../strategy.js';
+import type { VariableHome } from './distributed-variable.js';
+import { LocalVariable } from './local-variable.js';
+import { MirroredVariable } from './mirrored-variable.js';
+import { nextVariable } from './replica-variables.js';
+import { SyncOnReadVariable } from './sync-on-read-variable.js';
+import type { Variable } from './variable.js';
+import {
+  distributedTraits,
+  initialTensor,
+  traitsOf,
+  type VariableOptions,
+  type VariableTraits,
+  type VariableValue,
+} from './variable-options.js';
+
+/** A variable on one device, with no strategy. @throws ValueError for an initial value or options of the wrong kind */
+export function localVariable(initial: VariableValue, options: VariableOptions, device: string): LocalVariable {
+  const value = initialTensor(initial, options);
+  return new LocalVariable(traitsOf(value, options), value, value.device === '' ? device : value.device);
+}
+
+/**
+ * A variable of a strategy: with all its components in a scope and in replicas of one thread, where they get the same one; with
+ * one component in replicas of threads of their own, which start with replica 0's value.
+ * @throws ValueError for an initial value or options of the wrong kind; RuntimeError while another strategy is in charge
+ */
+export function distributedVariable(strategy: Strategy, initial: VariableValue, options: VariableOptions): Variable {
+  const frame = currentFrame();
+  if (frame && frame.strategy !== strategy) throw mixing(strategy, 'createVariable', frame.strategy);
+  const value = initialTensor(initial, options);
+  const traits = distributedTraits(value, options);
+  if (frame?.replica?.canBlock) return inThread(frame.replica, traits, value);
+  const devices = frame?.colocateWith?.devices ?? strategy.extended.parameterDevices;
+  const make = () => {
+    const components = devices.map((device, replica) => component(traits, value, device, replica));
+    return variableIn({ strategy, components }, traits);
+  };
+  return frame?.replica ? nextVariable(frame.replica, traits, make) : make();
+}
+
+function inThread(replica: ReplicaContext, traits: VariableTraits, value: Tensor): Variable {
+  const id = replica.replicaIdInSyncGroup;
+  const ofReplica0 = asTensor(replica.broadcastSync(value));
+  const components = [component(traits, ofReplica0, replica.devices[0] as string, id)];
+  return variableIn({ strategy: replica.strategy, components, thread: replica }, traits);
+}
+
+function component(traits: VariableTraits, value: Tensor, device: string, replica: number): LocalVariable {
+  const name = replica === 0 ? traits.name : `${traits.name}/replica_${replica}`;
+  return new LocalVariable({ ...traits, name }, value, device);
+}
+
+function variableIn(home: VariableHome, traits: VariableTraits): Variable {
+  return traits.synchronization === 'ON_READ'
+    ? new SyncOnReadVariable(traits, home)
+    : new MirroredVariable(traits, home);
+}

@@ -1,0 +1,116 @@
+import { asTensor, IndexedSlices, RuntimeError, type Tensor, tensor, toNumbers } from '@coll/core';
+import { describe, expect, it } from 'vitest';
+import { held, mirrored, rows, strategyOf } from '../../test/variables.js';
+import { variable } from '../index.js';
+
+describe('a mirrored variable', () => {
+  const two = strategyOf(2);
+
+  it('refuses what does not fit before anything changes', async () => {
+    const made = mirrored(two, [1, 2], { aggregation: 'mean' });
+    const bad: readonly [unknown, RegExp][] = [
+      [5, /assign of variable "w": values have shape \[2\], not \[\]/],
+      [[1], /not \[1\]/],
+      [Float64Array.of(1, 2), /values are float32, not float64/],
+      [rows([1], [0]), /slices are for its scatter methods/],
+      ['text', /the value must be a tensor/],
+      [undefined, /the value must be a tensor/],
+    ];
+    for (const [value, message] of bad) {
+      await expect(made.assign(value as never)).rejects.toThrow(message);
+      expect(() => made.assignSync(value as never)).toThrow(message);
+      await expect(two.run(() => made.assign(value as never))).rejects.toThrow(message);
+    }
+    expect(held(made)).toEqual([
+      [1, 2],
+      [1, 2],
+    ]);
+  });
+
+  it.each([
+    ['a row that is not there', rows([1], [2]), 'there are 2 rows, and no row 2'],
+    ['a negative row', rows([1], [-1]), 'no row -1'],
+    [
+      'rows of another shape',
+      new IndexedSlices(tensor([1, 2], { dtype: 'float32', shape: [1, 2] }), Int32Array.of(0)),
+      'rows have shape []',
+    ],
+    ['another dtype', new IndexedSlices(Float64Array.of(1), Int32Array.of(0)), 'not float64'],
+  ])('refuses to scatter %s', async (_, slices, message) => {
+    const made = mirrored(two, [1, 2]);
+    await expect(made.scatterAdd(slices)).rejects.toMatchObject({
+      name: 'ValueError',
+      message: expect.stringContaining(message),
+    });
+    expect(held(made)).toEqual([
+      [1, 2],
+      [1, 2],
+    ]);
+  });
+
+  it('scatters slices only, and only into rows', async () => {
+    await expect(mirrored(two, [1]).scatterAdd(Float32Array.of(1) as never)).rejects.toBeInstanceOf(TypeError);
+    await expect(mirrored(two, 1).scatterAdd(rows([1], [0]))).rejects.toThrow('a scalar has no rows');
+  });
+
+  it('refuses to block where replicas share a thread', async () => {
+    const made = mirrored(two, [1], { aggregation: 'mean' });
+    for (const method of ['assignSync', 'assignAddSync', 'assignSubSync'] as const)
+      await expect(two.run(() => made[method]([1]))).rejects.toMatchObject({
+        name: 'RuntimeError',
+        code: 'ERR_COLL_CONTEXT',
+        message: expect.stringContaining('would block the thread that all replicas share: await assign'),
+      });
+  });
+
+  it('notices replicas that change different variables, or differently', async () => {
+    const [one, other] = [mirrored(two, [1], { aggregation: 'sum' }), mirrored(two, [1], { aggregation: 'sum' })];
+    const different = two.run(({ replicaIdInSyncGroup: id }) => (id === 0 ? one : other).assign(Float32Array.of(1)));
+    await expect(different).rejects.toMatchObject({ name: 'InternalError', code: 'ERR_COLL_MISMATCH' });
+    const differently = two.run(({ replicaIdInSyncGroup: id }) =>
+      id === 0 ? one.assign(Float32Array.of(1)) : one.assignAdd(Float32Array.of(1)),
+    );
+    await expect(differently).rejects.toMatchObject({ code: 'ERR_COLL_MISMATCH' });
+    const oneOnly = two.run(({ replicaIdInSyncGroup: id }) => (id === 0 ? one.assign(Float32Array.of(1)) : undefined));
+    await expect(oneOnly).rejects.toThrow(/different number of merge_call/);
+  });
+
+  it('refuses to be used while another strategy is in charge', async () => {
+    const made = mirrored(two, [1]);
+    const other = strategyOf(2);
+    const uses: (() => unknown)[] = [
+      () => made.read(),
+      () => asTensor(made),
+      () => made.assignSync([2]),
+      () => made.get(),
+    ];
+    for (const use of uses) {
+      expect(() => other.scope(use)).toThrow(/^Mixing different strategies/);
+      await expect(other.run(use)).rejects.toBeInstanceOf(RuntimeError);
+    }
+  });
+
+  it('keeps minimum and maximum, halves and integers right', async () => {
+    const half = mirrored(two, [1, 2], { dtype: 'bfloat16', aggregation: 'mean' });
+    await two.run(({ replicaIdInSyncGroup: id }) => half.assignAdd(tensor([id, 1], { dtype: 'bfloat16' })));
+    expect(held(half)[1]).toEqual([1.5, 3]);
+    const counts = two.scope(() => variable(BigInt64Array.of(2n ** 60n, 1n), { aggregation: 'sum' }));
+    await two.run(() => counts.assignSub(BigInt64Array.of(1n, 1n)));
+    expect(counts.read().data).toEqual(BigInt64Array.of(2n ** 60n - 2n, -1n));
+  });
+
+  it('tells its components as text', () => {
+    expect(`${mirrored(two, [1, 2])}`).toBe(
+      `MirroredVariable:{\n${[0, 1]
+        .map((id) => `  ${id}: Variable "w${id ? '/replica_1' : ''}" float32 [2] on ${two.extended.workerDevices[id]}`)
+        .join(',\n')}\n}`,
+    );
+  });
+
+  it('gives copies by read, and its memory as a tensor', () => {
+    const made = mirrored(two, [1]);
+    const [copy, memory] = [made.read(), asTensor(made) as Tensor];
+    made.assignSync([5]);
+    expect([toNumbers(copy), toNumbers(memory)]).toEqual([[1], [5]]);
+  });
+});

@@ -1,0 +1,126 @@
+import {
+  componentOf,
+  copyToDevice,
+  DistributedValues,
+  distributedValuesSymbol,
+  IndexedSlices,
+  onDeviceOrPrimary,
+  RuntimeError,
+  tensorSymbol,
+  textOf,
+  type Value,
+  WrongTypeError,
+} from '@coll/core';
+import { currentFrame, mixing } from '../contexts.js';
+import type { ReplicaContext } from '../replica-context.js';
+import type { Strategy } from '../strategy.js';
+import { applyChange, type Change, changeValue } from './change.js';
+import { contain, type LocalVariable } from './local-variable.js';
+import { Variable } from './variable.js';
+import type { VariableTraits } from './variable-options.js';
+
+/** Where a variable lives. */
+export interface VariableHome {
+  readonly strategy: Strategy;
+  readonly components: readonly LocalVariable[];
+  /** The replica in a thread of its own that holds its one component. */
+  readonly thread?: ReplicaContext | undefined;
+}
+
+/** A variable with a component on each device. Inside a replica it is the replica's component, outside it is all of them. */
+export abstract class DistributedVariable extends Variable implements DistributedValues<LocalVariable> {
+  readonly strategy: Strategy;
+  readonly values: readonly LocalVariable[];
+  readonly #thread: ReplicaContext | undefined;
+
+  constructor(traits: VariableTraits, { strategy, components, thread }: VariableHome) {
+    super(traits);
+    this.strategy = strategy;
+    this.values = Object.freeze([...components]);
+    this.#thread = thread;
+    contain(this);
+  }
+
+  abstract readonly kind: string;
+  abstract get isMirrored(): boolean;
+  abstract getCrossReplica(): LocalVariable;
+
+  get isVariable(): boolean {
+    return true;
+  }
+
+  get [distributedValuesSymbol](): true {
+    return true;
+  }
+
+  /** Whether it lives in a replica's thread, with one component. */
+  get isOfThread(): boolean {
+    return this.#thread !== undefined;
+  }
+
+  get devices(): readonly string[] {
+    return this.values.map(({ device }) => device);
+  }
+
+  /** The first component. */
+  get primary(): LocalVariable {
+    return this.values[0] as LocalVariable;
+  }
+
+  get(): LocalVariable {
+    return this.local('get') ?? this.getCrossReplica();
+  }
+
+  getOnDeviceOrPrimary(device = ''): LocalVariable {
+    return this.local('getOnDeviceOrPrimary') ?? onDeviceOrPrimary(this.values, device);
+  }
+
+  override toString(): string {
+    return textOf(this);
+  }
+
+  /**
+   * The component of the replica or update in which this code runs; undefined across the replicas.
+   * @throws RuntimeError while another strategy is in charge, and across the replicas for one that lives in a replica's thread
+   */
+  protected local(method: string): LocalVariable | undefined {
+    const frame = currentFrame();
+    if (frame && frame.strategy !== this.strategy) throw mixing(this.strategy, method, frame.strategy);
+    const replica = frame?.replica?.replicaIdInSyncGroup ?? frame?.update;
+    if (!this.#thread) return replica === undefined ? undefined : componentOf(this, replica);
+    if (replica !== undefined) return this.primary;
+    throw new RuntimeError(
+      'ERR_COLL_CONTEXT',
+      `${method}: variable "${this.name}" lives in the thread of replica ${this.#thread.replicaIdInSyncGroup}, as one of its own in each other thread; use it in the replica function, not in a merge call`,
+      { operation: method },
+    );
+  }
+
+  /** Changes all components, by one value or by a mirrored one. @throws WrongTypeError for a value that is not mirrored */
+  protected changeAll(change: Change, value: unknown): void {
+    const values = this.#changeValues(change, value);
+    for (const [index, component] of this.values.entries())
+      applyChange(component[tensorSymbol](), change, values[index] as Value);
+  }
+
+  #changeValues(change: Change, value: unknown): readonly Value[] {
+    if (!(value instanceof DistributedValues) || value.isVariable) {
+      const ready = this.#apart(changeValue(this, change, value));
+      return this.values.map(() => ready);
+    }
+    if (value.isMirrored)
+      return this.values.map((_, index) => this.#apart(changeValue(this, change, componentOf(value, index))));
+    const cure = 'reduce it first, or change the variable in the replicas';
+    throw new WrongTypeError(
+      `${change} of variable "${this.name}" takes one value for all replicas, not a ${value.kind}: ${cure}`,
+      { operation: change },
+    );
+  }
+
+  // Its own memory is written while the value is still to be read for other components.
+  #apart(value: Value): Value {
+    if (value instanceof IndexedSlices) return value;
+    const isOwn = this.values.some((component) => component[tensorSymbol]().data.buffer === value.data.buffer);
+    return value;
+  }
+}

@@ -1,0 +1,52 @@
+import { containerSymbol, copyToDevice, type DistributedValues, type Tensor, tensorSymbol } from '@coll/core';
+import { applyChange, type Change, changeValue } from './change.js';
+import { Variable } from './variable.js';
+import type { VariableTraits } from './variable-options.js';
+
+const containers = new WeakMap<LocalVariable, DistributedValues<LocalVariable>>();
+
+/** Makes variables the components of a distributed one. */
+export function contain(container: DistributedValues<LocalVariable>): void {
+  for (const component of container.values) containers.set(component, container);
+}
+
+/** A variable on one device: a component of a distributed one, or one by itself, where no strategy is in charge. */
+export class LocalVariable extends Variable {
+  readonly device: string;
+  readonly #memory: Tensor;
+
+  constructor(traits: VariableTraits, initial: Tensor, device: string) {
+    super(traits);
+    this.device = device;
+    this.#memory = copyToDevice({ ...initial, shape: traits.shape }, device) as Tensor;
+  }
+
+  /** The distributed variable that it is a component of. */
+  get [containerSymbol](): DistributedValues<LocalVariable> | undefined {
+    return containers.get(this);
+  }
+
+  read(): Tensor {
+    return copyToDevice(this.#memory, this.device) as Tensor;
+  }
+
+  /** Its memory, which later changes are written to. */
+  [tensorSymbol](): Tensor {
+    return this.#memory;
+  }
+
+  override toString(): string {
+    return `Variable "${this.name}" ${this.dtype} [${this.shape}] on ${this.device}`;
+  }
+
+  /** Its own change, done when the call returns. */
+  protected async change(change: Change, value: unknown): Promise<this> {
+    return this.changeSync(change, value);
+  }
+
+  /** Its own change. */
+  protected changeSync(change: Change, value: unknown): this {
+    applyChange(this.#memory, change, changeValue(this, change, value));
+    return this;
+  }
+}

@@ -1,0 +1,136 @@
+import {
+  IndexedSlices,
+  InternalError,
+  NotImplementedError,
+  PerReplica,
+  ReduceOp,
+  RuntimeError,
+  type Tensor,
+  tensor,
+  tensorSymbol,
+  type Value,
+} from '@coll/core';
+import { currentFrame } from '../contexts.js';
+import type { ReplicaContext } from '../replica-context.js';
+import { applyChange, type Change, changeValue } from './change.js';
+import { DistributedVariable } from './distributed-variable.js';
+import type { LocalVariable } from './local-variable.js';
+
+/** A variable whose components are kept the same: what a replica writes is first combined with what the others write. */
+export class MirroredVariable extends DistributedVariable {
+  readonly kind = 'MirroredVariable';
+
+  get isMirrored(): boolean {
+    return true;
+  }
+
+  getCrossReplica(): LocalVariable {
+    return this.getOnDeviceOrPrimary();
+  }
+
+  read(): Tensor {
+    return this.get().read();
+  }
+
+  [tensorSymbol](): Tensor {
+    return this.get()[tensorSymbol]();
+  }
+
+  /** In replicas, what they bring together. */
+  protected async change(change: Change, value: unknown): Promise<this> {
+    if (!this.#changeAlone(change, value)) await this.#changeTogether(change, value);
+    return this;
+  }
+
+  /** In replicas, what they bring together, if their threads can block. */
+  protected changeSync(change: Change, value: unknown): this {
+    if (!this.#changeAlone(change, value)) this.#changeTogetherSync(change, value);
+    return this;
+  }
+
+  /** Makes a change that needs no other replica; false for one that does. */
+  #changeAlone(change: Change, value: unknown): boolean {
+    this.#requireMeaning(change);
+    const component = this.local(change);
+    if (!component) this.changeAll(change, value);
+    else if (currentFrame()?.replica && this.aggregation !== 'NONE') return false;
+    else applyChange(component[tensorSymbol](), change, changeValue(this, change, value));
+    return true;
+  }
+
+  async #changeTogether(change: Change, value: unknown): Promise<void> {
+    const replica = currentFrame()?.replica as ReplicaContext;
+    const ready = changeValue(this, change, value);
+    if (this.isOfThread) {
+      const [op, mine] = this.#inThreads(replica, ready);
+      const combined = op ? replica.allReduce(op, mine) : replica.broadcast(mine as Tensor);
+      applyChange(this.primary[tensorSymbol](), change, (await combined) as Value);
+      return;
+    }
+    // A list of numbers would be taken apart.
+    const args: readonly unknown[] = [this, change, Array.isArray(value) ? ready : value];
+    await replica.mergeCall((_, ...merged) => this.#merge(merged), args);
+  }
+
+  #changeTogetherSync(change: Change, value: unknown): void {
+    const replica = currentFrame()?.replica as ReplicaContext;
+    if (!this.isOfThread) {
+      const cure = `await ${change}(...), or run the replicas in worker threads`;
+      const told = `${change}Sync would block the thread that all replicas share: ${cure}`;
+      throw new RuntimeError('ERR_COLL_CONTEXT', told, { operation: change });
+    }
+    const [op, mine] = this.#inThreads(replica, changeValue(this, change, value));
+    const combined = op ? replica.allReduceSync(op, mine) : replica.broadcastSync(mine as Tensor);
+    applyChange(this.primary[tensorSymbol](), change, combined as Value);
+  }
+
+  /** What replicas in threads of their own combine, and by which op; without one, replica 0's is for all. */
+  #inThreads({ replicaIdInSyncGroup }: ReplicaContext, value: Value): readonly [ReduceOp | undefined, Value] {
+    if (this.aggregation !== 'ONLY_FIRST_REPLICA') return [ReduceOp.fromVariableAggregation(this.aggregation), value];
+    if (!(value instanceof IndexedSlices)) return [undefined, value];
+    // Rows come together, so the others bring none.
+    return [ReduceOp.SUM, replicaIdInSyncGroup === 0 ? value : withoutRows(value)];
+  }
+
+  /** The change that all replicas of one thread have come to. */
+  async #merge([variable, change, value]: readonly unknown[]): Promise<void> {
+    if (variable !== this || typeof change !== 'string') {
+      const told = `replicas change different variables, or by different methods: replica 0 "${this.name}"`;
+      throw new InternalError('ERR_COLL_MISMATCH', told, { operation: 'mergeCall' });
+    }
+    this.changeAll(change as Change, await this.#aggregate(change as Change, value));
+  }
+
+  #aggregate(change: Change, value: unknown): Promise<unknown> {
+    const { extended, numReplicasInSync } = this.strategy;
+    if (this.aggregation === 'ONLY_FIRST_REPLICA') {
+      const [first] = this.strategy.experimentalLocalResults(value);
+      return extended.broadcastTo(first, this);
+    }
+    const op = ReduceOp.fromVariableAggregation(this.aggregation);
+    const ready = (item: unknown) => changeValue(this, change, item);
+    const values =
+      value instanceof PerReplica
+        ? new PerReplica(value.values.map(ready))
+        : typeof value === 'number' && numReplicasInSync === 1
+          ? ready(value)
+          : value;
+    return extended.reduceTo(op, values, this, { sharedResult: true });
+  }
+
+  #requireMeaning(change: Change): void {
+    const isOfOne = this.aggregation === 'NONE' || this.aggregation === 'ONLY_FIRST_REPLICA';
+    if (isOfOne || !['scatterMin', 'scatterMax', 'scatterUpdate'].includes(change)) return;
+    throw new NotImplementedError(
+      'ERR_COLL_NOT_IMPLEMENTED',
+      `${change} of variable "${this.name}" has no meaning with aggregation ${this.aggregation}, only with NONE and ONLY_FIRST_REPLICA`,
+      { operation: change },
+    );
+  }
+}
+
+function withoutRows({ values, indices, denseShape }: IndexedSlices): IndexedSlices {
+  const { dtype, shape } = values;
+  const none = tensor(values.data.subarray(0, 0), { dtype, shape: [0, ...shape.slice(1)] });
+  return new IndexedSlices(none, tensor(indices.data.subarray(0, 0), { dtype: indices.dtype }), denseShape);
+}

@@ -1,0 +1,46 @@
+import { InternalError, RuntimeError } from '@coll/core';
+import type { ReplicaContext } from '../replica-context.js';
+import type { Variable } from './variable.js';
+import type { VariableTraits } from './variable-options.js';
+
+/** The variables that the replicas of one run create, in their order: the n-th of each replica is one and the same. */
+interface RunVariables {
+  readonly made: Variable[];
+  /** How many each replica has created. */
+  readonly counts: Map<ReplicaContext, number>;
+}
+
+const runs = new WeakMap<ReplicaContext, RunVariables>();
+
+/** Says that these are the replicas of one run. */
+export function shareVariables(replicas: readonly ReplicaContext[]): void {
+  const run: RunVariables = { made: [], counts: new Map() };
+  for (const replica of replicas) runs.set(replica, run);
+}
+
+/**
+ * The next variable of a replica: replica 0 makes it, and the others get it.
+ * @throws RuntimeError where replica 0 has not made it yet; InternalError where a replica asks for another one
+ */
+export function nextVariable(replica: ReplicaContext, traits: VariableTraits, make: () => Variable): Variable {
+  const { made, counts } = runs.get(replica) as RunVariables;
+  const count = counts.get(replica) ?? 0;
+  const id = replica.replicaIdInSyncGroup;
+  if (id === 0) made.push(make());
+  const variable = made[count];
+  if (!variable) {
+    const told = `replica ${id} creates a variable that replica 0 has not created: all create the same ones`;
+    throw new RuntimeError('ERR_COLL_CONTEXT', told, { rank: id });
+  }
+  const [first, mine] = [variable, traits].map(textOf);
+  if (first !== mine) {
+    const told = `replica 0 creates ${first}, replica ${id} ${mine}; all create the same ones`;
+    throw new InternalError('ERR_COLL_MISMATCH', told, { rank: id });
+  }
+  counts.set(replica, count + 1);
+  return variable;
+}
+
+function textOf({ name, dtype, shape, synchronization, aggregation }: VariableTraits): string {
+  return `variable "${name}" of ${dtype} [${shape}], ${synchronization}, ${aggregation}`;
+}

@@ -1,0 +1,155 @@
+import { asTensor, Mirrored, NotImplementedError, PerReplica, type Tensor, tensor, toNumbers } from '@coll/core';
+import { describe, expect, it } from 'vitest';
+import { everywhere, held, onRead, rows, strategyOf } from '../../test/variables.js';
+
+const scatters = [
+  'scatterAdd',
+  'scatterSub',
+  'scatterMul',
+  'scatterDiv',
+  'scatterMin',
+  'scatterMax',
+  'scatterUpdate',
+] as const;
+
+describe.each([1, 2, 3])('on %i replicas', (replicas) => {
+  const strategy = strategyOf(replicas);
+  const ids = Array.from({ length: replicas }, (_, id) => id);
+  const sum = ids.reduce((total, id) => total + id + 1, 0);
+
+  it('is created with a component a device, and not trainable unless that is said', () => {
+    const made = onRead(strategy, [1, 2], { aggregation: 'sum' });
+    expect(made).toMatchObject({ synchronization: 'ON_READ', aggregation: 'SUM', trainable: false });
+    expect(made.values.map(({ name }) => name)).toEqual(['w', ...ids.slice(1).map((id) => `w/replica_${id}`)]);
+    expect(held(made)).toEqual(everywhere(replicas, [1, 2]));
+    expect(onRead(strategy, 1, { trainable: true }).trainable).toBe(true);
+  });
+
+  it.each(['NONE', 'SUM', 'MEAN', 'ONLY_FIRST_REPLICA'] as const)(
+    'is changed and read by each replica for itself: %s',
+    async (aggregation) => {
+      const made = onRead(strategy, [1], { aggregation });
+      await strategy.run(async ({ replicaIdInSyncGroup: id }) => {
+        await made.assignAdd([id]);
+        made.assignAddSync([10]);
+        made.assignSubSync([1]);
+        await made.assignSub([1]);
+        expect([toNumbers(made.read()), toNumbers(asTensor(made))]).toEqual([[id + 9], [id + 9]]);
+        await made.assign([id + 1]);
+      });
+      expect(held(made)).toEqual(ids.map((id) => [id + 1]));
+    },
+  );
+
+  it.each([
+    ['SUM', sum],
+    ['MEAN', sum / replicas],
+    ['ONLY_FIRST_REPLICA', 1],
+  ] as const)('is read across replicas by %s', async (aggregation, expected) => {
+    const made = onRead(strategy, [0], { aggregation });
+    await strategy.run(({ replicaIdInSyncGroup: id }) => made.assign([id + 1]));
+    for (const read of [
+      made.read(),
+      asTensor(made),
+      await strategy.extended.readVar(made),
+      strategy.scope(() => made.read()),
+    ])
+      expect(read).toMatchObject({
+        data: Float32Array.of(expected),
+        dtype: 'float32',
+        shape: [1],
+        device: made.devices[0],
+      });
+    (made.read().data as Float32Array).fill(99);
+    (asTensor(made).data as Float32Array).fill(99);
+    expect(toNumbers(made.read())).toEqual([expected]);
+  });
+
+  it('has no value across replicas with aggregation NONE', async () => {
+    const made = onRead(strategy, [0]);
+    expect(() => made.read()).toThrow(expect.objectContaining({ name: 'ValueError', code: 'ERR_COLL_VALUE' }));
+    expect(() => asTensor(made)).toThrow(/no reduce op belongs to the aggregation "NONE"/);
+    await expect(strategy.extended.readVar(made)).rejects.toMatchObject({ name: 'ValueError' });
+  });
+
+  it('is assigned its share of a sum across replicas', async () => {
+    const made = onRead(strategy, [0, 0], { aggregation: 'sum' });
+    await made.assign([6, 3]);
+    expect(held(made)).toEqual(everywhere(replicas, [Math.fround(6 / replicas), Math.fround(3 / replicas)]));
+    expect(toNumbers(made.read())).toEqual([6, 3]);
+    const counts = onRead(strategy, Int32Array.of(0), { aggregation: 'sum', dtype: 'int32' });
+    counts.assignSync(Int32Array.of(-7));
+    expect(held(counts)).toEqual(everywhere(replicas, [Math.trunc(-7 / replicas) || 0]));
+    const large = onRead(strategy, BigInt64Array.of(0n), { aggregation: 'sum', dtype: 'int64' });
+    large.assignSync(BigInt64Array.of(12n));
+    expect(held(large)).toEqual(everywhere(replicas, [12 / replicas]));
+    if (replicas === 1) return;
+    await made.assign(new Mirrored(ids.map(() => Float32Array.of(12, 6))));
+    expect(toNumbers(made.read())).toEqual([12, 6]);
+  });
+
+  it.each([
+    ['NONE', 'assign', [5]],
+    ['MEAN', 'assign', [5]],
+    ['ONLY_FIRST_REPLICA', 'assign', [5]],
+    ['NONE', 'assignAdd', [7]],
+    ['MEAN', 'assignAdd', [7]],
+    ['ONLY_FIRST_REPLICA', 'assignAdd', [7]],
+    ['NONE', 'assignSub', [-3]],
+    ['MEAN', 'assignSub', [-3]],
+    ['ONLY_FIRST_REPLICA', 'assignSub', [-3]],
+  ] as const)(
+    'takes a whole value in every component across replicas: %s, %s',
+    async (aggregation, method, expected) => {
+      const made = onRead(strategy, [2], { aggregation });
+      await made[method]([5]);
+      expect(held(made)).toEqual(everywhere(replicas, expected));
+      expect(strategy.scope(() => made[`${method}Sync`]([0]))).toBe(made);
+    },
+  );
+
+  it.each(['assignAdd', 'assignSub'] as const)('refuses %s across replicas with aggregation SUM', async (method) => {
+    const made = onRead(strategy, [2], { aggregation: 'sum' });
+    const error = { name: 'ValueError', message: expect.stringContaining('across replicas with aggregation SUM') };
+    await expect(made[method]([5])).rejects.toMatchObject(error);
+    expect(() => made[`${method}Sync`]([5])).toThrow(expect.objectContaining(error));
+    expect(held(made)).toEqual(everywhere(replicas, [2]));
+  });
+
+  it('refuses a value that differs from replica to replica', async () => {
+    const value = new PerReplica(ids.map((id) => Float32Array.of(id)));
+    for (const aggregation of ['NONE', 'SUM', 'MEAN'] as const)
+      await expect(onRead(strategy, [2], { aggregation }).assign(value)).rejects.toBeInstanceOf(TypeError);
+  });
+
+  it.each(scatters)('refuses %s, everywhere', async (method) => {
+    for (const aggregation of ['NONE', 'SUM'] as const) {
+      const made = onRead(strategy, [2], { aggregation });
+      await expect(made[method](rows([1], [0]))).rejects.toBeInstanceOf(NotImplementedError);
+      await expect(strategy.run(() => made[method](rows([1], [0])))).rejects.toBeInstanceOf(NotImplementedError);
+    }
+  });
+
+  it('is reduced as the values of the replicas that it is', async () => {
+    const made = onRead(strategy, [0], { aggregation: 'mean' });
+    await strategy.run(({ replicaIdInSyncGroup: id }) => made.assign([id + 1]));
+    expect(toNumbers((await strategy.reduce('sum', made, null)) as Tensor)).toEqual([sum]);
+    expect(strategy.experimentalLocalResults(made).map((component) => toNumbers(component.read()))).toEqual(
+      ids.map((id) => [id + 1]),
+    );
+  });
+
+  it('has a component that stands for all where only the first counts', () => {
+    expect(onRead(strategy, [0], { aggregation: 'only_first_replica' }).get().name).toBe('w');
+    expect(() => onRead(strategy, [0], { aggregation: 'sum' }).get()).toThrow(NotImplementedError);
+  });
+
+  it('counts what replicas see', async () => {
+    const seen = onRead(strategy, 0, { aggregation: 'sum', dtype: 'int32' });
+    for (let step = 0; step < 3; step++)
+      await strategy.run(({ replicaIdInSyncGroup: id }) =>
+        seen.assignAdd(tensor([id + 1], { dtype: 'int32', shape: [] })),
+      );
+    expect(toNumbers(seen.read())).toEqual([3 * sum]);
+  });
+});

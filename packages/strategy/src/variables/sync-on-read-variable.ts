@@ -1,0 +1,96 @@
+import {
+  combine,
+  DistributedValues,
+  type DType,
+  decodeNumber,
+  divide,
+  encodeNumber,
+  Mirrored,
+  NotImplementedError,
+  ReduceOp,
+  type Tensor,
+  tensorSymbol,
+  ValueError,
+  zeros,
+} from '@coll/core';
+import { applyChange, type Change, changeValue, isScatter } from './change.js';
+import { DistributedVariable } from './distributed-variable.js';
+import type { LocalVariable } from './local-variable.js';
+
+/** A variable that each replica changes for itself; across the replicas its value is all of them together. For counts and metrics. */
+export class SyncOnReadVariable extends DistributedVariable {
+  readonly kind = 'SyncOnReadVariable';
+
+  get isMirrored(): boolean {
+    return false;
+  }
+
+  getCrossReplica(): LocalVariable {
+    if (this.aggregation === 'ONLY_FIRST_REPLICA') return this.primary;
+    throw new NotImplementedError(
+      'ERR_COLL_NOT_IMPLEMENTED',
+      `no component of variable "${this.name}" stands for all: read() gives the value that they have together`,
+    );
+  }
+
+  /** Across the replicas, the components combined in replica order. @throws ValueError there for aggregation NONE */
+  read(): Tensor {
+    return this.local('read')?.read() ?? this.#aggregate();
+  }
+
+  [tensorSymbol](): Tensor {
+    return this.local('read')?.[tensorSymbol]() ?? this.#aggregate();
+  }
+
+  /** Done when the call returns. */
+  protected async change(change: Change, value: unknown): Promise<this> {
+    return this.changeSync(change, value);
+  }
+
+  /** In a replica its own component's, elsewhere that of all. */
+  protected changeSync(change: Change, value: unknown): this {
+    if (isScatter(change)) throw noScatter(this.name, change);
+    const component = this.local(change);
+    if (component) applyChange(component[tensorSymbol](), change, changeValue(this, change, value));
+    else if (this.aggregation === 'SUM') this.changeAll('assign', this.#share(change, value));
+    else this.changeAll(change, value);
+    return this;
+  }
+
+  #aggregate(): Tensor {
+    if (this.aggregation === 'ONLY_FIRST_REPLICA') return this.primary.read();
+    const op = ReduceOp.fromVariableAggregation(this.aggregation);
+    return combine(
+      op.toLowerCase() as Lowercase<ReduceOp>,
+      this.values.map((component) => component[tensorSymbol]()),
+    );
+  }
+
+  /** What each component gets of a value that is the sum of them. @throws ValueError for changes that are no assignment */
+  #share(change: Change, value: unknown): unknown {
+    if (change !== 'assign') {
+      const cure = 'call it in the replicas, or assign';
+      const told = `${change} of variable "${this.name}" has no meaning across replicas with aggregation SUM: ${cure}`;
+      throw new ValueError('ERR_COLL_VALUE', told, { operation: change });
+    }
+    const share = (whole: unknown) => {
+      const part = divide(changeValue(this, change, whole) as Tensor, this.strategy.numReplicasInSync);
+      return castTo(part, this.dtype);
+    };
+    if (value instanceof Mirrored) return new Mirrored(value.values.map(share));
+    return value instanceof DistributedValues ? value : share(value);
+  }
+}
+
+function castTo(value: Tensor, dtype: DType): Tensor {
+  if (value.dtype === dtype) return value;
+  const cast = zeros(dtype, value.shape, value.device);
+  for (let index = 0; index < cast.data.length; index++)
+    cast.data[index] = encodeNumber(decodeNumber(value.data, index, value.dtype), dtype) as number;
+  return cast;
+}
+
+function noScatter(name: string, change: Change): NotImplementedError {
+  const told = `${change}: variable "${name}" is synchronized on read, and has no scatter methods`;
+  return new NotImplementedError('ERR_COLL_NOT_IMPLEMENTED', told, { operation: change });
+}

@@ -1,0 +1,196 @@
+import { Mirrored, PerReplica, RuntimeError, type Tensor, tensor, toNumbers } from '@coll/core';
+import { describe, expect, it } from 'vitest';
+import { everywhere, held, mirrored, onRead, strategyOf } from '../../test/variables.js';
+import {
+  getReplicaContext,
+  getStrategy,
+  inCrossReplicaContext,
+  type LocalVariable,
+  updateRegroup,
+  variable,
+} from '../index.js';
+
+describe.each([1, 2, 3])('on %i replicas', (replicas) => {
+  const strategy = strategyOf(replicas);
+  const { extended } = strategy;
+  const ids = Array.from({ length: replicas }, (_, id) => id);
+  const perReplica = new PerReplica(ids.map((id) => Float32Array.of(id)));
+
+  it('calls the function for each component, with the components of its arguments', async () => {
+    const made = mirrored(strategy, [0]);
+    const calls: unknown[] = [];
+    const fn = (component: LocalVariable, x: Float32Array, y: number, named: { z: Float32Array }) => {
+      calls.push([component.name, x, y, named.z]);
+      expect([getStrategy(), inCrossReplicaContext(), getReplicaContext()]).toEqual([strategy, true, undefined]);
+      return component.assignAdd(x);
+    };
+    const mirror = new Mirrored(ids.map((id) => Float32Array.of(10 * id)));
+    await extended.update(made, fn, { args: [perReplica, 5], kwargs: { z: mirror } });
+    expect(calls).toEqual(ids.map((id) => [made.values[id]?.name, Float32Array.of(id), 5, Float32Array.of(10 * id)]));
+    expect(held(made)).toEqual(ids.map((id) => [id]));
+  });
+
+  it('groups results: the variable, Mirrored tensors, or nothing', async () => {
+    const made = mirrored(strategy, [1]);
+    expect(await extended.update(made, (component: LocalVariable) => component.assign([2]))).toBe(made);
+    const tensors = await extended.update(made, (component: LocalVariable) => component.read());
+    if (replicas === 1) expect(tensors).toMatchObject({ data: Float32Array.of(2) });
+    else {
+      expect(tensors).toBeInstanceOf(Mirrored);
+      expect((tensors as Mirrored<Tensor>).devices).toEqual(made.devices);
+    }
+    const objects = await extended.update(made, (component: LocalVariable) => ({
+      name: new Date(component.name.length),
+    }));
+    expect(objects).toEqual(replicas === 1 ? { name: new Date(1) } : { name: undefined });
+    expect(await extended.update(made, () => 'same')).toBe('same');
+  });
+
+  it('lists results that are not to be grouped', async () => {
+    const made = mirrored(strategy, [1]);
+    const update = (fn: (component: LocalVariable) => unknown) => extended.update(made, fn, { group: false });
+    expect(await update((component) => component.name)).toEqual(made.values.map(({ name }) => name));
+    expect(await update((component) => [component.assignSync([3]), 'same'])).toEqual([made.values, ['same']]);
+  });
+
+  it('lets the function use the variable as the component', async () => {
+    const made = mirrored(strategy, [0], { aggregation: 'mean' });
+    await extended.update(
+      made,
+      async (component: LocalVariable, x: Float32Array) => {
+        expect(made.get()).toBe(component);
+        made.assignSync(x);
+        await made.assignAdd([1]);
+        expect(toNumbers(made.read())).toEqual(toNumbers(component.read()));
+      },
+      { args: [perReplica] },
+    );
+    expect(held(made)).toEqual(ids.map((id) => [id + 1]));
+    const count = onRead(strategy, [0], { aggregation: 'sum' });
+    await extended.update(count, () => count.assignAdd([2]));
+    expect(held(count)).toEqual(everywhere(replicas, [2]));
+  });
+
+  it('acts from inside the replicas on all components, each with the arguments of its replica', async () => {
+    const made = mirrored(strategy, [0]);
+    const results = await strategy.run(async ({ replicaIdInSyncGroup: id }) => {
+      const add = (component: LocalVariable, x: Float32Array, { y }: { y: number }) => {
+        component.assignAddSync(x);
+        return tensor([y]);
+      };
+      const options = { args: [Float32Array.of(id + 1)], kwargs: { y: id } };
+      const grouped = await extended.update(made, add, options);
+      return [grouped, await extended.update(made, (component: LocalVariable) => component.name, { group: false })];
+    });
+    expect(held(made)).toEqual(ids.map((id) => [id + 1]));
+    for (const [id, [grouped, names]] of (
+      strategy.experimentalLocalResults(results) as [Tensor, unknown][]
+    ).entries()) {
+      expect(toNumbers(grouped)).toEqual([id]);
+      expect(names).toEqual(made.values.map(({ name }) => name));
+    }
+  });
+
+  it('stops at what the function throws', async () => {
+    const made = mirrored(strategy, [0]);
+    const failing = (component: LocalVariable) => {
+      component.assignSync([1]);
+      throw new RangeError('in the update');
+    };
+    await expect(extended.update(made, failing)).rejects.toThrow('in the update');
+    expect(held(made)).toEqual([[1], ...everywhere(replicas - 1, [0])]);
+  });
+});
+
+describe('extended', () => {
+  const two = strategyOf(2);
+  const other = strategyOf(2);
+  const made = mirrored(two, [1]);
+  const alone = variable([1]);
+
+  it.each([
+    ['update', (value: unknown) => two.extended.update(value, () => 0)],
+    ['colocateVarsWith', async (value: unknown) => two.extended.colocateVarsWith(value, () => 0)],
+  ] as const)('%s takes variables of its own only', async (method, call) => {
+    for (const value of [alone, made.primary, mirrored(other, [1]), new Mirrored([1, 1]), 5, undefined])
+      await expect(call(value)).rejects.toMatchObject({
+        name: 'ValueError',
+        message: expect.stringContaining(`${method}: `),
+      });
+  });
+
+  it('refuses to update under another strategy', async () => {
+    await expect(other.scope(() => two.extended.update(made, () => 0))).rejects.toBeInstanceOf(RuntimeError);
+    await expect(other.run(() => two.extended.update(made, () => 0))).rejects.toThrow(/Mixing different strategies/);
+  });
+
+  it('knows its variables and their components', () => {
+    const { extended } = two;
+    expect([made, made.primary, ...made.values].map((value) => extended.variableCreatedInScope(value))).toEqual(
+      new Array(4).fill(true),
+    );
+    const foreign = [alone, mirrored(other, [1]), 5, undefined, new Mirrored([1, 1])];
+    expect(foreign.map((value) => extended.variableCreatedInScope(value))).toEqual(new Array(5).fill(false));
+    expect(made.values.map((component) => extended.valueContainer(component))).toEqual([made, made]);
+    for (const value of [made, alone, 5, undefined]) expect(extended.valueContainer(value)).toBe(value);
+  });
+
+  it('puts variables beside another one', () => {
+    const beside = two.extended.colocateVarsWith(made, () => two.scope(() => variable([2], { name: 'beside' })));
+    expect(beside).toMatchObject({ devices: made.devices, name: 'beside' });
+    {
+      using _scope = two.extended.colocateVarsWith(made);
+      expect(variable([3])).toMatchObject({ devices: made.devices });
+    }
+    expect(getStrategy()).not.toBe(two);
+  });
+
+  it('reads variables, and nothing else', async () => {
+    expect(await two.extended.readVar(made)).toMatchObject({ data: Float32Array.of(1) });
+    expect(await getStrategy().extended.readVar(alone)).toMatchObject({ data: Float64Array.of(1) });
+    for (const value of [5, new PerReplica([1, 2])])
+      await expect(two.extended.readVar(value)).rejects.toMatchObject({ name: 'ValueError' });
+    await expect(two.run(() => two.extended.readVar(made))).rejects.toThrow(/requires being in cross-replica context/);
+  });
+
+  it('tells what programs for TensorFlow ask', () => {
+    const { extended } = two;
+    expect(extended.nonSlotDevices([made])).toEqual(extended.workerDevices);
+    expect(extended).toMatchObject({
+      experimentalRequireStaticShapes: false,
+      shouldCheckpoint: true,
+      shouldSaveSummary: true,
+      experimentalBetweenGraph: false,
+      experimentalShouldInit: true,
+    });
+    expect(two.clusterResolver).toBeUndefined();
+  });
+
+  it('regroups updates for whoever does them', () => {
+    const [a, b] = [tensor([1]), tensor([2])];
+    expect(updateRegroup(two, [a, b], true)).toEqual(new Mirrored([a, b]));
+    expect(updateRegroup(two, [a, b], false)).toEqual([a, b]);
+    expect(
+      updateRegroup(
+        two,
+        [
+          { x: a, y: {} },
+          { x: b, y: {} },
+        ],
+        true,
+      ),
+    ).toEqual({ x: new Mirrored([a, b]), y: {} });
+    expect(updateRegroup(two, [() => 1, () => 2], true)).toBeUndefined();
+  });
+
+  it('calls the function once under the default strategy', async () => {
+    const { extended } = getStrategy();
+    const fn = (own: LocalVariable, x: number, { y }: { y: number }) => [own, x, y];
+    expect(await extended.update(alone, fn, { args: [2], kwargs: { y: 3 } })).toEqual([alone, 2, 3]);
+    expect(await extended.update(alone, fn, { args: [2], kwargs: { y: 3 }, group: false })).toEqual([
+      [alone],
+      [2],
+      [3],
+    ]);
+  });
+});

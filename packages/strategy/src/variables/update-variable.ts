@@ -1,0 +1,85 @@
+import {
+  DistributedValues,
+  isTensorLike,
+  Mirrored,
+  mapStructure,
+  quote,
+  regroup,
+  type Structure,
+  selectReplica,
+  ValueError,
+} from '@coll/core';
+import { runInUpdate } from '../contexts.js';
+import type { ReplicaContext } from '../replica-context.js';
+import type { Strategy } from '../strategy.js';
+import { DistributedVariable } from './distributed-variable.js';
+import type { LocalVariable } from './local-variable.js';
+
+/** What goes with an update of a variable. */
+export interface UpdateOptions {
+  /** What the function gets after the component; of distributed values, the component that belongs to it. */
+  readonly args?: readonly unknown[];
+  /** Named arguments, as one object after the others. */
+  readonly kwargs?: Readonly<Record<string, unknown>> | undefined;
+  /** One value for the results of all components; false: a list of them. Default: true. */
+  readonly group?: boolean;
+}
+
+/** Changes one component of a variable, or computes something from it. */
+export type UpdateFunction = (component: LocalVariable, ...args: never[]) => unknown;
+
+/** Calls a function for each component that lives here, one after the other, each as its replica. */
+export async function updateComponents(
+  variable: DistributedVariable,
+  fn: UpdateFunction,
+  { args = [], kwargs, group = true }: UpdateOptions,
+): Promise<unknown> {
+  const given = (kwargs ? [...args, kwargs] : args) as Structure<unknown>;
+  const { strategy, values } = variable;
+  const updates: unknown[] = [];
+  for (const [index, component] of values.entries()) {
+    const mine = selectReplica(index, given) as never[];
+    updates.push(await runInUpdate(strategy, index, () => fn(component, ...mine)));
+  }
+  return updateRegroup(strategy, updates as Structure<unknown>[], group);
+}
+
+/** The same from inside a replica, where replica 0's function serves for all. */
+export function updateFromReplica(
+  replica: ReplicaContext,
+  variable: DistributedVariable,
+  fn: UpdateFunction,
+  { args = [], kwargs, group = true }: UpdateOptions,
+): Promise<unknown> {
+  if (variable.isOfThread) return updateComponents(variable, fn, { args, kwargs, group });
+  const merge = (_: Strategy, what: unknown, merged: readonly unknown[], named: typeof kwargs) =>
+    updateComponents(requireVariable(what, replica.strategy, 'update'), fn, { args: merged, kwargs: named, group });
+  return replica.mergeCall(merge, [variable, args, kwargs] as const);
+}
+
+/**
+ * The results of an update as one: with `group`, `Mirrored`, or undefined where they are no tensors; without it, a list of them. In
+ * a structure, for each leaf.
+ */
+export function updateRegroup(strategy: Strategy, updates: readonly Structure<unknown>[], group: boolean): unknown {
+  const regrouped = regroup(updates, { wrapClass: Mirrored });
+  if (!group) return mapStructure(regrouped, (leaf) => strategy.experimentalLocalResults(leaf));
+  return mapStructure(regrouped, (leaf) => (isJoined(leaf) ? leaf : undefined));
+}
+
+/** @throws ValueError for what is no distributed variable of a strategy */
+export function requireVariable(variable: unknown, strategy: Strategy, method: string): DistributedVariable {
+  if (variable instanceof DistributedVariable && variable.strategy === strategy) return variable;
+  const told =
+    variable instanceof DistributedVariable
+      ? `variable "${variable.name}" belongs to another strategy`
+      : `a distributed variable of this strategy is needed, not ${variable instanceof DistributedValues ? variable.kind : quote(variable)}`;
+  throw new ValueError('ERR_COLL_VALUE', `${method}: ${told}; create it in the scope of the strategy`, {
+    operation: method,
+  });
+}
+
+// That all updates are done is told by the promise that they came with.
+function isJoined(leaf: unknown): boolean {
+  return !(leaf instanceof DistributedValues) || leaf.isVariable || leaf.values.every((value) => isTensorLike(value));
+}

@@ -1,0 +1,98 @@
+import { asTensor, type DType, isFloating, quote, type Tensor, type TensorLike, tensor, ValueError } from '@coll/core';
+
+/** When the components of a variable are brought together: when it is written (`AUTO` too), or when it is read. */
+export const VariableSynchronization = {
+  AUTO: 'AUTO',
+  NONE: 'NONE',
+  ON_WRITE: 'ON_WRITE',
+  ON_READ: 'ON_READ',
+} as const;
+
+export type VariableSynchronization = (typeof VariableSynchronization)[keyof typeof VariableSynchronization];
+
+/** How the values of the replicas become one. */
+export const VariableAggregation = {
+  NONE: 'NONE',
+  SUM: 'SUM',
+  MEAN: 'MEAN',
+  ONLY_FIRST_REPLICA: 'ONLY_FIRST_REPLICA',
+} as const;
+
+export type VariableAggregation = (typeof VariableAggregation)[keyof typeof VariableAggregation];
+
+/** What a variable is created with, beside its first value. */
+export interface VariableOptions {
+  /** Default: `Variable`. */
+  readonly name?: string;
+  /** Whether optimizers change it. Default: true, but false with `ON_READ`. */
+  readonly trainable?: boolean;
+  /** In any letter case. Default: `AUTO`, which is `ON_WRITE`. */
+  readonly synchronization?: VariableSynchronization | Lowercase<VariableSynchronization>;
+  /** In any letter case. Default: `NONE`. */
+  readonly aggregation?: VariableAggregation | Lowercase<VariableAggregation>;
+  /** Default: that of the initial value. */
+  readonly dtype?: DType;
+}
+
+/** What variables are initialised and changed with: what stands for a tensor, or a list of numbers, which takes the variable's dtype. */
+export type VariableValue = TensorLike | readonly number[];
+
+/** What is fixed when a variable is created. */
+export interface VariableTraits {
+  readonly name: string;
+  readonly dtype: DType;
+  readonly shape: readonly number[];
+  readonly trainable: boolean;
+  readonly synchronization: VariableSynchronization;
+  readonly aggregation: VariableAggregation;
+}
+
+/** The traits of a variable that starts with a value. @throws ValueError for a synchronization or aggregation that there is not */
+export function traitsOf({ dtype, shape }: Tensor, options: VariableOptions): VariableTraits {
+  const { name = 'Variable' } = options;
+  if (typeof name !== 'string')
+    throw new ValueError('ERR_COLL_VALUE', `the name of a variable is a text, not ${quote(name)}`);
+  const synchronization = memberOf(VariableSynchronization, options.synchronization ?? 'AUTO', 'synchronization', name);
+  const aggregation = memberOf(VariableAggregation, options.aggregation ?? 'NONE', 'aggregation', name);
+  const { trainable = synchronization !== 'ON_READ' } = options;
+  return { name, dtype, shape: Object.freeze([...shape]), trainable, synchronization, aggregation };
+}
+
+/** The traits of a variable with a component a replica. @throws ValueError for those that replicas cannot keep */
+export function distributedTraits(initial: Tensor, options: VariableOptions): VariableTraits {
+  const traits = traitsOf(initial, options);
+  const { name, dtype, synchronization, aggregation } = traits;
+  if (synchronization === 'NONE') {
+    const cure = 'choose ON_WRITE or ON_READ, or create it outside of the scope';
+    throw new ValueError(
+      'ERR_COLL_VALUE',
+      `variable "${name}": replicas cannot keep it with synchronization NONE: ${cure}`,
+    );
+  }
+  if (aggregation === 'MEAN' && !isFloating(dtype)) {
+    const cure = 'give it a float dtype, or another aggregation';
+    throw new ValueError('ERR_COLL_VALUE', `variable "${name}": the MEAN of ${dtype} is no ${dtype}: ${cure}`);
+  }
+  return synchronization === 'AUTO' ? { ...traits, synchronization: 'ON_WRITE' } : traits;
+}
+
+/** The tensor that a variable starts with. @throws ValueError for what is none, or has another dtype than the one asked for */
+export function initialTensor(value: VariableValue, { name = 'Variable', dtype }: VariableOptions): Tensor {
+  const isPlain = typeof value === 'number' || ArrayBuffer.isView(value) || Array.isArray(value);
+  if (isPlain) return tensor(value, dtype === undefined ? {} : { dtype });
+  const given = asTensor(value, `the initial value of variable "${name}"`);
+  if (dtype === undefined || dtype === given.dtype) return given;
+  throw new ValueError('ERR_COLL_VALUE', `variable "${name}" of ${dtype} cannot start with a tensor of ${given.dtype}`);
+}
+
+function memberOf<Member extends string>(
+  members: Readonly<Record<Member, Member>>,
+  value: unknown,
+  trait: string,
+  name: string,
+): Member {
+  const upper = typeof value === 'string' ? value.toUpperCase() : value;
+  if (typeof upper === 'string' && Object.hasOwn(members, upper)) return upper as Member;
+  const known = Object.keys(members).join(', ');
+  throw new ValueError('ERR_COLL_VALUE', `variable "${name}": ${trait} is one of ${known}, not ${quote(value)}`);
+}

@@ -1,0 +1,113 @@
+import { type DType, type IndexedSlices, type Tensor, type TensorCarrier, tensorSymbol } from '@coll/core';
+import type { Change } from './change.js';
+import type {
+  VariableAggregation,
+  VariableSynchronization,
+  VariableTraits,
+  VariableValue,
+} from './variable-options.js';
+
+/**
+ * A tensor that can be changed. It is taken wherever a tensor is, as its memory and not a copy, and as a destination, where it only
+ * names devices. What has not to wait for other replicas is done when a call returns, also of those that return a promise; the `Sync`
+ * twins are refused where they would have to wait and cannot. Values have the dtype and shape of the variable; numbers take its dtype.
+ */
+export abstract class Variable implements TensorCarrier {
+  readonly name: string;
+  readonly dtype: DType;
+  readonly shape: readonly number[];
+  readonly trainable: boolean;
+  readonly synchronization: VariableSynchronization;
+  readonly aggregation: VariableAggregation;
+
+  constructor({ name, dtype, shape, trainable, synchronization, aggregation }: VariableTraits) {
+    this.name = name;
+    this.dtype = dtype;
+    this.shape = shape;
+    this.trainable = trainable;
+    this.synchronization = synchronization;
+    this.aggregation = aggregation;
+  }
+
+  /** A copy of its value, as this code sees it. */
+  abstract read(): Tensor;
+
+  abstract [tensorSymbol](): Tensor;
+
+  /** What it is called, and where it lives. */
+  abstract toString(): string;
+
+  /** Makes a change, which may have to wait for other replicas. */
+  protected abstract change(change: Change, value: unknown): Promise<this>;
+  /** Makes a change without waiting. @throws RuntimeError where it would have to wait and cannot */
+  protected abstract changeSync(change: Change, value: unknown): this;
+
+  /** Replaces its value. @throws ValueError for a value of another dtype or shape; RuntimeError while another strategy is in charge */
+  assign(value: VariableValue): Promise<this> {
+    return this.change('assign', value);
+  }
+
+  /** Replaces its value at once. @throws as `assign`; RuntimeError where it would have to wait */
+  assignSync(value: VariableValue): this {
+    return this.changeSync('assign', value);
+  }
+
+  /** Adds to its value. @throws as `assign`; ValueError for bool */
+  assignAdd(value: VariableValue): Promise<this> {
+    return this.change('assignAdd', value);
+  }
+
+  /** Adds to its value at once. @throws as `assignAdd`; RuntimeError where it would have to wait */
+  assignAddSync(value: VariableValue): this {
+    return this.changeSync('assignAdd', value);
+  }
+
+  /** Subtracts from its value. @throws as `assignAdd` */
+  assignSub(value: VariableValue): Promise<this> {
+    return this.change('assignSub', value);
+  }
+
+  /** Subtracts from its value at once. @throws as `assignAddSync` */
+  assignSubSync(value: VariableValue): this {
+    return this.changeSync('assignSub', value);
+  }
+
+  /**
+   * Adds to the rows that indices name, one after the other: a row that is named twice is changed twice.
+   * @throws WrongTypeError for what is no IndexedSlices; ValueError for another dtype, rows of another shape, or ones that are not
+   * there; NotImplementedError for variables that are synchronized on read
+   */
+  scatterAdd(rows: IndexedSlices): Promise<this> {
+    return this.change('scatterAdd', rows);
+  }
+
+  /** Subtracts from rows. @throws as `scatterAdd` */
+  scatterSub(rows: IndexedSlices): Promise<this> {
+    return this.change('scatterSub', rows);
+  }
+
+  /** Multiplies rows. @throws as `scatterAdd` */
+  scatterMul(rows: IndexedSlices): Promise<this> {
+    return this.change('scatterMul', rows);
+  }
+
+  /** Divides rows; quotients of integers are cut off. @throws as `scatterAdd`; ValueError for integers divided by zero */
+  scatterDiv(rows: IndexedSlices): Promise<this> {
+    return this.change('scatterDiv', rows);
+  }
+
+  /** Keeps the smaller elements of rows. @throws as `scatterAdd`; NotImplementedError with aggregation SUM and MEAN */
+  scatterMin(rows: IndexedSlices): Promise<this> {
+    return this.change('scatterMin', rows);
+  }
+
+  /** Keeps the larger elements of rows. @throws as `scatterMin` */
+  scatterMax(rows: IndexedSlices): Promise<this> {
+    return this.change('scatterMax', rows);
+  }
+
+  /** Replaces rows. @throws as `scatterMin` */
+  scatterUpdate(rows: IndexedSlices): Promise<this> {
+    return this.change('scatterUpdate', rows);
+  }
+}

@@ -1,0 +1,134 @@
+import { type CollError, ValueError } from '@coll/core';
+import { ring } from '@coll/ring';
+import { MirroredStrategy } from '@coll/strategy';
+import { describe, expect, it } from 'vitest';
+import * as functions from './fixtures/arriving.js';
+import { expectNoUnhandledRejections } from './no-unhandled-rejections.js';
+
+const module = new URL('./fixtures/arriving.ts', import.meta.url);
+const two = new MirroredStrategy({ devices: ['cpu:0', 'cpu:1'], crossDeviceOps: ring });
+
+expectNoUnhandledRejections();
+
+type Name = keyof typeof functions;
+
+interface Outcome {
+  /** The first report of each replica. */
+  readonly results: readonly unknown[];
+  readonly error: CollError | undefined;
+  readonly reports: readonly unknown[][];
+}
+
+/** Runs a function of the module as two replicas. */
+async function play(isThreads: boolean, name: Name, ...args: readonly unknown[]): Promise<Outcome> {
+  const reports: unknown[][] = [[], []];
+  const onReport = (replica: number, value: unknown) => void reports[replica]?.push(value);
+  const run = isThreads
+    ? two.run(module, { args, exportName: name, onReport })
+    : two.run(Object.entries(functions).find(([known]) => known === name)?.[1] as never, {
+        args: args as never,
+        onReport,
+      });
+  const error = await run.then(
+    () => undefined,
+    (reason: CollError) => reason,
+  );
+  return { results: reports.map(([first]) => first), error, reports };
+}
+
+describe.each([
+  ['in one thread', false],
+  ['in worker threads', true],
+])('an all-reduce of promises %s', { timeout: 60_000 }, (_, isThreads) => {
+  it.each(isThreads ? [12] : [0, 1, 12, 1000])(
+    'gives the same bits as one of values, in packs of %i bytes',
+    async (bytesPerPack) => {
+      for (const result of (await play(isThreads, 'alike', bytesPerPack)).results) {
+        const { arrived, plain } = result as { arrived: number[][]; plain: number[][] };
+        expect(arrived).toEqual(plain);
+        expect(arrived.flat().every((number) => number > 0)).toBe(true);
+      }
+    },
+  );
+
+  it('gives results pack by pack, from the last value on', async () => {
+    const { results } = await play(isThreads, 'order', [3, 2, 1, 0], [1, 2, 3, 4]);
+    const steps = [[3], [2, 3], [1, 2, 3], [0, 1, 2, 3]];
+    const sums = [0, 1, 2, 3].map((layer) => [2 * layer, 2]);
+    expect(results).toEqual([
+      { steps, sums },
+      { steps, sums },
+    ]);
+  });
+
+  it('starts no pack before the values after it are there', async () => {
+    const { results } = await play(isThreads, 'order', [0, 2, 3, 1], [0, 0, 2, 4]);
+    for (const result of results) expect(result).toMatchObject({ steps: [[], [], [2, 3], [0, 1, 2, 3]] });
+  });
+
+  it.each([
+    [0, true],
+    [1, true],
+    [1, false],
+  ])('ends on all replicas where a gradient of replica %i fails (the last one: %s)', async (culprit, isLast) => {
+    const { reports, error } = await play(isThreads, 'fails', culprit, isLast);
+    const told = `all-reduce: value ${isLast ? 2 : 0} of replica ${culprit} did not come: no memory`;
+    const failed = { name: 'UnavailableError', code: 'ERR_COLL_PEER_FAILED', message: expect.stringContaining(told) };
+    expect(reports[culprit]?.[0]).toContainEqual(failed);
+    if (error) expect(error).toMatchObject(failed);
+    else expect(reports[1 - culprit]?.[0]).toContainEqual(failed);
+  });
+
+  it('comes before the calls after it', async () => {
+    const { results } = await play(isThreads, 'after');
+    expect(results).toEqual([
+      [[10], [2], [20], [200], [1]],
+      [[10], [2], [20], [200], [1]],
+    ]);
+  });
+
+  it('writes where it is told to', async () => {
+    const { results } = await play(isThreads, 'memory');
+    for (const result of results) expect(result).toEqual({ into: [[2, 4], [14]], isSame: true });
+  });
+
+  it('takes one promise, sparse values and scalars', async () => {
+    const { results } = await play(isThreads, 'kinds');
+    for (const result of results)
+      expect(result).toEqual({ alone: [[1, 0]], indices: [[0, 1]], values: [[0, 1]], scalar: [] });
+  });
+
+  it('waits no longer than it may', async () => {
+    const { error, reports } = await play(isThreads, 'waits', 0.05);
+    expect(error).toMatchObject({ name: 'DeadlineExceededError', code: 'ERR_COLL_DEADLINE' });
+    expect(reports[0]).toEqual(['DeadlineExceededError']);
+  });
+
+  it('is given up by a signal, for all', async () => {
+    const { reports, error } = await play(isThreads, 'aborts');
+    const told = [...reports.flat(), error?.message];
+    expect(told).toContainEqual(expect.stringContaining('replica 1 aborted: Error: enough'));
+  });
+
+  it('is waited for by a replica that ends', async () => {
+    const { reports } = await play(isThreads, 'leaves', false);
+    expect(reports).toEqual([[2], [2]]);
+    const { error } = await play(isThreads, 'leaves', true);
+    expect(error).toMatchObject({ name: 'UnavailableError', message: expect.stringContaining('did not come: lost') });
+  });
+});
+
+it('is refused at once for an unknown op, or memory that does not fit', async () => {
+  await two.run((replica) => {
+    const gradient = Promise.resolve(Float32Array.of(1));
+    expect(() => replica.allReduce('median' as never, [gradient])).toThrow(ValueError);
+    const into = [Float32Array.of(1), Float32Array.of(1)];
+    expect(() => replica.allReduce('sum', [gradient], { into })).toThrow(
+      expect.objectContaining({ code: 'ERR_COLL_BUFFER' }),
+    );
+    const [same] = into as [Float32Array];
+    expect(() => replica.allReduce('sum', [gradient, gradient], { into: [same, same] })).toThrow(
+      expect.objectContaining({ code: 'ERR_COLL_BUFFER' }),
+    );
+  });
+});

@@ -1,0 +1,37 @@
+import type { Algorithm, Collective, CollectiveKind } from '@coll/core';
+import { cost } from '@coll/core/schedule';
+import { drawn } from '../catalogue.ts';
+import { markdownTable } from '../markdown-table.ts';
+
+const groups = [2, 4, 8, 64];
+
+// A buffer that every group's chunks divide evenly, so that shares of it come out as fractions without remainders.
+const bytes = 64 * 64;
+
+/** What the drawn algorithms send for a collective, among some numbers of ranks. */
+export function numbersTable(kind: CollectiveKind): string {
+  const collective = collectiveOf(kind);
+  const rows = drawn.flatMap(({ name, algorithmFor }) =>
+    groups.flatMap((ranks) => {
+      const algorithm = algorithmFor(ranks);
+      return algorithm.refuses?.(collective, ranks) === undefined ? [rowOf(name, algorithm, collective, ranks)] : [];
+    }),
+  );
+  return markdownTable(['algorithm', 'ranks', 'rounds', 'bytes a rank', 'busiest link'], rows);
+}
+
+function rowOf(name: string, algorithm: Algorithm, collective: Collective, ranks: number): string[] {
+  const machine = { kind: collective.kind, bytes, alpha: 0, beta: 0, gamma: 0 };
+  const { rounds, bytesPerRank, busiestLink } = cost(algorithm.plan(collective, ranks), machine);
+  return [name, `${ranks}`, `${rounds}`, share(bytesPerRank), share(busiestLink?.bytes ?? 0)];
+}
+
+function share(count: number): string {
+  return `${Number((count / bytes).toFixed(3))} S`;
+}
+
+function collectiveOf(kind: CollectiveKind): Collective {
+  if (kind === 'all-gather') return { kind };
+  if (kind === 'broadcast') return { kind, root: 0 };
+  return kind === 'reduce' ? { kind, op: 'sum', root: 0 } : { kind, op: 'sum' };
+}

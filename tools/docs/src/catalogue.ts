@@ -1,0 +1,98 @@
+import type { Algorithm, Collective } from '@coll/core';
+import { directAlgorithm } from '@coll/direct';
+import { hierarchicalCopyAlgorithm } from '@coll/hierarchical-copy';
+import { hierarchicalAlgorithm, recursiveHalvingDoublingAlgorithm, specAlgorithm } from '@coll/multi-worker';
+import { reductionToOneAlgorithm } from '@coll/reduction-to-one';
+import { ringAlgorithm } from '@coll/ring';
+
+/** An algorithm of the docs, which may depend on how many workers there are, or on how many ranks where each is alone. */
+export interface Contender {
+  readonly name: string;
+  algorithmFor(workers: number): Algorithm;
+}
+
+const ring: Contender = { name: 'ring', algorithmFor: () => ringAlgorithm() };
+const direct: Contender = { name: 'direct', algorithmFor: () => directAlgorithm };
+const reductionToOne: Contender = { name: 'reduction-to-one', algorithmFor: () => reductionToOneAlgorithm() };
+const hierarchicalCopy: Contender = { name: 'hierarchical-copy', algorithmFor: () => hierarchicalCopyAlgorithm };
+const rechd: Contender = { name: 'rechd', algorithmFor: () => recursiveHalvingDoublingAlgorithm };
+const xring: Contender = { name: 'xring', algorithmFor: (workers) => ringAlgorithm({ workers }) };
+
+/** Gathers on the CPUs of two workers. */
+const pscpu: Contender = {
+  name: 'pscpu',
+  algorithmFor: (workers) => specAlgorithm({ alg: 'pscpu', shards: 2 }, { workers, gpusPerWorker: 1 }),
+};
+
+/** Gathers within each worker, then on the CPUs of all workers. */
+const pscpuPscpu: Contender = {
+  name: 'pscpu/pscpu',
+  algorithmFor: (workers) => specAlgorithm({ alg: 'pscpu/pscpu', shards: workers }, { workers, gpusPerWorker: 1 }),
+};
+
+const directRing: Contender = {
+  name: 'direct/ring',
+  algorithmFor: (workers) =>
+    hierarchicalAlgorithm({ workers, within: directAlgorithm, across: ringAlgorithm({ workers }) }),
+};
+
+const directRechd: Contender = {
+  name: 'direct/rechd',
+  algorithmFor: (workers) =>
+    hierarchicalAlgorithm({ workers, within: directAlgorithm, across: recursiveHalvingDoublingAlgorithm }),
+};
+
+/** How ranks are spread, and what is played there. */
+export interface Setting {
+  readonly name: 'flat' | 'two-level';
+  readonly ranksPerWorker: number;
+  readonly contenders: readonly Contender[];
+}
+
+/** What the docs price and simulate. */
+export const settings: readonly Setting[] = [
+  { name: 'flat', ranksPerWorker: 1, contenders: [ring, direct, rechd, pscpu, hierarchicalCopy, reductionToOne] },
+  {
+    name: 'two-level',
+    ranksPerWorker: 8,
+    contenders: [xring, directRing, directRechd, pscpuPscpu, direct, rechd, reductionToOne],
+  },
+];
+
+/** What the docs draw, and whose tables they show: among four ranks, in two workers where these play a part. */
+export const drawn: readonly Contender[] = [
+  ring,
+  { name: 'xring', algorithmFor: () => ringAlgorithm({ workers: 2, subChunks: 2 }) },
+  direct,
+  reductionToOne,
+  hierarchicalCopy,
+  rechd,
+  pscpu,
+  { ...pscpuPscpu, algorithmFor: () => pscpuPscpu.algorithmFor(2) },
+  { ...directRing, algorithmFor: () => directRing.algorithmFor(2) },
+];
+
+/** What is priced and drawn. */
+export const allReduce: Collective = { kind: 'all-reduce', op: 'sum' };
+
+/** An algorithm in a setting, among so many ranks. */
+export interface Case {
+  readonly setting: Setting;
+  readonly name: string;
+  readonly ranks: number;
+  readonly algorithm: Algorithm;
+}
+
+/** All that there is in the settings, among as many ranks as these. */
+export function* casesAmong(counts: readonly number[]): Iterable<Case> {
+  for (const setting of settings) {
+    const { ranksPerWorker, contenders } = setting;
+    const ranksHere = counts.filter((ranks) => ranks > ranksPerWorker && ranks % ranksPerWorker === 0);
+    for (const { name, algorithmFor } of contenders) {
+      for (const ranks of ranksHere) {
+        const algorithm = algorithmFor(ranks / ranksPerWorker);
+        if (algorithm.refuses?.(allReduce, ranks) === undefined) yield { setting, name, ranks, algorithm };
+      }
+    }
+  }
+}

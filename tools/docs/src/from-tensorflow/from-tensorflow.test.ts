@@ -1,0 +1,54 @@
+import { existsSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { embedFiles } from './embedded-files.ts';
+
+const docs = path.resolve(import.meta.dirname, '../../../../docs');
+const page = readFileSync(path.join(docs, 'from-tensorflow.md'), 'utf8');
+const links = [...page.matchAll(/\[([^\]]+)\]\(([^)]+)\)/g)].map(([, label = '', target = '']) => ({ label, target }));
+const named = links.filter(({ label, target }) => label.startsWith('`') && target.endsWith('.ts'));
+
+/** What TensorFlow's pages document: classes, their arguments, methods and members. */
+const documented = [
+  'CommunicationOptions bytes_per_pack timeout_seconds implementation CollectiveHints',
+  'CommunicationImplementation AUTO RING NCCL CollectiveCommunication',
+  'MultiWorkerAllReduce worker_devices num_gpus_per_worker all_reduce_spec num_packs agg_small_grads_max_bytes agg_small_grads_max_group',
+  'NcclAllReduce HierarchicalCopyAllReduce ReductionToOneDevice reduce_to_device accumulation_fn',
+  'CrossDeviceOps reduce batch_reduce broadcast reduce_implementation batch_reduce_implementation broadcast_implementation',
+  'AllReduceCrossDeviceOps all_reduce_alg AllReduceCrossTowerOps ReduceOp SUM MEAN',
+  'per_replica_value destinations value_destination_pairs',
+];
+
+describe('docs/from-tensorflow.md', () => {
+  it('names everything that the pages of TensorFlow document', () => {
+    const missing = documented
+      .flatMap((names) => names.split(' '))
+      .filter((name) => !new RegExp(`\\b${name}\\b`).test(page));
+    expect(missing).toEqual([]);
+  });
+
+  it('links to files that are there', () => {
+    const targets = links.map(({ target }) => target).filter((target) => !target.startsWith('#'));
+    expect(targets.length).toBeGreaterThan(50);
+    expect(targets.filter((target) => !existsSync(path.join(docs, target)))).toEqual([]);
+  });
+
+  it.each(named.map(({ label, target }) => [label.replaceAll('`', ''), target] as const))(
+    'finds %s in %s, and in its package',
+    (label, target) => {
+      const [name = '', member] = label.split('.');
+      const source = readFileSync(path.join(docs, target), 'utf8');
+      expect(source).toMatch(
+        new RegExp(`^export (abstract |async )*(class|const|function|interface|type) ${name}\\b`, 'm'),
+      );
+      if (member !== undefined) expect(source).toMatch(new RegExp(`^  (async |get |static )*${member}\\(`, 'm'));
+      const [folder] = /^.*\/src\//.exec(target) ?? [''];
+      expect(readFileSync(path.join(docs, folder, 'index.ts'), 'utf8')).toMatch(new RegExp(`\\b${name}\\b`));
+    },
+  );
+
+  it('shows the examples as they are; npm run embed -w @coll/docs writes them anew', () => {
+    expect(page.match(/<!-- file: /g)).toHaveLength(2);
+    expect(page).toBe(embedFiles(page));
+  });
+});

@@ -1,0 +1,38 @@
+import path from 'node:path';
+import { describe, expect, it, vi } from 'vitest';
+import { ourEntryPoints, readReference } from './reference.ts';
+
+describe('the reference', { timeout: 60_000 }, () => {
+  it('tells which exports, methods and options say nothing, and of links that lead nowhere', async () => {
+    const warn = vi.spyOn(console, 'warn').mockImplementation(() => {});
+    const fixtures = path.join(import.meta.dirname, 'fixtures');
+    const entryPoints = [
+      { name: '@coll/fixture', source: path.join(fixtures, 'silent.ts') },
+      { name: '@coll/fixture/told', source: path.join(fixtures, 'told.ts') },
+    ];
+    const { faults } = await readReference(entryPoints, path.join(fixtures, 'tsconfig.fixtures.json'));
+    const silent = [
+      'SilentOptions',
+      'SilentOptions.silent',
+      'Place.mute',
+      'Parent.quiet',
+      'Child.quiet',
+      'answer',
+      'Alias',
+      'act',
+    ];
+    expect(faults.toSorted()).toEqual(
+      [...silent.map((name) => `@coll/fixture.${name} has no docstring`), 'TypeDoc complains, see above'].sort(),
+    );
+    expect(warn.mock.calls.flat().join('\n')).toContain('Nowhere');
+  });
+
+  it('has one entry for each name that users import from', () => {
+    const names = ourEntryPoints().map(({ name }) => name);
+    expect(names).toEqual(
+      expect.arrayContaining(['@coll/core', '@coll/core/schedule', '@coll/strategy', '@coll/native']),
+    );
+    expect(new Set(names).size).toBe(names.length);
+    expect(names.filter((name) => name.endsWith('/register'))).toEqual([]);
+  });
+});

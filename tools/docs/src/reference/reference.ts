@@ -1,0 +1,117 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import {
+  Application,
+  type DeclarationReflection,
+  type ProjectReflection,
+  ReflectionKind,
+  TSConfigReader,
+} from 'typedoc';
+
+const repository = path.resolve(import.meta.dirname, '../../../..');
+
+interface Manifest {
+  readonly name: string;
+  readonly exports: Readonly<Record<string, string | Readonly<Record<string, string>>>>;
+}
+
+/** What is imported by one name: a package, or a subpath of one. */
+export interface EntryPoint {
+  readonly name: string;
+  readonly source: string;
+}
+
+/** The API reference of all packages, and what is wrong with it. */
+export interface Reference {
+  /** Exports without a docstring, and links that lead nowhere. */
+  readonly faults: readonly string[];
+  /** Writes it as HTML. */
+  write(folder: string): Promise<void>;
+}
+
+const ourProject = path.join(import.meta.dirname, 'tsconfig.sources.json');
+
+/** Reads the docstrings of everything that is exported, by default from all packages. */
+export async function readReference(
+  entryPoints: readonly EntryPoint[] = ourEntryPoints(),
+  tsconfig = ourProject,
+): Promise<Reference> {
+  const app = await Application.bootstrap(
+    {
+      name: 'coll',
+      entryPoints: entryPoints.map(({ source }) => source),
+      tsconfig,
+      // Types are checked by `npm run types`.
+      skipErrorChecking: true,
+      excludePrivate: true,
+      excludeInternal: true,
+      // Sources have no address on the web yet.
+      disableSources: true,
+      readme: 'none',
+      logLevel: 'Warn',
+      validation: { notExported: true, invalidLink: true, notDocumented: false },
+    },
+    [new TSConfigReader()],
+  );
+  const project = await app.convert();
+  if (!project) throw new Error('TypeDoc could not read the sources');
+  nameModules(project, entryPoints);
+  app.validate(project);
+  const told = app.logger.hasWarnings() || app.logger.hasErrors() ? ['TypeDoc complains, see above'] : [];
+  return {
+    faults: [...undocumented(project), ...told],
+    write: (folder) => app.generateDocs(project, folder),
+  };
+}
+
+/** Everything that can be imported from our packages. */
+export function ourEntryPoints(): EntryPoint[] {
+  const parents = ['packages', 'native'].map((name) => path.join(repository, name));
+  const folders = parents.flatMap((parent) => readdirSync(parent).map((name) => path.join(parent, name)));
+  return folders.filter((folder) => existsSync(path.join(folder, 'package.json'))).flatMap(entryPointsOf);
+}
+
+function entryPointsOf(folder: string): EntryPoint[] {
+  const manifest: Manifest = JSON.parse(readFileSync(path.join(folder, 'package.json'), 'utf8'));
+  return Object.entries(manifest.exports).flatMap(([subpath, target]) => {
+    const source = typeof target === 'string' ? undefined : target['@coll/source'];
+    // A module that only registers its plug-in exports nothing.
+    if (source === undefined || subpath === './register') return [];
+    return [{ name: path.posix.join(manifest.name, subpath), source: path.join(folder, source) }];
+  });
+}
+
+/** Modules are called as they are imported. */
+function nameModules(project: ProjectReflection, entryPoints: readonly EntryPoint[]): void {
+  for (const module of project.children ?? []) {
+    const file = project.files.getReflectionPath(module);
+    module.name = entryPoints.find(({ source }) => source === file)?.name ?? module.name;
+  }
+}
+
+const exported =
+  ReflectionKind.Class |
+  ReflectionKind.Interface |
+  ReflectionKind.TypeAlias |
+  ReflectionKind.Function |
+  ReflectionKind.Variable;
+const members = ReflectionKind.Method | ReflectionKind.Accessor;
+
+/** Exports, methods and fields of options that say nothing; what a class inherits is said by its parent. */
+function undocumented(project: ProjectReflection): string[] {
+  const all = project.getReflectionsByKind(exported | members | ReflectionKind.Property) as DeclarationReflection[];
+  const silent = all.filter((one) => !one.inheritedFrom && isForUsers(one) && !hasComment(one));
+  return [...new Set(silent.map((one) => `${one.getFriendlyFullName()} has no docstring`))];
+}
+
+function isForUsers(one: DeclarationReflection): boolean {
+  if (one.kindOf(exported)) return one.parent?.kindOf(ReflectionKind.Module) ?? false;
+  // A member that is named by a symbol does what that protocol says.
+  const isMember = (one.parent?.kindOf(ReflectionKind.ClassOrInterface) ?? false) && !one.name.startsWith('[');
+  return isMember && (one.kindOf(members) || /(Options|Init|Fields)$/.test(one.parent?.name ?? ''));
+}
+
+function hasComment(one: DeclarationReflection): boolean {
+  const signatures = [...(one.signatures ?? []), one.getSignature, one.setSignature];
+  return one.hasComment() || signatures.some((signature) => signature?.hasComment());
+}
