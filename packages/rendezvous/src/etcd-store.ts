@@ -1,6 +1,7 @@
 import { CollError, UnavailableError } from '@coll/core';
-import { raised, requireAmount, requireKey, requireValue, type Store, type WaitOptions } from './store.js';
-import { poll, Waits } from './waiting.js';
+import { CheckedStore } from './checked-store.js';
+import { raised } from './store.js';
+import { poll } from './waiting.js';
 
 /** Which etcd, and which job in it. */
 export interface EtcdStoreOptions {
@@ -13,36 +14,31 @@ export interface EtcdStoreOptions {
 }
 
 /** A store in etcd, by the JSON gateway of its server. */
-export class EtcdStore implements Store {
+export class EtcdStore extends CheckedStore {
   readonly #options: EtcdStoreOptions;
-  readonly #waits = new Waits();
 
   constructor(options: EtcdStoreOptions) {
+    super();
     this.#options = options;
   }
 
-  async set(key: string, value: Uint8Array): Promise<void> {
-    this.#check('set', key, value);
+  protected async write(key: string, value: Uint8Array): Promise<void> {
     await this.#post('kv/put', { key: this.#named(key), value: encode(value) });
   }
 
-  async get(key: string, options: WaitOptions = {}): Promise<Uint8Array> {
-    this.#check('get', key);
-    return this.#waits.within(key, options, (over) => poll(() => this.#peek(key), over));
+  protected read(key: string, over: AbortSignal): Promise<Uint8Array> {
+    return poll(() => this.#peek(key), over);
   }
 
-  async add(key: string, amount: number): Promise<number> {
-    this.#check('add', key);
-    requireAmount(amount);
+  protected async raise(key: string, amount: number): Promise<number> {
     for (;;) {
       const value = await this.#peek(key);
       const sum = raised(key, value, amount);
-      if (await this.compareSet(key, value, Buffer.from(String(sum)))) return sum;
+      if (await this.exchange(key, value, Buffer.from(String(sum)))) return sum;
     }
   }
 
-  async compareSet(key: string, expected: Uint8Array | undefined, desired: Uint8Array): Promise<boolean> {
-    this.#check('compare-set', key, desired);
+  protected async exchange(key: string, expected: Uint8Array | undefined, desired: Uint8Array): Promise<boolean> {
     const name = this.#named(key);
     const compare =
       expected === undefined
@@ -54,24 +50,9 @@ export class EtcdStore implements Store {
     return succeeded === true;
   }
 
-  async delete(key: string): Promise<boolean> {
-    this.#check('delete', key);
+  protected async erase(key: string): Promise<boolean> {
     const { deleted = '0' } = await this.#post('kv/deleterange', { key: this.#named(key) });
     return deleted === '1';
-  }
-
-  async close(): Promise<void> {
-    this.#waits.close();
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.close();
-  }
-
-  #check(operation: string, key: string, value?: Uint8Array): void {
-    this.#waits.requireOpen(operation);
-    requireKey(key);
-    if (value !== undefined) requireValue(value);
   }
 
   async #peek(key: string): Promise<Uint8Array | undefined> {

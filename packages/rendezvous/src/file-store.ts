@@ -1,8 +1,9 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { link, mkdir, readdir, readFile, rm, unlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { raised, requireAmount, requireKey, requireValue, type Store, sameBytes, type WaitOptions } from './store.js';
-import { poll, Waits } from './waiting.js';
+import { CheckedStore } from './checked-store.js';
+import { raised, sameBytes } from './store.js';
+import { poll } from './waiting.js';
 
 /** Where the files are. */
 export interface FileStoreOptions {
@@ -23,11 +24,11 @@ interface Version {
  * A store in a shared file system. A key is a folder, and every write to it a file with the next number, which `link` puts there under
  * one name at most: that is atomic on NFS, too, where locks are not. Old versions stay until `remove`, so that it serves meetings, not traffic.
  */
-export class FileStore implements Store {
+export class FileStore extends CheckedStore {
   readonly #folder: string;
-  readonly #waits = new Waits();
 
   constructor({ folder }: FileStoreOptions) {
+    super();
     this.#folder = path.resolve(folder);
   }
 
@@ -37,55 +38,36 @@ export class FileStore implements Store {
     await rm(this.#folder, { recursive: true, force: true });
   }
 
-  async set(key: string, value: Uint8Array): Promise<void> {
-    requireValue(value);
-    await this.#update('set', key, () => value);
+  protected async write(key: string, value: Uint8Array): Promise<void> {
+    await this.#update(key, () => value);
   }
 
-  async get(key: string, options: WaitOptions = {}): Promise<Uint8Array> {
-    this.#check('get', key);
-    return this.#waits.within(key, options, (over) => poll(async () => (await this.#latest(key)).value, over));
+  protected read(key: string, over: AbortSignal): Promise<Uint8Array> {
+    return poll(async () => (await this.#latest(key)).value, over);
   }
 
-  async add(key: string, amount: number): Promise<number> {
-    requireAmount(amount);
+  protected async raise(key: string, amount: number): Promise<number> {
     let sum = 0;
-    await this.#update('add', key, (value) => {
+    await this.#update(key, (value) => {
       sum = raised(key, value, amount);
       return Buffer.from(String(sum));
     });
     return sum;
   }
 
-  async compareSet(key: string, expected: Uint8Array | undefined, desired: Uint8Array): Promise<boolean> {
-    requireValue(desired);
-    return this.#update('compare-set', key, (value) => (sameBytes(value, expected) ? desired : 'keep'));
+  protected exchange(key: string, expected: Uint8Array | undefined, desired: Uint8Array): Promise<boolean> {
+    return this.#update(key, (value) => (sameBytes(value, expected) ? desired : 'keep'));
   }
 
-  async delete(key: string): Promise<boolean> {
-    return this.#update('delete', key, (value) => (value === undefined ? 'keep' : undefined));
-  }
-
-  async close(): Promise<void> {
-    this.#waits.close();
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.close();
-  }
-
-  #check(operation: string, key: string): void {
-    this.#waits.requireOpen(operation);
-    requireKey(key);
+  protected erase(key: string): Promise<boolean> {
+    return this.#update(key, (value) => (value === undefined ? 'keep' : undefined));
   }
 
   /** Writes what becomes of a value, again where somebody else was faster: whether anything was written. */
   async #update(
-    operation: string,
     key: string,
     change: (value: Uint8Array | undefined) => Uint8Array | undefined | 'keep',
   ): Promise<boolean> {
-    this.#check(operation, key);
     const folder = this.#folderOf(key);
     await mkdir(folder, { recursive: true, mode: 0o700 });
     for (;;) {

@@ -1,58 +1,35 @@
-import { requireAmount, requireKey, requireValue, type Store, type WaitOptions } from './store.js';
+import { CheckedStore } from './checked-store.js';
 import { Table, type TableLimits } from './table.js';
-import { Waits } from './waiting.js';
 
 /** A store for one process: its members share this object, or open one each on the same table. */
-export class MemoryStore implements Store {
+export class MemoryStore extends CheckedStore {
   readonly #table: Table;
-  readonly #waits = new Waits();
 
   constructor(shared: MemoryStore | TableLimits = {}) {
+    super();
     this.#table = shared instanceof MemoryStore ? shared.#table : new Table(shared);
   }
 
-  async set(key: string, value: Uint8Array): Promise<void> {
-    this.#check('set', key, value);
+  protected async write(key: string, value: Uint8Array): Promise<void> {
     this.#table.set(key, value.slice());
   }
 
-  async get(key: string, options: WaitOptions = {}): Promise<Uint8Array> {
-    this.#check('get', key);
-    const value = await this.#waits.within(key, options, (over) => {
-      return new Promise<Uint8Array>((resolve) => {
-        over.addEventListener('abort', this.#table.whenThere(key, resolve));
-      });
+  protected read(key: string, over: AbortSignal): Promise<Uint8Array> {
+    return new Promise((resolve) => {
+      const stop = this.#table.whenThere(key, (value) => resolve(value.slice()));
+      over.addEventListener('abort', stop);
     });
-    return value.slice();
   }
 
-  async add(key: string, amount: number): Promise<number> {
-    this.#check('add', key);
-    requireAmount(amount);
+  protected async raise(key: string, amount: number): Promise<number> {
     return this.#table.add(key, amount);
   }
 
-  async compareSet(key: string, expected: Uint8Array | undefined, desired: Uint8Array): Promise<boolean> {
-    this.#check('compare-set', key, desired);
+  protected async exchange(key: string, expected: Uint8Array | undefined, desired: Uint8Array): Promise<boolean> {
     return this.#table.compareSet(key, expected, desired.slice());
   }
 
-  async delete(key: string): Promise<boolean> {
-    this.#check('delete', key);
+  protected async erase(key: string): Promise<boolean> {
     return this.#table.delete(key);
-  }
-
-  async close(): Promise<void> {
-    this.#waits.close();
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.close();
-  }
-
-  #check(operation: string, key: string, value?: Uint8Array): void {
-    this.#waits.requireOpen(operation);
-    requireKey(key);
-    if (value !== undefined) requireValue(value);
   }
 }

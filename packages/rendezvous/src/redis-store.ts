@@ -1,6 +1,6 @@
 import { CollError, quote, ValueError } from '@coll/core';
-import { requireAmount, requireKey, requireValue, type Store, type WaitOptions } from './store.js';
-import { poll, Waits } from './waiting.js';
+import { CheckedStore } from './checked-store.js';
+import { poll } from './waiting.js';
 
 /** What is used of a client of `ioredis`. */
 export interface RedisClient {
@@ -38,15 +38,15 @@ redis.call('EXPIRE', KEYS[1], ARGV[2])
 return tostring(sum)`;
 
 /** A store in a Redis or Valkey server. */
-export class RedisStore implements Store {
+export class RedisStore extends CheckedStore {
   readonly #client: RedisClient;
   readonly #isOwn: boolean;
   readonly #prefix: string;
   readonly #seconds: number;
-  readonly #waits = new Waits();
   #over: Promise<unknown> | undefined;
 
   private constructor(client: RedisClient, { redis, job, expireSeconds = 86_400 }: RedisStoreOptions) {
+    super();
     this.#client = client;
     this.#isOwn = typeof redis === 'string';
     this.#prefix = `coll/${job}/`;
@@ -59,20 +59,16 @@ export class RedisStore implements Store {
     return new RedisStore(typeof redis === 'string' ? await clientOf(redis) : redis, options);
   }
 
-  async set(key: string, value: Uint8Array): Promise<void> {
-    this.#check('set', key, value);
+  protected async write(key: string, value: Uint8Array): Promise<void> {
     await this.#client.set(this.#prefix + key, Buffer.from(value), 'EX', this.#seconds);
   }
 
-  async get(key: string, options: WaitOptions = {}): Promise<Uint8Array> {
-    this.#check('get', key);
+  protected async read(key: string, over: AbortSignal): Promise<Uint8Array> {
     const ask = async () => (await this.#client.getBuffer(this.#prefix + key)) ?? undefined;
-    return Uint8Array.from(await this.#waits.within(key, options, (over) => poll(ask, over)));
+    return Uint8Array.from(await poll(ask, over));
   }
 
-  async add(key: string, amount: number): Promise<number> {
-    this.#check('add', key);
-    requireAmount(amount);
+  protected async raise(key: string, amount: number): Promise<number> {
     try {
       return Number(await this.#client.eval(raise, 1, this.#prefix + key, amount, this.#seconds));
     } catch (cause) {
@@ -82,32 +78,19 @@ export class RedisStore implements Store {
     }
   }
 
-  async compareSet(key: string, expected: Uint8Array | undefined, desired: Uint8Array): Promise<boolean> {
-    this.#check('compare-set', key, desired);
+  protected async exchange(key: string, expected: Uint8Array | undefined, desired: Uint8Array): Promise<boolean> {
     const present = [expected === undefined ? '0' : '1', Buffer.from(expected ?? [])] as const;
     const values = [...present, Buffer.from(desired), this.#seconds];
     return (await this.#client.eval(compareAndSet, 1, this.#prefix + key, ...values)) === 1;
   }
 
-  async delete(key: string): Promise<boolean> {
-    this.#check('delete', key);
+  protected async erase(key: string): Promise<boolean> {
     return (await this.#client.del(this.#prefix + key)) === 1;
   }
 
-  async close(): Promise<void> {
-    this.#waits.close();
+  protected override async release(): Promise<void> {
     if (this.#isOwn) this.#over ??= this.#client.quit();
     await this.#over;
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.close();
-  }
-
-  #check(operation: string, key: string, value?: Uint8Array): void {
-    this.#waits.requireOpen(operation);
-    requireKey(key);
-    if (value !== undefined) requireValue(value);
   }
 }
 

@@ -8,11 +8,11 @@ import {
   UnavailableError,
   ValueError,
 } from '@coll/core';
+import { CheckedStore } from './checked-store.js';
 import { type Answer, decodeAnswer, encodeRequest, FrameSplitter, type Op } from './frames.js';
 import { connectionKey, preSharedKeys, pskIdentity } from './job-key.js';
-import { requireAmount, requireKey, requireValue, type Store, type WaitOptions } from './store.js';
+import type { WaitOptions } from './store.js';
 import { storeVersion } from './tcp-store-server.js';
-import { Waits } from './waiting.js';
 
 /** Which server, and how long to wait for it. */
 export interface TcpStoreOptions extends WaitOptions {
@@ -33,15 +33,15 @@ const retryMillis = 100;
 const nothing = new Uint8Array();
 
 /** A store that a `TcpStoreServer` keeps. */
-export class TcpStore implements Store {
+export class TcpStore extends CheckedStore {
   readonly address: string;
   readonly #socket: TLSSocket;
   readonly #pending = new Map<number, Pending>();
-  readonly #waits = new Waits();
   #nextId = 0;
   #lost: CollError | undefined;
 
   private constructor(address: string, socket: TLSSocket) {
+    super();
     this.address = address;
     this.#socket = socket;
     const splitter = new FrameSplitter();
@@ -82,48 +82,34 @@ export class TcpStore implements Store {
     }
   }
 
-  async set(key: string, value: Uint8Array): Promise<void> {
-    this.#check('set', key, value);
+  protected async write(key: string, value: Uint8Array): Promise<void> {
     await this.#ask('set', key, value);
   }
 
-  async get(key: string, options: WaitOptions = {}): Promise<Uint8Array> {
-    this.#check('get', key);
+  protected read(key: string, over: AbortSignal): Promise<Uint8Array> {
     const id = this.#nextId;
-    return this.#waits.within(key, options, (over) => {
-      over.addEventListener('abort', () => this.#cancel(id));
-      return this.#ask('get', key, nothing);
-    });
+    over.addEventListener('abort', () => this.#cancel(id));
+    return this.#ask('get', key, nothing);
   }
 
-  async add(key: string, amount: number): Promise<number> {
-    this.#check('add', key);
-    requireAmount(amount);
+  protected async raise(key: string, amount: number): Promise<number> {
     return Number(Buffer.from(await this.#ask('add', key, Buffer.from(String(amount)))).toString('latin1'));
   }
 
-  async compareSet(key: string, expected: Uint8Array | undefined, desired: Uint8Array): Promise<boolean> {
-    this.#check('compare-set', key, desired);
-    if (expected !== undefined) requireValue(expected);
+  protected async exchange(key: string, expected: Uint8Array | undefined, desired: Uint8Array): Promise<boolean> {
     return (await this.#ask('compareSet', key, desired, expected))[0] === 1;
   }
 
-  async delete(key: string): Promise<boolean> {
-    this.#check('delete', key);
+  protected async erase(key: string): Promise<boolean> {
     return (await this.#ask('delete', key, nothing))[0] === 1;
   }
 
-  async close(): Promise<void> {
-    this.#waits.close();
+  protected override async release(): Promise<void> {
     if (this.#socket.destroyed) return;
     const closed = new Promise<void>((resolve) => this.#socket.once('close', () => resolve()));
     this.#socket.end();
     this.#socket.destroySoon();
     await closed;
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.close();
   }
 
   async #hello(job: string): Promise<void> {
@@ -133,12 +119,6 @@ export class TcpStore implements Store {
       await this.close();
       throw error;
     }
-  }
-
-  #check(operation: string, key: string, value?: Uint8Array): void {
-    this.#waits.requireOpen(operation);
-    requireKey(key);
-    if (value !== undefined) requireValue(value);
   }
 
   #ask(op: Op, key: string, value: Uint8Array, expected?: Uint8Array): Promise<Uint8Array> {

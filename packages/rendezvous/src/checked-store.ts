@@ -1,0 +1,63 @@
+import { requireAmount, requireKey, requireValue, type Store, type WaitOptions } from './store.js';
+import { Waits } from './waiting.js';
+
+/** What all stores have in common: checks before anything is asked for, and the ways in which waiting ends. */
+export abstract class CheckedStore implements Store {
+  readonly #waits = new Waits();
+
+  async set(key: string, value: Uint8Array): Promise<void> {
+    this.#check('set', key, value);
+    await this.write(key, value);
+  }
+
+  async get(key: string, options: WaitOptions = {}): Promise<Uint8Array> {
+    this.#check('get', key);
+    return this.#waits.within(key, options, (over) => this.read(key, over));
+  }
+
+  async add(key: string, amount: number): Promise<number> {
+    this.#check('add', key);
+    requireAmount(amount);
+    return this.raise(key, amount);
+  }
+
+  async compareSet(key: string, expected: Uint8Array | undefined, desired: Uint8Array): Promise<boolean> {
+    this.#check('compare-set', key, desired);
+    if (expected !== undefined) requireValue(expected);
+    return this.exchange(key, expected, desired);
+  }
+
+  async delete(key: string): Promise<boolean> {
+    this.#check('delete', key);
+    return this.erase(key);
+  }
+
+  async close(): Promise<void> {
+    this.#waits.close();
+    await this.release();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  protected abstract write(key: string, value: Uint8Array): Promise<void>;
+
+  /** Waits for a value, in memory of its own, until `over` says that nobody wants it any more. */
+  protected abstract read(key: string, over: AbortSignal): Promise<Uint8Array>;
+
+  protected abstract raise(key: string, amount: number): Promise<number>;
+
+  protected abstract exchange(key: string, expected: Uint8Array | undefined, desired: Uint8Array): Promise<boolean>;
+
+  protected abstract erase(key: string): Promise<boolean>;
+
+  /** Gives back what it holds; may be called again. Default: nothing. */
+  protected async release(): Promise<void> {}
+
+  #check(operation: string, key: string, value?: Uint8Array): void {
+    this.#waits.requireOpen(operation);
+    requireKey(key);
+    if (value !== undefined) requireValue(value);
+  }
+}
