@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os';
-import { Command, InvalidArgumentError } from 'commander';
+import { Command, InvalidArgumentError, Option } from 'commander';
 import { launcherVariables } from './rank-environment.js';
 
 /** What `coll run` is asked to do. */
@@ -27,7 +27,7 @@ export interface RunRequest {
 interface Options {
   readonly ranks: number;
   readonly command?: true;
-  readonly env: Readonly<Record<string, string>>;
+  readonly env?: Readonly<Record<string, string>>;
   readonly prefix: boolean;
   readonly logDir?: string;
   readonly grace: number;
@@ -59,13 +59,12 @@ function runCommand(command: Command): Command {
     .description('Starts the ranks of a program on this machine, and ends them together.')
     .argument('<program>', 'a script (.js, .mjs, .cjs, .ts, .mts, .cts, .tsx), or a command')
     .argument('[args...]', 'what the program gets; a `--` before them is left out')
-    .option(
-      '-n, --ranks <n>',
-      'how many: a number, or auto, for as many as there are cores',
-      ranksFrom,
-      ranksFrom('auto'),
+    .addOption(
+      new Option('-n, --ranks <n>', 'how many: a number, or auto, for as many as there are cores')
+        .argParser(ranksFrom)
+        .default(availableParallelism(), 'auto'),
     )
-    .option('--env <name=value>', 'a variable of all ranks; may be given again', withVariable, {})
+    .option('--env <name=value>', 'a variable of all ranks; may be given again', withVariable)
     .option('--command', 'the program is a command, whatever its name looks like')
     .option('--no-prefix', 'print lines without `[rank] ` before them')
     .option('--log-dir <folder>', 'write the output of each rank to a file there, besides')
@@ -82,7 +81,7 @@ function requestFrom(program: string, rest: readonly string[], options: Options)
     program,
     args: rest[0] === '--' ? rest.slice(1) : rest,
     isCommand: options.command ?? false,
-    environment: options.env,
+    environment: options.env ?? {},
     hasPrefix: options.prefix,
     logFolder: options.logDir,
     graceSeconds: options.grace,
@@ -115,7 +114,7 @@ function secondsFrom(least: number): (text: string) => number {
   };
 }
 
-function withVariable(text: string, before: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+function withVariable(text: string, before: Readonly<Record<string, string>> = {}): Readonly<Record<string, string>> {
   const [, name, value] = /^([^=]+)=(.*)$/s.exec(text) ?? [];
   if (name === undefined || value === undefined) throw new InvalidArgumentError('It must be NAME=VALUE.');
   if (launcherVariables.includes(name)) throw new InvalidArgumentError(`The launcher itself sets ${name}.`);

@@ -17,8 +17,9 @@ export class Guard implements Disposable {
       env: { ...process.env, NODE_OPTIONS: '' },
     });
     this.#watchdog.unref();
-    this.#watchdog.on('error', onLost);
-    this.#watchdog.stdin?.on('error', onLost);
+    this.#watchdog.on('error', onLost).on('exit', onLost);
+    // Whoever writes to a watchdog that is gone has been told.
+    this.#watchdog.stdin?.on('error', () => {});
   }
 
   watch(group: number): void {
@@ -30,6 +31,7 @@ export class Guard implements Disposable {
   }
 
   [Symbol.dispose](): void {
+    this.#watchdog.removeAllListeners('exit');
     this.#watchdog.stdin?.end();
   }
 }

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 
 // All that differs between systems is here: how a process is ended together with those that it has started.
 
@@ -13,8 +13,7 @@ export const ownGroup = isWindows ? ({ windowsHide: true } as const) : ({ detach
 /** Ends a group: with a chance to clean up, or at once. Windows has no signals: there, both are at once. */
 export function endGroup(pid: number, signal: 'SIGTERM' | 'SIGKILL'): void {
   if (isWindows) {
-    const killing = spawn('taskkill', ['/pid', String(pid), '/T', '/F'], { stdio: 'ignore', windowsHide: true });
-    killing.on('error', () => process.kill(pid));
+    spawnSync('taskkill', ['/pid', String(pid), '/T', '/F'], { stdio: 'ignore', windowsHide: true });
     return;
   }
   try {

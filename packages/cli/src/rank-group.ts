@@ -4,6 +4,7 @@ import type { Command } from './program-command.js';
 import { type Ending, Rank } from './rank.js';
 import { colourEnvironment, type Job, rankEnvironment } from './rank-environment.js';
 import { openLog, RankOutput } from './rank-output.js';
+import { tell } from './report.js';
 
 /** The rank that failed first: what follows may be its doing. */
 export interface Failure extends Ending {
@@ -20,7 +21,6 @@ export interface GroupStart {
   readonly job: Job;
   readonly restart: number;
   readonly guard: Guard;
-  tell(text: string): void;
 }
 
 /** The ranks of one generation: they are started together, and where one fails, all end. */
@@ -82,7 +82,7 @@ export class RankGroup {
   }
 }
 
-function outputOf({ request, restart, tell }: GroupStart, rank: number): RankOutput {
+function outputOf({ request, restart }: GroupStart, rank: number): RankOutput {
   const { logFolder, hasPrefix } = request;
   const log = logFolder === undefined ? undefined : openLog(logFolder, rank, restart);
   log?.on('error', ({ message }) => tell(`the log of rank ${rank} ends here: ${message}`));
@@ -90,10 +90,10 @@ function outputOf({ request, restart, tell }: GroupStart, rank: number): RankOut
 }
 
 function startRank({ request, command, job, restart, guard }: GroupStart, rank: number, output: RankOutput): Rank {
+  const wanted = { ...process.env, ...request.environment };
   const environment = {
-    ...process.env,
-    ...colourEnvironment(process.stdout, process.env),
-    ...request.environment,
+    ...colourEnvironment(process.stdout, wanted),
+    ...wanted,
     ...rankEnvironment(job, rank, restart),
   };
   return new Rank({ rank, command, environment, output, guard });

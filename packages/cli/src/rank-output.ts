@@ -17,8 +17,8 @@ export function openLog(folder: string, rank: number, restart: number): WriteStr
   }
 }
 
-const lookEveryMillis = 50;
-const silentLooks = 10;
+const lookEveryMillis = 10;
+const silentLooks = 50;
 
 /** What a rank prints, on its way to where the launcher prints, and to the log. */
 export class RankOutput {
@@ -57,16 +57,21 @@ export class RankOutput {
     this.#log?.end();
   }
 
-  #pass(from: Readable | null, to: Writable): void {
+  #pass(from: Readable | null, screen: Writable): void {
     if (!from) return;
     this.#sources.push(from as Socket);
-    const lines = this.#newLines(this.#prefix);
-    from.pipe(lines).pipe(to, { end: false });
-    to.once('error', () => {
+    screen.once('error', () => {
       this.#isBroken = true;
-      lines.resume();
     });
-    if (this.#log) from.pipe(this.#newLines('')).pipe(this.#log, { end: false });
+    this.#send(from, this.#prefix, screen);
+    if (this.#log) this.#send(from, '', this.#log);
+  }
+
+  #send(from: Readable, prefix: string, to: Writable): void {
+    const lines = this.#newLines(prefix);
+    from.pipe(lines).pipe(to, { end: false });
+    // A rank that prints does not wait for somebody who reads no more.
+    to.once('error', () => lines.resume());
   }
 
   #newLines(prefix: string): WholeLines {

@@ -18,6 +18,7 @@ const requireForBundle = `import { createRequire as requireFrom } from 'node:mod
 /** The launcher, built from its sources into a folder of its own: to start TypeScript anew in each test takes too long. */
 export class Launcher {
   readonly folder = mkdtempSync(path.join(tmpdir(), 'coll-cli-'));
+  readonly #started: Running[] = [];
 
   async build(): Promise<void> {
     const source = path.join(import.meta.dirname, '../src');
@@ -47,7 +48,9 @@ export class Launcher {
   }
 
   start(args: readonly string[], options: SpawnOptions = {}): Running {
-    return new Running(this.command('run', ...args), { cwd: this.folder, ...options });
+    const running = new Running(this.command('run', ...args), { cwd: this.folder, ...options });
+    this.#started.push(running);
+    return running;
   }
 
   run(...args: readonly string[]): Promise<Outcome> {
@@ -58,7 +61,9 @@ export class Launcher {
     return [process.execPath, path.join(this.folder, 'launcher/main.js'), ...args];
   }
 
+  /** Ends what a failed test has left running, too. */
   remove(): void {
+    for (const { child } of this.#started) child.kill('SIGTERM');
     rmSync(this.folder, { recursive: true, force: true });
   }
 }
@@ -110,7 +115,7 @@ export class Running {
   }
 }
 
-export function isAlive(pid: number): boolean {
+function isAlive(pid: number): boolean {
   try {
     return process.kill(pid, 0);
   } catch {

@@ -41,15 +41,19 @@ export abstract class CheckedStore implements Store {
     return this.close();
   }
 
+  /** Writes a checked value, over the one that is there. */
   protected abstract write(key: string, value: Uint8Array): Promise<void>;
 
   /** Waits for a value, in memory of its own, until `over` says that nobody wants it any more. */
   protected abstract read(key: string, over: AbortSignal): Promise<Uint8Array>;
 
+  /** Adds to a counter, which begins at 0, and returns what it is then. */
   protected abstract raise(key: string, amount: number): Promise<number>;
 
+  /** Writes a value where the present one is `expected`, or where there is none for undefined: whether it did. */
   protected abstract exchange(key: string, expected: Uint8Array | undefined, desired: Uint8Array): Promise<boolean>;
 
+  /** Forgets a key: whether it was there. */
   protected abstract erase(key: string): Promise<boolean>;
 
   /** Gives back what it holds; may be called again. Default: nothing. */

@@ -1,0 +1,67 @@
+import { constants } from 'node:os';
+import { isatty } from 'node:tty';
+import type { RankGroup } from './rank-group.js';
+import { listOf, tell } from './report.js';
+
+/** Why a run ends before its ranks have. */
+interface Interruption {
+  readonly exitCode: number;
+  readonly told: string;
+}
+
+const timedOut = 124;
+const stopSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+/** One Ctrl-C arrives twice where npm or npx started us: from the terminal, and from them. */
+const echoMillis = 250;
+
+/** What ends a run from outside: signals, its time, and nobody who reads what it prints. */
+export class Interruptions implements Disposable {
+  first: Interruption | undefined;
+  #group: RankGroup | undefined;
+  readonly #timer: NodeJS.Timeout | undefined;
+  #interruptedAt = Number.NEGATIVE_INFINITY;
+
+  constructor(timeoutSeconds: number | undefined) {
+    for (const signal of stopSignals) process.on(signal, this.#onSignal);
+    for (const stream of [process.stdout, process.stderr]) stream.setMaxListeners(0).on('error', this.#onBrokenOutput);
+    if (timeoutSeconds === undefined) return;
+    this.#timer = setTimeout(() => {
+      const told = `timed out after ${timeoutSeconds} seconds; still running: ${listOf(this.#group?.running ?? [])}`;
+      this.#end({ exitCode: timedOut, told });
+    }, timeoutSeconds * 1000);
+  }
+
+  watch(group: RankGroup): void {
+    this.#group = group;
+    if (this.first) group.end();
+  }
+
+  [Symbol.dispose](): void {
+    clearTimeout(this.#timer);
+    for (const signal of stopSignals) process.off(signal, this.#onSignal);
+  }
+
+  readonly #onSignal = (signal: (typeof stopSignals)[number]) => {
+    if (signal === 'SIGINT') {
+      const now = performance.now();
+      if (isatty(0) && now - this.#interruptedAt < echoMillis) return;
+      this.#interruptedAt = now;
+      if (this.#group?.isEnding) this.#group.kill();
+    }
+    this.#end({
+      exitCode: 128 + constants.signals[signal],
+      told: `${signal}: ending ${listOf(this.#group?.running ?? [])}`,
+    });
+  };
+
+  readonly #onBrokenOutput = ({ message }: Error) => {
+    this.#end({ exitCode: 128 + constants.signals.SIGPIPE, told: `nobody reads what is printed: ${message}` });
+  };
+
+  #end(interruption: Interruption): void {
+    if (this.first) return;
+    this.first = interruption;
+    tell(interruption.told);
+    this.#group?.end();
+  }
+}

@@ -1,0 +1,30 @@
+import type { RunRequest } from './arguments.js';
+import type { Failure } from './rank-group.js';
+
+/** Says which rank failed first, and how: the last words of the launcher, or the next to last where it restarts. */
+export function tellFailure(
+  { rank, told, lastLines, others }: Failure,
+  request: RunRequest,
+  restart: number | undefined,
+): void {
+  // A single rank has just said it.
+  if (request.ranks > 1 && lastLines.length > 0)
+    tell([`the last lines of rank ${rank} on stderr:`, ...lastLines].join('\n  | '));
+  const ended = others.length > 0 ? `; ended ${listOf(others)}` : '';
+  const again = restart === undefined ? '' : `; restart ${restart} of ${request.maxRestarts}`;
+  tell(`rank ${rank} ${told}${ended}${again}`);
+}
+
+const mostNamed = 16;
+
+/** Such as `ranks 0, 2`. */
+export function listOf(ranks: readonly number[]): string {
+  const named = ranks.slice(0, mostNamed).join(', ');
+  const more = ranks.length > mostNamed ? ` and ${ranks.length - mostNamed} more` : '';
+  return ranks.length === 0 ? 'no rank' : `${ranks.length === 1 ? 'rank' : 'ranks'} ${named}${more}`;
+}
+
+/** What the launcher itself has to say. */
+export function tell(text: string): void {
+  process.stderr.write(`coll run: ${text}\n`);
+}
