@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { type DistributedValues, findCurrentReplica, RuntimeError } from '@coll/core';
+import { findCurrentReplica, RuntimeError } from '@coll/core';
 import type { ReplicaContext } from './replica-context.js';
 import type { Strategy } from './strategy.js';
 
@@ -9,8 +9,6 @@ export interface Frame {
   readonly replica?: ReplicaContext;
   /** In an update of a variable, across the replicas: which of its components it is. */
   readonly update?: number;
-  /** What variables that are created here share their devices with. */
-  readonly colocateWith?: DistributedValues | undefined;
 }
 
 /** A frame that ends when its scope is disposed of; code that still carries it is then in the outer one. */
@@ -47,15 +45,15 @@ export function setOutside(frame: Frame | undefined): void {
 }
 
 /** Runs code in cross-replica context. @throws RuntimeError inside a replica or another strategy's scope */
-export function runInScope<Result>(strategy: Strategy, code: () => Result, colocateWith?: DistributedValues): Result {
+export function runInScope<Result>(strategy: Strategy, code: () => Result): Result {
   requireScopeCanBegin(strategy);
-  return frames.run(scopeOf(strategy, colocateWith), code);
+  return runAcross(strategy, code);
 }
 
 /** Begins a scope that ends when the result is disposed of. @throws as `runInScope` */
-export function enterScope(strategy: Strategy, colocateWith?: DistributedValues): Disposable {
+export function enterScope(strategy: Strategy): Disposable {
   requireScopeCanBegin(strategy);
-  const frame: ScopeFrame = { ...scopeOf(strategy, colocateWith), outer: scopeFrame(), isOver: false };
+  const frame: ScopeFrame = { strategy, outer: scopeFrame(), isOver: false };
   frames.enterWith(frame);
   return {
     [Symbol.dispose]: () => {
@@ -113,11 +111,6 @@ function scopeFrame(): Frame | undefined {
   let frame = frames.getStore();
   while (frame && 'isOver' in frame && frame.isOver) frame = frame.outer;
   return frame;
-}
-
-// A scope in a scope changes nothing but what it says itself.
-function scopeOf(strategy: Strategy, colocateWith = scopeFrame()?.colocateWith): Frame {
-  return { strategy, colocateWith };
 }
 
 function requireScopeCanBegin(strategy: Strategy): void {

@@ -58,7 +58,10 @@ it('takes devices of several tasks where what was asked for tells them from each
   for (const crossDeviceOps of [new Wide(), wide, { name: wide, options: {} }, 'wide'] as const) {
     const strategy = new MirroredStrategy({ devices, crossDeviceOps, registry: known });
     const sums = await strategy.run((replica) => replica.allReduce('sum', replica.replicaIdInSyncGroup + 1));
-    expect(strategy.experimentalLocalResults(sums)).toMatchObject([{ data: Float64Array.of(3) }, { data: Float64Array.of(3) }]);
+    expect(strategy.experimentalLocalResults(sums)).toMatchObject([
+      { data: Float64Array.of(3) },
+      { data: Float64Array.of(3) },
+    ]);
   }
   for (const crossDeviceOps of [undefined, 'auto', ring, new RingAllReduce()]) {
     const make = () =>

@@ -23,7 +23,7 @@ import {
   validateDestinations,
   zeros,
 } from '@coll/core';
-import { currentFrame, enterScope, requireCrossReplica, runInScope } from './contexts.js';
+import { currentFrame, requireCrossReplica } from './contexts.js';
 import { placedDestinations, placedValues, requirePairs, strategyOp } from './placed-values.js';
 import { requireDense } from './replica-request.js';
 import type { ReplicaCode, RunOptions, Strategy } from './strategy.js';
@@ -181,14 +181,15 @@ export class StrategyExtended {
   }
 
   /**
-   * Variables that the code creates live on the devices of this one; without code, until the returned object is disposed of.
-   * @throws ValueError for what is no variable of this strategy
+   * Variables that the code creates live on the devices of this one, as all variables of a strategy do; without code, until the
+   * returned object is disposed of.
+   * @throws ValueError for what is no variable of this strategy; RuntimeError as `scope`
    */
   colocateVarsWith(variable: unknown): Disposable;
   colocateVarsWith<Result>(variable: unknown, code: () => Result): Result;
   colocateVarsWith<Result>(variable: unknown, code?: () => Result): Result | Disposable {
-    const own = requireVariable(variable, this.strategy, 'colocateVarsWith');
-    return code ? runInScope(this.strategy, code, own) : enterScope(this.strategy, own);
+    requireVariable(variable, this.strategy, 'colocateVarsWith');
+    return code ? this.strategy.scope(code) : this.strategy.scope();
   }
 
   /** Whether a variable, or the one that it is a component of, was created by this strategy. */

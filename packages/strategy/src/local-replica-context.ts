@@ -139,15 +139,18 @@ export class LocalReplicaContext implements ReplicaContext {
     }
   }
 
-  /** Waits for values that are still computed. @throws what went wrong with them */
+  /** Waits for values that are still computed, and until the calls that wait for them have begun. */
   async settle(): Promise<void> {
-    await this.#arrival;
+    if (!this.#arrival) return;
+    await this.#arrival.catch(() => {});
+    await new Promise((resolve) => setImmediate(resolve));
   }
 
   #reduceArriving(op: ReduceOpLike, value: ArrivingValue, options: ReplicaCallOptions | undefined): unknown {
     requireReplica(this, 'allReduce');
     const call = prepareArriving(reduceOpFrom(op), value, options, this.devices[0]);
     const before = this.#arrival?.catch(() => {});
+    let own: Promise<void> | undefined;
     const { results, ended } = reduceArriving(call.leaves, {
       ...call,
       rank: this.replicaIdInSyncGroup,
@@ -158,8 +161,11 @@ export class LocalReplicaContext implements ReplicaContext {
         return flatten(await this.#ask(name, request, (inputs) => this.#reduce(request, inputs)));
       },
       fail: (error) => this.#turns.fail(error, (operation) => peerFailed(operation, error)),
+      end: () => {
+        if (own && this.#arrival === own) this.#arrival = undefined;
+      },
     });
-    ended.catch(() => {});
+    own = ended;
     this.#arrival = ended;
     return packLike(value, results);
   }

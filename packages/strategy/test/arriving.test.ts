@@ -112,7 +112,10 @@ describe.each([
 
   it('is waited for by a replica that ends', async () => {
     const { reports } = await play(isThreads, 'leaves', false);
-    expect(reports).toEqual([[2], [2]]);
+    expect(reports).toEqual([
+      [2, 6],
+      [2, 6],
+    ]);
     const { error } = await play(isThreads, 'leaves', true);
     expect(error).toMatchObject({ name: 'UnavailableError', message: expect.stringContaining('did not come: lost') });
   });

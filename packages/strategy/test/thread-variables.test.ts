@@ -59,7 +59,7 @@ describe.each([1, 2, 3])('variables of %i replicas in threads of their own', { t
       expect(told['blocking']).toEqual(changes);
       expect(told['waiting']).toEqual(changes);
       expect(told['rows']).toEqual(Object.fromEntries(Object.entries(rows).map(([key, make]) => [key, make(id)])));
-      expect(told['counts']).toEqual([11 * id + 1, 11 * id + 1, total, true, 11 * id + 1]);
+      expect(told['counts']).toEqual([11 * id + 1, 21 * id + 1, total, true, 11 * id + 1]);
       expect(told['merge']).toMatch(
         /^RuntimeError ERR_COLL_CONTEXT: assign: variable "Variable" lives in the thread of replica 0/,
       );

@@ -143,8 +143,9 @@ function onDevice(value: unknown, device: string | undefined): unknown {
 }
 
 function notBatched(value: unknown): ValueError {
+  const told = isCarried(value) || isTfTensor(value) ? 'a tensor without dimensions' : quote(value);
   return new ValueError(
     'ERR_COLL_VALUE',
-    `an element of the dataset holds ${quote(value)}, which has no first axis to be split along: batch the dataset by the global batch size`,
+    `an element of the dataset holds ${told}, which has no first axis to be split along: batch the dataset by the global batch size`,
   );
 }

@@ -54,7 +54,7 @@ describe('datasets from a function', () => {
 
   it('may have scalars, as long as no replica has to go without', async () => {
     expect(await collect(() => [1, 2, 3])).toEqual([new PerReplica([1, 2, 3])]);
-    await expect(collect(() => [1, 2, 3, 4])).rejects.toThrow(ValueError);
+    await expect(collect(() => [1, 2, 3, 4])).rejects.toThrow(/too few elements for all replicas, and a scalar/);
   });
 
   it('may be one for each replica, of different lengths', async () => {
@@ -84,6 +84,7 @@ describe('datasets from a function', () => {
 
   it('are refused where they are none, at once or where they come later', async () => {
     expect(() => three.distributeDatasetsFromFunction(() => 3 as never)).toThrow(ValueError);
+    expect(() => three.distributeDatasetsFromFunction([[1]] as never)).toThrow(/takes a function that makes a dataset/);
     await expect(collect(async () => 3 as never)).rejects.toThrow(ValueError);
     await expect(collect(() => Promise.reject(new Error('torn')))).rejects.toThrow('torn');
   });

@@ -1,3 +1,4 @@
+import { quote, ValueError } from '@coll/core';
 import { type DatasetLike, requireDataset } from './dataset.js';
 import { DatasetReader } from './dataset-reader.js';
 import { DealtSteps } from './dealt-steps.js';
@@ -12,7 +13,7 @@ export type DatasetFunction<Element> = (
 
 /**
  * The datasets that a function makes for a worker whose replicas live on these devices: one for all of them, or one for each.
- * @throws ValueError for bad options, or what is no dataset; what the function throws
+ * @throws ValueError for bad options, no function, or what is no dataset; what the function throws
  */
 export function distributeDatasetsFromFunction<Element>(
   make: DatasetFunction<Element>,
@@ -21,6 +22,10 @@ export function distributeDatasetsFromFunction<Element>(
   init?: InputOptionsInit,
 ): DistributedDataset<Distributed<Element>> {
   const options = new InputOptions(init);
+  if (typeof make !== 'function') {
+    const told = `distributeDatasetsFromFunction takes a function that makes a dataset, not ${quote(make)}; a dataset goes to experimentalDistributeDataset`;
+    throw new ValueError('ERR_COLL_VALUE', told);
+  }
   const isPerReplica = options.experimentalReplicationMode === 'PER_REPLICA';
   const datasets = (isPerReplica ? contextsOfReplicas(context, devices.length) : [context]).map((each) => {
     const dataset = make(each);

@@ -51,12 +51,21 @@ export class DealtSteps implements Steps<Structure<unknown>> {
   #joined(elements: readonly IteratorResult<unknown, undefined>[]): Structure<unknown> {
     const read = elements.map(({ done, value }) => (done ? undefined : batchesOf(value)));
     const model = read.find((batches) => batches !== undefined) as Structure<Batch>;
-    const empty = () => mapStructure(model, (batch) => new Batch(batch.part(0, 0)));
+    const empty = () => mapStructure(model, emptyLike);
     return zipped(
       read.map((batches) => batches ?? empty()),
       (batches) => new PerReplica(batches.map((batch, replica) => batch.whole(this.#devices[replica]))),
     );
   }
+}
+
+/** What a replica gets for which no element is left. @throws ValueError for a scalar */
+function emptyLike(batch: Batch): Batch {
+  if (batch.size !== undefined) return new Batch(batch.part(0, 0));
+  throw new ValueError(
+    'ERR_COLL_VALUE',
+    'the last step has too few elements for all replicas, and a scalar cannot be left empty: batch the dataset, or give it as many elements for each replica',
+  );
 }
 
 /** @throws ValueError where elements differ in structure */

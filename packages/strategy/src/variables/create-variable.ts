@@ -34,9 +34,10 @@ export function distributedVariable(strategy: Strategy, initial: VariableValue, 
   const value = initialTensor(initial, options);
   const traits = distributedTraits(value, options);
   if (frame?.replica?.canBlock) return inThread(frame.replica, traits, value);
-  const devices = frame?.colocateWith?.devices ?? strategy.extended.parameterDevices;
   const make = () => {
-    const components = devices.map((device, replica) => component(traits, value, device, replica));
+    const components = strategy.extended.parameterDevices.map((device, replica) =>
+      component(traits, value, device, replica),
+    );
     return variableIn({ strategy, components }, traits);
   };
   return frame?.replica ? nextVariable(frame.replica, traits, make) : make();

@@ -58,6 +58,11 @@ export abstract class DistributedVariable extends Variable implements Distribute
     return this.#thread !== undefined;
   }
 
+  /** The replica of the first component: 0, but for one that lives in a replica's thread. */
+  get firstReplica(): number {
+    return this.#thread?.replicaIdInSyncGroup ?? 0;
+  }
+
   get devices(): readonly string[] {
     return this.values.map(({ device }) => device);
   }
@@ -91,7 +96,7 @@ export abstract class DistributedVariable extends Variable implements Distribute
     if (replica !== undefined) return this.primary;
     throw new RuntimeError(
       'ERR_COLL_CONTEXT',
-      `${method}: variable "${this.name}" lives in the thread of replica ${this.#thread.replicaIdInSyncGroup}, as one of its own in each other thread; use it in the replica function, not in a merge call`,
+      `${method}: variable "${this.name}" lives in the thread of replica ${this.firstReplica}, as one of its own in each other thread; use it in the replica function, not in a merge call`,
       { operation: method },
     );
   }
@@ -121,6 +126,6 @@ export abstract class DistributedVariable extends Variable implements Distribute
   #apart(value: Value): Value {
     if (value instanceof IndexedSlices) return value;
     const isOwn = this.values.some((component) => component[tensorSymbol]().data.buffer === value.data.buffer);
-    return value;
+    return isOwn ? copyToDevice(value, value.device) : value;
   }
 }

@@ -140,7 +140,8 @@ describe.each([1, 2, 3])('on %i replicas', (replicas) => {
     const close = expected.map((number) => expect.closeTo(number, 5));
     const across = mirrored(strategy, [1, 2, 3]);
     await across[method](slices);
-    expect(held(across)).toEqual(everywhere(replicas, close));
+    const atOnce = mirrored(strategy, [1, 2, 3])[`${method}Sync`](slices);
+    for (const made of [across, atOnce]) expect(held(made)).toEqual(everywhere(replicas, close));
     for (const aggregation of ['NONE', 'ONLY_FIRST_REPLICA'] as const) {
       const made = mirrored(strategy, [1, 2, 3], { aggregation });
       await strategy.run(({ replicaIdInSyncGroup: id }) =>

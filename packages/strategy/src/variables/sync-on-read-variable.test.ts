@@ -127,6 +127,7 @@ describe.each([1, 2, 3])('on %i replicas', (replicas) => {
       const made = onRead(strategy, [2], { aggregation });
       await expect(made[method](rows([1], [0]))).rejects.toBeInstanceOf(NotImplementedError);
       await expect(strategy.run(() => made[method](rows([1], [0])))).rejects.toBeInstanceOf(NotImplementedError);
+      expect(() => made[`${method}Sync`](rows([1], [0]))).toThrow(NotImplementedError);
     }
   });
 

@@ -38,8 +38,9 @@ export async function updateComponents(
   const { strategy, values } = variable;
   const updates: unknown[] = [];
   for (const [index, component] of values.entries()) {
-    const mine = selectReplica(index, given) as never[];
-    updates.push(await runInUpdate(strategy, index, () => fn(component, ...mine)));
+    const replica = variable.firstReplica + index;
+    const mine = selectReplica(replica, given) as never[];
+    updates.push(await runInUpdate(strategy, replica, () => fn(component, ...mine)));
   }
   return updateRegroup(strategy, updates as Structure<unknown>[], group);
 }

@@ -81,9 +81,19 @@ export abstract class Variable implements TensorCarrier {
     return this.change('scatterAdd', rows);
   }
 
+  /** The same at once. @throws as `scatterAdd`; RuntimeError where it would have to wait */
+  scatterAddSync(rows: IndexedSlices): this {
+    return this.changeSync('scatterAdd', rows);
+  }
+
   /** Subtracts from rows. @throws as `scatterAdd` */
   scatterSub(rows: IndexedSlices): Promise<this> {
     return this.change('scatterSub', rows);
+  }
+
+  /** The same at once. @throws as `scatterSub`; RuntimeError where it would have to wait */
+  scatterSubSync(rows: IndexedSlices): this {
+    return this.changeSync('scatterSub', rows);
   }
 
   /** Multiplies rows. @throws as `scatterAdd` */
@@ -91,9 +101,19 @@ export abstract class Variable implements TensorCarrier {
     return this.change('scatterMul', rows);
   }
 
+  /** The same at once. @throws as `scatterMul`; RuntimeError where it would have to wait */
+  scatterMulSync(rows: IndexedSlices): this {
+    return this.changeSync('scatterMul', rows);
+  }
+
   /** Divides rows; quotients of integers are cut off. @throws as `scatterAdd`; ValueError for integers divided by zero */
   scatterDiv(rows: IndexedSlices): Promise<this> {
     return this.change('scatterDiv', rows);
+  }
+
+  /** The same at once. @throws as `scatterDiv`; RuntimeError where it would have to wait */
+  scatterDivSync(rows: IndexedSlices): this {
+    return this.changeSync('scatterDiv', rows);
   }
 
   /** Keeps the smaller elements of rows. @throws as `scatterAdd`; NotImplementedError with aggregation SUM and MEAN */
@@ -101,13 +121,28 @@ export abstract class Variable implements TensorCarrier {
     return this.change('scatterMin', rows);
   }
 
+  /** The same at once. @throws as `scatterMin`; RuntimeError where it would have to wait */
+  scatterMinSync(rows: IndexedSlices): this {
+    return this.changeSync('scatterMin', rows);
+  }
+
   /** Keeps the larger elements of rows. @throws as `scatterMin` */
   scatterMax(rows: IndexedSlices): Promise<this> {
     return this.change('scatterMax', rows);
   }
 
+  /** The same at once. @throws as `scatterMax`; RuntimeError where it would have to wait */
+  scatterMaxSync(rows: IndexedSlices): this {
+    return this.changeSync('scatterMax', rows);
+  }
+
   /** Replaces rows. @throws as `scatterMin` */
   scatterUpdate(rows: IndexedSlices): Promise<this> {
     return this.change('scatterUpdate', rows);
+  }
+
+  /** The same at once. @throws as `scatterUpdate`; RuntimeError where it would have to wait */
+  scatterUpdateSync(rows: IndexedSlices): this {
+    return this.changeSync('scatterUpdate', rows);
   }
 }
