@@ -1,15 +1,15 @@
 // All-reduce among two workers with two devices each: small tensors by their CPUs, large ones around rings.
 import { type Mirrored, PerReplica, ReduceOp, type Tensor, tensor } from '@coll/core';
-import { formatAllReduceSpec, MultiWorkerAllReduce, parseAllReduceSpec } from '@coll/multi-worker';
+import { formatSpec, MultiWorkerAllReduce, parseSpec } from '@coll/multi-worker';
 
 const workers = ['/job:worker/task:0', '/job:worker/task:1'];
 const devices = workers.flatMap((worker) => [`${worker}/gpu:0`, `${worker}/gpu:1`]);
 
-const spec = parseAllReduceSpec([
+const spec = parseSpec([
   ['pscpu/pscpu', 2, 1024],
   ['xring', 2, -1],
 ]);
-console.log(`specification: ${formatAllReduceSpec(spec)}`);
+console.log(`specification: ${formatSpec(spec)}`);
 
 await using ops = new MultiWorkerAllReduce(workers, 2, { allReduceSpec: spec });
 const values = [3, 4096].map(

@@ -19,9 +19,9 @@ const gradients = strategy.experimentalDistributeValuesFromFunction(({ replicaId
 const joined = (await strategy.reduce('sum', gradients, null)) as IndexedSlices;
 console.log('one after the other:', joined.indices.data.join(' '));
 
-// In a replica it is replica.allReduce('mean', gradient, { deduplicateSlices: true }).
+// In a replica it is replica.allReduce('mean', gradient, { deduplicate: true }).
 const unique = (await strategy.extended.reduceTo('mean', gradients, 'cpu:0', {
-  deduplicateSlices: true,
+  deduplicate: true,
 })) as IndexedSlices;
 unique.indices.data.forEach((index, position) => {
   const row = unique.values.data.slice(2 * position, 2 * position + 2);

@@ -1,11 +1,4 @@
-import {
-  type Algorithm,
-  AllReduceOps,
-  type AllReduceOptions,
-  definePlugin,
-  type Round,
-  type World,
-} from '@coll/core';
+import { type Algorithm, AllReduceOps, type AllReduceOptions, definePlugin, type Round, type World } from '@coll/core';
 import { ReductionToOneDevice } from '@coll/reduction-to-one';
 
 /** Partial sums meet in pairs on the way to rank 0, ever further apart; the total returns the same way. */

@@ -32,9 +32,9 @@ export interface Arrival {
 
 /** The results of values that arrive one by one. */
 export interface ArrivingResults {
-  /** One a value; what goes wrong with them need not be caught. */
+  /** One a value. */
   readonly results: readonly Promise<Value>[];
-  /** Until all results are there. @throws what went wrong first */
+  /** Until all results are there. @throws what went wrong first, which need not be caught, here and there */
   readonly ended: Promise<void>;
 }
 
@@ -68,7 +68,8 @@ export function reduceArriving(leaves: readonly unknown[], arrival: Arrival): Ar
   signal?.addEventListener('abort', abort);
   if (signal?.aborted) abort();
   const groups = new Groups(places, arrival, () => ending.resolve());
-  groups.reduce(leaves, ending.promise).catch((error: unknown) => {
+  const reduced = ending.isSettled ? Promise.resolve() : groups.reduce(leaves, ending.promise);
+  reduced.catch((error: unknown) => {
     breakWith(error instanceof CollError ? error : rejected(rank, undefined, error));
   });
   const clear = () => signal?.removeEventListener('abort', abort);

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { thrown } from '../test/thrown.js';
 import { type CallOptions, resolveCallOptions } from './call-options.js';
 import { CollectiveHints, CommunicationOptions } from './communication-options.js';
@@ -6,6 +6,9 @@ import { setLogSink } from './logger.js';
 
 const options = new CommunicationOptions({ bytesPerPack: 8, timeoutSeconds: 3, implementation: 'NCCL' });
 const { signal } = new AbortController();
+
+beforeEach(() => setLogSink(() => {}));
+afterEach(() => setLogSink());
 
 describe('resolveCallOptions', () => {
   it.each([undefined, null, {}])('takes %o for the defaults', (call) => {
@@ -28,7 +31,7 @@ describe('resolveCallOptions', () => {
     expect(resolveCallOptions({ [name]: options, signal })).toEqual({ options, signal });
   });
 
-  it.each(['sharedResult', 'deduplicateSlices'])('tells %s where it is set', (flag) => {
+  it.each(['sharedResult', 'deduplicate'])('tells %s where it is set', (flag) => {
     expect(resolveCallOptions({ [flag]: true })).toEqual({
       options: new CommunicationOptions(),
       signal: undefined,
@@ -47,7 +50,6 @@ describe('resolveCallOptions', () => {
     const experimentalHints = new CollectiveHints({ bytesPerPack: 8 });
     for (let time = 0; time < 2; time++)
       expect(resolveCallOptions({ experimentalHints }).options).toEqual(new CommunicationOptions({ bytesPerPack: 8 }));
-    setLogSink();
     expect(lines).toEqual([
       'CollectiveHints is deprecated; use CommunicationOptions instead',
       'experimentalHints is deprecated; use options instead',

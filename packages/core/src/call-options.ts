@@ -14,7 +14,7 @@ export interface CallFields extends CommunicationOptionsInit {
    * Sparse results have every index once, in ascending order: rows of one index are added up, half types in float32 and rounded once. Default:
    * rows and indices of all replicas one after the other.
    */
-  readonly deduplicateSlices?: boolean | undefined;
+  readonly deduplicate?: boolean | undefined;
   /** The options as an object of their own. */
   readonly options?: CommunicationOptions | undefined;
   /** @deprecated The old name of `options`. */
@@ -33,7 +33,7 @@ export interface ResolvedOptions {
   /** Absent: no, each component of a result has memory of its own. */
   readonly sharedResult?: boolean;
   /** Absent: no, duplicated indices of sparse results stay. */
-  readonly deduplicateSlices?: boolean;
+  readonly deduplicate?: boolean;
   /** Memory for the results, where it was named, one list of tensors a value: who does not write there lets the caller copy. */
   readonly targets?: readonly (readonly Tensor[] | undefined)[];
 }
@@ -44,7 +44,7 @@ export function resolveCallOptions(call: CallOptions | null | undefined): Resolv
   if (call === undefined || call === null) return { options: new CommunicationOptions(), signal: undefined };
   requireFields(call);
   const { signal, options, experimentalHints } = call;
-  const flags = { ...flagOf(call, 'sharedResult'), ...flagOf(call, 'deduplicateSlices') };
+  const flags = { ...flagOf(call, 'sharedResult'), ...flagOf(call, 'deduplicate') };
   if (options !== undefined && experimentalHints !== undefined) {
     throw new ValueError(
       'ERR_COLL_VALUE',
@@ -60,7 +60,7 @@ export function resolveCallOptions(call: CallOptions | null | undefined): Resolv
 }
 
 /** A flag that is set. @throws ValueError */
-function flagOf(call: CallFields, name: 'sharedResult' | 'deduplicateSlices'): Pick<ResolvedOptions, typeof name> {
+function flagOf(call: CallFields, name: 'sharedResult' | 'deduplicate'): Pick<ResolvedOptions, typeof name> {
   const { [name]: flag = false } = call;
   if (typeof flag !== 'boolean')
     throw new ValueError('ERR_COLL_VALUE', `${name} must be true or false, not ${quote(flag)}`);

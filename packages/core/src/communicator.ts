@@ -2,6 +2,7 @@ import type { Collective } from './collective.js';
 import type { DType } from './dtype.js';
 import type { Tensor } from './tensor.js';
 
+/** How one collective is run. All of it may be left out. */
 export interface RunOptions {
   /** Ends the waiting with `AbortedError` and fails the group: its other members are told, and it is not usable any more. */
   readonly signal?: AbortSignal;
@@ -57,6 +58,7 @@ export interface Communicator extends AsyncDisposable {
     outputs: readonly (readonly Tensor[])[],
     options?: RunOptions,
   ): Promise<void>;
+  /** `runPieces` that blocks the calling thread. */
   runPiecesSync?(
     collective: Collective,
     inputs: readonly (readonly Tensor[])[],
@@ -67,5 +69,6 @@ export interface Communicator extends AsyncDisposable {
   /** Memory that this communicator uses without a copy; absent where any memory is as good. Valid until `close`. */
   allocate?(dtype: DType, length: number): Tensor;
 
+  /** Leaves the group. Calls made from now on are refused; peers that wait for this rank are told. May be called again. */
   close(): Promise<void>;
 }

@@ -84,7 +84,7 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
       const into = [options.into];
       return (await this.batchReduce(reduceOp, [[value, destinations]], { ...options, into }))[0] as PossiblyMirrored;
     }
-    const isUnique = resolved.deduplicateSlices && isIndexedSlices(value);
+    const isUnique = resolved.deduplicate && isIndexedSlices(value);
     if (value.values.length === 1 && devicesMatch(value, destinations)) {
       const [device] = getDevicesFrom(destinations) as readonly [string];
       return isUnique ? viewOnDevice(uniqueOf(value), device) : copyToDevice(value.primary, device);
@@ -111,7 +111,7 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
     for (const [, destinations] of pairs) validateDestinations(destinations);
     const targets = resultTargets(reduceOp, pairs, options);
     if (pairs.every(([value]) => value.values.length === 1) && allDevicesMatch(pairs)) {
-      const own = pairs.map(([value]) => (resolved.deduplicateSlices ? uniqueOf(value) : value.primary));
+      const own = pairs.map(([value]) => (resolved.deduplicate ? uniqueOf(value) : value.primary));
       return targets ? inTargets(own, targets) : own;
     }
     validateReduceOp(reduceOp);
@@ -255,7 +255,7 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
   }
 
   #reduceBatch(op: ReduceOp, pairs: readonly ReadyPair[], call: ResolvedOptions): Promise<PossiblyMirrored[]> {
-    if (!call.deduplicateSlices) return this.batchReduceImplementation(op, pairs, call);
+    if (!call.deduplicate) return this.batchReduceImplementation(op, pairs, call);
     const { targets: _, ...others } = call;
     return reduceUnique(op, pairs, others, {
       reduce: (...args) => this.batchReduceImplementation(...args),

@@ -10,7 +10,7 @@ import { ReduceOp } from './reduce-op.js';
 import { type Tensor, tensor } from './tensor.js';
 
 const { SUM, MEAN } = ReduceOp;
-const options = { deduplicateSlices: true };
+const options = { deduplicate: true };
 const slices = (device: string, ...rows: readonly number[]) =>
   new IndexedSlices(tensor(rows, { dtype: 'float16', shape: [rows.length], device }), new Uint8Array(rows.length));
 const value = new PerReplica([slices('cpu:0', 60000), slices('cpu:1', 60000)]);

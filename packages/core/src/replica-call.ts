@@ -24,7 +24,7 @@ export interface PreparedCall {
   readonly values: readonly Value[];
   readonly into: readonly Tensor[] | undefined;
   readonly bytesPerPack: number;
-  readonly deduplicateSlices: boolean;
+  readonly deduplicate: boolean;
   readonly run: RunOptions;
   readonly resolved: ResolvedOptions;
 }
@@ -49,7 +49,7 @@ export function prepare(
     values,
     into: into === undefined ? undefined : into === value ? inPlace(values) : tensorsOf(into, device),
     bytesPerPack,
-    deduplicateSlices: resolved.deduplicateSlices ?? false,
+    deduplicate: resolved.deduplicate ?? false,
     run: resolved.signal ? { timeoutSeconds, signal: resolved.signal } : { timeoutSeconds },
     resolved,
   };

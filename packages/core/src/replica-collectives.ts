@@ -19,7 +19,7 @@ export interface ReplicaReduceOptions {
   /** Where results are written, one a dense value, of its shape and the result's dtype; may be the values themselves. Default: new memory. */
   readonly into?: readonly Tensor[] | undefined;
   /** Whether rows of one index are added up in sparse results. */
-  readonly deduplicateSlices?: boolean;
+  readonly deduplicate?: boolean;
 }
 
 /** A call: what it asks for, one after the other, and a number that all replicas have for the same call. */
@@ -129,7 +129,7 @@ export class ReplicaCollectives {
   *#reduceAll(
     op: CollectiveOp,
     values: readonly Value[],
-    { bytesPerPack = 0, into, deduplicateSlices = false }: ReplicaReduceOptions = {},
+    { bytesPerPack = 0, into, deduplicate = false }: ReplicaReduceOptions = {},
   ): Requests<Value[]> {
     const split = splitBySparsity(values);
     const { dense, sparse } = split as SplitValues<never> as {
@@ -139,7 +139,7 @@ export class ReplicaCollectives {
     this.#requireReducible(op, dense, sparse);
     const results = resultsFor(op, dense, into);
     const agreed =
-      sparse.length > 0 ? yield* agreeOnSlices(this.#communicator, { op, sparse, deduplicateSlices }) : undefined;
+      sparse.length > 0 ? yield* agreeOnSlices(this.#communicator, { op, sparse, deduplicate }) : undefined;
     const packs = this.#batches.packsOf(dense, bytesPerPack);
     yield packs.map((pack): Request => [{ kind: 'all-reduce', op, variant: pack.variant }, dense, results, pack]);
     if (!agreed) return results;

@@ -31,6 +31,7 @@ export interface ReplicaPlay extends Routing {
 /** Collectives from inside the replicas of a world: each hands in its own value and gets its own result. */
 export interface ReplicaGroup {
   readonly engine: string;
+  /** Combines the values of all replicas; the result has the structure of `value`. @throws OutOfRangeError for a replica that is not here */
   allReduce(
     op: ReduceOp,
     value: ReplicaValue,
@@ -47,10 +48,15 @@ export interface ReplicaGroup {
     replicaId: number,
     options?: ReplicaCallOptions,
   ): ArrivingStructure;
+  /** `allReduce` that blocks the thread. @throws RuntimeError where replicas share it */
   allReduceSync(op: ReduceOp, value: ReplicaValue, replicaId: number, options?: ReplicaCallOptions): Structure<Value>;
+  /** The values of all replicas joined along `axis`, in replica order. @throws NotImplementedError for sparse values */
   allGather(value: ReplicaValue, axis: number, options?: CallOptions): Promise<Structure<Tensor>>;
+  /** The value of replica `root`, on every replica. */
   broadcast(value: ReplicaValue, root: number, options?: ReplicaCallOptions): Promise<Structure<Tensor>>;
+  /** `broadcast` that blocks the thread. @throws RuntimeError where replicas share it */
   broadcastSync(value: ReplicaValue, root: number, options?: ReplicaCallOptions): Structure<Tensor>;
+  /** Ends the communication of these replicas; calls made from now on are refused. */
   close(): Promise<void>;
 }
 

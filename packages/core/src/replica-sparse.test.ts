@@ -140,12 +140,12 @@ describe('the sum of sparse values over replicas', () => {
         return fc.array(fc.tuple(...ofRank), { minLength: size, maxLength: size });
       });
     await fc.assert(
-      fc.asyncProperty(calls, fc.boolean(), async (lists, deduplicateSlices) => {
+      fc.asyncProperty(calls, fc.boolean(), async (lists, isUnique) => {
         const joined = (lists[0] ?? []).map((_, index) =>
           concatenateSlices(lists.map((list) => list[index] as IndexedSlices)),
         );
-        const expected = deduplicateSlices ? joined.map(deduplicate) : joined;
-        const results = await sums(...lists.map((values) => ({ values, options: { deduplicateSlices } })));
+        const expected = isUnique ? joined.map(deduplicate) : joined;
+        const results = await sums(...lists.map((values) => ({ values, options: { deduplicate: isUnique } })));
         for (const result of results) expect(result).toEqual(expected);
       }),
       { numRuns: 40 },
@@ -180,8 +180,8 @@ describe('the sum of sparse values over replicas', () => {
   });
 });
 
-describe('with deduplicateSlices', () => {
-  const options = { deduplicateSlices: true };
+describe('with deduplicate', () => {
+  const options = { deduplicate: true };
 
   it('every index is there once, and all replicas have the same bits', async () => {
     const part = (rank: number) => slices([0.1 * rank, 1e9, 0.3], Int32Array.of(8, 2, 8));

@@ -13,7 +13,7 @@ export interface SparseRequest {
   readonly op: CollectiveOp;
   readonly sparse: readonly IndexedSlices[];
   /** Whether rows of one index are added up. */
-  readonly deduplicateSlices: boolean;
+  readonly deduplicate: boolean;
 }
 
 /** What all ranks have said about the sparse values of a call, which fit together. */
@@ -42,12 +42,8 @@ const valueFields = 4;
  * the mean of bool
  */
 export function* agreeOnSlices(member: Member, request: SparseRequest): Requests<Agreement> {
-  const { op, sparse, deduplicateSlices } = request;
-  const told = yield* exchange(member, [
-    collectiveOps.indexOf(op),
-    Number(deduplicateSlices),
-    ...sparse.flatMap(toldOf),
-  ]);
+  const { op, sparse, deduplicate } = request;
+  const told = yield* exchange(member, [collectiveOps.indexOf(op), Number(deduplicate), ...sparse.flatMap(toldOf)]);
   requireSameCall(told);
   const kinds = told.map((numbers) => kindsOf(numbers.slice(callFields), sparse));
   for (const index of sparse.keys()) {
@@ -61,7 +57,7 @@ export function* agreeOnSlices(member: Member, request: SparseRequest): Requests
 /** Sums or means of sparse values over all ranks: the rows of all of them, in rank order. */
 export function* gatherSlices(
   member: Member,
-  { op, sparse, deduplicateSlices, kinds }: Agreement,
+  { op, sparse, deduplicate, kinds }: Agreement,
 ): Requests<IndexedSlices[]> {
   const [first] = kinds as readonly [readonly SliceKind[]];
   const own = sparse.flatMap(({ values, indices }, index) => {
@@ -75,7 +71,7 @@ export function* gatherSlices(
     const [values, indices] = [joined[2 * index], joined[2 * index + 1]] as [Tensor, Tensor];
     const rows = reshape(values, [indices.data.length, ...shape]);
     const sum = new IndexedSlices(rows, indices, denseRows < 0 ? undefined : [denseRows, ...shape]);
-    return finished(sum, op, deduplicateSlices, member.size);
+    return finished(sum, op, deduplicate, member.size);
   });
 }
 
@@ -116,7 +112,7 @@ function requireSameCall(told: readonly (readonly number[])[]): void {
   const odd = told.findIndex((numbers) => numbers[0] !== op || numbers[1] !== unique);
   if (odd < 0) return;
   const callOf = ([op, unique]: readonly number[]) =>
-    `${collectiveOps[op as number]}, ${unique ? 'with' : 'without'} deduplicateSlices`;
+    `${collectiveOps[op as number]}, ${unique ? 'with' : 'without'} deduplicate`;
   throw new InternalError(
     'ERR_COLL_MISMATCH',
     `all-reduce: replica 0 reduces by ${callOf([op, unique])}, replica ${odd} by ${callOf(told[odd] as readonly number[])}; all replicas must make the same call`,

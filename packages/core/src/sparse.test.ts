@@ -107,6 +107,13 @@ describe('splitBySparsity and stitchValues', () => {
     expect(thrown(action)).toMatchObject({ name: 'AssertionError', code: 'ERR_COLL_INTERNAL' });
   });
 
+  it('refuse a position beyond the number of values', () => {
+    expect(thrown(() => stitchValues([[['a'], [1]]]))).toMatchObject({
+      name: 'AssertionError',
+      message: 'position 1 is not one of 1',
+    });
+  });
+
   it('notice a position that was filled with undefined', () => {
     expect(() =>
       stitchValues<unknown>([

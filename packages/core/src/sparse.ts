@@ -64,13 +64,15 @@ export function splitBySparsity<T>(values: readonly T[]): SplitValues<T> {
   return split;
 }
 
-/** The inverse of splitting: puts values back to their positions. @throws AssertionError where one is filled twice */
+/** The inverse of splitting: puts values back to their positions. @throws AssertionError where one is filled twice, or is beyond their number */
 export function stitchValues<T>(parts: readonly (readonly [values: readonly T[], indices: readonly number[]])[]): T[] {
-  const whole: T[] = new Array(parts.reduce((sum, [values]) => sum + values.length, 0));
+  const count = parts.reduce((sum, [values]) => sum + values.length, 0);
+  const whole: T[] = new Array(count);
   for (const [values, indices] of parts) {
     values.forEach((value, position) => {
       const index = indices[position] as number;
       if (index in whole) throw new AssertionError('ERR_COLL_INTERNAL', `position ${index} is filled twice`);
+      if (!(index < count)) throw new AssertionError('ERR_COLL_INTERNAL', `position ${index} is not one of ${count}`);
       whole[index] = value;
     });
   }

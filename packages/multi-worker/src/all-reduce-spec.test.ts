@@ -1,12 +1,12 @@
 import { ValueError } from '@coll/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type AllReduceSpec, type AllReduceSpecLike, allReduceAlgs, parseAllReduceSpec } from './all-reduce-spec.js';
-import { formatAllReduceSpec } from './spec-text.js';
+import { type AllReduceSpec, type AllReduceSpecLike, allReduceAlgs, parseSpec } from './all-reduce-spec.js';
+import { formatSpec } from './spec-text.js';
 
-const parsed = (spec: unknown) => parseAllReduceSpec(spec as AllReduceSpecLike);
+const parsed = (spec: unknown) => parseSpec(spec as AllReduceSpecLike);
 
-describe('parseAllReduceSpec', () => {
+describe('parseSpec', () => {
   const xring = { alg: 'xring', shards: 1, limit: -1 };
 
   it.each<[string, unknown]>([
@@ -64,7 +64,12 @@ describe('parseAllReduceSpec', () => {
     ['four parts', ['xring', 1, -1, 2], /entry 0 .*not 4 parts/],
     ['shards of 0', ['xring', 0], /entry 0 .*shards must be a whole number from 1, not 0/],
     ['half a shard', ['xring', 1.5], /shards must be a whole number from 1, not 1.5/],
-    ['shards in words', ['xring', 'pscpu'], /shards must be a whole number from 1, not "pscpu"/],
+    ['shards in words', ['xring', 'two'], /shards must be a whole number from 1, not "two"/],
+    [
+      'bare texts alone in a list',
+      ['xring', 'pscpu'],
+      /bare texts in a list: write \[\["xring", 1, limit\], \["pscpu"\]\]/,
+    ],
     ['a limit that is none', ['xring', 1, Number.NaN], /the limit must be a whole number, or -1 for none, not NaN/],
     ['half an element', ['xring', 1, 0.5], /the limit must be a whole number/],
     [
@@ -113,10 +118,10 @@ describe('parseAllReduceSpec', () => {
   });
 });
 
-describe('formatAllReduceSpec', () => {
+describe('formatSpec', () => {
   it('writes what is read', () => {
     const text = 'pscpu:2k:pscpu#2:64k:xring:70000:nccl/rechd#3:3M:xring';
-    expect(formatAllReduceSpec(parsed(text))).toBe(text);
+    expect(formatSpec(parsed(text))).toBe(text);
   });
 
   it('comes back from any specification', () => {
@@ -142,7 +147,7 @@ describe('formatAllReduceSpec', () => {
       );
     fc.assert(
       fc.property(entries, (spec) => {
-        expect(parsed(formatAllReduceSpec(spec))).toEqual(spec);
+        expect(parsed(formatSpec(spec))).toEqual(spec);
         expect(parsed(spec)).toEqual(spec);
         expect(parsed(spec.map(({ alg, shards, limit }) => [alg, shards, limit]))).toEqual(spec);
       }),

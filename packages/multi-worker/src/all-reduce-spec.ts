@@ -40,7 +40,7 @@ export type AllReduceSpecLike = AllReduceAlg | (string & {}) | AllReduceSpecEntr
  * The entries of a specification, filled up and checked.
  * @throws ValueError that names the entry: an unknown algorithm, shards below 1, limits that do not rise, nothing for the largest tensors
  */
-export function parseAllReduceSpec(spec: AllReduceSpecLike): readonly AllReduceSpec[] {
+export function parseSpec(spec: AllReduceSpecLike): readonly AllReduceSpec[] {
   const entries = listOf(spec).map((entry, index) => readEntry(entry, titleOf(entry, index)));
   requireRisingLimits(entries);
   return entries;
@@ -62,6 +62,9 @@ function readEntry(entry: unknown, title: string): AllReduceSpec {
   const { alg, shards = 1, limit = -1 } = fieldsOf(entry, title);
   if (!allReduceAlgs.includes(alg as AllReduceAlg)) {
     throw wrong(title, `there is no algorithm ${quote(alg)}; there are ${allReduceAlgs.join(', ')}`);
+  }
+  if (allReduceAlgs.includes(shards as AllReduceAlg)) {
+    throw wrong(title, `bare texts in a list: write [[${quote(alg)}, 1, limit], [${quote(shards)}]]`);
   }
   if (!(Number.isSafeInteger(shards) && (shards as number) >= 1)) {
     throw wrong(title, `shards must be a whole number from 1, not ${quote(shards)}`);

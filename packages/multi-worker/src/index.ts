@@ -4,7 +4,7 @@ export {
   type AllReduceSpecEntry,
   type AllReduceSpecLike,
   allReduceAlgs,
-  parseAllReduceSpec,
+  parseSpec,
 } from './all-reduce-spec.js';
 export {
   buildNcclAllReduce,
@@ -27,6 +27,6 @@ export { type ShuffleAlgorithmOptions, shuffleAlgorithm } from './shuffle-algori
 export { groupCount, specAlgorithm } from './spec-algorithm.js';
 export type { SpecChoice } from './spec-fit.js';
 export type { LimitUnit } from './spec-plan.js';
-export { formatAllReduceSpec } from './spec-text.js';
+export { formatSpec } from './spec-text.js';
 export { type SplitGrads, splitGradsBySize } from './split-grads-by-size.js';
 export type { Workers } from './workers.js';

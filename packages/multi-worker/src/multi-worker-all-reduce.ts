@@ -6,6 +6,7 @@ import {
   type DistributedValues,
   devicesMatch,
   type Explanation,
+  isIndexedSlices,
   logFirst,
   type PossiblyMirrored,
   quote,
@@ -18,11 +19,11 @@ import {
   type World,
 } from '@coll/core';
 import { ReductionToOneDevice } from '@coll/reduction-to-one';
-import { type AllReduceSpec, type AllReduceSpecLike, parseAllReduceSpec } from './all-reduce-spec.js';
+import { type AllReduceSpec, type AllReduceSpecLike, parseSpec } from './all-reduce-spec.js';
 import { MultiWorkerCommunicator } from './multi-worker-communicator.js';
 import { NcclGroups } from './nccl-groups.js';
 import { type LimitUnit, SpecPlan } from './spec-plan.js';
-import { isSpread, type Workers, workersAmong, workersOf } from './workers.js';
+import { isSpread, requireWorkerByWorker, type Workers, workersAmong, workersOf } from './workers.js';
 
 /** How `MultiWorkerAllReduce` chooses and packs; `numPacks` is 0 unless it is given. */
 export interface MultiWorkerAllReduceOptions extends AllReduceOptions {
@@ -43,13 +44,13 @@ export class MultiWorkerAllReduce extends AllReduceOps {
   readonly name = 'multi-worker';
   readonly #plan: SpecPlan;
   readonly #nccl: NcclGroups;
-  readonly #isOneWorker: boolean;
+  readonly #workers: Workers | undefined;
 
   /**
    * `workerDevices` names the workers, such as `/job:worker/task:0`, each with `numGpusPerWorker` devices. Without them the devices of the
    * world say which workers there are, and without a world all devices are of one worker.
    * @throws ValueError that names the entry for a specification that cannot be read, or that these workers cannot play; for
-   * wrong workers and a wrong `limitUnit`
+   * wrong workers, for devices of the world that do not stand worker by worker, and for a wrong `limitUnit`
    */
   constructor(
     workerDevices?: readonly string[],
@@ -71,6 +72,7 @@ export class MultiWorkerAllReduce extends AllReduceOps {
       limitUnit,
       packing,
     });
+    requirePlaces(world?.devices ?? [], workers, plan);
     const nccl = new NcclGroups(() => (world?.resolution ?? resolveEngine(engine)).engine);
     super({
       ...packing,
@@ -87,7 +89,7 @@ export class MultiWorkerAllReduce extends AllReduceOps {
     });
     this.#plan = plan;
     this.#nccl = nccl;
-    this.#isOneWorker = workers === undefined;
+    this.#workers = workers;
   }
 
   /** Values may live on devices of several tasks: that is what it is for. */
@@ -115,7 +117,7 @@ export class MultiWorkerAllReduce extends AllReduceOps {
     call: ResolvedOptions,
   ): Promise<PossiblyMirrored> {
     this.#requireKnownWorkers([value]);
-    if (devicesMatch(value, destinations)) this.#tell(1);
+    if (devicesMatch(value, destinations)) this.#prepare([value]);
     return super.reduceImplementation(op, value, destinations, call);
   }
 
@@ -125,18 +127,22 @@ export class MultiWorkerAllReduce extends AllReduceOps {
     pairs: readonly ReadyPair[],
     call: ResolvedOptions,
   ): Promise<PossiblyMirrored[]> {
-    this.#requireKnownWorkers(pairs.map(([value]) => value));
-    if (allDevicesMatch(pairs)) this.#tell(pairs.length);
+    const values = pairs.map(([value]) => value);
+    this.#requireKnownWorkers(values);
+    if (allDevicesMatch(pairs)) this.#prepare(values);
     return super.batchReduceImplementation(op, pairs, call);
   }
 
-  #tell(count: number): void {
-    const told = `distributed batch all-reduce of ${count} values by ${this.#plan}`;
+  /** Before an all-reduce. Dense values of a batch have the same devices; sparse ones go to one device, from wherever they are. */
+  #prepare(values: readonly DistributedValues<Value>[]): void {
+    const dense = values.find((value) => !isIndexedSlices(value));
+    if (dense) requirePlaces(dense.devices, this.#workers, this.#plan);
+    const told = `distributed batch all-reduce of ${values.length} values by ${this.#plan}`;
     logFirst(10, 'multi-worker specification', 'info', told);
   }
 
   #requireKnownWorkers(values: readonly DistributedValues<Value>[]): void {
-    if (!this.#isOneWorker) return;
+    if (this.#workers) return;
     const odd = values.find(({ devices }) => isSpread(devices));
     if (!odd) return;
     throw new ValueError(
@@ -157,15 +163,19 @@ function workersFor(
   throw new ValueError('ERR_COLL_VALUE', 'workerDevices and numGpusPerWorker go together: give both, or none');
 }
 
+function requirePlaces(devices: readonly string[], workers: Workers | undefined, plan: SpecPlan): void {
+  if (workers && !plan.takesAnyOrder) requireWorkerByWorker(devices, workers);
+}
+
 /** What was specified. The default has as many shards as the original's where workers are named, and no more than there are where they were found. */
 function entriesFor(
   spec: AllReduceSpecLike | undefined,
   workerDevices: readonly string[] | undefined,
   workers: Workers | undefined,
 ): readonly AllReduceSpec[] {
-  if (spec !== undefined) return parseAllReduceSpec(spec);
+  if (spec !== undefined) return parseSpec(spec);
   const shards = workerDevices ? 2 : Math.min(2, workers?.workers ?? 1);
-  return parseAllReduceSpec(['pscpu/pscpu', shards, -1]);
+  return parseSpec(['pscpu/pscpu', shards, -1]);
 }
 
 function requireLimitUnit(unit: unknown): void {

@@ -47,7 +47,7 @@ interface Cube {
 function cubeOf(ranks: number, blocks: boolean): Cube {
   const distances = Array.from({ length: Math.log2(ranks) }, (_, dimension) => 2 ** dimension);
   const reversed = (owner: number) =>
-    distances.reduce((chunk, distance) => chunk * 2 + (Math.floor(owner / distance) % 2), 0);
+    distances.reduce((chunk, distance) => chunk * 2 + ((owner & distance) === 0 ? 0 : 1), 0);
   return { ranks, distances, chunkOf: blocks ? (owner) => owner : reversed };
 }
 
@@ -110,7 +110,7 @@ function* chunksOf({ ranks, chunkOf }: Cube, rank: number, distance: number): Ge
 }
 
 function partnerOf(rank: number, distance: number): number {
-  return Math.floor(rank / distance) % 2 === 0 ? rank + distance : rank - distance;
+  return rank ^ distance;
 }
 
 /** Whether a rank can be reached from the root by partners at smaller distances. */

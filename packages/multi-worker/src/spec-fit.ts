@@ -49,7 +49,7 @@ function misfit({ alg, shards }: SpecChoice, { workers, gpusPerWorker }: Workers
   if (shards <= devices) return undefined;
   const gathering = gpus
     ? `the GPUs of all workers gather: ${among} with ${gpusPerWorker} each`
-    : `one CPU a worker gathers, and there is ${among}`;
+    : `one CPU a worker gathers, and there ${workers === 1 ? 'is' : 'are'} ${among}`;
   const cure =
     devices === 0
       ? 'raise numGpusPerWorker'

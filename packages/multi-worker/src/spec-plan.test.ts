@@ -1,13 +1,13 @@
 import { type DType, zeros } from '@coll/core';
 import { describe, expect, it } from 'vitest';
-import { parseAllReduceSpec } from './all-reduce-spec.js';
+import { parseSpec } from './all-reduce-spec.js';
 import { SpecPlan } from './spec-plan.js';
 
 const packing = { numPacks: 0, aggSmallGradsMaxBytes: 0, aggSmallGradsMaxGroup: 10 };
 
 function planOf(spec: string, workers?: number, gpusPerWorker = 2): SpecPlan {
   return new SpecPlan({
-    entries: parseAllReduceSpec(spec),
+    entries: parseSpec(spec),
     workers: workers === undefined ? undefined : { workers, gpusPerWorker },
     limitUnit: 'elements',
     packing,

@@ -13,7 +13,7 @@ import { ringAlgorithm } from '@coll/ring';
 import type { AllReduceSpec } from './all-reduce-spec.js';
 import { groupCount, specAlgorithm } from './spec-algorithm.js';
 import { misfitOfRanks, requireFit, usesNccl } from './spec-fit.js';
-import { formatAllReduceSpec } from './spec-text.js';
+import { formatSpec } from './spec-text.js';
 import type { Workers } from './workers.js';
 
 /** What limits count. */
@@ -54,12 +54,17 @@ export class SpecPlan {
     const { entries, packing } = this.#options;
     const { numPacks, aggSmallGradsMaxBytes, aggSmallGradsMaxGroup } = packing;
     const packs = `numPacks ${numPacks}, aggSmallGradsMaxBytes ${aggSmallGradsMaxBytes}, aggSmallGradsMaxGroup ${aggSmallGradsMaxGroup}`;
-    return `${formatAllReduceSpec(entries)}, ${packs}`;
+    return `${formatSpec(entries)}, ${packs}`;
   }
 
   /** Whether any entry needs NCCL. */
   get usesNccl(): boolean {
     return this.#options.entries.some(usesNccl);
+  }
+
+  /** Whether it is the same to all entries which worker a component is of. */
+  get takesAnyOrder(): boolean {
+    return this.#options.entries.every(({ alg }) => alg === 'nccl');
   }
 
   /** The workers of a value with so many components. */

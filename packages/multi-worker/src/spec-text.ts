@@ -19,7 +19,7 @@ export function entriesOfText(text: string): readonly (readonly [alg: string, sh
 }
 
 /** The one-line form of a specification that was parsed: parsing it gives the same entries. */
-export function formatAllReduceSpec(entries: readonly AllReduceSpec[]): string {
+export function formatSpec(entries: readonly AllReduceSpec[]): string {
   return entries
     .map(({ alg, shards, limit }) => {
       const name = shards === 1 ? alg : `${alg}#${shards}`;

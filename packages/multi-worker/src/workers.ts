@@ -50,6 +50,19 @@ export function inTasks(devices: readonly string[]): Workers & { readonly order:
   throw new ValueError('ERR_COLL_DEVICE', told);
 }
 
+/**
+ * Asks devices that belong to several workers to be those that are meant: worker by worker, of as many workers. Devices of one task may
+ * stand for all of them.
+ * @throws ValueError otherwise
+ */
+export function requireWorkerByWorker(devices: readonly string[], { workers }: Workers): void {
+  if (!isSpread(devices)) return;
+  const { workers: found } = workersAmong(devices);
+  if (found === workers) return;
+  const told = `there are ${workers} workers, but [${devices.join(', ')}] are devices of ${found}: a value has components from each worker`;
+  throw new ValueError('ERR_COLL_DEVICE', told, { operation: 'all-reduce' });
+}
+
 /** Whether devices belong to more than one worker. Those without a name belong to any. */
 export function isSpread(devices: readonly string[]): boolean {
   return new Set(devices.filter((device) => device !== '').map(taskOf)).size > 1;

@@ -115,7 +115,7 @@ export function requireMergeCall<Args extends readonly unknown[]>(
 /** What an all-reduce of one replica gives: new memory, of the dtype that it has with more of them. */
 export function reducedAlone({ op, call }: Pick<ReduceRequest, 'op' | 'call'>, value: Value): Value {
   if (!(value instanceof IndexedSlices)) return combine(op.toLowerCase() as Lowercase<ReduceOp>, [value]);
-  if (resolveCallOptions(call).deduplicateSlices) return reducedAlone({ op, call: {} }, deduplicate(value));
+  if (resolveCallOptions(call).deduplicate) return reducedAlone({ op, call: {} }, deduplicate(value));
   return op === ReduceOp.MEAN ? divideByN(value, 1) : copyToDevice(value, value.device);
 }
 

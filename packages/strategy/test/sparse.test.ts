@@ -84,7 +84,7 @@ describe('a strategy', () => {
         [value, value],
         [strategy.experimentalDistributeValuesFromFunction(() => Float32Array.of(3)), first],
       ],
-      { deduplicateSlices: true },
+      { deduplicate: true },
     );
     const { values } = batch as Mirrored<IndexedSlices>;
     expect(values.map((slices) => [slices.device, toNumbers(slices.values)])).toEqual(
@@ -112,7 +112,7 @@ function plainSum(replicas: number): number[] {
 it('outside of a strategy they are already reduced, and every index is there once where that is asked for', async () => {
   const replica = getReplicaContext() as ReplicaContext;
   const thirds = new IndexedSlices(tensor(Int32Array.of(1, 2, 4)), Int32Array.of(5, 3, 5));
-  const options = { deduplicateSlices: true };
+  const options = { deduplicate: true };
   expect(await replica.allReduce('sum', thirds)).toMatchObject({ indices: { data: Int32Array.of(5, 3, 5) } });
   expect(await replica.allReduce('mean', thirds, options)).toMatchObject({
     values: { data: Float64Array.of(2, 5), dtype: 'float64' },

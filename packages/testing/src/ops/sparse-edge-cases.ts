@@ -80,8 +80,8 @@ async function standsForSum(subject: OpsSubject): Promise<void> {
         const value = new PerReplica(devices.map((device) => someSlices(device, next, dtype, row)));
         const title = `the sparse sum of ${dtype} rows of shape [${row}] over ${count}`;
         const expected = { dtype, shape: [denseRows, ...row], elements: plainSum(value.values, elementCount(row)) };
-        for (const deduplicateSlices of [false, true]) {
-          const sum = await cross.reduce(SUM, value, devices, { deduplicateSlices });
+        for (const deduplicate of [false, true]) {
+          const sum = await cross.reduce(SUM, value, devices, { deduplicate });
           for (const component of assertPlaced(title, sum, devices)) {
             assertTensor(`${title}, made dense`, densify(component as IndexedSlices), expected);
           }
@@ -128,7 +128,7 @@ async function keepsLongIndices(subject: OpsSubject): Promise<void> {
   const values = tensor(Float32Array.of(1, 2, 1, 2));
   const sum = await cross.reduce(SUM, value, devices[0] as string);
   assertSlices('indices of 64 bits', sum, like(values), like(tensor(joined)));
-  const unique = await cross.reduce(SUM, value, devices[0] as string, { deduplicateSlices: true });
+  const unique = await cross.reduce(SUM, value, devices[0] as string, { deduplicate: true });
   const ascending = tensor(BigInt64Array.of(-(2n ** 62n), 2n ** 53n, 2n ** 53n + 1n));
   assertSlices('each of them once', unique, like(tensor(Float32Array.of(2, 1, 3))), like(ascending));
 }
@@ -151,7 +151,7 @@ async function takesFirstShape(subject: OpsSubject): Promise<void> {
 async function deduplicates(subject: OpsSubject): Promise<void> {
   await using cross = await subject.create();
   const devices = subject.devices(3);
-  const options = { deduplicateSlices: true };
+  const options = { deduplicate: true };
   const unique = { indices: [0, 3], values: [10, 13, 6, 8] };
   const value = sparseValue(devices, usualRows);
   for (const places of [devices, subject.devices(1), subject.devices(2, 1)]) {
@@ -186,7 +186,7 @@ async function deduplicates(subject: OpsSubject): Promise<void> {
   const twice = tensor(Float32Array.of(20, 26, 0, 0, 0, 0, 12, 16), { shape: [4, 2] });
   assertTensor('dense and sparse components', sum, like(twice));
   await assertRejects('a min', cross.reduce(ReduceOp.MIN, value, devices, options), ValueError, 'ERR_COLL_REFUSED');
-  const wrong = cross.reduce(SUM, value, devices, { deduplicateSlices: 1 as never });
+  const wrong = cross.reduce(SUM, value, devices, { deduplicate: 1 as never });
   await assertRejects('an option that is no boolean', wrong, ValueError);
 }
 

@@ -69,7 +69,7 @@ async function deduplicates(subject: OpsSubject): Promise<void> {
     const reduced = (op: ReduceOp) =>
       all((ops, replica) => {
         const slices = slicesOn('', usualRows[replica] as Rows);
-        return ops.allReduce(op, slices, replica, { deduplicateSlices: true });
+        return ops.allReduce(op, slices, replica, { deduplicate: true });
       });
     const unique = { indices: [0, 3], values: [10, 13, 6, 8] };
     const quotients = unique.values.map((number) => Math.fround(number / 3));

@@ -56,14 +56,14 @@ class TakesLastShape extends Changed {
 
 class KeepsDuplicates extends ReductionToOneDevice {
   override reduce(op: ReduceOp, value: ReducibleLike, destinations: Destinations, options?: CallOptions) {
-    const { deduplicateSlices: _, ...others } = (options ?? {}) as { deduplicateSlices?: boolean };
-    return super.reduce(op, value, destinations, options && 'deduplicateSlices' in options ? others : options);
+    const { deduplicate: _, ...others } = (options ?? {}) as { deduplicate?: boolean };
+    return super.reduce(op, value, destinations, options && 'deduplicate' in options ? others : options);
   }
 }
 
 class KeepsDuplicatesOfReplicas extends ReductionToOneDevice {
   override allReduce(op: ReduceOp, value: ReplicaValue, replica: number, options?: ReplicaCallOptions) {
-    const { deduplicateSlices: _, ...others } = (options ?? {}) as { deduplicateSlices?: boolean };
+    const { deduplicate: _, ...others } = (options ?? {}) as { deduplicate?: boolean };
     return super.allReduce(op, value, replica, others);
   }
 }
