@@ -2,6 +2,8 @@ import { ReductionToOneDevice } from '@coll/reduction-to-one';
 import { describe, expect, it } from 'vitest';
 import type { Collective } from './collective.js';
 import { communicatorOf } from './communicator-of.js';
+import { CrossDeviceOps, type PossiblyMirrored } from './cross-device-ops.js';
+import { mirror } from './regroup.js';
 import { type Tensor, tensor, zeros } from './tensor.js';
 
 const devices = ['cpu:0', 'cpu:1', 'cpu:2'];
@@ -52,6 +54,23 @@ describe('cross-device ops as a communicator', () => {
     await expect(communicator.run(scatter, inputs, inputs)).rejects.toMatchObject({ code: 'ERR_COLL_REFUSED' });
     expect(() => communicator.runSync(scatter, inputs, inputs)).toThrow(/block no thread: use run/);
     expect(() => communicatorOf(ops, [])).toThrow('a group has 1 rank or more, not 0');
+  });
+
+  it.each<[string, PossiblyMirrored, RegExp]>([
+    ['one result for all', ints(1, 2), /careless gave 1 results for 3 devices/],
+    ['shorter results', mirror(devices.map(() => ints(1))), /1 elements of int32 for rank 0, which needs 2 of int32/],
+    ['another dtype', mirror(devices.map(() => tensor([1, 2]))), /2 elements of float64 for rank 0/],
+    ['nothing', undefined as never, /and nothing for rank 0/],
+  ])('are not believed where they give %s', async (_, result, message) => {
+    class Careless extends CrossDeviceOps {
+      readonly name = 'careless';
+      protected override async reduceImplementation(): Promise<PossiblyMirrored> {
+        return result;
+      }
+    }
+    const outputs = devices.map(() => zeros('int32', [2]));
+    const running = communicatorOf(new Careless(), devices).run({ kind: 'all-reduce', op: 'sum' }, inputs, outputs);
+    await expect(running).rejects.toMatchObject({ code: 'ERR_COLL_BUFFER', message: expect.stringMatching(message) });
   });
 
   it('stay open when it closes', async () => {

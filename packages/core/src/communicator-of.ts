@@ -5,7 +5,7 @@ import type { Communicator, RunOptions } from './communicator.js';
 import type { CrossDeviceOps } from './cross-device-ops.js';
 import { DistributedValues, PerReplica } from './distributed-values.js';
 import type { DType } from './dtype.js';
-import { NotImplementedError, ValueError } from './errors.js';
+import { CollError, NotImplementedError, ValueError } from './errors.js';
 import { allRanks } from './ranks.js';
 import type { ReduceOp } from './reduce-op.js';
 import { type Value, viewOnDevice } from './sparse.js';
@@ -13,7 +13,8 @@ import { copyElements, reshape, type Tensor } from './tensor.js';
 
 /**
  * Cross-device ops as a communicator, one rank a device, all of them here: for libraries that are only known as ops. It has
- * all-reduce, reduce, broadcast and all-gather, and blocks no thread. Closing it leaves the ops open.
+ * all-reduce, reduce, broadcast and all-gather, and blocks no thread; results of the ops that do not fit are a `CollError`. Closing it leaves
+ * the ops open.
  * @throws ValueError for no devices
  */
 export function communicatorOf(ops: CrossDeviceOps, devices: readonly string[]): Communicator {
@@ -54,9 +55,10 @@ class OpsCommunicator implements Communicator {
     const components = inputs.map((input, rank) => viewOnDevice(flat(input), this.#devices[rank] as string));
     const result = await this.#results(collective, components, options);
     const results = (result instanceof DistributedValues ? result.values : [result]) as readonly Tensor[];
-    for (const [rank, { data }] of outputs.entries()) {
+    for (const [rank, output] of outputs.entries()) {
       if (collective.kind === 'reduce' ? rank !== collective.root : options.sharedResult && rank > 0) continue;
-      copyElements(data, (results[rank] as Tensor).data);
+      this.#requireResult(results, rank, output, operation);
+      copyElements(output.data, (results[rank] as Tensor).data);
     }
   }
 
@@ -75,6 +77,18 @@ class OpsCommunicator implements Communicator {
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
+  }
+
+  /** Ops are written by anyone: what they give is looked at before it is taken for a result. */
+  #requireResult(results: readonly (Tensor | undefined)[], rank: number, { data, dtype }: Tensor, operation: string) {
+    const given = results[rank];
+    if (results.length === this.size && given?.data.length === data.length && given.dtype === dtype) return;
+    const told = given ? `${given.data.length} elements of ${given.dtype}` : 'nothing';
+    throw new CollError(
+      'ERR_COLL_BUFFER',
+      `${operation}: ${this.#ops.name} gave ${results.length} results for ${this.size} devices, and ${told} for rank ${rank}, which needs ${data.length} of ${dtype}`,
+      { operation, rank },
+    );
   }
 
   async #results(

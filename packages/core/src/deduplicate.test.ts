@@ -8,6 +8,10 @@ import { IndexedSlices } from './indexed-slices.js';
 import { tensor, zeros } from './tensor.js';
 
 describe('deduplicate', () => {
+  it('refuses what is not sparse', () => {
+    expect(thrown(() => deduplicate(tensor([1]) as never))).toMatchObject({ name: 'TypeError', code: 'ERR_COLL_TYPE' });
+  });
+
   it('adds up rows of one index, with indices ascending', () => {
     const values = tensor([1, 2, 3, 4, 10, 20], { shape: [3, 2], device: 'cpu:1' });
     const unique = deduplicate(new IndexedSlices(values, Int16Array.of(7, -2, 7), [9, 2]));

@@ -2,14 +2,16 @@ import { scatterAdd } from './arithmetic.js';
 import { ascendingOrder } from './ascending-order.js';
 import { allocate } from './dtype.js';
 import { wordsOf } from './index-numbers.js';
-import { IndexedSlices } from './indexed-slices.js';
+import { IndexedSlices, requireSlices } from './indexed-slices.js';
 import { elementCount, type Tensor } from './tensor.js';
 
 /**
  * The same sparse value with every index once, in ascending order: rows of one index added up in their order, in new memory. Half types
  * accumulate in float32 and are rounded once. Indices outside of `denseShape` are kept.
+ * @throws WrongTypeError for what is not sparse
  */
 export function deduplicate(slices: IndexedSlices): IndexedSlices {
+  requireSlices(slices);
   return deduplicated(slices);
 }
 

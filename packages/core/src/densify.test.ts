@@ -13,6 +13,10 @@ function slices(rows: readonly number[], indices: readonly number[], device = ''
 }
 
 describe('densify', () => {
+  it('refuses what is not sparse', () => {
+    expect(thrown(() => densify(tensor([1]) as never))).toMatchObject({ name: 'TypeError', code: 'ERR_COLL_TYPE' });
+  });
+
   it('adds up rows of the same index and leaves all others zero', () => {
     expect(densify(slices([1, 2, 3, 4, 10, 20], [2, 0, 2], 'cpu:1'))).toEqual(
       tensor([3, 4, 0, 0, 11, 22, 0, 0], { shape: [4, 2], device: 'cpu:1' }),

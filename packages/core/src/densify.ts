@@ -1,15 +1,17 @@
 import { scatterAdd } from './arithmetic.js';
 import { ValueError } from './errors.js';
 import { asNumbers, firstOutside } from './index-numbers.js';
-import type { IndexedSlices } from './indexed-slices.js';
+import { type IndexedSlices, requireSlices } from './indexed-slices.js';
 import { elementCount, requireElements, type Tensor } from './tensor.js';
 
 /**
  * The dense tensor that slices stand for, in new memory on their device: rows of one index added up in their order, zeros elsewhere.
  * Half types accumulate in float32 and are rounded once.
- * @throws ValueError without a dense shape or for one of too many elements, and for an index that is negative or outside of it
+ * @throws ValueError without a dense shape or for one of too many elements, and for an index that is negative or outside of it;
+ * WrongTypeError for what is not sparse
  */
 export function densify(slices: IndexedSlices): Tensor {
+  requireSlices(slices);
   return densifyOf(slices);
 }
 

@@ -1,5 +1,5 @@
 import { isFloating } from './dtype.js';
-import { ValueError } from './errors.js';
+import { ValueError, WrongTypeError } from './errors.js';
 import { asNumbers, firstOutside, pick } from './index-numbers.js';
 import { quote } from './quote.js';
 import { asTensor, type Tensor, type TensorLike } from './tensor.js';
@@ -62,6 +62,12 @@ export class IndexedSlices {
 }
 
 Object.defineProperty(IndexedSlices.prototype, brand, { value: true });
+
+/** @throws WrongTypeError for what is not sparse */
+export function requireSlices(value: unknown): void {
+  if (value instanceof IndexedSlices) return;
+  throw new WrongTypeError(`indexed slices are needed here, not ${quote(value)}`);
+}
 
 function requireIndices({ dtype, shape }: Tensor): void {
   if (!isFloating(dtype) && dtype !== 'bool' && shape.length === 1) return;

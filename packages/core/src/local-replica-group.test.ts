@@ -103,9 +103,18 @@ describe('allReduce of replicas in one thread', () => {
       ops.allReduce(ReduceOp.SUM, [1, 2], 1),
     ]);
     expect(lists.map((list) => list.status === 'rejected' && list.reason.message)).toEqual([
-      expect.stringContaining('replica 0 reduces 1 values by SUM, replica 1 2 by SUM'),
-      expect.stringContaining('replica 0 reduces 1 values by SUM, replica 1 2 by SUM'),
+      expect.stringContaining('replica 0 reduces 1 values by SUM, replica 1 2 values by SUM'),
+      expect.stringContaining('replica 0 reduces 1 values by SUM, replica 1 2 values by SUM'),
     ]);
+  });
+
+  it('is an error where replicas deduplicate, and others do not', async () => {
+    const { ops } = twoReplicas();
+    const calls = [0, 1].map((replica) => ops.allReduce(ReduceOp.SUM, 1, replica, { deduplicate: replica === 1 }));
+    const [first, second] = await Promise.all(calls.map(rejection));
+    const told = 'replica 0 reduces 1 values by SUM, replica 1 1 values by SUM with deduplicate';
+    expect(first).toMatchObject({ code: 'ERR_COLL_MISMATCH', rank: 1, message: expect.stringContaining(told) });
+    expect(second).toBe(first);
   });
 
   it('is the same error for all when shapes differ', async () => {

@@ -122,9 +122,9 @@ export class LocalReplicaGroup implements ReplicaGroup {
 
   async #reduce(calls: readonly LocalCall[], reduceTogether: ReduceTogether): Promise<readonly (readonly Value[])[]> {
     const [first] = calls as readonly [LocalCall];
-    const odd = calls.findIndex(({ op, values }) => op !== first.op || values.length !== first.values.length);
+    const odd = calls.findIndex((call) => toldOf(call) !== toldOf(first));
     if (odd >= 0) {
-      const told = `replica 0 reduces ${first.values.length} values by ${first.op}, replica ${odd} ${calls[odd]?.values.length} by ${calls[odd]?.op}`;
+      const told = `replica 0 reduces ${toldOf(first)}, replica ${odd} ${toldOf(calls[odd] as LocalCall)}`;
       throw new InternalError('ERR_COLL_MISMATCH', `all-reduce: ${told}; all replicas must make the same call`, {
         rank: odd,
         operation: 'all-reduce',
@@ -137,6 +137,11 @@ export class LocalReplicaGroup implements ReplicaGroup {
     });
     return reduceTogether(first.op, placed, first.resolved);
   }
+}
+
+/** What all replicas have to do alike. */
+function toldOf({ op, values, resolved }: LocalCall): string {
+  return `${values.length} values by ${op}${resolved.deduplicate ? ' with deduplicate' : ''}`;
 }
 
 function refuseShared(operation: string): never {

@@ -141,4 +141,8 @@ describe('zipStructures', () => {
       message: expect.stringMatching(/^replicas returned different structures: replica 0 .*, replica 2 /),
     });
   });
+
+  it('tells the forms of both', () => {
+    expect(thrown(() => zipStructures([[1], { a: 1 }], join)).message).toMatch(/replica 0 a list of 1, .* the keys a$/);
+  });
 });

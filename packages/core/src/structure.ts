@@ -39,11 +39,7 @@ export function zipStructures<Leaf, Result>(
 ): Structure<Result> {
   const [first] = structures;
   if (Array.isArray(first)) {
-    requireAlike(
-      structures,
-      (other) => Array.isArray(other) && other.length === first.length,
-      `a list of ${first.length}`,
-    );
+    requireAlike(structures, (other) => Array.isArray(other) && other.length === first.length);
     return first.map((_, index) =>
       zipStructures(
         structures.map((list) => (list as readonly Structure<Leaf>[])[index] as Structure<Leaf>),
@@ -53,11 +49,7 @@ export function zipStructures<Leaf, Result>(
   }
   if (isMapping(first)) {
     const keys = Object.keys(first);
-    requireAlike(
-      structures,
-      (other) => isMapping(other) && sameKeys(keys, Object.keys(other)),
-      `an object with the keys ${keys.join(', ')}`,
-    );
+    requireAlike(structures, (other) => isMapping(other) && sameKeys(keys, Object.keys(other)));
     const itemsAt = (key: string) =>
       structures.map((mapping) => (mapping as Record<string, Structure<Leaf>>)[key] as Structure<Leaf>);
     return Object.fromEntries(keys.map((key) => [key, zipStructures(itemsAt(key), join)]));
@@ -73,17 +65,18 @@ export function isMapping(value: unknown): value is Readonly<Record<string, unkn
   return prototype === null || Object.getPrototypeOf(prototype) === null;
 }
 
-function requireAlike(
-  structures: readonly unknown[],
-  isAlike: (structure: unknown) => boolean,
-  expected: string,
-): void {
+function requireAlike(structures: readonly unknown[], isAlike: (structure: unknown) => boolean): void {
   const odd = structures.findIndex((structure) => !isAlike(structure));
   if (odd < 0) return;
   throw new AssertionError(
     'ERR_COLL_VALUE',
-    `replicas returned different structures: replica 0 ${expected}, replica ${odd} ${quote(structures[odd])}`,
+    `replicas returned different structures: replica 0 ${formOf(structures[0])}, replica ${odd} ${formOf(structures[odd])}`,
   );
+}
+
+function formOf(structure: unknown): string {
+  if (Array.isArray(structure)) return `a list of ${structure.length}`;
+  return isMapping(structure) ? `an object with the keys ${Object.keys(structure).join(', ')}` : quote(structure);
 }
 
 function sameKeys(a: readonly string[], b: readonly string[]): boolean {

@@ -1,4 +1,13 @@
-import { IndexedSlices, PerReplica, portableWorld, ReduceOp, setLogSink, type Tensor, tensor } from '@coll/core';
+import {
+  IndexedSlices,
+  type Mirrored,
+  PerReplica,
+  portableWorld,
+  ReduceOp,
+  setLogSink,
+  type Tensor,
+  tensor,
+} from '@coll/core';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { MultiWorkerAllReduce } from './multi-worker-all-reduce.js';
 import { requireWorkerByWorker } from './workers.js';
@@ -50,7 +59,7 @@ describe('devices of several workers', () => {
     const toOne = (await ops.reduce(ReduceOp.SUM, ones(inTurns), first)) as Tensor;
     expect(toOne.data).toEqual(Float32Array.of(4));
     const sparse = new PerReplica(ones(inTurns).values.map((rows) => new IndexedSlices(rows, Int32Array.of(0))));
-    const { values } = (await ops.reduce(ReduceOp.SUM, sparse, sparse)) as PerReplica<IndexedSlices>;
+    const { values } = (await ops.reduce(ReduceOp.SUM, sparse, sparse)) as Mirrored<IndexedSlices>;
     expect(values[0]?.values.data).toEqual(Float32Array.of(1, 1, 1, 1));
     expect(
       () => new MultiWorkerAllReduce(workerDevices, 2, { allReduceSpec: 'nccl' }, portableWorld(inTurns)),

@@ -29,6 +29,8 @@ describe('experimentalSetStrategy', () => {
     experimentalSetStrategy(one);
     experimentalSetStrategy(byDefault);
     expect(hasStrategy()).toBe(false);
+    expect(() => experimentalSetStrategy({} as never)).toThrow(ValueError);
+    expect(hasStrategy()).toBe(false);
   });
 
   it('acts as a scope: the same strategy nests in it, another one does not', () => {

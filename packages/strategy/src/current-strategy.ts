@@ -1,7 +1,8 @@
+import { quote, ValueError } from '@coll/core';
 import { currentFrame, setOutside } from './contexts.js';
 import { defaultReplica, defaultStrategy } from './default-strategy.js';
 import type { ReplicaContext } from './replica-context.js';
-import type { Strategy } from './strategy.js';
+import { Strategy } from './strategy.js';
 
 /** The strategy in whose scope or replica this code runs; the default strategy outside of all. */
 export function getStrategy(): Strategy {
@@ -26,8 +27,12 @@ export function inCrossReplicaContext(): boolean {
 
 /**
  * Puts a strategy in charge of everything outside of scopes; null takes it away.
- * @throws RuntimeError inside a scope or a replica
+ * @throws RuntimeError inside a scope or a replica; ValueError for what is no strategy
  */
 export function experimentalSetStrategy(strategy: Strategy | null | undefined): void {
+  if (strategy && !(strategy instanceof Strategy)) {
+    const told = `experimentalSetStrategy takes a strategy, or null for none, not ${quote(strategy)}`;
+    throw new ValueError('ERR_COLL_VALUE', told);
+  }
   setOutside(strategy && strategy !== defaultStrategy ? { strategy } : undefined);
 }

@@ -31,6 +31,7 @@ import type { Regrouped } from './structure-types.js';
 import { distributedVariable } from './variables/create-variable.js';
 import { DistributedVariable } from './variables/distributed-variable.js';
 import {
+  requireUpdate,
   requireVariable,
   type UpdateFunction,
   type UpdateOptions,
@@ -171,12 +172,13 @@ export class StrategyExtended {
   /**
    * Calls a function for each component of a variable, with the components of the arguments that belong to it, in replica order. In a
    * replica it waits for the others, and does it for all of them; in a thread of its own it does it for this one.
-   * @throws ValueError for what is no variable of this strategy; what the function throws
+   * @throws ValueError for what is no variable of this strategy, or no function and arguments; what the function throws
    */
   async update(variable: unknown, fn: UpdateFunction, options: UpdateOptions = {}): Promise<unknown> {
     const replica = currentFrame()?.replica;
     if (replica?.strategy !== this.strategy) requireCrossReplica(this.strategy, 'update');
     const own = requireVariable(variable, this.strategy, 'update');
+    requireUpdate(fn, options);
     return replica ? updateFromReplica(replica, own, fn, options) : updateComponents(own, fn, options);
   }
 
@@ -247,7 +249,7 @@ export class StrategyExtended {
     const replicas = this.#devices.length;
     if (replicas !== 1) {
       const told = `A non-distributed value ${quote(value)} cannot be reduced with the given reduce op ${op} over ${replicas} replicas`;
-      throw new ValueError('ERR_COLL_VALUE', `${told}: return it from the replicas, or reduce it with MEAN`, {
+      throw new ValueError('ERR_COLL_VALUE', `${told}: let each replica bring a value of its own, or take MEAN`, {
         operation: 'reduce',
       });
     }

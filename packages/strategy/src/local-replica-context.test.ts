@@ -220,6 +220,13 @@ describe('allReduce', () => {
     const failing = two.run((replica) => replica.allReduce('sum', values[replica.replicaIdInSyncGroup] as never));
     await expect(failing).rejects.toMatchObject({ name, code, rank: 1 });
   });
+
+  it('rejects replicas that deduplicate beside others that do not', async () => {
+    const failing = two.run((replica) =>
+      replica.allReduce('sum', Float32Array.of(1), { deduplicate: replica.replicaIdInSyncGroup === 1 }),
+    );
+    await expect(failing).rejects.toMatchObject({ name: 'InternalError', code: 'ERR_COLL_MISMATCH' });
+  });
 });
 
 describe('allGather and broadcast', () => {

@@ -36,6 +36,7 @@ import {
   reduceRequest,
   requireMergeCall,
   requireRoot,
+  toldOf,
 } from './replica-request.js';
 import type { RunOptions, Strategy } from './strategy.js';
 import type { Reduced, ReducedLater } from './structure-types.js';
@@ -81,7 +82,7 @@ export class LocalReplicaContext implements ReplicaContext {
     if (isArriving(value)) return this.#reduceArriving(op, value, options);
     const prepare = () => reduceRequest(op, value as ReplicaValue, this.devices[0], options);
     return this.#together('allReduce', prepare, (request) =>
-      this.#ask(`all-reduce ${request.op}`, request, (inputs) => this.#reduce(request, inputs)),
+      this.#ask(toldOf(request), request, (inputs) => this.#reduce(request, inputs)),
     );
   }
 
@@ -157,7 +158,7 @@ export class LocalReplicaContext implements ReplicaContext {
       reduce: async (indices, values) => {
         await before;
         const request = reduceRequest(op, values, this.devices[0], call.optionsFor(indices, values));
-        const name = `all-reduce ${request.op} of values ${indices.join(', ')} of ${call.leaves.length}`;
+        const name = `${toldOf(request)} of values ${indices.join(', ')} of ${call.leaves.length}`;
         return flatten(await this.#ask(name, request, (inputs) => this.#reduce(request, inputs)));
       },
       fail: (error) => this.#turns.fail(error, (operation) => peerFailed(operation, error)),

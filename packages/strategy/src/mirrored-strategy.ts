@@ -5,6 +5,7 @@ import {
   type Explanation,
   log,
   type PluginRequest,
+  quote,
   type Registry,
   type Resolution,
   regroup,
@@ -56,11 +57,15 @@ export class MirroredStrategy extends Strategy {
   readonly #choice: OpsChoice;
 
   /**
-   * @throws AssertionError for no device or one twice; ValueError for devices of other jobs; CollError for an unknown plug-in, or an
+   * @throws AssertionError for no device or one twice; ValueError for devices of other jobs, and what is no object of options; CollError for an unknown plug-in, or an
    * engine that does not work here
    */
   constructor(options: MirroredStrategyOptions = {}) {
     super();
+    if (typeof options !== 'object' || options === null || Array.isArray(options)) {
+      const form = "{ devices: ['cpu:0', 'cpu:1'], crossDeviceOps: 'ring' }";
+      throw new ValueError('ERR_COLL_VALUE', `MirroredStrategy takes one object, ${form}, not ${quote(options)}`);
+    }
     const { crossDeviceOps, engine = 'auto', registry = sharedRegistry } = options;
     const severalTasks = servesSeveralTasks(crossDeviceOps, registry);
     const names = mirroredDevices(options.devices, { severalTasks });

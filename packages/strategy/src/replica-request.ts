@@ -112,6 +112,11 @@ export function requireMergeCall<Args extends readonly unknown[]>(
   );
 }
 
+/** What all replicas have to do alike: the op, and how rows come together. */
+export function toldOf({ op, call }: Pick<ReduceRequest, 'op' | 'call'>): string {
+  return `all-reduce ${op}${resolveCallOptions(call).deduplicate ? ' with deduplicate' : ''}`;
+}
+
 /** What an all-reduce of one replica gives: new memory, of the dtype that it has with more of them. */
 export function reducedAlone({ op, call }: Pick<ReduceRequest, 'op' | 'call'>, value: Value): Value {
   if (!(value instanceof IndexedSlices)) return combine(op.toLowerCase() as Lowercase<ReduceOp>, [value]);

@@ -10,7 +10,7 @@ import {
   ValueError,
 } from '@coll/core';
 import { describe, expect, it } from 'vitest';
-import { MirroredStrategy } from './index.js';
+import { MirroredStrategy, variable } from './index.js';
 
 const cpu = (count: number) => Array.from({ length: count }, (_, index) => `cpu:${index}`);
 const two = new MirroredStrategy({ devices: cpu(2) });
@@ -63,6 +63,13 @@ describe('reduce without an axis', () => {
     const mirrored = new Mirrored([tensor(Float32Array.of(1)), tensor(Float32Array.of(1))]);
     expect(await two.reduce('mean', mirrored, null)).toBe(mirrored.values[0]);
     expect(await two.reduce('mean', { a: mirrored }, null)).toEqual({ a: mirrored.values[0] });
+  });
+
+  it('takes a copy of what a variable holds', async () => {
+    const made = two.scope(() => variable(Float32Array.of(1)));
+    const mean = (await two.reduce('mean', { made }, null)) as { readonly made: Tensor };
+    await made.assign([2]);
+    expect(toNumbers(mean.made)).toEqual([1]);
   });
 
   it('adds 64-bit integers exactly, and divides them truly', async () => {
@@ -250,6 +257,7 @@ describe('experimentalDistributeValuesFromFunction', () => {
     expect(two.experimentalDistributeValuesFromFunction(() => 'same').values).toEqual(['same', 'same']);
     const one = new MirroredStrategy({ devices: cpu(1) });
     expect(one.experimentalDistributeValuesFromFunction(() => 1)).toBeInstanceOf(PerReplica);
+    expect(() => two.experimentalDistributeValuesFromFunction(5 as never)).toThrow(ValueError);
   });
 
   it('feeds the replicas of a run', async () => {

@@ -6,6 +6,7 @@ import {
   logDeprecated,
   mapStructure,
   PerReplica,
+  quote,
   ReduceOp,
   type ReduceOpLike,
   regroup,
@@ -26,6 +27,7 @@ import type { StrategyExtended } from './extended.js';
 import { strategyOp } from './placed-values.js';
 import type { ReplicaContext } from './replica-context.js';
 import type { LocalResult, Regrouped } from './structure-types.js';
+import { Variable } from './variables/variable.js';
 
 /** What runs on each replica: it gets the context of its replica, then the arguments of `run`. */
 export type ReplicaFunction<Args extends readonly unknown[] = readonly unknown[], Result = unknown> = (
@@ -137,6 +139,10 @@ export abstract class Strategy {
   /** `PerReplica` of what the function returns for each replica, also where all are identical. */
   experimentalDistributeValuesFromFunction<T>(make: (context: ValueContext) => T): PerReplica<T> {
     requireCrossReplica(this, 'experimentalDistributeValuesFromFunction');
+    if (typeof make !== 'function') {
+      const told = `experimentalDistributeValuesFromFunction takes a function, not ${quote(make)}`;
+      throw new ValueError('ERR_COLL_VALUE', told);
+    }
     const numReplicasInSync = this.numReplicasInSync;
     return new PerReplica(
       Array.from({ length: numReplicasInSync }, (_, replica) =>
@@ -214,7 +220,9 @@ export abstract class Strategy {
   async #reduceAcross(op: ReduceOp, value: unknown): Promise<Structure<unknown>> {
     const reduced = await this.extended.reduceTo(op, value, this.extended.defaultDevice);
     // What is mirrored already comes back as it is; its first component is the result.
-    return this.experimentalLocalResults(reduced)[0] as Structure<unknown>;
+    const [first] = this.experimentalLocalResults(reduced);
+    // A variable's component would change later.
+    return mapStructure(first as Structure<unknown>, (leaf) => (leaf instanceof Variable ? leaf.read() : leaf));
   }
 
   /** One a replica: a value that is not distributed is what every replica has. */

@@ -1,6 +1,6 @@
 import { type CollError, ValueError } from '@coll/core';
 import { ring } from '@coll/ring';
-import { MirroredStrategy } from '@coll/strategy';
+import { getReplicaContext, MirroredStrategy, type ReplicaContext } from '@coll/strategy';
 import { describe, expect, it } from 'vitest';
 import * as functions from './fixtures/arriving.js';
 import { expectNoUnhandledRejections } from './no-unhandled-rejections.js';
@@ -134,4 +134,12 @@ it('is refused at once for an unknown op, or memory that does not fit', async ()
       expect.objectContaining({ code: 'ERR_COLL_BUFFER' }),
     );
   });
+});
+
+it('works for the one replica of the default strategy', async () => {
+  const replica = getReplicaContext() as ReplicaContext;
+  const { a, b } = replica.allReduce('mean', { a: Promise.resolve(Int32Array.of(3)), b: Float32Array.of(4) });
+  expect([(await a).data, (await b).data]).toEqual([Float64Array.of(3), Float32Array.of(4)]);
+  const [lost] = replica.allReduce('sum', [Promise.reject(new Error('lost'))] as Promise<Float32Array>[]);
+  await expect(lost).rejects.toMatchObject({ code: 'ERR_COLL_PEER_FAILED' });
 });

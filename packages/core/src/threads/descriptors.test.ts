@@ -77,6 +77,7 @@ describe('mismatch', () => {
       name: 'InternalError',
       code: 'ERR_COLL_MISMATCH',
       rank: 2,
+      message: expect.stringContaining('; all ranks must make the same calls in the same order'),
     });
   });
 

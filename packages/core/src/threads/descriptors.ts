@@ -148,7 +148,8 @@ export class Descriptors {
       return new InvalidArgumentError('ERR_COLL_SHAPE_MISMATCH', `Shape mismatch in the collective: ${told}`, details);
     }
     if (onlyIn(dtypeField, layoutField)) return new InternalError('ERR_COLL_DTYPE_MISMATCH', told, details);
-    return new InternalError('ERR_COLL_MISMATCH', told, details);
+    const cure = 'all ranks must make the same calls in the same order, with sparse values on all of them or on none';
+    return new InternalError('ERR_COLL_MISMATCH', `${told}; ${cure}`, details);
   }
 
   #tell(rank: number): string {

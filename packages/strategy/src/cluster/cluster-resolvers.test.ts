@@ -61,6 +61,8 @@ describe('TFConfigClusterResolver', () => {
     );
     expect(resolver.numAccelerators()).toEqual({ GPU: 2 });
     expect(resolver.numAccelerators({ taskId: 0 })).toEqual({ GPU: 1 });
+    const single = of({}, { devices: ['CPU:0', 'GPU:0'].map((device) => `/job:localhost/task:0/device:${device}`) });
+    expect(single.numAccelerators()).toEqual({ GPU: 1 });
   });
 
   it.each(['{', '[]', '1', '"x"'])('refuses %s', (text) => {
@@ -181,7 +183,7 @@ describe('SlurmClusterResolver', () => {
   it('refuses what does not fit', () => {
     expect(() => new SlurmClusterResolver({ variables: {} })).toThrow(RuntimeError);
     expect(() => new SlurmClusterResolver({ variables: step(), jobs: { worker: 4 } })).toThrow(
-      'have 4 tasks, but Slurm started 5',
+      'the jobs worker have 4 tasks, but Slurm started 5',
     );
     expect(() => new SlurmClusterResolver({ variables: step(), gpusPerNode: 2, gpusPerTask: 2 })).toThrow('do not fit');
     expect(() => new SlurmClusterResolver({ variables: step({ SLURM_PROCID: '5' }) })).toThrow('SLURM_PROCID is 5');

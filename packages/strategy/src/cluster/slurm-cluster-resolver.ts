@@ -117,7 +117,7 @@ function gpusOfTask(options: SlurmOptions, tasksByHost: TasksByHost, variables: 
 function requireAllInJobs(jobs: Readonly<Record<string, number>>, tasks: number): void {
   const wanted = Object.values(jobs).reduce((sum, count) => sum + count, 0);
   if (wanted === tasks) return;
-  const told = `the jobs ${quote(jobs)} have ${wanted} tasks, but Slurm started ${tasks}`;
+  const told = `the jobs ${Object.keys(jobs).join(', ')} have ${wanted} tasks, but Slurm started ${tasks}`;
   throw new RuntimeError('ERR_COLL_CLUSTER', `${told}: name all of them in jobs`);
 }
 

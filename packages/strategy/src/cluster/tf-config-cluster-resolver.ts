@@ -82,11 +82,14 @@ export class TFConfigClusterResolver extends ClusterResolver {
     return masterUrl(cluster.taskAddress(taskType, taskId), rpcLayer);
   }
 
+  /** Of the task that is meant; where none is named, as without a cluster, of all devices. */
   numAccelerators({ taskType = this.taskType, taskId = this.taskId }: MasterOptions = {}): Accelerators {
     const counts: Record<string, number> = {};
+    const isNamed = taskType !== undefined && taskId !== undefined;
     for (const device of this.#options.devices ?? []) {
       const { job, task, type } = DeviceSpec.fromString(device).fields;
-      if (type === undefined || type === 'CPU' || job !== taskType || task !== taskId) continue;
+      const isOther = isNamed && (job !== taskType || task !== taskId);
+      if (type === undefined || type === 'CPU' || isOther) continue;
       counts[type] = (counts[type] ?? 0) + 1;
     }
     return counts;

@@ -71,9 +71,11 @@ export function applyChange(memory: Tensor, change: Change, value: Value): void 
   }
   const { values, indices } = value;
   const length = elementCount(memory.shape.slice(1));
+  // Rows of its own memory must not change before they are read.
+  const rows = values.data.buffer === memory.data.buffer ? values.data.slice() : values.data;
   const rowOf = (data: TypedArray, row: number) => data.subarray(row * length, (row + 1) * length);
   indices.data.forEach((into: number | bigint, from: number) => {
-    apply(rowOf(memory.data, Number(into)), rowOf(values.data, from));
+    apply(rowOf(memory.data, Number(into)), rowOf(rows, from));
   });
 }
 

@@ -53,6 +53,21 @@ describe('a mirrored variable', () => {
     await expect(mirrored(two, 1).scatterAdd(rows([1], [0]))).rejects.toThrow('a scalar has no rows');
   });
 
+  it('scatters its own rows as they were before', async () => {
+    const swapped = mirrored(two, [1, 2]);
+    await swapped.scatterUpdate(new IndexedSlices(swapped, Int32Array.of(1, 0)));
+    expect(held(swapped)).toEqual([
+      [2, 1],
+      [2, 1],
+    ]);
+    await two.run(() => swapped.scatterUpdate(new IndexedSlices(swapped, Int32Array.of(1, 0))));
+    await swapped.scatterAdd(new IndexedSlices(swapped, Int32Array.of(1, 1)));
+    expect(held(swapped)).toEqual([
+      [1, 5],
+      [1, 5],
+    ]);
+  });
+
   it('refuses to block where replicas share a thread', async () => {
     const made = mirrored(two, [1], { aggregation: 'mean' });
     for (const method of ['assignSync', 'assignAddSync', 'assignSubSync'] as const)

@@ -124,8 +124,8 @@ export abstract class DistributedVariable extends Variable implements Distribute
 
   // Its own memory is written while the value is still to be read for other components.
   #apart(value: Value): Value {
-    if (value instanceof IndexedSlices) return value;
-    const isOwn = this.values.some((component) => component[tensorSymbol]().data.buffer === value.data.buffer);
+    const { buffer } = (value instanceof IndexedSlices ? value.values : value).data;
+    const isOwn = this.values.some((component) => component[tensorSymbol]().data.buffer === buffer);
     return isOwn ? copyToDevice(value, value.device) : value;
   }
 }

@@ -59,6 +59,16 @@ export class SyncOnReadVariable extends DistributedVariable {
 
   #aggregate(): Tensor {
     if (this.aggregation === 'ONLY_FIRST_REPLICA') return this.primary.read();
+    if (this.aggregation === 'NONE') {
+      const told = `variable "${this.name}" has no value across replicas: no reduce op belongs to the aggregation "NONE"`;
+      throw new ValueError(
+        'ERR_COLL_VALUE',
+        `${told}; read it in the replicas, or create it with another aggregation`,
+        {
+          operation: 'read',
+        },
+      );
+    }
     const op = ReduceOp.fromVariableAggregation(this.aggregation);
     return combine(
       op.toLowerCase() as Lowercase<ReduceOp>,

@@ -119,6 +119,29 @@ describe('extended', () => {
       });
   });
 
+  it.each<readonly [string, unknown, object]>([
+    ['no function', 5, {}],
+    ['arguments that are no list', () => 0, { args: 5 }],
+    ['named arguments that are no object', () => 0, { kwargs: [] }],
+  ])('refuses %s', async (_, fn, options) => {
+    const refused = expect.objectContaining({ name: 'ValueError', message: expect.stringContaining('update takes') });
+    await expect(two.extended.update(made, fn as never, options)).rejects.toEqual(refused);
+    await expect(two.run(() => two.extended.update(made, fn as never, options))).rejects.toMatchObject({
+      name: 'ValueError',
+    });
+  });
+
+  it('is one update of one variable for all replicas', async () => {
+    const second = mirrored(two, [0]);
+    const update = two.run(({ replicaIdInSyncGroup }) =>
+      two.extended.update(replicaIdInSyncGroup === 0 ? made : second, () => 0),
+    );
+    await expect(update).rejects.toMatchObject({
+      code: 'ERR_COLL_MISMATCH',
+      message: expect.stringContaining('replicas update different variables'),
+    });
+  });
+
   it('refuses to update under another strategy', async () => {
     await expect(other.scope(() => two.extended.update(made, () => 0))).rejects.toBeInstanceOf(RuntimeError);
     await expect(other.run(() => two.extended.update(made, () => 0))).rejects.toThrow(/Mixing different strategies/);

@@ -1,5 +1,7 @@
 import {
   DistributedValues,
+  InternalError,
+  isMapping,
   isTensorLike,
   Mirrored,
   mapStructure,
@@ -28,6 +30,17 @@ export interface UpdateOptions {
 /** Changes one component of a variable, or computes something from it. */
 export type UpdateFunction = (component: LocalVariable, ...args: never[]) => unknown;
 
+/** @throws ValueError for what cannot be called like that */
+export function requireUpdate(fn: unknown, { args = [], kwargs }: UpdateOptions): void {
+  if (typeof fn === 'function' && Array.isArray(args) && (kwargs === undefined || isMapping(kwargs))) return;
+  const given = [fn, args, ...(kwargs === undefined ? [] : [kwargs])].map(quote).join(', ');
+  throw new ValueError(
+    'ERR_COLL_VALUE',
+    `update takes a function, a list of args and an object of kwargs, not ${given}`,
+    { operation: 'update' },
+  );
+}
+
 /** Calls a function for each component that lives here, one after the other, each as its replica. */
 export async function updateComponents(
   variable: DistributedVariable,
@@ -53,8 +66,11 @@ export function updateFromReplica(
   { args = [], kwargs, group = true }: UpdateOptions,
 ): Promise<unknown> {
   if (variable.isOfThread) return updateComponents(variable, fn, { args, kwargs, group });
-  const merge = (_: Strategy, what: unknown, merged: readonly unknown[], named: typeof kwargs) =>
-    updateComponents(requireVariable(what, replica.strategy, 'update'), fn, { args: merged, kwargs: named, group });
+  const merge = (_: Strategy, what: unknown, merged: readonly unknown[], named: typeof kwargs) => {
+    if (what === variable) return updateComponents(variable, fn, { args: merged, kwargs: named, group });
+    const told = `replicas update different variables: replica 0 "${variable.name}"; all update the same one`;
+    throw new InternalError('ERR_COLL_MISMATCH', told, { operation: 'update' });
+  };
   return replica.mergeCall(merge, [variable, args, kwargs] as const);
 }
 
