@@ -53,6 +53,10 @@ describe('isMapping', () => {
     ]);
   });
 
+  it('is true for settings with a name that tensors have, too', () => {
+    expect(isMapping({ dtype: 'float32', data: 'digits' })).toBe(true);
+  });
+
   it('is false for lists and leaves', () => {
     expect([[], tensor([1]), new Map(), null, undefined, 1, 'a'].filter(isMapping)).toEqual([]);
   });
@@ -143,6 +147,6 @@ describe('zipStructures', () => {
   });
 
   it('tells the forms of both', () => {
-    expect(thrown(() => zipStructures([[1], { a: 1 }], join)).message).toMatch(/replica 0 a list of 1, .* the keys a$/);
+    expect(() => zipStructures([[1], { a: 1 }], join)).toThrow(/replica 0 a list of 1, .* the keys a$/);
   });
 });

@@ -59,7 +59,9 @@ export function zipStructures<Leaf, Result>(
 
 /** A plain object that is not a tensor and carries none: something to walk into. */
 export function isMapping(value: unknown): value is Readonly<Record<string, unknown>> {
-  if (typeof value !== 'object' || value === null || 'dtype' in value || tensorSymbol in value) return false;
+  if (typeof value !== 'object' || value === null || tensorSymbol in value) return false;
+  // Settings may have a key of the name dtype; tensors have all three.
+  if ('dtype' in value && 'data' in value && 'shape' in value) return false;
   const prototype = Object.getPrototypeOf(value);
   // Plain objects of other realms have another Object.prototype, which in turn has none.
   return prototype === null || Object.getPrototypeOf(prototype) === null;

@@ -19,6 +19,10 @@ describe('mirroredDevices', () => {
     expect(new MirroredStrategy().numReplicasInSync).toBe(availableParallelism());
   });
 
+  it.each([[['cpu:0', 'cpu:1']], [null], ['cpu:0']])('does not take %j for options', (options) => {
+    expect(() => new MirroredStrategy(options as never)).toThrow(/^MirroredStrategy takes one object, \{ devices: /);
+  });
+
   it('says that it ignores TF_CONFIG, which names the devices of several workers', () => {
     const lines: string[] = [];
     setLogSink((level, line) => lines.push(`${level} ${line}`));

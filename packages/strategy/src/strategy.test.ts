@@ -260,6 +260,16 @@ describe('experimentalDistributeValuesFromFunction', () => {
     expect(() => two.experimentalDistributeValuesFromFunction(5 as never)).toThrow(ValueError);
   });
 
+  it('feeds the replicas of a run by name, whatever the names are', async () => {
+    const data = two.experimentalDistributeValuesFromFunction(({ replicaIdInSyncGroup }) => replicaIdInSyncGroup + 5);
+    const kwargs = { dtype: 'float32', data };
+    const seen = await two.run((_, named: unknown) => named, { kwargs });
+    expect(two.experimentalLocalResults(seen)).toEqual([
+      { dtype: 'float32', data: 5 },
+      { dtype: 'float32', data: 6 },
+    ]);
+  });
+
   it('feeds the replicas of a run', async () => {
     const args = [two.experimentalDistributeValuesFromFunction(({ replicaIdInSyncGroup }) => replicaIdInSyncGroup + 5)];
     const seen = await two.run((_, value: number) => value, { args });
