@@ -165,7 +165,7 @@ export {
   type Value,
   viewOnDevice,
 } from './sparse.js';
-export { flatten, isMapping, mapStructure, packLike, type Structure, zipStructures } from './structure.js';
+export { flatten, formOf, isMapping, mapStructure, packLike, type Structure, zipStructures } from './structure.js';
 export {
   asTensor,
   elementCount,

@@ -34,7 +34,19 @@ describe('layoutOf', () => {
       [zeros('float32', [6])],
       [slices(2, 3)],
     ];
-    expect(new Set(lists.map(layoutOf)).size).toBe(lists.length);
+    expect(new Set(lists.map((list) => layoutOf(list))).size).toBe(lists.length);
+  });
+
+  it('depends on the form of the structure', () => {
+    const [one, two] = [tensorsOf(1), tensorsOf(2)];
+    const hashes = [
+      layoutOf(one),
+      layoutOf(one, '[1]'),
+      layoutOf(one, '{a}'),
+      layoutOf(two, '[2]'),
+      layoutOf(two, '{a, b}'),
+    ];
+    expect(new Set(hashes).size).toBe(hashes.length);
   });
 
   it('is a number of 32 bits that depends on every dimension', () => {
@@ -56,3 +68,7 @@ it('hashes lists of numbers by value and order', () => {
   expect(new Set(lists.map(hashOf)).size).toBe(lists.length);
   expect(hashOf([1, 2])).toBe(hashOf([1, 2]));
 });
+
+function tensorsOf(count: number) {
+  return Array.from({ length: count }, () => zeros('float32', [3]));
+}

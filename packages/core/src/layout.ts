@@ -2,11 +2,12 @@ import { dtypes } from './dtype.js';
 import type { Value } from './sparse.js';
 
 /**
- * A number that is the same for the same dtypes and shapes in the same order. Of sparse values only the number of dimensions counts: ranks tell each
- * other the rest.
+ * A number that is the same for the same dtypes and shapes in the same order, in structures of the same form. Of sparse values only the number of
+ * dimensions counts: ranks tell each other the rest.
  */
-export function layoutOf(values: readonly Value[]): number {
+export function layoutOf(values: readonly Value[], form = ''): number {
   let hash = joinHash(start, values.length);
+  for (let index = 0; index < form.length; index++) hash = joinHash(hash, form.charCodeAt(index));
   for (const value of values) {
     if (!('data' in value)) {
       hash = joinHash(joinHash(hash, sparse), value.values.shape.length);

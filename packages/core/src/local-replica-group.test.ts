@@ -103,8 +103,8 @@ describe('allReduce of replicas in one thread', () => {
       ops.allReduce(ReduceOp.SUM, [1, 2], 1),
     ]);
     expect(lists.map((list) => list.status === 'rejected' && list.reason.message)).toEqual([
-      expect.stringContaining('replica 0 reduces 1 values by SUM, replica 1 2 values by SUM'),
-      expect.stringContaining('replica 0 reduces 1 values by SUM, replica 1 2 values by SUM'),
+      expect.stringContaining('replica 0 reduces 1 values in [1] by SUM, replica 1 2 values in [2] by SUM'),
+      expect.stringContaining('replica 0 reduces 1 values in [1] by SUM, replica 1 2 values in [2] by SUM'),
     ]);
   });
 

@@ -140,8 +140,9 @@ export class LocalReplicaGroup implements ReplicaGroup {
 }
 
 /** What all replicas have to do alike. */
-function toldOf({ op, values, resolved }: LocalCall): string {
-  return `${values.length} values by ${op}${resolved.deduplicate ? ' with deduplicate' : ''}`;
+function toldOf({ op, values, form, resolved }: LocalCall): string {
+  const structure = form === '' ? '' : ` in ${form}`;
+  return `${values.length} values${structure} by ${op}${resolved.deduplicate ? ' with deduplicate' : ''}`;
 }
 
 function refuseShared(operation: string): never {

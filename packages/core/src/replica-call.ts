@@ -7,7 +7,7 @@ import { IndexedSlices } from './indexed-slices.js';
 import { type ReduceOp, validateReduceOp } from './reduce-op.js';
 import { requireOneEach } from './results.js';
 import { asValue, isIndexedSlices, type Value, viewOnDevice } from './sparse.js';
-import { flatten, type Structure } from './structure.js';
+import { flatten, formOf, type Structure } from './structure.js';
 import { asTensor, type Tensor, type TensorLike } from './tensor.js';
 
 /** What replicas hand in: tensors and indexed slices, in any structure that is the same on all of them. */
@@ -22,6 +22,8 @@ export type ReplicaCallOptions = CallOptions & {
 /** A replica's call, checked and taken apart. */
 export interface PreparedCall {
   readonly values: readonly Value[];
+  /** Of the structure that they were taken from. */
+  readonly form: string;
   readonly into: readonly Tensor[] | undefined;
   readonly bytesPerPack: number;
   readonly deduplicate: boolean;
@@ -47,6 +49,7 @@ export function prepare(
   const { bytesPerPack, timeoutSeconds } = resolved.options;
   return {
     values,
+    form: formOf(value),
     into: into === undefined ? undefined : into === value ? inPlace(values) : tensorsOf(into, device),
     bytesPerPack,
     deduplicate: resolved.deduplicate ?? false,

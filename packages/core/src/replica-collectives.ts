@@ -18,6 +18,8 @@ export interface ReplicaReduceOptions {
   readonly bytesPerPack?: number;
   /** Where results are written, one a dense value, of its shape and the result's dtype; may be the values themselves. Default: new memory. */
   readonly into?: readonly Tensor[] | undefined;
+  /** Of the structure that the values were taken from, which all replicas have alike. */
+  readonly form?: string;
   /** Whether rows of one index are added up in sparse results. */
   readonly deduplicate?: boolean;
 }
@@ -103,18 +105,19 @@ export class ReplicaCollectives {
    * the last layers' gradients are there first, or as their routes say. Sparse ones follow one by one.
    */
   allReduce(op: CollectiveOp, values: readonly Value[], options?: ReplicaReduceOptions): Work<Value[]> {
-    return { layout: layoutOf(values), requests: this.#reduceAll(op, values, options) };
+    return { layout: layoutOf(values, options?.form), requests: this.#reduceAll(op, values, options) };
   }
 
   /** Each value of all replicas joined along an axis, in rank order; that axis may differ between replicas. */
-  allGather(values: readonly Tensor[], axis: number): Work<Tensor[]> {
+  allGather(values: readonly Tensor[], axis: number, form = ''): Work<Tensor[]> {
     const kinds = values.flatMap(({ dtype, shape }) => [dtypes.indexOf(dtype), shape.length]);
-    return { layout: hashOf([axis, ...kinds]), requests: gatherAlong(this.#communicator, values, axis) };
+    const layout = hashOf([axis, ...kinds, layoutOf([], form)]);
+    return { layout, requests: gatherAlong(this.#communicator, values, axis) };
   }
 
   /** The root's values on every replica. `values` are the root's, or on other replicas any of their shapes. */
-  broadcast(values: readonly Tensor[], root: number, into?: readonly Tensor[]): Work<Tensor[]> {
-    return { layout: layoutOf(values), requests: this.#broadcastAll(values, root, into) };
+  broadcast(values: readonly Tensor[], root: number, into?: readonly Tensor[], form = ''): Work<Tensor[]> {
+    return { layout: layoutOf(values, form), requests: this.#broadcastAll(values, root, into) };
   }
 
   async #play<Result>({ layout, requests }: Work<Result>, options?: RunOptions): Promise<Result> {

@@ -133,7 +133,10 @@ export class RemoteReplicaGroup implements ReplicaGroup {
   async allGather(value: ReplicaValue, axis: number, options?: CallOptions): Promise<Structure<Tensor>> {
     const call = prepareDense(value, options, this.#device);
     refuseSharedResult(call);
-    return packLike(value, await this.#collectives.run(this.#collectives.allGather(call.values, axis), call.run));
+    return packLike(
+      value,
+      await this.#collectives.run(this.#collectives.allGather(call.values, axis, call.form), call.run),
+    );
   }
 
   async broadcast(value: ReplicaValue, root: number, options?: ReplicaCallOptions): Promise<Structure<Tensor>> {
@@ -141,7 +144,7 @@ export class RemoteReplicaGroup implements ReplicaGroup {
     refuseSharedResult(call);
     return packLike(
       value,
-      await this.#collectives.run(this.#collectives.broadcast(call.values, root, call.into), call.run),
+      await this.#collectives.run(this.#collectives.broadcast(call.values, root, call.into, call.form), call.run),
     );
   }
 
@@ -150,7 +153,7 @@ export class RemoteReplicaGroup implements ReplicaGroup {
     refuseSharedResult(call);
     return packLike(
       value,
-      this.#collectives.runSync(this.#collectives.broadcast(call.values, root, call.into), call.run),
+      this.#collectives.runSync(this.#collectives.broadcast(call.values, root, call.into, call.form), call.run),
     );
   }
 

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { thrown } from '../test/thrown.js';
 import { PerReplica } from './distributed-values.js';
 import { IndexedSlices } from './indexed-slices.js';
-import { flatten, isMapping, mapStructure, packLike, type Structure, zipStructures } from './structure.js';
+import { flatten, formOf, isMapping, mapStructure, packLike, type Structure, zipStructures } from './structure.js';
 import { tensor, tensorSymbol } from './tensor.js';
 
 const { structure: arbitraryStructure } = fc.letrec<{ structure: Structure<number> }>((tie) => ({
@@ -148,5 +148,19 @@ describe('zipStructures', () => {
 
   it('tells the forms of both', () => {
     expect(() => zipStructures([[1], { a: 1 }], join)).toThrow(/replica 0 a list of 1, .* the keys a$/);
+  });
+});
+
+describe('formOf', () => {
+  it.each<readonly [unknown, string]>([
+    [new Float32Array(2), ''],
+    [3, ''],
+    [[1, 2, 3], '[3]'],
+    [[], '[0]'],
+    [{ b: 1, a: 2 }, '{a, b}'],
+    [{ a: [1, 2], b: { c: 1 } }, '{a: [2], b: {c}}'],
+    [[1, [2], { a: 1 }], '[, [1], {a}]'],
+  ])('of %j is %s', (structure, form) => {
+    expect(formOf(structure)).toBe(form);
   });
 });

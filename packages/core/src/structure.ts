@@ -57,6 +57,18 @@ export function zipStructures<Leaf, Result>(
   return join(structures as readonly Leaf[]);
 }
 
+/** The lists and keys of a structure, without its leaves: `[2]`, `{a, b: [1]}`; nothing for a leaf. Structures of one form have the same. */
+export function formOf(structure: unknown): string {
+  if (Array.isArray(structure)) {
+    const forms = structure.map(formOf);
+    return forms.every((form) => form === '') ? `[${forms.length}]` : `[${forms.join(', ')}]`;
+  }
+  if (!isMapping(structure)) return '';
+  const entries = Object.keys(structure).toSorted();
+  const told = entries.map((key) => [key, formOf(structure[key])].filter((part) => part !== '').join(': '));
+  return `{${told.join(', ')}}`;
+}
+
 /** A plain object that is not a tensor and carries none: something to walk into. */
 export function isMapping(value: unknown): value is Readonly<Record<string, unknown>> {
   if (typeof value !== 'object' || value === null || tensorSymbol in value) return false;
@@ -72,11 +84,11 @@ function requireAlike(structures: readonly unknown[], isAlike: (structure: unkno
   if (odd < 0) return;
   throw new AssertionError(
     'ERR_COLL_VALUE',
-    `replicas returned different structures: replica 0 ${formOf(structures[0])}, replica ${odd} ${formOf(structures[odd])}`,
+    `replicas returned different structures: replica 0 ${toldOf(structures[0])}, replica ${odd} ${toldOf(structures[odd])}`,
   );
 }
 
-function formOf(structure: unknown): string {
+function toldOf(structure: unknown): string {
   if (Array.isArray(structure)) return `a list of ${structure.length}`;
   return isMapping(structure) ? `an object with the keys ${Object.keys(structure).join(', ')}` : quote(structure);
 }

@@ -199,6 +199,7 @@ export class LocalReplicaContext implements ReplicaContext {
     const { options, signal } = resolveCallOptions(request.call);
     const results = await this.#turns.join(this.replicaIdInSyncGroup, {
       name,
+      form: request.form,
       input: request.values,
       timeoutSeconds: options.timeoutSeconds,
       signal,

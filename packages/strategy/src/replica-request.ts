@@ -6,6 +6,7 @@ import {
   deduplicate,
   divideByN,
   flatten,
+  formOf,
   IndexedSlices,
   intoAndShared,
   isMapping,
@@ -33,6 +34,8 @@ import { resultMemory } from './result-memory.js';
 export interface ReplicaRequest {
   /** From left to right, on the replica's device. */
   readonly values: readonly Value[];
+  /** Of the structure that they were taken from. */
+  readonly form: string;
   /** The options, but for the memory of the results. */
   readonly call: CallOptions;
   readonly sharedResult: boolean;
@@ -56,7 +59,13 @@ export function reduceRequest(
   const values = placedValues(value, device);
   requireReducible(op, values);
   const memory = resultMemory(into, values, op);
-  return { ...parts, op, values, finish: (results) => packLike(value, writtenTo(memory, results, values)) };
+  return {
+    ...parts,
+    op,
+    values,
+    form: formOf(value),
+    finish: (results) => packLike(value, writtenTo(memory, results, values)),
+  };
 }
 
 /** The same for what can only be done with dense values. @throws NotImplementedError for indexed slices */
@@ -70,7 +79,12 @@ export function denseRequest(
   const values = placedValues(value, device);
   requireDense(values, operation);
   const memory = resultMemory(into, values);
-  return { ...parts, values, finish: (results) => packLike(value, writtenTo(memory, results, values)) };
+  return {
+    ...parts,
+    values,
+    form: formOf(value),
+    finish: (results) => packLike(value, writtenTo(memory, results, values)),
+  };
 }
 
 /** The values that a replica hands in, from left to right, on its device. @throws ValueError for what is no value */

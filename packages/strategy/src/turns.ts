@@ -4,6 +4,8 @@ import { annotate } from './replica-error.js';
 /** Something that all replicas do together: replica 0's `hold` gets everybody's input and gives each its output. */
 export interface Joint {
   readonly name: string;
+  /** Of the structure that is handed in, where it has to be the same. */
+  readonly form?: string;
   readonly input: unknown;
   readonly timeoutSeconds?: number | null;
   readonly signal?: AbortSignal | undefined;
@@ -205,10 +207,15 @@ function disagreement(replicas: readonly Replica[]): Error | undefined {
     const told = `replicas made a different number of merge_call: replica ${gone} has ended while ${waits}`;
     return new RuntimeError('ERR_COLL_MERGE', told, { rank: gone, operation: names[others[0] as number] as string });
   }
-  const odd = names.findIndex((name) => name !== names[0]);
+  const calls = replicas.map(({ waiting }) => toldOf(waiting[0]?.joint as Joint));
+  const odd = calls.findIndex((call) => call !== calls[0]);
   if (odd < 0) return undefined;
-  const told = `replicas do different things together: replica 0 calls ${names[0]}, replica ${odd} ${names[odd]}`;
+  const told = `replicas do different things together: replica 0 calls ${calls[0]}, replica ${odd} ${calls[odd]}`;
   return new InternalError('ERR_COLL_MISMATCH', told, { rank: odd, operation: names[0] as string });
+}
+
+function toldOf({ name, form = '' }: Joint): string {
+  return form === '' ? name : `${name} of ${form}`;
 }
 
 function peerFailed(operation: string, { message }: Error, rank: number): UnavailableError {

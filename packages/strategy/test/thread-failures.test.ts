@@ -144,6 +144,7 @@ describe('replicas in threads that do not ask for the same', { timeout: 60_000 }
     ],
     ['op', 'InternalError', 'ERR_COLL_MISMATCH', /all-reduce sum of .*, but all-reduce max of/],
     ['structure', 'InvalidArgumentError', 'ERR_COLL_SHAPE_MISMATCH', /ranks disagree/],
+    ['keys', 'InvalidArgumentError', 'ERR_COLL_SHAPE_MISMATCH', /another structure/],
     ['shapes in a pack', 'InvalidArgumentError', 'ERR_COLL_SHAPE_MISMATCH', /Shape mismatch in the collective/],
     [
       'merge',

@@ -137,7 +137,7 @@ export class Descriptors {
     const details = { operation: this.#kind(usual), rank: odd[0] as number };
     const onlyIn = (...allowed: number[]) => odd.every((rank) => this.#differsOnlyIn(allowed, usual, rank));
     if (onlyIn(layoutField)) {
-      const shapes = `rank ${odd.join(', ')} hands in other shapes, or another order of them, than rank ${usual}`;
+      const shapes = `rank ${odd.join(', ')} hands in other shapes, or another structure or order of them, than rank ${usual}`;
       return new InvalidArgumentError(
         'ERR_COLL_SHAPE_MISMATCH',
         `Shape mismatch in the collective: ${shapes}`,
