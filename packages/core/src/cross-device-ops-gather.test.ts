@@ -3,7 +3,7 @@ import { RecordingOps } from '../test/recording-ops.js';
 import { rejection } from '../test/thrown.js';
 import { canonicalize } from './device.js';
 import { Mirrored, PerReplica } from './distributed-values.js';
-import { IndexedSlices } from './indexed-slices.js';
+import { IndexedSlices } from './sparse/indexed-slices.js';
 import { type Tensor, tensor } from './tensor.js';
 
 const on = (device: string, ...elements: readonly number[]) => tensor(elements, { device });

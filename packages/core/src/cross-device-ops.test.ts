@@ -6,9 +6,9 @@ import { CommunicationOptions } from './communication-options.js';
 import { CrossDeviceOps } from './cross-device-ops.js';
 import { canonicalize } from './device.js';
 import { PerReplica } from './distributed-values.js';
-import { IndexedSlices } from './indexed-slices.js';
-import { LocalReplicaGroup } from './local-replica-group.js';
 import { ReduceOp } from './reduce-op.js';
+import { LocalReplicaGroup } from './replicas/local-replica-group.js';
+import { IndexedSlices } from './sparse/indexed-slices.js';
 import { type Tensor, tensor, tensorSymbol, zeros } from './tensor.js';
 import { portableWorld } from './worlds.js';
 

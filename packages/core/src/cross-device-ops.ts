@@ -11,11 +11,8 @@ import { DistributedValues, type Mirrored } from './distributed-values.js';
 import type { EngineCandidate } from './engines.js';
 import { NotImplementedError, RuntimeError } from './errors.js';
 import type { Explanation } from './explanation.js';
-import type { IndexedSlices } from './indexed-slices.js';
-import { LocalReplicaGroup } from './local-replica-group.js';
-import type { World } from './plugin.js';
+import type { World } from './plugins/plugin.js';
 import { type ReduceOp, validateReduceOp } from './reduce-op.js';
-import { reduceUnique, uniqueOf } from './reduce-unique.js';
 import {
   asPerReplica,
   hasIndexedSlices,
@@ -26,10 +23,13 @@ import {
   type ValueDestinationPair,
 } from './reducible.js';
 import { mirror } from './regroup.js';
-import type { ReplicaCallOptions, ReplicaValue } from './replica-call.js';
-import { RemoteReplicaGroup, type ReplicaGroup, type ReplicaPlay } from './replica-group.js';
+import { LocalReplicaGroup } from './replicas/local-replica-group.js';
+import type { ReplicaCallOptions, ReplicaValue } from './replicas/replica-call.js';
+import { RemoteReplicaGroup, type ReplicaGroup, type ReplicaPlay } from './replicas/replica-group.js';
 import { type BatchReduceOptions, inTargets, type ReduceOptions, resultTargets } from './result-targets.js';
-import { asValue, copyToDevice, isIndexedSlices, type Value, viewOnDevice } from './sparse.js';
+import type { IndexedSlices } from './sparse/indexed-slices.js';
+import { reduceUnique, uniqueOf } from './sparse/reduce-unique.js';
+import { asValue, copyToDevice, isIndexedSlices, type Value, viewOnDevice } from './sparse/sparse.js';
 import type { Structure } from './structure.js';
 import type { Tensor, TensorLike } from './tensor.js';
 

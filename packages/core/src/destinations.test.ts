@@ -12,7 +12,7 @@ import {
 import { canonicalize } from './device.js';
 import { Mirrored, PerReplica } from './distributed-values.js';
 import { AssertionError } from './errors.js';
-import { IndexedSlices } from './indexed-slices.js';
+import { IndexedSlices } from './sparse/indexed-slices.js';
 import { type Tensor, tensor, tensorSymbol } from './tensor.js';
 
 const cpu0 = canonicalize('cpu:0');

@@ -1,8 +1,8 @@
 import { canonicalize, sameDevice } from './device.js';
 import { DistributedValues } from './distributed-values.js';
 import { AssertionError, ValueError } from './errors.js';
-import { IndexedSlices } from './indexed-slices.js';
 import { quote } from './quote.js';
+import { IndexedSlices } from './sparse/indexed-slices.js';
 import { asTensor, isTensor, type Tensor, type TensorCarrier, tensorSymbol } from './tensor.js';
 
 /** Where results go: a device, a list of devices, or a value or variable, which stands for the devices that it lives on and is not changed. */

@@ -1,7 +1,7 @@
-import { currentReplica } from './current-replica.js';
 import { canonicalize } from './device.js';
 import { NotImplementedError, OutOfRangeError, ValueError } from './errors.js';
 import { quote } from './quote.js';
+import { currentReplica } from './replicas/current-replica.js';
 import { asTensor, type Tensor, tensorSymbol } from './tensor.js';
 
 /** What tells distributed values from anything else, also those of a separately installed copy of this library. */

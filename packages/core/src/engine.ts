@@ -1,5 +1,5 @@
 import type { Communicator } from './communicator.js';
-import type { ProbeResult } from './plugin.js';
+import type { ProbeResult } from './plugins/plugin.js';
 import type { Algorithm } from './schedule/schedule.js';
 import type { ThreadGroup, ThreadGroupOptions } from './threads/thread-group.js';
 

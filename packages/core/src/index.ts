@@ -1,18 +1,9 @@
-export { aggregateTensorsOrIndexedSlices, combineMixed, concatenateSlices } from './aggregate-slices.js';
 export {
   AllReduceOps,
   type AllReduceOptions,
   type AllReduceSetup,
-} from './all-reduce-cross-device-ops.js';
+} from './all-reduce-ops.js';
 export { addN, combine, divide, requireAlike } from './arithmetic.js';
-export {
-  type Arrival,
-  type ArrivingResults,
-  type ArrivingStructure,
-  type ArrivingValue,
-  isArriving,
-  reduceArriving,
-} from './arriving-values.js';
 export { type CallFields, type CallOptions, type ResolvedOptions, resolveCallOptions } from './call-options.js';
 export {
   type Collective,
@@ -35,12 +26,8 @@ export {
   type CommunicationOptionsInit,
 } from './communication-options.js';
 export type { Communicator, RunOptions } from './communicator.js';
-export { communicatorOf } from './communicator-of.js';
 export { concatAlong } from './concat-along.js';
 export { CrossDeviceOps, type PossiblyMirrored } from './cross-device-ops.js';
-export { currentReplica, findCurrentReplica } from './current-replica.js';
-export { deduplicate } from './deduplicate.js';
-export { densify } from './densify.js';
 export {
   allDevicesMatch,
   type Destinations,
@@ -109,10 +96,9 @@ export {
 } from './errors.js';
 export type { Explanation } from './explanation.js';
 export { fromBfloat16, fromFloat16, toBfloat16, toFloat16 } from './half.js';
-export { type HierarchicalOptions, hierarchical } from './hierarchical-communicator.js';
-export { IndexedSlices } from './indexed-slices.js';
+export { communicatorOf } from './hierarchical/communicator-of.js';
+export { type HierarchicalOptions, hierarchical } from './hierarchical/hierarchical-communicator.js';
 export { type LogLevel, type LogSink, log, logDeprecated, logFirst, setLogSink } from './logger.js';
-export { Meeting } from './meeting.js';
 export type { PackingOptions } from './packing/arrangement.js';
 export { ConcatAndSplitPacker } from './packing/concat-and-split-packer.js';
 export { groupBySize } from './packing/group-by-size.js';
@@ -129,12 +115,8 @@ export {
   pluginApiVersion,
   type Situation,
   type World,
-} from './plugin.js';
-export type { Candidate } from './plugin-choice.js';
-export { PortableCommunicator, type PortableCommunicatorOptions } from './portable/portable-communicator.js';
-export { quote } from './quote.js';
-export { isReduceOp, ReduceOp, type ReduceOpLike, reduceOpFrom, reduceOps } from './reduce-op.js';
-export { asPerReplica, type ReadyPair, type ReducibleLike, type ValueDestinationPair } from './reducible.js';
+} from './plugins/plugin.js';
+export type { Candidate } from './plugins/plugin-choice.js';
 export {
   createRegistry,
   type PluginName,
@@ -142,19 +124,37 @@ export {
   Registry,
   type Resolution,
   registry,
-} from './registry.js';
+} from './plugins/registry.js';
+export { PortableCommunicator, type PortableCommunicatorOptions } from './portable/portable-communicator.js';
+export { quote } from './quote.js';
+export { isReduceOp, ReduceOp, type ReduceOpLike, reduceOpFrom, reduceOps } from './reduce-op.js';
+export { asPerReplica, type ReadyPair, type ReducibleLike, type ValueDestinationPair } from './reducible.js';
 export { mirror, type RegroupOptions, regroup, selectReplica, selectReplicaMirrored } from './regroup.js';
+export {
+  type Arrival,
+  type ArrivingResults,
+  type ArrivingStructure,
+  type ArrivingValue,
+  isArriving,
+  reduceArriving,
+} from './replicas/arriving-values.js';
+export { currentReplica, findCurrentReplica } from './replicas/current-replica.js';
+export { Meeting } from './replicas/meeting.js';
 export {
   type ArrivingCall,
   intoAndShared,
   prepareArriving,
   type ReplicaCallOptions,
   type ReplicaValue,
-} from './replica-call.js';
-export type { ReplicaGroup, ReplicaPlay } from './replica-group.js';
+} from './replicas/replica-call.js';
+export type { ReplicaGroup, ReplicaPlay } from './replicas/replica-group.js';
 export type { BatchReduceOptions, ReduceOptions } from './result-targets.js';
 export { resultsFor, writtenTo } from './results.js';
 export type { Algorithm, Round, Schedule, Transfer } from './schedule/schedule.js';
+export { aggregateTensorsOrIndexedSlices, combineMixed, concatenateSlices } from './sparse/aggregate-slices.js';
+export { deduplicate } from './sparse/deduplicate.js';
+export { densify } from './sparse/densify.js';
+export { IndexedSlices } from './sparse/indexed-slices.js';
 export {
   asValue,
   copyToDevice,
@@ -164,7 +164,7 @@ export {
   stitchValues,
   type Value,
   viewOnDevice,
-} from './sparse.js';
+} from './sparse/sparse.js';
 export { flatten, formOf, isMapping, mapStructure, packLike, type Structure, zipStructures } from './structure.js';
 export {
   asTensor,

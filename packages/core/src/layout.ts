@@ -1,5 +1,5 @@
 import { dtypes } from './dtype.js';
-import type { Value } from './sparse.js';
+import type { Value } from './sparse/sparse.js';
 
 /**
  * A number that is the same for the same dtypes and shapes in the same order, in structures of the same form. Of sparse values only the number of

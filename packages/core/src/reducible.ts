@@ -1,10 +1,10 @@
 import type { Destinations } from './destinations.js';
 import { DistributedValues, PerReplica } from './distributed-values.js';
 import { ValueError } from './errors.js';
-import { IndexedSlices } from './indexed-slices.js';
-import { requireLikeValues } from './like-values.js';
 import { quote } from './quote.js';
-import { asValue, type Value } from './sparse.js';
+import { IndexedSlices } from './sparse/indexed-slices.js';
+import { requireLikeValues } from './sparse/like-values.js';
+import { asValue, type Value } from './sparse/sparse.js';
 import { isTensor, type TensorLike } from './tensor.js';
 
 /** What can be reduced: distributed values, or a tensor or slices, which count as a value of one component. */

@@ -4,8 +4,8 @@ import { keepCalls } from '../test/keep-calls.js';
 import { on, spread, TestedAllReduce } from '../test/tested-all-reduce.js';
 import { rejection } from '../test/thrown.js';
 import { Mirrored, PerReplica } from './distributed-values.js';
-import { IndexedSlices } from './indexed-slices.js';
 import { ReduceOp } from './reduce-op.js';
+import { IndexedSlices } from './sparse/indexed-slices.js';
 import { type Tensor, tensor, zeros } from './tensor.js';
 
 const values = [spread([1, 2], [30, 40]), spread([5], [6])];

@@ -7,9 +7,9 @@ import { quote } from './quote.js';
 import type { ReduceOp } from './reduce-op.js';
 import { asPerReplica, type ReadyPair, type ReducibleLike } from './reducible.js';
 import { mirror } from './regroup.js';
-import { intoAndShared } from './replica-call.js';
+import { intoAndShared } from './replicas/replica-call.js';
 import { resultsFor } from './results.js';
-import { isIndexedSlices, type Value } from './sparse.js';
+import { isIndexedSlices, type Value } from './sparse/sparse.js';
 import { copyElements, type Tensor } from './tensor.js';
 
 /** What `reduce` can be told besides the options of every call. */

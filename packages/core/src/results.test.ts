@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { thrown } from '../test/thrown.js';
-import { IndexedSlices } from './indexed-slices.js';
 import { slice } from './packing/concatenate.js';
 import { resultsFor, writtenTo } from './results.js';
+import { IndexedSlices } from './sparse/indexed-slices.js';
 import { reshape, type Tensor, tensor, zeros } from './tensor.js';
 
 const values = [tensor([1, 2], { dtype: 'int32', device: 'cpu:1' }), tensor([3], { dtype: 'float32', shape: [1, 1] })];

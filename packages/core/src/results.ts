@@ -1,9 +1,9 @@
 import { type CollectiveOp, outputDType } from './collective.js';
 import type { DType, TypedArray } from './dtype.js';
 import { ValueError } from './errors.js';
-import { IndexedSlices } from './indexed-slices.js';
 import { slice } from './packing/concatenate.js';
-import type { Value } from './sparse.js';
+import { IndexedSlices } from './sparse/indexed-slices.js';
+import type { Value } from './sparse/sparse.js';
 import { copyElements, overlaps, sameShape, type Tensor, zeros } from './tensor.js';
 
 /**

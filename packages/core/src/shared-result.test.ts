@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { on, spread, TestedAllReduce } from '../test/tested-all-reduce.js';
 import type { CrossDeviceOps } from './cross-device-ops.js';
 import { type Mirrored, PerReplica } from './distributed-values.js';
-import { IndexedSlices } from './indexed-slices.js';
 import { ReduceOp } from './reduce-op.js';
+import { IndexedSlices } from './sparse/indexed-slices.js';
 import { type Tensor, tensor } from './tensor.js';
 import { portableWorld } from './worlds.js';
 

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { thrown } from '../test/thrown.js';
 import { PerReplica } from './distributed-values.js';
-import { IndexedSlices } from './indexed-slices.js';
+import { IndexedSlices } from './sparse/indexed-slices.js';
 import { flatten, formOf, isMapping, mapStructure, packLike, type Structure, zipStructures } from './structure.js';
 import { tensor, tensorSymbol } from './tensor.js';
 

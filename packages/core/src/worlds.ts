@@ -1,6 +1,6 @@
 import type { Engine } from './engine.js';
 import { type EngineResolution, resolveEngine } from './engines.js';
-import type { World } from './plugin.js';
+import type { World } from './plugins/plugin.js';
 import { failThreadGroup, type ThreadGroup } from './threads/thread-group.js';
 
 /** All devices in this thread, under one controller. Default: the fastest engine that works here. */

@@ -4,7 +4,7 @@ import { CrossDeviceOps, type PossiblyMirrored } from '../src/cross-device-ops.j
 import type { Destinations } from '../src/destinations.js';
 import type { DistributedValues } from '../src/distributed-values.js';
 import type { ReduceOp } from '../src/reduce-op.js';
-import type { Value } from '../src/sparse.js';
+import type { Value } from '../src/sparse/sparse.js';
 
 type Reduce = (
   op: ReduceOp,

@@ -7,7 +7,7 @@ import type { Mirrored } from '../distributed-values.js';
 import { toNumbers } from '../element.js';
 import { PortableCommunicator } from '../portable/portable-communicator.js';
 import { ReduceOp } from '../reduce-op.js';
-import { ReplicaCollectives, type ReplicaReduceOptions } from '../replica-collectives.js';
+import { ReplicaCollectives, type ReplicaReduceOptions } from '../replicas/replica-collectives.js';
 import { type Tensor, tensor, zeros } from '../tensor.js';
 import { ThreadCommunicator } from '../threads/thread-communicator.js';
 import { createThreadGroup } from '../threads/thread-group.js';

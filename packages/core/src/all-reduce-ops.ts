@@ -1,0 +1,287 @@
+import type { CallOptions, ResolvedOptions } from './call-options.js';
+import { type Collective, collectiveOp, outputDType } from './collective.js';
+import type { Communicator, RunOptions } from './communicator.js';
+import { CrossDeviceOps, type PossiblyMirrored } from './cross-device-ops.js';
+import { allDevicesMatch, type Destinations, devicesMatch } from './destinations.js';
+import { sameDevice } from './device.js';
+import type { DistributedValues } from './distributed-values.js';
+import type { EngineRequest } from './engine.js';
+import { type EngineResolution, requireEngineRequest, resolveEngine } from './engines.js';
+import { AssertionError, ValueError } from './errors.js';
+import type { Explanation } from './explanation.js';
+import { logFirst } from './logger.js';
+import type { PackingOptions } from './packing/arrangement.js';
+import { PackRunner, untilAllHaveEnded } from './packing/pack-runner.js';
+import { type FindRoutes, RoutedBatches, type RoutedPack, type Routing } from './packing/routes.js';
+import type { World } from './plugins/plugin.js';
+import { quote } from './quote.js';
+import type { ReduceOp } from './reduce-op.js';
+import type { ReadyPair } from './reducible.js';
+import { mirror } from './regroup.js';
+import { newResults } from './results.js';
+import type { Algorithm } from './schedule/schedule.js';
+import { splitBySparsity, stitchValues, type Value } from './sparse/sparse.js';
+import type { Tensor } from './tensor.js';
+
+export interface AllReduceOptions extends PackingOptions {
+  /** What does the arithmetic, where no world says it. Default: `'auto'`, the fastest that works here. */
+  readonly engine?: EngineRequest | undefined;
+}
+
+export interface AllReduceSetup extends AllReduceOptions {
+  readonly algorithm: Algorithm;
+  /** Serves what is not an all-reduce: other destinations, sparse values, gathers, and whatever the communicator refuses. */
+  readonly fallback: CrossDeviceOps;
+  readonly world?: World | undefined;
+  /** Which values of a batch go together, how they are packed, and by which variant they are played. Default: all by these options, by variant 0. */
+  readonly routes?: FindRoutes | undefined;
+  /** Puts a communicator of one's own, such as for a black box, in front of the engine's, which it closes with itself. */
+  communicator?(size: number, engine: Communicator): Communicator;
+}
+
+/**
+ * Cross-device ops that play an all-reduce algorithm: checks, packs, hands flat buffers to a communicator and takes the results
+ * apart. A subclass says which algorithm, and what serves the rest.
+ */
+export abstract class AllReduceOps extends CrossDeviceOps {
+  readonly #setup: AllReduceSetup;
+  readonly #resolution: EngineResolution;
+  readonly #routing: Routing;
+  readonly #groups = new Map<number, Group>();
+
+  /** @throws ValueError for a negative `numPacks`, or an engine that is not the world's; CollError for one that does not work here */
+  constructor(setup: AllReduceSetup) {
+    const { algorithm, numPacks = 1, engine = 'auto', world, routes } = setup;
+    super(world, { algorithm, routes, packing: setup, communicator: (...group) => communicatorOf(setup, ...group) });
+    requireEngineOf(world, engine);
+    this.#resolution = world?.resolution ?? resolveEngine(engine);
+    if (!(Number.isInteger(numPacks) && numPacks >= 0)) {
+      throw new ValueError(
+        'ERR_COLL_VALUE',
+        `${algorithm.name} all-reduce: numPacks must be 0 or more, not ${quote(numPacks)}`,
+      );
+    }
+    this.#setup = setup;
+    this.#routing = { routes, packing: setup };
+  }
+
+  override explain(): Explanation {
+    const { engine, candidates } = this.#resolution;
+    return { ...super.explain(), engine: this.#setup.world?.engine ?? engine.name, engines: candidates };
+  }
+
+  override async close(): Promise<void> {
+    await super.close();
+    await Promise.all([...this.#groups.values()].map(({ communicator }) => communicator.close()));
+    await this.#setup.fallback.close();
+  }
+
+  protected async reduceImplementation(
+    op: ReduceOp,
+    value: DistributedValues<Value>,
+    destinations: Destinations,
+    call: ResolvedOptions,
+  ): Promise<PossiblyMirrored> {
+    if (!devicesMatch(value, destinations)) {
+      this.#fallBack('a reduce to other devices than the values are on is not an all-reduce');
+      return this.#setup.fallback.reduce(op, value, destinations, callOf(call));
+    }
+    return (await this.#allReduceValues(op, [value], call))[0] as PossiblyMirrored;
+  }
+
+  /** One all-reduce of all values where all of them stay on their devices; else one reduce after the other. */
+  protected override async batchReduceImplementation(
+    op: ReduceOp,
+    pairs: readonly ReadyPair[],
+    call: ResolvedOptions,
+  ): Promise<PossiblyMirrored[]> {
+    if (!allDevicesMatch(pairs)) return super.batchReduceImplementation(op, pairs, call);
+    return this.#allReduceValues(
+      op,
+      pairs.map(([value]) => value),
+      call,
+    );
+  }
+
+  async #allReduceValues(
+    op: ReduceOp,
+    values: readonly DistributedValues<Value>[],
+    call: ResolvedOptions,
+  ): Promise<PossiblyMirrored[]> {
+    const { dense, denseIndices, sparse, sparseIndices } = splitBySparsity(values);
+    const whole = dense as readonly DistributedValues<Tensor>[];
+    requireSameDevices(whole);
+    const isMixed = whole.some((value) => value.values.some((item) => !('data' in item)));
+    const batch = isMixed || whole.length === 0 ? undefined : this.#batchOf(op, whole, call);
+    const refused = isMixed ? 'components are dense and sparse' : batch && refusalOf(batch);
+    const own = call.targets ? { ...call, targets: denseIndices.map((index) => call.targets?.[index]) } : call;
+    const reduced = refused
+      ? await this.#reduceElsewhere(op, whole, call, refused)
+      : batch
+        ? await this.#allReduceDense(batch, whole, own)
+        : [];
+    const gathered = sparse.length > 0 ? await this.#reduceSparse(op, sparse, call) : [];
+    return stitchValues<PossiblyMirrored>([
+      [reduced, denseIndices],
+      [gathered, sparseIndices],
+    ]);
+  }
+
+  #reduceSparse(
+    op: ReduceOp,
+    values: readonly DistributedValues<Value>[],
+    call: ResolvedOptions,
+  ): Promise<PossiblyMirrored[]> {
+    const topic = `${this.name} sparse all-reduce`;
+    logFirst(10, topic, 'warn', `${this.name}: there is no efficient all-reduce of ${values.length} indexed slices`);
+    return this.#reduceElsewhere(op, values, call, 'an all-reduce of indexed slices gathers them');
+  }
+
+  #reduceElsewhere(
+    op: ReduceOp,
+    values: readonly DistributedValues<Value>[],
+    call: ResolvedOptions,
+    why: string,
+  ): Promise<PossiblyMirrored[]> {
+    this.#fallBack(why);
+    return this.#setup.fallback.batchReduce(
+      op,
+      values.map((value) => [value, value] as const),
+      callOf(call),
+    );
+  }
+
+  /** What is to be done with dense values, all on the same devices. */
+  #batchOf(op: ReduceOp, values: readonly DistributedValues<Tensor>[], { options }: ResolvedOptions): Batch {
+    const devices = (values[0] as DistributedValues<Tensor>).values;
+    const inputs = devices.map((_, device) => values.map((value) => value.values[device] as Tensor));
+    const group = this.#group(devices.length);
+    const packs = group.batches.packsOf(inputs[0] as Tensor[], options.bytesPerPack);
+    return { collective: { kind: 'all-reduce', op: collectiveOp(op) }, inputs, packs, group };
+  }
+
+  /** All packs are under way at the same time. */
+  async #allReduceDense(
+    { collective, inputs, packs, group }: Batch,
+    values: readonly DistributedValues<Tensor>[],
+    call: ResolvedOptions,
+  ): Promise<PossiblyMirrored[]> {
+    this.#tell(inputs, packs.length);
+    const outputs = resultsOf(collective, inputs, call);
+    const options = runOptionsOf(call);
+    const started = packs.map(({ pieces, variant }) =>
+      group.runner.run({ collective: { ...collective, variant }, inputs, outputs, pieces }, options),
+    );
+    await untilAllHaveEnded(started);
+    return values.map(({ devices }, index) =>
+      mirror(devices.map((device, rank) => ({ ...(outputs[rank]?.[index] as Tensor), device }))),
+    );
+  }
+
+  #tell(perDevice: readonly (readonly Tensor[])[], packs: number): void {
+    const told = `${perDevice[0]?.length} values in ${packs} packs over ${perDevice.length} devices`;
+    logFirst(10, `${this.name} all-reduce`, 'info', `batch all-reduce: ${told} with ${this.name}`);
+  }
+
+  // One communicator a size: values may live on any number of devices.
+  #group(size: number): Group {
+    const { world, algorithm } = this.#setup;
+    const known = this.#groups.get(size);
+    if (known) return known;
+    const fitsWorld = world && world.localRanks.length === size && world.devices.length === size;
+    const engine = fitsWorld ? world.communicator(algorithm) : this.#resolution.engine.communicator(size, algorithm);
+    const communicator = communicatorOf(this.#setup, size, engine);
+    const batches = new RoutedBatches(size, this.#routing);
+    const made = { communicator, runner: new PackRunner(communicator), batches };
+    this.#groups.set(size, made);
+    return made;
+  }
+
+  #fallBack(why: string): void {
+    const { fallback } = this.#setup;
+    const remark = `${why}; ${fallback.name} serves it`;
+    if (this.note(remark)) logFirst(10, remark, 'info', `${this.name}: ${remark}`);
+  }
+}
+
+/** A group of ranks that are all here. */
+interface Group {
+  readonly communicator: Communicator;
+  readonly runner: PackRunner;
+  readonly batches: RoutedBatches;
+}
+
+/** Dense values of a batch, by device, and the packs in which they travel. */
+interface Batch {
+  readonly collective: Extract<Collective, { kind: 'all-reduce' }>;
+  readonly inputs: readonly (readonly Tensor[])[];
+  readonly packs: readonly RoutedPack[];
+  readonly group: Group;
+}
+
+/** Why the communicator cannot do it: a dtype, or a variant. */
+function refusalOf({ collective, inputs: [first = []], packs, group }: Batch): string | undefined {
+  const asked = new Map(
+    packs.map(({ variant, pieces }) => {
+      const { dtype } = first[pieces[0]?.index ?? 0] as Tensor;
+      return [`${variant} ${dtype}`, { variant, dtype }];
+    }),
+  );
+  return [...asked.values()]
+    .map(({ variant, dtype }) => group.communicator.refuses({ ...collective, variant }, dtype))
+    .find((reason) => reason !== undefined);
+}
+
+function communicatorOf(setup: AllReduceSetup, size: number, engine: Communicator): Communicator {
+  return setup.communicator?.(size, engine) ?? engine;
+}
+
+function callOf({ options, signal, sharedResult }: ResolvedOptions): CallOptions {
+  return { options, signal, sharedResult };
+}
+
+function runOptionsOf({ options, signal, sharedResult }: ResolvedOptions): RunOptions {
+  const { timeoutSeconds } = options;
+  return { timeoutSeconds, ...(signal ? { signal } : {}), ...(sharedResult ? { sharedResult } : {}) };
+}
+
+/** @throws ValueError where another engine is asked for than the world's */
+function requireEngineOf(world: World | undefined, engine: EngineRequest): void {
+  requireEngineRequest(engine);
+  if (!world || engine === 'auto' || engine === world.engine) return;
+  throw new ValueError(
+    'ERR_COLL_VALUE',
+    `engine: ${engine} was asked for, but in this world ${world.engine} plays; ask whoever makes the world, such as new MirroredStrategy({ engine: '${engine}' })`,
+  );
+}
+
+/** Memory for the results, by device: what was named for them, or a buffer for each dtype, or the same for all devices. */
+function resultsOf(
+  collective: Collective,
+  inputs: readonly (readonly Tensor[])[],
+  { targets, sharedResult }: ResolvedOptions,
+): Tensor[][] {
+  if (targets) return inputs.map((_, device) => targets.map((tensors) => tensors?.[device] as Tensor));
+  const make = (tensors: readonly Tensor[]) => newResults(tensors, (dtype) => outputDType(collective, dtype));
+  if (!sharedResult) return inputs.map(make);
+  const shared = make(inputs[0] ?? []);
+  return inputs.map(() => shared);
+}
+
+/** @throws AssertionError unless all values have the identical ordered devices, as a batched all-reduce needs */
+function requireSameDevices(values: readonly DistributedValues<Value>[]): void {
+  const [first] = values;
+  const odd = values.find(
+    ({ devices }) =>
+      devices.length !== first?.devices.length ||
+      !devices.every((device, index) => sameDevice(device, first.devices[index] as string)),
+  );
+  if (!first || !odd) return;
+  throw new AssertionError(
+    'ERR_COLL_DEVICE',
+    `a batch needs all values on the same devices in the same order: [${first.devices}] and [${odd.devices}]`,
+    {
+      operation: 'batch-reduce',
+    },
+  );
+}

@@ -1,0 +1,118 @@
+import { combine } from '../arithmetic.js';
+import { refusedCollective } from '../buffers.js';
+import { type Collective, type CollectiveKind, nameOf } from '../collective.js';
+import type { Communicator, RunOptions } from '../communicator.js';
+import type { CrossDeviceOps } from '../cross-device-ops.js';
+import { DistributedValues, PerReplica } from '../distributed-values.js';
+import type { DType } from '../dtype.js';
+import { CollError, NotImplementedError, ValueError } from '../errors.js';
+import { allRanks } from '../ranks.js';
+import type { ReduceOp } from '../reduce-op.js';
+import { type Value, viewOnDevice } from '../sparse/sparse.js';
+import { copyElements, reshape, type Tensor } from '../tensor.js';
+
+/**
+ * Cross-device ops as a communicator, one rank a device, all of them here: for libraries that are only known as ops. It has
+ * all-reduce, reduce, broadcast and all-gather, and blocks no thread; results of the ops that do not fit are a `CollError`. Closing it leaves
+ * the ops open.
+ * @throws ValueError for no devices
+ */
+export function communicatorOf(ops: CrossDeviceOps, devices: readonly string[]): Communicator {
+  return new OpsCommunicator(ops, devices);
+}
+
+const kinds: readonly CollectiveKind[] = ['all-reduce', 'reduce', 'broadcast', 'all-gather'];
+
+class OpsCommunicator implements Communicator {
+  readonly size: number;
+  readonly localRanks: readonly number[];
+  readonly #ops: CrossDeviceOps;
+  readonly #devices: readonly string[];
+
+  constructor(ops: CrossDeviceOps, devices: readonly string[]) {
+    this.size = devices.length;
+    this.localRanks = allRanks(this.size);
+    this.#ops = ops;
+    this.#devices = devices;
+  }
+
+  refuses(collective: Collective, dtype: DType): string | undefined {
+    const { kind } = collective;
+    const refused = refusedCollective(collective, dtype, this.size);
+    if (refused !== undefined || kinds.includes(kind)) return refused;
+    return `${this.#ops.name} is only known as cross-device ops, which have ${kinds.join(', ')}, but no ${kind}`;
+  }
+
+  async run(
+    collective: Collective,
+    inputs: readonly Tensor[],
+    outputs: readonly Tensor[],
+    options: RunOptions = {},
+  ): Promise<void> {
+    const operation = nameOf(collective);
+    const refused = this.refuses(collective, (inputs[0] as Tensor).dtype);
+    if (refused !== undefined) throw new ValueError('ERR_COLL_REFUSED', `${operation}: ${refused}`, { operation });
+    const components = inputs.map((input, rank) => viewOnDevice(flat(input), this.#devices[rank] as string));
+    const result = await this.#results(collective, components, options);
+    const results = (result instanceof DistributedValues ? result.values : [result]) as readonly Tensor[];
+    for (const [rank, output] of outputs.entries()) {
+      if (collective.kind === 'reduce' ? rank !== collective.root : options.sharedResult && rank > 0) continue;
+      this.#requireResult(results, rank, output, operation);
+      copyElements(output.data, (results[rank] as Tensor).data);
+    }
+  }
+
+  runSync(collective: Collective): never {
+    const operation = nameOf(collective);
+    throw new NotImplementedError(
+      'ERR_COLL_NOT_IMPLEMENTED',
+      `${operation}: ${this.#ops.name} is only known as cross-device ops, which block no thread: use run`,
+      { operation },
+    );
+  }
+
+  async close(): Promise<void> {
+    // The ops belong to whoever made them.
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  /** Ops are written by anyone: what they give is looked at before it is taken for a result. */
+  #requireResult(results: readonly (Tensor | undefined)[], rank: number, { data, dtype }: Tensor, operation: string) {
+    const given = results[rank];
+    if (results.length === this.size && given?.data.length === data.length && given.dtype === dtype) return;
+    const told = given ? `${given.data.length} elements of ${given.dtype}` : 'nothing';
+    throw new CollError(
+      'ERR_COLL_BUFFER',
+      `${operation}: ${this.#ops.name} gave ${results.length} results for ${this.size} devices, and ${told} for rank ${rank}, which needs ${data.length} of ${dtype}`,
+      { operation, rank },
+    );
+  }
+
+  async #results(
+    collective: Collective,
+    components: readonly Tensor[],
+    { signal, timeoutSeconds }: RunOptions,
+  ): Promise<unknown> {
+    const ops = this.#ops;
+    const call = { signal, timeoutSeconds: timeoutSeconds ?? null };
+    const value: PerReplica<Value> = new PerReplica(components);
+    switch (collective.kind) {
+      case 'all-reduce':
+      case 'reduce':
+        // Everybody's result is what ops do best, also where only the root wants it. Ops copy a single component without a look at the op, which may change its dtype.
+        if (this.size === 1) return combine(collective.op, components);
+        return ops.reduce(collective.op.toUpperCase() as ReduceOp, value, value, call);
+      case 'broadcast':
+        return ops.broadcast(components[collective.root] as Tensor, this.#devices);
+      default:
+        return ops.gather(value, this.#devices, 0, call);
+    }
+  }
+}
+
+function flat(tensor: Tensor): Tensor {
+  return tensor.shape.length === 1 ? tensor : reshape(tensor, [tensor.data.length]);
+}

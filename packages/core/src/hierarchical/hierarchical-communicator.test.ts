@@ -1,0 +1,176 @@
+import { directAlgorithm } from '@coll/direct';
+import { describe, expect, it, vi } from 'vitest';
+import { thrown } from '../../test/thrown.js';
+import type { Collective } from '../collective.js';
+import type { Communicator } from '../communicator.js';
+import { DeadlineExceededError, InvalidArgumentError } from '../errors.js';
+import { fromFloat16, toFloat16 } from '../half.js';
+import { PortableCommunicator } from '../portable/portable-communicator.js';
+import type { Algorithm } from '../schedule/schedule.js';
+import { type Tensor, tensor, zeros } from '../tensor.js';
+import { ThreadCommunicator } from '../threads/thread-communicator.js';
+import { createThreadGroup } from '../threads/thread-group.js';
+import { hierarchical } from './hierarchical-communicator.js';
+
+const sum: Collective = { kind: 'all-reduce', op: 'sum' };
+const mean: Collective = { kind: 'all-reduce', op: 'mean' };
+const gather: Collective = { kind: 'all-gather' };
+
+const portable = (size: number, algorithm: Algorithm = directAlgorithm) =>
+  new PortableCommunicator({ size, algorithm });
+const twoByTwo = () => hierarchical([portable(2), portable(2)], portable(2));
+const ints = (...elements: readonly number[]) => tensor(Int32Array.from(elements));
+const numbersOf = (tensors: readonly Tensor[]) => tensors.map(({ data }) => [...data]);
+
+/** One worker in each hand, which meet in one thread. */
+function inSeveralHands(ranksPerWorker: readonly number[]): Communicator[] {
+  const group = createThreadGroup({ size: ranksPerWorker.length });
+  return ranksPerWorker.map((size, rank) => {
+    const across = new ThreadCommunicator(group, { rank, algorithm: directAlgorithm });
+    return hierarchical([portable(size)], across, { ranksPerWorker });
+  });
+}
+
+describe('a hierarchical communicator', () => {
+  it('numbers ranks worker by worker', () => {
+    const whole = hierarchical([portable(1), portable(3)], portable(2), { ranksPerWorker: [1, 3] });
+    expect([whole.size, whole.localRanks]).toEqual([4, [0, 1, 2, 3]]);
+    expect(inSeveralHands([2, 1, 2]).map(({ localRanks }) => localRanks)).toEqual([[0, 1], [2], [3, 4]]);
+  });
+
+  it('reduces within each worker, across, and hands out, in memory of its own or in place', async () => {
+    const inputs = [ints(1, 2), ints(3, 4), ints(5, 6), ints(7, 8)];
+    const outputs = inputs.map(() => zeros('int32', [2]));
+    await twoByTwo().run(sum, inputs, outputs);
+    expect(numbersOf(outputs)).toEqual(inputs.map(() => [16, 20]));
+    expect(numbersOf(inputs)).toEqual([
+      [1, 2],
+      [3, 4],
+      [5, 6],
+      [7, 8],
+    ]);
+    twoByTwo().runSync(sum, inputs, inputs);
+    expect(numbersOf(inputs)).toEqual(inputs.map(() => [16, 20]));
+  });
+
+  it('meets workers that are elsewhere', async () => {
+    const hands = inSeveralHands([2, 1]);
+    const inputs = [[ints(1), ints(2)], [ints(10)]];
+    const outputs = inputs.map((own) => own.map(() => zeros('float64', [1])));
+    await Promise.all(
+      hands.map((hand, worker) => hand.run(mean, inputs[worker] as Tensor[], outputs[worker] as Tensor[])),
+    );
+    expect(outputs.map(numbersOf)).toEqual([[[13 / 3], [13 / 3]], [[13 / 3]]]);
+  });
+
+  it('rounds halves once', async () => {
+    // Their sums within a worker are no float16: rounded there, the small ones would be lost.
+    const inputs = [2048, 1, 1, 2048].map((value) => tensor(Uint16Array.of(toFloat16(value)), { dtype: 'float16' }));
+    const outputs = inputs.map(() => zeros('float16', [1]));
+    await twoByTwo().run(sum, inputs, outputs);
+    expect(outputs.map(({ data }) => fromFloat16(Number(data[0])))).toEqual(
+      [4098, 4098, 4098, 4098].map((value) => fromFloat16(toFloat16(value))),
+    );
+    await twoByTwo().run(mean, inputs, outputs);
+    expect(outputs.map(({ data }) => fromFloat16(Number(data[0])))).toEqual(
+      inputs.map(() => fromFloat16(toFloat16(1024.5))),
+    );
+  });
+
+  it('all-reduces within workers that cannot reduce to one rank', async () => {
+    const algorithm: Algorithm = {
+      ...directAlgorithm,
+      refuses: ({ kind }) => (kind === 'reduce' ? 'not to one rank' : undefined),
+    };
+    const whole = hierarchical([portable(2, algorithm), portable(2, algorithm)], portable(2));
+    const inputs = [1, 2, 3, 4].map((value) => ints(value));
+    const outputs = inputs.map(() => zeros('int32', [1]));
+    await whole.run(sum, inputs, outputs);
+    expect(numbersOf(outputs)).toEqual([[10], [10], [10], [10]]);
+  });
+
+  it('carries out what was asked first at first', async () => {
+    const whole = twoByTwo();
+    const buffers = [1, 2, 3, 4].map((value) => ints(value));
+    await Promise.all([whole.run(sum, buffers, buffers), whole.run(sum, buffers, buffers)]);
+    expect(numbersOf(buffers)).toEqual([[40], [40], [40], [40]]);
+    const running = whole.run(sum, buffers, buffers);
+    expect(thrown(() => whole.runSync(sum, buffers, buffers))).toMatchObject({ code: 'ERR_COLL_BUSY' });
+    await running;
+  });
+
+  it('says what it has not', () => {
+    const even = twoByTwo();
+    expect(even.refuses(gather, 'int8')).toBeUndefined();
+    expect(even.refuses({ kind: 'reduce', op: 'sum', root: 0 }, 'int8')).toBe(
+      'two levels have all-reduce, broadcast and all-gather, but no reduce',
+    );
+    expect(even.refuses(mean, 'bool')).toMatch(/bool has no mean/);
+    const uneven = hierarchical([portable(1), portable(2)], portable(2), { ranksPerWorker: [1, 2] });
+    expect(uneven.refuses(gather, 'int8')).toMatch(/only where all workers have as many ranks/);
+    const none: Algorithm = {
+      ...directAlgorithm,
+      refuses: ({ kind }) => (kind === 'broadcast' ? 'no way back' : undefined),
+    };
+    expect(hierarchical([portable(2, none)], portable(1)).refuses(sum, 'int8')).toBe('no way back');
+    expect(hierarchical([portable(1, none)], portable(1)).refuses(sum, 'int8')).toBeUndefined();
+  });
+
+  it('tells errors of its parts in its own ranks', async () => {
+    const [early] = inSeveralHands([2, 2]) as [Communicator];
+    const buffers = [ints(1), ints(2)];
+    const error = await early.run(sum, buffers, buffers, { timeoutSeconds: 0.01 }).catch((failure: unknown) => failure);
+    expect(error).toBeInstanceOf(DeadlineExceededError);
+    expect(error).toMatchObject({
+      code: 'ERR_COLL_DEADLINE',
+      message: expect.stringMatching(/worker 1 is ranks 2, 3\)$/),
+    });
+    expect(numbersOf(buffers)).toEqual([[1], [2]]);
+  });
+
+  it('notices what the leaders alone would not: a mean and a sum, two roots of one worker', async () => {
+    for (const [one, other] of [
+      [sum, mean],
+      [
+        { kind: 'broadcast', root: 0 },
+        { kind: 'broadcast', root: 1 },
+      ],
+    ] as const) {
+      const hands = inSeveralHands([2, 1]);
+      const inputs = [1, 2, 3].map((value) => tensor(Float32Array.of(value)));
+      const outcomes = await Promise.allSettled([
+        hands[0]?.run(one, inputs.slice(0, 2), inputs.slice(0, 2)),
+        hands[1]?.run(other, inputs.slice(2), inputs.slice(2)),
+      ]);
+      for (const outcome of outcomes) {
+        expect(outcome).toMatchObject({ status: 'rejected', reason: expect.any(InvalidArgumentError) });
+      }
+    }
+  });
+
+  it('closes its parts once', async () => {
+    const parts = [portable(2), portable(2), portable(2)] as const;
+    const closes = parts.map((part) => vi.spyOn(part, 'close'));
+    const whole = hierarchical([parts[0], parts[1]], parts[2]);
+    await whole.close();
+    await whole[Symbol.asyncDispose]();
+    for (const close of closes) expect(close).toHaveBeenCalledTimes(1);
+    const buffers = [1, 2, 3, 4].map((value) => ints(value));
+    await expect(whole.run(sum, buffers, buffers)).rejects.toMatchObject({ code: 'ERR_COLL_CLOSED' });
+  });
+
+  it('refuses parts that do not fit together', () => {
+    expect(() => hierarchical([], portable(1))).toThrow('across has 1 leaders here, but there are 0 workers within');
+    expect(() => hierarchical([portable(2)], portable(2))).toThrow(
+      'across has 2 leaders here, but there are 1 workers',
+    );
+    expect(() => hierarchical([portable(2), portable(1)], portable(2))).toThrow(
+      'worker 1 has 1 ranks, not 2: pass ranksPerWorker',
+    );
+    expect(() => hierarchical([portable(2)], portable(1), { ranksPerWorker: [2, 2] })).toThrow(
+      'ranksPerWorker tells of 2 workers',
+    );
+    const alone = new ThreadCommunicator(createThreadGroup({ size: 2 }), { rank: 0, algorithm: directAlgorithm });
+    expect(() => hierarchical([alone], portable(1))).toThrow('only 1 of the 2 ranks of worker 0 are here');
+  });
+});

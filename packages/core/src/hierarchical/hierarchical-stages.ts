@@ -1,0 +1,174 @@
+import type { Collective, CollectiveOp } from '../collective.js';
+import type { Communicator } from '../communicator.js';
+import { accumulatorOf, allocate, type DType, type TypedArray } from '../dtype.js';
+import { divideKernel, elementaryOp } from '../kernels/combine.js';
+import { narrowKernel, widenKernel } from '../kernels/convert.js';
+import { slice } from '../packing/concatenate.js';
+import { copyElements, type Tensor } from '../tensor.js';
+
+/** The ranks of a worker that is here. */
+export interface WorkerPart {
+  readonly communicator: Communicator;
+  /** Its number among all workers. */
+  readonly worker: number;
+  /** Its first rank among all, and where its buffers begin among those of the ranks here. */
+  readonly firstRank: number;
+  readonly begin: number;
+}
+
+/** Two levels: workers, and their leaders, which are their first ranks. */
+export interface Levels {
+  readonly size: number;
+  readonly within: readonly WorkerPart[];
+  readonly across: Communicator;
+}
+
+/** The buffers of the ranks that are here. */
+export interface HandedIn {
+  readonly inputs: readonly Tensor[];
+  readonly outputs: readonly Tensor[];
+  /** All outputs are one memory. */
+  readonly isShared: boolean;
+}
+
+/** A collective of a worker, or, without one, of the leaders. */
+export interface Job {
+  readonly part: WorkerPart | undefined;
+  readonly collective: Collective;
+  readonly inputs: readonly Tensor[];
+  readonly outputs: readonly Tensor[];
+  /** All outputs are one memory. */
+  readonly isShared?: boolean;
+}
+
+/** Jobs that run at the same time, and have to have ended before the next ones are asked for. */
+export type Stages = Generator<readonly Job[], void, undefined>;
+
+/** Memory by purpose, kept from call to call. */
+export class Scratch {
+  readonly #kept = new Map<string, TypedArray>();
+
+  take(purpose: string, dtype: DType, length: number): Tensor {
+    const key = `${purpose} ${dtype}`;
+    const kept = this.#kept.get(key);
+    const data = kept && kept.length >= length ? kept : allocate(dtype, length);
+    this.#kept.set(key, data);
+    return slice({ data, dtype, shape: [data.length], device: '' }, 0, length);
+  }
+}
+
+/**
+ * Within each worker, across, back. Half types are float32 until the end; a mean is divided once, by all ranks. Until the leaders have agreed
+ * nothing is written to outputs.
+ */
+export function* allReduceStages(levels: Levels, op: CollectiveOp, handedIn: HandedIn, scratch: Scratch): Stages {
+  const { within, size } = levels;
+  const { inputs, outputs, isShared } = handedIn;
+  const { dtype, data } = inputs[0] as Tensor;
+  const wide = accumulatorOf(dtype);
+  const base = elementaryOp(op);
+  const room = (index: number) => scratch.take(`sum ${index}`, wide, data.length);
+  const contributions = wide === dtype ? inputs : inputs.map((input, index) => widened(input, index, scratch));
+  yield within.flatMap((part) => reduction(part, base, ownOf(part, contributions), room));
+  const sums = within.map(
+    ({ communicator, begin }) => (communicator.size === 1 ? contributions[begin] : room(begin)) as Tensor,
+  );
+  // The result of all is another's output, or not of the sum's dtype.
+  const isIndirect = wide !== dtype || op === 'mean' || isShared;
+  const totals = within.map(({ begin }) => (isIndirect ? room(begin) : outputs[begin]) as Tensor);
+  yield [{ part: undefined, collective: { kind: 'all-reduce', op: base }, inputs: sums, outputs: totals }];
+  const divisor = op === 'mean' ? size : undefined;
+  within.forEach(({ begin }, index) => {
+    if (index === 0 || !isShared) finish(totals[index] as Tensor, outputs[begin] as Tensor, divisor);
+  });
+  yield handingOut(within, handedIn);
+}
+
+/** The root's value, which is here where its worker is, to all leaders, and by these to all of their workers. */
+export function* broadcastStages({ within }: Levels, root: number, home: number, handedIn: HandedIn): Stages {
+  const { inputs, outputs, isShared } = handedIn;
+  const given = within.map(({ worker, firstRank, begin }) =>
+    worker === home ? (inputs[begin + root - firstRank] as Tensor) : (outputs[begin] as Tensor),
+  );
+  const collective: Collective = { kind: 'broadcast', root: home };
+  const taken = within.map(({ begin }) => outputs[begin] as Tensor);
+  yield [{ part: undefined, collective, inputs: given, outputs: taken, isShared }];
+  yield handingOut(within, handedIn);
+}
+
+/** The leaders gather what the ranks of their workers have side by side, and hand all of it out. Workers have as many ranks. */
+export function* allGatherStages({ within }: Levels, handedIn: HandedIn, scratch: Scratch): Stages {
+  const { inputs, outputs } = handedIn;
+  const { dtype, data } = inputs[0] as Tensor;
+  const blocks = within.map((part) => {
+    const block = scratch.take(`block ${part.begin}`, dtype, data.length * part.communicator.size);
+    for (const [local, input] of ownOf(part, inputs).entries()) copyElementsAt(block, local * data.length, input);
+    return block;
+  });
+  const leaders = within.map(({ begin }) => outputs[begin] as Tensor);
+  const collective: Collective = { kind: 'all-gather' };
+  yield [{ part: undefined, collective, inputs: blocks, outputs: leaders, isShared: handedIn.isShared }];
+  yield handingOut(within, handedIn);
+}
+
+/** Whether a worker reduces to its leader alone; else all its ranks get the sum. */
+export function reducesToLeader(communicator: Communicator, op: CollectiveOp, dtype: DType): boolean {
+  return communicator.refuses({ kind: 'reduce', op, root: 0 }, dtype) === undefined;
+}
+
+function reduction(
+  part: WorkerPart,
+  op: CollectiveOp,
+  inputs: readonly Tensor[],
+  room: (index: number) => Tensor,
+): Job[] {
+  if (inputs.length === 1) return [];
+  const sum = room(part.begin);
+  if (reducesToLeader(part.communicator, op, sum.dtype)) {
+    // Nobody but the root has an output, so that any tensor can stand there.
+    return [{ part, collective: { kind: 'reduce', op, root: 0 }, inputs, outputs: [sum, ...inputs.slice(1)] }];
+  }
+  return [
+    {
+      part,
+      collective: { kind: 'all-reduce', op },
+      inputs,
+      outputs: inputs.map((_, local) => room(part.begin + local)),
+    },
+  ];
+}
+
+/** From the leaders' outputs to those of their workers, where these are memory of their own. */
+function handingOut(within: readonly WorkerPart[], { outputs, isShared }: HandedIn): Job[] {
+  const several = within.filter(({ communicator }) => communicator.size > 1 && !isShared);
+  return several.map((part) => {
+    const own = ownOf(part, outputs);
+    return { part, collective: { kind: 'broadcast', root: 0 }, inputs: own, outputs: own };
+  });
+}
+
+function ownOf({ begin, communicator }: WorkerPart, buffers: readonly Tensor[]): readonly Tensor[] {
+  return buffers.slice(begin, begin + communicator.size);
+}
+
+function widened(input: Tensor, index: number, scratch: Scratch): Tensor {
+  const wide = scratch.take(`contribution ${index}`, accumulatorOf(input.dtype), input.data.length);
+  widenKernel(input.dtype)(wide.data, 0, input.data, 0, input.data.length);
+  return { ...wide, device: input.device };
+}
+
+/** Brings a sum to where it is wanted, divided and rounded where that is asked for. */
+function finish(sum: Tensor, into: Tensor, divisor: number | undefined): void {
+  const { length } = into.data;
+  const isNarrow = accumulatorOf(into.dtype) !== into.dtype;
+  if (divisor !== undefined) {
+    divideKernel(sum.dtype)(isNarrow ? sum.data : into.data, 0, sum.data, 0, length, divisor);
+    if (!isNarrow) return;
+  }
+  if (isNarrow) narrowKernel(into.dtype)(into.data, 0, sum.data, 0, length);
+  else if (sum !== into) copyElements(into.data, sum.data);
+}
+
+function copyElementsAt(into: Tensor, begin: number, { data }: Tensor): void {
+  copyElements(slice(into, begin, begin + data.length).data, data);
+}

@@ -1,0 +1,72 @@
+import { deviceType } from '../device.js';
+import { quote } from '../quote.js';
+import type { Plugin, Situation } from './plugin.js';
+
+/** A plug-in that could have been taken, and why it was or was not. */
+export interface Candidate {
+  readonly name: string;
+  readonly priority: number;
+  /** Why it cannot serve here; absent for the one that was taken, and for those that were not asked. */
+  readonly refused?: string;
+  /** Why it was or was not taken: the rest of a sentence that begins with its name, such as `taken, because it was asked for`. */
+  readonly reason: string;
+}
+
+export interface PluginChoice {
+  readonly taken: Plugin<never> | undefined;
+  readonly candidates: readonly Candidate[];
+}
+
+/** Takes the first that serves of a list, the most wanted first; those after it are not asked. */
+export async function chooseFirst(plugins: readonly Plugin<never>[], situation: Situation): Promise<PluginChoice> {
+  const candidates: Candidate[] = [];
+  let taken: Plugin<never> | undefined;
+  for (const plugin of plugins) {
+    if (taken) {
+      candidates.push(candidate(plugin, `not asked, because ${precedence(taken, plugin)}, serves these devices`));
+      continue;
+    }
+    const refused = await refusalOf(plugin, situation);
+    if (refused === undefined) taken = plugin;
+    const reason = 'taken, because it has the highest priority of those that serve these devices';
+    candidates.push(candidate(plugin, reason, refused));
+  }
+  return { taken, candidates };
+}
+
+/** Takes the plug-in that was asked for, unless it refuses. */
+export async function chooseNamed(plugin: Plugin<never>, situation: Situation): Promise<PluginChoice> {
+  const refused = await refusalOf(plugin, situation);
+  const taken = refused === undefined ? plugin : undefined;
+  return { taken, candidates: [candidate(plugin, 'taken, because it was asked for', refused)] };
+}
+
+function candidate({ name, priority }: Plugin<never>, reason: string, refused?: string): Candidate {
+  return refused === undefined
+    ? { name, priority, reason }
+    : { name, priority, refused, reason: `refused, because ${refused}` };
+}
+
+function precedence(taken: Plugin<never>, other: Plugin<never>): string {
+  return taken.priority > other.priority
+    ? `${taken.name}, of a higher priority`
+    : `${taken.name}, of the same priority and first by name`;
+}
+
+async function refusalOf({ capabilities, probe }: Plugin<never>, situation: Situation): Promise<string | undefined> {
+  const { devices, dtypes, ops, maxRanks = Number.POSITIVE_INFINITY } = capabilities ?? {};
+  const device = situation.devices.find((name) => devices && !devices.includes(deviceType(name)));
+  if (device !== undefined) return `it serves ${devices?.join(', ')} devices, not ${device}`;
+  const dtype = situation.dtypes?.find((name) => dtypes && !dtypes.includes(name));
+  if (dtype) return `it has no ${dtype}`;
+  const op = situation.ops?.find((name) => ops && !ops.includes(name));
+  if (op) return `it has no ${op}`;
+  if (situation.devices.length > maxRanks) return `it serves up to ${maxRanks} ranks, not ${situation.devices.length}`;
+  try {
+    const result = await probe?.(situation);
+    return result && !result.available ? result.reason : undefined;
+  } catch (error) {
+    // What cannot even be probed cannot be used; the others still can.
+    return `its probe failed: ${error instanceof Error ? error.message : quote(error)}`;
+  }
+}

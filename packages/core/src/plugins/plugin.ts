@@ -1,0 +1,82 @@
+import type { Communicator } from '../communicator.js';
+import type { CrossDeviceOps } from '../cross-device-ops.js';
+import type { DType } from '../dtype.js';
+import type { EngineResolution } from '../engines.js';
+import type { ReduceOp } from '../reduce-op.js';
+import type { Algorithm } from '../schedule/schedule.js';
+
+/** The version of this contract. A plug-in of another version is refused at registration. */
+export const pluginApiVersion = 1;
+
+/** The devices of a group, who of them is here, and the engine that plays schedules among them. */
+export interface World {
+  /** One a rank, in rank order. */
+  readonly devices: readonly string[];
+  /** The ranks whose buffers this caller hands in: all of them, or one. */
+  readonly localRanks: readonly number[];
+  /** What plays the schedules, for `explain()`: `native`, `wasm`, `js`, or a name of its own. */
+  readonly engine: string;
+  /** How that engine was chosen; it also serves groups of other sizes whose ranks are all here. */
+  readonly resolution?: EngineResolution;
+  /** A communicator over all devices that plays this algorithm. */
+  communicator(algorithm: Algorithm): Communicator;
+  /** Ends the group: whoever waits in it, now or later, gets an UnavailableError with this message. Absent: closing a communicator does. */
+  fail?(message: string): void;
+}
+
+/** What `'auto'` asks a plug-in for. Absent fields mean that nothing special is needed. */
+export interface Situation {
+  readonly devices: readonly string[];
+  readonly dtypes?: readonly DType[];
+  readonly ops?: readonly ReduceOp[];
+  /** The ranks live in threads or processes of their own, so that the plug-in has to be loaded there by its `module`. */
+  readonly isolated?: boolean;
+}
+
+/** What a plug-in can do at all. Absent fields mean: everything, but for `severalTasks`. */
+export interface Capabilities {
+  /** Device types, upper-case: `CPU`, `GPU`. */
+  readonly devices?: readonly string[];
+  readonly dtypes?: readonly DType[];
+  readonly ops?: readonly ReduceOp[];
+  readonly maxRanks?: number;
+  /** Whether it tells the devices of several tasks (workers) from each other. Absent: no, and strategies give it those of one task only. */
+  readonly severalTasks?: boolean;
+}
+
+/** Whether something can be used here and now; where not, why. */
+export type ProbeResult = { readonly available: true } | { readonly available: false; readonly reason: string };
+
+/**
+ * Options of each plug-in by name. Packages add theirs by declaration merging, so that
+ * `registry.create('ring', { numPacks: 1 })` is checked:
+ *
+ *     declare module '@coll/core' { interface CrossDeviceOpsOptionsMap { ring: RingOptions } }
+ */
+// biome-ignore lint/suspicious/noEmptyInterface: it is filled by declaration merging
+export interface CrossDeviceOpsOptionsMap {}
+
+/** A backend, as a plain object. */
+export interface Plugin<Options = never> {
+  readonly name: string;
+  readonly apiVersion: number;
+  /** `import.meta.url` of a module that exports this object: other threads and processes load it from there. */
+  readonly module: string;
+  /** `'auto'` takes the highest. The portable ones have 0 to 100. */
+  readonly priority: number;
+  readonly capabilities?: Capabilities;
+  /** Whether it can serve here and now; called by `'auto'` and before creation. Absent: yes. */
+  probe?(situation: Situation): ProbeResult | Promise<ProbeResult>;
+  /** Cross-device ops, for a world where one is given; otherwise for whatever devices the values have, all of them here. */
+  create(options: Options | undefined, world?: World): CrossDeviceOps | Promise<CrossDeviceOps>;
+}
+
+/** Checks a plug-in's shape by type; `apiVersion` and `priority` may be left out. */
+export function definePlugin<Options = undefined>(
+  plugin: Omit<Plugin<Options>, 'apiVersion' | 'priority'> & {
+    readonly apiVersion?: number;
+    readonly priority?: number;
+  },
+): Plugin<Options> {
+  return Object.freeze({ apiVersion: pluginApiVersion, priority: 0, ...plugin });
+}

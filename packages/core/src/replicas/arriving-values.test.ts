@@ -1,0 +1,110 @@
+import { describe, expect, it } from 'vitest';
+import { AbortedError, UnavailableError } from '../errors.js';
+import { asValue, type Value } from '../sparse/sparse.js';
+import { zeros } from '../tensor.js';
+import { type Arrival, isArriving, reduceArriving } from './arriving-values.js';
+
+const never = new Promise<never>(() => {});
+
+/** An arrival whose groups are reduced by the caller of `settle`, and what is asked of it. */
+function watched(options: Partial<Arrival> = {}) {
+  const log: string[] = [];
+  const groups: { resolve(): void; reject(error: unknown): void }[] = [];
+  const arrival: Arrival = {
+    rank: 3,
+    bytesPerPack: 1,
+    ready: (_, came) => asValue(came as Value),
+    reduce: (indices, values) => {
+      log.push(`reduce ${indices}`);
+      return new Promise((resolve, reject) => groups.push({ resolve: () => resolve(values), reject }));
+    },
+    fail: (error) => log.push(`fail ${error.name}`),
+    end: () => log.push('end'),
+    ...options,
+  };
+  return { arrival, groups, log };
+}
+
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+const outcome = (promise: Promise<unknown>) =>
+  Promise.race([
+    promise.then(
+      () => 'there',
+      (error: Error) => error,
+    ),
+    turn().then(() => 'open'),
+  ]);
+
+describe('isArriving', () => {
+  it('looks for promises in a structure', () => {
+    expect([{ a: [Promise.resolve(1)] }, Promise.resolve(1), [1, Promise.resolve(2)]].every(isArriving)).toBe(true);
+    expect([1, [], { a: zeros('int8', [2]) }].some(isArriving)).toBe(false);
+  });
+});
+
+describe('reduceArriving', () => {
+  it('ends before the last results are handed out, whichever group they are of', async () => {
+    const { arrival, groups, log } = watched();
+    const { results, ended } = reduceArriving([1, Promise.resolve(2), 3], arrival);
+    void results[1]?.then(() => log.push('last result'));
+    await turn();
+    expect(log).toEqual(['reduce 2', 'reduce 1', 'reduce 0']);
+    for (const group of [2, 0, 1]) groups[group]?.resolve();
+    await ended;
+    expect(log.slice(3)).toEqual(['end', 'last result']);
+    expect((await Promise.all(results)).map((result) => 'data' in result && result.data[0])).toEqual([1, 2, 3]);
+  });
+
+  it('has nothing to do for no values', async () => {
+    const { arrival, log } = watched();
+    const { results, ended } = reduceArriving([], arrival);
+    await ended;
+    expect([results, log]).toEqual([[], ['end']]);
+  });
+
+  it('ends at once where a value fails, although those after it never come', async () => {
+    const { arrival, log } = watched();
+    const cause = new Error('no memory');
+    const { results, ended } = reduceArriving([Promise.reject(cause), never], arrival);
+    for (const promise of [...results, ended]) {
+      const error = await outcome(promise);
+      expect(error).toBeInstanceOf(UnavailableError);
+      expect(error).toMatchObject({
+        code: 'ERR_COLL_PEER_FAILED',
+        rank: 3,
+        cause,
+        message: expect.stringContaining('value 0 of replica 3'),
+      });
+    }
+    expect(log).toEqual(['fail UnavailableError', 'end']);
+  });
+
+  it('ends at once where a group fails, although values never come; results that are there stay', async () => {
+    const { arrival, groups, log } = watched();
+    const { results, ended } = reduceArriving([never, 1, 2], arrival);
+    await turn();
+    groups[0]?.resolve();
+    const error = new AbortedError('ERR_COLL_ABORTED', 'another one gave up');
+    groups[1]?.reject(error);
+    expect(await Promise.all([...results, ended].map(outcome))).toEqual([error, error, 'there', error]);
+    expect(log).toEqual(['reduce 2', 'reduce 1', 'fail AbortedError', 'end']);
+  });
+
+  it('refuses what is no value', async () => {
+    const { arrival, log } = watched();
+    const { ended } = reduceArriving([Promise.resolve('text'), 1], arrival);
+    expect(await outcome(ended)).toMatchObject({ name: 'ValueError' });
+    expect(log).toEqual(['reduce 1', 'fail ValueError', 'end']);
+  });
+
+  it('ends by a signal, also one that came before', async () => {
+    const controller = new AbortController();
+    const { arrival, log } = watched({ signal: controller.signal });
+    const { ended } = reduceArriving([never], arrival);
+    controller.abort(new Error('enough'));
+    expect(await outcome(ended)).toMatchObject({ name: 'AbortedError', message: expect.stringContaining('enough') });
+    const again = reduceArriving([never, 1], arrival);
+    expect(await outcome(again.ended)).toMatchObject({ name: 'AbortedError' });
+    expect(log).toEqual(['fail AbortedError', 'end', 'fail AbortedError', 'end']);
+  });
+});

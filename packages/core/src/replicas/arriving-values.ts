@@ -1,0 +1,183 @@
+import { AbortedError, CollError, UnavailableError } from '../errors.js';
+import { OpenPacks } from '../packing/open-packs.js';
+import { IndexedSlices } from '../sparse/indexed-slices.js';
+import type { Value } from '../sparse/sparse.js';
+import type { Structure } from '../structure.js';
+import { flatten } from '../structure.js';
+import type { TensorLike } from '../tensor.js';
+
+/** What replicas hand in while some of it is still computed: promises in the place of tensors and indexed slices. */
+export type ArrivingValue = Structure<TensorLike | IndexedSlices | PromiseLike<TensorLike | IndexedSlices>>;
+
+/** Whether something in a structure is a promise. */
+export function isArriving(value: unknown): value is ArrivingValue {
+  return flatten(value as Structure<unknown>).some(isPromise);
+}
+
+/** How values that arrive one by one are reduced in groups. */
+export interface Arrival {
+  readonly rank: number;
+  /** Bytes after which a group is closed; 0: all values of a dtype are one group. */
+  readonly bytesPerPack: number;
+  readonly signal?: AbortSignal | undefined;
+  /** What came, checked. @throws ValueError for what is no value */
+  ready(index: number, came: unknown): Value;
+  /** Reduces a group: the values of these positions, in ascending order. */
+  reduce(indices: readonly number[], values: readonly Value[]): Promise<readonly Value[]>;
+  /** Ends the group of replicas, so that nobody waits for what does not come. */
+  fail(error: CollError): void;
+  /** Called once, when there is nothing left to reduce, before the last results are handed out. */
+  end?(): void;
+}
+
+/** The results of values that arrive one by one. */
+export interface ArrivingResults {
+  /** One a value. */
+  readonly results: readonly Promise<Value>[];
+  /** Until all results are there. @throws what went wrong first, which need not be caught, here and there */
+  readonly ended: Promise<void>;
+}
+
+/** The same in the structure of the values. */
+export interface ArrivingStructure {
+  readonly results: Structure<Promise<Value>>;
+  readonly ended: Promise<void>;
+}
+
+const operation = 'all-reduce';
+
+/**
+ * Reduces values while others are still computed: from the last one to the first, because the last layers' gradients are there first. A group starts
+ * as soon as its values and all after them are there, whenever that is, so that all replicas start the same groups in the same order;
+ * sparse values are one group at the end. A value that fails ends the group of replicas at once.
+ */
+export function reduceArriving(leaves: readonly unknown[], arrival: Arrival): ArrivingResults {
+  const { rank, signal } = arrival;
+  const places = leaves.map(() => new Settling<Value>());
+  const ending = new Settling<void>();
+  const breakWith = (error: CollError) => {
+    if (ending.isSettled) return;
+    arrival.fail(error);
+    arrival.end?.();
+    for (const place of [...places, ending]) place.reject(error);
+  };
+  leaves.forEach((leaf, index) => {
+    if (isPromise(leaf)) leaf.then(undefined, (reason: unknown) => breakWith(rejected(rank, index, reason)));
+  });
+  const abort = () => breakWith(aborted(rank, signal?.reason));
+  signal?.addEventListener('abort', abort);
+  if (signal?.aborted) abort();
+  const groups = new Groups(places, arrival, () => ending.resolve());
+  const reduced = ending.isSettled ? Promise.resolve() : groups.reduce(leaves, ending.promise);
+  reduced.catch((error: unknown) => {
+    breakWith(error instanceof CollError ? error : rejected(rank, undefined, error));
+  });
+  const clear = () => signal?.removeEventListener('abort', abort);
+  ending.promise.then(clear, clear);
+  return { results: places.map(({ promise }) => promise), ended: ending.promise };
+}
+
+/** The groups of one call, from the first to start to the last to end. */
+class Groups {
+  readonly #places: readonly Settling<Value>[];
+  readonly #arrival: Arrival;
+  readonly #onEnd: () => void;
+  readonly #values: Value[];
+  #left: number;
+
+  constructor(places: readonly Settling<Value>[], arrival: Arrival, onEnd: () => void) {
+    this.#places = places;
+    this.#arrival = arrival;
+    this.#onEnd = onEnd;
+    this.#values = new Array(places.length);
+    this.#left = places.length;
+  }
+
+  /** Takes values as they come, until something breaks. @throws what goes wrong with any group, at once */
+  async reduce(leaves: readonly unknown[], broken: Promise<unknown>): Promise<void> {
+    const { bytesPerPack, ready } = this.#arrival;
+    const packs = new OpenPacks<number>(bytesPerPack === 0 ? Number.POSITIVE_INFINITY : bytesPerPack);
+    const sparse: number[] = [];
+    const failure = new Settling<never>();
+    const start = (group: readonly number[]) => void this.#reduce(group).catch((error) => failure.reject(error));
+    const interrupted = Promise.race([broken, failure.promise]);
+    for (let index = leaves.length - 1; index >= 0; index--) {
+      const leaf = leaves[index];
+      const value = ready(index, isPromise(leaf) ? await Promise.race([interrupted, leaf]) : leaf);
+      this.#values[index] = value;
+      if (value instanceof IndexedSlices) sparse.push(index);
+      else {
+        const full = packs.add(index, value);
+        if (full) start(full);
+      }
+    }
+    for (const group of packs.rest()) start(group);
+    if (sparse.length > 0) start(sparse);
+    if (leaves.length === 0) this.#finish();
+    await interrupted;
+  }
+
+  async #reduce(group: readonly number[]): Promise<void> {
+    const indices = group.toSorted((a, b) => a - b);
+    const values = indices.map((index) => this.#values[index] as Value);
+    const results = await this.#arrival.reduce(indices, values);
+    this.#left -= indices.length;
+    const isLast = this.#left === 0;
+    if (isLast) this.#arrival.end?.();
+    indices.forEach((index, position) => {
+      this.#places[index]?.resolve(results[position] as Value);
+    });
+    if (isLast) this.#onEnd();
+  }
+
+  #finish(): void {
+    this.#arrival.end?.();
+    this.#onEnd();
+  }
+}
+
+/** A promise to be settled from outside, once; that nobody looks at its failure is no error. */
+class Settling<Result> {
+  readonly promise: Promise<Result>;
+  #isSettled = false;
+  #resolve!: (result: Result) => void;
+  #reject!: (error: unknown) => void;
+
+  constructor() {
+    this.promise = new Promise<Result>((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+    });
+    this.promise.catch(() => {});
+  }
+
+  get isSettled(): boolean {
+    return this.#isSettled;
+  }
+
+  resolve(result: Result): void {
+    this.#isSettled = true;
+    this.#resolve(result);
+  }
+
+  reject(error: unknown): void {
+    this.#isSettled = true;
+    this.#reject(error);
+  }
+}
+
+function isPromise(leaf: unknown): leaf is PromiseLike<unknown> {
+  return typeof leaf === 'object' && leaf !== null && 'then' in leaf && typeof leaf.then === 'function';
+}
+
+function rejected(rank: number, index: number | undefined, cause: unknown): UnavailableError {
+  const what = index === undefined ? 'a value' : `value ${index}`;
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  const told = `${operation}: ${what} of replica ${rank} did not come: ${reason}`;
+  return new UnavailableError('ERR_COLL_PEER_FAILED', told, { rank, operation, cause });
+}
+
+function aborted(rank: number, cause: unknown): AbortedError {
+  const told = `${operation}: replica ${rank} aborted: ${cause}`;
+  return new AbortedError('ERR_COLL_ABORTED', told, { rank, operation, cause });
+}

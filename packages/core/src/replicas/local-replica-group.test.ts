@@ -1,0 +1,222 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { TestedAllReduce } from '../../test/tested-all-reduce.js';
+import { rejection, thrown } from '../../test/thrown.js';
+import { ReduceOp } from '../reduce-op.js';
+import { IndexedSlices } from '../sparse/indexed-slices.js';
+import { type Tensor, tensor } from '../tensor.js';
+import { portableWorld } from '../worlds.js';
+import { LocalReplicaGroup, type ReduceTogether } from './local-replica-group.js';
+import type { ReplicaCallOptions, ReplicaValue } from './replica-call.js';
+import type { ReplicaGroup } from './replica-group.js';
+
+const world = portableWorld(['cpu:0', 'cpu:1']);
+const ints = (...elements: readonly number[]) => tensor(elements, { dtype: 'int32' });
+
+/** Ops for two replicas in this thread. */
+function twoReplicas() {
+  const ops = new TestedAllReduce({ world });
+  const both = (values: readonly ReplicaValue[], op: ReduceOp = ReduceOp.SUM, options?: ReplicaCallOptions) =>
+    Promise.all(values.map((value, replica) => ops.allReduce(op, value, replica, options)));
+  return { ops, both };
+}
+
+describe('allReduce of replicas in one thread', () => {
+  it('gives each replica the result on its own device, in the structure of its value', async () => {
+    const { both } = twoReplicas();
+    const results = await both([
+      { w: [ints(1, 2)], b: 5 },
+      { w: [ints(10, 20)], b: 6 },
+    ]);
+    expect(results).toEqual([
+      { w: [{ ...ints(11, 22), device: 'cpu:0' }], b: { ...tensor(11), device: 'cpu:0' } },
+      { w: [{ ...ints(11, 22), device: 'cpu:1' }], b: { ...tensor(11), device: 'cpu:1' } },
+    ]);
+  });
+
+  it('takes means, and means of integers are floats', async () => {
+    const [first] = await twoReplicas().both([ints(1), ints(2)], ReduceOp.MEAN);
+    expect(first).toEqual({ ...tensor([1.5]), device: 'cpu:0' });
+  });
+
+  it('gathers sparse values beside dense ones', async () => {
+    const slices = (row: number) => new IndexedSlices(ints(row), Int32Array.of(row), [9]);
+    const [, second] = (await twoReplicas().both([
+      [slices(3), ints(1)],
+      [slices(5), ints(2)],
+    ])) as unknown as [unknown, [IndexedSlices, Tensor]];
+    expect([second[0].values.data, second[0].indices.data]).toEqual([Int32Array.of(3, 5), Int32Array.of(3, 5)]);
+    expect(second[1].data).toEqual(Int32Array.of(3));
+  });
+
+  it('adds a sparse value of one replica to a dense one of another, beside values that have memory', async () => {
+    const { ops } = twoReplicas();
+    const slices = new IndexedSlices(ints(5, 6), Int32Array.of(0, 0), [2]);
+    const into = [Int32Array.of(0), [Int32Array.of(0), Int32Array.of(0, 0)]] as const;
+    const [first, second] = (await Promise.all([
+      ops.allReduce(ReduceOp.SUM, [ints(1), slices], 0, { into: [into[0]] }),
+      ops.allReduce(ReduceOp.SUM, [ints(2), ints(1, 1)], 1, { into: into[1] }),
+    ])) as [Tensor[], Tensor[]];
+    expect(into).toEqual([Int32Array.of(3), [Int32Array.of(3), Int32Array.of(12, 1)]]);
+    expect([first[1]?.data, second[1]?.data]).toEqual([Int32Array.of(12, 1), Int32Array.of(12, 1)]);
+  });
+
+  it('writes into memory that is handed in, also that of the values', async () => {
+    const { ops } = twoReplicas();
+    const [a, b] = [Int32Array.of(1), Int32Array.of(2)];
+    const [first] = await Promise.all([
+      ops.allReduce(ReduceOp.SUM, [a], 0, { into: [a] }),
+      ops.allReduce(ReduceOp.SUM, [b], 1),
+    ]);
+    expect([a, b]).toEqual([Int32Array.of(3), Int32Array.of(2)]);
+    expect((first as Tensor[])[0]?.data).toBe(a);
+  });
+
+  it('lets one replica run ahead', async () => {
+    const { ops } = twoReplicas();
+    const ahead = [1, 2].map((value) => ops.allReduce(ReduceOp.SUM, value, 0));
+    const behind = [10, 20].map((value) => ops.allReduce(ReduceOp.SUM, value, 1));
+    const results = (await Promise.all([...ahead, ...behind])) as Tensor[];
+    expect(results.map(({ data }) => data[0])).toEqual([11, 22, 11, 22]);
+  });
+
+  it.each<readonly [string, Parameters<TestedAllReduce['allReduce']>, object]>([
+    ['a replica that is not here', [ReduceOp.SUM, 1, 2], { code: 'ERR_COLL_RANGE' }],
+    ['an op by a name that is not converted', ['sum' as never, 1, 0], { code: 'ERR_COLL_VALUE' }],
+    [
+      'results of another shape',
+      [ReduceOp.SUM, ints(1), 0, { into: Int32Array.of(1, 2) }],
+      { code: 'ERR_COLL_BUFFER' },
+    ],
+    ['integers for a mean', [ReduceOp.MEAN, ints(1), 0, { into: Int32Array.of(1) }], { code: 'ERR_COLL_BUFFER' }],
+  ])('refuses %s before it waits for anybody', async (_, args, error) => {
+    expect(await rejection(twoReplicas().ops.allReduce(...args))).toMatchObject(error);
+  });
+
+  it('is the same error for all when they do not make the same call', async () => {
+    const { ops } = twoReplicas();
+    const calls = [ops.allReduce(ReduceOp.SUM, 1, 0), ops.allReduce(ReduceOp.MAX, 1, 1)];
+    const [first, second] = await Promise.all(calls.map(rejection));
+    expect(first).toMatchObject({ name: 'InternalError', code: 'ERR_COLL_MISMATCH', rank: 1, operation: 'all-reduce' });
+    expect(second).toBe(first);
+    const lists = await Promise.allSettled([
+      ops.allReduce(ReduceOp.SUM, [1], 0),
+      ops.allReduce(ReduceOp.SUM, [1, 2], 1),
+    ]);
+    expect(lists.map((list) => list.status === 'rejected' && list.reason.message)).toEqual([
+      expect.stringContaining('replica 0 reduces 1 values in [1] by SUM, replica 1 2 values in [2] by SUM'),
+      expect.stringContaining('replica 0 reduces 1 values in [1] by SUM, replica 1 2 values in [2] by SUM'),
+    ]);
+  });
+
+  it('is an error where replicas deduplicate, and others do not', async () => {
+    const { ops } = twoReplicas();
+    const calls = [0, 1].map((replica) => ops.allReduce(ReduceOp.SUM, 1, replica, { deduplicate: replica === 1 }));
+    const [first, second] = await Promise.all(calls.map(rejection));
+    const told = 'replica 0 reduces 1 values by SUM, replica 1 1 values by SUM with deduplicate';
+    expect(first).toMatchObject({ code: 'ERR_COLL_MISMATCH', rank: 1, message: expect.stringContaining(told) });
+    expect(second).toBe(first);
+  });
+
+  it('is the same error for all when shapes differ', async () => {
+    const { ops } = twoReplicas();
+    const calls = [ops.allReduce(ReduceOp.SUM, ints(1), 0), ops.allReduce(ReduceOp.SUM, ints(1, 2), 1)];
+    for (const error of await Promise.all(calls.map(rejection))) {
+      expect(error).toMatchObject({ name: 'InvalidArgumentError', code: 'ERR_COLL_SHAPE_MISMATCH', rank: 1 });
+    }
+  });
+
+  it('cannot block, gather or broadcast, and says what can', () => {
+    const group = twoReplicas().ops.replicaGroup as ReplicaGroup;
+    for (const operation of ['allReduceSync', 'allGather', 'broadcast', 'broadcastSync'] as const) {
+      expect(thrown(() => (group[operation] as () => unknown)())).toMatchObject({
+        name: 'RuntimeError',
+        code: 'ERR_COLL_CONTEXT',
+        operation,
+        message: expect.stringContaining('run the replicas in worker threads'),
+      });
+    }
+  });
+});
+
+describe('waiting for the others', () => {
+  beforeEach(() => {
+    vi.useFakeTimers();
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  it('ends with a deadline that names who never came', async () => {
+    const { ops } = twoReplicas();
+    const waiting = rejection(ops.allReduce(ReduceOp.SUM, 1, 0, { timeoutSeconds: 3 }));
+    await vi.advanceTimersByTimeAsync(2999);
+    expect(await Promise.race([waiting, Promise.resolve('still waiting')])).toBe('still waiting');
+    await vi.advanceTimersByTimeAsync(1);
+    expect(await waiting).toMatchObject({
+      name: 'DeadlineExceededError',
+      code: 'ERR_COLL_DEADLINE',
+      rank: 0,
+      operation: 'all-reduce',
+      message: expect.stringContaining('replica 1 never came'),
+    });
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it.each([null, 0])('has no end for a timeout of %s', async (timeoutSeconds) => {
+    const { ops } = twoReplicas();
+    const waiting = ops.allReduce(ReduceOp.SUM, 1, 0, { timeoutSeconds });
+    await vi.advanceTimersByTimeAsync(1e9);
+    const [late] = await Promise.all([ops.allReduce(ReduceOp.SUM, 2, 1), waiting]);
+    expect((late as Tensor).data).toEqual(Float64Array.of(3));
+  });
+
+  it('leaves no timer behind', async () => {
+    await twoReplicas().both([1, 2], ReduceOp.SUM, { timeoutSeconds: 3 });
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it('ends when a signal aborts, before or while it waits, for everybody', async () => {
+    for (const isEarly of [true, false]) {
+      const { ops } = twoReplicas();
+      const controller = new AbortController();
+      const reason = new Error('enough');
+      if (isEarly) controller.abort(reason);
+      const waiting = rejection(ops.allReduce(ReduceOp.SUM, 1, 0, { signal: controller.signal }));
+      controller.abort(reason);
+      expect(await waiting).toMatchObject({ name: 'AbortedError', code: 'ERR_COLL_ABORTED', rank: 0, cause: reason });
+      expect(await rejection(ops.allReduce(ReduceOp.SUM, 1, 1))).toMatchObject({ code: 'ERR_COLL_ABORTED' });
+    }
+  });
+
+  it('ends when the ops are closed, and cannot begin afterwards', async () => {
+    const { ops } = twoReplicas();
+    const waiting = rejection(ops.allReduce(ReduceOp.SUM, 1, 0));
+    await ops.close();
+    for (const error of [await waiting, await rejection(ops.allReduce(ReduceOp.SUM, 1, 1))]) {
+      expect(error).toMatchObject({ name: 'RuntimeError', code: 'ERR_COLL_CLOSED', operation: 'all-reduce' });
+    }
+  });
+});
+
+it('places values that have no device where their replica is, and leaves the others', async () => {
+  const reduceTogether = vi.fn<ReduceTogether>(async (_, values) => [
+    values.map((value) => value.values[0] as Tensor),
+    values.map((value) => value.values[1] as Tensor),
+  ]);
+  const group = new LocalReplicaGroup(world, reduceTogether);
+  const placed = { ...ints(1), device: 'cpu:7' };
+  const slices = new IndexedSlices(ints(1), Int32Array.of(0));
+  await Promise.all([
+    group.allReduce(ReduceOp.SUM, [ints(1), slices], 0, { bytesPerPack: 4 }),
+    group.allReduce(ReduceOp.SUM, [placed, slices], 1),
+  ]);
+  const [op, values, call] = reduceTogether.mock.calls[0] ?? [];
+  expect([op, values?.map(({ devices }) => devices)]).toEqual([
+    'SUM',
+    [
+      ['cpu:0', 'cpu:7'],
+      ['cpu:0', 'cpu:1'],
+    ],
+  ]);
+  expect(call?.options.bytesPerPack).toBe(4);
+});

@@ -1,0 +1,272 @@
+import { directAlgorithm } from '@coll/direct';
+import { describe, expect, it } from 'vitest';
+import { piecewise } from '../../test/piecewise.js';
+import { rejection, thrown } from '../../test/thrown.js';
+import type { Collective } from '../collective.js';
+import type { Communicator } from '../communicator.js';
+import { toNumbers } from '../element.js';
+import { PortableCommunicator } from '../portable/portable-communicator.js';
+import { IndexedSlices } from '../sparse/indexed-slices.js';
+import type { Value } from '../sparse/sparse.js';
+import { reshape, type Tensor, tensor, zeros } from '../tensor.js';
+import { ThreadCommunicator } from '../threads/thread-communicator.js';
+import { createThreadGroup } from '../threads/thread-group.js';
+import { ReplicaCollectives } from './replica-collectives.js';
+
+const ints = (...elements: readonly number[]) => tensor(elements, { dtype: 'int32' });
+const ramp = (length: number) => Array.from({ length }, (_, index) => index);
+
+/** As many replicas in this thread, and what each of them gets. */
+async function together<Result>(
+  size: number,
+  act: (collectives: ReplicaCollectives, rank: number) => Promise<Result>,
+): Promise<Result[]> {
+  const group = createThreadGroup({ size, maxBytes: 2 ** 20, spins: 0 });
+  const communicators = ramp(size).map((rank) => new ThreadCommunicator(group, { rank, algorithm: directAlgorithm }));
+  return Promise.all(communicators.map((communicator, rank) => act(new ReplicaCollectives(communicator), rank)));
+}
+
+/** Plays requests with a group of one rank, and keeps what they were. */
+function alone(): { readonly collectives: ReplicaCollectives; readonly requests: string[] } {
+  const inner = new PortableCommunicator({ size: 1, algorithm: directAlgorithm });
+  const requests: string[] = [];
+  const keep = (collective: Collective, [input]: readonly Tensor[]) => {
+    requests.push(`${collective.kind} ${input?.dtype} ${input?.data.length}`);
+  };
+  const communicator = Object.assign(Object.create(inner) as Communicator, {
+    size: 1,
+    refuses: inner.refuses.bind(inner),
+    run: (...args: Parameters<Communicator['run']>) => {
+      keep(args[0], args[1]);
+      return inner.run(...args);
+    },
+    runSync: (...args: Parameters<Communicator['runSync']>) => {
+      keep(args[0], args[1]);
+      inner.runSync(...args);
+    },
+  });
+  return { collectives: new ReplicaCollectives(communicator), requests };
+}
+
+describe('allReduce', () => {
+  it('combines each value over all replicas', async () => {
+    const results = await together(3, (collectives, rank) =>
+      collectives.run(collectives.allReduce('max', [ints(rank, 5), reshape(ints(-rank), [])])),
+    );
+    for (const [first, second] of results as [Tensor, Tensor][]) {
+      expect([first, second]).toEqual([ints(2, 5), reshape(ints(0), [])]);
+    }
+  });
+
+  it('makes floats of the mean of integers', async () => {
+    const [results] = await together(2, (collectives, rank) =>
+      collectives.run(collectives.allReduce('mean', [ints(rank), ints(4, 6)])),
+    );
+    expect(results).toEqual([tensor([0.5]), tensor([4, 6])]);
+  });
+
+  it('puts all values of a dtype into one pack', async () => {
+    const { collectives, requests } = alone();
+    const values = [ints(1), tensor([2.5, 3.5]), ints(4, 5, 6)];
+    const results = await collectives.run(collectives.allReduce('sum', values));
+    expect(results).toEqual(values);
+    expect(requests).toEqual(['all-reduce int32 4', 'all-reduce float64 2']);
+  });
+
+  it('closes packs by bytes', () => {
+    const { collectives, requests } = alone();
+    const values = [2, 3, 6].map((length) => ints(...ramp(length)));
+    const requested = collectives.allReduce('sum', values, { bytesPerPack: 24 });
+    expect(collectives.runSync(requested)).toEqual(values);
+    expect(requests).toEqual(['all-reduce int32 9', 'all-reduce int32 2']);
+  });
+
+  it('writes new memory, or what is handed in, and leaves values alone', async () => {
+    const { collectives } = alone();
+    const [a, b] = [ints(1), ints(2, 3)];
+    const [first] = (await collectives.run(collectives.allReduce('sum', [a]))) as [Tensor];
+    expect(first.data).not.toBe(a.data);
+    const into = [zeros('int32', [1]), zeros('int32', [2])];
+    const results = await collectives.run(collectives.allReduce('sum', [a, b], { into }));
+    expect(results.every((result, index) => result === into[index])).toBe(true);
+    expect([into, a, b]).toEqual([[ints(1), ints(2, 3)], ints(1), ints(2, 3)]);
+    expect(thrown(() => collectives.runSync(collectives.allReduce('sum', [a], { into })))).toMatchObject({
+      code: 'ERR_COLL_BUFFER',
+    });
+  });
+
+  it('keeps its packs from call to call, in whatever sizes they come', async () => {
+    const { collectives } = alone();
+    for (const lengths of [
+      [3, 4],
+      [30, 40],
+      [1, 0],
+      [31, 9],
+    ]) {
+      const values = lengths.map((length) => ints(...ramp(length)));
+      expect(await collectives.run(collectives.allReduce('sum', values))).toEqual(values);
+      const means = (await collectives.run(collectives.allReduce('mean', values))) as Tensor[];
+      expect(means.map(toNumbers)).toEqual(values.map(toNumbers));
+    }
+  });
+
+  it('gathers sparse values of unequal length, in rank order, beside dense ones', async () => {
+    const slices = (rank: number) => {
+      const rows = ramp(2 * rank).map((element) => 10 * rank + element);
+      const values = tensor(rows, { dtype: 'int32', shape: [rank, 2] });
+      return new IndexedSlices(values, Int32Array.from(ramp(rank)), [5, 2]);
+    };
+    const results = await together(3, (collectives, rank) =>
+      collectives.run(collectives.allReduce('sum', [slices(rank), ints(rank), slices(0)])),
+    );
+    for (const [joined, sum, none] of results as [IndexedSlices, Tensor, IndexedSlices][]) {
+      expect(joined.values).toEqual(tensor([10, 11, 20, 21, 22, 23], { dtype: 'int32', shape: [3, 2] }));
+      expect([joined.indices.data, joined.denseShape]).toEqual([Int32Array.of(0, 0, 1), [5, 2]]);
+      expect([sum, none.values.shape]).toEqual([ints(3), [0, 2]]);
+    }
+  });
+
+  it('divides the rows of a sparse mean by the number of replicas', async () => {
+    const [result] = await together(2, (collectives, rank) =>
+      collectives.run(collectives.allReduce('mean', [new IndexedSlices(ints(rank + 1), Int32Array.of(0))])),
+    );
+    expect((result as [IndexedSlices])[0].values).toEqual(tensor([0.5, 1]));
+  });
+
+  it('refuses other ops for sparse values', () => {
+    const { collectives } = alone();
+    const slices: Value = new IndexedSlices(ints(1), Int32Array.of(0));
+    expect(thrown(() => collectives.runSync(collectives.allReduce('max', [slices])))).toMatchObject({
+      name: 'ValueError',
+      code: 'ERR_COLL_REFUSED',
+    });
+  });
+});
+
+describe('calls that are under way at the same time', () => {
+  it('run one after the other, each as a whole', async () => {
+    const results = await together(2, (collectives) => {
+      const call = (value: number) => {
+        const values = [tensor(Float32Array.of(value, value)), tensor(Float32Array.of(value))];
+        return collectives.run(collectives.allReduce('sum', values));
+      };
+      return Promise.all([call(1), call(10), call(100)]);
+    });
+    for (const calls of results)
+      expect(calls.map(([first]) => toNumbers(first as Tensor))).toEqual([
+        [2, 2],
+        [20, 20],
+        [200, 200],
+      ]);
+  });
+
+  it('keep a blocking one out, until they have settled', async () => {
+    const { collectives } = alone();
+    const running = collectives.run(collectives.allReduce('sum', [ints(1)]));
+    expect(thrown(() => collectives.runSync(collectives.allReduce('sum', [ints(2)])))).toMatchObject({
+      name: 'RuntimeError',
+      code: 'ERR_COLL_BUSY',
+    });
+    await running;
+    expect(collectives.runSync(collectives.allReduce('sum', [ints(2)]))).toEqual([ints(2)]);
+  });
+
+  it('are an error on all replicas where the same elements come in other shapes', async () => {
+    const shapes = [
+      [2, 3],
+      [3, 2],
+    ];
+    const errors = await together(2, (collectives, rank) =>
+      rejection(collectives.run(collectives.allReduce('sum', [zeros('float32', shapes[rank] as number[])]))),
+    );
+    for (const error of errors) expect(error).toMatchObject({ name: 'InvalidArgumentError', rank: 1 });
+  });
+});
+
+describe('allGather', () => {
+  it('joins values along an axis that may differ, in rank order', async () => {
+    const part = (rank: number) =>
+      tensor(
+        ramp(2 * rank).map((element) => 10 * rank + element),
+        { shape: [2, rank] },
+      );
+    const results = await together(3, (collectives, rank) => collectives.run(collectives.allGather([part(rank)], 1)));
+    const expected = tensor([10, 20, 21, 11, 22, 23], { shape: [2, 3] });
+    expect(results).toEqual([[expected], [expected], [expected]]);
+  });
+
+  it.each([
+    ['another dimension', 1, [2, 1], [3, 1]],
+    ['their rank', 0, [2, 1], [2]],
+  ])('is an error on all replicas where shapes differ in %s', async (_, axis, ...shapes) => {
+    const errors = await together(2, (collectives, rank) =>
+      rejection(collectives.run(collectives.allGather([zeros('int8', shapes[rank] as number[])], axis))),
+    );
+    for (const error of errors) {
+      expect(error).toMatchObject({ name: 'InvalidArgumentError', code: 'ERR_COLL_SHAPE_MISMATCH' });
+    }
+  });
+
+  it('refuses axes that are not there before anything is sent', () => {
+    const { collectives, requests } = alone();
+    expect(thrown(() => collectives.runSync(collectives.allGather([ints(1)], 1)))).toBeInstanceOf(RangeError);
+    expect(thrown(() => collectives.runSync(collectives.allGather([tensor(1)], 0)))).toMatchObject({
+      name: 'ValueError',
+    });
+    expect(requests).toEqual([]);
+  });
+});
+
+describe('broadcast', () => {
+  it("gives every replica the root's values", async () => {
+    const results = await together(3, (collectives, rank) =>
+      collectives.run(collectives.broadcast([ints(rank, rank), tensor([rank / 2])], 1)),
+    );
+    for (const values of results) expect(values).toEqual([ints(1, 1), tensor([0.5])]);
+  });
+
+  it('writes into memory that is handed in', async () => {
+    const results = await together(2, async (collectives, rank) => {
+      const mine = ints(rank, rank);
+      const [result] = await collectives.run(collectives.broadcast([mine], 0, [mine]));
+      return [result === mine, mine];
+    });
+    expect(results).toEqual([
+      [true, ints(0, 0)],
+      [true, ints(0, 0)],
+    ]);
+  });
+});
+
+describe('where the communicator takes pieces', () => {
+  const inPieces = () => {
+    const { collectives: plain } = alone();
+    const calls: string[] = [];
+    const inner = new PortableCommunicator({ size: 1, algorithm: directAlgorithm });
+    return { plain, calls, collectives: new ReplicaCollectives(piecewise(inner, calls)) };
+  };
+  const values = [ints(1, 2), ints(3), tensor([1.5]), ints(4, 5, 6)];
+
+  it('packs are not copied together, and the results are those of packs', async () => {
+    const { plain, calls, collectives } = inPieces();
+    const expected = plain.runSync(plain.allReduce('mean', values, { bytesPerPack: 15 }));
+    expect(collectives.runSync(collectives.allReduce('mean', values, { bytesPerPack: 15 }))).toEqual(expected);
+    expect(await collectives.run(collectives.allReduce('mean', values, { bytesPerPack: 15 }))).toEqual(expected);
+    expect(calls).toEqual(['all-reduce 3+1', 'all-reduce 3+1']);
+  });
+
+  it('results are written where the caller wants them', () => {
+    const { calls, collectives } = inPieces();
+    const into = [ints(0, 0), ints(0)];
+    const results = collectives.runSync(collectives.allReduce('sum', [ints(1, 2), ints(3)], { into }));
+    expect([results, into]).toEqual([[ints(1, 2), ints(3)], into]);
+    expect(results.every((result, index) => result === into[index])).toBe(true);
+    expect(calls).toEqual(['all-reduce 2+1']);
+  });
+
+  it('a broadcast takes all values of a dtype at once', async () => {
+    const { calls, collectives } = inPieces();
+    expect(await collectives.run(collectives.broadcast(values, 0))).toEqual(values);
+    expect(calls).toEqual(['broadcast 2+1+3']);
+  });
+});

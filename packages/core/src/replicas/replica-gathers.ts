@@ -1,0 +1,150 @@
+import type { Communicator } from '../communicator.js';
+import { concatAlong, requireAxis, requireJoinable } from '../concat-along.js';
+import { ValueError } from '../errors.js';
+import { arrange } from '../packing/arrangement.js';
+import { slice } from '../packing/concatenate.js';
+import { elementCount, requireElements, reshape, type Tensor, tensor, zeros } from '../tensor.js';
+import { JoinedPieces } from '../threads/joined-pieces.js';
+import type { Request, Requests } from './replica-requests.js';
+
+/** Up to here, copies and padding cost less than one more meeting of the ranks. */
+const smallBytes = 1 << 16;
+
+/** A buffer is addressed by int32. */
+const mostBytes = 2 ** 31 - 1;
+
+/** What a gather has to know of the communicator of a rank. */
+export type Member = Pick<Communicator, 'size' | 'localRanks' | 'runPieces'>;
+
+/**
+ * The values of all ranks joined along an axis, in rank order; that axis may differ between ranks. Results are in new memory.
+ * @throws ValueError and OutOfRangeError for an axis that a value does not have, before anything is sent; InvalidArgumentError, the same on all ranks,
+ * where other dimensions differ
+ */
+export function* gatherAlong(member: Member, values: readonly Tensor[], axis: number): Requests<Tensor[]> {
+  for (const { shape } of values) requireAxis(axis, shape);
+  if (values.length === 0) return [];
+  const numbers = yield* exchange(
+    member,
+    values.flatMap(({ shape }) => shape),
+  );
+  const shapes = numbers.map((ofRank) => cut(ofRank, values));
+  values.forEach((_, index) => {
+    const alike = shapes.map((ofRank) => ofRank[index] as readonly number[]);
+    requireJoinable(alike, axis, 'all-gather');
+  });
+  const { joined, parts } = memoryFor(values, shapes);
+  yield* collect(member, values, parts);
+  return joined.map((whole, index) => {
+    const pieces = parts.map((ofRank) => ofRank[index] as Tensor);
+    const { shape } = pieces[0] as Tensor;
+    // Rows of the ranks alternate, unless there is but one.
+    if (elementCount(shape.slice(0, axis)) !== 1) return concatAlong(pieces, axis);
+    const along = pieces.reduce((sum, piece) => sum + (piece.shape[axis] as number), 0);
+    return reshape(whole, shape.with(axis, along));
+  });
+}
+
+/** Numbers of every rank, of which all have as many, at least one. */
+export function* exchange({ size }: Member, numbers: readonly number[]): Requests<readonly (readonly number[])[]> {
+  const all = zeros('float64', [size * numbers.length]);
+  yield [[{ kind: 'all-gather' }, [tensor(Float64Array.from(numbers))], [all]]];
+  return Array.from({ length: size }, (_, rank) =>
+    Array.from(slice(all, rank * numbers.length, (rank + 1) * numbers.length).data, Number),
+  );
+}
+
+/**
+ * New memory for tensors of every rank, of these shapes: those of all ranks one after the other, and each by itself.
+ * @throws ValueError, the same on all ranks, for more elements than a tensor has
+ */
+export function memoryFor(
+  values: readonly Tensor[],
+  shapes: readonly (readonly (readonly number[])[])[],
+): { readonly joined: readonly Tensor[]; readonly parts: readonly (readonly Tensor[])[] } {
+  const joined = values.map(({ dtype, device }, index) => {
+    const length = shapes.reduce((sum, ofRank) => sum + elementCount(ofRank[index] as readonly number[]), 0);
+    requireElements(length);
+    return zeros(dtype, [length], device);
+  });
+  const ends = values.map(() => 0);
+  const parts = shapes.map((ofRank) =>
+    ofRank.map((shape, index) => {
+      const begin = ends[index] as number;
+      ends[index] = begin + elementCount(shape);
+      return reshape(slice(joined[index] as Tensor, begin, ends[index] as number), shape);
+    }),
+  );
+  return { joined, parts };
+}
+
+/**
+ * Brings `own` of every rank `r` to `parts[r]` on all ranks, which know the lengths of all parts. What is small goes together, padded to the
+ * longest; else each rank's goes straight to where it belongs.
+ * @throws ValueError where own memory was detached after its length was told
+ */
+export function* collect(
+  { localRanks, runPieces }: Member,
+  own: readonly Tensor[],
+  parts: readonly (readonly Tensor[])[],
+): Requests<void> {
+  const rank = localRanks[0] as number;
+  requireWhole(own, parts[rank] as readonly Tensor[], rank);
+  const longest = Math.max(...parts.map(byteLengthOf));
+  if (longest === 0) return;
+  if (longest <= smallBytes) return yield* collectPadded(own, parts, longest);
+  const view = longest <= mostBytes ? bytesOf : (tensor: Tensor) => tensor;
+  const packing = { numPacks: runPieces ? 1 : 0 };
+  yield parts.flatMap((ofRank, root) => {
+    const outputs = ofRank.filter(hasElements).map(view);
+    const inputs = root === rank ? own.filter(hasElements).map(view) : outputs;
+    return arrange(outputs, packing).map((pack): Request => [{ kind: 'broadcast', root }, inputs, outputs, pack]);
+  });
+}
+
+function* collectPadded(
+  own: readonly Tensor[],
+  parts: readonly (readonly Tensor[])[],
+  longest: number,
+): Requests<void> {
+  const padded = zeros('uint8', [longest]);
+  const gathered = zeros('uint8', [parts.length * longest]);
+  new JoinedPieces(own.map(bytesOf)).copyTo(padded.data, 0, longest);
+  yield [[{ kind: 'all-gather' }, [padded], [gathered]]];
+  for (const [rank, ofRank] of parts.entries()) {
+    const { data } = slice(gathered, rank * longest, (rank + 1) * longest);
+    new JoinedPieces(ofRank.map(bytesOf)).copyFrom(data, 0, longest);
+  }
+}
+
+function requireWhole(own: readonly Tensor[], told: readonly Tensor[], rank: number): void {
+  if (own.every(({ data }, index) => data.length === told[index]?.data.length)) return;
+  throw new ValueError(
+    'ERR_COLL_BUFFER',
+    `the buffer of a value of rank ${rank} was detached (transferred or resized) while the others were told of it; keep it until the call has ended`,
+    { rank },
+  );
+}
+
+/** The same memory as bytes, so that values of several dtypes can go together. */
+function bytesOf({ data, device }: Tensor): Tensor {
+  const bytes = new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
+  return { data: bytes, dtype: 'uint8', shape: [bytes.length], device };
+}
+
+function byteLengthOf(tensors: readonly Tensor[]): number {
+  return tensors.reduce((sum, { data }) => sum + data.byteLength, 0);
+}
+
+function hasElements({ data }: Tensor): boolean {
+  return data.length > 0;
+}
+
+/** Numbers as the shapes of these values' like. */
+function cut(numbers: readonly number[], values: readonly Tensor[]): readonly (readonly number[])[] {
+  let end = 0;
+  return values.map(({ shape }) => {
+    end += shape.length;
+    return numbers.slice(end - shape.length, end);
+  });
+}

@@ -1,0 +1,111 @@
+import { directAlgorithm } from '@coll/direct';
+import { describe, expect, it } from 'vitest';
+import { TestedAllReduce } from '../../test/tested-all-reduce.js';
+import { rejection, thrown } from '../../test/thrown.js';
+import { ReduceOp } from '../reduce-op.js';
+import { IndexedSlices } from '../sparse/indexed-slices.js';
+import { type Tensor, tensor } from '../tensor.js';
+import { createThreadGroup } from '../threads/thread-group.js';
+import { threadWorld } from '../worlds.js';
+import { RemoteReplicaGroup } from './replica-group.js';
+
+const ints = (...elements: readonly number[]) => tensor(elements, { dtype: 'int32' });
+const on = (replica: number, ...elements: readonly number[]) => ({ ...ints(...elements), device: `cpu:${replica}` });
+
+/** As many replicas, each of which could as well be in another thread. */
+function replicas(size: number): RemoteReplicaGroup[] {
+  const group = createThreadGroup({ size, maxBytes: 2 ** 20, spins: 0 });
+  const devices = Array.from({ length: size }, (_, rank) => `cpu:${rank}`);
+  return devices.map(
+    (_, rank) => new RemoteReplicaGroup(threadWorld(group, rank, devices), { algorithm: directAlgorithm }),
+  );
+}
+
+describe('a replica whose others live elsewhere', () => {
+  it('reduces a structure of values with them', async () => {
+    const results = await Promise.all(
+      replicas(2).map((group, rank) => group.allReduce(ReduceOp.SUM, { w: [ints(rank, 2)], b: ints(3) }, rank)),
+    );
+    for (const [rank, result] of results.entries()) expect(result).toEqual({ w: [on(rank, 1, 4)], b: on(rank, 6) });
+  });
+
+  it('blocks where it is asked to, on its own', () => {
+    const [group] = replicas(1) as [RemoteReplicaGroup];
+    expect(group.allReduceSync(ReduceOp.MEAN, [ints(4)], 0)).toEqual([tensor([4], { device: 'cpu:0' })]);
+    expect(group.broadcastSync({ w: ints(4) }, 0)).toEqual({ w: on(0, 4) });
+    const into = Int32Array.of(0);
+    group.allReduceSync(ReduceOp.SUM, ints(7), 0, { into });
+    expect(into).toEqual(Int32Array.of(7));
+  });
+
+  it('gathers and broadcasts structures', async () => {
+    const groups = replicas(2);
+    const gathered = await Promise.all(groups.map((group, rank) => group.allGather([ints(rank), ints(9)], 0)));
+    expect(gathered).toEqual([
+      [on(0, 0, 1), on(0, 9, 9)],
+      [on(1, 0, 1), on(1, 9, 9)],
+    ]);
+    const targets = [Int32Array.of(0), Int32Array.of(0)] as const;
+    const copies = await Promise.all(
+      groups.map((group, rank) => group.broadcast({ w: ints(rank) }, 1, { into: { w: targets[rank] as Int32Array } })),
+    );
+    expect([copies, targets]).toEqual([
+      [{ w: on(0, 1) }, { w: on(1, 1) }],
+      [Int32Array.of(1), Int32Array.of(1)],
+    ]);
+  });
+
+  it('refuses to speak for another replica', async () => {
+    const [, second] = replicas(2) as [unknown, RemoteReplicaGroup];
+    const error = { code: 'ERR_COLL_RANGE', message: expect.stringContaining('replica 0 does not live here') };
+    expect(await rejection(second.allReduce(ReduceOp.SUM, 1, 0))).toMatchObject(error);
+    expect(thrown(() => second.allReduceSync(ReduceOp.SUM, 1, 0))).toMatchObject(error);
+  });
+
+  it('refuses to share its results with them, which are in other threads', async () => {
+    const [group] = replicas(1) as [RemoteReplicaGroup];
+    const options = { sharedResult: true };
+    const error = { code: 'ERR_COLL_NOT_IMPLEMENTED', message: expect.stringContaining('name memory by into') };
+    expect(await rejection(group.allReduce(ReduceOp.SUM, 1, 0, options))).toMatchObject(error);
+    expect(thrown(() => group.allReduceSync(ReduceOp.SUM, 1, 0, options))).toMatchObject(error);
+    expect(await rejection(group.allGather(ints(1), 0, options))).toMatchObject(error);
+    expect(await rejection(group.broadcast(1, 0, options))).toMatchObject(error);
+    expect(thrown(() => group.broadcastSync(1, 0, options))).toMatchObject(error);
+  });
+
+  it('refuses to gather or broadcast sparse values', async () => {
+    const [group] = replicas(1) as [RemoteReplicaGroup];
+    const slices = new IndexedSlices(ints(1), Int32Array.of(0));
+    for (const call of [group.allGather(slices, 0), group.broadcast([slices], 0)]) {
+      expect(await rejection(call)).toMatchObject({ code: 'ERR_COLL_NOT_IMPLEMENTED' });
+    }
+    expect(thrown(() => group.broadcastSync(slices, 0))).toMatchObject({ code: 'ERR_COLL_NOT_IMPLEMENTED' });
+  });
+
+  it('gives up after the timeout of the call', async () => {
+    const [first] = replicas(2) as [RemoteReplicaGroup];
+    expect(await rejection(first.allReduce(ReduceOp.SUM, 1, 0, { timeoutSeconds: 0.01 }))).toMatchObject({
+      name: 'DeadlineExceededError',
+      code: 'ERR_COLL_DEADLINE',
+      message: expect.stringContaining('rank 1 never came'),
+    });
+  });
+
+  it('ends with its communicator', async () => {
+    const [group] = replicas(1) as [RemoteReplicaGroup];
+    await group.close();
+    expect(await rejection(group.allReduce(ReduceOp.SUM, 1, 0))).toMatchObject({ code: 'ERR_COLL_CLOSED' });
+  });
+});
+
+it('is what ops that are made for one device of a world use', async () => {
+  const group = createThreadGroup({ size: 2, maxBytes: 2 ** 20, spins: 0 });
+  const ops = [0, 1].map((rank) => new TestedAllReduce({ world: threadWorld(group, rank, ['cpu:0', 'cpu:1']) }));
+  const results = await Promise.all(ops.map((one, rank) => one.allReduce(ReduceOp.SUM, ints(rank + 1), rank)));
+  expect(results.map((result) => (result as Tensor).data)).toEqual([Int32Array.of(3), Int32Array.of(3)]);
+  expect(ops.map((one) => one.explain().engine)).toEqual(['js', 'js']);
+  await Promise.all(ops.map((one) => one.close()));
+  const [first] = ops as [TestedAllReduce];
+  expect(await rejection(first.allReduce(ReduceOp.SUM, ints(1), 0))).toMatchObject({ code: 'ERR_COLL_CLOSED' });
+  expect(thrown(() => first.allReduceSync(ReduceOp.SUM, ints(1), 0))).toMatchObject({ code: 'ERR_COLL_CLOSED' });
+});

@@ -1,0 +1,20 @@
+import type { Collective } from '../collective.js';
+import type { Piece } from '../packing/arrangement.js';
+import type { Tensor } from '../tensor.js';
+
+/** Pieces of tensors that go together, and a number for what makes them so: ranks must agree on it. */
+interface RequestedPack {
+  readonly pieces: readonly Piece[];
+  readonly layout?: number;
+}
+
+/** A collective on one rank's memory: on a pack of the tensors, or on the one tensor that there is. */
+export type Request = readonly [
+  collective: Collective,
+  inputs: readonly Tensor[],
+  outputs: readonly Tensor[],
+  pack?: RequestedPack,
+];
+
+/** Work of a replica: lists of collectives that start together, in this order, and have to end before the work goes on; then a result. */
+export type Requests<Result> = Generator<readonly Request[], Result, undefined>;

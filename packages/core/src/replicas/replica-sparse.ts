@@ -1,0 +1,121 @@
+import { convertNumbers, divide, requireMean } from '../arithmetic.js';
+import { type CollectiveOp, collectiveOps } from '../collective.js';
+import { type DType, dtypes } from '../dtype.js';
+import { InternalError } from '../errors.js';
+import { deduplicate, deduplicatedMean } from '../sparse/deduplicate.js';
+import { IndexedSlices } from '../sparse/indexed-slices.js';
+import { requireLikeRows } from '../sparse/like-values.js';
+import { reshape, type Tensor } from '../tensor.js';
+import { collect, exchange, type Member, memoryFor } from './replica-gathers.js';
+import type { Requests } from './replica-requests.js';
+
+export interface SparseRequest {
+  readonly op: CollectiveOp;
+  readonly sparse: readonly IndexedSlices[];
+  /** Whether rows of one index are added up. */
+  readonly deduplicate: boolean;
+}
+
+/** What all ranks have said about the sparse values of a call, which fit together. */
+interface Agreement extends SparseRequest {
+  /** By rank, and by value. */
+  readonly kinds: readonly (readonly SliceKind[])[];
+}
+
+interface SliceKind {
+  readonly rows: number;
+  readonly dtype: DType;
+  readonly indexDType: DType;
+  /** Shape of a row. */
+  readonly shape: readonly number[];
+  /** First dimension of the dense shape; -1 where that is open. */
+  readonly denseRows: number;
+}
+
+// Numbers that a rank tells of its call, and of each value beside the shape of its rows.
+const callFields = 2;
+const valueFields = 4;
+
+/**
+ * Tells all ranks about the sparse values of each in one exchange, so that what does not fit is known before any value moves.
+ * @throws the same on all ranks: InvalidArgumentError for rows of different shapes, InternalError for different dtypes, ops or options, ValueError for
+ * the mean of bool
+ */
+export function* agreeOnSlices(member: Member, request: SparseRequest): Requests<Agreement> {
+  const { op, sparse, deduplicate } = request;
+  const told = yield* exchange(member, [collectiveOps.indexOf(op), Number(deduplicate), ...sparse.flatMap(toldOf)]);
+  requireSameCall(told);
+  const kinds = told.map((numbers) => kindsOf(numbers.slice(callFields), sparse));
+  for (const index of sparse.keys()) {
+    const alike = kinds.map((ofRank) => ofRank[index] as SliceKind);
+    requireLikeRows(alike, 'all-reduce');
+    if (op === 'mean') requireMean((alike[0] as SliceKind).dtype);
+  }
+  return { ...request, kinds };
+}
+
+/** Sums or means of sparse values over all ranks: the rows of all of them, in rank order. */
+export function* gatherSlices(
+  member: Member,
+  { op, sparse, deduplicate, kinds }: Agreement,
+): Requests<IndexedSlices[]> {
+  const [first] = kinds as readonly [readonly SliceKind[]];
+  const own = sparse.flatMap(({ values, indices }, index) => {
+    const isAlike = kinds.every((ofRank) => ofRank[index]?.indexDType === first[index]?.indexDType);
+    return [values, isAlike ? indices : convertNumbers(indices, 'int64')];
+  });
+  const shapes = kinds.map((ofRank) => ofRank.flatMap(({ rows, shape }) => [[rows, ...shape], [rows]]));
+  const { joined, parts } = memoryFor(own, shapes);
+  yield* collect(member, own, parts);
+  return first.map(({ shape, denseRows }, index) => {
+    const [values, indices] = [joined[2 * index], joined[2 * index + 1]] as [Tensor, Tensor];
+    const rows = reshape(values, [indices.data.length, ...shape]);
+    const sum = new IndexedSlices(rows, indices, denseRows < 0 ? undefined : [denseRows, ...shape]);
+    return finished(sum, op, deduplicate, member.size);
+  });
+}
+
+function finished(sum: IndexedSlices, op: CollectiveOp, isUnique: boolean, size: number): IndexedSlices {
+  if (isUnique) return op === 'mean' ? deduplicatedMean(sum, size) : deduplicate(sum);
+  return op === 'mean' ? new IndexedSlices(divide(sum.values, size), sum.indices, sum.denseShape) : sum;
+}
+
+function toldOf({ values, indices, denseShape }: IndexedSlices): number[] {
+  const [rows, ...shape] = values.shape as [number, ...number[]];
+  return [
+    rows,
+    dtypes.indexOf(values.dtype),
+    dtypes.indexOf(indices.dtype),
+    denseShape ? (denseShape[0] as number) : -1,
+    ...shape,
+  ];
+}
+
+/** The inverse of `toldOf`; that the numbers of dimensions are alike is what the layout of the call says. */
+function kindsOf(numbers: readonly number[], sparse: readonly IndexedSlices[]): readonly SliceKind[] {
+  let end = 0;
+  return sparse.map(({ values }) => {
+    const begin = end;
+    end += valueFields + values.shape.length - 1;
+    const [rows, dtype, indexDType, denseRows, ...shape] = numbers.slice(begin, end) as [
+      number,
+      number,
+      number,
+      number,
+    ];
+    return { rows, dtype: dtypes[dtype] as DType, indexDType: dtypes[indexDType] as DType, denseRows, shape };
+  });
+}
+
+function requireSameCall(told: readonly (readonly number[])[]): void {
+  const [[op, unique]] = told as readonly [readonly [number, number]];
+  const odd = told.findIndex((numbers) => numbers[0] !== op || numbers[1] !== unique);
+  if (odd < 0) return;
+  const callOf = ([op, unique]: readonly number[]) =>
+    `${collectiveOps[op as number]}, ${unique ? 'with' : 'without'} deduplicate`;
+  throw new InternalError(
+    'ERR_COLL_MISMATCH',
+    `all-reduce: replica 0 reduces by ${callOf([op, unique])}, replica ${odd} by ${callOf(told[odd] as readonly number[])}; all replicas must make the same call`,
+    { operation: 'all-reduce', rank: odd },
+  );
+}

@@ -1,0 +1,59 @@
+import { combine, convertNumbers, fromAccumulator, toAccumulator } from '../arithmetic.js';
+import { quotientOf } from '../dtype.js';
+import { ValueError } from '../errors.js';
+import { concatenate } from '../packing/concatenate.js';
+import { requireElements, reshape, type Tensor } from '../tensor.js';
+import { densifyOf } from './densify.js';
+import { IndexedSlices } from './indexed-slices.js';
+import { requireLikeRows, requireLikeValues, rowKindOf } from './like-values.js';
+import type { Value } from './sparse.js';
+
+/**
+ * The sum of dense or sparse values. All dense: `accumulate` of them. All sparse: their slices one after the other, with
+ * duplicated indices left as they are. Mixed: a dense sum, without `accumulate`. Values that are not there are left out where others are sparse;
+ * a single one comes back as it is.
+ * @throws InvalidArgumentError for different shapes, InternalError for different dtypes; what `densify` throws where values are mixed
+ */
+export function aggregateTensorsOrIndexedSlices(
+  values: readonly (Value | undefined)[],
+  accumulate: (tensors: readonly Tensor[]) => Tensor,
+): Value | undefined {
+  if (!values.some((value) => value instanceof IndexedSlices)) return accumulate(values as readonly Tensor[]);
+  const present = values.filter((value) => value !== undefined && value !== null);
+  if (present.length < 2) return present[0];
+  return present.every((value) => value instanceof IndexedSlices)
+    ? concatenateSlices(present)
+    : combineMixed('sum', present);
+}
+
+/**
+ * All rows of several sparse values in order; indices become int64 where they differ in type.
+ * @throws InvalidArgumentError for rows of different shapes, InternalError for different dtypes, ValueError for an empty list,
+ * or for more elements than a tensor has
+ */
+export function concatenateSlices(slices: readonly IndexedSlices[]): IndexedSlices {
+  const [first] = slices;
+  if (!first) throw new ValueError('ERR_COLL_VALUE', 'the list of indexed slices must be non-empty');
+  requireLikeRows(slices.map(rowKindOf));
+  const rows = slices.reduce((sum, { indices }) => sum + indices.data.length, 0);
+  const isAlike = slices.every(({ indices }) => indices.dtype === first.indices.dtype);
+  const indices = slices.map((item) => (isAlike ? item.indices : convertNumbers(item.indices, 'int64')));
+  requireElements(slices.reduce((sum, { values }) => sum + values.data.length, 0));
+  const values = reshape(concatenate(slices.map((item) => item.values)), [rows, ...first.values.shape.slice(1)]);
+  return new IndexedSlices(values, concatenate(indices), first.denseShape);
+}
+
+/**
+ * The sum or mean of dense and sparse values, as a dense one. Half types accumulate in float32 and are rounded once.
+ * @throws InvalidArgumentError for different shapes, InternalError for different dtypes; what `densify` throws
+ */
+export function combineMixed(op: 'sum' | 'mean', values: readonly Value[]): Tensor {
+  requireLikeValues(values);
+  const wide = values.map((value, rank) => {
+    if ('data' in value) return toAccumulator(value);
+    return densifyOf(new IndexedSlices(toAccumulator(value.values), value.indices, value.denseShape), rank);
+  });
+  const combined = combine(op, wide);
+  const { dtype } = (values as readonly [Value])[0];
+  return fromAccumulator(combined, op === 'mean' ? quotientOf(dtype) : dtype);
+}

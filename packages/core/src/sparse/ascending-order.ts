@@ -1,0 +1,47 @@
+import { byteSize } from '../dtype.js';
+import type { Tensor } from '../tensor.js';
+import { partAt } from './index-numbers.js';
+
+const digits = 256;
+
+/** The positions of integers from the least to the greatest, equal ones in their order. A radix sort, byte by byte. */
+export function ascendingOrder({ data, dtype }: Pick<Tensor, 'data' | 'dtype'>): Uint32Array {
+  const count = data.length;
+  const width = byteSize(dtype);
+  const bytes = new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
+  let order = new Uint32Array(count).map((_, position) => position);
+  let next = new Uint32Array(count);
+  for (let significance = 0; significance < width; significance++) {
+    const at = partAt(significance, width);
+    // Of two's complements the topmost bit says negative, which comes first.
+    const flip = significance === width - 1 && !dtype.startsWith('u') ? digits / 2 : 0;
+    const starts = startsOf(bytes, at, width, flip);
+    // Most indices are small numbers, whose upper bytes are all alike.
+    if (!starts) continue;
+    for (let index = 0; index < count; index++) {
+      const position = order[index] as number;
+      const digit = (bytes[position * width + at] as number) ^ flip;
+      next[starts[digit] as number] = position;
+      starts[digit] = (starts[digit] as number) + 1;
+    }
+    [order, next] = [next, order];
+  }
+  return order;
+}
+
+/** Where the integers with each digit begin; undefined where all have one. */
+function startsOf(bytes: Uint8Array, at: number, width: number, flip: number): Uint32Array | undefined {
+  const counts = new Uint32Array(digits);
+  for (let byte = at; byte < bytes.length; byte += width) {
+    const digit = (bytes[byte] as number) ^ flip;
+    counts[digit] = (counts[digit] as number) + 1;
+  }
+  let start = 0;
+  for (let digit = 0; digit < digits; digit++) {
+    const count = counts[digit] as number;
+    if (count === bytes.length / width) return undefined;
+    counts[digit] = start;
+    start += count;
+  }
+  return counts;
+}

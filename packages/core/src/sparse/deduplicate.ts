@@ -1,0 +1,54 @@
+import { scatterAdd } from '../arithmetic.js';
+import { allocate } from '../dtype.js';
+import { elementCount, type Tensor } from '../tensor.js';
+import { ascendingOrder } from './ascending-order.js';
+import { wordsOf } from './index-numbers.js';
+import { IndexedSlices, requireSlices } from './indexed-slices.js';
+
+/**
+ * The same sparse value with every index once, in ascending order: rows of one index added up in their order, in new memory. Half types
+ * accumulate in float32 and are rounded once. Indices outside of `denseShape` are kept.
+ * @throws WrongTypeError for what is not sparse
+ */
+export function deduplicate(slices: IndexedSlices): IndexedSlices {
+  requireSlices(slices);
+  return deduplicated(slices);
+}
+
+/** The same, the sums divided truly by the number of replicas. @throws ValueError for bool */
+export function deduplicatedMean(slices: IndexedSlices, replicas: number): IndexedSlices {
+  return deduplicated(slices, replicas);
+}
+
+function deduplicated({ values, indices, denseShape }: IndexedSlices, divisor?: number): IndexedSlices {
+  const row = values.shape.slice(1);
+  const rowLength = elementCount(row);
+  const { places, unique } = placesOf(indices, rowLength);
+  const count = unique.data.length;
+  const sums = scatterAdd(values, rowLength, places, count * rowLength, divisor);
+  return new IndexedSlices({ ...sums, shape: [count, ...row], device: values.device }, unique, denseShape);
+}
+
+/** Every index once, from the least to the greatest, and at which element the row of each position adds up. */
+function placesOf(indices: Tensor, rowLength: number): { readonly places: Int32Array; readonly unique: Tensor } {
+  const order = ascendingOrder(indices);
+  const { data: words, perInteger } = wordsOf(indices);
+  const places = new Int32Array(order.length);
+  const kept = allocate(indices.dtype, order.length);
+  const { data: keptWords } = wordsOf({ data: kept, dtype: indices.dtype });
+  let count = 0;
+  for (let index = 0; index < order.length; index++) {
+    const position = order[index] as number;
+    const [from, last] = [position * perInteger, (count - 1) * perInteger];
+    if (count === 0 || !sameWords(words, from, keptWords, last, perInteger)) {
+      for (let word = 0; word < perInteger; word++) keptWords[count * perInteger + word] = words[from + word] as number;
+      count++;
+    }
+    places[position] = (count - 1) * rowLength;
+  }
+  return { places, unique: { ...indices, data: kept.slice(0, count), shape: [count] } };
+}
+
+function sameWords(a: Tensor['data'], aAt: number, b: Tensor['data'], bAt: number, count: number): boolean {
+  return a[aAt] === b[bAt] && (count === 1 || a[aAt + 1] === b[bAt + 1]);
+}

@@ -1,0 +1,49 @@
+import { scatterAdd } from '../arithmetic.js';
+import { ValueError } from '../errors.js';
+import { elementCount, requireElements, type Tensor } from '../tensor.js';
+import { asNumbers, firstOutside } from './index-numbers.js';
+import { type IndexedSlices, requireSlices } from './indexed-slices.js';
+
+/**
+ * The dense tensor that slices stand for, in new memory on their device: rows of one index added up in their order, zeros elsewhere.
+ * Half types accumulate in float32 and are rounded once.
+ * @throws ValueError without a dense shape or for one of too many elements, and for an index that is negative or outside of it;
+ * WrongTypeError for what is not sparse
+ */
+export function densify(slices: IndexedSlices): Tensor {
+  requireSlices(slices);
+  return densifyOf(slices);
+}
+
+/** The same for the slices of a replica, which errors name. */
+export function densifyOf(slices: IndexedSlices, rank?: number): Tensor {
+  const { values, indices } = slices;
+  const shape = denseShapeOf(slices, rank);
+  const [rows = 0] = shape;
+  const rowLength = elementCount(shape.slice(1));
+  requireElements(elementCount(shape));
+  const numbers = asNumbers(indices);
+  const outside = firstOutside(numbers, rows);
+  if (outside >= 0)
+    throw refused(`index ${indices.data[outside]}${whose(' of', rank)} is outside of denseShape [${shape}]`, rank);
+  const places = new Int32Array(numbers.length);
+  for (let position = 0; position < places.length; position++) {
+    places[position] = (numbers[position] as number) * rowLength;
+  }
+  return { ...scatterAdd(values, rowLength, places, rows * rowLength), shape, device: values.device };
+}
+
+/** The shape that slices have when they are dense. @throws ValueError where it is open */
+export function denseShapeOf({ denseShape }: IndexedSlices, rank?: number): readonly number[] {
+  if (denseShape) return denseShape;
+  const lacking = whose(': there is none on', rank);
+  throw refused(`only indexed slices with a denseShape can become dense${lacking}; pass it as third argument`, rank);
+}
+
+function whose(words: string, rank: number | undefined): string {
+  return rank === undefined ? '' : `${words} replica ${rank}`;
+}
+
+function refused(told: string, rank: number | undefined): ValueError {
+  return new ValueError('ERR_COLL_VALUE', told, rank === undefined ? {} : { rank });
+}

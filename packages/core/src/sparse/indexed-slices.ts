@@ -1,0 +1,105 @@
+import { isFloating } from '../dtype.js';
+import { ValueError, WrongTypeError } from '../errors.js';
+import { quote } from '../quote.js';
+import { asTensor, type Tensor, type TensorLike } from '../tensor.js';
+import { asNumbers, firstOutside, pick } from './index-numbers.js';
+
+const brand = Symbol.for('@coll/core.indexed-slices');
+
+/**
+ * A sparse tensor: row `indices[j]` of the dense one accumulates `values[j]`, so duplicated indices add up.
+ *
+ * `values` is `[k, …]`, one row an index; rows of `[k]` are scalars. `indices` is `[k]` of any integer dtype. `denseShape` is the shape of the
+ * dense tensor, of which only the first dimension can differ from that of `values`; it may be left open until `densify`.
+ *
+ * Whether indices lie inside of `denseShape` is not looked at here, because that takes as long as adding up; `densify` does.
+ */
+export class IndexedSlices {
+  /** `[k, …]`: the rows. */
+  readonly values: Tensor;
+  /** `[k]`: where each row belongs. */
+  readonly indices: Tensor;
+  /** The shape of the dense tensor; absent where it is open. */
+  readonly denseShape?: readonly number[];
+
+  /**
+   * Over the given memory, without a copy. `values` may be slices themselves, of which row `i` stands for row `indices[i]`: then the rows of the
+   * inner ones are taken, with their indices looked up in the outer ones.
+   * @throws ValueError where values, indices and dense shape do not fit together
+   */
+  constructor(values: TensorLike | IndexedSlices, indices: TensorLike, denseShape?: readonly number[]) {
+    const places = asTensor(indices, 'indices');
+    requireIndices(places);
+    const rows = values instanceof IndexedSlices ? values.values : asTensor(values, 'values');
+    this.values = rows;
+    this.indices = values instanceof IndexedSlices ? lookedUp(values, places) : places;
+    if (rows.shape[0] !== this.indices.shape[0]) {
+      throw new ValueError(
+        'ERR_COLL_VALUE',
+        `values of shape [${rows.shape}] need one row for each of the ${this.indices.shape[0]} indices`,
+      );
+    }
+    if (denseShape === undefined || denseShape === null) return;
+    requireDenseShape(denseShape, rows.shape);
+    this.denseShape = denseShape;
+  }
+
+  /** The dtype of the values. */
+  get dtype(): Tensor['dtype'] {
+    return this.values.dtype;
+  }
+
+  /** Where the values are. */
+  get device(): string {
+    return this.values.device;
+  }
+
+  /** Holds for slices of other copies of the library, too. */
+  static [Symbol.hasInstance](value: unknown): boolean {
+    if (this !== IndexedSlices) return Function.prototype[Symbol.hasInstance].call(this, value);
+    return typeof value === 'object' && value !== null && brand in value;
+  }
+}
+
+Object.defineProperty(IndexedSlices.prototype, brand, { value: true });
+
+/** @throws WrongTypeError for what is not sparse */
+export function requireSlices(value: unknown): void {
+  if (value instanceof IndexedSlices) return;
+  throw new WrongTypeError(`indexed slices are needed here, not ${quote(value)}`);
+}
+
+function requireIndices({ dtype, shape }: Tensor): void {
+  if (!isFloating(dtype) && dtype !== 'bool' && shape.length === 1) return;
+  throw new ValueError('ERR_COLL_VALUE', `indices must be a list of integers, not ${dtype} of shape [${shape}]`);
+}
+
+function requireDenseShape(denseShape: readonly number[], shape: readonly number[]): void {
+  if (!Array.isArray(denseShape) || !denseShape.every((dimension) => Number.isSafeInteger(dimension) && dimension >= 0))
+    throw new ValueError('ERR_COLL_VALUE', `denseShape is a list of whole numbers from 0, not ${quote(denseShape)}`);
+  const isRow = denseShape.every((dimension, axis) => axis === 0 || dimension === shape[axis]);
+  if (denseShape.length === shape.length && isRow) return;
+  throw new ValueError(
+    'ERR_COLL_VALUE',
+    `rows of shape [${shape.slice(1)}] do not fit into denseShape [${denseShape}]`,
+  );
+}
+
+/** Where the rows of inner slices are in the tensor that the outer indices lead to. */
+function lookedUp({ indices, denseShape }: IndexedSlices, outer: Tensor): Tensor {
+  const count = outer.data.length;
+  if (denseShape && denseShape[0] !== count) {
+    throw new ValueError(
+      'ERR_COLL_VALUE',
+      `values are slices of denseShape [${denseShape}]: they need one row for each of the ${count} indices`,
+    );
+  }
+  const outside = firstOutside(asNumbers(indices), count);
+  if (outside >= 0) {
+    throw new ValueError(
+      'ERR_COLL_VALUE',
+      `values are slices with the index ${indices.data[outside]}, but there are ${count} indices to look it up in`,
+    );
+  }
+  return pick(outer, indices);
+}

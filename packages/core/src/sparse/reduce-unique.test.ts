@@ -1,0 +1,72 @@
+import { describe, expect, it } from 'vitest';
+import { RecordingOps } from '../../test/recording-ops.js';
+import { rejection } from '../../test/thrown.js';
+import type { PossiblyMirrored } from '../cross-device-ops.js';
+import { type Mirrored, PerReplica } from '../distributed-values.js';
+import { toNumbers } from '../element.js';
+import { ReduceOp } from '../reduce-op.js';
+import { type Tensor, tensor } from '../tensor.js';
+import { concatenateSlices } from './aggregate-slices.js';
+import { IndexedSlices } from './indexed-slices.js';
+
+const { SUM, MEAN } = ReduceOp;
+const options = { deduplicate: true };
+const slices = (device: string, ...rows: readonly number[]) =>
+  new IndexedSlices(tensor(rows, { dtype: 'float16', shape: [rows.length], device }), new Uint8Array(rows.length));
+const value = new PerReplica([slices('cpu:0', 60000), slices('cpu:1', 60000)]);
+const dense = new PerReplica([tensor([1], { device: 'cpu:0' }), tensor([2], { device: 'cpu:1' })]);
+
+/** Ops that know nothing of the option, and add up as well as they can. */
+function unknowing() {
+  const ops = new RecordingOps();
+  ops.reduced.mockImplementation(async (_, { values, primary }) => {
+    return 'data' in primary ? primary : (concatenateSlices(values as IndexedSlices[]) as PossiblyMirrored);
+  });
+  return ops;
+}
+
+describe('ops that only add up', () => {
+  it('are asked for sums, which are divided once they are complete', async () => {
+    const ops = unknowing();
+    const mean = (await ops.reduce(MEAN, value, ['cpu:3', 'cpu:4'], options)) as Mirrored<IndexedSlices>;
+    // The sum is beyond float16; the mean is not.
+    expect(mean.values.map((one) => [one.device, toNumbers(one.values)])).toEqual(
+      [3, 4].map((index) => [`/job:localhost/replica:0/task:0/device:CPU:${index}`, [60000]]),
+    );
+    expect(mean.values[0]?.values.data).not.toBe(mean.values[1]?.values.data);
+    expect(ops.reduced.mock.calls[0]?.[0]).toBe(SUM);
+  });
+
+  it('may be told to share the result', async () => {
+    const call = { ...options, sharedResult: true };
+    const sum = (await unknowing().reduce(SUM, value, value, call)) as Mirrored<IndexedSlices>;
+    expect(sum.values[0]?.values.data).toBe(sum.values[1]?.values.data);
+  });
+
+  it('are asked for what dense values need, in a batch with sparse ones', async () => {
+    const ops = unknowing();
+    const batch = [value, dense, value].map((one) => [one, one] as const);
+    const [first, second, third] = await ops.batchReduce(MEAN, batch, options);
+    expect(second).toBe(dense.primary);
+    for (const result of [first, third] as Mirrored<IndexedSlices>[])
+      expect(toNumbers(result.primary.values)).toEqual([60000]);
+    expect(ops.reduced.mock.calls.map(([op]) => op)).toEqual([MEAN, SUM, SUM]);
+  });
+
+  it('are asked for what they may refuse', async () => {
+    const ops = unknowing();
+    ops.reduced.mockRejectedValue(new Error('no min'));
+    expect(await rejection(ops.reduce(ReduceOp.MIN, value, value, options))).toMatchObject({ message: 'no min' });
+    expect(ops.reduced.mock.calls[0]?.[0]).toBe(ReduceOp.MIN);
+  });
+});
+
+it('single components in place have every index once, too, in new memory', async () => {
+  const ops = unknowing();
+  const twice = slices('cpu:0', 1, 2);
+  const [batched] = (await ops.batchReduce(SUM, [[twice, 'cpu:0']], options)) as [IndexedSlices];
+  for (const one of [(await ops.reduce(SUM, twice, 'cpu:0', options)) as IndexedSlices, batched])
+    expect(toNumbers(one.values)).toEqual([3]);
+  expect(await ops.batchReduce(SUM, [[dense.primary, 'cpu:0']], options)).toEqual([dense.primary as Tensor]);
+  expect(ops.reduced).not.toHaveBeenCalled();
+});

@@ -1,0 +1,49 @@
+import type { ResolvedOptions } from '../call-options.js';
+import type { PossiblyMirrored } from '../cross-device-ops.js';
+import type { Destinations } from '../destinations.js';
+import { DistributedValues } from '../distributed-values.js';
+import { ReduceOp } from '../reduce-op.js';
+import type { ReadyPair } from '../reducible.js';
+import { deduplicate, deduplicatedMean } from './deduplicate.js';
+import type { IndexedSlices } from './indexed-slices.js';
+import { splitBySparsity, stitchValues, type Value } from './sparse.js';
+
+/** How a batch is reduced, and a new value brought to its destinations. */
+export interface Reducer {
+  reduce(op: ReduceOp, pairs: readonly ReadyPair[], call: ResolvedOptions): Promise<readonly PossiblyMirrored[]>;
+  place(value: Value, destinations: Destinations, call: ResolvedOptions): Promise<PossiblyMirrored>;
+}
+
+/**
+ * Reduces a batch so that sparse results have every index once. Their rows are added up before they are divided for a mean, which rounds
+ * once, and on one device for all, which then have the same bits.
+ */
+export async function reduceUnique(
+  op: ReduceOp,
+  pairs: readonly ReadyPair[],
+  call: ResolvedOptions,
+  reducer: Reducer,
+): Promise<PossiblyMirrored[]> {
+  const { denseIndices, sparseIndices } = splitBySparsity(pairs.map(([value]) => value));
+  const pairsAt = (indices: readonly number[]) => indices.map((index) => pairs[index] as ReadyPair);
+  const [dense, sparse] = [pairsAt(denseIndices), pairsAt(sparseIndices)];
+  const reduced = dense.length > 0 ? await reducer.reduce(op, dense, call) : [];
+  const isMean = op === ReduceOp.MEAN;
+  const shared = { ...call, sharedResult: true };
+  const sums = sparse.length > 0 ? await reducer.reduce(isMean ? ReduceOp.SUM : op, sparse, shared) : [];
+  const unique = sums.map((sum, index) => {
+    const slices = (sum instanceof DistributedValues ? sum.primary : sum) as IndexedSlices;
+    const [{ values }, destinations] = sparse[index] as ReadyPair;
+    const result = isMean ? deduplicatedMean(slices, values.length) : deduplicate(slices);
+    return reducer.place(result, destinations, call);
+  });
+  return stitchValues<PossiblyMirrored>([
+    [reduced, denseIndices],
+    [await Promise.all(unique), sparseIndices],
+  ]);
+}
+
+/** The only component of a value, with every index once where it is sparse. */
+export function uniqueOf({ primary }: DistributedValues<Value>): Value {
+  return 'data' in primary ? primary : deduplicate(primary);
+}

@@ -1,0 +1,80 @@
+import { divide } from '../arithmetic.js';
+import { DistributedValues, Mirrored } from '../distributed-values.js';
+import { AssertionError } from '../errors.js';
+import { asTensor, copyTo, type Tensor } from '../tensor.js';
+import { IndexedSlices } from './indexed-slices.js';
+
+/** A dense or a sparse tensor: what can be reduced. */
+export type Value = Tensor | IndexedSlices;
+
+/** A tensor or indexed slices from whatever stands for them. @throws ValueError */
+export function asValue(value: unknown): Value {
+  if (ArrayBuffer.isView(value)) return asTensor(value);
+  if (value instanceof Mirrored) return asValue(value.get());
+  return value instanceof IndexedSlices ? value : asTensor(value);
+}
+
+/** Whether a value is sparse: indexed slices, or distributed values all of whose components are. */
+export function isIndexedSlices(value: unknown): boolean {
+  // Most values are tensors, and asking for a brand takes longer.
+  if (typeof value === 'object' && value !== null && 'data' in value) return false;
+  if (value instanceof DistributedValues)
+    return value.values.length > 0 && value.values.every((item) => item instanceof IndexedSlices);
+  return value instanceof IndexedSlices;
+}
+
+/** True division by `n`; of sparse values, their `values`. The mean of integers is a float. */
+export function divideByN(value: Value, n: number): Value {
+  if (!(value instanceof IndexedSlices)) return divide(value, n);
+  return new IndexedSlices(divide(value.values, n), value.indices, value.denseShape);
+}
+
+/** A copy on a device. */
+export function copyToDevice(value: Value, device: string): Value {
+  if (!(value instanceof IndexedSlices)) return copyTo(value, device);
+  return new IndexedSlices(copyTo(value.values, device), copyTo(value.indices, device), value.denseShape);
+}
+
+/** The same memory, said to be on a device. */
+export function viewOnDevice<Kind extends Value>(value: Kind, device: string): Kind;
+export function viewOnDevice(value: Value, device: string): Value {
+  if ('data' in value) return { data: value.data, dtype: value.dtype, shape: value.shape, device };
+  return new IndexedSlices({ ...value.values, device }, { ...value.indices, device }, value.denseShape);
+}
+
+export interface SplitValues<T> {
+  readonly dense: readonly T[];
+  readonly denseIndices: readonly number[];
+  readonly sparse: readonly T[];
+  readonly sparseIndices: readonly number[];
+}
+
+/** Sorts values into dense and sparse ones, with the positions that they had. */
+export function splitBySparsity<T>(values: readonly T[]): SplitValues<T> {
+  const split = { dense: [] as T[], denseIndices: [] as number[], sparse: [] as T[], sparseIndices: [] as number[] };
+  values.forEach((value, index) => {
+    if (isIndexedSlices(value)) {
+      split.sparse.push(value);
+      split.sparseIndices.push(index);
+    } else {
+      split.dense.push(value);
+      split.denseIndices.push(index);
+    }
+  });
+  return split;
+}
+
+/** The inverse of splitting: puts values back to their positions. @throws AssertionError where one is filled twice, or is beyond their number */
+export function stitchValues<T>(parts: readonly (readonly [values: readonly T[], indices: readonly number[]])[]): T[] {
+  const count = parts.reduce((sum, [values]) => sum + values.length, 0);
+  const whole: T[] = new Array(count);
+  for (const [values, indices] of parts) {
+    values.forEach((value, position) => {
+      const index = indices[position] as number;
+      if (index in whole) throw new AssertionError('ERR_COLL_INTERNAL', `position ${index} is filled twice`);
+      if (!(index < count)) throw new AssertionError('ERR_COLL_INTERNAL', `position ${index} is not one of ${count}`);
+      whole[index] = value;
+    });
+  }
+  return whole;
+}
