@@ -1,6 +1,6 @@
 import { directAlgorithm } from '@coll/direct';
 import { ReductionToOneDevice } from '@coll/reduction-to-one';
-import { AllReduceOps, type AllReduceSetup } from '../src/all-reduce-cross-device-ops.js';
+import { AllReduceOps, type AllReduceSetup } from '../src/all-reduce-ops.js';
 import { PerReplica } from '../src/distributed-values.js';
 import { PortableCommunicator } from '../src/portable/portable-communicator.js';
 import { type Tensor, tensor } from '../src/tensor.js';
