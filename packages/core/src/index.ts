@@ -99,6 +99,7 @@ export { fromBfloat16, fromFloat16, toBfloat16, toFloat16 } from './half.js';
 export { communicatorOf } from './hierarchical/communicator-of.js';
 export { type HierarchicalOptions, hierarchical } from './hierarchical/hierarchical-communicator.js';
 export { type LogLevel, type LogSink, log, logDeprecated, logFirst, setLogSink } from './logger.js';
+export { optionsOf } from './options-of.js';
 export type { PackingOptions } from './packing/arrangement.js';
 export { ConcatAndSplitPacker } from './packing/concat-and-split-packer.js';
 export { groupBySize } from './packing/group-by-size.js';

@@ -24,6 +24,10 @@ it('is made by its plug-in, with options', async () => {
   await expect(known.create('direct', { numPacks: -1 })).rejects.toMatchObject({ name: 'ValueError' });
 });
 
+it('refuses a number in the place of options', () => {
+  expect(() => new DirectAllReduce(2 as never)).toThrow('options are an object, new DirectAllReduce({ ');
+});
+
 it('is registered by the entry point for that', async () => {
   await import('./register.js');
   expect(registry.get('direct')).toBe(direct);

@@ -1,4 +1,4 @@
-import { AllReduceOps, type AllReduceOptions, type World } from '@coll/core';
+import { AllReduceOps, type AllReduceOptions, optionsOf, type World } from '@coll/core';
 import { ReductionToOneDevice } from '@coll/reduction-to-one';
 import { directAlgorithm } from './direct-algorithm.js';
 
@@ -12,8 +12,9 @@ export interface DirectOptions extends AllReduceOptions {}
 export class DirectAllReduce extends AllReduceOps {
   readonly name = 'direct';
 
-  /** @throws ValueError for a negative `numPacks`; CollError for an engine that does not work here */
-  constructor(options: DirectOptions = {}, world?: World) {
-    super({ ...options, algorithm: directAlgorithm, fallback: new ReductionToOneDevice(), world });
+  /** @throws ValueError for a negative `numPacks`, and for options that are no object; CollError for an engine that does not work here */
+  constructor(options?: DirectOptions, world?: World) {
+    const packing = optionsOf(options, 'new DirectAllReduce({ numPacks: 2 })');
+    super({ ...packing, algorithm: directAlgorithm, fallback: new ReductionToOneDevice(), world });
   }
 }

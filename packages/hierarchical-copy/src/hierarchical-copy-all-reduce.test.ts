@@ -132,6 +132,12 @@ describe('the plug-in', () => {
     await expect(known.create('hierarchical-copy', { numPacks: -1 })).rejects.toMatchObject({ name: 'ValueError' });
   });
 
+  it('refuses a number in the place of options', () => {
+    expect(() => new HierarchicalCopyAllReduce(2 as never)).toThrow(
+      'options are an object, new HierarchicalCopyAllReduce({ ',
+    );
+  });
+
   it('is found in its module, and registered by the entry point for that', async () => {
     expect(await import(/* @vite-ignore */ hierarchicalCopy.module)).toMatchObject({
       hierarchicalCopy: { name: 'hierarchical-copy' },

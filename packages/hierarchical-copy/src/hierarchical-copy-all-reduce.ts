@@ -4,6 +4,7 @@ import {
   type Destinations,
   type DistributedValues,
   logFirst,
+  optionsOf,
   type PossiblyMirrored,
   quote,
   type ResolvedOptions,
@@ -14,6 +15,7 @@ import {
 import { ReductionToOneDevice } from '@coll/reduction-to-one';
 import { hierarchicalCopyAlgorithm } from './hierarchical-copy-algorithm.js';
 
+/** Packing and engine, as of every all-reduce. */
 export interface HierarchicalCopyOptions extends AllReduceOptions {}
 
 /**
@@ -24,16 +26,17 @@ export class HierarchicalCopyAllReduce extends AllReduceOps {
   readonly name = 'hierarchical-copy';
   readonly #fallback: ReductionToOneDevice;
 
-  /** @throws ValueError for a negative `numPacks`; CollError for an engine that does not work here */
-  constructor(options: HierarchicalCopyOptions = {}, world?: World) {
-    requireNumPacks(options.numPacks);
+  /** @throws ValueError for a negative `numPacks`, and for options that are no object; CollError for an engine that does not work here */
+  constructor(options?: HierarchicalCopyOptions, world?: World) {
+    const packing = optionsOf(options, 'new HierarchicalCopyAllReduce({ numPacks: 2 })');
+    requireNumPacks(packing.numPacks);
     const fallback = new ReductionToOneDevice();
     super({
-      ...options,
+      ...packing,
       algorithm: hierarchicalCopyAlgorithm,
       fallback,
       world,
-      routes: (values, ranks) => [{ indices: [...values.keys()], packing: options, variant: (pack) => pack % ranks }],
+      routes: (values, ranks) => [{ indices: [...values.keys()], packing, variant: (pack) => pack % ranks }],
     });
     this.#fallback = fallback;
   }

@@ -261,6 +261,10 @@ describe('the plug-in', () => {
     expect(results).toEqual([on('cpu:0', 3), on('cpu:1', 3)]);
   });
 
+  it('refuses a number in the place of options', () => {
+    expect(() => new ReductionToOneDevice(2 as never)).toThrow('options are an object, new ReductionToOneDevice({ ');
+  });
+
   it('is found in its module, and registered by the entry point for that', async () => {
     expect(await import(/* @vite-ignore */ reductionToOne.module)).toMatchObject({
       reductionToOne: { name: 'reduction-to-one' },

@@ -13,6 +13,7 @@ import {
   getDevicesFrom,
   IndexedSlices,
   logFirst,
+  optionsOf,
   type PossiblyMirrored,
   ReduceOp,
   type ResolvedOptions,
@@ -40,8 +41,12 @@ export class ReductionToOneDevice extends CrossDeviceOps {
   readonly #reduceToDevice: string | undefined;
   readonly #accumulationFn: ((tensors: readonly Tensor[]) => Tensor) | undefined;
 
-  /** @throws ValueError for a `reduceToDevice` that is no device, or an `accumulationFn` that is no function */
-  constructor({ reduceToDevice, accumulationFn }: ReductionToOneOptions = {}, world?: World) {
+  /** @throws ValueError for options that are no object, a `reduceToDevice` that is no device, or an `accumulationFn` that is no function */
+  constructor(options?: ReductionToOneOptions, world?: World) {
+    const { reduceToDevice, accumulationFn } = optionsOf(
+      options,
+      "new ReductionToOneDevice({ reduceToDevice: 'cpu:0' })",
+    );
     super(world, { algorithm: reductionToOneAlgorithm() });
     if (accumulationFn !== undefined && typeof accumulationFn !== 'function') {
       throw new ValueError(

@@ -63,6 +63,10 @@ describe('the plug-in', () => {
       await expect(known.create('ring', options)).rejects.toMatchObject({ name: 'ValueError' });
   });
 
+  it('refuses a number in the place of options', () => {
+    expect(() => new RingAllReduce(2 as never)).toThrow('options are an object, new RingAllReduce({ ');
+  });
+
   it('is registered by the entry point for that', async () => {
     await import('./register.js');
     expect(registry.get('ring')).toBe(ring);

@@ -1,4 +1,4 @@
-import { AllReduceOps, type AllReduceOptions, type World } from '@coll/core';
+import { AllReduceOps, type AllReduceOptions, optionsOf, type World } from '@coll/core';
 import { ReductionToOneDevice } from '@coll/reduction-to-one';
 import { ringAlgorithm } from './ring-algorithm.js';
 
@@ -15,8 +15,9 @@ export interface RingOptions extends AllReduceOptions {
 export class RingAllReduce extends AllReduceOps {
   readonly name = 'ring';
 
-  /** @throws ValueError for a negative `numPacks`; CollError for an engine that does not work here */
-  constructor({ subChunks = 1, ...options }: RingOptions = {}, world?: World) {
-    super({ ...options, algorithm: ringAlgorithm({ subChunks }), fallback: new ReductionToOneDevice(), world });
+  /** @throws ValueError for a negative `numPacks`, and for options that are no object; CollError for an engine that does not work here */
+  constructor(options?: RingOptions, world?: World) {
+    const { subChunks = 1, ...others } = optionsOf(options, 'new RingAllReduce({ numPacks: 2 })');
+    super({ ...others, algorithm: ringAlgorithm({ subChunks }), fallback: new ReductionToOneDevice(), world });
   }
 }

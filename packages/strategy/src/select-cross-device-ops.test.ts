@@ -75,7 +75,7 @@ describe('selectPlugin', () => {
       refused,
       reason: `refused, because ${refused}`,
     });
-    expect(lines).toEqual([`warn nccl cannot be used, because ${refused}: taking reduction-to-one in place of nccl`]);
+    expect(lines).toEqual([`warn nccl cannot be used: ${refused}: taking reduction-to-one in place of nccl`]);
   });
 
   it('takes it where nccl is not registered, and says how to get it', async () => {
@@ -84,7 +84,7 @@ describe('selectPlugin', () => {
     expect(found.plugin).toBe(reductionToOne);
     expect(found.candidates[0]).toEqual({ name: 'nccl', priority: 0, refused, reason: `refused, because ${refused}` });
     expect(found.candidates.map(({ name }) => name)).toEqual(['nccl', 'direct', 'reduction-to-one']);
-    expect(lines).toEqual([`warn nccl cannot be used, because ${refused}: taking reduction-to-one in place of nccl`]);
+    expect(lines).toEqual([`warn nccl cannot be used: ${refused}: taking reduction-to-one in place of nccl`]);
   });
 
   it.each([{ physicalGpus: 1 }, { physicalGpus: 2, visibleDevices: [...gpus, 'gpu:2'] }])(
@@ -116,7 +116,7 @@ describe('selectPlugin', () => {
   it('asks the plug-ins made for GPUs which there are, where nobody says', async () => {
     await selectPlugin([...gpus, 'gpu:7'], { registry: registryOf(ring, ncclDouble().plugin as never) });
     expect(lines[0]).toBe(`warn some of the devices are not visible here: ${full('GPU:7')}`);
-    expect(lines[1]).toContain(`because there is no ${full('GPU:7')}`);
+    expect(lines[1]).toContain(`: there is no ${full('GPU:7')}`);
   });
 
   it('says each thing once', async () => {

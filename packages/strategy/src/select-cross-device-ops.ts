@@ -89,7 +89,7 @@ async function obstacleOf(
   const refused = registry.has(nccl)
     ? (await registry.explain(nccl, { devices })).candidates[0]?.refused
     : `it is not registered: npm install @coll/${nccl}, then import '@coll/${nccl}/register'`;
-  return refused === undefined ? undefined : { why: `nccl cannot be used, because ${refused}`, refused };
+  return refused === undefined ? undefined : { why: `nccl cannot be used: ${refused}`, refused };
 }
 
 function reasonFor(name: string, obstacle: Obstacle | undefined): Pick<Candidate, 'reason' | 'refused'> {
