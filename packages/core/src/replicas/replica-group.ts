@@ -6,6 +6,7 @@ import type { Routing } from '../packing/routes.js';
 import type { World } from '../plugins/plugin.js';
 import type { ReduceOp } from '../reduce-op.js';
 import type { Algorithm } from '../schedule/schedule.js';
+import { withMoves } from '../schedule/with-moves.js';
 import type { Value } from '../sparse/sparse.js';
 import { packLike, type Structure } from '../structure.js';
 import type { Tensor } from '../tensor.js';
@@ -74,7 +75,8 @@ export class RemoteReplicaGroup implements ReplicaGroup {
     this.#world = world;
     this.#replica = world.localRanks[0] as number;
     this.#device = world.devices[this.#replica] as string;
-    const engine = world.communicator(play.algorithm);
+    // Sparse values and first values of variables are moved, also by an algorithm that has an all-reduce only.
+    const engine = world.communicator(withMoves(play.algorithm));
     this.#communicator = play.communicator?.(world.devices.length, engine) ?? engine;
     this.#collectives = new ReplicaCollectives(this.#communicator, play);
   }

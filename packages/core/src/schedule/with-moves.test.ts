@@ -1,0 +1,29 @@
+import { expect, it } from 'vitest';
+import type { Collective } from '../collective.js';
+import type { Algorithm } from './schedule.js';
+import { problemOf } from './verify.js';
+import { withMoves } from './with-moves.js';
+
+const refusal = 'only all-reduce';
+const reducing: Algorithm = {
+  name: 'reducing',
+  refuses: ({ kind }) => (kind === 'all-reduce' ? undefined : refusal),
+  plan: (_, ranks) => ({ ranks, chunks: 7, rounds: [] }),
+};
+
+it.each([1, 2, 3, 7])('moves what the algorithm refuses, among %i ranks', (ranks) => {
+  const roots = Array.from({ length: ranks }, (_, root): Collective => ({ kind: 'broadcast', root }));
+  for (const collective of [{ kind: 'all-gather' } as const, ...roots]) {
+    expect(withMoves(reducing).refuses?.(collective, ranks)).toBeUndefined();
+    expect(problemOf(withMoves(reducing).plan(collective, ranks), collective)).toBeUndefined();
+  }
+});
+
+it('leaves the rest to the algorithm', () => {
+  const { name, plan, refuses } = withMoves(reducing);
+  expect(name).toBe('reducing');
+  expect(plan({ kind: 'all-reduce', op: 'sum' }, 3).chunks).toBe(7);
+  expect(refuses?.({ kind: 'reduce-scatter', op: 'sum' }, 3)).toBe(refusal);
+  const moving: Algorithm = { ...reducing, refuses: () => undefined };
+  expect(withMoves(moving).plan({ kind: 'all-gather' }, 3).chunks).toBe(7);
+});
