@@ -1,13 +1,5 @@
 import { connect, type TLSSocket } from 'node:tls';
-import {
-  AbortedError,
-  CollError,
-  DeadlineExceededError,
-  type ErrorCode,
-  quote,
-  UnavailableError,
-  ValueError,
-} from '@coll/core';
+import { AbortedError, CollError, DeadlineExceededError, quote, UnavailableError, ValueError } from '@coll/core';
 import { CheckedStore } from './checked-store.js';
 import { type Answer, decodeAnswer, encodeRequest, FrameSplitter, type Op } from './frames.js';
 import { connectionKey, preSharedKeys, pskIdentity } from './job-key.js';
@@ -196,9 +188,7 @@ function open(address: string, target: Target, psk: Buffer, deadline: number): P
 function errorFrom(refusal: string): CollError {
   const [code = '', ...message] = refusal.split('\n');
   const told = message.join('\n');
-  return code === 'ERR_COLL_VALUE'
-    ? new ValueError(code, told)
-    : new CollError('ERR_COLL_STORE' satisfies ErrorCode, told);
+  return code === 'ERR_COLL_VALUE' ? new ValueError(code, told) : new CollError('ERR_COLL_STORE', told);
 }
 
 function aborted(address: string, signal: AbortSignal): AbortedError {

@@ -1,5 +1,4 @@
-import type { AddressInfo } from 'node:net';
-import { createServer, type Server, type Socket } from 'node:net';
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 
 /**
  * A double of a Redis server: the commands that a RedisStore sends, in one process, for machines without the real one. Scripts are told apart by

@@ -1,4 +1,4 @@
-export { type Accelerators, ClusterResolver, type MasterOptions } from './cluster/cluster-resolver.js';
+export { type Accelerators, ClusterResolver, type TaskOptions } from './cluster/cluster-resolver.js';
 export {
   collectiveLeader,
   idInCluster,

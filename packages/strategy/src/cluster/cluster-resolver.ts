@@ -3,13 +3,13 @@ import type { ClusterSpec } from './cluster-spec.js';
 /** Devices of a task by type, such as `{ GPU: 2 }`. */
 export type Accelerators = Readonly<Record<string, number>>;
 
-/** Which address is asked for. */
-export interface MasterOptions {
-  /** Whose address is asked for. Default: the resolver's own task. */
+/** A task, and how it is addressed: of a resolver, that of this process; of a question, the one that is asked for. */
+export interface TaskOptions {
+  /** The job, such as `worker`. Default: what the resolver knows of this process. */
   readonly taskType?: string | undefined;
-  /** Within its job, from 0. Default: the resolver's own. */
+  /** The number in the job, from 0. Default: what the resolver knows of this process. */
   readonly taskId?: number | undefined;
-  /** The protocol that stands before the address, as in `grpc://host:port`. Default: the resolver's own. */
+  /** The protocol that stands before addresses, as in `grpc://host:port`. Default: the resolver's own. */
   readonly rpcLayer?: string | undefined;
 }
 
@@ -30,10 +30,10 @@ export abstract class ClusterResolver {
   abstract clusterSpec(): ClusterSpec;
 
   /** The address of a task, for sessions of the original; empty where there is none. @throws ValueError for a task that is not there */
-  abstract master(options?: MasterOptions): string;
+  abstract master(options?: TaskOptions): string;
 
   /** What a task has beside its CPUs. */
-  abstract numAccelerators(options?: Pick<MasterOptions, 'taskType' | 'taskId'>): Accelerators;
+  abstract numAccelerators(options?: Pick<TaskOptions, 'taskType' | 'taskId'>): Accelerators;
 }
 
 /** `grpc://host:port`, or the address alone where there is no protocol. */

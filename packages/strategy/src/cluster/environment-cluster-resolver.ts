@@ -1,5 +1,5 @@
 import { RuntimeError } from '@coll/core';
-import { type Accelerators, ClusterResolver, type MasterOptions } from './cluster-resolver.js';
+import { type Accelerators, ClusterResolver, type TaskOptions } from './cluster-resolver.js';
 import { ClusterSpec } from './cluster-spec.js';
 import { type Environment, processEnvironment } from './environment.js';
 import { launchers, type Membership, membershipFrom } from './environment-membership.js';
@@ -56,7 +56,7 @@ export class EnvironmentClusterResolver extends ClusterResolver {
     return new ClusterSpec({ worker });
   }
 
-  master({ taskType = this.taskType, taskId = this.taskId }: MasterOptions = {}): string {
+  master({ taskType = this.taskType, taskId = this.taskId }: TaskOptions = {}): string {
     return this.clusterSpec().taskAddress(taskType, taskId);
   }
 

@@ -1,20 +1,14 @@
 import { RuntimeError } from '@coll/core';
-import { type Accelerators, ClusterResolver, type MasterOptions, masterUrl } from './cluster-resolver.js';
+import { type Accelerators, ClusterResolver, masterUrl, type TaskOptions } from './cluster-resolver.js';
 import { ClusterSpec } from './cluster-spec.js';
 import { type KubernetesClient, kubernetesClient } from './kubernetes-client.js';
 
-/** Which pods make up the cluster, and how they are reached. */
-export interface KubernetesOptions {
+/** Which pods make up the cluster, how they are reached (by `grpc` unless said otherwise), and which task this process is: Kubernetes does not know. */
+export interface KubernetesOptions extends TaskOptions {
   /** The label selectors of each job's pods. Default: `{ worker: ['job-name=tensorflow'] }`. */
   readonly jobToLabelMapping?: Readonly<Record<string, readonly string[]>> | undefined;
   /** The port on which every pod is reached. Default: 8470. */
   readonly serverPort?: number | undefined;
-  /** Default: grpc. */
-  readonly rpcLayer?: string | undefined;
-  /** The task of this process, which Kubernetes does not know. */
-  readonly taskType?: string | undefined;
-  /** Within its job, from 0. Default: unknown. */
-  readonly taskId?: number | undefined;
   /** Lists pods. Default: the API server of the cluster that this process runs in. */
   readonly client?: KubernetesClient | undefined;
 }
@@ -56,7 +50,7 @@ export class KubernetesClusterResolver extends ClusterResolver {
     return this.#cluster;
   }
 
-  master({ taskType = this.taskType, taskId = this.taskId, rpcLayer = this.rpcLayer }: MasterOptions = {}): string {
+  master({ taskType = this.taskType, taskId = this.taskId, rpcLayer = this.rpcLayer }: TaskOptions = {}): string {
     if (taskType === undefined || taskId === undefined) return '';
     return masterUrl(this.#cluster.taskAddress(taskType, taskId), rpcLayer);
   }

@@ -1,21 +1,15 @@
 import { quote, WrongTypeError } from '@coll/core';
-import { type Accelerators, ClusterResolver, type MasterOptions, masterUrl } from './cluster-resolver.js';
+import { type Accelerators, ClusterResolver, masterUrl, type TaskOptions } from './cluster-resolver.js';
 import { ClusterSpec } from './cluster-spec.js';
 
 /** What a resolver says besides the addresses. */
-export interface SimpleClusterOptions {
+export interface SimpleClusterOptions extends TaskOptions {
   /** The address of the master, where it is not asked for by task. */
   readonly master?: string | undefined;
-  /** The job of this process. Default: unknown. */
-  readonly taskType?: string | undefined;
-  /** Its number in the job, from 0. Default: unknown. */
-  readonly taskId?: number | undefined;
   /** What the processes run in. Default: nothing special. */
   readonly environment?: string | undefined;
   /** The same for all tasks. Default: none. */
   readonly numAccelerators?: Accelerators | undefined;
-  /** The protocol that stands before addresses. Default: none. */
-  readonly rpcLayer?: string | undefined;
 }
 
 /** A cluster that the caller describes. */
@@ -48,7 +42,7 @@ export class SimpleClusterResolver extends ClusterResolver {
     return this.#cluster;
   }
 
-  master({ taskType, taskId, rpcLayer = this.rpcLayer }: MasterOptions = {}): string {
+  master({ taskType, taskId, rpcLayer = this.rpcLayer }: TaskOptions = {}): string {
     const isNamed = taskType !== undefined && taskId !== undefined;
     const address = isNamed ? this.#cluster.taskAddress(taskType, taskId) : (this.#options.master ?? '');
     return masterUrl(address, rpcLayer);

@@ -1,5 +1,5 @@
 import { quote, RuntimeError, ValueError } from '@coll/core';
-import { type Accelerators, ClusterResolver, type MasterOptions, masterUrl } from './cluster-resolver.js';
+import { type Accelerators, ClusterResolver, masterUrl, type TaskOptions } from './cluster-resolver.js';
 import { ClusterSpec } from './cluster-spec.js';
 import { type Environment, processEnvironment } from './environment.js';
 import { expandHostList, expandTaskCounts } from './host-list.js';
@@ -73,7 +73,7 @@ export class SlurmClusterResolver extends ClusterResolver {
     return this.#cluster;
   }
 
-  master({ taskType = this.taskType, taskId = this.taskId, rpcLayer = this.rpcLayer }: MasterOptions = {}): string {
+  master({ taskType = this.taskType, taskId = this.taskId, rpcLayer = this.rpcLayer }: TaskOptions = {}): string {
     return masterUrl(this.#cluster.taskAddress(taskType, taskId), rpcLayer);
   }
 

@@ -1,16 +1,10 @@
 import { DeviceSpec, quote, ValueError } from '@coll/core';
-import { type Accelerators, ClusterResolver, type MasterOptions, masterUrl } from './cluster-resolver.js';
+import { type Accelerators, ClusterResolver, masterUrl, type TaskOptions } from './cluster-resolver.js';
 import { type ClusterDescription, ClusterSpec } from './cluster-spec.js';
 import { type Environment, processEnvironment } from './environment.js';
 
 /** What wins over the variable, and where that is. */
-export interface TFConfigOptions {
-  /** These win over what the variable says. */
-  readonly taskType?: string | undefined;
-  /** The number of this process in its job, from 0. */
-  readonly taskId?: number | undefined;
-  /** The protocol that stands before addresses. */
-  readonly rpcLayer?: string | undefined;
+export interface TFConfigOptions extends TaskOptions {
   /** What the processes run in. */
   readonly environment?: string | undefined;
   /** Where the variable is looked up. Default: `process.env`. */
@@ -69,7 +63,7 @@ export class TFConfigClusterResolver extends ClusterResolver {
   }
 
   /** Empty for a cluster of one task, which needs no address. */
-  master({ taskType = this.taskType, taskId = this.taskId, rpcLayer = this.rpcLayer }: MasterOptions = {}): string {
+  master({ taskType = this.taskType, taskId = this.taskId, rpcLayer = this.rpcLayer }: TaskOptions = {}): string {
     const { session_master: sessionMaster } = this.#config();
     if (sessionMaster !== undefined) return sessionMaster;
     const cluster = this.clusterSpec();
@@ -83,7 +77,7 @@ export class TFConfigClusterResolver extends ClusterResolver {
   }
 
   /** Of the task that is meant; where none is named, as without a cluster, of all devices. */
-  numAccelerators({ taskType = this.taskType, taskId = this.taskId }: MasterOptions = {}): Accelerators {
+  numAccelerators({ taskType = this.taskType, taskId = this.taskId }: TaskOptions = {}): Accelerators {
     const counts: Record<string, number> = {};
     const isNamed = taskType !== undefined && taskId !== undefined;
     for (const device of this.#options.devices ?? []) {

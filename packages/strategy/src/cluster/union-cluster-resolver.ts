@@ -1,16 +1,9 @@
 import { KeyError, quote, ValueError, WrongTypeError } from '@coll/core';
-import { type Accelerators, ClusterResolver, type MasterOptions, masterUrl } from './cluster-resolver.js';
+import { type Accelerators, ClusterResolver, masterUrl, type TaskOptions } from './cluster-resolver.js';
 import { ClusterSpec, type JobTasks } from './cluster-spec.js';
 
-/** What wins over the first of the joined resolvers. */
-export interface UnionOptions {
-  /** These win over those of the first resolver. */
-  readonly taskType?: string | undefined;
-  /** The number of this process in its job, from 0; 0 counts. */
-  readonly taskId?: number | undefined;
-  /** The protocol that stands before addresses. */
-  readonly rpcLayer?: string | undefined;
-}
+/** What wins over the first of the joined resolvers; 0 and empty texts count. */
+export interface UnionOptions extends TaskOptions {}
 
 /** Several clusters as one: tasks of the same job are joined, in the order of the resolvers; what else is asked, the first answers. */
 export class UnionResolver extends ClusterResolver {
@@ -61,12 +54,12 @@ export class UnionResolver extends ClusterResolver {
   }
 
   /** The address of a named task in the union; without a name the first resolver's master. */
-  master({ taskType, taskId, rpcLayer }: MasterOptions = {}): string {
+  master({ taskType, taskId, rpcLayer }: TaskOptions = {}): string {
     if (taskType === undefined || taskId === undefined) return this.#resolvers[0].master({ rpcLayer });
     return masterUrl(this.clusterSpec().taskAddress(taskType, taskId), rpcLayer ?? this.rpcLayer);
   }
 
-  numAccelerators(options?: MasterOptions): Accelerators {
+  numAccelerators(options?: TaskOptions): Accelerators {
     return this.#resolvers[0].numAccelerators(options);
   }
 }
