@@ -127,6 +127,7 @@ export {
   registry,
 } from './plugins/registry.js';
 export { PortableCommunicator, type PortableCommunicatorOptions } from './portable/portable-communicator.js';
+export type { Link, ProcessGroup } from './process-group.js';
 export { quote } from './quote.js';
 export { isReduceOp, ReduceOp, type ReduceOpLike, reduceOpFrom, reduceOps } from './reduce-op.js';
 export { asPerReplica, type ReadyPair, type ReducibleLike, type ValueDestinationPair } from './reducible.js';

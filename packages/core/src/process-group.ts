@@ -1,0 +1,40 @@
+import type { Communicator } from './communicator.js';
+import type { Algorithm } from './schedule/schedule.js';
+
+/** How a pair of processes exchanges data, and why so. */
+export interface Link {
+  readonly rank: number;
+  readonly transport: 'shared-memory' | 'tcp';
+  /** What was tried and found, in words for the user. */
+  readonly reason: string;
+}
+
+/**
+ * One process among those that work together, on one host or several. All members issue the same collectives in the same order, over
+ * all communicators of the group together.
+ *
+ * A group fails as a whole: once a member is lost, throws or disagrees, every collective that is under way or comes later fails on every member
+ * with the same error. A failed group is closed; another one, of the next generation, can be opened in the same process.
+ */
+export interface ProcessGroup extends AsyncDisposable {
+  readonly rank: number;
+  readonly size: number;
+  /** Which of the groups of a job this is: each that is opened after a failure has a higher number. */
+  readonly generation: number;
+  /** The name of each rank's host. */
+  readonly hosts: readonly string[];
+  /** How this member reaches each of the others, in rank order. */
+  readonly links: readonly Link[];
+
+  /**
+   * Plays an algorithm among all members; `localRanks` is this one. Closing the communicator leaves the group open.
+   * @throws RuntimeError (ERR_COLL_CLOSED) once the group is closed
+   */
+  communicator(algorithm: Algorithm): Communicator;
+
+  /** Ends the group for all members: collectives under way and later ones fail with an error that has this one's message. May be called again. */
+  fail(error: Error): void;
+
+  /** Leaves the group. Members that wait for this one get a RuntimeError (ERR_COLL_CLOSED). May be called again. */
+  close(): Promise<void>;
+}
