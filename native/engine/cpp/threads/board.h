@@ -10,27 +10,33 @@
 namespace coll {
 
 constexpr std::size_t kLine = 64;
-// What fits into the line of an announcement and the four after it. More is sooner worked on where it is, though that takes two
-// halves of a meeting.
-constexpr std::size_t kSmallBytes = 48 + 4 * kLine;
+// Processors fetch lines in pairs: the second half of a pair comes along with the first.
+constexpr std::size_t kPair = 2 * kLine;
+constexpr std::size_t kTinyBytes = 48;
+// More is sooner worked on where it is, though that takes two halves of a meeting.
+constexpr std::size_t kSmallBytes = 16 * kLine;
 
 // What a rank says when it comes to a meeting. Small inputs come along, the smallest in the same cache line.
-struct alignas(kLine) Announcement {
+struct alignas(kPair) Announcement {
   std::atomic<std::uint32_t> meeting;
   std::uint32_t offer_id;
   std::uint64_t fingerprint;
-  std::byte payload[kSmallBytes];
+  std::byte tiny[kTinyBytes];
   // Looked at only where an offer is new.
-  alignas(kLine) const Offer* offer;
+  const Offer* offer;
   const std::byte* input;
   std::byte* output;
+  // Not beside the line that others look at all the time: it would be taken from its owner while it is written.
+  alignas(kPair) std::byte small[kSmallBytes];
+
+  std::byte* payload(std::size_t bytes) { return bytes <= kTinyBytes ? tiny : small; }
 };
 
 // One rank's place. Only its own thread writes here, but for `taken`.
 struct Seat {
   // Meetings take turns: a rank comes to meeting n + 2 only when all have finished meeting n.
   Announcement announcements[2];
-  alignas(kLine) std::atomic<std::uint32_t> started;
+  alignas(kPair) std::atomic<std::uint32_t> started;
   std::atomic<std::uint32_t> done;
   // One more than the core that it ran on when it came; 0 where that is not known.
   std::atomic<int> core;
@@ -39,7 +45,7 @@ struct Seat {
 };
 
 // What the ranks of a group share beside their buffers: memory of zeros that outlives all of them.
-struct alignas(kLine) Board {
+struct alignas(kPair) Board {
   // Ranks that want to leave a meeting.
   std::atomic<std::uint32_t> leaving;
   // Threads that sleep on a word here.
@@ -47,11 +53,11 @@ struct alignas(kLine) Board {
 
   Seat* seats() { return reinterpret_cast<Seat*>(this + 1); }
 
-  static std::size_t bytes_for(int ranks) { return kLine + sizeof(Board) + static_cast<std::size_t>(ranks) * sizeof(Seat); }
+  static std::size_t bytes_for(int ranks) { return kPair + sizeof(Board) + static_cast<std::size_t>(ranks) * sizeof(Seat); }
 
   // The board in memory of `bytes_for` bytes, wherever that begins.
   static Board& in(std::byte* memory) {
-    const std::uintptr_t at = (reinterpret_cast<std::uintptr_t>(memory) + kLine - 1) / kLine * kLine;
+    const std::uintptr_t at = (reinterpret_cast<std::uintptr_t>(memory) + kPair - 1) / kPair * kPair;
     return *reinterpret_cast<Board*>(at);
   }
 };

@@ -8,7 +8,7 @@ namespace {
 // Some hundred microseconds in all, in looks that others on the same core can use: being woken takes thirty. Whoever spins on a core
 // that another rank needs only delays it.
 constexpr Patience kOwnCore{300, 60, 25};
-constexpr Patience kSharedCore{30, 300, 25};
+constexpr Patience kSharedCore{5, 300, 25};
 
 // Some ten microseconds, and milliseconds.
 Patience brief(const Patience& patience) { return {patience.looks, 12, 0}; }
@@ -21,7 +21,7 @@ constexpr std::chrono::milliseconds kLeastStay{1};
 bool is_small(const Offer& offer) {
   const std::size_t bytes = offer.input_bytes();
   const std::size_t ranks = static_cast<std::size_t>(offer.program->ranks);
-  const bool fits = bytes * ranks <= 2 * kSmallBytes && bytes <= kSmallBytes;
+  const bool fits = bytes * ranks <= 8 * kSmallBytes && bytes <= kSmallBytes;
   return (fits || bytes <= kLine / 2) && offer.piece_count() == 1 && !offer.shares_result;
 }
 
@@ -101,7 +101,7 @@ void Member::announce(const Offer& offer) {
   own.offer = &offer;
   own.input = offer.buffers.inputs.empty() ? nullptr : offer.buffers.inputs[0];
   own.output = offer.buffers.outputs.empty() ? nullptr : offer.buffers.outputs[0];
-  if (is_small(offer) && own.input != nullptr) std::memcpy(own.payload, own.input, offer.input_bytes());
+  if (is_small(offer) && own.input != nullptr) std::memcpy(own.payload(offer.input_bytes()), own.input, offer.input_bytes());
   publish(own.meeting);
 }
 
@@ -115,13 +115,22 @@ Status Member::play_small(Offer& offer, Wait wait) {
   if (clash_) return Status::kClashed;
   for (int rank = 0; rank < ranks_; ++rank) {
     const std::size_t index = static_cast<std::size_t>(rank);
-    small_inputs_[index] = announcement(rank).payload;
+    small_inputs_[index] = announcement(rank).payload(offer.input_bytes());
     places_.ranks[index] = {&small_inputs_[index], rank == rank_ ? offer.buffers.outputs.data() : nullptr};
   }
   places_.begins = offer.begins.data();
   places_.piece_count = 1;
   coll::play(*offer.program, places_, 0, offer.length, {Targets::kOne, rank_}, scratch_);
+  claim_next(offer);
   return Status::kDone;
+}
+
+// Everybody has read what this rank said two meetings ago, where it is going to say the next: likely as much as now.
+void Member::claim_next(const Offer& offer) {
+  Announcement& next = seat(rank_).announcements[(meeting_ + 1) & 1];
+  claim(&next);
+  const std::size_t bytes = offer.input_bytes();
+  for (std::size_t at = 0; bytes > kTinyBytes && at < bytes; at += kLine) claim(next.small + at);
 }
 
 Status Member::play_slice(Offer& offer, const Shares& shares, Wait wait) {
@@ -143,6 +152,7 @@ Status Member::play_slice(Offer& offer, const Shares& shares, Wait wait) {
   if (!is_sound(offer)) verify_offers(offer);
   if (!clash_) play_shares(offer, shares);
   publish(seat(rank_).done);
+  claim(&seat(rank_).announcements[(meeting_ + 1) & 1]);
   await_all_done();
   return clash_ ? Status::kClashed : Status::kDone;
 }

@@ -69,6 +69,7 @@ class Member {
   bool arrive();
   void announce(const Offer& offer);
   Status play_small(Offer& offer, Wait wait);
+  void claim_next(const Offer& offer);
   Status play_slice(Offer& offer, const Shares& shares, Wait wait);
   void play_shares(const Offer& offer, const Shares& shares);
   bool await_announcements(const Patience& patience);

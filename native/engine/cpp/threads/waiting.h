@@ -15,6 +15,18 @@ struct Patience {
 // Tells the processor that this is a loop which waits.
 void pause();
 
+// Takes a cache line away from other cores, ahead of writing it.
+inline void claim(const void* line) {
+#if defined(__x86_64__) && defined(__GNUC__)
+  // What the compiler makes of a prefetch for writing leaves the line shared on the oldest processors that it compiles for.
+  asm volatile("prefetchw %0" : : "m"(*static_cast<const char*>(line)));
+#elif defined(__GNUC__)
+  __builtin_prefetch(line, 1);
+#else
+  static_cast<void>(line);
+#endif
+}
+
 // Lets another thread have the core.
 void yield();
 
