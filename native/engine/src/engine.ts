@@ -11,12 +11,12 @@ export const native: Engine = {
     const found = search();
     return 'binding' in found ? { available: true } : { available: false, reason: reasonOf(found) };
   },
-  communicator: (size, algorithm) => new NativeCommunicator(binding(), size, algorithm),
+  communicator: (size, algorithm) => new NativeCommunicator(nativeBinding(), size, algorithm),
   createGroup(options) {
     const group = createThreadGroup(options);
-    return { ...group, engine: 'native', board: new SharedArrayBuffer(binding().boardBytes(group.size)) };
+    return { ...group, engine: 'native', board: new SharedArrayBuffer(nativeBinding().boardBytes(group.size)) };
   },
-  join: (group, request) => new NativeThreadCommunicator(binding(), group, request),
+  join: (group, request) => new NativeThreadCommunicator(nativeBinding(), group, request),
 };
 
 let searched: BindingSearch | undefined;
@@ -30,7 +30,8 @@ function reasonOf(found: Exclude<BindingSearch, { binding: NativeBinding }>): st
   return `without its binary; tried ${describeAttempts(found.attempts)}`;
 }
 
-function binding(): NativeBinding {
+/** The addon. @throws CollError that says why there is none */
+export function nativeBinding(): NativeBinding {
   const found = search();
   if ('binding' in found) return found.binding;
   throw new CollError('ERR_COLL_NO_ENGINE', `the native engine is ${reasonOf(found)}`);

@@ -1,9 +1,10 @@
 import type { TypedArray } from '@coll/core';
+import type { ProcessBinding } from './process-binding.js';
 
 declare const kind: unique symbol;
 
 /** A C++ object behind a JavaScript value, which frees it. */
-interface Held<Kind extends string> {
+export interface Held<Kind extends string> {
   readonly [kind]: Kind;
 }
 
@@ -13,7 +14,7 @@ export type DealHandle = Held<'deal'>;
 export type MemberHandle = Held<'member'>;
 export type ControllerHandle = Held<'controller'>;
 
-type Pieces = readonly TypedArray[];
+export type Pieces = readonly TypedArray[];
 
 /** Whose output lies in whose memory. */
 export type Clash = readonly [rank: number, other: number];
@@ -30,10 +31,12 @@ export const status = {
   failed: 4,
   disagreed: 5,
   clashed: 6,
+  /** Not everybody came in time. */
+  expired: 7,
 } as const;
 
 /** Of the exports and of the integers of a program; the same number is in `cpp/addon`. */
-export const nativeInterface = 1;
+export const nativeInterface = 2;
 
 /** How long `play` may wait for others; the order is that of `Wait` in C++. */
 export const waiting = {
@@ -97,4 +100,6 @@ export interface NativeBinding {
   /** Plays a part from element `begin` on; where it ended. */
   control(controller: ControllerHandle, deal: DealHandle, begin: number): number;
   close(controller: ControllerHandle): void;
+  /** Groups of processes; absent where the platform has none. */
+  readonly processes?: ProcessBinding;
 }

@@ -17,6 +17,7 @@ export interface Program {
   readonly handle: ProgramHandle;
   /** What tells the schedule from others. */
   readonly number: number;
+  readonly schedule: Schedule;
 }
 
 /** The programs of one algorithm, each made once. */
@@ -42,7 +43,7 @@ export class Programs {
     if (known) return known;
     const schedule = this.#planner.plan(collective);
     const handle = this.#binding.program(Int32Array.from(wordsOf(schedule, collective, dtype)));
-    const made = { handle, number: scheduleNumber(schedule) };
+    const made = { handle, number: scheduleNumber(schedule), schedule };
     this.#programs.set(key, made);
     return made;
   }

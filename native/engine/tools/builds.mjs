@@ -2,17 +2,18 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { findCMake, findCompiler, refusalOf } from './compiler.mjs';
-import { flagsOf, folder } from './flags.mjs';
+import { flagsOf, folder, itsPlatforms, label, name, without } from './flags.mjs';
 import { platforms } from './platforms.mjs';
 import { CommandFailed } from './run-to-end.mjs';
 import { buildWithCMake, nodeApiIncludes } from './with-cmake.mjs';
 import { buildWithoutCMake } from './without-cmake.mjs';
 
-const isSet = (name) => !['', '0', 'false', undefined].includes(process.env[name]);
-export const buildFolder = (name) => path.join(folder, 'build', name);
+const isSet = (variable) => !['', '0', 'false', undefined].includes(process.env[variable]);
+export const buildFolder = (variant) => path.join(folder, 'build', variant);
 
-/** build/<variant>/coll_native.node, with whatever tools are here; without any it says so. */
+/** The addon in build/<variant>, with whatever tools are here; without any it says so. */
 export async function buildAddon(variant) {
+  if (itsPlatforms?.includes(process.platform) === false) return doWithout(`it is for ${itsPlatforms.join()} only`);
   if (process.platform === 'win32') return doWithout('Windows has only the binary that is cross-compiled for it');
   const compiler = findCompiler();
   const refused = compiler.refused ?? refusalAsRemembered(compiler);
@@ -38,13 +39,13 @@ export function buildTests(variant, targets = ['coll_tests']) {
 }
 
 /** build/<platform> by the compiler that its recipe names: the addon, and coll_tests where an emulator can run them. */
-export function buildPlatform(name) {
-  const { settings, emulator, os } = platforms[name];
+export function buildPlatform(platform) {
+  const { settings, emulator, os } = platforms[platform];
   if (settings === undefined || (os === 'darwin' && process.platform !== 'darwin')) {
-    throw new CommandFailed(`${name} is built on a machine or in a container of its kind: see native/engine/README.md`);
+    throw new CommandFailed(`${platform} is built on a machine or in a container of its kind: see native/engine/README.md`);
   }
-  const into = buildFolder(name);
-  buildWithCMake({ into, settings, targets: ['coll_native', ...(emulator ? ['coll_tests'] : [])] });
+  const into = buildFolder(platform);
+  buildWithCMake({ into, settings, targets: [name, ...(emulator ? ['coll_tests'] : [])] });
   return { into, emulator };
 }
 
@@ -60,7 +61,7 @@ const isKeptFreeOfWarnings = ({ version }) => /^(c\+\+|g\+\+) .*\b12\.\d+\.\d+$/
 function doWithout(reason) {
   if (isSet('CI') || isSet('COLL_REQUIRE_NATIVE')) throw new CommandFailed(`not built, because ${reason}`);
   console.error(
-    `native engine: not built, because ${reason}; coll uses its WebAssembly and JavaScript engines instead.`,
+    `${label}: not built, because ${reason}; ${without}.`,
   );
 }
 

@@ -1,12 +1,19 @@
-// The one list of flags, read here and by CMakeLists.txt.
-import { existsSync, readFileSync } from 'node:fs';
+// The folder that is built, and the one list of its flags, read here and by CMakeLists.txt.
+import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import path from 'node:path';
 
-export const folder = path.resolve(import.meta.dirname, '..');
+/** Of build.mjs or pack.mjs that was called: @coll/nccl has its own and these tools in common. */
+export const folder = path.dirname(realpathSync(process.argv[1]));
 
 const read = (file) => JSON.parse(readFileSync(path.join(folder, file), 'utf8'));
 const common = read('compile.json');
 const ofKernels = existsSync(path.join(folder, 'cpp/kernels/flags.json')) ? read('cpp/kernels/flags.json') : {};
+
+/**
+ * What is built: its `name`, its `label` in messages, its source folders as `parts`, what serves `without` it, the variable
+ * that names another binary, its `platforms` if not all.
+ */
+export const { name, label, parts, without, pathVariable, platforms: itsPlatforms } = common;
 
 /** The flags under a key of compile.json; `kernels` stands for all that any kernel gets on this processor. */
 export function flagsOf(key) {

@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { findCompiler } from './compiler.mjs';
-import { folder } from './flags.mjs';
+import { folder, name as itsName, pathVariable } from './flags.mjs';
 import { CommandFailed, runToEnd } from './run-to-end.mjs';
 
 const reports = path.resolve(folder, '../../reports');
@@ -31,7 +31,7 @@ const sanitizers = {
  */
 export function runCppTests(build, { emulator = [], filter = '*', isShort = false } = {}) {
   mkdirSync(reports, { recursive: true });
-  const report = path.join(reports, `cpp-${path.basename(build)}.json`);
+  const report = path.join(reports, `${reportName(build)}.json`);
   const options = ['--gtest_brief=1', `--gtest_filter=${filter}`, `--gtest_output=json:${report}`];
   const prefix = emulator.length > 0 ? emulator : fixedAddresses();
   const [command, ...args] = [...prefix, path.join(build, 'coll_tests'), ...options];
@@ -62,7 +62,7 @@ function runInNode(script, build, { library, inNode }) {
     ...inNode,
     // Node is not instrumented, so the run-time library has to be there before it.
     LD_PRELOAD: spawnSync(findCompiler().command, [`-print-file-name=${library}`], { encoding: 'utf8' }).stdout.trim(),
-    COLL_NATIVE_PATH: path.join(build, 'coll_native.node'),
+    [pathVariable]: path.join(build, `${itsName}.node`),
   };
   const [command, ...args] = [...fixedAddresses(), process.execPath, script];
   runToEnd(command, args, { env, timeoutSeconds: longestSeconds });
@@ -76,6 +76,8 @@ function failureOf(run) {
     return error.message;
   }
 }
+
+const reportName = (build) => `cpp-${itsName === 'coll_native' ? '' : `${itsName}-`}${path.basename(build)}`;
 
 // Sanitizers expect their shadow memory at fixed places, which kernels that randomise 32 bits may have taken.
 function fixedAddresses() {

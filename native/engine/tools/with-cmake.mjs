@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { findCMake } from './compiler.mjs';
-import { folder } from './flags.mjs';
+import { folder, name } from './flags.mjs';
 import { CommandFailed, runToEnd } from './run-to-end.mjs';
 
 const require = createRequire(import.meta.url);
@@ -22,7 +22,7 @@ const always = [
  * Builds targets into a folder of build/. Configures when a setting has changed, and for tests each time: GoogleTest may have
  * been installed since.
  */
-export function buildWithCMake({ into, settings, targets = ['coll_native'] }) {
+export function buildWithCMake({ into, settings, targets = [name] }) {
   const cmake = findCMake();
   if (cmake === undefined) throw new CommandFailed('this needs CMake 3.19 or newer, and Ninja or Make');
   const configure = [

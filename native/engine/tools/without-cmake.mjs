@@ -3,12 +3,10 @@ import { spawn } from 'node:child_process';
 import { mkdirSync, readdirSync, statSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import path from 'node:path';
-import { flagsOf, flagsOfKernel, folder } from './flags.mjs';
+import { flagsOf, flagsOfKernel, folder, name, parts } from './flags.mjs';
 import { CommandFailed, runToEnd } from './run-to-end.mjs';
 
-const parts = ['kernels', 'threads', 'addon'];
-
-/** Builds coll_native.node into a folder of build/: what is older than its source or any header. */
+/** Builds the addon into a folder of build/: what is older than its source or any header. */
 export async function buildWithoutCMake({ into, compiler, variant, strict, includes }) {
   const objects = path.join(into, 'objects');
   mkdirSync(objects, { recursive: true });
@@ -29,7 +27,7 @@ export async function buildWithoutCMake({ into, compiler, variant, strict, inclu
     compile(compiler.command, [...everywhere, ...search, ...flags, '-c', source, '-o', object]),
   );
 
-  const binary = path.join(into, 'coll_native.node');
+  const binary = path.join(into, `${name}.node`);
   if (stale.length === 0 && units.every(({ object }) => changedAt(object) <= changedAt(binary))) return;
   const link = process.platform === 'darwin' ? ['-bundle', '-undefined', 'dynamic_lookup'] : ['-shared'];
   const linked = [...link, '-pthread', ...flagsOf(variant), ...units.map(({ object }) => object), '-o', binary];
@@ -44,7 +42,7 @@ const filesIn = (part, ending) =>
 const sourcesOf = (part) => filesIn(part, '.cc').map((source) => ({ part, source }));
 const headersAndFlags = () => [
   ...['.', ...parts].flatMap((part) => filesIn(part, '.h')),
-  ...filesIn('kernels', '.json'),
+  ...['.json', '.inc'].flatMap((ending) => filesIn('kernels', ending)),
   path.join(folder, 'compile.json'),
 ];
 const changedAt = (file) => statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? Number.NEGATIVE_INFINITY;

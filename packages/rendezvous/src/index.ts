@@ -4,6 +4,7 @@ export { FileStore, type FileStoreOptions } from './file-store.js';
 export { type MeetOptions, meet } from './meet.js';
 export { MemoryStore } from './memory-store.js';
 export { type RedisClient, RedisStore, type RedisStoreOptions } from './redis-store.js';
+export { readStalls, reportStall, type Stall, type StallMember, type StallReport, stallSecondsFrom } from './stall.js';
 export type { Store, WaitOptions } from './store.js';
 export type { TableLimits } from './table.js';
 export { TcpStore, type TcpStoreOptions } from './tcp-store.js';

@@ -82,6 +82,11 @@ export class TcpStoreServer implements AsyncDisposable {
     return new TcpStoreServer(server, sockets, host);
   }
 
+  /** Lets the process end although the server still listens. */
+  unref(): void {
+    this.#server.unref();
+  }
+
   /** Forgets everything; members that still use it get an UnavailableError. */
   async close(): Promise<void> {
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));

@@ -1,9 +1,9 @@
 #include <napi.h>
 
-#include "../error.h"
 #include "../kernels/fold.h"
 #include "../threads/controller.h"
 #include "../threads/member.h"
+#include "exports.h"
 #include "memory.h"
 #include "offers.h"
 
@@ -11,23 +11,7 @@ namespace coll {
 namespace {
 
 // Raised with every change of what is exported, or of the integers of a program: an older binary is refused then.
-constexpr int kInterface = 1;
-
-// No exception of ours crosses into JavaScript but as an error there.
-template <Napi::Value (*function)(const Napi::CallbackInfo&)>
-Napi::Value guarded(const Napi::CallbackInfo& info) {
-  try {
-    return function(info);
-  } catch (const Error& error) {
-    throw Napi::Error::New(info.Env(), error.what());
-  } catch (const Napi::Error&) {
-    throw;
-  } catch (const std::bad_alloc&) {
-    throw Napi::Error::New(info.Env(), "there is no memory for this");
-  } catch (const std::exception& error) {
-    throw Napi::Error::New(info.Env(), std::string("the native engine failed: ") + error.what());
-  }
-}
+constexpr int kInterface = 2;
 
 // boardBytes(ranks: number): number
 Napi::Value board_bytes(const Napi::CallbackInfo& info) {
@@ -94,11 +78,6 @@ Napi::Value close(const Napi::CallbackInfo& info) {
   return info.Env().Undefined();
 }
 
-template <Napi::Value (*function)(const Napi::CallbackInfo&)>
-void add(Napi::Object exports, const char* name) {
-  exports.Set(name, Napi::Function::New<guarded<function>>(exports.Env(), name));
-}
-
 Napi::Object fill(Napi::Object exports) {
   exports.Set("interface", kInterface);
   exports.Set("simd", simd_name());
@@ -115,6 +94,7 @@ Napi::Object fill(Napi::Object exports) {
   add<make_controller>(exports, "controller");
   add<control>(exports, "control");
   add<close>(exports, "close");
+  add_processes(exports);
   return exports;
 }
 

@@ -53,7 +53,7 @@ Napi::Value make_program(const Napi::CallbackInfo& info) {
   return hold(info.Env(), new SharedProgram(std::make_shared<const Program>(parse_program(words, count))));
 }
 
-Napi::Value make_offer(const Napi::CallbackInfo& info) {
+Offer offer_from(const Napi::CallbackInfo& info) {
   const SharedProgram& program = held<SharedProgram>(info[0]);
   const int rank = integer_of(info[1]);
   const bool shares_result = info[5].As<Napi::Boolean>();
@@ -63,8 +63,10 @@ Napi::Value make_offer(const Napi::CallbackInfo& info) {
   agreed.push_back(shares_result ? 1 : 0);
   agreed.push_back(static_cast<double>(offer.piece_count()));
   offer.fingerprint = fingerprint_of(agreed.data(), agreed.size());
-  return hold(info.Env(), new Offer(std::move(offer)));
+  return offer;
 }
+
+Napi::Value make_offer(const Napi::CallbackInfo& info) { return hold(info.Env(), new Offer(offer_from(info))); }
 
 Napi::Value make_deal(const Napi::CallbackInfo& info) {
   const SharedProgram& program = held<SharedProgram>(info[0]);

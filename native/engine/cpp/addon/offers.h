@@ -21,6 +21,9 @@ Napi::Value make_program(const Napi::CallbackInfo& info);
 // `begins` tells where each piece begins in the whole buffer, and at last its length; `agreed` is what all ranks must have alike.
 Napi::Value make_offer(const Napi::CallbackInfo& info);
 
+// The offer that has those arguments.
+Offer offer_from(const Napi::CallbackInfo& info);
+
 // deal(program, begins: Float64Array, inputs[][], outputs[][], sharesResult): External | [rank, rank]
 // The latter: whose output lies in whose memory.
 Napi::Value make_deal(const Napi::CallbackInfo& info);

@@ -101,7 +101,7 @@ void fold_in_blocks(const Kernels& kernels, const Fold& fold, std::size_t begin,
   const std::size_t most = kBlockBytes / std::max(byte_size(accumulator_of(fold.dtype)), cursor.output_bytes(1));
   for (std::size_t left = count; left > 0;) {
     // The first block makes the later ones begin with a cache line.
-    const std::size_t head = cursor.until_line(0);
+    const std::size_t head = cursor.output_bytes(count) < kLeastAligned ? 0 : cursor.until_line(0);
     const std::size_t length = std::min(left, head > 0 ? head : most);
     const Results results = fold_block(kernels, fold, cursor, length, blocks);
     for (int k = results.written; k < fold.output_count; ++k) {

@@ -10,9 +10,6 @@
 namespace coll {
 namespace {
 
-// From here on whole cache lines pay for a call that goes up to the first one: memory often begins in the middle.
-constexpr std::size_t kLeastAligned = 1024;
-
 void run(Combine loop, const Fold& fold, const Cursor& cursor, std::size_t count) {
   const void* inputs[kMostInputs];
   for (int k = 0; k < fold.input_count; ++k) inputs[k] = cursor.input(k);

@@ -32,6 +32,10 @@ struct alignas(kPair) Announcement {
   std::byte* payload(std::size_t bytes) { return bytes <= kTinyBytes ? tiny : small; }
 };
 
+// Whether inputs come along with announcements. Then every rank works off all of the collective by itself, which is no gain among many. All
+// ranks come to the same answer.
+bool is_small(const Offer& offer);
+
 // One rank's place. Only its own thread writes here, but for `taken`.
 struct Seat {
   // Meetings take turns: a rank comes to meeting n + 2 only when all have finished meeting n.

@@ -21,10 +21,10 @@ Controller::Controller(int ranks, int most_cores)
 std::size_t Controller::play(const Offer* const* offers, std::size_t begin) {
   const Offer& first = *offers[0];
   program_ = first.program.get();
-  targets_ = {is_one_result(offers, ranks_) ? Targets::kFirst : Targets::kAll};
+  const bool is_shared = is_one_result(offers, ranks_);
   for (int rank = 0; rank < ranks_; ++rank) {
     const Buffers& buffers = offers[rank]->buffers;
-    places_.ranks[static_cast<std::size_t>(rank)] = {buffers.inputs.data(), buffers.outputs.data()};
+    places_.ranks[static_cast<std::size_t>(rank)] = {buffers.inputs.data(), is_shared && rank > 0 ? nullptr : buffers.outputs.data()};
   }
   places_.begins = first.begins.data();
   places_.piece_count = first.piece_count();
@@ -32,7 +32,7 @@ std::size_t Controller::play(const Offer* const* offers, std::size_t begin) {
   const std::size_t bytes_of_all = byte_size(program_->dtype) * static_cast<std::size_t>(ranks_);
   const std::size_t end = std::min(first.length, begin + std::max(kSliceBytes / bytes_of_all, std::size_t{1}));
   if ((end - begin) * bytes_of_all < kSharedBytes) {
-    coll::play(*program_, places_, begin, end, targets_, scratch_[0]);
+    coll::play(*program_, places_, begin, end, scratch_[0]);
     return end;
   }
   begin_ = begin;
@@ -46,7 +46,7 @@ std::size_t Controller::play(const Offer* const* offers, std::size_t begin) {
 }
 
 void Controller::play_range(int worker, std::size_t begin, std::size_t end) {
-  coll::play(*program_, places_, begin_ + begin, begin_ + end, targets_, scratch_[static_cast<std::size_t>(worker)]);
+  coll::play(*program_, places_, begin_ + begin, begin_ + end, scratch_[static_cast<std::size_t>(worker)]);
 }
 
 }  // namespace coll

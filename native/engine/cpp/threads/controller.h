@@ -25,7 +25,6 @@ class Controller {
 
   const int ranks_;
   const Program* program_ = nullptr;
-  Targets targets_;
   std::size_t begin_ = 0;
   Places places_;
   std::vector<Scratch> scratch_;

@@ -5,19 +5,10 @@
 namespace coll {
 namespace {
 
-// Some hundred microseconds in all, in looks that others on the same core can use: being woken takes thirty. Whoever spins on a core
-// that another rank needs only delays it.
-constexpr Patience kOwnCore{300, 60, 25};
-constexpr Patience kSharedCore{5, 300, 25};
+constexpr int kSleepMillis = 25;
 
-// Some ten microseconds, and milliseconds.
-Patience brief(const Patience& patience) { return {patience.looks, 12, 0}; }
-Patience patient(const Patience& patience) { return {patience.looks, 12, 2}; }
+}  // namespace
 
-// Moving costs some ten microseconds, and what a rank said of its core may be old. Systems undo it with every wake-up.
-constexpr std::chrono::milliseconds kLeastStay{1};
-
-// Every rank works off all of a small collective by itself, which is no gain among many. All ranks come to the same answer.
 bool is_small(const Offer& offer) {
   const std::size_t bytes = offer.input_bytes();
   const std::size_t ranks = static_cast<std::size_t>(offer.program->ranks);
@@ -25,18 +16,16 @@ bool is_small(const Offer& offer) {
   return (fits || bytes <= kLine / 2) && offer.piece_count() == 1 && !offer.shares_result;
 }
 
-}  // namespace
-
 Member::Member(Board& board, Control control, int rank, int ranks, int most_cores)
-    : board_(board), control_(control), rank_(rank), ranks_(ranks), has_own_core_(ranks <= most_cores),
-      blocking_(has_own_core_ ? kOwnCore : kSharedCore), brief_(brief(blocking_)), patient_(patient(blocking_)),
+    : board_(board), control_(control), rank_(rank), ranks_(ranks),
+      waiter_(presence(rank), ranks <= most_cores, *control.failure, Reach::kProcess),
       small_inputs_(static_cast<std::size_t>(ranks)) {
   places_.ranks.resize(static_cast<std::size_t>(ranks));
 }
 
 Status Member::play(Offer& offer, Wait wait) {
   if (!is_under_way_) {
-    if (has_failed()) return Status::kFailed;
+    if (waiter_.has_failed()) return Status::kFailed;
     scratch_.fit(*offer.program);
     slice_ = 0;
     is_under_way_ = true;
@@ -79,17 +68,12 @@ bool Member::arrive() {
   return control_.sleepers->load(std::memory_order_seq_cst) == 0;
 }
 
-void Member::publish(std::atomic<std::uint32_t>& word) {
-  word.store(meeting_, std::memory_order_seq_cst);
-  if (board_.parked.load(std::memory_order_seq_cst) != 0) unpark(word);
-}
-
 void Member::announce(const Offer& offer) {
   Announcement& own = announcement(rank_);
   is_announced_ = true;
-  if (has_own_core_) seat(rank_).core.store(current_core() + 1, std::memory_order_relaxed);
+  waiter_.tell_core();
   if (is_written_) {
-    publish(own.meeting);
+    waiter_.publish(own.meeting, meeting_);
     return;
   }
   // Once only: after leaving and coming back, others may be reading what was said first.
@@ -102,14 +86,14 @@ void Member::announce(const Offer& offer) {
   own.input = offer.buffers.inputs.empty() ? nullptr : offer.buffers.inputs[0];
   own.output = offer.buffers.outputs.empty() ? nullptr : offer.buffers.outputs[0];
   if (is_small(offer) && own.input != nullptr) std::memcpy(own.payload(offer.input_bytes()), own.input, offer.input_bytes());
-  publish(own.meeting);
+  waiter_.publish(own.meeting, meeting_);
 }
 
 // Nobody reads a small input where it is, so that this meeting needs no second half.
 Status Member::play_small(Offer& offer, Wait wait) {
   if (!is_announced_) announce(offer);
   if (!arrive()) return Status::kNotify;
-  if (!await_announcements(patience(wait))) return has_failed() ? Status::kFailed : Status::kWaiting;
+  if (!await_announcements(patience(wait))) return waiter_.has_failed() ? Status::kFailed : Status::kWaiting;
   if (!all_agree(offer)) return Status::kDisagreed;
   if (!is_sound(offer)) verify_small(offer);
   if (clash_) return Status::kClashed;
@@ -120,7 +104,7 @@ Status Member::play_small(Offer& offer, Wait wait) {
   }
   places_.begins = offer.begins.data();
   places_.piece_count = 1;
-  coll::play(*offer.program, places_, 0, offer.length, {Targets::kOne, rank_}, scratch_);
+  coll::play(*offer.program, places_, 0, offer.length, scratch_);
   claim_next(offer);
   return Status::kDone;
 }
@@ -138,82 +122,45 @@ Status Member::play_slice(Offer& offer, const Shares& shares, Wait wait) {
   if (!is_announced_) announce(offer);
   do {
     while (!await_announcements(patience(wait))) {
-      if (try_leave()) return has_failed() ? Status::kFailed : Status::kWaiting;
+      if (try_leave()) return waiter_.has_failed() ? Status::kFailed : Status::kWaiting;
     }
     // Of offers that others have not understood alike nobody reads the rest.
     if (!all_agree(offer)) return Status::kDisagreed;
   } while (!start());
+  if (!is_sound(offer)) verify_offers(offer);
   for (int rank = 0; rank < ranks_; ++rank) {
     const Buffers& buffers = announcement(rank).offer->buffers;
-    places_.ranks[static_cast<std::size_t>(rank)] = {buffers.inputs.data(), buffers.outputs.data()};
+    places_.ranks[static_cast<std::size_t>(rank)] = {buffers.inputs.data(), offer.is_shared && rank > 0 ? nullptr : buffers.outputs.data()};
   }
   places_.begins = offer.begins.data();
   places_.piece_count = offer.piece_count();
-  if (!is_sound(offer)) verify_offers(offer);
   if (!clash_) play_shares(offer, shares);
-  publish(seat(rank_).done);
+  waiter_.publish(seat(rank_).done, meeting_);
   claim(&seat(rank_).announcements[(meeting_ + 1) & 1]);
   await_all_done();
   return clash_ ? Status::kClashed : Status::kDone;
 }
 
 void Member::play_shares(const Offer& offer, const Shares& shares) {
-  const Targets targets{offer.is_shared ? Targets::kFirst : Targets::kAll};
-  const auto play_range = [&](const Range& range) { coll::play(*offer.program, places_, range.begin, range.end, targets, scratch_); };
-  if (!shares.has_units()) return play_range(shares.share(slice_, rank_));
-  // One's own share first, then what ranks have not begun that were put aside by the system, or sent to a busy core.
-  for (int i = 0; i < ranks_; ++i) {
-    const int rank = (rank_ + i) % ranks_;
-    const Range share = shares.share(slice_, rank);
-    const std::size_t units = shares.units(share);
-    for (std::size_t unit = 0; (unit = seat(rank).taken.fetch_add(1, std::memory_order_relaxed)) < units;) play_range(shares.unit(share, unit));
-  }
+  const auto taken = [this](int rank) -> std::atomic<std::size_t>& { return seat(rank).taken; };
+  shares.for_each_range(slice_, rank_, taken, [&](const Range& range) {
+    coll::play(*offer.program, places_, range.begin, range.end, scratch_);
+  });
 }
 
 // False where somebody did not come in time, or the group has failed.
 bool Member::await_announcements(const Patience& patience) {
   for (int rank = 0; rank < ranks_; ++rank) {
-    if (rank != rank_ && !await(rank, announcement(rank).meeting, patience)) return false;
+    if (rank != rank_ && !waiter_.await(announcement(rank).meeting, meeting_, presence(rank), patience)) return false;
   }
   return true;
 }
 
-bool Member::await(int rank, std::atomic<std::uint32_t>& word, const Patience& patience) {
-  for (int turn = 0; turn < patience.turns; ++turn) {
-    for (int look = 0; look < patience.looks; ++look) {
-      if (word.load(std::memory_order_acquire) == meeting_) return true;
-      pause();
-    }
-    if (has_failed()) return word.load(std::memory_order_acquire) == meeting_;
-    make_way(rank);
-    yield();
-  }
-  std::uint32_t seen = word.load(std::memory_order_acquire);
-  if (seen == meeting_ || patience.sleep_millis == 0) return seen == meeting_;
-  board_.parked.fetch_add(1, std::memory_order_seq_cst);
-  seen = word.load(std::memory_order_seq_cst);
-  if (seen != meeting_) park(word, seen, patience.sleep_millis);
-  board_.parked.fetch_sub(1, std::memory_order_seq_cst);
-  return word.load(std::memory_order_acquire) == meeting_;
-}
-
-// Systems put threads that often wait for each other on one core, where neither finds the other at work: who waits goes elsewhere.
-void Member::make_way(int rank) {
-  if (!has_own_core_) return;
-  const int core = current_core() + 1;
-  seat(rank_).core.store(core, std::memory_order_relaxed);
-  if (core == 0 || seat(rank).core.load(std::memory_order_relaxed) != core) return;
-  const auto now = std::chrono::steady_clock::now();
-  if (now - moved_ < kLeastStay) return;
-  moved_ = now;
-  leave_core(core - 1);
-  seat(rank_).core.store(current_core() + 1, std::memory_order_relaxed);
-}
-
 // Everybody is inside this call by now and will be done, whatever becomes of the group.
 void Member::await_all_done() {
+  const Patience blocking = waiter_.blocking(kSleepMillis);
   for (int rank = 0; rank < ranks_; ++rank) {
-    while (rank != rank_ && !await(rank, seat(rank).done, blocking_)) yield();
+    while (rank != rank_ && !waiter_.await(seat(rank).done, meeting_, presence(rank), blocking)) yield();
   }
 }
 
@@ -247,9 +194,9 @@ bool Member::all_have_announced() {
   return true;
 }
 
-const Patience& Member::patience(Wait wait) const {
-  if (wait == Wait::kBlocking) return blocking_;
-  return wait == Wait::kBrief ? brief_ : patient_;
+Patience Member::patience(Wait wait) const {
+  if (wait == Wait::kBlocking) return waiter_.blocking(kSleepMillis);
+  return wait == Wait::kBrief ? waiter_.brief() : waiter_.patient();
 }
 
 bool Member::all_agree(const Offer& offer) {

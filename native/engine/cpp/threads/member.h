@@ -1,7 +1,6 @@
 #pragma once
 
 #include <atomic>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -10,7 +9,7 @@
 #include "offer.h"
 #include "play.h"
 #include "shares.h"
-#include "waiting.h"
+#include "waiter.h"
 
 namespace coll {
 
@@ -63,7 +62,7 @@ class Member {
  private:
   Seat& seat(int rank) const { return board_.seats()[rank]; }
   Announcement& announcement(int rank) const { return seat(rank).announcements[meeting_ & 1]; }
-  bool has_failed() const { return control_.failure->load(std::memory_order_relaxed) != 0; }
+  Presence presence(int rank) const { return {seat(rank).core, board_.parked}; }
 
   void begin();
   bool arrive();
@@ -73,29 +72,22 @@ class Member {
   Status play_slice(Offer& offer, const Shares& shares, Wait wait);
   void play_shares(const Offer& offer, const Shares& shares);
   bool await_announcements(const Patience& patience);
-  bool await(int rank, std::atomic<std::uint32_t>& word, const Patience& patience);
-  void make_way(int rank);
   void await_all_done();
   bool try_leave();
   bool start();
   bool all_have_announced();
-  const Patience& patience(Wait wait) const;
+  Patience patience(Wait wait) const;
   bool all_agree(const Offer& offer);
   bool is_sound(const Offer& offer) const;
   void verify(Offer& offer, const std::vector<const Offer*>& offers);
   void verify_offers(Offer& offer);
   void verify_small(Offer& offer);
-  void publish(std::atomic<std::uint32_t>& word);
 
   Board& board_;
   const Control control_;
   const int rank_;
   const int ranks_;
-  const bool has_own_core_;
-  const Patience blocking_;
-  const Patience brief_;
-  const Patience patient_;
-  std::chrono::steady_clock::time_point moved_{};
+  Waiter waiter_;
   std::uint32_t meeting_ = 0;
   std::size_t slice_ = 0;
   bool is_under_way_ = false;

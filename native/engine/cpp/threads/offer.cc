@@ -19,10 +19,8 @@ struct Extent {
 
 template <class Pointer>
 void add_extents(std::vector<Extent>& extents, const std::vector<Pointer>& pieces, const Offer& offer, std::size_t bytes, Extent kind) {
-  if (offer.length == 0) return;
   for (std::size_t i = 0; i < pieces.size(); ++i) {
-    // A buffer in one piece may be a block of the whole.
-    const std::size_t length = pieces.size() == 1 ? bytes : bytes / offer.length * (offer.begins[i + 1] - offer.begins[i]);
+    const std::size_t length = offer.bytes_of_piece(i, bytes);
     if (length > 0) extents.push_back({pieces[i], pieces[i] + length, kind.rank, i, kind.is_output});
   }
 }
@@ -83,6 +81,12 @@ std::size_t Offer::input_bytes() const {
 std::size_t Offer::output_bytes() const {
   const std::size_t blocks = program->kind == Kind::kReduceScatter ? static_cast<std::size_t>(program->ranks) : 1;
   return length / blocks * byte_size(result_of(program->dtype, program->op));
+}
+
+std::size_t Offer::bytes_of_piece(std::size_t piece, std::size_t bytes) const {
+  // A buffer in one piece may be a block of the whole.
+  if (piece_count() == 1 || length == 0) return bytes;
+  return bytes / length * (begins[piece + 1] - begins[piece]);
 }
 
 std::uint64_t fingerprint_of(const double* numbers, std::size_t count) {

@@ -9,6 +9,8 @@
 
 namespace coll {
 
+struct MessageProgram;
+
 // Memory that a rank hands in: the pieces of its input and of its output, each in order. Empty where the rank does not read, or write.
 struct Buffers {
   std::vector<const std::byte*> inputs;
@@ -18,6 +20,8 @@ struct Buffers {
 // What a rank brings to a collective. What others see of it does not change any more, and what it points at is alive while it is played.
 struct Offer {
   std::shared_ptr<const Program> program;
+  // The same for ranks that send each other messages; null where nobody does.
+  std::shared_ptr<const MessageProgram> messages;
   std::size_t length;  // elements of the whole buffer, which the program's chunks cut
   // Where each piece begins in the buffer, and at last its length. Inputs and outputs are in pieces alike; blocks are in one piece.
   std::vector<std::size_t> begins;
@@ -34,6 +38,8 @@ struct Offer {
   std::size_t piece_count() const { return begins.size() - 1; }
   std::size_t input_bytes() const;
   std::size_t output_bytes() const;
+  // Of a piece of the input or output, which has `bytes` in all.
+  std::size_t bytes_of_piece(std::size_t piece, std::size_t bytes) const;
 };
 
 // One number for some others; different ones for others, but for the rarest of accidents.

@@ -21,13 +21,10 @@ constexpr std::size_t kRegisterBytes = 256 * 1024;
 constexpr std::size_t kLeastBlock = 256;
 constexpr std::size_t kMostBlock = 4096;
 
-// From here on results are too large to be found in a cache again.
-constexpr std::size_t kStreamedBytes = std::size_t{8} << 20;
-
 class Player {
  public:
-  Player(const Program& program, const Places& places, Targets targets, Scratch& scratch)
-      : program_(program), places_(places), targets_(targets), scratch_(scratch), input_size_(byte_size(program.dtype)),
+  Player(const Program& program, const Places& places, Scratch& scratch)
+      : program_(program), places_(places), scratch_(scratch), input_size_(byte_size(program.dtype)),
         output_size_(byte_size(result_of(program.dtype, program.op))) {}
 
   void play(const Stretch& stretch) {
@@ -48,6 +45,8 @@ class Player {
     return places_.ranks[static_cast<std::size_t>(rank)].outputs[at.piece] + (at.begin - block) * output_size_;
   }
 
+  bool is_wanted(int rank) const { return places_.ranks[static_cast<std::size_t>(rank)].outputs != nullptr; }
+
   std::size_t block_of(int rank) const {
     return places_.length() / static_cast<std::size_t>(program_.ranks) * static_cast<std::size_t>(rank);
   }
@@ -56,9 +55,8 @@ class Player {
     const int* receivers = program_.begin(stretch.chunk.targets);
     output_count_ = 0;
     for (std::size_t i = 0; i < stretch.chunk.targets.count; ++i) {
-      if (targets_.which == Targets::kOne && receivers[i] != targets_.rank) continue;
+      if (!is_wanted(receivers[i])) continue;
       scratch_.outputs[static_cast<std::size_t>(output_count_++)] = output_of(receivers[i], stretch);
-      if (targets_.which == Targets::kFirst) break;
     }
   }
 
@@ -79,7 +77,7 @@ class Player {
 
   // Streaming past the caches pays where no output is an input.
   Write write_of(int input_count) const {
-    if (places_.length() * output_size_ < kStreamedBytes) return Write::kCached;
+    if (!places_.may_stream || places_.length() * output_size_ < kStreamedBytes) return Write::kCached;
     for (int i = 0; i < output_count_; ++i) {
       const void* output = scratch_.outputs[static_cast<std::size_t>(i)];
       for (int k = 0; k < input_count; ++k) {
@@ -127,7 +125,7 @@ class Player {
     const int* receivers = program_.begin(stretch.chunk.targets);
     int written = 0;
     for (std::size_t i = 0; i < stretch.chunk.targets.count && written < output_count_; ++i) {
-      if (targets_.which == Targets::kOne && receivers[i] != targets_.rank) continue;
+      if (!is_wanted(receivers[i])) continue;
       std::byte* into = static_cast<std::byte*>(scratch_.outputs[static_cast<std::size_t>(written++)]) + done * output_size_;
       if (program_.moves()) coll::copy(into, scratch_.registers(receivers[i]), count * output_size_);
       else finish(program_.dtype, program_.op, program_.ranks, into, scratch_.registers(receivers[i]), count);
@@ -136,7 +134,6 @@ class Player {
 
   const Program& program_;
   const Places& places_;
-  const Targets targets_;
   Scratch& scratch_;
   const std::size_t input_size_;
   const std::size_t output_size_;
@@ -163,9 +160,9 @@ void Scratch::fit(const Program& program) {
   if (registers_.size() < register_bytes_ * ranks) registers_.resize(register_bytes_ * ranks);
 }
 
-void play(const Program& program, const Places& places, std::size_t begin, std::size_t end, Targets targets, Scratch& scratch) {
+void play(const Program& program, const Places& places, std::size_t begin, std::size_t end, Scratch& scratch) {
   if (begin >= end) return;
-  Player player(program, places, targets, scratch);
+  Player player(program, places, scratch);
   const std::size_t* const begins = places.begins;
   std::size_t piece = static_cast<std::size_t>(std::upper_bound(begins, begins + places.piece_count + 1, begin) - begins) - 1;
   while (begin < end) {

@@ -7,7 +7,10 @@
 
 namespace coll {
 
-// The pieces of a rank's input and output; null where it does not read, or write.
+// From here on results are too large to be found in a cache again.
+constexpr std::size_t kStreamedBytes = std::size_t{8} << 20;
+
+// The pieces of a rank's input and output; null where it does not read, or where its results are not wanted here.
 struct Place {
   const std::byte* const* inputs = nullptr;
   std::byte* const* outputs = nullptr;
@@ -18,14 +21,10 @@ struct Places {
   std::vector<Place> ranks;
   const std::size_t* begins = nullptr;  // of the pieces, and at last the length of the buffer
   std::size_t piece_count = 0;
+  // Whether large results may go past the caches.
+  bool may_stream = true;
 
   std::size_t length() const { return begins[piece_count]; }
-};
-
-// Whose results are written.
-struct Targets {
-  enum { kAll, kFirst, kOne } which = kAll;  // kFirst: one memory stands for all
-  int rank = 0;
 };
 
 // What playing needs besides, kept from call to call.
@@ -48,6 +47,6 @@ class Scratch {
 
 // Plays a program on the elements from `begin` to `end`: reads them from the ranks' inputs and writes the results to their
 // outputs. Elements do not meet, so that any number of threads may play one program on ranges of their own.
-void play(const Program& program, const Places& places, std::size_t begin, std::size_t end, Targets targets, Scratch& scratch);
+void play(const Program& program, const Places& places, std::size_t begin, std::size_t end, Scratch& scratch);
 
 }  // namespace coll

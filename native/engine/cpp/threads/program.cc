@@ -4,44 +4,21 @@
 #include <string>
 
 #include "../error.h"
+#include "words.h"
 
 namespace coll {
 namespace {
 
-constexpr int kMostRanks = 4096;
 constexpr int kMostChunks = 1 << 22;
 
-// Takes integers one by one and says which one is wrong.
-class Reader {
- public:
-  Reader(const std::int32_t* words, std::size_t count) : words_(words), count_(count) {}
-
-  int take(const char* what, int least, int most) {
-    if (at_ == count_) throw Error(std::string("a program ends before its ") + what);
-    const int word = words_[at_++];
-    if (word < least || word > most) {
-      throw Error("a program's " + std::string(what) + " is " + std::to_string(word) + ", not " + std::to_string(least) + " to " +
-                  std::to_string(most));
-    }
-    return word;
-  }
-
-  std::size_t left() const { return count_ - at_; }
-
- private:
-  const std::int32_t* words_;
-  std::size_t count_;
-  std::size_t at_ = 0;
-};
-
-Numbers take_ranks(Reader& reader, Program& program, const char* what) {
+Numbers take_ranks(WordReader& reader, Program& program, const char* what) {
   const int count = reader.take(what, 1, static_cast<int>(std::min<std::size_t>(reader.left(), 1u << 30)));
   const Numbers part{program.numbers.size(), static_cast<std::size_t>(count)};
   for (int i = 0; i < count; ++i) program.numbers.push_back(reader.take("rank", 0, program.ranks - 1));
   return part;
 }
 
-void take_chain(Reader& reader, Program& program, std::size_t index, Chunk& chunk) {
+void take_chain(WordReader& reader, Program& program, std::size_t index, Chunk& chunk) {
   chunk.chain = take_ranks(reader, program, "length of a chain");
   const int* ranks = program.begin(chunk.chain);
   for (std::size_t i = 0; i < chunk.chain.count; ++i) {
@@ -50,7 +27,7 @@ void take_chain(Reader& reader, Program& program, std::size_t index, Chunk& chun
   if (program.moves() && chunk.chain.count != 1) throw Error("a program combines what is only to be moved");
 }
 
-void take_steps(Reader& reader, Program& program, std::size_t index, Chunk& chunk) {
+void take_steps(WordReader& reader, Program& program, std::size_t index, Chunk& chunk) {
   const int count = reader.take("number of steps", 0, static_cast<int>(std::min<std::size_t>(reader.left(), 1u << 30)));
   chunk.first_step = program.steps.size();
   chunk.step_count = static_cast<std::size_t>(count);
@@ -83,41 +60,16 @@ Numbers targets_of(Program& program, std::size_t index) {
 
 }  // namespace
 
-int Program::owner_of(std::size_t chunk) const {
-  return static_cast<int>(chunk / (chunks.size() / static_cast<std::size_t>(ranks)));
-}
-
-bool Program::contributes(int rank, std::size_t chunk) const {
-  return kind == Kind::kAllGather ? rank == owner_of(chunk) : reads(rank);
-}
-
-bool Program::receives(int rank, std::size_t chunk) const {
-  return kind == Kind::kReduceScatter ? rank == owner_of(chunk) : writes(rank);
-}
-
-ChunkPlace Program::chunk_at(std::size_t length, std::size_t at) const {
-  const std::size_t blocks = has_blocks() ? static_cast<std::size_t>(ranks) : 1;
-  const std::size_t block = length / blocks;
-  const std::size_t pieces = chunks.size() / blocks;
-  const std::size_t piece = (block + pieces - 1) / pieces;
-  const std::size_t owner = at / block;
-  const std::size_t index = (at - owner * block) / piece;
-  return {owner * pieces + index, std::min(owner * block + (index + 1) * piece, (owner + 1) * block)};
-}
-
 Program parse_program(const std::int32_t* words, std::size_t count) {
-  Reader reader(words, count);
+  WordReader reader(words, count);
   Program program{};
-  program.kind = static_cast<Kind>(reader.take("kind", 0, kKindCount - 1));
-  program.op = static_cast<Op>(reader.take("op", 0, kOpCount - 1));
-  program.dtype = static_cast<DType>(reader.take("dtype", 0, kDTypeCount - 1));
-  program.ranks = reader.take("number of ranks", 1, kMostRanks);
-  program.root = reader.take("root", 0, program.ranks - 1);
+  static_cast<Request&>(program) = take_request(reader);
   // A chunk takes two integers at least, so that no memory is taken for what is not there.
   const std::size_t most_chunks = std::min<std::size_t>(kMostChunks, reader.left() / 2);
   const int chunks = reader.take("number of chunks", 1, static_cast<int>(most_chunks));
   if (program.has_blocks() && chunks % program.ranks != 0) throw Error("a program's chunks do not divide among its ranks");
-  program.chunks.resize(static_cast<std::size_t>(chunks));
+  program.chunk_count = static_cast<std::size_t>(chunks);
+  program.chunks.resize(program.chunk_count);
   for (std::size_t index = 0; index < program.chunks.size(); ++index) {
     Chunk& chunk = program.chunks[index];
     if (reader.take("form of a chunk", 0, 1) == 1) take_chain(reader, program, index, chunk);

@@ -1,15 +1,11 @@
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 
 #include "offer.h"
 
 namespace coll {
-
-struct Range {
-  std::size_t begin;
-  std::size_t end;
-};
 
 // How a collective is divided: into slices, one after the other, each into a share for each rank, and large shares into units, which ranks
 // that are done with their own take from others. Nothing is divided within a cache line of outputs, so that no two ranks write one.
@@ -23,6 +19,21 @@ class Shares {
   bool has_units() const { return is_large_; }
   std::size_t units(const Range& share) const;
   Range unit(const Range& share, std::size_t index) const;
+
+  // What a rank does of a slice: its own share first, then what ranks have not begun that were put aside by the system, or sent to a
+  // busy core. `taken` counts the units that are taken of a rank's share.
+  template <class Taken, class Visit>
+  void for_each_range(std::size_t slice, int rank, Taken taken, Visit visit) const {
+    if (!is_large_) return visit(share(slice, rank));
+    const int ranks = static_cast<int>(ranks_);
+    for (int i = 0; i < ranks; ++i) {
+      const int owner = (rank + i) % ranks;
+      const Range whole = share(slice, owner);
+      const std::size_t count = units(whole);
+      std::atomic<std::size_t>& next = taken(owner);
+      for (std::size_t index = 0; (index = next.fetch_add(1, std::memory_order_relaxed)) < count;) visit(unit(whole, index));
+    }
+  }
 
  private:
   std::size_t length_;

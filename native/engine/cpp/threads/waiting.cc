@@ -48,13 +48,15 @@ void leave_core(int core) {
   if (sched_setaffinity(0, sizeof others, &others) == 0) sched_setaffinity(0, sizeof all, &all);
 }
 
-void park(std::atomic<std::uint32_t>& word, std::uint32_t seen, int millis) {
+void park(std::atomic<std::uint32_t>& word, std::uint32_t seen, int millis, Reach reach) {
   const timespec time{millis / 1000, (millis % 1000) * 1000000L};
-  syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAIT_PRIVATE, seen, &time, nullptr, 0);
+  const int wait = reach == Reach::kHost ? FUTEX_WAIT : FUTEX_WAIT_PRIVATE;
+  syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), wait, seen, &time, nullptr, 0);
 }
 
-void unpark(std::atomic<std::uint32_t>& word) {
-  syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
+void unpark(std::atomic<std::uint32_t>& word, Reach reach) {
+  const int wake = reach == Reach::kHost ? FUTEX_WAKE : FUTEX_WAKE_PRIVATE;
+  syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), wake, INT_MAX, nullptr, nullptr, 0);
 }
 
 #else
@@ -65,21 +67,21 @@ void leave_core(int) {}
 
 #if defined(_WIN32)
 
-void park(std::atomic<std::uint32_t>& word, std::uint32_t seen, int millis) {
+void park(std::atomic<std::uint32_t>& word, std::uint32_t seen, int millis, Reach) {
   WaitOnAddress(&word, &seen, sizeof seen, static_cast<DWORD>(millis));
 }
 
-void unpark(std::atomic<std::uint32_t>& word) { WakeByAddressAll(&word); }
+void unpark(std::atomic<std::uint32_t>& word, Reach) { WakeByAddressAll(&word); }
 
 #else
 
 // No public call sleeps on a word here: short naps stand for it.
-void park(std::atomic<std::uint32_t>& word, std::uint32_t seen, int millis) {
+void park(std::atomic<std::uint32_t>& word, std::uint32_t seen, int millis, Reach) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(millis);
   while (word.load() == seen && std::chrono::steady_clock::now() < end) std::this_thread::sleep_for(std::chrono::microseconds(50));
 }
 
-void unpark(std::atomic<std::uint32_t>&) {}
+void unpark(std::atomic<std::uint32_t>&, Reach) {}
 
 #endif
 #endif

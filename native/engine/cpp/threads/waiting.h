@@ -36,10 +36,13 @@ int current_core();
 // Goes to another core than this one, where the system allows it; may stay.
 void leave_core(int core);
 
+// Who may sleep on a word: threads of this process, or of others that share its memory.
+enum class Reach { kProcess, kHost };
+
 // Sleeps while `word` is `seen`, until unpark() or the time is over; may also return early.
-void park(std::atomic<std::uint32_t>& word, std::uint32_t seen, int millis);
+void park(std::atomic<std::uint32_t>& word, std::uint32_t seen, int millis, Reach reach = Reach::kProcess);
 
 // Wakes all who sleep on the word.
-void unpark(std::atomic<std::uint32_t>& word);
+void unpark(std::atomic<std::uint32_t>& word, Reach reach = Reach::kProcess);
 
 }  // namespace coll

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <napi.h>
+
+#include <new>
+#include <string>
+
+#include "../error.h"
+
+namespace coll {
+
+// No exception of ours crosses into JavaScript but as an error there.
+template <Napi::Value (*function)(const Napi::CallbackInfo&)>
+Napi::Value guarded(const Napi::CallbackInfo& info) {
+  try {
+    return function(info);
+  } catch (const Error& error) {
+    throw Napi::Error::New(info.Env(), error.what());
+  } catch (const Napi::Error&) {
+    throw;
+  } catch (const std::bad_alloc&) {
+    throw Napi::Error::New(info.Env(), "there is no memory for this");
+  } catch (const std::exception& error) {
+    throw Napi::Error::New(info.Env(), std::string("the native engine failed: ") + error.what());
+  }
+}
+
+template <Napi::Value (*function)(const Napi::CallbackInfo&)>
+void add(Napi::Object exports, const char* name) {
+  exports.Set(name, Napi::Function::New<guarded<function>>(exports.Env(), name));
+}
+
+// Groups of processes, where the platform has them.
+void add_processes(Napi::Object exports);
+
+}  // namespace coll

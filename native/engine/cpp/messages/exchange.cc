@@ -1,0 +1,187 @@
+#include "exchange.h"
+
+#if defined(__linux__)
+
+#include <algorithm>
+#include <cerrno>
+
+#include "../kernels/fold.h"
+
+namespace coll {
+namespace {
+
+// Of what is done beside the messages, which should not have to wait for it.
+constexpr std::size_t kLocalBytes = 256 * 1024;
+
+}  // namespace
+
+Exchange::Exchange(std::vector<std::unique_ptr<Channel>> channels, std::function<void(int rank, int error)> lost)
+    : lost_(std::move(lost)) {
+  for (std::unique_ptr<Channel>& channel : channels) links_.push_back(channel ? std::make_unique<Link>(std::move(channel)) : nullptr);
+}
+
+void Exchange::begin(const MessageProgram& program, const Offer& offer, const MessageHeader& header) {
+  program_ = &program;
+  values_.begin(program, offer);
+  combining_.fit(program);
+  local_ = 0;
+  for (const Peer& peer : program.peers) {
+    link_with(peer.rank).out.begin(peer, values_, header);
+    link_with(peer.rank).in.begin(peer, program, values_, header);
+  }
+}
+
+Exchange::Outcome Exchange::advance() {
+  bool has_moved = false;
+  bool is_done = true;
+  for (const Peer& peer : program_->peers) {
+    Link& link = link_with(peer.rank);
+    if (!link.out.is_done()) {
+      const ssize_t sent = link.out.send();
+      if (sent < 0) return lose(peer.rank);
+      has_moved = has_moved || sent > 0;
+    }
+    is_done = is_done && link.out.is_done();
+  }
+  for (const Peer& peer : program_->peers) {
+    Incoming& in = link_with(peer.rank).in;
+    if (in.is_done()) continue;
+    const ssize_t received = in.receive(writable(program_->steps[in.step()]));
+    if (received < 0) return lose(peer.rank);
+    has_moved = play_received() || received > 0 || has_moved;
+    if (in.disagrees()) return Outcome::kDisagreed;
+    is_done = is_done && in.is_done();
+  }
+  has_moved = play_local() || has_moved;
+  if (is_done && local_ == program_->local.size()) return Outcome::kDone;
+  return has_moved ? Outcome::kMoved : Outcome::kStuck;
+}
+
+Exchange::Outcome Exchange::lose(int rank) {
+  if (lost_) lost_(rank, errno);
+  return Outcome::kLost;
+}
+
+bool Exchange::is_missing(int rank) const {
+  if (program_ == nullptr) return false;
+  const auto is_rank = [&](const Peer& peer) { return peer.rank == rank; };
+  if (std::none_of(program_->peers.begin(), program_->peers.end(), is_rank)) return false;
+  const Incoming& in = link_with(rank).in;
+  return !in.is_done() && !in.has_header();
+}
+
+// How many elements of its value a step may write.
+std::size_t Exchange::writable(const MessageStep& step) const {
+  std::size_t count = values_.count(step.value);
+  for (std::size_t i = 0; i < step.departures.count; ++i) {
+    const Departure& departure = program_->departures[step.departures.first + i];
+    count = std::min(count, link_with(departure.to).out.sent(departure.index));
+  }
+  for (std::size_t i = 0; i < step.readers.count; ++i) {
+    count = std::min(count, values_.ready(program_->readers[step.readers.first + i]));
+  }
+  return count;
+}
+
+bool Exchange::play_received() {
+  bool has_moved = false;
+  for (bool goes_on = true; goes_on;) {
+    goes_on = false;
+    for (const Peer& peer : program_->peers) goes_on = play_message(link_with(peer.rank).in) || goes_on;
+    has_moved = has_moved || goes_on;
+  }
+  return has_moved;
+}
+
+bool Exchange::play_message(Incoming& in) {
+  if (!in.open()) return false;
+  const MessageStep& step = program_->steps[in.step()];
+  if (step.operands.count > 1) return play_combination(in.step());
+  const bool has_moved = in.copy(writable(step)) > 0;
+  if (!values_.is_whole(step.value)) return has_moved;
+  in.finish();
+  return true;
+}
+
+// As far as all operands have come.
+bool Exchange::play_combination(std::size_t index) {
+  const MessageStep& step = program_->steps[index];
+  const std::size_t done = values_.ready(step.value);
+  std::size_t end = writable(step);
+  for (std::size_t i = 0; i < step.operands.count; ++i) {
+    const Operand& operand = program_->operands[step.operands.first + i];
+    if (operand.rank == program_->rank) {
+      end = std::min(end, values_.ready(step.own));
+      continue;
+    }
+    Incoming& in = link_with(operand.rank).in;
+    if (!in.open() || in.step() != index) return false;
+    end = std::min(end, done + in.available());
+  }
+  if (end > done) combine(step, end - done);
+  const bool is_whole = values_.is_whole(step.value);
+  for (std::size_t i = 0; is_whole && i < step.operands.count; ++i) {
+    const int rank = program_->operands[step.operands.first + i].rank;
+    if (rank != program_->rank) link_with(rank).in.finish();
+  }
+  return is_whole || end > done;
+}
+
+void Exchange::combine(const MessageStep& step, std::size_t count) {
+  while (count > 0) {
+    const std::size_t done = values_.ready(step.value);
+    const Values::Stretch into = values_.stretch(step.value, done);
+    std::size_t part = std::min(count, into.count);
+    for (std::size_t i = 0; i < step.operands.count; ++i) {
+      const int rank = program_->operands[step.operands.first + i].rank;
+      if (rank != program_->rank) {
+        combining_.operands[i] = link_with(rank).in.elements();
+        continue;
+      }
+      const Values::Stretch own = values_.stretch(step.own, done);
+      combining_.operands[i] = own.at;
+      part = std::min(part, own.count);
+    }
+    combining_.combine(*program_, step, into.at, part);
+    for (std::size_t i = 0; i < step.operands.count; ++i) {
+      const int rank = program_->operands[step.operands.first + i].rank;
+      if (rank != program_->rank) link_with(rank).in.use(part);
+    }
+    values_.set_ready(step.value, done + part);
+    count -= part;
+  }
+}
+
+// A part of the steps that need no message.
+bool Exchange::play_local() {
+  std::size_t left = kLocalBytes;
+  bool has_moved = false;
+  while (local_ < program_->local.size() && left > 0) {
+    const MessageStep& step = program_->steps[program_->local[local_]];
+    const std::size_t done = values_.ready(step.value);
+    const std::size_t end = writable(step);
+    if (done == values_.count(step.value)) {
+      ++local_;
+      has_moved = true;
+      continue;
+    }
+    if (done == end) break;
+    const Values::Stretch into = values_.stretch(step.value, done);
+    const Values::Stretch own = values_.stretch(step.own, done);
+    const std::size_t part = std::min({into.count, own.count, end - done, std::max(left / values_.element_bytes(step.value), std::size_t{1})});
+    combining_.operands[0] = own.at;
+    if (program_->moves()) {
+      if (own.at != into.at) coll::copy(into.at, own.at, part * values_.element_bytes(step.value));
+    } else {
+      combining_.combine(*program_, step, into.at, part);
+    }
+    values_.set_ready(step.value, done + part);
+    left -= std::min(left, part * values_.element_bytes(step.value));
+    has_moved = true;
+  }
+  return has_moved;
+}
+
+}  // namespace coll
+
+#endif

@@ -1,0 +1,53 @@
+#include "inbox.h"
+
+#if defined(__linux__)
+
+#include <cstdint>
+#include <cstring>
+
+namespace coll {
+namespace {
+
+constexpr std::size_t kLine = 64;
+
+}  // namespace
+
+std::byte* Inbox::memory() const {
+  const std::uintptr_t at = (reinterpret_cast<std::uintptr_t>(block_.get()) + kLine - 1) / kLine * kLine;
+  return reinterpret_cast<std::byte*>(at);
+}
+
+void Inbox::make() {
+  if (!block_) block_.reset(new std::byte[kBytes + kLine]);
+}
+
+iovec Inbox::room() {
+  make();
+  // Little is left: what there is goes to the front.
+  if (head_ >= kLine && kBytes - tail_ < kBytes / 4) {
+    const std::size_t front = head_ % kLine;
+    std::memmove(memory() + front, memory() + head_, size());
+    tail_ = front + size();
+    head_ = front;
+  }
+  return {memory() + tail_, kBytes - tail_};
+}
+
+void Inbox::add(std::size_t bytes) { tail_ += bytes; }
+
+iovec Inbox::room_after(std::size_t bytes) {
+  make();
+  const std::size_t front = (head_ + bytes) % kLine;
+  return {memory() + front, kBytes - front};
+}
+
+void Inbox::pass(std::size_t bytes) { head_ = tail_ = (head_ + bytes) % kLine; }
+
+void Inbox::drop(std::size_t bytes) {
+  head_ += bytes;
+  if (head_ == tail_) head_ = tail_ = head_ % kLine;
+}
+
+}  // namespace coll
+
+#endif

@@ -1,0 +1,38 @@
+#pragma once
+
+#if defined(__linux__)
+
+#include <sys/uio.h>
+
+#include <cstddef>
+#include <memory>
+
+namespace coll {
+
+// What has come from a peer and is not used yet. Every byte lies at its place in the stream modulo a cache line, so that elements are aligned.
+class Inbox {
+ public:
+  static constexpr std::size_t kBytes = 256 * 1024;
+
+  const std::byte* data() const { return memory() + head_; }
+  std::size_t size() const { return tail_ - head_; }
+  // Where more goes; nothing where there is no room.
+  iovec room();
+  void add(std::size_t bytes);
+  // Of an empty one: where more goes once `bytes` have gone elsewhere, and that they have.
+  iovec room_after(std::size_t bytes);
+  void pass(std::size_t bytes);
+  void drop(std::size_t bytes);
+
+ private:
+  void make();
+  std::byte* memory() const;
+
+  std::unique_ptr<std::byte[]> block_;
+  std::size_t head_ = 0;
+  std::size_t tail_ = 0;
+};
+
+}  // namespace coll
+
+#endif

@@ -1,0 +1,131 @@
+#include "incoming.h"
+
+#if defined(__linux__)
+
+#include <algorithm>
+#include <cstring>
+
+namespace coll {
+namespace {
+
+constexpr int kMostParts = 32;
+// Received at once, so that sending gets its turn.
+constexpr std::size_t kMostBytes = 512 * 1024;
+// Of a message that ends sooner the following ones are received along.
+constexpr std::size_t kSmallBytes = 16 * 1024;
+
+}  // namespace
+
+void Incoming::begin(const Peer& peer, const MessageProgram& program, Values& values, const MessageHeader& header) {
+  peer_ = &peer;
+  program_ = &program;
+  values_ = &values;
+  header_ = header;
+  has_header_ = false;
+  disagrees_ = false;
+  index_ = 0;
+  look_at_step();
+}
+
+void Incoming::look_at_step() {
+  placed_ = 0;
+  if (is_done()) return;
+  const MessageStep& step = program_->steps[peer_->received[index_]];
+  const Operand* operand = program_->operands.data() + step.operands.first;
+  while (operand->rank != peer_->rank) ++operand;
+  element_bytes_ = byte_size(dtype_of(*program_, operand->form));
+}
+
+bool Incoming::open() {
+  if (is_done()) return false;
+  const std::size_t dropped = std::min(padding_, inbox_.size());
+  inbox_.drop(dropped);
+  padding_ -= dropped;
+  if (padding_ > 0) return false;
+  if (has_header_) return true;
+  if (inbox_.size() < sizeof(MessageHeader)) return false;
+  MessageHeader header;
+  std::memcpy(&header, inbox_.data(), sizeof header);
+  inbox_.drop(sizeof header);
+  has_header_ = true;
+  disagrees_ = !(header == header_);
+  return !disagrees_;
+}
+
+ssize_t Incoming::take(const iovec* parts, int count) {
+  const ssize_t received = channel_.receive(parts, count);
+  is_starved_ = received == 0;
+  return received;
+}
+
+ssize_t Incoming::receive(std::size_t writable) {
+  is_starved_ = false;
+  if (has_header_ && is_copy() && inbox_.size() == 0) {
+    const std::size_t most = writable * element_bytes_;
+    if (placed_ < most) return receive_in_place(std::min(most - placed_, kMostBytes));
+    if (placed_ < values_->bytes(value())) return 0;
+  }
+  iovec room = inbox_.room();
+  if (room.iov_len == 0) return 0;
+  // Of a large copy no more than needed goes through the inbox.
+  if (!has_header_ && is_copy() && values_->bytes(value()) > kSmallBytes) room.iov_len = std::min(room.iov_len, kSmallBytes);
+  const ssize_t received = take(&room, 1);
+  if (received > 0) inbox_.add(static_cast<std::size_t>(received));
+  return received;
+}
+
+// The message at hand, from the channel to its place.
+ssize_t Incoming::receive_in_place(std::size_t bytes) {
+  std::byte padding[8];
+  iovec parts[kMostParts + 2];
+  int count = 0;
+  if (padding_ > 0) parts[count++] = {padding, padding_};
+  std::size_t at = placed_;
+  while (at < placed_ + bytes && count < kMostParts) {
+    const Values::Stretch stretch = values_->stretch(value(), at / element_bytes_);
+    const std::size_t skipped = at % element_bytes_;
+    const std::size_t part = std::min(stretch.count * element_bytes_ - skipped, placed_ + bytes - at);
+    parts[count++] = {stretch.at + skipped, part};
+    at += part;
+  }
+  const std::size_t ahead = padding_ + at - placed_;
+  if (at == values_->bytes(value()) && at - placed_ < kSmallBytes) parts[count++] = inbox_.room_after(ahead);
+  const ssize_t received = take(parts, count);
+  if (received <= 0) return received;
+  const std::size_t size = static_cast<std::size_t>(received);
+  inbox_.pass(std::min(size, ahead));
+  if (size > ahead) inbox_.add(size - ahead);
+  const std::size_t of_padding = std::min(size, padding_);
+  padding_ -= of_padding;
+  place(std::min(size, ahead) - of_padding);
+  return received;
+}
+
+void Incoming::place(std::size_t bytes) {
+  placed_ += bytes;
+  values_->set_ready(value(), placed_ / element_bytes_);
+}
+
+std::size_t Incoming::copy(std::size_t writable) {
+  std::size_t copied = 0;
+  while (inbox_.size() > 0 && placed_ < writable * element_bytes_) {
+    const Values::Stretch stretch = values_->stretch(value(), placed_ / element_bytes_);
+    const std::size_t skipped = placed_ % element_bytes_;
+    const std::size_t part = std::min({stretch.count * element_bytes_ - skipped, writable * element_bytes_ - placed_, inbox_.size()});
+    std::memcpy(stretch.at + skipped, inbox_.data(), part);
+    inbox_.drop(part);
+    place(part);
+    copied += part;
+  }
+  return copied;
+}
+
+void Incoming::finish() {
+  padding_ += padding_after(values_->count(value()) * element_bytes_);
+  ++index_;
+  look_at_step();
+}
+
+}  // namespace coll
+
+#endif

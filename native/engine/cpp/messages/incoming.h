@@ -1,0 +1,70 @@
+#pragma once
+
+#if defined(__linux__)
+
+#include <sys/types.h>
+
+#include <cstddef>
+
+#include "channel.h"
+#include "inbox.h"
+#include "message_program.h"
+#include "outgoing.h"
+#include "values.h"
+
+namespace coll {
+
+// The messages from a peer: copies go where they belong, what is to be combined waits in the inbox.
+class Incoming {
+ public:
+  explicit Incoming(Channel& channel) : channel_(channel) {}
+
+  void begin(const Peer& peer, const MessageProgram& program, Values& values, const MessageHeader& header);
+  bool is_done() const { return index_ == peer_->received.size(); }
+  bool has_header() const { return has_header_; }
+  // Whether the channel had nothing when it was looked at last.
+  bool is_starved() const { return is_starved_; }
+  // Whether the peer is at another collective than this rank, or asks for something else.
+  bool disagrees() const { return disagrees_; }
+  // The step that the message at hand is for.
+  std::size_t step() const { return peer_->received[index_]; }
+
+  // Takes from the channel what there is; elements of a copy only as far as `writable`. How much that was; -1 where the peer is lost.
+  ssize_t receive(std::size_t writable);
+  // Makes the message at hand accessible, once it can be.
+  bool open();
+  // Of an open message: elements that have come and are not used, the first of them, and that they are used now.
+  std::size_t available() const { return inbox_.size() / element_bytes_; }
+  const std::byte* elements() const { return inbox_.data(); }
+  void use(std::size_t count) { inbox_.drop(count * element_bytes_); }
+  // Of an open message that is a copy: moves what has come to its place, as far as `writable`. How much that was.
+  std::size_t copy(std::size_t writable);
+  // Goes to the next message; all of this one is used.
+  void finish();
+
+ private:
+  bool is_copy() const { return program_->steps[step()].operands.count == 1; }
+  std::size_t value() const { return program_->steps[step()].value; }
+  ssize_t receive_in_place(std::size_t bytes);
+  ssize_t take(const iovec* parts, int count);
+  void place(std::size_t bytes);
+  void look_at_step();
+
+  Channel& channel_;
+  const Peer* peer_ = nullptr;
+  const MessageProgram* program_ = nullptr;
+  Values* values_ = nullptr;
+  MessageHeader header_;
+  bool has_header_ = false;
+  bool disagrees_ = false;
+  bool is_starved_ = false;
+  std::size_t index_ = 0;          // the message at hand
+  std::size_t element_bytes_ = 1;  // of it
+  std::size_t placed_ = 0;         // bytes of it, where it is a copy, that are in their place
+  std::size_t padding_ = 0;        // that comes before anything else
+  Inbox inbox_;
+};
+
+}  // namespace coll
+
+#endif

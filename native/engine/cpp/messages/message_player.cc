@@ -1,0 +1,112 @@
+#include "message_player.h"
+
+#if defined(__linux__)
+
+#include <algorithm>
+
+#include "../threads/waiting.h"
+
+namespace coll {
+namespace {
+
+using namespace std::chrono_literals;
+
+// A message is on its way for some microseconds, and being woken takes thirty. Whoever looks again and again on a core that another
+// rank needs only delays it.
+constexpr auto kLooking = 60us;
+constexpr auto kYielding = 300us;
+// The failure word is looked at as often.
+constexpr int kSleepMillis = 5;
+// Where nothing wakes for memory.
+constexpr int kNapMillis = 1;
+
+}  // namespace
+
+MessagePlayer::MessagePlayer(std::vector<std::unique_ptr<Channel>> channels, int rank, int size, int cores, std::uint32_t generation,
+                             const FailureWord& failure, std::function<void(int rank, int error)> lost)
+    : exchange_(std::move(channels), std::move(lost)), gathering_(rank, size), failure_(failure), rank_(rank), has_own_core_(size <= cores),
+      generation_(generation) {}
+
+Status MessagePlayer::play(Offer& offer, std::chrono::microseconds patience) {
+  if (has_failed()) return Status::kFailed;
+  if (!is_under_way_) begin(offer);
+  Clock::time_point deadline{};
+  for (int looks = 0;; ++looks) {
+    const Exchange::Outcome outcome = exchange_.advance();
+    switch (outcome) {
+      case Exchange::Outcome::kDone:
+        if (is_gathered_) gathering_.finish(offer, exchange_.values());
+        is_under_way_ = false;
+        return Status::kDone;
+      case Exchange::Outcome::kLost:
+        return fail(Status::kFailed);
+      case Exchange::Outcome::kDisagreed:
+        return fail(Status::kDisagreed);
+      default:
+        break;
+    }
+    if (has_failed()) return Status::kFailed;
+    const Clock::time_point now = Clock::now();
+    if (looks == 0) deadline = now + patience;
+    if (outcome == Exchange::Outcome::kMoved || looks == 0) moved_ = now;
+    else wait(now, deadline);
+    if (now >= deadline) return Status::kWaiting;
+  }
+}
+
+void MessagePlayer::begin(Offer& offer) {
+  // Kept for as long as it is played, and looked at for who was missing.
+  is_gathered_ = Gathering::suits(offer);
+  program_ = is_gathered_ ? gathering_.program_for(offer) : offer.messages;
+  MessageHeader header;
+  header.generation = generation_;
+  header.sequence = ++sequence_;
+  header.fingerprint = offer.fingerprint;
+  exchange_.begin(*program_, offer, header);
+  is_under_way_ = true;
+}
+
+Status MessagePlayer::fail(Status status) {
+  is_under_way_ = false;
+  is_broken_ = true;
+  return status;
+}
+
+void MessagePlayer::abandon() {
+  // Streams that end within a collective cannot be used for the next.
+  if (is_under_way_) fail(Status::kFailed);
+}
+
+bool MessagePlayer::is_missing(int rank) const { return is_under_way_ && rank != rank_ && exchange_.is_missing(rank); }
+
+void MessagePlayer::wait(Clock::time_point now, Clock::time_point deadline) {
+  const auto idle = now - moved_;
+  if (has_own_core_ && idle < kLooking) {
+    pause();
+  } else if (idle < kYielding) {
+    yield();
+  } else if (now < deadline) {
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - now).count() + 1;
+    sleep(static_cast<int>(std::min<long long>(left, kSleepMillis)));
+  }
+}
+
+void MessagePlayer::sleep(int millis) {
+  polled_.clear();
+  Channel* in_memory = nullptr;
+  exchange_.visit_awaited(
+      [&](Channel& channel) {
+        if (channel.socket_to_send() < 0) in_memory = &channel;
+        else polled_.push_back({channel.socket_to_send(), POLLOUT, 0});
+      },
+      [&](Channel& channel) {
+        if (channel.socket_to_receive() < 0) in_memory = &channel;
+        else polled_.push_back({channel.socket_to_receive(), POLLIN, 0});
+      });
+  if (polled_.empty() && in_memory != nullptr) in_memory->sleep(std::min(millis, kNapMillis));
+  else poll(polled_.data(), polled_.size(), in_memory != nullptr ? std::min(millis, kNapMillis) : millis);
+}
+
+}  // namespace coll
+
+#endif

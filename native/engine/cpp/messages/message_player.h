@@ -1,0 +1,58 @@
+#pragma once
+
+#if defined(__linux__)
+
+#include <poll.h>
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "../processes/player.h"
+#include "exchange.h"
+#include "gathering.h"
+
+namespace coll {
+
+// Plays collectives by messages, one thread for all peers: those of Offer::messages, or for small ones a Gathering's.
+class MessagePlayer : public Player {
+ public:
+  // `channels`: by rank, null for one's own. `cores`: how many ranks can run at once. `generation`: of the group, the same for all.
+  // `lost` is told which rank is gone, with errno, or 0 where its stream has ended before everything had come.
+  MessagePlayer(std::vector<std::unique_ptr<Channel>> channels, int rank, int size, int cores, std::uint32_t generation,
+                const FailureWord& failure, std::function<void(int rank, int error)> lost);
+
+  // A group in which a rank was lost, disagreed or was abandoned has failed for good.
+  Status play(Offer& offer, std::chrono::microseconds patience) override;
+  void abandon() override;
+  bool is_missing(int rank) const override;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  bool has_failed() const { return is_broken_ || failure_.load(std::memory_order_relaxed) != 0; }
+  void begin(Offer& offer);
+  Status fail(Status status);
+  void wait(Clock::time_point now, Clock::time_point deadline);
+  void sleep(int millis);
+
+  Exchange exchange_;
+  Gathering gathering_;
+  const FailureWord& failure_;
+  const int rank_;
+  const bool has_own_core_;
+  const std::uint32_t generation_;
+  std::uint64_t sequence_ = 0;
+  bool is_under_way_ = false;
+  bool is_gathered_ = false;
+  bool is_broken_ = false;
+  Clock::time_point moved_{};  // when something last did
+  std::shared_ptr<const MessageProgram> program_;
+  std::vector<pollfd> polled_;
+};
+
+}  // namespace coll
+
+#endif

@@ -1,0 +1,128 @@
+#include "outgoing.h"
+
+#if defined(__linux__)
+
+#include <algorithm>
+
+namespace coll {
+namespace {
+
+constexpr int kMostParts = 32;
+// Sent at once: what is being combined stays in the cache, and receiving gets its turn.
+constexpr std::size_t kMostBytes = 256 * 1024;
+// Less of a message than this waits for more of it, since every call has its price.
+constexpr std::size_t kLeastBytes = 16 * 1024;
+
+constexpr std::byte kPadding[8]{};
+
+}  // namespace
+
+struct Outgoing::Gathered {
+  iovec parts[kMostParts];
+  int count = 0;
+  std::size_t bytes = 0;
+
+  bool is_full() const { return count == kMostParts || bytes >= kMostBytes; }
+  void add(const void* at, std::size_t size) {
+    parts[count++] = {const_cast<void*>(at), size};
+    bytes += size;
+  }
+};
+
+void Outgoing::begin(const Peer& peer, const Values& values, const MessageHeader& header) {
+  peer_ = &peer;
+  values_ = &values;
+  header_ = header;
+  header_left_ = sizeof header_;
+  index_ = 0;
+  offset_ = 0;
+  is_blocked_ = false;
+}
+
+std::size_t Outgoing::padded_bytes(std::size_t index) const {
+  const std::size_t bytes = values_->bytes(peer_->sent[index]);
+  return bytes + padding_after(bytes);
+}
+
+std::size_t Outgoing::sent(std::size_t index) const {
+  const std::size_t value = peer_->sent[index];
+  if (index < index_) return values_->count(value);
+  if (index > index_) return 0;
+  return std::min(offset_ / values_->element_bytes(value), values_->count(value));
+}
+
+ssize_t Outgoing::send() {
+  ssize_t total = 0;
+  is_blocked_ = false;
+  while (!is_done()) {
+    Gathered gathered;
+    gather(gathered);
+    ssize_t sent = 0;
+    if (gathered.count > 0) {
+      sent = channel_.send(gathered.parts, gathered.count);
+      if (sent < 0) return -1;
+      total += sent;
+    }
+    advance(static_cast<std::size_t>(sent));
+    is_blocked_ = static_cast<std::size_t>(sent) < gathered.bytes;
+    if (gathered.count == 0 || is_blocked_ || total >= static_cast<ssize_t>(kMostBytes)) break;
+  }
+  return total;
+}
+
+void Outgoing::gather(Gathered& gathered) const {
+  if (header_left_ > 0) gathered.add(reinterpret_cast<const std::byte*>(&header_ + 1) - header_left_, header_left_);
+  std::size_t offset = offset_;
+  bool has_message = false;
+  for (std::size_t index = index_; index < peer_->sent.size() && !gathered.is_full(); ++index) {
+    const int before = gathered.count;
+    const bool is_whole = gather_message(index, offset, gathered);
+    has_message = has_message || is_whole || gathered.count > before;
+    if (!is_whole) break;
+    offset = 0;
+  }
+  // A header goes along with what it announces.
+  if (!has_message) gathered = {};
+}
+
+// Whether all of the message's rest is gathered.
+bool Outgoing::gather_message(std::size_t index, std::size_t offset, Gathered& gathered) const {
+  const std::size_t value = peer_->sent[index];
+  const std::size_t size = values_->element_bytes(value);
+  const std::size_t bytes = values_->bytes(value);
+  const std::size_t ready = values_->ready(value) * size;
+  if (ready < bytes && ready < offset + kLeastBytes) return false;
+  while (offset < ready) {
+    if (gathered.is_full()) return false;
+    const Values::Stretch stretch = values_->stretch(value, offset / size);
+    const std::size_t skipped = offset % size;
+    const std::size_t part = std::min({stretch.count * size - skipped, ready - offset, kMostBytes});
+    gathered.add(stretch.at + skipped, part);
+    offset += part;
+  }
+  if (ready < bytes) return false;
+  if (offset < padded_bytes(index)) {
+    if (gathered.count == kMostParts) return false;
+    gathered.add(kPadding, padded_bytes(index) - offset);
+  }
+  return true;
+}
+
+void Outgoing::advance(std::size_t bytes) {
+  const std::size_t of_header = std::min(bytes, header_left_);
+  header_left_ -= of_header;
+  bytes -= of_header;
+  // Messages without elements leave with the header.
+  while (!is_done() && header_left_ == 0) {
+    const std::size_t part = std::min(bytes, padded_bytes(index_) - offset_);
+    offset_ += part;
+    bytes -= part;
+    if (offset_ < padded_bytes(index_)) return;
+    ++index_;
+    offset_ = 0;
+  }
+}
+
+}  // namespace coll
+
+#endif

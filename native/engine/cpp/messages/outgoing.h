@@ -1,0 +1,67 @@
+#pragma once
+
+#if defined(__linux__)
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "channel.h"
+#include "message_program.h"
+#include "values.h"
+
+namespace coll {
+
+// Goes ahead of the first message of a collective between two ranks. Everything in a stream begins at a multiple of eight bytes.
+struct MessageHeader {
+  static constexpr std::uint32_t kMagic = 0x6c6c6f63;  // "coll"
+  std::uint32_t magic = kMagic;
+  std::uint32_t generation = 0;
+  std::uint64_t sequence = 0;  // of the collective, counted by each rank
+  std::uint64_t fingerprint = 0;
+  std::uint64_t reserved = 0;
+
+  bool operator==(const MessageHeader& other) const {
+    return magic == other.magic && generation == other.generation && sequence == other.sequence && fingerprint == other.fingerprint;
+  }
+};
+static_assert(sizeof(MessageHeader) == 32, "the same for both ends");
+
+// Bytes behind a message, up to the next.
+constexpr std::size_t padding_after(std::size_t bytes) { return (8 - bytes % 8) % 8; }
+
+// The messages to a peer, which leave as their elements become ready.
+class Outgoing {
+ public:
+  explicit Outgoing(Channel& channel) : channel_(channel) {}
+
+  void begin(const Peer& peer, const Values& values, const MessageHeader& header);
+  bool is_done() const { return index_ == peer_->sent.size(); }
+  // Whether the channel took less than there was.
+  bool is_blocked() const { return is_blocked_; }
+  // Sends what is ready; how much that was. -1 where the peer is lost.
+  ssize_t send();
+  // How many elements of a message have left.
+  std::size_t sent(std::size_t index) const;
+
+ private:
+  struct Gathered;
+  void gather(Gathered& gathered) const;
+  bool gather_message(std::size_t index, std::size_t offset, Gathered& gathered) const;
+  void advance(std::size_t bytes);
+  std::size_t padded_bytes(std::size_t index) const;
+
+  Channel& channel_;
+  const Peer* peer_ = nullptr;
+  const Values* values_ = nullptr;
+  MessageHeader header_;
+  std::size_t header_left_ = 0;
+  std::size_t index_ = 0;   // the message that leaves now
+  std::size_t offset_ = 0;  // how much of it has left
+  bool is_blocked_ = false;
+};
+
+}  // namespace coll
+
+#endif

@@ -1,0 +1,132 @@
+#include "tcp_channel.h"
+
+#if defined(__linux__)
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "../error.h"
+
+namespace coll {
+namespace {
+
+// Large enough to be worth a call, and small enough that several are on the way at once.
+constexpr std::size_t kUnitBytes = 128 * 1024;
+constexpr int kMostParts = 64;
+// More would push what is being combined out of the second-level cache.
+constexpr int kSendBytesWithinHost = 128 * 1024;
+
+void set(int socket, int level, int name, const void* value, std::size_t bytes, const char* what) {
+  if (setsockopt(socket, level, name, value, static_cast<socklen_t>(bytes)) != 0) {
+    throw Error(std::string("a socket refuses ") + what + ": " + std::strerror(errno));
+  }
+}
+
+// Whether both ends have one address, and are on one host therefore.
+bool is_within_host(int socket) {
+  sockaddr_storage ends[2]{};
+  socklen_t sizes[2] = {sizeof ends[0], sizeof ends[1]};
+  if (getsockname(socket, reinterpret_cast<sockaddr*>(&ends[0]), &sizes[0]) != 0) return false;
+  if (getpeername(socket, reinterpret_cast<sockaddr*>(&ends[1]), &sizes[1]) != 0) return false;
+  if (ends[0].ss_family != ends[1].ss_family) return false;
+  if (ends[0].ss_family == AF_INET) {
+    return reinterpret_cast<sockaddr_in&>(ends[0]).sin_addr.s_addr == reinterpret_cast<sockaddr_in&>(ends[1]).sin_addr.s_addr;
+  }
+  if (ends[0].ss_family != AF_INET6) return false;
+  return std::memcmp(&reinterpret_cast<sockaddr_in6&>(ends[0]).sin6_addr, &reinterpret_cast<sockaddr_in6&>(ends[1]).sin6_addr,
+                     sizeof(in6_addr)) == 0;
+}
+
+bool is_tcp(int socket) {
+  int protocol = 0;
+  socklen_t size = sizeof protocol;
+  return getsockopt(socket, SOL_SOCKET, SO_PROTOCOL, &protocol, &size) == 0 && protocol == IPPROTO_TCP;
+}
+
+void prepare(int socket, const TcpOptions& options) {
+  if (is_tcp(socket)) {
+    const int on = 1;
+    set(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on, "TCP_NODELAY");
+    const std::string& name = options.congestion;
+    if (!name.empty()) set(socket, IPPROTO_TCP, TCP_CONGESTION, name.data(), name.size(), ("congestion control " + name).c_str());
+  }
+  const int send_bytes = options.send_buffer_bytes == 0 && is_within_host(socket) ? kSendBytesWithinHost : options.send_buffer_bytes;
+  const int receive_bytes = options.receive_buffer_bytes;
+  // The system doubles what it is told, for its own needs.
+  if (send_bytes > 0) set(socket, SOL_SOCKET, SO_SNDBUF, &send_bytes, sizeof send_bytes, "SO_SNDBUF");
+  if (receive_bytes > 0) set(socket, SOL_SOCKET, SO_RCVBUF, &receive_bytes, sizeof receive_bytes, "SO_RCVBUF");
+}
+
+// The first `bytes` of parts; how many parts that takes.
+int cut(const iovec* parts, int count, std::size_t bytes, iovec* into) {
+  int taken = 0;
+  for (; taken < std::min(count, kMostParts) && bytes > 0; ++taken) {
+    into[taken] = {parts[taken].iov_base, std::min(parts[taken].iov_len, bytes)};
+    bytes -= into[taken].iov_len;
+  }
+  return taken;
+}
+
+}  // namespace
+
+TcpChannel::TcpChannel(std::vector<int> sockets, const TcpOptions& options) : TcpChannel(sockets, sockets, options) {}
+
+TcpChannel::TcpChannel(std::vector<int> sending, std::vector<int> receiving, const TcpOptions& options) {
+  out_.sockets = std::move(sending);
+  in_.sockets = std::move(receiving);
+  out_.left = in_.left = kUnitBytes;
+  if (out_.sockets.empty() || in_.sockets.empty()) throw Error("a channel needs a socket for each direction");
+  for (const Direction* direction : {&out_, &in_}) {
+    for (const int socket : direction->sockets) prepare(socket, options);
+  }
+}
+
+TcpChannel::~TcpChannel() {
+  std::vector<int> all = out_.sockets;
+  all.insert(all.end(), in_.sockets.begin(), in_.sockets.end());
+  std::sort(all.begin(), all.end());
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  for (const int socket : all) close(socket);
+}
+
+void TcpChannel::Direction::move(std::size_t bytes) {
+  if (sockets.size() == 1) return;
+  left -= bytes;
+  if (left > 0) return;
+  left = kUnitBytes;
+  at = (at + 1) % sockets.size();
+}
+
+ssize_t TcpChannel::send(const iovec* parts, int count) { return transfer(out_, parts, count, true); }
+
+ssize_t TcpChannel::receive(const iovec* parts, int count) { return transfer(in_, parts, count, false); }
+
+ssize_t TcpChannel::transfer(Direction& direction, const iovec* parts, int count, bool is_sent) {
+  iovec own[kMostParts];
+  msghdr message{};
+  message.msg_iov = own;
+  const std::size_t most = direction.sockets.size() == 1 ? static_cast<std::size_t>(-1) : direction.left;
+  message.msg_iovlen = static_cast<std::size_t>(cut(parts, count, most, own));
+  ssize_t moved = 0;
+  do {
+    moved = is_sent ? sendmsg(direction.socket(), &message, MSG_NOSIGNAL | MSG_DONTWAIT) : recvmsg(direction.socket(), &message, MSG_DONTWAIT);
+  } while (moved < 0 && errno == EINTR);
+  if (moved > 0) {
+    direction.move(static_cast<std::size_t>(moved));
+    return moved;
+  }
+  if (moved < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOBUFS)) return 0;
+  if (moved == 0 && is_sent) return 0;
+  if (moved == 0) errno = 0;
+  return -1;
+}
+
+}  // namespace coll
+
+#endif

@@ -1,0 +1,55 @@
+#pragma once
+
+#if defined(__linux__)
+
+#include <string>
+#include <vector>
+
+#include "channel.h"
+
+namespace coll {
+
+struct TcpOptions {
+  std::string congestion;        // an algorithm that the system knows; empty: the system's choice
+  int send_buffer_bytes = 0;     // 0: small within a host, where it keeps data in the cache; else the system's, which grows with the link
+  int receive_buffer_bytes = 0;  // 0: the system's
+};
+
+// Connected non-blocking sockets, IPv4 or IPv6, that carry one stream a direction: in units of one size, each from the next socket.
+class TcpChannel : public Channel {
+ public:
+  // Takes the sockets over and closes them in the end. The other side has them in the same order. Throws Error for options that the
+  // system refuses.
+  explicit TcpChannel(std::vector<int> sockets, const TcpOptions& options = {});
+  // The other side receives from those that this one sends to.
+  TcpChannel(std::vector<int> sending, std::vector<int> receiving, const TcpOptions& options = {});
+  ~TcpChannel() override;
+  TcpChannel(const TcpChannel&) = delete;
+  TcpChannel& operator=(const TcpChannel&) = delete;
+
+  ssize_t send(const iovec* parts, int count) override;
+  ssize_t receive(const iovec* parts, int count) override;
+  int socket_to_send() const override { return out_.socket(); }
+  int socket_to_receive() const override { return in_.socket(); }
+  void sleep(int) override {}
+
+ private:
+  // Where a direction of the stream is.
+  struct Direction {
+    std::vector<int> sockets;
+    std::size_t at = 0;    // the socket of this unit
+    std::size_t left = 0;  // of this unit
+
+    int socket() const { return sockets[at]; }
+    void move(std::size_t bytes);
+  };
+
+  ssize_t transfer(Direction& direction, const iovec* parts, int count, bool is_sent);
+
+  Direction out_;
+  Direction in_;
+};
+
+}  // namespace coll
+
+#endif

@@ -1,0 +1,60 @@
+#include "values.h"
+
+#include <algorithm>
+
+namespace coll {
+namespace {
+
+constexpr std::size_t kLine = 64;
+
+}  // namespace
+
+void Values::begin(const MessageProgram& program, const Offer& offer) {
+  program_ = &program;
+  offer_ = &offer;
+  states_.resize(program.values.size());
+  for (std::size_t i = 0; i < states_.size(); ++i) {
+    const Value& value = program.values[i];
+    const Range range = program.chunk_range(offer.length, value.chunk);
+    const std::size_t count = range.end - range.begin;
+    states_[i] = {range.begin, count, value.where == Where::kInput ? count : 0, byte_size(dtype_of(program, value.form))};
+  }
+  fit_slots();
+}
+
+void Values::fit_slots() {
+  slots_.resize(program_->slots.size());
+  std::size_t bytes = 0;
+  for (std::size_t i = 0; i < slots_.size(); ++i) {
+    const Slot& slot = program_->slots[i];
+    const Range range = program_->chunk_range(offer_->length, slot.chunk);
+    slots_[i] = bytes;
+    const std::size_t size = (range.end - range.begin) * byte_size(dtype_of(*program_, slot.form));
+    bytes += (size + kLine - 1) / kLine * kLine;
+  }
+  if (bytes <= work_bytes_) return;
+  work_.reset(new std::byte[bytes]);
+  work_bytes_ = bytes;
+}
+
+Values::Stretch Values::stretch(std::size_t index, std::size_t element) const {
+  const State& state = states_[index];
+  const Value& value = program_->values[index];
+  const std::size_t left = state.count - element;
+  if (value.where == Where::kWork) return {work_.get() + slots_[value.slot] + element * state.element_bytes, left};
+  const std::size_t at = state.begin + element;
+  const bool is_block = program_->kind == (value.where == Where::kInput ? Kind::kAllGather : Kind::kReduceScatter);
+  std::size_t piece = 0;
+  std::size_t begin = is_block ? offer_->length / static_cast<std::size_t>(program_->ranks) * static_cast<std::size_t>(program_->rank) : 0;
+  std::size_t end = at + left;
+  if (offer_->piece_count() > 1) {
+    const std::vector<std::size_t>& begins = offer_->begins;
+    piece = static_cast<std::size_t>(std::upper_bound(begins.begin(), begins.end(), at) - begins.begin()) - 1;
+    begin = begins[piece];
+    end = begins[piece + 1];
+  }
+  std::byte* const base = value.where == Where::kInput ? const_cast<std::byte*>(offer_->buffers.inputs[piece]) : offer_->buffers.outputs[piece];
+  return {base + (at - begin) * state.element_bytes, std::min(left, end - at)};
+}
+
+}  // namespace coll

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "../threads/offer.h"
+#include "message_program.h"
+
+namespace coll {
+
+// The values of a collective under way: where their elements are, and how many are there already.
+class Values {
+ public:
+  // Elements that follow each other in memory.
+  struct Stretch {
+    std::byte* at;
+    std::size_t count;
+  };
+
+  // What is pointed at stays there until the next begin().
+  void begin(const MessageProgram& program, const Offer& offer);
+
+  std::size_t element_bytes(std::size_t value) const { return states_[value].element_bytes; }
+  std::size_t count(std::size_t value) const { return states_[value].count; }
+  std::size_t bytes(std::size_t value) const { return count(value) * element_bytes(value); }
+  std::size_t ready(std::size_t value) const { return states_[value].ready; }
+  bool is_whole(std::size_t value) const { return ready(value) == count(value); }
+  void set_ready(std::size_t value, std::size_t count) { states_[value].ready = count; }
+  // From an element on, as far as its piece goes and not beyond the value. Inputs are not to be written.
+  Stretch stretch(std::size_t value, std::size_t element) const;
+
+ private:
+  struct State {
+    std::size_t begin;  // of the chunk in the whole buffer
+    std::size_t count;
+    std::size_t ready;
+    std::size_t element_bytes;
+  };
+
+  void fit_slots();
+
+  const MessageProgram* program_ = nullptr;
+  const Offer* offer_ = nullptr;
+  std::vector<State> states_;
+  std::vector<std::size_t> slots_;  // where each begins in the memory for work
+  std::unique_ptr<std::byte[]> work_;
+  std::size_t work_bytes_ = 0;
+};
+
+}  // namespace coll

@@ -1,0 +1,57 @@
+#if defined(__linux__)
+
+#include "control_connection.h"
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+namespace coll {
+namespace {
+
+// Somebody who reads nothing is found out by his silence; until then this much is kept for him.
+constexpr std::size_t kMostUnsent = 16 * kMostFrameBytes;
+
+}  // namespace
+
+void ControlConnection::send(const std::string& frame) {
+  if (!is_open() || has_ended_ || unsent_.size() + frame.size() > kMostUnsent) return;
+  unsent_ += frame;
+  flush();
+}
+
+void ControlConnection::flush() {
+  while (is_open() && !unsent_.empty()) {
+    const ssize_t sent = ::send(socket_, unsent_.data(), unsent_.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (sent < 0 && errno == EINTR) continue;
+    // An error shows when the other side is read.
+    if (sent < 0 && errno != EAGAIN && errno != EWOULDBLOCK) unsent_.clear();
+    if (sent <= 0) return;
+    unsent_.erase(0, static_cast<std::size_t>(sent));
+  }
+}
+
+bool ControlConnection::read() {
+  if (reader_.room_bytes() == 0) return true;
+  const ssize_t count = ::recv(socket_, reader_.room(), reader_.room_bytes(), MSG_DONTWAIT);
+  if (count > 0) reader_.add(static_cast<std::size_t>(count));
+  if (count >= 0) return count > 0 && !reader_.is_broken();
+  return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR;
+}
+
+void ControlConnection::end() {
+  if (!is_open() || has_ended_) return;
+  flush();
+  has_ended_ = true;
+  ::shutdown(socket_, SHUT_WR);
+}
+
+void ControlConnection::close() {
+  if (is_open()) ::close(socket_);
+  socket_ = -1;
+}
+
+}  // namespace coll
+
+#endif

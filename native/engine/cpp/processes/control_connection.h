@@ -1,0 +1,47 @@
+#pragma once
+
+#if defined(__linux__)
+
+#include <chrono>
+#include <optional>
+#include <string>
+
+#include "frames.h"
+
+namespace coll {
+
+using Clock = std::chrono::steady_clock;
+
+// The connection over which one member watches another. Only the monitor's thread uses it.
+class ControlConnection {
+ public:
+  // Takes over a connected socket that does not block; -1 for none.
+  explicit ControlConnection(int socket) : socket_(socket) {}
+  ~ControlConnection() { close(); }
+  ControlConnection(const ControlConnection&) = delete;
+  ControlConnection& operator=(const ControlConnection&) = delete;
+
+  bool is_open() const { return socket_ >= 0; }
+  int socket() const { return socket_; }
+  bool has_unsent() const { return !unsent_.empty(); }
+
+  // Sends as much as the connection takes, and the rest later.
+  void send(const std::string& frame);
+  void flush();
+  // Reads what is there; false once the other side has ended, or says what nobody understands.
+  bool read();
+  std::optional<Frame> next() { return reader_.next(); }
+  // Nothing more will be sent.
+  void end();
+  void close();
+
+ private:
+  int socket_;
+  bool has_ended_ = false;
+  std::string unsent_;
+  FrameReader reader_;
+};
+
+}  // namespace coll
+
+#endif

@@ -1,0 +1,126 @@
+#include "frames.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace coll {
+namespace {
+
+// All members run on processors that store the least byte first; the handshake tells those apart that do not.
+template <class T>
+void put(std::string& body, const T& value) {
+  body.append(reinterpret_cast<const char*>(&value), sizeof value);
+}
+
+// Takes values from the front of a body; once one is cut short, all are.
+class Taker {
+ public:
+  explicit Taker(const std::string& body) : body_(body) {}
+
+  template <class T>
+  T take() {
+    T value{};
+    is_short_ = is_short_ || body_.size() - at_ < sizeof value;
+    if (is_short_) return value;
+    std::memcpy(&value, body_.data() + at_, sizeof value);
+    at_ += sizeof value;
+    return value;
+  }
+
+  std::string rest() const { return body_.substr(at_); }
+  bool is_short() const { return is_short_; }
+  bool is_whole() const { return !is_short_ && at_ == body_.size(); }
+
+ private:
+  const std::string& body_;
+  std::size_t at_ = 0;
+  bool is_short_ = false;
+};
+
+std::string frame(FrameKind kind, const std::string& body = {}) {
+  std::string bytes;
+  put(bytes, static_cast<std::uint32_t>(body.size() + 1));
+  put(bytes, kind);
+  return bytes + body;
+}
+
+std::string number_frame(FrameKind kind, std::uint64_t number) {
+  std::string body;
+  put(body, number);
+  return frame(kind, body);
+}
+
+// A character of UTF-8 is not cut in two.
+std::string cut(const std::string& text, std::size_t most) {
+  if (text.size() <= most) return text;
+  std::size_t end = most;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
+  return text.substr(0, end);
+}
+
+}  // namespace
+
+std::string beat_frame() { return frame(FrameKind::kBeat); }
+std::string ask_frame(std::uint64_t sequence) { return number_frame(FrameKind::kAsk, sequence); }
+std::string left_frame(std::uint64_t collectives) { return number_frame(FrameKind::kLeft, collectives); }
+
+std::string answer_frame(const Answer& answer) {
+  std::string body;
+  put(body, answer.sequence);
+  put(body, answer.begun);
+  put(body, static_cast<std::uint8_t>(answer.is_known));
+  put(body, answer.state);
+  return frame(FrameKind::kAnswer, body);
+}
+
+std::string failure_frame(const Failure& failure) {
+  std::string body;
+  put(body, failure.kind);
+  put(body, failure.rank);
+  return frame(FrameKind::kFailure, body + cut(failure.text, kMostFrameBytes - 1 - body.size()));
+}
+
+std::optional<std::uint64_t> number_of(const Frame& frame) {
+  Taker taker(frame.body);
+  const auto number = taker.take<std::uint64_t>();
+  if (!taker.is_whole()) return std::nullopt;
+  return number;
+}
+
+std::optional<Answer> answer_of(const Frame& frame) {
+  Taker taker(frame.body);
+  Answer answer;
+  answer.sequence = taker.take<std::uint64_t>();
+  answer.begun = taker.take<std::uint64_t>();
+  answer.is_known = taker.take<std::uint8_t>() != 0;
+  answer.state = taker.take<State>();
+  if (!taker.is_whole()) return std::nullopt;
+  return answer;
+}
+
+std::optional<Failure> failure_of(const Frame& frame) {
+  Taker taker(frame.body);
+  const auto kind = taker.take<std::uint8_t>();
+  const auto rank = taker.take<std::int32_t>();
+  if (taker.is_short() || kind >= kFailureKindCount) return std::nullopt;
+  return Failure{static_cast<FailureKind>(kind), rank, taker.rest()};
+}
+
+std::optional<Frame> FrameReader::next() {
+  if (is_broken_ || filled_ < 5) return std::nullopt;
+  std::uint32_t length = 0;
+  std::memcpy(&length, bytes_.data(), sizeof length);
+  const auto kind = static_cast<std::uint8_t>(bytes_[4]);
+  const bool is_known = kind >= static_cast<int>(FrameKind::kBeat) && kind <= static_cast<int>(FrameKind::kLeft);
+  if (length < 1 || length > kMostFrameBytes || !is_known) {
+    is_broken_ = true;
+    return std::nullopt;
+  }
+  if (filled_ < 4 + length) return std::nullopt;
+  Frame frame{static_cast<FrameKind>(kind), std::string(bytes_.data() + 5, length - 1)};
+  filled_ -= 4 + length;
+  std::memmove(bytes_.data(), bytes_.data() + 4 + length, filled_);
+  return frame;
+}
+
+}  // namespace coll

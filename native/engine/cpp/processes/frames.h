@@ -1,0 +1,53 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "calls.h"
+#include "failure.h"
+
+namespace coll {
+
+// What members tell each other beside the data. A frame is the length of the rest in four bytes, least first, its kind, and a body.
+enum class FrameKind : std::uint8_t { kBeat = 1, kAsk, kAnswer, kFailure, kLeft };
+constexpr std::size_t kMostFrameBytes = 4096;
+
+struct Frame {
+  FrameKind kind;
+  std::string body;
+};
+
+std::string beat_frame();
+std::string ask_frame(std::uint64_t sequence);
+std::string answer_frame(const Answer& answer);
+// Text that does not fit is cut.
+std::string failure_frame(const Failure& failure);
+std::string left_frame(std::uint64_t collectives);
+
+// Of `ask` and `left`.
+std::optional<std::uint64_t> number_of(const Frame& frame);
+std::optional<Answer> answer_of(const Frame& frame);
+std::optional<Failure> failure_of(const Frame& frame);
+
+// Cuts a stream into frames, in memory of its own that does not grow.
+class FrameReader {
+ public:
+  // Where the next bytes go, and how many have room.
+  char* room() { return bytes_.data() + filled_; }
+  std::size_t room_bytes() const { return bytes_.size() - filled_; }
+  void add(std::size_t count) { filled_ += count; }
+  // The next frame that is complete.
+  std::optional<Frame> next();
+  // Somebody said what is no frame.
+  bool is_broken() const { return is_broken_; }
+
+ private:
+  std::array<char, kMostFrameBytes + 4> bytes_{};
+  std::size_t filled_ = 0;
+  bool is_broken_ = false;
+};
+
+}  // namespace coll

@@ -1,0 +1,126 @@
+#if defined(__linux__)
+
+#include "group.h"
+
+#include <algorithm>
+
+namespace coll {
+namespace {
+
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+
+// How long it waits before it looks after the others, and how often it asks them.
+constexpr milliseconds kLook{100};
+constexpr milliseconds kAskAgain{1000};
+// Members answer at once, unless they are stopped.
+constexpr milliseconds kAnswering{250};
+
+bool agree(const State& a, const State& b) { return std::equal(a.begin(), a.begin() + kAgreedWords, b.begin()); }
+
+microseconds patience_until(const Group::Deadline& deadline, Clock::time_point now) {
+  if (!deadline) return kLook;
+  const auto left = std::chrono::duration_cast<microseconds>(*deadline - now);
+  return std::clamp(left, microseconds(0), microseconds(kLook));
+}
+
+}  // namespace
+
+Group::Group(Watch watch) : rank_(watch.rank), monitor_(std::move(watch), calls_, word_) {}
+
+Group::Deadline Group::deadline_after(microseconds timeout) {
+  if (timeout.count() <= 0) return std::nullopt;
+  return Clock::now() + timeout;
+}
+
+Status Group::try_play(Call& call, microseconds patience) {
+  if (has_failed()) return end(Status::kFailed);
+  if (!is_under_way_) {
+    if (!calls_.begin(call.state)) {
+      monitor_.fail_for_leaver();
+      return Status::kFailed;
+    }
+    is_under_way_ = true;
+  }
+  const Status status = player_->play(call.offer, patience);
+  return status == Status::kDone ? end(status) : status;
+}
+
+Status Group::play(Call& call, Deadline deadline) {
+  Clock::time_point asked{};
+  // A call that is over at once needs no clock.
+  Status status = deadline ? Status::kWaiting : try_play(call, kLook);
+  while (true) {
+    if (status == Status::kDone) return status;
+    if (status == Status::kFailed) return settle();
+    if (status == Status::kDisagreed) return disagree(call);
+    const auto now = Clock::now();
+    if (deadline && now >= *deadline) return expire(call);
+    if (is_under_way_) {
+      if (is_contradicted(call)) return disagree(call);
+      if (now - asked >= kAskAgain) {
+        asked = now;
+        monitor_.ask(calls_.current());
+      }
+    }
+    status = try_play(call, patience_until(deadline, now));
+  }
+}
+
+Status Group::end(Status status) {
+  if (is_under_way_ && status != Status::kDone) player_->abandon();
+  if (is_under_way_) calls_.end();
+  is_under_way_ = false;
+  return status;
+}
+
+Status Group::settle() {
+  monitor_.settled_failure();
+  return end(Status::kFailed);
+}
+
+bool Group::is_contradicted(const Call& call) {
+  const auto sequence = calls_.current();
+  const auto answers = monitor_.answers(milliseconds(0));
+  return std::any_of(answers.begin(), answers.end(), [&](const std::optional<Answer>& answer) {
+    return answer && answer->sequence == sequence && answer->is_known && !agree(answer->state, call.state);
+  });
+}
+
+Status Group::disagree(const Call& call) {
+  const auto sequence = calls_.current();
+  monitor_.ask(sequence);
+  const auto answers = monitor_.answers(kAnswering);
+  states_.assign(answers.size(), std::nullopt);
+  states_[static_cast<std::size_t>(rank_)] = call.state;
+  for (std::size_t rank = 0; rank < answers.size(); ++rank) {
+    if (answers[rank] && answers[rank]->is_known) states_[rank] = answers[rank]->state;
+  }
+  return Status::kDisagreed;
+}
+
+Status Group::expire(Call& call) {
+  if (has_failed()) return settle();
+  monitor_.ask(calls_.current());
+  monitor_.answers(kAnswering);
+  if (has_failed()) return settle();
+  if (is_contradicted(call)) return disagree(call);
+  missing_ = absent();
+  return kExpired;
+}
+
+std::vector<int> Group::absent() {
+  const auto sequence = calls_.current();
+  const auto answers = monitor_.answers(milliseconds(0));
+  std::vector<int> ranks;
+  for (std::size_t rank = 0; rank < answers.size(); ++rank) {
+    const auto& answer = answers[rank];
+    const bool has_come = answer && answer->sequence == sequence && answer->has_come();
+    if (static_cast<int>(rank) != rank_ && !has_come) ranks.push_back(static_cast<int>(rank));
+  }
+  return ranks;
+}
+
+}  // namespace coll
+
+#endif

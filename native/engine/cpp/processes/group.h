@@ -1,0 +1,71 @@
+#pragma once
+
+#if defined(__linux__)
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "calls.h"
+#include "monitor.h"
+#include "player.h"
+
+namespace coll {
+
+// What a rank brings to a collective, and how it tells the others when they disagree.
+struct Call {
+  Offer offer;
+  State state{};
+};
+
+// Answers of Group::play beside those of a player.
+constexpr Status kExpired = static_cast<Status>(7);
+
+// One member of a group of processes: what plays, and what watches over the others. All but the monitor's part is used by one thread at a time.
+class Group {
+ public:
+  using Deadline = std::optional<Clock::time_point>;
+  // 0 and less: none.
+  static Deadline deadline_after(std::chrono::microseconds timeout);
+
+  explicit Group(Watch watch);
+  // What plays; it gets `failure_word` and tells `monitor` whose data connections end.
+  void take(std::unique_ptr<Player> player) { player_ = std::move(player); }
+  int rank() const { return rank_; }
+  const FailureWord& failure_word() const { return word_; }
+  Monitor& monitor() { return monitor_; }
+
+  // Begins a collective or goes on with it; kWaiting where it takes longer than that.
+  Status try_play(Call& call, std::chrono::microseconds patience);
+  // The same until it ends, in kDone, kFailed, kDisagreed or kExpired. After the latter two the group has to be ended by `fail` of the monitor, and
+  // this to be called again.
+  Status play(Call& call, Deadline deadline);
+
+  bool has_failed() const { return word_.load(std::memory_order_relaxed) != 0; }
+  std::uint64_t sequence() { return calls_.current(); }
+  // Who was not seen to have come to the collective under way, as far as they were asked. Any thread may call this.
+  std::vector<int> absent();
+  // Who has not come to the collective that has expired, and what each rank was found to ask for in one that the ranks disagree about.
+  const std::vector<int>& missing() const { return missing_; }
+  const std::vector<std::optional<State>>& states() const { return states_; }
+
+ private:
+  Status end(Status status);
+  Status settle();
+  Status disagree(const Call& call);
+  Status expire(Call& call);
+  bool is_contradicted(const Call& call);
+
+  const int rank_;
+  FailureWord word_{0};
+  Calls calls_;
+  Monitor monitor_;
+  std::unique_ptr<Player> player_;
+  bool is_under_way_ = false;
+  std::vector<int> missing_;
+  std::vector<std::optional<State>> states_;
+};
+
+}  // namespace coll
+
+#endif

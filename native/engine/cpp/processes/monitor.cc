@@ -1,0 +1,262 @@
+#if defined(__linux__)
+
+#include "monitor.h"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+namespace coll {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr int kBeatsInSilence = 5;
+// For what all members find out at the same time.
+constexpr milliseconds kSettling{250};
+constexpr milliseconds kParting{500};
+// For the control connection to tell why a data connection has ended.
+constexpr milliseconds kSuspicion{300};
+
+std::string seconds_of(milliseconds time) {
+  std::string text = std::to_string(static_cast<double>(time.count()) / 1000);
+  text.erase(text.find_last_not_of('0') + 1);
+  if (text.back() == '.') text.pop_back();
+  return text;
+}
+
+}  // namespace
+
+Monitor::Monitor(Watch watch, Calls& calls, FailureWord& word)
+    : watch_(std::move(watch)), calls_(calls), word_(word), event_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+  const auto now = Clock::now();
+  for (const int socket : watch_.sockets) {
+    peers_.emplace_back();
+    peers_.back().control = std::make_unique<ControlConnection>(socket);
+    peers_.back().heard = now;
+  }
+  last_turn_ = now;
+  thread_ = std::thread([this] { run(); });
+}
+
+Monitor::~Monitor() {
+  {
+    const Lock lock(mutex_);
+    must_end_ = true;
+  }
+  wake();
+  thread_.join();
+  close(event_);
+}
+
+void Monitor::fail(Failure failure) {
+  const Lock lock(mutex_);
+  adopt(failure);
+  wake();
+}
+
+void Monitor::suspect(int rank) {
+  const Lock lock(mutex_);
+  Peer& peer = peers_[static_cast<std::size_t>(rank)];
+  if (!peer.suspected) peer.suspected = Clock::now();
+  wake();
+}
+
+void Monitor::fail_for_leaver() {
+  const Lock lock(mutex_);
+  const auto leaver = std::find_if(peers_.begin(), peers_.end(), [](const Peer& peer) { return peer.has_left; });
+  if (leaver == peers_.end()) return;
+  const auto rank = leaver - peers_.begin();
+  adopt({FailureKind::kClosed, static_cast<int>(rank), watch_.names[static_cast<std::size_t>(rank)] + " has left the group"});
+  wake();
+}
+
+Failure Monitor::settled_failure() {
+  Lock lock(mutex_);
+  wake();
+  changed_.wait_for(lock, kSuspicion + kSettling + milliseconds(100), [this] { return is_decided_ || has_ended_; });
+  // Nobody says why: a player has found something out that no connection shows.
+  if (!failure_) adopt({FailureKind::kFailed, watch_.rank, watch_.names[static_cast<std::size_t>(watch_.rank)] + " cannot go on: its transport has failed"});
+  is_decided_ = true;
+  return *failure_;
+}
+
+void Monitor::ask(std::uint64_t sequence) {
+  const Lock lock(mutex_);
+  asked_ = sequence;
+  for (Peer& peer : peers_) peer.answer.reset();
+  tell_all(ask_frame(sequence));
+  wake();
+}
+
+std::vector<std::optional<Answer>> Monitor::answers(milliseconds patience) {
+  Lock lock(mutex_);
+  changed_.wait_for(lock, patience, [this] { return has_answers() || failure_ || has_ended_; });
+  std::vector<std::optional<Answer>> answers;
+  for (const Peer& peer : peers_) answers.push_back(peer.answer);
+  return answers;
+}
+
+void Monitor::leave() {
+  const Lock lock(mutex_);
+  if (leaving_since_) return;
+  leaving_since_ = Clock::now();
+  tell_all(left_frame(calls_.current()));
+  for (Peer& peer : peers_) peer.control->end();
+  wake();
+}
+
+void Monitor::fail_here() { fail({FailureKind::kFailed, watch_.rank, watch_.names[static_cast<std::size_t>(watch_.rank)] + " has ended without leaving the group"}); }
+
+void Monitor::run() {
+  while (true) {
+    await_events();
+    const Lock lock(mutex_);
+    const auto now = Clock::now();
+    turn(now);
+    if (!must_end_ && !has_parted(now)) continue;
+    for (Peer& peer : peers_) peer.control->close();
+    has_ended_ = true;
+    changed_.notify_all();
+    if (!must_end_ && watch_.parted) watch_.parted();
+    return;
+  }
+}
+
+void Monitor::turn(Clock::time_point now) {
+  const bool was_stopped = now - last_turn_ > watch_.silence / 2;
+  for (std::size_t rank = 0; rank < peers_.size(); ++rank) {
+    Peer& peer = peers_[rank];
+    if (peer.is_gone()) continue;
+    // A process that was stopped itself has heard nobody.
+    if (was_stopped) peer.heard = now;
+    read(static_cast<int>(rank), now);
+    peer.control->flush();
+  }
+  last_turn_ = now;
+  look_after(now);
+  if (!is_decided_ && is_settled(now)) is_decided_ = true;
+  if (is_decided_ || has_answers()) changed_.notify_all();
+}
+
+void Monitor::await_events() {
+  std::vector<pollfd> events{{event_, POLLIN, 0}};
+  milliseconds longest = watch_.silence / kBeatsInSilence;
+  {
+    const Lock lock(mutex_);
+    bool is_urgent = (failure_ && !is_decided_) || leaving_since_;
+    for (const Peer& peer : peers_) {
+      if (peer.is_gone()) continue;
+      const bool has_unsent = peer.control->has_unsent();
+      events.push_back({peer.control->socket(), static_cast<short>(has_unsent ? POLLIN | POLLOUT : POLLIN), 0});
+      is_urgent = is_urgent || peer.suspected;
+    }
+    if (is_urgent) longest = std::min(longest, milliseconds(50));
+  }
+  poll(events.data(), events.size(), static_cast<int>(std::max<std::int64_t>(longest.count(), 1)));
+  std::uint64_t count = 0;
+  while (::read(event_, &count, sizeof count) > 0) {
+  }
+}
+
+void Monitor::read(int rank, Clock::time_point now) {
+  Peer& peer = peers_[static_cast<std::size_t>(rank)];
+  const bool goes_on = peer.control->read();
+  while (const std::optional<Frame> frame = peer.control->next()) {
+    peer.heard = now;
+    take(rank, *frame);
+  }
+  if (goes_on) return;
+  lose(rank, "its process has ended, or its connection");
+  peer.control->close();
+}
+
+void Monitor::take(int rank, const Frame& frame) {
+  Peer& peer = peers_[static_cast<std::size_t>(rank)];
+  const std::string& name = watch_.names[static_cast<std::size_t>(rank)];
+  if (frame.kind == FrameKind::kAsk) {
+    if (const auto sequence = number_of(frame)) peer.control->send(answer_frame(calls_.answer(*sequence)));
+  } else if (frame.kind == FrameKind::kAnswer) {
+    const auto answer = answer_of(frame);
+    if (answer && answer->sequence == asked_) peer.answer = answer;
+  } else if (frame.kind == FrameKind::kLeft) {
+    const auto count = number_of(frame);
+    peer.has_left = true;
+    if (count && calls_.leave_after(*count)) adopt({FailureKind::kClosed, rank, name + " has left the group"});
+  } else if (frame.kind == FrameKind::kFailure) {
+    const auto failure = failure_of(frame);
+    if (!failure) return;
+    peer.has_told = true;
+    adopt(*failure);
+    if (!is_decided_ && *failure < *failure_) failure_ = failure;
+  }
+}
+
+void Monitor::lose(int rank, const std::string& how) {
+  const Peer& peer = peers_[static_cast<std::size_t>(rank)];
+  const bool is_expected = peer.has_left || failure_ || leaving_since_;
+  // Told to the lost one, too: who was only stopped learns what became of the group.
+  if (!is_expected) adopt({FailureKind::kLost, rank, watch_.names[static_cast<std::size_t>(rank)] + " was lost: " + how});
+}
+
+void Monitor::look_after(Clock::time_point now) {
+  if (now - last_beat_ >= watch_.silence / kBeatsInSilence) {
+    last_beat_ = now;
+    tell_all(beat_frame());
+  }
+  if (failure_ || leaving_since_) return;
+  for (std::size_t rank = 0; rank < peers_.size(); ++rank) {
+    Peer& peer = peers_[rank];
+    if (peer.is_gone() || peer.has_left) continue;
+    if (now - peer.heard >= watch_.silence) {
+      lose(static_cast<int>(rank), "it has said nothing for " + seconds_of(watch_.silence) + " seconds; it is stopped, or cut off");
+    } else if (peer.suspected && now - *peer.suspected >= kSuspicion) {
+      lose(static_cast<int>(rank), "a connection for its data has ended");
+    }
+  }
+}
+
+void Monitor::adopt(const Failure& failure) {
+  if (failure_) return;
+  failure_ = failure;
+  failed_at_ = Clock::now();
+  tell_all(failure_frame(failure));
+  word_.store(1, std::memory_order_seq_cst);
+}
+
+void Monitor::tell_all(const std::string& frame) {
+  for (Peer& peer : peers_) peer.control->send(frame);
+}
+
+// Who is lost says nothing, and who has left has nothing to say.
+bool Monitor::is_settled(Clock::time_point now) const {
+  if (!failure_) return false;
+  if (now - failed_at_ >= kSettling) return true;
+  const int lost = failure_->kind == FailureKind::kLost ? failure_->rank : -1;
+  for (std::size_t rank = 0; rank < peers_.size(); ++rank) {
+    const Peer& peer = peers_[rank];
+    if (!peer.is_gone() && !peer.has_left && !peer.has_told && static_cast<int>(rank) != lost) return false;
+  }
+  return true;
+}
+
+bool Monitor::has_answers() const {
+  return std::all_of(peers_.begin(), peers_.end(), [](const Peer& peer) { return peer.is_gone() || peer.answer || peer.has_left; });
+}
+
+bool Monitor::has_parted(Clock::time_point now) const {
+  if (!leaving_since_) return false;
+  if (now - *leaving_since_ >= kParting) return true;
+  return std::all_of(peers_.begin(), peers_.end(), [](const Peer& peer) { return peer.is_gone(); });
+}
+
+void Monitor::wake() {
+  const std::uint64_t one = 1;
+  [[maybe_unused]] const ssize_t written = write(event_, &one, sizeof one);
+}
+
+}  // namespace coll
+
+#endif

@@ -1,0 +1,110 @@
+#pragma once
+
+#if defined(__linux__)
+
+#include <atomic>
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "calls.h"
+#include "control_connection.h"
+#include "failure.h"
+#include "player.h"
+
+namespace coll {
+
+// Which member of a group watches over whom.
+struct Watch {
+  int rank = 0;
+  // By rank; -1 for one's own.
+  std::vector<int> sockets;
+  // How messages call each rank, with its host.
+  std::vector<std::string> names;
+  std::chrono::milliseconds silence{5000};
+  // Called in the monitor's thread when this rank has left, and all connections have ended.
+  std::function<void()> parted;
+};
+
+// Watches over the members of a group, in a thread of its own: it hears when one is lost, fails or leaves, and tells the others what
+// happens here.
+//
+// A group fails once. Every member tells all others the first failure that it hears of, and waits for what they tell it; of all those,
+// each takes the first by precedence. So all raise the same error, even if they found out different things at the same time.
+class Monitor {
+ public:
+  Monitor(Watch watch, Calls& calls, FailureWord& word);
+  // Ends the connections without a word.
+  ~Monitor();
+
+  // The following may be called by any thread.
+
+  // Ends the group for everybody, unless it has ended.
+  void fail(Failure failure);
+  // The same for a collective that a member who has left does not take part in.
+  void fail_for_leaver();
+  // A connection for data to a rank has ended: whether it has left or is lost shows here.
+  void suspect(int rank);
+  // Waits until all members have told their failures, or some hundred milliseconds.
+  Failure settled_failure();
+  // Asks all others about a collective, and forgets older answers.
+  void ask(std::uint64_t sequence);
+  // Waits until all have answered, but no longer than that: what each has said; none where it has not, or is gone.
+  std::vector<std::optional<Answer>> answers(std::chrono::milliseconds patience);
+  // Tells the others that this rank takes part in no more collectives than it has ended; ends the connections once they have read that.
+  void leave();
+  // Ends the group because this process, or its thread, ends without having left.
+  void fail_here();
+
+ private:
+  struct Peer {
+    std::unique_ptr<ControlConnection> control;
+    Clock::time_point heard;
+    std::optional<Clock::time_point> suspected;
+    std::optional<Answer> answer;
+    bool has_left = false;
+    bool has_told = false;  // its failure
+    bool is_gone() const { return !control->is_open(); }
+  };
+  using Lock = std::unique_lock<std::mutex>;
+
+  void run();
+  void turn(Clock::time_point now);
+  void await_events();
+  void read(int rank, Clock::time_point now);
+  void take(int rank, const Frame& frame);
+  void lose(int rank, const std::string& how);
+  void look_after(Clock::time_point now);
+  void adopt(const Failure& failure);
+  void tell_all(const std::string& frame);
+  bool is_settled(Clock::time_point now) const;
+  bool has_answers() const;
+  bool has_parted(Clock::time_point now) const;
+  void wake();
+
+  const Watch watch_;
+  Calls& calls_;
+  FailureWord& word_;
+  const int event_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<Peer> peers_;
+  std::optional<Failure> failure_;
+  Clock::time_point failed_at_{};
+  bool is_decided_ = false;
+  std::optional<std::uint64_t> asked_;
+  std::optional<Clock::time_point> leaving_since_;
+  bool must_end_ = false;
+  bool has_ended_ = false;
+  Clock::time_point last_turn_{};
+  Clock::time_point last_beat_{};
+  std::thread thread_;
+};
+
+}  // namespace coll
+
+#endif

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+
+#include "../threads/member.h"
+#include "../threads/offer.h"
+
+namespace coll {
+
+// Set once by whoever finds out first; every wait of a player looks at it, at least every 5 ms while asleep.
+using FailureWord = std::atomic<std::int32_t>;
+
+// One rank of a group of processes, as some transport plays it. Called by one thread at a time.
+class Player {
+ public:
+  virtual ~Player() = default;
+  // Goes on with a collective, or begins one, for as long as `patience`; blocks the calling thread.
+  // kWaiting: somebody is not there yet; look after the group, then call again with the same offer. kFailed: the group has failed.
+  // kDisagreed: another rank announced another fingerprint. kDone.
+  virtual Status play(Offer& offer, std::chrono::microseconds patience) = 0;
+  // Forgets the collective under way; the group has failed.
+  virtual void abandon() = 0;
+  // Whether the rank is known not to have come to the collective under way.
+  virtual bool is_missing(int rank) const = 0;
+};
+
+}  // namespace coll

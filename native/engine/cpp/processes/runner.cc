@@ -1,0 +1,50 @@
+#if defined(__linux__)
+
+#include "runner.h"
+
+namespace coll {
+
+Runner::~Runner() {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    must_end_ = true;
+    jobs_.clear();
+  }
+  has_jobs_.notify_one();
+  if (thread_.joinable()) thread_.join();
+}
+
+void Runner::submit(const Job& job) {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    jobs_.push_back(job);
+  }
+  if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
+  has_jobs_.notify_one();
+}
+
+std::vector<Runner::Result> Runner::take_results() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return std::move(results_);
+}
+
+void Runner::run() {
+  std::unique_lock<std::mutex> lock(mutex_);
+  while (true) {
+    has_jobs_.wait(lock, [this] { return must_end_ || !jobs_.empty(); });
+    if (must_end_) return;
+    const Job job = jobs_.front();
+    jobs_.pop_front();
+    lock.unlock();
+    const Status status = group_.play(*job.call, Group::deadline_after(job.timeout));
+    lock.lock();
+    results_.push_back({job.id, status});
+    if (results_.size() == 1) wake_();
+    // Who is told ends the group; until then nothing else may begin.
+    while (status != Status::kDone && !group_.has_failed() && !must_end_) has_jobs_.wait_for(lock, std::chrono::milliseconds(1));
+  }
+}
+
+}  // namespace coll
+
+#endif

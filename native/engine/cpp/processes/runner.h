@@ -1,0 +1,53 @@
+#pragma once
+
+#if defined(__linux__)
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "group.h"
+
+namespace coll {
+
+// Plays the calls of a group one after the other, in a thread that begins with the first of them.
+class Runner {
+ public:
+  struct Job {
+    std::uint32_t id;
+    Call* call;
+    // Of the time that it takes itself; 0 and less: for ever.
+    std::chrono::microseconds timeout;
+  };
+  struct Result {
+    std::uint32_t id;
+    Status status;
+  };
+
+  // `wake` is called in that thread when there are results, and not again until they were taken.
+  Runner(Group& group, std::function<void()> wake) : group_(group), wake_(std::move(wake)) {}
+  // Ends what is under way: the group must have failed.
+  ~Runner();
+
+  void submit(const Job& job);
+  std::vector<Result> take_results();
+
+ private:
+  void run();
+
+  Group& group_;
+  const std::function<void()> wake_;
+  std::mutex mutex_;
+  std::condition_variable has_jobs_;
+  std::deque<Job> jobs_;
+  std::vector<Result> results_;
+  bool must_end_ = false;
+  std::thread thread_;
+};
+
+}  // namespace coll
+
+#endif

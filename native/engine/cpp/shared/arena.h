@@ -1,0 +1,37 @@
+#pragma once
+
+#if defined(__linux__)
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include "segment.h"
+
+namespace coll {
+
+// The part of a rank's own segment from which tensors are taken. Memory that is given back is kept for the next ones: touching fresh
+// memory costs more than any collective.
+class Arena {
+ public:
+  Arena(std::shared_ptr<Segment> segment, std::size_t begin);
+
+  // Zeros, at the begin of a cache line. Throws Error where there is no room.
+  std::byte* allocate(std::size_t bytes);
+  // Gives back what allocate() returned.
+  void free(std::byte* memory);
+
+ private:
+  std::size_t take(std::size_t bytes);
+
+  std::mutex mutex_;
+  const std::shared_ptr<Segment> segment_;
+  std::size_t end_;  // of what has ever been taken
+  std::map<std::size_t, std::size_t> free_;   // sizes by offset; no two touch
+  std::map<std::size_t, std::size_t> taken_;  // sizes by offset
+};
+
+}  // namespace coll
+
+#endif

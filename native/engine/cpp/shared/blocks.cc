@@ -1,0 +1,43 @@
+#include "blocks.h"
+
+#include <algorithm>
+
+#include "seat.h"
+
+namespace coll {
+namespace {
+
+// Blocks of all stages stay in a second-level cache.
+constexpr std::size_t kBlockBytes = std::size_t{128} << 10;
+
+}  // namespace
+
+Blocks::Blocks(const Offer& offer)
+    : kind_(offer.program->kind), ranks_(static_cast<std::size_t>(offer.program->ranks)), length_(offer.length) {
+  const Program& program = *offer.program;
+  const std::size_t input = byte_size(program.dtype);
+  const std::size_t output = byte_size(result_of(program.dtype, program.op));
+  strips_ = program.has_blocks() ? program.ranks : 1;
+  line_ = kLine / std::min(input, output);
+  const std::size_t strips_in_slot = kind_ == Kind::kReduceScatter ? ranks_ : 1;
+  size_ = std::max(kBlockBytes / std::max(input, output) / strips_in_slot / line_ * line_, line_);
+  const std::size_t length_of_strips = length_ / static_cast<std::size_t>(strips_);
+  count_ = std::max((length_of_strips + size_ - 1) / size_, std::size_t{1});
+}
+
+Range Blocks::strip(std::size_t block, int index) const {
+  const std::size_t whole = length_ / static_cast<std::size_t>(strips_);
+  const std::size_t begin = std::min(block * size_, whole);
+  const std::size_t first = whole * static_cast<std::size_t>(index);
+  return {first + begin, first + std::min(begin + size_, whole)};
+}
+
+Range Blocks::share(std::size_t block, int rank) const {
+  const Range all = strip(block, 0);
+  const std::size_t lines = (all.end - all.begin + line_ - 1) / line_;
+  const std::size_t share = (lines + ranks_ - 1) / ranks_ * line_;
+  const std::size_t begin = std::min(all.begin + share * static_cast<std::size_t>(rank), all.end);
+  return {begin, std::min(begin + share, all.end)};
+}
+
+}  // namespace coll

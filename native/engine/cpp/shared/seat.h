@@ -1,0 +1,49 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "../threads/board.h"
+
+namespace coll {
+
+// Pieces of a rank's input or output that can be announced; memory in more pieces goes through slots.
+constexpr std::size_t kMostPieces = 1024;
+
+// What a rank says when it comes to a turn. Inputs that are small come along; of others it is said where they are in the rank's arena.
+struct alignas(kPair) SharedAnnouncement {
+  std::atomic<std::uint32_t> turn;
+  std::uint32_t is_staged;  // bits of Staged
+  std::uint64_t fingerprint;
+  std::byte tiny[kTinyBytes];  // or the offsets of an input and an output in one piece
+  // Not beside the line that others look at all the time.
+  union alignas(kPair) {
+    std::byte small[kSmallBytes];
+    std::uint64_t inputs[kMostPieces];
+  };
+  std::uint64_t outputs[kMostPieces];
+
+  std::byte* payload(std::size_t bytes) { return bytes <= kTinyBytes ? tiny : small; }
+  std::uint64_t* input_offsets(std::size_t pieces) { return pieces == 1 ? reinterpret_cast<std::uint64_t*>(tiny) : inputs; }
+  std::uint64_t* output_offsets(std::size_t pieces) { return pieces == 1 ? reinterpret_cast<std::uint64_t*>(tiny) + 1 : outputs; }
+};
+
+// What of a rank's memory others cannot reach.
+enum Staged : std::uint32_t { kStagedInput = 1, kStagedOutput = 2 };
+
+// One rank's place, in memory of zeros. Only that rank writes here, but for `taken` and `parked`.
+struct SharedSeat {
+  SharedAnnouncement announcements[2];
+  // Units of this rank's share that are taken, by itself or by others, in turns of the same parity.
+  alignas(kPair) std::atomic<std::size_t> taken[2];
+  alignas(kPair) std::atomic<int> core;
+  // Threads that sleep on a word here.
+  alignas(kPair) std::atomic<std::uint32_t> parked;
+};
+
+// A slot for inputs and one for results, for turns of each parity.
+constexpr std::size_t kSlotBytes = std::size_t{1024} << 10;
+constexpr std::size_t kSlotsBytes = 4 * kSlotBytes;
+
+}  // namespace coll

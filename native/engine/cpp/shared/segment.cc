@@ -1,0 +1,162 @@
+#include "segment.h"
+
+#if defined(__linux__)
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "../error.h"
+
+namespace coll {
+namespace {
+
+constexpr std::uint64_t kMagic = 0x31746e656d676573;  // "segment1"
+// No machine has more, so that a card that lies takes no address space in vain.
+constexpr std::size_t kMostBytes = std::size_t{1} << 42;
+
+Error failure(const std::string& what) { return Error(what + ": " + std::strerror(errno)); }
+
+std::size_t in_pages(std::size_t bytes) {
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  return (bytes + page - 1) / page * page;
+}
+
+// A descriptor that is closed unless it is taken.
+class Descriptor {
+ public:
+  explicit Descriptor(int number) : number_(number) {}
+  ~Descriptor() {
+    if (number_ >= 0) close(number_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  int number() const { return number_; }
+  int take() { return std::exchange(number_, -1); }
+
+ private:
+  int number_;
+};
+
+struct stat status_of(int descriptor) {
+  struct stat status {};
+  if (fstat(descriptor, &status) != 0) throw failure("a segment of shared memory cannot be looked at");
+  return status;
+}
+
+}  // namespace
+
+struct Segment::Head {
+  std::uint64_t magic;
+  std::uint64_t most_bytes;
+  std::array<std::uint8_t, 16> token;
+  std::atomic<std::uint64_t> marks[kMostRanks];
+};
+
+std::size_t Segment::physical_memory() {
+  return static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+}
+
+std::size_t Segment::first_free() { return in_pages(sizeof(Head)); }
+
+std::shared_ptr<Segment> Segment::create(std::size_t most_bytes) {
+  Descriptor descriptor(memfd_create("coll", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (descriptor.number() < 0) throw failure("the system gives no shared memory");
+  if (fcntl(descriptor.number(), F_ADD_SEALS, F_SEAL_SHRINK) != 0) throw failure("shared memory cannot be kept from shrinking");
+  const struct stat status = status_of(descriptor.number());
+  SegmentCard card{getpid(), descriptor.number(), status.st_dev, status.st_ino, {}};
+  if (getrandom(card.token.data(), card.token.size(), 0) != static_cast<ssize_t>(card.token.size())) throw failure("the system gives no random numbers");
+  std::shared_ptr<Segment> segment(new Segment(descriptor.take(), card));
+  segment->map(std::clamp(in_pages(most_bytes), first_free(), kMostBytes));
+  segment->grow_to(first_free());
+  Head& head = segment->head();
+  head.magic = kMagic;
+  head.most_bytes = segment->most_bytes_;
+  head.token = card.token;
+  return segment;
+}
+
+std::shared_ptr<Segment> Segment::open(const SegmentCard& card) {
+  const std::string path = "/proc/" + std::to_string(card.pid) + "/fd/" + std::to_string(card.descriptor);
+  Descriptor descriptor(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+  if (descriptor.number() < 0) throw failure("shared memory of process " + std::to_string(card.pid) + " cannot be opened");
+  const struct stat status = status_of(descriptor.number());
+  const int seals = fcntl(descriptor.number(), F_GET_SEALS);
+  const bool is_right = status.st_dev == card.device && status.st_ino == card.inode && seals >= 0 && (seals & F_SEAL_SHRINK) != 0;
+  const std::string wrong = "process " + std::to_string(card.pid) + " is another one here, or its shared memory is: is it in another container?";
+  if (!is_right || static_cast<std::size_t>(status.st_size) < first_free()) throw Error(wrong);
+  std::shared_ptr<Segment> segment(new Segment(descriptor.take(), card));
+  segment->map(first_free());
+  const std::size_t most_bytes = segment->head().most_bytes;
+  if (segment->head().magic != kMagic || segment->head().token != card.token) throw Error(wrong);
+  if (most_bytes < first_free() || most_bytes > kMostBytes) throw Error(wrong);
+  segment->map(most_bytes);
+  return segment;
+}
+
+Segment::~Segment() {
+  if (memory_ != nullptr) munmap(memory_, most_bytes_);
+  close(descriptor_);
+}
+
+// Past the end of the file nothing may be touched yet, but it is mapped already: growing moves nothing.
+void Segment::map(std::size_t most_bytes) {
+  if (memory_ != nullptr) munmap(memory_, most_bytes_);
+  memory_ = nullptr;
+  void* const memory = mmap(nullptr, most_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, descriptor_, 0);
+  if (memory == MAP_FAILED) throw failure("there is no address space for " + std::to_string(most_bytes) + " bytes of shared memory");
+  memory_ = static_cast<std::byte*>(memory);
+  most_bytes_ = most_bytes;
+  // Refused on most systems, where small pages do.
+  madvise(memory_, most_bytes_, MADV_HUGEPAGE);
+  // Children of this process are no ranks.
+  madvise(memory_, most_bytes_, MADV_DONTFORK);
+}
+
+Segment::Head& Segment::head() const { return *reinterpret_cast<Head*>(memory_); }
+
+void Segment::grow_to(std::size_t bytes) {
+  if (bytes <= bytes_) return;
+  if (bytes > most_bytes_) {
+    throw Error("shared memory holds " + std::to_string(most_bytes_) + " bytes at most, and " + std::to_string(bytes) + " would be used");
+  }
+  // In large steps: each is a call.
+  constexpr std::size_t kStep = std::size_t{1} << 20;
+  const std::size_t grown = std::min((bytes + kStep - 1) / kStep * kStep, most_bytes_);
+  if (ftruncate(descriptor_, static_cast<off_t>(grown)) != 0) throw failure("shared memory cannot grow to " + std::to_string(grown) + " bytes");
+  bytes_ = grown;
+}
+
+bool Segment::reaches(std::size_t offset, std::size_t bytes) {
+  if (offset > most_bytes_ || bytes > most_bytes_ - offset) return false;
+  if (offset + bytes <= bytes_) return true;
+  struct stat status {};
+  if (fstat(descriptor_, &status) != 0) return false;
+  bytes_ = std::min(static_cast<std::size_t>(status.st_size), most_bytes_);
+  return offset + bytes <= bytes_;
+}
+
+void Segment::leave_mark(int rank) {
+  std::uint64_t mark = 0;
+  std::memcpy(&mark, card_.token.data(), sizeof mark);
+  head().marks[rank].store(mark);
+}
+
+bool Segment::has_mark_of(int rank) const {
+  std::uint64_t mark = 0;
+  std::memcpy(&mark, card_.token.data(), sizeof mark);
+  return head().marks[rank].load() == mark;
+}
+
+}  // namespace coll
+
+#endif

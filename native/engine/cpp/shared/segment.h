@@ -1,0 +1,70 @@
+#pragma once
+
+#if defined(__linux__)
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+namespace coll {
+
+// What another process of the host has to know to open a segment, and to see that it is the right one. Not for strangers.
+struct SegmentCard {
+  std::int64_t pid;
+  std::int32_t descriptor;  // of that process
+  std::uint64_t device;
+  std::uint64_t inode;
+  std::array<std::uint8_t, 16> token;
+};
+
+// Memory of one process that others of the host map as well. It grows and never shrinks, so that nobody falls off its end, and it lasts
+// as long as somebody maps it: what a process leaves behind when it dies can still be read.
+class Segment {
+ public:
+  static constexpr int kMostRanks = 1024;
+
+  // A new one. Address space for `most_bytes` is taken at once, and memory only when it is used. Throws Error.
+  static std::shared_ptr<Segment> create(std::size_t most_bytes = physical_memory());
+  // Another process's, or this one's. Throws Error with the reason where it cannot be had.
+  static std::shared_ptr<Segment> open(const SegmentCard& card);
+
+  ~Segment();
+  Segment(const Segment&) = delete;
+  Segment& operator=(const Segment&) = delete;
+
+  const SegmentCard& card() const { return card_; }
+  std::byte* begin() const { return memory_; }
+  std::size_t most_bytes() const { return most_bytes_; }
+  // The first byte that is nobody's yet; those before it are for the segment itself.
+  static std::size_t first_free();
+
+  // Makes the first `bytes` usable. Only for who created it; throws Error where the system refuses or they are too many.
+  void grow_to(std::size_t bytes);
+  // Whether `bytes` from `offset` can be touched.
+  bool reaches(std::size_t offset, std::size_t bytes);
+
+  // The trial: whoever has opened a segment leaves its mark there, for its owner to find.
+  void leave_mark(int rank);
+  bool has_mark_of(int rank) const;
+
+  // The memory of this machine.
+  static std::size_t physical_memory();
+
+ private:
+  struct Head;
+  Segment(int descriptor, SegmentCard card) : descriptor_(descriptor), card_(card) {}
+  Head& head() const;
+  void map(std::size_t most_bytes);
+
+  const int descriptor_;
+  SegmentCard card_;
+  std::byte* memory_ = nullptr;
+  std::size_t most_bytes_ = 0;
+  std::atomic<std::size_t> bytes_{0};  // known to be usable
+};
+
+}  // namespace coll
+
+#endif

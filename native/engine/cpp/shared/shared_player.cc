@@ -1,0 +1,223 @@
+#include "shared_player.h"
+
+#if defined(__linux__)
+
+#include <algorithm>
+#include <cstring>
+
+#include "../error.h"
+#include "../kernels/fold.h"
+
+namespace coll {
+namespace {
+
+// Nobody is woken when a group fails, or when a rank dies.
+constexpr int kSleepMillis = 5;
+
+// Who has less patience than this does not sleep.
+constexpr std::chrono::milliseconds kSleepyPatience{1};
+
+template <class Byte>
+bool are_in_arena(const SharedMemory& memory, const std::vector<Byte*>& pieces, const Offer& offer, std::size_t bytes) {
+  if (pieces.size() > kMostPieces) return false;
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    if (!memory.has(pieces[i], offer.bytes_of_piece(i, bytes))) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+SharedPlayer::SharedPlayer(std::shared_ptr<SharedMemory> memory, int rank, int size, int cores, const FailureWord& failure)
+    : memory_(std::move(memory)), rank_(rank), ranks_(size), waiter_(presence(rank), size <= cores, failure, Reach::kHost),
+      memories_(static_cast<std::size_t>(size)), small_inputs_(static_cast<std::size_t>(size)), slots_(*memory_, rank, scratch_) {
+  if (memory_->size() != size) throw Error("a group of " + std::to_string(size) + " ranks has shared memory of " + std::to_string(memory_->size()));
+  places_.ranks.resize(static_cast<std::size_t>(size));
+}
+
+Status SharedPlayer::play(Offer& offer, std::chrono::microseconds patience) {
+  if (!is_under_way_) {
+    if (waiter_.has_failed()) return Status::kFailed;
+    begin(offer);
+  }
+  for (;;) {
+    if (!await_all(patience)) return waiter_.has_failed() ? Status::kFailed : Status::kWaiting;
+    if (step_ == 0 && !(all_agree(offer) && take_up(offer))) {
+      ++turn_;
+      is_under_way_ = false;
+      return Status::kDisagreed;
+    }
+    ++turn_;
+    ++step_;
+    work(offer);
+    if (step_ == last_step_) break;
+    publish();
+  }
+  is_under_way_ = false;
+  return Status::kDone;
+}
+
+bool SharedPlayer::is_missing(int rank) const { return announcement(rank).turn.load(std::memory_order_acquire) != turn_; }
+
+void SharedPlayer::begin(const Offer& offer) {
+  scratch_.fit(*offer.program);
+  is_under_way_ = true;
+  step_ = 0;
+  staged_ = 0;
+  if (!is_small(offer)) {
+    if (!are_in_arena(*memory_, offer.buffers.inputs, offer, offer.input_bytes())) staged_ |= kStagedInput;
+    if (!are_in_arena(*memory_, offer.buffers.outputs, offer, offer.output_bytes())) staged_ |= kStagedOutput;
+    blocks_.emplace(offer);
+    if ((staged_ & kStagedInput) != 0) slots_.fill(offer, *blocks_, 0, turn_);
+  }
+  announce(offer);
+  waiter_.tell_core();
+  publish();
+}
+
+void SharedPlayer::announce(const Offer& offer) {
+  SharedAnnouncement& own = announcement(rank_);
+  own.fingerprint = offer.fingerprint;
+  own.is_staged = staged_;
+  const Buffers& buffers = offer.buffers;
+  if (is_small(offer)) {
+    if (!buffers.inputs.empty()) copy(own.payload(offer.input_bytes()), buffers.inputs[0], offer.input_bytes());
+    return;
+  }
+  const std::size_t pieces = offer.piece_count();
+  if ((staged_ & kStagedInput) == 0) {
+    for (std::size_t i = 0; i < buffers.inputs.size(); ++i) own.input_offsets(pieces)[i] = memory_->offset_of(buffers.inputs[i]);
+  }
+  if ((staged_ & kStagedOutput) == 0) {
+    for (std::size_t i = 0; i < buffers.outputs.size(); ++i) own.output_offsets(pieces)[i] = memory_->offset_of(buffers.outputs[i]);
+  }
+}
+
+void SharedPlayer::publish() {
+  // Nobody takes units of the next turn yet, nor any more of the one before.
+  seat(rank_).taken[(turn_ + 1) & 1].store(0, std::memory_order_relaxed);
+  waiter_.publish(announcement(rank_).turn, turn_);
+}
+
+bool SharedPlayer::await_all(std::chrono::microseconds patience) {
+  const Patience one = patience < kSleepyPatience ? waiter_.brief() : waiter_.blocking(kSleepMillis);
+  std::optional<Clock::time_point> end;
+  for (int rank = 0; rank < ranks_; ++rank) {
+    while (rank != rank_ && !waiter_.await(announcement(rank).turn, turn_, presence(rank), one)) {
+      if (waiter_.has_failed()) return false;
+      const Clock::time_point now = Clock::now();
+      if (!end) end = now + patience;
+      if (now >= *end) return false;
+    }
+  }
+  return true;
+}
+
+bool SharedPlayer::all_agree(const Offer& offer) const {
+  for (int rank = 0; rank < ranks_; ++rank) {
+    if (announcement(rank).fingerprint != offer.fingerprint) return false;
+  }
+  return true;
+}
+
+// Learns where everybody's memory is, and with that how many turns there will be. False where somebody's is nowhere.
+bool SharedPlayer::take_up(const Offer& offer) {
+  last_step_ = 1;
+  way_ = Way::kSmall;
+  if (is_small(offer)) return true;
+  std::uint32_t staged = 0;
+  bool is_any_in_arena = false;
+  for (int rank = 0; rank < ranks_; ++rank) {
+    if (!take_up_memory(offer, rank)) return false;
+    const RankMemory& memory = memory_of(rank);
+    staged |= announcement(rank).is_staged;
+    is_any_in_arena = is_any_in_arena || (offer.program->reads(rank) && !memory.has_staged_input) || (offer.program->writes(rank) && !memory.has_staged_output);
+  }
+  if (staged == 0) {
+    way_ = Way::kDirect;
+    shares_.emplace(offer);
+    last_step_ = shares_->slices();
+  } else {
+    way_ = Way::kSlots;
+    slots_.begin(offer, *blocks_, memories_);
+    last_step_ = blocks_->count() - 1 + slots_.turns_of_block();
+  }
+  if (is_any_in_arena) ++last_step_;
+  return true;
+}
+
+bool SharedPlayer::take_up_memory(const Offer& offer, int rank) {
+  RankMemory& memory = memory_of(rank);
+  SharedAnnouncement& said = announcement(rank);
+  memory.has_staged_input = (said.is_staged & kStagedInput) != 0;
+  memory.has_staged_output = (said.is_staged & kStagedOutput) != 0;
+  memory.inputs.clear();
+  memory.outputs.clear();
+  if (rank == rank_) {
+    memory.inputs = offer.buffers.inputs;
+    memory.outputs = offer.buffers.outputs;
+    return true;
+  }
+  const std::size_t pieces = offer.piece_count();
+  if (pieces > kMostPieces) return said.is_staged == ((offer.program->reads(rank) ? kStagedInput : 0u) | (offer.program->writes(rank) ? kStagedOutput : 0u));
+  bool is_there = true;
+  const auto take = [&](auto& into, const std::uint64_t* offsets, std::size_t bytes) {
+    for (std::size_t i = 0; i < pieces && is_there; ++i) {
+      into.push_back(memory_->at(rank, offsets[i], offer.bytes_of_piece(i, bytes)));
+      is_there = into.back() != nullptr;
+    }
+  };
+  if (offer.program->reads(rank) && !memory.has_staged_input) take(memory.inputs, said.input_offsets(pieces), offer.input_bytes());
+  if (offer.program->writes(rank) && !memory.has_staged_output) take(memory.outputs, said.output_offsets(pieces), offer.output_bytes());
+  return is_there;
+}
+
+void SharedPlayer::work(const Offer& offer) {
+  if (way_ == Way::kSmall) play_small(offer);
+  else if (way_ == Way::kDirect) play_direct(offer);
+  else play_slots(offer);
+}
+
+// What was said in the turn before is still there.
+void SharedPlayer::play_small(const Offer& offer) {
+  const std::size_t bytes = offer.input_bytes();
+  for (int rank = 0; rank < ranks_; ++rank) {
+    const auto index = static_cast<std::size_t>(rank);
+    small_inputs_[index] = seat(rank).announcements[(turn_ - 1) & 1].payload(bytes);
+    places_.ranks[index] = {&small_inputs_[index], rank == rank_ && offer.program->writes(rank) ? offer.buffers.outputs.data() : nullptr};
+  }
+  places_.begins = offer.begins.data();
+  places_.piece_count = 1;
+  coll::play(*offer.program, places_, 0, offer.length, scratch_);
+  // Where this rank is going to say the next.
+  SharedAnnouncement& next = announcement(rank_);
+  claim(&next);
+  for (std::size_t at = 0; bytes > kTinyBytes && at < bytes; at += kLine) claim(next.small + at);
+}
+
+void SharedPlayer::play_direct(const Offer& offer) {
+  if (step_ > shares_->slices()) return;
+  if (step_ == 1) {
+    for (int rank = 0; rank < ranks_; ++rank) {
+      const RankMemory& memory = memory_of(rank);
+      places_.ranks[static_cast<std::size_t>(rank)] = {memory.inputs.data(), memory.outputs.data()};
+    }
+    places_.begins = offer.begins.data();
+    places_.piece_count = offer.piece_count();
+  }
+  const auto taken = [this](int rank) -> std::atomic<std::size_t>& { return seat(rank).taken[turn_ & 1]; };
+  shares_->for_each_range(step_ - 1, rank_, taken, [&](const Range& range) {
+    coll::play(*offer.program, places_, range.begin, range.end, scratch_);
+  });
+}
+
+void SharedPlayer::play_slots(const Offer& offer) {
+  const std::size_t blocks = blocks_->count();
+  if (slots_.turns_of_block() == 2 && step_ >= 2 && step_ <= blocks + 1) slots_.collect(step_ - 2, turn_);
+  if (step_ < blocks && (staged_ & kStagedInput) != 0) slots_.fill(offer, *blocks_, step_, turn_);
+  if (step_ <= blocks) slots_.play(step_ - 1, turn_);
+}
+
+}  // namespace coll
+
+#endif

@@ -1,0 +1,80 @@
+#pragma once
+
+#if defined(__linux__)
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "../processes/player.h"
+#include "../threads/waiter.h"
+#include "shared_memory.h"
+#include "slot_work.h"
+
+namespace coll {
+
+// A rank of a group of processes on one host. A collective takes some turns. In each a rank works, says so, and waits for all others:
+//
+//     announce | work | work | ... | work
+//
+// What is written in a turn is read by others in the next one, so that a rank is never more than one turn ahead of another. Nobody waits
+// after the last turn if only slots were read in it; a rank's arena is read and written by others, who have to be done with it.
+//
+// Nobody leaves a collective before all are done with it, but when the group has failed. What others may still do then goes to slots and
+// to outputs in arenas, which stay mapped as long as anybody may write there.
+class SharedPlayer : public Player {
+ public:
+  // `cores`: how many ranks can run at once. All ranks have opened each other's segments; the failure word outlives the player.
+  SharedPlayer(std::shared_ptr<SharedMemory> memory, int rank, int size, int cores, const FailureWord& failure);
+
+  Status play(Offer& offer, std::chrono::microseconds patience) override;
+  void abandon() override { is_under_way_ = false; }
+  bool is_missing(int rank) const override;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  // How data travels: along with announcements, from arena to arena, or at least in part through slots.
+  enum class Way { kSmall, kDirect, kSlots };
+
+  SharedSeat& seat(int rank) const { return *reinterpret_cast<SharedSeat*>(memory_->seat(rank)); }
+  SharedAnnouncement& announcement(int rank) const { return seat(rank).announcements[turn_ & 1]; }
+  Presence presence(int rank) const { return {seat(rank).core, seat(rank).parked}; }
+  RankMemory& memory_of(int rank) { return memories_[static_cast<std::size_t>(rank)]; }
+
+  void begin(const Offer& offer);
+  void announce(const Offer& offer);
+  void publish();
+  bool await_all(std::chrono::microseconds patience);
+  bool all_agree(const Offer& offer) const;
+  bool take_up(const Offer& offer);
+  bool take_up_memory(const Offer& offer, int rank);
+  void work(const Offer& offer);
+  void play_small(const Offer& offer);
+  void play_direct(const Offer& offer);
+  void play_slots(const Offer& offer);
+
+  const std::shared_ptr<SharedMemory> memory_;
+  const int rank_;
+  const int ranks_;
+  Waiter waiter_;
+  std::uint32_t turn_ = 1;  // that this rank works for, or waits for
+  bool is_under_way_ = false;
+  Way way_ = Way::kSmall;
+  std::uint32_t staged_ = 0;  // of this rank's own memory
+  std::size_t step_ = 0;      // turns of this collective that are over
+  std::size_t last_step_ = 0;
+  std::optional<Shares> shares_;
+  std::optional<Blocks> blocks_;
+  std::vector<RankMemory> memories_;
+  std::vector<const std::byte*> small_inputs_;
+  Places places_;
+  Scratch scratch_;
+  SlotWork slots_;
+};
+
+}  // namespace coll
+
+#endif

@@ -1,0 +1,161 @@
+#include "slot_work.h"
+
+#if defined(__linux__)
+
+#include <algorithm>
+
+namespace coll {
+namespace {
+
+// Visits the part of every piece that lies in the range.
+template <class Visit>
+void for_each_piece(const std::vector<std::size_t>& begins, const Range& range, Visit visit) {
+  if (range.begin >= range.end) return;
+  auto piece = static_cast<std::size_t>(std::upper_bound(begins.begin(), begins.end(), range.begin) - begins.begin()) - 1;
+  for (; piece + 1 < begins.size() && begins[piece] < range.end; ++piece) {
+    const Range part{std::max(range.begin, begins[piece]), std::min(range.end, begins[piece + 1])};
+    if (part.begin < part.end) visit(piece, part);
+  }
+}
+
+// Where element `to` is if `from` is at an address.
+template <class Byte>
+Byte* address_of(Byte* address, std::size_t from, std::size_t to, std::size_t size) {
+  return address + (static_cast<std::ptrdiff_t>(to) - static_cast<std::ptrdiff_t>(from)) * static_cast<std::ptrdiff_t>(size);
+}
+
+std::size_t input_size(const Program& program) { return byte_size(program.dtype); }
+std::size_t output_size(const Program& program) { return byte_size(result_of(program.dtype, program.op)); }
+
+// The element at which a piece of a rank's input begins.
+std::size_t input_begin(const Offer& offer, int rank, std::size_t piece) {
+  if (offer.program->kind != Kind::kAllGather) return offer.begins[piece];
+  return offer.length / static_cast<std::size_t>(offer.program->ranks) * static_cast<std::size_t>(rank);
+}
+
+bool is_in_place(const Buffers& buffers) {
+  for (std::size_t i = 0; i < buffers.inputs.size() && i < buffers.outputs.size(); ++i) {
+    if (buffers.inputs[i] == buffers.outputs[i]) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::byte* SlotWork::input_slot(int rank, std::uint32_t turn) const { return memory_.slots(rank) + (turn & 1) * kSlotBytes; }
+
+std::byte* SlotWork::result_slot(int rank, std::uint32_t turn) const {
+  const bool fits_input = output_size(*program_) == input_size(*program_);
+  return input_slot(rank, turn) + (fits_input ? 0 : 2 * kSlotBytes);
+}
+
+void SlotWork::fill(const Offer& offer, const Blocks& blocks, std::size_t block, std::uint32_t turn) {
+  const Program& program = *offer.program;
+  if (ranks_ == 1 || !program.reads(rank_)) return;
+  const std::size_t size = input_size(program);
+  const auto copy_in = [&](const Range& range, std::size_t place) {
+    for_each_piece(offer.begins, range, [&](std::size_t piece, const Range& part) {
+      const std::byte* const from = address_of(offer.buffers.inputs[piece], input_begin(offer, rank_, piece), part.begin, size);
+      copy(input_slot(rank_, turn) + (place + part.begin - range.begin) * size, from, (part.end - part.begin) * size);
+    });
+  };
+  for (int index = 0; index < blocks.strips(); ++index) {
+    if (program.has_blocks() && (index == rank_) != (program.kind == Kind::kAllGather)) continue;
+    const Range strip = blocks.strip(block, index);
+    if (program.has_blocks() || program.moves()) {
+      copy_in(strip, blocks.place(index));
+      continue;
+    }
+    // Nobody else reads what this rank adds up.
+    const Range share = blocks.share(block, rank_);
+    copy_in({strip.begin, share.begin}, 0);
+    copy_in({share.end, strip.end}, share.end - strip.begin);
+  }
+}
+
+void SlotWork::begin(const Offer& offer, const Blocks& blocks, std::vector<RankMemory>& ranks) {
+  offer_ = &offer;
+  program_ = offer.program.get();
+  blocks_ = &blocks;
+  memories_ = &ranks;
+  bool is_any_output_staged = false;
+  for (int rank = 0; rank < ranks_; ++rank) {
+    RankMemory& memory = ranks[static_cast<std::size_t>(rank)];
+    is_any_output_staged = is_any_output_staged || memory.has_staged_output;
+    if (rank == rank_) continue;
+    if (memory.has_staged_input) memory.inputs.assign(offer.piece_count(), nullptr);
+    if (memory.has_staged_output) memory.outputs.assign(offer.piece_count(), nullptr);
+  }
+  collects_ = !is_alone() && is_any_output_staged;
+  const bool is_large = offer.length * output_size(*program_) >= kStreamedBytes;
+  collected_ = is_large && !is_in_place(offer.buffers) ? Write::kStreamed : Write::kCached;
+  places_.ranks.resize(static_cast<std::size_t>(ranks_));
+  places_.begins = offer.begins.data();
+  places_.piece_count = offer.piece_count();
+  // Slots stay in the cache.
+  places_.may_stream = !collects_;
+}
+
+void SlotWork::play(std::size_t block, std::uint32_t turn) {
+  if (program_->kind == Kind::kReduceScatter) return play_range(block, rank_, blocks_->strip(block, rank_), turn);
+  if (!program_->moves()) return play_range(block, 0, blocks_->share(block, rank_), turn);
+  for (int index = 0; index < blocks_->strips(); ++index) play_range(block, index, blocks_->strip(block, index), turn);
+}
+
+void SlotWork::play_range(std::size_t block, int strip, const Range& range, std::uint32_t turn) {
+  if (range.begin >= range.end) return;
+  point_to_slots(block, strip, range, turn - 1);
+  if (collects_) point_to_results(block, range, turn - 1);
+  for (int rank = 0; rank < ranks_; ++rank) {
+    RankMemory& memory = (*memories_)[static_cast<std::size_t>(rank)];
+    const bool is_written = program_->writes(rank) && (rank == rank_ || !is_alone());
+    places_.ranks[static_cast<std::size_t>(rank)] = {memory.inputs.data(), is_written ? memory.outputs.data() : nullptr};
+  }
+  coll::play(*program_, places_, range.begin, range.end, scratch_);
+}
+
+void SlotWork::point_to_slots(std::size_t block, int strip, const Range& range, std::uint32_t turn) {
+  const std::size_t first = blocks_->strip(block, strip).begin;
+  const std::size_t size = input_size(*program_);
+  for (int rank = 0; rank < ranks_; ++rank) {
+    RankMemory& memory = (*memories_)[static_cast<std::size_t>(rank)];
+    if (rank == rank_ || !memory.has_staged_input) continue;
+    const std::byte* const slot = input_slot(rank, turn) + blocks_->place(strip) * size;
+    for_each_piece(offer_->begins, range, [&](std::size_t piece, const Range&) {
+      memory.inputs[piece] = address_of(slot, first, input_begin(*offer_, rank, piece), size);
+    });
+  }
+}
+
+void SlotWork::point_to_results(std::size_t block, const Range& range, std::uint32_t turn) {
+  const std::size_t first = blocks_->strip(block, 0).begin;
+  const std::size_t size = output_size(*program_);
+  for (int rank = 0; rank < ranks_; ++rank) {
+    RankMemory& memory = (*memories_)[static_cast<std::size_t>(rank)];
+    if (rank == rank_ || !memory.has_staged_output) continue;
+    std::byte* const slot = result_slot(rank, turn);
+    for_each_piece(offer_->begins, range, [&](std::size_t piece, const Range&) {
+      memory.outputs[piece] = address_of(slot, first, offer_->begins[piece], size);
+    });
+  }
+}
+
+void SlotWork::collect(std::size_t block, std::uint32_t turn) {
+  const RankMemory& own = (*memories_)[static_cast<std::size_t>(rank_)];
+  if (!own.has_staged_output) return;
+  const std::size_t size = output_size(*program_);
+  const Range all = blocks_->strip(block, 0);
+  const Range share = blocks_->share(block, rank_);
+  const auto copy_out = [&](const Range& range) {
+    for_each_piece(offer_->begins, range, [&](std::size_t piece, const Range& part) {
+      std::byte* const into = address_of(own.outputs[piece], offer_->begins[piece], part.begin, size);
+      copy(into, result_slot(rank_, turn) + (part.begin - all.begin) * size, (part.end - part.begin) * size, collected_);
+    });
+  };
+  copy_out({all.begin, share.begin});
+  copy_out({share.end, all.end});
+}
+
+}  // namespace coll
+
+#endif

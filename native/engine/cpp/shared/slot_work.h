@@ -1,0 +1,68 @@
+#pragma once
+
+#if defined(__linux__)
+
+#include <cstddef>
+#include <vector>
+
+#include "../kernels/fold.h"
+#include "../threads/play.h"
+#include "blocks.h"
+#include "seat.h"
+#include "shared_memory.h"
+
+namespace coll {
+
+// A rank's memory in a collective, as this process sees it.
+struct RankMemory {
+  std::vector<const std::byte*> inputs;
+  std::vector<std::byte*> outputs;
+  // Whether they are reached through the rank's slots.
+  bool has_staged_input = false;
+  bool has_staged_output = false;
+};
+
+// What a rank does with the blocks of a collective of which something is not in an arena. A block takes three turns:
+//
+//     fill: input -> own slot    |    play: everyone's share -> its results, into everyone's slots    |    collect: own slot -> output
+//
+// so that a rank is at three blocks in a turn. What is written in a turn is read in the next one, and written over in the one after that.
+// Results take the place of the inputs that they are made of: lines then travel between cores with something in them both ways.
+class SlotWork {
+ public:
+  SlotWork(const SharedMemory& memory, int rank, Scratch& scratch) : memory_(memory), rank_(rank), ranks_(memory.size()), scratch_(scratch) {}
+
+  // Before anybody else is known.
+  void fill(const Offer& offer, const Blocks& blocks, std::size_t block, std::uint32_t turn);
+  // Takes up what all have announced; their own memory is theirs to describe.
+  void begin(const Offer& offer, const Blocks& blocks, std::vector<RankMemory>& ranks);
+  // Turns that a block takes after the one in which it was filled.
+  std::size_t turns_of_block() const { return collects_ ? 2 : 1; }
+  void play(std::size_t block, std::uint32_t turn);
+  void collect(std::size_t block, std::uint32_t turn);
+
+ private:
+  // Whether each rank writes its own outputs only.
+  bool is_alone() const { return program_->moves() || program_->kind == Kind::kReduceScatter; }
+  void play_range(std::size_t block, int strip, const Range& range, std::uint32_t turn);
+  void point_to_slots(std::size_t block, int strip, const Range& range, std::uint32_t turn);
+  void point_to_results(std::size_t block, const Range& range, std::uint32_t turn);
+  std::byte* input_slot(int rank, std::uint32_t turn) const;
+  std::byte* result_slot(int rank, std::uint32_t turn) const;
+
+  const SharedMemory& memory_;
+  const int rank_;
+  const int ranks_;
+  Scratch& scratch_;
+  const Offer* offer_ = nullptr;
+  const Program* program_ = nullptr;
+  const Blocks* blocks_ = nullptr;
+  std::vector<RankMemory>* memories_ = nullptr;
+  Places places_;
+  bool collects_ = false;
+  Write collected_ = Write::kCached;
+};
+
+}  // namespace coll
+
+#endif

@@ -1,0 +1,135 @@
+#if defined(__linux__)
+
+#include <gtest/gtest.h>
+
+#include <cerrno>
+
+#include "message_group.h"
+#include "messages/inbox.h"
+
+namespace coll::test {
+namespace {
+
+// Sends pieces of random sizes from one end to the other and compares, both ways at once.
+void exchange_bytes(Channel& one, Channel& other, unsigned seed) {
+  std::mt19937 random(seed);
+  std::vector<std::byte> sent(700001);
+  for (std::byte& byte : sent) byte = static_cast<std::byte>(random());
+  struct Way {
+    Channel& from;
+    Channel& to;
+    std::vector<std::byte> came;
+    std::size_t gone = 0;
+  };
+  Way ways[] = {{one, other, {}}, {other, one, {}}};
+  while (ways[0].came.size() < sent.size() || ways[1].came.size() < sent.size()) {
+    for (Way& way : ways) {
+      const std::size_t first = std::min<std::size_t>(random() % 70000, sent.size() - way.gone);
+      const std::size_t second = std::min<std::size_t>(random() % 70000, sent.size() - way.gone - first);
+      const iovec parts[] = {{sent.data() + way.gone, first}, {sent.data() + way.gone + first, second}};
+      const ssize_t gone = way.from.send(parts, 2);
+      ASSERT_GE(gone, 0);
+      way.gone += static_cast<std::size_t>(gone);
+      std::vector<std::byte> room(1 + random() % 90000);
+      const iovec into{room.data(), room.size()};
+      const ssize_t came = way.to.receive(&into, 1);
+      ASSERT_GE(came, 0);
+      way.came.insert(way.came.end(), room.begin(), room.begin() + came);
+    }
+  }
+  EXPECT_EQ(ways[0].came, sent);
+  EXPECT_EQ(ways[1].came, sent);
+}
+
+TEST(TcpChannel, KeepsTheOrderOfBytesOverAnyNumberOfSockets) {
+  for (const std::size_t sockets : {1u, 2u, 5u}) {
+    std::vector<int> ones;
+    std::vector<int> others;
+    for (std::size_t i = 0; i < sockets; ++i) {
+      const auto [one, other] = tcp_pair();
+      ones.push_back(one);
+      others.push_back(other);
+    }
+    TcpChannel one(ones);
+    TcpChannel other(others);
+    exchange_bytes(one, other, static_cast<unsigned>(sockets));
+  }
+}
+
+TEST(TcpChannel, TellsTheEndOfTheStreamAndAReset) {
+  const auto [own, peer] = tcp_pair();
+  TcpChannel channel({own});
+  char byte = 0;
+  const iovec part{&byte, 1};
+  EXPECT_EQ(channel.receive(&part, 1), 0);
+  close(peer);
+  ssize_t received = 0;
+  while ((received = channel.receive(&part, 1)) == 0) std::this_thread::yield();
+  EXPECT_EQ(received, -1);
+  EXPECT_EQ(errno, 0);
+  while (channel.send(&part, 1) >= 0) std::this_thread::yield();
+  EXPECT_TRUE(errno == EPIPE || errno == ECONNRESET);
+}
+
+TEST(TcpChannel, TakesOptionsAndRefusesUnknownOnes) {
+  const auto [one, other] = tcp_pair();
+  const auto [third, fourth] = tcp_pair();
+  const TcpChannel reno({one}, {"reno", 100000, 50000});
+  char name[16]{};
+  socklen_t size = sizeof name;
+  ASSERT_EQ(getsockopt(one, IPPROTO_TCP, 13 /* TCP_CONGESTION */, name, &size), 0);
+  EXPECT_STREQ(name, "reno");
+  EXPECT_THROW(TcpChannel({third}, {"nonesuch", 0, 0}), Error);
+  EXPECT_THROW(TcpChannel({}, TcpOptions{}), Error);
+  for (const int socket : {other, third, fourth}) close(socket);
+}
+
+TEST(RingChannel, KeepsTheOrderOfBytes) {
+  for (const std::size_t bytes : {std::size_t{16} * 1024, std::size_t{100000}, std::size_t{512} * 1024}) {
+    SharedLines memory(bytes);
+    RingChannel lower(memory.begin(), bytes, true);
+    RingChannel higher(memory.begin(), bytes, false);
+    exchange_bytes(lower, higher, 7);
+  }
+}
+
+TEST(RingChannel, RefusesMemoryThatIsTooSmallOrLiesWrong) {
+  SharedLines memory(32 * 1024);
+  EXPECT_THROW(RingChannel(memory.begin(), 16 * 1024 - 1, true), Error);
+  EXPECT_THROW(RingChannel(memory.begin() + 8, 16 * 1024, true), Error);
+}
+
+TEST(RingChannel, BelievesNoImpossibleCounts) {
+  SharedLines memory(16 * 1024);
+  RingChannel channel(memory.begin(), 16 * 1024, true);
+  std::fill_n(memory.begin(), 4 * 64, std::byte{0x7f});
+  char byte = 0;
+  const iovec part{&byte, 1};
+  EXPECT_EQ(channel.receive(&part, 1), -1);
+  EXPECT_EQ(errno, EPROTO);
+  EXPECT_EQ(channel.send(&part, 1), -1);
+}
+
+TEST(Inbox, KeepsEveryByteAtItsPlaceInALine) {
+  Inbox inbox;
+  std::mt19937 random(1);
+  std::size_t passed = 0;  // of the stream
+  for (int round = 0; round < 20000; ++round) {
+    if (inbox.size() == 0 && random() % 4 == 0) {
+      const std::size_t elsewhere = random() % 1000;
+      inbox.pass(elsewhere);
+      passed += elsewhere;
+    }
+    const iovec room = inbox.room();
+    inbox.add(std::min<std::size_t>(room.iov_len, random() % 100000));
+    ASSERT_EQ(reinterpret_cast<std::uintptr_t>(inbox.data()) % 64, passed % 64);
+    const std::size_t used = random() % 3 == 0 ? inbox.size() : random() % (inbox.size() + 1);
+    inbox.drop(used);
+    passed += used;
+  }
+}
+
+}  // namespace
+}  // namespace coll::test
+
+#endif

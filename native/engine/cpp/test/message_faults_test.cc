@@ -1,0 +1,181 @@
+#if defined(__linux__)
+
+#include <gtest/gtest.h>
+
+#include <poll.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+#include <csignal>
+
+#include "message_group.h"
+
+namespace coll::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Rank 0 of two, whose peer is a bare socket.
+struct Lonely {
+  Lonely() {
+    const auto [own, other] = socket_pair();
+    socket = other;
+    std::vector<std::unique_ptr<Channel>> channels(2);
+    channels[1] = std::make_unique<TcpChannel>(std::vector{own});
+    player = std::make_unique<MessagePlayer>(std::move(channels), 0, 2, 2, 7, failure, [this](int rank, int error) {
+      lost = rank;
+      lost_to = error;
+    });
+  }
+  ~Lonely() {
+    if (socket >= 0) close(socket);
+  }
+
+  void say(const void* bytes, std::size_t count) const { ASSERT_EQ(write(socket, bytes, count), static_cast<ssize_t>(count)); }
+  void hang_up() {
+    close(socket);
+    socket = -1;
+  }
+
+  int socket;
+  FailureWord failure{0};
+  int lost = -1;
+  int lost_to = -1;
+  std::unique_ptr<MessagePlayer> player;
+};
+
+struct TwoRanks {
+  std::mt19937 random{1};
+  Schedule schedule = ring_all_reduce(Op::kSum, DType::kFloat32, 2);
+  Case data{schedule, 1000, {0}, false, random};
+};
+
+MessageHeader header_of(std::uint32_t generation, std::uint64_t sequence, std::uint64_t fingerprint) {
+  MessageHeader header;
+  header.generation = generation;
+  header.sequence = sequence;
+  header.fingerprint = fingerprint;
+  return header;
+}
+
+TEST(MessageFaults, FindsRanksThatAreAtSomethingElseBeforeItTouchesTheOutput) {
+  MessageHeader magic = header_of(7, 1, 42);
+  magic.magic = 0x20544547;
+  for (const MessageHeader& header : {header_of(7, 1, 43), header_of(7, 2, 42), header_of(8, 1, 42), magic}) {
+    Lonely rank;
+    TwoRanks two;
+    rank.say(&header, sizeof header);
+    const std::vector<std::byte> payload(3000, std::byte{1});
+    rank.say(payload.data(), payload.size());
+    EXPECT_EQ(play_to_end(*rank.player, two.data.offers[0]), Status::kDisagreed);
+    EXPECT_EQ(two.data.outputs[0], std::vector<std::byte>(two.data.outputs[0].size()));
+    EXPECT_EQ(rank.player->play(two.data.offers[0], 1ms), Status::kFailed) << "a group fails for good";
+  }
+}
+
+TEST(MessageFaults, TellsWhoIsLost) {
+  Lonely rank;
+  TwoRanks two;
+  EXPECT_EQ(rank.player->play(two.data.offers[0], 1ms), Status::kWaiting);
+  rank.hang_up();
+  EXPECT_EQ(rank.player->play(two.data.offers[0], 1s), Status::kFailed);
+  EXPECT_EQ(rank.lost, 1);
+  rank.player->abandon();
+  EXPECT_EQ(rank.player->play(two.data.offers[0], 1ms), Status::kFailed);
+}
+
+TEST(MessageFaults, TellsThatAStreamEndedWithinAMessage) {
+  Lonely rank;
+  TwoRanks two;
+  const MessageHeader header = header_of(7, 1, 42);
+  rank.say(&header, sizeof header);
+  rank.say(&header, 7);
+  shutdown(rank.socket, SHUT_WR);
+  EXPECT_EQ(play_to_end(*rank.player, two.data.offers[0]), Status::kFailed);
+  EXPECT_EQ(rank.lost, 1);
+  EXPECT_EQ(rank.lost_to, 0);
+}
+
+TEST(MessageFaults, FinishesWithAPeerThatLeavesWhenItIsDone) {
+  MessageGroup group(2, Transport::kSocketPair);
+  TwoRanks two;
+  group.run([&](int rank, MessagePlayer& player) {
+    EXPECT_EQ(play_to_end(player, two.data.offers[static_cast<std::size_t>(rank)]), Status::kDone);
+    if (rank == 1) group.players[1].reset();
+  });
+  EXPECT_EQ(two.data.first_wrong(), -1);
+  EXPECT_TRUE(group.losses[0].empty());
+}
+
+TEST(MessageFaults, FailsSoonAfterTheGroupDoes) {
+  for (const Transport transport : {Transport::kSocketPair, Transport::kRing}) {
+    MessageGroup group(2, transport);
+    TwoRanks two;
+    std::thread failing([&] {
+      std::this_thread::sleep_for(30ms);
+      group.failure.store(1);
+    });
+    const auto begin = std::chrono::steady_clock::now();
+    EXPECT_EQ(group.players[0]->play(two.data.offers[0], 60s), Status::kFailed);
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, 10s);
+    failing.join();
+    EXPECT_EQ(group.players[1]->play(two.data.offers[1], 60s), Status::kFailed);
+  }
+}
+
+// Time of this process on its cores.
+std::chrono::microseconds used() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return std::chrono::seconds(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) + std::chrono::microseconds(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
+}
+
+TEST(MessageFaults, SleepsWhileItWaits) {
+  for (const Transport transport : {Transport::kSocketPair, Transport::kRing}) {
+    MessageGroup group(2, transport);
+    TwoRanks two;
+    const auto before = used();
+    EXPECT_EQ(group.players[0]->play(two.data.offers[0], 300ms), Status::kWaiting);
+    EXPECT_LT(used() - before, 150ms);
+  }
+}
+
+// Another process is killed in the middle of a large collective.
+TEST(MessageFaults, NoticesThatAProcessIsKilled) {
+  const auto [own, other] = tcp_pair();
+  std::mt19937 random(5);
+  Case data(ring_all_reduce(Op::kSum, DType::kFloat32, 2), std::size_t{2} << 20, {0}, false, random);
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  FailureWord failure{0};
+  int lost = -1;
+  const auto player_of = [&](int rank, int socket) {
+    std::vector<std::unique_ptr<Channel>> channels(2);
+    channels[static_cast<std::size_t>(1 - rank)] = std::make_unique<TcpChannel>(std::vector{socket});
+    return MessagePlayer(std::move(channels), rank, 2, 2, 7, failure, [&](int gone, int) { lost = gone; });
+  };
+  if (child == 0) {
+    close(own);
+    MessagePlayer player = player_of(1, other);
+    while (true) {
+      if (player.play(data.offers[1], 1s) != Status::kWaiting && player.play(data.offers[1], 1s) == Status::kFailed) _exit(1);
+    }
+  }
+  close(other);
+  MessagePlayer player = player_of(0, own);
+  for (int played = 0; played < 3; ++played) ASSERT_EQ(play_to_end(player, data.offers[0]), Status::kDone);
+  EXPECT_EQ(player.play(data.offers[0], 0us), Status::kWaiting);
+  kill(child, SIGKILL);
+  Status status = Status::kDone;
+  while (status == Status::kDone || status == Status::kWaiting) status = player.play(data.offers[0], 1s);
+  EXPECT_EQ(status, Status::kFailed);
+  EXPECT_EQ(lost, 1);
+  int how = 0;
+  waitpid(child, &how, 0);
+  EXPECT_TRUE(WIFSIGNALED(how));
+}
+
+}  // namespace
+}  // namespace coll::test
+
+#endif

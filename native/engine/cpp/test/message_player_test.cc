@@ -1,0 +1,123 @@
+#if defined(__linux__)
+
+#include <gtest/gtest.h>
+
+#include "message_group.h"
+
+namespace coll::test {
+namespace {
+
+constexpr Kind kKinds[] = {Kind::kAllReduce, Kind::kReduce, Kind::kBroadcast, Kind::kAllGather, Kind::kReduceScatter};
+
+std::string words_for(const Schedule& schedule, std::size_t length) {
+  return "kind " + std::to_string(static_cast<int>(schedule.kind)) + " op " + std::to_string(static_cast<int>(schedule.op)) + " dtype " +
+         std::to_string(static_cast<int>(schedule.dtype)) + " ranks " + std::to_string(schedule.ranks) + " chunks " +
+         std::to_string(schedule.chunks) + " length " + std::to_string(length);
+}
+
+void expect_right(MessageGroup& group, Case& data, const std::string& what) {
+  group.run([&](int rank, MessagePlayer& player) {
+    EXPECT_EQ(play_to_end(player, data.offers[static_cast<std::size_t>(rank)]), Status::kDone) << what << " rank " << rank;
+  });
+  EXPECT_EQ(data.first_wrong(), -1) << what;
+}
+
+// Many schedules and requests one after the other in one group, as a program does.
+void play_random_schedules(Transport transport, int ranks, int rounds, std::size_t most, unsigned seed) {
+  std::mt19937 random(seed);
+  MessageGroup group(ranks, transport);
+  for (int round = 0; round < rounds && !::testing::Test::HasFailure(); ++round) {
+    const Kind kind = kKinds[random() % 5];
+    const auto dtype = static_cast<DType>(random() % (kDTypeCount - 1));
+    const bool has_blocks = kind == Kind::kAllGather || kind == Kind::kReduceScatter;
+    const int chunks = has_blocks ? ranks * static_cast<int>(1 + random() % 3) : static_cast<int>(1 + random() % 7);
+    const int root = static_cast<int>(random() % static_cast<unsigned>(ranks));
+    // What only moves has no op, which words say as a sum.
+    const Op op = kind == Kind::kBroadcast || kind == Kind::kAllGather ? Op::kSum : static_cast<Op>(random() % kOpCount);
+    const Schedule schedule = random_schedule(kind, op, dtype, ranks, root, chunks, random);
+    std::size_t length = random() % 4 == 0 ? random() % 8 : random() % most;
+    if (has_blocks) length = length / static_cast<std::size_t>(ranks) * static_cast<std::size_t>(ranks);
+    std::vector<std::size_t> starts{0};
+    if (!has_blocks) {
+      for (auto pieces = random() % 4; pieces > 0; --pieces) starts.push_back(random() % (length + 1));
+    }
+    std::sort(starts.begin(), starts.end());
+    Case data(schedule, length, starts, random() % 2 == 0, random, random() % 2 == 0);
+    expect_right(group, data, words_for(schedule, length));
+  }
+}
+
+TEST(MessagePlayer, GivesTheBitsOfTheThreads) {
+  for (const int ranks : {1, 2, 3, 4, 5, 8}) play_random_schedules(Transport::kSocketPair, ranks, 60, 20000, static_cast<unsigned>(ranks));
+}
+
+TEST(MessagePlayer, GoesOnAfterShortReadsAndWrites) {
+  for (const int ranks : {2, 3, 5}) play_random_schedules(Transport::kTinySocketPair, ranks, 30, 20000, static_cast<unsigned>(10 + ranks));
+}
+
+TEST(MessagePlayer, PlaysOverLoopback) {
+  for (const int ranks : {2, 4}) play_random_schedules(Transport::kTcp, ranks, 40, 60000, static_cast<unsigned>(20 + ranks));
+}
+
+TEST(MessagePlayer, PlaysOverSeveralSockets) {
+  play_random_schedules(Transport::kStripedTcp, 3, 30, 300000, 31);
+  play_random_schedules(Transport::kTcpApart, 3, 30, 60000, 32);
+}
+
+TEST(MessagePlayer, PlaysThroughSharedMemory) {
+  for (const int ranks : {2, 3, 6}) play_random_schedules(Transport::kRing, ranks, 40, 60000, static_cast<unsigned>(40 + ranks));
+  play_random_schedules(Transport::kTinyRing, 4, 30, 60000, 49);
+}
+
+TEST(MessagePlayer, PlaysRingsOfEveryDType) {
+  std::mt19937 random(3);
+  MessageGroup group(3, Transport::kSocketPair);
+  for (int dtype = 0; dtype < kDTypeCount; ++dtype) {
+    for (const Op op : {Op::kSum, Op::kMean, Op::kMin, Op::kMax, Op::kProduct}) {
+      if (static_cast<DType>(dtype) == DType::kBool && op == Op::kMean) continue;
+      for (const std::size_t length : {0u, 1u, 5u, 10007u}) {
+        const Schedule schedule = ring_all_reduce(op, static_cast<DType>(dtype), 3, 2);
+        Case data(schedule, length, {0}, length % 2 == 0, random);
+        expect_right(group, data, words_for(schedule, length));
+      }
+    }
+  }
+}
+
+TEST(MessagePlayer, KeepsLargeBuffersMoving) {
+  std::mt19937 random(4);
+  for (const Transport transport : {Transport::kSocketPair, Transport::kTcp, Transport::kRing}) {
+    MessageGroup group(4, transport);
+    const Schedule schedule = ring_all_reduce(Op::kSum, DType::kFloat32, 4, 2);
+    Case data(schedule, (1u << 20) + 3, {0, 5, 1000000}, true, random);
+    expect_right(group, data, words_for(schedule, data.begins.back()));
+  }
+}
+
+TEST(MessagePlayer, PlaysManyRanks) { play_random_schedules(Transport::kSocketPair, 16, 6, 3000, 5); }
+
+// Rank 1 comes late and with interruptions; rank 0 waits for it with a patience that runs out.
+TEST(MessagePlayer, IsResumedAfterItsPatience) {
+  std::mt19937 random(6);
+  MessageGroup group(2, Transport::kSocketPair);
+  const Schedule schedule = ring_all_reduce(Op::kSum, DType::kFloat32, 2);
+  Case data(schedule, 1000000, {0}, false, random);
+  EXPECT_EQ(group.players[0]->play(data.offers[0], std::chrono::milliseconds(1)), Status::kWaiting);
+  EXPECT_TRUE(group.players[0]->is_missing(1));
+  EXPECT_FALSE(group.players[0]->is_missing(0));
+  bool is_done[2] = {false, false};
+  for (int turn = 0; !(is_done[0] && is_done[1]); ++turn) {
+    ASSERT_LT(turn, 100000);
+    const int rank = turn % 2;
+    if (is_done[rank]) continue;
+    const Status status = group.players[static_cast<std::size_t>(rank)]->play(data.offers[static_cast<std::size_t>(rank)], std::chrono::microseconds(0));
+    ASSERT_TRUE(status == Status::kWaiting || status == Status::kDone);
+    is_done[rank] = status == Status::kDone;
+  }
+  EXPECT_EQ(data.first_wrong(), -1);
+}
+
+}  // namespace
+}  // namespace coll::test
+
+#endif

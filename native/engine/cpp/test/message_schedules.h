@@ -1,0 +1,167 @@
+#pragma once
+
+#include <algorithm>
+#include <random>
+#include <utility>
+
+#include "programs.h"
+
+// Schedules for tests, as rounds and as words of both kinds of programs.
+namespace coll::test {
+
+struct ScheduledStep {
+  int chunk;
+  int to;
+  std::vector<int> operands;
+};
+
+struct Schedule {
+  Kind kind;
+  Op op;
+  DType dtype;
+  int ranks;
+  int root;
+  int chunks;
+  std::vector<std::vector<ScheduledStep>> rounds;
+};
+
+inline Words message_words(const Schedule& schedule) {
+  Words words = head(schedule.kind, schedule.op, schedule.dtype, schedule.ranks, schedule.root, schedule.chunks);
+  words.push_back(static_cast<int>(schedule.rounds.size()));
+  for (const std::vector<ScheduledStep>& round : schedule.rounds) {
+    words.push_back(static_cast<int>(round.size()));
+    for (const ScheduledStep& step : round) {
+      words.insert(words.end(), {step.chunk, step.to, static_cast<int>(step.operands.size())});
+      words.insert(words.end(), step.operands.begin(), step.operands.end());
+    }
+  }
+  return words;
+}
+
+// The same for play(), whose steps are those of a chunk after those of another.
+inline Words program_words(const Schedule& schedule) {
+  Words words = head(schedule.kind, schedule.op, schedule.dtype, schedule.ranks, schedule.root, schedule.chunks);
+  for (int chunk = 0; chunk < schedule.chunks; ++chunk) {
+    Words own;
+    int count = 0;
+    for (const std::vector<ScheduledStep>& round : schedule.rounds) {
+      for (const ScheduledStep& step : round) {
+        if (step.chunk != chunk) continue;
+        own.insert(own.end(), {step.to, static_cast<int>(step.operands.size())});
+        own.insert(own.end(), step.operands.begin(), step.operands.end());
+        ++count;
+      }
+    }
+    words.insert(words.end(), {0, count});
+    words.insert(words.end(), own.begin(), own.end());
+  }
+  return words;
+}
+
+inline Schedule ring_all_reduce(Op op, DType dtype, int ranks, int pieces = 1) {
+  Schedule schedule{Kind::kAllReduce, op, dtype, ranks, 0, ranks * pieces, {}};
+  for (int round = 0; round < 2 * (ranks - 1); ++round) {
+    std::vector<ScheduledStep> steps;
+    for (int rank = 0; rank < ranks; ++rank) {
+      const int to = (rank + 1) % ranks;
+      const int block = ((rank - round) % ranks + 2 * ranks) % ranks;
+      for (int piece = 0; piece < pieces; ++piece) {
+        std::vector<int> operands{rank};
+        if (round < ranks - 1) operands.push_back(to);
+        std::sort(operands.begin(), operands.end());
+        steps.push_back({block * pieces + piece, to, operands});
+      }
+    }
+    schedule.rounds.push_back(steps);
+  }
+  return schedule;
+}
+
+// One chunk's way to its result: who still has a part of it, and who has the result.
+class RandomWay {
+ public:
+  RandomWay(const Schedule& schedule, int chunk, std::mt19937& random) : chunk_(chunk), ranks_(schedule.ranks), random_(random) {
+    const int blocks = schedule.chunks / schedule.ranks;
+    owner_ = schedule.kind == Kind::kAllGather || schedule.kind == Kind::kReduceScatter ? chunk / std::max(1, blocks) : schedule.root;
+    const bool moves = schedule.kind == Kind::kAllGather || schedule.kind == Kind::kBroadcast;
+    goes_to_all_ = moves || schedule.kind == Kind::kAllReduce;
+    for (int rank = 0; rank < ranks_; ++rank) {
+      if (!moves || rank == owner_) holders_.push_back(rank);
+    }
+  }
+
+  bool is_done() const { return holders_.size() == 1 && (goes_to_all_ ? finished_.size() + 1 >= static_cast<std::size_t>(ranks_) : holders_[0] == owner_); }
+
+  ScheduledStep next() {
+    std::shuffle(holders_.begin(), holders_.end(), random_);
+    if (holders_.size() > 1) return random_() % 4 == 0 && !spent().empty() ? hop() : combine();
+    if (!goes_to_all_) return {chunk_, owner_, {std::exchange(holders_[0], owner_)}};
+    return spread();
+  }
+
+ private:
+  int pick(const std::vector<int>& from) { return from[random_() % from.size()]; }
+
+  std::vector<int> spent() const {
+    std::vector<int> others;
+    for (int rank = 0; rank < ranks_; ++rank) {
+      if (std::find(holders_.begin(), holders_.end(), rank) == holders_.end()) others.push_back(rank);
+    }
+    return others;
+  }
+
+  ScheduledStep hop() {
+    const int to = pick(spent());
+    return {chunk_, to, {std::exchange(holders_[0], to)}};
+  }
+
+  ScheduledStep combine() {
+    const std::size_t count = 2 + random_() % (holders_.size() - 1);
+    std::vector<int> operands(holders_.end() - static_cast<std::ptrdiff_t>(count), holders_.end());
+    const int to = operands[0];
+    std::sort(operands.begin(), operands.end());
+    holders_.resize(holders_.size() - count);
+    holders_.push_back(to);
+    return {chunk_, to, operands};
+  }
+
+  ScheduledStep spread() {
+    std::vector<int> left;
+    for (const int rank : spent()) {
+      if (std::find(finished_.begin(), finished_.end(), rank) == finished_.end()) left.push_back(rank);
+    }
+    std::vector<int> from = finished_;
+    from.push_back(holders_[0]);
+    const int to = pick(left);
+    const int source = pick(from);
+    finished_.push_back(to);
+    return {chunk_, to, {source}};
+  }
+
+  const int chunk_;
+  const int ranks_;
+  std::mt19937& random_;
+  int owner_;
+  bool goes_to_all_;
+  std::vector<int> holders_;
+  std::vector<int> finished_;
+};
+
+// Each chunk goes some way of its own: combinations of any number, detours of contributions and sums, then copies of copies.
+inline Schedule random_schedule(Kind kind, Op op, DType dtype, int ranks, int root, int chunks, std::mt19937& random) {
+  Schedule schedule{kind, op, dtype, ranks, root, chunks, {}};
+  std::vector<RandomWay> ways;
+  for (int chunk = 0; chunk < chunks; ++chunk) ways.emplace_back(schedule, chunk, random);
+  for (bool goes_on = true; goes_on;) {
+    std::vector<ScheduledStep> round;
+    for (RandomWay& way : ways) {
+      if (!way.is_done() && random() % 3 != 0) round.push_back(way.next());
+    }
+    std::shuffle(round.begin(), round.end(), random);
+    goes_on = std::any_of(ways.begin(), ways.end(), [](const RandomWay& way) { return !way.is_done(); });
+    schedule.rounds.push_back(round);
+  }
+  return schedule;
+}
+
+}  // namespace coll::test

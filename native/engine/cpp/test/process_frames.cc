@@ -1,0 +1,89 @@
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <random>
+
+#include "../processes/frames.h"
+
+namespace coll {
+namespace {
+
+// Hands bytes to a reader in parts, and returns the frames that it found.
+std::vector<Frame> read_in_parts(FrameReader& reader, const std::string& bytes, std::size_t part) {
+  std::vector<Frame> frames;
+  for (std::size_t at = 0; at < bytes.size() && !reader.is_broken();) {
+    const std::size_t count = std::min({part, bytes.size() - at, reader.room_bytes()});
+    std::memcpy(reader.room(), bytes.data() + at, count);
+    reader.add(count);
+    at += count;
+    while (auto frame = reader.next()) frames.push_back(*frame);
+  }
+  return frames;
+}
+
+TEST(Frames, SayWhatWasSaid) {
+  Answer answer{7, 9, true, {}};
+  answer.state[4] = 1000;
+  const Failure failure{FailureKind::kLost, 3, "rank 3 on host-b was lost"};
+  const std::string bytes = beat_frame() + ask_frame(7) + answer_frame(answer) + failure_frame(failure) + left_frame(12);
+  for (const std::size_t part : {1, 3, 100, 10000}) {
+    FrameReader reader;
+    const auto frames = read_in_parts(reader, bytes, part);
+    ASSERT_EQ(frames.size(), 5u);
+    EXPECT_EQ(frames[0].kind, FrameKind::kBeat);
+    EXPECT_EQ(number_of(frames[1]), 7u);
+    const auto read = answer_of(frames[2]);
+    ASSERT_TRUE(read);
+    EXPECT_EQ(read->sequence, 7u);
+    EXPECT_TRUE(read->has_come());
+    EXPECT_EQ(read->state, answer.state);
+    const auto told = failure_of(frames[3]);
+    ASSERT_TRUE(told);
+    EXPECT_FALSE(*told < failure || failure < *told);
+    EXPECT_EQ(number_of(frames[4]), 12u);
+  }
+}
+
+TEST(Frames, CutTextThatIsTooLongBetweenCharacters) {
+  FrameReader reader;
+  std::string text;
+  for (int i = 0; i < 3000; ++i) text += "\u00e9";
+  const auto frames = read_in_parts(reader, failure_frame({FailureKind::kFailed, 0, text}), 512);
+  ASSERT_EQ(frames.size(), 1u);
+  const auto failure = failure_of(frames[0]);
+  ASSERT_TRUE(failure);
+  EXPECT_LT(failure->text.size(), kMostFrameBytes);
+  EXPECT_EQ(failure->text.size() % 2, 0u);
+}
+
+TEST(Frames, RefuseLengthsAndKindsThatNoneHas) {
+  for (const std::uint32_t length : {0u, 4097u, 0xffffffffu}) {
+    std::string bytes(5, '\1');
+    std::memcpy(bytes.data(), &length, sizeof length);
+    FrameReader reader;
+    EXPECT_TRUE(read_in_parts(reader, bytes, 5).empty());
+    EXPECT_TRUE(reader.is_broken());
+  }
+  std::string unknown = beat_frame();
+  unknown[4] = 77;
+  FrameReader reader;
+  EXPECT_TRUE(read_in_parts(reader, unknown, 5).empty());
+  EXPECT_TRUE(reader.is_broken());
+}
+
+TEST(Frames, SurviveAnything) {
+  std::mt19937 random(20);
+  for (int round = 0; round < 2000; ++round) {
+    std::string bytes = beat_frame() + answer_frame({}) + failure_frame({FailureKind::kLost, 1, "lost"}) + left_frame(1);
+    for (int i = 0; i < 3; ++i) bytes[random() % bytes.size()] = static_cast<char>(random());
+    FrameReader reader;
+    for (const Frame& frame : read_in_parts(reader, bytes, 1 + random() % 50)) {
+      number_of(frame);
+      answer_of(frame);
+      failure_of(frame);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace coll

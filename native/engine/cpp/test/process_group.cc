@@ -1,0 +1,228 @@
+#if defined(__linux__)
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+
+#include <thread>
+
+#include "../processes/group.h"
+#include "../processes/runner.h"
+
+namespace coll {
+namespace {
+
+using std::chrono::milliseconds;
+
+// A double of a player: its ranks meet on counters in this process, and move nothing.
+struct Meetings {
+  explicit Meetings(int size) : arrived(static_cast<std::size_t>(size)) {}
+  std::vector<std::atomic<int>> arrived;
+};
+
+class MeetingPlayer : public Player {
+ public:
+  MeetingPlayer(Meetings& meetings, int rank, const FailureWord& failure) : meetings_(meetings), rank_(rank), failure_(failure) {}
+
+  Status play(Offer&, std::chrono::microseconds patience) override {
+    if (!is_under_way_) own().fetch_add(1);
+    is_under_way_ = true;
+    const auto until = Clock::now() + patience;
+    do {
+      if (all_have_come()) {
+        is_under_way_ = false;
+        return Status::kDone;
+      }
+      if (failure_.load() != 0) return Status::kFailed;
+      std::this_thread::yield();
+    } while (Clock::now() < until);
+    return Status::kWaiting;
+  }
+
+  void abandon() override { is_under_way_ = false; }
+  bool is_missing(int) const override { return false; }
+
+ private:
+  std::atomic<int>& own() { return meetings_.arrived[static_cast<std::size_t>(rank_)]; }
+  bool all_have_come() {
+    for (const auto& count : meetings_.arrived) {
+      if (count.load() < own().load()) return false;
+    }
+    return true;
+  }
+
+  Meetings& meetings_;
+  const int rank_;
+  const FailureWord& failure_;
+  bool is_under_way_ = false;
+};
+
+// Groups whose members are threads of this process.
+class ProcessGroup : public testing::Test {
+ protected:
+  void open(int size, milliseconds silence = milliseconds(5000)) {
+    meetings_ = std::make_unique<Meetings>(size);
+    std::vector<Watch> watches(static_cast<std::size_t>(size));
+    for (int rank = 0; rank < size; ++rank) {
+      Watch& watch = watches[static_cast<std::size_t>(rank)];
+      watch.rank = rank;
+      watch.silence = silence;
+      watch.sockets.assign(static_cast<std::size_t>(size), -1);
+      for (int other = 0; other < size; ++other) watch.names.push_back("rank " + std::to_string(other) + " on here");
+    }
+    for (int a = 0; a < size; ++a) {
+      for (int b = a + 1; b < size; ++b) {
+        int pair[2];
+        ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, pair), 0);
+        watches[static_cast<std::size_t>(a)].sockets[static_cast<std::size_t>(b)] = pair[0];
+        watches[static_cast<std::size_t>(b)].sockets[static_cast<std::size_t>(a)] = pair[1];
+      }
+    }
+    for (int rank = 0; rank < size; ++rank) {
+      groups_.push_back(std::make_unique<Group>(watches[static_cast<std::size_t>(rank)]));
+      groups_.back()->take(std::make_unique<MeetingPlayer>(*meetings_, rank, groups_.back()->failure_word()));
+    }
+  }
+
+  Group& group(int rank) { return *groups_[static_cast<std::size_t>(rank)]; }
+
+  // What becomes of a call on ranks `from` to the last one, in threads of their own.
+  std::vector<Status> play(int from, Group::Deadline deadline = std::nullopt) {
+    std::vector<Status> statuses(groups_.size(), Status::kDone);
+    std::vector<std::thread> threads;
+    for (std::size_t rank = static_cast<std::size_t>(from); rank < groups_.size(); ++rank) {
+      threads.emplace_back([&, rank] {
+        Call call{};
+        call.state[4] = states_.empty() ? 0 : states_[rank];
+        statuses[rank] = groups_[rank]->play(call, deadline);
+        if (statuses[rank] == Status::kDone || statuses[rank] == Status::kFailed) return;
+        groups_[rank]->monitor().fail({FailureKind::kDeadline, static_cast<int>(rank), "too late on " + std::to_string(rank)});
+        EXPECT_EQ(groups_[rank]->play(call, std::nullopt), Status::kFailed);
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    return statuses;
+  }
+
+  std::unique_ptr<Meetings> meetings_;
+  std::vector<std::unique_ptr<Group>> groups_;
+  std::vector<double> states_;
+};
+
+TEST_F(ProcessGroup, PlaysOneCallAfterTheOther) {
+  open(3);
+  for (int i = 0; i < 100; ++i) {
+    for (const Status status : play(0)) EXPECT_EQ(status, Status::kDone);
+  }
+  EXPECT_EQ(group(1).sequence(), 100u);
+}
+
+TEST_F(ProcessGroup, AllRaiseTheSameFailureThoughTheyFindOutDifferentOnes) {
+  for (int round = 0; round < 20; ++round) {
+    groups_.clear();
+    open(4);
+    std::vector<std::thread> threads;
+    for (int rank = 0; rank < 4; ++rank) {
+      threads.emplace_back([this, rank] { group(rank).monitor().fail({FailureKind::kFailed, 3 - rank, "of " + std::to_string(rank)}); });
+    }
+    for (std::thread& thread : threads) thread.join();
+    const Failure first = group(0).monitor().settled_failure();
+    for (int rank = 1; rank < 4; ++rank) {
+      const Failure other = group(rank).monitor().settled_failure();
+      EXPECT_EQ(other.rank, first.rank);
+      EXPECT_EQ(other.text, first.text);
+    }
+  }
+}
+
+TEST_F(ProcessGroup, NamesWhoNeverCame) {
+  open(3);
+  const auto statuses = play(1, Clock::now() + milliseconds(50));
+  const bool has_expired = statuses[1] == kExpired || statuses[2] == kExpired;
+  EXPECT_TRUE(has_expired);
+  const int rank = statuses[1] == kExpired ? 1 : 2;
+  EXPECT_EQ(group(rank).missing(), std::vector<int>{0});
+  EXPECT_EQ(group(1).monitor().settled_failure().text, group(2).monitor().settled_failure().text);
+}
+
+TEST_F(ProcessGroup, FindsOutWhoAsksForSomethingElse) {
+  open(3);
+  states_ = {4, 4, 5};
+  // Not all come, so that only the monitors can tell.
+  const auto statuses = play(1);
+  const bool has_disagreed = statuses[1] == Status::kDisagreed || statuses[2] == Status::kDisagreed;
+  EXPECT_TRUE(has_disagreed);
+  const int rank = statuses[1] == Status::kDisagreed ? 1 : 2;
+  const auto& states = group(rank).states();
+  EXPECT_FALSE(states[0]);
+  ASSERT_TRUE(states[1] && states[2]);
+  EXPECT_EQ((*states[1])[4], 4);
+  EXPECT_EQ((*states[2])[4], 5);
+}
+
+TEST_F(ProcessGroup, MissesWhoIsGoneAtOnce) {
+  open(3);
+  std::thread late([this] {
+    std::this_thread::sleep_for(milliseconds(20));
+    groups_[0].reset();
+  });
+  const auto begin = Clock::now();
+  const auto statuses = [this] {
+    std::vector<Status> found(3, Status::kDone);
+    std::thread other([&] {
+      Call call{};
+      found[2] = groups_[2]->play(call, std::nullopt);
+    });
+    Call call{};
+    found[1] = groups_[1]->play(call, std::nullopt);
+    other.join();
+    return found;
+  }();
+  late.join();
+  EXPECT_LT(Clock::now() - begin, milliseconds(1000));
+  for (int rank = 1; rank < 3; ++rank) {
+    EXPECT_EQ(statuses[static_cast<std::size_t>(rank)], Status::kFailed);
+    const Failure failure = group(rank).monitor().settled_failure();
+    EXPECT_EQ(failure.kind, FailureKind::kLost);
+    EXPECT_EQ(failure.rank, 0);
+  }
+}
+
+TEST_F(ProcessGroup, LetsMembersFinishWhatALeaverTookPartIn) {
+  open(2);
+  play(0);
+  group(0).monitor().leave();
+  const auto statuses = play(1);
+  EXPECT_EQ(statuses[1], Status::kFailed);
+  const Failure failure = group(1).monitor().settled_failure();
+  EXPECT_EQ(failure.kind, FailureKind::kClosed);
+  EXPECT_EQ(failure.text, "rank 0 on here has left the group");
+}
+
+TEST_F(ProcessGroup, RunsCallsInAThreadOfItsOwn) {
+  open(2);
+  std::atomic<int> wakes{0};
+  Runner first(group(0), [&] { ++wakes; });
+  Runner second(group(1), [&] { ++wakes; });
+  Call calls[2]{};
+  for (std::uint32_t id = 0; id < 50; ++id) {
+    first.submit({id, &calls[0], milliseconds(0)});
+    second.submit({id, &calls[1], milliseconds(0)});
+  }
+  std::vector<Runner::Result> results;
+  while (results.size() < 50) {
+    const auto some = first.take_results();
+    results.insert(results.end(), some.begin(), some.end());
+    std::this_thread::yield();
+  }
+  for (std::uint32_t id = 0; id < 50; ++id) {
+    EXPECT_EQ(results[id].id, id);
+    EXPECT_EQ(results[id].status, Status::kDone);
+  }
+  EXPECT_GT(wakes.load(), 0);
+  group(0).monitor().fail_here();
+}
+
+}  // namespace
+}  // namespace coll
+
+#endif

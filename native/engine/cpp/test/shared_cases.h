@@ -1,0 +1,132 @@
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "programs.h"
+#include "threads/offer.h"
+#include "threads/play.h"
+
+// Collectives for tests, which all ranks draw alike.
+namespace coll::test {
+
+// Steps for any kind; all-reduce is not the same for all ranks: what they get is in other orders.
+inline Words steps_of(Kind kind, Op op, DType dtype, int ranks, int root) {
+  if (kind == Kind::kAllReduce && op != Op::kMax) return steps(op, dtype, ranks);
+  Words words = head(kind, op, dtype, ranks, root, ranks);
+  for (int chunk = 0; chunk < ranks; ++chunk) {
+    const bool moves = kind == Kind::kBroadcast || kind == Kind::kAllGather;
+    const int owner = kind == Kind::kReduceScatter || kind == Kind::kAllGather ? chunk : root;
+    if (moves || kind == Kind::kAllReduce) {
+      words.insert(words.end(), {0, ranks});
+      for (int rank = 0; rank < ranks; ++rank) {
+        if (moves) words.insert(words.end(), {rank, 1, owner});
+        else words.insert(words.end(), {rank, 2, rank, (rank + 1) % ranks});
+      }
+      continue;
+    }
+    words.insert(words.end(), {0, 1, owner, ranks});
+    for (int i = 0; i < ranks; ++i) words.push_back((chunk + i) % ranks);
+  }
+  return words;
+}
+
+// How a rank brings its memory.
+struct Habit {
+  bool has_shared_input;
+  bool has_shared_output;
+  bool is_in_place;
+  std::size_t shift;  // from the begin of a cache line, in elements
+};
+
+struct Case {
+  std::shared_ptr<const Program> program;
+  std::vector<std::size_t> begins;
+  std::vector<Habit> habits;
+  unsigned seed;
+
+  std::size_t length() const { return begins.back(); }
+  std::size_t blocks() const { return program->has_blocks() ? static_cast<std::size_t>(program->ranks) : 1; }
+  std::size_t input_size() const { return byte_size(program->dtype); }
+  std::size_t output_size() const { return byte_size(result_of(program->dtype, program->op)); }
+  std::size_t input_count() const { return program->kind == Kind::kAllGather ? length() / blocks() : length(); }
+  std::size_t output_count() const { return program->kind == Kind::kReduceScatter ? length() / blocks() : length(); }
+  std::string name() const {
+    return "kind " + std::to_string(static_cast<int>(program->kind)) + " op " + std::to_string(static_cast<int>(program->op)) + " dtype " +
+           std::to_string(static_cast<int>(program->dtype)) + " length " + std::to_string(length()) + " pieces " + std::to_string(begins.size() - 1) +
+           (program->chunks[0].is_chain() ? " chains" : " steps");
+  }
+};
+
+inline std::vector<std::byte> input_of(const Case& it, int rank) {
+  std::minstd_rand random(it.seed * 64 + static_cast<unsigned>(rank));
+  std::vector<std::byte> bytes(it.input_count() * it.input_size());
+  // Floats of any bits but NaNs and infinities, and bools.
+  const unsigned mask = it.program->dtype == DType::kBool ? 1 : 0x3f;
+  for (std::byte& byte : bytes) byte = static_cast<std::byte>((random() >> 8) & mask);
+  return bytes;
+}
+
+// What everybody should have, worked out on one thread.
+inline std::vector<std::byte> expected(const Case& it, int rank) {
+  std::vector<std::vector<std::byte>> inputs;
+  std::vector<const std::byte*> pointers;
+  std::vector<std::byte> output(it.output_count() * it.output_size());
+  std::byte* const into = output.data();
+  for (int other = 0; other < it.program->ranks; ++other) inputs.push_back(input_of(it, other));
+  for (const auto& input : inputs) pointers.push_back(input.data());
+  const std::size_t begins[] = {0, it.length()};
+  Places places;
+  for (std::size_t other = 0; other < inputs.size(); ++other) {
+    places.ranks.push_back({&pointers[other], static_cast<int>(other) == rank && it.program->writes(rank) ? &into : nullptr});
+  }
+  places.begins = begins;
+  places.piece_count = 1;
+  Scratch scratch;
+  scratch.fit(*it.program);
+  play(*it.program, places, 0, it.length(), scratch);
+  return output;
+}
+
+inline std::vector<std::size_t> draw_begins(std::mt19937& random, std::size_t length, bool in_one_piece) {
+  std::vector<std::size_t> begins{0};
+  const auto pieces = in_one_piece || random() % 2 == 0 ? 1 : 1 + random() % 5;
+  for (std::size_t i = 1; i < pieces; ++i) begins.push_back(length == 0 ? 0 : random() % length);
+  // Now and then in more than can be announced.
+  if (!in_one_piece && length > 3000 && random() % 8 == 0) {
+    for (std::size_t at = 1; at < 1200; ++at) begins.push_back(at);
+  }
+  std::sort(begins.begin(), begins.end());
+  begins.push_back(length);
+  return begins;
+}
+
+inline Case draw(std::mt19937& random, int ranks, std::size_t most_bytes) {
+  Case it;
+  const auto kind = static_cast<Kind>(random() % kKindCount);
+  const auto dtype = static_cast<DType>(random() % kDTypeCount);
+  const bool moves = kind == Kind::kBroadcast || kind == Kind::kAllGather;
+  const Op op = moves ? Op::kSum : static_cast<Op>(random() % (dtype == DType::kBool ? 1 : kOpCount));
+  const int root = static_cast<int>(random() % static_cast<unsigned>(ranks));
+  it.program = std::make_shared<const Program>(parse(random() % 3 == 0 ? steps_of(kind, op, dtype, ranks, root) : chains(kind, op, dtype, ranks, root)));
+  const std::size_t limits[] = {0, 8, 200, 3000, 70'000, most_bytes};
+  const std::size_t limit = limits[random() % 6];
+  std::size_t length = limit == 0 ? 0 : random() % (limit / byte_size(dtype) + 1);
+  length = length / it.blocks() * it.blocks();
+  it.begins = draw_begins(random, length, it.program->has_blocks());
+  const auto habit = random() % 3;  // all ordinary, all shared, anything
+  for (int rank = 0; rank < ranks; ++rank) {
+    Habit own{random() % 2 == 0, random() % 2 == 0, random() % 2 == 0, random() % 5};
+    if (habit < 2) own.has_shared_input = own.has_shared_output = habit == 1;
+    if (it.input_size() != it.output_size()) own.is_in_place = false;
+    it.habits.push_back(own);
+  }
+  it.seed = static_cast<unsigned>(random());
+  return it;
+}
+
+}  // namespace coll::test

@@ -1,0 +1,135 @@
+#pragma once
+
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdio>
+#include <exception>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "shared/shared_player.h"
+
+// Groups of ranks that share memory, for tests.
+namespace coll::test {
+
+constexpr std::size_t kArenaForTests = std::size_t{256} << 20;
+constexpr int kMostRanksForTests = 64;
+constexpr unsigned kLongestSeconds = 120;
+
+// What the ranks of a test tell each other: memory of zeros that forked processes share.
+struct Notices {
+  SegmentCard cards[kMostRanksForTests];
+  std::atomic<int> arrived;
+  std::atomic<std::int32_t> failure;
+  std::atomic<int> words[8];  // for the test
+
+  void meet(int ranks) {
+    const int turn = arrived.fetch_add(1) / ranks;
+    while (arrived.load() < (turn + 1) * ranks) std::this_thread::yield();
+  }
+};
+
+// One rank, ready to play.
+struct SharedRank {
+  int rank;
+  int ranks;
+  Notices& notices;
+  std::shared_ptr<SharedMemory> memory;
+  std::unique_ptr<SharedPlayer> player;
+
+  Status finish(Offer& offer) {
+    for (;;) {
+      const Status status = player->play(offer, std::chrono::milliseconds(100));
+      if (status != Status::kWaiting) return status;
+    }
+  }
+};
+
+inline SharedRank join(Notices& notices, int rank, std::vector<std::shared_ptr<Segment>> segments, int cores) {
+  const int ranks = static_cast<int>(segments.size());
+  auto memory = std::make_shared<SharedMemory>(rank, std::move(segments));
+  auto player = std::make_unique<SharedPlayer>(memory, rank, ranks, cores, notices.failure);
+  return {rank, ranks, notices, std::move(memory), std::move(player)};
+}
+
+class SharedNotices {
+ public:
+  SharedNotices() : notices_(static_cast<Notices*>(mmap(nullptr, sizeof(Notices), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0))) {}
+  ~SharedNotices() { munmap(notices_, sizeof(Notices)); }
+  Notices& operator*() { return *notices_; }
+  Notices* operator->() { return notices_; }
+
+ private:
+  Notices* notices_;
+};
+
+// As processes find each other: by cards, each with mappings of its own.
+inline std::vector<std::shared_ptr<Segment>> exchange(Notices& notices, int rank, int ranks) {
+  std::vector<std::shared_ptr<Segment>> segments(static_cast<std::size_t>(ranks));
+  const auto own = Segment::create(kArenaForTests);
+  notices.cards[rank] = own->card();
+  notices.meet(ranks);
+  for (int other = 0; other < ranks; ++other) {
+    segments[static_cast<std::size_t>(other)] = other == rank ? own : Segment::open(notices.cards[other]);
+    segments[static_cast<std::size_t>(other)]->leave_mark(rank);
+  }
+  notices.meet(ranks);
+  for (int other = 0; other < ranks; ++other) {
+    if (!own->has_mark_of(other)) throw std::runtime_error("a mark is missing");
+  }
+  return segments;
+}
+
+// Runs work(SharedRank&), which says whether all is well, in a forked process for each rank.
+template <class Work>
+std::vector<pid_t> fork_ranks(Notices& notices, int ranks, int cores, Work work) {
+  std::vector<pid_t> children;
+  for (int rank = 0; rank < ranks; ++rank) {
+    const pid_t child = fork();
+    if (child == 0) {
+      alarm(kLongestSeconds);
+      bool is_well = false;
+      try {
+        SharedRank self = join(notices, rank, exchange(notices, rank, ranks), cores);
+        is_well = work(self);
+      } catch (const std::exception& error) {
+        std::fprintf(stderr, "rank %d: %s\n", rank, error.what());
+      }
+      // Nothing of the parent's is to end here.
+      _exit(is_well ? 0 : 1);
+    }
+    children.push_back(child);
+  }
+  return children;
+}
+
+// The status with which a child ended: 0 where all is well.
+inline int ending_of(pid_t child) {
+  int status = 0;
+  waitpid(child, &status, 0);
+  return status;
+}
+
+// The same on threads of this process that share mappings, which lets the thread sanitizer see what they do.
+template <class Work>
+bool on_threads(Notices& notices, int ranks, int cores, Work work) {
+  std::vector<std::shared_ptr<Segment>> segments;
+  for (int rank = 0; rank < ranks; ++rank) segments.push_back(Segment::create(kArenaForTests));
+  std::vector<SharedRank> members;
+  for (int rank = 0; rank < ranks; ++rank) members.push_back(join(notices, rank, segments, cores));
+  std::atomic<bool> is_well{true};
+  std::vector<std::thread> threads;
+  for (SharedRank& member : members) {
+    threads.emplace_back([&] {
+      if (!work(member)) is_well = false;
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  return is_well;
+}
+
+}  // namespace coll::test

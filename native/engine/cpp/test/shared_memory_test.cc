@@ -1,0 +1,167 @@
+#if defined(__linux__)
+
+#include "shared/shared_memory.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <random>
+
+#include "error.h"
+#include "shared/seat.h"
+
+namespace coll::test {
+namespace {
+
+constexpr std::size_t kBytes = std::size_t{64} << 20;
+
+std::string reason_of(const SegmentCard& card) {
+  try {
+    Segment::open(card);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Segment, IsOneMemoryForAllWhoOpenIt) {
+  const auto own = Segment::create(kBytes);
+  const auto other = Segment::open(own->card());
+  EXPECT_NE(own->begin(), other->begin());
+  const std::size_t at = Segment::first_free() + 5'000'000;
+  EXPECT_FALSE(other->reaches(at, 1));
+  own->grow_to(at + 1);
+  ASSERT_TRUE(other->reaches(at, 1));
+  own->begin()[at] = std::byte{7};
+  EXPECT_EQ(other->begin()[at], std::byte{7});
+  EXPECT_FALSE(other->reaches(kBytes, 1));
+  EXPECT_FALSE(other->reaches(at, SIZE_MAX));
+}
+
+TEST(Segment, ShowsItsOwnerWhoHasOpenedIt) {
+  const auto own = Segment::create(kBytes);
+  EXPECT_FALSE(own->has_mark_of(3));
+  Segment::open(own->card())->leave_mark(3);
+  EXPECT_TRUE(own->has_mark_of(3));
+  EXPECT_FALSE(own->has_mark_of(2));
+}
+
+TEST(Segment, OutlivesItsOwner) {
+  auto own = Segment::create(kBytes);
+  const auto other = Segment::open(own->card());
+  own.reset();
+  other->leave_mark(1);
+  EXPECT_TRUE(other->has_mark_of(1));
+}
+
+TEST(Segment, SaysWhyItCannotBeOpened) {
+  const auto own = Segment::create(kBytes);
+  SegmentCard card = own->card();
+  card.descriptor = 9999;
+  EXPECT_NE(reason_of(card).find("cannot be opened"), std::string::npos);
+  card = own->card();
+  card.inode += 1;
+  EXPECT_NE(reason_of(card).find("another container"), std::string::npos);
+  card = own->card();
+  card.token[3] ^= 1;
+  EXPECT_NE(reason_of(card).find("another container"), std::string::npos);
+}
+
+// What could shrink under its readers, or is no segment at all, is not mapped.
+TEST(Segment, OpensSegmentsOnly) {
+  const int file = memfd_create("other", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  ASSERT_EQ(ftruncate(file, 1 << 20), 0);
+  struct stat status {};
+  fstat(file, &status);
+  const SegmentCard card{getpid(), file, status.st_dev, status.st_ino, {}};
+  EXPECT_NE(reason_of(card), "");
+  ASSERT_EQ(fcntl(file, F_ADD_SEALS, F_SEAL_SHRINK), 0);
+  EXPECT_NE(reason_of(card), "");
+  close(file);
+}
+
+TEST(Segment, DoesNotShrink) {
+  const auto own = Segment::create(kBytes);
+  EXPECT_NE(ftruncate(own->card().descriptor, 0), 0);
+}
+
+TEST(SharedMemory, HasRoomUpToItsBoundAndNoMore) {
+  SharedMemory memory(0, {Segment::create(kBytes)});
+  std::byte* const large = memory.allocate(kBytes / 2);
+  EXPECT_TRUE(memory.has(large, kBytes / 2));
+  EXPECT_THROW(memory.allocate(kBytes / 2), Error);
+  EXPECT_THROW(memory.allocate(SIZE_MAX), Error);
+  memory.free(large);
+  EXPECT_EQ(memory.allocate(kBytes / 2), large);
+  EXPECT_THROW(memory.free(large + 1), Error);
+}
+
+TEST(SharedMemory, KnowsWhatIsInItsArena) {
+  const auto own = Segment::create(kBytes);
+  SharedMemory memory(0, {own});
+  std::byte* const tensor = memory.allocate(100);
+  const float ordinary = 0;
+  EXPECT_TRUE(memory.has(tensor, 100));
+  EXPECT_FALSE(memory.has(tensor, kBytes));
+  EXPECT_FALSE(memory.has(&ordinary, 4));
+  EXPECT_FALSE(memory.has(own->begin(), 1));
+  EXPECT_FALSE(memory.has(memory.slots(0), 1));
+  EXPECT_FALSE(memory.has(nullptr, 0));
+}
+
+TEST(SharedMemory, FindsTheArenasOfOthers) {
+  const auto first = Segment::create(kBytes);
+  const auto second = Segment::create(kBytes);
+  SharedMemory one(0, {first, Segment::open(second->card())});
+  SharedMemory other(1, {Segment::open(first->card()), second});
+  std::byte* const tensor = one.allocate(1000);
+  std::byte* const seen = other.at(0, one.offset_of(tensor), 1000);
+  ASSERT_NE(seen, nullptr);
+  tensor[999] = std::byte{5};
+  EXPECT_EQ(seen[999], std::byte{5});
+  // What is not there is not touched, whatever a rank says.
+  EXPECT_EQ(other.at(0, 0, 1), nullptr);
+  EXPECT_EQ(other.at(0, one.offset_of(tensor), kBytes), nullptr);
+  EXPECT_EQ(other.at(0, kBytes - 1, 1), nullptr);
+  EXPECT_EQ(other.at(0, SIZE_MAX, 2), nullptr);
+}
+
+TEST(Arena, GivesZerosThatOverlapNothing) {
+  SharedMemory memory(0, {Segment::create(kBytes)});
+  std::mt19937 random(3);
+  std::vector<std::pair<std::byte*, std::size_t>> taken;
+  for (int round = 0; round < 3000; ++round) {
+    if (!taken.empty() && random() % 2 == 0) {
+      std::swap(taken[random() % taken.size()], taken.back());
+      const auto [tensor, bytes] = taken.back();
+      EXPECT_EQ(std::count(tensor, tensor + bytes, std::byte{1}), static_cast<std::ptrdiff_t>(bytes));
+      memory.free(tensor);
+      taken.pop_back();
+      continue;
+    }
+    const std::size_t bytes = random() % 5000;
+    std::byte* const tensor = memory.allocate(bytes);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(tensor) % 64, 0u);
+    EXPECT_EQ(std::count(tensor, tensor + bytes, std::byte{0}), static_cast<std::ptrdiff_t>(bytes));
+    std::memset(tensor, 1, bytes);
+    taken.emplace_back(tensor, bytes);
+  }
+  // Everything becomes one hole again.
+  std::byte* lowest = taken[0].first;
+  for (const auto& [tensor, bytes] : taken) {
+    lowest = std::min(lowest, tensor);
+    memory.free(tensor);
+  }
+  std::byte* const large = memory.allocate(kBytes / 2);
+  EXPECT_LE(large, lowest + 5000 * 3000);
+}
+
+}  // namespace
+}  // namespace coll::test
+
+#endif

@@ -1,0 +1,198 @@
+#if defined(__linux__)
+
+#include "shared/shared_player.h"
+
+#include <gtest/gtest.h>
+
+#include <csignal>
+
+#include "shared_cases.h"
+#include "shared_group.h"
+
+namespace coll::test {
+namespace {
+
+// Memory of a rank for one collective, between bytes that nobody should touch.
+class Memory {
+ public:
+  Memory(SharedMemory& memory, bool is_shared, std::size_t shift, std::size_t bytes) : memory_(memory), bytes_(bytes), shift_(shift + kGuard) {
+    const std::size_t all = bytes + 2 * shift_;
+    if (is_shared) shared_ = memory.allocate(all);
+    else own_.resize(all);
+    std::memset(begin() - kGuard, 0x5a, bytes + 2 * kGuard);
+  }
+  ~Memory() {
+    if (shared_ != nullptr) memory_.free(shared_);
+  }
+  Memory(const Memory&) = delete;
+  Memory& operator=(const Memory&) = delete;
+
+  std::byte* begin() { return (shared_ != nullptr ? shared_ : own_.data()) + shift_; }
+  bool is_sound() {
+    for (std::size_t i = 0; i < kGuard; ++i) {
+      if (begin()[bytes_ + i] != std::byte{0x5a} || *(begin() - 1 - i) != std::byte{0x5a}) return false;
+    }
+    return true;
+  }
+  bool holds(const std::vector<std::byte>& bytes) { return std::equal(bytes.begin(), bytes.end(), begin()); }
+
+ private:
+  static constexpr std::size_t kGuard = 64;
+  SharedMemory& memory_;
+  const std::size_t bytes_;
+  const std::size_t shift_;
+  std::byte* shared_ = nullptr;
+  std::vector<std::byte> own_;
+};
+
+// Pieces follow each other in one memory.
+template <class Pointer>
+void add_pieces(std::vector<Pointer>& pieces, std::byte* begin, const Case& it, std::size_t size) {
+  for (std::size_t i = 0; i + 1 < it.begins.size(); ++i) pieces.push_back(begin + it.begins[i] * size);
+}
+
+bool complain(const SharedRank& self, const Case& it, const char* what) {
+  std::fprintf(stderr, "rank %d of %d, %s: %s\n", self.rank, self.ranks, it.name().c_str(), what);
+  return false;
+}
+
+bool play_case(SharedRank& self, const Case& it) {
+  const Program& program = *it.program;
+  const Habit& habit = it.habits[static_cast<std::size_t>(self.rank)];
+  const std::vector<std::byte> input = input_of(it, self.rank);
+  const std::size_t most_bytes = std::max(it.length() * it.input_size(), it.output_count() * it.output_size());
+  Memory in(*self.memory, habit.has_shared_input, habit.shift * it.input_size(), habit.is_in_place ? most_bytes : input.size());
+  Memory out(*self.memory, habit.has_shared_output, habit.shift * it.output_size(), it.output_count() * it.output_size());
+  const std::size_t block = it.length() / it.blocks() * static_cast<std::size_t>(self.rank);
+  std::byte* read = in.begin();
+  std::byte* written = habit.is_in_place ? in.begin() : out.begin();
+  // In place, the rank's block is where it is in the whole.
+  if (habit.is_in_place && program.kind == Kind::kAllGather) read += block * it.input_size();
+  if (habit.is_in_place && program.kind == Kind::kReduceScatter) written += block * it.output_size();
+  std::copy(input.begin(), input.end(), read);
+
+  Offer offer{};
+  offer.program = it.program;
+  offer.length = it.length();
+  offer.begins = it.begins;
+  if (program.reads(self.rank)) add_pieces(offer.buffers.inputs, read, it, it.input_size());
+  if (program.writes(self.rank)) add_pieces(offer.buffers.outputs, written, it, it.output_size());
+  offer.fingerprint = it.seed;
+  if (self.finish(offer) != Status::kDone) return complain(self, it, "did not end well");
+
+  if (!in.is_sound() || !out.is_sound()) return complain(self, it, "memory beside was written to");
+  if (program.reads(self.rank) && !habit.is_in_place && !in.holds(input)) return complain(self, it, "the input has changed");
+  if (!program.writes(self.rank)) return true;
+  const std::vector<std::byte> right = expected(it, self.rank);
+  if (!std::equal(right.begin(), right.end(), written)) return complain(self, it, "the result is wrong");
+  return true;
+}
+
+bool play_cases(SharedRank& self, unsigned seed, int count, std::size_t most_bytes) {
+  std::mt19937 random(seed);
+  for (int round = 0; round < count; ++round) {
+    if (!play_case(self, draw(random, self.ranks, most_bytes))) return false;
+  }
+  return true;
+}
+
+class SharedPlayers : public testing::TestWithParam<std::tuple<int, int>> {};
+
+TEST_P(SharedPlayers, GiveWhatOneThreadGives) {
+  const auto [ranks, cores] = GetParam();
+  SharedNotices notices;
+  const int count = ranks > 8 ? 15 : 100;
+  const auto work = [count](SharedRank& self) { return play_cases(self, 7, count, 1'500'000); };
+  for (const pid_t child : fork_ranks(*notices, ranks, cores, work)) EXPECT_EQ(ending_of(child), 0);
+}
+
+TEST_P(SharedPlayers, GiveTheSameOnThreads) {
+  const auto [ranks, cores] = GetParam();
+  SharedNotices notices;
+  const int count = ranks > 8 ? 10 : 60;
+  EXPECT_TRUE(on_threads(*notices, ranks, cores, [count](SharedRank& self) { return play_cases(self, 11, count, 1'000'000); }));
+}
+
+INSTANTIATE_TEST_SUITE_P(All, SharedPlayers, testing::Values(std::tuple(1, 64), std::tuple(2, 64), std::tuple(2, 1), std::tuple(3, 64), std::tuple(5, 1), std::tuple(16, 2)));
+
+Case sum_of(int ranks, std::size_t length, bool is_shared) {
+  Case it;
+  it.program = std::make_shared<const Program>(parse(chains(Kind::kAllReduce, Op::kSum, DType::kFloat32, ranks)));
+  it.begins = {0, length};
+  it.habits.assign(static_cast<std::size_t>(ranks), {is_shared, is_shared, true, 0});
+  it.seed = static_cast<unsigned>(length);
+  return it;
+}
+
+TEST(SharedPlayer, TakesSixtyFourRanks) {
+  SharedNotices notices;
+  const auto work = [](SharedRank& self) {
+    return play_case(self, sum_of(64, 1, false)) && play_case(self, sum_of(64, 9'000, false)) && play_case(self, sum_of(64, 9'000, true));
+  };
+  for (const pid_t child : fork_ranks(*notices, 64, 2, work)) EXPECT_EQ(ending_of(child), 0);
+}
+
+// Arenas are cut into slices, of which ranks take units from each other.
+TEST(SharedPlayer, TakesLargeTensors) {
+  SharedNotices notices;
+  const auto work = [](SharedRank& self) { return play_case(self, sum_of(2, 5'000'001, true)) && play_case(self, sum_of(2, 5'000'001, false)); };
+  for (const pid_t child : fork_ranks(*notices, 2, 2, work)) EXPECT_EQ(ending_of(child), 0);
+}
+
+// Nobody's output is touched, and the next collective goes well.
+TEST(SharedPlayer, FindsThatRanksDisagree) {
+  SharedNotices notices;
+  const auto work = [](SharedRank& self) {
+    for (const std::size_t length : {4u, 4000u, 400'000u}) {
+      for (const bool is_shared : {false, true}) {
+        std::vector<float> ordinary(length, 1);
+        float* const values = is_shared ? reinterpret_cast<float*>(self.memory->allocate(length * sizeof(float))) : ordinary.data();
+        std::fill_n(values, length, 1.0F);
+        Case it = sum_of(self.ranks, self.rank == 1 ? length / 2 : length, false);
+        Offer offer{};
+        offer.program = it.program;
+        offer.length = it.length();
+        offer.begins = it.begins;
+        offer.buffers = {{reinterpret_cast<std::byte*>(values)}, {reinterpret_cast<std::byte*>(values)}};
+        offer.fingerprint = it.length();
+        if (self.finish(offer) != Status::kDisagreed) return complain(self, it, "agreed");
+        if (std::count(values, values + length, 1.0F) != static_cast<std::ptrdiff_t>(length)) return complain(self, it, "was written to");
+        if (!play_case(self, sum_of(self.ranks, length, is_shared))) return false;
+      }
+    }
+    return true;
+  };
+  for (const pid_t child : fork_ranks(*notices, 3, 2, work)) EXPECT_EQ(ending_of(child), 0);
+}
+
+TEST(SharedPlayer, SaysWhoIsMissing) {
+  SharedNotices notices;
+  const auto work = [](SharedRank& self) {
+    if (self.rank == 1) {
+      while (self.notices.words[0] == 0) std::this_thread::yield();
+      return play_case(self, sum_of(self.ranks, 10, false));
+    }
+    std::vector<std::byte> values = input_of(sum_of(3, 10, false), self.rank);
+    Case it = sum_of(self.ranks, 10, false);
+    Offer offer{};
+    offer.program = it.program;
+    offer.length = 10;
+    offer.begins = it.begins;
+    offer.buffers = {{values.data()}, {values.data()}};
+    offer.fingerprint = it.seed;
+    Status status = Status::kWaiting;
+    do status = self.player->play(offer, std::chrono::microseconds(50));
+    while (self.player->is_missing(2 - self.rank));
+    const bool is_right = status == Status::kWaiting && self.player->is_missing(1);
+    self.notices.words[1].fetch_add(1);
+    while (self.notices.words[1] != 2) std::this_thread::yield();
+    self.notices.words[0] = 1;
+    return is_right && self.finish(offer) == Status::kDone && values == expected(it, self.rank);
+  };
+  for (const pid_t child : fork_ranks(*notices, 3, 2, work)) EXPECT_EQ(ending_of(child), 0);
+}
+
+}  // namespace
+}  // namespace coll::test
+
+#endif

@@ -1,0 +1,70 @@
+#include "waiter.h"
+
+namespace coll {
+namespace {
+
+// Some hundred microseconds in all, in looks that others on the same core can use: being woken takes thirty. Whoever spins on a core
+// that another rank needs only delays it.
+constexpr Patience kOwnCore{300, 60, 0};
+constexpr Patience kSharedCore{5, 300, 0};
+constexpr int kBriefTurns = 12;
+
+// Moving costs some ten microseconds, and what a rank said of its core may be old. Systems undo it with every wake-up.
+constexpr std::chrono::milliseconds kLeastStay{1};
+
+}  // namespace
+
+Waiter::Waiter(Presence own, bool has_own_core, const std::atomic<std::int32_t>& failure, Reach reach)
+    : own_(own), has_own_core_(has_own_core), failure_(failure), reach_(reach) {}
+
+Patience Waiter::blocking(int sleep_millis) const {
+  const Patience& patience = has_own_core_ ? kOwnCore : kSharedCore;
+  return {patience.looks, patience.turns, sleep_millis};
+}
+
+Patience Waiter::brief() const { return {blocking(0).looks, kBriefTurns, 0}; }
+
+Patience Waiter::patient() const { return {blocking(0).looks, kBriefTurns, 2}; }
+
+void Waiter::tell_core() {
+  if (has_own_core_) own_.core.store(current_core() + 1, std::memory_order_relaxed);
+}
+
+void Waiter::publish(std::atomic<std::uint32_t>& word, std::uint32_t value) {
+  word.store(value, std::memory_order_seq_cst);
+  if (own_.parked.load(std::memory_order_seq_cst) != 0) unpark(word, reach_);
+}
+
+bool Waiter::await(std::atomic<std::uint32_t>& word, std::uint32_t value, const Presence& other, const Patience& patience) {
+  for (int turn = 0; turn < patience.turns; ++turn) {
+    for (int look = 0; look < patience.looks; ++look) {
+      if (word.load(std::memory_order_acquire) == value) return true;
+      pause();
+    }
+    if (has_failed()) return word.load(std::memory_order_acquire) == value;
+    make_way(other);
+    yield();
+  }
+  std::uint32_t seen = word.load(std::memory_order_acquire);
+  if (seen == value || patience.sleep_millis == 0) return seen == value;
+  other.parked.fetch_add(1, std::memory_order_seq_cst);
+  seen = word.load(std::memory_order_seq_cst);
+  if (seen != value) park(word, seen, patience.sleep_millis, reach_);
+  other.parked.fetch_sub(1, std::memory_order_seq_cst);
+  return word.load(std::memory_order_acquire) == value;
+}
+
+// Systems put threads that often wait for each other on one core, where neither finds the other at work: who waits goes elsewhere.
+void Waiter::make_way(const Presence& other) {
+  if (!has_own_core_) return;
+  const int core = current_core() + 1;
+  own_.core.store(core, std::memory_order_relaxed);
+  if (core == 0 || other.core.load(std::memory_order_relaxed) != core) return;
+  const auto now = std::chrono::steady_clock::now();
+  if (now - moved_ < kLeastStay) return;
+  moved_ = now;
+  leave_core(core - 1);
+  own_.core.store(current_core() + 1, std::memory_order_relaxed);
+}
+
+}  // namespace coll

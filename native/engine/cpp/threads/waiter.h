@@ -1,0 +1,46 @@
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+
+#include "waiting.h"
+
+namespace coll {
+
+// Where a rank tells the others what they need to wait for it.
+struct Presence {
+  // One more than the core that it ran on when it came; 0 where that is not known.
+  std::atomic<int>& core;
+  // Threads that sleep on its words.
+  std::atomic<std::uint32_t>& parked;
+};
+
+// How a rank waits for words of others, and lets others know of its own. Ranks of which each has a core of its own look around for a
+// while and keep out of each other's way; others let each other run soon. Then they sleep.
+class Waiter {
+ public:
+  Waiter(Presence own, bool has_own_core, const std::atomic<std::int32_t>& failure, Reach reach);
+
+  // As long as is good, sleeping up to `sleep_millis` at last; and some ten microseconds, or some more with a short sleep.
+  Patience blocking(int sleep_millis) const;
+  Patience brief() const;
+  Patience patient() const;
+
+  bool has_failed() const { return failure_.load(std::memory_order_relaxed) != 0; }
+  void tell_core();
+  void publish(std::atomic<std::uint32_t>& word, std::uint32_t value);
+  // Whether the other rank's word came to be the value; false after all patience, or when the group has failed.
+  bool await(std::atomic<std::uint32_t>& word, std::uint32_t value, const Presence& other, const Patience& patience);
+
+ private:
+  void make_way(const Presence& other);
+
+  const Presence own_;
+  const bool has_own_core_;
+  const std::atomic<std::int32_t>& failure_;
+  const Reach reach_;
+  std::chrono::steady_clock::time_point moved_{};
+};
+
+}  // namespace coll

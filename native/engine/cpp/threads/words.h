@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "../error.h"
+#include "request.h"
+
+namespace coll {
+
+// Takes integers one by one and says which one is wrong.
+class WordReader {
+ public:
+  WordReader(const std::int32_t* words, std::size_t count) : words_(words), count_(count) {}
+
+  int take(const char* what, int least, int most) {
+    if (at_ == count_) throw Error(std::string("a program ends before its ") + what);
+    const int word = words_[at_++];
+    if (word < least || word > most) {
+      throw Error("a program's " + std::string(what) + " is " + std::to_string(word) + ", not " + std::to_string(least) + " to " +
+                  std::to_string(most));
+    }
+    return word;
+  }
+
+  std::size_t left() const { return count_ - at_; }
+
+ private:
+  const std::int32_t* words_;
+  std::size_t count_;
+  std::size_t at_ = 0;
+};
+
+// The beginning of every program: kind op dtype ranks root. Chunks are not counted yet.
+Request take_request(WordReader& reader);
+
+}  // namespace coll

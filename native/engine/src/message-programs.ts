@@ -1,0 +1,13 @@
+import { type Collective, collectiveKinds, type DType, dtypes, opOf, rootOf, type Schedule } from '@coll/core';
+import { collectiveOps, stepsOf } from '@coll/core/executor';
+
+/** A schedule as integers, round by round, as `parse_message_program` in C++ reads them. */
+export function messageWords({ ranks, chunks, rounds }: Schedule, collective: Collective, dtype: DType): Int32Array {
+  const op = opOf(collective) ?? 'sum';
+  const head = [collectiveKinds.indexOf(collective.kind), collectiveOps.indexOf(op), dtypes.indexOf(dtype)];
+  const rest = rounds.flatMap((round) => {
+    const steps = stepsOf(round);
+    return [steps.length, ...steps.flatMap(({ chunk, to, operands }) => [chunk, to, operands.length, ...operands])];
+  });
+  return Int32Array.from([...head, ranks, rootOf(collective) ?? 0, chunks, rounds.length, ...rest]);
+}

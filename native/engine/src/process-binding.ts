@@ -1,0 +1,77 @@
+import type { Held, Pieces, ProgramHandle } from './native-binding.js';
+
+export type SegmentHandle = Held<'segment'>;
+export type MemoryHandle = Held<'memory'>;
+export type GroupHandle = Held<'group'>;
+export type CallHandle = Held<'call'>;
+export type MessagesHandle = Held<'messages'>;
+
+/** Kind, as C++ numbers it, rank because of which, and text. */
+export type NativeFailure = readonly [kind: number, rank: number, text: string];
+
+/**
+ * Groups of processes, of the addon; where the platform has them. What plays is one thread at a time: the caller of `playCall` and
+ * `tryCall`, or the group's own for what was submitted. Who submits keeps the arrays of the call alive and as they are.
+ */
+export interface ProcessBinding {
+  /** A duplicate of a descriptor, which outlives Node's own. */
+  takeSocket(descriptor: number): number;
+  /** Closes a duplicate that no group has got. */
+  closeSocket(descriptor: number): void;
+  /** Memory for others of this host, and what they have to know to open it. 0: as much as there is. */
+  segment(maxBytes: number): readonly [SegmentHandle, card: Uint8Array];
+  /** Opens another rank's and leaves the mark of this rank there. @throws Error that says why not */
+  openSegment(card: Uint8Array, rank: number): SegmentHandle;
+  /** Whether a rank has left its mark. */
+  hasMark(segment: SegmentHandle, rank: number): boolean;
+  sharedMemory(rank: number, segments: readonly SegmentHandle[]): MemoryHandle;
+  /** Memory that lives as long as the result. @throws Error where there is no room */
+  allocate(memory: MemoryHandle, bytes: number): ArrayBuffer;
+  /** Takes over the sockets, by rank, and -1. `wake` is called when calls have ended, and when all connections have. */
+  group(
+    rank: number,
+    sockets: Int32Array,
+    names: readonly string[],
+    silenceMillis: number,
+    wake: () => void,
+  ): GroupHandle;
+  playShared(group: GroupHandle, memory: MemoryHandle, cores: number): void;
+  /** Takes over the connections for data, by rank; none for one's own. */
+  playMessages(group: GroupHandle, sockets: readonly Int32Array[], generation: number, cores: number): void;
+  /** One rank's part of a program for messages. */
+  messageProgram(words: Int32Array, rank: number): MessagesHandle;
+  /** As an `offer` of threads, with what is told where ranks disagree. */
+  call(
+    program: ProgramHandle,
+    rank: number,
+    begins: Float64Array,
+    inputs: Pieces,
+    outputs: Pieces,
+    sharesResult: boolean,
+    agreed: Float64Array,
+    state: Float64Array,
+    messages: MessagesHandle | undefined,
+  ): CallHandle;
+  /** Plays until the call ends, or has expired. 0: never. */
+  playCall(group: GroupHandle, call: CallHandle, timeoutMillis: number): number;
+  /** Plays for so long; `waiting` where it takes longer, and has to be played or submitted then. */
+  tryCall(group: GroupHandle, call: CallHandle, micros: number): number;
+  submit(group: GroupHandle, call: CallHandle, id: number, timeoutMillis: number): void;
+  /** Id and status of each call that has ended since it was asked last. */
+  results(group: GroupHandle): readonly number[];
+  /** Ends the group for all members. */
+  failGroup(group: GroupHandle, kind: number, rank: number, text: string): void;
+  /** Why the group has ended, the same on all members; waits for what they say. */
+  failure(group: GroupHandle): NativeFailure | undefined;
+  /** Who has not come to the call that has expired. */
+  missing(group: GroupHandle): readonly number[];
+  /** Who was not seen to have come to the call under way; members are asked every second. */
+  absent(group: GroupHandle): readonly number[];
+  /** What each rank asks for, as its descriptor has it, where they disagree. */
+  states(group: GroupHandle): readonly (readonly number[] | undefined)[];
+  /** Begins to leave; `wake` is called when `hasParted`. */
+  leave(group: GroupHandle): void;
+  hasParted(group: GroupHandle): boolean;
+  /** Ends its threads and connections. */
+  stopGroup(group: GroupHandle): void;
+}

@@ -1,0 +1,94 @@
+// Packs a package and those with its binaries.
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { buildAddon, buildFolder, buildPlatform } from './builds.mjs';
+import { folder, itsPlatforms, label, name as binaryName } from './flags.mjs';
+import { platforms, thisPlatform } from './platforms.mjs';
+import { CommandFailed, runToEnd } from './run-to-end.mjs';
+import { checkSystemSymbols } from './system-symbols.mjs';
+
+const manifest = JSON.parse(readFileSync(path.join(folder, 'package.json'), 'utf8'));
+const { version, license, engines, publishConfig } = manifest;
+const packageOf = (platform) => `${manifest.name}-${platform}`;
+const tarballOf = (name) => `${name.slice(1).replace('/', '-')}-${version}.tgz`;
+
+/** The binary of a platform, built by its recipe. */
+async function binaryOf(platform) {
+  if (platform === thisPlatform() && platforms[platform].settings === undefined) {
+    process.env.COLL_REQUIRE_NATIVE = '1';
+    await buildAddon('release');
+    return path.join(buildFolder('release'), `${binaryName}.node`);
+  }
+  return path.join(buildPlatform(platform).into, `${binaryName}.node`);
+}
+
+/** An empty folder to put a package together in. */
+function stageFor(name) {
+  const stage = path.join(buildFolder('packages'), name);
+  rmSync(stage, { recursive: true, force: true });
+  mkdirSync(stage, { recursive: true });
+  return stage;
+}
+
+function pack(name, stage, into) {
+  runToEnd('npm', ['pack', '--silent', '--pack-destination', into], { quiet: true, cwd: stage });
+  console.log(path.join(into, tarballOf(name)));
+}
+
+/** A package of one file, which npm installs on its platform only. */
+async function packBinary(platform, into) {
+  const { os, cpu, libc, strip } = platforms[platform];
+  const name = packageOf(platform);
+  const stage = stageFor(name);
+  const binary = path.join(stage, `${binaryName}.node`);
+  cpSync(await binaryOf(platform), binary);
+  runToEnd(strip[0], [...strip.slice(1), binary]);
+  if (libc === 'glibc') checkSystemSymbols(binary);
+  const description = `The binary of ${manifest.name} for ${platform}`;
+  const where = { os: [os], cpu: [cpu], ...(libc && { libc: [libc] }) };
+  const main = path.basename(binary);
+  writeJson(stage, { name, version, description, license, engines, ...where, main, files: [main], publishConfig });
+  writeFileSync(path.join(stage, 'README.md'), `# ${name}\n\n${description}, which installs it by itself.\n`);
+  pack(name, stage, into);
+}
+
+/** The package that people install. It names the binaries packed so far, which the manifest in the repository cannot do: they are not published yet. */
+function packNative(into) {
+  if (!existsSync(path.join(folder, 'dist/index.js'))) throw new CommandFailed('dist is missing: npm run build');
+  const packed = Object.keys(platforms).filter((platform) =>
+    existsSync(path.join(into, tarballOf(packageOf(platform)))),
+  );
+  const { devDependencies: _, scripts: __, ...published } = manifest;
+  const optionalDependencies = Object.fromEntries(packed.map((platform) => [packageOf(platform), version]));
+  const stage = stageFor(manifest.name);
+  for (const part of ['dist', 'src', 'README.md'])
+    cpSync(path.join(folder, part), path.join(stage, part), { recursive: true });
+  writeJson(stage, { ...published, optionalDependencies });
+  pack(manifest.name, stage, into);
+}
+
+const writeJson = (stage, value) =>
+  writeFileSync(path.join(stage, 'package.json'), `${JSON.stringify(value, null, 2)}\n`);
+
+/** Packs into `target` for the platforms `asked` for, this one unless said. Ends the process with 1 where it cannot. */
+export async function packInto(target, asked) {
+  try {
+    await packWanted(target, asked);
+  } catch (error) {
+    if (!(error instanceof CommandFailed)) throw error;
+    console.error(`${label}: ${error.message}`);
+    process.exitCode = 1;
+  }
+}
+
+async function packWanted(target, asked) {
+  const wanted = asked.length > 0 ? asked : [thisPlatform()];
+  const known = Object.keys(platforms).filter((it) => itsPlatforms?.includes(platforms[it].os) !== false);
+  if (target === undefined || wanted.some((platform) => !known.includes(platform))) {
+    throw new CommandFailed(`node pack.mjs <folder> [<platform> ...]; platforms: ${known.join(', ')}`);
+  }
+  const into = path.resolve(target);
+  mkdirSync(into, { recursive: true });
+  for (const platform of wanted) await packBinary(platform, into);
+  packNative(into);
+}

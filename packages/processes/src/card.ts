@@ -1,0 +1,96 @@
+import { CollError, RuntimeError } from '@coll/core';
+import { type Host, isLoopback, isSameHost } from './host.js';
+import type { Member, Transport } from './member.js';
+
+/** What all members must speak alike; it is raised when anything that they tell each other changes. */
+export const groupVersion = 1;
+
+/** Where a member listens. */
+export interface Address {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** What the others get to know of a member before they are connected. It holds no secret. */
+export interface Card extends Pick<Member, 'insecure' | 'transport' | 'streams' | 'heartbeatSeconds'> {
+  readonly version: number;
+  readonly addresses: readonly Address[];
+  readonly hostName: string;
+  readonly bootId: string;
+}
+
+/** The card of a member that listens there. */
+export function cardOf(member: Member, host: Host, addresses: readonly Address[]): Uint8Array {
+  const { insecure, transport, streams, heartbeatSeconds } = member;
+  const settings = { insecure, transport, streams, heartbeatSeconds };
+  const card: Card = { version: groupVersion, addresses, hostName: host.name, bootId: host.bootId, ...settings };
+  return Buffer.from(JSON.stringify(card));
+}
+
+/** @throws CollError (ERR_COLL_STORE) where a rank shows something that is no card, or speaks another version */
+export function readCard(bytes: Uint8Array, rank: number): Card {
+  const card = parse(bytes);
+  if (card?.version !== undefined && card.version !== groupVersion) {
+    const told = `rank ${rank} speaks version ${card.version} of process groups, this rank version ${groupVersion}`;
+    throw new CollError('ERR_COLL_STORE', `${told}: install the same release everywhere`, { rank, operation });
+  }
+  if (card && isCard(card)) return card;
+  throw new CollError('ERR_COLL_STORE', `rank ${rank} shows a card that cannot be read`, { rank, operation });
+}
+
+/** @throws RuntimeError (ERR_COLL_CLUSTER) where members want different things, or cannot or must not reach each other. All members find the same. */
+export function requireCompatible(cards: readonly Card[]): void {
+  for (const setting of ['transport', 'streams', 'heartbeatSeconds', 'insecure'] as const) {
+    const [first] = cards as readonly [Card, ...Card[]];
+    const odd = cards.findIndex((card) => card[setting] !== first[setting]);
+    if (odd < 0) continue;
+    const told = `${setting} is ${first[setting]} on rank 0 and ${cards[odd]?.[setting]} on rank ${odd}`;
+    throw new RuntimeError('ERR_COLL_CLUSTER', `${told}: all members must agree`, { rank: odd, operation });
+  }
+  const [one] = cards as readonly [Card, ...Card[]];
+  const other = cards.findIndex((card) => !isSameHost(hostOf(one), hostOf(card)));
+  if (other < 0) return;
+  const hosts = `rank 0 is on ${one.hostName}, rank ${other} on ${cards[other]?.hostName}`;
+  const local = cards.findIndex(({ addresses }) => addresses.every(({ host }) => isLoopback(host)));
+  if (local >= 0) {
+    const told = `rank ${local} listens at ${cards[local]?.addresses[0]?.host} only, which no other host reaches`;
+    const cure = 'open the group with host: the address or the network interface at which the others reach each member';
+    throw new RuntimeError('ERR_COLL_CLUSTER', `${hosts}, but ${told}; ${cure}`, { rank: local, operation });
+  }
+  if (!one.insecure) {
+    const cure =
+      'let WireGuard or IPsec encrypt it, or trust the network, and open the group with insecure: true on all members';
+    const told = `${hosts}, and what members send over TCP is not encrypted`;
+    throw new RuntimeError('ERR_COLL_CLUSTER', `${told}: ${cure}`, { rank: other, operation });
+  }
+}
+
+/** The host that a card names. */
+export function hostOf({ hostName, bootId }: Card): Host {
+  return { name: hostName, bootId };
+}
+
+const operation = 'open a group';
+const transports: readonly Transport[] = ['auto', 'shared-memory', 'tcp'];
+
+function parse(bytes: Uint8Array): Partial<Card> | undefined {
+  try {
+    const value: unknown = JSON.parse(Buffer.from(bytes).toString('utf8'));
+    return typeof value === 'object' && value !== null ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isCard(card: Partial<Card>): card is Card {
+  const { addresses, hostName, bootId, insecure, transport, streams, heartbeatSeconds } = card;
+  const areAddresses =
+    Array.isArray(addresses) &&
+    addresses.length > 0 &&
+    addresses.every(
+      ({ host, port }) => typeof host === 'string' && Number.isInteger(port) && port > 0 && port < 65_536,
+    );
+  const areTexts = typeof hostName === 'string' && typeof bootId === 'string';
+  const areSettings = typeof insecure === 'boolean' && transports.includes(transport as Transport);
+  return areAddresses && areTexts && areSettings && Number.isInteger(streams) && typeof heartbeatSeconds === 'number';
+}

@@ -1,0 +1,98 @@
+import { connect as dial } from 'node:net';
+import { CollError } from '@coll/core';
+import type { Address } from './card.js';
+import { Conversation } from './conversation.js';
+import {
+  decodeRefusal,
+  encodeHello,
+  encodeProof,
+  isChallenge,
+  lengths,
+  type Refusal,
+  secretOfWelcome,
+} from './hello.js';
+import type { Connection, ListenerOptions } from './listener.js';
+import type { Member } from './member.js';
+
+/** To whom, and for what. */
+export interface ConnectOptions extends Pick<ListenerOptions, 'member' | 'secret' | 'sockets'> {
+  readonly rank: number;
+  readonly addresses: readonly Address[];
+  readonly channel: number;
+  readonly signal: AbortSignal;
+}
+
+const retryMillis = 50;
+const answerMillis = 10_000;
+
+/**
+ * Connects to a member of lower rank, again and again until it answers.
+ * @throws CollError (ERR_COLL_STORE) where it refuses by name, or has another job key; the signal's reason
+ */
+export async function connect(options: ConnectOptions): Promise<Connection> {
+  const { addresses, signal } = options;
+  for (let attempt = 0; ; attempt++) {
+    signal.throwIfAborted();
+    try {
+      return await attend(options, addresses[attempt % addresses.length] as Address);
+    } catch (error) {
+      if (error instanceof CollError && error.code === 'ERR_COLL_STORE') throw error;
+    }
+    await pause(signal);
+  }
+}
+
+async function attend({ member, secret, sockets, rank, channel, signal }: ConnectOptions, address: Address) {
+  const socket = dial(address);
+  const end = () => socket.destroy();
+  signal.addEventListener('abort', end);
+  const conversation = new Conversation(socket, [lengths.challenge, lengths.welcome], answerMillis);
+  try {
+    const { key } = member;
+    const hello = encodeHello(member, rank, channel);
+    await conversation.send(hello);
+    const challenge = await conversation.next();
+    requireNone(decodeRefusal(challenge), member, rank, address);
+    if (!isChallenge(key, hello, challenge)) throw refusal({ why: 'key', detail: 0 }, member, rank, address);
+    const proof = encodeProof(key, hello, challenge, secret);
+    await conversation.send(proof);
+    const welcome = await conversation.next();
+    requireNone(decodeRefusal(welcome), member, rank, address);
+    const told = secretOfWelcome(key, hello, challenge, proof, welcome);
+    if (!told) throw refusal({ why: 'key', detail: 0 }, member, rank, address);
+    return { rank, channel, socket: conversation.handOver((descriptor) => sockets.take(descriptor)), secret: told };
+  } finally {
+    signal.removeEventListener('abort', end);
+    conversation.drop();
+  }
+}
+
+function requireNone(refused: Refusal | undefined, member: Member, rank: number, address: Address): void {
+  if (refused) throw refusal(refused, member, rank, address);
+}
+
+/** What the one is told who is refused. */
+function refusal({ why, detail }: Refusal, member: Member, rank: number, { host, port }: Address): CollError {
+  const reasons = {
+    no: 'it says not why',
+    version: `it speaks version ${detail} of process groups: install the same release everywhere`,
+    job: `it belongs to another job than "${member.job}"`,
+    generation: `its group is of generation ${detail}, this one of ${member.generation}; the members of a failed group open the next one together`,
+    rank: `it is rank ${detail} of another group than rank ${member.rank} of ${member.size}`,
+    key: 'it has another job key',
+  };
+  const told = `rank ${rank} at ${host}:${port} refuses rank ${member.rank}: ${reasons[why]}`;
+  return new CollError('ERR_COLL_STORE', told, { operation: 'open a group', rank: member.rank });
+}
+
+function pause(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', done);
+      resolve();
+    };
+    const timer = setTimeout(done, retryMillis);
+    signal.addEventListener('abort', done);
+  });
+}

@@ -1,0 +1,65 @@
+import { DeadlineExceededError } from '@coll/core';
+import type { Card } from './card.js';
+import { connect } from './connect.js';
+import type { Gathering } from './gathering.js';
+import type { Connection, Listener, ListenerOptions } from './listener.js';
+
+/** Who connects to whom, and how long it may take. */
+export interface Mesh extends ListenerOptions {
+  readonly cards: readonly Card[];
+  readonly listener: Listener;
+  readonly gathering: Gathering;
+}
+
+/**
+ * One connection with each of the ranks on each of the channels; of a pair, the lower rank accepts.
+ * @throws CollError where one refuses; DeadlineExceededError that names who was not reached
+ */
+export async function connectAll(
+  mesh: Mesh,
+  ranks: readonly number[],
+  channels: readonly number[],
+): Promise<readonly Connection[]> {
+  const { member, gathering } = mesh;
+  const wanted = ranks.flatMap((rank) => channels.map((channel) => ({ rank, channel })));
+  const waiting = new Set(wanted);
+  const over = new AbortController();
+  const expire = () => over.abort(tooLate(member.rank, member.timeoutSeconds, [...waiting]));
+  const seconds = gathering.secondsLeft;
+  const timer = seconds === undefined ? undefined : setTimeout(expire, seconds * 1000);
+  const signal = AbortSignal.any([over.signal, gathering.signal]);
+  const made = await Promise.allSettled(
+    wanted.map(async (one) => {
+      try {
+        const connection = await connectOne(mesh, one.rank, one.channel, signal);
+        waiting.delete(one);
+        return connection;
+      } catch (error) {
+        // One that fails ends the rest.
+        over.abort(error);
+        throw error;
+      }
+    }),
+  );
+  clearTimeout(timer);
+  const connections = made.filter((result) => result.status === 'fulfilled').map(({ value }) => value);
+  if (waiting.size === 0) return connections;
+  throw signal.reason;
+}
+
+function connectOne(mesh: Mesh, rank: number, channel: number, signal: AbortSignal): Promise<Connection> {
+  const { member, cards, listener, secret, sockets } = mesh;
+  if (rank > member.rank) return listener.accept(rank, channel, signal);
+  const { addresses } = cards[rank] as Card;
+  return connect({ member, secret, sockets, rank, addresses, channel, signal });
+}
+
+function tooLate(
+  rank: number,
+  seconds: number | undefined,
+  waiting: readonly { readonly rank: number }[],
+): DeadlineExceededError {
+  const missing = [...new Set(waiting.map((one) => one.rank))].join(', ');
+  const told = `rank ${rank} waited ${seconds} seconds for connections with the other members: rank ${missing} was not reached`;
+  return new DeadlineExceededError('ERR_COLL_DEADLINE', told, { rank, operation: 'open a group' });
+}

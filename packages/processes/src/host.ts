@@ -1,0 +1,69 @@
+import { lookup } from 'node:dns/promises';
+import { readFileSync } from 'node:fs';
+import { isIP } from 'node:net';
+import { hostname, networkInterfaces } from 'node:os';
+import { quote, ValueError } from '@coll/core';
+
+/** What tells a host from others. Containers with names of their own count as hosts, as they may have networks of their own. */
+export interface Host {
+  readonly name: string;
+  /** Changes whenever the machine starts; empty where the system does not tell. */
+  readonly bootId: string;
+}
+
+/** The host of this process. */
+export function thisHost(): Host {
+  return { name: hostname(), bootId: bootId() };
+}
+
+/** Whether processes of these hosts may share memory. */
+export function isSameHost(a: Host, b: Host): boolean {
+  return a.name === b.name && a.bootId === b.bootId;
+}
+
+/** The address to listen at for a `host` option. @throws ValueError for what is no address, name or interface of this host */
+export async function addressOf(host: string): Promise<string> {
+  if (isIP(host) !== 0) return requireOne(host);
+  const card = networkInterfaces()[host];
+  if (card) {
+    // Addresses of a link alone need a zone, which the others do not know.
+    const usable = card.filter(({ address }) => !address.startsWith('fe80:'));
+    const found = usable.find(({ family }) => family === 'IPv4') ?? usable[0];
+    if (found) return found.address;
+    throw fail(`the network interface ${host} has no address that others can use`);
+  }
+  try {
+    return requireOne((await lookup(host)).address);
+  } catch (cause) {
+    if (cause instanceof ValueError) throw cause;
+    const interfaces = Object.keys(networkInterfaces()).join(', ');
+    throw fail(
+      `host ${quote(host)} is no address, no name that is known here, and none of the interfaces ${interfaces}`,
+      cause,
+    );
+  }
+}
+
+/** Whether no other host reaches an address. */
+export function isLoopback(address: string): boolean {
+  return address.startsWith('127.') || address === '::1' || address.startsWith('::ffff:127.');
+}
+
+function requireOne(address: string): string {
+  if (address !== '0.0.0.0' && address !== '::') return address;
+  throw fail(
+    `host ${address} stands for all addresses: name the one, or the interface, at which the others reach this member`,
+  );
+}
+
+function bootId(): string {
+  try {
+    return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
+  } catch {
+    return '';
+  }
+}
+
+function fail(told: string, cause?: unknown): ValueError {
+  return new ValueError('ERR_COLL_VALUE', told, { operation: 'open a group', cause });
+}

@@ -1,0 +1,89 @@
+import { CollError, type Link } from '@coll/core';
+import type { Card } from './card.js';
+import type { Gathering } from './gathering.js';
+import type { Connection } from './listener.js';
+import type { Member } from './member.js';
+import { ranksToShareWith, type SharedSegments } from './shared-memory.js';
+
+/** How the pairs of a group exchange data. */
+export interface Links {
+  readonly links: readonly Link[];
+  /** All members share memory with all others. */
+  readonly areAllShared: boolean;
+}
+
+/** What a member found when it opened the memory of another one: why not; null where it could. */
+type Found = Readonly<Record<number, string | null>>;
+
+/**
+ * Finds out which pairs share memory: each opens that of the other, leaves a mark there, and finds the other's mark in its own.
+ * All members come to the same answer. @throws CollError where shared memory was asked for and does not work
+ */
+export async function findLinks(
+  member: Member,
+  cards: readonly Card[],
+  connections: readonly Connection[],
+  segments: SharedSegments,
+  gathering: Gathering,
+): Promise<Links> {
+  const near = ranksToShareWith(member, cards);
+  const opened: Record<number, string | null> = {};
+  for (const { rank, secret } of connections) {
+    if (near.includes(rank)) opened[rank] = segments.open(rank, secret) ?? null;
+  }
+  await gathering.gather('opened', Buffer.from(JSON.stringify(opened)));
+  // A mark that is not there was left in other memory.
+  for (const rank of near) {
+    if (opened[rank] === null && !segments.hasMark(rank))
+      opened[rank] = `rank ${rank} left no mark in the memory of rank ${member.rank}`;
+  }
+  const all = (await gathering.gather('links', Buffer.from(JSON.stringify(opened)))).map(foundOf);
+  const links = connections.map(({ rank }) => linkBetween(member, cards, rank, all));
+  const areAllShared =
+    member.transport !== 'tcp' &&
+    cards.every((_, rank) => cards.every((_, other) => other === rank || all[rank]?.[other] === null));
+  if (member.transport === 'shared-memory' && !areAllShared) throw notShared(links);
+  if (areAllShared) return { links, areAllShared };
+  return { links: links.map(overTcp), areAllShared };
+}
+
+function linkBetween(member: Member, cards: readonly Card[], rank: number, all: readonly Found[]): Link {
+  const own = all[member.rank]?.[rank];
+  const other = all[rank]?.[member.rank];
+  if (own === null && other === null) {
+    return {
+      rank,
+      transport: 'shared-memory',
+      reason: 'on the same host, where each has opened the memory of the other',
+    };
+  }
+  if (member.transport === 'tcp') return { rank, transport: 'tcp', reason: 'the group was opened with transport: tcp' };
+  if (own === undefined) return { rank, transport: 'tcp', reason: `on another host, ${cards[rank]?.hostName}` };
+  return { rank, transport: 'tcp', reason: `on the same host, but its memory cannot be used: ${own ?? other}` };
+}
+
+// One player serves all pairs of a group.
+function overTcp(link: Link): Link {
+  if (link.transport === 'tcp') return link;
+  return { ...link, transport: 'tcp', reason: 'on the same host, but not all members of the group share memory' };
+}
+
+function notShared(links: readonly Link[]): CollError {
+  const told = links
+    .filter(({ transport }) => transport === 'tcp')
+    .map(({ rank, reason }) => `rank ${rank} is ${reason}`);
+  const problem = told.length > 0 ? told.join('; ') : "two of the others cannot use each other's memory";
+  const cure = "transport: 'auto' takes TCP then";
+  return new CollError('ERR_COLL_REFUSED', `shared memory was asked for, but ${problem}; ${cure}`, {
+    operation: 'open a group',
+  });
+}
+
+function foundOf(bytes: Uint8Array): Found {
+  try {
+    const value: unknown = JSON.parse(Buffer.from(bytes).toString('utf8'));
+    return typeof value === 'object' && value !== null ? (value as Found) : {};
+  } catch {
+    return {};
+  }
+}

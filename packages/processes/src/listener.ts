@@ -1,0 +1,136 @@
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { CollError } from '@coll/core';
+import type { Address } from './card.js';
+import { Conversation } from './conversation.js';
+import {
+  decodeHello,
+  encodeChallenge,
+  encodeRefusal,
+  encodeWelcome,
+  lengths,
+  refusalOf,
+  secretOfProof,
+} from './hello.js';
+import type { Member } from './member.js';
+import type { Sockets } from './sockets.js';
+
+/** A connection with a member who has proven that he is one. */
+export interface Connection {
+  readonly rank: number;
+  readonly channel: number;
+  /** Of `Sockets`. Until all members have said that they are connected, a newer one may take its place. */
+  socket: number;
+  /** What the other side said only a member may know. */
+  readonly secret: Buffer;
+}
+
+export interface ListenerOptions {
+  readonly member: Member;
+  readonly host: string;
+  /** What to tell a member of another rank. */
+  readonly secret: Buffer;
+  readonly sockets: Sockets;
+}
+
+// Who has not proven after so long that he is a member is none.
+const helloMillis = 2000;
+const mostStrangers = 64;
+
+/** Accepts the connections of members of higher rank. Strangers are told why they are refused, and nothing is kept of them. */
+export class Listener {
+  readonly address: Address;
+  readonly #options: ListenerOptions;
+  readonly #server: Server;
+  readonly #strangers = new Set<Socket>();
+  readonly #accepted = new Map<string, Connection>();
+  #changed: () => void = () => {};
+
+  private constructor(server: Server, options: ListenerOptions) {
+    this.#server = server;
+    this.#options = options;
+    this.address = { host: options.host, port: (server.address() as AddressInfo).port };
+    server.on('connection', (socket) => this.#meet(socket));
+    server.on('error', () => {});
+  }
+
+  /** @throws CollError where it cannot listen there */
+  static async listen(options: ListenerOptions): Promise<Listener> {
+    const server = createServer();
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', (cause) => {
+        const told = `cannot listen at ${options.host}: ${cause.message}; host names the address or the interface`;
+        reject(
+          new CollError('ERR_COLL_CLUSTER', told, { cause, operation: 'open a group', rank: options.member.rank }),
+        );
+      });
+      server.listen({ host: options.host, port: 0, backlog: 511 }, resolve);
+    });
+    return new Listener(server, options);
+  }
+
+  /** Waits for such a connection. @throws the signal's reason */
+  async accept(rank: number, channel: number, signal: AbortSignal): Promise<Connection> {
+    const key = `${rank}/${channel}`;
+    for (;;) {
+      const found = this.#accepted.get(key);
+      if (found) return found;
+      signal.throwIfAborted();
+      await this.#change(signal);
+    }
+  }
+
+  /** Ends the listening, and the talks with strangers. */
+  close(): void {
+    this.#server.close();
+    for (const socket of this.#strangers) socket.destroy();
+  }
+
+  #meet(socket: Socket): void {
+    // Members need a moment only, so that the oldest ones are none.
+    const [oldest] = this.#strangers;
+    if (oldest && this.#strangers.size >= mostStrangers) oldest.destroy();
+    this.#strangers.add(socket);
+    socket.once('close', () => this.#strangers.delete(socket));
+    const conversation = new Conversation(socket, [lengths.hello, lengths.proof], helloMillis);
+    this.#talk(conversation).catch(() => conversation.drop());
+  }
+
+  async #talk(conversation: Conversation): Promise<void> {
+    const { member, secret, sockets } = this.#options;
+    const first = await conversation.next();
+    const hello = decodeHello(first);
+    if (!hello) return conversation.drop();
+    const refused = refusalOf(hello, member);
+    if (refused) return conversation.endWith(encodeRefusal(refused, lengths.challenge));
+    const challenge = encodeChallenge(member.key, first);
+    await conversation.send(challenge);
+    const proof = await conversation.next();
+    const told = secretOfProof(member.key, first, challenge, proof);
+    if (!told) return conversation.endWith(encodeRefusal({ why: 'key', detail: 0 }, lengths.welcome));
+    await conversation.send(encodeWelcome(member.key, first, challenge, proof, secret));
+    const socket = conversation.handOver((descriptor) => sockets.take(descriptor));
+    this.#add({ rank: hello.from, channel: hello.channel, socket, secret: told });
+  }
+
+  #add(connection: Connection): void {
+    const key = `${connection.rank}/${connection.channel}`;
+    const known = this.#accepted.get(key);
+    // A member that was too slow to read the welcome has come again.
+    if (known) known.socket = connection.socket;
+    else this.#accepted.set(key, connection);
+    this.#changed();
+  }
+
+  #change(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const before = this.#changed;
+      const done = () => {
+        signal.removeEventListener('abort', done);
+        before();
+        resolve();
+      };
+      this.#changed = done;
+      signal.addEventListener('abort', done);
+    });
+  }
+}

@@ -1,0 +1,112 @@
+import { hkdfSync } from 'node:crypto';
+import { quote, ValueError } from '@coll/core';
+import { memberFromEnvironment, type Store, storeFromEnvironment } from '@coll/rendezvous';
+import type { OpenProcessGroupOptions } from './options.js';
+
+/** How members exchange data; `'auto'` lets what is there decide. */
+export type Transport = 'auto' | 'shared-memory' | 'tcp';
+
+/** One who opens a group: all that its options and the environment say, found right. */
+export interface Member {
+  readonly rank: number;
+  readonly size: number;
+  readonly generation: number;
+  readonly job: string;
+  /** Of the group's connections; made of the job key. */
+  readonly key: Buffer;
+  readonly host: string;
+  readonly insecure: boolean;
+  readonly transport: Transport;
+  readonly streams: number;
+  readonly heartbeatSeconds: number;
+  /** 0: as much as there is. */
+  readonly maxBytes: number;
+  /** Undefined: for ever. */
+  readonly timeoutSeconds: number | undefined;
+  readonly signal: AbortSignal | undefined;
+}
+
+const mostMembers = 1024;
+const fewestKeyBytes = 16;
+const transports: readonly Transport[] = ['auto', 'shared-memory', 'tcp'];
+
+/** @throws ValueError for options that make no sense, and where the environment does not say what they leave out */
+export function memberOf(
+  options: OpenProcessGroupOptions,
+  environment: Readonly<Record<string, string | undefined>> = process.env,
+): Member {
+  const place = placeOf(options, environment);
+  const { host = '127.0.0.1', transport = 'auto', insecure = false, signal } = options;
+  const jobKey = options.jobKey ?? environment['COLL_JOB_KEY'];
+  const timeoutSeconds = options.timeoutSeconds === undefined ? 60 : (options.timeoutSeconds ?? 0);
+  demand(
+    typeof host === 'string' && host !== '',
+    `host is an address, a host name or an interface, not ${quote(host)}`,
+  );
+  demand(transports.includes(transport), `transport is ${transports.join(', ')}, not ${quote(transport)}`);
+  demand(typeof insecure === 'boolean', `insecure is true or false, not ${quote(insecure)}`);
+  demand(typeof timeoutSeconds === 'number' && !Number.isNaN(timeoutSeconds), 'timeoutSeconds is a number or null');
+  return {
+    ...place,
+    job: options.job ?? environment['COLL_JOB'] ?? '',
+    key: keyOf(jobKey),
+    host,
+    insecure,
+    transport,
+    streams: within('streams', options.streams ?? 1, 1, 16),
+    heartbeatSeconds: seconds(options.heartbeatSeconds ?? 5),
+    maxBytes: within('maxBytes', options.maxBytes ?? 0, 0, Number.MAX_SAFE_INTEGER),
+    timeoutSeconds: timeoutSeconds > 0 ? timeoutSeconds : undefined,
+    signal,
+  };
+}
+
+/** The store of the options, or a connection to that of the environment, which `isOwn`. @throws what `storeFromEnvironment` throws */
+export async function storeOf(
+  options: OpenProcessGroupOptions,
+  { timeoutSeconds, signal }: Member,
+): Promise<{ readonly store: Store; readonly isOwn: boolean }> {
+  if (options.store) return { store: options.store, isOwn: false };
+  return {
+    store: await storeFromEnvironment(process.env, { timeoutSeconds: timeoutSeconds ?? null, signal }),
+    isOwn: true,
+  };
+}
+
+function placeOf(
+  { rank, size, generation }: OpenProcessGroupOptions,
+  environment: Readonly<Record<string, string | undefined>>,
+): Pick<Member, 'rank' | 'size' | 'generation'> {
+  // Whoever says which rank he is, does not lean on the environment.
+  const isTold = rank !== undefined && size !== undefined;
+  const told = isTold ? { rank, size, generation: 0 } : memberFromEnvironment(environment);
+  const place = { rank: rank ?? told.rank, size: size ?? told.size, generation: generation ?? told.generation };
+  within('size', place.size, 1, mostMembers);
+  within('rank', place.rank, 0, place.size - 1);
+  within('generation', place.generation, 0, 2 ** 32 - 1);
+  return place;
+}
+
+function keyOf(jobKey: unknown): Buffer {
+  const bytes = typeof jobKey === 'string' ? Buffer.byteLength(jobKey) : 0;
+  // The key itself must not get into logs.
+  const told = jobKey === undefined ? 'none' : typeof jobKey === 'string' ? `one of ${bytes}` : `a ${typeof jobKey}`;
+  const cure = 'start the program with `coll run`, or hand the same jobKey to all members';
+  demand(bytes >= fewestKeyBytes, `a job key is a text of ${fewestKeyBytes} bytes or more, not ${told}; ${cure}`);
+  return Buffer.from(hkdfSync('sha256', jobKey as string, 'coll', 'process group', 32));
+}
+
+function seconds(value: number): number {
+  demand(value >= 0.05 && value <= 3600, `heartbeatSeconds is from 0.05 to 3600, not ${quote(value)}`);
+  return value;
+}
+
+function within(name: string, value: number, least: number, most: number): number {
+  const isFine = Number.isInteger(value) && value >= least && value <= most;
+  demand(isFine, `${name} is a whole number from ${least} to ${most}, not ${quote(value)}`);
+  return value;
+}
+
+function demand(isFine: boolean, problem: string): void {
+  if (!isFine) throw new ValueError('ERR_COLL_VALUE', problem, { operation: 'open a group' });
+}

@@ -1,0 +1,108 @@
+import { availableParallelism } from 'node:os';
+import { AbortedError, type ProcessGroup } from '@coll/core';
+import { NativeProcessGroup, type ProcessBinding, processBinding, type StallListener } from '@coll/native';
+import { type Card, cardOf, readCard, requireCompatible } from './card.js';
+import { connectAll, type Mesh } from './connections.js';
+import type { GroupExplanation } from './explanation.js';
+import { Gathering } from './gathering.js';
+import { addressOf, thisHost } from './host.js';
+import { findLinks } from './links.js';
+import { Listener } from './listener.js';
+import { type Member, memberOf, storeOf } from './member.js';
+import { OpenedGroup } from './opened-group.js';
+import type { OpenProcessGroupOptions } from './options.js';
+import { SharedSegments } from './shared-memory.js';
+import { Sockets } from './sockets.js';
+import { stallListener, watchOpening } from './stalls.js';
+
+/** A group as `openProcessGroup` opens it. */
+export interface OpenedProcessGroup extends ProcessGroup {
+  /** How this group exchanges data, and why so. */
+  explain(): GroupExplanation;
+}
+
+/**
+ * Opens a group of processes, which may be threads as well: all members call this, each with a rank of its own, and get the group when all
+ * are there and connected. Under `coll run` it needs no options. A process may be a member of several groups.
+ * @throws ValueError for options that make no sense; RuntimeError (ERR_COLL_CLUSTER) where members do not fit together; CollError (ERR_COLL_STORE) where this one
+ * is refused, because its job key, job, generation, version or rank is another one; CollError (ERR_COLL_NO_ENGINE) where the platform has no native engine;
+ * DeadlineExceededError that names who never came; AbortedError; UnavailableError where another member cannot open the group
+ */
+export async function openProcessGroup(options: OpenProcessGroupOptions = {}): Promise<OpenedProcessGroup> {
+  const member = memberOf(options);
+  requireGoing(member);
+  const binding = processBinding();
+  const { store, isOwn } = await storeOf(options, member);
+  const gathering = new Gathering(store, member);
+  const endWatch = watchOpening(store, member);
+  try {
+    return await gathering.attempt(() => open(member, gathering, binding, stallListener(options, member)));
+  } catch (error) {
+    requireGoing(member, error);
+    throw error;
+  } finally {
+    endWatch();
+    gathering.end();
+    if (isOwn) await store.close();
+  }
+}
+
+async function open(
+  member: Member,
+  gathering: Gathering,
+  binding: ReturnType<typeof processBinding>,
+  stalls: StallListener | undefined,
+): Promise<OpenedProcessGroup> {
+  const native = binding.processes;
+  const segments = new SharedSegments(native, member, member.transport !== 'tcp');
+  const sockets = new Sockets(native);
+  const host = await addressOf(member.host);
+  const listener = await Listener.listen({ member, host, secret: segments.secret, sockets });
+  try {
+    const cards = (await gathering.gather('cards', cardOf(member, thisHost(), [listener.address]))).map(readCard);
+    requireCompatible(cards);
+    const mesh: Mesh = { member, host, secret: segments.secret, sockets, cards, listener, gathering };
+    const others = [...cards.keys()].filter((other) => other !== member.rank);
+    const controls = await connectAll(mesh, others, [0]);
+    const { links, areAllShared } = await findLinks(member, cards, controls, segments, gathering);
+    const data = areAllShared ? [] : await connectAll(mesh, others, channelsOf(member));
+    // Nobody sends anything before all others have taken their connections over.
+    await gathering.gather('ready', Buffer.of());
+    const memory = areAllShared ? segments.join() : undefined;
+    const group = startGroup(native, member, cards, sockets.handOver(controls), stalls);
+    if (memory) group.playShared(memory, availableParallelism());
+    else group.playMessages(byRank(sockets.handOver(data), member.size), member.generation, availableParallelism());
+    const hosts = cards.map(({ hostName }) => hostName);
+    return new OpenedGroup({ binding, group, memory, generation: member.generation, hosts, links });
+  } finally {
+    listener.close();
+    sockets.close();
+  }
+}
+
+function startGroup(
+  binding: ProcessBinding,
+  { rank, heartbeatSeconds }: Member,
+  cards: readonly Card[],
+  controls: ReadonlyMap<number, readonly number[]>,
+  stalls: StallListener | undefined,
+): NativeProcessGroup {
+  const names = cards.map(({ hostName }, other) => `rank ${other} on ${hostName}`);
+  const sockets = cards.map((_, other) => controls.get(other)?.[0] ?? -1);
+  return new NativeProcessGroup(binding, { rank, sockets, names, heartbeatSeconds, stalls });
+}
+
+function channelsOf({ streams }: Member): readonly number[] {
+  return Array.from({ length: streams }, (_, index) => index + 1);
+}
+
+function byRank(sockets: ReadonlyMap<number, readonly number[]>, size: number): readonly (readonly number[])[] {
+  return Array.from({ length: size }, (_, rank) => sockets.get(rank) ?? []);
+}
+
+/** @throws AbortedError where the caller has ended the opening */
+function requireGoing({ rank, signal }: Member, error?: unknown): void {
+  if (!signal?.aborted) return;
+  const details = { rank, operation: 'open a group', cause: signal.reason ?? error };
+  throw new AbortedError('ERR_COLL_ABORTED', `rank ${rank} was aborted while it opened a group`, details);
+}

@@ -1,0 +1,73 @@
+import { type Algorithm, type Communicator, type Link, RuntimeError } from '@coll/core';
+import { type MemoryHandle, type NativeProcessGroup, ProcessCommunicator, type processBinding } from '@coll/native';
+import type { GroupExplanation } from './explanation.js';
+import type { OpenedProcessGroup } from './open-process-group.js';
+
+/** What a group was found to be when it was opened. */
+export interface OpenedGroupOptions {
+  readonly binding: ReturnType<typeof processBinding>;
+  readonly group: NativeProcessGroup;
+  /** Of all members, where they share it. */
+  readonly memory: MemoryHandle | undefined;
+  readonly generation: number;
+  readonly hosts: readonly string[];
+  readonly links: readonly Link[];
+}
+
+/** A member of a group of processes. A process that ends leaves its groups, or tells the others why it ends. */
+export class OpenedGroup implements OpenedProcessGroup {
+  readonly rank: number;
+  readonly size: number;
+  readonly generation: number;
+  readonly hosts: readonly string[];
+  readonly links: readonly Link[];
+  readonly #options: OpenedGroupOptions;
+  readonly #exit: (code: number) => void;
+
+  constructor(options: OpenedGroupOptions) {
+    const { group, generation, hosts, links } = options;
+    this.rank = group.rank;
+    this.size = group.size;
+    this.generation = generation;
+    this.hosts = hosts;
+    this.links = links;
+    this.#options = options;
+    this.#exit = (code) => group.exit(code);
+    process.once('exit', this.#exit);
+  }
+
+  communicator(algorithm: Algorithm): Communicator {
+    const { binding, group, memory } = this.#options;
+    if (!group.isClosed) return new ProcessCommunicator({ binding, group, algorithm, memory });
+    const details = { rank: this.rank, operation: 'communicator' };
+    throw new RuntimeError('ERR_COLL_CLOSED', 'this group of processes was closed; open another one', details);
+  }
+
+  fail(error: Error): void {
+    this.#options.group.fail('failed', `rank ${this.rank} on ${this.hosts[this.rank]} failed: ${error.message}`);
+  }
+
+  explain(): GroupExplanation {
+    const { binding, memory } = this.#options;
+    const player = memory ? 'shared-memory' : 'messages';
+    const head = `rank ${this.rank} of ${this.size}, generation ${this.generation}: played in C++ with ${binding.simd}`;
+    const told = memory ? ', all members on the memory of all' : ', by messages';
+    const lines = this.links.map(({ rank, transport, reason }) => `rank ${rank} over ${transport}: ${reason}`);
+    return {
+      engine: 'native',
+      simd: binding.simd,
+      player,
+      links: this.links,
+      text: [`${head}${this.size > 1 ? told : ''}`, ...lines].join('\n'),
+    };
+  }
+
+  close(): Promise<void> {
+    process.removeListener('exit', this.#exit);
+    return this.#options.group.close();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+}

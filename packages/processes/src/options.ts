@@ -1,0 +1,36 @@
+import type { Store } from '@coll/rendezvous';
+
+/**
+ * Who opens which group, and how. Under `coll run` all of it may be left out: `store`, `rank`, `size`, `generation`, `job` and `jobKey`
+ * are read from the environment.
+ */
+export interface OpenProcessGroupOptions {
+  /** Where the members meet. It is used until the group is open, and left open. */
+  readonly store?: Store | undefined;
+  /** This member, from 0. */
+  readonly rank?: number | undefined;
+  /** Members of the group, the same number on all of them. */
+  readonly size?: number | undefined;
+  /** Which of the groups of a job this is: one that is opened after a failure has a higher number. Default: 0. */
+  readonly generation?: number | undefined;
+  /** The name of the job; a member of another one is refused. Default: none. */
+  readonly job?: string | undefined;
+  /** The secret that all members have, and nobody else: a text of 16 bytes or more. */
+  readonly jobKey?: string | undefined;
+  /** Longest time until all members are there and connected. Null, 0 and less: for ever. Default: 60. */
+  readonly timeoutSeconds?: number | null | undefined;
+  /** Where the other members reach this one: an IP address, a host name or the name of a network interface. Default: `127.0.0.1`, which no other host reaches. */
+  readonly host?: string | undefined;
+  /** Lets members on different hosts talk to each other. They prove the job key, but what they send is not encrypted. All members must agree. Default: false. */
+  readonly insecure?: boolean | undefined;
+  /** How members exchange data: `'auto'` takes shared memory among those of one host, where that works, and TCP otherwise. All members must agree. Default: `'auto'`. */
+  readonly transport?: 'auto' | 'shared-memory' | 'tcp' | undefined;
+  /** TCP connections for the data of each pair, 1 to 16. All members must agree. Default: 1. */
+  readonly streams?: number | undefined;
+  /** How long a member may be silent before it is taken for lost; each says something five times as often. All members must agree. Default: 5. */
+  readonly heartbeatSeconds?: number | undefined;
+  /** Upper bound of the memory that `allocate` gives out here; it is taken as it is needed. Default: 8 GiB of addresses. */
+  readonly maxBytes?: number | undefined;
+  /** Ends the opening with `AbortedError`. */
+  readonly signal?: AbortSignal | undefined;
+}

@@ -1,0 +1,65 @@
+import type { MemoryHandle, ProcessBinding, SegmentHandle } from '@coll/native';
+import { type Card, hostOf } from './card.js';
+import { secretBytes } from './hello.js';
+import { isSameHost } from './host.js';
+import type { Member } from './member.js';
+
+/** Whether the memory of a pair was seen to work in both directions, and in words why, or why not. */
+export interface Trial {
+  readonly isShared: boolean;
+  readonly reason: string;
+}
+
+/** The memory of this member, and what became of opening that of the others. */
+export class SharedSegments {
+  /** What the others must know to open it. */
+  readonly secret: Buffer;
+  readonly #binding: ProcessBinding;
+  readonly #rank: number;
+  readonly #segments: (SegmentHandle | undefined)[] = [];
+  #refused: string | undefined;
+
+  constructor(binding: ProcessBinding, { rank, maxBytes }: Member, isWanted: boolean) {
+    this.#binding = binding;
+    this.#rank = rank;
+    this.secret = Buffer.alloc(secretBytes);
+    if (!isWanted) return;
+    try {
+      const [segment, card] = binding.segment(maxBytes);
+      this.#segments[rank] = segment;
+      this.secret.set(card);
+    } catch (error) {
+      this.#refused = (error as Error).message;
+    }
+  }
+
+  /** Opens what another rank has, and leaves a mark there: why that is not possible; undefined where it was. */
+  open(rank: number, secret: Buffer): string | undefined {
+    if (this.#refused !== undefined) return this.#refused;
+    if (secret.every((byte) => byte === 0)) return `rank ${rank} has no memory to share`;
+    try {
+      this.#segments[rank] = this.#binding.openSegment(Uint8Array.from(secret), this.#rank);
+      return undefined;
+    } catch (error) {
+      return (error as Error).message;
+    }
+  }
+
+  /** Whether a rank has left its mark here. */
+  hasMark(rank: number): boolean {
+    const own = this.#segments[this.#rank];
+    return own !== undefined && this.#binding.hasMark(own, rank);
+  }
+
+  /** The memory of all ranks, which were all opened. */
+  join(): MemoryHandle {
+    return this.#binding.sharedMemory(this.#rank, this.#segments as readonly SegmentHandle[]);
+  }
+}
+
+/** The ranks whose memory a member tries to open. */
+export function ranksToShareWith(member: Member, cards: readonly Card[]): readonly number[] {
+  if (member.transport === 'tcp') return [];
+  const own = hostOf(cards[member.rank] as Card);
+  return [...cards.keys()].filter((rank) => rank !== member.rank && isSameHost(own, hostOf(cards[rank] as Card)));
+}

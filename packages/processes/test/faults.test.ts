@@ -1,0 +1,10 @@
+import { expect, it } from 'vitest';
+import { injectFaults } from './faults/inject-faults.ts';
+import { describeScenario, faults } from './faults/scenario.ts';
+
+const seeds = Array.from({ length: 2 * faults.length }, (_, seed) => seed);
+
+it('ends every call with the right error, in time, and leaves nothing behind, whatever goes wrong', async () => {
+  for await (const { scenario, problems } of injectFaults(seeds))
+    expect.soft(problems, describeScenario(scenario)).toEqual([]);
+}, 240_000);

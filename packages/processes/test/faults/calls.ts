@@ -1,0 +1,128 @@
+import { type Collective, type DType, outputLength, type Tensor, viewOf } from '@coll/core';
+import { Random } from './random.ts';
+import type { Scenario } from './scenario.ts';
+
+/** A call that all members make, each on its own memory. */
+export interface Call {
+  readonly index: number;
+  readonly collective: Collective;
+  readonly dtype: DType;
+  /** Elements of an input. */
+  readonly length: number;
+  /** Which of the group's communicators it is made on. */
+  readonly algorithm: 'direct' | 'ring';
+  readonly isAllocated: boolean;
+}
+
+const dtypes = ['float32', 'float64', 'int32', 'float16'] as const satisfies readonly DType[];
+
+/** The call that comes at this place in a scenario. */
+export function callAt({ seed, size }: Scenario, index: number): Call {
+  const random = new Random(seed * 100_003 + index);
+  const root = random.below(size);
+  const op = random.pick(['sum', 'max'] as const);
+  const collective = random.pick<Collective>([
+    { kind: 'all-reduce', op },
+    { kind: 'all-reduce', op },
+    { kind: 'reduce', op, root },
+    { kind: 'broadcast', root },
+    { kind: 'all-gather' },
+    { kind: 'reduce-scatter', op },
+  ]);
+  const length = Math.floor(2 ** (random.next() * (random.below(6) === 0 ? 20 : 13)));
+  return {
+    index,
+    collective,
+    dtype: random.pick(dtypes),
+    length: collective.kind === 'reduce-scatter' ? Math.ceil(length / size) * size : length,
+    algorithm: random.pick(['direct', 'ring'] as const),
+    isAllocated: random.below(2) === 0,
+  };
+}
+
+/** The call that an odd member makes in the place of another. */
+export function oddCall(scenario: Scenario, call: Call): Call {
+  const { collective, dtype, length } = call;
+  switch (scenario.fault) {
+    case 'kind':
+      return {
+        ...call,
+        collective: collective.kind === 'all-gather' ? { kind: 'broadcast', root: 0 } : { kind: 'all-gather' },
+      };
+    case 'op':
+      return { ...call, collective: otherOp(collective) };
+    case 'dtype':
+      return { ...call, dtype: dtype === 'int32' ? 'float32' : 'int32' };
+    case 'length':
+      return { ...call, length: length + scenario.size };
+    default:
+      return callAt(scenario, call.index + 1);
+  }
+}
+
+function otherOp(collective: Collective): Collective {
+  // Of those that combine nothing another kind is as near as it gets.
+  if (!('op' in collective)) return { kind: 'all-reduce', op: 'sum' };
+  return { ...collective, op: collective.op === 'max' ? 'min' : 'max' };
+}
+
+/** Small whole numbers: their sums over all ranks are exact in every dtype here. */
+const contribution = (rank: number, index: number) => ((index * 7 + rank * 3) % 11) + rank;
+
+const halves = Uint16Array.from({ length: 64 }, (_, value) => halfOf(value));
+
+function halfOf(value: number): number {
+  if (value === 0) return 0;
+  const exponent = Math.floor(Math.log2(value));
+  return ((exponent + 15) << 10) | Math.round((value / 2 ** exponent - 1) * 1024);
+}
+
+const stored = (dtype: DType, value: number) => (dtype === 'float16' ? (halves[value] as number) : value);
+
+/** Memory for a call, from `allocate` or its own. */
+export type Allocate = (dtype: DType, length: number) => Tensor;
+
+export function ownMemory(dtype: DType, length: number): Tensor {
+  const bytes = { float32: 4, float64: 8, int32: 4, float16: 2 }[dtype as (typeof dtypes)[number]];
+  return { data: viewOf(dtype, new ArrayBuffer(length * bytes), 0, length), dtype, shape: [length], device: '' };
+}
+
+/** A rank's input and output, filled and empty. */
+export function buffersOf({ collective, dtype, length }: Call, rank: number, size: number, allocate: Allocate) {
+  const input = allocate(dtype, length);
+  const output = allocate(dtype, outputLength(collective, length, size));
+  for (let index = 0; index < length; index++) input.data[index] = stored(dtype, contribution(rank, index));
+  return { input, output };
+}
+
+/** What is wrong with a rank's output; undefined where it is right. */
+export function problemOf(call: Call, rank: number, size: number, { data }: Tensor): string | undefined {
+  const { collective, dtype } = call;
+  if (collective.kind === 'reduce' && collective.root !== rank) return undefined;
+  const expectedAt = expectationOf(call, rank, size);
+  for (let index = 0; index < data.length; index++) {
+    const expected = stored(dtype, expectedAt(index));
+    if (data[index] !== expected) return `element ${index} of ${data.length} is ${data[index]}, not ${expected}`;
+  }
+  return undefined;
+}
+
+function expectationOf({ collective, length }: Call, rank: number, size: number): (index: number) => number {
+  const ranks = Array.from({ length: size }, (_, member) => member);
+  const combine = (index: number) => {
+    const parts = ranks.map((member) => contribution(member, index));
+    return 'op' in collective && collective.op === 'max'
+      ? Math.max(...parts)
+      : parts.reduce((sum, part) => sum + part, 0);
+  };
+  switch (collective.kind) {
+    case 'broadcast':
+      return (index) => contribution(collective.root, index);
+    case 'all-gather':
+      return (index) => contribution(Math.floor(index / length), index % length);
+    case 'reduce-scatter':
+      return (index) => combine(rank * (length / size) + index);
+    default:
+      return combine;
+  }
+}

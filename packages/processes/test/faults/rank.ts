@@ -1,0 +1,239 @@
+import { CollError, type Communicator, type RunOptions } from '@coll/core';
+import { directAlgorithm } from '@coll/direct';
+import { type OpenedProcessGroup, openProcessGroup } from '@coll/processes';
+import { TcpStore } from '@coll/rendezvous';
+import { ringAlgorithm } from '@coll/ring';
+import { buffersOf, type Call, callAt, oddCall, ownMemory, problemOf } from './calls.ts';
+import { type FromRank, nowMillis, type Report, type Seen, type Task, type ToRank } from './messages.ts';
+import { Random } from './random.ts';
+import { reroutedStore } from './rerouted-store.ts';
+import { collectGarbage, resourcesOfThisProcess } from './resources.ts';
+import { isFromOutside } from './scenario.ts';
+
+/** The entry of a rank's process: it takes part in one scenario after the other, and tells what it saw. */
+
+const awaitedRoutes = new Map<number, (port: number) => void>();
+
+process.on('message', (message: ToRank) => {
+  if (message.type === 'route') awaitedRoutes.get(message.to)?.(message.port);
+  else void take(message).then(say);
+});
+process.once('disconnect', () => process.exit());
+
+function say(message: FromRank): void {
+  process.send?.(message);
+}
+
+async function take(task: Task): Promise<Report> {
+  await collectGarbage();
+  const before = resourcesOfThisProcess();
+  const part = new Part(task);
+  await part.play();
+  const closing = nowMillis();
+  await part.close();
+  const closeMillis = nowMillis() - closing;
+  await collectGarbage();
+  return { type: 'report', ...part.found, closeMillis, before, after: await settledResources(before) };
+}
+
+/** A socket that was closed is gone some turns later. */
+async function settledResources(before: ReturnType<typeof resourcesOfThisProcess>) {
+  for (let look = 0; ; look++) {
+    const now = resourcesOfThisProcess();
+    if (look === 50 || Object.entries(now).every(([kind, count]) => count <= before[kind as keyof typeof now]))
+      return now;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    await collectGarbage();
+  }
+}
+
+// Longer than anything here takes: whoever runs into it has hung.
+const hangSeconds = 15;
+const absentSeconds = 1;
+const lateSeconds = 0.5;
+const mostCalls = 100_000;
+
+/** One rank's part in a scenario. */
+class Part {
+  readonly #task: Task;
+  readonly #random: Random;
+  #group: OpenedProcessGroup | undefined;
+  #communicators: Record<Call['algorithm'], Communicator> | undefined;
+  #found: Omit<Report, 'type' | 'closeMillis' | 'before' | 'after'> = {
+    calls: 0,
+    error: undefined,
+    later: undefined,
+    wrongResult: undefined,
+    faultAtMillis: undefined,
+  };
+
+  constructor(task: Task) {
+    this.#task = task;
+    this.#random = new Random(task.scenario.seed * 31 + task.rank);
+  }
+
+  get found() {
+    return this.#found;
+  }
+
+  /** Opens the group, and calls until something goes wrong, or all calls are made. */
+  async play(): Promise<void> {
+    const { scenario } = this.#task;
+    try {
+      this.#group = await this.#open();
+      this.#communicators = {
+        direct: this.#group.communicator(directAlgorithm),
+        ring: this.#group.communicator(ringAlgorithm()),
+      };
+      say({ type: 'begun' });
+      const count = isFromOutside(scenario.fault) ? mostCalls : scenario.at + 8;
+      for (let index = 0; index < count && this.#found.wrongResult === undefined; index++) await this.#callAt(index);
+    } catch (error) {
+      this.#note({ error: seen(error) });
+      if (this.#communicators) this.#note({ later: await this.#callAgain() });
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#group?.close();
+    this.#group = undefined;
+    this.#communicators = undefined;
+  }
+
+  async #open(): Promise<OpenedProcessGroup> {
+    const { scenario, rank, generation, store: member } = this.#task;
+    if (this.#isAt('absent', 0)) throw new Error('this rank stays away');
+    const { size, transport, streams, heartbeatSeconds } = scenario;
+    await using store = await TcpStore.connect(member);
+    if (scenario.fault === 'absent') this.#fault(absentSeconds);
+    return await openProcessGroup({
+      store: reroutedStore(store, rank, askForRoute),
+      job: member.job,
+      jobKey: member.jobKey,
+      rank,
+      size,
+      generation,
+      transport,
+      streams,
+      heartbeatSeconds,
+      timeoutSeconds: scenario.fault === 'absent' ? absentSeconds : hangSeconds,
+    });
+  }
+
+  async #callAt(index: number): Promise<void> {
+    const { scenario } = this.#task;
+    const call = callAt(scenario, index);
+    if (this.#isAt('exit', index)) await exit();
+    if (this.#isAt('throw', index)) {
+      const error = new Error(`the trouble of seed ${scenario.seed}`);
+      this.#fault();
+      this.#group?.fail(error);
+      throw error;
+    }
+    if (this.#isAt('leave', index)) {
+      this.#fault();
+      await this.#group?.close();
+    }
+    if (this.#isAt('late', index) || this.#isAt('abort', index)) {
+      await new Promise((resolve) => setTimeout(resolve, 3 * lateSeconds * 1000));
+    }
+    const isOdd = ['kind', 'op', 'dtype', 'length'].some((fault) => this.#isAt(fault, index));
+    const isSwapped = this.#isAt('order', index) || this.#isAt('order', index - 1);
+    if (isOdd || this.#isAt('order', index)) this.#fault();
+    const made = isOdd ? oddCall(scenario, call) : isSwapped ? this.#swapped(index) : call;
+    await this.#make(made, this.#optionsAt(index));
+    this.#note({ calls: this.#found.calls + 1 });
+  }
+
+  #swapped(index: number): Call {
+    const { scenario } = this.#task;
+    return callAt(scenario, index === scenario.at ? index + 1 : index - 1);
+  }
+
+  #optionsAt(index: number): RunOptions {
+    const { scenario, rank } = this.#task;
+    const isHere = index === scenario.at && rank !== scenario.victim;
+    if (scenario.fault === 'late' && isHere) {
+      this.#fault(lateSeconds);
+      return { timeoutSeconds: lateSeconds };
+    }
+    if (scenario.fault === 'abort' && isHere && rank === scenario.other) {
+      const controller = new AbortController();
+      setTimeout(() => {
+        this.#fault();
+        controller.abort(new Error('enough'));
+      }, lateSeconds * 500);
+      return { timeoutSeconds: hangSeconds, signal: controller.signal };
+    }
+    return { timeoutSeconds: hangSeconds };
+  }
+
+  async #make(call: Call, options: RunOptions): Promise<void> {
+    const { rank, scenario } = this.#task;
+    const communicator = this.#communicators?.[call.algorithm] as Communicator;
+    const allocate = call.isAllocated ? communicator.allocate?.bind(communicator) : undefined;
+    const { input, output } = buffersOf(call, rank, scenario.size, allocate ?? ownMemory);
+    const { collective } = call;
+    // Each rank waits in its own way; a signal reaches only those who do not block.
+    if (options.signal || this.#random.below(2) === 0) await communicator.run(collective, [input], [output], options);
+    else communicator.runSync(collective, [input], [output], options);
+    const problem = problemOf(call, rank, scenario.size, output);
+    if (problem !== undefined)
+      this.#note({ wrongResult: `call ${call.index}, ${collective.kind} of ${call.dtype}: ${problem}` });
+  }
+
+  async #callAgain(): Promise<Seen | undefined> {
+    try {
+      await this.#make(callAt(this.#task.scenario, 0), { timeoutSeconds: hangSeconds });
+      return undefined;
+    } catch (error) {
+      return seen(error);
+    }
+  }
+
+  #isAt(fault: string, index: number): boolean {
+    const { scenario, rank } = this.#task;
+    return scenario.fault === fault && rank === scenario.victim && (index === scenario.at || fault === 'absent');
+  }
+
+  /** Says when it happens: now, or when a time limit is over. */
+  #fault(inSeconds = 0): void {
+    this.#note({ faultAtMillis: nowMillis() + inSeconds * 1000 });
+  }
+
+  #note(found: Partial<Report>): void {
+    this.#found = { ...this.#found, ...found };
+  }
+}
+
+/** Ends this process, once the program knows when. */
+function exit(): Promise<never> {
+  return new Promise(() =>
+    process.send?.({ type: 'exit', atMillis: nowMillis() } satisfies FromRank, () => process.exit(7)),
+  );
+}
+
+function askForRoute(to: number, port: number): Promise<number> {
+  return new Promise((resolve) => {
+    awaitedRoutes.set(to, resolve);
+    say({ type: 'route', to, port });
+  });
+}
+
+function seen(error: unknown): Seen {
+  const atMillis = nowMillis();
+  if (!(error instanceof Error)) return { name: typeof error, message: String(error), isOurs: false, atMillis };
+  const isOurs = error instanceof CollError;
+  const { name, message } = error;
+  if (!isOurs) return { name, message: `${error.stack}`, isOurs, atMillis };
+  const { code, rank, operation } = error;
+  return {
+    name,
+    message,
+    isOurs,
+    code,
+    ...(rank === undefined ? {} : { rank }),
+    ...(operation === undefined ? {} : { operation }),
+    atMillis,
+  };
+}

@@ -1,0 +1,88 @@
+import { Random } from './random.ts';
+
+/** What goes wrong. */
+export const faults = [
+  /** Nothing. */
+  'none',
+  /** The victim's process is killed, from outside. */
+  'kill',
+  /** It is stopped, and does not answer any more. */
+  'stop',
+  /** Its connections to all others are cut. */
+  'cut',
+  /** The connection to one other is cut. */
+  'cut one',
+  /** What is sent to it and by it gets lost, and nobody is told. */
+  'silence',
+  /** It ends in the middle, with another exit code than 0. */
+  'exit',
+  /** It throws, and says so to its group. */
+  'throw',
+  /** It closes its group while the others wait. */
+  'leave',
+  /** It never makes the call that the others wait in. */
+  'late',
+  /** One of the others aborts its call while the victim is late. */
+  'abort',
+  /** It is not there when the group is opened. */
+  'absent',
+  /** It asks for something else than the others. */
+  'kind',
+  'op',
+  'dtype',
+  'length',
+  /** It makes two calls in the other order. */
+  'order',
+] as const;
+export type Fault = (typeof faults)[number];
+
+/** A group, what it does, and what goes wrong. */
+export interface Scenario {
+  readonly seed: number;
+  readonly fault: Fault;
+  readonly size: number;
+  readonly transport: 'shared-memory' | 'tcp';
+  readonly streams: number;
+  readonly heartbeatSeconds: number;
+  /** Whose doing it is. */
+  readonly victim: number;
+  /** Another one, where two are concerned. */
+  readonly other: number;
+  /** The call at which it happens, where the victim does it itself. */
+  readonly at: number;
+  /** After the first call has begun, where it is done to the victim. */
+  readonly afterMillis: number;
+}
+
+/** Faults that happen whatever the victim is doing. */
+export const isFromOutside = (fault: Fault): boolean => ['kill', 'stop', 'cut', 'cut one', 'silence'].includes(fault);
+
+/** Faults that nobody but a heartbeat notices. */
+export const isSilent = (fault: Fault): boolean => fault === 'stop' || fault === 'silence';
+
+/** All faults take turns, so that some seeds in a row have met each. */
+export function scenarioOf(seed: number): Scenario {
+  const random = new Random(seed);
+  const fault = faults[seed % faults.length] as Fault;
+  // To tell who is odd takes three.
+  const size = 2 + random.below(4);
+  const victim = random.below(size);
+  return {
+    seed,
+    fault,
+    size,
+    victim,
+    other: (victim + 1 + random.below(size - 1)) % size,
+    transport: random.pick(['shared-memory', 'tcp']),
+    streams: random.pick([1, 1, 2]),
+    // Where nobody is silent, a machine that is busy with other things must not look as if somebody were.
+    heartbeatSeconds: isSilent(fault) ? 1.5 : 20,
+    at: random.below(12),
+    afterMillis: random.below(60),
+  };
+}
+
+/** For people. */
+export function describeScenario({ seed, fault, size, victim, transport, streams }: Scenario): string {
+  return `seed ${seed}: ${fault}, rank ${victim} of ${size}, ${transport}${streams > 1 ? `, ${streams} streams` : ''}`;
+}

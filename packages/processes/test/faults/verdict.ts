@@ -1,0 +1,151 @@
+import { hostname } from 'node:os';
+import type { ErrorCode } from '@coll/core';
+import type { Report, Seen } from './messages.ts';
+import type { Outcome, Played } from './play-scenario.ts';
+import { leakBetween } from './resources.ts';
+import { type Fault, isSilent, type Scenario } from './scenario.ts';
+
+/** What the members must see. */
+export interface Expected {
+  readonly class: string;
+  readonly code: ErrorCode;
+  /** All see one message. */
+  readonly isSame?: boolean;
+  /** The message names the host of the member that is lost. */
+  readonly namesHost?: boolean;
+}
+
+const lost: Expected = { class: 'UnavailableError', code: 'ERR_COLL_PEER_FAILED', namesHost: true };
+const mismatch: Expected = { class: 'InternalError', code: 'ERR_COLL_MISMATCH', isSame: true };
+
+/** By fault; those of `order` depend on what the two calls are. */
+export const expectations: Readonly<Record<Exclude<Fault, 'none'>, Expected>> = {
+  kill: lost,
+  stop: lost,
+  cut: lost,
+  'cut one': lost,
+  silence: lost,
+  exit: lost,
+  throw: { class: 'UnavailableError', code: 'ERR_COLL_PEER_FAILED', isSame: true },
+  leave: { class: 'RuntimeError', code: 'ERR_COLL_CLOSED' },
+  late: { class: 'DeadlineExceededError', code: 'ERR_COLL_DEADLINE' },
+  abort: { class: 'AbortedError', code: 'ERR_COLL_ABORTED' },
+  absent: { class: 'DeadlineExceededError', code: 'ERR_COLL_DEADLINE' },
+  kind: mismatch,
+  op: mismatch,
+  dtype: { class: 'InternalError', code: 'ERR_COLL_DTYPE_MISMATCH', isSame: true },
+  length: { class: 'InvalidArgumentError', code: 'ERR_COLL_SHAPE_MISMATCH', isSame: true },
+  order: mismatch,
+};
+
+const disagreements: readonly Fault[] = ['kind', 'op', 'dtype', 'length', 'order'];
+const disagreementCodes: readonly (ErrorCode | undefined)[] = [
+  'ERR_COLL_MISMATCH',
+  'ERR_COLL_DTYPE_MISMATCH',
+  'ERR_COLL_SHAPE_MISMATCH',
+];
+
+/** What a scenario has shown. */
+export interface Verdict {
+  /** What is wrong with the library; nothing where all is well. */
+  readonly problems: readonly string[];
+  /** From the fault to the error, of each member that saw one. */
+  readonly millis: readonly number[];
+}
+
+// Who is told at once has to see it within this time, on a machine that others use, too.
+const promptMillis = 4000;
+
+export function verdictOf(scenario: Scenario, { outcomes, faultAtMillis }: Played): Verdict {
+  const problems: string[] = [];
+  const millis: number[] = [];
+  outcomes.forEach((outcome, rank) => {
+    const complain = (problem: string) => problems.push(`rank ${rank}: ${problem}`);
+    if (outcome === 'hung') complain('has hung');
+    else if (outcome === 'ended') {
+      if (rank !== scenario.victim || !['kill', 'exit'].includes(scenario.fault)) complain('has ended');
+    } else {
+      for (const problem of problemsOf(outcome)) complain(problem);
+      if (scenario.fault === 'none') {
+        if (outcome.error) complain(`saw ${textOf(outcome.error)} though nothing went wrong`);
+        return;
+      }
+      for (const problem of errorProblems(scenario, rank, outcome)) complain(problem);
+      const began = outcome.faultAtMillis ?? faultOf(scenario, outcomes) ?? faultAtMillis;
+      if (rank === scenario.victim || !outcome.error || began === undefined) return;
+      const took = outcome.error.atMillis - began;
+      millis.push(took);
+      const limit = promptMillis + (isSilent(scenario.fault) ? scenario.heartbeatSeconds * 1000 : 0);
+      if (took > limit) complain(`took ${Math.round(took)} ms to see ${textOf(outcome.error)}`);
+    }
+  });
+  return { problems: [...problems, ...sameProblems(scenario, outcomes)], millis };
+}
+
+/** When the rank that did it says it did. */
+function faultOf({ fault, victim, other }: Scenario, outcomes: readonly Outcome[]): number | undefined {
+  const outcome = outcomes[fault === 'abort' ? other : victim];
+  return typeof outcome === 'object' ? outcome.faultAtMillis : undefined;
+}
+
+/** What may be wrong on any rank, whatever has happened. */
+function problemsOf({ wrongResult, error, later, before, after, closeMillis }: Report): string[] {
+  const leak = leakBetween(before, after);
+  return [
+    ...(wrongResult === undefined ? [] : [`wrong result: ${wrongResult}`]),
+    ...(later && !later.isOurs ? [`a call after ${error?.name} threw ${textOf(later)}`] : []),
+    ...(leak === undefined ? [] : [`holds ${leak}`]),
+    ...(closeMillis > promptMillis ? [`took ${Math.round(closeMillis)} ms to close its group`] : []),
+  ];
+}
+
+function errorProblems(scenario: Scenario, rank: number, { error, later, calls }: Report): string[] {
+  const { fault, victim } = scenario;
+  const isItsOwn = rank === victim && ['throw', 'absent', 'leave', 'late', 'abort'].includes(fault);
+  if (!error) return [`made ${calls} calls and saw no error`];
+  if (isItsOwn) return [];
+  const problems: string[] = [];
+  const expected = expectations[fault as Exclude<Fault, 'none'>];
+  const isRight =
+    fault === 'order'
+      ? disagreementCodes.includes(error.code)
+      : error.name === expected.class && error.code === expected.code;
+  if (!isRight) problems.push(`saw ${textOf(error)}, not ${expected.class} ${expected.code}`);
+  if (fault !== 'absent' && later === undefined) problems.push('made another call after the group had failed');
+  if (rank === victim && !disagreements.includes(fault)) return problems;
+  const culprits = culpritsOf(scenario, rank);
+  if (culprits && !(error.rank !== undefined && culprits.includes(error.rank)) && !namesRank(error, culprits))
+    problems.push(`is not told of rank ${culprits.join(' or ')}: ${textOf(error)}`);
+  if (expected.namesHost && !error.message.includes(hostname()))
+    problems.push(`is not told of host ${hostname()}: ${textOf(error)}`);
+  if (error.operation === undefined) problems.push(`is not told of the operation: ${textOf(error)}`);
+  return problems;
+}
+
+/** Who is to be named; undefined where nobody can tell. */
+function culpritsOf({ fault, size, victim, other }: Scenario, rank: number): readonly number[] | undefined {
+  if (disagreements.includes(fault)) return size > 2 ? [victim] : undefined;
+  if (fault === 'abort') return [other, rank];
+  if (fault === 'cut one') return [victim, other];
+  return [victim];
+}
+
+/** Deadlines are of the rank that waits; the message names who never came. */
+function namesRank({ message }: Seen, culprits: readonly number[]): boolean {
+  return culprits.some((rank) => new RegExp(`\\b${rank}\\b`).test(message));
+}
+
+function sameProblems(scenario: Scenario, outcomes: readonly Outcome[]): string[] {
+  if (scenario.fault === 'none' || !expectations[scenario.fault].isSame) return [];
+  const errors = outcomes.flatMap((outcome, rank) =>
+    typeof outcome === 'object' && outcome.error && (rank !== scenario.victim || scenario.fault !== 'throw')
+      ? [outcome.error.message]
+      : [],
+  );
+  const messages = [...new Set(errors)];
+  return messages.length > 1 ? [`members see other errors: ${messages.join(' / ')}`] : [];
+}
+
+function textOf({ name, code, message }: Seen): string {
+  return `${name} ${code ?? ''}: ${message}`;
+}

@@ -1,0 +1,49 @@
+import { type Communicator, hierarchical, PortableCommunicator } from '@coll/core';
+import { directAlgorithm } from '@coll/direct';
+import { openProcessGroup } from '@coll/processes';
+import { TcpStore } from '@coll/rendezvous';
+import type { Join, Seat } from '@coll/testing';
+
+/** Where the members of a suite's groups meet, and how they talk to each other. */
+export interface JoinOptions {
+  readonly address: string;
+  readonly job: string;
+  readonly jobKey: string;
+  readonly transport: 'shared-memory' | 'tcp';
+}
+
+/** One rank a member. */
+export const join: Join = async (seat) => {
+  const group = await open(seat);
+  return { communicator: group.communicator(seat.algorithm ?? directAlgorithm), leave: () => group.close() };
+};
+
+/** Half of the ranks in the hand of each of two members, one more in the second's where they are odd. */
+export const joinTwoLevels: Join = async (seat) => {
+  const group = await open(seat);
+  const ranksPerWorker = seat.members === 1 ? [seat.size] : [Math.floor(seat.size / 2), Math.ceil(seat.size / 2)];
+  const within = portable(ranksPerWorker[seat.member] as number);
+  const communicator = hierarchical([within], group.communicator(directAlgorithm), { ranksPerWorker });
+  return { communicator, leave: () => group.close() };
+};
+
+function portable(size: number): Communicator {
+  return new PortableCommunicator({ size, algorithm: directAlgorithm });
+}
+
+async function open({ group, member, members, options }: Seat) {
+  const { address, job, jobKey, transport } = options as JoinOptions;
+  await using store = await TcpStore.connect({ address, job, jobKey });
+  // A machine that is busy with other tests may leave a member alone for some seconds.
+  const patience = { timeoutSeconds: 50, heartbeatSeconds: 20 };
+  return await openProcessGroup({
+    store,
+    job,
+    jobKey,
+    rank: member,
+    size: members,
+    generation: group,
+    transport,
+    ...patience,
+  });
+}

@@ -1,0 +1,117 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { parseArgs } from 'node:util';
+import type { LinkRank } from './rank.ts';
+
+// All-reduce between hosts with slow links, which a tool makes on this machine: COLL_NETLAB names it. It knows
+//   up N rate 1gbit delay 10ms     makes hosts h0, h1, ... at 10.99.0.1, 10.99.0.2, ... with names of their own
+//   exec hK COMMAND...             runs a command on one
+//   down                           removes them
+// and sees the files of this machine on all hosts.
+//
+//   COLL_NETLAB=... npm run links -- --hosts 2,4 --rate 1gbit --delay 10ms --mebibytes 16 --streams 1,4
+
+const { values } = parseArgs({
+  options: {
+    hosts: { type: 'string', default: '2,4' },
+    rate: { type: 'string', default: '1gbit' },
+    delay: { type: 'string', default: '10ms' },
+    mebibytes: { type: 'string', default: '16' },
+    streams: { type: 'string', default: '1' },
+    algorithms: { type: 'string', default: 'direct,ring' },
+    calls: { type: 'string', default: '7' },
+  },
+});
+const netlab = process.env['COLL_NETLAB'];
+const missing = whatIsMissing();
+if (missing === undefined) await measure();
+else console.log(`links are not measured: ${missing}`);
+
+function whatIsMissing(): string | undefined {
+  if (process.platform !== 'linux') return 'that takes Linux';
+  if (!netlab)
+    return 'COLL_NETLAB names no tool that makes hosts with slow links (packages/processes/test/links/main.ts says what it must do)';
+  if (process.getuid?.() !== 0) return 'network namespaces take root';
+  const { status, stderr } = spawnSync('ip', ['netns', 'list'], { encoding: 'utf8' });
+  return status === 0 ? undefined : `there are no network namespaces here: ${stderr || 'no command ip'}`.trim();
+}
+
+async function measure(): Promise<void> {
+  const bytes = Number(values.mebibytes) * 2 ** 20;
+  console.log('| hosts | algorithm | streams | median | least | bound | of the bound |');
+  console.log('| ---: | --- | ---: | ---: | ---: | ---: | ---: |');
+  for (const size of numbersOf(values.hosts)) {
+    run('up', String(size), 'rate', values.rate, 'delay', values.delay);
+    try {
+      for (const algorithm of values.algorithms.split(',') as LinkRank['algorithm'][])
+        for (const streams of numbersOf(values.streams)) {
+          const millis = (await allReduce({ size, algorithm, streams, bytes, calls: Number(values.calls) })).sort(
+            (a, b) => a - b,
+          );
+          const [least, median] = [millis[0] as number, millis[Math.floor(millis.length / 2)] as number];
+          const bound = boundMillis(size, bytes);
+          const cells = [size, algorithm, streams, ...[median, least, bound].map((value) => `${value.toFixed(0)} ms`)];
+          console.log(`| ${[...cells, `${((100 * bound) / median).toFixed(0)} %`].join(' | ')} |`);
+        }
+    } finally {
+      run('down');
+    }
+  }
+}
+
+/** What every host has to send at the rate of its link, and one way there and back. */
+function boundMillis(size: number, bytes: number): number {
+  const bitsPerMilli = rateOf(values.rate) / 1000;
+  return (((2 * (size - 1)) / size) * bytes * 8) / bitsPerMilli + 2 * Number.parseFloat(values.delay);
+}
+
+function rateOf(rate: string): number {
+  const [, amount, unit = ''] = /^([\d.]+)([kmg]?)bit$/.exec(rate) ?? [];
+  const factors: Readonly<Record<string, number>> = { '': 1, k: 1e3, m: 1e6, g: 1e9 };
+  return Number(amount) * (factors[unit] as number);
+}
+
+async function allReduce(
+  told: Pick<LinkRank, 'size' | 'algorithm' | 'streams' | 'bytes' | 'calls'>,
+): Promise<number[]> {
+  const folder = mkdtempSync(path.join(tmpdir(), 'coll-links-'));
+  const jobKey = randomUUID();
+  try {
+    const ranks = Array.from({ length: told.size }, (_, rank) => {
+      const own: LinkRank = { ...told, rank, folder, jobKey, host: `10.99.0.${rank + 1}` };
+      return outputOf(rank, own);
+    });
+    const [first] = await Promise.all(ranks);
+    return (JSON.parse(first as string) as { millis: number[] }).millis;
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+async function outputOf(rank: number, told: LinkRank): Promise<string> {
+  const tsx = pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href;
+  const entry = fileURLToPath(new URL('./rank.ts', import.meta.url));
+  const command = [process.execPath, '--import', tsx, '--conditions=@coll/source', entry, JSON.stringify(told)];
+  const child = spawn(netlab as string, ['exec', `h${rank}`, ...command], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const [code, output] = await Promise.all([
+    new Promise((resolve) => child.once('close', resolve)),
+    text(child.stdout),
+  ]);
+  if (code !== 0) throw new Error(`rank ${rank} ended with ${code}`);
+  return output;
+}
+
+function run(...args: string[]): void {
+  const { status, stderr } = spawnSync(netlab as string, args, { encoding: 'utf8' });
+  if (status !== 0) throw new Error(`${netlab} ${args.join(' ')}: ${stderr}`);
+}
+
+function numbersOf(list: string): number[] {
+  return list.split(',').map(Number);
+}

@@ -1,0 +1,44 @@
+import { directAlgorithm } from '@coll/direct';
+import { openProcessGroup } from '@coll/processes';
+import { FileStore } from '@coll/rendezvous';
+import { ringAlgorithm } from '@coll/ring';
+
+/** What a rank on one of the hosts is told, as JSON in its first argument. */
+export interface LinkRank {
+  readonly rank: number;
+  readonly size: number;
+  /** A folder that all hosts see, to meet in. */
+  readonly folder: string;
+  readonly jobKey: string;
+  /** Where the others reach this one. */
+  readonly host: string;
+  readonly streams: number;
+  readonly algorithm: 'ring' | 'direct';
+  readonly bytes: number;
+  readonly calls: number;
+}
+
+const told = JSON.parse(process.argv[2] as string) as LinkRank;
+const { rank, size, folder, jobKey, host, streams, algorithm, bytes, calls } = told;
+const job = 'links';
+const sum = { kind: 'all-reduce', op: 'sum' } as const;
+
+await using store = new FileStore({ folder });
+await using group = await openProcessGroup({ store, rank, size, job, jobKey, host, streams, insecure: true });
+await using communicator = group.communicator(algorithm === 'ring' ? ringAlgorithm() : directAlgorithm);
+
+const input = communicator.allocate?.('float32', bytes / 4);
+if (!input) throw new Error('the communicator allocates nothing');
+const output = communicator.allocate?.('float32', bytes / 4) ?? input;
+const expected = (size * (size + 1)) / 2;
+const millis: number[] = [];
+for (let call = -2; call < calls; call++) {
+  input.data.fill((rank + 1) as never);
+  output.data.fill(0 as never);
+  const begin = performance.now();
+  await communicator.run(sum, [input], [output], { timeoutSeconds: 60 });
+  // The connections learn how fast the link is in the first calls.
+  if (call >= 0) millis.push(performance.now() - begin);
+  if (output.data.some((value) => value !== expected)) throw new Error(`rank ${rank}: wrong result`);
+}
+if (rank === 0) console.log(JSON.stringify({ millis, links: group.links }));

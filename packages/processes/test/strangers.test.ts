@@ -1,0 +1,194 @@
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { tensor } from '@coll/core';
+import { directAlgorithm } from '@coll/direct';
+import { MemoryStore, TcpStoreServer } from '@coll/rendezvous';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { readCard } from '../src/card.js';
+import { encodeHello, encodeProof, lengths } from '../src/hello.js';
+import { type OpenedProcessGroup, type OpenProcessGroupOptions, openProcessGroup } from '../src/index.js';
+import { memberOf } from '../src/member.js';
+
+vi.setConfig({ testTimeout: 20_000 });
+
+const jobKey = TcpStoreServer.newKey();
+const sum = { kind: 'all-reduce', op: 'sum' } as const;
+
+/** Both members in this process, the second one later: in between, strangers have rank 0 for themselves. */
+class Opening {
+  readonly store = new MemoryStore();
+  readonly first: Promise<OpenedProcessGroup>;
+
+  constructor(options: OpenProcessGroupOptions = {}) {
+    this.first = this.open(0, options);
+    this.first.catch(() => {});
+  }
+
+  open(rank: number, options: OpenProcessGroupOptions = {}): Promise<OpenedProcessGroup> {
+    return openProcessGroup({ store: this.store, rank, size: 2, jobKey, job: 'mine', timeoutSeconds: 8, ...options });
+  }
+
+  /** A connection to rank 0, which has shown where it listens. */
+  async stranger(): Promise<Stranger> {
+    const card = readCard(await this.store.get('cards/generation/0/of/2/card/0'), 0);
+    const socket = connect(card.addresses[0] as { host: string; port: number });
+    await once(socket, 'connect');
+    return new Stranger(socket);
+  }
+
+  /** The second member comes, and the group works. */
+  async expectToWork(): Promise<void> {
+    const second = await this.open(1);
+    const first = await this.first;
+    const outputs = [tensor(new Float32Array(2)), tensor(new Float32Array(2))] as const;
+    await Promise.all(
+      [first, second].map((group, rank) =>
+        group.communicator(directAlgorithm).run(sum, [tensor(new Float32Array([1, 2]))], [outputs[rank] as never]),
+      ),
+    );
+    for (const { data } of outputs) expect([...data]).toEqual([2, 4]);
+    await Promise.all([first.close(), second.close()]);
+  }
+}
+
+class Stranger {
+  readonly socket: Socket;
+  #bytes = Buffer.of();
+
+  constructor(socket: Socket) {
+    this.socket = socket;
+    socket.on('data', (part) => {
+      this.#bytes = Buffer.concat([this.#bytes, part]);
+    });
+    socket.on('error', () => {});
+  }
+
+  async read(length: number): Promise<Buffer> {
+    while (this.#bytes.length < length) await once(this.socket, 'data');
+    const message = this.#bytes.subarray(0, length);
+    this.#bytes = this.#bytes.subarray(length);
+    return message;
+  }
+
+  /** Everything that it is told until the connection ends. */
+  async ending(): Promise<Buffer> {
+    if (!this.socket.closed) await once(this.socket, 'close');
+    return this.#bytes;
+  }
+}
+
+/** How a member with these options says hello to rank 0. */
+function helloOf(options: OpenProcessGroupOptions = {}): Buffer {
+  return encodeHello(memberOf({ rank: 1, size: 2, jobKey, job: 'mine', ...options }), 0, 0);
+}
+
+describe('a group that opens', () => {
+  const sockets: Socket[] = [];
+  afterEach(() => {
+    for (const socket of sockets.splice(0)) socket.destroy();
+  });
+
+  it('does not let strangers in who say nothing that is known', async () => {
+    const opening = new Opening();
+    const cases: readonly Buffer[] = [
+      Buffer.from('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n'.padEnd(lengths.hello, ' ')),
+      randomBytes(lengths.hello),
+      // More than a member says.
+      Buffer.concat([helloOf(), randomBytes(1000)]),
+    ];
+    for (const bytes of cases) {
+      const stranger = await opening.stranger();
+      stranger.socket.write(bytes);
+      expect((await stranger.ending()).length).toBeLessThanOrEqual(lengths.challenge);
+    }
+    await opening.expectToWork();
+  });
+
+  it('ends connections that are slow, or stop half-way', async () => {
+    const opening = new Opening();
+    const silent = await opening.stranger();
+    const half = await opening.stranger();
+    half.socket.write(helloOf().subarray(0, 50));
+    const unproven = await opening.stranger();
+    unproven.socket.write(helloOf());
+    await unproven.read(lengths.challenge);
+    const begin = performance.now();
+    await Promise.all([silent, half, unproven].map((stranger) => stranger.ending()));
+    expect(performance.now() - begin).toBeLessThan(4000);
+    await opening.expectToWork();
+  });
+
+  it('is not kept from opening by many who do so', async () => {
+    const opening = new Opening();
+    const many = await Promise.all(Array.from({ length: 200 }, () => opening.stranger()));
+    await opening.expectToWork();
+    for (const { socket } of many) socket.destroy();
+  });
+
+  it('believes no proof by another key, of another hello, or from before', async () => {
+    const opening = new Opening();
+    const { key } = memberOf({ rank: 1, size: 2, jobKey, job: 'mine' });
+    const recorded: Buffer[] = [];
+    for (const proofBy of [
+      (hello: Buffer, challenge: Buffer) => encodeProof(randomBytes(32), hello, challenge, Buffer.alloc(48)),
+      (hello: Buffer, challenge: Buffer) => {
+        const proof = encodeProof(key, hello, challenge, Buffer.alloc(48));
+        // One bit of what it says.
+        proof[3] = (proof[3] as number) ^ 1;
+        return proof;
+      },
+      (_: Buffer, challenge: Buffer) => {
+        const proof = encodeProof(key, helloOf(), challenge, Buffer.alloc(48));
+        recorded.push(proof);
+        return proof;
+      },
+      () => recorded[0] as Buffer,
+    ]) {
+      const stranger = await opening.stranger();
+      const hello = helloOf();
+      stranger.socket.write(hello);
+      stranger.socket.write(proofBy(hello, await stranger.read(lengths.challenge)));
+      const told = await stranger.ending();
+      expect(told.length).toBe(lengths.welcome);
+      // Refused, because of the key.
+      expect(told[0]).toBe(5);
+    }
+    await opening.expectToWork();
+  });
+
+  it('refuses by name who belongs to another job, generation, version or rank', async () => {
+    const opening = new Opening();
+    const version = helloOf();
+    version.writeUInt16BE(99, 8);
+    for (const [hello, why] of [
+      [version, 1],
+      [helloOf({ job: 'theirs' }), 2],
+      [helloOf({ generation: 3 }), 3],
+      [helloOf({ rank: 1, size: 3 }), 4],
+    ] as const) {
+      const stranger = await opening.stranger();
+      stranger.socket.write(hello);
+      const told = await stranger.ending();
+      expect(told.length).toBe(lengths.challenge);
+      expect(told[0]).toBe(why);
+    }
+    await opening.expectToWork();
+  });
+
+  it.each([
+    ['another job key', { jobKey: TcpStoreServer.newKey() }, /another job key/],
+    ['another job', { job: 'theirs' }, /another job than "theirs"/],
+  ] as const)(
+    'tells a member with %s what is wrong, and the others that it cannot come',
+    async (_, options, message) => {
+      const opening = new Opening();
+      const failure = await opening.open(1, options).catch((error) => error);
+      expect(failure).toMatchObject({ code: 'ERR_COLL_STORE', rank: 1 });
+      expect(failure.message).toMatch(message);
+      const other = await opening.first.catch((error) => error);
+      expect(other).toMatchObject({ code: 'ERR_COLL_PEER_FAILED', rank: 1 });
+      expect(other.message).toMatch(message);
+    },
+  );
+});

@@ -1,0 +1,43 @@
+import { once } from 'node:events';
+import { Worker } from 'node:worker_threads';
+import { TcpStoreServer } from '@coll/rendezvous';
+import { expect, it, vi } from 'vitest';
+import type { ThreadTask } from './fixtures/thread.js';
+
+vi.setConfig({ testTimeout: 30_000 });
+
+const entry = new URL('./fixtures/thread.ts', import.meta.url).href;
+const bootstrap = `import('tsx/esm/api').then(({ register }) => {
+  register();
+  return import(${JSON.stringify(entry)});
+}).catch((error) => { throw error; });`;
+
+function start(workerData: ThreadTask): Worker {
+  return new Worker(bootstrap, { eval: true, workerData, execArgv: ['--conditions=@coll/source'] });
+}
+
+async function twoThreads(endings: readonly ThreadTask['ending'][]): Promise<readonly [Worker, Worker]> {
+  const jobKey = TcpStoreServer.newKey();
+  const server = await TcpStoreServer.listen({ job: 'test', jobKey });
+  const { address } = server;
+  const threads = endings.map((ending, rank) => start({ rank, address, jobKey, ending })) as [Worker, Worker];
+  const ready = await Promise.all(threads.map((thread) => once(thread, 'message')));
+  expect(ready).toEqual([[[3, 3, 1, 3]], [[3, 3, 2, 3]]]);
+  await server.close();
+  return threads;
+}
+
+it('threads of one process are members, each of several groups', async () => {
+  const threads = await twoThreads(['leave', 'leave']);
+  for (const [code] of await Promise.all(threads.map((thread) => once(thread, 'exit')))) expect(code).toBe(0);
+});
+
+it('a thread that is ended is missed at once', async () => {
+  const [first, second] = await twoThreads(['wait', 'idle']);
+  const told = once(first, 'message');
+  const begin = performance.now();
+  await second.terminate();
+  expect(String(await told)).toMatch(/rank 1 on .* has ended without leaving the group/);
+  expect(performance.now() - begin).toBeLessThan(2000);
+  await first.terminate();
+});
