@@ -27,13 +27,24 @@ describe('parseArguments', () => {
       graceSeconds: 5,
       timeoutSeconds: undefined,
       maxRestarts: 0,
+      stallSeconds: 60,
       isNested: false,
     });
   });
 
   it('takes what comes before the program', () => {
     const options = ['-n', '3', '--env', 'A=1', '--env', 'B=x=y', '--env', 'C=', '--grace', '0', '--timeout', '1.5'];
-    const flags = ['--command', '--no-prefix', '--log-dir', 'logs', '--max-restarts', '2', '--nested'];
+    const flags = [
+      '--stall-seconds',
+      '2.5',
+      '--command',
+      '--no-prefix',
+      '--log-dir',
+      'logs',
+      '--max-restarts',
+      '2',
+      '--nested',
+    ];
     expect(parseArguments(['run', ...options, ...flags, 'train'])).toEqual({
       ranks: 3,
       program: 'train',
@@ -45,8 +56,10 @@ describe('parseArguments', () => {
       graceSeconds: 0,
       timeoutSeconds: 1.5,
       maxRestarts: 2,
+      stallSeconds: 2.5,
       isNested: true,
     });
+    expect(parseArguments(['run', '--stall-seconds', '0', 'train']).stallSeconds).toBeUndefined();
     expect(parseArguments(['run', '-n', 'auto', 'train']).ranks).toBe(availableParallelism());
   });
 

@@ -20,6 +20,8 @@ export interface RunRequest {
   /** For the whole run, restarts included. */
   readonly timeoutSeconds: number | undefined;
   readonly maxRestarts: number;
+  /** After how long ranks report what they wait for. */
+  readonly stallSeconds: number | undefined;
   /** Start ranks inside a rank of another launcher. */
   readonly isNested: boolean;
 }
@@ -33,6 +35,7 @@ interface Options {
   readonly grace: number;
   readonly timeout?: number;
   readonly maxRestarts: number;
+  readonly stallSeconds: number;
   readonly nested?: true;
 }
 
@@ -71,6 +74,7 @@ function runCommand(command: Command): Command {
     .option('--grace <seconds>', 'from SIGTERM to SIGKILL, for ranks that are to end', secondsFrom(0), 5)
     .option('--timeout <seconds>', 'end the run after that time, restarts included', secondsFrom(0.001))
     .option('--max-restarts <n>', 'start the whole group again when a rank fails, so many times', wholeNumber, 0)
+    .option('--stall-seconds <seconds>', 'tell who waits for whom, after that time; 0 for never', secondsFrom(0), 60)
     .option('--nested', 'start also inside a rank of another launcher')
     .passThroughOptions();
 }
@@ -87,6 +91,7 @@ function requestFrom(program: string, rest: readonly string[], options: Options)
     graceSeconds: options.grace,
     timeoutSeconds: options.timeout,
     maxRestarts: options.maxRestarts,
+    stallSeconds: options.stallSeconds === 0 ? undefined : options.stallSeconds,
     isNested: options.nested ?? false,
   };
 }

@@ -6,6 +6,8 @@ export interface Job {
   /** Where the store is: `tcp://host:port`. */
   readonly store: string;
   readonly size: number;
+  /** After how long ranks report what they wait for. */
+  readonly stallSeconds: number | undefined;
 }
 
 export const launcherVariables: readonly string[] = [
@@ -18,6 +20,7 @@ export const launcherVariables: readonly string[] = [
   'COLL_JOB_KEY',
   'COLL_GENERATION',
   'COLL_RESTART',
+  'COLL_STALL_SECONDS',
 ];
 
 /** What the launcher tells a rank. All ranks are on this machine. */
@@ -32,6 +35,8 @@ export function rankEnvironment(job: Job, rank: number, restart: number): Readon
     COLL_JOB_KEY: job.key,
     COLL_GENERATION: String(restart),
     COLL_RESTART: String(restart),
+    // Empty: nobody reads the reports. What the launcher inherited is not meant for its ranks.
+    COLL_STALL_SECONDS: job.stallSeconds === undefined ? '' : String(job.stallSeconds),
   };
 }
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { RuntimeError } from '@coll/core';
-import { TcpStoreServer } from '@coll/rendezvous';
+import { TcpStore, TcpStoreServer } from '@coll/rendezvous';
 import { membershipFrom } from '@coll/strategy';
 import type { RunRequest } from './arguments.js';
 import { Guard } from './guard.js';
@@ -8,6 +8,7 @@ import { Interruptions } from './interruptions.js';
 import { commandFor } from './program-command.js';
 import { RankGroup } from './rank-group.js';
 import { tell, tellFailure } from './report.js';
+import { StallWatch } from './stall-watch.js';
 
 /**
  * Runs the ranks of a program, again as a whole where one fails and restarts are left: the exit code of the launcher.
@@ -18,14 +19,16 @@ export async function run(request: RunRequest): Promise<number> {
   const command = commandFor(request.program, request.args, request.isCommand);
   const name = `run-${randomUUID()}`;
   const key = TcpStoreServer.newKey();
-  await using store = await TcpStoreServer.listen({ job: name, jobKey: key });
-  const job = { name, key, store: store.address, size: request.ranks };
+  await using server = await TcpStoreServer.listen({ job: name, jobKey: key });
+  await using store = await TcpStore.connect({ address: server.address, job: name, jobKey: key });
+  const job = { name, key, store: server.address, size: request.ranks, stallSeconds: request.stallSeconds };
   using guard = new Guard(request.graceSeconds, () =>
     tell('the watchdog has ended: if this launcher is killed, its ranks go on'),
   );
   using interruptions = new Interruptions(request.timeoutSeconds);
   for (let restart = 0; ; restart++) {
     const group = new RankGroup({ request, command, job, restart, guard });
+    using _stalls = new StallWatch(store, restart, (rank) => !group.running.includes(rank));
     interruptions.watch(group);
     const failure = await group.ended;
     const isLast = restart === request.maxRestarts || interruptions.first !== undefined;

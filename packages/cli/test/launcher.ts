@@ -20,12 +20,18 @@ export class Launcher {
   readonly folder = mkdtempSync(path.join(tmpdir(), 'coll-cli-'));
   readonly #started: Running[] = [];
 
-  async build(): Promise<void> {
+  /** @param programs more files to build beside it, with all that they import */
+  async build(programs: readonly string[] = []): Promise<void> {
     const source = path.join(import.meta.dirname, '../src');
     await build({
       config: false,
       silent: true,
-      entry: [path.join(source, 'main.ts'), path.join(source, 'watchdog.ts')],
+      entry: Object.fromEntries(
+        [path.join(source, 'main.ts'), path.join(source, 'watchdog.ts'), ...programs].map((file) => [
+          path.basename(file, '.ts'),
+          file,
+        ]),
+      ),
       outDir: path.join(this.folder, 'launcher'),
       outExtension: () => ({ js: '.js' }),
       format: 'esm',

@@ -1,0 +1,26 @@
+import type { Stall } from '@coll/rendezvous';
+import { expect, it } from 'vitest';
+import { textOf } from './stall-watch.js';
+
+const stall = (missing: readonly number[], seconds = 60) => ({
+  operation: 'all-reduce sum',
+  sequence: 17,
+  missing,
+  seconds,
+});
+
+it('joins ranks that wait for the same, and tells who has left', () => {
+  const stalls = new Map<number, Stall>([
+    [1, stall([2, 3, 4], 61.2)],
+    [0, stall([2, 3, 4])],
+    [5, { operation: 'opening a group', missing: [], seconds: 70 }],
+  ]);
+  expect(textOf(stalls, (rank) => rank === 3)).toBe(
+    'stalled: ranks 0, 1 in all-reduce sum (collective 17) for 61 seconds, ranks 2, 4 have not come, rank 3 has ended with exit code 0; ' +
+      'rank 5 in opening a group for 70 seconds',
+  );
+});
+
+it('says that nobody waits any more', () => {
+  expect(textOf(new Map(), () => false)).toBe('stalled no more: all ranks go on');
+});

@@ -1,0 +1,70 @@
+import { readStalls, type Stall, type Store } from '@coll/rendezvous';
+import { listOf, tell } from './report.js';
+
+/** Reports of one stall come close together; they are told together. */
+const gatherMillis = 300;
+
+/** Tells who waits for whom, when ranks report that they wait for long, and when they go on. */
+export class StallWatch implements Disposable {
+  readonly #stalls = new Map<number, Stall>();
+  readonly #over = new AbortController();
+  readonly #hasLeft: (rank: number) => boolean;
+  #timer: NodeJS.Timeout | undefined;
+  #told = '';
+
+  /** @param hasLeft whether a rank's process has ended, all being well */
+  constructor(store: Store, generation: number, hasLeft: (rank: number) => boolean) {
+    this.#hasLeft = hasLeft;
+    void this.#read(store, generation);
+  }
+
+  [Symbol.dispose](): void {
+    this.#over.abort();
+    clearTimeout(this.#timer);
+  }
+
+  async #read(store: Store, generation: number): Promise<void> {
+    for await (const { rank, stall } of readStalls(store, generation, this.#over.signal)) {
+      if (stall) this.#stalls.set(rank, stall);
+      else this.#stalls.delete(rank);
+      this.#timer ??= setTimeout(() => this.#tell(), gatherMillis);
+    }
+  }
+
+  #tell(): void {
+    this.#timer = undefined;
+    const text = textOf(this.#stalls, this.#hasLeft);
+    // How long it has lasted is no news.
+    const news = text.replaceAll(/ for [\d.]+ seconds/g, '');
+    if (news !== this.#told) tell(text);
+    this.#told = news;
+  }
+}
+
+/** Such as `stalled: ranks 0, 1 in all-reduce sum (collective 17) for 60 seconds, rank 2 has not come`. */
+export function textOf(stalls: ReadonlyMap<number, Stall>, hasLeft: (rank: number) => boolean): string {
+  if (stalls.size === 0) return 'stalled no more: all ranks go on';
+  const groups = new Map<string, number[]>();
+  for (const [rank, { operation, sequence, missing }] of stalls) {
+    const key = JSON.stringify([operation, sequence, missing]);
+    groups.set(key, [...(groups.get(key) ?? []), rank]);
+  }
+  const told = [...groups.values()].map((ranks) => {
+    const sorted = ranks.sort((a, b) => a - b);
+    const { operation, sequence, missing } = stalls.get(sorted[0] as number) as Stall;
+    const longest = Math.max(...sorted.map((rank) => stalls.get(rank)?.seconds ?? 0));
+    const what = sequence === undefined ? operation : `${operation} (collective ${sequence})`;
+    return `${listOf(sorted)} in ${what} for ${Math.round(longest)} seconds${missingText(missing, hasLeft)}`;
+  });
+  return `stalled: ${told.join('; ')}`;
+}
+
+function missingText(missing: readonly number[], hasLeft: (rank: number) => boolean): string {
+  const left = missing.filter(hasLeft);
+  const late = missing.filter((rank) => !hasLeft(rank));
+  const parts = [
+    ...(late.length > 0 ? [`${listOf(late)} ${late.length > 1 ? 'have' : 'has'} not come`] : []),
+    ...(left.length > 0 ? [`${listOf(left)} ${left.length > 1 ? 'have' : 'has'} ended with exit code 0`] : []),
+  ];
+  return parts.length === 0 ? '' : `, ${parts.join(', ')}`;
+}

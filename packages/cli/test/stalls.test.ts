@@ -1,0 +1,34 @@
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Launcher, linesOf } from './launcher.ts';
+
+const launcher = new Launcher();
+beforeAll(() => launcher.build([path.join(import.meta.dirname, 'fixtures/waiting-rank.ts')]), 60_000);
+afterAll(() => launcher.remove());
+
+const program = ['--command', process.execPath, 'launcher/waiting-rank.js'];
+
+describe.concurrent('a stall', { timeout: 30_000 }, () => {
+  it('is told once, with those who wait and the rank that has left, and so is its end', async () => {
+    const running = launcher.start(['-n', '3', '--stall-seconds', '7', ...program], {
+      stdio: ['pipe', 'pipe', 'pipe'],
+    });
+    await running.prints(/stalled: /);
+    running.child.stdin?.write('\n');
+    await running.prints(/stalled no more/);
+    running.child.stdin?.end();
+    const { code, stderr } = await running.outcome;
+    expect(code).toBe(0);
+    expect(linesOf(stderr)).toEqual([
+      'coll run: stalled: ranks 0, 1 in all-reduce sum (collective 17) for 7 seconds, rank 2 has ended with exit code 0',
+      'coll run: stalled no more: all ranks go on',
+    ]);
+  });
+
+  it('is not reported where nobody wants to know', async () => {
+    const args = ['-n', '2', '--stall-seconds', '0', ...program];
+    const running = launcher.start(args, { stdio: ['pipe', 'pipe', 'pipe'], env: { COLL_STALL_SECONDS: '1' } });
+    running.child.stdin?.end('\n');
+    expect(await running.outcome).toEqual({ code: 0, stdout: '', stderr: '' });
+  });
+});
