@@ -66,7 +66,7 @@ describe('reduce', () => {
   it('hands options and signal on', async () => {
     const { signal } = new AbortController();
     await new TestedAllReduce().reduce(ReduceOp.SUM, value, value, { timeoutSeconds: 5, signal });
-    expect(run.mock.lastCall?.[3]).toEqual({ timeoutSeconds: 5, signal });
+    expect(run.mock.lastCall?.[3]).toEqual({ timeoutSeconds: 5, signal, layout: expect.any(Number) });
     const aborted = AbortSignal.abort(new Error('enough'));
     const error = await rejection(new TestedAllReduce().reduce(ReduceOp.SUM, value, value, { signal: aborted }));
     expect(error).toMatchObject({ name: 'AbortedError', code: 'ERR_COLL_ABORTED', cause: { message: 'enough' } });

@@ -169,8 +169,8 @@ export abstract class AllReduceOps extends CrossDeviceOps {
     this.#tell(inputs, packs.length);
     const outputs = resultsOf(collective, inputs, call);
     const options = runOptionsOf(call);
-    const started = packs.map(({ pieces, variant }) =>
-      group.runner.run({ collective: { ...collective, variant }, inputs, outputs, pieces }, options),
+    const started = packs.map(({ pieces, variant, layout }) =>
+      group.runner.run({ collective: { ...collective, variant }, inputs, outputs, pieces }, { ...options, layout }),
     );
     await untilAllHaveEnded(started);
     return values.map(({ devices }, index) =>

@@ -85,7 +85,7 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
       return (await this.batchReduce(reduceOp, [[value, destinations]], { ...options, into }))[0] as PossiblyMirrored;
     }
     const isUnique = resolved.deduplicate && isIndexedSlices(value);
-    if (value.values.length === 1 && devicesMatch(value, destinations)) {
+    if (this.#isWhole(value) && devicesMatch(value, destinations)) {
       const [device] = getDevicesFrom(destinations) as readonly [string];
       return isUnique ? viewOnDevice(uniqueOf(value), device) : copyToDevice(value.primary, device);
     }
@@ -110,7 +110,7 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
     const pairs = readyPairs(valueDestinationPairs);
     for (const [, destinations] of pairs) validateDestinations(destinations);
     const targets = resultTargets(reduceOp, pairs, options);
-    if (pairs.every(([value]) => value.values.length === 1) && allDevicesMatch(pairs)) {
+    if (pairs.every(([value]) => this.#isWhole(value)) && allDevicesMatch(pairs)) {
       const own = pairs.map(([value]) => (resolved.deduplicate ? uniqueOf(value) : value.primary));
       return targets ? inTargets(own, targets) : own;
     }
@@ -139,16 +139,13 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
   ): Promise<PossiblyMirrored<Tensor>> {
     this.#requireOpen('gather');
     if (hasIndexedSlices(perReplicaValue)) {
-      throw new NotImplementedError(
-        'ERR_COLL_NOT_IMPLEMENTED',
-        'gather has no meaning for indexed slices: make them dense first',
-        { operation: 'gather' },
-      );
+      const told = 'gather has no meaning for indexed slices: make them dense first';
+      throw new NotImplementedError('ERR_COLL_NOT_IMPLEMENTED', told, { operation: 'gather' });
     }
     const resolved = resolveCallOptions(options);
     const value = asPerReplica(perReplicaValue) as DistributedValues<Tensor>;
     validateDestinations(destinations);
-    if (value.values.length === 1 && devicesMatch(value, destinations)) {
+    if (this.#isWhole(value) && devicesMatch(value, destinations)) {
       return copyToDevice(value.primary, getDevicesFrom(destinations)[0] as string) as Tensor;
     }
     return this.gatherImplementation(value, destinations, axis, resolved);
@@ -181,6 +178,11 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
   /** Whether these ops tell the devices of several tasks (workers) from each other. Default: no, and strategies give them those of one. */
   get severalTasks(): boolean {
     return false;
+  }
+
+  /** How many workers hand in components of a value at the same time, each its own and as many as the others. Default: all are here. */
+  protected get workerCount(): number {
+    return 1;
   }
 
   /** What this object is and what it did otherwise than asked. */
@@ -258,9 +260,15 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
     if (!call.deduplicate) return this.batchReduceImplementation(op, pairs, call);
     const { targets: _, ...others } = call;
     return reduceUnique(op, pairs, others, {
+      workerCount: this.workerCount,
       reduce: (...args) => this.batchReduceImplementation(...args),
       place: (...args) => this.placeResult(...args),
     });
+  }
+
+  /** Whether a value has one component in all, of which nothing is elsewhere. */
+  #isWhole({ values }: DistributedValues): boolean {
+    return values.length === 1 && this.workerCount === 1;
   }
 
   #requireOpen(operation: string): void {
@@ -273,9 +281,8 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
   #openReplicaGroup(world: World, play: ReplicaPlay): ReplicaGroup {
     if (world.localRanks.length === 1) return new RemoteReplicaGroup(world, play);
     return new LocalReplicaGroup(world, async (op, values, call) => {
-      for (const value of values) requireReducible(value);
       const pairs = values.map((value): ReadyPair => [value, value]);
-      const results = await this.#reduceBatch(op, pairs, call);
+      const results = await this.batchReduce(op, pairs, call);
       return world.devices.map((_, replica) =>
         results.map((result) => (result instanceof DistributedValues ? result.values[replica] : result) as Value),
       );
@@ -284,11 +291,8 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
 
   #replicas(operation: string): ReplicaGroup {
     if (this.replicaGroup) return this.replicaGroup;
-    throw new NotImplementedError(
-      'ERR_COLL_NOT_IMPLEMENTED',
-      `${this.name} has no ${operation} from inside a replica: it was made without a world; create it through a strategy, or pass a world to its constructor`,
-      { operation },
-    );
+    const told = `${this.name} has no ${operation} from inside a replica: it was made without a world; create it through a strategy, or pass a world to its constructor`;
+    throw new NotImplementedError('ERR_COLL_NOT_IMPLEMENTED', told, { operation });
   }
 }
 

@@ -128,7 +128,11 @@ function rowsOf(markdown: string): { code: string; classes: string[]; when: stri
 const [union = ''] = /export type ErrorCode =[^;]*;/.exec(sourcesBelow(import.meta.dirname)) ?? [];
 const codes = [...union.matchAll(/ERR_COLL_\w+/g)].map(([code]) => code);
 const rows = rowsOf(readFileSync(path.join(repository, 'docs/errors.md'), 'utf8'));
-const packages = readdirSync(path.join(repository, 'packages')).map((name) => path.join(repository, 'packages', name));
+const packages = ['packages', 'native'].flatMap((parent) =>
+  readdirSync(path.join(repository, parent), { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => path.join(repository, parent, name)),
+);
 const raised = raisedIn(packages.map((folder) => sourcesBelow(path.join(folder, 'src'))).join('\n'));
 
 describe('every error code', () => {

@@ -1,6 +1,6 @@
 /** For authors of executors and engines: what those of this package are made of. */
-export { refusedCollective } from './buffers.js';
-export { abortedError, clashError, lostBufferError } from './call-errors.js';
+export { refusedCollective, validateBuffers } from './buffers.js';
+export { abortedError, busyError, clashError, closedError, lostBufferError, refusedError } from './call-errors.js';
 export { collectiveOps } from './collective.js';
 export { hashOf } from './layout.js';
 export { arrange, type Pack, type Piece } from './packing/arrangement.js';

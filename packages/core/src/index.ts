@@ -98,6 +98,7 @@ export type { Explanation } from './explanation.js';
 export { fromBfloat16, fromFloat16, toBfloat16, toFloat16 } from './half.js';
 export { communicatorOf } from './hierarchical/communicator-of.js';
 export { type HierarchicalOptions, hierarchical } from './hierarchical/hierarchical-communicator.js';
+export { rankOfWorker, type WorkerSeatOptions } from './hierarchical/rank-of-worker.js';
 export { type LogLevel, type LogSink, log, logDeprecated, logFirst, setLogSink } from './logger.js';
 export { optionsOf } from './options-of.js';
 export type { PackingOptions } from './packing/arrangement.js';
@@ -170,6 +171,7 @@ export {
 export { flatten, formOf, isMapping, mapStructure, packLike, type Structure, zipStructures } from './structure.js';
 export {
   asTensor,
+  type DeviceMemory,
   elementCount,
   isTensor,
   isTensorLike,
@@ -191,4 +193,4 @@ export {
   type ThreadGroupOptions,
 } from './threads/thread-group.js';
 export { wasmEngine } from './wasm/wasm-engine.js';
-export { portableWorld, threadWorld } from './worlds.js';
+export { portableWorld, processWorld, threadWorld } from './worlds.js';

@@ -1,4 +1,5 @@
 import type { Communicator } from './communicator.js';
+import type { CollError } from './errors.js';
 import type { Algorithm } from './schedule/schedule.js';
 
 /** How a pair of processes exchanges data, and why so. */
@@ -34,6 +35,9 @@ export interface ProcessGroup extends AsyncDisposable {
 
   /** Ends the group for all members: collectives under way and later ones fail with an error that has this one's message. May be called again. */
   fail(error: Error): void;
+
+  /** Why the group has failed, for members that wait for something else meanwhile; undefined while it has not. Absent: only collectives tell. */
+  failure?(): CollError | undefined;
 
   /** Leaves the group. Members that wait for this one get a RuntimeError (ERR_COLL_CLOSED). May be called again. */
   close(): Promise<void>;

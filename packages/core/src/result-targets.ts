@@ -8,9 +8,9 @@ import type { ReduceOp } from './reduce-op.js';
 import { asPerReplica, type ReadyPair, type ReducibleLike } from './reducible.js';
 import { mirror } from './regroup.js';
 import { intoAndShared } from './replicas/replica-call.js';
-import { resultsFor } from './results.js';
-import { isIndexedSlices, type Value } from './sparse/sparse.js';
-import { copyElements, type Tensor } from './tensor.js';
+import { filled, resultsFor } from './results.js';
+import { isIndexedSlices, type Value, viewOnDevice } from './sparse/sparse.js';
+import type { Tensor } from './tensor.js';
 
 /** What `reduce` can be told besides the options of every call. */
 export type ReduceOptions = CallOptions & {
@@ -78,11 +78,7 @@ export function inTargets<Result extends Value | Mirrored<Value>>(
     if (!tensors) return result;
     const components = (result instanceof DistributedValues ? result.values : [result]) as readonly Tensor[];
     return mirror(
-      components.map(({ data, device }, place) => {
-        const target = tensors[place] as Tensor;
-        if (target.data !== data) copyElements(target.data, data);
-        return { ...target, device };
-      }),
+      components.map((component, place) => viewOnDevice(filled(tensors[place] as Tensor, component), component.device)),
     );
   });
 }

@@ -69,9 +69,16 @@ export function writtenTo(
   return results.map((result, index) => {
     if (values[index] instanceof IndexedSlices || result instanceof IndexedSlices) return result;
     const target = memory[next++] as Tensor;
-    copyElements(target.data, result.data);
-    return target;
+    return filled(target, result);
   });
+}
+
+/** A tensor with the elements of another one: of its kind, where it is in a device's memory. */
+export function filled(target: Tensor, from: Tensor): Tensor {
+  if (target.memory) {
+    if (target.memory !== from.memory) target.memory.set(from);
+  } else if (target.data !== from.data) copyElements(target.data, from.data);
+  return target;
 }
 
 /** Arrays by the buffer that they lie in: the only one there, or several in the order of their places. Empty ones lie nowhere. */
@@ -83,8 +90,10 @@ function isList(sharing: TypedArray | readonly TypedArray[]): sharing is readonl
 
 function placesOf(results: readonly Tensor[]): Places {
   const places = new Map<ArrayBufferLike, TypedArray | TypedArray[]>();
-  for (const { data } of results) {
-    if (data.length === 0) continue;
+  for (const result of results) {
+    // Whoever works on a device's memory looks after it.
+    if (result.memory || result.data.length === 0) continue;
+    const { data } = result;
     const sharing = places.get(data.buffer);
     if (!sharing) places.set(data.buffer, data);
     else if (Array.isArray(sharing)) sharing.push(data);
@@ -104,8 +113,11 @@ function refuseOverlaps(sorted: readonly TypedArray[]): void {
 
 // Results of a pack are written while values of the next one are still to be read.
 function refuseOverwriting(values: readonly Tensor[], results: readonly Tensor[], places: Places): void {
-  values.forEach(({ data }, index) => {
-    const own = (results[index] as Tensor).data;
+  values.forEach((value, index) => {
+    const result = results[index] as Tensor;
+    if (value.memory || result.memory) return;
+    const { data } = value;
+    const own = result.data;
     if (data === own || (data.buffer === own.buffer && data.byteOffset === own.byteOffset)) return;
     const sharing = places.get(data.buffer);
     if (!sharing) return;

@@ -21,6 +21,20 @@ export interface Tensor {
   readonly dtype: DType;
   readonly shape: readonly number[];
   readonly device: string;
+  /** Where the elements are in the memory of a device that JavaScript does not see; then `data` throws. Absent: they are in `data`. */
+  readonly memory?: DeviceMemory | undefined;
+}
+
+/** Memory of a device that JavaScript does not see, such as a GPU's. The package that made it works on it; others name it, hand it on and copy it. */
+export interface DeviceMemory {
+  /** Elements, of the tensor's dtype. */
+  readonly length: number;
+  /** The same memory under another shape, of as many elements, or another name of its device. */
+  view(shape: readonly number[], device: string): Tensor;
+  /** A copy in new memory, made after everything that was asked for before; on a device of the same kind. @throws CollError for any other */
+  copy(shape: readonly number[], device: string): Tensor;
+  /** Takes over the elements of a tensor of as many, in memory of the same kind. @throws CollError for any other */
+  set(from: Tensor): void;
 }
 
 /** What a typed array does not say by itself. */
@@ -125,11 +139,13 @@ export function byteLength(value: Tensor): number {
 
 /** The same memory under another shape, of as many elements. */
 export function reshape(value: Tensor, shape: readonly number[]): Tensor {
+  if (value.memory) return value.memory.view(shape, value.device);
   return { ...value, shape };
 }
 
-/** A copy in new, unshared memory, on `device`. */
+/** A copy in new, unshared memory, on `device`; of a device's memory in such. */
 export function copyTo(value: Tensor, device: string): Tensor {
+  if (value.memory) return value.memory.copy(value.shape, device);
   const data = allocate(value.dtype, value.data.length);
   copyElements(data, value.data);
   return { data, dtype: value.dtype, shape: value.shape, device };
@@ -152,19 +168,26 @@ export function overlaps(a: TypedArray, b: TypedArray): boolean {
 
 /** @throws ValueError where memory, dtype and shape do not fit together. */
 export function validateTensor(value: Tensor): void {
-  const { data, dtype, shape } = value;
+  const { dtype, shape, memory } = value;
+  if (memory) {
+    requireShape(shape);
+    requireSize(shape, memory.length);
+    return;
+  }
+  const { data } = value;
   if (!ArrayBuffer.isView(data) || !stores(dtype, data)) {
     throw new ValueError('ERR_COLL_BUFFER', `a ${dtype} tensor cannot be stored in ${quote(data)}`);
   }
   requireShape(shape);
   if (data.length === 0) refuseDetached(data);
   requireElements(data.length);
-  if (elementCount(shape) !== data.length) {
-    throw new ValueError(
-      'ERR_COLL_VALUE',
-      `shape [${shape}] asks for ${elementCount(shape)} elements, the array has ${data.length}`,
-    );
-  }
+  requireSize(shape, data.length);
+}
+
+function requireSize(shape: readonly number[], length: number): void {
+  const asked = elementCount(shape);
+  if (asked === length) return;
+  throw new ValueError('ERR_COLL_VALUE', `shape [${shape}] asks for ${asked} elements, the array has ${length}`);
 }
 
 /** @throws ValueError for more elements than a tensor has */

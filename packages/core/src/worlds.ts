@@ -1,6 +1,8 @@
 import type { Engine } from './engine.js';
 import { type EngineResolution, resolveEngine } from './engines.js';
+import { CollError, ValueError } from './errors.js';
 import type { World } from './plugins/plugin.js';
+import type { ProcessGroup } from './process-group.js';
 import { failThreadGroup, type ThreadGroup } from './threads/thread-group.js';
 
 /** All devices in this thread, under one controller. Default: the fastest engine that works here. */
@@ -28,6 +30,21 @@ export function threadWorld(group: ThreadGroup, rank: number, devices: readonly 
     resolution,
     communicator: (algorithm) => resolution.engine.join(group, { rank, algorithm }),
     fail: (message) => failThreadGroup(group, rank, message),
+  };
+}
+
+/** One device of a group of processes, each of which has one: `devices` in rank order. @throws ValueError for another number of them */
+export function processWorld(group: ProcessGroup, devices: readonly string[]): World {
+  if (devices.length !== group.size) {
+    const told = `a group of ${group.size} processes has as many devices, not ${devices.length}: [${devices.join(', ')}]`;
+    throw new ValueError('ERR_COLL_DEVICE', told);
+  }
+  return {
+    devices,
+    localRanks: [group.rank],
+    engine: 'native',
+    communicator: (algorithm) => group.communicator(algorithm),
+    fail: (message) => group.fail(new CollError('ERR_COLL_PEER_FAILED', message)),
   };
 }
 

@@ -1,3 +1,4 @@
+export type { AlgorithmChoice, PricedCandidate } from './algorithm-choices.js';
 export {
   type AllReduceAlg,
   type AllReduceSpec,
@@ -6,6 +7,8 @@ export {
   allReduceAlgs,
   parseSpec,
 } from './all-reduce-spec.js';
+export { autoAlgorithm, choicesOf, connectGroup } from './auto-communicator.js';
+export { binaryTreeAlgorithm } from './binary-tree-algorithm.js';
 export {
   buildNcclAllReduce,
   buildNcclThenRecursiveHd,
@@ -18,10 +21,13 @@ export {
   buildShuffleThenShuffle,
   type UnaryOp,
 } from './build-all-reduce.js';
+export { CollectiveAllReduce, type CollectiveExplanation } from './collective-all-reduce.js';
+export { CollectiveKeys } from './collective-keys.js';
+export type { CollectiveAllReduceOptions } from './collective-options.js';
 export { groupDeviceNames } from './group-device-names.js';
 export { type HierarchicalAlgorithmOptions, hierarchicalAlgorithm } from './hierarchical-algorithm.js';
 export { MultiWorkerAllReduce, type MultiWorkerAllReduceOptions } from './multi-worker-all-reduce.js';
-export { type MultiWorkerOptions, multiWorker } from './plugin.js';
+export { type CollectiveOptions, collective, type MultiWorkerOptions, multiWorker } from './plugin.js';
 export { recursiveHalvingDoublingAlgorithm } from './recursive-halving-doubling-algorithm.js';
 export { type ShuffleAlgorithmOptions, shuffleAlgorithm } from './shuffle-algorithm.js';
 export { groupCount, specAlgorithm } from './spec-algorithm.js';

@@ -1,5 +1,4 @@
 import {
-  AllReduceOps,
   type AllReduceOptions,
   allDevicesMatch,
   type Destinations,
@@ -7,8 +6,10 @@ import {
   devicesMatch,
   type Explanation,
   isIndexedSlices,
+  localDevicesFromNumGpus,
   logFirst,
   type PossiblyMirrored,
+  type ProcessGroup,
   quote,
   type ReadyPair,
   type ReduceOp,
@@ -18,11 +19,14 @@ import {
   ValueError,
   type World,
 } from '@coll/core';
-import { ReductionToOneDevice } from '@coll/reduction-to-one';
+import type { Algorithm } from '@coll/core/schedule';
+import { reductionToOneAlgorithm } from '@coll/reduction-to-one';
 import { type AllReduceSpec, type AllReduceSpecLike, parseSpec } from './all-reduce-spec.js';
 import { MultiWorkerCommunicator } from './multi-worker-communicator.js';
 import { NcclGroups } from './nccl-groups.js';
 import { type LimitUnit, SpecPlan } from './spec-plan.js';
+import { SpecRanks } from './spec-ranks.js';
+import { type OtherWorkers, WorkerAllReduce } from './worker-all-reduce.js';
 import { isSpread, requireWorkerByWorker, type Workers, workersAmong, workersOf } from './workers.js';
 
 /** How `MultiWorkerAllReduce` chooses and packs; `numPacks` is 0 unless it is given. */
@@ -31,16 +35,18 @@ export interface MultiWorkerAllReduceOptions extends AllReduceOptions {
   readonly allReduceSpec?: AllReduceSpecLike | undefined;
   /** What the limits of a specification count. Default: elements. */
   readonly limitUnit?: LimitUnit | undefined;
+  /** The processes that are the workers, in their order. Components are then those of this one. Default: all components are here. */
+  readonly group?: ProcessGroup | undefined;
 }
 
 /**
  * All-reduce among the devices of several workers, each tensor by the entry of a specification that takes its size. Components of a value stand worker
- * by worker. Results come back in the order of the values.
+ * by worker; with a process group they are this worker's. Results come back in the order of the values.
  *
  * A worker's CPU or GPU that gathers but holds no component is played by one of the worker's devices that does. What a specification
  * calls `nccl` is whatever is registered under that name when it is first needed.
  */
-export class MultiWorkerAllReduce extends AllReduceOps {
+export class MultiWorkerAllReduce extends WorkerAllReduce {
   readonly name = 'multi-worker';
   readonly #plan: SpecPlan;
   readonly #nccl: NcclGroups;
@@ -48,7 +54,7 @@ export class MultiWorkerAllReduce extends AllReduceOps {
 
   /**
    * `workerDevices` names the workers, such as `/job:worker/task:0`, each with `numGpusPerWorker` devices. Without them the devices of the
-   * world say which workers there are, and without a world all devices are of one worker.
+   * world say which workers there are, and without a world all devices are of one worker; with a group each process is a worker.
    * @throws ValueError that names the entry for a specification that cannot be read, or that these workers cannot play; for
    * wrong workers, for devices of the world that do not stand worker by worker, and for a wrong `limitUnit`
    */
@@ -60,7 +66,8 @@ export class MultiWorkerAllReduce extends AllReduceOps {
   ) {
     const { limitUnit = 'elements', engine } = options;
     requireLimitUnit(limitUnit);
-    const workers = workersFor(workerDevices, numGpusPerWorker, world);
+    const group = options.group && options.group.size > 1 ? options.group : undefined;
+    const workers = workersFor(workerDevices, numGpusPerWorker, world, group);
     const packing = {
       numPacks: options.numPacks ?? 0,
       aggSmallGradsMaxBytes: options.aggSmallGradsMaxBytes ?? 0,
@@ -73,19 +80,30 @@ export class MultiWorkerAllReduce extends AllReduceOps {
       packing,
     });
     requirePlaces(world?.devices ?? [], workers, plan);
-    const nccl = new NcclGroups(() => (world?.resolution ?? resolveEngine(engine)).engine);
+    const connect = group && ((algorithm: Algorithm) => group.communicator(algorithm));
+    const nccl = new NcclGroups(() => (world?.resolution ?? resolveEngine(engine)).engine, connect);
     super({
       ...packing,
       engine,
       world,
-      algorithm: plan.algorithm,
-      routes: plan.routes,
+      // With other workers it plays what is within this one; NCCL has a level of its own for that.
+      algorithm: group ? reductionToOneAlgorithm() : plan.algorithm,
+      routes: (values, ranks) => plan.routes(values, group && workers ? ranksOf(workers) : ranks),
+      others:
+        group &&
+        workers &&
+        othersOf({
+          group,
+          workers,
+          devices: world?.devices ?? devicesOf(workers, workerDevices?.[group.rank]),
+          plan,
+          nccl,
+        }),
       // In threads of their own replicas have the engine alone, which refuses NCCL.
       communicator: (_, communicator) => {
         const isWhole = communicator.localRanks.length === communicator.size;
         return isWhole && plan.usesNccl ? new MultiWorkerCommunicator(communicator, plan, nccl) : communicator;
       },
-      fallback: new ReductionToOneDevice(),
     });
     this.#plan = plan;
     this.#nccl = nccl;
@@ -157,10 +175,56 @@ function workersFor(
   workerDevices: readonly string[] | undefined,
   numGpusPerWorker: number | undefined,
   world: World | undefined,
+  group: ProcessGroup | undefined,
 ): Workers | undefined {
-  if (workerDevices === undefined && numGpusPerWorker === undefined) return world && workersAmong(world.devices);
-  if (workerDevices !== undefined && numGpusPerWorker !== undefined) return workersOf(workerDevices, numGpusPerWorker);
+  if (workerDevices === undefined && numGpusPerWorker === undefined) {
+    if (group) return { workers: group.size, gpusPerWorker: world?.devices.length ?? 1 };
+    return world && workersAmong(world.devices);
+  }
+  if (workerDevices !== undefined && numGpusPerWorker !== undefined) {
+    const workers = workersOf(workerDevices, numGpusPerWorker);
+    if (!group || workers.workers === group.size) return workers;
+    const told = `workerDevices names ${workers.workers} workers, but there are ${group.size} processes: name one a process, in rank order`;
+    throw new ValueError('ERR_COLL_VALUE', told);
+  }
   throw new ValueError('ERR_COLL_VALUE', 'workerDevices and numGpusPerWorker go together: give both, or none');
+}
+
+/** The devices of a worker, which has a CPU where it has no GPU. */
+function devicesOf({ gpusPerWorker }: Workers, worker = ''): readonly string[] {
+  return localDevicesFromNumGpus(gpusPerWorker).map((device) => `${worker}${device}`);
+}
+
+/** Components of all workers, each of which has one at least, on its CPU. */
+function ranksOf({ workers, gpusPerWorker }: Workers): number {
+  return workers * Math.max(1, gpusPerWorker);
+}
+
+interface SpecWorkers {
+  readonly group: ProcessGroup;
+  readonly workers: Workers;
+  /** Those of this worker. */
+  readonly devices: readonly string[];
+  readonly plan: SpecPlan;
+  readonly nccl: NcclGroups;
+}
+
+/** @throws ValueError for an entry that has no part within a worker */
+function othersOf({ group, workers, devices, plan, nccl }: SpecWorkers): OtherWorkers {
+  plan.requireLevels();
+  if (devices.length * group.size !== ranksOf(workers)) {
+    const told = `each worker has ${ranksOf(workers) / group.size} devices, but there are ${devices.length} here: [${devices.join(', ')}]`;
+    throw new ValueError('ERR_COLL_DEVICE', told);
+  }
+  return {
+    group,
+    devices,
+    keepsOrder: devices.length === 1 && !plan.usesNccl,
+    connect(engine) {
+      const ranks = new SpecRanks(engine, group, plan);
+      return plan.usesNccl ? new MultiWorkerCommunicator(ranks, plan, nccl) : ranks;
+    },
+  };
 }
 
 function requirePlaces(devices: readonly string[], workers: Workers | undefined, plan: SpecPlan): void {

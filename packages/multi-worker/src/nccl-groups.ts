@@ -7,6 +7,7 @@ import {
   registry,
 } from '@coll/core';
 import { PackRunner } from '@coll/core/executor';
+import type { Algorithm } from '@coll/core/schedule';
 import { acrossAlgorithm } from './spec-algorithm.js';
 import type { SpecChoice } from './spec-fit.js';
 import type { Workers } from './workers.js';
@@ -20,12 +21,14 @@ interface NcclGroup {
 /** The groups in which whatever is registered as `nccl` takes part; opened when they are first needed. */
 export class NcclGroups {
   readonly #engine: () => Engine;
+  readonly #connect: ((algorithm: Algorithm) => Communicator) | undefined;
   readonly #groups = new Map<string, Promise<NcclGroup>>();
   #nccl: Promise<CrossDeviceOps> | undefined;
 
-  /** `engine` plays what goes across workers. */
-  constructor(engine: () => Engine) {
+  /** `engine` plays what goes across workers that are all here; `connect` opens what goes from this one to others. */
+  constructor(engine: () => Engine, connect?: (algorithm: Algorithm) => Communicator) {
     this.#engine = engine;
+    this.#connect = connect;
   }
 
   /** @throws CollError where nothing is registered as `nccl`, or what is refuses these devices */
@@ -50,14 +53,15 @@ export class NcclGroups {
   }
 
   async #open(choice: SpecChoice, workers: Workers, devices: readonly string[]): Promise<NcclGroup> {
-    const communicator = await this.#connect(choice, workers, devices);
+    const communicator = await this.#communicatorOf(choice, workers, devices);
     return { communicator, runner: new PackRunner(communicator) };
   }
 
-  async #connect(choice: SpecChoice, workers: Workers, devices: readonly string[]): Promise<Communicator> {
+  async #communicatorOf(choice: SpecChoice, workers: Workers, devices: readonly string[]): Promise<Communicator> {
     const nccl = await this.#openNccl(devices);
     const algorithm = acrossAlgorithm(choice, workers);
     if (!algorithm) return communicatorOf(nccl, devices);
+    if (this.#connect) return hierarchical([communicatorOf(nccl, devices)], this.#connect(algorithm));
     const perWorker = devices.length / workers.workers;
     const within = Array.from({ length: workers.workers }, (_, worker) =>
       communicatorOf(nccl, devices.slice(worker * perWorker, (worker + 1) * perWorker)),

@@ -1,4 +1,6 @@
 import { definePlugin, type Plugin } from '@coll/core';
+import { CollectiveAllReduce } from './collective-all-reduce.js';
+import type { CollectiveAllReduceOptions } from './collective-options.js';
 import { MultiWorkerAllReduce, type MultiWorkerAllReduceOptions } from './multi-worker-all-reduce.js';
 
 /** What `MultiWorkerAllReduce` takes, as one object. Without workers they are those that the world's devices name. */
@@ -9,9 +11,18 @@ export interface MultiWorkerOptions extends MultiWorkerAllReduceOptions {
   readonly numGpusPerWorker?: number | undefined;
 }
 
+/** What `CollectiveAllReduce` takes, as one object. Without devices they are the world's. */
+export interface CollectiveOptions extends CollectiveAllReduceOptions {
+  /** Those of this worker. */
+  readonly devices?: readonly string[] | undefined;
+  /** Devices of all workers. */
+  readonly groupSize?: number | undefined;
+}
+
 declare module '@coll/core' {
   interface CrossDeviceOpsOptionsMap {
     'multi-worker': MultiWorkerOptions;
+    collective: CollectiveOptions;
   }
 }
 
@@ -24,5 +35,17 @@ export const multiWorker: Plugin<MultiWorkerOptions> = definePlugin({
   create: (options, world) => {
     const { workerDevices, numGpusPerWorker, ...others } = options ?? {};
     return new MultiWorkerAllReduce(workerDevices, numGpusPerWorker, others, world);
+  },
+});
+
+/** All-reduce among workers that are processes, by the algorithm that suits the size; within this process alone without a group. */
+export const collective: Plugin<CollectiveOptions> = definePlugin({
+  name: 'collective',
+  module: import.meta.url,
+  priority: 4,
+  capabilities: { severalTasks: true },
+  create: (options, world) => {
+    const { devices, groupSize, ...others } = options ?? {};
+    return new CollectiveAllReduce(devices, groupSize, others, world);
   },
 });

@@ -1,4 +1,5 @@
 import { registry } from '@coll/core';
-import { multiWorker } from './plugin.js';
+import { collective, multiWorker } from './plugin.js';
 
 registry.register(multiWorker);
+registry.register(collective);

@@ -54,6 +54,22 @@ export function acrossAlgorithm({ alg }: SpecChoice, { workers }: Workers): Algo
   return alg === 'nccl/pscpu' ? shuffleAlgorithm({ gatherRanks: upTo(workers) }) : undefined;
 }
 
+/**
+ * What an entry plays among workers that have combined what they hold, one rank a worker: a ring for `xring`, for the others a shuffle on the workers of the devices
+ * that gather. With one device a worker that is all of the entry.
+ */
+export function algorithmAcross(choice: SpecChoice, workers: Workers, group: number): Algorithm {
+  switch (choice.alg) {
+    case 'pscpu':
+    case 'psgpu':
+      return shuffleAlgorithm({ gatherRanks: gatherersOf(choice, workers, group).map(({ worker }) => worker) });
+    case 'pscpu/pscpu':
+      return shuffleAlgorithm({ gatherRanks: upTo(choice.shards) });
+    default:
+      return acrossAlgorithm(choice, workers) ?? ringAlgorithm();
+  }
+}
+
 function played(choice: SpecChoice, workers: Workers, group: number, ranks: number): Algorithm {
   const { alg, shards } = choice;
   switch (alg) {
@@ -61,10 +77,9 @@ function played(choice: SpecChoice, workers: Workers, group: number, ranks: numb
       return ringAlgorithm({ workers: workers.workers, subChunks: shards });
     case 'pscpu':
     case 'psgpu': {
-      const groups = groupDeviceNames(devicesThatGather(choice, workers), shards);
       const perWorker = ranks / workers.workers;
       const rankOf = ({ worker, gpu }: GatherDevice) => worker * perWorker + (gpu % perWorker);
-      return shuffleAlgorithm({ gatherRanks: (groups[group % groups.length] as GatherDevice[]).map(rankOf) });
+      return shuffleAlgorithm({ gatherRanks: gatherersOf(choice, workers, group).map(rankOf) });
     }
     case 'pscpu/pscpu':
       return hierarchicalAlgorithm({
@@ -81,6 +96,12 @@ function played(choice: SpecChoice, workers: Workers, group: number, ranks: numb
 interface GatherDevice {
   readonly worker: number;
   readonly gpu: number;
+}
+
+/** The devices of a group of those that gather. */
+function gatherersOf(choice: SpecChoice, workers: Workers, group: number): readonly GatherDevice[] {
+  const groups = groupDeviceNames(devicesThatGather(choice, workers), choice.shards);
+  return groups[group % groups.length] as GatherDevice[];
 }
 
 /** First GPU 0 of every worker, then GPU 1 of every worker, and so on. */

@@ -62,6 +62,15 @@ export class SpecPlan {
     return this.#options.entries.some(usesNccl);
   }
 
+  /** @throws ValueError, naming the entry, for one that has no level within workers and so cannot be played where each is a process */
+  requireLevels(): void {
+    const { entries } = this.#options;
+    const index = entries.findIndex(({ alg }) => alg === 'nccl');
+    if (index < 0) return;
+    const told = 'NCCL reaches the devices of this process only: use nccl/xring, nccl/rechd or nccl/pscpu';
+    throw new ValueError('ERR_COLL_REFUSED', `${titleOf(entries[index] as AllReduceSpec, index)}: ${told}`);
+  }
+
   /** Whether it is the same to all entries which worker a component is of. */
   get takesAnyOrder(): boolean {
     return this.#options.entries.every(({ alg }) => alg === 'nccl');

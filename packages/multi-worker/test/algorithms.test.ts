@@ -1,6 +1,7 @@
 import type { Collective } from '@coll/core';
 import { type Algorithm, chainsOf, cost, draw, problemOf, scheduleOf } from '@coll/core/schedule';
 import {
+  binaryTreeAlgorithm,
   hierarchicalAlgorithm,
   recursiveHalvingDoublingAlgorithm,
   type SpecChoice,
@@ -17,6 +18,7 @@ const allReduce: Collective = { kind: 'all-reduce', op: 'sum' };
 const named = (name: string) => (_: string, declare: () => void) => describe(name, declare);
 
 algorithmSuite({ test: it, describe, algorithm: recursiveHalvingDoublingAlgorithm, ranks: [1, 2, 4, 8, 16, 32] });
+algorithmSuite({ test: it, describe, algorithm: binaryTreeAlgorithm });
 algorithmSuite({ test: it, describe, algorithm: shuffleAlgorithm({ gatherRanks: [0] }) });
 algorithmSuite({
   test: it,
@@ -107,6 +109,27 @@ describe('recursive halving-doubling', () => {
     expect(scheduleOf(ranks, streamed?.chunks ?? 0, streamed?.rounds ?? [])).toEqual(
       recursiveHalvingDoublingAlgorithm.plan(allReduce, ranks),
     );
+  });
+});
+
+describe('binary tree', () => {
+  it('combines up the tree, and copies down', () => {
+    expect(draw(binaryTreeAlgorithm.plan(allReduce, 6))).toBe(
+      [
+        'round 0 | 3 -(0)+> 1   4 -(0)+> 1   5 -(0)+> 2',
+        'round 1 | 1 -(0)+> 0   2 -(0)+> 0',
+        'round 2 | 0 -(0)-> 1   0 -(0)-> 2',
+        'round 3 | 1 -(0)-> 3   1 -(0)-> 4   2 -(0)-> 5',
+      ].join('\n'),
+    );
+  });
+
+  it.each([2, 3, 4, 7, 8, 13, 33])('needs twice the depth of the tree among %i ranks', (ranks) => {
+    const depth = Math.floor(Math.log2(ranks));
+    expect(binaryTreeAlgorithm.plan(allReduce, ranks).rounds).toHaveLength(2 * depth);
+    for (const kind of ['reduce', 'broadcast'] as const) {
+      expect(binaryTreeAlgorithm.plan({ kind, op: 'sum', root: ranks - 1 }, ranks).rounds).toHaveLength(depth);
+    }
   });
 });
 

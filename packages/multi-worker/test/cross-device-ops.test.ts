@@ -1,10 +1,11 @@
-import { MultiWorkerAllReduce, multiWorker } from '@coll/multi-worker';
+import { CollectiveAllReduce, collective, MultiWorkerAllReduce, multiWorker } from '@coll/multi-worker';
 import { crossDeviceOpsSuite } from '@coll/testing';
 import { describe, it } from 'vitest';
 
 const test = (name: string, run: () => void | Promise<void>) => it(name, run, 60_000);
 
 crossDeviceOpsSuite({ test, describe, plugin: multiWorker, bitsIndependentOfPacking: true });
+crossDeviceOpsSuite({ test, describe, plugin: collective, bitsIndependentOfPacking: true });
 
 // Without workers all devices are one worker's, so that values may have any number of components.
 crossDeviceOpsSuite({
@@ -15,4 +16,12 @@ crossDeviceOpsSuite({
     const options = { ...packing, allReduceSpec: 'pscpu:2:xring:9:pscpu/pscpu' };
     return new MultiWorkerAllReduce(undefined, undefined, options, world);
   },
+});
+
+crossDeviceOpsSuite({
+  test,
+  describe,
+  name: 'CollectiveAllReduce around a ring',
+  create: (packing, world) =>
+    new CollectiveAllReduce(undefined, undefined, { ...packing, implementation: 'RING' }, world),
 });

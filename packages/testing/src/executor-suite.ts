@@ -74,14 +74,17 @@ const manyCases: ExecutorCases = {
 };
 
 function declare(test: DeclareTest, title: string, cases: ExecutorCases, subject: Subject): void {
+  let left = Object.keys(cases).length;
   for (const [name, run] of Object.entries(cases)) {
     test(`${title} ${name}`, async () => {
+      let isWhole = false;
+      left--;
       try {
         await run(subject);
-      } catch (error) {
-        // What failed may have left the group in any state.
-        await subject.renew();
-        throw error;
+        isWhole = true;
+      } finally {
+        // What failed may have left the group in any state; after the last case nobody needs it.
+        if (!isWhole || left === 0) await subject.renew();
       }
     });
   }

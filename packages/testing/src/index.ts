@@ -13,5 +13,7 @@ export {
   type Outcome,
 } from './group.js';
 export type { CreateOps } from './ops/ops-subject.js';
+export { type ProcessRanks, type ProcessRanksOptions, processRanks } from './process-ranks.js';
+export type { Join, Joined, Seat } from './process-seat.js';
 export type { ModuleExport, SuiteAlgorithm } from './suite-algorithm.js';
 export { type ThreadRanks, type ThreadRanksOptions, threadRanks } from './thread-ranks.js';

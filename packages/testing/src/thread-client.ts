@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads';
-import { decodeError, type Reply, type Request } from './rank-messages.js';
+import { RankClient } from './rank-client.js';
+import type { Reply, Request } from './rank-messages.js';
 
 export interface ThreadClientOptions {
   /** Loads TypeScript in the thread, by tsx. Default: where this package runs from its sources, or the first module is TypeScript. */
@@ -27,75 +28,41 @@ function findTsx() {
 `;
 
 const fromSource = import.meta.url.endsWith('.ts');
-const entry = new URL(fromSource ? './rank-thread.ts' : './rank-thread.js', import.meta.url).href;
 
-// Longer than any deadline of a suite's call: a thread that is busy after this has lost its way.
-const patienceMillis = 60_000;
+/** The address of a module of this folder, as it runs now: a source or built. */
+export function moduleBeside(name: string): string {
+  return new URL(`./${name}${fromSource ? '.ts' : '.js'}`, import.meta.url).href;
+}
 
-interface Waiting {
-  resolve(answer: unknown): void;
-  reject(error: Error): void;
+/** Whether a module, or this package, is TypeScript. */
+export function needsTypeScript(module: string): boolean {
+  return fromSource || /\.[cm]?tsx?$/.test(module);
+}
+
+/** Flags of Node that let a thread or process import this package as it runs now. */
+export const conditions: readonly string[] = fromSource ? ['--conditions=@coll/source'] : [];
+
+/** Starts a thread in a module, TypeScript where that is asked for. */
+export function startThread(entry: string, typescript: boolean): Worker {
+  const flags = conditions.length > 0 ? { execArgv: [...conditions] } : {};
+  return new Worker(bootstrap, { eval: true, workerData: { entry, typescript }, ...flags });
 }
 
 /** The near end of a rank's thread. It keeps the process alive only while something was asked for. */
-export class ThreadClient {
-  readonly #worker: Worker;
-  readonly #waiting = new Map<number, Waiting>();
-  #tickets = 0;
-  #hasEnded = false;
-
+export class ThreadClient extends RankClient<Request> {
   /** Starts a thread that can load the module. */
-  constructor(module: string, { typescript = fromSource || isTypeScript(module) }: ThreadClientOptions = {}) {
-    const conditions = fromSource ? { execArgv: ['--conditions=@coll/source'] } : {};
-    this.#worker = new Worker(bootstrap, { eval: true, workerData: { entry, typescript }, ...conditions });
-    this.#worker.unref();
-    this.#worker.on('message', (reply: Reply) => this.#settle(reply));
-    this.#worker.on('error', (error) => this.#end(error));
-    this.#worker.on('exit', () => this.#end(new Error('the thread has ended')));
+  constructor(module: string, { typescript = needsTypeScript(module) }: ThreadClientOptions = {}) {
+    const worker = startThread(moduleBeside('rank-thread'), typescript);
+    super({
+      kind: 'thread',
+      post: (message) => worker.postMessage(message),
+      listen(onReply, onEnd) {
+        worker.on('message', (reply: Reply) => onReply(reply));
+        worker.on('error', onEnd);
+        worker.on('exit', () => onEnd(new Error('the thread has ended')));
+      },
+      hold: (isHeld) => (isHeld ? worker.ref() : worker.unref()),
+      terminate: () => worker.terminate(),
+    });
   }
-
-  get hasEnded(): boolean {
-    return this.#hasEnded;
-  }
-
-  /** Posts a request; the answer is what `rank-thread` says it is. @throws the thread's error */
-  async request<Answer>(request: Request): Promise<Answer> {
-    if (this.#hasEnded) throw new Error('the thread has ended');
-    const ticket = this.#tickets++;
-    this.#worker.ref();
-    const busy = new Error(`the thread is still busy with ${request.type} after ${patienceMillis / 1000} s`);
-    const timer = setTimeout(() => this.#end(busy), patienceMillis);
-    try {
-      return await new Promise<Answer>((resolve, reject) => {
-        this.#waiting.set(ticket, { resolve: resolve as Waiting['resolve'], reject });
-        this.#worker.postMessage({ ticket, request });
-      });
-    } finally {
-      clearTimeout(timer);
-      this.#waiting.delete(ticket);
-      if (this.#waiting.size === 0) this.#worker.unref();
-    }
-  }
-
-  /** Ends the thread in the middle of whatever it does. */
-  async terminate(): Promise<void> {
-    this.#end(new Error('the thread was terminated'));
-    await this.#worker.terminate();
-  }
-
-  #settle({ ticket, answer, error }: Reply): void {
-    const waiting = this.#waiting.get(ticket);
-    if (error) waiting?.reject(decodeError(error));
-    else waiting?.resolve(answer);
-  }
-
-  #end(error: Error): void {
-    this.#hasEnded = true;
-    for (const { reject } of this.#waiting.values()) reject(error);
-    void this.#worker.terminate();
-  }
-}
-
-function isTypeScript(module: string): boolean {
-  return /\.[cm]?tsx?$/.test(module);
 }

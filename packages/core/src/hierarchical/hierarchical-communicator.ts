@@ -1,12 +1,11 @@
 import { refusedArithmetic } from '../arithmetic.js';
 import { refusedCollective, validateBuffers } from '../buffers.js';
 import { abortedError, busyError, closedError, refusedError } from '../call-errors.js';
-import { type Collective, collectiveKinds, collectiveOps, nameOf, opOf, rootOf } from '../collective.js';
+import { type Collective, nameOf, rootOf } from '../collective.js';
 import type { Communicator, RunOptions } from '../communicator.js';
-import { accumulatorOf, type DType, dtypes } from '../dtype.js';
+import { accumulatorOf, type DType } from '../dtype.js';
 import { CollError, ValueError } from '../errors.js';
 import { elementaryOp } from '../kernels/combine.js';
-import { hashOf } from '../layout.js';
 import { untilAllHaveEnded } from '../packing/pack-runner.js';
 import { allRanks } from '../ranks.js';
 import type { Tensor } from '../tensor.js';
@@ -18,6 +17,7 @@ import {
   type Job,
   type Levels,
   reducesToLeader,
+  requestOf,
   Scratch,
   type Stages,
   type WorkerPart,
@@ -237,12 +237,6 @@ function isOneResult(outputs: readonly Tensor[], { sharedResult }: RunOptions): 
   const { buffer, byteOffset } = first.data;
   const isSame = others.every(({ data }) => data.buffer === buffer && data.byteOffset === byteOffset);
   return sharedResult === true && others.length > 0 && isSame;
-}
-
-/** A number for a request that all workers have to agree about; what they ask of each other says less. */
-function requestOf(collective: Collective, dtype: DType, layout = 0): number {
-  const op = collectiveOps.indexOf(opOf(collective) ?? 'sum');
-  return hashOf([layout, collectiveKinds.indexOf(collective.kind), op, rootOf(collective) ?? 0, dtypes.indexOf(dtype)]);
 }
 
 function firstRefusal(parts: readonly WorkerPart[], collective: Collective, dtype: DType): string | undefined {

@@ -1,8 +1,9 @@
-import type { Collective, CollectiveOp } from '../collective.js';
+import { type Collective, type CollectiveOp, collectiveKinds, collectiveOps, opOf, rootOf } from '../collective.js';
 import type { Communicator } from '../communicator.js';
-import { accumulatorOf, allocate, type DType, type TypedArray } from '../dtype.js';
+import { accumulatorOf, allocate, type DType, dtypes, type TypedArray } from '../dtype.js';
 import { divideKernel, elementaryOp } from '../kernels/combine.js';
 import { narrowKernel, widenKernel } from '../kernels/convert.js';
+import { hashOf } from '../layout.js';
 import { slice } from '../packing/concatenate.js';
 import { copyElements, type Tensor } from '../tensor.js';
 
@@ -111,6 +112,12 @@ export function* allGatherStages({ within }: Levels, handedIn: HandedIn, scratch
   yield handingOut(within, handedIn);
 }
 
+/** A number for a request that all workers have to agree about; what they ask of each other says less. */
+export function requestOf(collective: Collective, dtype: DType, layout = 0): number {
+  const op = collectiveOps.indexOf(opOf(collective) ?? 'sum');
+  return hashOf([layout, collectiveKinds.indexOf(collective.kind), op, rootOf(collective) ?? 0, dtypes.indexOf(dtype)]);
+}
+
 /** Whether a worker reduces to its leader alone; else all its ranks get the sum. */
 export function reducesToLeader(communicator: Communicator, op: CollectiveOp, dtype: DType): boolean {
   return communicator.refuses({ kind: 'reduce', op, root: 0 }, dtype) === undefined;
@@ -151,14 +158,15 @@ function ownOf({ begin, communicator }: WorkerPart, buffers: readonly Tensor[]):
   return buffers.slice(begin, begin + communicator.size);
 }
 
-function widened(input: Tensor, index: number, scratch: Scratch): Tensor {
+/** A copy of a half type's elements in float32. */
+export function widened(input: Tensor, index: number, scratch: Scratch): Tensor {
   const wide = scratch.take(`contribution ${index}`, accumulatorOf(input.dtype), input.data.length);
   widenKernel(input.dtype)(wide.data, 0, input.data, 0, input.data.length);
   return { ...wide, device: input.device };
 }
 
 /** Brings a sum to where it is wanted, divided and rounded where that is asked for. */
-function finish(sum: Tensor, into: Tensor, divisor: number | undefined): void {
+export function finish(sum: Tensor, into: Tensor, divisor: number | undefined): void {
   const { length } = into.data;
   const isNarrow = accumulatorOf(into.dtype) !== into.dtype;
   if (divisor !== undefined) {

@@ -29,7 +29,7 @@ export interface Routing {
 export interface RoutedPack {
   readonly pieces: readonly Piece[];
   readonly variant: number;
-  /** The same for the same pieces and variant. */
+  /** The same for the same pieces of values of the same shapes, and the same variant. */
   readonly layout: number;
 }
 
@@ -92,7 +92,8 @@ export function routedPacks(
     return packs.map(({ number, pieces }) => {
       const placed = pieces.map((piece) => ({ ...piece, index: indices[piece.index] as number }));
       const played = variant?.(number) ?? 0;
-      const layout = hashOf([played, ...placed.flatMap(({ index, begin, end }) => [index, begin, end])]);
+      const cuts = placed.flatMap(({ index, begin, end }) => [index, begin, end, ...(values[index] as Tensor).shape]);
+      const layout = hashOf([played, ...cuts]);
       return { pieces: placed, variant: played, layout };
     });
   });

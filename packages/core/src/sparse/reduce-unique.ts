@@ -10,6 +10,8 @@ import { splitBySparsity, stitchValues, type Value } from './sparse.js';
 
 /** How a batch is reduced, and a new value brought to its destinations. */
 export interface Reducer {
+  /** How many workers hand in as many components each. */
+  readonly workerCount: number;
   reduce(op: ReduceOp, pairs: readonly ReadyPair[], call: ResolvedOptions): Promise<readonly PossiblyMirrored[]>;
   place(value: Value, destinations: Destinations, call: ResolvedOptions): Promise<PossiblyMirrored>;
 }
@@ -34,7 +36,7 @@ export async function reduceUnique(
   const unique = sums.map((sum, index) => {
     const slices = (sum instanceof DistributedValues ? sum.primary : sum) as IndexedSlices;
     const [{ values }, destinations] = sparse[index] as ReadyPair;
-    const result = isMean ? deduplicatedMean(slices, values.length) : deduplicate(slices);
+    const result = isMean ? deduplicatedMean(slices, values.length * reducer.workerCount) : deduplicate(slices);
     return reducer.place(result, destinations, call);
   });
   return stitchValues<PossiblyMirrored>([

@@ -38,6 +38,7 @@ export function copyToDevice(value: Value, device: string): Value {
 /** The same memory, said to be on a device. */
 export function viewOnDevice<Kind extends Value>(value: Kind, device: string): Kind;
 export function viewOnDevice(value: Value, device: string): Value {
+  if ('memory' in value && value.memory) return value.memory.view(value.shape, device);
   if ('data' in value) return { data: value.data, dtype: value.dtype, shape: value.shape, device };
   return new IndexedSlices({ ...value.values, device }, { ...value.indices, device }, value.denseShape);
 }

@@ -44,6 +44,12 @@ export abstract class OrderedCommunicator<Handle> implements Communicator {
     return this.play(call, options);
   }
 
+  /** Puts a call behind those that are under way. Default: it is played, by `playLater`, when `before`, the latest of them, has ended. */
+  protected async queue(before: Promise<void>, call: KnownCall<Handle>, options: RunOptions): Promise<void> {
+    await before.catch(() => {});
+    await this.playLater(call, options);
+  }
+
   /** Gives back what it holds, once; `running` is the latest call under way. */
   protected release(_running: Promise<void> | undefined): Promise<void> | void {}
 
@@ -148,13 +154,8 @@ export abstract class OrderedCommunicator<Handle> implements Communicator {
   }
 
   #enqueue(call: KnownCall<Handle>, options: RunOptions): Promise<void> {
-    const playing = this.#tail ? this.#playAfter(this.#tail, call, options) : this.play(call, options);
+    const playing = this.#tail ? this.queue(this.#tail, call, options) : this.play(call, options);
     return playing ? this.#follow(playing) : settled;
-  }
-
-  async #playAfter(before: Promise<void>, call: KnownCall<Handle>, options: RunOptions): Promise<void> {
-    await before.catch(() => {});
-    await this.playLater(call, options);
   }
 
   #follow(mine: Promise<void>): Promise<void> {

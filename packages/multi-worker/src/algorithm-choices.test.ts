@@ -1,0 +1,53 @@
+import { directAlgorithm } from '@coll/direct';
+import { ringAlgorithm } from '@coll/ring';
+import { expect, it } from 'vitest';
+import { AlgorithmChoices } from './algorithm-choices.js';
+import { binaryTreeAlgorithm } from './binary-tree-algorithm.js';
+import type { LinkModel } from './link-model.js';
+import { recursiveHalvingDoublingAlgorithm } from './recursive-halving-doubling-algorithm.js';
+
+const algorithms = [directAlgorithm, recursiveHalvingDoublingAlgorithm, ringAlgorithm(), binaryTreeAlgorithm];
+// A network on which messages cost much.
+const network: LinkModel = { start: 0, gamma: 1e-11, across: { alpha: 1e-6, beta: 1e-9, overhead: 2e-5 } };
+const sum = { kind: 'all-reduce', op: 'sum' } as const;
+
+const chosenAmong = (ranks: number, bytes: number) => {
+  const choices = new AlgorithmChoices(algorithms, ranks, network);
+  return algorithms[choices.choose(sum, bytes).chosen]?.name;
+};
+
+it('plays few rounds for few bytes, and few bytes for many', () => {
+  expect(chosenAmong(13, 4)).toBe('binary-tree');
+  expect(chosenAmong(16, 1 << 20)).toBe('recursive-halving-doubling');
+  expect(chosenAmong(13, 1 << 26)).toMatch(/ring|direct/);
+});
+
+it('takes the first of those that cost the same', () => {
+  const free: LinkModel = { start: 1, gamma: 0, across: { alpha: 0, beta: 0, overhead: 0 } };
+  expect(new AlgorithmChoices(algorithms, 4, free).choose(sum, 100).chosen).toBe(0);
+});
+
+it('prices a class of sizes once, whoever the root is', () => {
+  const choices = new AlgorithmChoices(algorithms, 6, network);
+  expect(choices.choose(sum, 513)).toBe(choices.choose(sum, 1024));
+  expect(choices.choose(sum, 512)).not.toBe(choices.choose(sum, 513));
+  expect(choices.choose(sum, 0)).toBe(choices.choose(sum, 1));
+  const broadcast = (root: number) => choices.choose({ kind: 'broadcast', root }, 64);
+  expect(broadcast(5)).toBe(broadcast(0));
+});
+
+it('tells what was chosen, from what, and how long it took', () => {
+  const choices = new AlgorithmChoices(algorithms, 6, network);
+  const choice = choices.choose(sum, 1000);
+  expect(choices.explained).toEqual([
+    expect.objectContaining({ kind: 'all-reduce', upToBytes: 1024, calls: 0, measuredSeconds: undefined }),
+  ]);
+  choice.ended(performance.now() - 20);
+  const [{ calls, measuredSeconds, candidates, chosen }] = choices.explained as [(typeof choices.explained)[number]];
+  expect(calls).toBe(1);
+  expect(measuredSeconds).toBeGreaterThanOrEqual(0.02);
+  expect(candidates.map(({ algorithm }) => algorithm)).not.toContain('recursive-halving-doubling');
+  expect(candidates[0]?.algorithm).toBe(chosen);
+  const prices = candidates.map(({ predictedSeconds }) => predictedSeconds);
+  expect(prices).toEqual(prices.toSorted((one, other) => one - other));
+});

@@ -1,0 +1,113 @@
+import type { Collective, Communicator, DType, ProcessGroup, RunOptions, Tensor } from '@coll/core';
+import type { Algorithm } from '@coll/core/schedule';
+import { directAlgorithm } from '@coll/direct';
+import type { AlgorithmChoice, SizeClass } from './algorithm-choices.js';
+import { type LinkTuning, tuningOf } from './link-tuning.js';
+
+type Tensors = readonly Tensor[];
+type Pieces = readonly Tensors[];
+type PiecesCommunicator = Required<Pick<Communicator, 'runPieces' | 'runPiecesSync'>>;
+
+/** Stands for the algorithm that suits the size of each collective: see `connectGroup`. Who plays it as it is plays `direct`. */
+export const autoAlgorithm: Algorithm = { ...directAlgorithm, name: 'auto' };
+
+/**
+ * A communicator of a group of processes. For `autoAlgorithm` it plays the algorithm that suits the kind and the size of each collective by what the links of the
+ * group can do; that is measured for a few milliseconds when the first collective comes, on all members alike. Until that one has ended, no other communicator
+ * of the group may be used, unless it chooses, too.
+ */
+export function connectGroup(group: ProcessGroup, algorithm: Algorithm): Communicator {
+  return algorithm === autoAlgorithm ? new AutoCommunicator(group) : group.communicator(algorithm);
+}
+
+/** What was chosen for the collectives of a group so far, and how long they took. */
+export function choicesOf(group: ProcessGroup): readonly AlgorithmChoice[] {
+  return tuningOf(group).explained;
+}
+
+/** Hands each collective to the communicator of the algorithm that is chosen for its size. */
+class AutoCommunicator implements Communicator {
+  readonly size: number;
+  readonly localRanks: readonly number[];
+  // Only where all the others have them, too.
+  readonly runPieces?: NonNullable<Communicator['runPieces']>;
+  readonly runPiecesSync?: NonNullable<Communicator['runPiecesSync']>;
+  readonly allocate?: NonNullable<Communicator['allocate']>;
+  readonly #tuning: LinkTuning;
+  readonly #communicators: readonly Communicator[];
+
+  constructor(group: ProcessGroup) {
+    this.size = group.size;
+    this.localRanks = [group.rank];
+    this.#tuning = tuningOf(group);
+    this.#communicators = this.#tuning.algorithms.map((algorithm) => group.communicator(algorithm));
+    const [first] = this.#communicators as readonly [Communicator];
+    if (first.allocate) this.allocate = first.allocate.bind(first);
+    if (first.runPieces) this.runPieces = (...call) => this.#runPieces(...call);
+    if (first.runPiecesSync) this.runPiecesSync = (...call) => this.#runPiecesSync(...call);
+  }
+
+  refuses(collective: Collective, dtype: DType): string | undefined {
+    const refused = this.#communicators.map((communicator) => communicator.refuses(collective, dtype));
+    return refused.includes(undefined) ? undefined : refused[0];
+  }
+
+  run(collective: Collective, inputs: Tensors, outputs: Tensors, options?: RunOptions): Promise<void> {
+    return this.#tuning.begin((choices) => {
+      const begin = performance.now();
+      const choice = choices.choose(collective, bytesOf(collective, inputs, outputs));
+      return followed(choice, begin, this.#of(choice).run(collective, inputs, outputs, options));
+    }, options);
+  }
+
+  runSync(collective: Collective, inputs: Tensors, outputs: Tensors, options?: RunOptions): void {
+    const choices = this.#tuning.beginSync(options);
+    const begin = performance.now();
+    const choice = choices.choose(collective, bytesOf(collective, inputs, outputs));
+    this.#of(choice).runSync(collective, inputs, outputs, options);
+    choice.ended(begin);
+  }
+
+  /** Leaves the group open. */
+  async close(): Promise<void> {
+    await Promise.all(this.#communicators.map((communicator) => communicator.close()));
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  #runPieces(collective: Collective, inputs: Pieces, outputs: Pieces, options?: RunOptions): Promise<void> {
+    return this.#tuning.begin((choices) => {
+      const begin = performance.now();
+      const choice = choices.choose(collective, bytesOf(collective, inputs[0], outputs[0]));
+      const communicator = this.#of(choice) as PiecesCommunicator;
+      return followed(choice, begin, communicator.runPieces(collective, inputs, outputs, options));
+    }, options);
+  }
+
+  #runPiecesSync(collective: Collective, inputs: Pieces, outputs: Pieces, options?: RunOptions): void {
+    const choices = this.#tuning.beginSync(options);
+    const begin = performance.now();
+    const choice = choices.choose(collective, bytesOf(collective, inputs[0], outputs[0]));
+    const communicator = this.#of(choice) as PiecesCommunicator;
+    communicator.runPiecesSync(collective, inputs, outputs, options);
+    choice.ended(begin);
+  }
+
+  #of({ chosen }: SizeClass): Communicator {
+    return this.#communicators[chosen] as Communicator;
+  }
+}
+
+async function followed(choice: SizeClass, begin: number, running: Promise<void>): Promise<void> {
+  await running;
+  choice.ended(begin);
+}
+
+/** Of the whole buffer, which has the blocks of all ranks where there are blocks; of one rank's tensors, or those that stand for its buffer. */
+function bytesOf({ kind }: Collective, inputs: Tensors = [], outputs: Tensors = []): number {
+  let bytes = 0;
+  for (const { data } of kind === 'broadcast' || kind === 'all-gather' ? outputs : inputs) bytes += data.byteLength;
+  return bytes;
+}

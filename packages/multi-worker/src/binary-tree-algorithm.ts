@@ -1,0 +1,115 @@
+import type { Collective } from '@coll/core';
+import { type Algorithm, type StreamedSchedule, scheduleOf, type Transfer } from '@coll/core/schedule';
+
+/**
+ * Everyone combines what its two children have with its own and hands that to its parent; the root's result goes down the same way. Twice
+ * the depth of the tree in rounds, for any number of ranks, but whole buffers over every link: for small messages. Pješivac-Grbović et al., "Performance
+ * analysis of MPI collective operations", 2007, where it is the binary tree.
+ *
+ *             0          up: 3, 4 +-> 1 and 5, 6 +-> 2, then 1, 2 +-> 0
+ *          1     2       down: 0 --> 1, 2, then 1 --> 3, 4 and 2 --> 5, 6
+ *         3 4   5 6
+ *
+ * The children of place `p` are `2p + 1` and `2p + 2`, places count from the root of the collective, or from rank 0. The tree is the same for all elements: bits
+ * do not depend on where chunks begin.
+ */
+export const binaryTreeAlgorithm: Algorithm = {
+  name: 'binary-tree',
+  stream,
+  plan(collective, ranks) {
+    const { chunks, rounds } = stream(collective, ranks);
+    return scheduleOf(ranks, chunks, rounds);
+  },
+};
+
+function stream(collective: Collective, ranks: number): StreamedSchedule {
+  const tree = new Tree(ranks, 'root' in collective ? collective.root : 0);
+  const all = [0];
+  switch (collective.kind) {
+    case 'all-reduce':
+      return { ranks, chunks: 1, rounds: [...up(tree, true, () => all), ...down(tree, () => all)] };
+    case 'reduce':
+      return { ranks, chunks: 1, rounds: up(tree, true, () => all) };
+    case 'broadcast':
+      return { ranks, chunks: 1, rounds: down(tree, () => all) };
+    case 'all-gather': {
+      const others = (place: number) => tree.ranksOutside(place);
+      return {
+        ranks,
+        chunks: ranks,
+        rounds: [...up(tree, false, (place) => tree.ranksBelow(place)), ...down(tree, others)],
+      };
+    }
+    case 'reduce-scatter': {
+      const everyone = tree.ranksBelow(0);
+      const rounds = [...up(tree, true, () => everyone), ...down(tree, (place) => tree.ranksBelow(place))];
+      return { ranks, chunks: ranks, rounds };
+    }
+  }
+}
+
+/** From the deepest level to the root: `chunksOf` a place go to its parent. */
+function up(tree: Tree, reduce: boolean, chunksOf: (place: number) => readonly number[]): Transfer[][] {
+  return tree.levels
+    .slice(1)
+    .toReversed()
+    .map((places) =>
+      places.flatMap((place) => {
+        const [from, to] = [tree.rankAt(place), tree.rankAt(parentOf(place))];
+        return chunksOf(place).map((chunk) => ({ from, to, chunk, reduce }));
+      }),
+    );
+}
+
+/** From the root to the deepest level: `chunksOf` a place come from its parent. */
+function down(tree: Tree, chunksOf: (place: number) => readonly number[]): Transfer[][] {
+  return tree.levels.slice(1).map((places) =>
+    places.flatMap((place) => {
+      const [from, to] = [tree.rankAt(parentOf(place)), tree.rankAt(place)];
+      return chunksOf(place).map((chunk) => ({ from, to, chunk, reduce: false }));
+    }),
+  );
+}
+
+/** Ranks in the places of a binary tree, the root in place 0. */
+class Tree {
+  /** The places of each depth. */
+  readonly levels: readonly (readonly number[])[];
+  readonly #ranks: number;
+  readonly #root: number;
+
+  constructor(ranks: number, root: number) {
+    this.#ranks = ranks;
+    this.#root = root;
+    const levels: number[][] = [];
+    for (let first = 0; first < ranks; first = 2 * first + 1) levels.push(upTo(first, Math.min(2 * first + 1, ranks)));
+    this.levels = levels;
+  }
+
+  rankAt(place: number): number {
+    return (this.#root + place) % this.#ranks;
+  }
+
+  /** The ranks of a place and of all places below it. */
+  ranksBelow(place: number): number[] {
+    const found: number[] = [];
+    for (let [first, last] = [place, place]; first < this.#ranks; [first, last] = [2 * first + 1, 2 * last + 2]) {
+      for (const below of upTo(first, Math.min(last + 1, this.#ranks))) found.push(this.rankAt(below));
+    }
+    return found;
+  }
+
+  /** All other ranks. */
+  ranksOutside(place: number): number[] {
+    const below = new Set(this.ranksBelow(place));
+    return upTo(0, this.#ranks).filter((rank) => !below.has(rank));
+  }
+}
+
+function parentOf(place: number): number {
+  return (place - 1) >> 1;
+}
+
+function upTo(first: number, end: number): number[] {
+  return Array.from({ length: Math.max(0, end - first) }, (_, index) => first + index);
+}

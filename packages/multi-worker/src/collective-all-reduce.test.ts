@@ -1,0 +1,246 @@
+import {
+  AssertionError,
+  CommunicationOptions,
+  Mirrored,
+  PerReplica,
+  portableWorld,
+  ReduceOp,
+  registry,
+  setLogSink,
+  type Tensor,
+  tensor,
+  ValueError,
+} from '@coll/core';
+import { afterEach, describe, expect, it } from 'vitest';
+import { processGroupDoubles } from '../test/doubles/process-group-double.js';
+import { ncclDouble, reducedBy } from '../test/nccl-double.js';
+import { CollectiveAllReduce } from './collective-all-reduce.js';
+import { CollectiveKeys } from './collective-keys.js';
+import { MultiWorkerAllReduce } from './multi-worker-all-reduce.js';
+
+const { SUM, MEAN } = ReduceOp;
+const two = ['cpu:0', 'cpu:1'];
+
+function valueOn(devices: readonly string[], numbers: readonly number[]): PerReplica<Tensor> {
+  return new PerReplica(
+    devices.map((device, index) => tensor(Float32Array.of(numbers[index] as number, 1), { device })),
+  );
+}
+
+const listsOf = (result: unknown) =>
+  (result instanceof Mirrored ? result.values : [result as Tensor]).map(({ data }) => [...(data as Float32Array)]);
+
+const logged: string[] = [];
+afterEach(() => {
+  setLogSink();
+  logged.length = 0;
+});
+const listen = () => setLogSink((level, message) => void logged.push(`${level}: ${message}`));
+
+describe('devices and group size', () => {
+  it('go together', () => {
+    expect(() => new CollectiveAllReduce(two, 3)).toThrow(/group_size 3: it must be divisible by 2/);
+    expect(() => new CollectiveAllReduce(two, 4)).toThrow(/2 devices here and 2 workers, but 2 devices take part/);
+    expect(() => new CollectiveAllReduce(undefined, 2)).toThrow(ValueError);
+    for (const size of [0, -2, 1.5, Number.NaN]) {
+      expect(() => new CollectiveAllReduce(two, size)).toThrow(/whole number/);
+    }
+    const [group] = processGroupDoubles(3);
+    expect(() => new CollectiveAllReduce(two, 4, { group })).toThrow(/but 6 devices take part/);
+    expect(() => new CollectiveAllReduce(two, 6, { group })).not.toThrow();
+    expect(() => new CollectiveAllReduce(two, 2, {}, portableWorld(two))).not.toThrow();
+  });
+
+  it('are each there once', () => {
+    expect(() => new CollectiveAllReduce([])).toThrow(ValueError);
+    expect(() => new CollectiveAllReduce(['cpu:0', '/device:CPU:0'])).toThrow(AssertionError);
+    expect(() => new CollectiveAllReduce(['nowhere:0'])).toThrow(ValueError);
+  });
+});
+
+describe('options', () => {
+  it('are a CommunicationOptions, or fields', () => {
+    const bad = { bytesPerPack: -1 };
+    expect(() => new CollectiveAllReduce(two, 2, bad)).toThrow(/bytesPerPack/);
+    expect(() => new CollectiveAllReduce(two, 2, { implementation: 'mpi' as 'ring' })).toThrow(/implementation/);
+    expect(() => new CollectiveAllReduce(two, 2, new CommunicationOptions(100, 3, 'ring'))).not.toThrow();
+  });
+
+  it('hold where a call does not say otherwise', async () => {
+    const played: number[] = [];
+    const groups = processGroupDoubles(2, {
+      played: ({ kind }, _, length) => kind === 'all-reduce' && played.push(length),
+    });
+    const values = (worker: number) =>
+      [15, 10, 2, 2].map((length) => tensor(new Float32Array(length), { device: `cpu:${worker}` }));
+    const reduce = async (call: { readonly bytesPerPack?: number }) => {
+      played.length = 0;
+      await Promise.all(
+        groups.map(async (group) => {
+          const own = [`cpu:${group.rank}`];
+          await using ops = new CollectiveAllReduce(own, 2, { group, implementation: 'RING', bytesPerPack: 39 });
+          await ops.batchReduce(
+            SUM,
+            values(group.rank).map((value) => [value, value] as const),
+            call,
+          );
+        }),
+      );
+      return [...played];
+    };
+    // From the last value on; a pack is closed once it holds more bytes than that.
+    expect(await reduce({})).toEqual([14, 15]);
+    expect(await reduce({ bytesPerPack: 1 })).toEqual([2, 2, 10, 15]);
+    expect(await reduce({ bytesPerPack: 1000 })).toEqual([29]);
+  });
+});
+
+describe('NCCL', () => {
+  it('on CPUs is a ring, which is said once', async () => {
+    listen();
+    await using ops = new CollectiveAllReduce(two, 2, { implementation: 'NCCL' });
+    const value = valueOn(two, [1, 2]);
+    for (let call = 0; call < 3; call++)
+      expect(listsOf(await ops.reduce(SUM, value, value))).toEqual([
+        [3, 2],
+        [3, 2],
+      ]);
+    expect(ops.explain().notes.filter((note) => note.includes('NCCL'))).toEqual([
+      'NCCL was asked for, but cpu:0 is no GPU; a ring serves it',
+    ]);
+    expect(logged.filter((line) => line.includes('NCCL'))).toHaveLength(1);
+  });
+
+  it('on GPUs is what is registered, within each worker, and a ring among workers', async () => {
+    const gpus = ['gpu:0', 'gpu:1'];
+    const value = valueOn(gpus, [1, 2]);
+    await using before = new CollectiveAllReduce(gpus, 2);
+    expect(listsOf(await before.reduce(MEAN, value, value, { implementation: 'NCCL' }))).toEqual([
+      [1.5, 1],
+      [1.5, 1],
+    ]);
+    expect(before.explain().notes.join()).toMatch(/nothing is registered as "nccl"/);
+    registry.register(ncclDouble);
+    reducedBy.length = 0;
+    expect(listsOf(await before.reduce(MEAN, value, value, { implementation: 'nccl' }))).toEqual([
+      [1.5, 1],
+      [1.5, 1],
+    ]);
+    expect(reducedBy).toEqual([gpus]);
+    const groups = processGroupDoubles(2);
+    const results = await Promise.all(
+      groups.map(async (group) => {
+        const own = gpus.map((gpu) => `/job:worker/task:${group.rank}/${gpu}`);
+        await using ops = new CollectiveAllReduce(own, 4, { group, implementation: 'NCCL' });
+        const batch = [valueOn(own, [group.rank, 2]), valueOn(own, [4, group.rank])];
+        const reduced = await ops.batchReduce(
+          SUM,
+          batch.map((item) => [item, item] as const),
+          { bytesPerPack: 1 },
+        );
+        return reduced.map((result) => listsOf(result));
+      }),
+    );
+    for (const [first, second] of results) {
+      expect(first).toEqual([
+        [5, 4],
+        [5, 4],
+      ]);
+      expect(second).toEqual([
+        [9, 4],
+        [9, 4],
+      ]);
+    }
+    expect(reducedBy).toHaveLength(5);
+  });
+
+  it('does not reach the devices of other processes', () => {
+    const [group] = processGroupDoubles(2);
+    const workers = ['/job:worker/task:0', '/job:worker/task:1'];
+    const options = { group, allReduceSpec: [['xring', 1, 10], ['nccl']] } as const;
+    expect(() => new MultiWorkerAllReduce(workers, 2, options)).toThrow(/entry 1 \(nccl\).*use nccl\/xring/);
+  });
+});
+
+describe('workers that are processes', () => {
+  const among = <Result>(size: number, work: (ops: CollectiveAllReduce, rank: number) => Promise<Result>) =>
+    Promise.all(
+      processGroupDoubles(size).map(async (group) => {
+        await using ops = new CollectiveAllReduce(two, 2 * size, { group });
+        return await work(ops, group.rank);
+      }),
+    );
+
+  it('count their collectives alike', async () => {
+    const keys = [0, 1].map(() => new CollectiveKeys());
+    await Promise.all(
+      processGroupDoubles(2).map(async (group) => {
+        const collectiveKeys = keys[group.rank] as CollectiveKeys;
+        await using ops = new CollectiveAllReduce(two, 4, { group, collectiveKeys, implementation: 'RING' });
+        for (let call = 0; call < 3; call++) await ops.reduce(SUM, valueOn(two, [1, 2]), two);
+      }),
+    );
+    for (const key of keys) expect(two.map((device) => key.getInstanceKey(1, device))).toEqual([103, 103]);
+  });
+
+  it('need a component on each device', async () => {
+    const outcomes = await among(2, (ops) => ops.reduce(SUM, valueOn(['cpu:0'], [1]), 'cpu:0').catch((error) => error));
+    for (const outcome of outcomes) expect(outcome).toMatchObject({ code: 'ERR_COLL_VALUE', message: /but one has 1/ });
+  });
+
+  it('copy what is broadcast to their own devices', async () => {
+    const results = await among(2, async (ops, rank) => listsOf(await ops.broadcast(Float32Array.of(rank), two)));
+    expect(results).toEqual([
+      [[0], [0]],
+      [[1], [1]],
+    ]);
+  });
+
+  it('serve replicas of one thread, which meet first', async () => {
+    const results = await Promise.all(
+      processGroupDoubles(2).map(async (group) => {
+        await using ops = new CollectiveAllReduce(two, 4, { group }, portableWorld(two));
+        const own = (replica: number) => Float32Array.of(10 * group.rank + replica);
+        return await Promise.all(
+          [0, 1].map(async (replica) => listsOf(await ops.allReduce(SUM, own(replica), replica))[0]),
+        );
+      }),
+    );
+    expect(results).toEqual([
+      [[22], [22]],
+      [[22], [22]],
+    ]);
+  });
+
+  it('warn where destinations are not those of the values', async () => {
+    listen();
+    await among(2, (ops) => ops.batchReduce(SUM, [[valueOn(two, [1, 2]), 'cpu:0']]));
+    expect(logged.filter((line) => line.includes('equal destinations'))).not.toEqual([]);
+  });
+
+  it('do nothing more once they are closed, and leave the group open', async () => {
+    await Promise.all(
+      processGroupDoubles(2).map(async (group) => {
+        const ops = new CollectiveAllReduce(two, 4, { group });
+        const value = valueOn(two, [1, 2]);
+        await ops.reduce(SUM, value, value);
+        await ops.close();
+        await ops.close();
+        await expect(ops.reduce(SUM, value, value)).rejects.toMatchObject({ code: 'ERR_COLL_CLOSED' });
+        await using others = new CollectiveAllReduce(two, 4, { group });
+        expect(listsOf(await others.reduce(SUM, value, value))).toEqual([
+          [6, 4],
+          [6, 4],
+        ]);
+      }),
+    );
+  });
+
+  it('are those of a specification, as many as processes', () => {
+    const [group] = processGroupDoubles(3);
+    expect(() => new MultiWorkerAllReduce(['/job:worker/task:0'], 1, { group })).toThrow(/1 workers, but there are 3/);
+    expect(() => new MultiWorkerAllReduce(undefined, undefined, { group, allReduceSpec: 'nccl/rechd' })).toThrow(
+      /power/,
+    );
+  });
+});

@@ -1,0 +1,37 @@
+import { ValueError } from '@coll/core';
+import { expect, it } from 'vitest';
+import { CollectiveKeys } from './collective-keys.js';
+
+it('numbers lists of devices in the order in which they come', () => {
+  const keys = new CollectiveKeys();
+  expect(keys.getGroupKey(['a', 'b'])).toBe(1);
+  expect(keys.getGroupKey(['b', 'a'])).toBe(2);
+  expect(keys.getGroupKey(['a', 'b'])).toBe(1);
+  expect(new CollectiveKeys(7).getGroupKey(['a'])).toBe(7);
+});
+
+it('counts the collectives of each device of a group from 100', () => {
+  const keys = new CollectiveKeys();
+  const [pair, single] = [keys.getGroupKey(['a', 'b']), keys.getGroupKey(['a'])];
+  expect([0, 1, 2].map(() => keys.getInstanceKey(pair, 'a'))).toEqual([100, 101, 102]);
+  expect(keys.getInstanceKey(pair, 'b')).toBe(100);
+  expect(keys.getInstanceKey(single, 'a')).toBe(100);
+});
+
+it('refuses groups and devices that it does not know', () => {
+  const keys = new CollectiveKeys();
+  const key = keys.getGroupKey(['a']);
+  expect(() => keys.getInstanceKey(key + 1, 'a')).toThrow(ValueError);
+  expect(() => keys.getInstanceKey(key, 'b')).toThrow(/device "b" is not in group 1/);
+  expect(() => new CollectiveKeys(0.5)).toThrow(ValueError);
+});
+
+it('goes on from where it was copied, apart from its copy', () => {
+  const keys = new CollectiveKeys(3);
+  const key = keys.getGroupKey(['a']);
+  keys.getInstanceKey(key, 'a');
+  const copy = keys.copy();
+  expect([copy.getInstanceKey(key, 'a'), copy.getInstanceKey(key, 'a')]).toEqual([101, 102]);
+  expect(keys.getInstanceKey(key, 'a')).toBe(101);
+  expect(copy.getGroupKey(['b'])).toBe(4);
+});

@@ -1,0 +1,55 @@
+import { ValueError } from '@coll/core';
+
+// As in the original, so that logs of both read alike.
+const firstInstanceKey = 100;
+
+/**
+ * Numbers that tell collectives apart. A list of devices has a group key; each collective that a device of a group takes part in has an instance
+ * key, the same on all members, because each counts its own. Ops that share an object count together.
+ */
+export class CollectiveKeys {
+  readonly #groupKeys: Map<string, number>;
+  readonly #nextInstances: Map<number, Map<string, number>>;
+  #nextGroupKey: number;
+
+  /** @throws ValueError for a start that is no whole number */
+  constructor(groupKeyStart = 1) {
+    if (!Number.isSafeInteger(groupKeyStart)) {
+      throw new ValueError('ERR_COLL_VALUE', `groupKeyStart must be a whole number, not ${groupKeyStart}`);
+    }
+    this.#nextGroupKey = groupKeyStart;
+    this.#groupKeys = new Map();
+    this.#nextInstances = new Map();
+  }
+
+  /** The key of a list of devices, in this order; new lists are numbered from the start on. */
+  getGroupKey(devices: readonly string[]): number {
+    const name = devices.join(',');
+    const known = this.#groupKeys.get(name);
+    if (known !== undefined) return known;
+    const key = this.#nextGroupKey++;
+    this.#groupKeys.set(name, key);
+    this.#nextInstances.set(key, new Map(devices.map((device) => [device, firstInstanceKey])));
+    return key;
+  }
+
+  /** The key of the next collective of a device in a group, from 100 on. @throws ValueError for an unknown group, or a device that is not in it */
+  getInstanceKey(groupKey: number, device: string): number {
+    const instances = this.#nextInstances.get(groupKey);
+    const key = instances?.get(device);
+    if (instances && key !== undefined) {
+      instances.set(device, key + 1);
+      return key;
+    }
+    const problem = instances ? `device "${device}" is not in group ${groupKey}` : `there is no group ${groupKey}`;
+    throw new ValueError('ERR_COLL_VALUE', `${problem}: getGroupKey makes groups`);
+  }
+
+  /** One that goes on counting from where this one is, by itself. */
+  copy(): CollectiveKeys {
+    const copied = new CollectiveKeys(this.#nextGroupKey);
+    for (const [name, key] of this.#groupKeys) copied.#groupKeys.set(name, key);
+    for (const [key, instances] of this.#nextInstances) copied.#nextInstances.set(key, new Map(instances));
+    return copied;
+  }
+}

@@ -1,0 +1,83 @@
+import {
+  type AllReduceOptions,
+  type CommunicationOptions,
+  type CommunicationOptionsInit,
+  canonicalize,
+  type ProcessGroup,
+  requireDistinct,
+  resolveCallOptions,
+  ValueError,
+  type World,
+} from '@coll/core';
+import { CollectiveKeys } from './collective-keys.js';
+
+/** How `CollectiveAllReduce` communicates: fields of `CommunicationOptions`, or these as `options`, and with whom. */
+export interface CollectiveAllReduceOptions extends CommunicationOptionsInit, AllReduceOptions {
+  /** What calls that say nothing else have; merged under the options of a call. */
+  readonly options?: CommunicationOptions | undefined;
+  /** The processes that are the workers, this one among them. Default: this worker is alone. */
+  readonly group?: ProcessGroup | undefined;
+  /** What numbers groups and collectives; ops that share it count together. Default: one of its own. */
+  readonly collectiveKeys?: CollectiveKeys | undefined;
+}
+
+/** Who takes part in the collectives of some ops, and how they are made where a call does not say so. */
+export interface CollectiveSetting {
+  readonly options: CommunicationOptions;
+  /** Of this worker; undefined where it is alone and any devices will do. */
+  readonly devices: readonly string[] | undefined;
+  /** Of two processes or more. */
+  readonly group: ProcessGroup | undefined;
+  /** Devices of all workers; undefined where devices are. */
+  readonly groupSize: number | undefined;
+  /** Counts a collective; the same number for all collectives of these devices. */
+  launch(): number;
+}
+
+/** @throws ValueError for devices, a group size or options that are none or do not fit each other; AssertionError for a device that is named twice */
+export function collectiveSetting(
+  named: readonly string[] | undefined,
+  groupSize: number | undefined,
+  given: CollectiveAllReduceOptions,
+  world: World | undefined,
+): CollectiveSetting {
+  const { options, bytesPerPack, timeoutSeconds, implementation, collectiveKeys = new CollectiveKeys() } = given;
+  const merged = resolveCallOptions({ options, bytesPerPack, timeoutSeconds, implementation }).options;
+  const group = given.group && given.group.size > 1 ? given.group : undefined;
+  const devices = named ?? world?.devices ?? (group && ['/device:CPU:0']);
+  if (devices) requireDevices(devices);
+  const reached = devices && (group ? devices.length * group.size : (world?.devices ?? devices).length);
+  requireGroupSize(groupSize, devices, reached);
+  const groupKey = devices ? collectiveKeys.getGroupKey(devices) : 0;
+  const launch = () => {
+    for (const device of devices ?? []) collectiveKeys.getInstanceKey(groupKey, device);
+    return groupKey;
+  };
+  return { options: merged, devices, group, groupSize: reached, launch };
+}
+
+function requireDevices(devices: readonly string[]): void {
+  if (!Array.isArray(devices) || devices.length === 0) {
+    throw new ValueError('ERR_COLL_DEVICE', "devices are a list of those of this worker, such as ['cpu:0', 'cpu:1']");
+  }
+  requireDistinct(devices.map((device) => canonicalize(device)));
+}
+
+function requireGroupSize(
+  groupSize: number | undefined,
+  devices: readonly string[] | undefined,
+  reached: number | undefined,
+): void {
+  if (groupSize === undefined) return;
+  const fail = (problem: string) => new ValueError('ERR_COLL_VALUE', `group_size ${groupSize}: ${problem}`);
+  if (!(Number.isSafeInteger(groupSize) && groupSize >= 1)) throw fail('it is a whole number of devices, from 1');
+  if (!devices) throw fail('name the devices of this worker as well');
+  if (groupSize % devices.length !== 0) {
+    throw fail(`it must be divisible by ${devices.length}, the number of devices of each worker`);
+  }
+  if (groupSize === reached) return;
+  const workers = `${devices.length} devices here and ${groupSize / devices.length} workers`;
+  throw fail(
+    `that is ${workers}, but ${reached} devices take part: pass the process group of all workers as \`group\``,
+  );
+}

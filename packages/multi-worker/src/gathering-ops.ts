@@ -1,0 +1,131 @@
+import {
+  type Communicator,
+  CrossDeviceOps,
+  combine,
+  concatAlong,
+  concatenateSlices,
+  type Destinations,
+  type DistributedValues,
+  divideByN,
+  type IndexedSlices,
+  type PossiblyMirrored,
+  type ProcessGroup,
+  type ReadyPair,
+  ReduceOp,
+  type ReplicaCallOptions,
+  type ResolvedOptions,
+  splitBySparsity,
+  stitchValues,
+  type Tensor,
+  type Value,
+} from '@coll/core';
+import { autoAlgorithm } from './auto-communicator.js';
+
+/**
+ * Serves what is no all-reduce where each worker has components of a value: the values of all workers go to all of them, in rank order, and
+ * each combines or joins them by itself, in that order. As reduction to one device does it where all components are here.
+ */
+export class GatheringOps extends CrossDeviceOps {
+  readonly name = 'gathering';
+  readonly #group: ProcessGroup;
+
+  /** `connect` opens a communicator of the group. */
+  constructor(group: ProcessGroup, connect: () => Communicator) {
+    super(
+      {
+        devices: Array.from({ length: group.size }, (_, rank) => `/job:worker/task:${rank}/device:CPU:0`),
+        localRanks: [group.rank],
+        engine: 'native',
+        communicator: connect,
+      },
+      { algorithm: autoAlgorithm },
+    );
+    this.#group = group;
+  }
+
+  protected override get workerCount(): number {
+    return this.#group.size;
+  }
+
+  protected override async reduceImplementation(
+    op: ReduceOp,
+    value: DistributedValues<Value>,
+    destinations: Destinations,
+    call: ResolvedOptions,
+  ): Promise<PossiblyMirrored> {
+    return (await this.batchReduceImplementation(op, [[value, destinations]], call))[0] as PossiblyMirrored;
+  }
+
+  protected override async batchReduceImplementation(
+    op: ReduceOp,
+    pairs: readonly ReadyPair[],
+    call: ResolvedOptions,
+  ): Promise<PossiblyMirrored[]> {
+    const { dense, denseIndices, sparse, sparseIndices } = splitBySparsity(pairs.map(([value]) => value));
+    const sums = stitchValues<Value>([
+      [await this.#combineDense(op, dense as readonly DistributedValues<Tensor>[], call), denseIndices],
+      [await this.#joinSparse(op, sparse as readonly DistributedValues<IndexedSlices>[], call), sparseIndices],
+    ]);
+    return Promise.all(pairs.map(([, to], index) => this.placeResult(sums[index] as Value, to, call)));
+  }
+
+  protected override async gatherImplementation(
+    value: DistributedValues<Tensor>,
+    destinations: Destinations,
+    axis: number,
+    call: ResolvedOptions,
+  ): Promise<PossiblyMirrored<Tensor>> {
+    const gathered = await this.#gather([concatAlong(value.values, axis)], axis, call);
+    return (await this.placeResult(gathered[0] as Tensor, destinations, call)) as PossiblyMirrored<Tensor>;
+  }
+
+  async #combineDense(
+    op: ReduceOp,
+    values: readonly DistributedValues<Tensor>[],
+    call: ResolvedOptions,
+  ): Promise<Tensor[]> {
+    if (values.length === 0) return [];
+    const stacked = values.map(({ values: own }) => concatAlong(own.map(alone), 0));
+    const gathered = await this.#gather(stacked, 0, call);
+    return gathered.map((all) => combine(op.toLowerCase() as Lowercase<ReduceOp>, unstacked(all)));
+  }
+
+  async #joinSparse(
+    op: ReduceOp,
+    values: readonly DistributedValues<IndexedSlices>[],
+    call: ResolvedOptions,
+  ): Promise<Value[]> {
+    if (values.length === 0) return [];
+    const own = values.map(({ values: slices }) => concatenateSlices(slices));
+    // All components count alike, so that a mean is divided here, once, and not by the number of workers.
+    const base = op === ReduceOp.MEAN ? ReduceOp.SUM : op;
+    const joined = (await this.allReduce(base, own, this.#group.rank, callOf(call))) as readonly IndexedSlices[];
+    if (op !== ReduceOp.MEAN) return [...joined];
+    return joined.map((sum, index) => divideByN(sum, this.#group.size * (values[index]?.values.length as number)));
+  }
+
+  async #gather(values: readonly Tensor[], axis: number, call: ResolvedOptions): Promise<readonly Tensor[]> {
+    const gathered = await this.replicaGroup?.allGather(values, axis, callOf(call));
+    return gathered as readonly Tensor[];
+  }
+}
+
+function callOf({ options, signal }: ResolvedOptions): ReplicaCallOptions {
+  return { options, signal };
+}
+
+/** A tensor as the only row of a list of such. */
+function alone(tensor: Tensor): Tensor {
+  return { ...tensor, shape: [1, ...tensor.shape] };
+}
+
+/** The rows of a list as tensors on the same memory. */
+function unstacked({ data, dtype, shape: [rows = 0, ...shape], device }: Tensor): Tensor[] {
+  const length = data.length / rows;
+  return Array.from({ length: rows }, (_, row) => ({
+    data: data.subarray(row * length, (row + 1) * length),
+    dtype,
+    shape,
+    device,
+  }));
+}

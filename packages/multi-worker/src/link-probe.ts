@@ -1,0 +1,90 @@
+import { type Collective, type Communicator, outputLength, type ProcessGroup, type Tensor, zeros } from '@coll/core';
+import type { Algorithm } from '@coll/core/schedule';
+import { fit, type LinkModel, modelFrom, modelLength, numbersOf, type Sample } from './link-model.js';
+
+/** A collective that is carried out to see how long it takes. */
+export interface ProbeCall {
+  readonly communicator: Communicator;
+  readonly collective: Collective;
+  readonly input: Tensor;
+  readonly output: Tensor;
+}
+
+/** Collectives one after the other, each answered with its seconds; then what follows from them. */
+export type Probe = Generator<ProbeCall, LinkModel, number>;
+
+interface Trial {
+  readonly collective: Collective;
+  /** Of the whole buffer. */
+  readonly bytes: number;
+  readonly times: number;
+}
+
+const allReduce: Collective = { kind: 'all-reduce', op: 'sum' };
+
+// A few milliseconds in all. What is gathered tells the time of bytes from that of sums.
+const trials: readonly Trial[] = [
+  // The first time plans and connects.
+  { collective: allReduce, bytes: 4, times: 4 },
+  { collective: allReduce, bytes: 1 << 13, times: 2 },
+  { collective: allReduce, bytes: 1 << 17, times: 2 },
+  { collective: { kind: 'all-gather' }, bytes: 1 << 17, times: 2 },
+];
+
+/**
+ * Measures the links of a group by what these communicators, one an algorithm, need for a few collectives. All members do the same; rank 0's
+ * model is everybody's, to the last bit.
+ */
+export function* probe(
+  group: ProcessGroup,
+  algorithms: readonly Algorithm[],
+  communicators: readonly Communicator[],
+): Probe {
+  const { size } = group;
+  const samples: Sample[] = [];
+  for (const [index, algorithm] of algorithms.entries()) {
+    const communicator = communicators[index] as Communicator;
+    for (const { collective, bytes, times } of trials) {
+      if (communicator.refuses(collective, 'float32') !== undefined) continue;
+      // Blocks are of one length.
+      const length = Math.max(1, Math.floor(bytes / 4 / (collective.kind === 'all-gather' ? size : 1)));
+      const input = zeros('float32', [length]);
+      const output = zeros('float32', [outputLength(collective, length, size)]);
+      const call = { communicator, collective, input, output };
+      let seconds = Number.POSITIVE_INFINITY;
+      for (let time = 0; time < times; time++) seconds = Math.min(seconds, yield call);
+      const schedule = algorithm.plan(collective, size);
+      // Clocks of browsers are coarse, and a ratio needs something to divide by.
+      samples.push({
+        kind: collective.kind,
+        schedule,
+        bytes: output.data.byteLength,
+        seconds: Math.max(seconds, 1e-7),
+      });
+    }
+  }
+  return yield* agree(group, communicators, samples);
+}
+
+function* agree(group: ProcessGroup, communicators: readonly Communicator[], samples: readonly Sample[]): Probe {
+  const output = zeros('float64', [modelLength]);
+  const own = group.rank === 0 ? Float64Array.from(numbersOf(fit(samples, ranksPerHost(group)))) : output.data;
+  const collective: Collective = { kind: 'broadcast', root: 0 };
+  yield { communicator: communicators[0] as Communicator, collective, input: { ...output, data: own }, output };
+  return modelFrom(Array.from(output.data, Number));
+}
+
+/**
+ * How many ranks each host has, where they are numbered host by host, as many on each, and are on shared memory with each other but not with other
+ * hosts; undefined where all links count as one kind.
+ */
+export function ranksPerHost({ rank, size, hosts, links }: Pick<ProcessGroup, 'rank' | 'size' | 'hosts' | 'links'>) {
+  const count = hosts.filter((host) => host === hosts[0]).length;
+  if (count === 1 || count === size || size % count !== 0) return undefined;
+  const isEven = hosts.every((host, index) => host === hosts[index - (index % count)]);
+  const isSplit = links.every((link) => {
+    const isNear = Math.floor(link.rank / count) === Math.floor(rank / count);
+    return (link.transport === 'shared-memory') === isNear;
+  });
+  return isEven && new Set(hosts).size === size / count && isSplit ? count : undefined;
+}

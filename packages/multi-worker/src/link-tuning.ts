@@ -1,0 +1,130 @@
+import { type ProcessGroup, type RunOptions, RuntimeError } from '@coll/core';
+import type { Algorithm } from '@coll/core/schedule';
+import { directAlgorithm } from '@coll/direct';
+import { ringAlgorithm } from '@coll/ring';
+import { type AlgorithmChoice, AlgorithmChoices } from './algorithm-choices.js';
+import { binaryTreeAlgorithm } from './binary-tree-algorithm.js';
+import type { LinkModel } from './link-model.js';
+import { type Probe, type ProbeCall, probe } from './link-probe.js';
+import { recursiveHalvingDoublingAlgorithm } from './recursive-halving-doubling-algorithm.js';
+
+/** What is chosen from; of those that cost the same, the first. */
+const candidates: readonly Algorithm[] = [
+  directAlgorithm,
+  recursiveHalvingDoublingAlgorithm,
+  ringAlgorithm(),
+  binaryTreeAlgorithm,
+];
+
+/** What is known of the links of a group: measured once, when the first collective comes that is to be chosen for. */
+export class LinkTuning {
+  /** Those candidates that the group can play. */
+  readonly algorithms: readonly Algorithm[];
+  readonly #group: ProcessGroup;
+  #choices: AlgorithmChoices | undefined;
+  #measuring: Promise<AlgorithmChoices> | undefined;
+  /** Calls that came before the links were measured, and have not begun. */
+  #waiting = 0;
+
+  constructor(group: ProcessGroup) {
+    this.#group = group;
+    this.algorithms = candidates.filter(({ refuses }) => !refuses?.({ kind: 'all-reduce', op: 'sum' }, group.size));
+  }
+
+  /** What was chosen so far, and how long it took. */
+  get explained(): readonly AlgorithmChoice[] {
+    return this.#choices?.explained ?? [];
+  }
+
+  /** Begins a call after those that came before it. The options are those of a call that has to measure. */
+  begin(call: (choices: AlgorithmChoices) => Promise<void>, options?: RunOptions): Promise<void> {
+    return this.#choices && this.#waiting === 0 ? call(this.#choices) : this.#beginLater(call, options);
+  }
+
+  /** The choices for a call that blocks the thread. @throws RuntimeError while others wait for them */
+  beginSync(options?: RunOptions): AlgorithmChoices {
+    if (this.#waiting > 0) {
+      const told = 'asynchronous collectives wait for the links to be measured; await them first';
+      throw new RuntimeError('ERR_COLL_BUSY', told);
+    }
+    this.#choices ??= this.#measureSync(options);
+    return this.#choices;
+  }
+
+  /** Measures now. All members do so at the same place among their collectives. */
+  measure(options?: RunOptions): Promise<void> {
+    return this.begin(async () => {}, options);
+  }
+
+  async #beginLater(call: (choices: AlgorithmChoices) => Promise<void>, options?: RunOptions): Promise<void> {
+    this.#waiting += 1;
+    let choices: AlgorithmChoices;
+    try {
+      this.#measuring ??= this.#measure(options);
+      choices = await this.#measuring;
+    } finally {
+      this.#waiting -= 1;
+    }
+    return call(choices);
+  }
+
+  async #measure(options?: RunOptions): Promise<AlgorithmChoices> {
+    const { probe, close } = this.#open();
+    try {
+      let next = probe.next();
+      while (!next.done) {
+        const begin = performance.now();
+        await next.value.communicator.run(...argumentsOf(next.value, options));
+        next = probe.next((performance.now() - begin) / 1000);
+      }
+      this.#choices = this.#choicesBy(next.value);
+      return this.#choices;
+    } catch (error) {
+      this.#measuring = undefined;
+      throw error;
+    } finally {
+      await close();
+    }
+  }
+
+  #measureSync(options?: RunOptions): AlgorithmChoices {
+    const { probe, close } = this.#open();
+    try {
+      let next = probe.next();
+      while (!next.done) {
+        const begin = performance.now();
+        next.value.communicator.runSync(...argumentsOf(next.value, options));
+        next = probe.next((performance.now() - begin) / 1000);
+      }
+      return this.#choicesBy(next.value);
+    } finally {
+      void close();
+    }
+  }
+
+  #choicesBy(model: LinkModel): AlgorithmChoices {
+    return new AlgorithmChoices(this.algorithms, this.#group.size, model);
+  }
+
+  #open(): { readonly probe: Probe; close(): Promise<unknown> } {
+    const communicators = this.algorithms.map((algorithm) => this.#group.communicator(algorithm));
+    return {
+      probe: probe(this.#group, this.algorithms, communicators),
+      close: () => Promise.all(communicators.map((communicator) => communicator.close())),
+    };
+  }
+}
+
+const tunings = new WeakMap<ProcessGroup, LinkTuning>();
+
+/** The one of a group, which all that choose for it share. */
+export function tuningOf(group: ProcessGroup): LinkTuning {
+  const known = tunings.get(group) ?? new LinkTuning(group);
+  tunings.set(group, known);
+  return known;
+}
+
+function argumentsOf({ collective, input, output }: ProbeCall, { timeoutSeconds, signal }: RunOptions = {}) {
+  const options: RunOptions = { timeoutSeconds: timeoutSeconds ?? null, ...(signal ? { signal } : {}) };
+  return [collective, [input], [output], options] as const;
+}

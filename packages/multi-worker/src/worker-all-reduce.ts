@@ -1,0 +1,259 @@
+import {
+  AllReduceOps,
+  type AllReduceSetup,
+  type BatchReduceOptions,
+  type CallOptions,
+  type Communicator,
+  copyToDevice,
+  type Destinations,
+  DeviceSpec,
+  DistributedValues,
+  densify,
+  devicesMatch,
+  getDevicesFrom,
+  IndexedSlices,
+  mirror,
+  PerReplica,
+  type PossiblyMirrored,
+  type ProcessGroup,
+  processWorld,
+  type ReadyPair,
+  type ReduceOp,
+  type ReduceOptions,
+  type ReducibleLike,
+  type ReplicaCallOptions,
+  type ReplicaValue,
+  type ResolvedOptions,
+  type Structure,
+  sameDevice,
+  splitBySparsity,
+  stitchValues,
+  type Tensor,
+  type Value,
+  type ValueDestinationPair,
+  ValueError,
+  viewOnDevice,
+  type World,
+} from '@coll/core';
+import { ReductionToOneDevice } from '@coll/reduction-to-one';
+import { autoAlgorithm, connectGroup } from './auto-communicator.js';
+import { GatheringOps } from './gathering-ops.js';
+import { GroupCommunicator } from './group-communicator.js';
+import { inTurn } from './group-turns.js';
+
+/** This worker among others, each of which is a process of its own. */
+export interface OtherWorkers {
+  /** Of two processes or more. */
+  readonly group: ProcessGroup;
+  /** Those of this worker: values have a component on each. Other workers have as many. */
+  readonly devices: readonly string[];
+  /** The ranks of all workers, of which `engine` plays those that are here. */
+  connect(engine: Communicator): Communicator;
+  /** Whether these keep the order of collectives that are under way together; else one waits for the other. */
+  readonly keepsOrder: boolean;
+  /** Called for each collective; the number is one that all members must have alike. */
+  launch?(): number;
+}
+
+/** An all-reduce, and whether there are other workers. */
+export interface WorkerSetup extends Omit<AllReduceSetup, 'fallback'> {
+  /** Absent: all components of a value are here. */
+  readonly others?: OtherWorkers | undefined;
+}
+
+/**
+ * All-reduce among devices that are all here, or among those of several workers. With other workers each hands in the components of its own devices; all make
+ * the same calls in the same order, and get the same bits. What is no all-reduce is then served by gathering.
+ */
+export abstract class WorkerAllReduce extends AllReduceOps {
+  readonly #others: OtherWorkers | undefined;
+  readonly #gathering: GatheringOps | undefined;
+
+  /** @throws ValueError for a world whose replicas are not all in this thread where there are other workers; what `AllReduceOps` throws */
+  constructor({ others, world, ...setup }: WorkerSetup) {
+    const gathering = others && gatheringAmong(others);
+    super({
+      ...setup,
+      ...(others ? { communicator: (_, engine) => joined(others, engine) } : {}),
+      world: others ? worldAmong(others, world) : world,
+      fallback: gathering ?? new ReductionToOneDevice(),
+    });
+    this.#others = others;
+    this.#gathering = gathering;
+  }
+
+  protected override get workerCount(): number {
+    return this.#others?.group.size ?? 1;
+  }
+
+  override reduce(
+    op: ReduceOp,
+    value: ReducibleLike,
+    destinations: Destinations,
+    options?: ReduceOptions,
+  ): Promise<PossiblyMirrored> {
+    // What is written into given memory is reduced as a batch, which has its own turn.
+    const isBatch = options && 'into' in options && options.into !== undefined;
+    const reduce = () => super.reduce(op, value, destinations, options);
+    return isBatch ? reduce() : this.#inTurn(reduce);
+  }
+
+  override batchReduce(
+    op: ReduceOp,
+    pairs: Iterable<ValueDestinationPair>,
+    options?: BatchReduceOptions,
+  ): Promise<PossiblyMirrored[]> {
+    return this.#inTurn(() => super.batchReduce(op, pairs, options));
+  }
+
+  // Several replicas of a thread meet first, and are then a batch.
+  override allReduce(
+    op: ReduceOp,
+    value: ReplicaValue,
+    replicaId: number,
+    options?: ReplicaCallOptions,
+  ): Promise<Structure<Value>> {
+    const reduce = () => super.allReduce(op, value, replicaId, options);
+    return this.#others?.devices.length === 1 ? this.#inTurn(reduce) : reduce();
+  }
+
+  override gather(
+    value: ReducibleLike,
+    destinations: Destinations,
+    axis: number,
+    options?: CallOptions,
+  ): Promise<PossiblyMirrored<Tensor>> {
+    return this.#inTurn(() => super.gather(value, destinations, axis, options));
+  }
+
+  /** A batch for other ops of the same workers, within the turn of the call that it belongs to. */
+  protected handOver(
+    ops: WorkerAllReduce,
+    op: ReduceOp,
+    pairs: readonly ReadyPair[],
+    call: ResolvedOptions,
+  ): Promise<PossiblyMirrored[]> {
+    return ops.batchReduceImplementation(op, pairs, call);
+  }
+
+  /** To other devices than the value's go copies, once all have it. */
+  protected override async reduceImplementation(
+    op: ReduceOp,
+    value: DistributedValues<Value>,
+    destinations: Destinations,
+    call: ResolvedOptions,
+  ): Promise<PossiblyMirrored> {
+    if (!this.#others) return super.reduceImplementation(op, value, destinations, call);
+    if (devicesMatch(value, destinations)) return this.#reduceAcross(op, [value], call).then(onlyOne);
+    const { targets: _, ...own } = call;
+    return placed(onlyOne(await this.#reduceAcross(op, [value], own)), destinations, call);
+  }
+
+  protected override async batchReduceImplementation(
+    op: ReduceOp,
+    pairs: readonly ReadyPair[],
+    call: ResolvedOptions,
+  ): Promise<PossiblyMirrored[]> {
+    const isTogether = pairs.every(([value, to]) => devicesMatch(value, to));
+    if (!this.#others || !isTogether) return super.batchReduceImplementation(op, pairs, call);
+    return this.#reduceAcross(
+      op,
+      pairs.map(([value]) => value),
+      call,
+    );
+  }
+
+  protected override async gatherImplementation(
+    value: DistributedValues<Tensor>,
+    destinations: Destinations,
+    axis: number,
+    call: ResolvedOptions,
+  ): Promise<PossiblyMirrored<Tensor>> {
+    if (!this.#gathering) return super.gatherImplementation(value, destinations, axis, call);
+    this.#requireComponents([value]);
+    const { options, signal, sharedResult } = call;
+    return this.#gathering.gather(value, destinations, axis, { options, signal, sharedResult });
+  }
+
+  /** Dense values in packs first, sparse ones after them. */
+  async #reduceAcross(
+    op: ReduceOp,
+    values: readonly DistributedValues<Value>[],
+    call: ResolvedOptions,
+  ): Promise<PossiblyMirrored[]> {
+    this.#requireComponents(values);
+    const { dense, denseIndices, sparse, sparseIndices } = splitBySparsity(values);
+    const own = call.targets ? { ...call, targets: denseIndices.map((index) => call.targets?.[index]) } : call;
+    const pairs = dense.map(densified).map((value): ReadyPair => [value, value]);
+    const reduced = pairs.length > 0 ? await super.batchReduceImplementation(op, pairs, own) : [];
+    const { options, signal, sharedResult } = call;
+    const joined = await this.#gathering?.batchReduce(
+      op,
+      sparse.map((value) => [value, value] as const),
+      { options, signal, sharedResult },
+    );
+    return stitchValues<PossiblyMirrored>([
+      [reduced, denseIndices],
+      [joined ?? [], sparseIndices],
+    ]);
+  }
+
+  #inTurn<Result>(call: () => Promise<Result>): Promise<Result> {
+    return this.#others ? inTurn(this.#others.group, call) : call();
+  }
+
+  #requireComponents(values: readonly DistributedValues<Value>[]): void {
+    const { devices } = this.#others as OtherWorkers;
+    const odd = values.find((value) => value.values.length !== devices.length);
+    if (!odd) return;
+    const told = `a value has a component on each of [${devices.join(', ')}], the devices of this worker, but one has ${odd.values.length}`;
+    throw new ValueError('ERR_COLL_VALUE', `${this.name}: ${told}`, { operation: 'all-reduce' });
+  }
+}
+
+/** A communicator of the ranks of all workers, and of the group alone where each worker has one. */
+function joined(others: OtherWorkers, engine: Communicator): Communicator {
+  return new GroupCommunicator({ ...others, ranks: others.connect(engine), engine, oneByOne: !others.keepsOrder });
+}
+
+function gatheringAmong(others: OtherWorkers): GatheringOps {
+  const { group } = others;
+  return new GatheringOps(group, () => new GroupCommunicator({ ...others, ranks: connectGroup(group, autoAlgorithm) }));
+}
+
+/** Where each worker has one device it is a replica among those of the others; several of one thread meet before they meet others. */
+function worldAmong({ group, devices }: OtherWorkers, world: World | undefined): World | undefined {
+  if (world && world.localRanks.length !== world.devices.length) {
+    const told = `replicas of [${world.devices.join(', ')}] in threads of their own cannot share the process group of their worker`;
+    throw new ValueError('ERR_COLL_REFUSED', `${told}: keep the replicas of a process in one thread`);
+  }
+  const [own = ''] = devices;
+  if (devices.length > 1) return world;
+  const all = Array.from({ length: group.size }, (_, rank) => (rank === group.rank ? own : inTask(own, rank)));
+  return processWorld(group, all);
+}
+
+function inTask(device: string, task: number): string {
+  return DeviceSpec.fromString(device).overlaid(new DeviceSpec({ task })).toString();
+}
+
+/** Components of which some are sparse count as dense. */
+function densified(value: DistributedValues<Value>): DistributedValues<Value> {
+  if (!value.values.some((item) => item instanceof IndexedSlices)) return value;
+  return new PerReplica(value.values.map((item) => (item instanceof IndexedSlices ? densify(item) : item)));
+}
+
+/** For every destination the component that is there, or else the first one. */
+function placed(result: PossiblyMirrored, destinations: Destinations, { sharedResult }: ResolvedOptions) {
+  const components = (result instanceof DistributedValues ? result.values : [result]) as readonly Value[];
+  const copy = sharedResult ? viewOnDevice : copyToDevice;
+  return mirror(
+    getDevicesFrom(destinations).map((device) =>
+      copy(components.find((component) => sameDevice(component.device, device)) ?? (components[0] as Value), device),
+    ),
+  );
+}
+
+function onlyOne(results: readonly PossiblyMirrored[]): PossiblyMirrored {
+  return results[0] as PossiblyMirrored;
+}

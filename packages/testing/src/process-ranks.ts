@@ -1,0 +1,183 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { createRequire } from 'node:module';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { Group, type Member, type OpenGroup } from './group.js';
+import { type PackedOutcomes, packCall, takeOutcomes } from './packed-call.js';
+import type { SeatRequest } from './process-seat.js';
+import { RankClient, type RankHost } from './rank-client.js';
+import type { Reply } from './rank-messages.js';
+import type { ModuleExport } from './suite-algorithm.js';
+import { conditions, moduleBeside, needsTypeScript } from './thread-client.js';
+
+/** How processes become members of groups. */
+export interface ProcessRanksOptions {
+  /** A function of the type `Join`, which every member calls; its `options` reach it in the seat. */
+  readonly join: ModuleExport;
+  /** How many members a group of so many ranks has. Default: one a rank. */
+  readonly membersOf?: (size: number) => number;
+  /** Members that are worker threads of one process. Default: none, each member is the main thread of its process. */
+  readonly threadsPerProcess?: number;
+}
+
+/** Groups whose members are processes. */
+export interface ProcessRanks extends AsyncDisposable {
+  readonly open: OpenGroup;
+  /** Ends the processes, which do not keep this one alive. */
+  close(): Promise<void>;
+}
+
+/**
+ * Groups with a process of Node for each member, or with a few members in each process. Processes are started when a group first needs
+ * them and serve all groups after that; they load algorithms from the modules that these name as their source.
+ */
+export function processRanks({
+  join,
+  membersOf = (size) => size,
+  threadsPerProcess,
+}: ProcessRanksOptions): ProcessRanks {
+  const processes: RankProcess[] = [];
+  const processAt = (index: number): RankProcess => {
+    const known = processes[index];
+    if (known && !known.hasEnded) return known;
+    const made = new RankProcess(join.module);
+    processes[index] = made;
+    return made;
+  };
+  const clientOf = (member: number): Client =>
+    threadsPerProcess === undefined
+      ? processAt(member).client
+      : processAt(Math.floor(member / threadsPerProcess)).threadClient(member % threadsPerProcess);
+  const close = async () => {
+    await Promise.all(processes.splice(0).map((started) => started.terminate()));
+  };
+  return {
+    open: async (algorithm, size) => {
+      const group = groups++;
+      const members = membersOf(size);
+      const seats = Array.from({ length: members }, (_, member) => ({ group, member, members, size }));
+      return new Group({
+        members: await Promise.all(
+          seats.map((seat) => take(clientOf(seat.member), { type: 'join', join, source: algorithm?.source, seat })),
+        ),
+      });
+    },
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}
+
+let groups = 0;
+
+type Client = RankClient<SeatRequest>;
+
+async function take(client: Client, request: SeatRequest & { readonly type: 'join' }): Promise<Member> {
+  const { group } = request.seat;
+  const localRanks = await client.request<readonly number[]>(request);
+  return {
+    localRanks,
+    refuses: (collective, dtype) => client.request({ type: 'refuses', group, collective, dtype }),
+    play: async (calls) =>
+      takeOutcomes(calls, await client.request<PackedOutcomes>({ type: 'play', group, calls: calls.map(packCall) })),
+    close: async () => {
+      if (!client.hasEnded) await client.request({ type: 'close', group });
+    },
+    crash: () => client.terminate(),
+  };
+}
+
+/** One process, as it is called: by its main thread, or by one of the threads that it starts. */
+class RankProcess {
+  readonly client: Client;
+  readonly #child: ChildProcess;
+  readonly #ended: Promise<unknown>;
+  readonly #threads = new Map<number, Client>();
+  readonly #held = new Set<RankHost>();
+
+  constructor(module: string) {
+    const loader = needsTypeScript(module) ? ['--import', tsx(module)] : [];
+    this.#child = fork(fileURLToPath(moduleBeside('rank-process')), {
+      serialization: 'advanced',
+      execArgv: [...loader, ...conditions],
+    });
+    // A listener for each thread.
+    this.#child.setMaxListeners(0);
+    this.#ended = new Promise((resolve) => this.#child.once('exit', resolve));
+    this.client = new RankClient(this.#host(undefined));
+    endWithUs(this.#child);
+  }
+
+  get hasEnded(): boolean {
+    return this.client.hasEnded;
+  }
+
+  threadClient(thread: number): Client {
+    const known = this.#threads.get(thread);
+    if (known) return known;
+    const made: Client = new RankClient(this.#host(thread));
+    this.#threads.set(thread, made);
+    return made;
+  }
+
+  terminate(): Promise<void> {
+    return this.client.terminate();
+  }
+
+  /** Tickets of threads are numbered apart, so that a reply finds who asked. */
+  #host(thread: number | undefined): RankHost {
+    const child = this.#child;
+    const host: RankHost = {
+      kind: 'process',
+      post: (message) => void child.send({ ...(message as object), ...(thread === undefined ? {} : { thread }) }),
+      listen(onReply, onEnd) {
+        child.on('message', (reply: Reply & { readonly thread?: number }) => {
+          if (reply.thread === thread) onReply(reply);
+        });
+        child.once('error', onEnd);
+        child.once('exit', (code, signal) => onEnd(new Error(`the process has ended with ${signal ?? code}`)));
+      },
+      hold: (isHeld) => this.#hold(host, isHeld),
+      terminate: () => {
+        child.kill('SIGKILL');
+        return this.#ended;
+      },
+    };
+    return host;
+  }
+
+  #hold(host: RankHost, isHeld: boolean): void {
+    if (isHeld) this.#held.add(host);
+    else this.#held.delete(host);
+    for (const handle of [this.#child, this.#child.channel]) {
+      if (this.#held.size > 0) handle?.ref();
+      else handle?.unref();
+    }
+  }
+}
+
+const children = new Set<ChildProcess>();
+
+/** A child whose thread is blocked does not see that its parent has ended. */
+function endWithUs(child: ChildProcess): void {
+  if (children.size === 0) process.once('exit', endChildren);
+  children.add(child);
+  child.once('exit', () => {
+    children.delete(child);
+    if (children.size === 0) process.off('exit', endChildren);
+  });
+}
+
+function endChildren(): void {
+  for (const child of children) child.kill('SIGKILL');
+}
+
+/** The loader of TypeScript, of the project that a module belongs to. */
+function tsx(module: string): string {
+  for (const from of [module, import.meta.url]) {
+    try {
+      return pathToFileURL(createRequire(from).resolve('tsx')).href;
+    } catch {
+      // The next one may have it.
+    }
+  }
+  throw new Error(`${module} is TypeScript, which takes tsx in a process of its own: npm install tsx`);
+}

@@ -1,0 +1,82 @@
+import { isMainThread, parentPort, type Worker } from 'node:worker_threads';
+import { packOutcomes, unpackCall } from './packed-call.js';
+import { playCalls } from './play-calls.js';
+import type { Join, Joined, SeatRequest } from './process-seat.js';
+import { buffersOf, encodeError, type Reply } from './rank-messages.js';
+import { loadAlgorithm } from './suite-algorithm.js';
+import { moduleBeside, needsTypeScript, startThread } from './thread-client.js';
+
+/** The entry of a rank's process, and of the threads of one that has several ranks: it joins groups and makes the calls that it is asked to. */
+
+interface Message {
+  readonly ticket: number;
+  readonly request: SeatRequest;
+  /** Which thread of the process is meant; absent for its main one. */
+  readonly thread?: number;
+}
+
+const seats = new Map<number, Joined>();
+const threads = new Map<number, Worker>();
+
+if (isMainThread) {
+  process.on('message', (message: Message) => {
+    if (message.thread === undefined) void answer(message, say);
+    else threadOf(message.thread).postMessage(message);
+  });
+  process.once('disconnect', () => process.exit());
+} else {
+  parentPort?.on('message', (message: Message) => {
+    void answer(message, (reply) => parentPort?.postMessage({ ...reply, thread: message.thread }));
+  });
+}
+
+function say(reply: Reply): void {
+  process.send?.(reply);
+}
+
+function threadOf(index: number): Worker {
+  const known = threads.get(index);
+  if (known) return known;
+  const made = startThread(moduleBeside('rank-process'), needsTypeScript(import.meta.url));
+  made.on('message', say);
+  threads.set(index, made);
+  return made;
+}
+
+async function answer({ ticket, request }: Message, reply: (reply: Reply) => void): Promise<void> {
+  const made: Reply = await answerTo(request).then(
+    (value) => ({ ticket, answer: value }),
+    (error: Error) => ({ ticket, error: encodeError(error) }),
+  );
+  reply(made);
+}
+
+async function answerTo(request: SeatRequest): Promise<unknown> {
+  switch (request.type) {
+    case 'join': {
+      const { join, source, seat } = request;
+      const algorithm = source && (await loadAlgorithm(source, seat.size));
+      const exported = ((await import(join.module)) as Record<string, Join>)[join.export] as Join;
+      const joined = await exported({ ...seat, algorithm, options: join.options });
+      seats.set(seat.group, joined);
+      return joined.communicator.localRanks;
+    }
+    case 'refuses':
+      return seatOf(request.group).communicator.refuses(request.collective, request.dtype);
+    case 'play': {
+      const calls = request.calls.map(unpackCall);
+      const before = calls.map(buffersOf);
+      return packOutcomes(await playCalls(seatOf(request.group).communicator, calls), before);
+    }
+    case 'close': {
+      const { communicator, leave } = seatOf(request.group);
+      await communicator.close();
+      await leave();
+      return undefined;
+    }
+  }
+}
+
+function seatOf(group: number): Joined {
+  return seats.get(group) as Joined;
+}
