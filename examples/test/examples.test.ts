@@ -115,6 +115,21 @@ describe('the example', { timeout: 60_000 }, () => {
     expect([...lines].sort()).toEqual(['', `[0] ${first}`, `[1] ${first}`]);
   });
 
+  it('processes.ts adds up what processes have', async () => {
+    const lines = await launch(3, 'processes.ts');
+    expect(lines.sort()).toEqual(['', ...[0, 1, 2].map((rank) => `[${rank}] rank ${rank} of 3: 3 3`)]);
+  });
+
+  it('collective-all-reduce.ts averages over the devices of processes', async () => {
+    const lines = await launch(2, 'collective-all-reduce.ts');
+    const device = (rank: number, index: number) => `[${rank}] cpu:${index} of process ${rank}: 1.5 1`;
+    expect(lines.sort()).toEqual(['', device(0, 0), device(0, 1), device(1, 0), device(1, 1)]);
+  });
+
+  it('multi-worker-mirrored.ts trains on two workers', async () => {
+    expect(await launch(2, 'multi-worker-mirrored.ts')).toEqual(['[0] y = 3.00 x + 1.00, learned by 2 replicas', '']);
+  });
+
   it('write-an-algorithm draws its tree, prices it, and adds up in one thread and in four', async () => {
     expect(await run('write-an-algorithm/main.ts')).toEqual([
       'round 0 | 1 -(0)+> 0   3 -(0)+> 2',

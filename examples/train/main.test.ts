@@ -6,8 +6,18 @@ import { describe, expect, it } from 'vitest';
 const program = path.join(import.meta.dirname, 'main.ts');
 const patience = 120_000;
 
-function start(args: string) {
-  const child = spawn(process.execPath, ['--conditions=@coll/source', '--import', 'tsx', program, ...args.split(' ')]);
+/** Starts it by itself, or as so many ranks of the launcher. */
+function start(args: string, ranks?: number) {
+  const launcher = [path.join(import.meta.dirname, '../../packages/cli/src/main.ts'), 'run', '-n', String(ranks)];
+  const before = ranks === undefined ? [] : [...launcher, '--env', 'NODE_OPTIONS=--conditions=@coll/source'];
+  const child = spawn(process.execPath, [
+    '--conditions=@coll/source',
+    '--import',
+    'tsx',
+    ...before,
+    program,
+    ...args.split(' '),
+  ]);
   const output = { stdout: '', stderr: '' };
   for (const name of ['stdout', 'stderr'] as const) {
     child[name].setEncoding('utf8').on('data', (text: string) => {
@@ -39,6 +49,23 @@ describe('the training example', { timeout: patience }, () => {
     expect(stdout).toMatch(/^4 replicas by reduction-to-one, 8 of 32 digits each, js engine$/m);
     expect(stdout).toMatch(/\nweights identical on all 4 replicas: yes\n$/);
     expect(code).toBe(0);
+  });
+
+  it('has the same losses on two workers as with two replicas of one', async () => {
+    const settings = '--epochs 2 --samples 256 --batch-size 64';
+    const [together, here] = await Promise.all([
+      start(`--replicas 1 ${settings}`, 2).ended,
+      start(`--replicas 2 ${settings}`).ended,
+    ]);
+    expect(together.stderr).toBe('');
+    expect(together.stdout).toMatch(/^\[0\] 2 replicas on 2 workers by shared-memory, 32 of 64 digits each$/m);
+    expect(together.stdout).toMatch(/^\[0\] weights identical on all 2 workers: yes$/m);
+    expect(together.code).toBe(0);
+    const lossesOf = ({ stdout }: { readonly stdout: string }) => stdout.match(/epoch .\/2 · loss \d\.\d{3}/g);
+    expect(lossesOf(together)).toHaveLength(2);
+    expect(lossesOf(together)).toEqual(lossesOf(here));
+    const accuracyOf = ({ stdout }: { readonly stdout: string }) => /test accuracy .* (\d+\.\d) %/.exec(stdout)?.[1];
+    expect(accuracyOf(together)).toBe(accuracyOf(here));
   });
 
   it('tells what it can do', async () => {

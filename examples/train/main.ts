@@ -1,12 +1,13 @@
 import '@coll/direct/register';
 import '@coll/reduction-to-one/register';
 import '@coll/ring/register';
-import { MirroredStrategy, type StrategyExplanation } from '@coll/strategy';
+import type { MirroredStrategy, MultiWorkerMirroredStrategy } from '@coll/strategy';
 import { CommanderError } from 'commander';
 import { type Course, Progress } from './progress.ts';
 import type { ReplicaResult, StepReport, Task } from './replica.ts';
 import { type Settings, settingsFrom } from './settings.ts';
-import { summary, weightsAreIdentical } from './summary.ts';
+import { mirrored, multiWorker } from './strategies.ts';
+import { summary, weightsAreIdentical, weightsAreIdenticalAcross } from './summary.ts';
 
 const testSamples = 1000;
 
@@ -23,7 +24,9 @@ process.once('SIGINT', () => {
 });
 
 try {
-  process.exitCode = await main(settingsFrom(process.argv.slice(2)));
+  const settings = settingsFrom(process.argv.slice(2));
+  await using several = multiWorker(settings);
+  process.exitCode = several ? await trainTogether(several, settings) : await main(settings);
 } catch (error) {
   progress?.stop();
   process.exitCode = exitCodeOf(error);
@@ -37,43 +40,75 @@ function exitCodeOf(error: unknown): number {
 }
 
 async function main(settings: Settings): Promise<number> {
-  const { replicas, epochs, batchSize, samples, seed } = settings;
-  const stepsPerEpoch = Math.floor(samples / batchSize);
-  const task = { seed, epochs, stepsPerEpoch, batchSize, testSamples };
+  const { replicas, epochs } = settings;
+  const task = taskOf(settings);
+  const { stepsPerEpoch } = task;
   const short = {
     ...task,
     epochs: 1,
     stepsPerEpoch: Math.min(stepsOfOneReplica, epochs * stepsPerEpoch),
   };
   const [single] =
-    replicas === 1 ? [] : await train('one replica, to compare with', { ...settings, replicas: 1 }, short);
-  const title = `${replicas} replicas by ${settings.ops}, ${batchSize / replicas} of ${batchSize} digits each`;
-  const results = await train(title, settings, task);
+    replicas === 1 ? [] : await trainHere('one replica, to compare with', { ...settings, replicas: 1 }, short);
+  const results = await trainHere(`${replicas} replicas by ${settings.ops}, ${shares(settings)}`, settings, task);
   const identical = weightsAreIdentical(results);
   const all = replicas === 2 ? 'both replicas' : `all ${replicas} replicas`;
   process.stdout.write(`${summary(single, results)}\nweights identical on ${all}: ${identical ? 'yes' : 'no'}\n`);
   return identical ? 0 : exitCodes.failed;
 }
 
-/** Trains on as many threads as replicas and shows how it goes; one result a replica. */
-async function train(title: string, settings: Settings, task: Task): Promise<readonly ReplicaResult[]> {
-  const { replicas, ops, engine } = settings;
-  const devices = Array.from({ length: replicas }, (_, index) => `cpu:${index}`);
-  await using strategy = new MirroredStrategy({ devices, crossDeviceOps: ops, engine });
-  process.stdout.write(`${title}, ${engineOf(await strategy.explain())}\n`);
+/** The same as one of several workers, which all run this program. The first of them tells how it goes. */
+async function trainTogether(strategy: MultiWorkerMirroredStrategy, settings: Settings): Promise<number> {
+  const { replicas } = settings;
+  const { workers, worker, links } = await strategy.explain();
+  const isFirst = worker === 0;
+  const { numReplicasInSync } = strategy;
+  if (settings.batchSize % numReplicasInSync !== 0)
+    throw new Error(`a batch of ${settings.batchSize} cannot be split evenly among ${numReplicasInSync} replicas`);
+  const by = [...new Set(links.map(({ transport }) => transport))].join(' and ');
+  if (isFirst) {
+    const all = { ...settings, replicas: numReplicasInSync };
+    process.stdout.write(`${all.replicas} replicas on ${workers} workers by ${by}, ${shares(all)}\n`);
+  }
+  const results = await train(strategy, replicas, taskOf(settings), isFirst);
+  const identical = await weightsAreIdenticalAcross(strategy, results);
+  if (isFirst) {
+    process.stdout.write(`${summary(undefined, results, numReplicasInSync)}\n`);
+    process.stdout.write(`weights identical on all ${workers} workers: ${identical ? 'yes' : 'no'}\n`);
+  }
+  return identical ? 0 : exitCodes.failed;
+}
+
+function taskOf({ epochs, batchSize, samples, seed }: Settings): Task {
+  return { seed, epochs, stepsPerEpoch: Math.floor(samples / batchSize), batchSize, testSamples };
+}
+
+function shares({ batchSize, replicas }: Pick<Settings, 'batchSize' | 'replicas'>): string {
+  return `${batchSize / replicas} of ${batchSize} digits each`;
+}
+
+async function trainHere(title: string, settings: Settings, task: Task): Promise<readonly ReplicaResult[]> {
+  await using strategy = mirrored(settings);
+  const { threadEngine, engines } = await strategy.explain();
+  const [fastest] = engines;
+  const why = fastest?.refused === undefined ? '' : ` (${fastest.name}: ${fastest.refused})`;
+  process.stdout.write(`${title}, ${threadEngine} engine${why}\n`);
+  return train(strategy, settings.replicas, task, true);
+}
+
+/** Trains on as many threads as replicas and shows how it goes, if it is to be seen; one result a replica. */
+async function train(
+  strategy: MirroredStrategy | MultiWorkerMirroredStrategy,
+  replicas: number,
+  task: Task,
+  isShown: boolean,
+): Promise<readonly ReplicaResult[]> {
   const course: Course = { ...task, replicas };
-  progress = new Progress(course, process.stdout);
+  if (isShown) progress = new Progress(course, process.stdout);
   const results = await strategy.run(new URL('./replica.ts', import.meta.url), {
     args: [task],
     onReport: (_replica, value) => progress?.add((value as StepReport).loss),
   });
-  progress.stop();
+  progress?.stop();
   return strategy.experimentalLocalResults(results) as readonly ReplicaResult[];
-}
-
-/** What adds the gradients up, and why that and nothing faster. */
-function engineOf({ threadEngine, engines }: StrategyExplanation): string {
-  const [fastest] = engines;
-  const why = fastest?.refused === undefined ? '' : ` (${fastest.name}: ${fastest.refused})`;
-  return `${threadEngine} engine${why}`;
 }

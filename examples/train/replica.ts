@@ -17,6 +17,7 @@ export interface Task {
 
 /** Sent after every step. */
 export interface StepReport {
+  /** Over all replicas. */
   readonly loss: number;
 }
 
@@ -51,7 +52,8 @@ export async function replica(context: ReplicaContext, task: Task): Promise<Repl
   const { x, y } = tensorsOf(digits({ seed, first, stride, count: stepsPerEpoch * share }));
   const onBatchEnd = (_batch: number, logs: tf.Logs | undefined) => {
     watch.endStep();
-    context.report({ loss: logs?.['loss'] as number } satisfies StepReport);
+    const { data } = context.allReduceSync('mean', Float64Array.of(logs?.['loss'] as number)) as Tensor;
+    context.report({ loss: data[0] as number } satisfies StepReport);
   };
   await model.fit(x, y, { epochs, batchSize: share, shuffle: false, verbose: 0, callbacks: { onBatchEnd } });
 

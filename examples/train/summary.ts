@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto';
+import type { MultiWorkerMirroredStrategy } from '@coll/strategy';
 import Table from 'cli-table3';
 import type { ReplicaResult } from './replica.ts';
 
@@ -9,15 +11,31 @@ export function weightsAreIdentical(results: readonly ReplicaResult[]): boolean 
   return others.every((bytes) => first?.equals(bytes));
 }
 
+/** Whether they did on all workers, which all have to ask. */
+export async function weightsAreIdenticalAcross(
+  strategy: MultiWorkerMirroredStrategy,
+  results: readonly ReplicaResult[],
+): Promise<boolean> {
+  const { weights } = results[0] as ReplicaResult;
+  const digest = createHash('sha256').update(weights).digest();
+  const { data } = await strategy.gather(Uint8Array.from(digest), 0);
+  const isAlike = data.every((byte: number | bigint, index: number) => byte === digest[index % digest.length]);
+  return isAlike && weightsAreIdentical(results);
+}
+
 /** What a training came to, as a table; `single` is the one replica that it is compared with. */
-export function summary(single: ReplicaResult | undefined, results: readonly ReplicaResult[]): string {
+export function summary(
+  single: ReplicaResult | undefined,
+  results: readonly ReplicaResult[],
+  replicas = results.length,
+): string {
   const [first] = results as readonly [ReplicaResult];
   const { samplesPerSecond, accuracy } = first;
   const allReduceShare = results.reduce((sum, result) => sum + result.allReduceShare, 0) / results.length;
   const table = new Table({ style: { head: [], border: [] }, colAligns: ['left', 'right'] });
   table.push(['parameters', first.weights.length.toLocaleString('en')], ['test accuracy', percent(accuracy)]);
   if (single) table.push(['one replica', rate(single.samplesPerSecond)]);
-  table.push([results.length === 1 ? 'one replica' : `${results.length} replicas`, rate(samplesPerSecond)]);
+  table.push([replicas === 1 ? 'one replica' : `${replicas} replicas`, rate(samplesPerSecond)]);
   if (single) table.push(['speed-up', `${(samplesPerSecond / single.samplesPerSecond).toFixed(2)} x`]);
   table.push(['all-reduce, of a step', percent(allReduceShare)]);
   return table.toString();

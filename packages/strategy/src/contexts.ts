@@ -24,13 +24,22 @@ let outside: Frame | undefined;
 
 // Distributed values stand for the component of the replica or update that asks.
 findCurrentReplica(() => {
-  const frame = currentFrame();
-  return frame?.replica?.replicaIdInSyncGroup ?? frame?.update;
+  return componentHere(currentFrame());
 });
 
 /** Where this code runs; undefined under the default strategy. */
 export function currentFrame(): Frame | undefined {
   return scopeFrame() ?? outside;
+}
+
+/** Which of the components that live here code at that place is about: that of its replica or update; undefined across the replicas. */
+export function componentHere(frame: Frame | undefined): number | undefined {
+  return frame?.replica ? localIdOf(frame.replica) : frame?.update;
+}
+
+/** The number of a replica among those that live here, with its worker. */
+export function localIdOf({ replicaIdInSyncGroup, strategy }: ReplicaContext): number {
+  return replicaIdInSyncGroup - strategy.extended.firstReplica;
 }
 
 /** Says what holds outside of every scope; undefined: the default strategy. @throws RuntimeError inside a scope */

@@ -1,15 +1,14 @@
 import {
   AssertionError,
-  asTensor,
   type CallOptions,
   type CrossDeviceOps,
   containerOf,
   type Destinations,
   DistributedValues,
   flatten,
-  IndexedSlices,
   isMapping,
   Mirrored,
+  type PerReplica,
   type PossiblyMirrored,
   packLike,
   quote,
@@ -17,14 +16,12 @@ import {
   type ReduceOpLike,
   type Structure,
   type Tensor,
-  toNumbers,
   type Value,
   ValueError,
-  validateDestinations,
-  zeros,
 } from '@coll/core';
 import { currentFrame, requireCrossReplica } from './contexts.js';
 import { placedDestinations, placedValues, requirePairs, strategyOp } from './placed-values.js';
+import { reduceNonDistributed } from './reduce-non-distributed.js';
 import { requireDense } from './replica-request.js';
 import type { ReplicaCode, RunOptions, Strategy } from './strategy.js';
 import type { Regrouped } from './structure-types.js';
@@ -40,6 +37,16 @@ import {
 } from './variables/update-variable.js';
 import { Variable } from './variables/variable.js';
 import type { VariableOptions, VariableValue } from './variables/variable-options.js';
+import { oneWorker, type WorkerGroup } from './worker-group.js';
+
+/** A value and where its result goes. */
+export type ValuePair = readonly [value: unknown, destinations: unknown];
+
+/** Ops, and the devices of the values that they serve. */
+export interface Serving {
+  readonly devices: readonly string[];
+  readonly ops: () => Promise<CrossDeviceOps>;
+}
 
 /** The lower-level methods of a strategy. All need cross-replica context. */
 export class StrategyExtended {
@@ -53,9 +60,19 @@ export class StrategyExtended {
     this.#ops = ops;
   }
 
-  /** The devices of the replicas, by their full names. */
+  /** The devices of the replicas of this worker, by their full names. */
   get workerDevices(): readonly string[] {
     return this.#devices;
+  }
+
+  /** The id of the first replica of this worker. */
+  get firstReplica(): number {
+    return 0;
+  }
+
+  /** The workers of this strategy, for what is done together beside the ops. */
+  get workers(): WorkerGroup {
+    return oneWorker;
   }
 
   /** Where results go that are asked for without a destination. */
@@ -114,12 +131,14 @@ export class StrategyExtended {
     if (Array.isArray(value) || isMapping(value))
       return this.#reduceStructure(op, value as Structure<unknown>, destinations, options);
     if (value instanceof Mirrored) return this.#keepMirrored(op, value);
-    if (!(value instanceof DistributedValues)) return this.#reduceNonDistributed(op, value, destinations);
-    const placed = placedValues(value, this.#devices);
-    const ops = await this.#ops();
-    return ops.reduce(op, placed, placedDestinations(destinations, this.#devices), options) as Promise<
-      Structure<unknown>
-    >;
+    if (!(value instanceof DistributedValues)) return this.reduceNonDistributed(op, value, destinations, options);
+    const { devices, ops } = this.serving(value);
+    return (await ops()).reduce(
+      op,
+      this.placedValue(value, devices),
+      this.placedDestinations(destinations, devices),
+      options,
+    ) as Promise<Structure<unknown>>;
   }
 
   /** Reduces each value to its destinations, together where that is faster; results in the order of the pairs. */
@@ -130,12 +149,7 @@ export class StrategyExtended {
   ): Promise<PossiblyMirrored[]> {
     requireCrossReplica(this.strategy, 'batchReduceTo');
     const op = strategyOp(reduceOp);
-    const ready = requirePairs(pairs).map(([value, destinations]) => {
-      const placed = value instanceof DistributedValues ? placedValues(value, this.#devices) : (value as Value);
-      return [placed, placedDestinations(destinations as Destinations, this.#devices)] as const;
-    });
-    const ops = await this.#ops();
-    return ops.batchReduce(op, ready, options);
+    return this.reducePairs(op, requirePairs(pairs), options);
   }
 
   /** Copies of a value on the destinations; a plain number comes back as it is. @throws AssertionError without destinations */
@@ -148,7 +162,7 @@ export class StrategyExtended {
       );
     }
     if (typeof value === 'number') return value;
-    return (await this.#ops()).broadcast(value as Value, placedDestinations(destinations, this.#devices));
+    return (await this.#ops()).broadcast(value as Value, this.placedDestinations(destinations, this.#devices));
   }
 
   /** The components of a value joined along an axis, on the destinations. */
@@ -160,8 +174,13 @@ export class StrategyExtended {
   ): Promise<PossiblyMirrored> {
     requireCrossReplica(this.strategy, 'gatherTo');
     requireDense(value instanceof DistributedValues ? value.values : [value], 'gather');
-    const placed = value instanceof DistributedValues ? placedValues(value, this.#devices) : (value as Value);
-    return (await this.#ops()).gather(placed, placedDestinations(destinations, this.#devices), axis, options);
+    const { devices, ops } = this.serving(value);
+    return (await ops()).gather(
+      this.placedValue(value, devices),
+      this.placedDestinations(destinations, devices),
+      axis,
+      options,
+    );
   }
 
   /** As the function `variable`, for this strategy. */
@@ -220,6 +239,47 @@ export class StrategyExtended {
     return this.strategy.run(replica, options);
   }
 
+  /** The ops that serve a value, and where its components live. */
+  protected serving(_value: unknown): Serving {
+    return { devices: this.#devices, ops: this.#ops };
+  }
+
+  /** A value whose components are on these devices where they have none of their own. */
+  protected placedValue(value: unknown, devices: readonly string[]): Value | PerReplica<Value> {
+    return value instanceof DistributedValues ? placedValues(value, devices) : (value as Value);
+  }
+
+  /** Destinations, of which components without a device of their own are on these. */
+  protected placedDestinations(destinations: Destinations, devices: readonly string[]): Destinations {
+    return placedDestinations(destinations, devices);
+  }
+
+  /** Reduces values in one batch. */
+  protected async reducePairs(
+    op: ReduceOp,
+    pairs: readonly ValuePair[],
+    options?: CallOptions,
+  ): Promise<PossiblyMirrored[]> {
+    const { devices, ops } = this.serving(pairs[0]?.[0]);
+    const ready = pairs.map(([value, destinations]) => {
+      return [
+        this.placedValue(value, devices),
+        this.placedDestinations(destinations as Destinations, devices),
+      ] as const;
+    });
+    return (await ops()).batchReduce(op, ready, options);
+  }
+
+  /** Reduces what is not distributed. */
+  protected reduceNonDistributed(
+    op: ReduceOp,
+    value: unknown,
+    destinations: Destinations,
+    _options?: CallOptions,
+  ): Promise<Structure<unknown>> {
+    return reduceNonDistributed({ op, value, destinations, replicas: this.#devices.length, ops: this.#ops });
+  }
+
   async #reduceStructure(
     op: ReduceOp,
     value: Structure<unknown>,
@@ -237,23 +297,5 @@ export class StrategyExtended {
       `reduceTo: a mirrored value is already reduced; its ${op} over the replicas is almost surely a mistake`,
       { operation: 'reduce' },
     );
-  }
-
-  async #reduceNonDistributed(op: ReduceOp, value: unknown, destinations: Destinations): Promise<Structure<unknown>> {
-    if (value === 0) return 0;
-    const isSparse = value instanceof IndexedSlices;
-    const dense = isSparse ? undefined : asTensor(value);
-    if (dense && ArrayBuffer.isView(value) && toNumbers(dense).every((number) => number === 0))
-      return zeros(dense.dtype, dense.shape);
-    if (op === ReduceOp.MEAN || op === ReduceOp.MIN || op === ReduceOp.MAX) return value as Structure<unknown>;
-    const replicas = this.#devices.length;
-    if (replicas !== 1) {
-      const told = `A non-distributed value ${quote(value)} cannot be reduced with the given reduce op ${op} over ${replicas} replicas`;
-      throw new ValueError('ERR_COLL_VALUE', `${told}: let each replica bring a value of its own, or take MEAN`, {
-        operation: 'reduce',
-      });
-    }
-    validateDestinations(destinations);
-    return (await this.#ops()).broadcast(value as Value, destinations);
   }
 }

@@ -35,6 +35,18 @@ export { batchSizesForWorker, type WorkerPlace } from './data/sub-batches.js';
 export { ValueContext, type ValueContextInit } from './data/value-context.js';
 export { StrategyExtended } from './extended.js';
 export { MirroredStrategy, type MirroredStrategyOptions, type StrategyExplanation } from './mirrored-strategy.js';
+export {
+  ExperimentalMultiWorkerMirroredStrategy,
+  type ExperimentalMultiWorkerMirroredStrategyOptions,
+} from './multi-worker/experimental-strategy.js';
+export type { JobOptions } from './multi-worker/meeting-place.js';
+export { MultiWorkerExtended, type MultiWorkerHome } from './multi-worker/multi-worker-extended.js';
+export {
+  type MultiWorkerExplanation,
+  MultiWorkerMirroredStrategy,
+  type MultiWorkerMirroredStrategyOptions,
+} from './multi-worker/multi-worker-mirrored-strategy.js';
+export type { TransportOptions } from './multi-worker/open-worker-group.js';
 export type { MergeFunction, ReplicaContext } from './replica-context.js';
 export {
   chooseTheBest,

@@ -45,7 +45,8 @@ import type { Turns } from './turns.js';
 export interface LocalReplica {
   readonly strategy: Strategy;
   readonly turns: Turns;
-  readonly replica: number;
+  /** Its number among the replicas of this thread. */
+  readonly place: number;
   readonly onReport: RunOptions['onReport'];
 }
 
@@ -59,16 +60,18 @@ export class LocalReplicaContext implements ReplicaContext {
   readonly devices: readonly [string];
   readonly canBlock = false;
   readonly #turns: Turns;
+  readonly #place: number;
   readonly #onReport: RunOptions['onReport'];
   /** Until all values are there that the replica has handed in as promises. */
   #arrival: Promise<void> | undefined;
 
-  constructor({ strategy, turns, replica, onReport }: LocalReplica) {
+  constructor({ strategy, turns, place, onReport }: LocalReplica) {
     this.strategy = strategy;
     this.numReplicasInSync = strategy.numReplicasInSync;
-    this.replicaIdInSyncGroup = replica;
-    this.devices = [strategy.extended.workerDevices[replica] as string];
+    this.replicaIdInSyncGroup = strategy.extended.firstReplica + place;
+    this.devices = [strategy.extended.workerDevices[place] as string];
     this.#turns = turns;
+    this.#place = place;
     this.#onReport = onReport;
   }
 
@@ -103,7 +106,7 @@ export class LocalReplicaContext implements ReplicaContext {
       return denseRequest('broadcast', value, this.devices[0], options);
     };
     return this.#together('broadcast', prepare, (request) =>
-      this.#ask(`broadcast from replica ${root}`, request, async (inputs) => this.#broadcast(request, root, inputs)),
+      this.#ask(`broadcast from replica ${root}`, request, (inputs) => this.#broadcast(request, root, inputs)),
     ) as Promise<Reduced<T>>;
   }
 
@@ -124,10 +127,10 @@ export class LocalReplicaContext implements ReplicaContext {
     const hold = async (inputs: readonly unknown[]) => {
       const regrouped = regroup(inputs as readonly Structure<unknown>[]) as unknown as Args;
       const result = (await runAcross(this.strategy, () => fn(this.strategy, ...regrouped))) as Structure<unknown>;
-      return inputs.map((_, replica) => selectReplica(replica, result));
+      return inputs.map((_, place) => selectReplica(place, result));
     };
     return this.#together('mergeCall', prepare, (input) => {
-      return this.#turns.join(this.replicaIdInSyncGroup, { name: 'mergeCall', input, hold }) as Promise<Result>;
+      return this.#turns.join(this.#place, { name: 'mergeCall', input, hold }) as Promise<Result>;
     });
   }
 
@@ -197,7 +200,7 @@ export class LocalReplicaContext implements ReplicaContext {
     hold: (inputs: ValueLists) => Promise<ValueLists>,
   ): Promise<Structure<Value>> {
     const { options, signal } = resolveCallOptions(request.call);
-    const results = await this.#turns.join(this.replicaIdInSyncGroup, {
+    const results = await this.#turns.join(this.#place, {
       name,
       form: request.form,
       input: request.values,
@@ -210,7 +213,8 @@ export class LocalReplicaContext implements ReplicaContext {
 
   async #reduce(request: ReduceRequest, inputs: ValueLists): Promise<ValueLists> {
     // A batch of one component a value would come back as it is, without a copy.
-    if (inputs.length === 1) return inputs.map((values) => values.map((value) => reducedAlone(request, value)));
+    if (this.numReplicasInSync === 1)
+      return inputs.map((values) => values.map((value) => reducedAlone(request, value)));
     const { op, call } = request;
     const pairs = perReplica(inputs).map((value) => [value, value] as const);
     const reduced = await runAcross(this.strategy, () => this.strategy.extended.batchReduceTo(op, pairs, call));
@@ -225,10 +229,13 @@ export class LocalReplicaContext implements ReplicaContext {
     return partsOf(inputs, await Promise.all(gathered));
   }
 
-  #broadcast({ sharedResult }: ReplicaRequest, root: number, inputs: ValueLists): ValueLists {
+  async #broadcast({ sharedResult }: ReplicaRequest, root: number, inputs: ValueLists): Promise<ValueLists> {
     for (const value of perReplica(inputs)) requireAlike(value.values as readonly Tensor[], 'broadcast');
-    const { workerDevices } = this.strategy.extended;
-    const copies = () => (inputs[root] as readonly Value[]).map((value) => copyToDevice(value, value.device));
+    const { workerDevices, firstReplica, workers } = this.strategy.extended;
+    // Where the root is not here, any value of its shapes stands for it.
+    const mine = (inputs[root - firstReplica] ?? inputs[0]) as readonly Tensor[];
+    const ofRoot = await workers.broadcast(mine, Math.floor(root / workerDevices.length));
+    const copies = () => ofRoot.map((value) => copyToDevice(value, value.device));
     const shared = sharedResult ? copies() : undefined;
     return workerDevices.map((device) => (shared ?? copies()).map((value) => viewOnDevice(value, device)));
   }
@@ -240,7 +247,7 @@ function perReplica(lists: ValueLists): PerReplica<Value>[] {
 }
 
 function partsOf(inputs: ValueLists, results: readonly unknown[]): ValueLists {
-  return inputs.map((_, replica) => results.map((item) => selectReplica(replica, item as Structure<unknown>) as Value));
+  return inputs.map((_, place) => results.map((item) => selectReplica(place, item as Structure<unknown>) as Value));
 }
 
 function sameLength(lists: ValueLists): ValueLists {

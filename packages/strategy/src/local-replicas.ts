@@ -13,15 +13,15 @@ export interface LocalRun {
 
 /** Runs a function as all replicas in this thread. @throws as `Turns.run` */
 export function runLocalReplicas({ strategy, fn, argsOf, options }: LocalRun): Promise<unknown[]> {
-  const { workerDevices } = strategy.extended;
-  const turns = new Turns(workerDevices.length);
+  const { workerDevices, firstReplica } = strategy.extended;
+  const turns = new Turns(workerDevices.length, firstReplica);
   const contexts = workerDevices.map(
-    (_, replica) => new LocalReplicaContext({ strategy, turns, replica, onReport: options.onReport }),
+    (_, place) => new LocalReplicaContext({ strategy, turns, place, onReport: options.onReport }),
   );
   shareVariables(contexts);
-  const call = async (replica: number) => {
-    const context = contexts[replica] as LocalReplicaContext;
-    const result = await runInReplica(context, () => fn(context, ...(argsOf(replica) as never)));
+  const call = async (place: number) => {
+    const context = contexts[place] as LocalReplicaContext;
+    const result = await runInReplica(context, () => fn(context, ...(argsOf(place) as never)));
     await context.settle();
     return result;
   };

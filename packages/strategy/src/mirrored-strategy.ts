@@ -10,7 +10,6 @@ import {
   type Resolution,
   regroup,
   type Structure,
-  selectReplica,
   registry as sharedRegistry,
   ValueError,
 } from '@coll/core';
@@ -19,8 +18,9 @@ import { StrategyExtended } from './extended.js';
 import { runLocalReplicas } from './local-replicas.js';
 import { mirroredDevices } from './mirrored-devices.js';
 import { OpsChoice, servesSeveralTasks } from './ops-choice.js';
+import { componentOf, requireModule } from './replica-code.js';
 import { runReplicaThreads } from './run-replica-threads.js';
-import { argumentsOf, findDistributed, type ReplicaCode, type RunOptions, Strategy } from './strategy.js';
+import { argumentsOf, type ReplicaCode, type RunOptions, Strategy } from './strategy.js';
 import type { Regrouped } from './structure-types.js';
 
 /** What a `MirroredStrategy` is made of. All of it may be left out. */
@@ -85,18 +85,13 @@ export class MirroredStrategy extends Strategy {
       const results = await runLocalReplicas({ strategy: this, fn: replica, argsOf, options });
       return regroup(results as Structure<unknown>[]) as Regrouped<Awaited<Result>>;
     }
-    if (!(replica instanceof URL)) {
-      throw new ValueError(
-        'ERR_COLL_VALUE',
-        "run takes a function, or the URL of a module: new URL('./replica.js', import.meta.url)",
-        { operation: 'run' },
-      );
-    }
+    requireModule(replica);
     const { plugin, options: pluginOptions, engine } = await this.#choice.isolated();
     const results = await runReplicaThreads({
       engine,
       devices: this.extended.workerDevices,
-      plugin: { name: plugin.name, module: plugin.module, options: pluginOptions },
+      firstReplica: this.extended.firstReplica,
+      home: { plugin: { name: plugin.name, module: plugin.module, options: pluginOptions } },
       module: replica,
       argsOf,
       options,
@@ -119,9 +114,4 @@ export class MirroredStrategy extends Strategy {
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
-}
-
-// What holds no distributed value is handed on as the object it is, so that replicas of one thread can share it.
-function componentOf(arg: unknown, replica: number): unknown {
-  return findDistributed(arg) ? selectReplica(replica, arg as Structure<unknown>) : arg;
 }

@@ -1,8 +1,8 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
-import { CollError, failThreadGroup, type Plugin, resolveEngine, threadWorld } from '@coll/core';
+import { CollError, failThreadGroup } from '@coll/core';
 import { runInReplica, setOutside } from './contexts.js';
-import { MirroredStrategy } from './mirrored-strategy.js';
-import { ourEngines } from './our-engines.js';
+import type { WorkerHome } from './multi-worker/worker-home.js';
+import { openPluginHome, type ThreadHome } from './plugin-home.js';
 import { annotate } from './replica-error.js';
 import type { ReplicaFunction } from './strategy.js';
 import { encodeError } from './thread-errors.js';
@@ -16,21 +16,23 @@ const port = parentPort as MessagePort;
 const start = workerData as ThreadStart;
 
 async function main(): Promise<void> {
-  const { replica, devices, group } = start;
-  const plugin = await loadPlugin(start.plugin);
-  const options = start.plugin.options as never;
-  const { engine } = resolveEngine(group.engine, ourEngines);
-  await using ops = await plugin.create(options, threadWorld(group, replica, devices, engine));
-  await using strategy = new MirroredStrategy({
-    devices,
-    crossDeviceOps: { name: plugin, options },
-    engine: group.engine,
-  });
+  const { replica, home } = start;
+  await using opened = await ('plugin' in home ? openPluginHome(start, home) : workerHome(home));
+  const { strategy, ops } = opened;
   const context = new ThreadReplicaContext({ replica, strategy, ops, port });
   // Everything in this thread is the replica's, also what is called back from where asynchronous contexts get lost.
   setOutside({ strategy, replica: context });
   // What goes wrong is told before the ops are closed, so that it is heard before what the others suffer from it.
-  await play(context).catch(tell);
+  await play(context).catch((error: unknown) => {
+    tell(error);
+    opened.fail?.(error);
+  });
+}
+
+/** Loaded where it is needed only: it brings what several workers need. */
+async function workerHome(home: WorkerHome): Promise<ThreadHome> {
+  const { openWorkerHome } = await import('./multi-worker/worker-home.js');
+  return openWorkerHome(start, home);
 }
 
 async function play(context: ThreadReplicaContext): Promise<void> {
@@ -42,7 +44,7 @@ async function play(context: ThreadReplicaContext): Promise<void> {
 }
 
 function tell(error: unknown): void {
-  const annotated = annotate(error, start.replica);
+  const annotated = annotate(error, start.firstReplica + start.replica);
   say({ type: 'error', error: encodeError(annotated) }, 'an error');
   failThreadGroup(start.group, start.replica, `another replica failed: ${annotated.message}`);
 }
@@ -56,19 +58,6 @@ async function printed(): Promise<void> {
 
 function say(message: FromReplica, what: string): void {
   post(port, message, what);
-}
-
-async function loadPlugin({ name, module }: ThreadStart['plugin']): Promise<Plugin<never>> {
-  const exported = Object.values((await import(module)) as Record<string, unknown>);
-  const found = exported.find(
-    (value) =>
-      typeof value === 'object' && value !== null && (value as Partial<Plugin>).name === name && 'create' in value,
-  );
-  if (found) return found as Plugin<never>;
-  throw new CollError(
-    'ERR_COLL_MODULE',
-    `${module} exports no plug-in called "${name}"; a plug-in's module is the one that exports it: module: import.meta.url`,
-  );
 }
 
 async function loadReplica({ module, exportName }: ThreadStart): Promise<ReplicaFunction> {

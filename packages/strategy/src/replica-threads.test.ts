@@ -11,7 +11,7 @@ function threadsOf(size: number, onReport?: (replica: number, value: unknown) =>
     tell: (message) => heard[replica]?.push(message),
     end: async () => {},
   });
-  const threads = new ReplicaThreads(createThreadGroup({ size }), onReport, start);
+  const threads = new ReplicaThreads({ group: createThreadGroup({ size }), firstReplica: 0, onReport }, start);
   threads.results.catch(() => {});
   return { threads, heard, say: (replica: number, message: ReplicaMessage) => threads.message(replica, message) };
 }
@@ -89,7 +89,8 @@ describe('the error of a run', () => {
   });
 
   it('is that of a thread that cannot be started', async () => {
-    const threads = new ReplicaThreads(createThreadGroup({ size: 2 }), undefined, (replica) => {
+    const replicas = { group: createThreadGroup({ size: 2 }), firstReplica: 0, onReport: undefined };
+    const threads = new ReplicaThreads(replicas, (replica) => {
       if (replica === 1) throw new RuntimeError('ERR_COLL_NOT_CLONEABLE', 'an argument');
       return { tell: () => {}, end: async () => {} };
     });

@@ -31,12 +31,21 @@ export interface ReplicaListener {
 // How much later than what others suffer from it an error may be heard.
 const consequenceMillis = 500;
 
+/** The replicas of this process. */
+export interface ThreadedReplicas {
+  readonly group: ThreadGroup;
+  /** The id of the first of them. */
+  readonly firstReplica: number;
+  readonly onReport: RunOptions['onReport'];
+}
+
 /** What the threads say, and what comes of it. */
 export class ReplicaThreads implements ReplicaListener {
   /** What the replicas return, decided by the first failure. */
   readonly results: Promise<unknown[]>;
   readonly #threads: ReplicaThread[] = [];
   readonly #group: ThreadGroup;
+  readonly #firstReplica: number;
   readonly #onReport: RunOptions['onReport'];
   readonly #merges: MergeCalls;
   readonly #done = new Map<number, unknown>();
@@ -47,8 +56,7 @@ export class ReplicaThreads implements ReplicaListener {
 
   /** Starts the thread of each replica. */
   constructor(
-    group: ThreadGroup,
-    onReport: RunOptions['onReport'],
+    { group, firstReplica, onReport }: ThreadedReplicas,
     start: (replica: number, listener: ReplicaListener) => ReplicaThread,
   ) {
     this.results = new Promise((resolve, reject) => {
@@ -56,6 +64,7 @@ export class ReplicaThreads implements ReplicaListener {
       this.#reject = reject;
     });
     this.#group = group;
+    this.#firstReplica = firstReplica;
     this.#onReport = onReport;
     this.#merges = new MergeCalls(group.size);
     try {
@@ -67,6 +76,11 @@ export class ReplicaThreads implements ReplicaListener {
 
   abort(reason: unknown): void {
     this.#fail(0, new AbortedError('ERR_COLL_ABORTED', 'run was aborted', { cause: reason }), 'aborted');
+  }
+
+  /** Ends all replicas with an error that is not one of theirs. */
+  fail(error: Error): void {
+    this.#fail(0, error);
   }
 
   async end(grace: number): Promise<void> {
@@ -83,17 +97,18 @@ export class ReplicaThreads implements ReplicaListener {
 
   exit(replica: number, code: number, error: unknown): void {
     if (this.#hasToldError.has(replica) || (this.#done.has(replica) && error === undefined)) return;
-    const told = `replica ${replica}: its thread ended with exit code ${code} before it returned`;
+    const id = this.#idOf(replica);
+    const told = `replica ${id}: its thread ended with exit code ${code} before it returned`;
     this.#hearError(
       replica,
-      error === undefined ? new RuntimeError('ERR_COLL_REPLICA', told, { rank: replica }) : annotate(error, replica),
+      error === undefined ? new RuntimeError('ERR_COLL_REPLICA', told, { rank: id }) : annotate(error, id),
     );
   }
 
   #hear(replica: number, message: ReplicaMessage): void {
     switch (message.type) {
       case 'report':
-        this.#onReport?.(replica, decode(message.value));
+        this.#onReport?.(this.#idOf(replica), decode(message.value));
         return;
       case 'merge':
         this.#merges.add(replica, message.args);
@@ -126,8 +141,9 @@ export class ReplicaThreads implements ReplicaListener {
     const waiting = this.#merges.replicas;
     const [ended] = this.#done.keys();
     if (waiting.length > 0 && ended !== undefined) {
-      const told = `replicas made a different number of merge_call: replica ${ended} has ended while replica ${waiting.join(', ')} waits`;
-      this.#fail(ended, new RuntimeError('ERR_COLL_MERGE', told, { rank: ended, operation: 'mergeCall' }));
+      const [rank, others] = [this.#idOf(ended), this.#idsOf(waiting)];
+      const told = `replicas made a different number of merge_call: replica ${rank} has ended while replica ${others} waits`;
+      this.#fail(ended, new RuntimeError('ERR_COLL_MERGE', told, { rank, operation: 'mergeCall' }));
       return;
     }
     const args = this.#merges.next();
@@ -148,11 +164,19 @@ export class ReplicaThreads implements ReplicaListener {
     const merging = this.#merges.replicas;
     const mismatches = ['ERR_COLL_MISMATCH', 'ERR_COLL_SHAPE_MISMATCH', 'ERR_COLL_DTYPE_MISMATCH'];
     if (merging.length === 0 || !mismatches.includes((error as Partial<CollError>).code as string)) return error;
-    const told = `replicas do different things together: replica ${merging.join(', ')} calls mergeCall, but not all do`;
+    const told = `replicas do different things together: replica ${this.#idsOf(merging)} calls mergeCall, but not all do`;
     return new InternalError('ERR_COLL_MISMATCH', `${told}; ${error.message}`, {
       cause: error,
       operation: 'mergeCall',
     });
+  }
+
+  #idOf(replica: number): number {
+    return this.#firstReplica + replica;
+  }
+
+  #idsOf(replicas: readonly number[]): string {
+    return replicas.map((replica) => this.#idOf(replica)).join(', ');
   }
 
   #fail(replica: number, error: unknown, reason: 'peer' | 'aborted' = 'peer'): void {

@@ -19,9 +19,10 @@ function workerOf(replica: string) {
   };
   const start = {
     replica: 0,
+    firstReplica: 0,
     devices: ['cpu:0'],
     group: createThreadGroup({ size: 1 }),
-    plugin: { name, module, options: undefined },
+    home: { plugin: { name, module, options: undefined } },
     module: `data:text/javascript,export default ${replica}`,
     exportName: undefined,
     args: [],

@@ -65,18 +65,19 @@ const printMillis = 2000;
 
 function startWorker(start: ThreadStart): Worker {
   const entry = new URL(`./replica-thread${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url).href;
-  const { tsx, execArgv } = loadingOf([start.module, start.plugin.module]);
+  const plugin = 'plugin' in start.home ? start.home.plugin : undefined;
+  const { tsx, execArgv } = loadingOf(plugin ? [start.module, plugin.module] : [start.module]);
   try {
     return new Worker(bootstrap, {
       eval: true,
       workerData: { ...start, tsx, entry },
       ...(execArgv ? { execArgv: [...execArgv] } : {}),
-      name: `coll replica ${start.replica}`,
+      name: `coll replica ${start.firstReplica + start.replica}`,
     });
   } catch (cause) {
     if (!(cause instanceof DOMException)) throw cause;
-    const { name, options } = start.plugin;
-    throw notCloneable(isCloneable(options) ? 'an argument of a replica' : `an option of plug-in "${name}"`, cause);
+    const isArgument = !plugin || isCloneable(plugin.options);
+    throw notCloneable(isArgument ? 'an argument of a replica' : `an option of plug-in "${plugin.name}"`, cause);
   }
 }
 

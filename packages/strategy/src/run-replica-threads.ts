@@ -9,11 +9,16 @@ import { encode } from './thread-values.js';
 export interface ThreadRun {
   readonly engine: Engine;
   readonly devices: readonly string[];
-  readonly plugin: ThreadStart['plugin'];
+  readonly firstReplica: number;
+  readonly home: ThreadStart['home'];
   readonly module: URL;
   readonly argsOf: (replica: number) => readonly unknown[];
   readonly options: RunOptions;
+  /** Why the replicas have to end although none of them has failed. It is asked again and again. */
+  readonly failure?: () => Error | undefined;
 }
+
+const lookMillis = 100;
 
 // Threads with nothing left to do end by themselves, others are ended after this.
 const graceMillis = { afterSuccess: 500, afterFailure: 200 };
@@ -29,6 +34,10 @@ export async function runReplicaThreads(run: ThreadRun): Promise<unknown[]> {
   const threads = startThreads(run);
   const abort = () => threads.abort(signal?.reason);
   signal?.addEventListener('abort', abort);
+  const look = setInterval(() => {
+    const failure = run.failure?.();
+    if (failure) threads.fail(failure);
+  }, lookMillis);
   try {
     const results = await threads.results;
     await threads.end(graceMillis.afterSuccess);
@@ -37,16 +46,17 @@ export async function runReplicaThreads(run: ThreadRun): Promise<unknown[]> {
     await threads.end(graceMillis.afterFailure);
     throw error;
   } finally {
+    clearInterval(look);
     signal?.removeEventListener('abort', abort);
   }
 }
 
-function startThreads({ engine, devices, plugin, module, argsOf, options }: ThreadRun): ReplicaThreads {
+function startThreads({ engine, devices, firstReplica, home, module, argsOf, options }: ThreadRun): ReplicaThreads {
   const size = devices.length;
   // Who spins where there are more threads than cores keeps the others from running.
   const group = engine.createGroup(size <= availableParallelism() ? { size } : { size, spins: 0 });
-  const start = { devices, group, plugin, module: module.href, exportName: options.exportName };
-  return new ReplicaThreads(group, options.onReport, (replica, listener) => {
+  const start = { devices, firstReplica, group, home, module: module.href, exportName: options.exportName };
+  return new ReplicaThreads({ group, firstReplica, onReport: options.onReport }, (replica, listener) => {
     return new ReplicaWorker({ ...start, replica, args: encode(argsOf(replica)) }, listener);
   });
 }

@@ -15,6 +15,7 @@ import {
   ValueError,
 } from '@coll/core';
 import { axesOf, requireDivisible, requireSummable, sizeAlong, sumAlong } from './axis-sum.js';
+import type { ClusterResolver } from './cluster/cluster-resolver.js';
 import { enterScope, requireCrossReplica, runInScope } from './contexts.js';
 import type { DatasetLike } from './data/dataset.js';
 import { type DatasetFunction, distributeDatasetsFromFunction } from './data/datasets-from-function.js';
@@ -71,8 +72,13 @@ export abstract class Strategy {
   }
 
   /** What finds the other workers; undefined for a strategy that has none. */
-  get clusterResolver(): object | undefined {
+  get clusterResolver(): ClusterResolver | undefined {
     return undefined;
+  }
+
+  /** Those of the replicas that live in this process. */
+  protected get numLocalReplicas(): number {
+    return this.numReplicasInSync;
   }
 
   /**
@@ -115,7 +121,8 @@ export abstract class Strategy {
     const total = (await this.#reduceAcross(ReduceOp.SUM, regroup(sums))) as Tensor;
     if (op === ReduceOp.SUM) return total;
     const count = components.reduce((sum, component) => sum + sizeAlong(component, axesOf(component, axis)), 0);
-    return divide(total, count);
+    const counts = await this.extended.workers.allReduce(ReduceOp.SUM, asTensor(count));
+    return divide(total, Number(counts.data[0]));
   }
 
   /** The components of a value joined along an axis, in replica order, on the first device. */
@@ -136,17 +143,18 @@ export abstract class Strategy {
     );
   }
 
-  /** `PerReplica` of what the function returns for each replica, also where all are identical. */
+  /** `PerReplica` of what the function returns for each replica that lives here, also where all are identical. */
   experimentalDistributeValuesFromFunction<T>(make: (context: ValueContext) => T): PerReplica<T> {
     requireCrossReplica(this, 'experimentalDistributeValuesFromFunction');
     if (typeof make !== 'function') {
       const told = `experimentalDistributeValuesFromFunction takes a function, not ${quote(make)}`;
       throw new ValueError('ERR_COLL_VALUE', told);
     }
-    const numReplicasInSync = this.numReplicasInSync;
+    const { numReplicasInSync } = this;
+    const { firstReplica } = this.extended;
     return new PerReplica(
-      Array.from({ length: numReplicasInSync }, (_, replica) =>
-        make(new ValueContext({ replicaIdInSyncGroup: replica, numReplicasInSync })),
+      Array.from({ length: this.numLocalReplicas }, (_, place) =>
+        make(new ValueContext({ replicaIdInSyncGroup: firstReplica + place, numReplicasInSync })),
       ),
     );
   }
@@ -225,10 +233,10 @@ export abstract class Strategy {
     return mapStructure(first as Structure<unknown>, (leaf) => (leaf instanceof Variable ? leaf.read() : leaf));
   }
 
-  /** One a replica: a value that is not distributed is what every replica has. */
+  /** One a replica that lives here: a value that is not distributed is what every replica has. */
   #components(value: unknown): readonly unknown[] {
     if (findDistributed(value)) return this.experimentalLocalResults(value);
-    return Array.from({ length: this.numReplicasInSync }, () => value);
+    return Array.from({ length: this.numLocalReplicas }, () => value);
   }
 }
 

@@ -1,12 +1,22 @@
 import { RuntimeError, type ThreadGroup } from '@coll/core';
+import type { WorkerHome } from './multi-worker/worker-home.js';
 import type { EncodedError } from './thread-errors.js';
+
+/** Replicas of one process, whose collectives are those of a plug-in. */
+export interface PluginHome {
+  readonly plugin: { readonly name: string; readonly module: string; readonly options: unknown };
+}
 
 /** What a replica thread starts with. */
 export interface ThreadStart {
+  /** Its number among the replicas of this process. */
   readonly replica: number;
+  /** The id of the first of them. */
+  readonly firstReplica: number;
+  /** Of the replicas of this process. */
   readonly devices: readonly string[];
   readonly group: ThreadGroup;
-  readonly plugin: { readonly name: string; readonly module: string; readonly options: unknown };
+  readonly home: PluginHome | WorkerHome;
   readonly module: string;
   readonly exportName: string | undefined;
   readonly args: unknown;

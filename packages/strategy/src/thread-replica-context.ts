@@ -27,6 +27,7 @@ import { type FromReplica, post, type ToReplica } from './thread-messages.js';
 import { decode, encode } from './thread-values.js';
 
 export interface ThreadReplica {
+  /** Its number among the replicas of this process. */
   readonly replica: number;
   readonly strategy: Strategy;
   /** Made for the world of the replicas. */
@@ -43,14 +44,14 @@ export class ThreadReplicaContext implements ReplicaContext {
   readonly canBlock = true;
   readonly #ops: CrossDeviceOps;
   readonly #port: MessagePort;
-  readonly #merges: { readonly fn: MergeFunction; resolve(value: unknown): void }[] = [];
+  readonly #merges: { readonly fn: MergeFunction; readonly met: Promise<void>; resolve(value: unknown): void }[] = [];
   readonly #pending = new Set<Promise<unknown>>();
   #mergeCount = 0;
 
   constructor({ replica, strategy, ops, port }: ThreadReplica) {
     this.strategy = strategy;
     this.numReplicasInSync = strategy.numReplicasInSync;
-    this.replicaIdInSyncGroup = replica;
+    this.replicaIdInSyncGroup = strategy.extended.firstReplica + replica;
     this.devices = [strategy.extended.workerDevices[replica] as string];
     this.#ops = ops;
     this.#port = port;
@@ -118,10 +119,11 @@ export class ThreadReplicaContext implements ReplicaContext {
     return this.#begin(async () => {
       requireReplica(this, 'mergeCall');
       this.#say({ type: 'merge', args: encode(requireMergeCall(fn, args, kwargs)) }, 'an argument of a merge call');
+      const met = this.#meet();
       const outcome = new Promise((resolve) => {
-        this.#merges.push({ fn: fn as unknown as MergeFunction, resolve });
+        this.#merges.push({ fn: fn as unknown as MergeFunction, met, resolve });
       });
-      const [result] = await Promise.all([outcome, this.#meet()]);
+      const [result] = await Promise.all([outcome, met]);
       return result as Result;
     });
   }
@@ -144,7 +146,9 @@ export class ThreadReplicaContext implements ReplicaContext {
   /** Replica 0 runs its function for all. */
   async #hold(argsOfAll: readonly unknown[]): Promise<void> {
     try {
-      const { fn } = this.#merges[0] as { fn: MergeFunction };
+      const { fn, met } = this.#merges[0] as { fn: MergeFunction; met: Promise<void> };
+      // What it does with other workers comes after what all replicas do, on every worker.
+      if (this.strategy.extended.workers.size > 1) await met;
       const args = regroup(argsOfAll.map(decode) as Structure<unknown>[]) as readonly unknown[];
       const result = (await runAcross(this.strategy, () => fn(this.strategy, ...args))) as Structure<unknown>;
       const results = argsOfAll.map((_, replica) => encode(selectReplica(replica, result)));

@@ -22,6 +22,9 @@ interface Attendance {
 }
 
 interface Replica {
+  /** Among those here, from 0. */
+  readonly place: number;
+  /** Among those of all workers, for messages. */
   readonly id: number;
   readonly waiting: Attendance[];
   hasEnded: boolean;
@@ -43,8 +46,14 @@ export class Turns {
   #ruin: ErrorFor | undefined;
   #wake: () => void = () => {};
 
-  constructor(size: number) {
-    this.#replicas = Array.from({ length: size }, (_, id) => ({ id, waiting: [], hasEnded: false }));
+  /** Replicas here, and the id of the first of them. */
+  constructor(size: number, firstReplica = 0) {
+    this.#replicas = Array.from({ length: size }, (_, place) => ({
+      place,
+      id: firstReplica + place,
+      waiting: [],
+      hasEnded: false,
+    }));
   }
 
   /**
@@ -52,7 +61,7 @@ export class Turns {
    * @throws the error of the first replica that fails, with its number; RuntimeError or InternalError where replicas differ in
    * what they wait for; AbortedError
    */
-  async run(call: (replica: number) => unknown, signal?: AbortSignal): Promise<unknown[]> {
+  async run(call: (place: number) => unknown, signal?: AbortSignal): Promise<unknown[]> {
     const abort = () => {
       const error = new AbortedError('ERR_COLL_ABORTED', 'run was aborted', { cause: signal?.reason });
       this.fail(error, () => error);
@@ -75,8 +84,8 @@ export class Turns {
   }
 
   /** Suspends a replica until all have come to what it does with them. */
-  join(id: number, joint: Joint): Promise<unknown> {
-    const replica = this.#replicas[id] as Replica;
+  join(place: number, joint: Joint): Promise<unknown> {
+    const replica = this.#replicas[place] as Replica;
     if (this.#ruin) return Promise.reject(this.#ruin(joint.name));
     if (joint.signal?.aborted) return Promise.reject(abortedBefore(joint.name, joint.signal.reason));
     return new Promise((resolve, reject) => {
@@ -91,9 +100,9 @@ export class Turns {
     this.#spoil(ruin);
   }
 
-  async #play(replica: Replica, call: (replica: number) => unknown): Promise<void> {
+  async #play(replica: Replica, call: (place: number) => unknown): Promise<void> {
     try {
-      replica.result = await call(replica.id);
+      replica.result = await call(replica.place);
     } catch (error) {
       if (!this.#failure) {
         const told = annotate(error, replica.id);
@@ -117,7 +126,7 @@ export class Turns {
     for (const { unwatch } of this.#held) unwatch();
     const outputs = await this.#hold(this.#held);
     for (const replica of this.#replicas) {
-      this.#held[replica.id]?.resolve(outputs[replica.id]);
+      this.#held[replica.place]?.resolve(outputs[replica.place]);
       // What follows the resolved promise runs before the next replica goes on.
       await new Promise((resolve) => setImmediate(resolve));
       await this.#until(() => isQuiet(replica));
@@ -178,8 +187,8 @@ export class Turns {
   }
 
   #expire({ id, waiting }: Replica, joint: Joint): void {
-    const place = waiting.findIndex((attendance) => attendance.joint === joint);
-    const missing = this.#replicas.filter((other) => other.waiting.length <= place).map((other) => other.id);
+    const turn = waiting.findIndex((attendance) => attendance.joint === joint);
+    const missing = this.#replicas.filter((other) => other.waiting.length <= turn).map((other) => other.id);
     const told =
       missing.length === 0
         ? `timed out on replica ${id} waiting for an earlier call to end`
@@ -199,19 +208,25 @@ function isQuiet({ waiting, hasEnded }: Replica): boolean {
 
 /** The error where not all replicas wait for the same. */
 function disagreement(replicas: readonly Replica[]): Error | undefined {
-  const names = replicas.map(({ waiting }) => waiting[0]?.joint.name);
-  const gone = names.indexOf(undefined);
-  if (gone >= 0) {
-    const others = [...names.keys()].filter((id) => names[id] !== undefined);
-    const waits = others.map((id) => `replica ${id} waits in ${names[id]}`).join(', ');
-    const told = `replicas made a different number of merge_call: replica ${gone} has ended while ${waits}`;
-    return new RuntimeError('ERR_COLL_MERGE', told, { rank: gone, operation: names[others[0] as number] as string });
+  const gone = replicas.find(({ waiting }) => waiting.length === 0);
+  if (gone) {
+    const others = replicas.filter(({ waiting }) => waiting.length > 0);
+    const waits = others.map((other) => `replica ${other.id} waits in ${nextOf(other).name}`).join(', ');
+    const told = `replicas made a different number of merge_call: replica ${gone.id} has ended while ${waits}`;
+    const operation = nextOf(others[0] as Replica).name;
+    return new RuntimeError('ERR_COLL_MERGE', told, { rank: gone.id, operation });
   }
-  const calls = replicas.map(({ waiting }) => toldOf(waiting[0]?.joint as Joint));
-  const odd = calls.findIndex((call) => call !== calls[0]);
-  if (odd < 0) return undefined;
-  const told = `replicas do different things together: replica 0 calls ${calls[0]}, replica ${odd} ${calls[odd]}`;
-  return new InternalError('ERR_COLL_MISMATCH', told, { rank: odd, operation: names[0] as string });
+  const [first] = replicas as readonly [Replica];
+  const call = toldOf(nextOf(first));
+  const odd = replicas.find((replica) => toldOf(nextOf(replica)) !== call);
+  if (!odd) return undefined;
+  const told = `replicas do different things together: replica ${first.id} calls ${call}, replica ${odd.id} ${toldOf(nextOf(odd))}`;
+  return new InternalError('ERR_COLL_MISMATCH', told, { rank: odd.id, operation: nextOf(first).name });
+}
+
+/** What a replica waits for. */
+function nextOf({ waiting }: Replica): Joint {
+  return (waiting[0] as Attendance).joint;
 }
 
 function toldOf({ name, form = '' }: Joint): string {

@@ -35,9 +35,9 @@ export function distributedVariable(strategy: Strategy, initial: VariableValue, 
   const traits = distributedTraits(value, options);
   if (frame?.replica?.canBlock) return inThread(frame.replica, traits, value);
   const make = () => {
-    const components = strategy.extended.parameterDevices.map((device, replica) =>
-      component(traits, value, device, replica),
-    );
+    const { parameterDevices, firstReplica, workers } = strategy.extended;
+    const first = workers.broadcastSync(value, 0);
+    const components = parameterDevices.map((device, place) => component(traits, first, device, firstReplica + place));
     return variableIn({ strategy, components }, traits);
   };
   return frame?.replica ? nextVariable(frame.replica, traits, make) : make();

@@ -11,7 +11,7 @@ import {
   type Value,
   WrongTypeError,
 } from '@coll/core';
-import { currentFrame, mixing } from '../contexts.js';
+import { componentHere, currentFrame, localIdOf, mixing } from '../contexts.js';
 import type { ReplicaContext } from '../replica-context.js';
 import type { Strategy } from '../strategy.js';
 import { applyChange, type Change, changeValue } from './change.js';
@@ -58,9 +58,9 @@ export abstract class DistributedVariable extends Variable implements Distribute
     return this.#thread !== undefined;
   }
 
-  /** The replica of the first component: 0, but for one that lives in a replica's thread. */
-  get firstReplica(): number {
-    return this.#thread?.replicaIdInSyncGroup ?? 0;
+  /** The number of the first component among those that live here: 0, but for one that lives in a replica's thread. */
+  get firstComponent(): number {
+    return this.#thread ? localIdOf(this.#thread) : 0;
   }
 
   get devices(): readonly string[] {
@@ -91,12 +91,12 @@ export abstract class DistributedVariable extends Variable implements Distribute
   protected local(method: string): LocalVariable | undefined {
     const frame = currentFrame();
     if (frame && frame.strategy !== this.strategy) throw mixing(this.strategy, method, frame.strategy);
-    const replica = frame?.replica?.replicaIdInSyncGroup ?? frame?.update;
-    if (!this.#thread) return replica === undefined ? undefined : componentOf(this, replica);
-    if (replica !== undefined) return this.primary;
+    const index = componentHere(frame);
+    if (!this.#thread) return index === undefined ? undefined : componentOf(this, index);
+    if (index !== undefined) return this.primary;
     throw new RuntimeError(
       'ERR_COLL_CONTEXT',
-      `${method}: variable "${this.name}" lives in the thread of replica ${this.firstReplica}, as one of its own in each other thread; use it in the replica function, not in a merge call`,
+      `${method}: variable "${this.name}" lives in the thread of replica ${this.#thread.replicaIdInSyncGroup}, as one of its own in each other thread; use it in the replica function, not in a merge call`,
       { operation: method },
     );
   }

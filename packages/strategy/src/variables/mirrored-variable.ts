@@ -101,14 +101,14 @@ export class MirroredVariable extends DistributedVariable {
     this.changeAll(change as Change, await this.#aggregate(change as Change, value));
   }
 
-  #aggregate(change: Change, value: unknown): Promise<unknown> {
+  async #aggregate(change: Change, value: unknown): Promise<unknown> {
     const { extended, numReplicasInSync } = this.strategy;
+    const ready = (item: unknown) => changeValue(this, change, item);
     if (this.aggregation === 'ONLY_FIRST_REPLICA') {
       const [first] = this.strategy.experimentalLocalResults(value);
-      return extended.broadcastTo(first, this);
+      return extended.workers.size === 1 ? extended.broadcastTo(first, this) : this.#ofFirstWorker(ready(first));
     }
     const op = ReduceOp.fromVariableAggregation(this.aggregation);
-    const ready = (item: unknown) => changeValue(this, change, item);
     const values =
       value instanceof PerReplica
         ? new PerReplica(value.values.map(ready))
@@ -116,6 +116,16 @@ export class MirroredVariable extends DistributedVariable {
           ? ready(value)
           : value;
     return extended.reduceTo(op, values, this, { sharedResult: true });
+  }
+
+  /** What the first replica of the first worker brings. */
+  async #ofFirstWorker(mine: Value): Promise<Value> {
+    const { extended } = this.strategy;
+    const { workers, firstReplica, workerDevices, defaultDevice } = extended;
+    if (!(mine instanceof IndexedSlices)) return (await workers.broadcast([mine], 0))[0] as Tensor;
+    // Rows come together, so the others bring none.
+    const rows = workerDevices.map((_, place) => (firstReplica + place === 0 ? mine : withoutRows(mine)));
+    return extended.reduceTo(ReduceOp.SUM, new PerReplica(rows), defaultDevice) as Promise<Value>;
   }
 
   #requireMeaning(change: Change): void {

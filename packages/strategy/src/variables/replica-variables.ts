@@ -1,4 +1,5 @@
 import { InternalError, RuntimeError } from '@coll/core';
+import { localIdOf } from '../contexts.js';
 import type { ReplicaContext } from '../replica-context.js';
 import type { Variable } from './variable.js';
 import type { VariableTraits } from './variable-options.js';
@@ -26,15 +27,15 @@ export function nextVariable(replica: ReplicaContext, traits: VariableTraits, ma
   const { made, counts } = runs.get(replica) as RunVariables;
   const count = counts.get(replica) ?? 0;
   const id = replica.replicaIdInSyncGroup;
-  if (id === 0) made.push(make());
+  if (localIdOf(replica) === 0) made.push(make());
   const variable = made[count];
   if (!variable) {
-    const told = `replica ${id} creates a variable that replica 0 has not created: all create the same ones`;
+    const told = `replica ${id} creates a variable that replica ${id - localIdOf(replica)} has not created: all create the same ones`;
     throw new RuntimeError('ERR_COLL_CONTEXT', told, { rank: id });
   }
   const [first, mine] = [variable, traits].map(textOf);
   if (first !== mine) {
-    const told = `replica 0 creates ${first}, replica ${id} ${mine}; all create the same ones`;
+    const told = `replica ${id - localIdOf(replica)} creates ${first}, replica ${id} ${mine}; all create the same ones`;
     throw new InternalError('ERR_COLL_MISMATCH', told, { rank: id });
   }
   counts.set(replica, count + 1);

@@ -58,7 +58,9 @@ export class SyncOnReadVariable extends DistributedVariable {
   }
 
   #aggregate(): Tensor {
-    if (this.aggregation === 'ONLY_FIRST_REPLICA') return this.primary.read();
+    const { extended, numReplicasInSync } = this.strategy;
+    const { workers } = extended;
+    if (this.aggregation === 'ONLY_FIRST_REPLICA') return workers.broadcastSync(this.primary.read(), 0);
     if (this.aggregation === 'NONE') {
       const told = `variable "${this.name}" has no value across replicas: no reduce op belongs to the aggregation "NONE"`;
       throw new ValueError(
@@ -70,10 +72,10 @@ export class SyncOnReadVariable extends DistributedVariable {
       );
     }
     const op = ReduceOp.fromVariableAggregation(this.aggregation);
-    return combine(
-      op.toLowerCase() as Lowercase<ReduceOp>,
-      this.values.map((component) => component[tensorSymbol]()),
-    );
+    const components = this.values.map((component) => component[tensorSymbol]());
+    if (workers.size === 1) return combine(op.toLowerCase() as Lowercase<ReduceOp>, components);
+    const sum = workers.allReduceSync(ReduceOp.SUM, combine('sum', components));
+    return op === ReduceOp.MEAN ? divide(sum, numReplicasInSync) : sum;
   }
 
   /** What each component gets of a value that is the sum of them. @throws ValueError for changes that are no assignment */

@@ -51,9 +51,9 @@ export async function updateComponents(
   const { strategy, values } = variable;
   const updates: unknown[] = [];
   for (const [index, component] of values.entries()) {
-    const replica = variable.firstReplica + index;
-    const mine = selectReplica(replica, given) as never[];
-    updates.push(await runInUpdate(strategy, replica, () => fn(component, ...mine)));
+    const update = variable.firstComponent + index;
+    const mine = selectReplica(update, given) as never[];
+    updates.push(await runInUpdate(strategy, update, () => fn(component, ...mine)));
   }
   return updateRegroup(strategy, updates as Structure<unknown>[], group);
 }

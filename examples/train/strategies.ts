@@ -1,0 +1,17 @@
+import { MirroredStrategy, MultiWorkerMirroredStrategy, membershipFrom } from '@coll/strategy';
+import type { Settings } from './settings.ts';
+
+type Choice = Pick<Settings, 'replicas' | 'ops' | 'engine'>;
+
+const devicesOf = ({ replicas }: Choice) => Array.from({ length: replicas }, (_, index) => `cpu:${index}`);
+
+/** Replicas in threads of this process. */
+export function mirrored(choice: Choice): MirroredStrategy {
+  return new MirroredStrategy({ devices: devicesOf(choice), crossDeviceOps: choice.ops, engine: choice.engine });
+}
+
+/** The same, with those of other processes, where a launcher or TF_CONFIG says that there are some; undefined elsewhere. */
+export function multiWorker(choice: Choice): MultiWorkerMirroredStrategy | undefined {
+  if (!membershipFrom(process.env)) return undefined;
+  return new MultiWorkerMirroredStrategy({ devices: devicesOf(choice), engine: choice.engine });
+}

@@ -1,0 +1,65 @@
+import { quote, ValueError } from '@coll/core';
+import type { ClusterResolver } from '../cluster/cluster-resolver.js';
+import { type Environment, processEnvironment } from '../cluster/environment.js';
+import type { WorkerPlace } from './worker-place.js';
+
+/** What members of a job have in common. Under `coll run` all of it is in the environment. */
+export interface JobOptions {
+  /** The name of the job. Default: `COLL_JOB`, else `multi-worker`. */
+  readonly job?: string | undefined;
+  /** The secret that all workers have, and nobody else: 16 bytes or more. Default: `COLL_JOB_KEY`. */
+  readonly jobKey?: string | undefined;
+  /** Raised by one for each strategy that follows a failed one. Default: `COLL_GENERATION`, else 0. */
+  readonly generation?: number | undefined;
+}
+
+/** Where workers meet, and how they tell each other from strangers. */
+export interface MeetingPlace extends Required<{ readonly [Key in keyof JobOptions]: NonNullable<JobOptions[Key]> }> {
+  /** Of the store: `tcp://host:port`. */
+  readonly address: string;
+  /** Whether this worker keeps the store. */
+  readonly isHere: boolean;
+}
+
+/**
+ * The store that a launcher keeps (`COLL_STORE`), or else one that the first worker keeps at its address.
+ * @throws ValueError where there is no secret, or no address
+ */
+export function meetingPlace(
+  resolver: ClusterResolver,
+  place: WorkerPlace,
+  options: JobOptions,
+  environment: Environment = processEnvironment(),
+): MeetingPlace {
+  const { job = environment['COLL_JOB'] || 'multi-worker', jobKey = environment['COLL_JOB_KEY'] } = options;
+  const generation = options.generation ?? wholeNumber('COLL_GENERATION', environment['COLL_GENERATION'] || '0');
+  if (!jobKey) {
+    const cure =
+      'give all workers the same secret, as COLL_JOB_KEY or jobKey; TcpStoreServer.newKey() of @coll/rendezvous makes one';
+    throw new ValueError('ERR_COLL_CLUSTER', `workers prove that they belong together by a job key: ${cure}`);
+  }
+  const store = environment['COLL_STORE'];
+  if (store) return { job, jobKey, generation, address: store, isHere: false };
+  return { job, jobKey, generation, address: addressOfFirst(resolver), isHere: place.idInCluster === 0 };
+}
+
+/** The host of this worker's own address, at which the others reach it; undefined where it has none. */
+export function ownHost(resolver: ClusterResolver, { task }: WorkerPlace): string | undefined {
+  const address = task && resolver.clusterSpec().taskAddress(task.taskType, task.taskId);
+  return /^\[?([^/]+?)\]?:\d+$/.exec(address ?? '')?.[1];
+}
+
+function addressOfFirst(resolver: ClusterResolver): string {
+  const cluster = resolver.clusterSpec();
+  const job = ['chief', 'worker', 'evaluator'].find((name) => cluster.jobs.includes(name)) as string;
+  const address = cluster.taskAddress(job, 0);
+  if (/^.+:\d+$/.test(address)) return `tcp://${address}`;
+  const cure = 'describe the cluster by addresses host:port, or set COLL_STORE to the address of a TcpStoreServer';
+  const told = `workers meet at the address of ${job} 0, which is ${address === '' ? 'not known' : quote(address)}`;
+  throw new ValueError('ERR_COLL_CLUSTER', `${told}: ${cure}`);
+}
+
+function wholeNumber(name: string, text: string): number {
+  if (/^\d{1,9}$/.test(text)) return Number(text);
+  throw new ValueError('ERR_COLL_CLUSTER', `${name} is a whole number from 0 on, not ${quote(text)}`);
+}

@@ -1,0 +1,116 @@
+import {
+  asValue,
+  type CallOptions,
+  canonicalize,
+  type Destinations,
+  DistributedValues,
+  type PerReplica,
+  type PossiblyMirrored,
+  type ReduceOp,
+  type Structure,
+  type Value,
+  viewOnDevice,
+} from '@coll/core';
+import { type Serving, StrategyExtended, type ValuePair } from '../extended.js';
+import type { Strategy } from '../strategy.js';
+import type { WorkerGroup } from '../worker-group.js';
+import type { WorkerCollectives } from './worker-collectives.js';
+import { taskName } from './worker-devices.js';
+import type { WorkerPlace } from './worker-place.js';
+
+/** What the lower-level methods of a strategy of several workers are made for. */
+export interface MultiWorkerHome {
+  readonly place: WorkerPlace;
+  /** Those of this worker. */
+  readonly devices: readonly string[];
+  /** The CPU of this worker. */
+  readonly host: string;
+  readonly collectives: WorkerCollectives;
+}
+
+/**
+ * The lower-level methods of a strategy of several workers. Values with a component for each device of this worker, and those that are
+ * not distributed, are combined with those of all other workers; destinations are devices of this worker.
+ */
+export class MultiWorkerExtended extends StrategyExtended {
+  readonly #home: MultiWorkerHome;
+
+  constructor(strategy: Strategy, home: MultiWorkerHome) {
+    super(strategy, home.devices, () => home.collectives.deviceOps());
+    this.#home = home;
+  }
+
+  override get firstReplica(): number {
+    return this.#home.place.idInCluster * this.workerDevices.length;
+  }
+
+  override get workers(): WorkerGroup {
+    return this.#home.collectives;
+  }
+
+  /** Whether this is the chief. */
+  override get shouldCheckpoint(): boolean {
+    return this.#home.place.isChief;
+  }
+
+  /** Whether this is the chief. */
+  override get shouldSaveSummary(): boolean {
+    return this.#home.place.isChief;
+  }
+
+  /** Each worker runs a program of its own: true. */
+  override get experimentalBetweenGraph(): boolean {
+    return true;
+  }
+
+  protected override serving(value: unknown): Serving {
+    const { host, collectives, place } = this.#home;
+    const isSingle = !(value instanceof DistributedValues) || value.values.length === 1;
+    if (!isSingle || place.workers === 1 || this.workerDevices.length === 1) return super.serving(value);
+    return { devices: [host], ops: () => collectives.hostOps() };
+  }
+
+  protected override placedDestinations(destinations: Destinations, devices: readonly string[]): Destinations {
+    const own = (device: string) => canonicalize(device, taskName(this.#home.place));
+    if (typeof destinations === 'string' && destinations !== '') return own(destinations);
+    if (Array.isArray(destinations) && destinations.every((device) => typeof device === 'string'))
+      return destinations.map(own);
+    return super.placedDestinations(destinations, devices);
+  }
+
+  protected override placedValue(value: unknown, devices: readonly string[]): Value | PerReplica<Value> {
+    if (value instanceof DistributedValues) return super.placedValue(value, devices);
+    const ready = asValue(value as Value);
+    return ready.device === '' ? viewOnDevice(ready, this.#home.host) : ready;
+  }
+
+  /** Each worker contributes its value. */
+  protected override async reduceNonDistributed(
+    op: ReduceOp,
+    value: unknown,
+    destinations: Destinations,
+    options?: CallOptions,
+  ): Promise<Structure<unknown>> {
+    if (this.#home.place.workers === 1) return super.reduceNonDistributed(op, value, destinations, options);
+    const { devices, ops } = this.serving(value);
+    const placed = this.placedValue(value, devices);
+    return (await ops()).reduce(op, placed, this.placedDestinations(destinations, devices), options) as Promise<
+      Structure<unknown>
+    >;
+  }
+
+  /** Values of all devices in one batch, then single ones in another. */
+  protected override async reducePairs(
+    op: ReduceOp,
+    pairs: readonly ValuePair[],
+    options?: CallOptions,
+  ): Promise<PossiblyMirrored[]> {
+    const isSingle = ([value]: ValuePair) => this.serving(value).devices !== this.workerDevices;
+    const single = pairs.filter(isSingle);
+    if (single.length === 0 || single.length === pairs.length) return super.reducePairs(op, pairs, options);
+    const others = pairs.filter((pair) => !isSingle(pair));
+    const results = await super.reducePairs(op, others, options);
+    const singleResults = await super.reducePairs(op, single, options);
+    return pairs.map((pair) => (isSingle(pair) ? singleResults : results).shift() as PossiblyMirrored);
+  }
+}

@@ -1,0 +1,259 @@
+import {
+  CommunicationOptions,
+  canonicalize,
+  deviceType,
+  type EngineRequest,
+  type EngineResolution,
+  type Explanation,
+  type Link,
+  log,
+  type ProcessGroup,
+  quote,
+  regroup,
+  resolveEngine,
+  type Structure,
+  tensor,
+  ValueError,
+} from '@coll/core';
+import { ClusterResolver } from '../cluster/cluster-resolver.js';
+import { requireCrossReplica } from '../contexts.js';
+import { InputContext } from '../data/input-context.js';
+import { runLocalReplicas } from '../local-replicas.js';
+import { ourEngines } from '../our-engines.js';
+import { componentOf, requireModule } from '../replica-code.js';
+import { runReplicaThreads } from '../run-replica-threads.js';
+import { argumentsOf, type ReplicaCode, type RunOptions, Strategy } from '../strategy.js';
+import type { Regrouped } from '../structure-types.js';
+import { defaultResolver } from './default-resolver.js';
+import { type JobOptions, meetingPlace, ownHost } from './meeting-place.js';
+import { MultiWorkerExtended } from './multi-worker-extended.js';
+import { keepStore, openWorkerGroup, type TransportOptions, type WorkerSeat } from './open-worker-group.js';
+import { type OpenGroup, WorkerCollectives } from './worker-collectives.js';
+import { taskName, workerDevices } from './worker-devices.js';
+import { placeOf, type WorkerPlace } from './worker-place.js';
+
+/** What a `MultiWorkerMirroredStrategy` is made of. All of it may be left out. */
+export interface MultiWorkerMirroredStrategyOptions extends JobOptions, TransportOptions {
+  /** Which workers there are, and which one this is. Default: what `TF_CONFIG` says, or the launcher that started this process. */
+  readonly clusterResolver?: ClusterResolver | undefined;
+  /** For all collectives; options of a call are merged into them. */
+  readonly communicationOptions?: CommunicationOptions | undefined;
+  /** One replica for each, on this worker; all workers have as many. Default: the GPUs that the resolver counts, else one CPU. */
+  readonly devices?: readonly string[] | undefined;
+  /** What does the arithmetic within this worker. Default: `'auto'`. */
+  readonly engine?: EngineRequest | undefined;
+  /** Longest time until all workers are there; then `RuntimeError`. Absent, null and 0: for ever. */
+  readonly startupTimeoutSeconds?: number | null | undefined;
+  /** The workers, where the caller has opened their group; it stays open. Default: opened when it is needed first. */
+  readonly group?: ProcessGroup | undefined;
+}
+
+/** Which workers there are, how this one reaches the others, and what serves. */
+export interface MultiWorkerExplanation extends Explanation {
+  readonly workers: number;
+  readonly worker: number;
+  /** How this worker reaches each of the others; none for a worker that is alone. */
+  readonly links: readonly Link[];
+}
+
+/**
+ * Synchronous training on several workers, which are processes on one host or several, with a replica on each device of each worker. All workers
+ * run the same program. They meet when something is done together first, or by `await strategy.ready()`.
+ *
+ * What fails on one worker ends the group of all: each gets an error that names that worker. A new strategy, of the next `generation`, takes its place.
+ */
+export class MultiWorkerMirroredStrategy extends Strategy {
+  override readonly extended: MultiWorkerExtended;
+  readonly #resolver: ClusterResolver;
+  readonly #place: WorkerPlace;
+  readonly #collectives: WorkerCollectives;
+  readonly #engine: EngineResolution;
+  readonly #options: MultiWorkerMirroredStrategyOptions;
+  #threadRuns = 0;
+
+  /**
+   * @throws ValueError for options and resolvers that are none, for a cluster that does not fit together, and devices of other workers;
+   * AssertionError for no device or one twice; RuntimeError where a launcher does not say how many workers there are
+   */
+  constructor(options: MultiWorkerMirroredStrategyOptions = {}) {
+    super();
+    requireOptions(options);
+    const { clusterResolver = defaultResolver(), communicationOptions = new CommunicationOptions() } = options;
+    this.#resolver = clusterResolver;
+    this.#options = options;
+    this.#place = placeIn(clusterResolver, options.group);
+    this.#engine = resolveEngine(options.engine ?? 'auto', ourEngines);
+    const devices = workerDevices(options.devices, this.#place, clusterResolver);
+    const host = canonicalize('cpu:0', taskName(this.#place));
+    tell(this.#place, devices, communicationOptions);
+    this.#collectives = new WorkerCollectives({
+      workers: this.#place.workers,
+      devices,
+      host,
+      communication: communicationOptions,
+      engine: this.#engine,
+      open: () => this.#openGroup(),
+    });
+    this.extended = new MultiWorkerExtended(this, {
+      place: this.#place,
+      devices,
+      host,
+      collectives: this.#collectives,
+    });
+  }
+
+  override get clusterResolver(): ClusterResolver {
+    return this.#resolver;
+  }
+
+  /** Replicas of all workers. */
+  override get numReplicasInSync(): number {
+    return this.numLocalReplicas * this.#place.workers;
+  }
+
+  /** One input pipeline a worker. */
+  override get inputContext(): InputContext {
+    return new InputContext({
+      numInputPipelines: this.#place.workers,
+      inputPipelineId: this.#place.idInCluster,
+      numReplicasInSync: this.numReplicasInSync,
+    });
+  }
+
+  protected override get numLocalReplicas(): number {
+    return this.extended.workerDevices.length;
+  }
+
+  /**
+   * Waits until all workers are there. Variables can be created from then on.
+   * @throws RuntimeError that names the missing after `startupTimeoutSeconds`; ValueError without a job key; the errors of `openProcessGroup`
+   */
+  async ready(): Promise<void> {
+    await this.#collectives.ready();
+  }
+
+  override async run<Args extends readonly unknown[], Result>(
+    replica: ReplicaCode<Args, Result>,
+    options: RunOptions = {},
+  ): Promise<Regrouped<Awaited<Result>>> {
+    requireCrossReplica(this, 'run');
+    const args = argumentsOf(options);
+    const argsOf = (place: number) => args.map((arg) => componentOf(arg, place));
+    if (typeof replica !== 'function') requireModule(replica);
+    await this.ready();
+    try {
+      const results = await (typeof replica === 'function'
+        ? runLocalReplicas({ strategy: this, fn: replica, argsOf, options })
+        : this.#runThreads(replica, argsOf, options));
+      return regroup(results as Structure<unknown>[]) as Regrouped<Awaited<Result>>;
+    } catch (error) {
+      // The others wait for this worker, or will.
+      this.#collectives.fail(error);
+      throw error;
+    }
+  }
+
+  /** Which cross-device ops serve this strategy, and how this worker reaches the others. */
+  async explain(): Promise<MultiWorkerExplanation> {
+    const ops = await this.#collectives.deviceOps();
+    const { workers, idInCluster: worker } = this.#place;
+    return { ...ops.explain(), workers, worker, links: this.#collectives.links };
+  }
+
+  /** Leaves the group of workers, and closes what this strategy opened. */
+  close(): Promise<void> {
+    return this.#collectives.close();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #runThreads(
+    module: URL,
+    argsOf: (place: number) => readonly unknown[],
+    options: RunOptions,
+  ): Promise<unknown[]> {
+    const { communicationOptions = {} } = this.#options;
+    this.#threadRuns += 1;
+    const results = await runReplicaThreads({
+      engine: this.#engine.engine,
+      devices: this.extended.workerDevices,
+      firstReplica: this.extended.firstReplica,
+      home: {
+        cluster: this.#resolver.clusterSpec().asDescription(),
+        task: this.#place.task,
+        seat: this.#seat(`threads/${this.#threadRuns}`),
+        communication: { ...communicationOptions },
+      },
+      module,
+      argsOf,
+      options,
+      failure: () => this.#collectives.failure(),
+    });
+    // Nobody leaves while the threads of others still work.
+    await this.#collectives.allReduce('SUM', tensor(0));
+    return results;
+  }
+
+  async #openGroup(): Promise<OpenGroup> {
+    const { group } = this.#options;
+    if (group) return { group, [Symbol.asyncDispose]: async () => {} };
+    const seat = this.#seat('workers');
+    const server = await keepStore(seat);
+    try {
+      const opened = await openWorkerGroup(seat);
+      const close = async () => {
+        await opened.close();
+        await server?.close();
+      };
+      return { group: opened, [Symbol.asyncDispose]: close };
+    } catch (error) {
+      await server?.close();
+      throw error;
+    }
+  }
+
+  #seat(scope: string): WorkerSeat {
+    const { insecure, transport, streams, heartbeatSeconds, startupTimeoutSeconds = null } = this.#options;
+    const host = this.#options.host ?? ownHost(this.#resolver, this.#place);
+    return {
+      meeting: meetingPlace(this.#resolver, this.#place, this.#options),
+      rank: this.#place.idInCluster,
+      size: this.#place.workers,
+      transport: { host, insecure, transport, streams, heartbeatSeconds },
+      startupTimeoutSeconds,
+      scope,
+    };
+  }
+}
+
+function requireOptions(options: MultiWorkerMirroredStrategyOptions): void {
+  const fail = (told: string) => new ValueError('ERR_COLL_VALUE', `MultiWorkerMirroredStrategy: ${told}`);
+  if (typeof options !== 'object' || options === null || Array.isArray(options) || options instanceof ClusterResolver)
+    throw fail(`takes one object, { clusterResolver, communicationOptions }, not ${quote(options)}`);
+  const { clusterResolver, communicationOptions } = options;
+  if (clusterResolver !== undefined && !(clusterResolver instanceof ClusterResolver))
+    throw fail(`clusterResolver must be a ClusterResolver, not ${quote(clusterResolver)}`);
+  if (communicationOptions !== undefined && !(communicationOptions instanceof CommunicationOptions))
+    throw fail(`communicationOptions must be CommunicationOptions, not ${quote(communicationOptions)}`);
+}
+
+/** The place of this worker; of a group that is open already, where no cluster is described. */
+function placeIn(resolver: ClusterResolver, group: ProcessGroup | undefined): WorkerPlace {
+  const place = placeOf(resolver);
+  if (!group || (place.workers === group.size && place.idInCluster === group.rank)) return place;
+  if (!place.task) {
+    const task = { taskType: 'worker', taskId: group.rank };
+    return { workers: group.size, idInCluster: group.rank, isChief: group.rank === 0, task };
+  }
+  const told = `worker ${place.idInCluster} of ${place.workers}, but the group that was handed in says rank ${group.rank} of ${group.size}`;
+  throw new ValueError('ERR_COLL_CLUSTER', `the cluster says that this is ${told}`);
+}
+
+function tell(place: WorkerPlace, devices: readonly string[], { implementation }: CommunicationOptions): void {
+  const told = `worker ${place.idInCluster} of ${place.workers}, with devices ${devices.join(', ')}`;
+  log('info', `MultiWorkerMirroredStrategy as ${told}, communication ${implementation}`);
+  if (implementation !== 'NCCL' || devices.some((device) => deviceType(device) === 'GPU')) return;
+  log('warn', 'NCCL was asked for, but this worker has no GPUs: collectives are those of CPUs');
+}

@@ -1,0 +1,69 @@
+import { DeadlineExceededError, type ProcessGroup, RuntimeError } from '@coll/core';
+import { type OpenProcessGroupOptions, openProcessGroup } from '@coll/processes';
+import { TcpStore, TcpStoreServer } from '@coll/rendezvous';
+import type { MeetingPlace } from './meeting-place.js';
+import { ScopedStore } from './scoped-store.js';
+
+/** How workers exchange data, as `openProcessGroup` takes it. */
+export type TransportOptions = Pick<
+  OpenProcessGroupOptions,
+  'host' | 'insecure' | 'transport' | 'streams' | 'heartbeatSeconds'
+>;
+
+/** Which group of workers is opened by whom. Plain data, which can be posted to a thread. */
+export interface WorkerSeat {
+  readonly meeting: MeetingPlace;
+  readonly rank: number;
+  readonly size: number;
+  readonly transport: TransportOptions;
+  /** Longest time until all workers are there; null: for ever. */
+  readonly startupTimeoutSeconds: number | null;
+  /** The name of this group among those of the same workers. */
+  readonly scope: string;
+}
+
+/** Keeps the store in which workers meet, where this worker is the one that does. Undefined elsewhere. */
+export async function keepStore({ meeting }: WorkerSeat): Promise<TcpStoreServer | undefined> {
+  if (!meeting.isHere) return undefined;
+  const { job, jobKey, address } = meeting;
+  const { hostname, port } = new URL(address);
+  const host = hostname.replace(/^\[(.*)\]$/, '$1');
+  const server = await TcpStoreServer.listen({ job, jobKey, host, port: Number(port) });
+  server.unref();
+  return server;
+}
+
+/**
+ * Meets the other workers and opens a group of them.
+ * @throws RuntimeError that names who never came, where there is a time limit; what `TcpStore.connect` and `openProcessGroup` throw
+ */
+export async function openWorkerGroup(seat: WorkerSeat): Promise<ProcessGroup> {
+  const { meeting, rank, size, transport, scope, startupTimeoutSeconds } = seat;
+  const { address, job, jobKey, generation } = meeting;
+  const begin = performance.now();
+  const secondsLeft = () =>
+    startupTimeoutSeconds && Math.max(0.001, startupTimeoutSeconds - (performance.now() - begin) / 1000);
+  let missing = `worker 0 at ${address.replace('tcp://', '')} never came`;
+  try {
+    await using store = await TcpStore.connect({ address, job, jobKey, timeoutSeconds: secondsLeft() });
+    missing = '';
+    return await openProcessGroup({
+      ...transport,
+      store: new ScopedStore(store, scope),
+      rank,
+      size,
+      generation,
+      job,
+      jobKey,
+      timeoutSeconds: secondsLeft(),
+    });
+  } catch (error) {
+    if (!(error instanceof DeadlineExceededError)) throw error;
+    const told = `worker ${rank} of ${size} waited ${startupTimeoutSeconds} seconds for the others to start`;
+    throw new RuntimeError('ERR_COLL_DEADLINE', `${told}: ${missing || error.message}`, {
+      rank,
+      operation: 'start',
+      cause: error,
+    });
+  }
+}

@@ -1,0 +1,163 @@
+import {
+  type CommunicationOptions,
+  type CrossDeviceOps,
+  type EngineResolution,
+  type Link,
+  type ProcessGroup,
+  portableWorld,
+  type ReduceOp,
+  RuntimeError,
+  type Tensor,
+} from '@coll/core';
+import { CollectiveAllReduce } from '@coll/multi-worker';
+import type { WorkerGroup } from '../worker-group.js';
+
+/** What collectives are made for. */
+export interface WorkerCollectivesOptions {
+  readonly workers: number;
+  /** Those of this worker. */
+  readonly devices: readonly string[];
+  /** The CPU of this worker, on which single values are combined. */
+  readonly host: string;
+  readonly communication: CommunicationOptions;
+  /** What does the arithmetic within this worker. */
+  readonly engine: EngineResolution;
+  /** Opens the group of workers; called once, and only where there are several. */
+  readonly open: () => Promise<OpenGroup>;
+}
+
+/** A group, and what is to be done when nobody needs it any more. */
+export interface OpenGroup extends AsyncDisposable {
+  readonly group: ProcessGroup;
+}
+
+interface Opened extends Partial<AsyncDisposable> {
+  readonly group: ProcessGroup | undefined;
+  /** Among the devices of all workers. */
+  readonly deviceOps: CollectiveAllReduce;
+  /** Among one device a worker. */
+  readonly hostOps: CollectiveAllReduce;
+}
+
+/** What the workers of a strategy do together: they meet when something is asked for first, or by `ready`. */
+export class WorkerCollectives implements WorkerGroup {
+  readonly size: number;
+  readonly #options: WorkerCollectivesOptions;
+  #opening: Promise<Opened> | undefined;
+  #opened: Opened | undefined;
+  #isClosed = false;
+
+  constructor(options: WorkerCollectivesOptions) {
+    this.size = options.workers;
+    this.#options = options;
+  }
+
+  /** Waits for all workers. */
+  async ready(): Promise<void> {
+    await this.#open();
+  }
+
+  async deviceOps(): Promise<CrossDeviceOps> {
+    return (await this.#open()).deviceOps;
+  }
+
+  async hostOps(): Promise<CrossDeviceOps> {
+    return (await this.#open()).hostOps;
+  }
+
+  async broadcast(values: readonly Tensor[], worker: number): Promise<readonly Tensor[]> {
+    if (this.size === 1) return values;
+    return this.#replicas(await this.#open()).broadcast([...values], worker, this.#call) as Promise<Tensor[]>;
+  }
+
+  broadcastSync(value: Tensor, worker: number): Tensor {
+    if (this.size === 1) return value;
+    return this.#replicas(this.#requireOpen()).broadcastSync(value, worker, this.#call) as Tensor;
+  }
+
+  async allReduce(op: ReduceOp, value: Tensor): Promise<Tensor> {
+    if (this.size === 1) return value;
+    const { hostOps, group } = await this.#open();
+    return hostOps.allReduce(op, value, (group as ProcessGroup).rank, this.#call) as Promise<Tensor>;
+  }
+
+  allReduceSync(op: ReduceOp, value: Tensor): Tensor {
+    if (this.size === 1) return value;
+    const { hostOps, group } = this.#requireOpen();
+    return hostOps.allReduceSync(op, value, (group as ProcessGroup).rank, this.#call) as Tensor;
+  }
+
+  /** How this worker reaches the others, once they have met. */
+  get links(): readonly Link[] {
+    return this.#opened?.group?.links ?? [];
+  }
+
+  /** Why the workers can do nothing together any more, once that is so. */
+  failure(): Error | undefined {
+    return this.#opened?.group?.failure?.();
+  }
+
+  /** Ends what the workers do together, for all of them. */
+  fail(error: unknown): void {
+    this.#opened?.group?.fail(error instanceof Error ? error : new Error(String(error)));
+  }
+
+  /** Leaves the workers. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    // What could not be opened needs no closing, and whoever asked for it was told.
+    const opened = await this.#opening?.catch(() => undefined);
+    if (!opened) return;
+    await opened.deviceOps.close();
+    await opened.hostOps.close();
+    await opened[Symbol.asyncDispose]?.();
+  }
+
+  get #call() {
+    const { timeoutSeconds } = this.#options.communication;
+    return { timeoutSeconds };
+  }
+
+  #replicas({ hostOps }: Opened) {
+    return hostOps.replicaGroup as NonNullable<typeof hostOps.replicaGroup>;
+  }
+
+  #requireOpen(): Opened {
+    if (this.#opened) return this.#opened;
+    const told = 'the workers have not met yet, and this call cannot wait for them';
+    const cure = 'await strategy.ready() before variables are created or read outside of replicas';
+    throw new RuntimeError('ERR_COLL_CONTEXT', `${told}: ${cure}`);
+  }
+
+  #open(): Promise<Opened> {
+    if (this.#isClosed)
+      throw new RuntimeError('ERR_COLL_CLOSED', 'this MultiWorkerMirroredStrategy was closed; create a new one');
+    this.#opening ??= this.#meet();
+    return this.#opening;
+  }
+
+  async #meet(): Promise<Opened> {
+    const { workers, devices, host, communication: options, engine, open } = this.#options;
+    const opened = workers === 1 ? undefined : await open();
+    const group = opened?.group;
+    const opsOf = (own: readonly string[]) => {
+      const world = { ...portableWorld(own, engine.engine), resolution: engine };
+      return new CollectiveAllReduce(own, own.length * workers, { options, group }, world);
+    };
+    const hostOps = opsOf([host]);
+    const isOne = devices.length === 1 && workers > 1;
+    const deviceOps = isOne ? hostOps : opsOf(devices);
+    if (group) {
+      // Nobody goes on before all workers are there and have found out how they reach each other best.
+      await hostOps.join();
+      if (!isOne) await deviceOps.join();
+    }
+    this.#opened = {
+      group,
+      deviceOps,
+      hostOps,
+      ...(opened ? { [Symbol.asyncDispose]: () => opened[Symbol.asyncDispose]() } : {}),
+    };
+    return this.#opened;
+  }
+}

@@ -1,0 +1,91 @@
+import {
+  CommunicationOptions,
+  type CommunicationOptionsInit,
+  canonicalize,
+  DeviceSpec,
+  type Engine,
+  type ProcessGroup,
+  rankOfWorker,
+  resolveEngine,
+  threadWorld,
+  type World,
+} from '@coll/core';
+import { directAlgorithm } from '@coll/direct';
+import { CollectiveAllReduce, connectGroup } from '@coll/multi-worker';
+import type { Task } from '../cluster/cluster-rules.js';
+import { type ClusterDescription, ClusterSpec } from '../cluster/cluster-spec.js';
+import { SimpleClusterResolver } from '../cluster/simple-cluster-resolver.js';
+import { ourEngines } from '../our-engines.js';
+import type { ThreadHome } from '../plugin-home.js';
+import type { ThreadStart } from '../thread-messages.js';
+import { MultiWorkerMirroredStrategy } from './multi-worker-mirrored-strategy.js';
+import { openWorkerGroup, type WorkerSeat } from './open-worker-group.js';
+
+/** Replicas of one worker among several. Plain data, which can be posted to a thread. */
+export interface WorkerHome {
+  readonly cluster: ClusterDescription;
+  /** Undefined for a worker that is alone. */
+  readonly task: Task | undefined;
+  /** The place of the first replica of this worker in the group that it forms with those of the others. */
+  readonly seat: WorkerSeat;
+  readonly communication: CommunicationOptionsInit;
+}
+
+/**
+ * The home of a replica of a worker among several. The first replica of each worker opens a group with those of the others, and does for all of its
+ * worker what goes beyond it.
+ */
+export async function openWorkerHome(start: ThreadStart, home: WorkerHome): Promise<ThreadHome> {
+  const { devices, replica, group: threads } = start;
+  const { seat, task } = home;
+  const { engine } = resolveEngine(threads.engine, ourEngines);
+  const group = replica === 0 && seat.size > 1 ? await openWorkerGroup(seat) : undefined;
+  const options = new CommunicationOptions(home.communication);
+  const strategy = new MultiWorkerMirroredStrategy({
+    clusterResolver: new SimpleClusterResolver(new ClusterSpec(home.cluster), task),
+    communicationOptions: options,
+    devices,
+    engine: threads.engine,
+    group,
+  });
+  const ops = opsOf(start, home, engine, group);
+  await ops.join();
+  const close = async () => {
+    await strategy.close();
+    await ops.close();
+    await group?.close();
+  };
+  const fail = (error: unknown) => group?.fail(error instanceof Error ? error : new Error(String(error)));
+  return { strategy, ops, fail, [Symbol.asyncDispose]: close };
+}
+
+function opsOf(start: ThreadStart, { seat, cluster, communication }: WorkerHome, engine: Engine, group?: ProcessGroup) {
+  const { devices, replica, firstReplica } = start;
+  const options = new CommunicationOptions(communication);
+  const groupSize = devices.length * seat.size;
+  if (group && devices.length === 1) return new CollectiveAllReduce(devices, groupSize, { options, group });
+  const own = [devices[replica] as string];
+  const threads = threadWorld(start.group, replica, devices, engine);
+  if (seat.size === 1) return new CollectiveAllReduce(own, groupSize, { options }, threads);
+  const within = threads.communicator(directAlgorithm);
+  const world: World = {
+    ...threads,
+    devices: workerNames(cluster).flatMap((worker) => devices.map((device) => onWorker(device, worker))),
+    localRanks: [firstReplica + replica],
+    communicator: (algorithm) =>
+      rankOfWorker(within, { workers: seat.size, worker: seat.rank, across: group && connectGroup(group, algorithm) }),
+  };
+  return new CollectiveAllReduce(own, groupSize, { options }, world);
+}
+
+/** The workers of a cluster, the chief first, as names of devices begin. */
+function workerNames(cluster: ClusterDescription): readonly string[] {
+  const spec = new ClusterSpec(cluster);
+  const jobs = ['chief', 'worker'].filter((job) => spec.jobs.includes(job));
+  return jobs.flatMap((job) => spec.taskIndices(job).map((task) => `/job:${job}/replica:0/task:${task}`));
+}
+
+function onWorker(device: string, worker: string): string {
+  const { type, index } = DeviceSpec.fromString(device).fields;
+  return canonicalize(`${type}:${index}`, worker);
+}

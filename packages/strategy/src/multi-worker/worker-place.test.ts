@@ -1,0 +1,120 @@
+import { ValueError } from '@coll/core';
+import { describe, expect, it } from 'vitest';
+import { type ClusterDescription, ClusterSpec } from '../cluster/cluster-spec.js';
+import { SimpleClusterResolver } from '../cluster/simple-cluster-resolver.js';
+import { defaultResolver } from './default-resolver.js';
+import { meetingPlace, ownHost } from './meeting-place.js';
+import { workerDevices } from './worker-devices.js';
+import { placeOf } from './worker-place.js';
+
+const cluster: ClusterDescription = { chief: ['a:1'], worker: ['b:1', 'c:1'], evaluator: ['d:1'] };
+const resolverOf = (taskType?: string, taskId?: number, description = cluster) =>
+  new SimpleClusterResolver(new ClusterSpec(description), { taskType, taskId });
+const tfConfig = JSON.stringify({ cluster: { worker: ['a:1', 'b:1'] }, task: { type: 'worker', index: 1 } });
+
+describe('the place of a worker', () => {
+  it.each([
+    ['chief', 0, { workers: 3, idInCluster: 0, isChief: true }],
+    ['worker', 0, { workers: 3, idInCluster: 1, isChief: false }],
+    ['worker', 1, { workers: 3, idInCluster: 2, isChief: false }],
+    ['evaluator', 0, { workers: 1, idInCluster: 0, isChief: true }],
+  ])('of %s %i is %o', (taskType, taskId, place) => {
+    expect(placeOf(resolverOf(taskType, taskId))).toEqual({ ...place, task: { taskType, taskId } });
+  });
+
+  it('is alone without a cluster', () => {
+    const place = { workers: 1, idInCluster: 0, isChief: true, task: undefined };
+    expect(placeOf(resolverOf(undefined, undefined, {}))).toEqual(place);
+  });
+
+  it.each([
+    [resolverOf(), /nobody says which task/],
+    [resolverOf('worker'), /nobody says which task/],
+    [resolverOf('ps', 0, { ps: ['a:1'] }), /a ps is not a worker/],
+    [resolverOf('worker', 2), /task 2 is not one of the 2/],
+    [resolverOf('worker', 0, { worker: ['a:1'], chief: ['b:1', 'c:1'] }), /one chief at most/],
+  ])('is refused by a ValueError: %#', (resolver, told) => {
+    expect(() => placeOf(resolver)).toThrow(told);
+    expect(() => placeOf(resolver)).toThrow(ValueError);
+  });
+});
+
+describe('the resolver of who names none', () => {
+  it.each([
+    [{}, '', 0],
+    [{ TF_CONFIG: tfConfig }, '', 2],
+    [{ TF_CONFIG: tfConfig, COLL_RANK: '0', COLL_SIZE: '4' }, 'coll run', 4],
+    [{ TF_CONFIG: tfConfig, SLURM_PROCID: '0', SLURM_STEP_ID: '0', SLURM_NTASKS: '3' }, '', 2],
+    [{ SLURM_PROCID: '0', SLURM_STEP_ID: '0', SLURM_NTASKS: '3' }, 'Slurm', 3],
+    [{ COLL_RANK: '', TF_CONFIG: '' }, '', 0],
+  ])('takes %j', (variables, environment, workers) => {
+    const resolver = defaultResolver(variables);
+    expect(resolver.environment).toBe(environment);
+    const spec = resolver.clusterSpec();
+    expect(spec.isEmpty ? 0 : spec.numTasks('worker')).toBe(workers);
+  });
+});
+
+describe('the devices of a worker', () => {
+  const place = placeOf(resolverOf('worker', 1));
+  const name = '/job:worker/replica:0/task:1/device:';
+
+  it.each([
+    [undefined, {}, ['CPU:0']],
+    [undefined, { GPU: 2 }, ['GPU:0', 'GPU:1']],
+    [['cpu:0', 'cpu:1'], { GPU: 2 }, ['CPU:0', 'CPU:1']],
+    [['/job:worker/task:1/gpu:3'], {}, ['GPU:3']],
+  ])('for %j and accelerators %j are %j', (devices, numAccelerators, expected) => {
+    const resolver = new SimpleClusterResolver(new ClusterSpec(cluster), { numAccelerators });
+    expect(workerDevices(devices, place, resolver)).toEqual(expected.map((device) => `${name}${device}`));
+  });
+
+  it.each([
+    ['cpu:0', /devices is a list/],
+    [[], /can not be empty/],
+    [['cpu:0', 'CPU:0'], /listed twice/],
+    [['/job:worker/task:0/cpu:0'], /belongs to another one/],
+  ])('cannot be %j', (devices, told) => {
+    expect(() => workerDevices(devices, place, resolverOf('worker', 1))).toThrow(told);
+  });
+});
+
+describe('the host of a worker', () => {
+  it.each([
+    [['a:1', 'b:1'], 'b'],
+    [['[::1]:1', '[fe80::2]:2'], 'fe80::2'],
+    [['a:1', ''], undefined],
+    [['a:1', 'tcp://127.0.0.1:1'], undefined],
+  ])('of %j is %s', (worker, host) => {
+    const resolver = resolverOf('worker', 1, { worker });
+    expect(ownHost(resolver, placeOf(resolver))).toBe(host);
+  });
+});
+
+describe('the place where workers meet', () => {
+  const key = 'a secret of 16 bytes or more';
+  const meet = (environment: Record<string, string>, options = {}, resolver = resolverOf('worker', 0)) =>
+    meetingPlace(resolver, placeOf(resolver), options, environment);
+
+  it('is the address of the first worker, who keeps the store', () => {
+    const expected = { address: 'tcp://a:1', job: 'multi-worker', jobKey: key, generation: 0 };
+    expect(meet({ COLL_JOB_KEY: key })).toEqual({ ...expected, isHere: false });
+    expect(meet({}, { jobKey: key }, resolverOf('chief', 0))).toEqual({ ...expected, isHere: true });
+  });
+
+  it('is the store of a launcher, and options win over variables', () => {
+    const environment = { COLL_STORE: 'tcp://h:1', COLL_JOB: 'one', COLL_JOB_KEY: key, COLL_GENERATION: '2' };
+    const expected = { address: 'tcp://h:1', isHere: false, job: 'one', jobKey: key, generation: 2 };
+    expect(meet(environment, {}, resolverOf('chief', 0))).toEqual(expected);
+    expect(meet(environment, { job: 'two', generation: 5 })).toEqual({ ...expected, job: 'two', generation: 5 });
+  });
+
+  it('needs a secret, and an address with a port', () => {
+    expect(() => meet({})).toThrow(/COLL_JOB_KEY/);
+    for (const address of ['', 'h']) {
+      const resolver = resolverOf('worker', 0, { worker: [address, 'b:1'] });
+      expect(() => meet({ COLL_JOB_KEY: key }, {}, resolver)).toThrow(/set COLL_STORE/);
+    }
+    expect(() => meet({ COLL_JOB_KEY: key, COLL_GENERATION: 'x' })).toThrow(ValueError);
+  });
+});

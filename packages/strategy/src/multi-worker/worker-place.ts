@@ -1,0 +1,36 @@
+import { ValueError } from '@coll/core';
+import type { ClusterResolver } from '../cluster/cluster-resolver.js';
+import { idInCluster, isChief, type Task, workerCount } from '../cluster/cluster-rules.js';
+
+/** Where a worker stands among those that train together. */
+export interface WorkerPlace {
+  readonly workers: number;
+  /** From 0; the chief, or without one worker 0, is the first. */
+  readonly idInCluster: number;
+  readonly isChief: boolean;
+  /** Undefined for a worker that is alone. */
+  readonly task: Task | undefined;
+}
+
+const alone: WorkerPlace = { workers: 1, idInCluster: 0, isChief: true, task: undefined };
+
+/**
+ * Which worker this process is; alone, where there is no cluster.
+ * @throws ValueError for a cluster that does not say which task this is, one without workers, and one that breaks a rule
+ */
+export function placeOf(resolver: ClusterResolver): WorkerPlace {
+  const cluster = resolver.clusterSpec();
+  if (cluster.isEmpty) return alone;
+  const { taskType, taskId } = resolver;
+  if (taskType === undefined || taskId === undefined) {
+    const cure = 'give the resolver taskType and taskId, or TF_CONFIG a task';
+    throw new ValueError('ERR_COLL_CLUSTER', `there is a cluster, but nobody says which task of it this is: ${cure}`);
+  }
+  const task = { taskType, taskId };
+  const workers = workerCount(cluster, task);
+  if (workers === 0) {
+    const told = `a cluster needs a chief, workers or an evaluator; this one has ${cluster.jobs.join(', ')}`;
+    throw new ValueError('ERR_COLL_CLUSTER', told);
+  }
+  return { workers, idInCluster: idInCluster(cluster, task), isChief: isChief(cluster, task), task };
+}

@@ -1,0 +1,42 @@
+import { CollError, type CrossDeviceOps, type Plugin, resolveEngine, threadWorld } from '@coll/core';
+import { MirroredStrategy } from './mirrored-strategy.js';
+import { ourEngines } from './our-engines.js';
+import type { Strategy } from './strategy.js';
+import type { PluginHome, ThreadStart } from './thread-messages.js';
+
+/** What a replica in a thread works with. */
+export interface ThreadHome extends AsyncDisposable {
+  readonly strategy: Strategy;
+  /** Made for the world of the replicas. */
+  readonly ops: CrossDeviceOps;
+  /** Tells who else is to know that the replica has failed. */
+  fail?(error: unknown): void;
+}
+
+/** The home of a replica whose peers are all in this process: loads the plug-in. @throws CollError where it is not in its module */
+export async function openPluginHome(start: ThreadStart, { plugin: named }: PluginHome): Promise<ThreadHome> {
+  const { replica, devices, group } = start;
+  const plugin = await loadPlugin(named);
+  const options = named.options as never;
+  const { engine } = resolveEngine(group.engine, ourEngines);
+  const ops = await plugin.create(options, threadWorld(group, replica, devices, engine));
+  const strategy = new MirroredStrategy({ devices, crossDeviceOps: { name: plugin, options }, engine: group.engine });
+  const close = async () => {
+    await strategy.close();
+    await ops.close();
+  };
+  return { strategy, ops, [Symbol.asyncDispose]: close };
+}
+
+async function loadPlugin({ name, module }: PluginHome['plugin']): Promise<Plugin<never>> {
+  const exported = Object.values((await import(module)) as Record<string, unknown>);
+  const found = exported.find(
+    (value) =>
+      typeof value === 'object' && value !== null && (value as Partial<Plugin>).name === name && 'create' in value,
+  );
+  if (found) return found as Plugin<never>;
+  throw new CollError(
+    'ERR_COLL_MODULE',
+    `${module} exports no plug-in called "${name}"; a plug-in's module is the one that exports it: module: import.meta.url`,
+  );
+}

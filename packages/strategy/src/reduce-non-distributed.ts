@@ -1,0 +1,50 @@
+import {
+  asTensor,
+  type CrossDeviceOps,
+  type Destinations,
+  IndexedSlices,
+  quote,
+  ReduceOp,
+  type Structure,
+  toNumbers,
+  type Value,
+  ValueError,
+  validateDestinations,
+  zeros,
+} from '@coll/core';
+
+export interface NonDistributed {
+  readonly op: ReduceOp;
+  readonly value: unknown;
+  readonly destinations: Destinations;
+  /** Over how many it is reduced. */
+  readonly replicas: number;
+  readonly ops: () => Promise<CrossDeviceOps>;
+}
+
+/**
+ * What one value, the same for all replicas of a worker that is alone, is when it is reduced: 0 stays 0, and every value is its own mean, minimum and maximum.
+ * @throws ValueError for the sum or product of any other value over several replicas
+ */
+export async function reduceNonDistributed({
+  op,
+  value,
+  destinations,
+  replicas,
+  ops,
+}: NonDistributed): Promise<Structure<unknown>> {
+  if (value === 0) return 0;
+  const isSparse = value instanceof IndexedSlices;
+  const dense = isSparse ? undefined : asTensor(value);
+  if (dense && ArrayBuffer.isView(value) && toNumbers(dense).every((number) => number === 0))
+    return zeros(dense.dtype, dense.shape);
+  if (op === ReduceOp.MEAN || op === ReduceOp.MIN || op === ReduceOp.MAX) return value as Structure<unknown>;
+  if (replicas !== 1) {
+    const told = `A non-distributed value ${quote(value)} cannot be reduced with the given reduce op ${op} over ${replicas} replicas`;
+    throw new ValueError('ERR_COLL_VALUE', `${told}: let each replica bring a value of its own, or take MEAN`, {
+      operation: 'reduce',
+    });
+  }
+  validateDestinations(destinations);
+  return (await ops()).broadcast(value as Value, destinations);
+}

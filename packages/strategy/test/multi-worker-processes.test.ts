@@ -1,0 +1,76 @@
+import { describe, expect, it } from 'vitest';
+import { type EndOfWorker, runWorkers } from './worker-processes.js';
+
+/** What workers print, after they ended as they should. */
+function printed(ends: readonly EndOfWorker[]): unknown[] {
+  expect(ends.map(({ code, stderr }) => [code, stderr])).toEqual(ends.map(() => [0, '']));
+  return ends.map(({ stdout }) => JSON.parse(stdout));
+}
+
+const device = (worker: number, place: number) => `/job:worker/replica:0/task:${worker}/device:CPU:${place}`;
+
+describe.concurrent('workers in processes of their own', { timeout: 120_000 }, () => {
+  it('have the same variables, which start with what the chief brings', async () => {
+    const told = printed(await runWorkers('worker.ts', 2, ['variables']));
+    const inReplicas = [[[2.5, 3], [0, 1, 7], [5]]];
+    const same = { initial: [1, 2], inReplicas, together: [[10], [1.5], [3]] };
+    expect(told).toMatchObject([
+      { ...same, names: ['weights', 'weights/replica_1'] },
+      { ...same, names: ['weights/replica_2', 'weights/replica_3'] },
+    ]);
+    expect(told).toMatchObject([0, 1].map((worker) => ({ links: [[1 - worker, expect.any(String)]] })));
+  });
+
+  it.each([1, 2])('run %i replicas in threads each', async (replicas) => {
+    const told = printed(await runWorkers('worker.ts', 2, ['threads', String(replicas)]));
+    const size = 2 * replicas;
+    const ids = Array.from({ length: size }, (_, id) => id);
+    const total = ids.reduce((sum, id) => sum + id, 0);
+    const result = (worker: number, scale: number) => {
+      const own = ids.slice(worker * replicas, (worker + 1) * replicas);
+      return {
+        reports: own.map((id) => [id, id]),
+        replicas: own.map((id, place) => ({
+          who: [id, size, id, device(worker, place)],
+          initial: [scale],
+          updated: [scale + total / size],
+          sum: [total, size * scale],
+          blocking: [total / size, scale],
+          gathered: ids.flatMap((other) => new Array(other + 1).fill(other)),
+          ofLast: [size - 1, scale],
+          merged: [own.map((other) => [other]), [total]],
+        })),
+      };
+    };
+    expect(told).toEqual([0, 1].map((worker) => [result(worker, 1), result(worker, 10)]));
+  });
+
+  it.each(['throws', 'throwsInThread'])('are ended by one that %s, which all are told', async (scenario) => {
+    const [first, last] = printed(await runWorkers('worker.ts', 2, [scenario]));
+    expect(last).toMatchObject({ name: 'RangeError', message: 'replica 3: out of memory', rank: 3 });
+    const told = /rank 1 .*failed: .*replica 3: out of memory/;
+    expect(first).toMatchObject({ name: 'UnavailableError', code: 'ERR_COLL_PEER_FAILED' });
+    expect(first).toMatchObject({ message: expect.stringMatching(told) });
+  });
+
+  it('notice at once that one has ended', async () => {
+    const [first, last] = (await runWorkers('worker.ts', 2, ['exits'])) as [EndOfWorker, EndOfWorker];
+    expect(last.code).toBe(7);
+    expect(printed([first])).toMatchObject([
+      { name: 'UnavailableError', code: 'ERR_COLL_PEER_FAILED', rank: 1, message: expect.stringMatching(/rank 1/) },
+    ]);
+  });
+
+  it.each([
+    [0, /worker 0 of 2 waited 1 seconds for the others to start: .*rank 1/],
+    [1, /worker 1 of 2 waited 1 seconds for the others to start: .*worker 0 at 127\.0\.0\.1:\d+/],
+  ])('that are only worker %i give up in time, naming the other', async (worker, told) => {
+    const [alone] = printed(await runWorkers('worker.ts', 2, ['lonely'], [worker]));
+    expect(alone).toMatchObject({ name: 'RuntimeError', code: 'ERR_COLL_DEADLINE' });
+    expect(alone).toMatchObject({ message: expect.stringMatching(told) });
+  });
+
+  it('end by themselves, whatever they left open', async () => {
+    expect(printed(await runWorkers('worker.ts', 2, ['leaves']))).toEqual([[0.5], [0.5]]);
+  });
+});

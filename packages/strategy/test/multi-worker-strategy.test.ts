@@ -1,0 +1,138 @@
+import {
+  CollectiveHints,
+  CommunicationOptions,
+  RuntimeError,
+  setLogSink,
+  type Tensor,
+  tensor,
+  toNumbers,
+  ValueError,
+} from '@coll/core';
+import {
+  ClusterSpec,
+  ExperimentalMultiWorkerMirroredStrategy,
+  MultiWorkerMirroredStrategy,
+  SimpleClusterResolver,
+  Strategy,
+  TFConfigClusterResolver,
+  variable,
+} from '@coll/strategy';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { processGroupDoubles } from '../../multi-worker/test/doubles/process-group-double.js';
+import { workersOf } from './doubled-workers.js';
+
+const numbersOf = (value: unknown) => toNumbers(value as Tensor);
+
+afterEach(() => setLogSink());
+
+describe('a MultiWorkerMirroredStrategy', () => {
+  const cluster = { chief: ['a:1'], worker: ['b:1'], evaluator: ['c:1'] };
+  const resolverOf = (taskType: string, taskId = 0) =>
+    new SimpleClusterResolver(new ClusterSpec(cluster), { taskType, taskId });
+
+  it.each([
+    ['chief', true],
+    ['worker', false],
+    ['evaluator', true],
+  ])('of %s saves checkpoints and summaries: %s', (taskType, isChief) => {
+    const { extended, clusterResolver } = new MultiWorkerMirroredStrategy({ clusterResolver: resolverOf(taskType) });
+    expect(clusterResolver).toBeInstanceOf(SimpleClusterResolver);
+    const { shouldCheckpoint, shouldSaveSummary, experimentalBetweenGraph, experimentalShouldInit } = extended;
+    expect([shouldCheckpoint, shouldSaveSummary]).toEqual([isChief, isChief]);
+    expect([experimentalBetweenGraph, experimentalShouldInit]).toEqual([true, true]);
+    expect(extended.workerDevices).toEqual([`/job:${taskType}/replica:0/task:0/device:CPU:0`]);
+  });
+
+  it('is alone without a cluster, by TF_CONFIG unless a launcher says otherwise', async () => {
+    vi.stubEnv('TF_CONFIG', '');
+    await using strategy = new MultiWorkerMirroredStrategy({ devices: ['cpu:0', 'cpu:1'] });
+    expect(strategy.clusterResolver).toBeInstanceOf(TFConfigClusterResolver);
+    const made = strategy.scope(() => variable([1, 2], { aggregation: 'mean' }));
+    const sum = await strategy.run((context) => context.allReduce('sum', tensor([1])));
+    expect(strategy.experimentalLocalResults(sum).map(numbersOf)).toEqual([[2], [2]]);
+    expect(numbersOf(made.read())).toEqual([1, 2]);
+    expect(await strategy.explain()).toMatchObject({ workers: 1, worker: 0, links: [] });
+    vi.unstubAllEnvs();
+  });
+
+  it('wants options and resolvers to be such', () => {
+    const make = (options: unknown) => () => new MultiWorkerMirroredStrategy(options as never);
+    for (const [options, told] of [
+      [{ communicationOptions: { bytesPerPack: 1 } }, /communicationOptions must be CommunicationOptions/],
+      [{ clusterResolver: cluster }, /clusterResolver must be a ClusterResolver/],
+      [resolverOf('chief'), /takes one object/],
+      [{ clusterResolver: resolverOf('ps') }, /not in the cluster/],
+    ] as const) {
+      expect(make(options)).toThrow(ValueError);
+      expect(make(options)).toThrow(told);
+    }
+    expect(make({ communicationOptions: new CollectiveHints({ bytesPerPack: 1 }) })).not.toThrow();
+  });
+
+  it('refuses a group that is not the one of its cluster', () => {
+    const [group] = processGroupDoubles(3);
+    const make = () => new MultiWorkerMirroredStrategy({ clusterResolver: resolverOf('chief'), group: group as never });
+    expect(make).toThrow(/worker 0 of 2, but the group .* rank 0 of 3/);
+  });
+
+  it('warns where NCCL is asked for without GPUs', () => {
+    const sink = vi.fn();
+    setLogSink(sink);
+    const communicationOptions = new CommunicationOptions({ implementation: 'NCCL' });
+    new MultiWorkerMirroredStrategy({ clusterResolver: resolverOf('chief'), communicationOptions });
+    expect(sink).toHaveBeenCalledWith('warn', expect.stringMatching(/NCCL .* no GPUs/));
+  });
+
+  it('is its experimental class, and the other way round', () => {
+    const sink = vi.fn();
+    setLogSink(sink);
+    const old = new ExperimentalMultiWorkerMirroredStrategy({
+      clusterResolver: resolverOf('chief'),
+      communication: 'RING',
+    });
+    const strategy = new MultiWorkerMirroredStrategy({ clusterResolver: resolverOf('chief') });
+    expect(old).toBeInstanceOf(MultiWorkerMirroredStrategy);
+    expect(strategy).toBeInstanceOf(ExperimentalMultiWorkerMirroredStrategy);
+    expect(strategy).toBeInstanceOf(Strategy);
+    expect(sink).toHaveBeenCalledWith('warn', expect.stringMatching(/^Experimental.* is deprecated/));
+    expect(sink).toHaveBeenCalledWith('info', expect.stringMatching(/communication RING/));
+  });
+
+  it('needs to have met the others before a variable is made', async () => {
+    const [strategy] = workersOf(2, 1) as [MultiWorkerMirroredStrategy];
+    expect(() => strategy.scope(() => variable(1))).toThrow(RuntimeError);
+    expect(() => strategy.scope(() => variable(1))).toThrow(/await strategy.ready\(\)/);
+  });
+
+  it('merges the options of a call into its own', async () => {
+    const communicationOptions = new CommunicationOptions({ timeoutSeconds: 0.05 });
+    const [early, late] = workersOf(2, 1, { communicationOptions }) as [Strategy, MultiWorkerMirroredStrategy];
+    await Promise.all([(early as MultiWorkerMirroredStrategy).ready(), late.ready()]);
+    const sum = early.run((context) => context.allReduce('sum', tensor([1])));
+    await expect(sum).rejects.toMatchObject({ code: 'ERR_COLL_DEADLINE', message: expect.stringMatching(/rank 1/) });
+  });
+
+  it('ends the others when it fails, which are told by whom', async () => {
+    const strategies = workersOf(2, 2);
+    const outcomes = await Promise.allSettled(
+      strategies.map((strategy) =>
+        strategy.run(async (context) => {
+          if (context.replicaIdInSyncGroup === 3) throw new RangeError('out of memory');
+          return context.allReduce('sum', tensor([1]));
+        }),
+      ),
+    );
+    expect(outcomes).toMatchObject([
+      { status: 'rejected', reason: { message: expect.stringMatching(/replica 3: out of memory/) } },
+      { status: 'rejected', reason: expect.any(RangeError) },
+    ]);
+    expect(outcomes[1]).toMatchObject({ reason: { message: 'replica 3: out of memory', rank: 3 } });
+  });
+
+  it('refuses what comes after close', async () => {
+    const [strategy] = workersOf(2, 1) as [MultiWorkerMirroredStrategy];
+    await strategy.close();
+    await strategy.close();
+    await expect(strategy.run(() => 1)).rejects.toMatchObject({ code: 'ERR_COLL_CLOSED' });
+  });
+});
