@@ -1,0 +1,47 @@
+#pragma once
+
+#include <napi.h>
+
+#include <cstddef>
+#include <vector>
+
+#include "../devices/buffer_operations.h"
+#include "../devices/kernel_operations.h"
+
+namespace coll {
+
+// A value of ours behind a JavaScript object, which deletes it in the end.
+template <class T>
+Napi::Value hold(Napi::Env env, T* value, const napi_type_tag& tag) {
+  auto external = Napi::External<T>::New(env, value, [](Napi::Env, T* held) { delete held; });
+  external.TypeTag(&tag);
+  return external;
+}
+
+// Throws where it is something else.
+template <class T>
+T& held(const Napi::Value& value, const napi_type_tag& tag, const char* what) {
+  if (!value.IsExternal() || !value.As<Napi::External<T>>().CheckTypeTag(&tag)) throw invalid(std::string("this is no ") + what);
+  return *value.As<Napi::External<T>>().Data();
+}
+
+inline int integer_of(const Napi::Value& value) { return value.As<Napi::Number>().Int32Value(); }
+// Throws for what is no count or no offset.
+std::size_t size_of(const Napi::Value& value);
+std::size_t size_of(double number);
+std::vector<double> numbers_of(const Napi::Value& array);
+std::vector<int> integers_of(const Napi::Value& list);
+std::uint64_t address_of(const Napi::Value& bigint);
+
+// The bytes of a view, which the result keeps from being collected.
+HostMemory memory_of(const Napi::Value& view);
+
+// A handle of device memory; null once freed.
+Napi::Value handle_of(Napi::Env env, SharedAllocation allocation);
+// Throws for a freed one.
+SharedAllocation allocation_of(const Napi::Value& handle);
+void drop_allocation(const Napi::Value& handle);
+// `bytes` of a buffer from an offset on. Throws where it has fewer.
+Place place_of(const Napi::Value& handle, std::size_t offset, std::size_t bytes);
+
+}  // namespace coll

@@ -1,0 +1,74 @@
+#include "inbox.h"
+
+namespace coll {
+
+std::shared_ptr<Inbox> Inbox::of(Napi::Env env) {
+  auto* held = env.GetInstanceData<std::shared_ptr<Inbox>>();
+  if (held == nullptr) {
+    held = new std::shared_ptr<Inbox>(std::make_shared<Inbox>());
+    env.SetInstanceData(held);
+    (*held)->open(env);
+  }
+  return *held;
+}
+
+void Inbox::open(Napi::Env env) {
+  const Napi::String name = Napi::String::New(env, "coll nccl");
+  const auto call = [](napi_env raw, napi_value, void* context, void*) {
+    if (raw != nullptr) static_cast<Inbox*>(context)->deliver(Napi::Env(raw));
+  };
+  const napi_status status = napi_create_threadsafe_function(env, nullptr, nullptr, name, 0, 1, nullptr, nullptr, this, call, &call_);
+  if (status != napi_ok) throw Napi::Error::New(env);
+  napi_unref_threadsafe_function(env, call_);
+  is_open_ = true;
+  // Before anything of the thread is torn down.
+  env.AddCleanupHook([this] { close(); });
+}
+
+void Inbox::close() {
+  {
+    const std::lock_guard<std::shared_mutex> lock(memory_mutex_);
+    has_memory_ = false;
+  }
+  std::deque<Letter> undelivered;
+  const std::lock_guard<std::mutex> lock(letters_mutex_);
+  is_open_ = false;
+  undelivered.swap(letters_);
+  napi_release_threadsafe_function(call_, napi_tsfn_abort);
+}
+
+void Inbox::send(Letter letter) {
+  const std::lock_guard<std::mutex> lock(letters_mutex_);
+  if (!is_open_) return;
+  letters_.push_back(std::move(letter));
+  if (is_called_) return;
+  is_called_ = true;
+  napi_call_threadsafe_function(call_, nullptr, napi_tsfn_nonblocking);
+}
+
+void Inbox::deliver(Napi::Env env) {
+  std::deque<Letter> letters;
+  {
+    const std::lock_guard<std::mutex> lock(letters_mutex_);
+    letters.swap(letters_);
+    is_called_ = false;
+  }
+  const Napi::HandleScope scope(env);
+  for (const Letter& letter : letters) letter(env);
+}
+
+bool Inbox::while_open(const std::function<void()>& use) {
+  const std::shared_lock<std::shared_mutex> lock(memory_mutex_);
+  if (has_memory_) use();
+  return has_memory_;
+}
+
+void Inbox::begin_wait(Napi::Env env) {
+  if (waits_++ == 0) napi_ref_threadsafe_function(env, call_);
+}
+
+void Inbox::end_wait(Napi::Env env) {
+  if (--waits_ == 0) napi_unref_threadsafe_function(env, call_);
+}
+
+}  // namespace coll

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <napi.h>
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <shared_mutex>
+#include <vector>
+
+namespace coll {
+
+// The way from native threads to one JavaScript thread. It keeps that thread's event loop alive while somebody waits for a promise, and
+// knows when the thread has gone.
+class Inbox : public std::enable_shared_from_this<Inbox> {
+ public:
+  using Letter = std::function<void(Napi::Env)>;
+
+  // One a JavaScript thread; on that thread.
+  static std::shared_ptr<Inbox> of(Napi::Env env);
+
+  // On any thread. What is sent to a thread that has gone is dropped.
+  void send(Letter letter);
+  // Runs `use` unless the thread, and its memory with it, has gone; it cannot go meanwhile.
+  bool while_open(const std::function<void()>& use);
+
+  // On the JavaScript thread: somebody begins or ends to wait.
+  void begin_wait(Napi::Env env);
+  void end_wait(Napi::Env env);
+
+ private:
+  void open(Napi::Env env);
+  void close();
+  void deliver(Napi::Env env);
+
+  std::mutex letters_mutex_;
+  std::deque<Letter> letters_;
+  bool is_called_ = false;
+  bool is_open_ = false;
+  std::shared_mutex memory_mutex_;
+  bool has_memory_ = true;
+  napi_threadsafe_function call_ = nullptr;
+  int waits_ = 0;
+};
+
+}  // namespace coll

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <napi.h>
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "../work/operation.h"
+#include "../work/scheduler.h"
+#include "inbox.h"
+
+namespace coll {
+
+// What a promise resolves to, made on the JavaScript thread.
+using MakeValue = std::function<Napi::Value(Napi::Env)>;
+
+// Submits operations and returns the promise that settles when all have, or one has failed.
+Napi::Value promise_of(Napi::Env env, Scheduler& scheduler, const std::vector<SharedOperation>& operations, MakeValue value = {});
+
+// The same for one.
+Napi::Value promise_of(Napi::Env env, Scheduler& scheduler, const SharedOperation& operation, MakeValue value = {});
+
+// A BindingError for JavaScript.
+Napi::Error error_of(Napi::Env env, const Failure& failure, const std::string& operation, const std::string& group, std::uint64_t sequence);
+
+// Keeps a JavaScript value from being collected until the result is dropped, on any thread.
+std::shared_ptr<void> keep(const Napi::Value& value);
+
+}  // namespace coll

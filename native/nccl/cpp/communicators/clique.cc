@@ -1,0 +1,68 @@
+#include "clique.h"
+
+#include <condition_variable>
+#include <thread>
+
+#include "../work/scheduler.h"
+
+namespace coll {
+namespace {
+
+// How many aborts are under way.
+struct Aborts {
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::size_t left;
+};
+
+// A call that is not stuck comes back soon and shall find its communicator alive. One that is stuck comes back by the abort.
+void give_launch_a_chance(const Clique& clique) {
+  constexpr int kLooks = 100;
+  for (int look = 0; look < kLooks && clique.is_launching; ++look) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+}
+
+}  // namespace
+
+std::optional<Failure> Clique::async_failure() const {
+  for (const Member& member : members) {
+    nccl::Result result = nccl::kSuccess;
+    if (member.communicator == nullptr || nccl->async_error(member.communicator, &result) != nccl::kSuccess) continue;
+    if (result == nccl::kSuccess || result == nccl::kInProgress) continue;
+    return Failure{FailureKind::kNccl, result, "rank " + std::to_string(member.rank) + ": " + nccl->text_of(result, member.communicator)};
+  }
+  return std::nullopt;
+}
+
+void Clique::abort(Scheduler& scheduler) {
+  const auto aborts = std::make_shared<Aborts>();
+  aborts->left = members.size();
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    std::thread([self = shared_from_this(), aborts, i] {
+      give_launch_a_chance(*self);
+      Member& member = self->members[i];
+      // NCCL may be about to store it.
+      const nccl::Communicator communicator = __atomic_exchange_n(&member.communicator, nullptr, __ATOMIC_ACQ_REL);
+      if (communicator != nullptr) {
+        member.device->enter();
+        self->nccl->abort(communicator);
+        --*self->count;
+      }
+      const std::lock_guard<std::mutex> lock(aborts->mutex);
+      --aborts->left;
+      aborts->changed.notify_all();
+    }).detach();
+  }
+  std::thread([self = shared_from_this(), aborts, &scheduler] {
+    std::unique_lock<std::mutex> lock(aborts->mutex);
+    if (aborts->changed.wait_for(lock, scheduler.grace(), [&] { return aborts->left == 0; })) return;
+    scheduler.report_stuck("the abort of " + self->name + " does not come back; the GPUs of this process cannot be used any more: end it");
+  }).detach();
+}
+
+std::vector<Member> Clique::take_members() {
+  std::vector<Member> taken = members;
+  for (Member& member : members) member.communicator = nullptr;
+  return taken;
+}
+
+}  // namespace coll

@@ -1,0 +1,56 @@
+#include "device.h"
+
+#include <cstdint>
+
+#include "../kernels/kernels_text.h"
+
+namespace coll {
+namespace {
+
+// Freed memory stays with the process; CUDA's default gives it back at every synchronisation.
+void keep_freed_memory(const cuda::Driver& driver, int device) {
+  cuda::Pool pool = nullptr;
+  driver.require(driver.default_pool(&pool, device), "cuDeviceGetDefaultMemPool");
+  std::uint64_t threshold = UINT64_MAX;
+  driver.require(driver.set_pool(pool, cuda::kPoolReleaseThreshold, &threshold), "cuMemPoolSetAttribute");
+}
+
+}  // namespace
+
+Device::Device(const cuda::Driver& driver, int index) : driver_(driver), index_(index), events_(driver) {
+  int device = 0;
+  driver.require(driver.device_get(&device, index), "cuDeviceGet");
+  int has_pools = 0;
+  driver.require(driver.device_attribute(&has_pools, cuda::kAttributeMemoryPools, device), "cuDeviceGetAttribute");
+  if (has_pools == 0) throw Error(FailureKind::kCuda, "GPU " + std::to_string(index) + " has no memory pools, which are needed");
+  driver.require(driver.device_attribute(&multiprocessors_, cuda::kAttributeMultiprocessors, device), "cuDeviceGetAttribute");
+  driver.require(driver.context_retain(&context_, device), "cuDevicePrimaryCtxRetain");
+  enter();
+  int least = 0;
+  int greatest = 0;
+  driver.require(driver.stream_priorities(&least, &greatest), "cuCtxGetStreamPriorityRange");
+  for (int lane = 0; lane < kLanes; ++lane) {
+    const int priority = lane == static_cast<int>(Lane::kCommunication) ? greatest : least;
+    driver.require(driver.stream_create(&streams_[lane], cuda::kStreamNonBlocking, priority), "cuStreamCreateWithPriority");
+  }
+  keep_freed_memory(driver, device);
+}
+
+void Device::enter() const { driver_.require(driver_.context_set(context_), "cuCtxSetCurrent"); }
+
+SharedFence Device::fence(Lane lane) { return fence(stream(lane)); }
+
+SharedFence Device::fence(cuda::Stream stream) { return std::make_shared<const Fence>(driver_, events_, stream); }
+
+cuda::Function Device::kernel(const std::string& name) {
+  if (module_ == nullptr) {
+    const cuda::Result result = driver_.module_load(&module_, kernels_text(), 0, nullptr, nullptr);
+    if (result == cuda::kUnsupportedPtx) throw Error({FailureKind::kCuda, result, "the NVIDIA driver does not understand our kernels: update it"});
+    driver_.require(result, "cuModuleLoadDataEx");
+  }
+  cuda::Function& function = kernels_[name];
+  if (function == nullptr) driver_.require(driver_.module_function(&function, module_, name.c_str()), name.c_str());
+  return function;
+}
+
+}  // namespace coll

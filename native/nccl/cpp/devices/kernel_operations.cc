@@ -1,0 +1,158 @@
+#include "kernel_operations.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace coll {
+namespace {
+
+constexpr unsigned kThreads = 256;
+constexpr std::size_t kBlocksPerProcessor = 8;
+// What one block copies at a time: large pieces are cut, so that all blocks have work.
+constexpr std::size_t kTileBytes = 64u << 10;
+
+struct DTypeRow {
+  const char* name;
+  std::size_t bytes;
+};
+
+// The order is NCCL's.
+constexpr DTypeRow kDTypes[] = {{"int8", 1},   {"uint8", 1},   {"int32", 4},   {"uint32", 4},  {"int64", 8},
+                                {"uint64", 8}, {"float16", 2}, {"float32", 4}, {"float64", 8}, {"bfloat16", 2}};
+constexpr int kFloat32 = 7;
+constexpr int kFloat64 = 8;
+constexpr int kFirstFloat = 6;
+
+const DTypeRow& row_of(int dtype) {
+  if (dtype < 0 || dtype >= static_cast<int>(std::size(kDTypes))) throw invalid("there is no dtype " + std::to_string(dtype));
+  return kDTypes[dtype];
+}
+
+// As in kernels.cu.
+struct Inputs {
+  cuda::Pointer at[kMostInputs];
+};
+struct Tile {
+  cuda::Pointer into;
+  cuda::Pointer from;
+  std::uint64_t bytes;
+};
+
+cuda::Pointer address_of(const Place& place) { return place.allocation->pointer + place.offset; }
+
+void launch(Runtime& runtime, Device& device, const std::string& kernel, std::size_t wanted_blocks, void** arguments) {
+  const std::size_t most = static_cast<std::size_t>(device.multiprocessors()) * kBlocksPerProcessor;
+  const auto blocks = static_cast<unsigned>(std::max<std::size_t>(1, std::min(most, wanted_blocks)));
+  const cuda::Function function = device.kernel(kernel);
+  runtime.driver.require(
+      runtime.driver.launch(function, blocks, 1, 1, kThreads, 1, 1, 0, device.stream(Lane::kCompute), arguments, nullptr), kernel.c_str());
+}
+
+std::size_t blocks_for(std::size_t count) { return (count + kThreads - 1) / kThreads; }
+
+std::vector<Tile> tiles_of(const std::vector<PieceCopy>& pieces) {
+  std::vector<Tile> tiles;
+  for (const PieceCopy& piece : pieces) {
+    for (std::size_t begin = 0; begin < piece.bytes; begin += kTileBytes) {
+      tiles.push_back({address_of(piece.into) + begin, address_of(piece.from) + begin, std::min(kTileBytes, piece.bytes - begin)});
+    }
+  }
+  return tiles;
+}
+
+}  // namespace
+
+const char* dtype_name(int dtype) { return row_of(dtype).name; }
+
+std::size_t dtype_bytes(int dtype) { return row_of(dtype).bytes; }
+
+SharedOperation divide(Runtime& runtime, const Place& into, int into_dtype, const Place& from, int from_dtype, std::size_t count, double divisor) {
+  std::string kernel = std::string("coll_divide_") + dtype_name(from_dtype);
+  if (from_dtype < kFirstFloat) {
+    if (into_dtype != kFloat32 && into_dtype != kFloat64) throw invalid("a quotient of integers is float32 or float64");
+    kernel += std::string("_to_") + dtype_name(into_dtype);
+  } else if (into_dtype != from_dtype) {
+    throw invalid("a quotient of floating numbers has their dtype");
+  }
+  auto operation = std::make_shared<Operation>();
+  operation->name = "divide";
+  operation->uses = {{into.allocation, true}, {from.allocation, false}};
+  operation->launch = [&runtime, into, from, count, divisor, kernel](Operation& self) {
+    if (count == 0) return;
+    Device& device = runtime.device(into.allocation->device);
+    const cuda::Stream stream = device.stream(Lane::kCompute);
+    wait_for_uses(self, device, stream);
+    cuda::Pointer to = address_of(into);
+    cuda::Pointer at = address_of(from);
+    std::uint64_t length = count;
+    double by = divisor;
+    void* arguments[] = {&to, &at, &length, &by};
+    launch(runtime, device, kernel, blocks_for(count), arguments);
+    mark_end(self, device, stream);
+  };
+  return operation;
+}
+
+SharedOperation combine(Runtime& runtime, const Place& into, const std::vector<Place>& inputs, int dtype, int op, std::size_t count) {
+  constexpr int kLastOp = 3;
+  if (inputs.empty() || inputs.size() > kMostInputs) throw invalid("combine takes 1 to " + std::to_string(kMostInputs) + " inputs");
+  if (op < 0 || op > kLastOp) throw invalid("there is no op " + std::to_string(op) + " to combine with");
+  auto operation = std::make_shared<Operation>();
+  operation->name = "combine";
+  operation->uses = {{into.allocation, true}};
+  for (const Place& input : inputs) operation->uses.push_back({input.allocation, false});
+  operation->launch = [&runtime, into, inputs, op, count, kernel = std::string("coll_combine_") + dtype_name(dtype)](Operation& self) {
+    if (count == 0) return;
+    Device& device = runtime.device(into.allocation->device);
+    const cuda::Stream stream = device.stream(Lane::kCompute);
+    wait_for_uses(self, device, stream);
+    cuda::Pointer to = address_of(into);
+    Inputs pointers{};
+    for (std::size_t i = 0; i < inputs.size(); ++i) pointers.at[i] = address_of(inputs[i]);
+    int input_count = static_cast<int>(inputs.size());
+    int operator_number = op;
+    std::uint64_t length = count;
+    void* arguments[] = {&to, &pointers, &input_count, &operator_number, &length};
+    launch(runtime, device, kernel, blocks_for(count), arguments);
+    mark_end(self, device, stream);
+  };
+  return operation;
+}
+
+SharedOperation copy_pieces(Runtime& runtime, const std::vector<PieceCopy>& pieces) {
+  auto operation = std::make_shared<Operation>();
+  operation->name = "copy pieces";
+  for (const PieceCopy& piece : pieces) {
+    // Neighbours mostly lie in the same memory.
+    const std::size_t count = operation->uses.size();
+    if (count < 2 || operation->uses[count - 2].allocation != piece.into.allocation || operation->uses[count - 1].allocation != piece.from.allocation) {
+      operation->uses.push_back({piece.into.allocation, true});
+      operation->uses.push_back({piece.from.allocation, false});
+    }
+  }
+  operation->launch = [&runtime, pieces](Operation& self) {
+    const std::vector<Tile> tiles = tiles_of(pieces);
+    if (tiles.empty()) return;
+    Device& device = runtime.device(pieces[0].into.allocation->device);
+    const cuda::Stream stream = device.stream(Lane::kCompute);
+    wait_for_uses(self, device, stream);
+    const std::size_t bytes = tiles.size() * sizeof(Tile);
+    if (bytes > PinnedPool::kChunkBytes) throw Error(FailureKind::kOutOfMemory, "too many pieces for one launch: copy fewer at a time");
+    const PinnedPool::Chunk chunk = runtime.pinned.take(bytes, [&] { return !runtime.scheduler.has_failed(self); });
+    if (chunk == nullptr) return;
+    std::memcpy(chunk.get(), tiles.data(), bytes);
+    self.kept.push_back(chunk);
+    const cuda::Driver& driver = runtime.driver;
+    cuda::Pointer table = 0;
+    driver.require(driver.allocate(&table, bytes, stream), "the table of pieces");
+    driver.require(driver.copy_up(table, chunk.get(), bytes, stream), "the table of pieces");
+    std::uint64_t count = tiles.size();
+    void* arguments[] = {&table, &count};
+    launch(runtime, device, "coll_copy_pieces", tiles.size(), arguments);
+    driver.require(driver.free(table, stream), "the table of pieces");
+    mark_end(self, device, stream);
+  };
+  return operation;
+}
+
+}  // namespace coll

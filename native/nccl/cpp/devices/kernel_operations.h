@@ -1,0 +1,30 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "buffer_operations.h"
+
+namespace coll {
+
+constexpr int kMostInputs = 64;
+
+// One copy among many: into and from are numbers of buffers' places.
+struct PieceCopy {
+  Place into;
+  Place from;
+  std::size_t bytes;
+};
+
+// What NCCL's numbers of types are called in the names of kernels, and their bytes. Throws for others.
+const char* dtype_name(int dtype);
+std::size_t dtype_bytes(int dtype);
+
+// into = from / divisor; `kernel` is the name of coll_divide's instance.
+SharedOperation divide(Runtime& runtime, const Place& into, int into_dtype, const Place& from, int from_dtype, std::size_t count, double divisor);
+// into = inputs[0] op inputs[1] …
+SharedOperation combine(Runtime& runtime, const Place& into, const std::vector<Place>& inputs, int dtype, int op, std::size_t count);
+// All in one launch.
+SharedOperation copy_pieces(Runtime& runtime, const std::vector<PieceCopy>& pieces);
+
+}  // namespace coll

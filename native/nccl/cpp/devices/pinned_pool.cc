@@ -1,0 +1,40 @@
+#include "pinned_pool.h"
+
+#include <chrono>
+
+namespace coll {
+
+PinnedPool::Chunk PinnedPool::take(std::size_t bytes, const std::function<bool()>& is_wanted) {
+  constexpr auto kBetweenLooks = std::chrono::milliseconds(10);
+  Shelf& shelf = bytes <= kSmallBytes ? small_ : large_;
+  std::unique_lock<std::mutex> lock(mutex_);
+  while (shelf.free.empty() && shelf.made == shelf.most) {
+    returned_.wait_for(lock, kBetweenLooks);
+    lock.unlock();
+    const bool goes_on = is_wanted();
+    lock.lock();
+    if (!goes_on) return nullptr;
+  }
+  std::byte* memory = nullptr;
+  if (shelf.free.empty()) {
+    void* made = nullptr;
+    driver_.require(driver_.allocate_host(&made, shelf.chunk_bytes, cuda::kHostPortable), "cuMemHostAlloc");
+    memory = static_cast<std::byte*>(made);
+    ++shelf.made;
+  } else {
+    memory = shelf.free.back();
+    shelf.free.pop_back();
+  }
+  return Chunk(memory, [this, &shelf](std::byte* used) {
+    const std::lock_guard<std::mutex> returning(mutex_);
+    shelf.free.push_back(used);
+    returned_.notify_one();
+  });
+}
+
+std::size_t PinnedPool::bytes() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return static_cast<std::size_t>(small_.made) * kSmallBytes + static_cast<std::size_t>(large_.made) * kChunkBytes;
+}
+
+}  // namespace coll

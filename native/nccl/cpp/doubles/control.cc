@@ -1,0 +1,45 @@
+#include "control.h"
+
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+namespace coll::doubles {
+namespace {
+
+// The words behind `what` on the first line that begins with it and is about this rank.
+bool find(const std::string& what, int rank, std::string& rest) {
+  const char* const file = std::getenv("COLL_DOUBLE_CONTROL");
+  if (file == nullptr) return false;
+  std::ifstream lines(file);
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t limit = line.find("rank=");
+    if (limit != std::string::npos) {
+      if (std::atoi(line.c_str() + limit + 5) != rank) continue;
+      line.resize(limit);
+    }
+    if (line.rfind(what, 0) != 0 || (line.size() > what.size() && line[what.size()] != ' ')) continue;
+    rest = line.substr(what.size());
+    return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+int wish(const std::string& what, int otherwise, int rank) {
+  std::string rest;
+  return find(what, rank, rest) ? std::atoi(rest.c_str()) : otherwise;
+}
+
+bool is_wished(const std::string& what, int rank) {
+  std::string rest;
+  return find(what, rank, rest);
+}
+
+int from_environment(const char* name, int otherwise) {
+  const char* const text = std::getenv(name);
+  return text == nullptr || *text == '\0' ? otherwise : std::atoi(text);
+}
+
+}  // namespace coll::doubles

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "reduction.h"
+#include "wire.h"
+
+namespace coll::nccl {
+
+// One rank's end of a communicator.
+struct CommunicatorRecord {
+  int size = 0;
+  int rank = 0;
+  int device = 0;
+  bool is_blocking = true;
+  // Whether the first collective has met the others, for which it blocks its caller.
+  bool is_connected = false;
+  std::uint64_t sequence = 0;
+  std::mutex exchange_mutex;
+  doubles::Wire wire;
+  std::atomic<bool> is_aborted{false};
+  std::atomic<Result> state{kSuccess};
+  std::mutex text_mutex;
+  std::string text;
+
+  ~CommunicatorRecord();
+  void set_error(Result result, const std::string& message);
+};
+
+}  // namespace coll::nccl
+
+namespace coll::doubles {
+
+using Record = std::shared_ptr<nccl::CommunicatorRecord>;
+
+// Null for what is no communicator, or no longer one.
+Record find_record(nccl::Communicator communicator);
+void add_record(const Record& record);
+void remove_record(nccl::Communicator communicator);
+long count_records();
+
+// Meets the other ranks; blocks until they have come, or the record is aborted.
+nccl::Result open_record(nccl::CommunicatorRecord& record, const nccl::UniqueId& id);
+// Sends a request with its input, and takes what comes back. Blocks likewise.
+nccl::Result exchange(nccl::CommunicatorRecord& record, const Request& request, const void* input, Bytes& output);
+// Sleeps until it is aborted, as a kernel of NCCL does after an error.
+void wait_for_abort(const nccl::CommunicatorRecord& record);
+
+}  // namespace coll::doubles

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <functional>
+
+#include "communicator.h"
+
+namespace coll::doubles {
+
+// What waits for the end of a group. `prepare` may block until other ranks come; all of a group are prepared at the same time. `start` then
+// puts work onto a stream.
+struct Waiting {
+  Record record;
+  std::function<nccl::Result()> prepare;
+  std::function<void()> start;
+};
+
+void begin_group();
+// Adds to the thread's group; outside of one it is a group of its own.
+nccl::Result add_to_group(Waiting waiting);
+nccl::Result end_group();
+
+}  // namespace coll::doubles

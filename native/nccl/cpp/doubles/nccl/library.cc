@@ -1,0 +1,250 @@
+// The part of libnccl.so.2 that we call, among threads and processes of one machine. It says so where the real one would hang or corrupt.
+#include <chrono>
+#include <cstring>
+#include <thread>
+
+#include "../control.h"
+#include "../exported.h"
+#include "coordinator.h"
+#include "group.h"
+
+extern "C" {
+void coll_double_put(coll::cuda::Stream stream, void (*task)(void*), void* argument);
+int coll_double_device_of(const void* pointer, std::size_t bytes);
+int coll_double_current_device();
+}
+
+namespace {
+
+using namespace coll::doubles;
+using namespace coll::nccl;
+
+constexpr int kSum = 0;
+constexpr int kLastOp = 4;
+
+std::mutex last_text_mutex;
+std::string last_text;
+
+Result refuse(Result result, const std::string& text) {
+  const std::lock_guard<std::mutex> lock(last_text_mutex);
+  last_text = text;
+  return result;
+}
+
+[[noreturn]] void sleep_for_ever() {
+  for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
+}
+
+Result start_init(Communicator* into, const Record& record, const std::function<Result(CommunicatorRecord&)>& open) {
+  add_record(record);
+  __atomic_store_n(into, record.get(), __ATOMIC_RELEASE);
+  return add_to_group({record,
+                       [record, into, open] {
+                         const Result result = open(*record);
+                         if (result == kSuccess) return result;
+                         refuse(result, record->text);
+                         if (record->is_blocking) {
+                           __atomic_store_n(into, nullptr, __ATOMIC_RELEASE);
+                           remove_record(record.get());
+                         }
+                         return result;
+                       },
+                       {}});
+}
+
+// A collective of one rank, from the call to the stream.
+struct Task {
+  Record record;
+  Request request;
+  const void* input;
+  void* output;
+};
+
+void run_task(void* argument) {
+  const std::unique_ptr<Task> task(static_cast<Task*>(argument));
+  CommunicatorRecord& record = *task->record;
+  if (is_wished("stuck collective", record.rank)) return wait_for_abort(record);
+  std::this_thread::sleep_for(std::chrono::milliseconds(wish("slow collective", 0, record.rank)));
+  if (record.size == 1) {
+    if (task->output != task->input) std::memcpy(task->output, task->input, task->request.input_bytes);
+    return;
+  }
+  Bytes output;
+  if (record.is_aborted || exchange(record, task->request, task->input, output) != kSuccess) return wait_for_abort(record);
+  if (!output.empty()) std::memcpy(task->output, output.data(), output.size());
+}
+
+// The first collective of a communicator blocks its caller until all ranks have come to theirs.
+Result connect_first(CommunicatorRecord& record) {
+  if (record.is_connected || record.size == 1) return kSuccess;
+  Bytes nothing;
+  const Result result = exchange(record, {kConnect, 0, 0, 0, 0, 0, 0, 0, 0}, nullptr, nothing);
+  record.is_connected = result == kSuccess;
+  return result;
+}
+
+bool has_memory(const CommunicatorRecord& record, const void* pointer, std::size_t bytes) {
+  return coll_double_device_of(pointer, bytes) == record.device;
+}
+
+Result collective(const char* name, int kind, const void* input, void* output, std::size_t count, int dtype, int op, int root, Communicator communicator,
+                  coll::cuda::Stream stream) {
+  const Record record = find_record(communicator);
+  if (record == nullptr) return refuse(kInvalidArgument, "this is no communicator");
+  if (const int wished = wish(std::string("fail ") + name, 0, record->rank)) return refuse(wished, "the control file wished it");
+  const std::size_t width = bytes_of(dtype);
+  if (width == 0 || op < 0 || op > kLastOp || root < 0 || root >= record->size) return refuse(kInvalidArgument, "invalid dtype, op or root");
+  if (count == 0) return kSuccess;
+  const auto ranks = static_cast<std::size_t>(record->size);
+  const bool reads = kind != 2 || record->rank == root;
+  const bool writes = kind != 1 || record->rank == root;
+  const std::size_t input_bytes = reads ? count * width * (kind == 4 ? ranks : 1) : 0;
+  const std::size_t output_bytes = writes ? count * width * (kind == 3 ? ranks : 1) : 0;
+  if ((reads && !has_memory(*record, input, input_bytes)) || (writes && !has_memory(*record, output, output_bytes))) {
+    return refuse(kInvalidArgument, "a pointer is no memory of the communicator's device");
+  }
+  const Request request{kind, dtype, op, root, count, ++record->sequence, 0, 0, input_bytes};
+  return add_to_group({record, [record] { return connect_first(*record); },
+                       [record, request, input, output, stream] { coll_double_put(stream, run_task, new Task{record, request, input, output}); }});
+}
+
+}  // namespace
+
+COLL_EXPORT int coll_is_test_double() { return 1; }
+COLL_EXPORT long coll_double_communicators() { return count_records(); }
+
+COLL_EXPORT Result ncclGetVersion(int* version) {
+  *version = from_environment("COLL_DOUBLE_NCCL_VERSION", 22809);
+  return kSuccess;
+}
+
+COLL_EXPORT const char* ncclGetErrorString(Result result) {
+  static const char* const kTexts[] = {"no error", "unhandled cuda error", "unhandled system error", "internal error",
+                                       "invalid argument", "invalid usage", "remote process exited or there was a network error", "NCCL operation in progress"};
+  return result >= 0 && result <= kInProgress ? kTexts[result] : "unknown result code";
+}
+
+COLL_EXPORT const char* ncclGetLastError(Communicator communicator) {
+  thread_local std::string text;
+  const Record record = find_record(communicator);
+  if (record != nullptr) {
+    const std::lock_guard<std::mutex> lock(record->text_mutex);
+    text = record->text;
+    if (!text.empty()) return text.c_str();
+  }
+  const std::lock_guard<std::mutex> lock(last_text_mutex);
+  text = last_text;
+  return text.c_str();
+}
+
+COLL_EXPORT Result ncclGetUniqueId(UniqueId* id) {
+  if (const int wished = wish("fail ncclGetUniqueId", 0)) return wished;
+  return start_coordinator(*id) ? kSuccess : kSystemError;
+}
+
+COLL_EXPORT Result ncclCommInitRankConfig(Communicator* into, int size, UniqueId id, int rank, Config* config) {
+  if (const int wished = wish("fail ncclCommInitRankConfig", 0, rank)) return refuse(wished, "the control file wished it");
+  if (config != nullptr && (config->magic != 0xcafebeef || config->size != sizeof(Config) || config->version != 21800)) {
+    return refuse(kInvalidArgument, "the configuration is not of version 2.18");
+  }
+  if (coll_double_current_device() < 0) return refuse(kCudaError, "no device is current");
+  const auto record = std::make_shared<CommunicatorRecord>();
+  record->size = size;
+  record->rank = rank;
+  record->device = coll_double_current_device();
+  record->is_blocking = config == nullptr || config->blocking != 0;
+  return start_init(into, record, [id](CommunicatorRecord& opening) { return open_record(opening, id); });
+}
+
+COLL_EXPORT Result ncclCommSplit(Communicator parent, int color, int key, Communicator* into, Config*) {
+  const Record record = find_record(parent);
+  if (record == nullptr) return refuse(kInvalidArgument, "this is no communicator");
+  const auto made = std::make_shared<CommunicatorRecord>();
+  made->device = record->device;
+  made->is_blocking = record->is_blocking;
+  return start_init(into, made, [record, into, color, key](CommunicatorRecord& opening) {
+    Bytes output;
+    const Result result = exchange(*record, {kSplit, 0, 0, 0, 0, 0, color, key, 0}, nullptr, output);
+    if (result != kSuccess) return result;
+    SplitReply reply;
+    std::memcpy(&reply, output.data(), sizeof reply);
+    if (color == kNoColor) {
+      __atomic_store_n(into, nullptr, __ATOMIC_RELEASE);
+      remove_record(&opening);
+      return kSuccess;
+    }
+    opening.size = reply.size;
+    opening.rank = reply.rank;
+    return open_record(opening, reply.id);
+  });
+}
+
+COLL_EXPORT Result ncclCommFinalize(Communicator communicator) {
+  const Record record = find_record(communicator);
+  return record == nullptr ? kInvalidArgument : add_to_group({record, {}, {}});
+}
+
+COLL_EXPORT Result ncclCommDestroy(Communicator communicator) {
+  const Record record = find_record(communicator);
+  if (record == nullptr) return kInvalidArgument;
+  if (is_wished("stuck destroy", record->rank)) sleep_for_ever();
+  remove_record(communicator);
+  return kSuccess;
+}
+
+COLL_EXPORT Result ncclCommAbort(Communicator communicator) {
+  const Record record = find_record(communicator);
+  if (record == nullptr) return kInvalidArgument;
+  if (is_wished("stuck abort", record->rank)) sleep_for_ever();
+  record->is_aborted = true;
+  remove_record(communicator);
+  return kSuccess;
+}
+
+COLL_EXPORT Result ncclCommGetAsyncError(Communicator communicator, Result* state) {
+  const Record record = find_record(communicator);
+  if (record == nullptr) return kInvalidArgument;
+  *state = wish("async", record->state, record->rank);
+  return kSuccess;
+}
+
+COLL_EXPORT Result ncclCommCount(Communicator communicator, int* count) {
+  const Record record = find_record(communicator);
+  if (record == nullptr) return kInvalidArgument;
+  *count = record->size;
+  return kSuccess;
+}
+
+COLL_EXPORT Result ncclCommUserRank(Communicator communicator, int* rank) {
+  const Record record = find_record(communicator);
+  if (record == nullptr) return kInvalidArgument;
+  *rank = record->rank;
+  return kSuccess;
+}
+
+COLL_EXPORT Result ncclGroupStart() {
+  begin_group();
+  return kSuccess;
+}
+
+COLL_EXPORT Result ncclGroupEnd() { return end_group(); }
+
+COLL_EXPORT Result ncclAllReduce(const void* input, void* output, std::size_t count, int dtype, int op, Communicator communicator, coll::cuda::Stream stream) {
+  return collective("ncclAllReduce", 0, input, output, count, dtype, op, 0, communicator, stream);
+}
+
+COLL_EXPORT Result ncclReduce(const void* input, void* output, std::size_t count, int dtype, int op, int root, Communicator communicator, coll::cuda::Stream stream) {
+  return collective("ncclReduce", 1, input, output, count, dtype, op, root, communicator, stream);
+}
+
+COLL_EXPORT Result ncclBroadcast(const void* input, void* output, std::size_t count, int dtype, int root, Communicator communicator, coll::cuda::Stream stream) {
+  return collective("ncclBroadcast", 2, input, output, count, dtype, kSum, root, communicator, stream);
+}
+
+COLL_EXPORT Result ncclAllGather(const void* input, void* output, std::size_t count, int dtype, Communicator communicator, coll::cuda::Stream stream) {
+  return collective("ncclAllGather", 3, input, output, count, dtype, kSum, 0, communicator, stream);
+}
+
+COLL_EXPORT Result ncclReduceScatter(const void* input, void* output, std::size_t count, int dtype, int op, Communicator communicator, coll::cuda::Stream stream) {
+  return collective("ncclReduceScatter", 4, input, output, count, dtype, op, 0, communicator, stream);
+}

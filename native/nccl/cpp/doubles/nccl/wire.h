@@ -1,0 +1,69 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "../../libraries/nccl_library.h"
+
+// How ranks and the coordinator of a communicator talk over a socket of this machine.
+namespace coll::doubles {
+
+constexpr std::size_t kTextBytes = 160;
+
+struct Hello {
+  int size;
+  int rank;
+  int version;
+  int device;
+  char host[64];
+};
+
+// After NCCL's five kinds: what else ranks do together.
+constexpr int kConnect = 5;
+constexpr int kSplit = 6;
+
+// What a rank wants done. All ranks must want the same, but for color and key.
+struct Request {
+  int kind;
+  int dtype;
+  int op;
+  int root;
+  std::uint64_t count;
+  std::uint64_t sequence;
+  int color;
+  int key;
+  std::uint64_t input_bytes;
+};
+
+struct Reply {
+  nccl::Result result;
+  char text[kTextBytes];
+  std::uint64_t bytes;
+};
+
+struct SplitReply {
+  int rank;
+  int size;
+  nccl::UniqueId id;
+};
+
+// A connection; false and -1 stand for one that is lost or given up.
+struct Wire {
+  int socket = -1;
+  // Looked at while waiting; null where nobody gives up.
+  const std::atomic<bool>* gives_up = nullptr;
+
+  bool send(const void* data, std::size_t bytes) const;
+  bool receive(void* data, std::size_t bytes) const;
+};
+
+// The id holds the name of a socket.
+int listen_for(nccl::UniqueId& id);
+int connect_to(const nccl::UniqueId& id);
+
+void set_text(Reply& reply, const std::string& text);
+
+}  // namespace coll::doubles

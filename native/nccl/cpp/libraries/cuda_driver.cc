@@ -1,0 +1,113 @@
+#include "cuda_driver.h"
+
+#include <dlfcn.h>
+
+namespace coll::cuda {
+namespace {
+
+constexpr int kOldestVersion = 12000;
+
+std::string in_words(int version) { return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10); }
+
+// The names are exact: one with a suffix never changes its meaning.
+std::string bind_all(Driver& driver) {
+  std::string missing;
+  const auto set = [&](const char* name, auto& function) { bind(driver.library, name, function, missing); };
+  set("cuInit", driver.init);
+  set("cuDriverGetVersion", driver.driver_version);
+  set("cuGetErrorName", driver.error_name);
+  set("cuGetErrorString", driver.error_string);
+  set("cuDeviceGetCount", driver.device_count);
+  set("cuDeviceGet", driver.device_get);
+  set("cuDeviceGetName", driver.device_name);
+  set("cuDeviceGetUuid_v2", driver.device_uuid);
+  set("cuDeviceGetPCIBusId", driver.device_bus_id);
+  set("cuDeviceGetAttribute", driver.device_attribute);
+  set("cuDeviceTotalMem_v2", driver.device_bytes);
+  set("cuDevicePrimaryCtxRetain", driver.context_retain);
+  set("cuCtxSetCurrent", driver.context_set);
+  set("cuCtxGetStreamPriorityRange", driver.stream_priorities);
+  set("cuStreamCreateWithPriority", driver.stream_create);
+  set("cuStreamSynchronize", driver.stream_synchronize);
+  set("cuStreamWaitEvent", driver.stream_wait);
+  set("cuEventCreate", driver.event_create);
+  set("cuEventRecord", driver.event_record);
+  set("cuEventQuery", driver.event_query);
+  set("cuEventDestroy_v2", driver.event_destroy);
+  set("cuMemAllocAsync", driver.allocate);
+  set("cuMemFreeAsync", driver.free);
+  set("cuDeviceGetDefaultMemPool", driver.default_pool);
+  set("cuMemPoolSetAttribute", driver.set_pool);
+  set("cuMemHostAlloc", driver.allocate_host);
+  set("cuMemFreeHost", driver.free_host);
+  set("cuMemcpyHtoDAsync_v2", driver.copy_up);
+  set("cuMemcpyDtoHAsync_v2", driver.copy_down);
+  set("cuMemcpyDtoDAsync_v2", driver.copy);
+  set("cuMemcpyPeerAsync", driver.copy_peer);
+  set("cuMemsetD8Async", driver.fill_bytes);
+  set("cuMemsetD32Async", driver.fill_words);
+  set("cuPointerGetAttribute", driver.pointer_attribute);
+  set("cuModuleLoadDataEx", driver.module_load);
+  set("cuModuleGetFunction", driver.module_function);
+  set("cuLaunchKernel", driver.launch);
+  return missing;
+}
+
+// What a refusal to start means to somebody who wants to use the GPU.
+std::string sentence_of(Result result) {
+  switch (result) {
+    case kStub: return "the libcuda.so.1 that was found is a stub for linking, not a driver: remove the folder \"stubs\" from LD_LIBRARY_PATH";
+    case kNoDevice: return "there is an NVIDIA driver, but it shows no GPU: see CUDA_VISIBLE_DEVICES, and what the container was given";
+    case kSystemNotReady: return "the NVIDIA driver is not ready: on a machine with NVSwitch, start the fabric manager (nvidia-fabricmanager)";
+    case kDriverMismatch: return "the NVIDIA driver's library and its kernel module differ in version: reboot, or mount the host's libcuda.so.1";
+    case kCompatibilityUnsupported: return "this GPU does not take the CUDA compatibility package that was found: remove it from LD_LIBRARY_PATH, or update the driver";
+    default: return "";
+  }
+}
+
+}  // namespace
+
+Failure Driver::failure_of(Result result, const char* what) const {
+  const char* text = nullptr;
+  if (error_string(result, &text) != kSuccess || text == nullptr) text = "unknown error";
+  const char* name = nullptr;
+  if (error_name(result, &name) != kSuccess || name == nullptr) name = "CUDA error";
+  if (result == kOutOfMemory) return {FailureKind::kOutOfMemory, result, std::string(what) + ": there is no memory for this on the GPU"};
+  return {FailureKind::kCuda, result, std::string(what) + ": " + text + " (" + name + ", " + std::to_string(result) + ")"};
+}
+
+void Driver::require(Result result, const char* what) const {
+  if (result != kSuccess) throw Error(failure_of(result, what));
+}
+
+Driver open_driver(const std::string& file) {
+  Driver driver;
+  const char* const name = file.empty() ? "libcuda.so.1" : file.c_str();
+  driver.library.handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+  driver.library.how = file.empty() ? "system" : "option";
+  if (driver.library.handle == nullptr) {
+    const char* const said = dlerror();
+    throw Error(FailureKind::kNoLibrary, file.empty() ? "there is no NVIDIA driver: libcuda.so.1 was not found (in a container: it has to be given the GPU)"
+                                                      : "the CUDA driver library that was named cannot be opened: " + std::string(said ? said : file));
+  }
+  const std::string missing = bind_all(driver);
+  identify(driver.library, "cuInit");
+  if (!missing.empty()) {
+    throw Error(FailureKind::kNoLibrary, "the NVIDIA driver is older than CUDA 12.0, which is needed: " + driver.library.path + " has no " + missing);
+  }
+  const Result started = driver.init(0);
+  if (started != kSuccess) {
+    const std::string sentence = sentence_of(started);
+    throw Error({FailureKind::kNoLibrary, started, sentence.empty() ? driver.failure_of(started, "the NVIDIA driver does not start").message : sentence});
+  }
+  driver.require(driver.driver_version(&driver.version), "cuDriverGetVersion");
+  if (driver.version < kOldestVersion) {
+    throw Error(FailureKind::kNoLibrary, "the NVIDIA driver supports CUDA " + in_words(driver.version) + "; 12.0 or newer is needed");
+  }
+  int devices = 0;
+  driver.require(driver.device_count(&devices), "cuDeviceGetCount");
+  if (devices == 0) throw Error({FailureKind::kNoLibrary, kNoDevice, sentence_of(kNoDevice)});
+  return driver;
+}
+
+}  // namespace coll::cuda

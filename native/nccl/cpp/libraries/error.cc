@@ -1,0 +1,11 @@
+#include "../error.h"
+
+namespace coll {
+
+const char* name_of(FailureKind kind) {
+  static constexpr const char* kNames[] = {"invalid-argument", "out-of-memory", "no-library", "cuda",  "nccl", "timeout",
+                                           "aborted",          "broken",        "spoiled",    "stuck", "closed"};
+  return kNames[static_cast<int>(kind)];
+}
+
+}  // namespace coll

@@ -1,0 +1,80 @@
+#pragma once
+
+#include <climits>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "cuda_types.h"
+#include "library.h"
+
+// What we use of NCCL's interface, declared by ourselves; its numbers have never changed.
+namespace coll::nccl {
+
+struct CommunicatorRecord;
+using Communicator = CommunicatorRecord*;
+using Result = int;
+
+struct UniqueId {
+  char bytes[128];
+};
+
+constexpr Result kSuccess = 0;
+constexpr Result kCudaError = 1;
+constexpr Result kSystemError = 2;
+constexpr Result kInternalError = 3;
+constexpr Result kInvalidArgument = 4;
+constexpr Result kInvalidUsage = 5;
+constexpr Result kRemoteError = 6;
+constexpr Result kInProgress = 7;
+
+constexpr int kNoColor = -1;
+
+// The fields that every library from 2.18 on has: it takes as much of it as `size` says, and what is newer than `version` from its defaults.
+struct Config {
+  std::size_t size = 48;
+  std::uint32_t magic = 0xcafebeef;
+  std::uint32_t version = 21800;
+  int blocking = INT_MIN;
+  int cga_cluster_size = INT_MIN;
+  int fewest_blocks = INT_MIN;
+  int most_blocks = INT_MIN;
+  const char* network = nullptr;
+  int split_share = INT_MIN;
+  int padding = 0;
+};
+static_assert(sizeof(Config) == 48);
+
+// The functions of libnccl.so.2 that we call.
+struct Nccl {
+  Library library;
+  int version = 0;
+
+  Result (*get_version)(int*) = nullptr;
+  const char* (*error_string)(Result) = nullptr;
+  const char* (*last_error)(Communicator) = nullptr;
+  Result (*unique_id)(UniqueId*) = nullptr;
+  Result (*init)(Communicator*, int, UniqueId, int, Config*) = nullptr;
+  Result (*finalize)(Communicator) = nullptr;
+  Result (*destroy)(Communicator) = nullptr;
+  Result (*abort)(Communicator) = nullptr;
+  Result (*async_error)(Communicator, Result*) = nullptr;
+  Result (*count)(Communicator, int*) = nullptr;
+  Result (*rank)(Communicator, int*) = nullptr;
+  Result (*split)(Communicator, int, int, Communicator*, Config*) = nullptr;
+  Result (*group_start)() = nullptr;
+  Result (*group_end)() = nullptr;
+  Result (*all_reduce)(const void*, void*, std::size_t, int, int, Communicator, cuda::Stream) = nullptr;
+  Result (*reduce)(const void*, void*, std::size_t, int, int, int, Communicator, cuda::Stream) = nullptr;
+  Result (*broadcast)(const void*, void*, std::size_t, int, int, Communicator, cuda::Stream) = nullptr;
+  Result (*all_gather)(const void*, void*, std::size_t, int, Communicator, cuda::Stream) = nullptr;
+  Result (*reduce_scatter)(const void*, void*, std::size_t, int, int, Communicator, cuda::Stream) = nullptr;
+
+  // What NCCL says about a result; a communicator may be null.
+  std::string text_of(Result result, Communicator communicator) const;
+};
+
+// Looks where the documentation says, in that order. Throws an Error of one sentence that tells every place. `file` is empty for none.
+Nccl open_nccl(const std::string& file);
+
+}  // namespace coll::nccl

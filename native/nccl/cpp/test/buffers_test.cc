@@ -1,0 +1,93 @@
+#include <numeric>
+#include <thread>
+
+#include "gpus.h"
+
+namespace coll::test {
+namespace {
+
+std::vector<int> counting(std::size_t count, int first = 0) {
+  std::vector<int> values(count);
+  std::iota(values.begin(), values.end(), first);
+  return values;
+}
+
+TEST(Buffers, whatIsWrittenIsRead) {
+  // None, less than a chunk, one, and several.
+  for (const std::size_t count : {std::size_t{0}, std::size_t{1}, std::size_t{5}, PinnedPool::kSmallBytes / 4 + 1, 3 * PinnedPool::kChunkBytes / 4 + 7}) {
+    const std::vector<int> values = counting(count);
+    EXPECT_EQ(values_of<int>(allocate_with(1, values)), values) << count;
+  }
+}
+
+TEST(Buffers, operationsOnOneBufferKeepTheirOrderWithoutBeingAwaited) {
+  std::vector<int> values = counting(1000);
+  std::vector<int> read_back(values.size());
+  const SharedAllocation first = allocate(0, 4000);
+  const SharedAllocation second = allocate(2, 4000);
+  std::vector<Outcome> outcomes;
+  const auto add = [&](const SharedOperation& operation) { outcomes.push_back(submit(operation)); };
+  add(write_buffer(gpus(), {first, 0}, memory_of(values.data(), 4000))[0]);
+  add(copy_buffer(gpus(), {second, 0}, {first, 0}, 4000));
+  add(fill_buffer(gpus(), {first, 0}, 4000, {0}));
+  add(copy_buffer(gpus(), {first, 400}, {second, 0}, 3600));
+  add(read_buffer(gpus(), {first, 0}, memory_of(read_back.data(), 4000))[0]);
+  for (Outcome& outcome : outcomes) EXPECT_FALSE(outcome.get());
+  std::vector<int> expected(100, 0);
+  expected.insert(expected.end(), values.begin(), values.begin() + 900);
+  EXPECT_EQ(read_back, expected);
+}
+
+TEST(Buffers, aFillRepeatsPatternsOfAllWidths) {
+  for (const std::size_t width : {1u, 2u, 4u, 8u}) {
+    std::vector<unsigned char> pattern(width);
+    std::iota(pattern.begin(), pattern.end(), static_cast<unsigned char>(1));
+    const std::size_t bytes = width * 37;
+    const SharedAllocation filled = allocate(0, bytes + 3);
+    EXPECT_FALSE(run(fill_buffer(gpus(), {filled, 3}, bytes, pattern)));
+    const std::vector<unsigned char> found = values_of<unsigned char>(filled);
+    for (std::size_t i = 0; i < bytes; ++i) ASSERT_EQ(found[3 + i], pattern[i % width]) << width;
+  }
+}
+
+TEST(Buffers, whereThereIsNoMemoryAllThatUsesItFails) {
+  const SharedAllocation huge = allocate(0, std::size_t{1} << 40);
+  const SharedAllocation copy = allocate(0, 16);
+  EXPECT_EQ(run(copy_buffer(gpus(), {copy, 0}, {huge, 0}, 16))->kind, FailureKind::kOutOfMemory);
+  int number = 0;
+  EXPECT_EQ(read(copy, &number, 4)->kind, FailureKind::kOutOfMemory);
+}
+
+TEST(Buffers, memoryOfSomebodyElseIsCheckedAndNeverFreed) {
+  const SharedAllocation owner = allocate_with<int>(1, {7, 8});
+  EXPECT_FALSE(run(copy_buffer(gpus(), {owner, 0}, {owner, 0}, 0)));
+  for (const int device : {1, 0}) {
+    SharedAllocation adopted = gpus().new_allocation(device, 8, false);
+    const std::optional<Failure> failure = run(adopt_pointer(gpus(), adopted, owner->pointer));
+    EXPECT_EQ(failure.has_value(), device == 0);
+    if (!failure) {
+      EXPECT_EQ(values_of<int>(adopted), (std::vector<int>{7, 8}));
+    }
+  }
+  EXPECT_EQ(values_of<int>(owner), (std::vector<int>{7, 8}));
+}
+
+TEST(Buffers, allMemoryGoesBack) {
+  const long before = gpus().counts.buffers;
+  for (int i = 0; i < 50; ++i) values_of<int>(allocate_with(i % kGpus, counting(100)));
+  for (int looks = 0; looks < 1000 && gpus().counts.buffers > before; ++looks) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  EXPECT_EQ(gpus().counts.buffers, before);
+}
+
+TEST(Buffers, aDriverThatRefusesIsAnErrorWithItsCode) {
+  const SharedAllocation filled = allocate(0, 64);
+  EXPECT_FALSE(run(fill_buffer(gpus(), {filled, 0}, 64, {0})));
+  const Wish wish("fail cuMemsetD8Async 719");
+  const std::optional<Failure> failure = run(fill_buffer(gpus(), {filled, 0}, 64, {1}));
+  ASSERT_TRUE(failure);
+  EXPECT_EQ(failure->kind, FailureKind::kCuda);
+  EXPECT_EQ(failure->code, 719);
+}
+
+}  // namespace
+}  // namespace coll::test

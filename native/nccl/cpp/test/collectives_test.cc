@@ -1,0 +1,154 @@
+#include "gpus.h"
+
+namespace coll::test {
+namespace {
+
+constexpr int kInt32 = 2, kFloat32 = 7;
+constexpr int kSum = 0, kMaximum = 2;
+
+std::vector<float> row_of(int rank, std::size_t count) {
+  std::vector<float> row(count);
+  for (std::size_t i = 0; i < count; ++i) row[i] = static_cast<float>((rank + 1) * 100) + static_cast<float>(i);
+  return row;
+}
+
+std::vector<SharedAllocation> rows(int size, std::size_t count) {
+  std::vector<SharedAllocation> made;
+  for (int rank = 0; rank < size; ++rank) made.push_back(allocate_with(rank, row_of(rank, count)));
+  return made;
+}
+
+std::vector<SharedAllocation> empty(int size, std::size_t bytes) {
+  std::vector<SharedAllocation> made;
+  for (int rank = 0; rank < size; ++rank) made.push_back(allocate(rank, bytes));
+  return made;
+}
+
+std::vector<float> sum_of(int size, std::size_t count) {
+  std::vector<float> sum(count);
+  for (int rank = 0; rank < size; ++rank) {
+    for (std::size_t i = 0; i < count; ++i) sum[i] += row_of(rank, count)[i];
+  }
+  return sum;
+}
+
+class Collectives : public testing::TestWithParam<std::tuple<int, std::size_t, bool>> {
+ protected:
+  void TearDown() override { EXPECT_FALSE(run(destroy_clique(gpus(), clique))); }
+
+  int size = std::get<0>(GetParam());
+  std::size_t count = std::get<1>(GetParam());
+  std::shared_ptr<Clique> clique = open_all(size, std::get<2>(GetParam()));
+
+  void play(const Call& call) {
+    const std::optional<Failure> failure = run(run_calls(gpus(), clique, {call}));
+    ASSERT_FALSE(failure) << failure->message;
+  }
+};
+
+TEST_P(Collectives, allReduceInPlaceAndNot) {
+  const std::vector<SharedAllocation> inputs = rows(size, count);
+  const std::vector<SharedAllocation> outputs = empty(size, count * 4);
+  play(call_of(Kind::kAllReduce, kFloat32, kSum, count, inputs, outputs));
+  play(call_of(Kind::kAllReduce, kFloat32, kMaximum, count, inputs, inputs));
+  for (int rank = 0; rank < size; ++rank) {
+    const auto i = static_cast<std::size_t>(rank);
+    EXPECT_EQ(values_of<float>(outputs[i]), sum_of(size, count));
+    EXPECT_EQ(values_of<float>(inputs[i]), row_of(size - 1, count));
+  }
+}
+
+TEST_P(Collectives, reduceAndBroadcast) {
+  const int root = size - 1;
+  const auto at = static_cast<std::size_t>(root);
+  const std::vector<SharedAllocation> inputs = rows(size, count);
+  const SharedAllocation output = allocate(root, count * 4);
+  std::vector<SharedAllocation> outputs(static_cast<std::size_t>(size));
+  outputs[at] = output;
+  play(call_of(Kind::kReduce, kFloat32, kSum, count, inputs, outputs, root));
+  EXPECT_EQ(values_of<float>(output), sum_of(size, count));
+  play(call_of(Kind::kBroadcast, kFloat32, kSum, count, outputs, inputs, root));
+  for (const SharedAllocation& copy : inputs) EXPECT_EQ(values_of<float>(copy), sum_of(size, count));
+}
+
+TEST_P(Collectives, allGatherAndReduceScatter) {
+  const auto ranks = static_cast<std::size_t>(size);
+  const std::vector<SharedAllocation> gathered = empty(size, ranks * count * 4);
+  play(call_of(Kind::kAllGather, kFloat32, kSum, count, rows(size, count), gathered));
+  std::vector<float> whole;
+  for (int rank = 0; rank < size; ++rank) {
+    const std::vector<float> row = row_of(rank, count);
+    whole.insert(whole.end(), row.begin(), row.end());
+  }
+  for (const SharedAllocation& copy : gathered) EXPECT_EQ(values_of<float>(copy), whole);
+  const std::vector<SharedAllocation> parts = empty(size, count * 4);
+  play(call_of(Kind::kReduceScatter, kFloat32, kSum, count, gathered, parts));
+  for (int rank = 0; rank < size; ++rank) {
+    std::vector<float> expected = row_of(rank, count);
+    for (float& value : expected) value *= static_cast<float>(size);
+    EXPECT_EQ(values_of<float>(parts[static_cast<std::size_t>(rank)]), expected);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Ranks, Collectives,
+                         testing::Combine(testing::Values(1, 2, 4), testing::Values(std::size_t{0}, std::size_t{1}, std::size_t{1000}), testing::Bool()));
+
+TEST(GroupCalls, manyCallsAreOneGroupAndKeepTheirOrder) {
+  const std::shared_ptr<Clique> clique = open_all(3);
+  const std::vector<SharedAllocation> buffers = rows(3, 10);
+  std::vector<Call> calls;
+  for (int i = 0; i < 50; ++i) calls.push_back(call_of(Kind::kBroadcast, kFloat32, kSum, 10, buffers, buffers, i % 3));
+  calls.push_back(call_of(Kind::kAllReduce, kFloat32, kSum, 10, buffers, buffers));
+  EXPECT_FALSE(run(run_calls(gpus(), clique, calls)));
+  std::vector<float> expected = row_of(0, 10);
+  for (float& value : expected) value *= 3;
+  for (const SharedAllocation& buffer : buffers) EXPECT_EQ(values_of<float>(buffer), expected);
+  EXPECT_FALSE(run(destroy_clique(gpus(), clique)));
+}
+
+TEST(GroupCalls, collectivesWaitForWhatMakesTheirInputs) {
+  const std::shared_ptr<Clique> clique = open_all(2);
+  const std::vector<SharedAllocation> buffers = rows(2, 100000);
+  std::vector<Outcome> outcomes;
+  for (int i = 0; i < 20; ++i) {
+    for (const SharedAllocation& buffer : buffers) outcomes.push_back(submit(fill_buffer(gpus(), {buffer, 0}, buffer->bytes, {1, 0, 0, 0})));
+    outcomes.push_back(submit(run_calls(gpus(), clique, {call_of(Kind::kAllReduce, kInt32, kSum, 100000, buffers, buffers)})));
+  }
+  for (Outcome& outcome : outcomes) EXPECT_FALSE(outcome.get());
+  for (const SharedAllocation& buffer : buffers) EXPECT_EQ(values_of<int>(buffer), std::vector<int>(100000, 2));
+  EXPECT_FALSE(run(destroy_clique(gpus(), clique)));
+}
+
+TEST(Splits, makePartsThatWorkOnTheirOwn) {
+  const std::shared_ptr<Clique> parent = open_all(4);
+  const auto parts = std::make_shared<std::vector<Part>>();
+  EXPECT_FALSE(run(split_clique(gpus(), parent, {0, 1, 0, -1}, {1, 0, 0, 0}, "part", parts)));
+  ASSERT_EQ(parts->size(), 2u);
+  EXPECT_EQ((*parts)[0].places, (std::vector<int>{0, 2}));
+  // The key puts the second first.
+  EXPECT_EQ((*parts)[0].clique->ranks, (std::vector<int>{1, 0}));
+  EXPECT_EQ((*parts)[1].clique->size, 1);
+  const std::vector<SharedAllocation> buffers = {allocate_with<float>(0, {1}), allocate_with<float>(2, {2})};
+  EXPECT_FALSE(run(run_calls(gpus(), (*parts)[0].clique, {call_of(Kind::kAllReduce, kFloat32, kSum, 1, buffers, buffers)})));
+  EXPECT_EQ(values_of<float>(buffers[1])[0], 3);
+  for (const Part& part : *parts) EXPECT_FALSE(run(destroy_clique(gpus(), part.clique)));
+  EXPECT_FALSE(run(destroy_clique(gpus(), parent)));
+}
+
+TEST(Requests, whatCannotBeIsRefusedBeforeAnythingMoves) {
+  const std::shared_ptr<Clique> clique = open_all(2);
+  const std::vector<SharedAllocation> buffers = rows(2, 4);
+  const std::vector<SharedAllocation> crossed = {buffers[1], buffers[0]};
+  const auto refused = [&](const Call& call) { EXPECT_THROW(run_calls(gpus(), clique, {call}), Error); };
+  refused(call_of(Kind::kAllReduce, kFloat32, kSum, 5, buffers, buffers));
+  refused(call_of(Kind::kAllGather, kFloat32, kSum, 4, buffers, buffers));
+  refused(call_of(Kind::kReduceScatter, kFloat32, kSum, 4, buffers, buffers));
+  refused(call_of(Kind::kAllReduce, kFloat32, kSum, 4, crossed, crossed));
+  refused(call_of(Kind::kAllReduce, 99, kSum, 4, buffers, buffers));
+  refused(call_of(Kind::kAllReduce, kFloat32, 5, 4, buffers, buffers));
+  refused(call_of(Kind::kBroadcast, kFloat32, kSum, 4, buffers, buffers, 2));
+  EXPECT_FALSE(run(destroy_clique(gpus(), clique)));
+}
+
+}  // namespace
+}  // namespace coll::test

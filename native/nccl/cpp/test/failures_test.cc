@@ -1,0 +1,154 @@
+#include <thread>
+
+#include "gpus.h"
+
+namespace coll::test {
+namespace {
+
+constexpr int kFloat32 = 7;
+constexpr int kSum = 0;
+
+SharedOperation all_reduce(const std::shared_ptr<Clique>& clique, const std::vector<SharedAllocation>& buffers) {
+  return run_calls(gpus(), clique, {call_of(Kind::kAllReduce, kFloat32, kSum, 4, buffers, buffers)});
+}
+
+std::vector<SharedAllocation> two_buffers() { return {allocate_with<float>(0, {1, 2, 3, 4}), allocate_with<float>(1, {1, 2, 3, 4})}; }
+
+void expect_kind(const std::optional<Failure>& failure, FailureKind kind) {
+  ASSERT_TRUE(failure);
+  EXPECT_EQ(failure->kind, kind) << failure->message;
+}
+
+// Whatever failed before: a new communicator on new buffers works.
+void expect_usable() {
+  const std::shared_ptr<Clique> clique = open_all(2);
+  const std::vector<SharedAllocation> buffers = two_buffers();
+  EXPECT_FALSE(run(all_reduce(clique, buffers)));
+  EXPECT_EQ(values_of<float>(buffers[1])[3], 8);
+  EXPECT_FALSE(run(destroy_clique(gpus(), clique)));
+}
+
+TEST(Failures, aCollectiveThatStallsRunsOutOfTimeAndTakesAlongWhatDependsOnIt) {
+  const std::shared_ptr<Clique> clique = open_all(2);
+  const std::vector<SharedAllocation> buffers = two_buffers();
+  const SharedAllocation copy = allocate(0, 16);
+  {
+    const Wish wish("stuck collective rank=1");
+    Outcome stalled = submit(within(all_reduce(clique, buffers), 100));
+    Outcome copied = submit(copy_buffer(gpus(), {copy, 0}, {buffers[0], 0}, 16));
+    Outcome next = submit(all_reduce(clique, buffers));
+    expect_kind(stalled.get(), FailureKind::kTimeout);
+    expect_kind(copied.get(), FailureKind::kSpoiled);
+    expect_kind(next.get(), FailureKind::kTimeout);
+  }
+  float value = 0;
+  expect_kind(read(copy, &value, 4), FailureKind::kSpoiled);
+  expect_kind(run(all_reduce(clique, two_buffers())), FailureKind::kBroken);
+  EXPECT_FALSE(run(destroy_clique(gpus(), clique)));
+  expect_usable();
+}
+
+TEST(Failures, anErrorThatComesByItselfEndsTheCollective) {
+  const std::shared_ptr<Clique> clique = open_all(2);
+  const Wish wish("stuck collective\nasync 6 rank=1");
+  const std::optional<Failure> failure = run(all_reduce(clique, two_buffers()));
+  expect_kind(failure, FailureKind::kNccl);
+  EXPECT_EQ(failure->code, 6);
+  EXPECT_NE(failure->message.find("rank 1: remote process exited"), std::string::npos);
+}
+
+TEST(Failures, afterAnInvalidArgumentTheCommunicatorGoesOn) {
+  const std::shared_ptr<Clique> clique = open_all(2);
+  const std::vector<SharedAllocation> buffers = two_buffers();
+  {
+    const Wish wish("fail ncclAllReduce 4 rank=0");
+    expect_kind(run(all_reduce(clique, buffers)), FailureKind::kInvalidArgument);
+  }
+  EXPECT_FALSE(run(all_reduce(clique, buffers)));
+  EXPECT_EQ(values_of<float>(buffers[0])[0], 2);
+  EXPECT_FALSE(run(destroy_clique(gpus(), clique)));
+}
+
+TEST(Failures, afterAnyOtherResultTheCommunicatorIsBroken) {
+  const std::shared_ptr<Clique> clique = open_all(2);
+  {
+    const Wish wish("fail ncclAllReduce 3");
+    expect_kind(run(all_reduce(clique, two_buffers())), FailureKind::kNccl);
+  }
+  expect_kind(run(all_reduce(clique, two_buffers())), FailureKind::kBroken);
+  expect_usable();
+}
+
+TEST(Failures, aRankThatNeverComesRunsOutOfTime) {
+  for (const bool is_blocking : {true, false}) {
+    const auto id = std::make_shared<nccl::UniqueId>();
+    EXPECT_FALSE(run(make_unique_id(gpus(), id)));
+    const std::shared_ptr<Clique> clique = new_clique(gpus(), {*id, 2, {0}, {0}, "lonely", is_blocking});
+    expect_kind(run(within(open_clique(gpus(), clique, *id), 100)), FailureKind::kTimeout);
+  }
+  expect_usable();
+}
+
+TEST(Failures, oneGpuTwiceIsWhatNcclSays) {
+  const auto id = std::make_shared<nccl::UniqueId>();
+  EXPECT_FALSE(run(make_unique_id(gpus(), id)));
+  const std::shared_ptr<Clique> clique = new_clique(gpus(), {*id, 2, {0, 1}, {0, 0}, "twice", true});
+  const std::optional<Failure> failure = run(open_clique(gpus(), clique, *id));
+  expect_kind(failure, FailureKind::kNccl);
+  EXPECT_NE(failure->message.find("Duplicate GPU"), std::string::npos);
+  expect_usable();
+}
+
+TEST(Failures, anAbortEndsWhatIsUnderWayWithItsReason) {
+  const std::shared_ptr<Clique> clique = open_all(2);
+  const Wish wish("stuck collective");
+  Outcome stalled = submit(all_reduce(clique, two_buffers()));
+  gpus().scheduler.fail_clique(*clique, {FailureKind::kAborted, 0, "somebody asked for it"});
+  const std::optional<Failure> failure = stalled.get();
+  expect_kind(failure, FailureKind::kAborted);
+  EXPECT_EQ(failure->message, "somebody asked for it");
+}
+
+TEST(Failures, aDestroyedCommunicatorTakesNothingMore) {
+  const std::shared_ptr<Clique> clique = open_all(2);
+  const std::vector<SharedAllocation> buffers = two_buffers();
+  Outcome last = submit(all_reduce(clique, buffers));
+  Outcome destroyed = submit(destroy_clique(gpus(), clique));
+  expect_kind(run(all_reduce(clique, two_buffers())), FailureKind::kClosed);
+  EXPECT_FALSE(last.get());
+  EXPECT_FALSE(destroyed.get());
+  EXPECT_EQ(values_of<float>(buffers[0])[0], 2);
+}
+
+TEST(Failures, allCommunicatorsAreEndedInTheEnd) {
+  for (int looks = 0; looks < 2000 && gpus().counts.communicators > 0; ++looks) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  EXPECT_EQ(gpus().counts.communicators, 0);
+}
+
+TEST(Recorder, keepsWhatHasHappened) {
+  const SharedAllocation filled = allocate(0, 4);
+  EXPECT_FALSE(run(fill_buffer(gpus(), {filled, 0}, 4, {0})));
+  const std::vector<FlightEntry> entries = gpus().scheduler.flight_record();
+  ASSERT_FALSE(entries.empty());
+  EXPECT_LE(entries.size(), FlightRecorder::kEntries);
+  EXPECT_EQ(entries.back().operation, "fill");
+  EXPECT_EQ(entries.back().state, State::kDone);
+  EXPECT_GE(entries.back().settled, entries.back().queued);
+}
+
+// The last of all, because the process is not usable any more.
+TEST(Stuck, anAbortThatDoesNotComeBackIsReportedAndRefusesAllThatFollows) {
+  gpus().scheduler.configure(std::chrono::seconds(20), std::chrono::milliseconds(50));
+  const auto told = std::make_shared<std::promise<std::string>>();
+  gpus().scheduler.on_stuck([told](const std::string& message) { told->set_value(message); });
+  const std::shared_ptr<Clique> clique = open_all(2);
+  const Wish wish("stuck collective\nstuck abort rank=1");
+  Outcome stalled = submit(within(all_reduce(clique, two_buffers()), 50));
+  expect_kind(stalled.get(), FailureKind::kTimeout);
+  EXPECT_NE(told->get_future().get().find("end it"), std::string::npos);
+  const SharedAllocation late = allocate(0, 4);
+  expect_kind(run(fill_buffer(gpus(), {late, 0}, 4, {0})), FailureKind::kStuck);
+}
+
+}  // namespace
+}  // namespace coll::test

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <future>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "../communicators/collectives.h"
+#include "../devices/kernel_operations.h"
+
+namespace coll::test {
+
+constexpr int kGpus = 4;
+
+// The process's runtime on the doubles, with kGpus devices whose streams dawdle.
+Runtime& gpus();
+
+// Asks the doubles for something wrong until it goes out of scope; see doubles/control.h.
+class Wish {
+ public:
+  explicit Wish(const std::string& lines);
+  ~Wish();
+};
+
+// How an operation settles: without a value, well.
+using Outcome = std::future<std::optional<Failure>>;
+Outcome submit(const SharedOperation& operation);
+// Submits and waits for it.
+std::optional<Failure> run(const SharedOperation& operation);
+
+// Memory of a device with elements in it.
+SharedAllocation allocate(int device, std::size_t bytes);
+HostMemory memory_of(void* begin, std::size_t bytes);
+void write(const SharedAllocation& into, const void* from, std::size_t bytes);
+std::optional<Failure> read(const SharedAllocation& from, void* into, std::size_t bytes);
+
+template <class T>
+SharedAllocation allocate_with(int device, const std::vector<T>& values) {
+  SharedAllocation made = allocate(device, values.size() * sizeof(T));
+  write(made, values.data(), values.size() * sizeof(T));
+  return made;
+}
+
+template <class T>
+std::vector<T> values_of(const SharedAllocation& allocation) {
+  std::vector<T> values(allocation->bytes / sizeof(T));
+  EXPECT_FALSE(read(allocation, values.data(), allocation->bytes));
+  return values;
+}
+
+// All ranks in this process, on devices 0, 1, …
+std::shared_ptr<Clique> open_all(int size, bool is_blocking = true);
+Call call_of(Kind kind, int dtype, int op, std::size_t count, const std::vector<SharedAllocation>& inputs, const std::vector<SharedAllocation>& outputs, int root = 0);
+
+// An operation that must be settled by then, or the clique fails.
+SharedOperation within(SharedOperation operation, int millis);
+
+}  // namespace coll::test

@@ -1,0 +1,52 @@
+#include "gpus.h"
+
+namespace coll::test {
+namespace {
+
+std::string refusal_of_driver(const std::string& file) {
+  try {
+    cuda::open_driver(file);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.failure().kind, FailureKind::kNoLibrary);
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Libraries, aDriverThatIsMissingIsOneSentence) { EXPECT_NE(refusal_of_driver("/nowhere/libcuda.so.1").find("cannot be opened"), std::string::npos); }
+
+TEST(Libraries, everyRefusalToStartSaysWhatToDo) {
+  const std::pair<int, const char*> refusals[] = {{34, "stub"}, {100, "CUDA_VISIBLE_DEVICES"}, {802, "fabric manager"}, {803, "differ in version"}, {804, "compatibility package"}, {999, "does not start"}};
+  for (const auto& [result, words] : refusals) {
+    const Wish wish("fail cuInit " + std::to_string(result));
+    EXPECT_NE(refusal_of_driver(COLL_CUDA_DOUBLE).find(words), std::string::npos) << result;
+  }
+}
+
+TEST(Libraries, anOldDriverSaysWhichIsNeeded) {
+  setenv("COLL_DOUBLE_CUDA_VERSION", "11080", 1);
+  EXPECT_EQ(refusal_of_driver(COLL_CUDA_DOUBLE), "the NVIDIA driver supports CUDA 11.8; 12.0 or newer is needed");
+  unsetenv("COLL_DOUBLE_CUDA_VERSION");
+}
+
+TEST(Libraries, anotherLibraryIsNoDriver) { EXPECT_NE(refusal_of_driver(COLL_NCCL_DOUBLE).find("has no cuInit"), std::string::npos); }
+
+TEST(Libraries, anOldNcclSaysWhichIsNeeded) {
+  setenv("COLL_DOUBLE_NCCL_VERSION", "21703", 1);
+  try {
+    nccl::open_nccl(COLL_NCCL_DOUBLE);
+    ADD_FAILURE();
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("NCCL 2.17.3"), std::string::npos);
+  }
+  unsetenv("COLL_DOUBLE_NCCL_VERSION");
+}
+
+TEST(Libraries, theSearchFindsNoDouble) {
+  EXPECT_THROW(nccl::open_nccl(""), Error);
+  EXPECT_TRUE(gpus().driver.library.is_double);
+  EXPECT_TRUE(gpus().nccl().library.is_double);
+}
+
+}  // namespace
+}  // namespace coll::test

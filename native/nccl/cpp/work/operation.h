@@ -1,0 +1,61 @@
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "../devices/allocation.h"
+
+namespace coll {
+
+class Clique;
+class Operation;
+
+using Clock = std::chrono::steady_clock;
+using SharedOperation = std::shared_ptr<Operation>;
+
+struct Use {
+  SharedAllocation allocation;
+  bool writes;
+};
+
+enum class State { kQueued, kLaunched, kDone, kFailed };
+
+// Work for devices, from the call to the settled promise. It is made on a JavaScript thread and submitted; then launch() runs on the
+// submission thread, finish() on the completion thread when the device has passed all fences, and settle() once, on any thread.
+class Operation {
+ public:
+  std::string name;
+  // Empty and null where no communicator takes part.
+  std::string group;
+  std::shared_ptr<Clique> clique;
+  std::uint64_t sequence = 0;
+  Clock::time_point deadline{};
+
+  std::vector<Use> uses;
+  std::function<void(Operation&)> launch;
+  // Copies to host memory, mostly. Not called for what has failed.
+  std::function<void(Operation&)> finish;
+  // Null for success. Called under the scheduler's lock: it hands over and does nothing else.
+  std::function<void(const Operation&, const Failure*)> settle;
+
+  // What the device has to pass. Written by launch().
+  std::vector<SharedFence> fences;
+  // Kept until the device is done: staging memory, what JavaScript lent.
+  std::vector<std::shared_ptr<void>> kept;
+
+  // Under the scheduler's lock.
+  State state = State::kQueued;
+  // Where it stands in the flight recorder.
+  std::uint64_t record = 0;
+  std::list<SharedOperation>::iterator place;
+  // No operation of its clique may come after it.
+  bool ends_clique = false;
+};
+
+}  // namespace coll

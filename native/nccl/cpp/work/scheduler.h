@@ -1,0 +1,90 @@
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <list>
+#include <mutex>
+
+#include "flight_recorder.h"
+#include "operation.h"
+
+namespace coll {
+
+// Takes operations from the calling threads to the devices. One thread submits, in the order of the calls, and is the only one that calls
+// CUDA and NCCL (but for the states of events and communicators); one thread completes; one thread watches.
+//
+// What a failed operation may have written is spoiled, and so is all that was made from it: that fails, too, whether it is still
+// queued or on its way. Failures are marked before a communicator is aborted, so nothing that the abort lets through can pass for a result.
+class Scheduler {
+ public:
+  // For what runs on the submission thread and is no operation, such as frees. May be called on any thread.
+  using Chore = std::function<void()>;
+
+  // Starts the threads, which end with the process.
+  Scheduler();
+
+  // Settles at once where it uses what is spoiled, or a clique that has failed.
+  void submit(SharedOperation operation);
+  // Runs between operations; a blocking one only while no communicator has work.
+  void submit_chore(Chore chore);
+  void submit_blocking_chore(Chore chore);
+
+  // Fails one operation and what depends on it; takes its clique along.
+  void fail(const SharedOperation& operation, const Failure& failure);
+  // Fails all that a clique has under way, and aborts it.
+  void fail_clique(Clique& clique, const Failure& failure);
+  bool has_failed(const Operation& operation) const;
+
+  void configure(Clock::duration timeout, Clock::duration grace);
+  Clock::duration timeout() const;
+  Clock::duration grace() const;
+  // Called, once, with the sentence that says that only the end of the process helps.
+  void on_stuck(std::function<void(const std::string&)> listener);
+  void report_stuck(const std::string& message);
+
+  std::vector<FlightEntry> flight_record() const;
+  std::size_t unsettled() const;
+  // Under this, cliques change and are looked at.
+  std::mutex& mutex() const { return mutex_; }
+
+ private:
+  void submit_all();
+  void complete_all();
+  void watch_all();
+
+  void launch(const SharedOperation& operation, std::unique_lock<std::mutex>& lock);
+  void conclude(const SharedOperation& operation);
+  // These expect the lock.
+  void settle(const SharedOperation& operation, const Failure* failure);
+  void fail_one(const SharedOperation& operation, const Failure& failure, bool spoils);
+  void spread();
+  void spread_to(const SharedOperation& operation);
+  void end_clique(Clique& clique, const Failure& failure);
+  void watch_deadlines(Clock::time_point now);
+  void watch_cliques();
+  void watch_launches(Clock::time_point now);
+  void report_stuck_locked(const std::string& message);
+  bool may_block() const;
+
+  mutable std::mutex mutex_;
+  std::condition_variable has_work_;
+  std::condition_variable has_flights_;
+  std::deque<SharedOperation> queue_;
+  std::deque<Chore> chores_;
+  std::deque<Chore> blocking_chores_;
+  SharedOperation launching_;
+  Clock::time_point failed_while_launching_{};
+  std::deque<SharedOperation> launched_;
+  // In the order of submission.
+  std::list<SharedOperation> unsettled_;
+  // Launched operations of cliques that the device has not finished.
+  int busy_cliques_ = 0;
+  FlightRecorder recorder_;
+  Clock::duration timeout_ = std::chrono::minutes(10);
+  Clock::duration grace_ = std::chrono::seconds(10);
+  std::function<void(const std::string&)> on_stuck_;
+  std::string stuck_;
+  std::uint64_t latest_sequence_ = 0;
+};
+
+}  // namespace coll

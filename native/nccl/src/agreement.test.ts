@@ -1,0 +1,32 @@
+import { expect, it } from 'vitest';
+import { type Asked, disagreement, type Request } from './agreement.js';
+
+const sum: Request = { operation: 'all-reduce sum', dtype: 'float32', length: 4 };
+const ask = (...requests: readonly Partial<Request>[]): readonly Asked[] =>
+  requests.map((request, rank) => ({ rank, request: { ...sum, ...request } }));
+
+it('finds nothing where all ask for the same', () => {
+  expect(disagreement(ask({}, {}, {}))).toBeUndefined();
+  expect(disagreement(ask({}))).toBeUndefined();
+});
+
+it.each([
+  ['operation', { operation: 'all-gather' }, 'InternalError', 'ERR_COLL_MISMATCH'],
+  ['dtype', { dtype: 'int8' }, 'InternalError', 'ERR_COLL_DTYPE_MISMATCH'],
+  ['length', { length: 5 }, 'InvalidArgumentError', 'ERR_COLL_SHAPE_MISMATCH'],
+  [
+    'operation before all else',
+    { operation: 'all-gather', dtype: 'int8', length: 5 },
+    'InternalError',
+    'ERR_COLL_MISMATCH',
+  ],
+] as const)('names the rank of another %s', (_, odd, name, code) => {
+  for (const at of [0, 1, 2]) {
+    const error = disagreement(ask(...[0, 1, 2].map((rank) => (rank === at ? odd : {}))));
+    expect(error).toMatchObject({ name, code, rank: at, message: expect.stringContaining(`rank ${at} asks for`) });
+  }
+});
+
+it('names the last of two', () => {
+  expect(disagreement(ask({}, { length: 1 }))).toMatchObject({ rank: 1 });
+});

@@ -1,0 +1,35 @@
+import { type CollError, type DType, type ErrorDetails, InternalError, InvalidArgumentError } from '@coll/core';
+
+/** What all ranks must ask for alike. */
+export interface Request {
+  /** Kind, op and root, in words. */
+  readonly operation: string;
+  readonly dtype: DType;
+  /** Elements. */
+  readonly length: number;
+}
+
+/** What a process asks for, by its first rank. */
+export interface Asked {
+  readonly rank: number;
+  readonly request: Request;
+}
+
+/** The error that all ranks get where they do not ask for the same; it names the odd one: who has the fewest on its side, of several the last. */
+export function disagreement(asked: readonly Asked[]): CollError | undefined {
+  const countOf = ({ request }: Asked) => asked.filter((other) => textOf(other.request) === textOf(request)).length;
+  const usual = asked.reduce((best, one) => (countOf(one) > countOf(best) ? one : best));
+  const odd = asked.findLast((one) => textOf(one.request) !== textOf(usual.request));
+  if (!odd) return undefined;
+  const told = `rank ${odd.rank} asks for ${textOf(odd.request)}, others for ${textOf(usual.request)}`;
+  const details: ErrorDetails = { rank: odd.rank, operation: usual.request.operation };
+  const message = `${told}: all ranks must issue the same collectives in the same order`;
+  if (odd.request.operation !== usual.request.operation)
+    return new InternalError('ERR_COLL_MISMATCH', message, details);
+  if (odd.request.dtype !== usual.request.dtype) return new InternalError('ERR_COLL_DTYPE_MISMATCH', message, details);
+  return new InvalidArgumentError('ERR_COLL_SHAPE_MISMATCH', message, details);
+}
+
+function textOf({ operation, dtype, length }: Request): string {
+  return `${operation} of ${length} elements of ${dtype}`;
+}

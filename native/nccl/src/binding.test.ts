@@ -1,0 +1,45 @@
+import { describe, expect, it } from 'vitest';
+import { findBinding } from './binding.js';
+
+const nowhere = { explicit: undefined, built: '/nowhere.node', platform: 'linux', architecture: 'x64' } as const;
+const missing = (name: string): never => {
+  throw Object.assign(new Error(`Cannot find module '${name}'\nRequire stack:`), { code: 'MODULE_NOT_FOUND' });
+};
+
+describe('findBinding', () => {
+  it.each(['darwin', 'win32'])('knows that there is no NCCL on %s', (platform) => {
+    expect(findBinding({ ...nowhere, platform })).toEqual({
+      failure: `NCCL exists for Linux only, and this is ${platform}`,
+    });
+  });
+
+  it('names the package to install', () => {
+    expect(findBinding({ ...nowhere, load: missing })).toEqual({
+      failure:
+        'the addon cannot be loaded from @coll/nccl-linux-x64-gnu: not installed: npm install @coll/nccl-linux-x64-gnu',
+    });
+  });
+
+  it('tries nothing else than what was asked for', () => {
+    const found = findBinding({ ...nowhere, explicit: '/mine.node', built: import.meta.filename, load: missing });
+    expect(found).toEqual({ failure: 'the addon cannot be loaded from COLL_NCCL_PATH=/mine.node: no such file' });
+  });
+
+  it('refuses a binary of another version, and says why one does not load', () => {
+    const built = import.meta.filename;
+    expect(findBinding({ ...nowhere, built, load: () => ({ interface: 99 }) })).toMatchObject({
+      failure: expect.stringContaining('is 99, not 1: install the same versions, or build anew'),
+    });
+    const broken = () => {
+      throw new Error('wrong ELF class\nand more');
+    };
+    expect(findBinding({ ...nowhere, built, load: broken })).toMatchObject({
+      failure: expect.stringMatching(/: wrong ELF class$/),
+    });
+  });
+
+  it('takes what is there', () => {
+    const binding = { interface: 1 };
+    expect(findBinding({ ...nowhere, built: import.meta.filename, load: () => binding })).toEqual({ binding });
+  });
+});

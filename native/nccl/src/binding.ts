@@ -1,0 +1,59 @@
+import { existsSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { type NcclBinding, ncclInterface } from './nccl-binding.js';
+
+/** The loaded addon, or one sentence that says why there is none. */
+export type BindingSearch = { readonly binding: NcclBinding } | { readonly failure: string };
+
+/** Where to look: what this process says of itself, unless a test says otherwise. */
+export interface Surroundings {
+  /** `COLL_NCCL_PATH`: nothing else is tried. */
+  readonly explicit: string | undefined;
+  /** What `npm run build` makes in a checkout. */
+  readonly built: string;
+  readonly platform: string;
+  readonly architecture: string;
+  readonly load: (nameOrPath: string) => unknown;
+}
+
+/**
+ * Looks for the addon at `COLL_NCCL_PATH`, in a checkout's build folder and in the package for this platform. The first that is there
+ * counts. Never throws.
+ */
+export function findBinding(surroundings: Partial<Surroundings> = {}): BindingSearch {
+  const { explicit, built, platform, architecture, load } = { ...here(), ...surroundings };
+  if (platform !== 'linux') return { failure: `NCCL exists for Linux only, and this is ${platform}` };
+  if (explicit !== undefined) return loaded(`COLL_NCCL_PATH=${explicit}`, path.resolve(explicit), load);
+  if (existsSync(built)) return loaded(built, built, load);
+  const name = `@coll/nccl-linux-${architecture}-gnu`;
+  return loaded(name, name, load);
+}
+
+const here = (): Surroundings => ({
+  explicit: process.env['COLL_NCCL_PATH'] || undefined,
+  // From src as from dist.
+  built: fileURLToPath(new URL('../build/release/coll_nccl.node', import.meta.url)),
+  platform: process.platform,
+  architecture: process.arch,
+  load: createRequire(import.meta.url),
+});
+
+function loaded(place: string, nameOrPath: string, load: Surroundings['load']): BindingSearch {
+  try {
+    const binding = load(nameOrPath) as NcclBinding;
+    if (binding.interface === ncclInterface) return { binding };
+    const told = `the interface of ${place} is ${binding.interface}, not ${ncclInterface}`;
+    return { failure: `${told}: install the same versions, or build anew` };
+  } catch (error) {
+    return { failure: `the addon cannot be loaded from ${place}: ${reasonOf(error, nameOrPath)}` };
+  }
+}
+
+function reasonOf(error: unknown, nameOrPath: string): string {
+  const { code, message } = error as Partial<NodeJS.ErrnoException>;
+  const isMissing = code === 'MODULE_NOT_FOUND' && message?.includes(`'${nameOrPath}'`);
+  if (!isMissing) return (message ?? String(error)).split('\n', 1)[0] as string;
+  return nameOrPath.startsWith('@') ? `not installed: npm install ${nameOrPath}` : 'no such file';
+}

@@ -1,0 +1,232 @@
+import { type CollError, RuntimeError } from '@coll/core';
+import { disagreement, type Request } from './agreement.js';
+import type { CallBatch } from './call-batch.js';
+import { errorFor, leavesUsable } from './failures.js';
+import { keepAlive } from './liveness.js';
+import type { CommunicatorHandle, NcclBinding } from './nccl-binding.js';
+import type { PeerBoard, Taken } from './peer-board.js';
+import type { Runtime } from './probe.js';
+
+/** A communicator of NCCL's: its ranks in this process, and what is known of the others. */
+export interface CliqueMembers {
+  readonly size: number;
+  readonly ranks: readonly number[];
+  /** The GPU of each of these ranks. */
+  readonly devices: readonly number[];
+  /** For errors, and the logs of NCCL. */
+  readonly name: string;
+  /** How the ranks of other processes are told of a failure; absent where all ranks are here. */
+  readonly board?: PeerBoard | undefined;
+  /** How long a process may be silent while others wait for it. Default: 60. */
+  readonly lostAfterSeconds?: number | undefined;
+  /** Compare what the processes ask for before each call. Default: no. */
+  readonly checkCalls?: boolean | undefined;
+}
+
+export interface Submission {
+  /** Such as `all-reduce sum`. */
+  readonly operation: string;
+  readonly timeoutMillis: number;
+}
+
+// What the addon's timers take for "for ever": 24 days.
+export const longestMillis = 2 ** 31 - 1;
+const patienceAtCloseMillis = 5000;
+const usualLostAfterSeconds = 60;
+
+/** The ranks of one NCCL communicator that are here. It fails as a whole, and once: whatever is under way or comes later gets the same error. */
+export class Clique {
+  readonly members: CliqueMembers;
+  readonly binding: NcclBinding;
+  readonly #handle: CommunicatorHandle;
+  readonly #pending = new Map<number, string>();
+  readonly #stopWatching: readonly (() => void)[] = [];
+  readonly #waiting = new Set<string>();
+  readonly #ending = new AbortController();
+  #started = 0;
+  /** Calls that were compared, of which the latest may not have started yet. */
+  #asked = 0;
+  /** The first process that left, and in what it took part. */
+  #left: { readonly rank: number; readonly taken: Taken } | undefined;
+  #failure: Promise<CollError> | undefined;
+  #failed: CollError | undefined;
+  #closing: Promise<void> | undefined;
+
+  constructor(handle: CommunicatorHandle, members: CliqueMembers, { binding }: Pick<Runtime, 'binding'>) {
+    this.#handle = handle;
+    this.members = members;
+    this.binding = binding;
+    const { board, lostAfterSeconds = usualLostAfterSeconds } = members;
+    if (board) this.#stopWatching = [this.#watch(board), this.#keepAlive(board, lostAfterSeconds)];
+  }
+
+  /** The error that it ended with. */
+  get failed(): CollError | undefined {
+    return this.#failed;
+  }
+
+  get isClosed(): boolean {
+    return this.#closing !== undefined;
+  }
+
+  /** Compares what all processes ask for, where that is wanted; calls are then made one after the other. @throws the same error on all of them */
+  async agree(request: Request, { operation, timeoutMillis }: Submission, signal: AbortSignal | undefined) {
+    const { board, checkCalls } = this.members;
+    if (!board || !checkCalls) return;
+    if (this.#failed) throw this.#failed;
+    this.#asked += 1;
+    const number = this.#asked;
+    this.#waiting.add(operation);
+    this.#failWhereLeft(0, number);
+    try {
+      const ended = signal ? AbortSignal.any([signal, this.#ending.signal]) : this.#ending.signal;
+      const waiting = { timeoutSeconds: timeoutMillis / 1000, signal: ended };
+      const odd = disagreement(await board.ask(number, request, waiting));
+      // All ranks see it: nobody has to be told.
+      if (odd) this.#end(odd, async () => odd);
+    } catch (error) {
+      if (!this.#failure) await this.fail(errorFor(error, { operation }) as CollError);
+    } finally {
+      this.#waiting.delete(operation);
+    }
+    if (this.#failure) throw await this.#failure;
+  }
+
+  /** One group call. Resolves when the GPUs have finished. @throws the error of the group, once it has failed */
+  async run(batch: CallBatch, { operation, timeoutMillis }: Submission): Promise<void> {
+    if (this.#failed) throw this.#failed;
+    this.#started += 1;
+    const number = this.#started;
+    this.#pending.set(number, operation);
+    this.#failWhereLeft(number, 0);
+    try {
+      await this.binding.run(
+        this.#handle,
+        Float64Array.from(batch.calls),
+        batch.inputs,
+        Float64Array.from(batch.inputOffsets),
+        batch.outputs,
+        Float64Array.from(batch.outputOffsets),
+        timeoutMillis,
+      );
+    } catch (error) {
+      if (leavesUsable(error)) throw errorFor(error, { operation });
+      throw await this.fail(errorFor(error, { operation }) as CollError);
+    } finally {
+      this.#pending.delete(number);
+    }
+  }
+
+  /**
+   * Ends it for all ranks, those of other processes too: the error of the group, which is that of the first failure, with what the other
+   * processes were doing.
+   */
+  fail(error: CollError): Promise<CollError> {
+    this.#end(error, () => this.#toldPeers(error));
+    return this.#failure as Promise<CollError>;
+  }
+
+  #end(error: CollError, told: () => Promise<CollError>): void {
+    if (this.#failure) return;
+    this.#failed = error;
+    this.#failure = told();
+    this.#ending.abort(error);
+    this.binding.abort(this.#handle, error.message);
+  }
+
+  /** Color and key of each local rank; a color below 0 takes no part. */
+  async split(colors: readonly number[], keys: readonly number[], name: string, timeoutMillis: number) {
+    if (this.#failed) throw this.#failed;
+    const parts = await this.binding.split(this.#handle, colors, keys, name, timeoutMillis).catch(async (error) => {
+      throw await this.fail(errorFor(error, { operation: 'split' }) as CollError);
+    });
+    return parts.map(({ communicator, color, size, places, ranks }) => {
+      const devices = places.map((place) => this.members.devices[place] as number);
+      const members = { size, ranks, devices, name: `${name}/${color}` };
+      return { color, places, clique: new Clique(communicator, members, this) };
+    });
+  }
+
+  /** Leaves; what is under way is ended. May be called again. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    for (const stop of this.#stopWatching) stop();
+    if (this.#pending.size + this.#waiting.size > 0) await this.fail(this.#closedError());
+    else if (!this.#failed)
+      await this.members.board?.leave(this.#state(), { started: this.#started, asked: this.#asked });
+    if (this.#failed) return;
+    // The ranks of a host leave together: those that never do are not waited for.
+    const left = this.binding.destroy(this.#handle).then(
+      () => true,
+      () => true,
+    );
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<boolean>((resolve) => {
+      timer = setTimeout(() => resolve(false), patienceAtCloseMillis);
+    });
+    const isLeft = await Promise.race([left, late]);
+    clearTimeout(timer);
+    this.#failed = this.#closedError();
+    if (!isLeft) this.binding.abort(this.#handle, 'closed before the other ranks of the host');
+  }
+
+  #closedError(): CollError {
+    const [operation = 'close'] = [...this.#pending.values(), ...this.#waiting];
+    const told = `${operation}: ${this.members.name} was closed`;
+    return new RuntimeError('ERR_COLL_CLOSED', told, { operation });
+  }
+
+  /** Ends the group where a call waits in vain for a process that has left. */
+  #failWhereLeft(started: number, asked: number): void {
+    if (!this.#left || (started <= this.#left.taken.started && asked <= this.#left.taken.asked)) return;
+    const { rank } = this.#left;
+    const operation = [...this.#pending.values(), ...this.#waiting].at(-1) ?? 'collective';
+    const told = `${operation}: rank ${rank} has left ${this.members.name}, and takes part in nothing more`;
+    void this.fail(new RuntimeError('ERR_COLL_CLOSED', told, { operation, rank }));
+  }
+
+  /** What these ranks are doing, for the others. */
+  #state(): string {
+    const [first] = this.#pending;
+    const [waiting] = this.#waiting;
+    if (!first && waiting) return `waiting to begin ${waiting}, number ${this.#asked}`;
+    return first ? `in ${first[1]}, number ${first[0]}` : `idle after ${this.#started} operations`;
+  }
+
+  #watch(board: PeerBoard): () => void {
+    return board.watch({
+      failed: (error) => {
+        const state = this.#state();
+        this.#end(error, async () => {
+          await board.answer(state);
+          return error;
+        });
+      },
+      left: (rank, taken) => {
+        this.#left = { rank, taken };
+        this.#failWhereLeft(Math.max(0, ...this.#pending.keys()), this.#waiting.size > 0 ? this.#asked : 0);
+      },
+    });
+  }
+
+  #keepAlive(board: PeerBoard, lostAfterSeconds: number): () => void {
+    const isWaiting = () => this.#pending.size + this.#waiting.size > 0;
+    return keepAlive({ board, lostAfterSeconds, isWaiting, lost: (error) => void this.fail(error) });
+  }
+
+  async #toldPeers(error: CollError): Promise<CollError> {
+    const peers = await this.members.board?.tell(error, this.#state());
+    if (!peers || peers.size === 0) return error;
+    const told = [...peers].map(([rank, doing]) => `rank ${rank} was ${doing}`).join(', ');
+    const Kind = error.constructor as new (...args: ConstructorParameters<typeof CollError>) => CollError;
+    const { code, message, operation, cause } = error;
+    const rank = error.rank ?? (this.members.ranks[0] as number);
+    const details = { rank, cause, ...(operation === undefined ? {} : { operation }) };
+    this.#failed = new Kind(code, `${message}; ${told}`, details);
+    return this.#failed;
+  }
+}

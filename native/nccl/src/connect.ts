@@ -1,0 +1,140 @@
+import { CollError, quote, ValueError } from '@coll/core';
+import { meet, type Store } from '@coll/rendezvous';
+import { Clique, type CliqueMembers } from './clique.js';
+import { settled } from './failures.js';
+import { gpuIndex } from './gpu-memory.js';
+import { PeerBoard } from './peer-board.js';
+import { ncclVersion, probe, runtime } from './probe.js';
+
+/** A process that joins a group, and the GPUs that it brings. */
+export interface JoinRequest {
+  /** Where the processes meet. It has to stay open as long as the group. */
+  readonly store: Store;
+  /** The number of this process, and how many there are. */
+  readonly rank: number;
+  readonly size: number;
+  /** The GPUs of this process: a rank each, in this order, after those of the processes before it. Default: `['gpu:0']`. */
+  readonly devices?: readonly string[] | undefined;
+  /** Several groups of the same processes need a name each. Default: `world`. */
+  readonly group?: string | undefined;
+  /** A group that is opened again after a failure is the next generation. Default: 0. */
+  readonly generation?: number | undefined;
+  /** Longest time to wait for the others. Default: 60. */
+  readonly timeoutSeconds?: number | undefined;
+  /**
+   * How long a process may show no sign of life while others wait for it. It writes one a second into the store, but for when its JavaScript is
+   * busy. Default: 60.
+   */
+  readonly lostAfterSeconds?: number | undefined;
+  /** Compare what all processes ask for before each call, in the store, which takes milliseconds. For finding mistakes. Default: no. */
+  readonly checkCalls?: boolean | undefined;
+}
+
+/** What a process tells of itself. */
+interface Card {
+  readonly version: string;
+  readonly devices: number;
+  /** NCCL's unique id, of the first process. */
+  readonly id?: string;
+}
+
+/** Gathers what every process tells, in order. */
+export type Exchange = (card: Uint8Array) => Promise<readonly Uint8Array[]>;
+
+const secondsToMeet = 60;
+
+/** The clique of these GPUs, all of this process. @throws ValueError for a GPU that is listed twice; what NCCL says */
+export async function openLocal(devices: readonly string[], name: string, timeoutMillis: number): Promise<Clique> {
+  const indices = devices.map(gpuIndex);
+  requireDistinct(devices, indices);
+  const ranks = indices.map((_, rank) => rank);
+  const { binding } = runtime();
+  const id = await settled(binding.uniqueId(), { operation: 'connect' });
+  return openClique(id, { size: ranks.length, ranks, devices: indices, name }, timeoutMillis);
+}
+
+/** Joins a group of processes. @throws DeadlineExceededError that names the processes that never came; what NCCL says */
+export async function join(request: JoinRequest): Promise<Clique> {
+  const {
+    store,
+    rank,
+    size,
+    devices = ['gpu:0'],
+    group = 'world',
+    generation = 0,
+    timeoutSeconds = secondsToMeet,
+  } = request;
+  const indices = devices.map(gpuIndex);
+  requireDistinct(devices, indices);
+  const prefix = `nccl/${group}`;
+  const exchange: Exchange = (card) => meet(under(store, prefix), { rank, size, generation, card, timeoutSeconds });
+  const agreed = await agree(exchange, rank, indices.length);
+  const board = new PeerBoard(store, `${prefix}/${generation}/of/${size}`, rank, agreed.ranks);
+  const name = `${group}/${generation}`;
+  const { lostAfterSeconds, checkCalls } = request;
+  const ranks = agreed.ranks[rank] as readonly number[];
+  const members = { size: agreed.total, ranks, devices: indices, name, board, lostAfterSeconds, checkCalls };
+  return openClique(agreed.id, members, timeoutSeconds * 1000);
+}
+
+/** Joins a group of processes that have a way of their own to show each other their cards; `rank` is the number of this one. */
+export async function joinBy(exchange: Exchange, rank: number, devices: readonly string[], timeoutMillis: number) {
+  const indices = devices.map(gpuIndex);
+  requireDistinct(devices, indices);
+  const { id, ranks, total } = await agree(exchange, rank, indices.length);
+  const own = ranks[rank] as readonly number[];
+  return openClique(id, { size: total, ranks: own, devices: indices, name: 'processes' }, timeoutMillis);
+}
+
+async function openClique(id: Uint8Array, members: CliqueMembers, timeoutMillis: number): Promise<Clique> {
+  const { binding } = runtime();
+  const { size, ranks, devices, name } = members;
+  const handle = await settled(binding.communicator({ id, size, ranks, devices, name, timeoutMillis }), {
+    operation: 'connect',
+  });
+  return new Clique(handle, members, { binding });
+}
+
+/** NCCL's id of the group, and which ranks each process has. */
+async function agree(exchange: Exchange, member: number, devices: number) {
+  const { binding } = runtime();
+  const version = probe().nccl?.version ?? ncclVersion(0);
+  const own = member === 0 ? await settled(binding.uniqueId(), { operation: 'connect' }) : undefined;
+  const card: Card = { version, devices, ...(own ? { id: Buffer.from(own).toString('base64') } : {}) };
+  const shown = await exchange(Buffer.from(JSON.stringify(card)));
+  const cards = shown.map((bytes) => JSON.parse(Buffer.from(bytes).toString()) as Card);
+  const odd = cards.findIndex((other) => other.version !== cards[0]?.version);
+  if (odd >= 0) {
+    const told = `process 0 has NCCL ${cards[0]?.version}, process ${odd} ${cards[odd]?.version}`;
+    throw new CollError('ERR_COLL_NCCL', `connect: ${told}; all need the same release`, {
+      operation: 'connect',
+      rank: odd,
+    });
+  }
+  let total = 0;
+  const ranks = cards.map((other) => Array.from({ length: other.devices }, () => total++));
+  return { id: Buffer.from(cards[0]?.id as string, 'base64'), ranks, total };
+}
+
+/** A store in which every key begins with a prefix. */
+function under(store: Store, prefix: string): Store {
+  const keyOf = (key: string) => `${prefix}/${key}`;
+  return {
+    set: (key, value) => store.set(keyOf(key), value),
+    get: (key, options) => store.get(keyOf(key), options),
+    add: (key, amount) => store.add(keyOf(key), amount),
+    compareSet: (key, expected, desired) => store.compareSet(keyOf(key), expected, desired),
+    delete: (key) => store.delete(keyOf(key)),
+    // The store belongs to whoever opened it.
+    close: async () => undefined,
+    [Symbol.asyncDispose]: async () => undefined,
+  };
+}
+
+function requireDistinct(devices: readonly string[], indices: readonly number[]): void {
+  if (devices.length === 0) throw new ValueError('ERR_COLL_DEVICE', 'nccl: a group needs a GPU for each rank');
+  const twice = indices.findIndex((index, place) => indices.indexOf(index) !== place);
+  if (twice < 0) return;
+  const told = `${quote(devices)} have gpu:${indices[twice]} twice`;
+  throw new ValueError('ERR_COLL_DEVICE', `nccl: ${told}: a group needs a GPU of this process for each rank`);
+}

@@ -1,0 +1,69 @@
+import {
+  AbortedError,
+  CollError,
+  type Collective,
+  DeadlineExceededError,
+  type ErrorDetails,
+  NotImplementedError,
+  nameOf,
+  RuntimeError,
+  UnavailableError,
+  ValueError,
+} from '@coll/core';
+import type { BindingError } from './nccl-binding.js';
+
+/** NCCL's results that mean that another rank, or the way to it, is lost. */
+const lostPeer: ReadonlySet<number> = new Set([2, 6]);
+
+/** Our error for one of the addon's; anything else is handed on as it is. */
+export function errorFor(failure: unknown, details: ErrorDetails = {}): unknown {
+  if (failure instanceof CollError || !isBindingError(failure)) return failure;
+  // The message names operation, group and number, and ends with the latest operations.
+  const { kind, code, operation, message: text } = failure;
+  const all = { operation, ...details, cause: failure };
+  switch (kind) {
+    case 'timeout':
+      return new DeadlineExceededError('ERR_COLL_DEADLINE', text, all);
+    case 'aborted':
+      return new AbortedError('ERR_COLL_ABORTED', text, all);
+    case 'closed':
+      return new RuntimeError('ERR_COLL_CLOSED', text, all);
+    case 'invalid-argument':
+      return new ValueError('ERR_COLL_REFUSED', text, all);
+    case 'out-of-memory':
+    case 'spoiled':
+      return new CollError('ERR_COLL_BUFFER', text, all);
+    case 'no-library':
+      return new CollError('ERR_COLL_REFUSED', text, all);
+    case 'nccl':
+      if (lostPeer.has(code)) return new UnavailableError('ERR_COLL_PEER_FAILED', text, all);
+      return new CollError('ERR_COLL_NCCL', text, all);
+    default:
+      return new CollError('ERR_COLL_NCCL', text, all);
+  }
+}
+
+/** Whether the communicator that this happened to can still be used. */
+export function leavesUsable(failure: unknown): boolean {
+  return isBindingError(failure) && ['invalid-argument', 'out-of-memory', 'spoiled'].includes(failure.kind);
+}
+
+/** Rejections of the addon become ours. */
+export async function settled<Result>(promise: Promise<Result>, details?: ErrorDetails): Promise<Result> {
+  try {
+    return await promise;
+  } catch (error) {
+    throw errorFor(error, details);
+  }
+}
+
+function isBindingError(failure: unknown): failure is BindingError {
+  return failure instanceof Error && 'kind' in failure && 'sequence' in failure;
+}
+
+/** For a call that would block. */
+export function blocksNoThread(collective: Collective): NotImplementedError {
+  const operation = nameOf(collective);
+  const told = `${operation}: NCCL blocks no thread: use the asynchronous call`;
+  return new NotImplementedError('ERR_COLL_NOT_IMPLEMENTED', told, { operation });
+}

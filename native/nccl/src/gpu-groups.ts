@@ -1,0 +1,79 @@
+import type { Collective, Communicator, DType, RunOptions, Tensor } from '@coll/core';
+import { allRanks, refusedCollective } from '@coll/core/executor';
+import { refusedByNccl } from './element-types.js';
+import { blocksNoThread } from './failures.js';
+import { gpuIndex } from './gpu-memory.js';
+import { NcclCommunicator, type NcclOptions } from './nccl-communicator.js';
+
+/** A communicator for each list of GPUs that values live on, opened when the first such value comes. */
+export class GpuGroups {
+  readonly #options: NcclOptions;
+  readonly #groups = new Map<string, Promise<NcclCommunicator>>();
+
+  constructor(options: NcclOptions) {
+    this.#options = options;
+  }
+
+  /** @throws CollError where there is no NCCL; ValueError for what are no GPUs of this process, or one of them twice */
+  async of(devices: readonly string[]): Promise<NcclCommunicator> {
+    const key = devices.map(gpuIndex).join();
+    const known = this.#groups.get(key) ?? NcclCommunicator.open(devices, { name: `gpus ${key}`, ...this.#options });
+    this.#groups.set(key, known);
+    try {
+      return await known;
+    } catch (error) {
+      this.#groups.delete(key);
+      throw error;
+    }
+  }
+
+  async close(): Promise<void> {
+    const opened = await Promise.allSettled(this.#groups.values());
+    const open = opened.flatMap((group) => (group.status === 'fulfilled' ? [group.value] : []));
+    await Promise.all(open.map((group) => group.close()));
+  }
+}
+
+/** Ranks that are all here, on the GPUs that their tensors name. */
+export class GroupedCommunicator implements Communicator {
+  readonly size: number;
+  readonly localRanks: readonly number[];
+  readonly #groups: GpuGroups;
+  readonly #engine: Communicator;
+
+  /** `engine` serves blocking calls of a rank that is alone. */
+  constructor(size: number, groups: GpuGroups, engine: Communicator) {
+    this.#engine = engine;
+    this.size = size;
+    this.localRanks = allRanks(size);
+    this.#groups = groups;
+  }
+
+  refuses(collective: Collective, dtype: DType): string | undefined {
+    return refusedCollective(collective, dtype, this.size) ?? refusedByNccl(collective, dtype);
+  }
+
+  async run(
+    collective: Collective,
+    inputs: readonly Tensor[],
+    outputs: readonly Tensor[],
+    options?: RunOptions,
+  ): Promise<void> {
+    const group = await this.#groups.of(inputs.map(({ device }) => device));
+    await group.run(collective, inputs, outputs, options);
+  }
+
+  runSync(collective: Collective, inputs: readonly Tensor[], outputs: readonly Tensor[], options?: RunOptions): void {
+    if (this.size > 1) throw blocksNoThread(collective);
+    this.#engine.runSync(collective, inputs, outputs, options);
+  }
+
+  /** The groups belong to the ops, which have one of these for each number of components. */
+  close(): Promise<void> {
+    return this.#engine.close();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+}

@@ -1,0 +1,93 @@
+import { type DType, isDType, quote, type TypedArray, ValueError, viewOf } from '@coll/core';
+import { DeviceBuffer } from './device-buffer.js';
+import { settled } from './failures.js';
+import { bytesOf, GpuMemory } from './gpu-memory.js';
+import type { DeviceFinding } from './nccl-binding.js';
+import { runtime } from './probe.js';
+
+/** Memory that another library allocated. */
+export interface ForeignMemory {
+  readonly pointer: bigint;
+  readonly dtype: DType;
+  /** Elements. */
+  readonly length: number;
+  /** Kept alive as long as the buffer is; it frees the memory, which must stay until all that uses it has settled. */
+  readonly owner: unknown;
+  /** A CUDA stream on which the memory is still written; what is done here comes after what that stream holds now. */
+  readonly stream?: bigint | undefined;
+}
+
+/** Host memory that the GPU reads and writes by itself, so that moving it needs no copy in between. */
+export interface PinnedArray extends Disposable {
+  readonly array: TypedArray;
+  /** Detaches `array` and gives the memory back once nothing uses it. */
+  dispose(): void;
+}
+
+/** A GPU of this process. */
+export class Gpu {
+  readonly index: number;
+  /** `gpu:0` and the like. */
+  readonly name: string;
+  /** What the driver says of it. */
+  readonly info: DeviceFinding;
+
+  constructor(info: DeviceFinding) {
+    this.index = info.index;
+    this.name = `gpu:${info.index}`;
+    this.info = info;
+  }
+
+  /** New memory, of whatever contents. Dispose of it: the garbage collector does not know how scarce it is. @throws ValueError */
+  alloc(dtype: DType, length: number): DeviceBuffer {
+    requireDType(dtype);
+    return DeviceBuffer.allocate(this.index, dtype, length).watched();
+  }
+
+  /** New memory with these elements, which are read until the promise settles. */
+  async upload(from: ArrayBufferView, dtype: DType): Promise<DeviceBuffer> {
+    const buffer = this.alloc(dtype, from.byteLength / bytesOf(dtype, 1));
+    await buffer.write(from);
+    return buffer;
+  }
+
+  /** Pinned memory of the host. */
+  async allocHost(dtype: DType, length: number): Promise<PinnedArray> {
+    requireDType(dtype);
+    const { binding } = runtime();
+    const memory = await settled(binding.allocateHost(bytesOf(dtype, length)), { operation: 'allocHost' });
+    const dispose = () => binding.freeHost(memory);
+    return { array: viewOf(dtype, memory, 0, length), dispose, [Symbol.dispose]: dispose };
+  }
+
+  /** A buffer over memory of another library, which is never freed here. @throws what the driver says of a pointer that is none of this GPU */
+  async fromPointer({ pointer, dtype, length, owner, stream }: ForeignMemory): Promise<DeviceBuffer> {
+    requireDType(dtype);
+    if (owner === undefined || owner === null) {
+      throw new ValueError('ERR_COLL_VALUE', 'fromPointer: name the owner of the memory, which is kept alive with it');
+    }
+    const memory = GpuMemory.adopt(this.index, pointer, bytesOf(dtype, length), owner);
+    await memory.address();
+    if (stream !== undefined) await this.waitFor(stream);
+    return DeviceBuffer.over(memory, dtype, length);
+  }
+
+  /** What is asked of this GPU from now on comes after what a CUDA stream of another library holds now. */
+  async waitFor(stream: bigint): Promise<void> {
+    await settled(runtime().binding.waitFor(this.index, stream), { operation: 'waitFor' });
+  }
+
+  /** What a CUDA stream of another library gets next comes after the operations on this buffer so far. Settles when that is arranged. */
+  async orderAfter(stream: bigint, buffer: DeviceBuffer): Promise<void> {
+    await settled(runtime().binding.orderAfter(stream, buffer.memory.handle), { operation: 'orderAfter' });
+  }
+}
+
+/** The GPUs of this process. @throws CollError where there is none, or no NCCL */
+export function gpus(): readonly Gpu[] {
+  return runtime().devices.map((info) => new Gpu(info));
+}
+
+function requireDType(dtype: unknown): void {
+  if (!isDType(dtype)) throw new ValueError('ERR_COLL_VALUE', `no dtype is called ${quote(dtype)}`);
+}

@@ -1,0 +1,53 @@
+import {
+  DistributedValues,
+  deviceType,
+  IndexedSlices,
+  mirror,
+  type PossiblyMirrored,
+  type Tensor,
+  tensor,
+  type Value,
+} from '@coll/core';
+import { bufferOf, DeviceBuffer, isOnGpu } from './device-buffer.js';
+import { gpuIndex } from './gpu-memory.js';
+
+/** Whether a component, or a part of one, is in the memory of a GPU. */
+export function isValueOnGpu(value: Value): boolean {
+  if (value instanceof IndexedSlices) return isOnGpu(value.values) || isOnGpu(value.indices);
+  return isOnGpu(value);
+}
+
+/** The tensor, or slices, with elements of the host, said to be where it was. */
+export async function toHost(value: Tensor): Promise<Tensor>;
+export async function toHost(value: Value): Promise<Value>;
+export async function toHost(value: Value): Promise<Value> {
+  if (value instanceof IndexedSlices) {
+    const [values, indices] = await Promise.all([toHost(value.values), toHost(value.indices)]);
+    return new IndexedSlices(values, indices, value.denseShape);
+  }
+  if (!isOnGpu(value)) return value;
+  const { dtype, shape, device } = value;
+  return tensor(await bufferOf(value).read(), { dtype, shape, device });
+}
+
+/** A result of the host, those of its components that are on GPUs in their memory. */
+export async function toGpus(result: PossiblyMirrored): Promise<PossiblyMirrored> {
+  if (!(result instanceof DistributedValues)) return toGpu(result);
+  return mirror(await Promise.all(result.values.map(toGpu)));
+}
+
+async function toGpu(value: Value): Promise<Value> {
+  if (value instanceof IndexedSlices) {
+    const [values, indices] = await Promise.all([toGpu(value.values), toGpu(value.indices)]);
+    return new IndexedSlices(values as Tensor, indices as Tensor, value.denseShape);
+  }
+  return deviceType(value.device) === 'GPU' ? uploaded(value) : value;
+}
+
+/** A copy in the memory of the GPU that a tensor of the host says it is on, or of another. */
+export async function uploaded(value: Tensor, device = value.device): Promise<Tensor> {
+  const { dtype, shape, data } = value;
+  const buffer = DeviceBuffer.allocate(gpuIndex(device), dtype, data.length);
+  await buffer.write(data);
+  return buffer.tensor(shape, device);
+}

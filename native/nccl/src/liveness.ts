@@ -1,0 +1,49 @@
+import { type CollError, UnavailableError } from '@coll/core';
+import type { PeerBoard } from './peer-board.js';
+
+const beatMillis = 1000;
+
+/** Whom to ask, and whom to tell. */
+export interface LivenessOptions {
+  readonly board: PeerBoard;
+  /** How long a process may be silent while others wait for it. It writes that it is alive once a second, unless its JavaScript is busy. */
+  readonly lostAfterSeconds: number;
+  /** Whether anybody waits here. */
+  isWaiting(): boolean;
+  lost(error: CollError): void;
+}
+
+/** Writes that this process is alive, and looks, while it waits, whether the others are. Returns what ends it. */
+export function keepAlive({ board, lostAfterSeconds, isWaiting, lost }: LivenessOptions): () => void {
+  let count = 0;
+  let seen: readonly { readonly beat: number; readonly at: number }[] = [];
+  let isBusy = false;
+  const look = async () => {
+    count += 1;
+    await board.beat(count);
+    if (!isWaiting()) {
+      seen = [];
+      return;
+    }
+    const now = performance.now();
+    const beats = await board.beats();
+    seen = beats.map((beat, index) => (seen[index]?.beat === beat ? seen[index] : { beat, at: now }));
+    const silent = seen.findIndex(({ at }) => now - at >= lostAfterSeconds * 1000);
+    if (silent < 0) return;
+    const { rank } = board.others[silent] as { rank: number };
+    const told = `rank ${rank} was lost: it has shown no sign of life for ${lostAfterSeconds} seconds`;
+    lost(new UnavailableError('ERR_COLL_PEER_FAILED', told, { rank }));
+  };
+  const timer = setInterval(() => {
+    if (isBusy) return;
+    isBusy = true;
+    // A store that is gone tells nothing any more; timeouts still do.
+    look()
+      .catch(() => undefined)
+      .finally(() => {
+        isBusy = false;
+      });
+  }, beatMillis);
+  timer.unref();
+  return () => clearInterval(timer);
+}

@@ -1,0 +1,172 @@
+import {
+  AllReduceOps,
+  canonicalize,
+  type Destinations,
+  type DistributedValues,
+  deviceType,
+  getDevicesFrom,
+  hostForDevice,
+  logFirst,
+  optionsOf,
+  type PossiblyMirrored,
+  quote,
+  type ReadyPair,
+  type ReduceOp,
+  type ResolvedOptions,
+  stitchValues,
+  type Tensor,
+  type Value,
+  ValueError,
+  type World,
+} from '@coll/core';
+import { ReductionToOneDevice, reductionToOneAlgorithm } from '@coll/reduction-to-one';
+import { GpuGroups, GroupedCommunicator } from './gpu-groups.js';
+import { GpuValues, haveGpuEach, livesOnGpu } from './gpu-values.js';
+import { isValueOnGpu } from './host-values.js';
+import type { NcclOptions } from './nccl-communicator.js';
+import { ProcessCommunicator } from './process-communicator.js';
+
+/** How values of a batch are packed, and how long calls wait. */
+export interface NcclAllReduceOptions extends Pick<NcclOptions, 'defaultTimeoutSeconds'> {
+  /**
+   * Into how many packs the values of a batch that are in memory of the host are joined; 0: each goes by itself. Default: 1. Values in
+   * the memory of GPUs are not joined: all of a batch are one group call.
+   */
+  readonly numPacks?: number | undefined;
+}
+
+/**
+ * All-reduce among GPUs by NCCL. Values may be tensors in the memory of the GPUs, or of the host with the name of a GPU as their device, through
+ * which they then pass; results are where the values are. What is not an all-reduce among GPUs goes to one device, and `explain()` tells.
+ */
+export class NcclAllReduce extends AllReduceOps {
+  readonly name = 'nccl';
+  readonly #fallback: ReductionToOneDevice;
+  readonly #groups: GpuGroups;
+  readonly #onGpus: GpuValues;
+
+  /** Works without a GPU: the first value on one says what is missing. @throws ValueError for a negative `numPacks`, and for options that are no object */
+  constructor(options?: NcclAllReduceOptions, world?: World) {
+    const { numPacks = 1, defaultTimeoutSeconds } = optionsOf(options, 'new NcclAllReduce({ numPacks: 1 })');
+    if (!(Number.isInteger(numPacks) && numPacks >= 0)) {
+      const told = `NCCL all-reduce: numPacks must be 0 or more, not ${quote(numPacks)}`;
+      throw new ValueError('ERR_COLL_VALUE', told);
+    }
+    const fallback = new ReductionToOneDevice();
+    const groups = new GpuGroups({ defaultTimeoutSeconds });
+    super({
+      numPacks,
+      algorithm: reductionToOneAlgorithm(),
+      fallback,
+      world,
+      communicator: (size, engine) => {
+        if (engine.localRanks.length === size) return new GroupedCommunicator(size, groups, engine);
+        return isOneProcess(world as World)
+          ? engine
+          : new ProcessCommunicator(engine, world as World, { defaultTimeoutSeconds });
+      },
+    });
+    if (world && world.localRanks.length < world.devices.length && isOneProcess(world))
+      this.#tell(`replicas in threads of one process have their values on the host; ${world.engine} plays`);
+    this.#fallback = fallback;
+    this.#groups = groups;
+    this.#onGpus = new GpuValues(groups, fallback, (why) => this.#tell(why));
+  }
+
+  override async close(): Promise<void> {
+    await super.close();
+    await this.#groups.close();
+  }
+
+  protected override async reduceImplementation(
+    op: ReduceOp,
+    value: DistributedValues<Value>,
+    destinations: Destinations,
+    call: ResolvedOptions,
+  ): Promise<PossiblyMirrored> {
+    const pair: ReadyPair = [value, destinations];
+    if (livesOnGpu(value)) return (await this.#onGpus.reduce(op, [pair], call))[0] as PossiblyMirrored;
+    const why = refusal(pair);
+    if (why === undefined) return super.reduceImplementation(op, value, destinations, call);
+    this.#tell(`${why}; ${this.#fallback.name} serves it`);
+    const { options, signal, sharedResult } = call;
+    return this.#fallback.reduce(op, value, destinations, { options, signal, sharedResult });
+  }
+
+  protected override async batchReduceImplementation(
+    op: ReduceOp,
+    pairs: readonly ReadyPair[],
+    call: ResolvedOptions,
+  ): Promise<PossiblyMirrored[]> {
+    const indicesOf = (has: (pair: ReadyPair) => boolean) =>
+      [...pairs.keys()].filter((at) => has(pairs[at] as ReadyPair));
+    const onGpus = indicesOf(([value]) => livesOnGpu(value));
+    const onHost = indicesOf(([value]) => !livesOnGpu(value));
+    const part = (indices: readonly number[]) => {
+      const targets = call.targets && { targets: indices.map((index) => call.targets?.[index]) };
+      return [indices.map((index) => pairs[index] as ReadyPair), { ...call, ...targets }] as const;
+    };
+    const reduced = onGpus.length > 0 ? await this.#onGpus.reduce(op, ...part(onGpus)) : [];
+    const [rest, ownCall] = part(onHost);
+    const isOfGpus = rest.every((pair) => refusal(pair) === undefined);
+    const others = rest.length === 0 ? [] : await this.#reduceOfHost(op, rest, ownCall, isOfGpus);
+    return stitchValues<PossiblyMirrored>([
+      [reduced, onGpus],
+      [others, onHost],
+    ]);
+  }
+
+  protected override async broadcastImplementation(
+    value: Value,
+    destinations: Destinations,
+  ): Promise<PossiblyMirrored> {
+    if (!isValueOnGpu(value)) return super.broadcastImplementation(value, destinations);
+    return this.#onGpus.broadcast(value, getDevicesFrom(destinations));
+  }
+
+  protected override async gatherImplementation(
+    value: DistributedValues<Tensor>,
+    destinations: Destinations,
+    axis: number,
+    call: ResolvedOptions,
+  ): Promise<PossiblyMirrored<Tensor>> {
+    if (livesOnGpu(value)) return this.#onGpus.gather(value, destinations, axis, call);
+    const remark = `there is no gather by NCCL; ${this.#fallback.name} serves it`;
+    if (this.note(remark)) logFirst(3, 'nccl gather', 'warn', `${this.name}: ${remark}`);
+    const { options, signal, sharedResult } = call;
+    return this.#fallback.gather(value, destinations, axis, { options, signal, sharedResult });
+  }
+
+  async #reduceOfHost(
+    op: ReduceOp,
+    pairs: readonly ReadyPair[],
+    call: ResolvedOptions,
+    isOfGpus: boolean,
+  ): Promise<PossiblyMirrored[]> {
+    if (isOfGpus) return super.batchReduceImplementation(op, pairs, call);
+    const results: PossiblyMirrored[] = [];
+    for (const [index, [value, destinations]] of pairs.entries()) {
+      const own = call.targets ? { ...call, targets: [call.targets[index]] } : call;
+      results.push(await this.reduceImplementation(op, value, destinations, own));
+    }
+    return results;
+  }
+
+  #tell(why: string): void {
+    if (this.note(why)) logFirst(10, why, 'info', `${this.name}: ${why}`);
+  }
+}
+
+/** Why a value of the host is not for NCCL: something of it is on no GPU, or two of its components on one. */
+function refusal([value, destinations]: ReadyPair): string | undefined {
+  const devices = [...value.devices, ...getDevicesFrom(destinations)];
+  const other = devices.find((device) => device === '' || deviceType(device) !== 'GPU');
+  if (other !== undefined) return `"${other}" is no GPU`;
+  return haveGpuEach(value.devices) ? undefined : 'several components are on one GPU';
+}
+
+/** Whether all ranks are in one process: devices of one task are. */
+function isOneProcess({ devices }: World): boolean {
+  const taskOf = (device: string) => hostForDevice(canonicalize(device));
+  return devices.every((device) => taskOf(device) === taskOf(devices[0] as string));
+}

@@ -1,0 +1,203 @@
+import {
+  type Collective,
+  type Communicator,
+  type DType,
+  nameOf,
+  type RunOptions,
+  rootOf,
+  type Tensor,
+  ValueError,
+} from '@coll/core';
+import { abortedError, closedError, refusedCollective, refusedError, validateBuffers } from '@coll/core/executor';
+import { type Clique, longestMillis, type Submission } from './clique.js';
+import { type Exchange, type JoinRequest, join, joinBy, openLocal } from './connect.js';
+import { isOnGpu } from './device-buffer.js';
+import { refusedByNccl } from './element-types.js';
+import { blocksNoThread, errorFor } from './failures.js';
+import { lengthOf, validateOperands } from './operands.js';
+import { type Passage, pass, passTogether } from './passage.js';
+import { ScratchMemory } from './scratch-memory.js';
+
+/** How a communicator behaves. All of it may be left out. */
+export interface NcclOptions {
+  /** For calls without a timeout of their own. 0: for ever. Default: 600. */
+  readonly defaultTimeoutSeconds?: number | undefined;
+  /** For errors and the flight recorder, of groups of one process. Default: `local`. */
+  readonly name?: string | undefined;
+}
+
+/** One of the groups that a split makes. */
+export interface SplitGroup {
+  readonly color: number;
+  readonly communicator: NcclCommunicator;
+}
+
+const usualTimeoutSeconds = 600;
+
+/**
+ * A group of ranks with a GPU each, in one process or several, whose collectives NCCL carries out. Tensors may be on the rank's GPU, where they
+ * are worked on in place, or in memory of the host, from and to which they are copied. It blocks no thread.
+ *
+ * All ranks issue the same collectives in the same order, over all communicators of the same GPUs together: NCCL does not check it. Half types are
+ * added up by NCCL, which may round more than once; a mean is NCCL's sum and one division.
+ */
+export class NcclCommunicator implements Communicator {
+  readonly size: number;
+  readonly localRanks: readonly number[];
+  /** The GPU of each local rank. */
+  readonly devices: readonly string[];
+  readonly #clique: Clique;
+  readonly #scratch = new ScratchMemory();
+  readonly #timeoutSeconds: number;
+  #turn: Promise<void> = Promise.resolve();
+
+  private constructor(clique: Clique, { defaultTimeoutSeconds = usualTimeoutSeconds }: NcclOptions) {
+    const { size, ranks, devices } = clique.members;
+    this.size = size;
+    this.localRanks = ranks;
+    this.devices = devices.map((index) => `gpu:${index}`);
+    this.#clique = clique;
+    this.#timeoutSeconds = defaultTimeoutSeconds;
+  }
+
+  /** A group of GPUs of this process, a rank each. @throws ValueError for a GPU that is not here, or twice; CollError where there is no NCCL */
+  static async open(devices: readonly string[], options: NcclOptions = {}): Promise<NcclCommunicator> {
+    const millis = millisOf(options.defaultTimeoutSeconds ?? usualTimeoutSeconds);
+    return new NcclCommunicator(await openLocal(devices, options.name ?? 'local', millis), options);
+  }
+
+  /**
+   * Joins a group of processes, which meet in a store of `@coll/rendezvous`. The first one hands out NCCL's unique id there.
+   * @throws DeadlineExceededError that names the processes that never came; CollError where there is no NCCL, or another release of it
+   */
+  static async connect(request: JoinRequest, options: NcclOptions = {}): Promise<NcclCommunicator> {
+    return new NcclCommunicator(await join(request), options);
+  }
+
+  /** Joins a group of processes that exchange their cards in a way of their own. */
+  static async joinBy(
+    exchange: Exchange,
+    rank: number,
+    devices: readonly string[],
+    options: NcclOptions = {},
+  ): Promise<NcclCommunicator> {
+    const millis = millisOf(options.defaultTimeoutSeconds ?? usualTimeoutSeconds);
+    return new NcclCommunicator(await joinBy(exchange, rank, devices, millis), options);
+  }
+
+  refuses(collective: Collective, dtype: DType): string | undefined {
+    return refusedCollective(collective, dtype, this.size) ?? refusedByNccl(collective, dtype);
+  }
+
+  async run(
+    collective: Collective,
+    inputs: readonly Tensor[],
+    outputs: readonly Tensor[],
+    options: RunOptions = {},
+  ): Promise<void> {
+    const operation = nameOf(collective);
+    const passage = { collective, inputs, outputs };
+    await this.#run(operation, [passage], options, (submission) =>
+      pass(this.#clique, this.#scratch, passage, submission),
+    );
+  }
+
+  /** Several collectives as one group call, which NCCL starts together. @throws as `run` */
+  async runTogether(passages: readonly Passage[], options: RunOptions = {}): Promise<void> {
+    const [first] = passages;
+    if (!first) return;
+    const others = passages.length > 1 ? ` and ${passages.length - 1} more` : '';
+    await this.#run(`${nameOf(first.collective)}${others}`, passages, options, (submission) =>
+      passTogether(this.#clique, this.#scratch, passages, submission),
+    );
+  }
+
+  runSync(collective: Collective): never {
+    throw blocksNoThread(collective);
+  }
+
+  /**
+   * Groups of the ranks of equal colors, in the order of their keys (default: their ranks). One color, and key, for each local rank; below 0 it takes no
+   * part. All ranks of the group call it, as they would a collective. A group that fails takes those it was split from along.
+   */
+  async split(colors: readonly number[], keys: readonly number[] = this.localRanks): Promise<readonly SplitGroup[]> {
+    if (this.#clique.isClosed) throw closedError({ operation: 'split' });
+    if (colors.length !== this.localRanks.length || keys.length !== this.localRanks.length) {
+      const told = `${colors.length} colors and ${keys.length} keys for ${this.localRanks.length} local ranks`;
+      throw new ValueError('ERR_COLL_VALUE', `split: ${told}; give one of each a rank`, { operation: 'split' });
+    }
+    const name = `${this.#clique.members.name}/split`;
+    const parts = await this.#clique.split(colors, keys, name, millisOf(this.#timeoutSeconds));
+    const options = { defaultTimeoutSeconds: this.#timeoutSeconds };
+    return parts.map(({ color, clique }) => ({ color, communicator: new NcclCommunicator(clique, options) }));
+  }
+
+  async close(): Promise<void> {
+    await this.#clique.close();
+    this.#scratch.free();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #run(
+    operation: string,
+    passages: readonly Passage[],
+    { signal, timeoutSeconds, sharedResult = false }: RunOptions,
+    play: (submission: Submission) => Promise<void>,
+  ): Promise<void> {
+    if (this.#clique.isClosed) throw closedError({ operation });
+    if (signal?.aborted) throw abortedError('before it began', signal, { operation });
+    for (const { collective, inputs, outputs } of passages) {
+      this.#validate(collective, inputs, outputs, sharedResult);
+      const refused = this.refuses(collective, this.#sample(collective, inputs, outputs).dtype);
+      if (refused !== undefined) throw refusedError(refused, { operation });
+    }
+    const timeoutMillis = millisOf(timeoutSeconds && timeoutSeconds > 0 ? timeoutSeconds : this.#timeoutSeconds);
+    const abort = () => void this.#clique.fail(abortedError('while it was under way', signal, { operation }));
+    signal?.addEventListener('abort', abort);
+    try {
+      const submission = { operation, timeoutMillis };
+      if (this.#clique.members.checkCalls) await this.#agreed(passages, submission, signal);
+      await play(submission);
+    } catch (error) {
+      throw errorFor(error, { operation });
+    } finally {
+      signal?.removeEventListener('abort', abort);
+    }
+  }
+
+  /** Calls that are compared begin in the order in which they were made. */
+  #agreed(passages: readonly Passage[], submission: Submission, signal: AbortSignal | undefined): Promise<void> {
+    const samples = passages.map(({ collective, inputs, outputs }) => this.#sample(collective, inputs, outputs));
+    const [{ dtype }] = samples as [Tensor];
+    const length = samples.reduce((sum, sample) => sum + lengthOf(sample), 0);
+    const { operation } = submission;
+    const agreed = this.#turn.then(() => this.#clique.agree({ operation, dtype, length }, submission, signal));
+    this.#turn = agreed.catch(() => undefined);
+    return agreed;
+  }
+
+  #validate(
+    collective: Collective,
+    inputs: readonly Tensor[],
+    outputs: readonly Tensor[],
+    sharedResult: boolean,
+  ): void {
+    const { size, localRanks } = this;
+    const isOnHost = ![...inputs, ...outputs].some(isOnGpu);
+    const isComplete = inputs.length === localRanks.length && outputs.length === localRanks.length;
+    if (isOnHost || !isComplete) validateBuffers({ collective, size, localRanks, sharedResult }, inputs, outputs);
+    else validateOperands(collective, this, inputs, outputs);
+  }
+
+  #sample(collective: Collective, inputs: readonly Tensor[], outputs: readonly Tensor[]): Tensor {
+    const root = this.localRanks.indexOf(rootOf(collective) ?? 0);
+    return (root < 0 && collective.kind === 'broadcast' ? outputs[0] : inputs[Math.max(0, root)]) as Tensor;
+  }
+}
+
+function millisOf(seconds: number): number {
+  return seconds > 0 ? Math.min(Math.ceil(seconds * 1000), longestMillis) : longestMillis;
+}

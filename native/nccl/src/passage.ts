@@ -1,0 +1,174 @@
+import { byteSize, type Collective, type DType, outputDType, outputLength, type Tensor } from '@coll/core';
+import { CallBatch, readsInput, writesOutput } from './call-batch.js';
+import type { Clique, Submission } from './clique.js';
+import { bufferOf, DeviceBuffer, isOnGpu } from './device-buffer.js';
+import { carrierOf } from './element-types.js';
+import type { GpuMemory } from './gpu-memory.js';
+import type { NcclBinding } from './nccl-binding.js';
+import { lengthOf } from './operands.js';
+import type { ScratchMemory } from './scratch-memory.js';
+
+/** A collective with the tensors of the local ranks; those of the host pass through scratch memory. */
+export interface Passage {
+  readonly collective: Collective;
+  readonly inputs: readonly Tensor[];
+  readonly outputs: readonly Tensor[];
+  /** Which elements; absent: all. */
+  readonly part?: Part;
+}
+
+/** Elements `begin` to `end` of everything; undefined: all of it. */
+type Part = { readonly begin: number; readonly end: number } | undefined;
+
+// So that one part is uploaded while another is reduced and a third downloaded.
+const bytesPerPart = 8 * 2 ** 20;
+
+/** Runs a collective; large ones of tensors of the host in parts, one behind the other. Rejects when nothing uses the memory any more. */
+export async function pass(clique: Clique, scratch: ScratchMemory, passage: Passage, submission: Submission) {
+  const { collective, inputs, outputs } = passage;
+  const isSplittable = collective.kind !== 'all-gather' && collective.kind !== 'reduce-scatter';
+  const isStaged = [...inputs, ...outputs].some((tensor) => !isOnGpu(tensor));
+  const parts = isSplittable && isStaged ? partsOf(passage, clique.members.ranks) : [undefined];
+  await allEnded(parts.map((part) => passTogether(clique, scratch, [{ ...passage, part }], submission)));
+}
+
+/** Runs collectives as one group call. Rejects when nothing uses the memory any more. */
+export async function passTogether(
+  clique: Clique,
+  scratch: ScratchMemory,
+  passages: readonly Passage[],
+  submission: Submission,
+): Promise<void> {
+  const crossing = new Crossing(clique, scratch);
+  try {
+    const entered = passages.map((passage) => crossing.enter(passage));
+    const batch = new CallBatch();
+    for (const { passage, sources, sums } of entered)
+      batch.add(passage.collective, clique.members.ranks, sources, sums);
+    crossing.started.push(clique.run(batch, submission));
+    for (const each of entered) crossing.leave(each);
+    await allEnded(crossing.started);
+  } catch (error) {
+    await Promise.allSettled(crossing.started);
+    for (const memory of crossing.taken) memory.free();
+    throw error;
+  }
+  for (const memory of crossing.taken) scratch.giveBack(memory);
+}
+
+/** Divides sums, on the GPUs that they are on: what turns them into means. */
+export function divided(binding: NcclBinding, into: DeviceBuffer, from: DeviceBuffer, divisor: number): Promise<void> {
+  const [to, of] = [carrierOf(into.dtype).dtype, carrierOf(from.dtype).dtype];
+  const [target, source] = [into.memory.handle, from.memory.handle];
+  return binding.divide(target, into.byteOffset, to, source, from.byteOffset, of, from.length, divisor);
+}
+
+/** Waits for all, also where one fails. @throws the first failure that is a cause, and not the consequence of another */
+export async function allEnded(started: readonly Promise<unknown>[]): Promise<void> {
+  const ended = await Promise.allSettled(started);
+  const failures = ended.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason as unknown] : []));
+  if (failures.length === 0) return;
+  throw failures.find((failure) => (failure as { kind?: string }).kind !== 'spoiled') ?? failures[0];
+}
+
+/** A collective whose tensors are all on GPUs now: one buffer a local rank. */
+interface Entered {
+  readonly passage: Passage;
+  readonly sources: readonly (DeviceBuffer | undefined)[];
+  readonly sums: readonly (DeviceBuffer | undefined)[];
+  readonly results: readonly (DeviceBuffer | undefined)[];
+}
+
+/** The ways of tensors to GPUs and back, all of which are started without waiting. */
+class Crossing {
+  readonly started: Promise<unknown>[] = [];
+  readonly taken: GpuMemory[] = [];
+  readonly #clique: Clique;
+  readonly #scratch: ScratchMemory;
+
+  constructor(clique: Clique, scratch: ScratchMemory) {
+    this.#clique = clique;
+    this.#scratch = scratch;
+  }
+
+  enter(passage: Passage): Entered {
+    const { collective, inputs, outputs, part } = passage;
+    const { ranks, size } = this.#clique.members;
+    const sources = ranks.map((rank, index) =>
+      readsInput(collective, rank) ? this.#source(index, inputs[index] as Tensor, part) : undefined,
+    );
+    const { dtype, length } = sources.find((source) => source !== undefined) ?? sizeOf(outputs[0] as Tensor, part);
+    const resultDType = outputDType(collective, dtype);
+    const resultLength = outputLength(collective, length, size);
+    const results = ranks.map((rank, index) => {
+      if (!writesOutput(collective, rank)) return undefined;
+      const output = outputs[index] as Tensor;
+      if (isOnGpu(output)) return cut(bufferOf(output), part);
+      const own = isOnGpu(inputs[index] as Tensor) ? undefined : sources[index];
+      const isAlike = own?.dtype === resultDType && own.length === resultLength;
+      return isAlike ? own : this.#room(index, resultDType, resultLength);
+    });
+    // The mean of integers is another type than their sum, which needs memory of its own.
+    const sums = results.map((result, index) =>
+      result && result.dtype !== dtype ? this.#room(index, dtype, resultLength) : result,
+    );
+    return { passage, sources, sums, results };
+  }
+
+  leave({ passage: { collective, outputs, part }, sums, results }: Entered): void {
+    const { binding, members } = this.#clique;
+    const isMean = 'op' in collective && collective.op === 'mean';
+    results.forEach((result, index) => {
+      const output = outputs[index] as Tensor;
+      if (!result) return;
+      if (isMean) this.started.push(divided(binding, result, sums[index] as DeviceBuffer, members.size));
+      if (isOnGpu(output) || isRepeated(outputs, index)) return;
+      this.started.push(binding.read(result.memory.handle, 0, cutHost(output, part)));
+    });
+  }
+
+  #source(index: number, input: Tensor, part: Part): DeviceBuffer {
+    if (isOnGpu(input)) return cut(bufferOf(input), part);
+    const data = cutHost(input, part);
+    const uploaded = this.#room(index, input.dtype, data.length);
+    this.started.push(this.#clique.binding.write(uploaded.memory.handle, 0, data));
+    return uploaded;
+  }
+
+  #room(index: number, dtype: DType, length: number): DeviceBuffer {
+    const device = this.#clique.members.devices[index] as number;
+    const memory = this.#scratch.take(device, length * byteSize(dtype));
+    this.taken.push(memory);
+    return DeviceBuffer.over(memory, dtype, length);
+  }
+}
+
+function partsOf({ inputs, outputs }: Passage, ranks: readonly number[]): Part[] {
+  const sample = (inputs[0] ?? outputs[0]) as Tensor;
+  const length = Math.max(...ranks.map((_, index) => lengthOf((inputs[index] ?? outputs[index]) as Tensor)), 0);
+  const perPart = bytesPerPart / byteSize(sample.dtype);
+  if (length <= perPart) return [undefined];
+  return Array.from({ length: Math.ceil(length / perPart) }, (_, index) => {
+    return { begin: index * perPart, end: Math.min(length, (index + 1) * perPart) };
+  });
+}
+
+function cut(buffer: DeviceBuffer, part: Part): DeviceBuffer {
+  return part ? buffer.view(part.begin, part.end - part.begin) : buffer;
+}
+
+function cutHost({ data }: Tensor, part: Part): Tensor['data'] {
+  return part ? data.subarray(part.begin, part.end) : data;
+}
+
+function sizeOf(tensor: Tensor, part: Part): { readonly dtype: DType; readonly length: number } {
+  return { dtype: tensor.dtype, length: part ? part.end - part.begin : lengthOf(tensor) };
+}
+
+/** Whether an output before this one is the same memory, as all have that share a result. */
+function isRepeated(outputs: readonly Tensor[], index: number): boolean {
+  const { data } = outputs[index] as Tensor;
+  const isSame = (other: Tensor) =>
+    !isOnGpu(other) && other.data.buffer === data.buffer && other.data.byteOffset === data.byteOffset;
+  return data.length > 0 && outputs.findIndex(isSame) < index;
+}

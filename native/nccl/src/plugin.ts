@@ -1,0 +1,39 @@
+import { canonicalize, DeviceSpec, definePlugin, type Plugin, type ProbeResult, type Situation } from '@coll/core';
+import { NcclAllReduce, type NcclAllReduceOptions } from './nccl-all-reduce.js';
+import { probe } from './probe.js';
+
+declare module '@coll/core' {
+  interface CrossDeviceOpsOptionsMap {
+    nccl: NcclAllReduceOptions;
+  }
+}
+
+/** All-reduce among NVIDIA GPUs. `'auto'` takes it before all others where it can serve, and goes on without a word where it cannot. */
+export const nccl: Plugin<NcclAllReduceOptions> = definePlugin({
+  name: 'nccl',
+  module: import.meta.url,
+  priority: 200,
+  capabilities: { devices: ['GPU'] },
+  probe: probeSituation,
+  create: (options, world) => new NcclAllReduce(options, world),
+});
+
+function probeSituation({ devices, isolated }: Situation): ProbeResult {
+  const found = probe();
+  if (!found.available) return { available: false, reason: found.reason as string };
+  const specs = devices.map((device) => DeviceSpec.fromString(canonicalize(device)).fields);
+  const tasks = new Set(specs.map(({ job, task }) => `${job}/${task}`));
+  if (isolated && tasks.size < devices.length) {
+    const cure = 'run a function, not a module, or a process for each GPU';
+    return refused(`replicas in worker threads of one process share one way to NCCL: ${cure}`);
+  }
+  // In processes of their own, each looks for its GPU itself.
+  const missing = isolated ? -1 : specs.findIndex(({ index = 0 }) => index >= found.devices.length);
+  if (missing < 0) return { available: true };
+  const seen = found.devices.length === 1 ? '1 GPU' : `${found.devices.length} GPUs`;
+  return refused(`there is no ${devices[missing]}: this process sees ${seen}`);
+}
+
+function refused(reason: string): ProbeResult {
+  return { available: false, reason };
+}

@@ -1,0 +1,4 @@
+import { registry } from '@coll/core';
+import { nccl } from './plugin.js';
+
+registry.register(nccl);

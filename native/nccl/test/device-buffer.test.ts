@@ -1,0 +1,122 @@
+import { dtypes, isTensor, tensor, tensorSymbol } from '@coll/core';
+import { bufferOf, counts, type DeviceBuffer, type Gpu, gpus, toHost } from '@coll/nccl';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { hasDoubles } from './doubles.ts';
+
+describe.runIf(hasDoubles)('DeviceBuffer', () => {
+  let gpu: Gpu;
+  let other: Gpu;
+  beforeAll(() => {
+    [gpu, other] = gpus() as [Gpu, Gpu];
+  });
+
+  it.each(dtypes)('takes elements of %s to the GPU and back', async (dtype) => {
+    const { data } = tensor([0, 1, 1, 0, 1], { dtype });
+    using buffer = await gpu.upload(data, dtype);
+    expect([buffer.dtype, buffer.length, buffer.byteLength, buffer.device]).toEqual([
+      dtype,
+      5,
+      data.byteLength,
+      'gpu:0',
+    ]);
+    expect(await buffer.read()).toEqual(data);
+  });
+
+  it('does what is asked of one memory in the order of the calls', async () => {
+    using buffer = gpu.alloc('float32', 4);
+    const into = new Float32Array(4);
+    const calls = [buffer.fill(1), buffer.write(Float32Array.of(7), { offset: 2 }), buffer.read(into), buffer.fill(9)];
+    await Promise.all(calls);
+    expect([...into]).toEqual([1, 1, 7, 1]);
+    expect([...(await buffer.read())]).toEqual([9, 9, 9, 9]);
+  });
+
+  it.each(['int64', 'bfloat16', 'bool', 'float64'] as const)('fills with a number as %s', async (dtype) => {
+    using buffer = gpu.alloc(dtype, 3);
+    await buffer.fill(1);
+    expect(await buffer.read()).toEqual(tensor([1, 1, 1], { dtype }).data);
+  });
+
+  it('copies between GPUs, and parts of buffers', async () => {
+    using from = await gpu.upload(Int32Array.of(1, 2, 3, 4), 'int32');
+    using into = other.alloc('int32', 4);
+    await Promise.all([into.fill(0), into.copyFrom(from.view(1, 3), { at: 1, length: 2 })]);
+    expect([...(await into.read())]).toEqual([0, 2, 3, 0]);
+    expect([...(await into.view(1, 2).read())]).toEqual([2, 3]);
+  });
+
+  it('stands for a tensor, whose elements JavaScript does not see', async () => {
+    using buffer = await gpu.upload(Float32Array.of(1, 2, 3, 4), 'float32');
+    const flat = buffer[tensorSymbol]();
+    const square = buffer.tensor([2, 2]);
+    expect(isTensor(square)).toBe(true);
+    expect([flat.shape, square.shape, square.device]).toEqual([[4], [2, 2], 'gpu:0']);
+    expect(() => square.data).toThrow(/in the memory of gpu:0: await bufferOf\(tensor\).read\(\)/);
+    expect(bufferOf(square)).toBe(buffer);
+    expect(await toHost(square)).toEqual(tensor(Float32Array.of(1, 2, 3, 4), { shape: [2, 2], device: 'gpu:0' }));
+    expect(() => buffer.tensor([3])).toThrow('the shape [3] does not fit a buffer of 4 elements of float32 on gpu:0');
+    expect(() => bufferOf(tensor([1], { device: 'gpu:0' }))).toThrow('is in memory of the host');
+  });
+
+  it.each<readonly [string, (buffer: DeviceBuffer) => Promise<unknown>]>([
+    ['a longer array', (buffer) => buffer.write(new Float32Array(4))],
+    ['an array beyond its end', (buffer) => buffer.write(new Float32Array(2), { offset: 2 })],
+    ['an array of another kind', (buffer) => buffer.write(new Float64Array(3))],
+    ['a result of another length', (buffer) => buffer.read(new Float32Array(4))],
+    ['another dtype', (buffer) => buffer.copyFrom((gpus()[0] as Gpu).alloc('int32', 3))],
+    ['a range beyond the source', (buffer) => buffer.copyFrom(buffer.view(0, 1), { from: 1, length: 1 })],
+  ])('refuses %s before anything moves', async (_, call) => {
+    using buffer = gpu.alloc('float32', 3);
+    await buffer.fill(5);
+    await expect(call(buffer)).rejects.toMatchObject({ name: 'ValueError', code: 'ERR_COLL_BUFFER' });
+    expect([...(await buffer.read())]).toEqual([5, 5, 5]);
+  });
+
+  it.each([-1, 0.5, Number.NaN])('refuses a length of %o', (length) => {
+    expect(() => gpu.alloc('int8', length)).toThrow(/a number of elements is a whole number from 0/);
+  });
+
+  it('refuses what is no dtype', () => {
+    expect(() => gpu.alloc('complex64' as never, 1)).toThrow('no dtype is called "complex64"');
+  });
+
+  it('can be disposed of twice, and not be used afterwards; a view frees nothing', async () => {
+    const before = counts().buffers;
+    const buffer = gpu.alloc('float32', 2);
+    buffer.view(0, 1).dispose();
+    await buffer.fill(1);
+    buffer.dispose();
+    buffer[Symbol.dispose]();
+    await expect(buffer.read()).rejects.toMatchObject({ code: 'ERR_COLL_BUFFER', message: /was disposed of/ });
+    // What is freed goes behind what used it.
+    await gpu.upload(Float32Array.of(1), 'float32').then((last) => last.dispose());
+    await expect.poll(() => counts().buffers).toBe(before);
+  });
+
+  it('takes no elements, too', async () => {
+    using buffer = await gpu.upload(new Float32Array(0), 'float32');
+    expect((await buffer.read()).length).toBe(0);
+  });
+
+  it('moves pinned memory', async () => {
+    using pinned = await gpu.allocHost('float64', 3);
+    pinned.array.set([1, 2, 3] as never);
+    using buffer = await gpu.upload(pinned.array, 'float64');
+    expect([...(await buffer.read())]).toEqual([1, 2, 3]);
+  });
+
+  it('works on memory of others, keeps its owner, and never frees it', async () => {
+    using owner = await gpu.upload(Float32Array.of(1, 2, 3), 'float32');
+    const pointer = await owner.pointer();
+    const adopted = await gpu.fromPointer({ pointer, dtype: 'float32', length: 3, owner });
+    await adopted.fill(4);
+    adopted.dispose();
+    expect([...(await owner.read())]).toEqual([4, 4, 4]);
+    await expect(gpu.fromPointer({ pointer, dtype: 'int8', length: 1, owner: undefined })).rejects.toThrow(/owner/);
+  });
+
+  it.each([0n, 123n])('refuses the pointer %s, which is none of the GPU', async (pointer) => {
+    const foreign = gpu.fromPointer({ pointer, dtype: 'int8', length: 1, owner: {} });
+    await expect(foreign).rejects.toMatchObject({ name: expect.stringMatching(/Error$/), code: /^ERR_COLL_/ });
+  });
+});

@@ -1,0 +1,116 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { CollError, type Communicator, type RunOptions, type Tensor, tensor } from '@coll/core';
+import { counts, flightRecorder, gpus, NcclCommunicator } from '@coll/nccl';
+import { MemoryStore } from '@coll/rendezvous';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { fourGpus, hasDoubles } from './doubles.ts';
+
+const folder = mkdtempSync(path.join(tmpdir(), 'coll-nccl-'));
+const control = path.join(folder, 'control');
+process.env['COLL_DOUBLE_CONTROL'] = control;
+/** What goes wrong from now on. */
+const letFail = (...lines: readonly string[]) => writeFileSync(control, `${lines.join('\n')}\n`);
+
+const sum = { kind: 'all-reduce', op: 'sum' } as const;
+
+function tensorsFor({ localRanks }: Communicator, length = 2): Tensor[] {
+  return localRanks.map((rank) => tensor(new Float32Array(length).fill(rank + 1)));
+}
+
+async function addUp(communicator: Communicator, options?: RunOptions): Promise<Tensor[]> {
+  const values = tensorsFor(communicator);
+  await communicator.run(sum, values, values, options);
+  return values;
+}
+
+const failure = (call: Promise<unknown>): Promise<CollError> =>
+  call.then(
+    () => expect.fail('it must fail'),
+    (error: CollError) => error,
+  );
+
+describe.runIf(hasDoubles)('what goes wrong', () => {
+  beforeAll(() => letFail());
+  afterEach(() => letFail());
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  it('names the operation, its number and the group when a collective does not end in time', async () => {
+    const communicator = await NcclCommunicator.open(fourGpus.slice(0, 2), { name: 'slow ones' });
+    await addUp(communicator);
+    letFail('stuck collective');
+    const first = failure(addUp(communicator, { timeoutSeconds: 0.2 }));
+    const behind = failure(addUp(communicator));
+    const error = await first;
+    expect(error).toMatchObject({ name: 'DeadlineExceededError', code: 'ERR_COLL_DEADLINE' });
+    expect(error.message).toMatch(/^all-reduce of slow ones \(number \d+\): out of time.*latest operations: /);
+    expect(await behind).toBeInstanceOf(CollError);
+    letFail();
+    expect(await failure(addUp(communicator))).toMatchObject({ code: 'ERR_COLL_DEADLINE' });
+    await communicator.close();
+    await using another = await NcclCommunicator.open(fourGpus.slice(0, 2));
+    expect((await addUp(another)).map(({ data }) => [...data])).toEqual([
+      [3, 3],
+      [3, 3],
+    ]);
+  });
+
+  it('tells of an error that NCCL reports behind our back', async () => {
+    await using communicator = await NcclCommunicator.open(fourGpus.slice(0, 2));
+    letFail('stuck collective', 'async 6 rank=0');
+    const error = await failure(addUp(communicator, { timeoutSeconds: 20 }));
+    expect(error).toMatchObject({ name: 'UnavailableError', code: 'ERR_COLL_PEER_FAILED' });
+  });
+
+  it('goes on after a call that NCCL has refused', async () => {
+    await using communicator = await NcclCommunicator.open(fourGpus.slice(0, 2));
+    letFail('fail ncclAllReduce 4');
+    expect(await failure(addUp(communicator))).toMatchObject({ name: 'ValueError', code: 'ERR_COLL_REFUSED' });
+    letFail();
+    expect((await addUp(communicator)).map(({ data }) => data[0])).toEqual([3, 3]);
+  });
+
+  it('does not go on after any other error of NCCL', async () => {
+    await using communicator = await NcclCommunicator.open(fourGpus.slice(0, 2));
+    letFail('fail ncclAllReduce 3');
+    expect(await failure(addUp(communicator))).toMatchObject({ name: 'CollError', code: 'ERR_COLL_NCCL' });
+    letFail();
+    expect(await failure(addUp(communicator))).toMatchObject({ code: 'ERR_COLL_NCCL' });
+  });
+
+  it('rejects whoever uses memory that there was none of', async () => {
+    const [gpu] = gpus();
+    letFail('fail cuMemAllocAsync 2', 'fail cuMemAlloc_v2 2');
+    using buffer = gpu?.alloc('float32', 1 << 20);
+    const read = failure(buffer?.read() as Promise<unknown>);
+    expect(await read).toMatchObject({ code: 'ERR_COLL_BUFFER' });
+  });
+
+  it('gives up when others never join', async () => {
+    await using store = new MemoryStore();
+    const alone = NcclCommunicator.connect({ store, rank: 1, size: 2, timeoutSeconds: 0.2 });
+    expect(await failure(alone)).toMatchObject({ code: 'ERR_COLL_DEADLINE', message: /rank 0 never came/ });
+  });
+
+  it('ends the group when its signal is aborted', async () => {
+    await using communicator = await NcclCommunicator.open(fourGpus.slice(0, 2));
+    letFail('stuck collective');
+    const controller = new AbortController();
+    const running = failure(addUp(communicator, { signal: controller.signal }));
+    setTimeout(() => controller.abort(new Error('enough')), 50);
+    expect(await running).toMatchObject({ name: 'AbortedError', cause: { message: 'enough' } });
+    expect(await failure(addUp(communicator))).toMatchObject({ code: 'ERR_COLL_ABORTED' });
+  });
+
+  it('keeps what happened in the flight recorder', async () => {
+    await using communicator = await NcclCommunicator.open(fourGpus.slice(0, 2), { name: 'recorded' });
+    await addUp(communicator);
+    const own = flightRecorder().filter(({ group }) => group === 'recorded');
+    expect(own.at(-1)).toMatchObject({ sequence: 2, state: 'done', operation: expect.stringContaining('all-reduce') });
+  });
+
+  it('leaves no communicator behind', async () => {
+    await expect.poll(() => counts().communicators).toBe(0);
+  });
+});

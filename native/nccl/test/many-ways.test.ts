@@ -1,0 +1,73 @@
+import { type Mirrored, PerReplica, ReduceOp, registry, type Tensor, tensor } from '@coll/core';
+import { bufferOf, gpus, NcclCommunicator, nccl, toHost } from '@coll/nccl';
+import '@coll/nccl/register';
+import { MultiWorkerAllReduce } from '@coll/multi-worker';
+import { MirroredStrategy, selectPlugin } from '@coll/strategy';
+import { describe, expect, it } from 'vitest';
+import { fourGpus, hasDoubles } from './doubles.ts';
+
+const workers = ['/job:worker/task:0', '/job:worker/task:1'];
+
+describe.runIf(hasDoubles)('NCCL by other names', () => {
+  it('is what auto and the rules of TensorFlow take for GPUs', async () => {
+    expect(await registry.explain('auto', { devices: fourGpus })).toMatchObject({ chosen: 'nccl' });
+    expect((await selectPlugin(fourGpus)).plugin).toBe(nccl);
+    expect((await registry.explain('auto', { devices: ['gpu:4'] })).candidates[0]?.refused).toMatch(
+      /^there is no gpu:4: this process sees 4 GPUs$/,
+    );
+  });
+
+  it.each(['nccl/xring', 'nccl/rechd', 'nccl/pscpu'])('serves within workers for %s', async (allReduceSpec) => {
+    const devices = workers.flatMap((worker) => [0, 1].map((gpu) => `${worker}/device:GPU:${gpu}`));
+    await using ops = new MultiWorkerAllReduce(workers, 2, { allReduceSpec });
+    const value = new PerReplica(devices.map((device, rank) => tensor(Float32Array.of(rank, 1), { device })));
+    const sum = (await ops.reduce(ReduceOp.SUM, value, value)) as Mirrored<Tensor>;
+    expect(sum.values.map(({ data }) => [...data])).toEqual(devices.map(() => [6, 4]));
+  });
+
+  it('adds up what the replicas of a strategy have on their GPUs', async () => {
+    await using strategy = new MirroredStrategy({ devices: fourGpus, crossDeviceOps: 'nccl' });
+    const all = gpus();
+    const means = (await strategy.run(async (replica) => {
+      const id = replica.replicaIdInSyncGroup;
+      const gradient = await (all[id] as (typeof all)[number]).upload(Float32Array.of(id, 2), 'float32');
+      return replica.allReduce('mean', { gradient, onHost: Int32Array.of(id) });
+    })) as { gradient: PerReplica<Tensor>; onHost: PerReplica<Tensor> };
+    const gradients = await Promise.all(means.gradient.values.map((mean) => toHost(mean)));
+    expect(gradients.map(({ data }) => [...data])).toEqual(fourGpus.map(() => [1.5, 2]));
+    expect(means.gradient.values.map((mean) => bufferOf(mean).device)).toEqual(fourGpus);
+    expect(means.onHost.values.map(({ data }) => [...data])).toEqual(fourGpus.map(() => [1.5]));
+  });
+
+  it('splits a group', async () => {
+    await using all = await NcclCommunicator.open(fourGpus);
+    const halves = await all.split([0, 1, 0, 1], [3, 2, 1, 0]);
+    expect(halves.map(({ color, communicator }) => [color, communicator.size, communicator.devices])).toEqual([
+      [0, 2, ['gpu:0', 'gpu:2']],
+      [1, 2, ['gpu:1', 'gpu:3']],
+    ]);
+    const sums = await Promise.all(
+      halves.map(async ({ communicator }) => {
+        const inputs = communicator.devices.map((device) => tensor(Float32Array.of(Number(device.at(-1)))));
+        const outputs = inputs.map(() => tensor(new Float32Array(2)));
+        await communicator.run({ kind: 'all-gather' }, inputs, outputs);
+        await communicator.close();
+        return outputs.map(({ data }) => [...data]);
+      }),
+    );
+    // The keys turn the order of the ranks around.
+    expect(sums).toEqual([
+      [
+        [2, 0],
+        [2, 0],
+      ],
+      [
+        [3, 1],
+        [3, 1],
+      ],
+    ]);
+    await expect(all.split([0])).rejects.toMatchObject({ code: 'ERR_COLL_VALUE' });
+    const [, alone] = await all.split([-1, 0, 1, 1]);
+    expect(alone?.communicator.size).toBe(2);
+  });
+});

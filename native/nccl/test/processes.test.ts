@@ -1,0 +1,69 @@
+import { tensor } from '@coll/core';
+import { TcpStoreServer } from '@coll/rendezvous';
+import { type Call, type CallOptions, executorSuite, type Member, processRanks } from '@coll/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { blockingNoThread } from './blocking-no-thread.ts';
+import { hasDoubles } from './doubles.ts';
+
+const join = { module: new URL('./join-by-store.ts', import.meta.url).href, export: 'join' };
+const oneEach = processRanks({ join });
+const unchecked = processRanks({ join: { ...join, options: { checkCalls: false } } });
+const twoEach = processRanks({ join, membersOf: (size) => size / 2 });
+
+let server: TcpStoreServer;
+beforeAll(async () => {
+  server = await TcpStoreServer.listen({ job: 'nccl', jobKey: 'sixteen bytes or more' });
+  process.env['COLL_TEST_STORE'] = server.address;
+});
+afterAll(async () => {
+  await Promise.all([oneEach, twoEach, unchecked].map((ranks) => ranks.close()));
+  await server.close();
+});
+
+const test = (name: string, run: () => void | Promise<void>) => it.runIf(hasDoubles)(name, run, 60_000);
+const suite = { test, describe };
+const open = blockingNoThread(oneEach.open);
+executorSuite({ ...suite, name: 'NcclCommunicator, a process a rank', open, ranks: [1, 2, 4] });
+executorSuite({
+  ...suite,
+  name: 'NcclCommunicator, two ranks a process',
+  open: blockingNoThread(twoEach.open),
+  ranks: [4],
+});
+
+describe.runIf(hasDoubles)('processes whose calls are not compared', () => {
+  const call = (rank: number, options: CallOptions = {}): Call => {
+    const value = tensor(Float32Array.of(rank + 1));
+    return { collective: { kind: 'all-reduce', op: 'sum' }, inputs: [value], outputs: [value], ...options };
+  };
+
+  it('add up', async () => {
+    await using group = await blockingNoThread(unchecked.open)(undefined, 4);
+    const calls = group.members.map((_, rank) => call(rank));
+    await group.playEach((_, rank) => [calls[rank] as Call]);
+    expect(calls.map(({ outputs }) => outputs[0]?.data[0])).toEqual([10, 10, 10, 10]);
+  });
+
+  it('are told what the others were doing when one waited in vain', async () => {
+    await using group = await blockingNoThread(unchecked.open)(undefined, 2);
+    const [first, second] = group.members as readonly [Member, Member];
+    await group.playEach((_, rank) => [call(rank)]);
+    const [error] = await first.play([call(0, { timeoutSeconds: 0.3 })]);
+    expect(error).toMatchObject({ name: 'DeadlineExceededError', code: 'ERR_COLL_DEADLINE' });
+    expect(error?.message).toMatch(/^all-reduce of .*number \d+.*; rank 1 was idle after 1 operations$/);
+    const [late] = await second.play([call(1)]);
+    expect(late).toMatchObject({ code: 'ERR_COLL_DEADLINE', rank: 0 });
+  });
+
+  it('are told when one is lost, or leaves', async () => {
+    for (const end of ['crash', 'close'] as const) {
+      await using group = await blockingNoThread(unchecked.open)(undefined, 2);
+      const [first, second] = group.members as readonly [Member, Member];
+      const waiting = first.play([call(0, { timeoutSeconds: 20 })]);
+      await second[end]?.();
+      const [error] = await waiting;
+      const code = end === 'crash' ? 'ERR_COLL_PEER_FAILED' : 'ERR_COLL_CLOSED';
+      expect(error).toMatchObject({ code, rank: 1 });
+    }
+  });
+});
