@@ -9,11 +9,12 @@ const mayImport = {
   direct: plugin,
   ring: plugin,
   'hierarchical-copy': plugin,
-  'multi-worker': [...plugin, 'ring'],
-  nccl: plugin,
+  'multi-worker': [...plugin, 'direct', 'ring'],
+  'native/nccl': [...plugin, 'rendezvous'],
   mpi: plugin,
   rendezvous: ['core'],
-  strategy: ['core', 'reduction-to-one', 'native/engine'],
+  processes: ['core', 'rendezvous', 'native/engine'],
+  strategy: ['core', 'reduction-to-one', 'native/engine', 'direct', 'multi-worker', 'rendezvous', 'processes'],
   tfjs: ['core', 'strategy'],
   cli: ['core', 'rendezvous', 'strategy'],
 };
@@ -44,7 +45,8 @@ module.exports = {
       comment: 'import another package by its name, as a user would',
       severity: 'error',
       from: { path: '^((?:packages|native|tools)/[^/]+|examples)/' },
-      to: { path: '^(packages|native|examples)/', pathNot: '^$1/', dependencyTypes: ['local'] },
+      // Native packages are built by the same tools.
+      to: { path: '^(packages|native|examples)/', pathNot: '^($1|native/engine/tools)/', dependencyTypes: ['local'] },
     },
     {
       name: 'no-circular',

@@ -2,8 +2,8 @@
 // no tests to count, so they count as one that failed.
 import { existsSync, readFileSync } from 'node:fs';
 
-const [vitest, googleTest] = process.argv.slice(2);
-const counts = [countOf(vitest, countVitest), countOf(googleTest, countGoogleTest)];
+const [vitest, ...googleTests] = process.argv.slice(2);
+const counts = [countOf(vitest, countVitest), ...googleTests.map((report) => countOf(report, countGoogleTest))];
 const passed = sum(counts.map((count) => count.passed));
 const failed = sum(counts.map((count) => count.failed));
 console.log(`${passed} passed, ${failed} failed`);

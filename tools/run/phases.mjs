@@ -20,6 +20,7 @@ export async function prepare() {
   }
   // Not through nx, which costs a second and keeps to itself what a target says that succeeds.
   await quietly('native', [node, 'native/engine/build.mjs']);
+  await quietly('nccl', [node, 'native/nccl/build.mjs']);
   await quietly('build', [...installed('nx'), 'run-many', '-t', 'build']);
 }
 
@@ -48,8 +49,8 @@ function installed(command) {
   return [node, path.join(folder, bin[command])];
 }
 
-/** What a phase that succeeded has to say all the same: that it did without the native engine. */
-const noticesIn = (output) => (output.match(/^native engine: .*\n/gm) ?? []).join('');
+/** What a phase that succeeded has to say all the same: that it did without a native part. */
+const noticesIn = (output) => (output.match(/^(native engine|nccl): .*\n/gm) ?? []).join('');
 
 async function quietly(phase, command) {
   process.stderr.write(`${phase} ... `);

@@ -14,6 +14,8 @@ import {
   places,
   type SuiteName,
   suiteNames,
+  type Transport,
+  transports,
 } from './trial.js';
 import { UsageError } from './usage-error.js';
 
@@ -34,6 +36,7 @@ export interface MeasureRequest {
   readonly places: readonly Place[];
   readonly bytes: readonly number[] | undefined;
   readonly networks: readonly GradientSet[] | undefined;
+  readonly transports: readonly Transport[];
   readonly rounds: number | undefined;
   readonly peers: readonly PeerName[];
   readonly installPeers: boolean;
@@ -55,8 +58,10 @@ export interface FiguresRequest {
   readonly command: 'figures';
 }
 
-interface Options extends Omit<MeasureRequest, 'command' | 'suites' | 'peers' | 'installPeers' | 'isQuick' | 'format'> {
+interface Options
+  extends Omit<MeasureRequest, 'command' | 'suites' | 'transports' | 'peers' | 'installPeers' | 'isQuick' | 'format'> {
   readonly suite: readonly SuiteName[];
+  readonly transport: readonly Transport[];
   readonly peers?: readonly PeerName[];
   readonly installPeers?: true;
   readonly quick?: true;
@@ -103,6 +108,7 @@ function measureRequest(options: Options): MeasureRequest {
     places: options.places,
     bytes: options.bytes,
     networks: options.networks,
+    transports: options.transport,
     rounds: options.rounds,
     // Whoever installs without naming peers wants them all.
     peers: options.peers ?? (options.installPeers ? peerNames : []),
@@ -130,6 +136,9 @@ function measureCommand(action: (options: Options) => void): Command {
     .option('--inputs <list>', inputKinds.join(', '), listOf('input', inputKinds))
     .option('--places <list>', `output: ${places.join(', ')} of the input's place`, listOf('place', places), ['in'])
     .option('--networks <list>', `gradients of ${gradientSets.join(', ')}`, listOf('network', gradientSets))
+    .option('--transport <list>', `of processes: ${transports.join(', ')}`, listOf('transport', transports), [
+      ...transports,
+    ])
     .option('--rounds <number>', 'how often all cases are taken', (text) => wholeNumbers('--rounds', text, 99)[0])
     .option('--peers <list>', `measured beside ours: ${peerNames.join(', ')}`, listOf('peer', peerNames))
     .option('--install-peers', 'installs the peers with apt-get first')

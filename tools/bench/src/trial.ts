@@ -11,6 +11,7 @@ export const suiteNames = [
   'collectives',
   'packing',
   'overlap',
+  'processes',
 ] as const;
 export type SuiteName = (typeof suiteNames)[number];
 
@@ -25,6 +26,14 @@ export type InputKind = (typeof inputKinds)[number];
 /** Whether a call's output is the memory of its input, or other memory. */
 export const places = ['in', 'out'] as const;
 export type Place = (typeof places)[number];
+
+/** How the members of a group of processes exchange data. */
+export const transports = ['shared-memory', 'tcp'] as const;
+export type Transport = (typeof transports)[number];
+
+/** `arena`: what the group's communicator allocates. `ordinary`: any other array. */
+export const memories = ['arena', 'ordinary'] as const;
+export type Memory = (typeof memories)[number];
 
 /** What is called over and over. */
 export type Work =
@@ -66,6 +75,9 @@ export interface Trial {
   readonly algorithm?: AlgorithmName;
   readonly peer?: PeerName;
   readonly gradients?: string;
+  /** Only where ranks are processes of ours. */
+  readonly transport?: Transport;
+  readonly memory?: Memory;
   readonly input: InputKind;
   readonly place: Place;
   readonly ranks: number;
@@ -94,7 +106,7 @@ export interface Turn {
   readonly trials: readonly Trial[];
 }
 
-export type VenueName = 'main-thread' | 'rank-threads' | 'replica-threads' | 'bound' | PeerName;
+export type VenueName = 'main-thread' | 'rank-threads' | 'rank-processes' | 'replica-threads' | 'bound' | PeerName;
 
 /** Turns that are taken one after the other, round after round, so that what changes on the machine meets all of them. */
 export type Piece = readonly Turn[];

@@ -5,7 +5,7 @@ import { UsageError } from '../src/usage-error.js';
 it('wants everything but peers unless told otherwise', () => {
   expect(parseArguments([])).toEqual({
     command: 'measure',
-    suites: ['in-process', 'gradients', 'event-loop', 'strategy', 'collectives', 'packing', 'overlap'],
+    suites: ['in-process', 'gradients', 'event-loop', 'strategy', 'collectives', 'packing', 'overlap', 'processes'],
     ranks: [2],
     engines: undefined,
     forms: undefined,
@@ -14,6 +14,7 @@ it('wants everything but peers unless told otherwise', () => {
     places: ['in'],
     bytes: undefined,
     networks: undefined,
+    transports: ['shared-memory', 'tcp'],
     rounds: undefined,
     peers: [],
     installPeers: false,
@@ -59,7 +60,7 @@ it('reads how engines are called, and on what memory', () => {
 it('installs all peers where none is named', () => {
   expect(parseArguments(['--install-peers'])).toMatchObject({
     installPeers: true,
-    peers: ['openmpi', 'openmpi-tuned', 'mpich', 'mpich-tuned', 'gloo'],
+    peers: ['openmpi', 'openmpi-tuned', 'mpich', 'mpich-tuned', 'gloo', 'openmpi-tcp', 'mpich-tcp'],
   });
 });
 
@@ -72,7 +73,7 @@ it('reports from the checked-in figures unless told otherwise', () => {
 it.each([
   [['--engines', 'js,gpu'], 'no engine is called "gpu"; there are native, wasm, js'],
   [['--forms', 'blocking'], 'no form is called "blocking"; there are sync, async, controller'],
-  [['--peers', 'nccl'], 'no peer is called "nccl"; there are openmpi, openmpi-tuned, mpich, mpich-tuned, gloo'],
+  [['--peers', 'nccl'], 'no peer is called "nccl"; there are openmpi, openmpi-tuned, mpich, mpich-tuned, gloo, openmpi-tcp, mpich-tcp'],
   [['--algorithms', ''], 'no algorithm is called ""; there are ring, direct, hierarchical-copy, reduction-to-one'],
   [['--bytes', '3'], '"3" is no size: write 4, 64KiB or 1MiB, a multiple of 4 bytes'],
   [['--ranks', '0'], '--ranks takes whole numbers from 1 to 64, not "0"'],

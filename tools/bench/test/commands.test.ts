@@ -27,6 +27,15 @@ it('differs in nothing but what malloc keeps where a peer is tuned', () => {
   }
 });
 
+it('keeps MPI off shared memory where TCP is asked for', () => {
+  expect(lineOf('openmpi-tcp', fitting, ['p'])).toEqual([
+    `mpirun.openmpi -np ${fitting} --bind-to core --mca pml ob1 --mca btl tcp,self --mca btl_tcp_if_include lo p`,
+  ]);
+  expect(lineOf('mpich-tcp', fitting, ['p'])).toEqual([
+    `mpirun.mpich -np ${fitting} -bind-to core -genv MPIR_CVAR_NOLOCAL 1 -genv UCX_TLS tcp,self -genv UCX_NET_DEVICES lo p`,
+  ]);
+});
+
 it('starts Gloo once a rank, with a folder to meet in', () => {
   const commands = commandsOf('gloo', 3, ['p', '1']);
   try {

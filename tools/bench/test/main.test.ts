@@ -137,7 +137,7 @@ it('writes its lines to a file, too', limit, async () => {
 
 it('refuses what it does not know in one line', limit, async () => {
   const line =
-    'no suite is called "nope"; there are in-process, gradients, event-loop, strategy, collectives, packing, overlap\n';
+    'no suite is called "nope"; there are in-process, gradients, event-loop, strategy, collectives, packing, overlap, processes\n';
   expect(await bench('--suite', 'nope')).toEqual({ code: 2, output: '', errors: line });
 });
 

@@ -76,6 +76,23 @@ describe('the section of the docs', () => {
     expect(section).toContain('| 2 ranks, 4 B, native async | 0.250 µs | 1000 | 99.55 % | 7.50 ms |');
   });
 
+  it('compares processes with threads, and with peers of the same kind', () => {
+    const processes = { suite: 'processes', ranks: 4, bytes: 1024 } as const;
+    const over = { ...base, ...processes, transport: 'shared-memory' } as const;
+    const taken: Row[] = [
+      { ...base, ...processes, medianMicros: 1 },
+      { ...over, memory: 'arena', medianMicros: 1.05 },
+      { ...over, memory: 'ordinary', medianMicros: 2 },
+      { ...over, memory: 'arena', transport: 'tcp', medianMicros: 10 },
+      peer('openmpi', 4.2, processes),
+      peer('openmpi-tcp', 15, processes),
+    ];
+    const told = docsSection(taken);
+    expect(told).toContain('### Processes over shared memory, 4 ranks');
+    expect(told).toContain('| 1 KiB | 1.05 µs | 2.00 µs | 1.00 µs | 4.20 µs | **4.00** | **2.10** | 1.05 |');
+    expect(told).toContain('| 1 KiB | 10.0 µs |  | 15.0 µs | **1.50** |  |');
+  });
+
   it('leaves out what was not measured', () => {
     expect(section).not.toContain('out of place');
     expect(docsSection([])).toBe('None have been taken yet.');

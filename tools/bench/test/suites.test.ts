@@ -14,6 +14,7 @@ const selection: Selection = {
   inputs: undefined,
   bytes: undefined,
   networks: undefined,
+  transports: ['shared-memory', 'tcp'],
 };
 
 function trialsOf(suite: SuiteName, wanted: Partial<Selection> = {}, ranks = 2): Trial[] {
@@ -115,4 +116,26 @@ it('takes gradients alone, then reduced, and reduced meanwhile, in the order of 
   expect(trials.map(({ work }) => (work as Overlap).isBusy)).toEqual([false, false, false, true, true, true]);
   // The file begins with the last layer, of 1000 classes.
   expect(trials[0]?.counts.slice(-2)).toContain(1000);
+});
+
+it('measures processes on both kinds of memory beside threads, and peers that exchange data in the same way', () => {
+  const wanted = { bytes: [1024], peers: ['openmpi', 'openmpi-tcp', 'gloo'] } as const;
+  const names = (transport: 'shared-memory' | 'tcp') =>
+    trialsOf('processes', { ...wanted, transports: [transport] })
+      .filter(({ engine }) => engine !== 'copy' && engine !== 'bound')
+      .map(({ name, form }) => [name, form].filter(Boolean).join(' '));
+  const of = (first: string) => [`${first} still`, `${first} fresh`];
+  expect(names('tcp')).toEqual([
+    ...['direct arena still sync', 'direct ordinary still sync'],
+    ...['direct arena fresh sync', 'direct ordinary fresh sync'],
+    ...['direct arena still async', 'direct ordinary still async'],
+    ...of('openmpi-tcp'),
+    ...of('gloo'),
+  ]);
+  expect(names('shared-memory').slice(0, 3)).toEqual([
+    'direct threads still sync',
+    'direct arena still sync',
+    'direct ordinary still sync',
+  ]);
+  expect(names('shared-memory').slice(-2)).toEqual(of('openmpi'));
 });

@@ -1,7 +1,12 @@
 import type { Algorithm, Collective } from '@coll/core';
 import { directAlgorithm } from '@coll/direct';
 import { hierarchicalCopyAlgorithm } from '@coll/hierarchical-copy';
-import { hierarchicalAlgorithm, recursiveHalvingDoublingAlgorithm, specAlgorithm } from '@coll/multi-worker';
+import {
+  binaryTreeAlgorithm,
+  hierarchicalAlgorithm,
+  recursiveHalvingDoublingAlgorithm,
+  specAlgorithm,
+} from '@coll/multi-worker';
 import { reductionToOneAlgorithm } from '@coll/reduction-to-one';
 import { ringAlgorithm } from '@coll/ring';
 
@@ -16,6 +21,7 @@ const direct: Contender = { name: 'direct', algorithmFor: () => directAlgorithm 
 const reductionToOne: Contender = { name: 'reduction-to-one', algorithmFor: () => reductionToOneAlgorithm() };
 const hierarchicalCopy: Contender = { name: 'hierarchical-copy', algorithmFor: () => hierarchicalCopyAlgorithm };
 const rechd: Contender = { name: 'rechd', algorithmFor: () => recursiveHalvingDoublingAlgorithm };
+const binaryTree: Contender = { name: 'binary-tree', algorithmFor: () => binaryTreeAlgorithm };
 const xring: Contender = { name: 'xring', algorithmFor: (workers) => ringAlgorithm({ workers }) };
 
 /** Gathers on the CPUs of two workers. */
@@ -67,6 +73,7 @@ export const drawn: readonly Contender[] = [
   reductionToOne,
   hierarchicalCopy,
   rechd,
+  binaryTree,
   pscpu,
   { ...pscpuPscpu, algorithmFor: () => pscpuPscpu.algorithmFor(2) },
   { ...directRing, algorithmFor: () => directRing.algorithmFor(2) },

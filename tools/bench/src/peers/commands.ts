@@ -14,16 +14,35 @@ export interface Command {
 // glibc gives memory above a threshold back at once, so that MPI maps and touches new scratch memory in every large call.
 const keepsMemory = 'glibc.malloc.mmap_threshold=4294967296:glibc.malloc.trim_threshold=17179869184';
 
+// Open MPI leaves loopback out unless it is told; MPICH takes shared memory within a host.
+const openmpiOverTcp = ['--mca', 'pml', 'ob1', '--mca', 'btl', 'tcp,self', '--mca', 'btl_tcp_if_include', 'lo'];
+const mpichOverTcp = [
+  ...['-genv', 'MPIR_CVAR_NOLOCAL', '1'],
+  ...['-genv', 'UCX_TLS', 'tcp,self'],
+  ...['-genv', 'UCX_NET_DEVICES', 'lo'],
+];
+
+const settings: Readonly<Record<Exclude<PeerName, 'gloo'>, readonly string[]>> = {
+  openmpi: [],
+  'openmpi-tuned': ['-x', `GLIBC_TUNABLES=${keepsMemory}`],
+  'openmpi-tcp': openmpiOverTcp,
+  mpich: [],
+  'mpich-tuned': ['-genv', 'GLIBC_TUNABLES', keepsMemory],
+  'mpich-tcp': mpichOverTcp,
+};
+
 /** How a program is started as that many ranks on this machine; makes the folder in which Gloo's find each other. */
 export function commandsOf(peer: PeerName | 'bound', ranks: number, program: readonly string[]): Command[] {
   const isCrowded = ranks > availableParallelism();
   switch (peer) {
     case 'openmpi':
     case 'openmpi-tuned':
-      return [openmpi(ranks, isCrowded, peer === 'openmpi' ? [] : ['-x', `GLIBC_TUNABLES=${keepsMemory}`], program)];
+    case 'openmpi-tcp':
+      return [openmpi(ranks, isCrowded, settings[peer], program)];
     case 'mpich':
     case 'mpich-tuned':
-      return [mpich(ranks, isCrowded, peer === 'mpich' ? [] : ['-genv', 'GLIBC_TUNABLES', keepsMemory], program)];
+    case 'mpich-tcp':
+      return [mpich(ranks, isCrowded, settings[peer], program)];
     case 'gloo':
       return gloo(ranks, program);
     case 'bound':

@@ -1,5 +1,21 @@
-export const peerNames = ['openmpi', 'openmpi-tuned', 'mpich', 'mpich-tuned', 'gloo'] as const;
+import type { Transport } from '../trial.js';
+
+export const peerNames = [
+  'openmpi',
+  'openmpi-tuned',
+  'mpich',
+  'mpich-tuned',
+  'gloo',
+  'openmpi-tcp',
+  'mpich-tcp',
+] as const;
 export type PeerName = (typeof peerNames)[number];
+
+/** By what they exchange data through. */
+export const peersOver: Readonly<Record<Transport, readonly PeerName[]>> = {
+  'shared-memory': ['openmpi', 'openmpi-tuned', 'mpich', 'mpich-tuned'],
+  tcp: ['openmpi-tcp', 'mpich-tcp', 'gloo'],
+};
 
 /** A program that we compile. */
 export type ProgramName = 'openmpi' | 'mpich' | 'gloo' | 'bound';
@@ -11,6 +27,8 @@ export const programOf: Readonly<Record<PeerName, ProgramName>> = {
   mpich: 'mpich',
   'mpich-tuned': 'mpich',
   gloo: 'gloo',
+  'openmpi-tcp': 'openmpi',
+  'mpich-tcp': 'mpich',
 };
 
 /** What it takes to compile and start one. */

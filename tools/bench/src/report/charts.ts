@@ -35,6 +35,8 @@ const colors: Readonly<Record<keyof typeof labels, string>> = {
   mpich: '#1a7f37',
   'mpich-tuned': '#6fdd8b',
   gloo: '#6e7781',
+  'openmpi-tcp': '#0550ae',
+  'mpich-tcp': '#116329',
   bound: '#1f2328',
 };
 

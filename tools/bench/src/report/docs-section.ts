@@ -7,6 +7,7 @@ import { Figures, ratioOf, type Wanted } from './figures.js';
 import { labels, networks } from './labels.js';
 import { markdownTable } from './markdown-table.js';
 import { formatMicros, threeDigits } from './numbers.js';
+import { processesSections } from './processes-section.js';
 import type { Row } from './row.js';
 
 /** The part of docs/benchmarks.md that is made from figures. */
@@ -18,6 +19,7 @@ export function docsSection(rows: readonly Row[]): string {
     originOf(rows, first),
     ...figures.ranksOf('in-process').flatMap((ranks) => inProcessSections(figures, ranks)),
     ...figures.ranksOf('gradients').map((ranks) => gradientsSection(figures, ranks)),
+    ...processesSections(figures),
     ...formsSection(figures),
     ...timersSection(figures),
   ].join('\n\n');

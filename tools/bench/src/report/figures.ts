@@ -1,7 +1,7 @@
 import type { EngineName } from '@coll/core';
 import { engineNames } from '../engines.js';
 import { type PeerName, peerNames } from '../peers/peers.js';
-import type { Form, InputKind, Place, SuiteName } from '../trial.js';
+import type { Form, InputKind, Memory, Place, SuiteName, Transport } from '../trial.js';
 import type { Row } from './row.js';
 
 /** Which row is meant. */
@@ -11,6 +11,9 @@ export interface Wanted {
   readonly bytes: number;
   readonly input?: InputKind;
   readonly place?: Place;
+  /** Of processes of ours; without it threads are meant. */
+  readonly transport?: Transport;
+  readonly memory?: Memory;
   /** How the case begins, where several cases have one size. */
   readonly case?: string;
 }
@@ -24,7 +27,9 @@ export class Figures {
   }
 
   ours(wanted: Wanted, engine: EngineName, form: Form = 'sync'): Row | undefined {
-    return this.#find(wanted, (row) => row.engine === engine && row.form === form);
+    const { transport, memory } = wanted;
+    const isMeant = (row: Row) => row.transport === transport && row.memory === memory;
+    return this.#find(wanted, (row) => row.engine === engine && row.form === form && isMeant(row));
   }
 
   peer(wanted: Wanted, peer: PeerName): Row | undefined {

@@ -11,6 +11,8 @@ export const labels: Readonly<Record<EngineName | PeerName | 'bound', string>> =
   mpich: 'MPICH',
   'mpich-tuned': 'MPICH, tuned',
   gloo: 'Gloo',
+  'openmpi-tcp': 'Open MPI, TCP',
+  'mpich-tcp': 'MPICH, TCP',
   bound: 'memory bound',
 };
 

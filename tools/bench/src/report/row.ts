@@ -2,7 +2,16 @@ import type { CollectiveKind } from '@coll/core';
 import { algorithmGBs, busGBs } from '../bandwidth.js';
 import { summarize } from '../statistics.js';
 import type { Ticks } from '../ticking.js';
-import { bytesOf, type Form, type InputKind, type Place, type SuiteName, type Trial } from '../trial.js';
+import {
+  bytesOf,
+  type Form,
+  type InputKind,
+  type Memory,
+  type Place,
+  type SuiteName,
+  type Transport,
+  type Trial,
+} from '../trial.js';
 import type { Machine } from './machine.js';
 
 /** A line of the report: one case at one size, on one machine. */
@@ -16,6 +25,9 @@ export interface Row extends Machine {
   /** Only on rows that measure somebody else's library. */
   readonly peer?: string;
   readonly gradients?: string;
+  /** Only on rows that measure processes of ours. */
+  readonly transport?: Transport;
+  readonly memory?: Memory;
   readonly input: InputKind;
   readonly place: Place;
   readonly ranks: number;
@@ -62,7 +74,8 @@ export interface Findings {
 }
 
 export function rowOf(trial: Trial, findings: Findings): Row {
-  const { suite, name, engine, form, algorithm, peer, gradients, input, place, ranks, work } = trial;
+  const { suite, name, engine, form, algorithm, peer, gradients, transport, memory } = trial;
+  const { input, place, ranks, work } = trial;
   const { median, min, p95 } = summarize(findings.samples);
   const copy = summarize(findings.copySamples).median;
   const bytes = bytesOf(trial);
@@ -75,6 +88,8 @@ export function rowOf(trial: Trial, findings: Findings): Row {
     ...(algorithm === undefined ? {} : { algorithm }),
     ...(peer === undefined ? {} : { peer }),
     ...(gradients === undefined ? {} : { gradients }),
+    ...(transport === undefined ? {} : { transport }),
+    ...(memory === undefined ? {} : { memory }),
     input,
     place,
     ranks,

@@ -1,18 +1,18 @@
 import type { Communicator, EngineName, Tensor } from '@coll/core';
-import type { Trial } from '../trial.js';
+import type { Memory, Trial } from '../trial.js';
 
 /**
  * Memory of a communicator's local ranks, kept from trial to trial: a call on memory that nobody has touched before measures the
- * kernel. Ordinary arrays where the engine needs no others, and otherwise what it allocates.
+ * kernel.
  */
 export class Buffers {
   readonly #communicator: Communicator;
-  readonly #isPrivate: boolean;
+  readonly #memory: Memory;
   readonly #kept = new Map<string, Tensor>();
 
-  constructor(communicator: Communicator, engine: EngineName) {
+  constructor(communicator: Communicator, memory: Memory) {
     this.#communicator = communicator;
-    this.#isPrivate = engine === 'native';
+    this.#memory = memory;
   }
 
   /** float32 elements for one rank and purpose, the same memory each time, whatever is in it. */
@@ -20,12 +20,17 @@ export class Buffers {
     const key = `${purpose} ${rank}`;
     let kept = this.#kept.get(key);
     if (!kept || kept.data.length < length) {
-      const shared = this.#isPrivate ? undefined : this.#communicator.allocate?.('float32', length);
+      const shared = this.#memory === 'ordinary' ? undefined : this.#communicator.allocate?.('float32', length);
       kept = shared ?? privateTensor(length);
       this.#kept.set(key, kept);
     }
     return { ...kept, data: (kept.data as Float32Array).subarray(0, length), shape: [length] };
   }
+}
+
+/** Ordinary arrays where the engine needs no others, and otherwise what it allocates. */
+export function memoryOf(engine: EngineName): Memory {
+  return engine === 'native' ? 'ordinary' : 'arena';
 }
 
 /** Ordinary arrays for the gradients of networks, one a tensor, as a framework hands them over; kept like `Buffers`. */

@@ -5,15 +5,27 @@ import type { Selection } from './selection.js';
 
 /** All-reduce of one buffer through communicators, and by the peers. */
 export function inProcess(selection: Selection, ranks: number): Session[] {
-  const sizes = selection.bytes ?? geometricSizes(bytesPerElement, 256 * 2 ** 20, selection.isQuick ? 16 : 4);
+  return spansOf(sizesOf(selection)).map((span) => ({
+    label: 'in-process',
+    ranks,
+    pieces: [pieceOf(selection, ranks, span)],
+  }));
+}
+
+/** Sizes of one buffer, from 4 B to 256 MiB where nothing else is asked for. */
+export function sizesOf({ bytes, isQuick }: Selection): readonly number[] {
+  return bytes ?? geometricSizes(bytesPerElement, 256 * 2 ** 20, isQuick ? 16 : 4);
+}
+
+/**
+ * Sizes that are measured with the same threads or processes: their memory is given back before that of the next ones is taken.
+ */
+export function spansOf(sizes: readonly number[]): readonly (readonly number[])[] {
   const spans = spanLimits.map((limit, index) => {
     const above = spanLimits[index - 1] ?? 0;
     return sizes.filter((bytes) => bytes > above && bytes <= limit);
   });
-  // Each span has its own threads, so that its memory is given back before the next one's is taken.
-  return spans
-    .filter(({ length }) => length > 0)
-    .map((span) => ({ label: 'in-process', ranks, pieces: [pieceOf(selection, ranks, span)] }));
+  return spans.filter(({ length }) => length > 0);
 }
 
 // A peer starts once a piece and round: small pieces keep what is compared close together in time.

@@ -2,7 +2,7 @@ import type { EngineName } from '@coll/core';
 import type { AlgorithmName } from '../algorithms.js';
 import type { GradientSet } from '../gradients.js';
 import type { PeerName } from '../peers/peers.js';
-import type { Form, InputKind, Place } from '../trial.js';
+import type { Form, InputKind, Place, Transport } from '../trial.js';
 
 /** Which cases are wanted. */
 export interface Selection {
@@ -20,4 +20,6 @@ export interface Selection {
   readonly inputs: readonly InputKind[] | undefined;
   readonly bytes: readonly number[] | undefined;
   readonly networks: readonly GradientSet[] | undefined;
+  /** Of groups of processes. */
+  readonly transports: readonly Transport[];
 }

@@ -5,6 +5,7 @@ import { gradients } from './gradients.js';
 import { inProcess } from './in-process.js';
 import { overlap } from './overlap.js';
 import { packing } from './packing.js';
+import { processes } from './processes.js';
 import type { Selection } from './selection.js';
 import { strategy } from './strategy.js';
 
@@ -16,6 +17,7 @@ const suites: Readonly<Record<SuiteName, (selection: Selection, ranks: number) =
   collectives,
   packing,
   overlap,
+  processes,
 };
 
 /** What a suite measures among that many ranks. */

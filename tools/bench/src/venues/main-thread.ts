@@ -4,7 +4,7 @@ import { type AlgorithmName, algorithms, plugins } from '../algorithms.js';
 import { engines } from '../engines.js';
 import { type Effort, type Measurement, measure } from '../measurement.js';
 import { batchSubject, piecesSubject } from '../subjects/batch-subject.js';
-import { Buffers, GradientBuffers } from '../subjects/buffers.js';
+import { Buffers, GradientBuffers, memoryOf } from '../subjects/buffers.js';
 import { collectiveSubject } from '../subjects/collective-subject.js';
 import { contextSubject } from '../subjects/context-subject.js';
 import { copySubject } from '../subjects/copy-subject.js';
@@ -81,7 +81,7 @@ export class MainThread implements Venue {
     const known = this.#communicators.get(key);
     if (known) return known;
     const communicator = engines[engine].communicator(this.#ranks, algorithms[algorithm]);
-    const made = { communicator, buffers: new Buffers(communicator, engine) };
+    const made = { communicator, buffers: new Buffers(communicator, memoryOf(engine)) };
     this.#communicators.set(key, made);
     return made;
   }

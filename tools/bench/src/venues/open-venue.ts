@@ -1,6 +1,7 @@
 import type { VenueName } from '../trial.js';
 import { MainThread } from './main-thread.js';
 import { PeerProcesses } from './peer-processes.js';
+import { RankProcesses } from './rank-processes.js';
 import { RankThreads } from './rank-threads.js';
 import { ReplicaThreads } from './replica-threads.js';
 import type { Venue } from './venue.js';
@@ -12,6 +13,8 @@ export function openVenue(name: VenueName, ranks: number): Venue {
       return new MainThread(ranks);
     case 'rank-threads':
       return new RankThreads(ranks);
+    case 'rank-processes':
+      return new RankProcesses(ranks);
     case 'replica-threads':
       return new ReplicaThreads(ranks);
     default:

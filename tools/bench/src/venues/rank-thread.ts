@@ -4,7 +4,7 @@ import { algorithms, plugins } from '../algorithms.js';
 import { engines } from '../engines.js';
 import { type Measurement, measure } from '../measurement.js';
 import { piecesSubject, replicaBatchSubject } from '../subjects/batch-subject.js';
-import { Buffers, GradientBuffers } from '../subjects/buffers.js';
+import { Buffers, GradientBuffers, memoryOf } from '../subjects/buffers.js';
 import { collectiveSubject } from '../subjects/collective-subject.js';
 import type { Subject } from '../subjects/subject.js';
 import { devicesOf, type Order, packingOf, playedBy } from './venue.js';
@@ -60,7 +60,7 @@ function communicatorOf({ key, group, trial }: RankOrder) {
   if (known) return known;
   const [engine, algorithm] = playedBy(trial);
   const communicator = engines[engine].join(group, { rank, algorithm: algorithms[algorithm] });
-  const made = { communicator, buffers: new Buffers(communicator, engine) };
+  const made = { communicator, buffers: new Buffers(communicator, memoryOf(engine)) };
   communicators.set(key, made);
   return made;
 }
