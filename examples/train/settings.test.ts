@@ -24,6 +24,7 @@ describe('the settings of a command line', () => {
       batchSize: 256,
       samples: 6000,
       seed: 1,
+      insecure: false,
     });
   });
 
@@ -37,6 +38,7 @@ describe('the settings of a command line', () => {
       batchSize: 64,
       samples: 640,
       seed: 0,
+      insecure: false,
     });
   });
 

@@ -9,6 +9,8 @@ export interface Settings {
   readonly batchSize: number;
   readonly samples: number;
   readonly seed: number;
+  /** Of several workers: whether they may be on different hosts, although nothing is encrypted. */
+  readonly insecure: boolean;
 }
 
 const engines: readonly EngineRequest[] = ['auto', 'native', 'wasm', 'js'];
@@ -36,6 +38,7 @@ function commandLine(): Command {
     .option('--batch-size <n>', 'digits in one step, over all replicas', wholeNumberFrom(1), 256)
     .option('--samples <n>', 'training digits', wholeNumberFrom(1), 6000)
     .option('--seed <n>', 'decides digits and initial weights', wholeNumberFrom(0), 1)
+    .option('--insecure', 'workers may be on different hosts, although what they send is not encrypted', false)
     .showSuggestionAfterError(false)
     .exitOverride();
 }

@@ -1,7 +1,7 @@
 import { MirroredStrategy, MultiWorkerMirroredStrategy, membershipFrom } from '@coll/strategy';
 import type { Settings } from './settings.ts';
 
-type Choice = Pick<Settings, 'replicas' | 'ops' | 'engine'>;
+type Choice = Pick<Settings, 'replicas' | 'ops' | 'engine' | 'insecure'>;
 
 const devicesOf = ({ replicas }: Choice) => Array.from({ length: replicas }, (_, index) => `cpu:${index}`);
 
@@ -13,5 +13,6 @@ export function mirrored(choice: Choice): MirroredStrategy {
 /** The same, with those of other processes, where a launcher or TF_CONFIG says that there are some; undefined elsewhere. */
 export function multiWorker(choice: Choice): MultiWorkerMirroredStrategy | undefined {
   if (!membershipFrom(process.env)) return undefined;
-  return new MultiWorkerMirroredStrategy({ devices: devicesOf(choice), engine: choice.engine });
+  const { engine, insecure } = choice;
+  return new MultiWorkerMirroredStrategy({ devices: devicesOf(choice), engine, insecure });
 }

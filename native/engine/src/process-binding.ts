@@ -24,6 +24,8 @@ export interface ProcessBinding {
   openSegment(card: Uint8Array, rank: number): SegmentHandle;
   /** Whether a rank has left its mark. */
   hasMark(segment: SegmentHandle, rank: number): boolean;
+  /** Makes room for messages with each of so many ranks, in memory that is used for nothing else. */
+  makeRings(segment: SegmentHandle, ranks: number): void;
   sharedMemory(rank: number, segments: readonly SegmentHandle[]): MemoryHandle;
   /** Memory that lives as long as the result. @throws Error where there is no room */
   allocate(memory: MemoryHandle, bytes: number): ArrayBuffer;
@@ -36,8 +38,16 @@ export interface ProcessBinding {
     wake: () => void,
   ): GroupHandle;
   playShared(group: GroupHandle, memory: MemoryHandle, cores: number): void;
-  /** Takes over the connections for data, by rank; none for one's own. */
-  playMessages(group: GroupHandle, sockets: readonly Int32Array[], generation: number, cores: number): void;
+  /**
+   * By rank: connections for data, which are taken over, or the memory of the lower one of the pair, which has made rings. Neither for one's own.
+   */
+  playMessages(
+    group: GroupHandle,
+    sockets: readonly Int32Array[],
+    rings: readonly (SegmentHandle | undefined)[],
+    generation: number,
+    cores: number,
+  ): void;
   /** One rank's part of a program for messages. */
   messageProgram(words: Int32Array, rank: number): MessagesHandle;
   /** As an `offer` of threads, with what is told where ranks disagree. */

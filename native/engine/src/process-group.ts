@@ -1,7 +1,7 @@
-import { CollError, log, nameOf, type RunOptions } from '@coll/core';
+import { type CollError, InternalError, log, nameOf, type RunOptions } from '@coll/core';
 import { abortedError, busyError, closedError, type KnownCall, lostBufferError, lostRank } from '@coll/core/executor';
 import { status } from './native-binding.js';
-import type { GroupHandle, MemoryHandle, ProcessBinding } from './process-binding.js';
+import type { GroupHandle, MemoryHandle, ProcessBinding, SegmentHandle } from './process-binding.js';
 import type { ProcessCall } from './process-calls.js';
 import { disagreementOf, type FailureKind, failureError, failureKinds, kindOf } from './process-failures.js';
 import { type StallListener, StallWatch } from './stall-watch.js';
@@ -16,6 +16,15 @@ export interface NativeGroupOptions {
   readonly heartbeatSeconds: number;
   /** Who wants to know of calls that wait for long. */
   readonly stalls?: StallListener | undefined;
+}
+
+/** How a member sends messages, by rank: over connections, which it takes over, or through memory of the lower one of the pair. */
+export interface MessageOptions {
+  readonly sockets: readonly (readonly number[])[];
+  readonly rings: readonly (SegmentHandle | undefined)[];
+  readonly generation: number;
+  /** How many ranks can run at once. */
+  readonly cores: number;
 }
 
 type Call = KnownCall<ProcessCall>;
@@ -74,10 +83,10 @@ export class NativeProcessGroup {
     this.#binding.playShared(this.#handle, memory, cores);
   }
 
-  /** Lets members send each other messages, over connections that are taken over. */
-  playMessages(sockets: readonly (readonly number[])[], generation: number, cores: number): void {
+  /** Lets members send each other messages. */
+  playMessages({ sockets, rings, generation, cores }: MessageOptions): void {
     const lists = sockets.map((list) => Int32Array.from(list));
-    this.#binding.playMessages(this.#handle, lists, generation, cores);
+    this.#binding.playMessages(this.#handle, lists, rings, generation, cores);
   }
 
   /** Plays a call, blocking the calling thread. */
@@ -128,6 +137,12 @@ export class NativeProcessGroup {
   /** Ends the group for all members, because of this one. */
   fail(kind: FailureKind, text: string, rank = this.rank): void {
     if (!this.#isClosed) this.#binding.failGroup(this.#handle, failureKinds.indexOf(kind), rank, text);
+  }
+
+  /** Why the group has ended; undefined while it has not. */
+  failure(): CollError | undefined {
+    const failure = this.#isClosed ? undefined : this.#binding.failure(this.#handle);
+    return failure && failureError('group', this.#calls, failure);
   }
 
   /** Leaves the group. Its calls under way end with an error. */
@@ -198,7 +213,7 @@ export class NativeProcessGroup {
   #failureOf(call: Call, number: number, signal?: AbortSignal): CollError {
     const operation = nameOf(call.collective);
     const failure = this.#binding.failure(this.#handle);
-    if (!failure) return new CollError('ERR_COLL_INTERNAL', `${operation}: the engine failed without a reason`);
+    if (!failure) return new InternalError('ERR_COLL_INTERNAL', `${operation}: the engine failed without a reason`);
     const error = failureError(operation, number, failure);
     if (error.code !== 'ERR_COLL_ABORTED' || !signal?.aborted) return error;
     return abortedError('while it was under way', signal, this.#detailsOf(call));

@@ -42,7 +42,9 @@ export function buildTests(variant, targets = ['coll_tests']) {
 export function buildPlatform(platform) {
   const { settings, emulator, os } = platforms[platform];
   if (settings === undefined || (os === 'darwin' && process.platform !== 'darwin')) {
-    throw new CommandFailed(`${platform} is built on a machine or in a container of its kind: see native/engine/README.md`);
+    throw new CommandFailed(
+      `${platform} is built on a machine or in a container of its kind: see native/engine/README.md`,
+    );
   }
   const into = buildFolder(platform);
   buildWithCMake({ into, settings, targets: [name, ...(emulator ? ['coll_tests'] : [])] });
@@ -60,9 +62,7 @@ const isKeptFreeOfWarnings = ({ version }) => /^(c\+\+|g\+\+) .*\b12\.\d+\.\d+$/
 
 function doWithout(reason) {
   if (isSet('CI') || isSet('COLL_REQUIRE_NATIVE')) throw new CommandFailed(`not built, because ${reason}`);
-  console.error(
-    `${label}: not built, because ${reason}; ${without}.`,
-  );
+  console.error(`${label}: not built, because ${reason}; ${without}.`);
 }
 
 /** Asks a compiler once whether it will do, for its version and our flags. */

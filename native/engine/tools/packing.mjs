@@ -2,7 +2,7 @@
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { buildAddon, buildFolder, buildPlatform } from './builds.mjs';
-import { folder, itsPlatforms, label, name as binaryName } from './flags.mjs';
+import { name as binaryName, folder, itsPlatforms, label } from './flags.mjs';
 import { platforms, thisPlatform } from './platforms.mjs';
 import { CommandFailed, runToEnd } from './run-to-end.mjs';
 import { checkSystemSymbols } from './system-symbols.mjs';

@@ -1,7 +1,9 @@
 // Where there is, or shall be, a package with the binary, and how it is built.
 import path from 'node:path';
 
-const toolchain = (name) => [`CMAKE_TOOLCHAIN_FILE=${path.resolve(import.meta.dirname, `../toolchains/${name}.cmake`)}`];
+const toolchain = (name) => [
+  `CMAKE_TOOLCHAIN_FILE=${path.resolve(import.meta.dirname, `../toolchains/${name}.cmake`)}`,
+];
 const onMac = (cpu) => [`CMAKE_OSX_ARCHITECTURES=${cpu}`, 'CMAKE_OSX_DEPLOYMENT_TARGET=11.0'];
 
 /**

@@ -4,7 +4,7 @@ import type { CallBatch } from './call-batch.js';
 import { errorFor, leavesUsable } from './failures.js';
 import { keepAlive } from './liveness.js';
 import type { CommunicatorHandle, NcclBinding } from './nccl-binding.js';
-import type { PeerBoard, Taken } from './peer-board.js';
+import { type PeerBoard, type Taken, unheard } from './peer-board.js';
 import type { Runtime } from './probe.js';
 
 /** A communicator of NCCL's: its ranks in this process, and what is known of the others. */
@@ -224,7 +224,10 @@ export class Clique {
     const told = [...peers].map(([rank, doing]) => `rank ${rank} was ${doing}`).join(', ');
     const Kind = error.constructor as new (...args: ConstructorParameters<typeof CollError>) => CollError;
     const { code, message, operation, cause } = error;
-    const rank = error.rank ?? (this.members.ranks[0] as number);
+    // Who is lost is not heard of.
+    const silent = code === 'ERR_COLL_PEER_FAILED' ? [...peers].filter(([, doing]) => doing === unheard) : [];
+    const lost = silent.length === 1 ? silent[0]?.[0] : undefined;
+    const rank = error.rank ?? lost ?? (this.members.ranks[0] as number);
     const details = { rank, cause, ...(operation === undefined ? {} : { operation }) };
     this.#failed = new Kind(code, `${message}; ${told}`, details);
     return this.#failed;

@@ -13,6 +13,9 @@ import type { Asked, Request } from './agreement.js';
 
 const mostSecondsForStates = 1;
 
+/** What a process was doing that does not answer. */
+export const unheard = 'not heard of';
+
 /** In what a process took part: group calls of NCCL's, and calls that were compared. */
 export interface Taken {
   readonly started: number;
@@ -145,7 +148,7 @@ export class PeerBoard {
 
   async #stateOf(member: number): Promise<string> {
     const read = this.#read(`state/${member}`, { timeoutSeconds: mostSecondsForStates });
-    return read.catch(() => 'not heard of') as Promise<string>;
+    return read.catch(() => unheard) as Promise<string>;
   }
 
   async #read(key: string, waiting: WaitOptions): Promise<unknown> {

@@ -31,7 +31,7 @@ executorSuite({
   ranks: [4],
 });
 
-describe.runIf(hasDoubles)('processes whose calls are not compared', () => {
+describe.runIf(hasDoubles)('processes whose calls are not compared', { timeout: 60_000 }, () => {
   const call = (rank: number, options: CallOptions = {}): Call => {
     const value = tensor(Float32Array.of(rank + 1));
     return { collective: { kind: 'all-reduce', op: 'sum' }, inputs: [value], outputs: [value], ...options };

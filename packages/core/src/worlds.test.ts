@@ -3,10 +3,11 @@ import { expect, it } from 'vitest';
 import { thrown } from '../test/thrown.js';
 import { resolveEngine } from './engines.js';
 import { PortableCommunicator } from './portable/portable-communicator.js';
+import type { ProcessGroup } from './process-group.js';
 import { ThreadCommunicator } from './threads/thread-communicator.js';
 import { jsEngine } from './threads/thread-engine.js';
 import { createThreadGroup } from './threads/thread-group.js';
-import { portableWorld, threadWorld } from './worlds.js';
+import { portableWorld, processWorld, threadWorld } from './worlds.js';
 
 const devices = ['cpu:0', 'cpu:1', 'cpu:2'];
 
@@ -37,4 +38,18 @@ it('takes the engine of the group for a world of threads, and none in its place'
   expect(threadWorld(group, 0, devices).engine).toBe('js');
   const foreign = { ...group, engine: 'native' } as const;
   expect(thrown(() => threadWorld(foreign, 0, devices))).toMatchObject({ code: 'ERR_COLL_NO_ENGINE' });
+});
+
+it('holds one device of a world of processes', () => {
+  const communicator = { size: 3 };
+  const failed: Error[] = [];
+  const group = { rank: 1, size: 3, communicator: () => communicator, fail: (error: Error) => failed.push(error) };
+  const world = processWorld(group as unknown as ProcessGroup, devices);
+  expect(world).toMatchObject({ devices, localRanks: [1], engine: 'native' });
+  expect(world.communicator(directAlgorithm)).toBe(communicator);
+  world.fail?.('rank 1 threw');
+  expect(failed).toMatchObject([{ code: 'ERR_COLL_PEER_FAILED', message: 'rank 1 threw' }]);
+  expect(thrown(() => processWorld(group as unknown as ProcessGroup, ['cpu:0']))).toMatchObject({
+    code: 'ERR_COLL_DEVICE',
+  });
 });

@@ -1,6 +1,6 @@
 import type { Engine } from './engine.js';
 import { type EngineResolution, resolveEngine } from './engines.js';
-import { CollError, ValueError } from './errors.js';
+import { UnavailableError, ValueError } from './errors.js';
 import type { World } from './plugins/plugin.js';
 import type { ProcessGroup } from './process-group.js';
 import { failThreadGroup, type ThreadGroup } from './threads/thread-group.js';
@@ -44,7 +44,7 @@ export function processWorld(group: ProcessGroup, devices: readonly string[]): W
     localRanks: [group.rank],
     engine: 'native',
     communicator: (algorithm) => group.communicator(algorithm),
-    fail: (message) => group.fail(new CollError('ERR_COLL_PEER_FAILED', message)),
+    fail: (message) => group.fail(new UnavailableError('ERR_COLL_PEER_FAILED', message)),
   };
 }
 

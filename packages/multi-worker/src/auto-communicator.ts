@@ -1,4 +1,15 @@
-import type { Collective, Communicator, DType, ProcessGroup, RunOptions, Tensor } from '@coll/core';
+import {
+  type Collective,
+  type Communicator,
+  type DType,
+  nameOf,
+  type ProcessGroup,
+  type RunOptions,
+  RuntimeError,
+  type Tensor,
+  ValueError,
+} from '@coll/core';
+import { refusedCollective } from '@coll/core/executor';
 import type { Algorithm } from '@coll/core/schedule';
 import { directAlgorithm } from '@coll/direct';
 import type { AlgorithmChoice, SizeClass } from './algorithm-choices.js';
@@ -35,6 +46,7 @@ class AutoCommunicator implements Communicator {
   readonly allocate?: NonNullable<Communicator['allocate']>;
   readonly #tuning: LinkTuning;
   readonly #communicators: readonly Communicator[];
+  #isClosed = false;
 
   constructor(group: ProcessGroup) {
     this.size = group.size;
@@ -52,8 +64,9 @@ class AutoCommunicator implements Communicator {
     return refused.includes(undefined) ? undefined : refused[0];
   }
 
-  run(collective: Collective, inputs: Tensors, outputs: Tensors, options?: RunOptions): Promise<void> {
-    return this.#tuning.begin((choices) => {
+  async run(collective: Collective, inputs: Tensors, outputs: Tensors, options?: RunOptions): Promise<void> {
+    this.#requirePlayable(collective, inputs[0]);
+    await this.#tuning.begin((choices) => {
       const begin = performance.now();
       const choice = choices.choose(collective, bytesOf(collective, inputs, outputs));
       return followed(choice, begin, this.#of(choice).run(collective, inputs, outputs, options));
@@ -61,6 +74,7 @@ class AutoCommunicator implements Communicator {
   }
 
   runSync(collective: Collective, inputs: Tensors, outputs: Tensors, options?: RunOptions): void {
+    this.#requirePlayable(collective, inputs[0]);
     const choices = this.#tuning.beginSync(options);
     const begin = performance.now();
     const choice = choices.choose(collective, bytesOf(collective, inputs, outputs));
@@ -70,6 +84,7 @@ class AutoCommunicator implements Communicator {
 
   /** Leaves the group open. */
   async close(): Promise<void> {
+    this.#isClosed = true;
     await Promise.all(this.#communicators.map((communicator) => communicator.close()));
   }
 
@@ -77,8 +92,9 @@ class AutoCommunicator implements Communicator {
     return this.close();
   }
 
-  #runPieces(collective: Collective, inputs: Pieces, outputs: Pieces, options?: RunOptions): Promise<void> {
-    return this.#tuning.begin((choices) => {
+  async #runPieces(collective: Collective, inputs: Pieces, outputs: Pieces, options?: RunOptions): Promise<void> {
+    this.#requirePlayable(collective, inputs[0]?.[0]);
+    await this.#tuning.begin((choices) => {
       const begin = performance.now();
       const choice = choices.choose(collective, bytesOf(collective, inputs[0], outputs[0]));
       const communicator = this.#of(choice) as PiecesCommunicator;
@@ -87,12 +103,23 @@ class AutoCommunicator implements Communicator {
   }
 
   #runPiecesSync(collective: Collective, inputs: Pieces, outputs: Pieces, options?: RunOptions): void {
+    this.#requirePlayable(collective, inputs[0]?.[0]);
     const choices = this.#tuning.beginSync(options);
     const begin = performance.now();
     const choice = choices.choose(collective, bytesOf(collective, inputs[0], outputs[0]));
     const communicator = this.#of(choice) as PiecesCommunicator;
     communicator.runPiecesSync(collective, inputs, outputs, options);
     choice.ended(begin);
+  }
+
+  /** What nobody can play is said before anything is measured. */
+  #requirePlayable(collective: Collective, input: Tensor | undefined): void {
+    const refused = refusedCollective(collective, input?.dtype ?? 'float32', this.size);
+    if (refused === undefined && !this.#isClosed) return;
+    const operation = nameOf(collective);
+    if (this.#isClosed)
+      throw new RuntimeError('ERR_COLL_CLOSED', `${operation}: this communicator was closed`, { operation });
+    throw new ValueError('ERR_COLL_REFUSED', `${operation}: ${refused}`, { operation });
   }
 
   #of({ chosen }: SizeClass): Communicator {

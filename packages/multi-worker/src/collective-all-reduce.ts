@@ -26,6 +26,7 @@ import { ringAlgorithm } from '@coll/ring';
 import type { AlgorithmChoice } from './algorithm-choices.js';
 import { autoAlgorithm, choicesOf, connectGroup } from './auto-communicator.js';
 import { type CollectiveAllReduceOptions, type CollectiveSetting, collectiveSetting } from './collective-options.js';
+import { inTurn } from './group-turns.js';
 import { tuningOf } from './link-tuning.js';
 import { MultiWorkerAllReduce } from './multi-worker-all-reduce.js';
 import { type OtherWorkers, WorkerAllReduce } from './worker-all-reduce.js';
@@ -84,7 +85,8 @@ export class CollectiveAllReduce extends WorkerAllReduce {
   /** Measures the links now, rather than when the first collective comes that needs to know. All workers do so at the same place among their calls. */
   async join(): Promise<void> {
     const { group, options } = this.#setting;
-    if (group && this.#plays === 'AUTO') await tuningOf(group).measure({ timeoutSeconds: options.timeoutSeconds });
+    if (!group || this.#plays !== 'AUTO') return;
+    await inTurn(group, () => tuningOf(group).measure({ timeoutSeconds: options.timeoutSeconds }));
   }
 
   /** Also tells which algorithms were chosen, by what prices, and what they took. */
@@ -161,15 +163,20 @@ export class CollectiveAllReduce extends WorkerAllReduce {
   }
 
   #replicaCall(options: ReplicaCallOptions | undefined): CallFields & ReplicaCallOptions {
-    const into = options && 'into' in options ? options.into : undefined;
-    return { ...callOf(this.#merged(resolveCallOptions(options))), into };
+    const call = callOf(this.#merged(resolveCallOptions(options)));
+    return { ...call, into: (Object(options) as ReplicaCallOptions & { into?: undefined }).into };
   }
 
-  /** Replicas of one thread meet, and are then served as any other value. */
+  /** Replicas of one thread meet, and are then served as any other value; those of threads join their group once, for what these ops play. */
   #opsOfReplica({ options }: CallFields): WorkerAllReduce {
     const { devices = [], group } = this.#setting;
-    const isAlone = group ? devices.length === 1 : this.#world?.localRanks.length === 1;
-    return isAlone && options ? this.#opsFor(options.implementation, devices) : this;
+    const asked = options?.implementation ?? 'AUTO';
+    if (group) return devices.length === 1 ? this.#opsFor(asked, devices) : this;
+    if (this.#world?.localRanks.length === 1 && asked !== 'AUTO' && asked !== this.#plays) {
+      const remark = `${asked} was asked for by a replica in a thread of its own, where ${this.#plays} plays, as these ops were made`;
+      if (this.note(remark)) logFirst(1, `collective: ${remark}`, 'warn', `collective: ${remark}`);
+    }
+    return this;
   }
 
   /** These ops, or others that play what a call asks for. */

@@ -93,9 +93,9 @@ export abstract class WorkerAllReduce extends AllReduceOps {
     options?: ReduceOptions,
   ): Promise<PossiblyMirrored> {
     // What is written into given memory is reduced as a batch, which has its own turn.
-    const isBatch = options && 'into' in options && options.into !== undefined;
+    const { into } = Object(options) as { readonly into?: unknown };
     const reduce = () => super.reduce(op, value, destinations, options);
-    return isBatch ? reduce() : this.#inTurn(reduce);
+    return into === undefined ? this.#inTurn(reduce) : reduce();
   }
 
   override batchReduce(

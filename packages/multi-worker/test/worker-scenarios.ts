@@ -236,3 +236,26 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
     assert.deepEqual(first.data, all[group.size - 1]?.data);
   },
 };
+
+/** The same for workers that may block, which have threads or processes of their own. */
+export const blockingScenarios: Readonly<Record<string, Scenario>> = {
+  'blocks where it is asked to, before anything was measured': async (group) => {
+    const [device] = devicesOf(group.rank, 1) as [string];
+    await using ops = new CollectiveAllReduce([device], group.size, { group });
+    const all = everyone(group, 1, (rank, place) => componentOf(rank, place, 70));
+    const own = all[group.rank] as Tensor;
+    const first = ops.replicaGroup?.broadcastSync(own, 1) as Tensor | undefined;
+    assert.deepEqual(first?.data, all[1]?.data);
+    const sparse = new IndexedSlices({ ...own, shape: [35, 2] }, tensor(new Int32Array(35)), [1, 2]);
+    for (let call = 0; call < 20; call++) {
+      const [sum, slices] = ops.allReduceSync(SUM, [own, sparse], group.rank) as unknown as [Tensor, IndexedSlices];
+      assertClose('a sum', sum, combine('sum', all));
+      assert.equal(slices.indices.data.length, 35 * group.size);
+      const value = mine(group, 1, all);
+      const [mean] = componentsOf(await ops.reduce(MEAN, value, value));
+      assertClose('a mean', mean, combine('mean', all));
+    }
+    const { chosen, calls } = ops.explain().choices.find(({ kind }) => kind === 'all-reduce') ?? {};
+    assert.ok(chosen !== undefined && (calls ?? 0) >= 20);
+  },
+};

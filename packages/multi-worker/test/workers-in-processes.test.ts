@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { failingScenarios, type Told } from './failing-scenarios.ts';
 import { WorkerProcesses } from './worker-processes.ts';
-import { scenarios } from './worker-scenarios.ts';
+import { blockingScenarios, scenarios } from './worker-scenarios.ts';
 
 describe.each([
   [3, 'shared-memory'],
@@ -14,7 +14,7 @@ describe.each([
   }, 30_000);
   afterAll(() => workers[Symbol.asyncDispose]());
 
-  it.each(Object.keys(scenarios))('%s', { timeout: 60_000 }, async (scenario) => {
+  it.each(Object.keys({ ...blockingScenarios, ...scenarios }))('%s', { timeout: 60_000 }, async (scenario) => {
     const answers = await workers.play({ scenario, transport });
     expect(answers.map(({ error }) => error)).toEqual(answers.map(() => undefined));
   });

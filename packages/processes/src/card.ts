@@ -84,13 +84,13 @@ function parse(bytes: Uint8Array): Partial<Card> | undefined {
 
 function isCard(card: Partial<Card>): card is Card {
   const { addresses, hostName, bootId, insecure, transport, streams, heartbeatSeconds } = card;
-  const areAddresses =
-    Array.isArray(addresses) &&
-    addresses.length > 0 &&
-    addresses.every(
-      ({ host, port }) => typeof host === 'string' && Number.isInteger(port) && port > 0 && port < 65_536,
-    );
+  const areAddresses = Array.isArray(addresses) && addresses.length > 0 && addresses.every(isAddress);
   const areTexts = typeof hostName === 'string' && typeof bootId === 'string';
   const areSettings = typeof insecure === 'boolean' && transports.includes(transport as Transport);
   return areAddresses && areTexts && areSettings && Number.isInteger(streams) && typeof heartbeatSeconds === 'number';
+}
+
+function isAddress(value: unknown): value is Address {
+  const { host, port } = Object(value) as Partial<Address>;
+  return typeof host === 'string' && Number.isInteger(port) && Number(port) > 0 && Number(port) < 65_536;
 }

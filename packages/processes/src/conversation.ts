@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { CollError } from '@coll/core';
+import { UnavailableError } from '@coll/core';
 
 /** What Node's types do not show of a socket. */
 interface Wired {
@@ -65,11 +65,13 @@ export class Conversation {
     this.#socket.destroy();
   }
 
-  /** Hands the connection over, by its descriptor; Node lets go of it. @throws CollError where it has ended */
+  /** Hands the connection over, by its descriptor; Node lets go of it. @throws UnavailableError where it has ended */
   handOver(take: (descriptor: number) => number): number {
     const descriptor = (this.#socket as Wired)._handle?.fd ?? -1;
     if (descriptor < 0) {
-      throw new CollError('ERR_COLL_PEER_FAILED', 'a connection ended before it could be used', { cause: this.#end });
+      throw new UnavailableError('ERR_COLL_PEER_FAILED', 'a connection ended before it could be used', {
+        cause: this.#end,
+      });
     }
     const taken = take(descriptor);
     this.#socket.destroy();

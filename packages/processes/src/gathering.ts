@@ -1,4 +1,4 @@
-import { CollError, DeadlineExceededError, UnavailableError } from '@coll/core';
+import { type CollError, DeadlineExceededError, UnavailableError } from '@coll/core';
 import { meet, type Store } from '@coll/rendezvous';
 import type { Member } from './member.js';
 
@@ -51,7 +51,7 @@ export class Gathering {
 
   /** Nothing more will be waited for. */
   end(): void {
-    this.#over.abort(new CollError('ERR_COLL_INTERNAL', 'the group is open'));
+    this.#over.abort();
   }
 
   #heed(): void {

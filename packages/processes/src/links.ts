@@ -43,8 +43,7 @@ export async function findLinks(
     member.transport !== 'tcp' &&
     cards.every((_, rank) => cards.every((_, other) => other === rank || all[rank]?.[other] === null));
   if (member.transport === 'shared-memory' && !areAllShared) throw notShared(links);
-  if (areAllShared) return { links, areAllShared };
-  return { links: links.map(overTcp), areAllShared };
+  return { links, areAllShared };
 }
 
 function linkBetween(member: Member, cards: readonly Card[], rank: number, all: readonly Found[]): Link {
@@ -60,12 +59,6 @@ function linkBetween(member: Member, cards: readonly Card[], rank: number, all: 
   if (member.transport === 'tcp') return { rank, transport: 'tcp', reason: 'the group was opened with transport: tcp' };
   if (own === undefined) return { rank, transport: 'tcp', reason: `on another host, ${cards[rank]?.hostName}` };
   return { rank, transport: 'tcp', reason: `on the same host, but its memory cannot be used: ${own ?? other}` };
-}
-
-// One player serves all pairs of a group.
-function overTcp(link: Link): Link {
-  if (link.transport === 'tcp') return link;
-  return { ...link, transport: 'tcp', reason: 'on the same host, but not all members of the group share memory' };
 }
 
 function notShared(links: readonly Link[]): CollError {

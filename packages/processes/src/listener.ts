@@ -1,5 +1,5 @@
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
-import { CollError } from '@coll/core';
+import { RuntimeError } from '@coll/core';
 import type { Address } from './card.js';
 import { Conversation } from './conversation.js';
 import {
@@ -60,7 +60,7 @@ export class Listener {
       server.once('error', (cause) => {
         const told = `cannot listen at ${options.host}: ${cause.message}; host names the address or the interface`;
         reject(
-          new CollError('ERR_COLL_CLUSTER', told, { cause, operation: 'open a group', rank: options.member.rank }),
+          new RuntimeError('ERR_COLL_CLUSTER', told, { cause, operation: 'open a group', rank: options.member.rank }),
         );
       });
       server.listen({ host: options.host, port: 0, backlog: 511 }, resolve);

@@ -65,13 +65,20 @@ async function open(
     const others = [...cards.keys()].filter((other) => other !== member.rank);
     const controls = await connectAll(mesh, others, [0]);
     const { links, areAllShared } = await findLinks(member, cards, controls, segments, gathering);
-    const data = areAllShared ? [] : await connectAll(mesh, others, channelsOf(member));
-    // Nobody sends anything before all others have taken their connections over.
+    const far = links.filter(({ transport }) => transport === 'tcp').map((link) => link.rank);
+    const data = await connectAll(mesh, far, channelsOf(member));
+    const near = areAllShared ? [] : others.filter((other) => !far.includes(other));
+    const rings = segments.makeRings(near, member.size);
+    // Nobody sends anything before all others have taken their connections over, and have room.
     await gathering.gather('ready', Buffer.of());
     const memory = areAllShared ? segments.join() : undefined;
     const group = startGroup(native, member, cards, sockets.handOver(controls), stalls);
-    if (memory) group.playShared(memory, availableParallelism());
-    else group.playMessages(byRank(sockets.handOver(data), member.size), member.generation, availableParallelism());
+    const cores = availableParallelism();
+    if (memory) group.playShared(memory, cores);
+    else {
+      const { generation } = member;
+      group.playMessages({ sockets: byRank(sockets.handOver(data), member.size), rings, generation, cores });
+    }
     const hosts = cards.map(({ hostName }) => hostName);
     return new OpenedGroup({ binding, group, memory, generation: member.generation, hosts, links });
   } finally {

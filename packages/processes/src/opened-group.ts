@@ -1,4 +1,4 @@
-import { type Algorithm, type Communicator, type Link, RuntimeError } from '@coll/core';
+import { type Algorithm, type CollError, type Communicator, type Link, RuntimeError } from '@coll/core';
 import { type MemoryHandle, type NativeProcessGroup, ProcessCommunicator, type processBinding } from '@coll/native';
 import type { GroupExplanation } from './explanation.js';
 import type { OpenedProcessGroup } from './open-process-group.js';
@@ -45,6 +45,10 @@ export class OpenedGroup implements OpenedProcessGroup {
 
   fail(error: Error): void {
     this.#options.group.fail('failed', `rank ${this.rank} on ${this.hosts[this.rank]} failed: ${error.message}`);
+  }
+
+  failure(): CollError | undefined {
+    return this.#options.group.failure();
   }
 
   explain(): GroupExplanation {

@@ -4,12 +4,6 @@ import { secretBytes } from './hello.js';
 import { isSameHost } from './host.js';
 import type { Member } from './member.js';
 
-/** Whether the memory of a pair was seen to work in both directions, and in words why, or why not. */
-export interface Trial {
-  readonly isShared: boolean;
-  readonly reason: string;
-}
-
 /** The memory of this member, and what became of opening that of the others. */
 export class SharedSegments {
   /** What the others must know to open it. */
@@ -49,6 +43,15 @@ export class SharedSegments {
   hasMark(rank: number): boolean {
     const own = this.#segments[this.#rank];
     return own !== undefined && this.#binding.hasMark(own, rank);
+  }
+
+  /** Room for messages with these ranks, which were opened: by rank, where it is. */
+  makeRings(ranks: readonly number[], size: number): readonly (SegmentHandle | undefined)[] {
+    const own = this.#segments[this.#rank];
+    if (own && ranks.length > 0) this.#binding.makeRings(own, size);
+    return Array.from({ length: size }, (_, rank) =>
+      ranks.includes(rank) ? this.#segments[Math.min(rank, this.#rank)] : undefined,
+    );
   }
 
   /** The memory of all ranks, which were all opened. */

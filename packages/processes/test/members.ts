@@ -1,4 +1,5 @@
 import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
 import path from 'node:path';
 import type { CollError } from '@coll/core';
 import { TcpStore, TcpStoreServer } from '@coll/rendezvous';
@@ -86,12 +87,11 @@ export class Members implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await Promise.all(
-      this.all.map(({ child }) => {
-        if (child.exitCode !== null || child.signalCode !== null) return undefined;
-        const ended = new Promise((resolve) => child.once('exit', resolve));
-        child.kill('SIGCONT');
+      this.all.map(async ({ child }) => {
+        if (child.exitCode !== null || child.signalCode !== null) return;
+        const ended = once(child, 'exit');
         child.kill('SIGKILL');
-        return ended;
+        await ended;
       }),
     );
     await this.#server.close();

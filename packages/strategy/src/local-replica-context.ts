@@ -229,12 +229,12 @@ export class LocalReplicaContext implements ReplicaContext {
     return partsOf(inputs, await Promise.all(gathered));
   }
 
-  async #broadcast({ sharedResult }: ReplicaRequest, root: number, inputs: ValueLists): Promise<ValueLists> {
+  async #broadcast({ sharedResult, call }: ReplicaRequest, root: number, inputs: ValueLists): Promise<ValueLists> {
     for (const value of perReplica(inputs)) requireAlike(value.values as readonly Tensor[], 'broadcast');
     const { workerDevices, firstReplica, workers } = this.strategy.extended;
     // Where the root is not here, any value of its shapes stands for it.
     const mine = (inputs[root - firstReplica] ?? inputs[0]) as readonly Tensor[];
-    const ofRoot = await workers.broadcast(mine, Math.floor(root / workerDevices.length));
+    const ofRoot = await workers.broadcast(mine, Math.floor(root / workerDevices.length), call);
     const copies = () => ofRoot.map((value) => copyToDevice(value, value.device));
     const shared = sharedResult ? copies() : undefined;
     return workerDevices.map((device) => (shared ?? copies()).map((value) => viewOnDevice(value, device)));

@@ -1,4 +1,11 @@
-import { CollError, type CrossDeviceOps, type Plugin, resolveEngine, threadWorld } from '@coll/core';
+import {
+  CollError,
+  type CommunicationOptions,
+  type CrossDeviceOps,
+  type Plugin,
+  resolveEngine,
+  threadWorld,
+} from '@coll/core';
 import { MirroredStrategy } from './mirrored-strategy.js';
 import { ourEngines } from './our-engines.js';
 import type { Strategy } from './strategy.js';
@@ -9,6 +16,8 @@ export interface ThreadHome extends AsyncDisposable {
   readonly strategy: Strategy;
   /** Made for the world of the replicas. */
   readonly ops: CrossDeviceOps;
+  /** For all calls. */
+  readonly defaults?: CommunicationOptions;
   /** Tells who else is to know that the replica has failed. */
   fail?(error: unknown): void;
 }

@@ -18,8 +18,8 @@ const start = workerData as ThreadStart;
 async function main(): Promise<void> {
   const { replica, home } = start;
   await using opened = await ('plugin' in home ? openPluginHome(start, home) : workerHome(home));
-  const { strategy, ops } = opened;
-  const context = new ThreadReplicaContext({ replica, strategy, ops, port });
+  const { strategy, ops, defaults } = opened;
+  const context = new ThreadReplicaContext({ replica, strategy, ops, port, defaults });
   // Everything in this thread is the replica's, also what is called back from where asynchronous contexts get lost.
   setOutside({ strategy, replica: context });
   // What goes wrong is told before the ops are closed, so that it is heard before what the others suffer from it.

@@ -14,8 +14,15 @@ export interface ThreadRun {
   readonly module: URL;
   readonly argsOf: (replica: number) => readonly unknown[];
   readonly options: RunOptions;
-  /** Why the replicas have to end although none of them has failed. It is asked again and again. */
-  readonly failure?: () => Error | undefined;
+  /** Replicas elsewhere, which fail together with these. Default: none. */
+  readonly others?: OtherReplicas;
+}
+
+export interface OtherReplicas {
+  /** Why one of them has failed. It is asked again and again. */
+  failure(): Error | undefined;
+  /** Tells them that one of these has failed. */
+  fail(error: unknown): void;
 }
 
 const lookMillis = 100;
@@ -35,7 +42,7 @@ export async function runReplicaThreads(run: ThreadRun): Promise<unknown[]> {
   const abort = () => threads.abort(signal?.reason);
   signal?.addEventListener('abort', abort);
   const look = setInterval(() => {
-    const failure = run.failure?.();
+    const failure = run.others?.failure();
     if (failure) threads.fail(failure);
   }, lookMillis);
   try {
@@ -43,6 +50,8 @@ export async function runReplicaThreads(run: ThreadRun): Promise<unknown[]> {
     await threads.end(graceMillis.afterSuccess);
     return results;
   } catch (error) {
+    // Before the threads are ended, so that others hear of this rather than of threads that have ended.
+    run.others?.fail(error);
     await threads.end(graceMillis.afterFailure);
     throw error;
   } finally {

@@ -2,6 +2,7 @@ import type { MessagePort } from 'node:worker_threads';
 import {
   type ArrivingValue,
   type CallOptions,
+  type CommunicationOptions,
   type CrossDeviceOps,
   InternalError,
   isArriving,
@@ -12,6 +13,7 @@ import {
   type ReplicaValue,
   reduceOpFrom,
   regroup,
+  resolveCallOptions,
   type Structure,
   selectReplica,
   type Tensor,
@@ -33,6 +35,8 @@ export interface ThreadReplica {
   /** Made for the world of the replicas. */
   readonly ops: CrossDeviceOps;
   readonly port: MessagePort;
+  /** For calls that the ops do not merge their own options into. */
+  readonly defaults?: CommunicationOptions | undefined;
 }
 
 /** A replica in a thread of its own: collectives go through its ops, merge calls by message through the thread that started it. */
@@ -43,17 +47,19 @@ export class ThreadReplicaContext implements ReplicaContext {
   readonly devices: readonly [string];
   readonly canBlock = true;
   readonly #ops: CrossDeviceOps;
+  readonly #defaults: CommunicationOptions | undefined;
   readonly #port: MessagePort;
   readonly #merges: { readonly fn: MergeFunction; readonly met: Promise<void>; resolve(value: unknown): void }[] = [];
   readonly #pending = new Set<Promise<unknown>>();
   #mergeCount = 0;
 
-  constructor({ replica, strategy, ops, port }: ThreadReplica) {
+  constructor({ replica, strategy, ops, port, defaults }: ThreadReplica) {
     this.strategy = strategy;
     this.numReplicasInSync = strategy.numReplicasInSync;
     this.replicaIdInSyncGroup = strategy.extended.firstReplica + replica;
     this.devices = [strategy.extended.workerDevices[replica] as string];
     this.#ops = ops;
+    this.#defaults = defaults;
     this.#port = port;
     port.on('message', (message: ToReplica) => {
       if (message.type === 'hold') void this.#hold(message.args);
@@ -89,7 +95,7 @@ export class ThreadReplicaContext implements ReplicaContext {
   allGather<const T extends ReplicaValue>(value: T, axis: number, options?: CallOptions): Promise<Reduced<T>> {
     return this.#begin(async () => {
       requireReplica(this, 'allGather');
-      return this.#group('allGather').allGather(value, axis, options) as Promise<Reduced<T>>;
+      return this.#group('allGather').allGather(value, axis, this.#merged(options)) as Promise<Reduced<T>>;
     });
   }
 
@@ -101,14 +107,14 @@ export class ThreadReplicaContext implements ReplicaContext {
     return this.#begin(async () => {
       requireReplica(this, 'broadcast');
       requireRoot(root, this.numReplicasInSync);
-      return this.#group('broadcast').broadcast(value, root, options) as Promise<Reduced<T>>;
+      return this.#group('broadcast').broadcast(value, root, this.#merged(options)) as Promise<Reduced<T>>;
     });
   }
 
   broadcastSync<const T extends Structure<TensorLike>>(value: T, root = 0, options?: ReplicaCallOptions): Reduced<T> {
     requireReplica(this, 'broadcastSync');
     requireRoot(root, this.numReplicasInSync);
-    return this.#group('broadcastSync').broadcastSync(value, root, options) as Reduced<T>;
+    return this.#group('broadcastSync').broadcastSync(value, root, this.#merged(options)) as Reduced<T>;
   }
 
   mergeCall<Args extends readonly unknown[], Result>(
@@ -172,6 +178,14 @@ export class ThreadReplicaContext implements ReplicaContext {
     throw new InternalError('ERR_COLL_MISMATCH', 'mergeCall: another replica makes another call', {
       operation: 'mergeCall',
     });
+  }
+
+  /** The options of a call, and under them those of the strategy. */
+  #merged(call: ReplicaCallOptions | undefined): ReplicaCallOptions | undefined {
+    if (!this.#defaults) return call;
+    const { into } = (call ?? {}) as { readonly into?: Structure<TensorLike> };
+    const { options, ...others } = resolveCallOptions(call);
+    return { ...others, options: this.#defaults.merge(options), ...(into === undefined ? {} : { into }) };
   }
 
   #group(method: string): ReplicaGroup {

@@ -1,4 +1,4 @@
-import type { ReduceOp, Tensor } from '@coll/core';
+import type { CallOptions, ReduceOp, Tensor } from '@coll/core';
 
 /**
  * The workers of a strategy, for what they do together beside the collectives of its ops. All of them make the same calls in the same
@@ -8,7 +8,7 @@ export interface WorkerGroup {
   /** How many there are. */
   readonly size: number;
   /** What that worker hands in, on all of them; the others hand in values of the same shapes. */
-  broadcast(values: readonly Tensor[], worker: number): Promise<readonly Tensor[]>;
+  broadcast(values: readonly Tensor[], worker: number, options?: CallOptions): Promise<readonly Tensor[]>;
   /** The same, blocking. @throws RuntimeError while the group of workers is not open yet */
   broadcastSync(value: Tensor, worker: number): Tensor;
   /** What all workers hand in, combined. */

@@ -70,6 +70,13 @@ describe.concurrent('workers in processes of their own', { timeout: 120_000 }, (
     expect(alone).toMatchObject({ message: expect.stringMatching(told) });
   });
 
+  it('go on with a strategy of the next generation after a failure', async () => {
+    expect(printed(await runWorkers('worker.ts', 2, ['again']))).toEqual([
+      ['object', [2]],
+      ['object', [2]],
+    ]);
+  });
+
   it('end by themselves, whatever they left open', async () => {
     expect(printed(await runWorkers('worker.ts', 2, ['leaves']))).toEqual([[0.5], [0.5]]);
   });

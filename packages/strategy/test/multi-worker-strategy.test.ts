@@ -18,11 +18,11 @@ import {
   variable,
 } from '@coll/strategy';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { processGroupDoubles } from '../../multi-worker/test/doubles/process-group-double.js';
-import { workersOf } from './doubled-workers.js';
+import { closeGroups, groupsHere, workersHere } from './workers-here.js';
 
 const numbersOf = (value: unknown) => toNumbers(value as Tensor);
 
+afterEach(closeGroups);
 afterEach(() => setLogSink());
 
 describe('a MultiWorkerMirroredStrategy', () => {
@@ -51,6 +51,12 @@ describe('a MultiWorkerMirroredStrategy', () => {
     const sum = await strategy.run((context) => context.allReduce('sum', tensor([1])));
     expect(strategy.experimentalLocalResults(sum).map(numbersOf)).toEqual([[2], [2]]);
     expect(numbersOf(made.read())).toEqual([1, 2]);
+    const module = new URL('./fixtures/worker-replica.ts', import.meta.url);
+    const threads = await strategy.run(module, { args: [1, 0] });
+    expect(strategy.experimentalLocalResults(threads as unknown)).toMatchObject([
+      { sum: [1, 2], merged: [[[0], [1]], [1]] },
+      { sum: [1, 2], merged: [[[0], [1]], [1]] },
+    ]);
     expect(await strategy.explain()).toMatchObject({ workers: 1, worker: 0, links: [] });
     vi.unstubAllEnvs();
   });
@@ -69,8 +75,14 @@ describe('a MultiWorkerMirroredStrategy', () => {
     expect(make({ communicationOptions: new CollectiveHints({ bytesPerPack: 1 }) })).not.toThrow();
   });
 
-  it('refuses a group that is not the one of its cluster', () => {
-    const [group] = processGroupDoubles(3);
+  it('keeps a group that was handed in, which cannot go to threads', async () => {
+    const [strategy] = (await workersHere(2, 1)) as [MultiWorkerMirroredStrategy];
+    const module = new URL('./fixtures/worker-replica.ts', import.meta.url);
+    await expect(strategy.run(module)).rejects.toMatchObject({ code: 'ERR_COLL_NOT_CLONEABLE' });
+  });
+
+  it('refuses a group that is not the one of its cluster', async () => {
+    const [group] = await groupsHere(3);
     const make = () => new MultiWorkerMirroredStrategy({ clusterResolver: resolverOf('chief'), group: group as never });
     expect(make).toThrow(/worker 0 of 2, but the group .* rank 0 of 3/);
   });
@@ -99,21 +111,24 @@ describe('a MultiWorkerMirroredStrategy', () => {
   });
 
   it('needs to have met the others before a variable is made', async () => {
-    const [strategy] = workersOf(2, 1) as [MultiWorkerMirroredStrategy];
+    const [strategy] = (await workersHere(2, 1)) as [MultiWorkerMirroredStrategy];
     expect(() => strategy.scope(() => variable(1))).toThrow(RuntimeError);
     expect(() => strategy.scope(() => variable(1))).toThrow(/await strategy.ready\(\)/);
   });
 
   it('merges the options of a call into its own', async () => {
     const communicationOptions = new CommunicationOptions({ timeoutSeconds: 0.05 });
-    const [early, late] = workersOf(2, 1, { communicationOptions }) as [Strategy, MultiWorkerMirroredStrategy];
+    const [early, late] = (await workersHere(2, 1, { communicationOptions })) as [
+      Strategy,
+      MultiWorkerMirroredStrategy,
+    ];
     await Promise.all([(early as MultiWorkerMirroredStrategy).ready(), late.ready()]);
     const sum = early.run((context) => context.allReduce('sum', tensor([1])));
     await expect(sum).rejects.toMatchObject({ code: 'ERR_COLL_DEADLINE', message: expect.stringMatching(/rank 1/) });
   });
 
   it('ends the others when it fails, which are told by whom', async () => {
-    const strategies = workersOf(2, 2);
+    const strategies = await workersHere(2, 2);
     const outcomes = await Promise.allSettled(
       strategies.map((strategy) =>
         strategy.run(async (context) => {
@@ -130,7 +145,7 @@ describe('a MultiWorkerMirroredStrategy', () => {
   });
 
   it('refuses what comes after close', async () => {
-    const [strategy] = workersOf(2, 1) as [MultiWorkerMirroredStrategy];
+    const [strategy] = (await workersHere(2, 1)) as [MultiWorkerMirroredStrategy];
     await strategy.close();
     await strategy.close();
     await expect(strategy.run(() => 1)).rejects.toMatchObject({ code: 'ERR_COLL_CLOSED' });

@@ -1,7 +1,7 @@
 import { AssertionError, Mirrored, PerReplica, type Tensor, tensor, toNumbers } from '@coll/core';
 import { getReplicaContext, type MultiWorkerMirroredStrategy } from '@coll/strategy';
-import { describe, expect, it } from 'vitest';
-import { cpus, workersOf } from './doubled-workers.js';
+import { afterEach, describe, expect, it } from 'vitest';
+import { closeGroups, cpus, workersHere } from './workers-here.js';
 
 /** Does the same on all workers. */
 function onAll<Result>(
@@ -12,6 +12,8 @@ function onAll<Result>(
 }
 
 const numbersOf = (value: unknown) => toNumbers(value as Tensor);
+
+afterEach(closeGroups);
 
 describe.each([
   [1, 1],
@@ -26,7 +28,7 @@ describe.each([
   const own = (worker: number) => ids.slice(worker * replicas, (worker + 1) * replicas);
 
   it('number replicas worker by worker', async () => {
-    const strategies = workersOf(workers, replicas);
+    const strategies = await workersHere(workers, replicas);
     const told = await onAll(strategies, async (strategy) =>
       strategy.experimentalLocalResults(
         await strategy.run(({ replicaIdInSyncGroup, numReplicasInSync, devices }) => [
@@ -51,7 +53,7 @@ describe.each([
   });
 
   it('reduce, gather and broadcast from inside of replicas', async () => {
-    const results = await onAll(workersOf(workers, replicas), async (strategy) => {
+    const results = await onAll(await workersHere(workers, replicas), async (strategy) => {
       const outcome = await strategy.run(async (context) => {
         const id = context.replicaIdInSyncGroup;
         const value = tensor(Float32Array.of(id, 1));
@@ -74,7 +76,7 @@ describe.each([
   });
 
   it('reduce and gather outside of replicas, destinations being devices of each worker', async () => {
-    const results = await onAll(workersOf(workers, replicas), async (strategy) => {
+    const results = await onAll(await workersHere(workers, replicas), async (strategy) => {
       const value = strategy.experimentalDistributeValuesFromFunction((context) =>
         tensor(Float64Array.of(context.replicaIdInSyncGroup, 2)),
       );
@@ -109,7 +111,7 @@ describe.each([
   });
 
   it('combine single values over workers, each contributing its own', async () => {
-    const results = await onAll(workersOf(workers, replicas), async (strategy, worker) => {
+    const results = await onAll(await workersHere(workers, replicas), async (strategy, worker) => {
       const bare = tensor([worker + 1]);
       if (workers === 1) return [numbersOf(await strategy.extended.reduceTo('mean', bare, 'cpu:0'))];
       const batch = await strategy.extended.batchReduceTo('sum', [
@@ -137,14 +139,14 @@ describe.each([
   });
 
   it('leave mirrored values as they are', async () => {
-    const [strategy] = workersOf(workers, replicas) as [MultiWorkerMirroredStrategy];
+    const [strategy] = (await workersHere(workers, replicas)) as [MultiWorkerMirroredStrategy];
     const mirrored = new Mirrored(cpus(replicas).map(() => tensor([1])));
     expect(await strategy.extended.reduceTo('mean', mirrored, 'cpu:0')).toBe(mirrored);
     await expect(strategy.extended.reduceTo('sum', mirrored, 'cpu:0')).rejects.toThrow(AssertionError);
   });
 
   it('hold merge calls on each worker, with the arguments of its replicas', async () => {
-    const results = await onAll(workersOf(workers, replicas), async (strategy) => {
+    const results = await onAll(await workersHere(workers, replicas), async (strategy) => {
       const outcome = await strategy.run((context) =>
         context.mergeCall(
           async (merging, value) => [
@@ -162,7 +164,7 @@ describe.each([
 
   it('split the batches of a dataset', async () => {
     const batches = () => [Int32Array.from(cpus(2 * size).map((_, item) => item)), Int32Array.of(7, 8, 9)];
-    const parts = await onAll(workersOf(workers, replicas), async (strategy) => {
+    const parts = await onAll(await workersHere(workers, replicas), async (strategy) => {
       const { numInputPipelines, inputPipelineId, numReplicasInSync } = strategy.inputContext;
       expect([numInputPipelines, numReplicasInSync]).toEqual([workers, size]);
       const steps: number[][][] = [];

@@ -8,6 +8,7 @@ import type { Row } from './report/row.js';
 const MiB = 2 ** 20;
 // In shared memory, and Gloo, which has none.
 const all = [...peersOver['shared-memory'], 'gloo'].join();
+const processPeers = [...peersOver['shared-memory'], ...peersOver.tcp].join();
 const halves = [1, 4, 16, 64, 256].map((size) => size * MiB).join();
 
 /** What the docs show, as command lines: what is compared with each other is in one of them. */
@@ -58,6 +59,19 @@ const lines: readonly (readonly string[])[] = [
     '1',
     '--networks',
     'resnet50,gpt2-small',
+  ],
+  ['--suite', 'processes', '--ranks', '2', '--peers', processPeers],
+  [
+    '--suite',
+    'processes',
+    '--ranks',
+    '4',
+    '--peers',
+    processPeers,
+    '--forms',
+    'sync',
+    '--bytes',
+    `4,64,1024,4096,16384,65536,${halves}`,
   ],
 ];
 

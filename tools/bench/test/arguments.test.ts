@@ -73,7 +73,10 @@ it('reports from the checked-in figures unless told otherwise', () => {
 it.each([
   [['--engines', 'js,gpu'], 'no engine is called "gpu"; there are native, wasm, js'],
   [['--forms', 'blocking'], 'no form is called "blocking"; there are sync, async, controller'],
-  [['--peers', 'nccl'], 'no peer is called "nccl"; there are openmpi, openmpi-tuned, mpich, mpich-tuned, gloo, openmpi-tcp, mpich-tcp'],
+  [
+    ['--peers', 'nccl'],
+    'no peer is called "nccl"; there are openmpi, openmpi-tuned, mpich, mpich-tuned, gloo, openmpi-tcp, mpich-tcp',
+  ],
   [['--algorithms', ''], 'no algorithm is called ""; there are ring, direct, hierarchical-copy, reduction-to-one'],
   [['--bytes', '3'], '"3" is no size: write 4, 64KiB or 1MiB, a multiple of 4 bytes'],
   [['--ranks', '0'], '--ranks takes whole numbers from 1 to 64, not "0"'],

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { figureRequests } from '../src/figures-run.js';
-import { peersOver } from '../src/peers/peers.js';
+import { peerNames, peersOver } from '../src/peers/peers.js';
 
 it('takes the figures of the docs beside all peers, among two ranks and among more than many machines have cores', () => {
   const requests = figureRequests();
@@ -11,7 +11,11 @@ it('takes the figures of the docs beside all peers, among two ranks and among mo
     'event-loop 2',
     'in-process 4',
     'gradients 4',
+    'processes 2',
+    'processes 4',
   ]);
-  for (const { suites, peers } of requests)
-    if (!suites.includes('event-loop')) expect(peers).toEqual([...peersOver['shared-memory'], 'gloo']);
+  const peersOf = (suite: string) => requests.filter(({ suites }) => suites.join() === suite).map(({ peers }) => peers);
+  for (const peers of [...peersOf('in-process'), ...peersOf('gradients')])
+    expect(peers).toEqual([...peersOver['shared-memory'], 'gloo']);
+  for (const peers of peersOf('processes')) expect(new Set(peers)).toEqual(new Set(peerNames));
 });

@@ -98,6 +98,25 @@ it('measures the other collectives', limit, async () => {
   expect(gather.busGBs).toBeCloseTo(gather.algGBs / 2, 3);
 });
 
+const hasProcesses = available.includes('native') && process.platform === 'linux';
+
+it.skipIf(!hasProcesses)('measures processes over each transport, on both kinds of memory', limit, async () => {
+  const only = ['--bytes', '1KiB', '--forms', 'sync,async', '--inputs', 'still'];
+  const rows = (await rowsOf('--suite', 'processes', ...only)).filter(({ engine }) => engine !== 'bound');
+  expectSane(rows);
+  const over = (transport: string) =>
+    ['sync', 'async'].flatMap((form) => ['arena', 'ordinary'].map((memory) => `${transport} ${memory} ${form}`));
+  const ofProcesses = rows.filter(({ transport }) => transport !== undefined);
+  expect(ofProcesses.map(({ transport, memory, form }) => `${transport} ${memory} ${form}`)).toEqual([
+    ...over('shared-memory'),
+    ...over('tcp'),
+  ]);
+  expect(rows.filter(({ transport }) => !transport).map((row) => `${row.case} ${row.form}`)).toEqual([
+    'direct threads still sync',
+    'direct threads still async',
+  ]);
+});
+
 it.skipIf(!compileBound())(
   'compares with the memory, of two ranks and of more than there are cores',
   limit,

@@ -11,18 +11,18 @@
 
 #include "../messages/message_player.h"
 #include "../messages/message_program.h"
+#include "../messages/ring_channel.h"
 #include "../messages/tcp_channel.h"
 #include "../processes/group.h"
 #include "../shared/shared_player.h"
 #include "memory.h"
 #include "offers.h"
 #include "process_group.h"
+#include "segments.h"
 
 namespace coll {
 namespace {
 
-using SharedSegment = std::shared_ptr<Segment>;
-using Memory = std::shared_ptr<SharedMemory>;
 using Messages = std::shared_ptr<const MessageProgram>;
 
 Group& group_of(const Napi::Value& value) { return held<HeldGroup>(value).group(); }
@@ -50,55 +50,6 @@ Napi::Value close_socket(const Napi::CallbackInfo& info) {
   return info.Env().Undefined();
 }
 
-// segment(maxBytes: number): [External, card: Uint8Array]
-Napi::Value make_segment(const Napi::CallbackInfo& info) {
-  const double most = info[0].As<Napi::Number>().DoubleValue();
-  const auto segment = most > 0 ? Segment::create(static_cast<std::size_t>(most)) : Segment::create();
-  const SegmentCard& card = segment->card();
-  Napi::Uint8Array bytes = Napi::Uint8Array::New(info.Env(), sizeof card);
-  std::memset(bytes.Data(), 0, sizeof card);
-  std::memcpy(bytes.Data(), &card, sizeof card);
-  Napi::Array result = Napi::Array::New(info.Env(), 2);
-  result.Set(0u, hold(info.Env(), new SharedSegment(segment)));
-  result.Set(1u, bytes);
-  return result;
-}
-
-// openSegment(card: Uint8Array, rank: number): External; leaves the mark of this rank there
-Napi::Value open_segment(const Napi::CallbackInfo& info) {
-  SegmentCard card{};
-  if (info[0].As<Napi::TypedArray>().ByteLength() != sizeof card) throw Error("a card of shared memory has another size");
-  std::memcpy(&card, address_of(info[0]), sizeof card);
-  SharedSegment segment = Segment::open(card);
-  segment->leave_mark(integer_of(info[1]));
-  return hold(info.Env(), new SharedSegment(std::move(segment)));
-}
-
-// hasMark(segment, rank: number): boolean
-Napi::Value has_mark(const Napi::CallbackInfo& info) {
-  return Napi::Boolean::New(info.Env(), held<SharedSegment>(info[0])->has_mark_of(integer_of(info[1])));
-}
-
-// sharedMemory(rank: number, segments: External[]): External
-Napi::Value shared_memory(const Napi::CallbackInfo& info) {
-  const Napi::Array list = info[1].As<Napi::Array>();
-  std::vector<SharedSegment> segments;
-  for (std::uint32_t i = 0; i < list.Length(); ++i) segments.push_back(held<SharedSegment>(list.Get(i)));
-  return hold(info.Env(), new Memory(std::make_shared<SharedMemory>(integer_of(info[0]), std::move(segments))));
-}
-
-// allocate(memory, bytes: number): ArrayBuffer; the memory lives as long as that
-Napi::Value allocate(const Napi::CallbackInfo& info) {
-  const Memory& memory = held<Memory>(info[0]);
-  const auto bytes = static_cast<std::size_t>(info[1].As<Napi::Number>().DoubleValue());
-  std::byte* const data = memory->allocate(bytes);
-  const auto free = [](Napi::Env, void* data, Memory* memory) {
-    (*memory)->free(static_cast<std::byte*>(data));
-    delete memory;
-  };
-  return Napi::ArrayBuffer::New(info.Env(), data, bytes, free, new Memory(memory));
-}
-
 // group(rank: number, sockets: Int32Array, names: string[], silenceMillis: number, wake: () => void): External
 Napi::Value make_group(const Napi::CallbackInfo& info) {
   Watch watch;
@@ -119,21 +70,39 @@ Napi::Value play_shared(const Napi::CallbackInfo& info) {
   return info.Env().Undefined();
 }
 
-// playMessages(group, sockets: Int32Array[], generation: number, cores: number), the sockets by rank
+// One end of a ring in the memory of the lower rank of a pair, which lives as long as that.
+class SegmentRing : public RingChannel {
+ public:
+  SegmentRing(SharedSegment segment, int higher, bool is_lower)
+      : RingChannel(ring_of(*segment, higher), kRingBytes, is_lower), segment_(std::move(segment)) {}
+
+ private:
+  const SharedSegment segment_;
+};
+
+// playMessages(group, sockets: Int32Array[], rings: (External | undefined)[], generation: number, cores: number)
+// By rank: sockets, or the memory of the lower rank of the pair.
 Napi::Value play_messages(const Napi::CallbackInfo& info) {
   Group& group = group_of(info[0]);
   const Napi::Array lists = info[1].As<Napi::Array>();
+  const Napi::Array rings = info[2].As<Napi::Array>();
   std::vector<std::unique_ptr<Channel>> channels;
   for (std::uint32_t rank = 0; rank < lists.Length(); ++rank) {
     const Napi::Int32Array list = Napi::Value(lists.Get(rank)).As<Napi::Int32Array>();
     std::vector<int> sockets(list.Data(), list.Data() + list.ElementLength());
-    channels.push_back(sockets.empty() ? nullptr : std::make_unique<TcpChannel>(std::move(sockets)));
+    const Napi::Value ring = rings.Get(rank);
+    const int other = static_cast<int>(rank);
+    if (!ring.IsUndefined()) {
+      channels.push_back(std::make_unique<SegmentRing>(held<SharedSegment>(ring), std::max(other, group.rank()), group.rank() < other));
+    } else {
+      channels.push_back(sockets.empty() ? nullptr : std::make_unique<TcpChannel>(std::move(sockets)));
+    }
   }
   const int size = static_cast<int>(lists.Length());
   Monitor& monitor = group.monitor();
   const auto lost = [&monitor](int rank, int) { monitor.suspect(rank); };
-  const std::uint32_t generation = info[2].As<Napi::Number>().Uint32Value();
-  group.take(std::make_unique<MessagePlayer>(std::move(channels), group.rank(), size, integer_of(info[3]), generation, group.failure_word(), lost));
+  const std::uint32_t generation = info[3].As<Napi::Number>().Uint32Value();
+  group.take(std::make_unique<MessagePlayer>(std::move(channels), group.rank(), size, integer_of(info[4]), generation, group.failure_word(), lost));
   return info.Env().Undefined();
 }
 
@@ -248,11 +217,7 @@ void add_processes(Napi::Object exports) {
   Napi::Object processes = Napi::Object::New(exports.Env());
   add<take_socket>(processes, "takeSocket");
   add<close_socket>(processes, "closeSocket");
-  add<make_segment>(processes, "segment");
-  add<open_segment>(processes, "openSegment");
-  add<has_mark>(processes, "hasMark");
-  add<shared_memory>(processes, "sharedMemory");
-  add<allocate>(processes, "allocate");
+  add_segments(processes);
   add<make_group>(processes, "group");
   add<play_shared>(processes, "playShared");
   add<play_messages>(processes, "playMessages");

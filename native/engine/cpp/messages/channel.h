@@ -22,6 +22,8 @@ class Channel {
   virtual int socket_to_receive() const = 0;
   // Of a channel in memory: sleeps until the other side has sent or received something, or for so long; may return early.
   virtual void sleep(int millis) = 0;
+  // The core on which the other side last sent something, where it is on this host; negative where that is not known.
+  virtual int core_of_peer() const { return -1; }
 };
 
 }  // namespace coll

@@ -25,6 +25,7 @@ void Exchange::begin(const MessageProgram& program, const Offer& offer, const Me
   values_.begin(program, offer);
   combining_.fit(program);
   local_ = 0;
+  all_agree_ = program.peers.empty();
   for (const Peer& peer : program.peers) {
     link_with(peer.rank).out.begin(peer, values_, header);
     link_with(peer.rank).in.begin(peer, program, values_, header);
@@ -46,12 +47,13 @@ Exchange::Outcome Exchange::advance() {
   for (const Peer& peer : program_->peers) {
     Incoming& in = link_with(peer.rank).in;
     if (in.is_done()) continue;
-    const ssize_t received = in.receive(writable(program_->steps[in.step()]));
+    const ssize_t received = in.receive(in.has_message() ? writable(program_->steps[in.step()]) : 0);
     if (received < 0) return lose(peer.rank);
     has_moved = play_received() || received > 0 || has_moved;
     if (in.disagrees()) return Outcome::kDisagreed;
     is_done = is_done && in.is_done();
   }
+  if (!all_agree_ && all_agree()) all_agree_ = has_moved = true;
   has_moved = play_local() || has_moved;
   if (is_done && local_ == program_->local.size()) return Outcome::kDone;
   return has_moved ? Outcome::kMoved : Outcome::kStuck;
@@ -64,14 +66,17 @@ Exchange::Outcome Exchange::lose(int rank) {
 
 bool Exchange::is_missing(int rank) const {
   if (program_ == nullptr) return false;
-  const auto is_rank = [&](const Peer& peer) { return peer.rank == rank; };
-  if (std::none_of(program_->peers.begin(), program_->peers.end(), is_rank)) return false;
-  const Incoming& in = link_with(rank).in;
-  return !in.is_done() && !in.has_header();
+  return !link_with(rank).in.has_header();
+}
+
+bool Exchange::all_agree() const {
+  const auto agrees = [&](const Peer& peer) { return link_with(peer.rank).in.has_header() && !link_with(peer.rank).in.disagrees(); };
+  return std::all_of(program_->peers.begin(), program_->peers.end(), agrees);
 }
 
 // How many elements of its value a step may write.
 std::size_t Exchange::writable(const MessageStep& step) const {
+  if (!all_agree_ && program_->values[step.value].where == Where::kOutput) return 0;
   std::size_t count = values_.count(step.value);
   for (std::size_t i = 0; i < step.departures.count; ++i) {
     const Departure& departure = program_->departures[step.departures.first + i];

@@ -17,7 +17,7 @@ namespace coll {
 
 // A collective under way at one rank. Everything goes on as soon as it can, element by element: a value is sent as far as it
 // is ready, and written as far as what was there before has left. What comes first in the order of rounds and steps waits for nothing
-// but the peers: that is why it ends.
+// but the peers: that is why it ends. Outputs are written, and the collective ends, only when all ranks have said that they are at the same.
 class Exchange {
  public:
   enum class Outcome { kDone, kMoved, kStuck, kDisagreed, kLost };
@@ -52,6 +52,7 @@ class Exchange {
 
   const Link& link_with(int rank) const { return *links_[static_cast<std::size_t>(rank)]; }
   Link& link_with(int rank) { return *links_[static_cast<std::size_t>(rank)]; }
+  bool all_agree() const;
   std::size_t writable(const MessageStep& step) const;
   bool play_received();
   bool play_message(Incoming& in);
@@ -66,6 +67,7 @@ class Exchange {
   Values values_;
   Combining combining_;
   std::size_t local_ = 0;  // how many of those steps are done
+  bool all_agree_ = false;
 };
 
 }  // namespace coll

@@ -29,7 +29,7 @@ void Incoming::begin(const Peer& peer, const MessageProgram& program, Values& va
 
 void Incoming::look_at_step() {
   placed_ = 0;
-  if (is_done()) return;
+  if (!has_message()) return;
   const MessageStep& step = program_->steps[peer_->received[index_]];
   const Operand* operand = program_->operands.data() + step.operands.first;
   while (operand->rank != peer_->rank) ++operand;
@@ -42,14 +42,14 @@ bool Incoming::open() {
   inbox_.drop(dropped);
   padding_ -= dropped;
   if (padding_ > 0) return false;
-  if (has_header_) return true;
+  if (has_header_) return has_message();
   if (inbox_.size() < sizeof(MessageHeader)) return false;
   MessageHeader header;
   std::memcpy(&header, inbox_.data(), sizeof header);
   inbox_.drop(sizeof header);
   has_header_ = true;
   disagrees_ = !(header == header_);
-  return !disagrees_;
+  return !disagrees_ && has_message();
 }
 
 ssize_t Incoming::take(const iovec* parts, int count) {

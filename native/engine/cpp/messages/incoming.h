@@ -20,12 +20,13 @@ class Incoming {
   explicit Incoming(Channel& channel) : channel_(channel) {}
 
   void begin(const Peer& peer, const MessageProgram& program, Values& values, const MessageHeader& header);
-  bool is_done() const { return index_ == peer_->received.size(); }
+  bool is_done() const { return has_header_ && !has_message(); }
   bool has_header() const { return has_header_; }
   // Whether the channel had nothing when it was looked at last.
   bool is_starved() const { return is_starved_; }
   // Whether the peer is at another collective than this rank, or asks for something else.
   bool disagrees() const { return disagrees_; }
+  bool has_message() const { return index_ < peer_->received.size(); }
   // The step that the message at hand is for.
   std::size_t step() const { return peer_->received[index_]; }
 
@@ -43,7 +44,7 @@ class Incoming {
   void finish();
 
  private:
-  bool is_copy() const { return program_->steps[step()].operands.count == 1; }
+  bool is_copy() const { return has_message() && program_->steps[step()].operands.count == 1; }
   std::size_t value() const { return program_->steps[step()].value; }
   ssize_t receive_in_place(std::size_t bytes);
   ssize_t take(const iovec* parts, int count);

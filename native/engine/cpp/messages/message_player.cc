@@ -11,10 +11,14 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// A message is on its way for some microseconds, and being woken takes thirty. Whoever looks again and again on a core that another
-// rank needs only delays it.
-constexpr auto kLooking = 60us;
+// A message is on its way for some microseconds, and being woken takes thirty. On a busy machine, who yields is back after
+// milliseconds; where ranks share cores, who only looks delays the others.
+constexpr auto kLooking = 100us;
 constexpr auto kYielding = 300us;
+// Systems put processes that often wait for each other on one core. Who has waited longer than messages take goes elsewhere, but
+// not too often: moving costs some ten microseconds, and systems undo it with every wake-up.
+constexpr auto kHop = 15us;
+constexpr auto kLeastStay = 1ms;
 // The failure word is looked at as often.
 constexpr int kSleepMillis = 5;
 // Where nothing wakes for memory.
@@ -81,6 +85,7 @@ bool MessagePlayer::is_missing(int rank) const { return is_under_way_ && rank !=
 
 void MessagePlayer::wait(Clock::time_point now, Clock::time_point deadline) {
   const auto idle = now - moved_;
+  if (has_own_core_ && idle > kHop && now - left_core_ > kLeastStay) make_way(now);
   if (has_own_core_ && idle < kLooking) {
     pause();
   } else if (idle < kYielding) {
@@ -89,6 +94,14 @@ void MessagePlayer::wait(Clock::time_point now, Clock::time_point deadline) {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - now).count() + 1;
     sleep(static_cast<int>(std::min<long long>(left, kSleepMillis)));
   }
+}
+
+void MessagePlayer::make_way(Clock::time_point now) {
+  const int core = current_core();
+  bool is_shared = false;
+  exchange_.visit_awaited([](Channel&) {}, [&](Channel& channel) { is_shared = is_shared || channel.core_of_peer() == core; });
+  left_core_ = now;
+  if (is_shared && core >= 0) leave_core(core);
 }
 
 void MessagePlayer::sleep(int millis) {

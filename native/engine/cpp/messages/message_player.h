@@ -36,6 +36,7 @@ class MessagePlayer : public Player {
   void begin(Offer& offer);
   Status fail(Status status);
   void wait(Clock::time_point now, Clock::time_point deadline);
+  void make_way(Clock::time_point now);
   void sleep(int millis);
 
   Exchange exchange_;
@@ -49,6 +50,7 @@ class MessagePlayer : public Player {
   bool is_gathered_ = false;
   bool is_broken_ = false;
   Clock::time_point moved_{};  // when something last did
+  Clock::time_point left_core_{};
   std::shared_ptr<const MessageProgram> program_;
   std::vector<pollfd> polled_;
 };

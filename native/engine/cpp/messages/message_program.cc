@@ -15,10 +15,13 @@ constexpr std::size_t kNone = static_cast<std::size_t>(-1);
 class Part {
  public:
   Part(const MessageRounds& rounds, int rank)
-      : rounds_(rounds), chunks_(rounds.chunk_count), peer_of_(static_cast<std::size_t>(rounds.ranks), kNone) {
+      : rounds_(rounds), chunks_(rounds.chunk_count) {
     static_cast<Request&>(part_) = rounds;
     part_.rank = rank;
     part_.most_operands = 1;
+    for (int other = 0; other < rounds.ranks; ++other) {
+      if (other != rank) part_.peers.push_back({other, {}, {}});
+    }
   }
 
   MessageProgram take() {
@@ -123,19 +126,11 @@ class Part {
     return value;
   }
 
-  Peer& peer_with(int rank) {
-    std::size_t& index = peer_of_[static_cast<std::size_t>(rank)];
-    if (index == kNone) {
-      index = part_.peers.size();
-      part_.peers.push_back({rank, {}, {}});
-    }
-    return part_.peers[index];
-  }
+  Peer& peer_with(int rank) { return part_.peers[static_cast<std::size_t>(rank < part_.rank ? rank : rank - 1)]; }
 
   const MessageRounds& rounds_;
   MessageProgram part_{};
   std::vector<Chunk> chunks_;
-  std::vector<std::size_t> peer_of_;
 };
 
 }  // namespace

@@ -67,7 +67,7 @@ struct MessageProgram : Request {
   std::vector<Operand> operands;
   std::vector<Departure> departures;
   std::vector<std::size_t> readers;
-  std::vector<Peer> peers;         // those that there is something to exchange with
+  std::vector<Peer> peers;         // all others, in rank order
   std::vector<std::size_t> local;  // steps that nothing is received for
   std::size_t most_operands;
 };

@@ -73,16 +73,10 @@ ssize_t Outgoing::send() {
 void Outgoing::gather(Gathered& gathered) const {
   if (header_left_ > 0) gathered.add(reinterpret_cast<const std::byte*>(&header_ + 1) - header_left_, header_left_);
   std::size_t offset = offset_;
-  bool has_message = false;
   for (std::size_t index = index_; index < peer_->sent.size() && !gathered.is_full(); ++index) {
-    const int before = gathered.count;
-    const bool is_whole = gather_message(index, offset, gathered);
-    has_message = has_message || is_whole || gathered.count > before;
-    if (!is_whole) break;
+    if (!gather_message(index, offset, gathered)) break;
     offset = 0;
   }
-  // A header goes along with what it announces.
-  if (!has_message) gathered = {};
 }
 
 // Whether all of the message's rest is gathered.

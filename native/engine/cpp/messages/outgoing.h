@@ -13,7 +13,7 @@
 
 namespace coll {
 
-// Goes ahead of the first message of a collective between two ranks. Everything in a stream begins at a multiple of eight bytes.
+// What a rank says to every other one when it comes to a collective, ahead of its messages. Everything in a stream begins at a multiple of eight bytes.
 struct MessageHeader {
   static constexpr std::uint32_t kMagic = 0x6c6c6f63;  // "coll"
   std::uint32_t magic = kMagic;
@@ -37,7 +37,7 @@ class Outgoing {
   explicit Outgoing(Channel& channel) : channel_(channel) {}
 
   void begin(const Peer& peer, const Values& values, const MessageHeader& header);
-  bool is_done() const { return index_ == peer_->sent.size(); }
+  bool is_done() const { return header_left_ == 0 && index_ == peer_->sent.size(); }
   // Whether the channel took less than there was.
   bool is_blocked() const { return is_blocked_; }
   // Sends what is ready; how much that was. -1 where the peer is lost.

@@ -82,9 +82,18 @@ TcpChannel::TcpChannel(std::vector<int> sending, std::vector<int> receiving, con
   in_.sockets = std::move(receiving);
   out_.left = in_.left = kUnitBytes;
   if (out_.sockets.empty() || in_.sockets.empty()) throw Error("a channel needs a socket for each direction");
+  is_within_host_ = is_within_host(in_.socket());
   for (const Direction* direction : {&out_, &in_}) {
     for (const int socket : direction->sockets) prepare(socket, options);
   }
+}
+
+// Within a host the sender's core takes a packet all the way to the receiver's socket.
+int TcpChannel::core_of_peer() const {
+  int core = -1;
+  socklen_t size = sizeof core;
+  if (!is_within_host_ || getsockopt(in_.socket(), SOL_SOCKET, SO_INCOMING_CPU, &core, &size) != 0) return -1;
+  return core;
 }
 
 TcpChannel::~TcpChannel() {

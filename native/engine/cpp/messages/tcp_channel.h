@@ -32,6 +32,7 @@ class TcpChannel : public Channel {
   int socket_to_send() const override { return out_.socket(); }
   int socket_to_receive() const override { return in_.socket(); }
   void sleep(int) override {}
+  int core_of_peer() const override;
 
  private:
   // Where a direction of the stream is.
@@ -48,6 +49,7 @@ class TcpChannel : public Channel {
 
   Direction out_;
   Direction in_;
+  bool is_within_host_;
 };
 
 }  // namespace coll

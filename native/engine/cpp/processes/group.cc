@@ -3,6 +3,7 @@
 #include "group.h"
 
 #include <algorithm>
+#include <thread>
 
 namespace coll {
 namespace {
@@ -15,6 +16,9 @@ constexpr milliseconds kLook{100};
 constexpr milliseconds kAskAgain{1000};
 // Members answer at once, unless they are stopped.
 constexpr milliseconds kAnswering{250};
+// For the others, where some disagree.
+constexpr milliseconds kGathering{1000};
+constexpr milliseconds kAskSoon{10};
 
 bool agree(const State& a, const State& b) { return std::equal(a.begin(), a.begin() + kAgreedWords, b.begin()); }
 
@@ -35,6 +39,7 @@ Group::Deadline Group::deadline_after(microseconds timeout) {
 
 Status Group::try_play(Call& call, microseconds patience) {
   if (has_failed()) return end(Status::kFailed);
+  if (has_disagreed_) return Status::kDisagreed;
   if (!is_under_way_) {
     if (!calls_.begin(call.state)) {
       monitor_.fail_for_leaver();
@@ -43,6 +48,7 @@ Status Group::try_play(Call& call, microseconds patience) {
     is_under_way_ = true;
   }
   const Status status = player_->play(call.offer, patience);
+  has_disagreed_ = status == Status::kDisagreed;
   return status == Status::kDone ? end(status) : status;
 }
 
@@ -52,7 +58,7 @@ Status Group::play(Call& call, Deadline deadline) {
   Status status = deadline ? Status::kWaiting : try_play(call, kLook);
   while (true) {
     if (status == Status::kDone) return status;
-    if (status == Status::kFailed) return settle();
+    if (status == Status::kFailed) return find_failure(call);
     if (status == Status::kDisagreed) return disagree(call);
     const auto now = Clock::now();
     if (deadline && now >= *deadline) return expire(call);
@@ -74,6 +80,16 @@ Status Group::end(Status status) {
   return status;
 }
 
+// Ranks that disagree end each other's connections, too.
+Status Group::find_failure(const Call& call) {
+  if (!has_failed() && is_under_way_) {
+    monitor_.ask(calls_.current());
+    monitor_.answers(kAnswering);
+    if (!has_failed() && is_contradicted(call)) return disagree(call);
+  }
+  return settle();
+}
+
 Status Group::settle() {
   monitor_.settled_failure();
   return end(Status::kFailed);
@@ -87,16 +103,23 @@ bool Group::is_contradicted(const Call& call) {
   });
 }
 
+// Who is the odd one shows when all have come, which those usually do that are not here yet.
 Status Group::disagree(const Call& call) {
   const auto sequence = calls_.current();
-  monitor_.ask(sequence);
-  const auto answers = monitor_.answers(kAnswering);
-  states_.assign(answers.size(), std::nullopt);
-  states_[static_cast<std::size_t>(rank_)] = call.state;
-  for (std::size_t rank = 0; rank < answers.size(); ++rank) {
-    if (answers[rank] && answers[rank]->is_known) states_[rank] = answers[rank]->state;
+  const auto until = Clock::now() + kGathering;
+  while (!has_failed()) {
+    monitor_.ask(sequence);
+    const auto answers = monitor_.answers(kAnswering);
+    states_.assign(answers.size(), std::nullopt);
+    states_[static_cast<std::size_t>(rank_)] = call.state;
+    for (std::size_t rank = 0; rank < answers.size(); ++rank) {
+      if (answers[rank] && answers[rank]->is_known) states_[rank] = answers[rank]->state;
+    }
+    const bool are_all_known = std::all_of(states_.begin(), states_.end(), [](const auto& state) { return state.has_value(); });
+    if (are_all_known || Clock::now() >= until) return Status::kDisagreed;
+    std::this_thread::sleep_for(kAskSoon);
   }
-  return Status::kDisagreed;
+  return settle();
 }
 
 Status Group::expire(Call& call) {

@@ -55,6 +55,7 @@ class Group {
   Status disagree(const Call& call);
   Status expire(Call& call);
   bool is_contradicted(const Call& call);
+  Status find_failure(const Call& call);
 
   const int rank_;
   FailureWord word_{0};
@@ -62,6 +63,8 @@ class Group {
   Monitor monitor_;
   std::unique_ptr<Player> player_;
   bool is_under_way_ = false;
+  // A player that has told so has lost its place.
+  bool has_disagreed_ = false;
   std::vector<int> missing_;
   std::vector<std::optional<State>> states_;
 };

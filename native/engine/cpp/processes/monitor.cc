@@ -17,6 +17,8 @@ constexpr int kBeatsInSilence = 5;
 // For what all members find out at the same time.
 constexpr milliseconds kSettling{250};
 constexpr milliseconds kParting{500};
+// Between looks, where something is about to be over.
+constexpr milliseconds kSoon{10};
 // For the control connection to tell why a data connection has ended.
 constexpr milliseconds kSuspicion{300};
 
@@ -132,7 +134,8 @@ void Monitor::turn(Clock::time_point now) {
     if (peer.is_gone()) continue;
     // A process that was stopped itself has heard nobody.
     if (was_stopped) peer.heard = now;
-    read(static_cast<int>(rank), now);
+    if (!peer.has_ended) read(static_cast<int>(rank), now);
+    if (peer.has_ended) part(peer);
     peer.control->flush();
   }
   last_turn_ = now;
@@ -149,11 +152,12 @@ void Monitor::await_events() {
     bool is_urgent = (failure_ && !is_decided_) || leaving_since_;
     for (const Peer& peer : peers_) {
       if (peer.is_gone()) continue;
+      is_urgent = is_urgent || peer.suspected || peer.has_ended;
+      if (peer.has_ended) continue;
       const bool has_unsent = peer.control->has_unsent();
       events.push_back({peer.control->socket(), static_cast<short>(has_unsent ? POLLIN | POLLOUT : POLLIN), 0});
-      is_urgent = is_urgent || peer.suspected;
     }
-    if (is_urgent) longest = std::min(longest, milliseconds(50));
+    if (is_urgent) longest = std::min(longest, kSoon);
   }
   poll(events.data(), events.size(), static_cast<int>(std::max<std::int64_t>(longest.count(), 1)));
   std::uint64_t count = 0;
@@ -169,6 +173,8 @@ void Monitor::read(int rank, Clock::time_point now) {
     take(rank, *frame);
   }
   if (goes_on) return;
+  peer.has_ended = true;
+  if (peer.has_left) return;
   lose(rank, "its process has ended, or its connection");
   peer.control->close();
 }
@@ -184,6 +190,7 @@ void Monitor::take(int rank, const Frame& frame) {
   } else if (frame.kind == FrameKind::kLeft) {
     const auto count = number_of(frame);
     peer.has_left = true;
+    peer.collectives = count.value_or(0);
     if (count && calls_.leave_after(*count)) adopt({FailureKind::kClosed, rank, name + " has left the group"});
   } else if (frame.kind == FrameKind::kFailure) {
     const auto failure = failure_of(frame);
@@ -192,6 +199,11 @@ void Monitor::take(int rank, const Frame& frame) {
     adopt(*failure);
     if (!is_decided_ && *failure < *failure_) failure_ = failure;
   }
+}
+
+// Who leaves keeps its connections until all have what it has sent them.
+void Monitor::part(Peer& peer) {
+  if (failure_ || leaving_since_ || calls_.current() >= peer.collectives) peer.control->close();
 }
 
 void Monitor::lose(int rank, const std::string& how) {

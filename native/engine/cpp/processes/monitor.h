@@ -67,6 +67,8 @@ class Monitor {
     std::optional<Clock::time_point> suspected;
     std::optional<Answer> answer;
     bool has_left = false;
+    std::uint64_t collectives = 0;  // that it took part in before
+    bool has_ended = false;         // nothing more comes from it
     bool has_told = false;  // its failure
     bool is_gone() const { return !control->is_open(); }
   };
@@ -77,6 +79,7 @@ class Monitor {
   void await_events();
   void read(int rank, Clock::time_point now);
   void take(int rank, const Frame& frame);
+  void part(Peer& peer);
   void lose(int rank, const std::string& how);
   void look_after(Clock::time_point now);
   void adopt(const Failure& failure);

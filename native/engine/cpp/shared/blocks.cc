@@ -8,7 +8,8 @@ namespace coll {
 namespace {
 
 // Blocks of all stages stay in a second-level cache.
-constexpr std::size_t kBlockBytes = std::size_t{128} << 10;
+constexpr std::size_t kBlockBytes = std::size_t{256} << 10;
+static_assert(kBlockBytes <= kSlotBytes);
 
 }  // namespace
 

@@ -43,7 +43,7 @@ struct SharedSeat {
 };
 
 // A slot for inputs and one for results, for turns of each parity.
-constexpr std::size_t kSlotBytes = std::size_t{1024} << 10;
+constexpr std::size_t kSlotBytes = std::size_t{256} << 10;
 constexpr std::size_t kSlotsBytes = 4 * kSlotBytes;
 
 }  // namespace coll

@@ -23,6 +23,8 @@ namespace {
 constexpr std::uint64_t kMagic = 0x31746e656d676573;  // "segment1"
 // No machine has more, so that a card that lies takes no address space in vain.
 constexpr std::size_t kMostBytes = std::size_t{1} << 42;
+// Processes have address space for 2^47 bytes.
+constexpr std::size_t kUsualBytes = std::size_t{1} << 39;
 
 Error failure(const std::string& what) { return Error(what + ": " + std::strerror(errno)); }
 
@@ -62,8 +64,8 @@ struct Segment::Head {
   std::atomic<std::uint64_t> marks[kMostRanks];
 };
 
-std::size_t Segment::physical_memory() {
-  return static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+std::size_t Segment::usual_bound() {
+  return std::min(static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE)), kUsualBytes);
 }
 
 std::size_t Segment::first_free() { return in_pages(sizeof(Head)); }

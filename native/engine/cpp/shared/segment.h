@@ -26,7 +26,7 @@ class Segment {
   static constexpr int kMostRanks = 1024;
 
   // A new one. Address space for `most_bytes` is taken at once, and memory only when it is used. Throws Error.
-  static std::shared_ptr<Segment> create(std::size_t most_bytes = physical_memory());
+  static std::shared_ptr<Segment> create(std::size_t most_bytes = usual_bound());
   // Another process's, or this one's. Throws Error with the reason where it cannot be had.
   static std::shared_ptr<Segment> open(const SegmentCard& card);
 
@@ -49,8 +49,8 @@ class Segment {
   void leave_mark(int rank);
   bool has_mark_of(int rank) const;
 
-  // The memory of this machine.
-  static std::size_t physical_memory();
+  // The memory of this machine, or as much as leaves address space for many.
+  static std::size_t usual_bound();
 
  private:
   struct Head;

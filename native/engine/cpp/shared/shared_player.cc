@@ -14,7 +14,7 @@ namespace {
 // Nobody is woken when a group fails, or when a rank dies.
 constexpr int kSleepMillis = 5;
 
-// Who has less patience than this does not sleep.
+// Who has less patience than this does not sleep, and looks at the clock more often.
 constexpr std::chrono::milliseconds kSleepyPatience{1};
 
 template <class Byte>
@@ -100,7 +100,8 @@ void SharedPlayer::publish() {
 }
 
 bool SharedPlayer::await_all(std::chrono::microseconds patience) {
-  const Patience one = patience < kSleepyPatience ? waiter_.brief() : waiter_.blocking(kSleepMillis);
+  const Patience blocking = waiter_.blocking(kSleepMillis);
+  const Patience one = patience < kSleepyPatience ? Patience{blocking.looks, 1, 0} : blocking;
   std::optional<Clock::time_point> end;
   for (int rank = 0; rank < ranks_; ++rank) {
     while (rank != rank_ && !waiter_.await(announcement(rank).turn, turn_, presence(rank), one)) {

@@ -116,6 +116,25 @@ TEST_P(ExtremesTest, DividesWrappedSums) {
   EXPECT_EQ(results, std::vector<double>(kCount, 4503599627370498.0));
 }
 
+// Ranks that each combine the same few inputs into outputs of their own.
+TEST_P(ExtremesTest, LeavesTheSameNaNWhereverAFewResultsLie) {
+  constexpr std::size_t kFew = 110;
+  for (const int input_count : {2, 8}) {
+    std::vector<std::vector<std::uint32_t>> values;
+    std::vector<const void*> inputs;
+    for (int k = 0; k < input_count; ++k) values.emplace_back(kFew, 0x7fc00000u + static_cast<std::uint32_t>(k));
+    for (const auto& input : values) inputs.push_back(input.data());
+    std::vector<std::vector<std::uint32_t>> results;
+    for (std::size_t shift = 0; shift < 16; ++shift) {
+      std::vector<std::uint32_t> memory(kFew + 16);
+      void* const output = memory.data() + shift;
+      fold_with(*kernels_, {DType::kFloat32, Op::kProduct, 2, inputs.data(), input_count, &output, 1}, 0, kFew);
+      results.emplace_back(memory.begin() + static_cast<std::ptrdiff_t>(shift), memory.begin() + static_cast<std::ptrdiff_t>(shift + kFew));
+    }
+    for (const auto& result : results) EXPECT_EQ(result, results[0]);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Kernels, ExtremesTest, testing::Values("scalar", "avx2", "avx512", "neon"),
                          [](const auto& info) { return std::string(info.param); });
 

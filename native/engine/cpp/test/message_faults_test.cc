@@ -8,6 +8,7 @@
 
 #include <csignal>
 
+#include "message_case.h"
 #include "message_group.h"
 
 namespace coll::test {
@@ -71,6 +72,39 @@ TEST(MessageFaults, FindsRanksThatAreAtSomethingElseBeforeItTouchesTheOutput) {
     EXPECT_EQ(two.data.outputs[0], std::vector<std::byte>(two.data.outputs[0].size()));
     EXPECT_EQ(rank.player->play(two.data.offers[0], 1ms), Status::kFailed) << "a group fails for good";
   }
+}
+
+// Also who only sends, and has nothing to wait for.
+TEST(MessageFaults, TellsEveryRankOfADisagreement) {
+  std::mt19937 random(3);
+  for (const Kind kind : {Kind::kBroadcast, Kind::kReduce, Kind::kAllGather, Kind::kAllReduce}) {
+    const Schedule schedule = random_schedule(kind, Op::kSum, DType::kFloat32, 3, 0, 3, random);
+    Case data(schedule, 3000, {0}, false, random, true);
+    data.offers[2].fingerprint = 43;
+    MessageGroup group(3, Transport::kSocketPair);
+    group.run([&](int rank, MessagePlayer& player) {
+      EXPECT_EQ(play_to_end(player, data.offers[static_cast<std::size_t>(rank)]), Status::kDisagreed) << static_cast<int>(kind) << ' ' << rank;
+    });
+    for (const std::vector<std::byte>& output : data.outputs) EXPECT_EQ(output, std::vector<std::byte>(output.size()));
+  }
+}
+
+TEST(MessageFaults, EndsForNobodyBeforeAllHaveCome) {
+  std::mt19937 random(4);
+  const Schedule schedule{Kind::kBroadcast, Op::kSum, DType::kInt8, 3, 0, 1, {{{0, 1, {0}}}, {{0, 2, {1}}}}};
+  Case data(schedule, 10, {0}, false, random);
+  MessageGroup group(3, Transport::kSocketPair);
+  EXPECT_EQ(group.players[0]->play(data.offers[0], 1ms), Status::kWaiting);
+  EXPECT_EQ(group.players[1]->play(data.offers[1], 1ms), Status::kWaiting);
+  EXPECT_EQ(group.players[0]->play(data.offers[0], 1ms), Status::kWaiting);
+  EXPECT_FALSE(group.players[0]->is_missing(1));
+  EXPECT_TRUE(group.players[0]->is_missing(2));
+  EXPECT_EQ(data.outputs[1], std::vector<std::byte>(10));
+  EXPECT_EQ(group.players[2]->play(data.offers[2], 1ms), Status::kWaiting);
+  EXPECT_EQ(group.players[0]->play(data.offers[0], 1s), Status::kDone);
+  EXPECT_EQ(group.players[1]->play(data.offers[1], 1s), Status::kDone);
+  EXPECT_EQ(group.players[2]->play(data.offers[2], 1s), Status::kDone);
+  EXPECT_EQ(data.first_wrong(), -1);
 }
 
 TEST(MessageFaults, TellsWhoIsLost) {

@@ -7,15 +7,14 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <cstring>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "error.h"
-#include "message_schedules.h"
 #include "messages/message_player.h"
 #include "messages/ring_channel.h"
 #include "messages/tcp_channel.h"
-#include "threads/play.h"
 
 // Groups of ranks that send each other messages, in threads.
 namespace coll::test {
@@ -119,85 +118,6 @@ class MessageGroup {
   }
 
   std::vector<std::unique_ptr<SharedLines>> memories_;
-};
-
-// What every rank hands in and gets, and what play() says that it should get.
-struct Case {
-  Case(const Schedule& schedule, std::size_t length, std::vector<std::size_t> starts, bool in_place, std::mt19937& random, bool gathers = false)
-      : can_gather(gathers), begins(std::move(starts)) {
-    begins.push_back(length);
-    const Program program = parse(program_words(schedule));
-    const std::size_t ranks = static_cast<std::size_t>(schedule.ranks);
-    in_size = byte_size(schedule.dtype);
-    out_size = program.moves() ? in_size : byte_size(result_of(schedule.dtype, schedule.op));
-    const std::size_t in = length / (schedule.kind == Kind::kAllGather ? ranks : 1) * in_size;
-    const std::size_t out = length / (schedule.kind == Kind::kReduceScatter ? ranks : 1) * out_size;
-    inputs.assign(ranks, std::vector<std::byte>(in));
-    for (std::vector<std::byte>& input : inputs) {
-      for (std::byte& byte : input) byte = static_cast<std::byte>(random() & 0x3f);
-    }
-    expected.assign(ranks, std::vector<std::byte>(out));
-    play_all(program, length);
-    is_in_place = in_place && in == out && in_size == out_size;
-    outputs.assign(ranks, std::vector<std::byte>(out));
-    for (int rank = 0; rank < schedule.ranks; ++rank) {
-      offers.push_back(offer_of(schedule, rank, length));
-    }
-  }
-
-  void play_all(const Program& program, std::size_t length) {
-    std::vector<const std::byte*> sources;
-    std::vector<std::byte*> targets;
-    for (std::size_t rank = 0; rank < inputs.size(); ++rank) {
-      sources.push_back(inputs[rank].data());
-      targets.push_back(expected[rank].data());
-    }
-    const std::size_t whole[] = {0, length};
-    Places places;
-    for (std::size_t rank = 0; rank < inputs.size(); ++rank) places.ranks.push_back({&sources[rank], &targets[rank]});
-    places.begins = whole;
-    places.piece_count = 1;
-    Scratch scratch;
-    scratch.fit(program);
-    play(program, places, 0, length, scratch);
-  }
-
-  Offer offer_of(const Schedule& schedule, int rank, std::size_t length) {
-    const Words words = message_words(schedule);
-    Offer offer{};
-    if (can_gather) offer.program = std::make_shared<Program>(parse(program_words(schedule)));
-    offer.messages = std::make_shared<MessageProgram>(parse_message_program(words.data(), words.size(), rank));
-    offer.length = length;
-    offer.begins = begins;
-    offer.fingerprint = 42;
-    std::vector<std::byte>& input = inputs[static_cast<std::size_t>(rank)];
-    std::vector<std::byte>& output = is_in_place ? input : outputs[static_cast<std::size_t>(rank)];
-    const Request& request = *offer.messages;
-    for (std::size_t i = 0; i + 1 < begins.size(); ++i) {
-      if (request.reads(rank)) offer.buffers.inputs.push_back(input.data() + begins[i] * in_size);
-      if (request.writes(rank)) offer.buffers.outputs.push_back(output.data() + begins[i] * out_size);
-    }
-    return offer;
-  }
-
-  // The first rank whose result is not what it should be; -1 where there is none.
-  int first_wrong() const {
-    for (std::size_t rank = 0; rank < inputs.size(); ++rank) {
-      const std::vector<std::byte>& found = is_in_place ? inputs[rank] : outputs[rank];
-      if (!offers[rank].buffers.outputs.empty() && found != expected[rank]) return static_cast<int>(rank);
-    }
-    return -1;
-  }
-
-  bool can_gather;  // small all-reduces, if they are
-  std::vector<std::size_t> begins;
-  std::size_t in_size;
-  std::size_t out_size;
-  bool is_in_place;
-  std::vector<std::vector<std::byte>> inputs;
-  std::vector<std::vector<std::byte>> outputs;
-  std::vector<std::vector<std::byte>> expected;
-  std::vector<Offer> offers;
 };
 
 inline Status play_to_end(MessagePlayer& player, Offer& offer) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "message_case.h"
 #include "message_group.h"
 
 namespace coll::test {
@@ -56,17 +57,17 @@ TEST(MessagePlayer, GoesOnAfterShortReadsAndWrites) {
 }
 
 TEST(MessagePlayer, PlaysOverLoopback) {
-  for (const int ranks : {2, 4}) play_random_schedules(Transport::kTcp, ranks, 40, 60000, static_cast<unsigned>(20 + ranks));
+  for (const int ranks : {2, 4}) play_random_schedules(Transport::kTcp, ranks, 20, 40000, static_cast<unsigned>(20 + ranks));
 }
 
 TEST(MessagePlayer, PlaysOverSeveralSockets) {
-  play_random_schedules(Transport::kStripedTcp, 3, 30, 300000, 31);
-  play_random_schedules(Transport::kTcpApart, 3, 30, 60000, 32);
+  play_random_schedules(Transport::kStripedTcp, 3, 16, 200000, 31);
+  play_random_schedules(Transport::kTcpApart, 3, 16, 30000, 32);
 }
 
 TEST(MessagePlayer, PlaysThroughSharedMemory) {
-  for (const int ranks : {2, 3, 6}) play_random_schedules(Transport::kRing, ranks, 40, 60000, static_cast<unsigned>(40 + ranks));
-  play_random_schedules(Transport::kTinyRing, 4, 30, 60000, 49);
+  for (const int ranks : {2, 3, 6}) play_random_schedules(Transport::kRing, ranks, 20, 40000, static_cast<unsigned>(40 + ranks));
+  play_random_schedules(Transport::kTinyRing, 4, 16, 40000, 49);
 }
 
 TEST(MessagePlayer, PlaysRingsOfEveryDType) {
@@ -94,7 +95,7 @@ TEST(MessagePlayer, KeepsLargeBuffersMoving) {
   }
 }
 
-TEST(MessagePlayer, PlaysManyRanks) { play_random_schedules(Transport::kSocketPair, 16, 6, 3000, 5); }
+TEST(MessagePlayer, PlaysManyRanks) { play_random_schedules(Transport::kSocketPair, 24, 6, 3000, 5); }
 
 // Rank 1 comes late and with interruptions; rank 0 waits for it with a patience that runs out.
 TEST(MessagePlayer, IsResumedAfterItsPatience) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "message_case.h"
 #include "message_group.h"
 
 namespace coll::test {

@@ -3,9 +3,9 @@
 #include <cstring>
 #include <random>
 
-#include "../processes/frames.h"
+#include "processes/frames.h"
 
-namespace coll {
+namespace coll::test {
 namespace {
 
 // Hands bytes to a reader in parts, and returns the frames that it found.
@@ -86,4 +86,4 @@ TEST(Frames, SurviveAnything) {
 }
 
 }  // namespace
-}  // namespace coll
+}  // namespace coll::test

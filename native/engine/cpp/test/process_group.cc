@@ -5,10 +5,10 @@
 
 #include <thread>
 
-#include "../processes/group.h"
-#include "../processes/runner.h"
+#include "processes/group.h"
+#include "processes/runner.h"
 
-namespace coll {
+namespace coll::test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -223,6 +223,6 @@ TEST_F(ProcessGroup, RunsCallsInAThreadOfItsOwn) {
 }
 
 }  // namespace
-}  // namespace coll
+}  // namespace coll::test
 
 #endif

@@ -43,7 +43,7 @@ struct Habit {
   std::size_t shift;  // from the begin of a cache line, in elements
 };
 
-struct Case {
+struct SharedCase {
   std::shared_ptr<const Program> program;
   std::vector<std::size_t> begins;
   std::vector<Habit> habits;
@@ -62,7 +62,7 @@ struct Case {
   }
 };
 
-inline std::vector<std::byte> input_of(const Case& it, int rank) {
+inline std::vector<std::byte> input_of(const SharedCase& it, int rank) {
   std::minstd_rand random(it.seed * 64 + static_cast<unsigned>(rank));
   std::vector<std::byte> bytes(it.input_count() * it.input_size());
   // Floats of any bits but NaNs and infinities, and bools.
@@ -72,7 +72,7 @@ inline std::vector<std::byte> input_of(const Case& it, int rank) {
 }
 
 // What everybody should have, worked out on one thread.
-inline std::vector<std::byte> expected(const Case& it, int rank) {
+inline std::vector<std::byte> expected(const SharedCase& it, int rank) {
   std::vector<std::vector<std::byte>> inputs;
   std::vector<const std::byte*> pointers;
   std::vector<std::byte> output(it.output_count() * it.output_size());
@@ -105,8 +105,8 @@ inline std::vector<std::size_t> draw_begins(std::mt19937& random, std::size_t le
   return begins;
 }
 
-inline Case draw(std::mt19937& random, int ranks, std::size_t most_bytes) {
-  Case it;
+inline SharedCase draw(std::mt19937& random, int ranks, std::size_t most_bytes) {
+  SharedCase it;
   const auto kind = static_cast<Kind>(random() % kKindCount);
   const auto dtype = static_cast<DType>(random() % kDTypeCount);
   const bool moves = kind == Kind::kBroadcast || kind == Kind::kAllGather;

@@ -45,7 +45,7 @@ class SharedFailure : public testing::TestWithParam<int> {};
 // Whatever it was doing, the others go on until somebody says that the group has failed, and then end.
 TEST_P(SharedFailure, OfAKilledRankEndsTheOthers) {
   const int signal = GetParam();
-  for (int round = 0; round < 12; ++round) {
+  for (int round = 0; round < (is_short() ? 4 : 12); ++round) {
     SharedNotices notices;
     const std::vector<pid_t> children = fork_ranks(*notices, 3, 2, play_until_failure);
     await_calls(*notices, 1, 20 + round * 7);

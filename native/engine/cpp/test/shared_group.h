@@ -6,8 +6,10 @@
 
 #include <atomic>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <memory>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -18,7 +20,13 @@ namespace coll::test {
 
 constexpr std::size_t kArenaForTests = std::size_t{256} << 20;
 constexpr int kMostRanksForTests = 64;
-constexpr unsigned kLongestSeconds = 120;
+constexpr unsigned kLongestSeconds = 200;
+
+// Sanitizers and emulators take ten times as long.
+inline bool is_short() {
+  const char* grid = std::getenv("COLL_TEST_GRID");
+  return grid != nullptr && std::string(grid) == "short";
+}
 
 // What the ranks of a test tell each other: memory of zeros that forked processes share.
 struct Notices {

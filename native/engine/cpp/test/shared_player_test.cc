@@ -47,16 +47,16 @@ class Memory {
 
 // Pieces follow each other in one memory.
 template <class Pointer>
-void add_pieces(std::vector<Pointer>& pieces, std::byte* begin, const Case& it, std::size_t size) {
+void add_pieces(std::vector<Pointer>& pieces, std::byte* begin, const SharedCase& it, std::size_t size) {
   for (std::size_t i = 0; i + 1 < it.begins.size(); ++i) pieces.push_back(begin + it.begins[i] * size);
 }
 
-bool complain(const SharedRank& self, const Case& it, const char* what) {
+bool complain(const SharedRank& self, const SharedCase& it, const char* what) {
   std::fprintf(stderr, "rank %d of %d, %s: %s\n", self.rank, self.ranks, it.name().c_str(), what);
   return false;
 }
 
-bool play_case(SharedRank& self, const Case& it) {
+bool play_case(SharedRank& self, const SharedCase& it) {
   const Program& program = *it.program;
   const Habit& habit = it.habits[static_cast<std::size_t>(self.rank)];
   const std::vector<std::byte> input = input_of(it, self.rank);
@@ -101,7 +101,7 @@ class SharedPlayers : public testing::TestWithParam<std::tuple<int, int>> {};
 TEST_P(SharedPlayers, GiveWhatOneThreadGives) {
   const auto [ranks, cores] = GetParam();
   SharedNotices notices;
-  const int count = ranks > 8 ? 15 : 100;
+  const int count = (is_short() ? 20 : 100) / (ranks > 8 ? 5 : 1);
   const auto work = [count](SharedRank& self) { return play_cases(self, 7, count, 1'500'000); };
   for (const pid_t child : fork_ranks(*notices, ranks, cores, work)) EXPECT_EQ(ending_of(child), 0);
 }
@@ -109,14 +109,14 @@ TEST_P(SharedPlayers, GiveWhatOneThreadGives) {
 TEST_P(SharedPlayers, GiveTheSameOnThreads) {
   const auto [ranks, cores] = GetParam();
   SharedNotices notices;
-  const int count = ranks > 8 ? 10 : 60;
+  const int count = (is_short() ? 30 : 60) / (ranks > 8 ? 5 : 1);
   EXPECT_TRUE(on_threads(*notices, ranks, cores, [count](SharedRank& self) { return play_cases(self, 11, count, 1'000'000); }));
 }
 
 INSTANTIATE_TEST_SUITE_P(All, SharedPlayers, testing::Values(std::tuple(1, 64), std::tuple(2, 64), std::tuple(2, 1), std::tuple(3, 64), std::tuple(5, 1), std::tuple(16, 2)));
 
-Case sum_of(int ranks, std::size_t length, bool is_shared) {
-  Case it;
+SharedCase sum_of(int ranks, std::size_t length, bool is_shared) {
+  SharedCase it;
   it.program = std::make_shared<const Program>(parse(chains(Kind::kAllReduce, Op::kSum, DType::kFloat32, ranks)));
   it.begins = {0, length};
   it.habits.assign(static_cast<std::size_t>(ranks), {is_shared, is_shared, true, 0});
@@ -124,12 +124,13 @@ Case sum_of(int ranks, std::size_t length, bool is_shared) {
   return it;
 }
 
-TEST(SharedPlayer, TakesSixtyFourRanks) {
+TEST(SharedPlayer, TakesManyRanks) {
   SharedNotices notices;
-  const auto work = [](SharedRank& self) {
-    return play_case(self, sum_of(64, 1, false)) && play_case(self, sum_of(64, 9'000, false)) && play_case(self, sum_of(64, 9'000, true));
+  const int ranks = is_short() ? 20 : 64;
+  const auto work = [ranks](SharedRank& self) {
+    return play_case(self, sum_of(ranks, 1, false)) && play_case(self, sum_of(ranks, 9'000, false)) && play_case(self, sum_of(ranks, 9'000, true));
   };
-  for (const pid_t child : fork_ranks(*notices, 64, 2, work)) EXPECT_EQ(ending_of(child), 0);
+  for (const pid_t child : fork_ranks(*notices, ranks, 2, work)) EXPECT_EQ(ending_of(child), 0);
 }
 
 // Arenas are cut into slices, of which ranks take units from each other.
@@ -148,7 +149,7 @@ TEST(SharedPlayer, FindsThatRanksDisagree) {
         std::vector<float> ordinary(length, 1);
         float* const values = is_shared ? reinterpret_cast<float*>(self.memory->allocate(length * sizeof(float))) : ordinary.data();
         std::fill_n(values, length, 1.0F);
-        Case it = sum_of(self.ranks, self.rank == 1 ? length / 2 : length, false);
+        SharedCase it = sum_of(self.ranks, self.rank == 1 ? length / 2 : length, false);
         Offer offer{};
         offer.program = it.program;
         offer.length = it.length();
@@ -173,7 +174,7 @@ TEST(SharedPlayer, SaysWhoIsMissing) {
       return play_case(self, sum_of(self.ranks, 10, false));
     }
     std::vector<std::byte> values = input_of(sum_of(3, 10, false), self.rank);
-    Case it = sum_of(self.ranks, 10, false);
+    SharedCase it = sum_of(self.ranks, 10, false);
     Offer offer{};
     offer.program = it.program;
     offer.length = 10;

@@ -33,11 +33,11 @@ std::optional<Failure> Clique::async_failure() const {
   return std::nullopt;
 }
 
-void Clique::abort(Scheduler& scheduler) {
+void Clique::abort(Scheduler& scheduler, bool were_counted) {
   const auto aborts = std::make_shared<Aborts>();
   aborts->left = members.size();
   for (std::size_t i = 0; i < members.size(); ++i) {
-    std::thread([self = shared_from_this(), aborts, i] {
+    std::thread([self = shared_from_this(), aborts, i, were_counted] {
       give_launch_a_chance(*self);
       Member& member = self->members[i];
       // NCCL may be about to store it.
@@ -45,7 +45,7 @@ void Clique::abort(Scheduler& scheduler) {
       if (communicator != nullptr) {
         member.device->enter();
         self->nccl->abort(communicator);
-        --*self->count;
+        if (were_counted) --*self->count;
       }
       const std::lock_guard<std::mutex> lock(aborts->mutex);
       --aborts->left;

@@ -49,8 +49,9 @@ class Clique : public std::enable_shared_from_this<Clique> {
 
   // A failure that came by itself, such as a lost connection; undefined where all is well.
   std::optional<Failure> async_failure() const;
-  // Aborts all communicators at the same time, each on a thread of its own, and reports those that do not come back.
-  void abort(Scheduler& scheduler);
+  // Aborts all communicators at the same time, each on a thread of its own, and reports those that do not come back. Those that were made
+  // completely are in the process's count.
+  void abort(Scheduler& scheduler, bool were_counted);
   // Takes the communicators away from those who abort and watch.
   std::vector<Member> take_members();
 };

@@ -69,7 +69,9 @@ SharedOperation operation_of(const char* name, const std::shared_ptr<Clique>& cl
 
 void set_open(Runtime& runtime, Clique& clique) {
   const std::lock_guard<std::mutex> lock(runtime.scheduler.mutex());
-  if (clique.state == CliqueState::kMaking) clique.state = CliqueState::kOpen;
+  if (clique.state != CliqueState::kMaking) return;
+  clique.state = CliqueState::kOpen;
+  *clique.count += static_cast<long>(clique.members.size());
 }
 
 std::shared_ptr<Clique> part_of(const Clique& parent, const std::string& name) {
@@ -136,7 +138,6 @@ SharedOperation open_clique(Runtime& runtime, const std::shared_ptr<Clique>& cli
     const NcclCalls calls(runtime, made, self);
     nccl::Config config;
     config.blocking = made.is_blocking ? 1 : 0;
-    *made.count += static_cast<long>(made.members.size());
     calls.group([&] {
       for (Member& member : made.members) {
         member.device->enter();

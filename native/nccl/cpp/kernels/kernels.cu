@@ -53,6 +53,8 @@ COLL_DEVICE T combined(T a, T b, int op) {
   if (op == kProduct) return static_cast<T>(static_cast<W>(a) * static_cast<W>(b));
   if (is_nan(a)) return a;
   if (is_nan(b)) return b;
+  // Zero is more than minus zero.
+  if (a == b) return (op == kMaximum) == has_sign(a) ? b : a;
   return (op == kMaximum) == (a > b) ? a : b;
 }
 

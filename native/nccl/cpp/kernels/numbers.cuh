@@ -28,6 +28,22 @@ COLL_DEVICE float float_of(uint32_t bits) {
   return value;
 }
 
+// Also of a zero.
+template <class T>
+COLL_DEVICE bool has_sign(T value) {
+  return value < 0;
+}
+template <>
+COLL_DEVICE bool has_sign(float value) {
+  return bits_of(value) >> 31 != 0;
+}
+template <>
+COLL_DEVICE bool has_sign(double value) {
+  uint64_t bits;
+  memcpy(&bits, &value, sizeof bits);
+  return bits >> 63 != 0;
+}
+
 COLL_DEVICE float widened(Float16 half) {
   const uint32_t sign = (half.bits & 0x8000u) << 16;
   const uint32_t exponent = (half.bits >> 10) & 0x1fu;

@@ -136,8 +136,7 @@ TEST(Recorder, keepsWhatHasHappened) {
   EXPECT_GE(entries.back().settled, entries.back().queued);
 }
 
-// The last of all, because the process is not usable any more.
-TEST(Stuck, anAbortThatDoesNotComeBackIsReportedAndRefusesAllThatFollows) {
+void play_stuck_abort() {
   gpus().scheduler.configure(std::chrono::seconds(20), std::chrono::milliseconds(50));
   const auto told = std::make_shared<std::promise<std::string>>();
   gpus().scheduler.on_stuck([told](const std::string& message) { told->set_value(message); });
@@ -148,6 +147,16 @@ TEST(Stuck, anAbortThatDoesNotComeBackIsReportedAndRefusesAllThatFollows) {
   EXPECT_NE(told->get_future().get().find("end it"), std::string::npos);
   const SharedAllocation late = allocate(0, 4);
   expect_kind(run(fill_buffer(gpus(), {late, 0}, 4, {0})), FailureKind::kStuck);
+}
+
+// In a process of its own, which is not usable afterwards.
+TEST(StuckDeathTest, anAbortThatDoesNotComeBackIsReportedAndRefusesAllThatFollows) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto play = [] {
+    play_stuck_abort();
+    std::_Exit(testing::Test::HasFailure() ? 1 : 0);
+  };
+  EXPECT_EXIT(play(), testing::ExitedWithCode(0), "");
 }
 
 }  // namespace

@@ -70,6 +70,13 @@ TEST(CombineKernel, notANumberStays) {
   EXPECT_TRUE(std::isnan(combined<float>({{1}, {nan}}, kFloat32, kMinimum)[0]));
 }
 
+TEST(CombineKernel, zeroIsMoreThanMinusZero) {
+  for (const std::vector<std::vector<double>>& rows : {std::vector<std::vector<double>>{{0.0}, {-0.0}}, {{-0.0}, {0.0}}}) {
+    EXPECT_FALSE(std::signbit(combined(rows, kFloat64, kMaximum)[0]));
+    EXPECT_TRUE(std::signbit(combined(rows, kFloat64, kMinimum)[0]));
+  }
+}
+
 TEST(CombineKernel, takesSixtyFourInputsAndNotMore) {
   const std::vector<std::vector<int>> rows(64, {1, 2});
   EXPECT_EQ(combined(rows, kInt32, kSum), (std::vector<int>{64, 128}));

@@ -17,11 +17,11 @@ export interface Call {
 const dtypes = ['float32', 'float64', 'int32', 'float16'] as const satisfies readonly DType[];
 
 /** The call that comes at this place in a scenario. */
-export function callAt({ seed, size }: Scenario, index: number): Call {
+export function callAt({ seed, size, fault, at }: Scenario, index: number): Call {
   const random = new Random(seed * 100_003 + index);
   const root = random.below(size);
   const op = random.pick(['sum', 'max'] as const);
-  const collective = random.pick<Collective>([
+  const picked = random.pick<Collective>([
     { kind: 'all-reduce', op },
     { kind: 'all-reduce', op },
     { kind: 'reduce', op, root },
@@ -29,6 +29,9 @@ export function callAt({ seed, size }: Scenario, index: number): Call {
     { kind: 'all-gather' },
     { kind: 'reduce-scatter', op },
   ]);
+  // Who only sends need not wait for anybody.
+  const isAwaited = index === at && ['late', 'abort', 'leave'].includes(fault);
+  const collective: Collective = isAwaited ? { kind: 'all-reduce', op } : picked;
   const length = Math.floor(2 ** (random.next() * (random.below(6) === 0 ? 20 : 13)));
   return {
     index,

@@ -9,6 +9,7 @@ import {
   log,
   type ProcessGroup,
   quote,
+  RuntimeError,
   regroup,
   resolveEngine,
   type Structure,
@@ -139,7 +140,7 @@ export class MultiWorkerMirroredStrategy extends Strategy {
     requireCrossReplica(this, 'run');
     const args = argumentsOf(options);
     const argsOf = (place: number) => args.map((arg) => componentOf(arg, place));
-    if (typeof replica !== 'function') requireModule(replica);
+    if (typeof replica !== 'function') this.#requireThreads(replica);
     await this.ready();
     try {
       const results = await (typeof replica === 'function'
@@ -169,12 +170,21 @@ export class MultiWorkerMirroredStrategy extends Strategy {
     return this.close();
   }
 
+  #requireThreads(module: unknown): void {
+    requireModule(module);
+    if (!this.#options.group || this.#place.workers === 1) return;
+    const told = 'a group that was handed in cannot be sent to other threads';
+    const cure = 'let the strategy open it, or run a function';
+    throw new RuntimeError('ERR_COLL_NOT_CLONEABLE', `run with a module: ${told}: ${cure}`, { operation: 'run' });
+  }
+
   async #runThreads(
     module: URL,
     argsOf: (place: number) => readonly unknown[],
     options: RunOptions,
   ): Promise<unknown[]> {
     const { communicationOptions = {} } = this.#options;
+    const { workers, task } = this.#place;
     this.#threadRuns += 1;
     const results = await runReplicaThreads({
       engine: this.#engine.engine,
@@ -182,14 +192,14 @@ export class MultiWorkerMirroredStrategy extends Strategy {
       firstReplica: this.extended.firstReplica,
       home: {
         cluster: this.#resolver.clusterSpec().asDescription(),
-        task: this.#place.task,
-        seat: this.#seat(`threads/${this.#threadRuns}`),
+        task,
+        seat: workers > 1 ? this.#seat(`threads/${this.#threadRuns}`) : undefined,
         communication: { ...communicationOptions },
       },
       module,
       argsOf,
       options,
-      failure: () => this.#collectives.failure(),
+      others: this.#collectives,
     });
     // Nobody leaves while the threads of others still work.
     await this.#collectives.allReduce('SUM', tensor(0));

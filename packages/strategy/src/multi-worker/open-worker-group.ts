@@ -1,4 +1,4 @@
-import { DeadlineExceededError, type ProcessGroup, RuntimeError } from '@coll/core';
+import { DeadlineExceededError, type ProcessGroup, RuntimeError, UnavailableError } from '@coll/core';
 import { type OpenProcessGroupOptions, openProcessGroup } from '@coll/processes';
 import { TcpStore, TcpStoreServer } from '@coll/rendezvous';
 import type { MeetingPlace } from './meeting-place.js';
@@ -38,32 +38,40 @@ export async function keepStore({ meeting }: WorkerSeat): Promise<TcpStoreServer
  * @throws RuntimeError that names who never came, where there is a time limit; what `TcpStore.connect` and `openProcessGroup` throw
  */
 export async function openWorkerGroup(seat: WorkerSeat): Promise<ProcessGroup> {
-  const { meeting, rank, size, transport, scope, startupTimeoutSeconds } = seat;
-  const { address, job, jobKey, generation } = meeting;
+  const { rank, size, startupTimeoutSeconds } = seat;
   const begin = performance.now();
   const secondsLeft = () =>
     startupTimeoutSeconds && Math.max(0.001, startupTimeoutSeconds - (performance.now() - begin) / 1000);
-  let missing = `worker 0 at ${address.replace('tcp://', '')} never came`;
-  try {
-    await using store = await TcpStore.connect({ address, job, jobKey, timeoutSeconds: secondsLeft() });
-    missing = '';
-    return await openProcessGroup({
-      ...transport,
-      store: new ScopedStore(store, scope),
-      rank,
-      size,
-      generation,
-      job,
-      jobKey,
-      timeoutSeconds: secondsLeft(),
-    });
-  } catch (error) {
-    if (!(error instanceof DeadlineExceededError)) throw error;
-    const told = `worker ${rank} of ${size} waited ${startupTimeoutSeconds} seconds for the others to start`;
-    throw new RuntimeError('ERR_COLL_DEADLINE', `${told}: ${missing || error.message}`, {
-      rank,
-      operation: 'start',
-      cause: error,
-    });
+  for (;;) {
+    try {
+      return await meetAndOpen(seat, secondsLeft);
+    } catch (error) {
+      // The store of the group before this one, which is gone by now: the next one comes.
+      if (error instanceof UnavailableError && error.code === 'ERR_COLL_STORE') continue;
+      if (!(error instanceof DeadlineExceededError)) throw error;
+      const told = `worker ${rank} of ${size} waited ${startupTimeoutSeconds} seconds for the others to start`;
+      const details = { rank, operation: 'start', cause: error };
+      throw new RuntimeError('ERR_COLL_DEADLINE', `${told}: ${error.message}`, details);
+    }
   }
+}
+
+async function meetAndOpen(seat: WorkerSeat, secondsLeft: () => number | null): Promise<ProcessGroup> {
+  const { meeting, rank, size, transport, scope } = seat;
+  const { address, job, jobKey, generation } = meeting;
+  await using store = await TcpStore.connect({ address, job, jobKey, timeoutSeconds: secondsLeft() }).catch((error) => {
+    if (!(error instanceof DeadlineExceededError)) throw error;
+    const told = `worker 0 at ${address.replace('tcp://', '')} never came`;
+    throw new DeadlineExceededError('ERR_COLL_DEADLINE', told, { rank: 0, operation: 'start', cause: error });
+  });
+  return await openProcessGroup({
+    ...transport,
+    store: new ScopedStore(store, scope),
+    rank,
+    size,
+    generation,
+    job,
+    jobKey,
+    timeoutSeconds: secondsLeft(),
+  });
 }

@@ -1,4 +1,5 @@
 import {
+  type CallOptions,
   type CommunicationOptions,
   type CrossDeviceOps,
   type EngineResolution,
@@ -7,6 +8,7 @@ import {
   portableWorld,
   type ReduceOp,
   RuntimeError,
+  resolveCallOptions,
   type Tensor,
 } from '@coll/core';
 import { CollectiveAllReduce } from '@coll/multi-worker';
@@ -15,14 +17,14 @@ import type { WorkerGroup } from '../worker-group.js';
 /** What collectives are made for. */
 export interface WorkerCollectivesOptions {
   readonly workers: number;
-  /** Those of this worker. */
+  /** Of this worker. */
   readonly devices: readonly string[];
   /** The CPU of this worker, on which single values are combined. */
   readonly host: string;
   readonly communication: CommunicationOptions;
   /** What does the arithmetic within this worker. */
   readonly engine: EngineResolution;
-  /** Opens the group of workers; called once, and only where there are several. */
+  /** Opens the group of workers; called only where there are several, and again only after that failed. */
   readonly open: () => Promise<OpenGroup>;
 }
 
@@ -31,12 +33,13 @@ export interface OpenGroup extends AsyncDisposable {
   readonly group: ProcessGroup;
 }
 
-interface Opened extends Partial<AsyncDisposable> {
+interface Opened {
   readonly group: ProcessGroup | undefined;
   /** Among the devices of all workers. */
   readonly deviceOps: CollectiveAllReduce;
   /** Among one device a worker. */
   readonly hostOps: CollectiveAllReduce;
+  close(): Promise<void>;
 }
 
 /** What the workers of a strategy do together: they meet when something is asked for first, or by `ready`. */
@@ -65,9 +68,11 @@ export class WorkerCollectives implements WorkerGroup {
     return (await this.#open()).hostOps;
   }
 
-  async broadcast(values: readonly Tensor[], worker: number): Promise<readonly Tensor[]> {
+  async broadcast(values: readonly Tensor[], worker: number, call?: CallOptions): Promise<readonly Tensor[]> {
     if (this.size === 1) return values;
-    return this.#replicas(await this.#open()).broadcast([...values], worker, this.#call) as Promise<Tensor[]>;
+    const { options, signal } = resolveCallOptions(call);
+    const merged = { options: this.#options.communication.merge(options), signal };
+    return this.#replicas(await this.#open()).broadcast([...values], worker, merged) as Promise<Tensor[]>;
   }
 
   broadcastSync(value: Tensor, worker: number): Tensor {
@@ -110,7 +115,7 @@ export class WorkerCollectives implements WorkerGroup {
     if (!opened) return;
     await opened.deviceOps.close();
     await opened.hostOps.close();
-    await opened[Symbol.asyncDispose]?.();
+    await opened.close();
   }
 
   get #call() {
@@ -132,32 +137,37 @@ export class WorkerCollectives implements WorkerGroup {
   #open(): Promise<Opened> {
     if (this.#isClosed)
       throw new RuntimeError('ERR_COLL_CLOSED', 'this MultiWorkerMirroredStrategy was closed; create a new one');
-    this.#opening ??= this.#meet();
+    this.#opening ??= this.#meet().catch((error: unknown) => {
+      // Who asks again tries again.
+      this.#opening = undefined;
+      throw error;
+    });
     return this.#opening;
   }
 
   async #meet(): Promise<Opened> {
-    const { workers, devices, host, communication: options, engine, open } = this.#options;
-    const opened = workers === 1 ? undefined : await open();
+    const opened = this.size === 1 ? undefined : await this.#options.open();
+    try {
+      this.#opened = await this.#opsAmong(opened);
+    } catch (error) {
+      await opened?.[Symbol.asyncDispose]();
+      throw error;
+    }
+    return this.#opened;
+  }
+
+  async #opsAmong(opened: OpenGroup | undefined): Promise<Opened> {
+    const { devices, host, communication: options, engine } = this.#options;
     const group = opened?.group;
     const opsOf = (own: readonly string[]) => {
       const world = { ...portableWorld(own, engine.engine), resolution: engine };
-      return new CollectiveAllReduce(own, own.length * workers, { options, group }, world);
+      return new CollectiveAllReduce(own, own.length * this.size, { options, group }, world);
     };
     const hostOps = opsOf([host]);
-    const isOne = devices.length === 1 && workers > 1;
-    const deviceOps = isOne ? hostOps : opsOf(devices);
-    if (group) {
-      // Nobody goes on before all workers are there and have found out how they reach each other best.
-      await hostOps.join();
-      if (!isOne) await deviceOps.join();
-    }
-    this.#opened = {
-      group,
-      deviceOps,
-      hostOps,
-      ...(opened ? { [Symbol.asyncDispose]: () => opened[Symbol.asyncDispose]() } : {}),
-    };
-    return this.#opened;
+    const deviceOps = group && devices.length === 1 ? hostOps : opsOf(devices);
+    // Nobody goes on before all workers are there and have found out how they reach each other best.
+    await hostOps.join();
+    if (deviceOps !== hostOps) await deviceOps.join();
+    return { group, deviceOps, hostOps, close: async () => opened?.[Symbol.asyncDispose]() };
   }
 }

@@ -26,8 +26,8 @@ export interface WorkerHome {
   readonly cluster: ClusterDescription;
   /** Undefined for a worker that is alone. */
   readonly task: Task | undefined;
-  /** The place of the first replica of this worker in the group that it forms with those of the others. */
-  readonly seat: WorkerSeat;
+  /** The place of the first replica of this worker in the group that it forms with those of the others; undefined for a worker that is alone. */
+  readonly seat: WorkerSeat | undefined;
   readonly communication: CommunicationOptionsInit;
 }
 
@@ -39,7 +39,7 @@ export async function openWorkerHome(start: ThreadStart, home: WorkerHome): Prom
   const { devices, replica, group: threads } = start;
   const { seat, task } = home;
   const { engine } = resolveEngine(threads.engine, ourEngines);
-  const group = replica === 0 && seat.size > 1 ? await openWorkerGroup(seat) : undefined;
+  const group = replica === 0 && seat ? await openWorkerGroup(seat) : undefined;
   const options = new CommunicationOptions(home.communication);
   const strategy = new MultiWorkerMirroredStrategy({
     clusterResolver: new SimpleClusterResolver(new ClusterSpec(home.cluster), task),
@@ -56,17 +56,17 @@ export async function openWorkerHome(start: ThreadStart, home: WorkerHome): Prom
     await group?.close();
   };
   const fail = (error: unknown) => group?.fail(error instanceof Error ? error : new Error(String(error)));
-  return { strategy, ops, fail, [Symbol.asyncDispose]: close };
+  return { strategy, ops, defaults: options, fail, [Symbol.asyncDispose]: close };
 }
 
 function opsOf(start: ThreadStart, { seat, cluster, communication }: WorkerHome, engine: Engine, group?: ProcessGroup) {
   const { devices, replica, firstReplica } = start;
   const options = new CommunicationOptions(communication);
-  const groupSize = devices.length * seat.size;
+  const groupSize = devices.length * (seat?.size ?? 1);
   if (group && devices.length === 1) return new CollectiveAllReduce(devices, groupSize, { options, group });
   const own = [devices[replica] as string];
   const threads = threadWorld(start.group, replica, devices, engine);
-  if (seat.size === 1) return new CollectiveAllReduce(own, groupSize, { options }, threads);
+  if (!seat) return new CollectiveAllReduce(own, groupSize, { options }, threads);
   const within = threads.communicator(directAlgorithm);
   const world: World = {
     ...threads,

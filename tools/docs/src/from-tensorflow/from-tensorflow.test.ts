@@ -52,3 +52,9 @@ describe('docs/from-tensorflow.md', () => {
     expect(page).toBe(embedFiles(page));
   });
 });
+
+it('docs/concepts/multi-worker.md shows the example as it is', () => {
+  const shown = readFileSync(path.join(docs, 'concepts/multi-worker.md'), 'utf8');
+  expect(shown).toContain('<!-- file: ');
+  expect(shown).toBe(embedFiles(shown));
+});

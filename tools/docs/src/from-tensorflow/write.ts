@@ -1,5 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { embedFiles } from './embedded-files.ts';
 
-const page = new URL('../../../../docs/from-tensorflow.md', import.meta.url);
-writeFileSync(page, embedFiles(readFileSync(page, 'utf8')));
+for (const name of ['from-tensorflow.md', 'concepts/multi-worker.md']) {
+  const page = new URL(`../../../../docs/${name}`, import.meta.url);
+  writeFileSync(page, embedFiles(readFileSync(page, 'utf8')));
+}

@@ -5,15 +5,13 @@
 
 #include "../control.h"
 #include "../exported.h"
+#include "current.h"
 #include "kernels.h"
 #include "memory.h"
 #include "streams.h"
 
 namespace coll::cuda {
 
-struct ContextRecord {
-  int device;
-};
 struct ModuleRecord {
   std::string text;
 };
@@ -23,31 +21,36 @@ struct FunctionRecord {
 
 }  // namespace coll::cuda
 
+namespace coll::doubles {
+
+thread_local cuda::Context current = nullptr;
+
+cuda::Result refusal(const char* function) {
+  const int wished = wish(std::string("fail ") + function, 0);
+  if (wished != 0) return wished;
+  return current == nullptr ? cuda::kInvalidContext : cuda::kSuccess;
+}
+
+}  // namespace coll::doubles
+
 namespace {
 
 using namespace coll::cuda;
+using coll::doubles::current;
 using coll::doubles::Memory;
+using coll::doubles::refusal;
 using coll::doubles::wish;
 
 constexpr int kMostDevices = 16;
 constexpr std::size_t kDeviceBytes = std::size_t{1} << 32;
 
 ContextRecord contexts[kMostDevices];
-thread_local Context current = nullptr;
-
 int device_count() {
   static const int count = coll::doubles::from_environment("COLL_DOUBLE_DEVICES", 2);
   return count;
 }
 
 bool is_device(int device) { return device >= 0 && device < device_count(); }
-
-// What every call on the current context begins with.
-Result refusal(const char* function) {
-  const int wished = wish(std::string("fail ") + function, 0);
-  if (wished != 0) return wished;
-  return current == nullptr ? kInvalidContext : kSuccess;
-}
 
 // What a copy on a stream needs: memory of the stream's device.
 bool is_there(Pointer pointer, std::size_t bytes, Stream stream) { return Memory::of_process().device_of(pointer, bytes) == stream->device; }
@@ -146,67 +149,6 @@ COLL_EXPORT Result cuCtxGetStreamPriorityRange(int* least, int* greatest) {
   if (const Result refused = refusal("cuCtxGetStreamPriorityRange")) return refused;
   *least = 0;
   *greatest = -5;
-  return kSuccess;
-}
-
-COLL_EXPORT Result cuStreamCreateWithPriority(Stream* stream, unsigned, int) {
-  if (const Result refused = refusal("cuStreamCreateWithPriority")) return refused;
-  *stream = new StreamRecord(current->device);
-  return kSuccess;
-}
-
-COLL_EXPORT Result cuStreamSynchronize(Stream stream) {
-  std::unique_lock<std::mutex> lock(stream->mutex);
-  stream->changed.wait(lock, [stream] { return stream->tasks.empty() && !stream->is_busy; });
-  return kSuccess;
-}
-
-COLL_EXPORT Result cuStreamWaitEvent(Stream stream, Event event, unsigned) {
-  if (const Result refused = refusal("cuStreamWaitEvent")) return refused;
-  if (stream == nullptr || event == nullptr) return kInvalidHandle;
-  std::uint64_t wanted = 0;
-  {
-    const std::lock_guard<std::mutex> lock(event->mutex);
-    wanted = event->recorded;
-  }
-  stream->put([event, wanted] {
-    std::unique_lock<std::mutex> lock(event->mutex);
-    event->changed.wait(lock, [event, wanted] { return event->passed >= wanted; });
-  });
-  return kSuccess;
-}
-
-COLL_EXPORT Result cuEventCreate(Event* event, unsigned) {
-  if (const Result refused = refusal("cuEventCreate")) return refused;
-  *event = new EventRecord;
-  (*event)->device = current->device;
-  return kSuccess;
-}
-
-COLL_EXPORT Result cuEventRecord(Event event, Stream stream) {
-  if (const Result refused = refusal("cuEventRecord")) return refused;
-  if (event == nullptr || stream == nullptr || event->device != stream->device) return kInvalidHandle;
-  std::uint64_t number = 0;
-  {
-    const std::lock_guard<std::mutex> lock(event->mutex);
-    number = ++event->recorded;
-  }
-  stream->put([event, number] {
-    const std::lock_guard<std::mutex> lock(event->mutex);
-    event->passed = number;
-    event->changed.notify_all();
-  });
-  return kSuccess;
-}
-
-COLL_EXPORT Result cuEventQuery(Event event) {
-  if (const Result wished = wish("fail cuEventQuery", 0)) return wished;
-  const std::lock_guard<std::mutex> lock(event->mutex);
-  return event->passed >= event->recorded ? kSuccess : kNotReady;
-}
-
-COLL_EXPORT Result cuEventDestroy_v2(Event event) {
-  delete event;
   return kSuccess;
 }
 

@@ -18,6 +18,7 @@ struct CommunicatorRecord {
   bool is_blocking = true;
   // Whether the first collective has met the others, for which it blocks its caller.
   bool is_connected = false;
+  std::mutex connect_mutex;
   std::uint64_t sequence = 0;
   std::mutex exchange_mutex;
   doubles::Wire wire;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace coll::doubles {
@@ -9,6 +10,7 @@ namespace {
 
 thread_local int depth = 0;
 thread_local std::vector<Waiting> group;
+thread_local nccl::Result failure = nccl::kSuccess;
 
 nccl::Result run_group(const std::vector<Waiting>& all) {
   std::vector<nccl::Result> results(all.size(), nccl::kSuccess);
@@ -52,11 +54,18 @@ nccl::Result add_to_group(Waiting waiting) {
   return end_group();
 }
 
+nccl::Result fail_group(nccl::Result result) {
+  if (depth > 0) failure = result;
+  return result;
+}
+
 nccl::Result end_group() {
   if (depth == 0) return nccl::kInvalidUsage;
   if (--depth > 0) return nccl::kSuccess;
   std::vector<Waiting> all;
   all.swap(group);
+  const nccl::Result failed = std::exchange(failure, nccl::kSuccess);
+  if (failed != nccl::kSuccess) return failed;
   if (all.empty()) return nccl::kSuccess;
   const auto is_blocking = [](const Waiting& waiting) { return waiting.record->is_blocking; };
   if (std::all_of(all.begin(), all.end(), is_blocking)) return run_group(all);

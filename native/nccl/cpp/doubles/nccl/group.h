@@ -17,6 +17,8 @@ struct Waiting {
 void begin_group();
 // Adds to the thread's group; outside of one it is a group of its own.
 nccl::Result add_to_group(Waiting waiting);
+// One refused call, and nothing of its group happens: the end says so again.
+nccl::Result fail_group(nccl::Result result);
 nccl::Result end_group();
 
 }  // namespace coll::doubles

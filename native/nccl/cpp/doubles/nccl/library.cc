@@ -28,7 +28,7 @@ std::string last_text;
 Result refuse(Result result, const std::string& text) {
   const std::lock_guard<std::mutex> lock(last_text_mutex);
   last_text = text;
-  return result;
+  return fail_group(result);
 }
 
 [[noreturn]] void sleep_for_ever() {
@@ -76,6 +76,7 @@ void run_task(void* argument) {
 
 // The first collective of a communicator blocks its caller until all ranks have come to theirs.
 Result connect_first(CommunicatorRecord& record) {
+  const std::lock_guard<std::mutex> lock(record.connect_mutex);
   if (record.is_connected || record.size == 1) return kSuccess;
   Bytes nothing;
   const Result result = exchange(record, {kConnect, 0, 0, 0, 0, 0, 0, 0, 0}, nullptr, nothing);
@@ -103,9 +104,13 @@ Result collective(const char* name, int kind, const void* input, void* output, s
   if ((reads && !has_memory(*record, input, input_bytes)) || (writes && !has_memory(*record, output, output_bytes))) {
     return refuse(kInvalidArgument, "a pointer is no memory of the communicator's device");
   }
-  const Request request{kind, dtype, op, root, count, ++record->sequence, 0, 0, input_bytes};
+  const Request request{kind, dtype, op, root, count, 0, 0, 0, input_bytes};
   return add_to_group({record, [record] { return connect_first(*record); },
-                       [record, request, input, output, stream] { coll_double_put(stream, run_task, new Task{record, request, input, output}); }});
+                       [record, request, input, output, stream] {
+                         auto* const task = new Task{record, request, input, output};
+                         task->request.sequence = ++record->sequence;
+                         coll_double_put(stream, run_task, task);
+                       }});
 }
 
 }  // namespace

@@ -28,6 +28,9 @@ Wide combined(Wide a, Wide b, int op) {
   } else {
     if (op == kSum || op == kAverage) return a + b;
     if (op == kProduct) return a * b;
+    if (a != a) return a;
+    if (b != b) return b;
+    if (a == b) return (op == kMaximum) == has_sign(a) ? b : a;
   }
   return (op == kMaximum) == (a > b) ? a : b;
 }

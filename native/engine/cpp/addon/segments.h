@@ -1,0 +1,26 @@
+#pragma once
+
+#if defined(__linux__)
+
+#include <napi.h>
+
+#include <memory>
+
+#include "../shared/shared_memory.h"
+
+namespace coll {
+
+using SharedSegment = std::shared_ptr<Segment>;
+using Memory = std::shared_ptr<SharedMemory>;
+
+// Of a pair that sends each other messages through memory.
+constexpr std::size_t kRingBytes = 512 * 1024;
+
+// Where the lower rank of a pair has the ring for a higher one. Throws Error where that has not been made.
+std::byte* ring_of(Segment& segment, int higher);
+
+void add_segments(Napi::Object exports);
+
+}  // namespace coll
+
+#endif

@@ -1,0 +1,18 @@
+import { TcpStoreServer } from '@coll/rendezvous';
+import { executorSuite, processRanks } from '@coll/testing';
+import { afterAll, describe, it } from 'vitest';
+import type { JoinOptions } from './join-auto.ts';
+
+const member = { job: 'chosen algorithms', jobKey: TcpStoreServer.newKey() };
+const server = await TcpStoreServer.listen(member);
+const options: JoinOptions = { ...member, address: server.address };
+const module = new URL('./join-auto.ts', import.meta.url).href;
+const processes = processRanks({ join: { module, export: 'join', options } });
+afterAll(async () => {
+  await processes.close();
+  await server.close();
+});
+
+const test = (name: string, run: () => void | Promise<void>) => it(name, run, 60_000);
+
+executorSuite({ test, describe, name: 'chosen algorithms among processes', open: processes.open, ranks: [1, 3] });

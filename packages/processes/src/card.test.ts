@@ -1,0 +1,65 @@
+import { describe, expect, it } from 'vitest';
+import { type Card, cardOf, readCard, requireCompatible } from './card.js';
+import { memberOf } from './member.js';
+
+const member = memberOf({ rank: 0, size: 2, jobKey: 'a secret of many letters' });
+const host = { name: 'host-a', bootId: 'boot-a' };
+const card = readCard(cardOf(member, host, [{ host: '127.0.0.1', port: 4711 }]), 0);
+const other: Card = { ...card, hostName: 'host-b', addresses: [{ host: '10.0.0.2', port: 4711 }] };
+const near: Card = { ...card, addresses: [{ host: '10.0.0.1', port: 4711 }] };
+
+describe('cards', () => {
+  it('say what a member is, and no secret', () => {
+    expect(card).toEqual({
+      version: 1,
+      addresses: [{ host: '127.0.0.1', port: 4711 }],
+      hostName: 'host-a',
+      bootId: 'boot-a',
+      insecure: false,
+      transport: 'auto',
+      streams: 1,
+      heartbeatSeconds: 5,
+    });
+  });
+
+  it.each([
+    ['no JSON', 'hello'],
+    ['nothing', 'null'],
+    ['a part', JSON.stringify({ ...card, bootId: undefined })],
+    ['a port that is none', JSON.stringify({ ...card, addresses: [{ host: 'a', port: 70_000 }] })],
+    ['an address that is none', JSON.stringify({ ...card, addresses: [null] })],
+    ['no address', JSON.stringify({ ...card, addresses: [] })],
+  ])('of %s are refused', (_, text) => {
+    expect(() => readCard(Buffer.from(text), 3)).toThrow(expect.objectContaining({ code: 'ERR_COLL_STORE', rank: 3 }));
+  });
+
+  it('of another version name it', () => {
+    const bytes = Buffer.from(JSON.stringify({ version: 99 }));
+    expect(() => readCard(bytes, 1)).toThrow(/rank 1 speaks version 99 of process groups, this rank version 1/);
+  });
+});
+
+describe('requireCompatible', () => {
+  const refused = (cards: readonly Card[], message: RegExp) =>
+    expect(() => requireCompatible(cards)).toThrow(
+      expect.objectContaining({ code: 'ERR_COLL_CLUSTER', message: expect.stringMatching(message) }),
+    );
+
+  it('lets members of one host be alone', () => {
+    requireCompatible([card, card, near]);
+  });
+
+  it.each(['transport', 'streams', 'heartbeatSeconds', 'insecure'] as const)('names who has another %s', (setting) => {
+    const odd = { ...card, [setting]: 'other' } as unknown as Card;
+    refused([card, card, odd], new RegExp(`${setting} is .* on rank 0 and other on rank 2`));
+  });
+
+  it('asks for an address that other hosts reach', () => {
+    refused([card, other], /rank 0 listens at 127.0.0.1 only, which no other host reaches; open the group with host/);
+  });
+
+  it('refuses to talk in clear between hosts, unless all have said so', () => {
+    refused([near, other], /not encrypted.*insecure: true on all members/);
+    requireCompatible([near, other].map((one) => ({ ...one, insecure: true })));
+  });
+});

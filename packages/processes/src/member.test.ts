@@ -1,0 +1,64 @@
+import { describe, expect, it } from 'vitest';
+import { memberOf } from './member.js';
+
+const jobKey = 'a secret of many letters';
+const launched = { COLL_RANK: '2', COLL_SIZE: '4', COLL_GENERATION: '1', COLL_JOB: 'run', COLL_JOB_KEY: jobKey };
+
+describe('memberOf', () => {
+  it('takes everything from the environment of a launcher', () => {
+    expect(memberOf({}, launched)).toMatchObject({
+      rank: 2,
+      size: 4,
+      generation: 1,
+      job: 'run',
+      host: '127.0.0.1',
+      transport: 'auto',
+      streams: 1,
+      heartbeatSeconds: 5,
+      timeoutSeconds: 60,
+    });
+  });
+
+  it('believes options more', () => {
+    const member = memberOf({ rank: 0, size: 1, generation: 7, job: 'mine' }, launched);
+    expect(member).toMatchObject({ rank: 0, size: 1, generation: 7, job: 'mine' });
+  });
+
+  it('needs no environment where all is said', () => {
+    expect(memberOf({ rank: 1, size: 2, jobKey }, {})).toMatchObject({ rank: 1, size: 2, generation: 0, job: '' });
+  });
+
+  it.each([null, 0, -1])('waits for ever with a timeout of %s', (timeoutSeconds) => {
+    expect(memberOf({ timeoutSeconds }, launched).timeoutSeconds).toBeUndefined();
+  });
+
+  it.each([
+    ['a rank outside', { rank: 4 }, 'rank is a whole number from 0 to 3'],
+    ['no size', { size: 0, rank: 0 }, 'size is a whole number from 1'],
+    ['half a generation', { generation: 0.5 }, 'generation'],
+    ['a transport that is none', { transport: 'carrier pigeon' as 'tcp' }, 'transport is auto, shared-memory, tcp'],
+    ['too many streams', { streams: 17 }, 'streams'],
+    ['no heartbeat', { heartbeatSeconds: 0 }, 'heartbeatSeconds'],
+    ['a short key', { jobKey: 'secret' }, 'a job key is a text of 16 bytes or more, not one of 6'],
+    ['no host', { host: '' }, 'host'],
+    ['a strange timeout', { timeoutSeconds: Number.NaN }, 'timeoutSeconds'],
+    ['a strange consent', { insecure: 1 as unknown as boolean }, 'insecure'],
+  ])('refuses %s', (_, options, message) => {
+    expect(() => memberOf(options, launched)).toThrow(
+      expect.objectContaining({ code: 'ERR_COLL_VALUE', message: expect.stringContaining(message) }),
+    );
+  });
+
+  it('does not tell the key', () => {
+    expect(() => memberOf({ jobKey: 'hunter2' }, launched)).toThrow(
+      expect.objectContaining({ message: expect.not.stringContaining('hunter2') }),
+    );
+  });
+
+  it('says what to do where nobody has said who it is', () => {
+    expect(() => memberOf({}, {})).toThrow(expect.objectContaining({ code: 'ERR_COLL_CLUSTER' }));
+    expect(() => memberOf({ rank: 0, size: 1 }, {})).toThrow(
+      expect.objectContaining({ message: expect.stringContaining('coll run') }),
+    );
+  });
+});

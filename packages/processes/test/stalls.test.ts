@@ -1,0 +1,34 @@
+import { spawn } from 'node:child_process';
+import path from 'node:path';
+import { text } from 'node:stream/consumers';
+import { expect, it } from 'vitest';
+
+const root = path.resolve(import.meta.dirname, '../../..');
+const sources = ['--import', 'tsx', '--conditions=@coll/source'];
+const fixture = path.join(import.meta.dirname, 'fixtures/late-rank.ts');
+
+it('tells coll run who waits for whom', async () => {
+  const { NODE_OPTIONS: _, ...env } = process.env;
+  const options = [
+    '-n',
+    '3',
+    '--stall-seconds',
+    '0.5',
+    '--timeout',
+    '40',
+    '--env',
+    'NODE_OPTIONS=--conditions=@coll/source',
+  ];
+  const launcher = spawn(process.execPath, [...sources, 'packages/cli/src/main.ts', 'run', ...options, fixture], {
+    cwd: root,
+    env,
+  });
+  launcher.stderr.setEncoding('utf8').on('data', (told: string) => {
+    if (told.includes('stalled: ')) launcher.stdin.end('\n');
+  });
+  const [stdout, stderr] = await Promise.all([text(launcher.stdout), text(launcher.stderr)]);
+  expect(stderr).toMatch(
+    /^coll run: stalled: ranks 0, 1 in all-reduce sum \(collective 0\) for \d+ seconds, rank 2 has not come$/m,
+  );
+  expect(stdout.trimEnd().split('\n').sort()).toEqual(['[0] sum 3', '[1] sum 3', '[2] sum 3']);
+}, 60_000);

@@ -1,0 +1,72 @@
+import { hostname } from 'node:os';
+import { expect, it } from 'vitest';
+import type { Report, Seen } from './faults/messages.ts';
+import type { Outcome } from './faults/play-scenario.ts';
+import { type Fault, type Scenario, scenarioOf } from './faults/scenario.ts';
+import { verdictOf } from './faults/verdict.ts';
+
+// What the fault program would not notice, it could not be trusted with.
+
+const none = { descriptors: 20, sockets: 2, threads: 11, sharedMappings: 0 };
+const scenario = (fault: Fault): Scenario => ({ ...scenarioOf(0), fault, size: 3, victim: 1, other: 2 });
+const lost: Seen = {
+  name: 'UnavailableError',
+  code: 'ERR_COLL_PEER_FAILED',
+  message: `all-reduce sum: rank 1 on ${hostname()} has ended`,
+  isOurs: true,
+  rank: 1,
+  operation: 'all-reduce',
+  atMillis: 1010,
+};
+
+function report(error: Seen | undefined, more: Partial<Report> = {}): Report {
+  const part = {
+    calls: 5,
+    wrongResult: undefined,
+    faultAtMillis: undefined,
+    closeMillis: 3,
+    before: none,
+    after: none,
+  };
+  return { type: 'report', error, later: error, ...part, ...more };
+}
+
+function problemsOf(fault: Fault, ...outcomes: Outcome[]): readonly string[] {
+  return verdictOf(scenario(fault), { outcomes, faultAtMillis: 1000 }).problems;
+}
+
+it('is content where all are told in time who is lost', () => {
+  const played = { outcomes: [report(lost), 'ended', report(lost)] as const, faultAtMillis: 1000 };
+  expect(verdictOf(scenario('kill'), played)).toEqual({ problems: [], millis: [10, 10] });
+  expect(problemsOf('none', report(undefined), report(undefined), report(undefined))).toEqual([]);
+});
+
+it.each<[string, Outcome, RegExp]>([
+  ['a rank that hangs', 'hung', /rank 2: has hung/],
+  ['a rank that dies of it', 'ended', /rank 2: has ended/],
+  ['no error', report(undefined), /saw no error/],
+  ['an error of another class', report({ ...lost, name: 'InternalError' }), /not UnavailableError/],
+  ['an error of another code', report({ ...lost, code: 'ERR_COLL_INTERNAL' }), /not UnavailableError/],
+  ['a rank that is not named', report({ ...lost, rank: 0, message: `on ${hostname()}` }), /not told of rank 1/],
+  ['a host that is not named', report({ ...lost, message: 'rank 1' }), /not told of host/],
+  ['a late error', report({ ...lost, atMillis: 9000 }), /took 8000 ms to see/],
+  ['a wrong result', report(lost, { wrongResult: 'element 3' }), /wrong result: element 3/],
+  ['a call that works after the failure', report(lost, { later: undefined }), /another call/],
+  ['a leak', report(lost, { after: { ...none, threads: 12 } }), /1 threads more than before/],
+  ['a slow close', report(lost, { closeMillis: 5000 }), /took 5000 ms to close/],
+])('notices %s', (_, outcome, problem) => {
+  expect(problemsOf('kill', report(lost), 'ended', outcome).join('\n')).toMatch(problem);
+});
+
+it('notices disagreements that are told in other words, or of the wrong rank', () => {
+  const told: Seen = { ...lost, name: 'InternalError', code: 'ERR_COLL_MISMATCH' };
+  const other = report({ ...told, message: 'other words of rank 1' });
+  expect(problemsOf('op', report(told), report(told), report(told))).toEqual([]);
+  expect(problemsOf('op', report(told), report(told), other).join()).toMatch(/members see other errors/);
+  const wrong = report({ ...told, rank: 2, message: 'rank 2' });
+  expect(problemsOf('op', wrong, wrong, wrong).join()).toMatch(/not told of rank 1/);
+});
+
+it('notices an error where nothing went wrong', () => {
+  expect(problemsOf('none', report(undefined), report(lost), report(undefined)).join()).toMatch(/rank 1: saw/);
+});

@@ -1,0 +1,41 @@
+import type { ProcessGroup } from '@coll/core';
+import { openProcessGroup } from '@coll/processes';
+import { MemoryStore, TcpStoreServer } from '@coll/rendezvous';
+import {
+  ClusterSpec,
+  MultiWorkerMirroredStrategy,
+  type MultiWorkerMirroredStrategyOptions,
+  SimpleClusterResolver,
+} from '@coll/strategy';
+
+export const cpus = (count: number) => Array.from({ length: count }, (_, index) => `cpu:${index}`);
+
+const open: ProcessGroup[] = [];
+
+/** All members of a group of processes, in this one. Only asynchronous calls can meet. */
+export async function groupsHere(size: number): Promise<ProcessGroup[]> {
+  await using store = new MemoryStore();
+  const jobKey = TcpStoreServer.newKey();
+  const groups = await Promise.all(cpus(size).map((_, rank) => openProcessGroup({ store, rank, size, jobKey })));
+  open.push(...groups);
+  return groups;
+}
+
+/** Closes the groups that were opened, after a test. */
+export async function closeGroups(): Promise<void> {
+  await Promise.all(open.splice(0).map((group) => group.close()));
+}
+
+/** The strategies of all workers, in this thread. */
+export async function workersHere(
+  workers: number,
+  replicas: number,
+  options: MultiWorkerMirroredStrategyOptions = {},
+): Promise<MultiWorkerMirroredStrategy[]> {
+  const cluster = new ClusterSpec({ worker: cpus(workers).map((_, worker) => `host:${worker}`) });
+  const groups = await groupsHere(workers);
+  return groups.map((group, taskId) => {
+    const clusterResolver = new SimpleClusterResolver(cluster, { taskType: 'worker', taskId });
+    return new MultiWorkerMirroredStrategy({ clusterResolver, devices: cpus(replicas), group, ...options });
+  });
+}

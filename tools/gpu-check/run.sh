@@ -1,0 +1,25 @@
+#!/bin/sh
+# Checks @coll/nccl on this machine: sh run.sh [folder for the report]. Needs a driver, NCCL, and nothing else; see docs/gpu.md.
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+reports=${1:-docs/gpu}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+if command -v xz >/dev/null; then
+  xz --decompress --stdout "$here/node.xz" >"$work/node"
+else
+  python3 -c 'import lzma, shutil, sys; shutil.copyfileobj(lzma.open(sys.argv[1]), open(sys.argv[2], "wb"))' "$here/node.xz" "$work/node"
+fi
+chmod +x "$work/node"
+
+# NCCL is often there as a part of PyTorch only, which need not be in an environment of its own.
+if [ -z "${COLL_NCCL_LIBRARY:-}" ] && command -v python3 >/dev/null; then
+  found=$(python3 -c 'import glob, site
+for folder in [*site.getsitepackages(), site.getusersitepackages()]:
+    for file in glob.glob(folder + "/nvidia/nccl/lib/libnccl.so.2"):
+        print(file)' | head -n 1)
+  [ -z "$found" ] || export COLL_NCCL_LIBRARY="$found"
+fi
+
+COLL_NCCL_PATH="$here/coll_nccl.node" "$work/node" "$here/gpu-check.mjs" "$reports"

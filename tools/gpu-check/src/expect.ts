@@ -1,0 +1,63 @@
+import { type Collective, combine, type DType, outputDType, type Tensor, tensor, zeros } from '@coll/core';
+
+const period = 4095;
+
+/** Whole numbers, so that sums are exact in any order; every rank, and element, has others. */
+export function contribution(rank: number, length: number, dtype: DType): Tensor {
+  const numbers = Array.from({ length: Math.min(period, length) }, (_, index) => ((index * 7 + rank * 3) % 5) + 1);
+  const { data: pattern } = tensor(numbers, { dtype });
+  const whole = zeros(dtype, [length]);
+  for (let at = 0; at < length; at += period) {
+    (whole.data as Float32Array).set(pattern.subarray(0, Math.min(period, length - at)) as Float32Array, at);
+  }
+  return whole;
+}
+
+/** What a rank must get, by plain arithmetic. */
+export function expected(collective: Collective, inputs: readonly Tensor[], rank: number): Tensor {
+  const [{ dtype }] = inputs as readonly [Tensor];
+  if (collective.kind === 'broadcast') return inputs[collective.root] as Tensor;
+  if (collective.kind === 'all-gather') {
+    const all = zeros(dtype, [inputs.reduce((sum, { data }) => sum + data.length, 0)]);
+    let at = 0;
+    for (const { data } of inputs) {
+      (all.data as Float32Array).set(data as Float32Array, at);
+      at += data.length;
+    }
+    return all;
+  }
+  const whole = combine(collective.op, inputs);
+  if (collective.kind !== 'reduce-scatter') return whole;
+  const length = whole.data.length / inputs.length;
+  const data = whole.data.slice(rank * length, (rank + 1) * length);
+  return { ...whole, data, shape: [length] };
+}
+
+/** Memory for a result that holds nothing it could be taken for. */
+export function poisoned(collective: Collective, dtype: DType, length: number): Tensor {
+  const made = zeros(outputDType(collective, dtype), [length]);
+  new Uint8Array(made.data.buffer).fill(0xa5);
+  return made;
+}
+
+/** @throws where the bits differ, naming the first element that does */
+export function requireSame(what: string, found: Tensor, wanted: Tensor): void {
+  if (found.dtype !== wanted.dtype) throw new Error(`${what}: the result is ${found.dtype}, not ${wanted.dtype}`);
+  const [a, b] = [found.data, wanted.data].map((data) => new Uint8Array(data.buffer, data.byteOffset, data.byteLength));
+  if (Buffer.compare(a as Uint8Array, b as Uint8Array) === 0) return;
+  const odd = (wanted.data as Float32Array).findIndex((value, at) => value !== found.data[at]);
+  throw new Error(`${what}: element ${odd} is ${found.data[odd]}, not ${wanted.data[odd]}`);
+}
+
+/** One of each kind. */
+export function collectives(root: number): readonly Collective[] {
+  return [
+    { kind: 'all-reduce', op: 'sum' },
+    { kind: 'all-reduce', op: 'max' },
+    { kind: 'all-reduce', op: 'mean' },
+    { kind: 'reduce', op: 'sum', root },
+    { kind: 'broadcast', root },
+    { kind: 'all-gather' },
+    { kind: 'reduce-scatter', op: 'sum' },
+  ];
+}

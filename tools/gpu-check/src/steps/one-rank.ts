@@ -1,0 +1,45 @@
+import { dtypes, nameOf, outputLength } from '@coll/core';
+import { type Gpu, gpus, NcclCommunicator, probe, toHost } from '@coll/nccl';
+import { collectives, contribution, expected, poisoned, requireSame } from '../expect.js';
+import type { Step } from '../step.js';
+
+// A test double adds on the CPU, which takes its time.
+const countsOf = () => [0, 1, 3, 4097, ...(probe().isDouble ? [] : [2 ** 20 + 1])];
+
+/** With one rank NCCL copies: loading, numbers of dtypes and order are shown, communication is not. */
+export const oneRank: Step = {
+  claim: 'ABI, streams and dtypes on the real library; nothing about communication',
+  seconds: 300,
+  async run() {
+    await using communicator = await NcclCommunicator.open(['gpu:0']);
+    const [gpu] = gpus() as [Gpu];
+    let checked = 0;
+    const refused: string[] = [];
+    for (const collective of collectives(0)) {
+      for (const dtype of dtypes) {
+        if (communicator.refuses(collective, dtype) !== undefined) {
+          refused.push(`${nameOf(collective)} of ${dtype}`);
+          continue;
+        }
+        for (const count of countsOf()) {
+          const what = `${nameOf(collective)} of ${count} elements of ${dtype}`;
+          const input = contribution(0, count, dtype);
+          const wanted = expected(collective, [input], 0);
+          const output = poisoned(collective, dtype, outputLength(collective, count, 1));
+          await communicator.run(collective, [input], [output]);
+          requireSame(`${what}, from and to the host`, output, wanted);
+          using source = await gpu.upload(input.data, dtype);
+          using result = await gpu.upload(poisoned(collective, dtype, output.data.length).data, output.dtype);
+          await communicator.run(collective, [source.tensor()], [result.tensor()]);
+          requireSame(`${what}, on the GPU`, await toHost(result.tensor()), wanted);
+          if (wanted.dtype === dtype) {
+            await communicator.run(collective, [source.tensor()], [source.tensor()]);
+            requireSame(`${what}, in place`, await toHost(source.tensor()), wanted);
+          }
+          checked += 1;
+        }
+      }
+    }
+    return { checked, refused };
+  },
+};

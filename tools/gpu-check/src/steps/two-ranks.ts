@@ -1,0 +1,37 @@
+import { type DType, nameOf, outputLength } from '@coll/core';
+import { NcclCommunicator, probe } from '@coll/nccl';
+import { collectives, contribution, expected, poisoned, requireSame } from '../expect.js';
+import type { Step } from '../step.js';
+import { bothFacts, storeAt, twoProcesses } from '../two-processes.js';
+
+// A test double adds on the CPU, which takes its time.
+const bytesOf = () => [4, 1024, 2 ** 20, ...(probe().isDouble ? [] : [64 * 2 ** 20])];
+const dtypes: readonly DType[] = ['float32', 'int32'];
+
+/** Two processes that NCCL takes for two hosts: real ranks over loopback sockets, in time slices of one GPU. */
+export const twoRanks: Step = {
+  claim: 'two ranks exchange data by the real protocol, over loopback sockets; nothing about NVLink or speed',
+  seconds: 420,
+  run: async () => bothFacts(await twoProcesses('two-ranks')),
+  async rank(rank, address) {
+    await using store = await storeAt(address);
+    await using communicator = await NcclCommunicator.connect({ store, rank, size: 2 });
+    let checked = 0;
+    for (const collective of collectives(1)) {
+      for (const dtype of dtypes) {
+        for (const size of bytesOf()) {
+          const length = Math.max(2, size / 4);
+          const inputs = [0, 1].map((peer) => contribution(peer, length, dtype));
+          const input = inputs[rank] as (typeof inputs)[number];
+          const output = poisoned(collective, dtype, outputLength(collective, length, 2));
+          await communicator.run(collective, [input], [output], { timeoutSeconds: 60 });
+          const isRead = collective.kind !== 'reduce' || collective.root === rank;
+          const what = `${nameOf(collective)} of ${length} elements of ${dtype} on rank ${rank}`;
+          if (isRead) requireSame(what, output, expected(collective, inputs, rank));
+          checked += 1;
+        }
+      }
+    }
+    return { checked };
+  },
+};

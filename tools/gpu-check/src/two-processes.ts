@@ -1,0 +1,57 @@
+import { fork } from 'node:child_process';
+import { TcpStore, TcpStoreServer } from '@coll/rendezvous';
+import type { Facts } from './step.js';
+
+const [job, jobKey] = ['gpu-check', 'this machine only'];
+
+/** What NCCL needs to take two processes on one GPU for two hosts: they then talk over loopback sockets. */
+const asTwoHosts = {
+  NCCL_SOCKET_IFNAME: 'lo',
+  NCCL_IB_DISABLE: '1',
+  NCCL_RAS_ENABLE: '0',
+  NCCL_NVLS_ENABLE: '0',
+  NCCL_MNNVL_ENABLE: '0',
+  NCCL_MAX_CTAS: '2',
+  CUDA_MODULE_LOADING: 'EAGER',
+  CUDA_DEVICE_MAX_CONNECTIONS: '32',
+};
+
+/** How a process of two ended: what it found, or its error in words; undefined where it was killed. */
+export interface Ended {
+  readonly facts?: Facts;
+  readonly error?: { readonly name: string; readonly code?: string; readonly message: string };
+}
+
+/** Runs a step as two ranks in processes of their own. `hosts`: the names by which NCCL knows their hosts. */
+export async function twoProcesses(
+  step: string,
+  hosts: readonly [string, string] = ['coll-0', 'coll-1'],
+): Promise<readonly [Ended, Ended]> {
+  await using server = await TcpStoreServer.listen({ job, jobKey });
+  const children = hosts.map((host, rank) => {
+    const env = { ...process.env, ...asTwoHosts, NCCL_HOSTID: host };
+    const child = fork(process.argv[1] as string, ['rank', step, String(rank), server.address], { env });
+    return new Promise<Ended>((resolve) => {
+      let told: Ended = {};
+      child.on('message', (message) => {
+        told = message as Ended;
+      });
+      child.on('exit', () => resolve(told));
+    });
+  });
+  return (await Promise.all(children)) as [Ended, Ended];
+}
+
+/** The store in which the two meet. */
+export function storeAt(address: string): Promise<TcpStore> {
+  return TcpStore.connect({ address, job, jobKey });
+}
+
+/** The facts of both. @throws where one failed */
+export function bothFacts([first, second]: readonly [Ended, Ended]): Facts {
+  for (const [rank, { facts, error }] of [first, second].entries()) {
+    if (!facts)
+      throw new Error(`rank ${rank}: ${error ? `${error.name} ${error.code ?? ''}: ${error.message}` : 'gone'}`);
+  }
+  return { rank0: first.facts, rank1: second.facts };
+}

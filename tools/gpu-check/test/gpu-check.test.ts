@@ -1,0 +1,55 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { collectives, contribution, expected, requireSame } from '../src/expect.js';
+
+const native = path.resolve(import.meta.dirname, '../../../native/nccl');
+const main = path.resolve(import.meta.dirname, '../src/main.ts');
+
+describe('what is expected', () => {
+  it('is plain arithmetic', () => {
+    const inputs = [0, 1].map((rank) => contribution(rank, 4, 'int32'));
+    expect(inputs.map(({ data }) => [...data])).toEqual([
+      [1, 3, 5, 2],
+      [4, 1, 3, 5],
+    ]);
+    const results = collectives(1).map((collective) => [...expected(collective, inputs, 1).data]);
+    expect(results).toEqual([
+      [5, 4, 8, 7],
+      [4, 3, 5, 5],
+      [2.5, 2, 4, 3.5],
+      [5, 4, 8, 7],
+      [4, 1, 3, 5],
+      [1, 3, 5, 2, 4, 1, 3, 5],
+      [8, 7],
+    ]);
+  });
+
+  it('names the element that differs', () => {
+    const [one, other] = [contribution(0, 5000, 'float32'), contribution(0, 5000, 'float32')];
+    requireSame('it', one, other);
+    other.data[4999] = 9;
+    expect(() => requireSame('it', one, other)).toThrow(/^it: element 4999 is \d, not 9$/);
+  });
+});
+
+it('says what is missing where there is no GPU, and runs nothing else', () => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'coll-gpu-check-'));
+  const environment = {
+    ...process.env,
+    COLL_CUDA_LIBRARY: '/nowhere/libcuda.so.1',
+    COLL_NCCL_PATH: path.join(native, 'build/release/coll_nccl.node'),
+  };
+  const node = ['--import', 'tsx', '--conditions=@coll/source', main, folder];
+  const options = { cwd: path.dirname(main), env: environment, stdio: 'pipe' } as const;
+  expect(() => execFileSync(process.execPath, node, options)).toThrow();
+  const [file = ''] = readdirSync(folder);
+  const { backend, results } = JSON.parse(readFileSync(path.join(folder, file), 'utf8'));
+  expect(backend).toBe('no GPU');
+  expect(results[0]).toMatchObject({ step: 'probe', outcome: 'failed', reason: expect.stringMatching(/\w{3}/) });
+  const others = results.slice(1).map(({ outcome, reason }: Record<string, string>) => [outcome, reason]);
+  expect(new Set(others.flat())).toEqual(new Set(['not run', 'the probe failed']));
+  rmSync(folder, { recursive: true });
+}, 60_000);
