@@ -1,6 +1,8 @@
 import type { Held, Pieces, ProgramHandle } from './native-binding.js';
 
+/** A rank's part of the memory that the processes of a host share. */
 export type SegmentHandle = Held<'segment'>;
+/** The segments of all ranks, seen from one of them. */
 export type MemoryHandle = Held<'memory'>;
 export type GroupHandle = Held<'group'>;
 export type CallHandle = Held<'call'>;
@@ -26,6 +28,7 @@ export interface ProcessBinding {
   hasMark(segment: SegmentHandle, rank: number): boolean;
   /** Makes room for messages with each of so many ranks, in memory that is used for nothing else. */
   makeRings(segment: SegmentHandle, ranks: number): void;
+  /** Joins the segments of all ranks, in rank order. */
   sharedMemory(rank: number, segments: readonly SegmentHandle[]): MemoryHandle;
   /** Memory that lives as long as the result. @throws Error where there is no room */
   allocate(memory: MemoryHandle, bytes: number): ArrayBuffer;
@@ -37,6 +40,7 @@ export interface ProcessBinding {
     silenceMillis: number,
     wake: () => void,
   ): GroupHandle;
+  /** From now on all ranks work on the memory of all. */
   playShared(group: GroupHandle, memory: MemoryHandle, cores: number): void;
   /**
    * By rank: connections for data, which are taken over, or the memory of the lower one of the pair, which has made rings. Neither for one's own.
@@ -66,6 +70,7 @@ export interface ProcessBinding {
   playCall(group: GroupHandle, call: CallHandle, timeoutMillis: number): number;
   /** Plays for so long; `waiting` where it takes longer, and has to be played or submitted then. */
   tryCall(group: GroupHandle, call: CallHandle, micros: number): number;
+  /** Has a call played by the group's thread, after those before it; `results` tells its `id` when it has ended. */
   submit(group: GroupHandle, call: CallHandle, id: number, timeoutMillis: number): void;
   /** Id and status of each call that has ended since it was asked last. */
   results(group: GroupHandle): readonly number[];
@@ -81,6 +86,7 @@ export interface ProcessBinding {
   states(group: GroupHandle): readonly (readonly number[] | undefined)[];
   /** Begins to leave; `wake` is called when `hasParted`. */
   leave(group: GroupHandle): void;
+  /** Whether all connections have ended since this member began to leave. */
   hasParted(group: GroupHandle): boolean;
   /** Ends its threads and connections. */
   stopGroup(group: GroupHandle): void;

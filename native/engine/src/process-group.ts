@@ -74,6 +74,7 @@ export class NativeProcessGroup {
     this.#handle = binding.group(rank, Int32Array.from(sockets), names, heartbeatSeconds * 1000, wake);
   }
 
+  /** Whether this member has left. */
   get isClosed(): boolean {
     return this.#isClosed;
   }

@@ -64,6 +64,7 @@ export class DeviceBuffer implements Disposable, AsyncDisposable, TensorCarrier 
     return new DeviceBuffer(memory, dtype, 0, length, false);
   }
 
+  /** Bytes of all elements. */
   get byteLength(): number {
     return this.length * byteSize(this.dtype);
   }
@@ -170,7 +171,7 @@ export class DeviceBuffer implements Disposable, AsyncDisposable, TensorCarrier 
 }
 
 /** What core knows of a buffer on a GPU. */
-export class GpuElements implements DeviceMemory {
+class GpuElements implements DeviceMemory {
   readonly buffer: DeviceBuffer;
 
   constructor(buffer: DeviceBuffer) {

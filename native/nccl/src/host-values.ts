@@ -45,7 +45,7 @@ async function toGpu(value: Value): Promise<Value> {
 }
 
 /** A copy in the memory of the GPU that a tensor of the host says it is on, or of another. */
-export async function uploaded(value: Tensor, device = value.device): Promise<Tensor> {
+async function uploaded(value: Tensor, device = value.device): Promise<Tensor> {
   const { dtype, shape, data } = value;
   const buffer = DeviceBuffer.allocate(gpuIndex(device), dtype, data.length);
   await buffer.write(data);

@@ -47,6 +47,7 @@ export interface LibraryFinding {
   readonly failure?: string;
 }
 
+/** What the driver says of a GPU. */
 export interface DeviceFinding {
   readonly index: number;
   readonly name: string;

@@ -17,6 +17,7 @@ export interface NcclProbe {
   readonly isDouble: boolean;
 }
 
+/** A library that was opened. */
 export interface LibraryVersion {
   readonly path: string;
   /** Such as `13.0` for CUDA, `2.28.9` for NCCL. */

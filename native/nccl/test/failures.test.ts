@@ -65,7 +65,7 @@ describe.runIf(hasDoubles)('what goes wrong', () => {
 
   it('goes on after a call that NCCL has refused', async () => {
     await using communicator = await NcclCommunicator.open(fourGpus.slice(0, 2));
-    letFail('fail ncclAllReduce 4');
+    letFail('fail ncclAllReduce 4 rank=1');
     expect(await failure(addUp(communicator))).toMatchObject({ name: 'ValueError', code: 'ERR_COLL_REFUSED' });
     letFail();
     expect((await addUp(communicator)).map(({ data }) => data[0])).toEqual([3, 3]);
@@ -73,7 +73,7 @@ describe.runIf(hasDoubles)('what goes wrong', () => {
 
   it('does not go on after any other error of NCCL', async () => {
     await using communicator = await NcclCommunicator.open(fourGpus.slice(0, 2));
-    letFail('fail ncclAllReduce 3');
+    letFail('fail ncclAllReduce 3 rank=1');
     expect(await failure(addUp(communicator))).toMatchObject({ name: 'CollError', code: 'ERR_COLL_NCCL' });
     letFail();
     expect(await failure(addUp(communicator))).toMatchObject({ code: 'ERR_COLL_NCCL' });

@@ -95,6 +95,7 @@ export class CollectiveAllReduce extends WorkerAllReduce {
     return { ...super.explain(), choices: group ? choicesOf(group) : [] };
   }
 
+  /** From inside a replica: the sum or mean over all replicas of all workers, of each tensor of a structure. */
   override async allReduce(
     op: ReduceOp,
     value: ReplicaValue,
@@ -119,6 +120,7 @@ export class CollectiveAllReduce extends WorkerAllReduce {
       : ops.allReduceSync(op, value, replicaId, call);
   }
 
+  /** Also closes the ops that it has made for calls which asked for another implementation; the group stays open. */
   override async close(): Promise<void> {
     await super.close();
     await Promise.all([...this.#others.values()].map((ops) => ops.close()));
@@ -136,6 +138,7 @@ export class CollectiveAllReduce extends WorkerAllReduce {
     return super.reduceImplementation(op, value, destinations, call);
   }
 
+  /** Packs the values, and serves them after those of calls before this one. */
   protected override async batchReduceImplementation(
     op: ReduceOp,
     pairs: readonly ReadyPair[],
@@ -148,6 +151,7 @@ export class CollectiveAllReduce extends WorkerAllReduce {
     return super.batchReduceImplementation(op, pairs, call);
   }
 
+  /** Joins the components of all workers along an axis, in rank order; their lengths may differ there. */
   protected override gatherImplementation(
     value: DistributedValues<Tensor>,
     destinations: Destinations,

@@ -133,12 +133,8 @@ export class StrategyExtended {
     if (value instanceof Mirrored) return this.#keepMirrored(op, value);
     if (!(value instanceof DistributedValues)) return this.reduceNonDistributed(op, value, destinations, options);
     const { devices, ops } = this.serving(value);
-    return (await ops()).reduce(
-      op,
-      this.placedValue(value, devices),
-      this.placedDestinations(destinations, devices),
-      options,
-    ) as Promise<Structure<unknown>>;
+    const [placed, into] = [this.placedValue(value, devices), this.placedDestinations(destinations, devices)];
+    return (await ops()).reduce(op, placed, into, options) as Promise<Structure<unknown>>;
   }
 
   /** Reduces each value to its destinations, together where that is faster; results in the order of the pairs. */

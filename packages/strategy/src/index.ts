@@ -71,3 +71,4 @@ export {
   type VariableTraits,
   type VariableValue,
 } from './variables/variable-options.js';
+export type { WorkerGroup } from './worker-group.js';

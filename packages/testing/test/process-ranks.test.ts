@@ -14,7 +14,7 @@ afterAll(() => Promise.all([processes.close(), threads.close()]));
 executorSuite({ test, describe, name: 'in a process', open: processes.open, algorithms, ranks: [1, 3] });
 executorSuite({ test, describe, name: 'in a thread of a process', open: threads.open, algorithms, ranks: [2] });
 
-it('tells what went wrong in the process, and starts another one after it', async () => {
+test('tells what went wrong in the process, and starts another one after it', async () => {
   const odd = processRanks({ join });
   await expect(odd.open(algorithms[0], 2)).rejects.toThrow('a hand is one member');
   const group = await odd.open(algorithms[0], 1);

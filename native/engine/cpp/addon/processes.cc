@@ -100,7 +100,7 @@ Napi::Value play_messages(const Napi::CallbackInfo& info) {
   }
   const int size = static_cast<int>(lists.Length());
   Monitor& monitor = group.monitor();
-  const auto lost = [&monitor](int rank, int) { monitor.suspect(rank); };
+  const auto lost = [&monitor](int rank, int error) { monitor.suspect(rank, error); };
   const std::uint32_t generation = info[3].As<Napi::Number>().Uint32Value();
   group.take(std::make_unique<MessagePlayer>(std::move(channels), group.rank(), size, integer_of(info[4]), generation, group.failure_word(), lost));
   return info.Env().Undefined();

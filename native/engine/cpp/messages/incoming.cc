@@ -3,6 +3,7 @@
 #if defined(__linux__)
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 
 namespace coll {
@@ -55,10 +56,26 @@ bool Incoming::open() {
 ssize_t Incoming::take(const iovec* parts, int count) {
   const ssize_t received = channel_.receive(parts, count);
   is_starved_ = received == 0;
-  return received;
+  if (received >= 0) return received;
+  has_ended_ = true;
+  error_ = errno;
+  return 0;
+}
+
+// Of the message at hand. A peer that has ended its part may be gone before this rank has used all that came from it.
+bool Incoming::lacks_bytes() const {
+  if (!has_header_) return inbox_.size() < padding_ + sizeof(MessageHeader);
+  return has_message() && inbox_.size() + placed_ < padding_ + values_->count(value()) * element_bytes_;
 }
 
 ssize_t Incoming::receive(std::size_t writable) {
+  const ssize_t received = has_ended_ ? 0 : receive_more(writable);
+  if (!has_ended_ || !lacks_bytes()) return received;
+  errno = error_;
+  return -1;
+}
+
+ssize_t Incoming::receive_more(std::size_t writable) {
   is_starved_ = false;
   if (has_header_ && is_copy() && inbox_.size() == 0) {
     const std::size_t most = writable * element_bytes_;

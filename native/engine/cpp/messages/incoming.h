@@ -37,7 +37,10 @@ class Incoming {
   // Of an open message: elements that have come and are not used, the first of them, and that they are used now.
   std::size_t available() const { return inbox_.size() / element_bytes_; }
   const std::byte* elements() const { return inbox_.data(); }
-  void use(std::size_t count) { inbox_.drop(count * element_bytes_); }
+  void use(std::size_t count) {
+    inbox_.drop(count * element_bytes_);
+    placed_ += count * element_bytes_;
+  }
   // Of an open message that is a copy: moves what has come to its place, as far as `writable`. How much that was.
   std::size_t copy(std::size_t writable);
   // Goes to the next message; all of this one is used.
@@ -46,8 +49,10 @@ class Incoming {
  private:
   bool is_copy() const { return has_message() && program_->steps[step()].operands.count == 1; }
   std::size_t value() const { return program_->steps[step()].value; }
+  ssize_t receive_more(std::size_t writable);
   ssize_t receive_in_place(std::size_t bytes);
   ssize_t take(const iovec* parts, int count);
+  bool lacks_bytes() const;
   void place(std::size_t bytes);
   void look_at_step();
 
@@ -59,9 +64,11 @@ class Incoming {
   bool has_header_ = false;
   bool disagrees_ = false;
   bool is_starved_ = false;
+  bool has_ended_ = false;  // the channel, with an error or 0
+  int error_ = 0;
   std::size_t index_ = 0;          // the message at hand
   std::size_t element_bytes_ = 1;  // of it
-  std::size_t placed_ = 0;         // bytes of it, where it is a copy, that are in their place
+  std::size_t placed_ = 0;         // bytes of it that are in their place, or used
   std::size_t padding_ = 0;        // that comes before anything else
   Inbox inbox_;
 };

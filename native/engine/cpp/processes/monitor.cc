@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstring>
 
 namespace coll {
 namespace {
@@ -59,8 +60,10 @@ void Monitor::fail(Failure failure) {
   wake();
 }
 
-void Monitor::suspect(int rank) {
+void Monitor::suspect(int rank, int error) {
   const Lock lock(mutex_);
+  const std::string how = error == 0 ? "it was closed too early" : std::strerror(error);
+  suspicion_ = ": its connection for data with " + watch_.names[static_cast<std::size_t>(rank)] + " has ended (" + how + ")";
   Peer& peer = peers_[static_cast<std::size_t>(rank)];
   if (!peer.suspected) peer.suspected = Clock::now();
   wake();
@@ -80,7 +83,7 @@ Failure Monitor::settled_failure() {
   wake();
   changed_.wait_for(lock, kSuspicion + kSettling + milliseconds(100), [this] { return is_decided_ || has_ended_; });
   // Nobody says why: a player has found something out that no connection shows.
-  if (!failure_) adopt({FailureKind::kFailed, watch_.rank, watch_.names[static_cast<std::size_t>(watch_.rank)] + " cannot go on: its transport has failed"});
+  if (!failure_) adopt({FailureKind::kFailed, watch_.rank, watch_.names[static_cast<std::size_t>(watch_.rank)] + " cannot go on" + (suspicion_.empty() ? ": its transport has failed" : suspicion_)});
   is_decided_ = true;
   return *failure_;
 }

@@ -4,10 +4,8 @@
 
 #include <atomic>
 #include <condition_variable>
-#include <functional>
 #include <memory>
 #include <mutex>
-#include <string>
 #include <thread>
 #include <vector>
 
@@ -15,20 +13,9 @@
 #include "control_connection.h"
 #include "failure.h"
 #include "player.h"
+#include "watch.h"
 
 namespace coll {
-
-// Which member of a group watches over whom.
-struct Watch {
-  int rank = 0;
-  // By rank; -1 for one's own.
-  std::vector<int> sockets;
-  // How messages call each rank, with its host.
-  std::vector<std::string> names;
-  std::chrono::milliseconds silence{5000};
-  // Called in the monitor's thread when this rank has left, and all connections have ended.
-  std::function<void()> parted;
-};
 
 // Watches over the members of a group, in a thread of its own: it hears when one is lost, fails or leaves, and tells the others what
 // happens here.
@@ -47,8 +34,8 @@ class Monitor {
   void fail(Failure failure);
   // The same for a collective that a member who has left does not take part in.
   void fail_for_leaver();
-  // A connection for data to a rank has ended: whether it has left or is lost shows here.
-  void suspect(int rank);
+  // A connection for data to a rank has ended, with that error or 0: whether it has left or is lost shows here.
+  void suspect(int rank, int error);
   // Waits until all members have told their failures, or some hundred milliseconds.
   Failure settled_failure();
   // Asks all others about a collective, and forgets older answers.
@@ -97,6 +84,7 @@ class Monitor {
   std::condition_variable changed_;
   std::vector<Peer> peers_;
   std::optional<Failure> failure_;
+  std::string suspicion_;
   Clock::time_point failed_at_{};
   bool is_decided_ = false;
   std::optional<std::uint64_t> asked_;

@@ -76,10 +76,11 @@ std::shared_ptr<Segment> Segment::create(std::size_t most_bytes) {
   if (fcntl(descriptor.number(), F_ADD_SEALS, F_SEAL_SHRINK) != 0) throw failure("shared memory cannot be kept from shrinking");
   const struct stat status = status_of(descriptor.number());
   SegmentCard card{getpid(), descriptor.number(), status.st_dev, status.st_ino, {}};
-  if (getrandom(card.token.data(), card.token.size(), 0) != static_cast<ssize_t>(card.token.size())) throw failure("the system gives no random numbers");
+  const ssize_t drawn = getrandom(card.token.data(), card.token.size(), 0);
+  if (drawn != static_cast<ssize_t>(card.token.size())) throw failure("the system gives no random numbers");
   std::shared_ptr<Segment> segment(new Segment(descriptor.take(), card));
-  segment->map(std::clamp(in_pages(most_bytes), first_free(), kMostBytes));
-  segment->grow_to(first_free());
+  segment->map(std::clamp(in_pages(most_bytes), kReadyBytes, kMostBytes));
+  segment->grow_to(kReadyBytes);
   Head& head = segment->head();
   head.magic = kMagic;
   head.most_bytes = segment->most_bytes_;
@@ -94,13 +95,14 @@ std::shared_ptr<Segment> Segment::open(const SegmentCard& card) {
   const struct stat status = status_of(descriptor.number());
   const int seals = fcntl(descriptor.number(), F_GET_SEALS);
   const bool is_right = status.st_dev == card.device && status.st_ino == card.inode && seals >= 0 && (seals & F_SEAL_SHRINK) != 0;
-  const std::string wrong = "process " + std::to_string(card.pid) + " is another one here, or its shared memory is: is it in another container?";
-  if (!is_right || static_cast<std::size_t>(status.st_size) < first_free()) throw Error(wrong);
+  const std::string wrong =
+      "process " + std::to_string(card.pid) + " is another one here, or its shared memory is: is it in another container?";
+  if (!is_right || static_cast<std::size_t>(status.st_size) < kReadyBytes) throw Error(wrong);
   std::shared_ptr<Segment> segment(new Segment(descriptor.take(), card));
   segment->map(first_free());
   const std::size_t most_bytes = segment->head().most_bytes;
   if (segment->head().magic != kMagic || segment->head().token != card.token) throw Error(wrong);
-  if (most_bytes < first_free() || most_bytes > kMostBytes) throw Error(wrong);
+  if (most_bytes < kReadyBytes || most_bytes > kMostBytes) throw Error(wrong);
   segment->map(most_bytes);
   return segment;
 }
@@ -132,9 +134,10 @@ void Segment::grow_to(std::size_t bytes) {
     throw Error("shared memory holds " + std::to_string(most_bytes_) + " bytes at most, and " + std::to_string(bytes) + " would be used");
   }
   // In large steps: each is a call.
-  constexpr std::size_t kStep = std::size_t{1} << 20;
-  const std::size_t grown = std::min((bytes + kStep - 1) / kStep * kStep, most_bytes_);
-  if (ftruncate(descriptor_, static_cast<off_t>(grown)) != 0) throw failure("shared memory cannot grow to " + std::to_string(grown) + " bytes");
+  const std::size_t grown = std::min((bytes + kReadyBytes - 1) / kReadyBytes * kReadyBytes, most_bytes_);
+  if (ftruncate(descriptor_, static_cast<off_t>(grown)) != 0) {
+    throw failure("shared memory cannot grow to " + std::to_string(grown) + " bytes");
+  }
   bytes_ = grown;
 }
 

@@ -24,6 +24,8 @@ struct SegmentCard {
 class Segment {
  public:
   static constexpr int kMostRanks = 1024;
+  // Usable from the start.
+  static constexpr std::size_t kReadyBytes = std::size_t{1} << 20;
 
   // A new one. Address space for `most_bytes` is taken at once, and memory only when it is used. Throws Error.
   static std::shared_ptr<Segment> create(std::size_t most_bytes = usual_bound());

@@ -12,6 +12,9 @@ constexpr std::size_t kPage = 4096;
 
 constexpr std::size_t in_pages(std::size_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
 
+// Others look at a rank's seat before it is ready to play, and at the rest only once it has announced something.
+static_assert(sizeof(SharedSeat) + (std::size_t{64} << 10) <= Segment::kReadyBytes);
+
 std::size_t seat_begin() { return Segment::first_free(); }
 std::size_t slots_begin() { return seat_begin() + in_pages(sizeof(SharedSeat)); }
 std::size_t arena_begin() { return slots_begin() + kSlotsBytes; }
@@ -24,9 +27,11 @@ std::shared_ptr<Segment> with_room_for_all(const std::shared_ptr<Segment>& segme
 }  // namespace
 
 SharedMemory::SharedMemory(int rank, std::vector<std::shared_ptr<Segment>> segments)
-    : rank_(rank), segments_(std::move(segments)), arena_(with_room_for_all(segments_[static_cast<std::size_t>(rank)]), arena_begin()) {
+    : rank_(rank), segments_(std::move(segments)),
+      arena_(with_room_for_all(segments_[static_cast<std::size_t>(rank)]), arena_begin()) {
   for (int other = 0; other < size(); ++other) {
-    if (other != rank && segment(other).most_bytes() < arena_begin()) throw Error("the shared memory of rank " + std::to_string(other) + " is too small");
+    if (segment(other).most_bytes() >= arena_begin()) continue;
+    throw Error("the shared memory of rank " + std::to_string(other) + " is too small");
   }
 }
 

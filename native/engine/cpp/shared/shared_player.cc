@@ -31,7 +31,7 @@ bool are_in_arena(const SharedMemory& memory, const std::vector<Byte*>& pieces, 
 SharedPlayer::SharedPlayer(std::shared_ptr<SharedMemory> memory, int rank, int size, int cores, const FailureWord& failure)
     : memory_(std::move(memory)), rank_(rank), ranks_(size), waiter_(presence(rank), size <= cores, failure, Reach::kHost),
       memories_(static_cast<std::size_t>(size)), small_inputs_(static_cast<std::size_t>(size)), slots_(*memory_, rank, scratch_) {
-  if (memory_->size() != size) throw Error("a group of " + std::to_string(size) + " ranks has shared memory of " + std::to_string(memory_->size()));
+  if (memory_->size() != size) throw Error("shared memory of " + std::to_string(memory_->size()) + " ranks is not for " + std::to_string(size));
   places_.ranks.resize(static_cast<std::size_t>(size));
 }
 
@@ -132,7 +132,9 @@ bool SharedPlayer::take_up(const Offer& offer) {
     if (!take_up_memory(offer, rank)) return false;
     const RankMemory& memory = memory_of(rank);
     staged |= announcement(rank).is_staged;
-    is_any_in_arena = is_any_in_arena || (offer.program->reads(rank) && !memory.has_staged_input) || (offer.program->writes(rank) && !memory.has_staged_output);
+    const bool is_input_in_arena = offer.program->reads(rank) && !memory.has_staged_input;
+    const bool is_output_in_arena = offer.program->writes(rank) && !memory.has_staged_output;
+    is_any_in_arena = is_any_in_arena || is_input_in_arena || is_output_in_arena;
   }
   if (staged == 0) {
     way_ = Way::kDirect;
@@ -160,9 +162,9 @@ bool SharedPlayer::take_up_memory(const Offer& offer, int rank) {
     return true;
   }
   const std::size_t pieces = offer.piece_count();
-  if (pieces > kMostPieces) return said.is_staged == ((offer.program->reads(rank) ? kStagedInput : 0u) | (offer.program->writes(rank) ? kStagedOutput : 0u));
   bool is_there = true;
   const auto take = [&](auto& into, const std::uint64_t* offsets, std::size_t bytes) {
+    is_there = is_there && pieces <= kMostPieces;
     for (std::size_t i = 0; i < pieces && is_there; ++i) {
       into.push_back(memory_->at(rank, offsets[i], offer.bytes_of_piece(i, bytes)));
       is_there = into.back() != nullptr;

@@ -141,6 +141,22 @@ TEST(MessageFaults, FinishesWithAPeerThatLeavesWhenItIsDone) {
   EXPECT_TRUE(group.losses[0].empty());
 }
 
+// All that came from it lies ready, but a third rank has not been heard yet.
+TEST(MessageFaults, FinishesWithAPeerThatHasLeftBeforeItsMessageIsUsed) {
+  std::mt19937 random(6);
+  const Schedule schedule{Kind::kBroadcast, Op::kSum, DType::kInt8, 3, 0, 1, {{{0, 1, {0}}}, {{0, 2, {0}}}}};
+  Case data(schedule, 10, {0}, false, random);
+  MessageGroup group(3, Transport::kSocketPair);
+  EXPECT_EQ(group.players[0]->play(data.offers[0], 1ms), Status::kWaiting);
+  EXPECT_EQ(group.players[1]->play(data.offers[1], 1ms), Status::kWaiting);
+  EXPECT_EQ(group.players[2]->play(data.offers[2], 1s), Status::kDone);
+  EXPECT_EQ(group.players[0]->play(data.offers[0], 1s), Status::kDone);
+  group.players[0].reset();
+  EXPECT_EQ(group.players[1]->play(data.offers[1], 1s), Status::kDone);
+  EXPECT_EQ(data.first_wrong(), -1);
+  EXPECT_TRUE(group.losses[1].empty());
+}
+
 TEST(MessageFaults, FailsSoonAfterTheGroupDoes) {
   for (const Transport transport : {Transport::kSocketPair, Transport::kRing}) {
     MessageGroup group(2, transport);

@@ -66,7 +66,9 @@ inline SharedRank join(Notices& notices, int rank, std::vector<std::shared_ptr<S
 
 class SharedNotices {
  public:
-  SharedNotices() : notices_(static_cast<Notices*>(mmap(nullptr, sizeof(Notices), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0))) {}
+  SharedNotices()
+      : notices_(static_cast<Notices*>(
+            mmap(nullptr, sizeof(Notices), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0))) {}
   ~SharedNotices() { munmap(notices_, sizeof(Notices)); }
   Notices& operator*() { return *notices_; }
   Notices* operator->() { return notices_; }

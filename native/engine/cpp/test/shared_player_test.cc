@@ -101,7 +101,7 @@ class SharedPlayers : public testing::TestWithParam<std::tuple<int, int>> {};
 TEST_P(SharedPlayers, GiveWhatOneThreadGives) {
   const auto [ranks, cores] = GetParam();
   SharedNotices notices;
-  const int count = (is_short() ? 20 : 100) / (ranks > 8 ? 5 : 1);
+  const int count = (is_short() ? 20 : 60) / (ranks > 8 ? 5 : 1);
   const auto work = [count](SharedRank& self) { return play_cases(self, 7, count, 1'500'000); };
   for (const pid_t child : fork_ranks(*notices, ranks, cores, work)) EXPECT_EQ(ending_of(child), 0);
 }
@@ -109,11 +109,13 @@ TEST_P(SharedPlayers, GiveWhatOneThreadGives) {
 TEST_P(SharedPlayers, GiveTheSameOnThreads) {
   const auto [ranks, cores] = GetParam();
   SharedNotices notices;
-  const int count = (is_short() ? 30 : 60) / (ranks > 8 ? 5 : 1);
+  const int count = (is_short() ? 20 : 40) / (ranks > 8 ? 5 : 1);
   EXPECT_TRUE(on_threads(*notices, ranks, cores, [count](SharedRank& self) { return play_cases(self, 11, count, 1'000'000); }));
 }
 
-INSTANTIATE_TEST_SUITE_P(All, SharedPlayers, testing::Values(std::tuple(1, 64), std::tuple(2, 64), std::tuple(2, 1), std::tuple(3, 64), std::tuple(5, 1), std::tuple(16, 2)));
+INSTANTIATE_TEST_SUITE_P(All, SharedPlayers,
+                         testing::Values(std::tuple(1, 64), std::tuple(2, 64), std::tuple(2, 1), std::tuple(3, 64), std::tuple(5, 1),
+                                         std::tuple(16, 2)));
 
 SharedCase sum_of(int ranks, std::size_t length, bool is_shared) {
   SharedCase it;
@@ -128,7 +130,8 @@ TEST(SharedPlayer, TakesManyRanks) {
   SharedNotices notices;
   const int ranks = is_short() ? 20 : 64;
   const auto work = [ranks](SharedRank& self) {
-    return play_case(self, sum_of(ranks, 1, false)) && play_case(self, sum_of(ranks, 9'000, false)) && play_case(self, sum_of(ranks, 9'000, true));
+    return play_case(self, sum_of(ranks, 1, false)) && play_case(self, sum_of(ranks, 9'000, false)) &&
+           play_case(self, sum_of(ranks, 9'000, true));
   };
   for (const pid_t child : fork_ranks(*notices, ranks, 2, work)) EXPECT_EQ(ending_of(child), 0);
 }
@@ -136,7 +139,9 @@ TEST(SharedPlayer, TakesManyRanks) {
 // Arenas are cut into slices, of which ranks take units from each other.
 TEST(SharedPlayer, TakesLargeTensors) {
   SharedNotices notices;
-  const auto work = [](SharedRank& self) { return play_case(self, sum_of(2, 5'000'001, true)) && play_case(self, sum_of(2, 5'000'001, false)); };
+  const auto work = [](SharedRank& self) {
+    return play_case(self, sum_of(2, 5'000'001, true)) && play_case(self, sum_of(2, 5'000'001, false));
+  };
   for (const pid_t child : fork_ranks(*notices, 2, 2, work)) EXPECT_EQ(ending_of(child), 0);
 }
 

@@ -1,5 +1,7 @@
 #include "inbox.h"
 
+#include "../work/older_waiting.h"
+
 namespace coll {
 
 std::shared_ptr<Inbox> Inbox::of(Napi::Env env) {
@@ -27,8 +29,9 @@ void Inbox::open(Napi::Env env) {
 
 void Inbox::close() {
   {
-    const std::lock_guard<std::shared_mutex> lock(memory_mutex_);
+    std::unique_lock<std::mutex> lock(memory_mutex_);
     has_memory_ = false;
+    unused_.wait(lock, [this] { return users_ == 0; });
   }
   std::deque<Letter> undelivered;
   const std::lock_guard<std::mutex> lock(letters_mutex_);
@@ -58,9 +61,15 @@ void Inbox::deliver(Napi::Env env) {
 }
 
 bool Inbox::while_open(const std::function<void()>& use) {
-  const std::shared_lock<std::shared_mutex> lock(memory_mutex_);
-  if (has_memory_) use();
-  return has_memory_;
+  {
+    const std::lock_guard<std::mutex> lock(memory_mutex_);
+    if (!has_memory_) return false;
+    ++users_;
+  }
+  use();
+  const std::lock_guard<std::mutex> lock(memory_mutex_);
+  if (--users_ == 0) unused_.notify_all();
+  return true;
 }
 
 void Inbox::begin_wait(Napi::Env env) {

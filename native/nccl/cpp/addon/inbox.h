@@ -2,11 +2,11 @@
 
 #include <napi.h>
 
+#include <condition_variable>
 #include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <shared_mutex>
 #include <vector>
 
 namespace coll {
@@ -38,7 +38,9 @@ class Inbox : public std::enable_shared_from_this<Inbox> {
   std::deque<Letter> letters_;
   bool is_called_ = false;
   bool is_open_ = false;
-  std::shared_mutex memory_mutex_;
+  std::mutex memory_mutex_;
+  std::condition_variable unused_;
+  int users_ = 0;
   bool has_memory_ = true;
   napi_threadsafe_function call_ = nullptr;
   int waits_ = 0;

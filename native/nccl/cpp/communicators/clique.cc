@@ -54,7 +54,7 @@ void Clique::abort(Scheduler& scheduler, bool were_counted) {
   }
   std::thread([self = shared_from_this(), aborts, &scheduler] {
     std::unique_lock<std::mutex> lock(aborts->mutex);
-    if (aborts->changed.wait_for(lock, scheduler.grace(), [&] { return aborts->left == 0; })) return;
+    if (aborts->changed.wait_until(lock, std::chrono::system_clock::now() + scheduler.grace(), [&] { return aborts->left == 0; })) return;
     scheduler.report_stuck("the abort of " + self->name + " does not come back; the GPUs of this process cannot be used any more: end it");
   }).detach();
 }

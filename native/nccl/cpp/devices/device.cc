@@ -8,11 +8,22 @@ namespace coll {
 namespace {
 
 // Freed memory stays with the process; CUDA's default gives it back at every synchronisation.
-void keep_freed_memory(const cuda::Driver& driver, int device) {
-  cuda::Pool pool = nullptr;
-  driver.require(driver.default_pool(&pool, device), "cuDeviceGetDefaultMemPool");
+void keep_freed_memory(const cuda::Driver& driver, cuda::Pool pool) {
   std::uint64_t threshold = UINT64_MAX;
   driver.require(driver.set_pool(pool, cuda::kPoolReleaseThreshold, &threshold), "cuMemPoolSetAttribute");
+}
+
+// Among GPUs of one process NCCL may read the buffers of a peer directly, and memory of a pool is not open to peers by itself.
+void open_to_peers(const cuda::Driver& driver, cuda::Pool pool, int device) {
+  int count = 0;
+  driver.require(driver.device_count(&count), "cuDeviceGetCount");
+  for (int peer = 0; peer < count; ++peer) {
+    int can_access = 0;
+    if (peer == device) continue;
+    driver.require(driver.can_access_peer(&can_access, peer, device), "cuDeviceCanAccessPeer");
+    const cuda::PoolAccess access{cuda::kLocationDevice, peer, cuda::kReadAndWrite};
+    if (can_access != 0) driver.require(driver.set_pool_access(pool, &access, 1), "cuMemPoolSetAccess");
+  }
 }
 
 }  // namespace
@@ -33,7 +44,10 @@ Device::Device(const cuda::Driver& driver, int index) : driver_(driver), index_(
     const int priority = lane == static_cast<int>(Lane::kCommunication) ? greatest : least;
     driver.require(driver.stream_create(&streams_[lane], cuda::kStreamNonBlocking, priority), "cuStreamCreateWithPriority");
   }
-  keep_freed_memory(driver, device);
+  cuda::Pool pool = nullptr;
+  driver.require(driver.default_pool(&pool, device), "cuDeviceGetDefaultMemPool");
+  keep_freed_memory(driver, pool);
+  open_to_peers(driver, pool, device);
 }
 
 void Device::enter() const { driver_.require(driver_.context_set(context_), "cuCtxSetCurrent"); }

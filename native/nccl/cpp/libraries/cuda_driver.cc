@@ -1,6 +1,6 @@
 #include "cuda_driver.h"
 
-#include <dlfcn.h>
+#include "dynamic_linking.h"
 
 namespace coll::cuda {
 namespace {
@@ -24,6 +24,7 @@ std::string bind_all(Driver& driver) {
   set("cuDeviceGetPCIBusId", driver.device_bus_id);
   set("cuDeviceGetAttribute", driver.device_attribute);
   set("cuDeviceTotalMem_v2", driver.device_bytes);
+  set("cuDeviceCanAccessPeer", driver.can_access_peer);
   set("cuDevicePrimaryCtxRetain", driver.context_retain);
   set("cuCtxSetCurrent", driver.context_set);
   set("cuCtxGetStreamPriorityRange", driver.stream_priorities);
@@ -38,6 +39,7 @@ std::string bind_all(Driver& driver) {
   set("cuMemFreeAsync", driver.free);
   set("cuDeviceGetDefaultMemPool", driver.default_pool);
   set("cuMemPoolSetAttribute", driver.set_pool);
+  set("cuMemPoolSetAccess", driver.set_pool_access);
   set("cuMemHostAlloc", driver.allocate_host);
   set("cuMemFreeHost", driver.free_host);
   set("cuMemcpyHtoDAsync_v2", driver.copy_up);

@@ -26,6 +26,7 @@ struct Driver {
   Result (*device_bus_id)(char*, int, int) = nullptr;
   Result (*device_attribute)(int*, int, int) = nullptr;
   Result (*device_bytes)(std::size_t*, int) = nullptr;
+  Result (*can_access_peer)(int*, int, int) = nullptr;
 
   Result (*context_retain)(Context*, int) = nullptr;
   Result (*context_set)(Context) = nullptr;
@@ -44,6 +45,7 @@ struct Driver {
   Result (*free)(Pointer, Stream) = nullptr;
   Result (*default_pool)(Pool*, int) = nullptr;
   Result (*set_pool)(Pool, int, void*) = nullptr;
+  Result (*set_pool_access)(Pool, const PoolAccess*, std::size_t) = nullptr;
   Result (*allocate_host)(void**, std::size_t, unsigned) = nullptr;
   Result (*free_host)(void*) = nullptr;
 

@@ -26,6 +26,13 @@ struct Uuid {
   unsigned char bytes[16];
 };
 
+// Who may use the memory of a pool, and how.
+struct PoolAccess {
+  int location_type;
+  int location;
+  int rights;
+};
+
 constexpr Result kSuccess = 0;
 constexpr Result kInvalidValue = 1;
 constexpr Result kOutOfMemory = 2;
@@ -52,5 +59,7 @@ constexpr int kAttributeCapabilityMinor = 76;
 constexpr int kAttributeMemoryPools = 115;
 constexpr int kPointerOrdinal = 9;
 constexpr int kPoolReleaseThreshold = 4;
+constexpr int kLocationDevice = 1;
+constexpr int kReadAndWrite = 3;
 
 }  // namespace coll::cuda

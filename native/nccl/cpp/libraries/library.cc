@@ -1,6 +1,6 @@
 #include "library.h"
 
-#include <dlfcn.h>
+#include "dynamic_linking.h"
 
 namespace coll {
 

@@ -1,6 +1,6 @@
 #include "nccl_library.h"
 
-#include <dlfcn.h>
+#include "dynamic_linking.h"
 #include <glob.h>
 
 #include <cstdlib>

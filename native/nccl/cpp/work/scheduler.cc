@@ -3,6 +3,7 @@
 #include <thread>
 
 #include "../communicators/clique.h"
+#include "older_waiting.h"
 
 namespace coll {
 

@@ -11,6 +11,7 @@ import { finish, reducesToLeader, requestOf, Scratch, widened } from './hierarch
 
 /** Where a rank of a worker is among those of all workers, which have as many ranks each. */
 export interface WorkerSeatOptions {
+  /** How many there are. */
   readonly workers: number;
   /** The number of this rank's worker. */
   readonly worker: number;

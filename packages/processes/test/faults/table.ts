@@ -52,8 +52,11 @@ const [begin, end] = ['<!-- measured -->', '<!-- /measured -->'];
 /** The page with a table of these findings in the place of the one that it has. */
 export function withTable(page: string, findings: readonly Finding[]): string {
   const [before, after] = [page.indexOf(begin) + begin.length, page.indexOf(end)];
-  const groups = findings.length;
-  const table = `\n\n${tableOf(findings)}\n\nFrom the fault to the error, of all members of ${groups} groups of 2 to 5 processes, on a machine with other work.\n\n`;
+  const origin = [
+    `From the fault to the error, of all members of ${findings.length} groups of 2 to 5 processes, on a machine with other work.`,
+    '`heartbeatSeconds` was 1.5 for those that fall silent.',
+  ].join(' ');
+  const table = `\n\n${tableOf(findings)}\n\n${origin}\n\n`;
   return `${page.slice(0, before)}${table}${page.slice(after)}`;
 }
 

@@ -26,7 +26,7 @@ export const expectations: Readonly<Record<Exclude<Fault, 'none'>, Expected>> = 
   'cut one': lost,
   silence: lost,
   exit: lost,
-  throw: { class: 'UnavailableError', code: 'ERR_COLL_PEER_FAILED', isSame: true },
+  throw: { class: 'UnavailableError', code: 'ERR_COLL_PEER_FAILED' },
   leave: { class: 'RuntimeError', code: 'ERR_COLL_CLOSED' },
   late: { class: 'DeadlineExceededError', code: 'ERR_COLL_DEADLINE' },
   abort: { class: 'AbortedError', code: 'ERR_COLL_ABORTED' },
@@ -118,6 +118,8 @@ function errorProblems(scenario: Scenario, rank: number, { error, later, calls }
     problems.push(`is not told of rank ${culprits.join(' or ')}: ${textOf(error)}`);
   if (expected.namesHost && !error.message.includes(hostname()))
     problems.push(`is not told of host ${hostname()}: ${textOf(error)}`);
+  if (fault === 'throw' && !error.message.includes(`the trouble of seed ${scenario.seed}`))
+    problems.push(`is not told what was thrown: ${textOf(error)}`);
   if (error.operation === undefined) problems.push(`is not told of the operation: ${textOf(error)}`);
   return problems;
 }

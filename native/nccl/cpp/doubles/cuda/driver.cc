@@ -174,6 +174,15 @@ COLL_EXPORT Result cuDeviceGetDefaultMemPool(Pool* pool, int) {
 
 COLL_EXPORT Result cuMemPoolSetAttribute(Pool, int, void*) { return kSuccess; }
 
+COLL_EXPORT Result cuDeviceCanAccessPeer(int* can_access, int device, int peer) {
+  *can_access = is_device(device) && is_device(peer) && device != peer ? 1 : 0;
+  return kSuccess;
+}
+
+COLL_EXPORT Result cuMemPoolSetAccess(Pool, const PoolAccess* access, std::size_t count) {
+  return count == 1 && access->location_type == kLocationDevice && access->rights == kReadAndWrite && is_device(access->location) ? kSuccess : kInvalidValue;
+}
+
 COLL_EXPORT Result cuMemHostAlloc(void** memory, std::size_t bytes, unsigned) {
   if (const Result refused = refusal("cuMemHostAlloc")) return refused;
   *memory = Memory::of_process().allocate_host(bytes);

@@ -1,0 +1,6 @@
+#pragma once
+
+// GCC 12's libstdc++ gave this a new version; the old one is still there, and all that distributions before it have.
+#if defined(__GLIBCXX__) && defined(__linux__) && !defined(__SANITIZE_THREAD__)
+__asm__(".symver _ZNSt18condition_variable4waitERSt11unique_lockISt5mutexE,_ZNSt18condition_variable4waitERSt11unique_lockISt5mutexE@GLIBCXX_3.4.11");
+#endif
