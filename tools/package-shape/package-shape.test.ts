@@ -1,8 +1,6 @@
-import { readFileSync } from 'node:fs';
-import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { diagnose, toJavaScript } from './diagnose.ts';
-import { hasNativeBinary, readmeProgram, UserProject } from './user-project.ts';
+import { hasBinary, readmeProgram, UserProject } from './user-project.ts';
 
 const reduceInCommonJs = `
 const { PerReplica, ReduceOp, tensor } = require('@coll/core');
@@ -30,10 +28,19 @@ const { available, reason } = native.probe();
 console.log(available ? 'available' : reason);
 `;
 
+const probeOfNccl = `
+import '@coll/nccl/register';
+import { probe } from '@coll/nccl';
+
+const { available, reason } = probe();
+console.log(available ? 'available' : reason);
+`;
+
 describe('the packages as published', { timeout: 60_000 }, () => {
   let project: UserProject;
   beforeAll(() => {
-    project = new UserProject(['core', 'reduction-to-one', 'native', 'ring', 'strategy']);
+    const ofStrategy = ['direct', 'multi-worker', 'native', 'processes', 'reduction-to-one', 'rendezvous', 'ring'];
+    project = new UserProject(['core', 'strategy', ...ofStrategy]);
     return () => project.remove();
   }, 300_000);
 
@@ -62,7 +69,7 @@ describe('the packages as published', { timeout: 60_000 }, () => {
   });
 });
 
-describe.runIf(hasNativeBinary)('the native engine as published', { timeout: 60_000 }, () => {
+describe.runIf(hasBinary('native'))('the native engine as published', { timeout: 60_000 }, () => {
   let project: UserProject;
   beforeAll(() => {
     project = new UserProject(['core', 'native'], { binary: true });
@@ -75,15 +82,35 @@ describe.runIf(hasNativeBinary)('the native engine as published', { timeout: 60_
   });
 
   it('needs no install script and no other package', () => {
-    const lock: { packages: Record<string, { hasInstallScript?: boolean }> } = JSON.parse(
-      readFileSync(path.join(project.folder, 'package-lock.json'), 'utf8'),
-    );
-    const installed = Object.entries(lock.packages).filter(([folder]) => folder !== '');
-    expect(installed.map(([folder]) => folder)).toEqual([
-      'node_modules/@coll/core',
-      'node_modules/@coll/native',
-      expect.stringMatching(/^node_modules\/@coll\/native-[a-z0-9-]+$/),
+    expect(project.installed()).toEqual({
+      folders: [
+        'node_modules/@coll/core',
+        'node_modules/@coll/native',
+        expect.stringMatching(/^node_modules\/@coll\/native-[a-z0-9-]+$/),
+      ],
+      ranScripts: false,
+    });
+  });
+});
+
+describe.runIf(process.platform === 'linux' && hasBinary('nccl'))('NCCL as published', { timeout: 60_000 }, () => {
+  let project: UserProject;
+  beforeAll(() => {
+    project = new UserProject(['core', 'reduction-to-one', 'rendezvous', 'nccl'], { binary: true });
+    return () => project.remove();
+  }, 300_000);
+
+  it('is found in the package for this platform, and looks for the libraries itself', () => {
+    project.write('probe.mjs', probeOfNccl);
+    expect(project.run('probe.mjs')).toMatch(/^(available|.*(NVIDIA driver|NCCL).*)\n$/);
+  });
+
+  it('needs no install script, and none of CUDA', () => {
+    const { folders, ranScripts } = project.installed();
+    expect(ranScripts).toBe(false);
+    expect(folders.filter((folder) => !/\/@coll\/(core|reduction-to-one|rendezvous)$/.test(folder))).toEqual([
+      'node_modules/@coll/nccl',
+      expect.stringMatching(/^node_modules\/@coll\/nccl-linux-[a-z0-9-]+$/),
     ]);
-    expect(installed.filter(([, { hasInstallScript }]) => hasInstallScript)).toEqual([]);
   });
 });

@@ -5,24 +5,27 @@ import path from 'node:path';
 
 export const root = path.resolve(import.meta.dirname, '../..');
 
-const nativeFolder = path.join(root, 'native/engine');
-const folderOf = (name: string) => (name === 'native' ? nativeFolder : path.join(root, 'packages', name));
+/** The packages with binaries. */
+const nativeFolders: Readonly<Record<string, string>> = { native: 'native/engine', nccl: 'native/nccl' };
+const folderOf = (name: string) => path.join(root, nativeFolders[name] ?? path.join('packages', name));
 
-/** Whether this checkout has the native engine, which takes a compiler. */
-export const hasNativeBinary = existsSync(path.join(nativeFolder, 'build/release/coll_native.node'));
+/** Whether this checkout has the binary of a package, which takes a compiler. */
+export const hasBinary = (name: string): boolean =>
+  existsSync(path.join(folderOf(name), `build/release/coll_${name}.node`));
 
 /** A folder outside the repository with packages installed as from the registry: what a user has. */
 export class UserProject {
   readonly folder: string;
 
-  /** With `binary`, the native engine comes as it is released for this platform: two packages. */
+  /** With `binary`, what has one comes as it is released for this platform: two packages each. */
   constructor(packages: readonly string[], { binary = false } = {}) {
     buildIfMissing(packages);
     this.folder = mkdtempSync(path.join(tmpdir(), 'coll-user-'));
     this.write('package.json', '{ "private": true }');
-    const plain = binary ? packages.filter((name) => name !== 'native') : packages;
+    const withBinary = packages.filter((name) => binary && name in nativeFolders);
+    const plain = packages.filter((name) => !withBinary.includes(name));
     npm(root, ['pack', '--pack-destination', this.folder, ...plain.map(folderOf)]);
-    if (binary) run(root, process.execPath, [path.join(nativeFolder, 'pack.mjs'), this.folder]);
+    for (const name of withBinary) run(root, process.execPath, [path.join(folderOf(name), 'pack.mjs'), this.folder]);
     const tarballs = readdirSync(this.folder).filter((name) => name.endsWith('.tgz'));
     npm(this.folder, ['install', '--offline', '--no-audit', '--no-fund', ...tarballs.map((name) => `./${name}`)]);
   }
@@ -36,6 +39,14 @@ export class UserProject {
   /** What a program prints. Throws with its output if it fails. */
   run(file: string): string {
     return run(this.folder, process.execPath, [file]);
+  }
+
+  /** The packages that npm has installed, and whether any of them ran a script of its own then. */
+  installed(): { readonly folders: readonly string[]; readonly ranScripts: boolean } {
+    const lock = readFileSync(path.join(this.folder, 'package-lock.json'), 'utf8');
+    const { packages } = JSON.parse(lock) as { packages: Record<string, { hasInstallScript?: boolean }> };
+    const folders = Object.keys(packages).filter((folder) => folder !== '');
+    return { folders, ranScripts: Object.values(packages).some(({ hasInstallScript }) => hasInstallScript) };
   }
 
   remove(): void {

@@ -4,8 +4,9 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { describeAttempts, findBinding, platformPackage } from './binding.js';
+import { nativeInterface } from './native-binding.js';
 
-const binding = { interface: 2, simd: 'none' };
+const binding = { interface: nativeInterface, simd: 'none' };
 const packageName = () => '@coll/native-nowhere';
 
 /** Node's require for things that are not there, and the binding for those named. */
@@ -39,7 +40,9 @@ describe('findBinding', () => {
 
   it('refuses a binary of another interface', () => {
     const search = findBinding({ explicit: '/old.node', built, packageName, load: () => ({ interface: 0 }) });
-    expect(search).toMatchObject({ attempts: [{ failure: expect.stringContaining('its interface is 0, not 2') }] });
+    expect(search).toMatchObject({
+      attempts: [{ failure: expect.stringContaining(`its interface is 0, not ${nativeInterface}`) }],
+    });
   });
 
   it('does not fall through where an explicit path fails', () => {

@@ -36,7 +36,7 @@ export const status = {
 } as const;
 
 /** Of the exports and of the integers of a program; the same number is in `cpp/addon`. */
-export const nativeInterface = 2;
+export const nativeInterface = 3;
 
 /** How long `play` may wait for others; the order is that of `Wait` in C++. */
 export const waiting = {

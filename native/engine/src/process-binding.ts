@@ -20,18 +20,22 @@ export interface ProcessBinding {
   takeSocket(descriptor: number): number;
   /** Closes a duplicate that no group has got. */
   closeSocket(descriptor: number): void;
-  /** Memory for others of this host, and what they have to know to open it. 0: as much as there is. */
-  segment(maxBytes: number): readonly [SegmentHandle, card: Uint8Array];
+  /** Memory for others of this host, for `maxBytes` of tensors, and what they have to know to open it. 0: as much as there is. */
+  segment(maxBytes: number, ranks: number): readonly [SegmentHandle, card: Uint8Array];
   /** Opens another rank's and leaves the mark of this rank there. @throws Error that says why not */
   openSegment(card: Uint8Array, rank: number): SegmentHandle;
   /** Whether a rank has left its mark. */
   hasMark(segment: SegmentHandle, rank: number): boolean;
   /** Makes room for messages with each of so many ranks, in memory that is used for nothing else. */
   makeRings(segment: SegmentHandle, ranks: number): void;
+  /** Lets go of one, which ends when nobody else uses it: neither joined memory nor messages. */
+  releaseSegment(segment: SegmentHandle): void;
   /** Joins the segments of all ranks, in rank order. */
   sharedMemory(rank: number, segments: readonly SegmentHandle[]): MemoryHandle;
-  /** Memory that lives as long as the result. @throws Error where there is no room */
+  /** Memory that lives as long as the result. @throws Error where there is no room, and once it was let go of */
   allocate(memory: MemoryHandle, bytes: number): ArrayBuffer;
+  /** Lets go of what was joined: it ends with its last tensor, and the group that plays on it. */
+  releaseMemory(memory: MemoryHandle): void;
   /** Takes over the sockets, by rank, and -1. `wake` is called when calls have ended, and when all connections have. */
   group(
     rank: number,
@@ -54,7 +58,7 @@ export interface ProcessBinding {
   ): void;
   /** One rank's part of a program for messages. */
   messageProgram(words: Int32Array, rank: number): MessagesHandle;
-  /** As an `offer` of threads, with what is told where ranks disagree. */
+  /** As an `offer` of threads, with what is told where ranks disagree; undefined where an output lies in another piece's memory. */
   call(
     program: ProgramHandle,
     rank: number,
@@ -65,8 +69,8 @@ export interface ProcessBinding {
     agreed: Float64Array,
     state: Float64Array,
     messages: MessagesHandle | undefined,
-  ): CallHandle;
-  /** Plays until the call ends, or has expired. 0: never. */
+  ): CallHandle | undefined;
+  /** Plays until the call ends, or has expired. 0: never. `waiting` after some time: a thread can be ended in between. */
   playCall(group: GroupHandle, call: CallHandle, timeoutMillis: number): number;
   /** Plays for so long; `waiting` where it takes longer, and has to be played or submitted then. */
   tryCall(group: GroupHandle, call: CallHandle, micros: number): number;

@@ -1,7 +1,8 @@
-import type { Collective, DType } from '@coll/core';
+import { type Collective, type DType, nameOf } from '@coll/core';
 import {
   bytesOfDescriptors,
   type CheckedCall,
+  clashError,
   type Descriptor,
   Descriptors,
   nowhere,
@@ -40,6 +41,7 @@ export class ProcessCalls {
     this.#options = options;
   }
 
+  /** @throws ValueError where memory of a piece was given twice */
   make({ collective, dtype, length, begins, layout, inputs, outputs }: CheckedCall): ProcessCall {
     const { binding, programs, rank } = this.#options;
     const program = programs.find(collective, dtype);
@@ -59,6 +61,7 @@ export class ProcessCalls {
       new Float64Array(this.#memory, 0, stateWords),
       this.#messagesOf(program, collective, dtype),
     );
+    if (!handle) throw clashError(nameOf(collective), rank, rank);
     return { handle, bytes: Math.max(bytesOf(input), bytesOf(output)) };
   }
 

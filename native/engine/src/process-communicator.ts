@@ -1,14 +1,25 @@
+import { constants } from 'node:buffer';
 import {
   type Algorithm,
   byteSize,
   CollError,
   type Collective,
   type DType,
+  isDType,
+  quote,
   type RunOptions,
   type Tensor,
+  ValueError,
   viewOf,
 } from '@coll/core';
-import { type CheckedCall, type KnownCall, nextTurn, OrderedCommunicator, oneRank } from '@coll/core/executor';
+import {
+  type CheckedCall,
+  closedError,
+  type KnownCall,
+  nextTurn,
+  OrderedCommunicator,
+  oneRank,
+} from '@coll/core/executor';
 import type { NativeBinding } from './native-binding.js';
 import type { MemoryHandle, ProcessBinding } from './process-binding.js';
 import { type ProcessCall, ProcessCalls } from './process-calls.js';
@@ -46,7 +57,12 @@ export class ProcessCommunicator extends OrderedCommunicator<ProcessCall> {
       rank: group.rank,
       byMessages: memory === undefined,
     });
-    if (memory) this.allocate = (dtype, length) => allocated(binding.processes, memory, dtype, length);
+    if (memory) {
+      this.allocate = (dtype, length) => {
+        if (group.isClosed) throw closedError({ operation: 'allocate', rank: group.rank });
+        return allocated(binding.processes, memory, dtype, length);
+      };
+    }
   }
 
   refuses(collective: Collective, dtype: DType): string | undefined {
@@ -74,7 +90,16 @@ export class ProcessCommunicator extends OrderedCommunicator<ProcessCall> {
 }
 
 function allocated(binding: ProcessBinding, memory: MemoryHandle, dtype: DType, length: number): Tensor {
+  if (!isDType(dtype) || !(Number.isSafeInteger(length) && length >= 0)) {
+    const told = `${quote(length)} elements of ${quote(dtype)}`;
+    throw new ValueError('ERR_COLL_VALUE', `allocate takes a dtype and a whole number of elements, not ${told}`);
+  }
   const bytes = length * byteSize(dtype);
+  // Node's own bound, which it does not get over.
+  if (bytes > constants.MAX_LENGTH) {
+    const told = `a tensor of ${bytes} bytes is longer than ${constants.MAX_LENGTH}, the most that Node has in one buffer`;
+    throw new CollError('ERR_COLL_BUFFER', `${told}; cut it into several`);
+  }
   try {
     // Memory of no bytes has no place.
     const buffer = bytes === 0 ? new ArrayBuffer(0) : binding.allocate(memory, bytes);

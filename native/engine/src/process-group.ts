@@ -1,7 +1,7 @@
 import { type CollError, InternalError, log, nameOf, type RunOptions } from '@coll/core';
 import { abortedError, busyError, closedError, type KnownCall, lostBufferError, lostRank } from '@coll/core/executor';
 import { status } from './native-binding.js';
-import type { GroupHandle, MemoryHandle, ProcessBinding, SegmentHandle } from './process-binding.js';
+import type { CallHandle, GroupHandle, MemoryHandle, ProcessBinding, SegmentHandle } from './process-binding.js';
 import type { ProcessCall } from './process-calls.js';
 import { disagreementOf, type FailureKind, failureError, failureKinds, kindOf } from './process-failures.js';
 import { type StallListener, StallWatch } from './stall-watch.js';
@@ -99,11 +99,11 @@ export class NativeProcessGroup {
     const millis = millisOf(options);
     let answer = this.#stallSeconds
       ? this.#playWatched(call, millis, this.#stallSeconds * 1000)
-      : this.#binding.playCall(this.#handle, handle, millis);
+      : this.#playToEnd(handle, millis);
     if (answer === status.done) return;
     if (answer !== status.failed) {
       this.#end(answer, call);
-      answer = this.#binding.playCall(this.#handle, handle, 0);
+      answer = this.#playToEnd(handle, 0);
     }
     throw this.#failureOf(call, this.#calls - 1);
   }
@@ -128,9 +128,9 @@ export class NativeProcessGroup {
     const { signal } = options;
     return new Promise((resolve, reject) => {
       const abort = signal && (() => this.fail('aborted', `${this.#name} aborted: ${signal.reason}`));
+      this.#binding.submit(this.#handle, call.handle.handle, number, millisOf(options));
       if (abort) signal.addEventListener('abort', abort);
       this.#pending.set(number, { call, number, options, resolve, reject, abort });
-      this.#binding.submit(this.#handle, call.handle.handle, number, millisOf(options));
       this.#stallWatch?.look();
     });
   }
@@ -226,17 +226,32 @@ export class NativeProcessGroup {
     this.#stallWatch?.look();
   }
 
-  /** As `playCall`; says so once where the call waits for long: who reads reports cannot be reached while this thread is blocked. */
+  /** As `playCall`, until the call ends or has expired. */
+  #playToEnd(handle: CallHandle, millis: number): number {
+    const until = millis > 0 ? performance.now() + millis : undefined;
+    for (;;) {
+      const answer = this.#playPart(handle, until);
+      if (answer !== status.waiting) return answer;
+    }
+  }
+
+  // A thread is ended where a function of JavaScript begins: this one.
+  #playPart(handle: CallHandle, until: number | undefined): number {
+    const left = until === undefined ? 0 : Math.max(until - performance.now(), leastMillis);
+    return this.#binding.playCall(this.#handle, handle, left);
+  }
+
+  /** The same; says so once where the call waits for long: who reads reports cannot be reached while this thread is blocked. */
   #playWatched(call: Call, millis: number, stallMillis: number): number {
     const { handle } = call.handle;
     const isShort = millis > 0 && millis <= stallMillis;
-    const answer = this.#binding.playCall(this.#handle, handle, isShort ? millis : stallMillis);
+    const answer = this.#playToEnd(handle, isShort ? millis : stallMillis);
     if (answer !== status.expired || isShort) return answer;
     const missing = this.#binding.missing(this.#handle);
     const whom = missing.length > 0 ? this.#list(missing) : 'others that came, but are not done';
     const told = `${this.#name} has waited ${stallMillis / 1000} seconds in ${nameOf(call.collective)}`;
     log('warn', `${told} (collective ${this.#calls - 1} of the group) for ${whom}`);
-    return this.#binding.playCall(this.#handle, handle, millis > 0 ? millis - stallMillis : 0);
+    return this.#playToEnd(handle, millis > 0 ? millis - stallMillis : 0);
   }
 
   #firstCall() {
@@ -262,6 +277,8 @@ export class NativeProcessGroup {
 }
 
 const longestExitMillis = 600;
+// None would be for ever.
+const leastMillis = 0.001;
 const pausing = new Int32Array(new SharedArrayBuffer(4));
 
 function pauseThread(): void {

@@ -4,6 +4,7 @@ import { createRequire } from 'node:module';
 import path from 'node:path';
 import { findCMake } from './compiler.mjs';
 import { folder, name } from './flags.mjs';
+import { oneAtATime } from './one-at-a-time.mjs';
 import { CommandFailed, runToEnd } from './run-to-end.mjs';
 
 const require = createRequire(import.meta.url);
@@ -25,6 +26,10 @@ const always = [
 export function buildWithCMake({ into, settings, targets = [name] }) {
   const cmake = findCMake();
   if (cmake === undefined) throw new CommandFailed('this needs CMake 3.19 or newer, and Ninja or Make');
+  oneAtATime(into, () => buildIn(into, cmake, settings, targets));
+}
+
+function buildIn(into, cmake, settings, targets) {
   const configure = [
     '-S',
     folder,

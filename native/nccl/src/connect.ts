@@ -1,4 +1,4 @@
-import { CollError, quote, ValueError } from '@coll/core';
+import { CollError, optionsOf, quote, ValueError } from '@coll/core';
 import { meet, type Store } from '@coll/rendezvous';
 import { Clique, type CliqueMembers } from './clique.js';
 import { settled } from './failures.js';
@@ -55,6 +55,9 @@ export async function openLocal(devices: readonly string[], name: string, timeou
 
 /** Joins a group of processes. @throws DeadlineExceededError that names the processes that never came; what NCCL says */
 export async function join(request: JoinRequest): Promise<Clique> {
+  const example = 'NcclCommunicator.connect({ store, rank, size })';
+  if (!optionsOf(request, example).store)
+    throw new ValueError('ERR_COLL_VALUE', `connect: give the store in which the processes meet: ${example}`);
   const {
     store,
     rank,

@@ -76,6 +76,9 @@ export const leftBehind = new FinalizationRegistry<string>((told) => {
 
 /** Bytes of so many elements. @throws ValueError for no number of elements */
 export function bytesOf(dtype: DType, length: number): number {
-  if (Number.isSafeInteger(length) && length >= 0) return length * byteSize(dtype);
-  throw new ValueError('ERR_COLL_VALUE', `a number of elements is a whole number from 0, not ${length}`);
+  if (!(Number.isSafeInteger(length) && length >= 0))
+    throw new ValueError('ERR_COLL_VALUE', `a number of elements is a whole number from 0, not ${length}`);
+  const bytes = length * byteSize(dtype);
+  if (Number.isSafeInteger(bytes)) return bytes;
+  throw new ValueError('ERR_COLL_VALUE', `no memory has room for ${length} elements of ${dtype}`);
 }

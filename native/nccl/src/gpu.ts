@@ -1,4 +1,4 @@
-import { type DType, isDType, quote, type TypedArray, ValueError, viewOf } from '@coll/core';
+import { type DType, isDType, quote, type TypedArray, tensor, ValueError, viewOf } from '@coll/core';
 import { DeviceBuffer } from './device-buffer.js';
 import { settled } from './failures.js';
 import { bytesOf, GpuMemory } from './gpu-memory.js';
@@ -44,11 +44,18 @@ export class Gpu {
     return DeviceBuffer.allocate(this.index, dtype, length).watched();
   }
 
-  /** New memory with these elements, which are read until the promise settles. */
+  /** New memory with these elements, which are read until the promise settles. @throws ValueError for an array of another kind */
   async upload(from: ArrayBufferView, dtype: DType): Promise<DeviceBuffer> {
-    const buffer = this.alloc(dtype, from.byteLength / bytesOf(dtype, 1));
-    await buffer.write(from);
-    return buffer;
+    requireDType(dtype);
+    const { data } = tensor(from, { dtype });
+    const buffer = this.alloc(dtype, data.length);
+    try {
+      await buffer.write(data);
+      return buffer;
+    } catch (error) {
+      buffer.dispose();
+      throw error;
+    }
   }
 
   /** Pinned memory of the host. */
@@ -63,22 +70,30 @@ export class Gpu {
   /** A buffer over memory of another library, which is never freed here. @throws what the driver says of a pointer that is none of this GPU */
   async fromPointer({ pointer, dtype, length, owner, stream }: ForeignMemory): Promise<DeviceBuffer> {
     requireDType(dtype);
+    requireAddress('fromPointer', pointer);
     if (owner === undefined || owner === null) {
       throw new ValueError('ERR_COLL_VALUE', 'fromPointer: name the owner of the memory, which is kept alive with it');
     }
     const memory = GpuMemory.adopt(this.index, pointer, bytesOf(dtype, length), owner);
-    await memory.address();
-    if (stream !== undefined) await this.waitFor(stream);
+    try {
+      await memory.address();
+      if (stream !== undefined) await this.waitFor(stream);
+    } catch (error) {
+      memory.free();
+      throw error;
+    }
     return DeviceBuffer.over(memory, dtype, length);
   }
 
   /** What is asked of this GPU from now on comes after what a CUDA stream of another library holds now. */
   async waitFor(stream: bigint): Promise<void> {
+    requireAddress('waitFor', stream);
     await settled(runtime().binding.waitFor(this.index, stream), { operation: 'waitFor' });
   }
 
   /** What a CUDA stream of another library gets next comes after the operations on this buffer so far. Settles when that is arranged. */
   async orderAfter(stream: bigint, buffer: DeviceBuffer): Promise<void> {
+    requireAddress('orderAfter', stream);
     await settled(runtime().binding.orderAfter(stream, buffer.memory.handle), { operation: 'orderAfter' });
   }
 }
@@ -90,4 +105,10 @@ export function gpus(): readonly Gpu[] {
 
 function requireDType(dtype: unknown): void {
   if (!isDType(dtype)) throw new ValueError('ERR_COLL_VALUE', `no dtype is called ${quote(dtype)}`);
+}
+
+function requireAddress(operation: string, address: unknown): void {
+  if (typeof address === 'bigint' && BigInt.asUintN(64, address) === address) return;
+  const told = `${operation}: an address is a bigint of 64 bits, not ${quote(address)}`;
+  throw new ValueError('ERR_COLL_VALUE', told, { operation });
 }

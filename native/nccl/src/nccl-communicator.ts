@@ -33,6 +33,7 @@ export interface SplitGroup {
 }
 
 const usualTimeoutSeconds = 600;
+const largestKey = 2 ** 31 - 1;
 
 /**
  * A group of ranks with a GPU each, in one process or several, whose collectives NCCL carries out. Tensors may be on the rank's GPU, where they
@@ -125,6 +126,11 @@ export class NcclCommunicator implements Communicator {
     if (colors.length !== this.localRanks.length || keys.length !== this.localRanks.length) {
       const told = `${colors.length} colors and ${keys.length} keys for ${this.localRanks.length} local ranks`;
       throw new ValueError('ERR_COLL_VALUE', `split: ${told}; give one of each a rank`, { operation: 'split' });
+    }
+    const odd = [...colors, ...keys].find((number) => !Number.isInteger(number) || Math.abs(number) > largestKey);
+    if (odd !== undefined) {
+      const told = `colors and keys are whole numbers of 32 bits, not ${odd}`;
+      throw new ValueError('ERR_COLL_VALUE', `split: ${told}`, { operation: 'split' });
     }
     const name = `${this.#clique.members.name}/split`;
     const parts = await this.#clique.split(colors, keys, name, millisOf(this.#timeoutSeconds));

@@ -23,12 +23,16 @@ type Part = { readonly begin: number; readonly end: number } | undefined;
 // So that one part is uploaded while another is reduced and a third downloaded.
 const bytesPerPart = 8 * 2 ** 20;
 
-/** Runs a collective; large ones of tensors of the host in parts, one behind the other. Rejects when nothing uses the memory any more. */
+/**
+ * Runs a collective; where all ranks are here, large ones of tensors of the host in parts, one behind the other. Other processes do not see where tensors
+ * are here, and have to ask NCCL for the same. Rejects when nothing uses the memory any more.
+ */
 export async function pass(clique: Clique, scratch: ScratchMemory, passage: Passage, submission: Submission) {
   const { collective, inputs, outputs } = passage;
+  const { ranks, size } = clique.members;
   const isSplittable = collective.kind !== 'all-gather' && collective.kind !== 'reduce-scatter';
   const isStaged = [...inputs, ...outputs].some((tensor) => !isOnGpu(tensor));
-  const parts = isSplittable && isStaged ? partsOf(passage, clique.members.ranks) : [undefined];
+  const parts = isSplittable && isStaged && ranks.length === size ? partsOf(passage, ranks) : [undefined];
   await allEnded(parts.map((part) => passTogether(clique, scratch, [{ ...passage, part }], submission)));
 }
 

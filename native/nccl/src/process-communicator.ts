@@ -4,6 +4,7 @@ import { refusedByNccl } from './element-types.js';
 import { NcclCommunicator, type NcclOptions } from './nccl-communicator.js';
 
 const bytesOfCard = 1024;
+const millisBetweenLooks = 100;
 
 /**
  * One rank among those of several processes. The communicator that the processes have already brings NCCL's unique id around, and does what
@@ -36,13 +37,22 @@ export class ProcessCommunicator implements Communicator {
     options?: RunOptions,
   ): Promise<void> {
     const { dtype } = (inputs[0] ?? outputs[0]) as Tensor;
-    if (refusedByNccl(collective, dtype)) return this.#others.run(collective, inputs, outputs, options);
+    if (refusedByNccl(collective, dtype)) {
+      // NCCL is opened by a collective of the same group, which comes first on every rank or on none.
+      await this.#nccl?.catch(() => undefined);
+      return this.#others.run(collective, inputs, outputs, options);
+    }
+    const { signal, stop } = this.#watch(options?.signal);
     try {
       this.#nccl ??= this.#open();
-      await (await this.#nccl).run(collective, inputs, outputs, options);
+      await (await this.#nccl).run(collective, inputs, outputs, { ...options, signal });
     } catch (error) {
+      const failure = this.#world.failure?.();
+      if (failure) throw failure;
       this.#world.fail?.((error as Error).message);
       throw error;
+    } finally {
+      stop();
     }
   }
 
@@ -58,6 +68,17 @@ export class ProcessCommunicator implements Communicator {
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
+  }
+
+  /** Aborted once the group has failed, which NCCL does not see; and with the signal of the caller. */
+  #watch(wanted: AbortSignal | undefined) {
+    const failed = new AbortController();
+    const timer = setInterval(() => {
+      const failure = this.#world.failure?.();
+      if (failure) failed.abort(failure);
+    }, millisBetweenLooks);
+    const signal = wanted ? AbortSignal.any([wanted, failed.signal]) : failed.signal;
+    return { signal, stop: () => clearInterval(timer) };
   }
 
   #open(): Promise<NcclCommunicator> {

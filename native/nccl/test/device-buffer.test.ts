@@ -76,6 +76,16 @@ describe.runIf(hasDoubles)('DeviceBuffer', () => {
     expect(() => gpu.alloc('int8', length)).toThrow(/a number of elements is a whole number from 0/);
   });
 
+  it('refuses more elements than any memory holds', () => {
+    expect(() => gpu.alloc('float64', 2 ** 50)).toThrow(`no memory has room for ${2 ** 50} elements of float64`);
+  });
+
+  it.each([new Uint8Array(5), new Float64Array(3)])('holds nothing after it has refused to upload %o', async (data) => {
+    const before = counts();
+    await expect(gpu.upload(data, 'float32')).rejects.toMatchObject({ name: 'ValueError', code: 'ERR_COLL_BUFFER' });
+    expect(counts()).toEqual(before);
+  });
+
   it('refuses what is no dtype', () => {
     expect(() => gpu.alloc('complex64' as never, 1)).toThrow('no dtype is called "complex64"');
   });
@@ -116,7 +126,16 @@ describe.runIf(hasDoubles)('DeviceBuffer', () => {
   });
 
   it.each([0n, 123n])('refuses the pointer %s, which is none of the GPU', async (pointer) => {
+    const before = counts().buffers;
     const foreign = gpu.fromPointer({ pointer, dtype: 'int8', length: 1, owner: {} });
-    await expect(foreign).rejects.toMatchObject({ name: expect.stringMatching(/Error$/), code: /^ERR_COLL_/ });
+    const told = /: the pointer is no memory of GPU 0$/;
+    await expect(foreign).rejects.toMatchObject({ name: 'ValueError', code: 'ERR_COLL_REFUSED', message: told });
+    await expect.poll(() => counts().buffers).toBe(before);
+  });
+
+  it.each([-1n, 7 as never])('refuses %s, which is no pointer', async (pointer) => {
+    const refused = { name: 'ValueError', code: 'ERR_COLL_VALUE', message: /an address is a bigint of 64 bits, not / };
+    await expect(gpu.fromPointer({ pointer, dtype: 'int8', length: 1, owner: {} })).rejects.toMatchObject(refused);
+    await expect(gpu.waitFor(pointer)).rejects.toMatchObject(refused);
   });
 });

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { CollError, type Communicator, type RunOptions, type Tensor, tensor } from '@coll/core';
-import { counts, flightRecorder, gpus, NcclCommunicator } from '@coll/nccl';
+import { counts, flightRecorder, gpus, type JoinRequest, NcclCommunicator } from '@coll/nccl';
 import { MemoryStore } from '@coll/rendezvous';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { fourGpus, hasDoubles } from './doubles.ts';
@@ -85,6 +85,12 @@ describe.runIf(hasDoubles)('what goes wrong', () => {
     using buffer = gpu?.alloc('float32', 1 << 20);
     const read = failure(buffer?.read() as Promise<unknown>);
     expect(await read).toMatchObject({ code: 'ERR_COLL_BUFFER' });
+  });
+
+  it('tells who names no store what is missing', async () => {
+    const told = { code: 'ERR_COLL_VALUE', message: /^connect: give the store/ };
+    expect(await failure(NcclCommunicator.connect({ rank: 0, size: 1 } as JoinRequest))).toMatchObject(told);
+    expect(await failure(NcclCommunicator.connect(undefined as never))).toMatchObject(told);
   });
 
   it('gives up when others never join', async () => {

@@ -67,6 +67,8 @@ describe.runIf(hasDoubles)('NCCL by other names', () => {
       ],
     ]);
     await expect(all.split([0])).rejects.toMatchObject({ code: 'ERR_COLL_VALUE' });
+    await expect(all.split([0, 0.5, 1, 1])).rejects.toMatchObject({ code: 'ERR_COLL_VALUE' });
+    await expect(all.split([0, 0, 1, 1], [0, 1, 2, Number.NaN])).rejects.toMatchObject({ code: 'ERR_COLL_VALUE' });
     const [, alone] = await all.split([-1, 0, 1, 1]);
     expect(alone?.communicator.size).toBe(2);
   });

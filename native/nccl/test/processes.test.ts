@@ -1,4 +1,4 @@
-import { tensor } from '@coll/core';
+import { type Tensor, tensor } from '@coll/core';
 import { TcpStoreServer } from '@coll/rendezvous';
 import { type Call, type CallOptions, executorSuite, type Member, processRanks } from '@coll/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -8,6 +8,7 @@ import { hasDoubles } from './doubles.ts';
 const join = { module: new URL('./join-by-store.ts', import.meta.url).href, export: 'join' };
 const oneEach = processRanks({ join });
 const unchecked = processRanks({ join: { ...join, options: { checkCalls: false } } });
+const mixed = processRanks({ join: { ...join, options: { checkCalls: false, isMixed: true } } });
 const twoEach = processRanks({ join, membersOf: (size) => size / 2 });
 
 let server: TcpStoreServer;
@@ -16,7 +17,7 @@ beforeAll(async () => {
   process.env['COLL_TEST_STORE'] = server.address;
 });
 afterAll(async () => {
-  await Promise.all([oneEach, twoEach, unchecked].map((ranks) => ranks.close()));
+  await Promise.all([oneEach, twoEach, unchecked, mixed].map((ranks) => ranks.close()));
   await server.close();
 });
 
@@ -42,6 +43,21 @@ describe.runIf(hasDoubles)('processes whose calls are not compared', { timeout: 
     const calls = group.members.map((_, rank) => call(rank));
     await group.playEach((_, rank) => [calls[rank] as Call]);
     expect(calls.map(({ outputs }) => outputs[0]?.data[0])).toEqual([10, 10, 10, 10]);
+  });
+
+  it('may have long tensors on the host in one process and on the GPU in another', async () => {
+    await using group = await blockingNoThread(mixed.open)(undefined, 2);
+    const values = [1, 2].map((number) => tensor(new Float32Array(3_000_001).fill(number)));
+    const collective = { kind: 'all-reduce', op: 'mean' } as const;
+    const errors = await group.playEach((_, rank) => {
+      const value = values[rank] as Tensor;
+      return [{ collective, inputs: [value], outputs: [value], timeoutSeconds: 20 }];
+    });
+    expect(errors.flat().filter(Boolean)).toEqual([]);
+    expect(values.map(({ data }) => [data[0], data[3_000_000]])).toEqual([
+      [1.5, 1.5],
+      [1.5, 1.5],
+    ]);
   });
 
   it('are told what the others were doing when one waited in vain', async () => {

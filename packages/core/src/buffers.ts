@@ -12,7 +12,7 @@ import {
 import type { DType } from './dtype.js';
 import { ValueError } from './errors.js';
 import { quote } from './quote.js';
-import { overlaps, type Tensor, validateTensor } from './tensor.js';
+import { isTensor, overlaps, type Tensor, validateTensor } from './tensor.js';
 
 /** Who hands in buffers for what. */
 export interface BufferCheck {
@@ -38,26 +38,44 @@ export function refusedCollective(collective: Collective, dtype: DType, size: nu
   return refusedArithmetic(op, dtype);
 }
 
+/** @throws ValueError for a call that is made of other things than a collective and two lists */
+export function requireCall(collective: unknown, inputs: unknown, outputs: unknown): void {
+  const isCollective = typeof collective === 'object' && collective !== null;
+  if (isCollective && Array.isArray(inputs) && Array.isArray(outputs)) return;
+  const wanted = "a collective, such as { kind: 'all-reduce', op: 'sum' }, a list of inputs and a list of outputs";
+  const given = [collective, inputs, outputs].map(quote).join(', ');
+  throw new ValueError('ERR_COLL_VALUE', `a communicator is handed ${wanted}, not ${given}`);
+}
+
+/** @throws ValueError where there is not one list entry for each rank that is here */
+export function requireCounts(
+  { collective, localRanks }: BufferCheck,
+  inputs: readonly unknown[],
+  outputs: readonly unknown[],
+): void {
+  if (inputs.length === localRanks.length && outputs.length === localRanks.length) return;
+  const operation = nameOf(collective);
+  const given = `${inputs.length} inputs and ${outputs.length} outputs`;
+  const told = `${given} for ${localRanks.length} local ranks; hand in one of each a rank`;
+  throw new ValueError('ERR_COLL_VALUE', `${operation}: ${told}`, { operation });
+}
+
 /**
  * Checks what a communicator was handed before any byte moves: counts, memory, dtypes and lengths among the local ranks, that nobody's
  * output is somebody else's buffer, but for a shared result, and that who works in place does so element for element.
  * @throws ValueError, naming rank and operation
  */
-export function validateBuffers(
-  { collective, size, localRanks, sharedResult }: BufferCheck,
-  inputs: readonly Tensor[],
-  outputs: readonly Tensor[],
-): void {
+export function validateBuffers(check: BufferCheck, inputs: readonly Tensor[], outputs: readonly Tensor[]): void {
+  requireCounts(check, inputs, outputs);
+  const { collective, size, localRanks, sharedResult } = check;
   const operation = nameOf(collective);
-  if (inputs.length !== localRanks.length || outputs.length !== localRanks.length) {
-    const given = `${inputs.length} inputs and ${outputs.length} outputs`;
-    throw new ValueError(
-      'ERR_COLL_VALUE',
-      `${operation}: ${given} for ${localRanks.length} local ranks; hand in one of each a rank`,
-      { operation },
-    );
+  for (const buffer of [...inputs, ...outputs]) {
+    if (isTensor(buffer)) validateTensor(buffer);
+    else {
+      const told = `a buffer is a tensor, not ${quote(buffer)}; tensor(array) makes one`;
+      throw new ValueError('ERR_COLL_BUFFER', `${operation}: ${told}`, { operation });
+    }
   }
-  for (const buffer of [...inputs, ...outputs]) validateTensor(buffer);
   const source = sourceOf(collective, localRanks, inputs, outputs);
   const length = outputLength(collective, source.data.length, size);
   const dtype = outputDType(collective, source.dtype);

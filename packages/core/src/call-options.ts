@@ -2,6 +2,7 @@ import { CommunicationOptions, type CommunicationOptionsInit } from './communica
 import { ValueError } from './errors.js';
 import { logDeprecated } from './logger.js';
 import { quote } from './quote.js';
+import { requireSignal } from './signal.js';
 import type { Tensor } from './tensor.js';
 
 /** Options of a call as fields, and what belongs to this call alone. */
@@ -44,6 +45,7 @@ export function resolveCallOptions(call: CallOptions | null | undefined): Resolv
   if (call === undefined || call === null) return { options: new CommunicationOptions(), signal: undefined };
   requireFields(call);
   const { signal, options, experimentalHints } = call;
+  requireSignal(signal);
   const flags = { ...flagOf(call, 'sharedResult'), ...flagOf(call, 'deduplicate') };
   if (options !== undefined && experimentalHints !== undefined) {
     throw new ValueError(

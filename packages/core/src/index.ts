@@ -128,7 +128,7 @@ export {
   registry,
 } from './plugins/registry.js';
 export { PortableCommunicator, type PortableCommunicatorOptions } from './portable/portable-communicator.js';
-export type { Link, ProcessGroup } from './process-group.js';
+export { type Link, type ProcessGroup, requireProcessGroup } from './process-group.js';
 export { quote } from './quote.js';
 export { isReduceOp, ReduceOp, type ReduceOpLike, reduceOpFrom, reduceOps } from './reduce-op.js';
 export { asPerReplica, type ReadyPair, type ReducibleLike, type ValueDestinationPair } from './reducible.js';
@@ -154,6 +154,7 @@ export type { ReplicaGroup, ReplicaPlay } from './replicas/replica-group.js';
 export type { BatchReduceOptions, ReduceOptions } from './result-targets.js';
 export { resultsFor, writtenTo } from './results.js';
 export type { Algorithm, Round, Schedule, Transfer } from './schedule/schedule.js';
+export { requireSignal } from './signal.js';
 export { aggregateTensorsOrIndexedSlices, combineMixed, concatenateSlices } from './sparse/aggregate-slices.js';
 export { deduplicate } from './sparse/deduplicate.js';
 export { densify } from './sparse/densify.js';

@@ -1,5 +1,6 @@
 import type { Communicator } from './communicator.js';
-import type { CollError } from './errors.js';
+import { type CollError, ValueError } from './errors.js';
+import { quote } from './quote.js';
 import type { Algorithm } from './schedule/schedule.js';
 
 /** How a pair of processes exchanges data, and why so. */
@@ -41,4 +42,14 @@ export interface ProcessGroup extends AsyncDisposable {
 
   /** Leaves the group. Members that wait for this one get a RuntimeError (ERR_COLL_CLOSED). May be called again. */
   close(): Promise<void>;
+}
+
+/** @throws ValueError for what is no group, such as the promise of one, where there is something */
+export function requireProcessGroup(group: unknown): void {
+  if (group === undefined) return;
+  const { communicator, fail, rank, size } = Object(group) as Partial<ProcessGroup>;
+  const isGroup = typeof communicator === 'function' && typeof fail === 'function';
+  if (isGroup && Number.isInteger(rank) && Number.isInteger(size)) return;
+  const wanted = 'a group of processes, as `await openProcessGroup()` of @coll/processes gives it';
+  throw new ValueError('ERR_COLL_VALUE', `group is ${wanted}, not ${quote(group)}`);
 }

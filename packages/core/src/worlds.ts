@@ -45,6 +45,7 @@ export function processWorld(group: ProcessGroup, devices: readonly string[]): W
     engine: 'native',
     communicator: (algorithm) => group.communicator(algorithm),
     fail: (message) => group.fail(new UnavailableError('ERR_COLL_PEER_FAILED', message)),
+    failure: () => group.failure?.(),
   };
 }
 

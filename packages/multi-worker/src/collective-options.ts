@@ -5,6 +5,7 @@ import {
   canonicalize,
   type ProcessGroup,
   requireDistinct,
+  requireProcessGroup,
   resolveCallOptions,
   ValueError,
   type World,
@@ -43,6 +44,7 @@ export function collectiveSetting(
 ): CollectiveSetting {
   const { options, bytesPerPack, timeoutSeconds, implementation, collectiveKeys = new CollectiveKeys() } = given;
   const merged = resolveCallOptions({ options, bytesPerPack, timeoutSeconds, implementation }).options;
+  requireProcessGroup(given.group);
   const group = given.group && given.group.size > 1 ? given.group : undefined;
   const devices = named ?? world?.devices ?? (group && ['/device:CPU:0']);
   if (devices) requireDevices(devices);

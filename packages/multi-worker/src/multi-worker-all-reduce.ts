@@ -14,6 +14,7 @@ import {
   type ReadyPair,
   type ReduceOp,
   type ResolvedOptions,
+  requireProcessGroup,
   resolveEngine,
   type Value,
   ValueError,
@@ -66,6 +67,7 @@ export class MultiWorkerAllReduce extends WorkerAllReduce {
   ) {
     const { limitUnit = 'elements', engine } = options;
     requireLimitUnit(limitUnit);
+    requireProcessGroup(options.group);
     const group = options.group && options.group.size > 1 ? options.group : undefined;
     const workers = workersFor(workerDevices, numGpusPerWorker, world, group);
     const packing = {

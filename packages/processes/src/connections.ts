@@ -1,8 +1,12 @@
+import { setMaxListeners } from 'node:events';
 import { DeadlineExceededError } from '@coll/core';
 import type { Card } from './card.js';
 import { connect } from './connect.js';
 import type { Gathering } from './gathering.js';
 import type { Connection, Listener, ListenerOptions } from './listener.js';
+
+// Timers of more are over at once.
+const longestTimer = 2 ** 31 - 1;
 
 /** Who connects to whom, and how long it may take. */
 export interface Mesh extends ListenerOptions {
@@ -26,8 +30,10 @@ export async function connectAll(
   const over = new AbortController();
   const expire = () => over.abort(tooLate(member.rank, member.timeoutSeconds, [...waiting]));
   const seconds = gathering.secondsLeft;
-  const timer = seconds === undefined ? undefined : setTimeout(expire, seconds * 1000);
+  const timer = seconds === undefined ? undefined : setTimeout(expire, Math.min(seconds * 1000, longestTimer));
   const signal = AbortSignal.any([over.signal, gathering.signal]);
+  // One for each connection; Node warns of more than ten.
+  setMaxListeners(0, signal);
   const made = await Promise.allSettled(
     wanted.map(async (one) => {
       try {

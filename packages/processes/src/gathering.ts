@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { type CollError, DeadlineExceededError, UnavailableError } from '@coll/core';
 import { meet, type Store } from '@coll/rendezvous';
 import type { Member } from './member.js';
@@ -18,6 +19,8 @@ export class Gathering {
     this.#member = member;
     this.#until = member.timeoutSeconds === undefined ? Infinity : performance.now() + member.timeoutSeconds * 1000;
     this.signal = member.signal ? AbortSignal.any([this.#over.signal, member.signal]) : this.#over.signal;
+    // Some for each member; Node warns of more than ten.
+    setMaxListeners(0, this.signal);
     this.#heed();
   }
 

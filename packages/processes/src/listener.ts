@@ -43,7 +43,8 @@ export class Listener {
   readonly #server: Server;
   readonly #strangers = new Set<Socket>();
   readonly #accepted = new Map<string, Connection>();
-  #changed: () => void = () => {};
+  /** What wakes those who wait for a connection. */
+  readonly #waiting = new Map<string, () => void>();
 
   private constructor(server: Server, options: ListenerOptions) {
     this.#server = server;
@@ -68,14 +69,22 @@ export class Listener {
     return new Listener(server, options);
   }
 
-  /** Waits for such a connection. @throws the signal's reason */
+  /** Waits for such a connection; one caller each. @throws the signal's reason */
   async accept(rank: number, channel: number, signal: AbortSignal): Promise<Connection> {
-    const key = `${rank}/${channel}`;
+    const key = keyOf(rank, channel);
     for (;;) {
       const found = this.#accepted.get(key);
       if (found) return found;
       signal.throwIfAborted();
-      await this.#change(signal);
+      await new Promise<void>((resolve) => {
+        const done = () => {
+          signal.removeEventListener('abort', done);
+          this.#waiting.delete(key);
+          resolve();
+        };
+        this.#waiting.set(key, done);
+        signal.addEventListener('abort', done);
+      });
     }
   }
 
@@ -113,24 +122,15 @@ export class Listener {
   }
 
   #add(connection: Connection): void {
-    const key = `${connection.rank}/${connection.channel}`;
+    const key = keyOf(connection.rank, connection.channel);
     const known = this.#accepted.get(key);
     // A member that was too slow to read the welcome has come again.
     if (known) known.socket = connection.socket;
     else this.#accepted.set(key, connection);
-    this.#changed();
+    this.#waiting.get(key)?.();
   }
+}
 
-  #change(signal: AbortSignal): Promise<void> {
-    return new Promise((resolve) => {
-      const before = this.#changed;
-      const done = () => {
-        signal.removeEventListener('abort', done);
-        before();
-        resolve();
-      };
-      this.#changed = done;
-      signal.addEventListener('abort', done);
-    });
-  }
+function keyOf(rank: number, channel: number): string {
+  return `${rank}/${channel}`;
 }

@@ -1,5 +1,7 @@
+import type { Store } from '@coll/rendezvous';
 import { describe, expect, it } from 'vitest';
 import { memberOf } from './member.js';
+import type { OpenProcessGroupOptions } from './options.js';
 
 const jobKey = 'a secret of many letters';
 const launched = { COLL_RANK: '2', COLL_SIZE: '4', COLL_GENERATION: '1', COLL_JOB: 'run', COLL_JOB_KEY: jobKey };
@@ -42,6 +44,11 @@ describe('memberOf', () => {
     ['a short key', { jobKey: 'secret' }, 'a job key is a text of 16 bytes or more, not one of 6'],
     ['no host', { host: '' }, 'host'],
     ['a strange timeout', { timeoutSeconds: Number.NaN }, 'timeoutSeconds'],
+    ['a heartbeat in words', { heartbeatSeconds: '5' as unknown as number }, 'heartbeatSeconds'],
+    ['a job that is no name', { job: 7 as unknown as string }, 'job is a name, not 7'],
+    ['a store that is an address', { store: 'tcp://127.0.0.1:1' as unknown as Store }, 'store is where members meet'],
+    ['what is no signal', { signal: 7 as unknown as AbortSignal }, 'signal is an AbortSignal'],
+    ['options that are none', 'tcp' as unknown as OpenProcessGroupOptions, 'options are an object'],
     ['a strange consent', { insecure: 1 as unknown as boolean }, 'insecure'],
   ])('refuses %s', (_, options, message) => {
     expect(() => memberOf(options, launched)).toThrow(

@@ -1,5 +1,5 @@
 import { hkdfSync } from 'node:crypto';
-import { quote, ValueError } from '@coll/core';
+import { optionsOf, quote, requireSignal, ValueError } from '@coll/core';
 import { memberFromEnvironment, type Store, storeFromEnvironment } from '@coll/rendezvous';
 import type { OpenProcessGroupOptions } from './options.js';
 
@@ -32,23 +32,28 @@ const transports: readonly Transport[] = ['auto', 'shared-memory', 'tcp'];
 
 /** @throws ValueError for options that make no sense, and where the environment does not say what they leave out */
 export function memberOf(
-  options: OpenProcessGroupOptions,
+  given: OpenProcessGroupOptions,
   environment: Readonly<Record<string, string | undefined>> = process.env,
 ): Member {
+  const options: OpenProcessGroupOptions = optionsOf(given, "such as { transport: 'tcp' }");
   const place = placeOf(options, environment);
   const { host = '127.0.0.1', transport = 'auto', insecure = false, signal } = options;
   const jobKey = options.jobKey ?? environment['COLL_JOB_KEY'];
+  const job = options.job ?? environment['COLL_JOB'] ?? '';
   const timeoutSeconds = options.timeoutSeconds === undefined ? 60 : (options.timeoutSeconds ?? 0);
   demand(
     typeof host === 'string' && host !== '',
     `host is an address, a host name or an interface, not ${quote(host)}`,
   );
+  demand(typeof job === 'string', `job is a name, not ${quote(job)}`);
   demand(transports.includes(transport), `transport is ${transports.join(', ')}, not ${quote(transport)}`);
   demand(typeof insecure === 'boolean', `insecure is true or false, not ${quote(insecure)}`);
   demand(typeof timeoutSeconds === 'number' && !Number.isNaN(timeoutSeconds), 'timeoutSeconds is a number or null');
+  requireSignal(signal);
+  requireStore(options.store);
   return {
     ...place,
-    job: options.job ?? environment['COLL_JOB'] ?? '',
+    job,
     key: keyOf(jobKey),
     host,
     insecure,
@@ -96,8 +101,16 @@ function keyOf(jobKey: unknown): Buffer {
   return Buffer.from(hkdfSync('sha256', jobKey as string, 'coll', 'process group', 32));
 }
 
+function requireStore(store: unknown): void {
+  if (store === undefined) return;
+  const { get, compareSet } = Object(store) as Partial<Store>;
+  const isStore = typeof get === 'function' && typeof compareSet === 'function';
+  demand(isStore, `store is where members meet, such as a TcpStore of @coll/rendezvous, not ${quote(store)}`);
+}
+
 function seconds(value: number): number {
-  demand(value >= 0.05 && value <= 3600, `heartbeatSeconds is from 0.05 to 3600, not ${quote(value)}`);
+  const isFine = typeof value === 'number' && value >= 0.05 && value <= 3600;
+  demand(isFine, `heartbeatSeconds is from 0.05 to 3600, not ${quote(value)}`);
   return value;
 }
 

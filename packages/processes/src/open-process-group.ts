@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os';
-import { AbortedError, type ProcessGroup } from '@coll/core';
+import { AbortedError, type CollError, type ProcessGroup } from '@coll/core';
 import { NativeProcessGroup, type ProcessBinding, processBinding, type StallListener } from '@coll/native';
 import { type Card, cardOf, readCard, requireCompatible } from './card.js';
 import { connectAll, type Mesh } from './connections.js';
@@ -19,6 +19,9 @@ import { stallListener, watchOpening } from './stalls.js';
 export interface OpenedProcessGroup extends ProcessGroup {
   /** How this group exchanges data, and why so. */
   explain(): GroupExplanation;
+
+  /** Why the group has failed; undefined while it has not, and once it is closed. */
+  failure(): CollError | undefined;
 }
 
 /**
@@ -54,9 +57,9 @@ async function open(
   stalls: StallListener | undefined,
 ): Promise<OpenedProcessGroup> {
   const native = binding.processes;
+  const host = await addressOf(member.host);
   const segments = new SharedSegments(native, member, member.transport !== 'tcp');
   const sockets = new Sockets(native);
-  const host = await addressOf(member.host);
   const listener = await Listener.listen({ member, host, secret: segments.secret, sockets });
   try {
     const cards = (await gathering.gather('cards', cardOf(member, thisHost(), [listener.address]))).map(readCard);
@@ -74,16 +77,24 @@ async function open(
     const memory = areAllShared ? segments.join() : undefined;
     const group = startGroup(native, member, cards, sockets.handOver(controls), stalls);
     const cores = availableParallelism();
-    if (memory) group.playShared(memory, cores);
-    else {
-      const { generation } = member;
-      group.playMessages({ sockets: byRank(sockets.handOver(data), member.size), rings, generation, cores });
+    try {
+      if (memory) group.playShared(memory, cores);
+      else {
+        const { generation } = member;
+        group.playMessages({ sockets: byRank(sockets.handOver(data), member.size), rings, generation, cores });
+      }
+    } catch (error) {
+      // The others have the group already.
+      group.fail('failed', `rank ${member.rank} cannot play: ${(error as Error).message}`);
+      await group.close();
+      throw error;
     }
     const hosts = cards.map(({ hostName }) => hostName);
     return new OpenedGroup({ binding, group, memory, generation: member.generation, hosts, links });
   } finally {
     listener.close();
     sockets.close();
+    segments.release();
   }
 }
 

@@ -14,6 +14,13 @@ export interface OpenedGroupOptions {
   readonly links: readonly Link[];
 }
 
+// One listener for all: Node warns of many.
+const opened = new Set<NativeProcessGroup>();
+
+function leaveAll(code: number): void {
+  for (const group of opened) group.exit(code);
+}
+
 /** A member of a group of processes. A process that ends leaves its groups, or tells the others why it ends. */
 export class OpenedGroup implements OpenedProcessGroup {
   readonly rank: number;
@@ -22,7 +29,6 @@ export class OpenedGroup implements OpenedProcessGroup {
   readonly hosts: readonly string[];
   readonly links: readonly Link[];
   readonly #options: OpenedGroupOptions;
-  readonly #exit: (code: number) => void;
 
   constructor(options: OpenedGroupOptions) {
     const { group, generation, hosts, links } = options;
@@ -32,8 +38,8 @@ export class OpenedGroup implements OpenedProcessGroup {
     this.hosts = hosts;
     this.links = links;
     this.#options = options;
-    this.#exit = (code) => group.exit(code);
-    process.once('exit', this.#exit);
+    if (opened.size === 0) process.on('exit', leaveAll);
+    opened.add(group);
   }
 
   communicator(algorithm: Algorithm): Communicator {
@@ -44,7 +50,7 @@ export class OpenedGroup implements OpenedProcessGroup {
   }
 
   fail(error: Error): void {
-    this.#options.group.fail('failed', `rank ${this.rank} on ${this.hosts[this.rank]} failed: ${error.message}`);
+    this.#options.group.fail('failed', `rank ${this.rank} on ${this.hosts[this.rank]} failed: ${messageOf(error)}`);
   }
 
   failure(): CollError | undefined {
@@ -66,12 +72,20 @@ export class OpenedGroup implements OpenedProcessGroup {
     };
   }
 
-  close(): Promise<void> {
-    process.removeListener('exit', this.#exit);
-    return this.#options.group.close();
+  async close(): Promise<void> {
+    const { binding, group, memory } = this.#options;
+    opened.delete(group);
+    if (opened.size === 0) process.removeListener('exit', leaveAll);
+    await group.close();
+    if (memory) binding.processes.releaseMemory(memory);
   }
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
+}
+
+/** Of whatever was thrown. */
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

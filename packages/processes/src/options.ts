@@ -29,7 +29,7 @@ export interface OpenProcessGroupOptions {
   readonly streams?: number | undefined;
   /** How long a member may be silent before it is taken for lost; each says something five times as often. All members must agree. Default: 5. */
   readonly heartbeatSeconds?: number | undefined;
-  /** Upper bound of the memory that `allocate` gives out here; it is taken as it is needed. Default: 8 GiB of addresses. */
+  /** Upper bound of the memory that `allocate` gives out here; it is taken as it is needed. Default: as much as the machine has. */
   readonly maxBytes?: number | undefined;
   /** Ends the opening with `AbortedError`. */
   readonly signal?: AbortSignal | undefined;

@@ -1,3 +1,4 @@
+import { CollError } from '@coll/core';
 import type { MemoryHandle, ProcessBinding, SegmentHandle } from '@coll/native';
 import { type Card, hostOf } from './card.js';
 import { secretBytes } from './hello.js';
@@ -13,13 +14,13 @@ export class SharedSegments {
   readonly #segments: (SegmentHandle | undefined)[] = [];
   #refused: string | undefined;
 
-  constructor(binding: ProcessBinding, { rank, maxBytes }: Member, isWanted: boolean) {
+  constructor(binding: ProcessBinding, { rank, size, maxBytes }: Member, isWanted: boolean) {
     this.#binding = binding;
     this.#rank = rank;
     this.secret = Buffer.alloc(secretBytes);
     if (!isWanted) return;
     try {
-      const [segment, card] = binding.segment(maxBytes);
+      const [segment, card] = binding.segment(maxBytes, size);
       this.#segments[rank] = segment;
       this.secret.set(card);
     } catch (error) {
@@ -45,18 +46,24 @@ export class SharedSegments {
     return own !== undefined && this.#binding.hasMark(own, rank);
   }
 
-  /** Room for messages with these ranks, which were opened: by rank, where it is. */
+  /** Room for messages with these ranks, which were opened: by rank, where it is. @throws CollError where there is no room */
   makeRings(ranks: readonly number[], size: number): readonly (SegmentHandle | undefined)[] {
     const own = this.#segments[this.#rank];
-    if (own && ranks.length > 0) this.#binding.makeRings(own, size);
+    if (own && ranks.length > 0) withRoom(() => this.#binding.makeRings(own, size));
     return Array.from({ length: size }, (_, rank) =>
       ranks.includes(rank) ? this.#segments[Math.min(rank, this.#rank)] : undefined,
     );
   }
 
-  /** The memory of all ranks, which were all opened. */
+  /** The memory of all ranks, which were all opened. @throws CollError where that of one has no room for what all need */
   join(): MemoryHandle {
-    return this.#binding.sharedMemory(this.#rank, this.#segments as readonly SegmentHandle[]);
+    return withRoom(() => this.#binding.sharedMemory(this.#rank, this.#segments as readonly SegmentHandle[]));
+  }
+
+  /** Lets go of all. What was joined, or has messages in it, stays. */
+  release(): void {
+    for (const segment of this.#segments) if (segment) this.#binding.releaseSegment(segment);
+    this.#segments.length = 0;
   }
 }
 
@@ -65,4 +72,13 @@ export function ranksToShareWith(member: Member, cards: readonly Card[]): readon
   if (member.transport === 'tcp') return [];
   const own = hostOf(cards[member.rank] as Card);
   return [...cards.keys()].filter((rank) => rank !== member.rank && isSameHost(own, hostOf(cards[rank] as Card)));
+}
+
+function withRoom<Result>(use: () => Result): Result {
+  try {
+    return use();
+  } catch (cause) {
+    const told = `${(cause as Error).message}; open the group with a larger maxBytes on all members`;
+    throw new CollError('ERR_COLL_BUFFER', told, { operation: 'open a group', cause });
+  }
 }

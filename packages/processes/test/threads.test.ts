@@ -41,3 +41,21 @@ it('a thread that is ended is missed at once', async () => {
   expect(performance.now() - begin).toBeLessThan(2000);
   await first.terminate();
 });
+
+it('a thread that is blocked in a call can be ended', async () => {
+  const [first, second] = await twoThreads(['block', 'idle']);
+  await once(first, 'message');
+  const begin = performance.now();
+  expect(await first.terminate()).toBe(1);
+  expect(performance.now() - begin).toBeLessThan(3000);
+  await second.terminate();
+});
+
+it('a thread that leaves while it waits is told so before it ends', async () => {
+  const [first, second] = await twoThreads(['give up', 'idle']);
+  const ended = once(first, 'exit');
+  const told = await Promise.race([once(first, 'message'), ended]);
+  expect(String(told)).toMatch(/rank 0 on .* has left the group/);
+  await ended;
+  await second.terminate();
+});

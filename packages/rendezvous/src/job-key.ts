@@ -1,11 +1,18 @@
 import { hkdfSync, randomBytes } from 'node:crypto';
-import { ValueError } from '@coll/core';
+import { quote, ValueError } from '@coll/core';
+import { mostKeyBytes } from './store.js';
 
 const fewestBytes = 16;
 
 /** A new secret for a job: who has it is a member. */
 export function newJobKey(): string {
   return randomBytes(32).toString('base64url');
+}
+
+/** @throws ValueError for what is no name of a job */
+export function requireJob(job: unknown): void {
+  if (typeof job === 'string' && Buffer.byteLength(job) <= mostKeyBytes) return;
+  throw new ValueError('ERR_COLL_VALUE', `a job is a name of ${mostKeyBytes} bytes at most, not ${quote(job)}`);
 }
 
 /** The key of a job's connections. @throws ValueError for a secret that can be guessed */

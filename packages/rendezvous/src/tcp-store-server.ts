@@ -2,7 +2,7 @@ import type { AddressInfo } from 'node:net';
 import { createServer, type Server, type TLSSocket } from 'node:tls';
 import { CollError, ValueError } from '@coll/core';
 import { decodeRequest, encodeAnswer, FrameSplitter, type Op, type Request } from './frames.js';
-import { connectionKey, newJobKey, preSharedKeys, pskIdentity } from './job-key.js';
+import { connectionKey, newJobKey, preSharedKeys, pskIdentity, requireJob } from './job-key.js';
 import { mostValueBytes, requireAmount, requireKey, requireValue } from './store.js';
 import { Table, type TableLimits } from './table.js';
 
@@ -47,7 +47,7 @@ export class TcpStoreServer implements AsyncDisposable {
     return newJobKey();
   }
 
-  /** @throws ValueError for a key that is too short; CollError where it cannot listen there */
+  /** @throws ValueError for a key that is too short, or what is no name of a job; CollError where it cannot listen there */
   static async listen({
     job,
     jobKey,
@@ -56,6 +56,7 @@ export class TcpStoreServer implements AsyncDisposable {
     helloSeconds = 5,
     ...limits
   }: TcpStoreServerOptions): Promise<TcpStoreServer> {
+    requireJob(job);
     const psk = connectionKey(jobKey);
     const table = new Table(limits);
     const sockets = new Set<TLSSocket>();

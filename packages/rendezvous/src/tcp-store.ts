@@ -2,7 +2,7 @@ import { connect, type TLSSocket } from 'node:tls';
 import { AbortedError, CollError, DeadlineExceededError, quote, UnavailableError, ValueError } from '@coll/core';
 import { CheckedStore } from './checked-store.js';
 import { type Answer, decodeAnswer, encodeRequest, FrameSplitter, type Op } from './frames.js';
-import { connectionKey, preSharedKeys, pskIdentity } from './job-key.js';
+import { connectionKey, preSharedKeys, pskIdentity, requireJob } from './job-key.js';
 import type { WaitOptions } from './store.js';
 import { storeVersion } from './tcp-store-server.js';
 
@@ -51,11 +51,12 @@ export class TcpStore extends CheckedStore {
 
   /**
    * Connects, again and again while nobody listens there, for up to `timeoutSeconds` (default: 60).
-   * @throws ValueError for an address or a key that cannot be; CollError where the server has another key, or refuses this job or version by
+   * @throws ValueError for an address, a job or a key that cannot be; CollError where the server has another key, or refuses this job or version by
    * name; DeadlineExceededError, AbortedError
    */
   static async connect({ address, job, jobKey, timeoutSeconds = 60, signal }: TcpStoreOptions): Promise<TcpStore> {
     const target = targetOf(address);
+    requireJob(job);
     const psk = connectionKey(jobKey);
     const deadline = timeoutSeconds && timeoutSeconds > 0 ? performance.now() + timeoutSeconds * 1000 : Infinity;
     for (;;) {

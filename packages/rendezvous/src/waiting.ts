@@ -37,7 +37,7 @@ export class Waits {
       const told = `get: "${key}" had no value after ${timeoutSeconds} seconds`;
       timer = setTimeout(
         () => end(new DeadlineExceededError('ERR_COLL_DEADLINE', told, { operation })),
-        timeoutSeconds * 1000,
+        Math.min(timeoutSeconds * 1000, longestTimer),
       );
     }
     try {
@@ -64,6 +64,9 @@ export class Waits {
 function closed(operation: string): RuntimeError {
   return new RuntimeError('ERR_COLL_CLOSED', `${operation}: this store was closed`, { operation });
 }
+
+// Timers of more are over at once.
+const longestTimer = 2 ** 31 - 1;
 
 // Quick at first, for members that come together, and easy on the server afterwards.
 const firstMillis = 2;

@@ -28,6 +28,12 @@ describe('TcpStore', () => {
       await expect(open({ jobKey: short })).rejects.toThrow(ValueError);
   });
 
+  it.each([7, null, 'x'.repeat(513)])('takes no %s for a job', async (job) => {
+    const refused = { name: 'ValueError', message: expect.stringContaining('a job is a name of 512 bytes at most') };
+    await expect(open({ job })).rejects.toMatchObject(refused);
+    await expect(TcpStoreServer.listen({ job: job as never, jobKey })).rejects.toMatchObject(refused);
+  });
+
   it('is refused by name in another job', async () => {
     await expect(open({ job: 'there' })).rejects.toThrow('this is the store of job "here", not of "there"');
   });

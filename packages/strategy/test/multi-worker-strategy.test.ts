@@ -68,6 +68,9 @@ describe('a MultiWorkerMirroredStrategy', () => {
       [{ clusterResolver: cluster }, /clusterResolver must be a ClusterResolver/],
       [resolverOf('chief'), /takes one object/],
       [{ clusterResolver: resolverOf('ps') }, /not in the cluster/],
+      [{ group: Promise.resolve() }, /group is a group of processes, as `await openProcessGroup/],
+      [{ startupTimeoutSeconds: -3 }, /startupTimeoutSeconds is a number from 0, or null, not -3/],
+      [{ job: 7 }, /job is a name, not 7/],
     ] as const) {
       expect(make(options)).toThrow(ValueError);
       expect(make(options)).toThrow(told);
@@ -114,6 +117,30 @@ describe('a MultiWorkerMirroredStrategy', () => {
     const [strategy] = (await workersHere(2, 1)) as [MultiWorkerMirroredStrategy];
     expect(() => strategy.scope(() => variable(1))).toThrow(RuntimeError);
     expect(() => strategy.scope(() => variable(1))).toThrow(/await strategy.ready\(\)/);
+  });
+
+  it.each(['AUTO', 'RING'] as const)('is ready when all are, whatever plays: %s', async (implementation) => {
+    const communicationOptions = new CommunicationOptions({ implementation });
+    const [first, second] = await workersHere(2, 1, { communicationOptions });
+    const told: string[] = [];
+    const ready = first?.ready().then(() => told.push('ready'));
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    told.push('comes');
+    await Promise.all([ready, second?.ready()]);
+    expect(told).toEqual(['comes', 'ready']);
+  });
+
+  it('refuses another number of devices than others have, on all workers', async () => {
+    const groups = await groupsHere(3);
+    const devices = [['cpu:0'], ['cpu:0'], ['cpu:0', 'cpu:1']];
+    const ready = groups.map((group, rank) =>
+      new MultiWorkerMirroredStrategy({ group, devices: devices[rank] }).ready(),
+    );
+    for (const { status, reason } of (await Promise.allSettled(ready)) as PromiseRejectedResult[]) {
+      expect(status).toBe('rejected');
+      expect(reason).toBeInstanceOf(RuntimeError);
+      expect(reason).toMatchObject({ code: 'ERR_COLL_CLUSTER', message: expect.stringContaining('worker 2 has 2') });
+    }
   });
 
   it('merges the options of a call into its own', async () => {

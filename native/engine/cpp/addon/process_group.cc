@@ -6,15 +6,16 @@
 
 namespace coll {
 
-HeldGroup::HeldGroup(Napi::Env env, Watch watch, const Napi::Function& wake)
-    : env_(env), wake_(Napi::ThreadSafeFunction::New(env, wake, "coll process group", 0, 1)) {
-  wake_.Unref(env);
+HeldGroup::HeldGroup(Napi::Env env, Watch watch, const Napi::Function& wake) : env_(env) {
   watch.parted = [this] {
     has_parted_ = true;
     this->wake();
   };
+  // From here on the sockets have an owner.
   group_ = std::make_unique<Group>(std::move(watch));
   runner_ = std::make_unique<Runner>(*group_, [this] { this->wake(); });
+  wake_ = Napi::ThreadSafeFunction::New(env, wake, "coll process group", 0, 1);
+  wake_.Unref(env);
   // Hooks run in reverse order: this one ends the threads before the function that they call is gone.
   napi_add_env_cleanup_hook(env, stop_with_thread, this);
 }
@@ -24,28 +25,36 @@ Group& HeldGroup::group() const {
   return *group_;
 }
 
-void HeldGroup::submit(Napi::Env env, const Runner::Job& job) {
-  group();
-  keep_awake(env, under_way_ + 1);
-  runner_->submit(job);
+void HeldGroup::submit(const Runner::Job& job) {
+  Monitor& monitor = group().monitor();
+  try {
+    runner_->submit(job);
+  } catch (const std::exception& error) {
+    // It may have begun.
+    monitor.fail_here(std::string("cannot go on: ") + error.what());
+    throw;
+  }
+  keep_awake(under_way_ + 1);
 }
 
-std::vector<Runner::Result> HeldGroup::take_results(Napi::Env env) {
+std::vector<Runner::Result> HeldGroup::take_results() {
   if (!runner_) return {};
   std::vector<Runner::Result> results = runner_->take_results();
-  keep_awake(env, under_way_ - results.size());
+  keep_awake(under_way_ - results.size());
   return results;
 }
 
-void HeldGroup::leave(Napi::Env env) {
-  wake_.Ref(env);
-  group().monitor().leave();
+void HeldGroup::leave() {
+  Monitor& monitor = group().monitor();
+  is_leaving_ = true;
+  keep_awake(under_way_);
+  monitor.leave();
 }
 
 void HeldGroup::stop() {
   if (!group_) return;
   napi_remove_env_cleanup_hook(env_, stop_with_thread, this);
-  if (!has_parted_) group_->monitor().fail_here();
+  if (!has_parted_) group_->monitor().fail_here("has ended without leaving the group");
   runner_.reset();
   group_.reset();
   wake_.Release();
@@ -55,10 +64,10 @@ void HeldGroup::stop_with_thread(void* held) { static_cast<HeldGroup*>(held)->st
 
 void HeldGroup::wake() { wake_.NonBlockingCall(); }
 
-void HeldGroup::keep_awake(Napi::Env env, std::size_t count) {
-  if (under_way_ == 0 && count > 0) wake_.Ref(env);
-  if (under_way_ > 0 && count == 0) wake_.Unref(env);
+void HeldGroup::keep_awake(std::size_t count) {
   under_way_ = count;
+  if (count > 0 || is_leaving_) wake_.Ref(env_);
+  else wake_.Unref(env_);
 }
 
 }  // namespace coll

@@ -20,10 +20,10 @@ class HeldGroup {
 
   // Throws Error once it has stopped.
   Group& group() const;
-  void submit(Napi::Env env, const Runner::Job& job);
-  std::vector<Runner::Result> take_results(Napi::Env env);
+  void submit(const Runner::Job& job);
+  std::vector<Runner::Result> take_results();
   // Begins to leave; `has_parted` tells when it is done.
-  void leave(Napi::Env env);
+  void leave();
   bool has_parted() const { return has_parted_; }
   // Ends all threads and connections. The others find out by themselves what they were not told.
   void stop();
@@ -31,12 +31,13 @@ class HeldGroup {
  private:
   static void stop_with_thread(void* held);
   void wake();
-  void keep_awake(Napi::Env env, std::size_t count);
+  void keep_awake(std::size_t count);
 
   Napi::Env env_;
   Napi::ThreadSafeFunction wake_;
   std::atomic<bool> has_parted_{false};
   std::size_t under_way_ = 0;
+  bool is_leaving_ = false;
   std::unique_ptr<Group> group_;
   // Last, so that its thread ends before what it uses.
   std::unique_ptr<Runner> runner_;

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "../messages/message_player.h"
 #include "../messages/message_program.h"
@@ -80,16 +81,30 @@ class SegmentRing : public RingChannel {
   const SharedSegment segment_;
 };
 
+// Connections of ranks that no channel has taken over, because one before could not be made.
+struct Unclaimed {
+  std::vector<std::vector<int>> sockets;
+  ~Unclaimed() {
+    for (const std::vector<int>& list : sockets) {
+      for (const int socket : list) ::close(socket);
+    }
+  }
+};
+
 // playMessages(group, sockets: Int32Array[], rings: (External | undefined)[], generation: number, cores: number)
 // By rank: sockets, or the memory of the lower rank of the pair.
 Napi::Value play_messages(const Napi::CallbackInfo& info) {
   Group& group = group_of(info[0]);
   const Napi::Array lists = info[1].As<Napi::Array>();
   const Napi::Array rings = info[2].As<Napi::Array>();
-  std::vector<std::unique_ptr<Channel>> channels;
+  Unclaimed unclaimed;
   for (std::uint32_t rank = 0; rank < lists.Length(); ++rank) {
     const Napi::Int32Array list = Napi::Value(lists.Get(rank)).As<Napi::Int32Array>();
-    std::vector<int> sockets(list.Data(), list.Data() + list.ElementLength());
+    unclaimed.sockets.emplace_back(list.Data(), list.Data() + list.ElementLength());
+  }
+  std::vector<std::unique_ptr<Channel>> channels;
+  for (std::uint32_t rank = 0; rank < lists.Length(); ++rank) {
+    std::vector<int> sockets = std::exchange(unclaimed.sockets[rank], {});
     const Napi::Value ring = rings.Get(rank);
     const int other = static_cast<int>(rank);
     if (!ring.IsUndefined()) {
@@ -113,10 +128,13 @@ Napi::Value make_message_program(const Napi::CallbackInfo& info) {
   return hold(info.Env(), new Messages(std::make_shared<const MessageProgram>(parse_message_program(words, count, integer_of(info[1])))));
 }
 
-// call(program, rank, begins, inputs, outputs, sharesResult, agreed, state: Float64Array, messages?): External
+// call(program, rank, begins, inputs, outputs, sharesResult, agreed, state: Float64Array, messages?): External | undefined
+// The latter: an output lies in memory of another piece.
 Napi::Value make_call(const Napi::CallbackInfo& info) {
   auto call = std::make_unique<Call>();
   call->offer = offer_from(info);
+  const Offer* const offer = &call->offer;
+  if (find_clash(&offer, 1)) return info.Env().Undefined();
   const std::vector<double> state = numbers_of(info[7]);
   if (state.size() != kStateWords) throw Error("a state has another number of words");
   std::copy(state.begin(), state.end(), call->state.begin());
@@ -124,9 +142,10 @@ Napi::Value make_call(const Napi::CallbackInfo& info) {
   return hold(info.Env(), call.release());
 }
 
-// playCall(group, call, timeoutMillis: number): number, a Status
+// playCall(group, call, timeoutMillis: number): number, a Status; kWaiting after a while, since JavaScript ends a thread only outside of this
 Napi::Value play_call(const Napi::CallbackInfo& info) {
-  return status_of(info.Env(), group_of(info[0]).play(call_of(info[1]), Group::deadline_after(timeout_of(info[2]))));
+  const auto pause = Clock::now() + std::chrono::milliseconds(500);
+  return status_of(info.Env(), group_of(info[0]).play(call_of(info[1]), Group::deadline_after(timeout_of(info[2])), pause));
 }
 
 // tryCall(group, call, micros: number): number, a Status
@@ -136,13 +155,13 @@ Napi::Value try_call(const Napi::CallbackInfo& info) {
 
 // submit(group, call, id: number, timeoutMillis: number)
 Napi::Value submit(const Napi::CallbackInfo& info) {
-  held<HeldGroup>(info[0]).submit(info.Env(), {info[2].As<Napi::Number>().Uint32Value(), &call_of(info[1]), timeout_of(info[3])});
+  held<HeldGroup>(info[0]).submit({info[2].As<Napi::Number>().Uint32Value(), &call_of(info[1]), timeout_of(info[3])});
   return info.Env().Undefined();
 }
 
 // results(group): number[], the id and the Status of each call that has ended
 Napi::Value results(const Napi::CallbackInfo& info) {
-  const auto ended = held<HeldGroup>(info[0]).take_results(info.Env());
+  const auto ended = held<HeldGroup>(info[0]).take_results();
   Napi::Array list = Napi::Array::New(info.Env(), 2 * ended.size());
   std::uint32_t next = 0;
   for (const auto& [id, status] : ended) {
@@ -198,7 +217,7 @@ Napi::Value states(const Napi::CallbackInfo& info) {
 
 // leave(group): begins to; the group wakes JavaScript when `hasParted`
 Napi::Value leave(const Napi::CallbackInfo& info) {
-  held<HeldGroup>(info[0]).leave(info.Env());
+  held<HeldGroup>(info[0]).leave();
   return info.Env().Undefined();
 }
 

@@ -2,6 +2,7 @@
 
 #if defined(__linux__)
 
+#include <algorithm>
 #include <cstring>
 
 #include "exports.h"
@@ -10,10 +11,19 @@
 namespace coll {
 namespace {
 
-// segment(maxBytes: number): [External, card: Uint8Array]
+Segment& segment_of(const Napi::Value& value) {
+  const SharedSegment& segment = held<SharedSegment>(value);
+  if (!segment) throw Error("this segment was released");
+  return *segment;
+}
+
+std::size_t bytes_with_rings(int ranks) { return Segment::first_free() + static_cast<std::size_t>(ranks) * kRingBytes; }
+
+// segment(maxBytes: number, ranks: number): [External, card: Uint8Array]; `maxBytes` of tensors, or as much as there is, or rings
 Napi::Value make_segment(const Napi::CallbackInfo& info) {
   const double most = info[0].As<Napi::Number>().DoubleValue();
-  const auto segment = most > 0 ? Segment::create(static_cast<std::size_t>(most)) : Segment::create();
+  const std::size_t wanted = most > 0 ? SharedMemory::fixed_bytes() + static_cast<std::size_t>(most) : Segment::usual_bound();
+  const auto segment = Segment::create(std::max(wanted, bytes_with_rings(integer_of(info[1]))));
   const SegmentCard& card = segment->card();
   Napi::Uint8Array bytes = Napi::Uint8Array::New(info.Env(), sizeof card);
   std::memset(bytes.Data(), 0, sizeof card);
@@ -36,14 +46,25 @@ Napi::Value open_segment(const Napi::CallbackInfo& info) {
 
 // makeRings(segment, ranks: number): rings for all ranks, in a segment that has nothing else
 Napi::Value make_rings(const Napi::CallbackInfo& info) {
-  const std::size_t ranks = static_cast<std::size_t>(integer_of(info[1]));
-  held<SharedSegment>(info[0])->grow_to(Segment::first_free() + ranks * kRingBytes);
+  segment_of(info[0]).grow_to(bytes_with_rings(integer_of(info[1])));
   return info.Env().Undefined();
 }
 
 // hasMark(segment, rank: number): boolean
 Napi::Value has_mark(const Napi::CallbackInfo& info) {
-  return Napi::Boolean::New(info.Env(), held<SharedSegment>(info[0])->has_mark_of(integer_of(info[1])));
+  return Napi::Boolean::New(info.Env(), segment_of(info[0]).has_mark_of(integer_of(info[1])));
+}
+
+// releaseSegment(segment): its memory and its descriptor, as soon as nobody else uses them
+Napi::Value release_segment(const Napi::CallbackInfo& info) {
+  held<SharedSegment>(info[0]).reset();
+  return info.Env().Undefined();
+}
+
+// releaseMemory(memory): the same, as soon as no tensor is left
+Napi::Value release_memory(const Napi::CallbackInfo& info) {
+  held<Memory>(info[0]).reset();
+  return info.Env().Undefined();
 }
 
 // sharedMemory(rank: number, segments: External[]): External
@@ -57,6 +78,7 @@ Napi::Value shared_memory(const Napi::CallbackInfo& info) {
 // allocate(memory, bytes: number): ArrayBuffer; the memory lives as long as that
 Napi::Value allocate(const Napi::CallbackInfo& info) {
   const Memory& memory = held<Memory>(info[0]);
+  if (!memory) throw Error("the group was closed");
   const auto bytes = static_cast<std::size_t>(info[1].As<Napi::Number>().DoubleValue());
   std::byte* const data = memory->allocate(bytes);
   const auto free = [](Napi::Env, void* data, Memory* memory) {
@@ -79,7 +101,9 @@ void add_segments(Napi::Object exports) {
   add<open_segment>(exports, "openSegment");
   add<make_rings>(exports, "makeRings");
   add<has_mark>(exports, "hasMark");
+  add<release_segment>(exports, "releaseSegment");
   add<shared_memory>(exports, "sharedMemory");
+  add<release_memory>(exports, "releaseMemory");
   add<allocate>(exports, "allocate");
 }
 

@@ -77,7 +77,7 @@ int cut(const iovec* parts, int count, std::size_t bytes, iovec* into) {
 
 TcpChannel::TcpChannel(std::vector<int> sockets, const TcpOptions& options) : TcpChannel(sockets, sockets, options) {}
 
-TcpChannel::TcpChannel(std::vector<int> sending, std::vector<int> receiving, const TcpOptions& options) {
+TcpChannel::TcpChannel(std::vector<int> sending, std::vector<int> receiving, const TcpOptions& options) : owned_(sending, receiving) {
   out_.sockets = std::move(sending);
   in_.sockets = std::move(receiving);
   out_.left = in_.left = kUnitBytes;
@@ -96,12 +96,14 @@ int TcpChannel::core_of_peer() const {
   return core;
 }
 
-TcpChannel::~TcpChannel() {
-  std::vector<int> all = out_.sockets;
-  all.insert(all.end(), in_.sockets.begin(), in_.sockets.end());
-  std::sort(all.begin(), all.end());
-  all.erase(std::unique(all.begin(), all.end()), all.end());
-  for (const int socket : all) close(socket);
+TcpChannel::Owned::Owned(std::vector<int> some, const std::vector<int>& others) : sockets_(std::move(some)) {
+  sockets_.insert(sockets_.end(), others.begin(), others.end());
+  std::sort(sockets_.begin(), sockets_.end());
+  sockets_.erase(std::unique(sockets_.begin(), sockets_.end()), sockets_.end());
+}
+
+TcpChannel::Owned::~Owned() {
+  for (const int socket : sockets_) close(socket);
 }
 
 void TcpChannel::Direction::move(std::size_t bytes) {

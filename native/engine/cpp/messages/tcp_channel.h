@@ -18,14 +18,11 @@ struct TcpOptions {
 // Connected non-blocking sockets, IPv4 or IPv6, that carry one stream a direction: in units of one size, each from the next socket.
 class TcpChannel : public Channel {
  public:
-  // Takes the sockets over and closes them in the end. The other side has them in the same order. Throws Error for options that the
-  // system refuses.
+  // Takes the sockets over and closes them in the end, or at once where it throws: Error for options that the system refuses. The other side
+  // has them in the same order.
   explicit TcpChannel(std::vector<int> sockets, const TcpOptions& options = {});
   // The other side receives from those that this one sends to.
   TcpChannel(std::vector<int> sending, std::vector<int> receiving, const TcpOptions& options = {});
-  ~TcpChannel() override;
-  TcpChannel(const TcpChannel&) = delete;
-  TcpChannel& operator=(const TcpChannel&) = delete;
 
   ssize_t send(const iovec* parts, int count) override;
   ssize_t receive(const iovec* parts, int count) override;
@@ -45,8 +42,21 @@ class TcpChannel : public Channel {
     void move(std::size_t bytes);
   };
 
+  // Closes each of them once.
+  class Owned {
+   public:
+    Owned(std::vector<int> some, const std::vector<int>& others);
+    ~Owned();
+    Owned(const Owned&) = delete;
+    Owned& operator=(const Owned&) = delete;
+
+   private:
+    std::vector<int> sockets_;
+  };
+
   ssize_t transfer(Direction& direction, const iovec* parts, int count, bool is_sent);
 
+  const Owned owned_;
   Direction out_;
   Direction in_;
   bool is_within_host_;

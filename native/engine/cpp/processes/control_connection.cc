@@ -25,26 +25,24 @@ void ControlConnection::flush() {
   while (is_open() && !unsent_.empty()) {
     const ssize_t sent = ::send(socket_, unsent_.data(), unsent_.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent < 0 && errno == EINTR) continue;
+    if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return;
     // An error shows when the other side is read.
-    if (sent < 0 && errno != EAGAIN && errno != EWOULDBLOCK) unsent_.clear();
-    if (sent <= 0) return;
-    unsent_.erase(0, static_cast<std::size_t>(sent));
+    unsent_.erase(0, sent < 0 ? unsent_.size() : static_cast<std::size_t>(sent));
   }
+  if (is_open() && has_ended_) ::shutdown(socket_, SHUT_WR);
 }
 
 bool ControlConnection::read() {
   if (reader_.room_bytes() == 0) return true;
   const ssize_t count = ::recv(socket_, reader_.room(), reader_.room_bytes(), MSG_DONTWAIT);
   if (count > 0) reader_.add(static_cast<std::size_t>(count));
-  if (count >= 0) return count > 0 && !reader_.is_broken();
+  if (count >= 0) return count > 0;
   return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR;
 }
 
 void ControlConnection::end() {
-  if (!is_open() || has_ended_) return;
-  flush();
   has_ended_ = true;
-  ::shutdown(socket_, SHUT_WR);
+  flush();
 }
 
 void ControlConnection::close() {

@@ -28,10 +28,12 @@ class ControlConnection {
   // Sends as much as the connection takes, and the rest later.
   void send(const std::string& frame);
   void flush();
-  // Reads what is there; false once the other side has ended, or says what nobody understands.
+  // Reads what is there; false once the other side has ended.
   bool read();
   std::optional<Frame> next() { return reader_.next(); }
-  // Nothing more will be sent.
+  // The other side says what nobody understands.
+  bool is_broken() const { return reader_.is_broken(); }
+  // Nothing more will be sent than what waits to be.
   void end();
   void close();
 

@@ -3,6 +3,8 @@
 #include "group.h"
 
 #include <algorithm>
+#include <new>
+#include <string>
 #include <thread>
 
 namespace coll {
@@ -47,12 +49,24 @@ Status Group::try_play(Call& call, microseconds patience) {
     }
     is_under_way_ = true;
   }
-  const Status status = player_->play(call.offer, patience);
+  const Status status = play_or_fail(call, patience);
   has_disagreed_ = status == Status::kDisagreed;
   return status == Status::kDone ? end(status) : status;
 }
 
-Status Group::play(Call& call, Deadline deadline) {
+// What is lacking here, such as memory, ends the group: nobody can go on from somewhere within a collective.
+Status Group::play_or_fail(Call& call, microseconds patience) {
+  try {
+    return player_->play(call.offer, patience);
+  } catch (const std::bad_alloc&) {
+    monitor_.fail_here("has no memory to go on");
+  } catch (const std::exception& error) {
+    monitor_.fail_here(std::string("cannot go on: ") + error.what());
+  }
+  return Status::kFailed;
+}
+
+Status Group::play(Call& call, Deadline deadline, Deadline pause) {
   Clock::time_point asked{};
   // A call that is over at once needs no clock.
   Status status = deadline ? Status::kWaiting : try_play(call, kLook);
@@ -62,6 +76,7 @@ Status Group::play(Call& call, Deadline deadline) {
     if (status == Status::kDisagreed) return disagree(call);
     const auto now = Clock::now();
     if (deadline && now >= *deadline) return expire(call);
+    if (pause && now >= *pause) return Status::kWaiting;
     if (is_under_way_) {
       if (is_contradicted(call)) return disagree(call);
       if (now - asked >= kAskAgain) {

@@ -37,9 +37,9 @@ class Group {
 
   // Begins a collective or goes on with it; kWaiting where it takes longer than that.
   Status try_play(Call& call, std::chrono::microseconds patience);
-  // The same until it ends, in kDone, kFailed, kDisagreed or kExpired. After the latter two the group has to be ended by `fail` of the monitor, and
-  // this to be called again.
-  Status play(Call& call, Deadline deadline);
+  // The same until it ends, in kDone, kFailed, kDisagreed or kExpired; or until `pause`, in kWaiting. After kDisagreed and kExpired the group
+  // has to be ended by `fail` of the monitor, and this to be called again.
+  Status play(Call& call, Deadline deadline, Deadline pause = std::nullopt);
 
   bool has_failed() const { return word_.load(std::memory_order_relaxed) != 0; }
   std::uint64_t sequence() { return calls_.current(); }
@@ -50,6 +50,7 @@ class Group {
   const std::vector<std::optional<State>>& states() const { return states_; }
 
  private:
+  Status play_or_fail(Call& call, std::chrono::microseconds patience);
   Status end(Status status);
   Status settle();
   Status disagree(const Call& call);

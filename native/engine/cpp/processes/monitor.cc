@@ -7,7 +7,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
+
+#include "../error.h"
 
 namespace coll {
 namespace {
@@ -33,7 +36,7 @@ std::string seconds_of(milliseconds time) {
 }  // namespace
 
 Monitor::Monitor(Watch watch, Calls& calls, FailureWord& word)
-    : watch_(std::move(watch)), calls_(calls), word_(word), event_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+    : watch_(std::move(watch)), calls_(calls), word_(word) {
   const auto now = Clock::now();
   for (const int socket : watch_.sockets) {
     peers_.emplace_back();
@@ -41,7 +44,14 @@ Monitor::Monitor(Watch watch, Calls& calls, FailureWord& word)
     peers_.back().heard = now;
   }
   last_turn_ = now;
-  thread_ = std::thread([this] { run(); });
+  event_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  if (event_ < 0) throw Error(std::string("the system gives no events: ") + std::strerror(errno));
+  try {
+    thread_ = std::thread([this] { run(); });
+  } catch (...) {
+    close(event_);
+    throw;
+  }
 }
 
 Monitor::~Monitor() {
@@ -113,7 +123,9 @@ void Monitor::leave() {
   wake();
 }
 
-void Monitor::fail_here() { fail({FailureKind::kFailed, watch_.rank, watch_.names[static_cast<std::size_t>(watch_.rank)] + " has ended without leaving the group"}); }
+void Monitor::fail_here(const std::string& how) {
+  fail({FailureKind::kFailed, watch_.rank, watch_.names[static_cast<std::size_t>(watch_.rank)] + " " + how});
+}
 
 void Monitor::run() {
   while (true) {
@@ -170,11 +182,12 @@ void Monitor::await_events() {
 
 void Monitor::read(int rank, Clock::time_point now) {
   Peer& peer = peers_[static_cast<std::size_t>(rank)];
-  const bool goes_on = peer.control->read();
+  bool goes_on = peer.control->read();
   while (const std::optional<Frame> frame = peer.control->next()) {
     peer.heard = now;
     take(rank, *frame);
   }
+  goes_on = goes_on && !peer.control->is_broken();
   if (goes_on) return;
   peer.has_ended = true;
   if (peer.has_left) return;

@@ -6,6 +6,7 @@
 #include <condition_variable>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -24,6 +25,7 @@ namespace coll {
 // each takes the first by precedence. So all raise the same error, even if they found out different things at the same time.
 class Monitor {
  public:
+  // Takes the sockets over. Throws Error where the system has no more threads or descriptors.
   Monitor(Watch watch, Calls& calls, FailureWord& word);
   // Ends the connections without a word.
   ~Monitor();
@@ -44,8 +46,8 @@ class Monitor {
   std::vector<std::optional<Answer>> answers(std::chrono::milliseconds patience);
   // Tells the others that this rank takes part in no more collectives than it has ended; ends the connections once they have read that.
   void leave();
-  // Ends the group because this process, or its thread, ends without having left.
-  void fail_here();
+  // Ends the group because of this rank; how completes the sentence.
+  void fail_here(const std::string& how);
 
  private:
   struct Peer {
@@ -79,7 +81,7 @@ class Monitor {
   const Watch watch_;
   Calls& calls_;
   FailureWord& word_;
-  const int event_;
+  int event_ = -1;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<Peer> peers_;

@@ -17,9 +17,9 @@ Runner::~Runner() {
 void Runner::submit(const Job& job) {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
+    if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
     jobs_.push_back(job);
   }
-  if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
   has_jobs_.notify_one();
 }
 

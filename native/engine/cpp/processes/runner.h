@@ -32,6 +32,7 @@ class Runner {
   // Ends what is under way: the group must have failed.
   ~Runner();
 
+  // Throws std::exception where the system gives no thread, or no memory.
   void submit(const Job& job);
   std::vector<Result> take_results();
 

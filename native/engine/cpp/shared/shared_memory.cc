@@ -35,6 +35,8 @@ SharedMemory::SharedMemory(int rank, std::vector<std::shared_ptr<Segment>> segme
   }
 }
 
+std::size_t SharedMemory::fixed_bytes() { return arena_begin(); }
+
 bool SharedMemory::has(const void* address, std::size_t bytes) const {
   const Segment& own = segment(rank_);
   const auto at = reinterpret_cast<std::uintptr_t>(address);

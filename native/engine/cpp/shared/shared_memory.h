@@ -29,6 +29,9 @@ class SharedMemory {
   // Whether memory lies in this rank's arena.
   bool has(const void* address, std::size_t bytes) const;
 
+  // Of a segment, what is no arena.
+  static std::size_t fixed_bytes();
+
   int size() const { return static_cast<int>(segments_.size()); }
   // Where memory of this rank's arena is for others.
   std::size_t offset_of(const void* address) const;

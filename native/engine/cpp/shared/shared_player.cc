@@ -126,17 +126,17 @@ bool SharedPlayer::take_up(const Offer& offer) {
   last_step_ = 1;
   way_ = Way::kSmall;
   if (is_small(offer)) return true;
-  std::uint32_t staged = 0;
+  bool is_any_staged = false;
   bool is_any_in_arena = false;
   for (int rank = 0; rank < ranks_; ++rank) {
     if (!take_up_memory(offer, rank)) return false;
     const RankMemory& memory = memory_of(rank);
-    staged |= announcement(rank).is_staged;
+    is_any_staged = is_any_staged || memory.has_staged_input || memory.has_staged_output;
     const bool is_input_in_arena = offer.program->reads(rank) && !memory.has_staged_input;
     const bool is_output_in_arena = offer.program->writes(rank) && !memory.has_staged_output;
     is_any_in_arena = is_any_in_arena || is_input_in_arena || is_output_in_arena;
   }
-  if (staged == 0) {
+  if (!is_any_staged) {
     way_ = Way::kDirect;
     shares_.emplace(offer);
     last_step_ = shares_->slices();
@@ -152,8 +152,9 @@ bool SharedPlayer::take_up(const Offer& offer) {
 bool SharedPlayer::take_up_memory(const Offer& offer, int rank) {
   RankMemory& memory = memory_of(rank);
   SharedAnnouncement& said = announcement(rank);
-  memory.has_staged_input = (said.is_staged & kStagedInput) != 0;
-  memory.has_staged_output = (said.is_staged & kStagedOutput) != 0;
+  const std::uint32_t staged = said.is_staged;
+  memory.has_staged_input = (staged & kStagedInput) != 0;
+  memory.has_staged_output = (staged & kStagedOutput) != 0;
   memory.inputs.clear();
   memory.outputs.clear();
   if (rank == rank_) {

@@ -1,5 +1,6 @@
 #if defined(__linux__)
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 
 #include <cerrno>
@@ -82,7 +83,9 @@ TEST(TcpChannel, TakesOptionsAndRefusesUnknownOnes) {
   EXPECT_STREQ(name, "reno");
   EXPECT_THROW(TcpChannel({third}, {"nonesuch", 0, 0}), Error);
   EXPECT_THROW(TcpChannel({}, TcpOptions{}), Error);
-  for (const int socket : {other, third, fourth}) close(socket);
+  // It was taken over.
+  EXPECT_EQ(fcntl(third, F_GETFD), -1);
+  for (const int socket : {other, fourth}) close(socket);
 }
 
 TEST(RingChannel, KeepsTheOrderOfBytes) {

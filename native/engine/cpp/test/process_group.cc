@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
+#include <new>
 #include <thread>
 
 #include "processes/group.h"
@@ -198,6 +200,45 @@ TEST_F(ProcessGroup, LetsMembersFinishWhatALeaverTookPartIn) {
   EXPECT_EQ(failure.text, "rank 0 on here has left the group");
 }
 
+// A double of a player that lacks memory.
+class PoorPlayer : public Player {
+ public:
+  Status play(Offer&, std::chrono::microseconds) override { throw std::bad_alloc(); }
+  void abandon() override {}
+  bool is_missing(int) const override { return false; }
+};
+
+TEST_F(ProcessGroup, FailsForAllWhereOneLacksMemory) {
+  open(2);
+  group(0).take(std::make_unique<PoorPlayer>());
+  for (const Status status : play(0)) EXPECT_EQ(status, Status::kFailed);
+  EXPECT_EQ(group(1).monitor().settled_failure().text, "rank 0 on here has no memory to go on");
+}
+
+TEST_F(ProcessGroup, ComesBackAfterAPause) {
+  open(2);
+  Call call{};
+  EXPECT_EQ(group(1).play(call, std::nullopt, Clock::now() + milliseconds(30)), Status::kWaiting);
+  const auto begin = Clock::now();
+  EXPECT_EQ(group(1).play(call, begin + milliseconds(30), begin + milliseconds(5000)), kExpired);
+}
+
+TEST_F(ProcessGroup, MissesWhoSaysWhatNobodyUnderstands) {
+  int pair[2];
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, pair), 0);
+  Watch watch;
+  watch.sockets = {-1, pair[0]};
+  watch.names = {"rank 0 on here", "rank 1 on here"};
+  Group alone(std::move(watch));
+  // As long as what is kept of a frame.
+  const std::string noise(kMostFrameBytes + 4, 'x');
+  ASSERT_EQ(send(pair[1], noise.data(), noise.size(), MSG_NOSIGNAL), static_cast<ssize_t>(noise.size()));
+  const auto begin = Clock::now();
+  while (!alone.has_failed() && Clock::now() - begin < milliseconds(3000)) std::this_thread::yield();
+  EXPECT_EQ(alone.monitor().settled_failure().kind, FailureKind::kLost);
+  close(pair[1]);
+}
+
 TEST_F(ProcessGroup, RunsCallsInAThreadOfItsOwn) {
   open(2);
   std::atomic<int> wakes{0};
@@ -219,7 +260,7 @@ TEST_F(ProcessGroup, RunsCallsInAThreadOfItsOwn) {
     EXPECT_EQ(results[id].status, Status::kDone);
   }
   EXPECT_GT(wakes.load(), 0);
-  group(0).monitor().fail_here();
+  group(0).monitor().fail_here("has ended");
 }
 
 }  // namespace

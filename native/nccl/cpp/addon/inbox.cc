@@ -57,7 +57,13 @@ void Inbox::deliver(Napi::Env env) {
     is_called_ = false;
   }
   const Napi::HandleScope scope(env);
-  for (const Letter& letter : letters) letter(env);
+  for (const Letter& letter : letters) {
+    try {
+      letter(env);
+    } catch (const Napi::Error&) {
+      // The thread is being ended, and cannot be told anything any more.
+    }
+  }
 }
 
 bool Inbox::while_open(const std::function<void()>& use) {

@@ -67,8 +67,8 @@ SharedOperation adopt_pointer(Runtime& runtime, const SharedAllocation& allocati
       const cuda::Result result = runtime.driver.pointer_attribute(&ordinal, cuda::kPointerOrdinal, pointer);
       if (result != cuda::kSuccess || ordinal != adopted.device) {
         // Whatever uses it fails with the same words.
-        throw Error(FailureKind::kCuda, "the pointer is no memory of GPU " + std::to_string(adopted.device) +
-                                            (result == cuda::kSuccess ? ": it belongs to GPU " + std::to_string(ordinal) : ""));
+        throw invalid("the pointer is no memory of GPU " + std::to_string(adopted.device) +
+                      (result == cuda::kSuccess ? ": it belongs to GPU " + std::to_string(ordinal) : ""));
       }
     }
     adopted.pointer = pointer;

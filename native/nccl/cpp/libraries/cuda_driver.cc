@@ -94,6 +94,7 @@ Driver open_driver(const std::string& file) {
   }
   const std::string missing = bind_all(driver);
   identify(driver.library, "cuInit");
+  if (driver.init == nullptr) throw Error(FailureKind::kNoLibrary, std::string(name) + " is no CUDA driver: it has no cuInit");
   if (!missing.empty()) {
     throw Error(FailureKind::kNoLibrary, "the NVIDIA driver is older than CUDA 12.0, which is needed: " + driver.library.path + " has no " + missing);
   }

@@ -10,7 +10,15 @@ void identify(Library& library, const char* symbol) {
   void* const address = find_symbol(library, symbol);
   Dl_info info{};
   if (address != nullptr && dladdr(address, &info) != 0 && info.dli_fname != nullptr) library.path = info.dli_fname;
-  library.is_double = library.handle != RTLD_DEFAULT && find_symbol(library, "coll_is_test_double") != nullptr;
+  // What is in the process already is looked at by itself, not among all that is there.
+  void* const itself = library.handle == RTLD_DEFAULT ? dlopen(library.path.c_str(), RTLD_NOW | RTLD_NOLOAD) : library.handle;
+  library.is_double = itself != nullptr && dlsym(itself, "coll_is_test_double") != nullptr;
+}
+
+void stay_loaded() {
+  Dl_info info{};
+  if (dladdr(reinterpret_cast<void*>(&stay_loaded), &info) == 0 || info.dli_fname == nullptr) return;
+  dlopen(info.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
 }
 
 }  // namespace coll

@@ -20,6 +20,9 @@ void* find_symbol(const Library& library, const char* name);
 // Fills in `path` and `is_double`, from a symbol that the library has.
 void identify(Library& library, const char* symbol);
 
+// Keeps the library that this is compiled into: Node unloads an addon with the last thread that has loaded it, our own threads in it or not.
+void stay_loaded();
+
 // Sets a function pointer to a symbol; remembers in `missing` the first that is not there.
 template <class Function>
 void bind(const Library& library, const char* name, Function& function, std::string& missing) {

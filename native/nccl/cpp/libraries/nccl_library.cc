@@ -15,8 +15,10 @@ constexpr int kOldestVersion = 21801;
 constexpr const char* kName = "libnccl.so.2";
 constexpr const char* kProof = "ncclGetVersion";
 
+// Before 2.9 the code was 1000 * major + 100 * minor + patch.
 std::string in_words(int version) {
-  return std::to_string(version / 10000) + "." + std::to_string(version % 10000 / 100) + "." + std::to_string(version % 100);
+  const int major = version < 10000 ? 1000 : 10000;
+  return std::to_string(version / major) + "." + std::to_string(version % major / 100) + "." + std::to_string(version % 100);
 }
 
 std::string bind_all(Nccl& nccl) {
@@ -110,11 +112,11 @@ Nccl open_nccl(const std::string& file) {
   nccl.library = find_library(file);
   const std::string missing = bind_all(nccl);
   identify(nccl.library, kProof);
-  if (nccl.get_version == nullptr) throw Error(FailureKind::kNoLibrary, nccl.library.path + file + " is no NCCL: it has no " + kProof);
+  if (nccl.get_version == nullptr) throw Error(FailureKind::kNoLibrary, (file.empty() ? kName : file) + " is no NCCL: it has no " + kProof);
   nccl.get_version(&nccl.version);
-  if (!missing.empty() || nccl.version < kOldestVersion) {
-    throw Error(FailureKind::kNoLibrary, "NCCL " + in_words(nccl.version) + " (" + nccl.library.path + ") is too old: 2.18.1 or newer is needed");
-  }
+  const std::string found = "NCCL " + in_words(nccl.version) + " (" + nccl.library.path + ")";
+  if (nccl.version < kOldestVersion) throw Error(FailureKind::kNoLibrary, found + " is too old: 2.18.1 or newer is needed");
+  if (!missing.empty()) throw Error(FailureKind::kNoLibrary, found + " is not whole: it has no " + missing);
   return nccl;
 }
 

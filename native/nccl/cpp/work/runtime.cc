@@ -91,6 +91,7 @@ Opened open_libraries(const std::string& cuda_file, const std::string& nccl_file
     try {
       cuda::Driver driver = cuda::open_driver(cuda_file);
       const int devices = count_devices(driver);
+      stay_loaded();
       opened_runtime = new Runtime(std::move(driver), devices);
     } catch (const Error& error) {
       opened.driver_failure = error.failure();

@@ -188,10 +188,11 @@ class HierarchicalCommunicator implements Communicator {
         .map((rank) => first + rank)
         .join(', ')}`;
     };
+    const { code, message, cause, rank, operation } = error;
+    const agreed = code.endsWith('MISMATCH') ? ', which have to agree about op, dtype and root as well' : '';
     const where = part
       ? `within a worker, whose rank 0 is rank ${part.firstRank}`
-      : `across workers, which have to agree about op, dtype and root as well; ${this.#firsts.map((_, worker) => ranksOf(worker)).join('; ')}`;
-    const { code, message, cause, rank, operation } = error;
+      : `across workers${agreed}; ${this.#firsts.map((_, worker) => ranksOf(worker)).join('; ')}`;
     const known = rank === undefined ? undefined : part ? part.firstRank + rank : this.#firsts[rank];
     const Same = error.constructor as typeof CollError;
     return new Same(code, `${message} (${where})`, {

@@ -2,6 +2,7 @@ import type { Communicator } from '../communicator.js';
 import type { CrossDeviceOps } from '../cross-device-ops.js';
 import type { DType } from '../dtype.js';
 import type { EngineResolution } from '../engines.js';
+import type { CollError } from '../errors.js';
 import type { ReduceOp } from '../reduce-op.js';
 import type { Algorithm } from '../schedule/schedule.js';
 
@@ -22,6 +23,8 @@ export interface World {
   communicator(algorithm: Algorithm): Communicator;
   /** Ends the group: whoever waits in it, now or later, gets an UnavailableError with this message. Absent: closing a communicator does. */
   fail?(message: string): void;
+  /** Why the group has failed, for who waits for something else meanwhile; undefined while it has not. Absent: only collectives tell. */
+  failure?(): CollError | undefined;
 }
 
 /** What `'auto'` asks a plug-in for. Absent fields mean that nothing special is needed. */

@@ -1,4 +1,4 @@
-import { validateBuffers } from '../buffers.js';
+import { requireCall, validateBuffers } from '../buffers.js';
 import { abortedError, closedError, refusedError } from '../call-errors.js';
 import { type Collective, nameOf, opOf, outputDType, rootOf } from '../collective.js';
 import type { Communicator, RunOptions } from '../communicator.js';
@@ -58,6 +58,7 @@ export class PortableCommunicator implements Communicator {
     outputs: readonly Tensor[],
     { signal, sharedResult = false }: RunOptions = {},
   ): void {
+    requireCall(collective, inputs, outputs);
     const operation = nameOf(collective);
     if (this.#isClosed) throw closedError({ operation });
     if (signal?.aborted) throw abortedError('before it began', signal, { operation });

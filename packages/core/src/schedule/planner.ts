@@ -1,7 +1,8 @@
 import { refusedCollective } from '../buffers.js';
 import { type Collective, nameOf } from '../collective.js';
 import type { DType } from '../dtype.js';
-import { CollError } from '../errors.js';
+import { CollError, ValueError } from '../errors.js';
+import { quote } from '../quote.js';
 import type { Algorithm, Schedule } from './schedule.js';
 import { problemOf } from './verify.js';
 
@@ -12,7 +13,12 @@ export class Planner {
   readonly algorithm: Algorithm;
   readonly size: number;
 
+  /** @throws ValueError for what is no algorithm, such as the name of one */
   constructor(algorithm: Algorithm, size: number) {
+    if (typeof Object(algorithm).plan !== 'function') {
+      const told = `an algorithm is an object with a name and a plan, such as directAlgorithm, not ${quote(algorithm)}`;
+      throw new ValueError('ERR_COLL_VALUE', told);
+    }
     this.algorithm = algorithm;
     this.size = size;
   }

@@ -70,7 +70,6 @@ describe('mismatch', () => {
   it.each<readonly [string, Partial<Descriptor>]>([
     ['kinds', { collective: { kind: 'all-gather' } }],
     ['ops', { collective: { kind: 'all-reduce', op: 'max' } }],
-    ['schedules', { schedule: 2 }],
     ['lengths and dtypes', { length: 9, dtype: 'int8' }],
   ])('of %s is an InternalError', (_, odd) => {
     expect(descriptorsOf({}, {}, odd).mismatch()).toMatchObject({
@@ -78,6 +77,15 @@ describe('mismatch', () => {
       code: 'ERR_COLL_MISMATCH',
       rank: 2,
       message: expect.stringContaining('; all ranks must make the same calls in the same order'),
+    });
+  });
+
+  it('of schedules alone says that the algorithms differ', () => {
+    expect(descriptorsOf({}, {}, { schedule: 2 }).mismatch()).toMatchObject({
+      name: 'InternalError',
+      code: 'ERR_COLL_MISMATCH',
+      rank: 2,
+      message: expect.stringContaining('rank 2 plays another algorithm than rank 0 in all-reduce sum of 8 float32'),
     });
   });
 

@@ -148,6 +148,11 @@ export class Descriptors {
       return new InvalidArgumentError('ERR_COLL_SHAPE_MISMATCH', `Shape mismatch in the collective: ${told}`, details);
     }
     if (onlyIn(dtypeField, layoutField)) return new InternalError('ERR_COLL_DTYPE_MISMATCH', told, details);
+    if (odd.every((rank) => this.#tell(rank) === this.#tell(usual))) {
+      const algorithms = `rank ${odd.join(', ')} plays another algorithm than rank ${usual} in ${this.#tell(usual)}`;
+      const cure = 'all ranks must name the same one, or the same implementation';
+      return new InternalError('ERR_COLL_MISMATCH', `ranks disagree: ${algorithms}; ${cure}`, details);
+    }
     const cure = 'all ranks must make the same calls in the same order, with sparse values on all of them or on none';
     return new InternalError('ERR_COLL_MISMATCH', `${told}; ${cure}`, details);
   }

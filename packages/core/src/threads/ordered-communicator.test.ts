@@ -141,6 +141,22 @@ describe('calls', () => {
     });
     expect(communicator.prepared).toEqual([]);
   });
+
+  it.each([
+    ['no collective', [undefined, buffer, buffer], 'a communicator is handed a collective'],
+    ['the name of one', ['all-reduce', buffer, buffer], 'a list of outputs, not "all-reduce"'],
+    ['no lists', [sum, buffer[0], buffer[0]], 'a list of inputs'],
+    ['empty lists', [sum, [], []], '0 inputs and 0 outputs for 1 local ranks'],
+    ['typed arrays', [sum, [new Float32Array(3)], [new Float32Array(3)]], 'a buffer is a tensor, not Float32Array'],
+    ['what is no signal', [sum, buffer, buffer, { signal: 7 }], 'signal is an AbortSignal, not 7'],
+  ])('are refused for %s', async (_, call, message) => {
+    const communicator = new Noting();
+    const refused = expect.objectContaining({ name: 'ValueError', message: expect.stringContaining(message) });
+    const asked = call as unknown as Parameters<typeof communicator.run>;
+    expect(await rejection(communicator.run(...asked))).toEqual(refused);
+    expect(thrown(() => communicator.runSync(...asked))).toEqual(refused);
+    expect(communicator.prepared).toEqual([]);
+  });
 });
 
 it('names no rank where several are local', async () => {

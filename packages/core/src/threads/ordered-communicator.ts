@@ -1,7 +1,9 @@
+import { requireCall } from '../buffers.js';
 import { abortedError, busyError, type CallDetails, closedError, refusedError } from '../call-errors.js';
 import { type Collective, nameOf } from '../collective.js';
 import type { Communicator, RunOptions } from '../communicator.js';
 import type { DType } from '../dtype.js';
+import { requireSignal } from '../signal.js';
 import { type KnownCall, KnownCalls } from './known-calls.js';
 import { type CheckedCall, checkedCall, type Pieces } from './pieces.js';
 
@@ -115,6 +117,7 @@ export abstract class OrderedCommunicator<Handle> implements Communicator {
 
   #requireOpen(collective: Collective, { signal }: RunOptions): void {
     if (this.#isClosed) throw closedError(this.#detailsOf(collective));
+    requireSignal(signal);
     if (signal?.aborted) throw abortedError('before it began', signal, this.#detailsOf(collective));
   }
 
@@ -125,6 +128,7 @@ export abstract class OrderedCommunicator<Handle> implements Communicator {
   }
 
   #callOf(collective: Collective, inputs: Pieces, outputs: Pieces, options: RunOptions): KnownCall<Handle> {
+    requireCall(collective, inputs, outputs);
     const known = this.#calls.find(collective, inputs, outputs, options);
     return known ?? this.#check(collective, inputs.map(alone), outputs.map(alone), options);
   }
@@ -135,6 +139,7 @@ export abstract class OrderedCommunicator<Handle> implements Communicator {
     outputs: readonly Pieces[],
     options: RunOptions,
   ): KnownCall<Handle> {
+    requireCall(collective, inputs, outputs);
     const known = this.#calls.findPieces(collective, inputs, outputs, options);
     return known ?? this.#check(collective, inputs, outputs, options);
   }

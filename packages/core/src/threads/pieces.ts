@@ -1,4 +1,4 @@
-import { validateBuffers } from '../buffers.js';
+import { requireCounts, validateBuffers } from '../buffers.js';
 import { type Collective, nameOf } from '../collective.js';
 import type { RunOptions } from '../communicator.js';
 import type { DType } from '../dtype.js';
@@ -54,7 +54,9 @@ export function checkedCall(buffers: Buffers, { layout = 0, sharedResult = false
   };
 }
 
-function validatePieces({ collective, size, localRanks, inputs, outputs }: Buffers, isShared: boolean): void {
+function validatePieces(buffers: Buffers, isShared: boolean): void {
+  const { collective, size, localRanks, inputs, outputs } = buffers;
+  requireCounts(buffers, inputs, outputs);
   const count = inputs[0]?.length ?? 0;
   const operation = nameOf(collective);
   const fail = (problem: string) => new ValueError('ERR_COLL_BUFFER', `${operation}: ${problem}`, { operation });

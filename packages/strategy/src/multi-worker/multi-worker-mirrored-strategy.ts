@@ -11,6 +11,7 @@ import {
   quote,
   RuntimeError,
   regroup,
+  requireProcessGroup,
   resolveEngine,
   type Structure,
   tensor,
@@ -242,11 +243,16 @@ function requireOptions(options: MultiWorkerMirroredStrategyOptions): void {
   const fail = (told: string) => new ValueError('ERR_COLL_VALUE', `MultiWorkerMirroredStrategy: ${told}`);
   if (typeof options !== 'object' || options === null || Array.isArray(options) || options instanceof ClusterResolver)
     throw fail(`takes one object, { clusterResolver, communicationOptions }, not ${quote(options)}`);
-  const { clusterResolver, communicationOptions } = options;
+  const { clusterResolver, communicationOptions, group, job = '', startupTimeoutSeconds = null } = options;
+  requireProcessGroup(group);
   if (clusterResolver !== undefined && !(clusterResolver instanceof ClusterResolver))
     throw fail(`clusterResolver must be a ClusterResolver, not ${quote(clusterResolver)}`);
   if (communicationOptions !== undefined && !(communicationOptions instanceof CommunicationOptions))
     throw fail(`communicationOptions must be CommunicationOptions, not ${quote(communicationOptions)}`);
+  if (typeof job !== 'string') throw fail(`job is a name, not ${quote(job)}`);
+  const isTime = typeof startupTimeoutSeconds === 'number' && startupTimeoutSeconds >= 0;
+  if (!isTime && startupTimeoutSeconds !== null)
+    throw fail(`startupTimeoutSeconds is a number from 0, or null, not ${quote(startupTimeoutSeconds)}`);
 }
 
 /** The place of this worker; of a group that is open already, where no cluster is described. */

@@ -10,6 +10,8 @@ import {
   RuntimeError,
   resolveCallOptions,
   type Tensor,
+  tensor,
+  toNumbers,
 } from '@coll/core';
 import { CollectiveAllReduce } from '@coll/multi-worker';
 import type { WorkerGroup } from '../worker-group.js';
@@ -124,7 +126,7 @@ export class WorkerCollectives implements WorkerGroup {
   }
 
   #replicas({ hostOps }: Opened) {
-    return hostOps.replicaGroup as NonNullable<typeof hostOps.replicaGroup>;
+    return replicasOf(hostOps);
   }
 
   #requireOpen(): Opened {
@@ -165,9 +167,25 @@ export class WorkerCollectives implements WorkerGroup {
     };
     const hostOps = opsOf([host]);
     const deviceOps = group && devices.length === 1 ? hostOps : opsOf(devices);
-    // Nobody goes on before all workers are there and have found out how they reach each other best.
+    // Nobody goes on before all workers are there and have found out how they reach each other best: until then one of them keeps the store
+    // for the others, and must not block.
     await hostOps.join();
     if (deviceOps !== hostOps) await deviceOps.join();
+    if (group) await requireAsManyDevices(hostOps, devices.length);
     return { group, deviceOps, hostOps, close: async () => opened?.[Symbol.asyncDispose]() };
   }
+}
+
+function replicasOf({ replicaGroup }: CollectiveAllReduce) {
+  return replicaGroup as NonNullable<typeof replicaGroup>;
+}
+
+/** Waits for all workers. @throws RuntimeError where one has another number of devices, on all of them */
+async function requireAsManyDevices(hostOps: CollectiveAllReduce, count: number): Promise<void> {
+  const gathered = await replicasOf(hostOps).allGather(tensor(Int32Array.of(count)), 0, { timeoutSeconds: 0 });
+  const counts = toNumbers(gathered as Tensor);
+  const odd = counts.findIndex((other) => other !== counts[0]);
+  if (odd < 0) return;
+  const told = `worker 0 has ${counts[0]} devices, worker ${odd} has ${counts[odd]}: all workers have as many`;
+  throw new RuntimeError('ERR_COLL_CLUSTER', told, { rank: odd, operation: 'start' });
 }

@@ -1,0 +1,22 @@
+import { processWorld } from '@coll/core';
+import { directAlgorithm } from '@coll/direct';
+import { openProcessGroup } from '@coll/processes';
+import { TcpStore } from '@coll/rendezvous';
+import type { Join } from '@coll/testing';
+import { ProcessCommunicator } from '../src/process-communicator.ts';
+import './doubles.ts';
+
+const jobKey = 'sixteen bytes or more';
+
+/** Becomes a member of a process group that has NCCL do its arithmetic, with a GPU for each process; run in a process of its own. */
+export const join: Join = async ({ group: generation, member: rank, members: size }) => {
+  await using store = await TcpStore.connect({
+    address: process.env['COLL_TEST_STORE'] as string,
+    job: 'nccl',
+    jobKey,
+  });
+  const group = await openProcessGroup({ store, jobKey, rank, size, generation });
+  const devices = Array.from({ length: size }, (_, task) => `/job:worker/task:${task}/device:GPU:${task}`);
+  const communicator = new ProcessCommunicator(group.communicator(directAlgorithm), processWorld(group, devices), {});
+  return { communicator, leave: () => group.close() };
+};

@@ -1,0 +1,60 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { type TypedArray, tensor } from '@coll/core';
+import { TcpStoreServer } from '@coll/rendezvous';
+import { type Call, type Member, processRanks } from '@coll/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { blockingNoThread } from './blocking-no-thread.ts';
+import { hasDoubles } from './doubles.ts';
+
+const ranks = processRanks({ join: { module: new URL('./join-by-group.ts', import.meta.url).href, export: 'join' } });
+const open = blockingNoThread(ranks.open);
+
+const folder = mkdtempSync(path.join(tmpdir(), 'coll-nccl-'));
+const control = path.join(folder, 'control');
+process.env['COLL_DOUBLE_CONTROL'] = control;
+
+let server: TcpStoreServer;
+beforeAll(async () => {
+  server = await TcpStoreServer.listen({ job: 'nccl', jobKey: 'sixteen bytes or more' });
+  process.env['COLL_TEST_STORE'] = server.address;
+});
+afterAll(async () => {
+  await ranks.close();
+  await server.close();
+  rmSync(folder, { recursive: true });
+});
+
+const sumOf = (data: TypedArray): Call => {
+  const value = tensor(data);
+  return { collective: { kind: 'all-reduce', op: 'sum' }, inputs: [value], outputs: [value] };
+};
+
+describe.runIf(hasDoubles)('a process group that has NCCL do its arithmetic', { timeout: 60_000 }, () => {
+  it('adds up, also what NCCL knows no arithmetic of', async () => {
+    await using group = await open(undefined, 2);
+    const calls = [0, 1].map((rank) => [sumOf(Float32Array.of(rank, 5)), sumOf(Int16Array.of(rank, 7))]);
+    await group.playEach((_, rank) => calls[rank] as Call[]);
+    expect(calls.map((own) => own.map(({ outputs }) => [...(outputs[0]?.data ?? [])]))).toEqual([
+      [
+        [1, 10],
+        [1, 14],
+      ],
+      [
+        [1, 10],
+        [1, 14],
+      ],
+    ]);
+  });
+
+  it('does not wait for a process that is lost, whatever NCCL sees of it', async () => {
+    await using group = await open(undefined, 2);
+    const [first, second] = group.members as readonly [Member, Member];
+    await group.playEach((_, rank) => [sumOf(Float32Array.of(rank))]);
+    writeFileSync(control, 'stuck collective\n');
+    const waiting = first.play([sumOf(Float32Array.of(1))]);
+    await second.crash?.();
+    expect((await waiting)[0]).toMatchObject({ code: 'ERR_COLL_PEER_FAILED', rank: 1 });
+  });
+});

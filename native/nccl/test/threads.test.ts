@@ -1,0 +1,41 @@
+import { execFileSync } from 'node:child_process';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { hasDoubles } from './doubles.ts';
+
+const addon = process.env['COLL_NCCL_PATH'] ?? path.resolve(import.meta.dirname, '../build/release/coll_nccl.node');
+
+/** Fills memory of a GPU again and again, and ends in the midst of it. */
+const busyThread = (end: string) => `
+  const binding = require(${JSON.stringify(addon)});
+  const { COLL_CUDA_LIBRARY: cudaLibrary, COLL_NCCL_LIBRARY: ncclLibrary } = process.env;
+  binding.probe({ cudaLibrary, ncclLibrary });
+  const bytes = 1 << 24;
+  const buffer = binding.allocate(0, bytes);
+  for (let i = 0; i < 20; i++) binding.fill(buffer, 0, bytes, new Uint8Array([i]));
+  ${end}
+`;
+
+/** A program in which only this thread loads the addon, so that Node could unload it with the thread's end. */
+const programWith = (thread: string) => `
+  const { Worker } = require('node:worker_threads');
+  const run = () => new Promise((ended) => new Worker(${JSON.stringify(thread)}, { eval: true }).once('exit', ended));
+  run().then(run).then(() => setTimeout(() => console.log('alive'), 200));
+`;
+
+describe.runIf(hasDoubles)('a program outlives its only thread with GPUs', () => {
+  it.each([
+    ['once its work is done', ''],
+    ['with work under way', 'process.exit();'],
+    ['while an answer comes', 'binding.read(buffer, 0, new Uint8Array(bytes)); setImmediate(() => process.exit());'],
+  ])(
+    'that ends %s',
+    (_, end) => {
+      const program = programWith(busyThread(end));
+      const node = ['--eval', program];
+      const environment = { ...process.env, NODE_OPTIONS: '' };
+      expect(execFileSync(process.execPath, node, { env: environment, encoding: 'utf8' })).toBe('alive\n');
+    },
+    30_000,
+  );
+});

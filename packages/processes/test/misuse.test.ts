@@ -1,0 +1,42 @@
+import { type Algorithm, type DType, tensor, UnavailableError } from '@coll/core';
+import { directAlgorithm } from '@coll/direct';
+import { MemoryStore, TcpStoreServer } from '@coll/rendezvous';
+import { expect, it } from 'vitest';
+import { openProcessGroup } from '../src/index.js';
+
+const jobKey = TcpStoreServer.newKey();
+const alone = () => ({ store: new MemoryStore(), rank: 0, size: 1, jobKey });
+const refused = (code: string, message: string) =>
+  expect.objectContaining({ code, message: expect.stringContaining(message) });
+
+it('says that shared memory is too small', async () => {
+  await using group = await openProcessGroup({ ...alone(), maxBytes: 10 });
+  const { allocate } = group.communicator(directAlgorithm);
+  expect(() => allocate?.('float64', 100_000)).toThrow(refused('ERR_COLL_BUFFER', 'larger maxBytes'));
+});
+
+it.each([undefined, 'ring', {}])('takes no %s for an algorithm', async (algorithm) => {
+  await using group = await openProcessGroup(alone());
+  const connect = () => group.communicator(algorithm as unknown as Algorithm);
+  expect(connect).toThrow(refused('ERR_COLL_VALUE', 'an algorithm is an object with a name and a plan'));
+});
+
+it.each([
+  ['float32', -1],
+  ['float32', 1.5],
+  ['complex64', 4],
+])('allocates no tensor of dtype %s and length %s', async (dtype, length) => {
+  await using group = await openProcessGroup(alone());
+  const { allocate } = group.communicator(directAlgorithm);
+  expect(() => allocate?.(dtype as DType, length)).toThrow(refused('ERR_COLL_VALUE', 'a whole number of elements'));
+});
+
+it.each([undefined, null, 'out of memory'])('fails also for %s, which is no error', async (thrown) => {
+  await using group = await openProcessGroup(alone());
+  group.fail(thrown as unknown as Error);
+  expect(group.failure()).toBeInstanceOf(UnavailableError);
+  expect(group.failure()?.message).toContain(`failed: ${thrown}`);
+  const buffers = [tensor(Float32Array.of(1))];
+  const running = group.communicator(directAlgorithm).run({ kind: 'all-reduce', op: 'sum' }, buffers, buffers);
+  await expect(running).rejects.toThrow(UnavailableError);
+});

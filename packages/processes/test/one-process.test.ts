@@ -1,0 +1,89 @@
+import { constants } from 'node:buffer';
+import { tensor } from '@coll/core';
+import { directAlgorithm } from '@coll/direct';
+import { NativeProcessGroup } from '@coll/native';
+import { MemoryStore, TcpStoreServer } from '@coll/rendezvous';
+import { expect, it, vi } from 'vitest';
+import { type OpenedProcessGroup, openProcessGroup } from '../src/index.js';
+import { resourcesOfThisProcess } from './faults/resources.js';
+
+vi.setConfig({ testTimeout: 20_000 });
+
+const jobKey = TcpStoreServer.newKey();
+const sum = { kind: 'all-reduce', op: 'sum' } as const;
+
+it('refuses an output that lies in memory of another piece of the same rank', async () => {
+  await using group = await openProcessGroup({ store: new MemoryStore(), rank: 0, size: 1, jobKey });
+  const communicator = group.communicator(directAlgorithm);
+  const memory = new Float32Array(12);
+  const at = (begin: number) => tensor(memory.subarray(begin, begin + 4));
+  const clash = { name: 'ValueError', code: 'ERR_COLL_BUFFER', rank: 0 };
+  await expect(communicator.runPieces?.(sum, [[at(0), at(4)]], [[at(4), at(8)]])).rejects.toMatchObject(clash);
+  await expect(communicator.runPieces?.(sum, [[at(0), at(4)]], [[at(8), at(6)]])).rejects.toMatchObject(clash);
+  memory.fill(1);
+  await communicator.runPieces?.(sum, [[at(0), at(4)]], [[at(0), at(8)]]);
+  expect([...memory]).toEqual(Array(12).fill(1));
+});
+
+it.each(['playMessages', 'playShared'] as const)('fails for all where one cannot play: %s', async (how) => {
+  const broken = vi.spyOn(NativeProcessGroup.prototype, how).mockImplementationOnce(() => {
+    throw new Error('its addon is too old');
+  });
+  const store = new MemoryStore();
+  const transport = how === 'playShared' ? 'shared-memory' : 'tcp';
+  const open = (rank: number) => openProcessGroup({ store, rank, size: 2, jobKey, transport, timeoutSeconds: 10 });
+  const results = await Promise.allSettled([open(0), open(1)]);
+  broken.mockRestore();
+  const groups = results.filter((result) => result.status === 'fulfilled').map(({ value }) => value);
+  for (const group of groups) {
+    const [input, output] = [tensor(new Float32Array(4)), tensor(new Float32Array(4))];
+    const failure = await group
+      .communicator(directAlgorithm)
+      .run(sum, [input], [output])
+      .catch((error) => error);
+    expect(failure).toMatchObject({ code: 'ERR_COLL_PEER_FAILED', rank: 1 - group.rank });
+    expect(failure.message).toMatch(/cannot play: its addon is too old/);
+    await group.close();
+  }
+  expect(results.filter(({ status }) => status === 'rejected')).toHaveLength(2 - groups.length);
+  expect(groups.length).toBeLessThan(2);
+});
+
+it('opens with little memory for tensors, and says where there is no more of it', async () => {
+  const store = new MemoryStore();
+  const open = (rank: number) => openProcessGroup({ store, rank, size: 2, jobKey, maxBytes: 1 << 16 });
+  const [first, second] = await Promise.all([open(0), open(1)]);
+  const communicators = [first, second].map((group) => group.communicator(directAlgorithm));
+  const inputs = communicators.map((communicator) => communicator.allocate?.('float32', 1000) as never);
+  await Promise.all(
+    communicators.map((communicator, rank) => communicator.run(sum, [inputs[rank] as never], [inputs[rank] as never])),
+  );
+  expect(() => communicators[0]?.allocate?.('float32', 1 << 20)).toThrow(
+    expect.objectContaining({ code: 'ERR_COLL_BUFFER' }),
+  );
+  await Promise.all([first.close(), second.close()]);
+});
+
+it('holds no memory of a group that was closed but that of its tensors', async () => {
+  const before = resourcesOfThisProcess();
+  const store = new MemoryStore();
+  for (let generation = 0; generation < 3; generation++) {
+    const open = (rank: number) => openProcessGroup({ store, rank, size: 2, jobKey, generation });
+    const groups = await Promise.all([open(0), open(1)]);
+    const { allocate } = (groups[0] as OpenedProcessGroup).communicator(directAlgorithm);
+    const kept = allocate?.('float32', 4);
+    await Promise.all(groups.map((group) => group.close()));
+    expect(() => allocate?.('float32', 4)).toThrow(expect.objectContaining({ code: 'ERR_COLL_CLOSED' }));
+    expect([...(kept?.data ?? [])]).toEqual([0, 0, 0, 0]);
+  }
+  // A member's own and that of the other, for the tensor.
+  expect(resourcesOfThisProcess().descriptors - before.descriptors).toBeLessThanOrEqual(3 * 2);
+});
+
+it('refuses a tensor that is longer than any buffer of Node', async () => {
+  const alone = { store: new MemoryStore(), rank: 0, size: 1, jobKey };
+  await using group = await openProcessGroup({ ...alone, maxBytes: 2 ** 40 });
+  const { allocate } = group.communicator(directAlgorithm);
+  const longer = constants.MAX_LENGTH / 4 + 16;
+  expect(() => allocate?.('float32', longer)).toThrow(expect.objectContaining({ code: 'ERR_COLL_BUFFER' }));
+});
