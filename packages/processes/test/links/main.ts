@@ -10,18 +10,18 @@ import { parseArgs } from 'node:util';
 import type { LinkRank } from './rank.ts';
 
 // All-reduce between hosts with slow links, which a tool makes on this machine: COLL_NETLAB names it. It knows
-//   up N rate 1gbit delay 10ms     makes hosts h0, h1, ... at 10.99.0.1, 10.99.0.2, ... with names of their own
+//   up N rate 1gbit delay 5ms      makes hosts h0, h1, ... at 10.99.0.1, 10.99.0.2, ... with names of their own
 //   exec hK COMMAND...             runs a command on one
 //   down                           removes them
 // and sees the files of this machine on all hosts.
 //
-//   COLL_NETLAB=... npm run links -- --hosts 2,4 --rate 1gbit --delay 10ms --mebibytes 16 --streams 1,4
+//   COLL_NETLAB=... npm run links -- --hosts 2,4 --rate 1gbit --delay 5ms --mebibytes 16 --streams 1,4
 
 const { values } = parseArgs({
   options: {
     hosts: { type: 'string', default: '2,4' },
     rate: { type: 'string', default: '1gbit' },
-    delay: { type: 'string', default: '10ms' },
+    delay: { type: 'string', default: '5ms' },
     mebibytes: { type: 'string', default: '16' },
     streams: { type: 'string', default: '1' },
     algorithms: { type: 'string', default: 'direct,ring' },
