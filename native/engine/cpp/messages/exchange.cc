@@ -46,6 +46,8 @@ Exchange::Outcome Exchange::advance() {
   }
   for (const Peer& peer : program_->peers) {
     Incoming& in = link_with(peer.rank).in;
+    // Its header may have come along with what was received for an earlier collective.
+    if (in.disagrees()) return Outcome::kDisagreed;
     if (in.is_done()) continue;
     const ssize_t received = in.receive(in.has_message() ? writable(program_->steps[in.step()]) : 0);
     if (received < 0) return lose(peer.rank);
@@ -55,7 +57,7 @@ Exchange::Outcome Exchange::advance() {
   }
   if (!all_agree_ && all_agree()) all_agree_ = has_moved = true;
   has_moved = play_local() || has_moved;
-  if (is_done && local_ == program_->local.size()) return Outcome::kDone;
+  if (is_done && all_agree_ && local_ == program_->local.size()) return Outcome::kDone;
   return has_moved ? Outcome::kMoved : Outcome::kStuck;
 }
 

@@ -43,7 +43,7 @@ bool Incoming::open() {
   inbox_.drop(dropped);
   padding_ -= dropped;
   if (padding_ > 0) return false;
-  if (has_header_) return has_message();
+  if (has_header_) return !disagrees_ && has_message();
   if (inbox_.size() < sizeof(MessageHeader)) return false;
   MessageHeader header;
   std::memcpy(&header, inbox_.data(), sizeof header);

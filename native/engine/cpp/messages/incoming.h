@@ -20,7 +20,7 @@ class Incoming {
   explicit Incoming(Channel& channel) : channel_(channel) {}
 
   void begin(const Peer& peer, const MessageProgram& program, Values& values, const MessageHeader& header);
-  bool is_done() const { return has_header_ && !has_message(); }
+  bool is_done() const { return has_header_ && !disagrees_ && !has_message(); }
   bool has_header() const { return has_header_; }
   // Whether the channel had nothing when it was looked at last.
   bool is_starved() const { return is_starved_; }

@@ -89,6 +89,28 @@ TEST(MessageFaults, TellsEveryRankOfADisagreement) {
   }
 }
 
+// The last rank's header and message lie in the inbox before its turn comes.
+TEST(MessageFaults, FindsADisagreementInWhatCameEarly) {
+  std::mt19937 random(7);
+  const Schedule schedule = random_schedule(Kind::kAllReduce, Op::kSum, DType::kFloat32, 3, 0, 3, random);
+  Case first(schedule, 4, {0}, false, random, true);
+  Case second(schedule, 4, {0}, false, random, true);
+  second.offers[2].fingerprint = 43;
+  MessageGroup group(3, Transport::kSocketPair);
+  const auto play = [&](int rank, Case& data, std::chrono::microseconds patience) {
+    return group.players[static_cast<std::size_t>(rank)]->play(data.offers[static_cast<std::size_t>(rank)], patience);
+  };
+  EXPECT_EQ(play(0, first, 1ms), Status::kWaiting);
+  EXPECT_EQ(play(1, first, 1ms), Status::kWaiting);
+  EXPECT_EQ(play(2, first, 1s), Status::kDone);
+  EXPECT_EQ(play(2, second, 1ms), Status::kWaiting);
+  EXPECT_EQ(play(0, first, 1s), Status::kDone);
+  EXPECT_EQ(play(1, first, 1s), Status::kDone);
+  EXPECT_EQ(play(1, second, 1ms), Status::kDisagreed);
+  EXPECT_EQ(play(0, second, 1s), Status::kDisagreed);
+  EXPECT_EQ(second.outputs[0], std::vector<std::byte>(second.outputs[0].size()));
+}
+
 TEST(MessageFaults, EndsForNobodyBeforeAllHaveCome) {
   std::mt19937 random(4);
   const Schedule schedule{Kind::kBroadcast, Op::kSum, DType::kInt8, 3, 0, 1, {{{0, 1, {0}}}, {{0, 2, {1}}}}};
