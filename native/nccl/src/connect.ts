@@ -1,5 +1,5 @@
 import { CollError, optionsOf, quote, ValueError } from '@coll/core';
-import { meet, type Store } from '@coll/rendezvous';
+import { meet, type Store, subStore } from '@coll/rendezvous';
 import { Clique, type CliqueMembers } from './clique.js';
 import { settled } from './failures.js';
 import { gpuIndex } from './gpu-memory.js';
@@ -70,7 +70,7 @@ export async function join(request: JoinRequest): Promise<Clique> {
   const indices = devices.map(gpuIndex);
   requireDistinct(devices, indices);
   const prefix = `nccl/${group}`;
-  const exchange: Exchange = (card) => meet(under(store, prefix), { rank, size, generation, card, timeoutSeconds });
+  const exchange: Exchange = (card) => meet(subStore(store, prefix), { rank, size, generation, card, timeoutSeconds });
   const agreed = await agree(exchange, rank, indices.length);
   const board = new PeerBoard(store, `${prefix}/${generation}/of/${size}`, rank, agreed.ranks);
   const name = `${group}/${generation}`;
@@ -117,21 +117,6 @@ async function agree(exchange: Exchange, member: number, devices: number) {
   let total = 0;
   const ranks = cards.map((other) => Array.from({ length: other.devices }, () => total++));
   return { id: Buffer.from(cards[0]?.id as string, 'base64'), ranks, total };
-}
-
-/** A store in which every key begins with a prefix. */
-function under(store: Store, prefix: string): Store {
-  const keyOf = (key: string) => `${prefix}/${key}`;
-  return {
-    set: (key, value) => store.set(keyOf(key), value),
-    get: (key, options) => store.get(keyOf(key), options),
-    add: (key, amount) => store.add(keyOf(key), amount),
-    compareSet: (key, expected, desired) => store.compareSet(keyOf(key), expected, desired),
-    delete: (key) => store.delete(keyOf(key)),
-    // The store belongs to whoever opened it.
-    close: async () => undefined,
-    [Symbol.asyncDispose]: async () => undefined,
-  };
 }
 
 function requireDistinct(devices: readonly string[], indices: readonly number[]): void {

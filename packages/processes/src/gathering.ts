@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { type CollError, DeadlineExceededError, UnavailableError } from '@coll/core';
-import { meet, type Store } from '@coll/rendezvous';
+import { meet, type Store, subStore } from '@coll/rendezvous';
 import type { Member } from './member.js';
 
 /**
@@ -35,7 +35,7 @@ export class Gathering {
     const { rank, size, generation } = this.#member;
     try {
       const within = { timeoutSeconds: this.secondsLeft ?? null, signal: this.signal };
-      return await meet(under(this.#store, step), { generation, rank, size, card, ...within });
+      return await meet(subStore(this.#store, step), { generation, rank, size, card, ...within });
     } catch (error) {
       throw this.#over.signal.aborted ? this.#over.signal.reason : error;
     }
@@ -101,18 +101,4 @@ function parse(bytes: Uint8Array): Told {
   } catch {
     return { rank: -1, message: 'it says nothing that can be read' };
   }
-}
-
-/** The part of a store that is under a name. Closing it leaves the store open. */
-function under(store: Store, name: string): Store {
-  const keyOf = (key: string) => `${name}/${key}`;
-  return {
-    set: (key, value) => store.set(keyOf(key), value),
-    get: (key, options) => store.get(keyOf(key), options),
-    add: (key, amount) => store.add(keyOf(key), amount),
-    compareSet: (key, expected, desired) => store.compareSet(keyOf(key), expected, desired),
-    delete: (key) => store.delete(keyOf(key)),
-    close: async () => {},
-    [Symbol.asyncDispose]: async () => {},
-  };
 }

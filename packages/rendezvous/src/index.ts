@@ -6,6 +6,7 @@ export { MemoryStore } from './memory-store.js';
 export { type RedisClient, RedisStore, type RedisStoreOptions } from './redis-store.js';
 export { readStalls, reportStall, type Stall, type StallMember, type StallReport, stallSecondsFrom } from './stall.js';
 export type { Store, WaitOptions } from './store.js';
+export { subStore } from './sub-store.js';
 export type { TableLimits } from './table.js';
 export { TcpStore, type TcpStoreOptions } from './tcp-store.js';
 export { TcpStoreServer, type TcpStoreServerOptions } from './tcp-store-server.js';

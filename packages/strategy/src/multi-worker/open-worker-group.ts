@@ -1,8 +1,7 @@
 import { DeadlineExceededError, type ProcessGroup, RuntimeError, UnavailableError } from '@coll/core';
 import { type OpenProcessGroupOptions, openProcessGroup } from '@coll/processes';
-import { TcpStore, TcpStoreServer } from '@coll/rendezvous';
+import { subStore, TcpStore, TcpStoreServer } from '@coll/rendezvous';
 import type { MeetingPlace } from './meeting-place.js';
-import { ScopedStore } from './scoped-store.js';
 
 /** How workers exchange data, as `openProcessGroup` takes it. */
 export type TransportOptions = Pick<
@@ -66,7 +65,7 @@ async function meetAndOpen(seat: WorkerSeat, secondsLeft: () => number | null): 
   });
   return await openProcessGroup({
     ...transport,
-    store: new ScopedStore(store, scope),
+    store: subStore(store, scope),
     rank,
     size,
     generation,

@@ -1,0 +1,15 @@
+import type { Store } from './store.js';
+
+/** The part of a store whose keys begin with a name and a slash, for those who meet there beside others. Closing it leaves the store open. */
+export function subStore(store: Store, name: string): Store {
+  const keyOf = (key: string) => `${name}/${key}`;
+  return {
+    set: (key, value) => store.set(keyOf(key), value),
+    get: (key, options) => store.get(keyOf(key), options),
+    add: (key, amount) => store.add(keyOf(key), amount),
+    compareSet: (key, expected, desired) => store.compareSet(keyOf(key), expected, desired),
+    delete: (key) => store.delete(keyOf(key)),
+    close: async () => {},
+    [Symbol.asyncDispose]: async () => {},
+  };
+}
