@@ -1,6 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import path from 'node:path';
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 const root = import.meta.dirname;
 
@@ -25,6 +27,15 @@ const packages = ['packages', 'native'].flatMap((parent) =>
     .map(({ name }) => path.join(root, parent, name)),
 );
 
+/** Tests from end to end, which take longest, come first, so that the short ones beside the sources fill up all workers at last. */
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const isLong = ({ moduleId }: TestSpecification) => !path.relative(root, moduleId).includes('/src/');
+    const sorted = await super.sort(files);
+    return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))];
+  }
+}
+
 export default defineConfig({
   // Aliases and not the '@coll/source' condition: vitest would hand a condition on to every worker thread of a test.
   resolve: { alias: packages.flatMap(sourceAliases) },
@@ -32,6 +43,9 @@ export default defineConfig({
     include: ['{packages,native,tools,examples}/**/*.test.ts'],
     exclude: ['**/node_modules/**', '**/dist/**', '**/out-tsc/**', 'native/*/build/**'],
     pool: 'forks',
+    // Of two cores, vitest would leave one to itself, and itself have little to do.
+    maxWorkers: availableParallelism(),
+    sequence: { sequencer: LongestFirst },
     coverage: {
       provider: 'v8',
       include: ['{packages,native}/*/src/**/*.ts'],

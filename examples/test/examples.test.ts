@@ -1,8 +1,9 @@
 import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { native } from '@coll/native';
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 
 const folder = path.join(import.meta.dirname, '..');
 
@@ -26,6 +27,11 @@ async function launch(ranks: number, example: string): Promise<string[]> {
 
 const isNative = native.probe().available;
 
+/** A test double of a library of NVIDIA's, where it was built. */
+const doubleOf = (name: string) => path.join(folder, `../native/nccl/build/release/libcoll-double-${name}.so`);
+
+afterEach(() => vi.unstubAllEnvs());
+
 describe('the example', { timeout: 60_000 }, () => {
   it('reduce.ts adds up', async () => {
     expect(await run('reduce.ts')).toEqual(['cpu:0 4 6', 'cpu:1 4 6', '']);
@@ -48,6 +54,27 @@ describe('the example', { timeout: 60_000 }, () => {
       'Variable "weights" float32 [2] on /job:localhost/replica:0/task:0/device:CPU:0',
       'Variable "weights/replica_1" float32 [2] on /job:localhost/replica:0/task:0/device:CPU:1',
       '1600 samples seen',
+      '',
+    ]);
+  });
+
+  it('gpus.ts trains on the CPU where there is no GPU', async () => {
+    vi.stubEnv('COLL_CUDA_LIBRARY', '/nowhere/libcuda.so.1');
+    expect(await run('gpus.ts')).toEqual([
+      'learned 1.000 on 1 replicas',
+      expect.stringMatching(/^no GPU: .*libcuda/),
+      '',
+    ]);
+  });
+
+  it.runIf(existsSync(doubleOf('nccl')))('gpus.ts trains on doubles of GPUs', async () => {
+    for (const name of ['cuda', 'nccl']) vi.stubEnv(`COLL_${name.toUpperCase()}_LIBRARY`, doubleOf(name));
+    vi.stubEnv('COLL_DOUBLE_DEVICES', '4');
+    const served = 'NCCL carries out all-reduces among the GPUs of';
+    expect(await run('gpus.ts')).toEqual(['learned 2.500 on 4 replicas', `${served} this process`, '']);
+    expect(await launch(2, 'gpus.ts')).toEqual([
+      '[0] learned 2.500 on 4 replicas',
+      `[0] ${served} all workers; the rest goes by way of the host`,
       '',
     ]);
   });

@@ -22,4 +22,4 @@ for folder in [*site.getsitepackages(), site.getusersitepackages()]:
   [ -z "$found" ] || export COLL_NCCL_LIBRARY="$found"
 fi
 
-COLL_NCCL_PATH="$here/coll_nccl.node" "$work/node" "$here/gpu-check.mjs" "$reports"
+COLL_NATIVE_PATH="$here/coll_native.node" COLL_NCCL_PATH="$here/coll_nccl.node" "$work/node" "$here/gpu-check.mjs" "$reports"

@@ -19,6 +19,20 @@ export type Pieces = readonly TypedArray[];
 /** Whose output lies in whose memory. */
 export type Clash = readonly [rank: number, other: number];
 
+/**
+ * What a rank asks for. `begins`: where each piece begins in the whole buffer, and its length; `sharesResult`: all outputs may be one memory; `agreed`: what
+ * all ranks must have alike.
+ */
+export type Offering = readonly [
+  program: ProgramHandle,
+  rank: number,
+  begins: Float64Array,
+  inputs: Pieces,
+  outputs: Pieces,
+  sharesResult: boolean,
+  agreed: Float64Array,
+];
+
 /** What `play` answers; the order is that of `Status` in C++. */
 export const status = {
   done: 0,
@@ -36,7 +50,7 @@ export const status = {
 } as const;
 
 /** Of the exports and of the integers of a program; the same number is in `cpp/addon`. */
-export const nativeInterface = 3;
+export const nativeInterface = 4;
 
 /** How long `play` may wait for others; the order is that of `Wait` in C++. */
 export const waiting = {
@@ -59,19 +73,7 @@ export interface NativeBinding {
   readonly simd: string;
   boardBytes(ranks: number): number;
   program(words: Int32Array): ProgramHandle;
-  /**
-   * `begins`: where each piece begins in the whole buffer, and its length; `sharesResult`: all outputs may be one memory; `agreed`: what
-   * all ranks must have alike.
-   */
-  offer(
-    program: ProgramHandle,
-    rank: number,
-    begins: Float64Array,
-    inputs: Pieces,
-    outputs: Pieces,
-    sharesResult: boolean,
-    agreed: Float64Array,
-  ): OfferHandle;
+  offer(...offering: Offering): OfferHandle;
   /** `arrival`: the count of this rank, and of the event loops that wait for it. */
   join(
     board: Uint8Array,

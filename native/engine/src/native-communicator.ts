@@ -1,12 +1,5 @@
 import { availableParallelism } from 'node:os';
-import {
-  type Algorithm,
-  type Collective,
-  DeadlineExceededError,
-  type DType,
-  nameOf,
-  type RunOptions,
-} from '@coll/core';
+import { type Algorithm, type Collective, DeadlineExceededError, type DType, type RunOptions } from '@coll/core';
 import {
   abortedError,
   allRanks,
@@ -18,6 +11,7 @@ import {
   lostRank,
   nextTurn,
   OrderedCommunicator,
+  operationOf,
   reads,
   writes,
 } from '@coll/core/executor';
@@ -54,7 +48,7 @@ export class NativeCommunicator extends OrderedCommunicator<Deal> {
     return this.#programs.refuses(collective, dtype);
   }
 
-  protected prepare({ collective, begins, length, dtype, isShared, inputs, outputs }: CheckedCall): Deal {
+  protected prepare({ collective, begins, length, dtype, isShared, inputs, outputs, request }: CheckedCall): Deal {
     const handle = this.#binding.deal(
       this.#programs.find(collective, dtype).handle,
       begins,
@@ -62,7 +56,7 @@ export class NativeCommunicator extends OrderedCommunicator<Deal> {
       outputs.map((pieces, rank) => (writes(collective, rank) ? pieces.map(({ data }) => data) : [])),
       isShared,
     );
-    if (Array.isArray(handle)) throw clashError(nameOf(collective), ...(handle as Clash));
+    if (Array.isArray(handle)) throw clashError(operationOf({ collective, request }), ...(handle as Clash));
     this.#newCalls.add();
     return { handle: handle as DealHandle, length };
   }
@@ -84,7 +78,7 @@ export class NativeCommunicator extends OrderedCommunicator<Deal> {
     return this.#goOn(call, 0, options);
   }
 
-  protected override async release(running: Promise<void> | undefined): Promise<void> {
+  protected override async release(running: Promise<unknown> | undefined): Promise<void> {
     await running?.catch(() => {});
     this.#binding.close(this.#controller);
   }
@@ -102,7 +96,7 @@ export class NativeCommunicator extends OrderedCommunicator<Deal> {
 
   /** Whether it may go on after other code has run. @throws AbortedError, DeadlineExceededError, ValueError */
   #requireGoing(call: Call, { signal }: RunOptions, deadline: number | undefined): void {
-    const operation = nameOf(call.collective);
+    const operation = operationOf(call);
     if (signal?.aborted) throw abortedError('while it was under way', signal, { operation });
     if (deadline !== undefined && Date.now() >= deadline) {
       const told = `${operation}: timed out while it was under way`;

@@ -5,7 +5,6 @@ import {
   type DType,
   InternalError,
   type JoinRequest,
-  nameOf,
   type RunOptions,
   type Tensor,
   type ThreadGroup,
@@ -23,6 +22,7 @@ import {
   nextTurn,
   OrderedCommunicator,
   oneRank,
+  operationOf,
   Rendezvous,
   type Wait,
   waitOf,
@@ -86,6 +86,16 @@ export class NativeThreadCommunicator extends OrderedCommunicator<Offer> {
     return this.#arena.allocate(dtype, length);
   }
 
+  /** Ends the group for all members because of an error beyond it. */
+  fail(error: CollError): void {
+    this.#rendezvous.failWith(error, this.#rank);
+  }
+
+  /** Why the group has failed; undefined while it has not. */
+  failure(): CollError | undefined {
+    return this.#rendezvous.failure('group');
+  }
+
   protected prepare(call: CheckedCall): Offer {
     this.#newCalls.add();
     return this.#offers.make(call);
@@ -97,11 +107,11 @@ export class NativeThreadCommunicator extends OrderedCommunicator<Offer> {
     const { handle } = call.handle;
     let answer = this.#binding.play(this.#member, handle, waiting.blocking);
     if (answer === status.done) return;
-    const wait = waitOf(this.#rank, nameOf(call.collective), options);
+    const wait = waitOf(this.#rank, operationOf(call), options);
     for (; answer !== status.done; answer = this.#binding.play(this.#member, handle, waiting.blocking)) {
       if (answer === status.notify) this.#rendezvous.wake(this.#rank);
       else if (answer === status.waiting) this.#lookAfter(wait);
-      else this.#fail(answer, wait.operation);
+      else this.#fail(answer, call);
     }
   }
 
@@ -123,9 +133,10 @@ export class NativeThreadCommunicator extends OrderedCommunicator<Offer> {
   }
 
   /** Writes what the others read when ranks disagree; the same call needs it once. @throws the failure of a group that they may still read of */
-  #describe({ handle: offer, collective }: Call): void {
+  #describe(call: Call): void {
+    const offer = call.handle;
     if (this.#described === offer) return;
-    const failure = this.#rendezvous.failure(nameOf(collective));
+    const failure = this.#rendezvous.failure(operationOf(call));
     if (failure) throw failure;
     this.#descriptors.write(this.#rank, offer.descriptor);
     this.#described = offer;
@@ -133,7 +144,7 @@ export class NativeThreadCommunicator extends OrderedCommunicator<Offer> {
 
   /** From the answer on that native code gave last; undefined where it was not asked yet. */
   #goOn(first: number | undefined, call: Call, options: RunOptions): Promise<void> {
-    const wait = waitOf(this.#rank, nameOf(call.collective), options);
+    const wait = waitOf(this.#rank, operationOf(call), options);
     return attended(this.#rendezvous, wait, options.signal, async () => {
       try {
         let looks = 0;
@@ -142,7 +153,7 @@ export class NativeThreadCommunicator extends OrderedCommunicator<Offer> {
           if (answer === status.notify) this.#rendezvous.wake(this.#rank);
           else if (answer === status.slice) await nextTurn();
           else if (answer === status.waiting) await this.#waitFor(wait, looks++);
-          else if (answer !== undefined) this.#fail(answer, wait.operation);
+          else if (answer !== undefined) this.#fail(answer, call);
         }
       } catch (error) {
         this.#binding.abandon(this.#member);
@@ -185,19 +196,19 @@ export class NativeThreadCommunicator extends OrderedCommunicator<Offer> {
   }
 
   /** @throws what a call ended with */
-  #fail(answer: number, operation: string): never {
-    const failure =
-      answer === status.failed ? this.#rendezvous.failure(operation) : this.#disagreement(answer, operation);
+  #fail(answer: number, call: Call): never {
+    const operation = operationOf(call);
+    const failure = answer === status.failed ? this.#rendezvous.failure(operation) : this.#disagreement(answer, call);
     const error = failure ?? new InternalError('ERR_COLL_INTERNAL', `${operation}: the engine answered ${answer}`);
     if (answer !== status.failed) this.#rendezvous.failFor(error, this.#rank);
     throw error;
   }
 
-  #disagreement(answer: number, operation: string): CollError | undefined {
-    const mismatch = this.#descriptors.mismatch();
+  #disagreement(answer: number, call: Call): CollError | undefined {
+    const mismatch = this.#descriptors.mismatch(call.request?.ranks);
     if (mismatch || answer !== status.clashed) return mismatch;
     const clash = this.#binding.clash(this.#member);
-    return clash && clashError(operation, ...clash);
+    return clash && clashError(operationOf(call), ...clash);
   }
 }
 

@@ -1,4 +1,5 @@
 import {
+  askedBy,
   bytesOfDescriptors,
   type CheckedCall,
   type Descriptor,
@@ -30,10 +31,11 @@ export class Offers {
     this.#rank = rank;
   }
 
-  make({ collective, dtype, length, begins, layout, isShared, inputs, outputs }: CheckedCall): Offer {
+  make(call: CheckedCall): Offer {
+    const { collective, dtype, begins, isShared, inputs, outputs } = call;
     const program = this.#programs.find(collective, dtype);
     const places = { inputAt: nowhere, outputAt: nowhere, workAt: nowhere };
-    const descriptor: Descriptor = { collective, dtype, length, schedule: program.number, layout, ...places };
+    const descriptor: Descriptor = { ...askedBy(call, program.number), ...places };
     this.#draft.write(0, descriptor);
     const handle = this.#binding.offer(
       program.handle,

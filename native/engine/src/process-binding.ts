@@ -1,4 +1,4 @@
-import type { Held, Pieces, ProgramHandle } from './native-binding.js';
+import type { Held, Offering } from './native-binding.js';
 
 /** A rank's part of the memory that the processes of a host share. */
 export type SegmentHandle = Held<'segment'>;
@@ -13,7 +13,7 @@ export type NativeFailure = readonly [kind: number, rank: number, text: string];
 
 /**
  * Groups of processes, of the addon; where the platform has them. What plays is one thread at a time: the caller of `playCall` and
- * `tryCall`, or the group's own for what was submitted. Who submits keeps the arrays of the call alive and as they are.
+ * `tryCall`, or the group's own for what was staged and submitted. The group's own never touches memory that JavaScript can take away.
  */
 export interface ProcessBinding {
   /** A duplicate of a descriptor, which outlives Node's own. */
@@ -56,28 +56,31 @@ export interface ProcessBinding {
     generation: number,
     cores: number,
   ): void;
+  /** Says to the others that this member has opened the group. */
+  tellOpened(group: GroupHandle): void;
+  /** Who has not said so. */
+  unopened(group: GroupHandle): readonly number[];
   /** One rank's part of a program for messages. */
   messageProgram(words: Int32Array, rank: number): MessagesHandle;
   /** As an `offer` of threads, with what is told where ranks disagree; undefined where an output lies in another piece's memory. */
   call(
-    program: ProgramHandle,
-    rank: number,
-    begins: Float64Array,
-    inputs: Pieces,
-    outputs: Pieces,
-    sharesResult: boolean,
-    agreed: Float64Array,
-    state: Float64Array,
-    messages: MessagesHandle | undefined,
+    ...calling: readonly [...Offering, state: Float64Array, messages: MessagesHandle | undefined]
   ): CallHandle | undefined;
   /** Plays until the call ends, or has expired. 0: never. `waiting` after some time: a thread can be ended in between. */
   playCall(group: GroupHandle, call: CallHandle, timeoutMillis: number): number;
   /** Plays for so long; `waiting` where it takes longer, and has to be played or submitted then. */
   tryCall(group: GroupHandle, call: CallHandle, micros: number): number;
-  /** Has a call played by the group's thread, after those before it; `results` tells its `id` when it has ended. */
+  /**
+   * Readies a call for the group's thread: copies its inputs, so that JavaScript may take away memory of it meanwhile. False where that has to wait
+   * until a call before was finished, because this one takes its result, or is the same. @throws Error where there is no memory; the group has failed then
+   */
+  stage(group: GroupHandle, call: CallHandle): boolean;
+  /** Has a staged call played by the group's thread, after those before it; `results` tells its `id` when it has ended. */
   submit(group: GroupHandle, call: CallHandle, id: number, timeoutMillis: number): void;
   /** Id and status of each call that has ended since it was asked last. */
   results(group: GroupHandle): readonly number[];
+  /** Ends the staging of a call; `delivers`: its result is written to its outputs, which have to be there. */
+  finish(group: GroupHandle, call: CallHandle, delivers: boolean): void;
   /** Ends the group for all members. */
   failGroup(group: GroupHandle, kind: number, rank: number, text: string): void;
   /** Why the group has ended, the same on all members; waits for what they say. */

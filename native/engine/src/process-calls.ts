@@ -1,18 +1,19 @@
-import { type Collective, type DType, nameOf } from '@coll/core';
+import type { Collective, DType } from '@coll/core';
 import {
+  askedBy,
   bytesOfDescriptors,
   type CheckedCall,
   clashError,
   type Descriptor,
   Descriptors,
   nowhere,
+  operationOf,
   type Pieces,
   reads,
   writes,
 } from '@coll/core/executor';
 import { messageWords } from './message-programs.js';
 import type { CallHandle, MessagesHandle, ProcessBinding } from './process-binding.js';
-import { stateWords } from './process-failures.js';
 import type { Program, Programs } from './programs.js';
 
 /** What a rank among processes hands over to native code for a call. */
@@ -34,19 +35,19 @@ export interface ProcessCallsOptions {
 export class ProcessCalls {
   readonly #options: ProcessCallsOptions;
   readonly #messages = new WeakMap<Program, MessagesHandle>();
-  readonly #memory = new SharedArrayBuffer(bytesOfDescriptors(1));
-  readonly #draft = new Descriptors(this.#memory, 1);
+  readonly #draft = new Descriptors(new SharedArrayBuffer(bytesOfDescriptors(1)), 1);
 
   constructor(options: ProcessCallsOptions) {
     this.#options = options;
   }
 
   /** @throws ValueError where memory of a piece was given twice */
-  make({ collective, dtype, length, begins, layout, inputs, outputs }: CheckedCall): ProcessCall {
+  make(call: CheckedCall): ProcessCall {
+    const { collective, dtype, begins, inputs, outputs } = call;
     const { binding, programs, rank } = this.#options;
     const program = programs.find(collective, dtype);
     const places = { inputAt: nowhere, outputAt: nowhere, workAt: nowhere };
-    const descriptor: Descriptor = { collective, dtype, length, schedule: program.number, layout, ...places };
+    const descriptor: Descriptor = { ...askedBy(call, program.number), ...places };
     this.#draft.write(0, descriptor);
     const [input, output] = [arraysOf(inputs, reads(collective, rank)), arraysOf(outputs, writes(collective, rank))];
     const handle = binding.call(
@@ -58,10 +59,10 @@ export class ProcessCalls {
       // No memory is everybody's output.
       false,
       this.#draft.agreedBy(0),
-      new Float64Array(this.#memory, 0, stateWords),
+      this.#draft.saidBy(0),
       this.#messagesOf(program, collective, dtype),
     );
-    if (!handle) throw clashError(nameOf(collective), rank, rank);
+    if (!handle) throw clashError(operationOf(call), rank, rank);
     return { handle, bytes: Math.max(bytesOf(input), bytesOf(output)) };
   }
 

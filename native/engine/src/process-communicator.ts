@@ -69,6 +69,16 @@ export class ProcessCommunicator extends OrderedCommunicator<ProcessCall> {
     return this.#programs.refuses(collective, dtype);
   }
 
+  /** Ends the group for all members because of an error beyond it. */
+  fail(error: CollError): void {
+    this.#group.failWith(error);
+  }
+
+  /** Why the group has failed; undefined while it has not. */
+  failure(): CollError | undefined {
+    return this.#group.failure();
+  }
+
   protected prepare(call: CheckedCall): ProcessCall {
     this.#newCalls.add();
     return this.#calls.make(call);
@@ -84,7 +94,7 @@ export class ProcessCommunicator extends OrderedCommunicator<ProcessCall> {
   }
 
   // All communicators of a group have one order of calls, which is that in which they were made.
-  protected override queue(_before: Promise<void>, call: Call, options: RunOptions): Promise<void> {
+  protected override queue(_before: Promise<unknown>, call: Call, options: RunOptions): Promise<void> {
     return this.#group.submit(call, options);
   }
 }

@@ -1,10 +1,11 @@
-import { type CollError, InternalError, log, nameOf, type RunOptions } from '@coll/core';
-import { abortedError, busyError, closedError, type KnownCall, lostBufferError, lostRank } from '@coll/core/executor';
+import { type CollError, InternalError, type RunOptions } from '@coll/core';
+import { abortedError, busyError, closedError, type KnownCall, operationOf } from '@coll/core/executor';
 import { status } from './native-binding.js';
 import type { CallHandle, GroupHandle, MemoryHandle, ProcessBinding, SegmentHandle } from './process-binding.js';
 import type { ProcessCall } from './process-calls.js';
 import { disagreementOf, type FailureKind, failureError, failureKinds, kindOf } from './process-failures.js';
-import { type StallListener, StallWatch } from './stall-watch.js';
+import { millisOf, ProcessQueue } from './process-queue.js';
+import type { StallListener } from './stall-watch.js';
 
 /** Who a member of a group of processes is, and how it reaches the others. */
 export interface NativeGroupOptions {
@@ -29,16 +30,6 @@ export interface MessageOptions {
 
 type Call = KnownCall<ProcessCall>;
 
-/** A call that the group's own thread plays. */
-interface Pending {
-  readonly call: Call;
-  readonly number: number;
-  readonly options: RunOptions;
-  readonly resolve: () => void;
-  readonly reject: (error: unknown) => void;
-  readonly abort: (() => void) | undefined;
-}
-
 // What takes longer is played by the group's thread at once: some ten microseconds.
 const mostBytesHere = 256 * 1024;
 const briefMicros = 20;
@@ -50,9 +41,8 @@ export class NativeProcessGroup {
   readonly #binding: ProcessBinding;
   readonly #handle: GroupHandle;
   readonly #names: readonly string[];
-  readonly #pending = new Map<number, Pending>();
-  readonly #stallSeconds: number | undefined;
-  readonly #stallWatch: StallWatch | undefined;
+  readonly #queue: ProcessQueue;
+  readonly #stalls: StallListener | undefined;
   #calls = 0;
   #isClosed = false;
   #parted: (() => void) | undefined;
@@ -62,16 +52,16 @@ export class NativeProcessGroup {
     this.size = sockets.length;
     this.#binding = binding;
     this.#names = names;
-    this.#stallSeconds = stalls?.seconds;
-    this.#stallWatch =
-      stalls &&
-      new StallWatch(
-        stalls,
-        () => this.#firstCall(),
-        () => binding.absent(this.#handle),
-      );
+    this.#stalls = stalls;
     const wake = () => this.#settle();
     this.#handle = binding.group(rank, Int32Array.from(sockets), names, heartbeatSeconds * 1000, wake);
+    this.#queue = new ProcessQueue(binding, this.#handle, {
+      rank,
+      stalls,
+      fail: (kind, text) => this.fail(kind, `${this.#name} ${text}`),
+      end: (answer, call) => this.#end(answer, call),
+      failureOf: (call, number, signal) => this.#failureOf(call, number, signal),
+    });
   }
 
   /** Whether this member has left. */
@@ -90,16 +80,24 @@ export class NativeProcessGroup {
     this.#binding.playMessages(this.#handle, lists, rings, generation, cores);
   }
 
+  /** Says to the others that this member has opened the group. */
+  tellOpened(): void {
+    this.#binding.tellOpened(this.#handle);
+  }
+
+  /** Names of the members that have not said so. */
+  get unopened(): readonly string[] {
+    return this.#binding.unopened(this.#handle).map((rank) => this.#names[rank] as string);
+  }
+
   /** Plays a call, blocking the calling thread. */
   playSync(call: Call, options: RunOptions): void {
     this.#requireOpen(call);
-    if (this.#pending.size > 0) throw busyError(this.#detailsOf(call));
+    if (!this.#queue.isEmpty) throw busyError(this.#detailsOf(call));
     this.#calls++;
     const { handle } = call.handle;
     const millis = millisOf(options);
-    let answer = this.#stallSeconds
-      ? this.#playWatched(call, millis, this.#stallSeconds * 1000)
-      : this.#playToEnd(handle, millis);
+    let answer = this.#stalls ? this.#playWatched(call, millis, this.#stalls) : this.#playToEnd(handle, millis);
     if (answer === status.done) return;
     if (answer !== status.failed) {
       this.#end(answer, call);
@@ -111,7 +109,7 @@ export class NativeProcessGroup {
   /** Begins a call here, and leaves it to the group's thread where it takes long. @returns undefined where it is over */
   play(call: Call, options: RunOptions): Promise<void> | undefined {
     this.#requireOpen(call);
-    if (this.#pending.size === 0 && call.handle.bytes <= mostBytesHere) {
+    if (this.#queue.isEmpty && call.handle.bytes <= mostBytesHere) {
       const answer = this.#binding.tryCall(this.#handle, call.handle.handle, briefMicros);
       if (answer === status.done) {
         this.#calls++;
@@ -124,20 +122,17 @@ export class NativeProcessGroup {
   /** Puts a call behind all others. */
   submit(call: Call, options: RunOptions): Promise<void> {
     this.#requireOpen(call);
-    const number = this.#calls++;
-    const { signal } = options;
-    return new Promise((resolve, reject) => {
-      const abort = signal && (() => this.fail('aborted', `${this.#name} aborted: ${signal.reason}`));
-      this.#binding.submit(this.#handle, call.handle.handle, number, millisOf(options));
-      if (abort) signal.addEventListener('abort', abort);
-      this.#pending.set(number, { call, number, options, resolve, reject, abort });
-      this.#stallWatch?.look();
-    });
+    return this.#queue.add(call, this.#calls++, options);
   }
 
   /** Ends the group for all members, because of this one. */
   fail(kind: FailureKind, text: string, rank = this.rank): void {
     if (!this.#isClosed) this.#binding.failGroup(this.#handle, failureKinds.indexOf(kind), rank, text);
+  }
+
+  /** The same for an error beyond it: members get one of the same class, code and `rank`. */
+  failWith(error: CollError): void {
+    this.fail(kindOf(error), error.message, error.rank);
   }
 
   /** Why the group has ended; undefined while it has not. */
@@ -149,7 +144,7 @@ export class NativeProcessGroup {
   /** Leaves the group. Its calls under way end with an error. */
   async close(): Promise<void> {
     if (this.#isClosed) return;
-    if (this.#pending.size > 0) this.fail('closed', `${this.#name} has left the group`);
+    if (!this.#queue.isEmpty) this.fail('closed', `${this.#name} has left the group`);
     this.#isClosed = true;
     const parted = new Promise<void>((resolve) => {
       this.#parted = resolve;
@@ -157,14 +152,14 @@ export class NativeProcessGroup {
     this.#binding.leave(this.#handle);
     await parted;
     this.#binding.stopGroup(this.#handle);
-    this.#rejectAll();
+    this.#queue.close();
   }
 
   /** Leaves the group at once, when the process ends. */
   exit(code: number): void {
     if (this.#isClosed) return;
     if (code !== 0) this.fail('failed', `${this.#name} ended with exit code ${code}`);
-    else if (this.#pending.size > 0) this.fail('closed', `${this.#name} has left the group`);
+    else if (!this.#queue.isEmpty) this.fail('closed', `${this.#name} has left the group`);
     this.#isClosed = true;
     this.#binding.leave(this.#handle);
     const until = performance.now() + longestExitMillis;
@@ -173,57 +168,31 @@ export class NativeProcessGroup {
   }
 
   #settle(): void {
-    const results = this.#isClosed && !this.#parted ? [] : this.#binding.results(this.#handle);
-    for (let at = 0; at < results.length; at += 2) {
-      const pending = this.#pending.get(results[at] as number);
-      if (pending) this.#take(pending, results[at + 1] as number);
-    }
+    if (!this.#isClosed || this.#parted) this.#queue.settle();
     if (this.#parted && this.#binding.hasParted(this.#handle)) this.#parted();
   }
 
-  #take(pending: Pending, answer: number): void {
-    const { call, number, options } = pending;
-    const { signal } = options;
-    if (answer !== status.done && answer !== status.failed) {
-      this.#end(answer, call);
-      this.#binding.submit(this.#handle, call.handle.handle, number, 0);
-      return;
-    }
-    this.#pending.delete(number);
-    this.#stallWatch?.look();
-    if (pending.abort) signal?.removeEventListener('abort', pending.abort);
-    if (answer === status.failed) pending.reject(this.#failureOf(call, number, signal));
-    else if (lostRank(call, 1) === undefined) pending.resolve();
-    else pending.reject(lostBufferError(nameOf(call.collective), this.rank));
-  }
-
   /** Ends the group for what was found out about a call. */
-  #end(answer: number, { collective }: Call): void {
+  #end(answer: number, call: Call): void {
     if (answer === status.disagreed) {
-      const error = disagreementOf(this.#binding.states(this.#handle));
-      this.fail(kindOf(error), error.message, error.rank);
+      this.failWith(disagreementOf(this.#binding.states(this.#handle), call.request?.ranks));
       return;
     }
+    const operation = operationOf(call);
     const missing = this.#binding.missing(this.#handle);
     const others = this.#names.filter((_, rank) => rank !== this.rank).join(', ');
-    const whom = `rank ${missing.join(', ')} never came to ${nameOf(collective)} (${this.#list(missing)})`;
-    const told = missing.length > 0 ? whom : `${others} came to ${nameOf(collective)}, but did not end it`;
+    const whom = `rank ${missing.join(', ')} never came to ${operation} (${this.#list(missing)})`;
+    const told = missing.length > 0 ? whom : `${others} came to ${operation}, but did not end it`;
     this.fail('deadline', `timed out on rank ${this.rank} waiting for other workers: ${told}`);
   }
 
   #failureOf(call: Call, number: number, signal?: AbortSignal): CollError {
-    const operation = nameOf(call.collective);
+    const operation = operationOf(call);
     const failure = this.#binding.failure(this.#handle);
     if (!failure) return new InternalError('ERR_COLL_INTERNAL', `${operation}: the engine failed without a reason`);
     const error = failureError(operation, number, failure);
     if (error.code !== 'ERR_COLL_ABORTED' || !signal?.aborted) return error;
     return abortedError('while it was under way', signal, this.#detailsOf(call));
-  }
-
-  #rejectAll(): void {
-    for (const { call, reject } of this.#pending.values()) reject(closedError(this.#detailsOf(call)));
-    this.#pending.clear();
-    this.#stallWatch?.look();
   }
 
   /** As `playCall`, until the call ends or has expired. */
@@ -241,22 +210,18 @@ export class NativeProcessGroup {
     return this.#binding.playCall(this.#handle, handle, left);
   }
 
-  /** The same; says so once where the call waits for long: who reads reports cannot be reached while this thread is blocked. */
-  #playWatched(call: Call, millis: number, stallMillis: number): number {
+  /** The same; tells once where the call waits for long, and when it goes on. */
+  #playWatched(call: Call, millis: number, stalls: StallListener): number {
     const { handle } = call.handle;
+    const stallMillis = stalls.seconds * 1000;
     const isShort = millis > 0 && millis <= stallMillis;
     const answer = this.#playToEnd(handle, isShort ? millis : stallMillis);
     if (answer !== status.expired || isShort) return answer;
-    const missing = this.#binding.missing(this.#handle);
-    const whom = missing.length > 0 ? this.#list(missing) : 'others that came, but are not done';
-    const told = `${this.#name} has waited ${stallMillis / 1000} seconds in ${nameOf(call.collective)}`;
-    log('warn', `${told} (collective ${this.#calls - 1} of the group) for ${whom}`);
-    return this.#playToEnd(handle, millis > 0 ? millis - stallMillis : 0);
-  }
-
-  #firstCall() {
-    const [first] = this.#pending.values();
-    return first && { number: first.number, operation: nameOf(first.call.collective) };
+    const [operation, missing] = [operationOf(call), this.#binding.missing(this.#handle)];
+    stalls.tell({ operation, sequence: this.#calls - 1, missing, seconds: stalls.seconds });
+    const later = this.#playToEnd(handle, millis > 0 ? millis - stallMillis : 0);
+    stalls.tell(undefined);
+    return later;
   }
 
   get #name(): string {
@@ -271,8 +236,8 @@ export class NativeProcessGroup {
     if (this.#isClosed) throw closedError(this.#detailsOf(call));
   }
 
-  #detailsOf({ collective }: Call) {
-    return { operation: nameOf(collective), rank: this.rank };
+  #detailsOf(call: Call) {
+    return { operation: operationOf(call), rank: this.rank };
   }
 }
 
@@ -283,8 +248,4 @@ const pausing = new Int32Array(new SharedArrayBuffer(4));
 
 function pauseThread(): void {
   Atomics.wait(pausing, 0, 0, 1);
-}
-
-function millisOf({ timeoutSeconds }: RunOptions): number {
-  return timeoutSeconds && timeoutSeconds > 0 ? timeoutSeconds * 1000 : 0;
 }

@@ -11,4 +11,5 @@ add_dependencies(coll_native coll_node_api)
 target_sources(coll_native PRIVATE cpp/windows/delay_load_hook.cc)
 # Windows has no libstdc++ of its own.
 target_link_options(coll_native PRIVATE -static)
-target_link_libraries(coll_native PRIVATE ${delayed} delayimp synchronization)
+target_link_libraries(coll_native PRIVATE ${delayed} delayimp)
+target_link_libraries(coll_threads PUBLIC synchronization)

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { availableParallelism } from 'node:os';
 import path from 'node:path';
 import { findCMake } from './compiler.mjs';
 import { folder, name } from './flags.mjs';
@@ -50,5 +51,7 @@ function buildIn(into, cmake, settings, targets) {
     runToEnd('cmake', [...configure, ...(wantsTests ? ['-DCOLL_TESTS=ON'] : [])], { quiet: true });
     writeFileSync(stamp, hash);
   }
-  runToEnd('cmake', ['--build', into, '--parallel', '--target', ...targets], { quiet: true });
+  // Without a number, Make would start all compilers at once.
+  const jobs = String(availableParallelism());
+  runToEnd('cmake', ['--build', into, '--parallel', jobs, '--target', ...targets], { quiet: true });
 }

@@ -14,7 +14,7 @@ export async function buildWithoutCMake({ into, compiler, variant, strict, inclu
   const search = [`-I${path.join(folder, 'cpp')}`, ...includes.flatMap((include) => ['-isystem', include])];
   const newestHeader = Math.max(...headersAndFlags().map(changedAt));
 
-  const units = parts.flatMap(sourcesOf).map(({ part, source }) => ({
+  const units = [...parts.flatMap(sourcesOf), ...olderLibraries].map(({ part, source }) => ({
     source,
     object: path.join(objects, `${part}-${path.basename(source)}.o`),
     flags: [
@@ -40,6 +40,11 @@ const filesIn = (part, ending) =>
     .map((name) => path.join(folder, 'cpp', part, name));
 
 const sourcesOf = (part) => filesIn(part, '.cc').map((source) => ({ part, source }));
+// As with CMake: the binary loads wherever Node does, whichever machine it is built on.
+const olderLibraries =
+  process.platform === 'linux'
+    ? [{ part: 'linux', source: path.resolve(import.meta.dirname, '../cpp/linux/older_libraries.cc') }]
+    : [];
 const headersAndFlags = () => [
   ...['.', ...parts].flatMap((part) => filesIn(part, '.h')),
   ...['.json', '.inc'].flatMap((ending) => filesIn('kernels', ending)),

@@ -1,27 +1,13 @@
-import { type CollError, RuntimeError } from '@coll/core';
+import { type CollError, RuntimeError, UnavailableError } from '@coll/core';
+import { abortedError } from '@coll/core/executor';
 import { disagreement, type Request } from './agreement.js';
 import type { CallBatch } from './call-batch.js';
+import type { CliqueMembers, CliqueOpening, SplitRequest } from './clique-members.js';
 import { errorFor, leavesUsable } from './failures.js';
 import { keepAlive } from './liveness.js';
 import type { CommunicatorHandle, NcclBinding } from './nccl-binding.js';
 import { type PeerBoard, type Taken, unheard } from './peer-board.js';
-import type { Runtime } from './probe.js';
-
-/** A communicator of NCCL's: its ranks in this process, and what is known of the others. */
-export interface CliqueMembers {
-  readonly size: number;
-  readonly ranks: readonly number[];
-  /** The GPU of each of these ranks. */
-  readonly devices: readonly number[];
-  /** For errors, and the logs of NCCL. */
-  readonly name: string;
-  /** How the ranks of other processes are told of a failure; absent where all ranks are here. */
-  readonly board?: PeerBoard | undefined;
-  /** How long a process may be silent while others wait for it. Default: 60. */
-  readonly lostAfterSeconds?: number | undefined;
-  /** Compare what the processes ask for before each call. Default: no. */
-  readonly checkCalls?: boolean | undefined;
-}
+import { type Runtime, runtime } from './probe.js';
 
 export interface Submission {
   /** Such as `all-reduce sum`. */
@@ -43,6 +29,10 @@ export class Clique {
   readonly #stopWatching: readonly (() => void)[] = [];
   readonly #waiting = new Set<string>();
   readonly #ending = new AbortController();
+  /** What it was split from, and what was split from it: they fail together. */
+  readonly #parent: Clique | undefined;
+  readonly #parts = new Set<Clique>();
+  #isOpening = false;
   #started = 0;
   /** Calls that were compared, of which the latest may not have started yet. */
   #asked = 0;
@@ -52,12 +42,47 @@ export class Clique {
   #failed: CollError | undefined;
   #closing: Promise<void> | undefined;
 
-  constructor(handle: CommunicatorHandle, members: CliqueMembers, { binding }: Pick<Runtime, 'binding'>) {
+  private constructor(
+    handle: CommunicatorHandle,
+    members: CliqueMembers,
+    { binding }: Pick<Runtime, 'binding'>,
+    parent?: Clique,
+  ) {
     this.#handle = handle;
     this.members = members;
     this.binding = binding;
+    this.#parent = parent;
     const { board, lostAfterSeconds = usualLostAfterSeconds } = members;
     if (board) this.#stopWatching = [this.#watch(board), this.#keepAlive(board, lostAfterSeconds)];
+  }
+
+  /** Waits for the other ranks, and watches over them meanwhile. @throws the error of the group where one is lost, or never comes */
+  static async open(id: Uint8Array, { timeoutMillis, signal, ...opening }: CliqueOpening): Promise<Clique> {
+    const { binding } = runtime();
+    const { blocking, ...members } = opening;
+    const { size, ranks, devices, name } = members;
+    const handle = binding.communicator({ size, ranks, devices, name, blocking: blocking ?? ranks.length === size });
+    const clique = new Clique(handle, members, { binding });
+    await clique.#open(id, timeoutMillis, signal);
+    return clique;
+  }
+
+  async #open(id: Uint8Array, timeoutMillis: number, signal: AbortSignal | undefined): Promise<void> {
+    const operation = 'connect';
+    const abort = () => void this.fail(abortedError('while it was opened', signal, { operation }));
+    this.#isOpening = true;
+    signal?.addEventListener('abort', abort);
+    if (signal?.aborted) abort();
+    try {
+      await this.binding.open(this.#handle, id, timeoutMillis);
+    } catch (error) {
+      const failure = await this.fail(errorFor(error, { operation }) as CollError);
+      for (const stop of this.#stopWatching) stop();
+      throw failure;
+    } finally {
+      this.#isOpening = false;
+      signal?.removeEventListener('abort', abort);
+    }
   }
 
   /** The error that it ended with. */
@@ -122,28 +147,40 @@ export class Clique {
    * processes were doing.
    */
   fail(error: CollError): Promise<CollError> {
-    this.#end(error, () => this.#toldPeers(error));
+    // The other processes are told by the whole.
+    if (this.#parent && !this.#parent.isClosed) this.#end(error, () => (this.#parent as Clique).fail(error));
+    else this.#end(error, () => this.#toldPeers(error));
     return this.#failure as Promise<CollError>;
   }
 
   #end(error: CollError, told: () => Promise<CollError>): void {
     if (this.#failure) return;
     this.#failed = error;
-    this.#failure = told();
+    // Not at once: what it tells may come back here.
+    this.#failure = Promise.resolve().then(told);
     this.#ending.abort(error);
     this.binding.abort(this.#handle, error.message);
+    for (const part of this.#parts) part.#end(error, () => this.#failure as Promise<CollError>);
   }
 
-  /** Color and key of each local rank; a color below 0 takes no part. */
-  async split(colors: readonly number[], keys: readonly number[], name: string, timeoutMillis: number) {
+  get #isWaiting(): boolean {
+    const waits = this.#isOpening || this.#pending.size + this.#waiting.size > 0;
+    return waits || [...this.#parts].some((part) => part.#isWaiting);
+  }
+
+  async split({ colors, keys, isSharing, timeoutMillis }: SplitRequest) {
     if (this.#failed) throw this.#failed;
-    const parts = await this.binding.split(this.#handle, colors, keys, name, timeoutMillis).catch(async (error) => {
+    const name = `${this.members.name}/split`;
+    const made = this.binding.split(this.#handle, colors, keys, name, isSharing, timeoutMillis);
+    const parts = await made.catch(async (error) => {
       throw await this.fail(errorFor(error, { operation: 'split' }) as CollError);
     });
     return parts.map(({ communicator, color, size, places, ranks }) => {
       const devices = places.map((place) => this.members.devices[place] as number);
       const members = { size, ranks, devices, name: `${name}/${color}` };
-      return { color, places, clique: new Clique(communicator, members, this) };
+      const clique = new Clique(communicator, members, this, this);
+      this.#parts.add(clique);
+      return { color, places, clique };
     });
   }
 
@@ -154,6 +191,7 @@ export class Clique {
   }
 
   async #close(): Promise<void> {
+    if (this.#parent) this.#parent.#parts.delete(this);
     for (const stop of this.#stopWatching) stop();
     if (this.#pending.size + this.#waiting.size > 0) await this.fail(this.#closedError());
     else if (!this.#failed)
@@ -193,6 +231,7 @@ export class Clique {
   #state(): string {
     const [first] = this.#pending;
     const [waiting] = this.#waiting;
+    if (this.#isOpening) return 'opening the group';
     if (!first && waiting) return `waiting to begin ${waiting}, number ${this.#asked}`;
     return first ? `in ${first[1]}, number ${first[0]}` : `idle after ${this.#started} operations`;
   }
@@ -214,22 +253,44 @@ export class Clique {
   }
 
   #keepAlive(board: PeerBoard, lostAfterSeconds: number): () => void {
-    const isWaiting = () => this.#pending.size + this.#waiting.size > 0;
-    return keepAlive({ board, lostAfterSeconds, isWaiting, lost: (error) => void this.fail(error) });
+    return keepAlive({
+      board,
+      lostAfterSeconds,
+      isWaiting: () => this.#isWaiting,
+      lost: (error) => void this.fail(error),
+    });
   }
 
-  async #toldPeers(error: CollError): Promise<CollError> {
-    const peers = await this.members.board?.tell(error, this.#state());
+  async #toldPeers(found: CollError): Promise<CollError> {
+    const { board } = this.members;
+    const state = this.#state();
+    const error = board ? await withLostRank(found, board) : found;
+    this.#failed = error;
+    const peers = await board?.tell(error, state);
     if (!peers || peers.size === 0) return error;
     const told = [...peers].map(([rank, doing]) => `rank ${rank} was ${doing}`).join(', ');
     const Kind = error.constructor as new (...args: ConstructorParameters<typeof CollError>) => CollError;
     const { code, message, operation, cause } = error;
     // Who is lost is not heard of.
-    const silent = code === 'ERR_COLL_PEER_FAILED' ? [...peers].filter(([, doing]) => doing === unheard) : [];
+    const silent = [...peers].filter(([, doing]) => doing === unheard);
     const lost = silent.length === 1 ? silent[0]?.[0] : undefined;
-    const rank = error.rank ?? lost ?? (this.members.ranks[0] as number);
-    const details = { rank, cause, ...(operation === undefined ? {} : { operation }) };
+    const rank = error.rank ?? (code === 'ERR_COLL_PEER_FAILED' ? lost : this.members.ranks[0]);
+    const details = {
+      cause,
+      ...(rank === undefined ? {} : { rank }),
+      ...(operation === undefined ? {} : { operation }),
+    };
     this.#failed = new Kind(code, `${message}; ${told}`, details);
     return this.#failed;
   }
+}
+
+/** NCCL does not say whose connection was lost. */
+async function withLostRank(error: CollError, board: PeerBoard): Promise<CollError> {
+  const { code, message, operation, cause } = error;
+  if (code !== 'ERR_COLL_PEER_FAILED' || error.rank !== undefined) return error;
+  const rank = await board.lostRank();
+  if (rank === undefined) return error;
+  const details = { rank, cause, ...(operation === undefined ? {} : { operation }) };
+  return new UnavailableError(code, `${message}; rank ${rank} was lost: its process has ended`, details);
 }

@@ -1,9 +1,10 @@
 import { CollError, optionsOf, quote, ValueError } from '@coll/core';
 import { meet, type Store, subStore } from '@coll/rendezvous';
-import { Clique, type CliqueMembers } from './clique.js';
+import { Clique } from './clique.js';
 import { settled } from './failures.js';
 import { gpuIndex } from './gpu-memory.js';
-import { PeerBoard } from './peer-board.js';
+import { type HostProcess, thisProcess } from './host-process.js';
+import { type Peer, PeerBoard } from './peer-board.js';
 import { ncclVersion, probe, runtime } from './probe.js';
 
 /** A process that joins a group, and the GPUs that it brings. */
@@ -21,9 +22,11 @@ export interface JoinRequest {
   readonly generation?: number | undefined;
   /** Longest time to wait for the others. Default: 60. */
   readonly timeoutSeconds?: number | undefined;
+  /** Ends the waiting for them. */
+  readonly signal?: AbortSignal | undefined;
   /**
    * How long a process may show no sign of life while others wait for it. It writes one a second into the store, but for when its JavaScript is
-   * busy. Default: 60.
+   * busy. Processes of one host know within a second that one has ended. Default: 60.
    */
   readonly lostAfterSeconds?: number | undefined;
   /** Compare what all processes ask for before each call, in the store, which takes milliseconds. For finding mistakes. Default: no. */
@@ -34,8 +37,17 @@ export interface JoinRequest {
 interface Card {
   readonly version: string;
   readonly devices: number;
+  /** Absent where its system does not tell. */
+  readonly process?: HostProcess | undefined;
   /** NCCL's unique id, of the first process. */
   readonly id?: string;
+}
+
+/** How a group is opened. */
+interface Opening {
+  readonly timeoutMillis: number;
+  readonly blocking?: boolean | undefined;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** Gathers what every process tells, in order. */
@@ -44,17 +56,20 @@ export type Exchange = (card: Uint8Array) => Promise<readonly Uint8Array[]>;
 const secondsToMeet = 60;
 
 /** The clique of these GPUs, all of this process. @throws ValueError for a GPU that is listed twice; what NCCL says */
-export async function openLocal(devices: readonly string[], name: string, timeoutMillis: number): Promise<Clique> {
+export async function openLocal(devices: readonly string[], name: string, opening: Opening): Promise<Clique> {
   const indices = devices.map(gpuIndex);
   requireDistinct(devices, indices);
   const ranks = indices.map((_, rank) => rank);
   const { binding } = runtime();
   const id = await settled(binding.uniqueId(), { operation: 'connect' });
-  return openClique(id, { size: ranks.length, ranks, devices: indices, name }, timeoutMillis);
+  return Clique.open(id, { size: ranks.length, ranks, devices: indices, name, ...opening });
 }
 
-/** Joins a group of processes. @throws DeadlineExceededError that names the processes that never came; what NCCL says */
-export async function join(request: JoinRequest): Promise<Clique> {
+/**
+ * Joins a group of processes. @throws DeadlineExceededError that names the processes that never came; UnavailableError that names one that was lost
+ * meanwhile; what NCCL says
+ */
+export async function join(request: JoinRequest, blocking: boolean | undefined): Promise<Clique> {
   const example = 'NcclCommunicator.connect({ store, rank, size })';
   if (!optionsOf(request, example).store)
     throw new ValueError('ERR_COLL_VALUE', `connect: give the store in which the processes meet: ${example}`);
@@ -66,44 +81,42 @@ export async function join(request: JoinRequest): Promise<Clique> {
     group = 'world',
     generation = 0,
     timeoutSeconds = secondsToMeet,
+    signal,
   } = request;
   const indices = devices.map(gpuIndex);
   requireDistinct(devices, indices);
   const prefix = `nccl/${group}`;
-  const exchange: Exchange = (card) => meet(subStore(store, prefix), { rank, size, generation, card, timeoutSeconds });
+  const waiting = { timeoutSeconds, signal };
+  const exchange: Exchange = (card) => meet(subStore(store, prefix), { rank, size, generation, card, ...waiting });
   const agreed = await agree(exchange, rank, indices.length);
-  const board = new PeerBoard(store, `${prefix}/${generation}/of/${size}`, rank, agreed.ranks);
+  const board = new PeerBoard(store, `${prefix}/${generation}/of/${size}`, rank, agreed.peers);
   const name = `${group}/${generation}`;
   const { lostAfterSeconds, checkCalls } = request;
-  const ranks = agreed.ranks[rank] as readonly number[];
+  const { ranks } = agreed.peers[rank] as Peer;
   const members = { size: agreed.total, ranks, devices: indices, name, board, lostAfterSeconds, checkCalls };
-  return openClique(agreed.id, members, timeoutSeconds * 1000);
+  return Clique.open(agreed.id, { ...members, blocking, timeoutMillis: timeoutSeconds * 1000, signal });
 }
 
 /** Joins a group of processes that have a way of their own to show each other their cards; `rank` is the number of this one. */
-export async function joinBy(exchange: Exchange, rank: number, devices: readonly string[], timeoutMillis: number) {
+export async function joinBy(exchange: Exchange, rank: number, devices: readonly string[], opening: Opening) {
   const indices = devices.map(gpuIndex);
   requireDistinct(devices, indices);
-  const { id, ranks, total } = await agree(exchange, rank, indices.length);
-  const own = ranks[rank] as readonly number[];
-  return openClique(id, { size: total, ranks: own, devices: indices, name: 'processes' }, timeoutMillis);
+  const { id, peers, total } = await agree(exchange, rank, indices.length);
+  const { ranks } = peers[rank] as Peer;
+  return Clique.open(id, { size: total, ranks, devices: indices, name: 'processes', ...opening });
 }
 
-async function openClique(id: Uint8Array, members: CliqueMembers, timeoutMillis: number): Promise<Clique> {
-  const { binding } = runtime();
-  const { size, ranks, devices, name } = members;
-  const handle = await settled(binding.communicator({ id, size, ranks, devices, name, timeoutMillis }), {
-    operation: 'connect',
-  });
-  return new Clique(handle, members, { binding });
-}
-
-/** NCCL's id of the group, and which ranks each process has. */
+/** NCCL's id of the group, and who has which ranks. */
 async function agree(exchange: Exchange, member: number, devices: number) {
   const { binding } = runtime();
   const version = probe().nccl?.version ?? ncclVersion(0);
   const own = member === 0 ? await settled(binding.uniqueId(), { operation: 'connect' }) : undefined;
-  const card: Card = { version, devices, ...(own ? { id: Buffer.from(own).toString('base64') } : {}) };
+  const card: Card = {
+    version,
+    devices,
+    process: thisProcess(),
+    ...(own ? { id: Buffer.from(own).toString('base64') } : {}),
+  };
   const shown = await exchange(Buffer.from(JSON.stringify(card)));
   const cards = shown.map((bytes) => JSON.parse(Buffer.from(bytes).toString()) as Card);
   const odd = cards.findIndex((other) => other.version !== cards[0]?.version);
@@ -115,8 +128,10 @@ async function agree(exchange: Exchange, member: number, devices: number) {
     });
   }
   let total = 0;
-  const ranks = cards.map((other) => Array.from({ length: other.devices }, () => total++));
-  return { id: Buffer.from(cards[0]?.id as string, 'base64'), ranks, total };
+  const peers: readonly Peer[] = cards.map((other) => {
+    return { ranks: Array.from({ length: other.devices }, () => total++), process: other.process };
+  });
+  return { id: Buffer.from(cards[0]?.id as string, 'base64'), peers, total };
 }
 
 function requireDistinct(devices: readonly string[], indices: readonly number[]): void {

@@ -71,7 +71,8 @@ export class DeviceBuffer implements Disposable, AsyncDisposable, TensorCarrier 
 
   /** Has a warning logged, once a process, where it is left to the garbage collector. */
   watched(): this {
-    leftBehind.register(this.memory, `a DeviceBuffer of ${this.byteLength} bytes on ${this.device}`, this.memory);
+    const told = `a DeviceBuffer of ${this.byteLength} bytes on ${this.device} was not disposed of`;
+    leftBehind.register(this.memory, `${told}: use "using", or call dispose()`, this.memory);
     return this;
   }
 

@@ -4,9 +4,19 @@ import { refusedByNccl } from './element-types.js';
 import { blocksNoThread } from './failures.js';
 import { gpuIndex } from './gpu-memory.js';
 import { NcclCommunicator, type NcclOptions } from './nccl-communicator.js';
+import type { Passage } from './passage.js';
 
-/** A communicator for each list of GPUs that values live on, opened when the first such value comes. */
-export class GpuGroups {
+/** Who combines values that have a component on each of some GPUs. */
+export interface GpuRanks {
+  of(devices: readonly string[]): Promise<{
+    /** Several collectives as one group call. */
+    runTogether(passages: readonly Passage[], options?: RunOptions): Promise<void>;
+  }>;
+  close(): Promise<void>;
+}
+
+/** A communicator for each list of GPUs that values live on, all of this process, opened when the first such value comes. */
+export class GpuGroups implements GpuRanks {
   readonly #options: NcclOptions;
   readonly #groups = new Map<string, Promise<NcclCommunicator>>();
 

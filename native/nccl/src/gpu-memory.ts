@@ -69,9 +69,9 @@ export function gpuIndex(device: string): number {
   throw new ValueError('ERR_COLL_DEVICE', `${device} is no GPU of this process, which has ${there}`);
 }
 
-/** Warns once of memory that was left to the garbage collector, which does not know how scarce it is. */
+/** Warns once of what was left to the garbage collector, which does not know how scarce it is. */
 export const leftBehind = new FinalizationRegistry<string>((told) => {
-  logFirst(1, 'GPU memory left behind', 'warn', `${told} was not disposed of: use "using", or call dispose()`);
+  logFirst(1, 'left behind on GPUs', 'warn', told);
 });
 
 /** Bytes of so many elements. @throws ValueError for no number of elements */

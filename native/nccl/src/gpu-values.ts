@@ -19,7 +19,7 @@ import {
 } from '@coll/core';
 import { DeviceBuffer, isOnGpu } from './device-buffer.js';
 import { isKnown } from './element-types.js';
-import type { GpuGroups } from './gpu-groups.js';
+import type { GpuRanks } from './gpu-groups.js';
 import { gpuIndex } from './gpu-memory.js';
 import { isValueOnGpu, toGpus, toHost } from './host-values.js';
 import { lengthOf } from './operands.js';
@@ -37,17 +37,21 @@ export function livesOnGpu({ values }: DistributedValues<Value>): boolean {
   return values.some(isValueOnGpu);
 }
 
+export interface GpuValuesOptions {
+  readonly ranks: GpuRanks;
+  /** Does on the host what no GPU does here. */
+  readonly onHost: CrossDeviceOps;
+  /** Whether all components of a value are here. */
+  readonly isWhole: boolean;
+  tell(why: string): void;
+}
+
 /** Reduces values with components in the memory of GPUs; results are there, too. */
 export class GpuValues {
-  readonly #groups: GpuGroups;
-  /** Does on the host what no GPU does here. */
-  readonly #onHost: CrossDeviceOps;
-  readonly #tell: (why: string) => void;
+  readonly #options: GpuValuesOptions;
 
-  constructor(groups: GpuGroups, onHost: CrossDeviceOps, tell: (why: string) => void) {
-    this.#groups = groups;
-    this.#onHost = onHost;
-    this.#tell = tell;
+  constructor(options: GpuValuesOptions) {
+    this.#options = options;
   }
 
   /** Results in the order of the pairs. All-reduces on the same GPUs are one group call. */
@@ -76,7 +80,7 @@ export class GpuValues {
     const onHost = copies.includes(undefined) ? await toHost(value) : value;
     if (!copies.includes(undefined)) return mirror(copies as Value[]);
     const left = destinations.filter((_, index) => copies[index] === undefined);
-    const rest = await this.#onHost.broadcast(onHost, left);
+    const rest = await this.#options.onHost.broadcast(onHost, left);
     const made = [...(rest instanceof DistributedValues ? rest.values : [rest])];
     return mirror(copies.map((copy) => copy ?? (made.shift() as Value)));
   }
@@ -88,9 +92,9 @@ export class GpuValues {
     axis: number,
     call: ResolvedOptions,
   ): Promise<PossiblyMirrored<Tensor>> {
-    this.#tell('a gather of values on GPUs goes by way of the host');
+    this.#options.tell('a gather of values on GPUs goes by way of the host');
     const onHost = new PerReplica(await Promise.all(value.values.map((item) => toHost(item))));
-    const gathered = await this.#onHost.gather(onHost, destinations, axis, callOf(call));
+    const gathered = await this.#options.onHost.gather(onHost, destinations, axis, callOf(call));
     return (await toGpus(gathered)) as PossiblyMirrored<Tensor>;
   }
 
@@ -101,7 +105,7 @@ export class GpuValues {
         pair: [sample],
       },
     ] = placed as [Placed];
-    const group = await this.#groups.of(sample.devices);
+    const group = await this.#options.ranks.of(sample.devices);
     const passages = placed.map(({ pair: [value], index }): Passage => {
       const inputs = value.values as readonly Tensor[];
       const outputs =
@@ -113,15 +117,16 @@ export class GpuValues {
   }
 
   async #reduceOne(op: ReduceOp, [value, destinations]: ReadyPair, call: ResolvedOptions): Promise<PossiblyMirrored> {
+    const { onHost, isWhole, tell } = this.#options;
     const isDense = value.values.every((item) => 'data' in item && isKnown(item.dtype));
-    if (isDense) {
-      this.#tell('what is not an all-reduce of values on a GPU each goes to one GPU');
+    if (isDense && isWhole) {
+      tell('what is not an all-reduce of values on a GPU each goes to one GPU');
       const name = op.toLowerCase() as CollectiveOp;
       return reduceToOneGpu(name, value.values as readonly Tensor[], getDevicesFrom(destinations));
     }
-    this.#tell('what NCCL cannot add up, and indexed slices, go by way of the host');
-    const onHost = new PerReplica(await Promise.all(value.values.map((item) => toHost(item))));
-    return toGpus(await this.#onHost.reduce(op, onHost, destinations, callOf(call)));
+    tell('what NCCL cannot add up, and indexed slices, go by way of the host');
+    const copied = new PerReplica(await Promise.all(value.values.map((item) => toHost(item))));
+    return toGpus(await onHost.reduce(op, copied, destinations, callOf(call)));
   }
 }
 

@@ -67,7 +67,15 @@ export class Gpu {
     return { array: viewOf(dtype, memory, 0, length), dispose, [Symbol.dispose]: dispose };
   }
 
-  /** A buffer over memory of another library, which is never freed here. @throws what the driver says of a pointer that is none of this GPU */
+  /**
+   * Bytes that are free on this GPU, and all, as the driver counts them for all processes together. Memory that was freed here counts as used, because it is
+   * kept for later.
+   */
+  memory(): Promise<{ readonly free: number; readonly total: number }> {
+    return settled(runtime().binding.memory(this.index), { operation: 'memory' });
+  }
+
+  /** A buffer over memory of another library, which is never freed here. @throws ValueError for what is no memory of this GPU, or ends before `length` elements */
   async fromPointer({ pointer, dtype, length, owner, stream }: ForeignMemory): Promise<DeviceBuffer> {
     requireDType(dtype);
     requireAddress('fromPointer', pointer);

@@ -1,11 +1,11 @@
 export type { JoinRequest } from './connect.js';
 export { bufferOf, type CopyRange, DeviceBuffer } from './device-buffer.js';
-export { counts, flightRecorder } from './flight-recorder.js';
+export { counts, flightRecorder, onStuck } from './flight-recorder.js';
 export { type ForeignMemory, Gpu, gpus, type PinnedArray } from './gpu.js';
 export { toHost } from './host-values.js';
 export { NcclAllReduce, type NcclAllReduceOptions } from './nccl-all-reduce.js';
 export type { Counts, DeviceFinding, FlightEntry } from './nccl-binding.js';
-export { NcclCommunicator, type NcclOptions, type SplitGroup } from './nccl-communicator.js';
+export { NcclCommunicator, type NcclOptions, type SplitGroup, type SplitOptions } from './nccl-communicator.js';
 export type { Passage } from './passage.js';
 export { nccl } from './plugin.js';
 export { type LibraryVersion, type NcclProbe, probe } from './probe.js';

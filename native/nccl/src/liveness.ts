@@ -1,4 +1,5 @@
 import { type CollError, UnavailableError } from '@coll/core';
+import { hasEnded } from './host-process.js';
 import type { PeerBoard } from './peer-board.js';
 
 const beatMillis = 1000;
@@ -13,7 +14,10 @@ export interface LivenessOptions {
   lost(error: CollError): void;
 }
 
-/** Writes that this process is alive, and looks, while it waits, whether the others are. Returns what ends it. */
+/**
+ * Writes that this process is alive, and looks, while it waits, whether the others are: those of its host at the system, all at what they write.
+ * Returns what ends it.
+ */
 export function keepAlive({ board, lostAfterSeconds, isWaiting, lost }: LivenessOptions): () => void {
   let count = 0;
   let seen: readonly { readonly beat: number; readonly at: number }[] = [];
@@ -25,16 +29,17 @@ export function keepAlive({ board, lostAfterSeconds, isWaiting, lost }: Liveness
       seen = [];
       return;
     }
+    const ended = board.others.find((other) => other.process && hasEnded(other.process));
+    if (ended) return lost(lostRank(ended.rank, 'its process has ended'));
     const now = performance.now();
     const beats = await board.beats();
     seen = beats.map((beat, index) => (seen[index]?.beat === beat ? seen[index] : { beat, at: now }));
     const silent = seen.findIndex(({ at }) => now - at >= lostAfterSeconds * 1000);
     if (silent < 0) return;
     const { rank } = board.others[silent] as { rank: number };
-    const told = `rank ${rank} was lost: it has shown no sign of life for ${lostAfterSeconds} seconds`;
-    lost(new UnavailableError('ERR_COLL_PEER_FAILED', told, { rank }));
+    lost(lostRank(rank, `it has shown no sign of life for ${lostAfterSeconds} seconds`));
   };
-  const timer = setInterval(() => {
+  const lookUnlessBusy = () => {
     if (isBusy) return;
     isBusy = true;
     // A store that is gone tells nothing any more; timeouts still do.
@@ -43,7 +48,13 @@ export function keepAlive({ board, lostAfterSeconds, isWaiting, lost }: Liveness
       .finally(() => {
         isBusy = false;
       });
-  }, beatMillis);
+  };
+  lookUnlessBusy();
+  const timer = setInterval(lookUnlessBusy, beatMillis);
   timer.unref();
   return () => clearInterval(timer);
+}
+
+function lostRank(rank: number, why: string): UnavailableError {
+  return new UnavailableError('ERR_COLL_PEER_FAILED', `rank ${rank} was lost: ${why}`, { rank });
 }

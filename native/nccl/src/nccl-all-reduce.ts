@@ -1,5 +1,7 @@
 import {
   AllReduceOps,
+  type Communicator,
+  type CrossDeviceOps,
   canonicalize,
   type Destinations,
   type DistributedValues,
@@ -20,11 +22,13 @@ import {
   type World,
 } from '@coll/core';
 import { ReductionToOneDevice, reductionToOneAlgorithm } from '@coll/reduction-to-one';
-import { GpuGroups, GroupedCommunicator } from './gpu-groups.js';
+import { AllReduceOnly } from './all-reduce-only.js';
+import { GpuGroups, type GpuRanks, GroupedCommunicator } from './gpu-groups.js';
 import { GpuValues, haveGpuEach, livesOnGpu } from './gpu-values.js';
 import { isValueOnGpu } from './host-values.js';
 import type { NcclOptions } from './nccl-communicator.js';
 import { ProcessCommunicator } from './process-communicator.js';
+import { ProcessGpus } from './process-gpus.js';
 
 /** How values of a batch are packed, and how long calls wait. */
 export interface NcclAllReduceOptions extends Pick<NcclOptions, 'defaultTimeoutSeconds'> {
@@ -33,49 +37,63 @@ export interface NcclAllReduceOptions extends Pick<NcclOptions, 'defaultTimeoutS
    * the memory of GPUs are not joined: all of a batch are one group call.
    */
   readonly numPacks?: number | undefined;
+  /**
+   * Serves what NCCL does not: other destinations, indexed slices, gathers. Closed with these ops. Default: reduction to one device; in a world of
+   * several processes nothing does.
+   */
+  readonly onHost?: CrossDeviceOps | undefined;
 }
 
 /**
- * All-reduce among GPUs by NCCL. Values may be tensors in the memory of the GPUs, or of the host with the name of a GPU as their device, through
+ * All-reduce among GPUs by NCCL, also those of several processes: in a world of which some ranks are in others, a value has the components of this one, and all
+ * processes make the same calls in the same order. Values may be tensors in the memory of the GPUs, or of the host with the name of a GPU as their device, through
  * which they then pass; results are where the values are. What is not an all-reduce among GPUs goes to one device, and `explain()` tells.
  */
 export class NcclAllReduce extends AllReduceOps {
   readonly name = 'nccl';
-  readonly #fallback: ReductionToOneDevice;
-  readonly #groups: GpuGroups;
+  readonly #fallback: CrossDeviceOps;
+  readonly #ranks: GpuRanks;
   readonly #onGpus: GpuValues;
+  readonly #processes: number;
 
   /** Works without a GPU: the first value on one says what is missing. @throws ValueError for a negative `numPacks`, and for options that are no object */
   constructor(options?: NcclAllReduceOptions, world?: World) {
-    const { numPacks = 1, defaultTimeoutSeconds } = optionsOf(options, 'new NcclAllReduce({ numPacks: 1 })');
+    const { numPacks = 1, defaultTimeoutSeconds, onHost } = optionsOf(options, 'new NcclAllReduce({ numPacks: 1 })');
     if (!(Number.isInteger(numPacks) && numPacks >= 0)) {
       const told = `NCCL all-reduce: numPacks must be 0 or more, not ${quote(numPacks)}`;
       throw new ValueError('ERR_COLL_VALUE', told);
     }
-    const fallback = new ReductionToOneDevice();
+    const processes = processesOf(world);
+    const fallback = onHost ?? (processes > 1 ? new AllReduceOnly() : new ReductionToOneDevice());
     const groups = new GpuGroups({ defaultTimeoutSeconds });
+    const gpus = processes > 1 ? new ProcessGpus(world as World, { defaultTimeoutSeconds }) : undefined;
+    const isElsewhere = world !== undefined && world.localRanks.length < world.devices.length;
     super({
       numPacks,
       algorithm: reductionToOneAlgorithm(),
       fallback,
       world,
-      communicator: (size, engine) => {
-        if (engine.localRanks.length === size) return new GroupedCommunicator(size, groups, engine);
-        return isOneProcess(world as World)
-          ? engine
-          : new ProcessCommunicator(engine, world as World, { defaultTimeoutSeconds });
+      communicator(size, engine) {
+        if (gpus) return new ProcessCommunicator(ranksOf(world as World, size, engine), gpus);
+        return engine.localRanks.length === size ? new GroupedCommunicator(size, groups, engine) : engine;
       },
     });
-    if (world && world.localRanks.length < world.devices.length && isOneProcess(world))
+    if (isElsewhere && !gpus)
       this.#tell(`replicas in threads of one process have their values on the host; ${world.engine} plays`);
     this.#fallback = fallback;
-    this.#groups = groups;
-    this.#onGpus = new GpuValues(groups, fallback, (why) => this.#tell(why));
+    this.#ranks = gpus ?? groups;
+    this.#processes = processes;
+    const tell = (why: string) => this.#tell(why);
+    this.#onGpus = new GpuValues({ ranks: this.#ranks, onHost: fallback, isWhole: !gpus, tell });
+  }
+
+  protected override get workerCount(): number {
+    return this.#processes;
   }
 
   override async close(): Promise<void> {
     await super.close();
-    await this.#groups.close();
+    await this.#ranks.close();
   }
 
   protected override async reduceImplementation(
@@ -165,8 +183,21 @@ function refusal([value, destinations]: ReadyPair): string | undefined {
   return haveGpuEach(value.devices) ? undefined : 'several components are on one GPU';
 }
 
-/** Whether all ranks are in one process: devices of one task are. */
-function isOneProcess({ devices }: World): boolean {
+/** How many processes a world is of, each with as many ranks: those of one have the devices of one task, or hold all of them. */
+function processesOf(world: World | undefined): number {
+  if (!world) return 1;
+  const { devices, localRanks } = world;
   const taskOf = (device: string) => hostForDevice(canonicalize(device));
-  return devices.every((device) => taskOf(device) === taskOf(devices[0] as string));
+  const isOne = devices.every((device) => taskOf(device) === taskOf(devices[0] as string));
+  return isOne ? 1 : devices.length / localRanks.length;
+}
+
+/** The ranks of all processes, where the components of this one are handed in. @throws ValueError for another number of these */
+function ranksOf(world: World, size: number, engine: Communicator): Communicator {
+  // That of a replica, which the world made.
+  if (engine.localRanks.length < engine.size) return engine;
+  void engine.close();
+  if (size === world.localRanks.length) return world.communicator(reductionToOneAlgorithm());
+  const told = `a value has a component on each of the ${world.localRanks.length} GPUs of this process, but one has ${size}`;
+  throw new ValueError('ERR_COLL_VALUE', `nccl: ${told}`, { operation: 'all-reduce' });
 }

@@ -11,7 +11,7 @@ export type BufferHandle = Held<'buffer'>;
 export type CommunicatorHandle = Held<'communicator'>;
 
 /** Of the exports; the same number is in `cpp/addon`. */
-export const ncclInterface = 1;
+export const ncclInterface = 2;
 
 /** NCCL's numbers of what a call does to its element type. There are none for bool and 16-bit integers. */
 export const ncclDtype = {
@@ -109,16 +109,13 @@ export interface Settings {
 }
 
 export interface CommunicatorRequest {
-  /** 128 bytes of `uniqueId()`, the same for all ranks, once only. */
-  readonly id: Uint8Array;
   readonly size: number;
   /** The ranks of this process, and the device of each. */
   readonly ranks: readonly number[];
   readonly devices: readonly number[];
-  /** For errors and the flight recorder. */
+  /** For errors, the flight recorder, and NCCL's logs. */
   readonly name: string;
-  readonly timeoutMillis: number;
-  /** Absent: true. Must be one for all communicators of a process that are used at the same time. */
+  /** Whether NCCL keeps the native thread until a call is done, which saves some microseconds. NCCL promises an end to others only. Absent: true. */
   readonly blocking?: boolean;
 }
 
@@ -137,6 +134,10 @@ export interface FlightEntry {
   readonly group: string;
   readonly sequence: number;
   readonly operation: string;
+  /** Of a collective: of several the first's, and the elements of all, as NCCL counts them. */
+  readonly dtype?: string;
+  readonly op?: string;
+  readonly elements?: number;
   readonly state: 'queued' | 'launched' | 'done' | 'failed';
   readonly queued: number;
   /** 0 while it has not come so far. */
@@ -169,7 +170,7 @@ export interface NcclBinding {
   probe(choice: LibraryChoice): Findings;
   /** For the whole process. */
   configure(settings: Settings): void;
-  /** Called once, with one sentence, when native threads do not come back after an abort. */
+  /** Called once, with one sentence, when native threads do not come back after an abort; at once where that is known. */
   onStuck(listener: (message: string) => void): void;
 
   /** The handle can be used at once; where there is no memory, whatever uses it is rejected. Zero bytes are allowed. */
@@ -190,6 +191,8 @@ export interface NcclBinding {
   allocateHost(bytes: number): Promise<ArrayBuffer>;
   /** Detaches it and frees the memory when nothing uses it; a collected one is freed as well. */
   freeHost(memory: ArrayBuffer): void;
+  /** Bytes, as the driver counts them for all processes together. */
+  memory(device: number): Promise<{ readonly free: number; readonly total: number }>;
   /** Orders this device's next operations after what another stream (a CUstream) holds now, such as a producer's. */
   waitFor(device: number, stream: bigint): Promise<void>;
   /** Orders what another stream gets next after the operations on this buffer so far. The promise says that it is ordered, not done. */
@@ -225,13 +228,23 @@ export interface NcclBinding {
 
   /** 128 bytes. In the process of rank 0, when ranks are about to join: it starts a listener. */
   uniqueId(): Promise<Uint8Array>;
-  communicator(request: CommunicatorRequest): Promise<CommunicatorHandle>;
-  /** One color and key for each local rank; a color below 0 takes no part. All ranks of the parent call it. */
+  /** One that has to be opened; it can be aborted at once. Where its thread ends before it was closed, it is aborted. */
+  communicator(request: CommunicatorRequest): CommunicatorHandle;
+  /**
+   * Resolves when all ranks have come. `id`: 128 bytes of `uniqueId()`, the same for all ranks, once only. Other operations go on meanwhile, unless it is
+   * blocking.
+   */
+  open(communicator: CommunicatorHandle, id: Uint8Array, timeoutMillis: number): Promise<void>;
+  /**
+   * One color and key for each local rank; a color below 0 takes no part. All ranks of the parent call it. Parts that share use the resources of
+   * their parent, and end with it.
+   */
   split(
     parent: CommunicatorHandle,
     colors: readonly number[],
     keys: readonly number[],
     name: string,
+    isSharing: boolean,
     timeoutMillis: number,
   ): Promise<readonly SplitPart[]>;
   /**

@@ -14,6 +14,7 @@ import { type Exchange, type JoinRequest, join, joinBy, openLocal } from './conn
 import { isOnGpu } from './device-buffer.js';
 import { refusedByNccl } from './element-types.js';
 import { blocksNoThread, errorFor } from './failures.js';
+import { leftBehind } from './gpu-memory.js';
 import { lengthOf, validateOperands } from './operands.js';
 import { type Passage, pass, passTogether } from './passage.js';
 import { ScratchMemory } from './scratch-memory.js';
@@ -22,8 +23,19 @@ import { ScratchMemory } from './scratch-memory.js';
 export interface NcclOptions {
   /** For calls without a timeout of their own. 0: for ever. Default: 600. */
   readonly defaultTimeoutSeconds?: number | undefined;
-  /** For errors and the flight recorder, of groups of one process. Default: `local`. */
+  /** For errors, the flight recorder and NCCL's logs, of groups of one process. Default: `local`. */
   readonly name?: string | undefined;
+  /**
+   * Whether NCCL keeps its native thread until a call has begun on the GPU, which saves some microseconds a call. It promises only for others that they can be
+   * ended while they wait for a rank. Default: where all ranks are in this process, so that none can be lost.
+   */
+  readonly blocking?: boolean | undefined;
+}
+
+/** How the groups of a split are made. */
+export interface SplitOptions {
+  /** The groups use connections and buffers of the whole, instead of new ones; the same on all ranks. Default: no. */
+  readonly share?: boolean | undefined;
 }
 
 /** One of the groups that a split makes. */
@@ -59,31 +71,33 @@ export class NcclCommunicator implements Communicator {
     this.devices = devices.map((index) => `gpu:${index}`);
     this.#clique = clique;
     this.#timeoutSeconds = defaultTimeoutSeconds;
+    const told = `the communicator ${clique.members.name} was not closed: use "await using", or call close()`;
+    leftBehind.register(this, told, this);
   }
 
   /** A group of GPUs of this process, a rank each. @throws ValueError for a GPU that is not here, or twice; CollError where there is no NCCL */
   static async open(devices: readonly string[], options: NcclOptions = {}): Promise<NcclCommunicator> {
-    const millis = millisOf(options.defaultTimeoutSeconds ?? usualTimeoutSeconds);
-    return new NcclCommunicator(await openLocal(devices, options.name ?? 'local', millis), options);
+    return new NcclCommunicator(await openLocal(devices, options.name ?? 'local', openingOf(options)), options);
   }
 
   /**
    * Joins a group of processes, which meet in a store of `@coll/rendezvous`. The first one hands out NCCL's unique id there.
-   * @throws DeadlineExceededError that names the processes that never came; CollError where there is no NCCL, or another release of it
+   * @throws DeadlineExceededError that names the processes that never came; UnavailableError that names one that was lost; CollError where there is no
+   * NCCL, or another release of it
    */
   static async connect(request: JoinRequest, options: NcclOptions = {}): Promise<NcclCommunicator> {
-    return new NcclCommunicator(await join(request), options);
+    return new NcclCommunicator(await join(request, options.blocking), options);
   }
 
-  /** Joins a group of processes that exchange their cards in a way of their own. */
+  /** Joins a group of processes that exchange their cards in a way of their own; `signal` ends the waiting for them. */
   static async joinBy(
     exchange: Exchange,
     rank: number,
     devices: readonly string[],
     options: NcclOptions = {},
+    signal?: AbortSignal,
   ): Promise<NcclCommunicator> {
-    const millis = millisOf(options.defaultTimeoutSeconds ?? usualTimeoutSeconds);
-    return new NcclCommunicator(await joinBy(exchange, rank, devices, millis), options);
+    return new NcclCommunicator(await joinBy(exchange, rank, devices, { ...openingOf(options), signal }), options);
   }
 
   refuses(collective: Collective, dtype: DType): string | undefined {
@@ -119,9 +133,13 @@ export class NcclCommunicator implements Communicator {
 
   /**
    * Groups of the ranks of equal colors, in the order of their keys (default: their ranks). One color, and key, for each local rank; below 0 it takes no
-   * part. All ranks of the group call it, as they would a collective. A group that fails takes those it was split from along.
+   * part. All ranks of the group call it, as they would a collective. A group and those that were split from it fail together.
    */
-  async split(colors: readonly number[], keys: readonly number[] = this.localRanks): Promise<readonly SplitGroup[]> {
+  async split(
+    colors: readonly number[],
+    keys: readonly number[] = this.localRanks,
+    { share = false }: SplitOptions = {},
+  ): Promise<readonly SplitGroup[]> {
     if (this.#clique.isClosed) throw closedError({ operation: 'split' });
     if (colors.length !== this.localRanks.length || keys.length !== this.localRanks.length) {
       const told = `${colors.length} colors and ${keys.length} keys for ${this.localRanks.length} local ranks`;
@@ -132,13 +150,14 @@ export class NcclCommunicator implements Communicator {
       const told = `colors and keys are whole numbers of 32 bits, not ${odd}`;
       throw new ValueError('ERR_COLL_VALUE', `split: ${told}`, { operation: 'split' });
     }
-    const name = `${this.#clique.members.name}/split`;
-    const parts = await this.#clique.split(colors, keys, name, millisOf(this.#timeoutSeconds));
+    const timeoutMillis = millisOf(this.#timeoutSeconds);
+    const parts = await this.#clique.split({ colors, keys, isSharing: share, timeoutMillis });
     const options = { defaultTimeoutSeconds: this.#timeoutSeconds };
     return parts.map(({ color, clique }) => ({ color, communicator: new NcclCommunicator(clique, options) }));
   }
 
   async close(): Promise<void> {
+    leftBehind.unregister(this);
     await this.#clique.close();
     this.#scratch.free();
   }
@@ -202,6 +221,10 @@ export class NcclCommunicator implements Communicator {
     const root = this.localRanks.indexOf(rootOf(collective) ?? 0);
     return (root < 0 && collective.kind === 'broadcast' ? outputs[0] : inputs[Math.max(0, root)]) as Tensor;
   }
+}
+
+function openingOf({ defaultTimeoutSeconds = usualTimeoutSeconds, blocking }: NcclOptions) {
+  return { timeoutMillis: millisOf(defaultTimeoutSeconds), blocking };
 }
 
 function millisOf(seconds: number): number {

@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import {
   AbortedError,
   CollError,
@@ -10,8 +11,11 @@ import {
 } from '@coll/core';
 import type { Store, WaitOptions } from '@coll/rendezvous';
 import type { Asked, Request } from './agreement.js';
+import { type HostProcess, hasEnded } from './host-process.js';
 
 const mostSecondsForStates = 1;
+const mostLooksForLost = 10;
+const millisBetweenLooks = 20;
 
 /** What a process was doing that does not answer. */
 export const unheard = 'not heard of';
@@ -30,6 +34,14 @@ export interface Listeners {
   left(rank: number, taken: Taken): void;
 }
 
+/** A process of the group. */
+export interface Peer {
+  /** Its ranks. */
+  readonly ranks: readonly number[];
+  /** Absent where its system does not tell. */
+  readonly process?: HostProcess | undefined;
+}
+
 /** What the first process wrote that failed, or left. */
 interface End {
   readonly member: number;
@@ -39,7 +51,8 @@ interface End {
     readonly kind: string;
     readonly code: ErrorCode;
     readonly message: string;
-    readonly rank: number;
+    /** Absent where nobody knows who is lost. */
+    readonly rank?: number | undefined;
   };
 }
 
@@ -48,20 +61,27 @@ export class PeerBoard {
   readonly #store: Store;
   readonly #prefix: string;
   readonly #member: number;
-  /** Of each process. */
-  readonly #ranks: readonly (readonly number[])[];
+  readonly #peers: readonly Peer[];
 
-  constructor(store: Store, prefix: string, member: number, ranks: readonly (readonly number[])[]) {
+  constructor(store: Store, prefix: string, member: number, peers: readonly Peer[]) {
     this.#store = store;
     this.#prefix = prefix;
     this.#member = member;
-    this.#ranks = ranks;
+    this.#peers = peers;
   }
 
   /** The processes but this one, by number and first rank. */
-  get others(): readonly { readonly member: number; readonly rank: number }[] {
-    const all = this.#ranks.map(([rank], member) => ({ member, rank: rank as number }));
+  get others(): readonly {
+    readonly member: number;
+    readonly rank: number;
+    readonly process?: HostProcess | undefined;
+  }[] {
+    const all = this.#peers.map((peer, member) => ({ member, rank: peer.ranks[0] as number, process: peer.process }));
     return all.filter(({ member }) => member !== this.#member);
+  }
+
+  get #ownRank(): number {
+    return this.#peers[this.#member]?.ranks[0] as number;
   }
 
   /** Calls back, once each, when another process has failed, and when the first one leaves. Returns what ends the watching. */
@@ -86,13 +106,24 @@ export class PeerBoard {
       await this.#write(`state/${this.#member}`, state);
       const { code, message } = error;
       const kind = error.constructor.name;
-      const rank = error.rank ?? (this.#ranks[this.#member]?.[0] as number);
+      const rank = error.rank ?? (code === 'ERR_COLL_PEER_FAILED' ? undefined : this.#ownRank);
       await this.#first('failed', { failure: { kind, code, message, rank } });
-      const states = await Promise.all(this.others.map(({ member }) => this.#stateOf(member)));
+      const states = await Promise.all(this.others.map((other) => this.#stateOf(other)));
       return new Map(this.others.map(({ rank: other }, index) => [other, states[index] as string]));
     } catch {
       return new Map();
     }
+  }
+
+  /** The first rank of a process of this host that has ended; its connections end a moment before it does. */
+  async lostRank(): Promise<number | undefined> {
+    const known = this.others.filter(({ process }) => process);
+    for (let look = 0; look < mostLooksForLost && known.length > 0; look++) {
+      const ended = known.find(({ process }) => process && hasEnded(process));
+      if (ended) return ended.rank;
+      await setTimeout(millisBetweenLooks);
+    }
+    return undefined;
   }
 
   /** Says what this process was doing when another one failed. */
@@ -114,14 +145,14 @@ export class PeerBoard {
   async ask(number: number, request: Request, waiting: WaitOptions): Promise<readonly Asked[]> {
     const keyOf = (member: number) => `call/${number}/${member}`;
     await this.#write(keyOf(this.#member), request);
-    const asked = await Promise.allSettled(this.#ranks.map((_, member) => this.#read(keyOf(member), waiting)));
+    const asked = await Promise.allSettled(this.#peers.map((_, member) => this.#read(keyOf(member), waiting)));
     const failed = asked.filter((each) => each.status === 'rejected');
     const other = failed.find(({ reason }) => !(reason instanceof DeadlineExceededError));
     if (other) throw other.reason;
     if (failed.length > 0) {
-      const missing = this.#ranks
+      const missing = this.#peers
         .filter((_, member) => asked[member]?.status === 'rejected')
-        .flat()
+        .flatMap(({ ranks }) => ranks)
         .join(', ');
       const { operation } = request;
       const told = `${operation}, number ${number}: timed out waiting for other ranks: rank ${missing} never came`;
@@ -130,7 +161,10 @@ export class PeerBoard {
     // Who asks for this call has read all of the one before.
     if (number > 1) await this.#store.delete(`${this.#prefix}/call/${number - 1}/${this.#member}`);
     return asked.map((each, member) => {
-      return { rank: this.#ranks[member]?.[0] as number, request: (each as PromiseFulfilledResult<Request>).value };
+      return {
+        rank: this.#peers[member]?.ranks[0] as number,
+        request: (each as PromiseFulfilledResult<Request>).value,
+      };
     });
   }
 
@@ -146,7 +180,14 @@ export class PeerBoard {
     return (await Promise.all(read)) as number[];
   }
 
-  async #stateOf(member: number): Promise<string> {
+  async #stateOf({
+    member,
+    process,
+  }: {
+    readonly member: number;
+    readonly process?: HostProcess | undefined;
+  }): Promise<string> {
+    if (process && hasEnded(process)) return unheard;
     const read = this.#read(`state/${member}`, { timeoutSeconds: mostSecondsForStates });
     return read.catch(() => unheard) as Promise<string>;
   }
@@ -160,8 +201,7 @@ export class PeerBoard {
   }
 
   async #first(key: 'failed' | 'left', end: Omit<End, 'member' | 'rank'>): Promise<void> {
-    const rank = this.#ranks[this.#member]?.[0] as number;
-    const written: End = { member: this.#member, rank, ...end };
+    const written: End = { member: this.#member, rank: this.#ownRank, ...end };
     await this.#store.compareSet(`${this.#prefix}/${key}`, undefined, encode(written));
   }
 }
@@ -178,7 +218,7 @@ const kinds = {
 
 function rebuilt({ kind, code, message, rank }: NonNullable<End['failure']>): CollError {
   const Kind = kinds[kind as keyof typeof kinds] ?? CollError;
-  return new Kind(code, message, { rank });
+  return new Kind(code, message, rank === undefined ? {} : { rank });
 }
 
 function encode(value: unknown): Uint8Array {

@@ -13,7 +13,7 @@ export const nccl: Plugin<NcclAllReduceOptions> = definePlugin({
   name: 'nccl',
   module: import.meta.url,
   priority: 200,
-  capabilities: { devices: ['GPU'] },
+  capabilities: { devices: ['GPU'], severalProcesses: true },
   probe: probeSituation,
   create: (options, world) => new NcclAllReduce(options, world),
 });

@@ -63,7 +63,13 @@ describe.runIf(hasDoubles)('DeviceBuffer', () => {
     ['an array beyond its end', (buffer) => buffer.write(new Float32Array(2), { offset: 2 })],
     ['an array of another kind', (buffer) => buffer.write(new Float64Array(3))],
     ['a result of another length', (buffer) => buffer.read(new Float32Array(4))],
-    ['another dtype', (buffer) => buffer.copyFrom((gpus()[0] as Gpu).alloc('int32', 3))],
+    [
+      'another dtype',
+      async (buffer) => {
+        using integers = (gpus()[0] as Gpu).alloc('int32', 3);
+        await buffer.copyFrom(integers);
+      },
+    ],
     ['a range beyond the source', (buffer) => buffer.copyFrom(buffer.view(0, 1), { from: 1, length: 1 })],
   ])('refuses %s before anything moves', async (_, call) => {
     using buffer = gpu.alloc('float32', 3);
@@ -123,6 +129,26 @@ describe.runIf(hasDoubles)('DeviceBuffer', () => {
     adopted.dispose();
     expect([...(await owner.read())]).toEqual([4, 4, 4]);
     await expect(gpu.fromPointer({ pointer, dtype: 'int8', length: 1, owner: undefined })).rejects.toThrow(/owner/);
+  });
+
+  it('refuses memory of others that ends before its elements', async () => {
+    using owner = await gpu.upload(Float32Array.of(1, 2, 3), 'float32');
+    const pointer = (await owner.pointer()) + 4n;
+    const before = counts().buffers;
+    const foreign = gpu.fromPointer({ pointer, dtype: 'float32', length: 3, owner });
+    const told = /: the pointer has 8 bytes up to the end of its allocation, not 12$/;
+    await expect(foreign).rejects.toMatchObject({ name: 'ValueError', code: 'ERR_COLL_REFUSED', message: told });
+    await expect(other.fromPointer({ pointer, dtype: 'int8', length: 1, owner })).rejects.toThrow(/belongs to GPU 0/);
+    await expect.poll(() => counts().buffers).toBe(before);
+  });
+
+  it('knows how much memory a GPU has', async () => {
+    const before = await gpu.memory();
+    using buffer = gpu.alloc('uint8', 1 << 20);
+    await buffer.fill(0);
+    const after = await gpu.memory();
+    expect(after.total).toBe(gpu.info.bytes);
+    expect(after.free).toBeLessThanOrEqual(before.free - (1 << 20));
   });
 
   it.each([0n, 123n])('refuses the pointer %s, which is none of the GPU', async (pointer) => {

@@ -4,6 +4,7 @@ import { openProcessGroup } from '@coll/processes';
 import { TcpStore } from '@coll/rendezvous';
 import type { Join } from '@coll/testing';
 import { ProcessCommunicator } from '../src/process-communicator.ts';
+import { ProcessGpus } from '../src/process-gpus.ts';
 import './doubles.ts';
 
 const jobKey = 'sixteen bytes or more';
@@ -17,6 +18,7 @@ export const join: Join = async ({ group: generation, member: rank, members: siz
   });
   const group = await openProcessGroup({ store, jobKey, rank, size, generation });
   const devices = Array.from({ length: size }, (_, task) => `/job:worker/task:${task}/device:GPU:${task}`);
-  const communicator = new ProcessCommunicator(group.communicator(directAlgorithm), processWorld(group, devices), {});
+  const gpus = new ProcessGpus(processWorld(group, devices), {});
+  const communicator = new ProcessCommunicator(group.communicator(directAlgorithm), gpus);
   return { communicator, leave: () => group.close() };
 };

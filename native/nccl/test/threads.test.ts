@@ -1,4 +1,6 @@
 import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { hasDoubles } from './doubles.ts';
@@ -38,4 +40,23 @@ describe.runIf(hasDoubles)('a program outlives its only thread with GPUs', () =>
     },
     30_000,
   );
+});
+
+describe.runIf(hasDoubles)('a thread that ends with groups', () => {
+  it('ends them, so that other ranks are told, and leaves nothing', () => {
+    const folder = mkdtempSync(path.join(tmpdir(), 'coll-nccl-threads-'));
+    const file = path.join(folder, 'counts');
+    const program = path.join(import.meta.dirname, 'sanitized/thread-groups.mjs');
+    const environment = { ...process.env, NODE_OPTIONS: '', COLL_NCCL_PATH: addon, COLL_DOUBLE_COUNTS: file };
+    execFileSync(process.execPath, [program], { env: environment, encoding: 'utf8' });
+    const counts = Object.fromEntries(
+      readFileSync(file, 'utf8')
+        .trim()
+        .split('\n')
+        .map((line) => line.split(' ')),
+    );
+    rmSync(folder, { recursive: true });
+    // What the libraries themselves have left when the process ends; streams belong to the GPUs.
+    expect(counts).toMatchObject({ communicators: '0', blocks: '0' });
+  }, 60_000);
 });

@@ -6,16 +6,23 @@ import { ownGroup } from './process-group.js';
 export class Guard implements Disposable {
   readonly #watchdog: ChildProcess;
 
-  /** @param onLost the guard itself was killed, or could not be started */
-  constructor(graceSeconds: number, onLost: () => void) {
+  /**
+   * @param folder which the launcher removes when it ends
+   * @param onLost the guard itself was killed, or could not be started
+   */
+  constructor(graceSeconds: number, folder: string, onLost: () => void) {
     const isSource = import.meta.url.endsWith('.ts');
     const file = fileURLToPath(new URL(`./watchdog${isSource ? '.ts' : '.js'}`, import.meta.url));
-    this.#watchdog = spawn(process.execPath, [...(isSource ? process.execArgv : []), file, String(graceSeconds)], {
-      ...ownGroup,
-      stdio: ['pipe', 'ignore', 'ignore'],
-      // What the user asks of Node is meant for the ranks.
-      env: { ...process.env, NODE_OPTIONS: '' },
-    });
+    this.#watchdog = spawn(
+      process.execPath,
+      [...(isSource ? process.execArgv : []), file, String(graceSeconds), folder],
+      {
+        ...ownGroup,
+        stdio: ['pipe', 'ignore', 'ignore'],
+        // What the user asks of Node is meant for the ranks.
+        env: { ...process.env, NODE_OPTIONS: '' },
+      },
+    );
     this.#watchdog.unref();
     this.#watchdog.on('error', onLost).on('exit', onLost);
     // Whoever writes to a watchdog that is gone has been told.

@@ -3,7 +3,14 @@ import { colourEnvironment, launcherVariables, rankEnvironment } from './rank-en
 
 describe('rankEnvironment', () => {
   it('sets the variables that nobody else may set', () => {
-    const job = { name: 'a', key: 'b', store: 'tcp://127.0.0.1:1', size: 2, stallSeconds: 60 };
+    const job = {
+      name: 'a',
+      key: 'b',
+      store: 'tcp://127.0.0.1:1',
+      size: 2,
+      stallSeconds: 60,
+      stallFile: '/tmp/stalls',
+    };
     expect(Object.keys(rankEnvironment(job, 1, 3))).toEqual(launcherVariables);
   });
 });

@@ -8,6 +8,8 @@ export interface Job {
   readonly size: number;
   /** After how long ranks report what they wait for. */
   readonly stallSeconds: number | undefined;
+  /** Where they do. */
+  readonly stallFile: string;
 }
 
 export const launcherVariables: readonly string[] = [
@@ -21,6 +23,7 @@ export const launcherVariables: readonly string[] = [
   'COLL_GENERATION',
   'COLL_RESTART',
   'COLL_STALL_SECONDS',
+  'COLL_STALL_FILE',
 ];
 
 /** What the launcher tells a rank. All ranks are on this machine. */
@@ -37,6 +40,7 @@ export function rankEnvironment(job: Job, rank: number, restart: number): Readon
     COLL_RESTART: String(restart),
     // Empty: nobody reads the reports. What the launcher inherited is not meant for its ranks.
     COLL_STALL_SECONDS: job.stallSeconds === undefined ? '' : String(job.stallSeconds),
+    COLL_STALL_FILE: job.stallSeconds === undefined ? '' : job.stallFile,
   };
 }
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { RuntimeError } from '@coll/core';
-import { TcpStore, TcpStoreServer } from '@coll/rendezvous';
+import { TcpStoreServer } from '@coll/rendezvous';
 import { membershipFrom } from '@coll/strategy';
 import type { RunRequest } from './arguments.js';
 import { Guard } from './guard.js';
@@ -8,6 +8,7 @@ import { Interruptions } from './interruptions.js';
 import { commandFor } from './program-command.js';
 import { RankGroup } from './rank-group.js';
 import { tell, tellFailure } from './report.js';
+import { StallFile } from './stall-file.js';
 import { StallWatch } from './stall-watch.js';
 
 /**
@@ -20,15 +21,16 @@ export async function run(request: RunRequest): Promise<number> {
   const name = `run-${randomUUID()}`;
   const key = TcpStoreServer.newKey();
   await using server = await TcpStoreServer.listen({ job: name, jobKey: key });
-  await using store = await TcpStore.connect({ address: server.address, job: name, jobKey: key });
-  const job = { name, key, store: server.address, size: request.ranks, stallSeconds: request.stallSeconds };
-  using guard = new Guard(request.graceSeconds, () =>
+  using stalls = new StallFile();
+  const { ranks: size, stallSeconds } = request;
+  const job = { name, key, store: server.address, size, stallSeconds, stallFile: stalls.path };
+  using guard = new Guard(request.graceSeconds, stalls.folder, () =>
     tell('the watchdog has ended: if this launcher is killed, its ranks go on'),
   );
   using interruptions = new Interruptions(request.timeoutSeconds);
   for (let restart = 0; ; restart++) {
     const group = new RankGroup({ request, command, job, restart, guard });
-    using _stalls = new StallWatch(store, restart, (rank) => !group.running.includes(rank));
+    using _watch = new StallWatch(stalls, (rank) => !group.running.includes(rank));
     interruptions.watch(group);
     const failure = await group.ended;
     const isLast = restart === request.maxRestarts || interruptions.first !== undefined;

@@ -1,38 +1,42 @@
-import { readStalls, type Stall, type Store } from '@coll/rendezvous';
+import { type Stall, stallReportsIn } from '@coll/rendezvous';
 import { listOf, tell } from './report.js';
+import type { StallFile } from './stall-file.js';
 
-/** Reports of one stall come close together; they are told together. */
-const gatherMillis = 300;
+/** Reports of one stall come close together: they are told together, one look after the first of them. */
+const lookMillis = 300;
 
 /** Tells who waits for whom, when ranks report that they wait for long, and when they go on. */
 export class StallWatch implements Disposable {
   readonly #stalls = new Map<number, Stall>();
-  readonly #over = new AbortController();
+  readonly #file: StallFile;
   readonly #hasLeft: (rank: number) => boolean;
-  #timer: NodeJS.Timeout | undefined;
+  readonly #timer = setInterval(() => this.#look(), lookMillis).unref();
+  #isNews = false;
   #told = '';
 
   /** @param hasLeft whether a rank's process has ended, all being well */
-  constructor(store: Store, generation: number, hasLeft: (rank: number) => boolean) {
+  constructor(file: StallFile, hasLeft: (rank: number) => boolean) {
+    this.#file = file;
     this.#hasLeft = hasLeft;
-    void this.#read(store, generation);
+    // Of ranks that were ended before.
+    file.lines();
   }
 
   [Symbol.dispose](): void {
-    this.#over.abort();
-    clearTimeout(this.#timer);
+    clearInterval(this.#timer);
   }
 
-  async #read(store: Store, generation: number): Promise<void> {
-    for await (const { rank, stall } of readStalls(store, generation, this.#over.signal)) {
+  #look(): void {
+    const reports = stallReportsIn(this.#file.lines());
+    for (const { rank, stall } of reports) {
       if (stall) this.#stalls.set(rank, stall);
       else this.#stalls.delete(rank);
-      this.#timer ??= setTimeout(() => this.#tell(), gatherMillis);
     }
+    if (this.#isNews) this.#tell();
+    this.#isNews = reports.length > 0;
   }
 
   #tell(): void {
-    this.#timer = undefined;
     const text = textOf(this.#stalls, this.#hasLeft);
     // How long it has lasted is no news.
     const news = text.replaceAll(/ for [\d.]+ seconds/g, '');

@@ -67,7 +67,10 @@ export abstract class AllReduceOps extends CrossDeviceOps {
 
   override explain(): Explanation {
     const { engine, candidates } = this.#resolution;
-    return { ...super.explain(), engine: this.#setup.world?.engine ?? engine.name, engines: candidates };
+    const { world } = this.#setup;
+    // A world that says nothing of a choice, such as a group of processes, has its own engine, and nobody was asked.
+    const engines = world && !world.resolution ? [] : candidates;
+    return { ...super.explain(), engine: world?.engine ?? engine.name, engines };
   }
 
   override async close(): Promise<void> {

@@ -73,6 +73,18 @@ export function variantOf(collective: Collective): number {
   return collective.kind === 'all-reduce' ? (collective.variant ?? 0) : 0;
 }
 
+/** Whether two requests are the same one. */
+export function isSameCollective(one: Collective, other: Collective): boolean {
+  const [{ kind, op, root }, asked] = [one as Fields, other as Fields];
+  return kind === asked.kind && op === asked.op && root === asked.root && variantOf(one) === variantOf(other);
+}
+
+interface Fields {
+  readonly kind: CollectiveKind;
+  readonly op?: CollectiveOp;
+  readonly root?: number;
+}
+
 /** For messages: `all-reduce sum`, `broadcast from rank 2`. The same for the same request. */
 export function nameOf(collective: Collective): string {
   const op = opOf(collective);

@@ -1,5 +1,7 @@
+import type { CallerRequest } from './caller-request.js';
 import type { Collective } from './collective.js';
 import type { DType } from './dtype.js';
+import type { CollError } from './errors.js';
 import type { Tensor } from './tensor.js';
 
 /** How one collective is run. All of it may be left out. */
@@ -15,6 +17,8 @@ export interface RunOptions {
    * tensor for all ranks here, and for ranks in other threads views of the same shared memory.
    */
   readonly sharedResult?: boolean;
+  /** Where the collective is a part of something larger: what the caller asked for, which errors tell of. */
+  readonly request?: CallerRequest | undefined;
 }
 
 /**
@@ -68,6 +72,14 @@ export interface Communicator extends AsyncDisposable {
 
   /** Memory that this communicator uses without a copy; absent where any memory is as good. Valid until `close`. */
   allocate?(dtype: DType, length: number): Tensor;
+
+  /**
+   * Ends the group for all members because of an error beyond it: collectives under way and later ones fail with one of the same class, code and `rank`.
+   * The first failure of a group stands. Absent where all ranks are in one hand.
+   */
+  fail?(error: CollError): void;
+  /** Why the group has failed; undefined while it has not. Absent where only collectives tell. */
+  failure?(): CollError | undefined;
 
   /** Leaves the group. Calls made from now on are refused; peers that wait for this rank are told. May be called again. */
   close(): Promise<void>;

@@ -1,8 +1,12 @@
 /** For authors of executors and engines: what those of this package are made of. */
 export { refusedCollective, validateBuffers } from './buffers.js';
 export { abortedError, busyError, clashError, closedError, lostBufferError, refusedError } from './call-errors.js';
+export { operationOf } from './caller-request.js';
 export { collectiveOps } from './collective.js';
+export { failureError, reasonOf } from './failures.js';
+export { RankNames } from './hierarchical/rank-names.js';
 export { hashOf } from './layout.js';
+export { OneByOne } from './one-by-one.js';
 export { arrange, type Pack, type Piece } from './packing/arrangement.js';
 export { PackRunner } from './packing/pack-runner.js';
 export { allRanks, oneRank } from './ranks.js';
@@ -11,7 +15,14 @@ export { Planner } from './schedule/planner.js';
 export { type Step, stepsOf } from './schedule/steps.js';
 export { Arena } from './threads/arena.js';
 export { attended } from './threads/attended.js';
-export { bytesOfDescriptors, type Descriptor, Descriptors, nowhere, scheduleNumber } from './threads/descriptors.js';
+export {
+  askedBy,
+  bytesOfDescriptors,
+  type Descriptor,
+  Descriptors,
+  nowhere,
+  scheduleNumber,
+} from './threads/descriptors.js';
 export { nextTurn } from './threads/event-loop.js';
 export { type KnownCall, lostRank } from './threads/known-calls.js';
 export { OrderedCommunicator } from './threads/ordered-communicator.js';

@@ -5,6 +5,7 @@ export {
 } from './all-reduce-ops.js';
 export { addN, combine, divide, requireAlike } from './arithmetic.js';
 export { type CallFields, type CallOptions, type ResolvedOptions, resolveCallOptions } from './call-options.js';
+export type { CallerRequest } from './caller-request.js';
 export {
   type Collective,
   type CollectiveKind,
@@ -95,6 +96,7 @@ export {
   WrongTypeError,
 } from './errors.js';
 export type { Explanation } from './explanation.js';
+export type { FailureReason } from './failures.js';
 export { fromBfloat16, fromFloat16, toBfloat16, toFloat16 } from './half.js';
 export { communicatorOf } from './hierarchical/communicator-of.js';
 export { type HierarchicalOptions, hierarchical } from './hierarchical/hierarchical-communicator.js';
@@ -184,7 +186,6 @@ export {
   tensorSymbol,
   zeros,
 } from './tensor.js';
-export type { FailureReason } from './threads/rendezvous.js';
 export { type JoinOptions, ThreadCommunicator } from './threads/thread-communicator.js';
 export { jsEngine } from './threads/thread-engine.js';
 export {

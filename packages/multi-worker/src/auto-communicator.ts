@@ -1,4 +1,5 @@
 import {
+  type CollError,
   type Collective,
   type Communicator,
   type DType,
@@ -44,6 +45,8 @@ class AutoCommunicator implements Communicator {
   readonly runPieces?: NonNullable<Communicator['runPieces']>;
   readonly runPiecesSync?: NonNullable<Communicator['runPiecesSync']>;
   readonly allocate?: NonNullable<Communicator['allocate']>;
+  readonly fail?: (error: CollError) => void;
+  readonly failure?: () => CollError | undefined;
   readonly #tuning: LinkTuning;
   readonly #communicators: readonly Communicator[];
   #isClosed = false;
@@ -55,6 +58,8 @@ class AutoCommunicator implements Communicator {
     this.#communicators = this.#tuning.algorithms.map((algorithm) => group.communicator(algorithm));
     const [first] = this.#communicators as readonly [Communicator];
     if (first.allocate) this.allocate = first.allocate.bind(first);
+    if (first.fail) this.fail = first.fail.bind(first);
+    if (first.failure) this.failure = first.failure.bind(first);
     if (first.runPieces) this.runPieces = (...call) => this.#runPieces(...call);
     if (first.runPiecesSync) this.runPiecesSync = (...call) => this.#runPiecesSync(...call);
   }

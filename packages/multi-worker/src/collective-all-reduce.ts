@@ -1,22 +1,21 @@
 import {
   allDevicesMatch,
-  type CallFields,
-  type CommunicationImplementation,
   CommunicationOptions,
+  type CrossDeviceOps,
   type Destinations,
   type DistributedValues,
-  deviceType,
   type Explanation,
-  hierarchical,
   logFirst,
+  PerReplica,
+  type Plugin,
   type PossiblyMirrored,
   type ReadyPair,
   type ReduceOp,
   type ReplicaCallOptions,
   type ReplicaValue,
   type ResolvedOptions,
-  registry,
   resolveCallOptions,
+  resolveEngine,
   type Structure,
   type Tensor,
   type Value,
@@ -24,12 +23,15 @@ import {
 } from '@coll/core';
 import { ringAlgorithm } from '@coll/ring';
 import type { AlgorithmChoice } from './algorithm-choices.js';
-import { autoAlgorithm, choicesOf, connectGroup } from './auto-communicator.js';
+import { autoAlgorithm, choicesOf } from './auto-communicator.js';
 import { type CollectiveAllReduceOptions, type CollectiveSetting, collectiveSetting } from './collective-options.js';
+import { othersOf, worldOfAll } from './collective-workers.js';
 import { inTurn } from './group-turns.js';
 import { tuningOf } from './link-tuning.js';
 import { MultiWorkerAllReduce } from './multi-worker-all-reduce.js';
-import { type OtherWorkers, WorkerAllReduce } from './worker-all-reduce.js';
+import { NcclChoice } from './nccl-choice.js';
+import { allReduceAsBatch } from './replica-batch.js';
+import { WorkerAllReduce } from './worker-all-reduce.js';
 
 /** As of all ops, and what was chosen for collectives of the group. */
 export interface CollectiveExplanation extends Explanation {
@@ -41,17 +43,19 @@ export interface CollectiveExplanation extends Explanation {
  * All-reduce among the devices of several workers, each a process with as many of them: components of a value are those of this worker. They are combined here
  * first, then once among the workers, and every device gets the result. All workers make the same calls in the same order.
  *
- * `implementation` says what is played: RING a ring; AUTO, among workers, the algorithm that suits the size by what the links can do, and else
- * `direct`; NCCL, on GPUs, what is registered as `nccl` within each worker and a ring among them. On CPUs NCCL is a ring.
+ * `implementation` says what is played: NCCL, on GPUs, what is registered as `nccl`, among those of all workers; RING a ring; AUTO on GPUs NCCL where every worker has
+ * it, and else, among workers, the algorithm that suits the size by what the links can do, within one `direct`. On CPUs NCCL is a ring.
  */
 export class CollectiveAllReduce extends WorkerAllReduce {
   readonly name = 'collective';
   readonly #setting: CollectiveSetting;
   readonly #given: CollectiveAllReduceOptions;
   readonly #world: World | undefined;
-  readonly #plays: CommunicationImplementation;
-  /** For calls that ask for another implementation. */
-  readonly #others = new Map<CommunicationImplementation, WorkerAllReduce>();
+  /** What these ops play themselves. */
+  readonly #plays: 'AUTO' | 'RING';
+  readonly #nccl: NcclChoice;
+  /** For calls that ask for it where these ops play something else. */
+  #ring: CollectiveAllReduce | undefined;
 
   /**
    * `devices` are those of this worker, `groupSize` counts those of all. Without devices these are the world's, or any where this worker is alone; without a size
@@ -75,6 +79,12 @@ export class CollectiveAllReduce extends WorkerAllReduce {
     this.#given = given;
     this.#world = world;
     this.#plays = plays;
+    this.#nccl = new NcclChoice({
+      workers: setting.group?.size ?? 1,
+      toldByAll: (line) => this.toldByAll(line, setting.options),
+      open: (plugin) => this.#openNccl(plugin),
+      remark: (level, why) => this.#remark(level, why),
+    });
   }
 
   /** Values may live on devices of several tasks. */
@@ -82,31 +92,29 @@ export class CollectiveAllReduce extends WorkerAllReduce {
     return true;
   }
 
-  /** Measures the links now, rather than when the first collective comes that needs to know. All workers do so at the same place among their calls. */
+  /**
+   * Finds out now whether NCCL serves, and what the links can do, rather than when the first collective comes that needs to know. All workers do so at the same
+   * place among their calls. @throws CollError where NCCL was asked for by name, on GPUs, and a worker does not have it
+   */
   async join(): Promise<void> {
-    const { group, options } = this.#setting;
-    if (!group || this.#plays !== 'AUTO') return;
-    await inTurn(group, () => tuningOf(group).measure({ timeoutSeconds: options.timeoutSeconds }));
+    const { group, options, devices } = this.#setting;
+    if (!devices) return;
+    const join = async () => {
+      await this.#opsFor(options, devices);
+      if (group && this.#plays === 'AUTO') await tuningOf(group).measure({ timeoutSeconds: options.timeoutSeconds });
+    };
+    await (group ? inTurn(group, join) : join());
   }
 
   /** Also tells which algorithms were chosen, by what prices, and what they took. */
   override explain(): CollectiveExplanation {
     const { group } = this.#setting;
-    return { ...super.explain(), choices: group ? choicesOf(group) : [] };
+    const explanation = super.explain();
+    const notes = [...explanation.notes, ...this.#nccl.notes];
+    return { ...explanation, notes, choices: group ? choicesOf(group) : [] };
   }
 
-  /** From inside a replica: the sum or mean over all replicas of all workers, of each tensor of a structure. */
-  override async allReduce(
-    op: ReduceOp,
-    value: ReplicaValue,
-    replicaId: number,
-    options?: ReplicaCallOptions,
-  ): Promise<Structure<Value>> {
-    const call = this.#replicaCall(options);
-    const ops = this.#opsOfReplica(call);
-    return ops === this ? super.allReduce(op, value, replicaId, call) : ops.allReduce(op, value, replicaId, call);
-  }
-
+  /** From inside a replica: the sum or mean over all replicas of all workers, of each tensor of a structure; what a blocking call needs is on the host. */
   override allReduceSync(
     op: ReduceOp,
     value: ReplicaValue,
@@ -114,16 +122,39 @@ export class CollectiveAllReduce extends WorkerAllReduce {
     options?: ReplicaCallOptions,
   ): Structure<Value> {
     const call = this.#replicaCall(options);
-    const ops = this.#opsOfReplica(call);
-    return ops === this
-      ? super.allReduceSync(op, value, replicaId, call)
-      : ops.allReduceSync(op, value, replicaId, call);
+    const { devices = [] } = this.#setting;
+    if (this.#isRank) {
+      if (call.options.implementation === 'NCCL') this.#nccl.refuseBlocking(devices);
+      if (call.options.implementation !== 'AUTO' && this.#plays === 'AUTO')
+        return this.#ringOps().allReduceSync(op, value, replicaId, { ...call, options: chosen(call.options) });
+    } else this.#tellThread(call.options);
+    return super.allReduceSync(op, value, replicaId, call);
   }
 
   /** Also closes the ops that it has made for calls which asked for another implementation; the group stays open. */
   override async close(): Promise<void> {
     await super.close();
-    await Promise.all([...this.#others.values()].map((ops) => ops.close()));
+    await this.#nccl.close();
+    await this.#ring?.close();
+  }
+
+  protected override async allReduceImplementation(
+    op: ReduceOp,
+    value: ReplicaValue,
+    replicaId: number,
+    options?: ReplicaCallOptions,
+  ): Promise<Structure<Value>> {
+    const call = this.#replicaCall(options);
+    if (!this.#isRank) {
+      this.#tellThread(call.options);
+      return super.allReduceImplementation(op, value, replicaId, call);
+    }
+    const [device] = this.#setting.devices as readonly [string];
+    const ops = await this.#opsFor(call.options, [device]);
+    if (ops === this) return super.allReduceImplementation(op, value, replicaId, call);
+    const handedOver = { ...call, options: chosen(call.options) };
+    if (ops instanceof CollectiveAllReduce) return ops.allReduce(op, value, replicaId, handedOver);
+    return allReduceAsBatch(ops, op, value, device, handedOver);
   }
 
   protected override async reduceImplementation(
@@ -133,9 +164,10 @@ export class CollectiveAllReduce extends WorkerAllReduce {
     given: ResolvedOptions,
   ): Promise<PossiblyMirrored> {
     const call = this.#merged(given);
-    const ops = this.#opsFor(call.options.implementation, value.devices);
-    if (ops !== this) return (await this.handOver(ops, op, [[value, destinations]], call))[0] as PossiblyMirrored;
-    return super.reduceImplementation(op, value, destinations, call);
+    const ops = await this.#opsFor(call.options, value.devices);
+    return ops === this
+      ? super.reduceImplementation(op, value, destinations, call)
+      : ops.reduce(op, value, destinations, handedOver(call));
   }
 
   /** Packs the values, and serves them after those of calls before this one. */
@@ -145,72 +177,95 @@ export class CollectiveAllReduce extends WorkerAllReduce {
     given: ResolvedOptions,
   ): Promise<PossiblyMirrored[]> {
     const call = this.#merged(given);
-    const ops = this.#opsFor(call.options.implementation, pairs[0]?.[0].devices ?? []);
-    if (ops !== this) return this.handOver(ops, op, pairs, call);
+    const ops = await this.#opsFor(call.options, pairs[0]?.[0].devices ?? []);
+    if (ops !== this) {
+      const into = call.targets?.map((tensors) => tensors && new PerReplica(tensors));
+      return ops.batchReduce(op, pairs, into ? { ...handedOver(call), into } : handedOver(call));
+    }
     this.#tell(pairs, call.options);
     return super.batchReduceImplementation(op, pairs, call);
   }
 
   /** Joins the components of all workers along an axis, in rank order; their lengths may differ there. */
-  protected override gatherImplementation(
+  protected override async gatherImplementation(
     value: DistributedValues<Tensor>,
     destinations: Destinations,
     axis: number,
-    call: ResolvedOptions,
+    given: ResolvedOptions,
   ): Promise<PossiblyMirrored<Tensor>> {
     logFirst(10, 'collective all-gather', 'info', `collective all-gather of ${value.values.length} values here`);
-    return super.gatherImplementation(value, destinations, axis, this.#merged(call));
+    const call = this.#merged(given);
+    const ops = await this.#opsFor(call.options, value.devices);
+    return ops === this
+      ? super.gatherImplementation(value, destinations, axis, call)
+      : ops.gather(value, destinations, axis, handedOver(call));
+  }
+
+  /** Whether there is one replica a worker, which meets those of the others. Those of one thread meet first, and are then served as any other value. */
+  get #isRank(): boolean {
+    const { devices, group } = this.#setting;
+    return group !== undefined && devices?.length === 1;
   }
 
   #merged(call: ResolvedOptions): ResolvedOptions {
     return { ...call, options: this.#setting.options.merge(call.options) };
   }
 
-  #replicaCall(options: ReplicaCallOptions | undefined): CallFields & ReplicaCallOptions {
-    const call = callOf(this.#merged(resolveCallOptions(options)));
-    return { ...call, into: (Object(options) as ReplicaCallOptions & { into?: undefined }).into };
+  #replicaCall(options: ReplicaCallOptions | undefined) {
+    const { into } = Object(options) as ReplicaCallOptions & { into?: undefined };
+    const merged = this.#merged(resolveCallOptions(options));
+    const { options: own, signal, sharedResult, deduplicate } = merged;
+    return { options: own, signal, sharedResult, deduplicate, into };
   }
 
-  /** Replicas of one thread meet, and are then served as any other value; those of threads join their group once, for what these ops play. */
-  #opsOfReplica({ options }: CallFields): WorkerAllReduce {
-    const { devices = [], group } = this.#setting;
-    const asked = options?.implementation ?? 'AUTO';
-    if (group) return devices.length === 1 ? this.#opsFor(asked, devices) : this;
-    if (this.#world?.localRanks.length === 1 && asked !== 'AUTO' && asked !== this.#plays) {
-      const remark = `${asked} was asked for by a replica in a thread of its own, where ${this.#plays} plays, as these ops were made`;
-      if (this.note(remark)) logFirst(1, `collective: ${remark}`, 'warn', `collective: ${remark}`);
+  /** Replicas in threads of their own join their group once, for what these ops play. */
+  #tellThread({ implementation }: CommunicationOptions): void {
+    if (this.#world?.localRanks.length !== 1 || implementation === 'AUTO' || implementation === this.#plays) return;
+    const asked = `${implementation} was asked for by a replica in a thread of its own`;
+    this.#remark('warn', `${asked}, where ${this.#plays} plays, as these ops were made`);
+  }
+
+  /** These ops, or others that play what a call asks for. All workers ask alike. @throws CollError where that is NCCL, and a worker does not have it */
+  async #opsFor({ implementation }: CommunicationOptions, devices: readonly string[]): Promise<CrossDeviceOps> {
+    const nccl = implementation === 'RING' ? undefined : await this.#nccl.opsFor(implementation, devices);
+    if (nccl) return nccl;
+    return implementation === 'AUTO' || this.#plays === 'RING' ? this : this.#ringOps();
+  }
+
+  #ringOps(): CollectiveAllReduce {
+    const { devices, options } = this.#setting;
+    const given = { ...this.#given, options: options.merge({ implementation: 'RING' }) };
+    this.#ring ??= WorkerAllReduce.withoutTurns(new CollectiveAllReduce(devices, undefined, given, this.#world));
+    return this.#ring;
+  }
+
+  #openNccl(plugin: Plugin<never>): CrossDeviceOps | Promise<CrossDeviceOps> {
+    const { devices, group } = this.#setting;
+    const { numPacks } = this.#given;
+    if (!group || !devices) {
+      this.#remark('info', 'NCCL carries out all-reduces among the GPUs of this process');
+      return plugin.create(undefined);
     }
-    return this;
+    if (!plugin.capabilities?.severalProcesses) {
+      this.#remark(
+        'info',
+        'NCCL carries out all-reduces within each worker, a ring those among workers, whom the plug-in does not reach',
+      );
+      const workers = Array.from({ length: group.size }, (_, rank) => `/job:worker/task:${rank}`);
+      const given = { ...this.#given, allReduceSpec: 'nccl/xring' };
+      return WorkerAllReduce.withoutTurns(new MultiWorkerAllReduce(workers, devices.length, given, this.#world));
+    }
+    this.#remark(
+      'info',
+      'NCCL carries out all-reduces among the GPUs of all workers; the rest goes by way of the host',
+    );
+    const options = { onHost: this.#ringOps(), ...(numPacks === undefined ? {} : { numPacks }) };
+    const resolution = this.#world?.resolution ?? resolveEngine(this.#given.engine);
+    return plugin.create(options as never, worldOfAll(this.#setting, resolution));
   }
 
-  /** These ops, or others that play what a call asks for. */
-  #opsFor(asked: CommunicationImplementation, devices: readonly string[]): WorkerAllReduce {
-    const wanted = asked === 'NCCL' && !this.#hasNccl(devices) ? 'RING' : asked;
-    if (wanted === this.#plays || wanted === 'AUTO') return this;
-    const ops = this.#others.get(wanted) ?? this.#open(wanted);
-    this.#others.set(wanted, ops);
-    return ops;
-  }
-
-  #hasNccl(devices: readonly string[]): boolean {
-    const odd = devices.find((device) => deviceType(device) !== 'GPU');
-    if (odd === undefined && registry.has('nccl')) return true;
-    const why =
-      odd === undefined
-        ? 'nothing is registered as "nccl": install @coll/nccl and import @coll/nccl/register'
-        : `${odd} is no GPU`;
-    const remark = `NCCL was asked for, but ${why}; a ring serves it`;
-    if (this.note(remark)) logFirst(1, `collective: ${remark}`, 'warn', `collective: ${remark}`);
-    return false;
-  }
-
-  #open(implementation: CommunicationImplementation): WorkerAllReduce {
-    const { devices, group, options } = this.#setting;
-    const given = { ...this.#given, options: options.merge({ implementation }) };
-    if (implementation === 'RING') return new CollectiveAllReduce(devices, undefined, given, this.#world);
-    if (!group) return new MultiWorkerAllReduce(undefined, undefined, { ...given, allReduceSpec: 'nccl' }, this.#world);
-    const workers = Array.from({ length: group.size }, (_, rank) => `/job:worker/task:${rank}`);
-    return new MultiWorkerAllReduce(workers, devices?.length, { ...given, allReduceSpec: 'nccl/xring' }, this.#world);
+  #remark(level: 'info' | 'warn', why: string): void {
+    if (this.note(why)) logFirst(1, `collective: ${why}`, level, `collective: ${why}`);
   }
 
   #tell(pairs: readonly ReadyPair[], { bytesPerPack }: CommunicationOptions): void {
@@ -229,24 +284,12 @@ export class CollectiveAllReduce extends WorkerAllReduce {
   }
 }
 
-function othersOf(
-  { group, devices, launch }: CollectiveSetting,
-  algorithm: typeof autoAlgorithm,
-): OtherWorkers | undefined {
-  if (!group || !devices) return undefined;
-  return {
-    group,
-    devices,
-    launch,
-    // Two levels keep it in themselves, but several of them do not.
-    keepsOrder: true,
-    connect(engine) {
-      const across = connectGroup(group, algorithm);
-      return devices.length === 1 ? across : hierarchical([engine], across);
-    },
-  };
+/** A call for ops that were chosen for it. */
+function handedOver({ options, signal, sharedResult }: ResolvedOptions) {
+  return { options: chosen(options), signal, sharedResult };
 }
 
-function callOf({ options, signal, sharedResult, deduplicate }: ResolvedOptions): CallFields {
-  return { options, signal, sharedResult, deduplicate };
+/** What else these ops do, such as what NCCL leaves to them, is not to be chosen once more. */
+function chosen(options: CommunicationOptions): CommunicationOptions {
+  return options.merge({ implementation: 'RING' });
 }

@@ -19,6 +19,7 @@ import {
   type Tensor,
   type Value,
 } from '@coll/core';
+import { RankNames } from '@coll/core/executor';
 import { autoAlgorithm } from './auto-communicator.js';
 
 /**
@@ -28,19 +29,22 @@ import { autoAlgorithm } from './auto-communicator.js';
 export class GatheringOps extends CrossDeviceOps {
   readonly name = 'gathering';
   readonly #group: ProcessGroup;
+  readonly #names: RankNames;
 
-  /** `connect` opens a communicator of the group. */
-  constructor(group: ProcessGroup, connect: () => Communicator) {
+  /** `connect` opens a communicator of the group, whose messages call members by these names: the devices of each are so many ranks of the caller's. */
+  constructor(group: ProcessGroup, devices: number, connect: (names: readonly string[]) => Communicator) {
+    const names = new RankNames(Array.from({ length: group.size + 1 }, (_, rank) => rank * devices));
     super(
       {
         devices: Array.from({ length: group.size }, (_, rank) => `/job:worker/task:${rank}/device:CPU:0`),
         localRanks: [group.rank],
         engine: 'native',
-        communicator: connect,
+        communicator: () => connect(names.names),
       },
       { algorithm: autoAlgorithm },
     );
     this.#group = group;
+    this.#names = names;
   }
 
   protected override get workerCount(): number {
@@ -99,15 +103,20 @@ export class GatheringOps extends CrossDeviceOps {
     const own = values.map(({ values: slices }) => concatenateSlices(slices));
     // All components count alike, so that a mean is divided here, once, and not by the number of workers.
     const base = op === ReduceOp.MEAN ? ReduceOp.SUM : op;
-    const joined = (await this.allReduce(base, own, this.#group.rank, callOf(call))) as readonly IndexedSlices[];
+    const joining = this.allReduce(base, own, this.#group.rank, callOf(call));
+    const joined = (await joining.catch(this.#retell)) as readonly IndexedSlices[];
     if (op !== ReduceOp.MEAN) return [...joined];
     return joined.map((sum, index) => divideByN(sum, this.#group.size * (values[index]?.values.length as number)));
   }
 
   async #gather(values: readonly Tensor[], axis: number, call: ResolvedOptions): Promise<readonly Tensor[]> {
-    const gathered = await this.replicaGroup?.allGather(values, axis, callOf(call));
+    const gathered = await this.replicaGroup?.allGather(values, axis, callOf(call)).catch(this.#retell);
     return gathered as readonly Tensor[];
   }
+
+  readonly #retell = (error: unknown): never => {
+    throw this.#names.retold(error);
+  };
 }
 
 function callOf({ options, signal }: ResolvedOptions): ReplicaCallOptions {

@@ -9,7 +9,7 @@ import {
   ValueError,
   zeros,
 } from '@coll/core';
-import { hashOf, PackRunner } from '@coll/core/executor';
+import { hashOf, OneByOne, PackRunner } from '@coll/core/executor';
 
 type Tensors = readonly Tensor[];
 type Pieces = readonly Tensors[];
@@ -18,6 +18,8 @@ export interface GroupCommunicatorOptions {
   readonly group: ProcessGroup;
   /** Of the ranks of all workers, of which those of this one are here. */
   readonly ranks: Communicator;
+  /** What messages call each of `ranks`, where these stand for several ranks of the caller's. */
+  readonly names?: readonly string[] | undefined;
   /** What else is closed with it. */
   readonly engine?: Communicator | undefined;
   /** Whether collectives are to wait for those before them: for ranks that would not keep their order where several are under way. */
@@ -35,8 +37,7 @@ export class GroupCommunicator implements Communicator {
   readonly localRanks: readonly number[];
   readonly #options: GroupCommunicatorOptions;
   readonly #runner: PackRunner;
-  /** The latest collective under way. */
-  #tail: Promise<void> | undefined;
+  readonly #underWay = new OneByOne();
 
   constructor(options: GroupCommunicatorOptions) {
     const { ranks } = options;
@@ -87,15 +88,14 @@ export class GroupCommunicator implements Communicator {
 
   #launched(options: RunOptions = {}, pieces: readonly { readonly end: number }[] = []): RunOptions {
     const numbers = [options.layout ?? 0, this.#options.launch?.() ?? 0];
-    return { ...options, layout: hashOf(numbers.concat(pieces.map(({ end }) => end))) };
+    const { names } = this.#options;
+    const named = names && options.request ? { request: { ...options.request, ranks: names } } : {};
+    return { ...options, ...named, layout: hashOf(numbers.concat(pieces.map(({ end }) => end))) };
   }
 
   #play(run: () => Promise<void>): Promise<void> {
-    if (!this.#options.oneByOne) return this.#watch(run());
-    const mine = this.#watch(this.#tail ? this.#tail.then(run) : run());
-    const ended = mine.catch(() => {});
-    this.#tail = ended;
-    return mine;
+    const watched = () => this.#watch(run());
+    return this.#options.oneByOne ? this.#underWay.run(watched) : watched();
   }
 
   async #watch(running: Promise<void>): Promise<void> {
@@ -119,7 +119,11 @@ export class GroupCommunicator implements Communicator {
   /** Members make the same calls: what is wrong with one is found on all of them, before it begins. */
   #failWith(error: unknown): void {
     const isRefused = error instanceof ValueError || (error instanceof CollError && error.code === 'ERR_COLL_CLOSED');
-    if (!isRefused && error instanceof Error) this.#options.group.fail(error);
+    if (isRefused || !(error instanceof Error)) return;
+    const { ranks, group } = this.#options;
+    // Others get an error of the same class where the ranks can tell them of it.
+    if (ranks.fail && error instanceof CollError) ranks.fail(error);
+    else group.fail(error);
   }
 }
 

@@ -1,4 +1,4 @@
-import { type ProcessGroup, type RunOptions, RuntimeError } from '@coll/core';
+import { type CallerRequest, type ProcessGroup, type RunOptions, RuntimeError } from '@coll/core';
 import type { Algorithm } from '@coll/core/schedule';
 import { directAlgorithm } from '@coll/direct';
 import { ringAlgorithm } from '@coll/ring';
@@ -115,6 +115,14 @@ export class LinkTuning {
   }
 }
 
+/** What members are told they disagree about where not all of them measure. */
+const measuring: CallerRequest = {
+  collective: { kind: 'all-reduce', op: 'sum' },
+  dtype: 'float32',
+  length: 0,
+  purpose: 'measure',
+};
+
 const tunings = new WeakMap<ProcessGroup, LinkTuning>();
 
 /** The one of a group, which all that choose for it share. */
@@ -124,7 +132,11 @@ export function tuningOf(group: ProcessGroup): LinkTuning {
   return known;
 }
 
-function argumentsOf({ collective, input, output }: ProbeCall, { timeoutSeconds, signal }: RunOptions = {}) {
-  const options: RunOptions = { timeoutSeconds: timeoutSeconds ?? null, ...(signal ? { signal } : {}) };
+function argumentsOf({ collective, input, output }: ProbeCall, { timeoutSeconds, signal, request }: RunOptions = {}) {
+  const options: RunOptions = {
+    timeoutSeconds: timeoutSeconds ?? null,
+    request: { ...measuring, ranks: request?.ranks },
+    ...(signal ? { signal } : {}),
+  };
   return [collective, [input], [output], options] as const;
 }

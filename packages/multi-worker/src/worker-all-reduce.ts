@@ -29,6 +29,7 @@ import {
   splitBySparsity,
   stitchValues,
   type Tensor,
+  tensor,
   type Value,
   type ValueDestinationPair,
   ValueError,
@@ -68,6 +69,7 @@ export interface WorkerSetup extends Omit<AllReduceSetup, 'fallback'> {
 export abstract class WorkerAllReduce extends AllReduceOps {
   readonly #others: OtherWorkers | undefined;
   readonly #gathering: GatheringOps | undefined;
+  #takesTurns = true;
 
   /** @throws ValueError for a world whose replicas are not all in this thread where there are other workers; what `AllReduceOps` throws */
   constructor({ others, world, ...setup }: WorkerSetup) {
@@ -80,6 +82,12 @@ export abstract class WorkerAllReduce extends AllReduceOps {
     });
     this.#others = others;
     this.#gathering = gathering;
+  }
+
+  /** Makes ops that serve parts of calls of others, which have taken the turns. */
+  protected static withoutTurns<Ops extends WorkerAllReduce>(ops: Ops): Ops {
+    ops.#takesTurns = false;
+    return ops;
   }
 
   protected override get workerCount(): number {
@@ -113,8 +121,18 @@ export abstract class WorkerAllReduce extends AllReduceOps {
     replicaId: number,
     options?: ReplicaCallOptions,
   ): Promise<Structure<Value>> {
-    const reduce = () => super.allReduce(op, value, replicaId, options);
+    const reduce = () => this.allReduceImplementation(op, value, replicaId, options);
     return this.#others?.devices.length === 1 ? this.#inTurn(reduce) : reduce();
+  }
+
+  /** `allReduce` from inside a replica, within its turn. */
+  protected allReduceImplementation(
+    op: ReduceOp,
+    value: ReplicaValue,
+    replicaId: number,
+    options?: ReplicaCallOptions,
+  ): Promise<Structure<Value>> {
+    return super.allReduce(op, value, replicaId, options);
   }
 
   override gather(
@@ -126,14 +144,12 @@ export abstract class WorkerAllReduce extends AllReduceOps {
     return this.#inTurn(() => super.gather(value, destinations, axis, options));
   }
 
-  /** A batch for other ops of the same workers, within the turn of the call that it belongs to. */
-  protected handOver(
-    ops: WorkerAllReduce,
-    op: ReduceOp,
-    pairs: readonly ReadyPair[],
-    call: ResolvedOptions,
-  ): Promise<PossiblyMirrored[]> {
-    return ops.batchReduceImplementation(op, pairs, call);
+  /** What each worker has to say, in rank order, one line of each. */
+  protected async toldByAll(line: string, options: CallOptions): Promise<readonly string[]> {
+    if (!this.#gathering) return [line];
+    const text = tensor(new TextEncoder().encode(`${line}\n`), { device: 'cpu:0' });
+    const { data } = (await this.#gathering.gather(text, 'cpu:0', 0, options)) as Tensor;
+    return new TextDecoder().decode(data).split('\n').slice(0, -1);
   }
 
   /** To other devices than the value's go copies, once all have it. */
@@ -199,7 +215,7 @@ export abstract class WorkerAllReduce extends AllReduceOps {
   }
 
   #inTurn<Result>(call: () => Promise<Result>): Promise<Result> {
-    return this.#others ? inTurn(this.#others.group, call) : call();
+    return this.#others && this.#takesTurns ? inTurn(this.#others.group, call) : call();
   }
 
   #requireComponents(values: readonly DistributedValues<Value>[]): void {
@@ -212,13 +228,15 @@ export abstract class WorkerAllReduce extends AllReduceOps {
 }
 
 /** A communicator of the ranks of all workers, and of the group alone where each worker has one. */
-function joined(others: OtherWorkers, engine: Communicator): Communicator {
+export function joined(others: OtherWorkers, engine: Communicator): Communicator {
   return new GroupCommunicator({ ...others, ranks: others.connect(engine), engine, oneByOne: !others.keepsOrder });
 }
 
 function gatheringAmong(others: OtherWorkers): GatheringOps {
-  const { group } = others;
-  return new GatheringOps(group, () => new GroupCommunicator({ ...others, ranks: connectGroup(group, autoAlgorithm) }));
+  const { group, devices } = others;
+  return new GatheringOps(group, devices.length, (names) => {
+    return new GroupCommunicator({ ...others, ranks: connectGroup(group, autoAlgorithm), names });
+  });
 }
 
 /** Where each worker has one device it is a replica among those of the others; several of one thread meet before they meet others. */
@@ -233,7 +251,8 @@ function worldAmong({ group, devices }: OtherWorkers, world: World | undefined):
   return processWorld(group, all);
 }
 
-function inTask(device: string, task: number): string {
+/** A device of another task of the same job. */
+export function inTask(device: string, task: number): string {
   return DeviceSpec.fromString(device).overlaid(new DeviceSpec({ task })).toString();
 }
 

@@ -1,4 +1,13 @@
-import { CollError, PerReplica, type ProcessGroup, ReduceOp } from '@coll/core';
+import {
+  CollError,
+  type DType,
+  IndexedSlices,
+  PerReplica,
+  type ProcessGroup,
+  ReduceOp,
+  type Tensor,
+  tensor,
+} from '@coll/core';
 import { CollectiveAllReduce } from '@coll/multi-worker';
 import { componentOf, devicesOf, everyone, mine } from './worker-values.ts';
 
@@ -6,6 +15,7 @@ import { componentOf, devicesOf, everyone, mine } from './worker-values.ts';
 export interface Told {
   readonly code: string;
   readonly message: string;
+  readonly rank: number | undefined;
 }
 
 /** What every worker of a group does at the same time, after which the group has failed; the result is what it was told. */
@@ -15,22 +25,27 @@ async function toldOf(call: Promise<unknown>): Promise<Told> {
   try {
     await call;
   } catch (error) {
-    if (error instanceof CollError) return { code: error.code, message: error.message };
+    if (error instanceof CollError) return { code: error.code, message: error.message, rank: error.rank };
     throw error;
   }
   throw new Error('the call was expected to fail');
 }
 
-function opsOf(group: ProcessGroup, count: number): CollectiveAllReduce {
-  return new CollectiveAllReduce(devicesOf(group.rank, count), count * group.size, { group, implementation: 'RING' });
+function opsOf(group: ProcessGroup, count: number, implementation: 'AUTO' | 'RING' = 'RING'): CollectiveAllReduce {
+  return new CollectiveAllReduce(devicesOf(group.rank, count), count * group.size, { group, implementation });
 }
 
-function contributions(group: ProcessGroup, count: number, length: number) {
+function contributions(group: ProcessGroup, count: number, length: number, dtype: DType = 'float32') {
   return mine(
     group,
     count,
-    everyone(group, count, (rank, device) => componentOf(rank, device, length)),
+    everyone(group, count, (rank, device) => componentOf(rank, device, length, dtype)),
   );
+}
+
+/** Whether this is the worker that does something else than the others. */
+function isOdd(group: ProcessGroup): boolean {
+  return group.rank === 1;
 }
 
 export const failingScenarios = {
@@ -54,6 +69,51 @@ export const failingScenarios = {
     const call = group.rank === 1 ? ops.gather(value, value, 0) : ops.reduce(ReduceOp.SUM, value, value);
     return [await toldOf(call)];
   },
+  'different ops': async (group, count) => {
+    await using ops = opsOf(group, count, 'AUTO');
+    const value = contributions(group, count, 4);
+    return [await toldOf(ops.reduce(isOdd(group) ? ReduceOp.MAX : ReduceOp.SUM, value, value))];
+  },
+  'values of different dtypes': async (group, count) => {
+    await using ops = opsOf(group, count, 'AUTO');
+    const value = contributions(group, count, 1 << 16, isOdd(group) ? 'float64' : 'float32');
+    return [await toldOf(ops.reduce(ReduceOp.MEAN, value, value))];
+  },
+  'gathers of different dtypes': async (group, count) => {
+    await using ops = opsOf(group, count);
+    const value = contributions(group, count, 4, isOdd(group) ? 'int32' : 'float32');
+    return [await toldOf(ops.gather(value, value, 0))];
+  },
+  'gathers along other shapes': async (group, count) => {
+    await using ops = opsOf(group, count);
+    const columns = isOdd(group) ? 3 : 2;
+    const value = contributions(group, count, 6);
+    const rows = new PerReplica(value.values.map((item) => ({ ...item, shape: [6 / columns, columns] })));
+    return [await toldOf(ops.gather(rows, rows, 0))];
+  },
+  'sparse values on some workers only': async (group, count) => {
+    await using ops = opsOf(group, count);
+    const value = contributions(group, count, 4);
+    const slices = (item: Tensor) =>
+      new IndexedSlices({ ...item, shape: [2, 2] }, tensor(Int32Array.of(0, 1), { device: item.device }), [2, 2]);
+    const own = isOdd(group) ? new PerReplica(value.values.map(slices)) : value;
+    return [await toldOf(ops.reduce(ReduceOp.SUM, own, own))];
+  },
+  'different implementations': async (group, count) => {
+    await using ops = opsOf(group, count, isOdd(group) ? 'RING' : 'AUTO');
+    const value = contributions(group, count, 4);
+    return [await toldOf(ops.reduce(ReduceOp.SUM, value, value))];
+  },
+  'a worker whose call is aborted': async (group, count) => {
+    await using ops = opsOf(group, count);
+    const value = contributions(group, count, 4);
+    const controller = new AbortController();
+    const call = { timeoutSeconds: 10, signal: controller.signal };
+    const running = toldOf(ops.reduce(ReduceOp.SUM, value, value, call));
+    // Nobody is done before this one has come.
+    if (isOdd(group)) controller.abort(new Error('enough'));
+    return [await running];
+  },
   'a worker that never comes': async (group, count) => {
     await using ops = opsOf(group, count);
     const value = contributions(group, count, 4);
@@ -61,3 +121,6 @@ export const failingScenarios = {
     return [await toldOf(ops.reduce(ReduceOp.SUM, value, value, { timeoutSeconds: 0.2 }))];
   },
 } satisfies Readonly<Record<string, FailingScenario>>;
+
+/** Which ones there are. */
+export type FailingScenarioName = keyof typeof failingScenarios;

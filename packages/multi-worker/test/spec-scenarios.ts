@@ -1,16 +1,7 @@
 import assert from 'node:assert/strict';
 import { PerReplica, ReduceOp, type Tensor, tensor } from '@coll/core';
 import { CollectiveAllReduce, MultiWorkerAllReduce } from '@coll/multi-worker';
-import {
-  assertAlike,
-  assertClose,
-  componentOf,
-  componentsOf,
-  devicesOf,
-  everyone,
-  mine,
-  type Scenario,
-} from './worker-values.ts';
+import { assertAlike, assertClose, componentsOf, denseOf, devicesOf, mine, type Scenario } from './worker-values.ts';
 
 const { SUM, MEAN } = ReduceOp;
 
@@ -34,9 +25,7 @@ export const specScenarios: Readonly<Record<string, Scenario>> = {
         const options = { allReduceSpec: allReduceSpec as 'xring', numPacks: 2 };
         await using here = new MultiWorkerAllReduce(workers, count, options);
         await using ops = new MultiWorkerAllReduce(workers, count, { ...options, group });
-        const batch = [3, 10, 31].map((length, seed) =>
-          everyone(group, count, (rank, device) => componentOf(rank, device, length, 'float32', seed)),
-        );
+        const batch = [3, 10, 31].map((length, seed) => denseOf(group, count, length, 'float32', seed));
         const pairsOf = (values: readonly PerReplica<Tensor>[]) => values.map((value) => [value, value] as const);
         const wanted = await here.batchReduce(MEAN, pairsOf(batch.map((all) => new PerReplica(all))));
         const results = await ops.batchReduce(MEAN, pairsOf(batch.map((all) => mine(group, count, all))));
@@ -63,11 +52,7 @@ export const specScenarios: Readonly<Record<string, Scenario>> = {
     await using ops = new CollectiveAllReduce(device, group.size, { group });
     await ops.join();
     for (const length of [1, 5000, 100_000]) {
-      const value = mine(
-        group,
-        1,
-        everyone(group, 1, (rank, place) => componentOf(rank, place, length)),
-      );
+      const value = mine(group, 1, denseOf(group, 1, length));
       await ops.reduce(SUM, value, value);
     }
     const { choices } = ops.explain();

@@ -20,6 +20,7 @@ import {
   assertClose,
   componentOf,
   componentsOf,
+  denseOf,
   devicesOf,
   everyone,
   mine,
@@ -50,7 +51,7 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
       for (const op of [SUM, MEAN, MAX]) {
         for (const dtype of dtypes.filter((each) => op !== MEAN || each !== 'bool')) {
           for (const length of [0, 1, 33]) {
-            const all = everyone(group, count, (rank, device) => componentOf(rank, device, length, dtype));
+            const all = denseOf(group, count, length, dtype);
             const value = mine(group, count, all);
             const results = componentsOf(await ops.reduce(op, value, value));
             const wanted = combine(op.toLowerCase() as 'sum', all);
@@ -81,9 +82,7 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
         [1, 'float16'],
         [65, 'float32'],
       ] as const;
-      const batch = kinds.map(([length, dtype], seed) =>
-        everyone(group, count, (rank, device) => componentOf(rank, device, length, dtype, seed)),
-      );
+      const batch = kinds.map(([length, dtype], seed) => denseOf(group, count, length, dtype, seed));
       for (const bytesPerPack of [0, 1, 100, 1 << 20]) {
         const pairs = batch.map((all) => [mine(group, count, all), mine(group, count, all)] as const);
         const results = await ops.batchReduce(SUM, pairs, { bytesPerPack });
@@ -96,7 +95,7 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
 
   'brings results to other devices, and to memory that was named': (group) =>
     withOps(group, [1, 2], async (ops, count, title) => {
-      const all = everyone(group, count, (rank, device) => componentOf(rank, device, 9));
+      const all = denseOf(group, count, 9);
       const value = mine(group, count, all);
       const wanted = combine('sum', all);
       for (const to of [['cpu:7'], ['cpu:8', value.devices[0] as string], devicesOf(group.rank, count).toReversed()]) {
@@ -181,7 +180,7 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
 
   'reduces dense and sparse values of a batch': (group) =>
     withOps(group, [2], async (ops, count, title) => {
-      const all = everyone(group, count, (rank, device) => componentOf(rank, device, 4));
+      const all = denseOf(group, count, 4);
       const value = mine(group, count, all);
       const sparse = new PerReplica(
         value.values.map((item) => new IndexedSlices({ ...item, shape: [2, 2] }, tensor(Int32Array.of(0, 1)), [2, 2])),
@@ -204,10 +203,8 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
   'keeps calls side by side apart': async (group) => {
     await using ops = new CollectiveAllReduce(devicesOf(group.rank, 2), 2 * group.size, { group });
     await using host = new CollectiveAllReduce(devicesOf(group.rank, 1), group.size, { group });
-    const alls = [0, 1, 2, 3, 4].map((seed) =>
-      everyone(group, 2, (rank, device) => componentOf(rank, device, 50, 'float32', seed)),
-    );
-    const singles = everyone(group, 1, (rank, device) => componentOf(rank, device, 50, 'float32', 9));
+    const alls = [0, 1, 2, 3, 4].map((seed) => denseOf(group, 2, 50, 'float32', seed));
+    const singles = denseOf(group, 1, 50, 'float32', 9);
     const results = await Promise.all([
       ...alls.map((all) => ops.reduce(SUM, mine(group, 2, all), mine(group, 2, all))),
       ops.gather(mine(group, 2, alls[0] as Tensor[]), 'cpu:0', 0),
@@ -225,7 +222,7 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
   'serves replicas that are alone in their process': async (group) => {
     const [device] = devicesOf(group.rank, 1) as [string];
     await using ops = new CollectiveAllReduce([device], group.size, { group });
-    const all = everyone(group, 1, (rank, place) => componentOf(rank, place, 6));
+    const all = denseOf(group, 1, 6);
     const own = all[group.rank] as Tensor;
     const result = (await ops.allReduce(MEAN, { a: own }, group.rank)) as unknown as { a: Tensor };
     assertClose('a mean', result.a, combine('mean', all));
@@ -242,7 +239,7 @@ export const blockingScenarios: Readonly<Record<string, Scenario>> = {
   'blocks where it is asked to, before anything was measured': async (group) => {
     const [device] = devicesOf(group.rank, 1) as [string];
     await using ops = new CollectiveAllReduce([device], group.size, { group });
-    const all = everyone(group, 1, (rank, place) => componentOf(rank, place, 70));
+    const all = denseOf(group, 1, 70);
     const own = all[group.rank] as Tensor;
     const first = ops.replicaGroup?.broadcastSync(own, 1) as Tensor | undefined;
     assert.deepEqual(first?.data, all[1]?.data);

@@ -30,6 +30,11 @@ export function everyone(group: ProcessGroup, count: number, make: (rank: number
   ).flat();
 }
 
+/** The dense values of all ranks, each with its own. */
+export function denseOf(group: ProcessGroup, count: number, length: number, dtype?: DType, seed?: number): Tensor[] {
+  return everyone(group, count, (rank, device) => componentOf(rank, device, length, dtype, seed));
+}
+
 /** This worker's part of a value. */
 export function mine<Kind>(group: ProcessGroup, count: number, all: readonly Kind[]): PerReplica<Kind> {
   return new PerReplica(all.slice(group.rank * count, (group.rank + 1) * count));

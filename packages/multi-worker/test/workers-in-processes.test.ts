@@ -1,7 +1,21 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { failingScenarios, type Told } from './failing-scenarios.ts';
+import { type FailingScenarioName, failingScenarios, type Told } from './failing-scenarios.ts';
 import { WorkerProcesses } from './worker-processes.ts';
 import { blockingScenarios, scenarios } from './worker-scenarios.ts';
+
+const expected: Readonly<Record<FailingScenarioName, readonly [code: string, words: RegExp]>> = {
+  'values of different lengths': ['ERR_COLL_SHAPE_MISMATCH', /all-reduce sum of 4 float32 .* but all-reduce sum of 5 /],
+  'values of different shapes': ['ERR_COLL_SHAPE_MISMATCH', /hands in other shapes/],
+  'different calls': ['ERR_COLL_MISMATCH', /all-reduce sum of 4 float32 elements .*, but a measurement of the links/],
+  'different ops': ['ERR_COLL_MISMATCH', /all-reduce sum of 4 float32 .* but all-reduce max of 4 float32 /],
+  'values of different dtypes': ['ERR_COLL_DTYPE_MISMATCH', /all-reduce mean of 65536 float32 .* 65536 float64 /],
+  'gathers of different dtypes': ['ERR_COLL_DTYPE_MISMATCH', /all-gather of 1 float32 value .* of 1 int32 value /],
+  'gathers along other shapes': ['ERR_COLL_SHAPE_MISMATCH', /all-gather along axis 0: replica 0.*\[/],
+  'sparse values on some workers only': ['ERR_COLL_MISMATCH', /all-reduce sum of 4 .*, but a measurement of the links/],
+  'different implementations': ['ERR_COLL_MISMATCH', /a measurement of the links.* all-reduce sum of 4 /],
+  'a worker whose call is aborted': ['ERR_COLL_ABORTED', /aborted/],
+  'a worker that never comes': ['ERR_COLL_DEADLINE', /never came/],
+};
 
 describe.each([
   [3, 'shared-memory'],
@@ -23,9 +37,16 @@ describe.each([
     for (const count of [1, 2]) {
       const answers = await workers.play({ scenario, count, transport });
       expect(answers.map(({ error }) => error)).toEqual(answers.map(() => undefined));
-      const codes = answers.map(({ value }) => (value as readonly Told[]).map(({ code }) => code));
-      expect(new Set(codes.flat()).size, JSON.stringify(answers)).toBe(1);
-      expect(codes[0]?.[0]).toMatch(scenario.includes('never') ? 'ERR_COLL_DEADLINE' : /MISMATCH/);
+      const told = answers.map(({ value }) => value as readonly Told[]);
+      const [code, words] = expected[scenario as FailingScenarioName];
+      expect([...new Set(told.flat().map((each) => each.code))], JSON.stringify(answers)).toEqual([code]);
+      if (!code.endsWith('MISMATCH')) continue;
+      expect(new Set(told.map(([first]) => JSON.stringify(first))).size, JSON.stringify(answers)).toBe(1);
+      const [{ message, rank }] = told[0] as readonly [Told];
+      expect(message).toMatch(words);
+      // Messages and `rank` count the ranks of those who call: the devices of all workers.
+      expect(rank).toBe(count);
+      expect(message).toMatch(count === 1 ? /(rank|replica) 1\b/ : /(rank|replica) 2, 3\b/);
     }
   });
 });

@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os';
-import { AbortedError, type CollError, type ProcessGroup } from '@coll/core';
+import type { CollError, ProcessGroup } from '@coll/core';
 import { NativeProcessGroup, type ProcessBinding, processBinding, type StallListener } from '@coll/native';
+import { abortedError, awaitAllOpened } from './all-opened.js';
 import { type Card, cardOf, readCard, requireCompatible } from './card.js';
 import { connectAll, type Mesh } from './connections.js';
 import type { GroupExplanation } from './explanation.js';
@@ -9,7 +10,7 @@ import { addressOf, thisHost } from './host.js';
 import { findLinks } from './links.js';
 import { Listener } from './listener.js';
 import { type Member, memberOf, storeOf } from './member.js';
-import { OpenedGroup } from './opened-group.js';
+import { OpenedGroup, type OpenedGroupOptions } from './opened-group.js';
 import type { OpenProcessGroupOptions } from './options.js';
 import { SharedSegments } from './shared-memory.js';
 import { Sockets } from './sockets.js';
@@ -26,7 +27,7 @@ export interface OpenedProcessGroup extends ProcessGroup {
 
 /**
  * Opens a group of processes, which may be threads as well: all members call this, each with a rank of its own, and get the group when all
- * are there and connected. Under `coll run` it needs no options. A process may be a member of several groups.
+ * are there and connected, and need the store no more: whoever keeps it may block then. Under `coll run` it needs no options. A process may be a member of several groups.
  * @throws ValueError for options that make no sense; RuntimeError (ERR_COLL_CLUSTER) where members do not fit together; CollError (ERR_COLL_STORE) where this one
  * is refused, because its job key, job, generation, version or rank is another one; CollError (ERR_COLL_NO_ENGINE) where the platform has no native engine;
  * DeadlineExceededError that names who never came; AbortedError; UnavailableError where another member cannot open the group
@@ -37,25 +38,45 @@ export async function openProcessGroup(options: OpenProcessGroupOptions = {}): P
   const binding = processBinding();
   const { store, isOwn } = await storeOf(options, member);
   const gathering = new Gathering(store, member);
-  const endWatch = watchOpening(store, member);
+  const stalls = stallListener(member);
+  const endWatch = watchOpening(stalls);
   try {
-    return await gathering.attempt(() => open(member, gathering, binding, stallListener(options, member)));
+    const connected = await gathering
+      .attempt(() => connect(member, gathering, binding, stalls))
+      .finally(async () => {
+        gathering.end();
+        if (isOwn) await store.close();
+      });
+    return await opened(connected, member, gathering.secondsLeft);
   } catch (error) {
     requireGoing(member, error);
     throw error;
   } finally {
     endWatch();
-    gathering.end();
-    if (isOwn) await store.close();
   }
 }
 
-async function open(
+async function opened(
+  connected: OpenedGroupOptions,
+  member: Member,
+  secondsLeft: number | undefined,
+): Promise<OpenedGroup> {
+  const group = new OpenedGroup(connected);
+  try {
+    await awaitAllOpened(connected.group, member, secondsLeft);
+    return group;
+  } catch (error) {
+    await group.close();
+    throw error;
+  }
+}
+
+async function connect(
   member: Member,
   gathering: Gathering,
   binding: ReturnType<typeof processBinding>,
   stalls: StallListener | undefined,
-): Promise<OpenedProcessGroup> {
+): Promise<OpenedGroupOptions> {
   const native = binding.processes;
   const host = await addressOf(member.host);
   const segments = new SharedSegments(native, member, member.transport !== 'tcp');
@@ -90,7 +111,7 @@ async function open(
       throw error;
     }
     const hosts = cards.map(({ hostName }) => hostName);
-    return new OpenedGroup({ binding, group, memory, generation: member.generation, hosts, links });
+    return { binding, group, memory, generation: member.generation, hosts, links };
   } finally {
     listener.close();
     sockets.close();
@@ -119,8 +140,6 @@ function byRank(sockets: ReadonlyMap<number, readonly number[]>, size: number): 
 }
 
 /** @throws AbortedError where the caller has ended the opening */
-function requireGoing({ rank, signal }: Member, error?: unknown): void {
-  if (!signal?.aborted) return;
-  const details = { rank, operation: 'open a group', cause: signal.reason ?? error };
-  throw new AbortedError('ERR_COLL_ABORTED', `rank ${rank} was aborted while it opened a group`, details);
+function requireGoing(member: Member, error?: unknown): void {
+  if (member.signal?.aborted) throw abortedError(member, error);
 }

@@ -4,7 +4,7 @@ export { FileStore, type FileStoreOptions } from './file-store.js';
 export { type MeetOptions, meet } from './meet.js';
 export { MemoryStore } from './memory-store.js';
 export { type RedisClient, RedisStore, type RedisStoreOptions } from './redis-store.js';
-export { readStalls, reportStall, type Stall, type StallMember, type StallReport, stallSecondsFrom } from './stall.js';
+export { reportStall, type Stall, type StallReport, stallReportsIn, stallSecondsFrom } from './stall.js';
 export type { Store, WaitOptions } from './store.js';
 export { subStore } from './sub-store.js';
 export type { TableLimits } from './table.js';

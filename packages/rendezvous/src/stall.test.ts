@@ -1,57 +1,55 @@
-import { expect, it } from 'vitest';
-import { MemoryStore } from './memory-store.js';
-import { readStalls, reportStall, type StallReport, stallSecondsFrom } from './stall.js';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { reportStall, stallReportsIn, stallSecondsFrom } from './stall.js';
 
 const waiting = { operation: 'all-reduce sum', sequence: 17, missing: [2], seconds: 61 };
-const never = new AbortController().signal;
 
-async function take(store: MemoryStore, generation: number, count: number): Promise<StallReport[]> {
-  const taken: StallReport[] = [];
-  for await (const report of readStalls(store, generation, never)) {
-    taken.push(report);
-    if (taken.length === count) break;
-  }
-  return taken;
-}
+let folder: string;
+let file: string;
+beforeEach(() => {
+  folder = mkdtempSync(path.join(tmpdir(), 'coll-stall-'));
+  file = path.join(folder, 'stalls');
+  writeFileSync(file, '');
+});
+afterEach(() => rmSync(folder, { recursive: true }));
 
-it('brings the reports of one generation, in order', async () => {
-  await using store = new MemoryStore();
-  await reportStall(store, { generation: 1, rank: 0 }, waiting);
-  const reading = take(store, 2, 2);
-  await reportStall(store, { generation: 2, rank: 1 }, waiting);
-  await reportStall(store, { generation: 2, rank: 1 }, undefined);
-  expect(await reading).toEqual([
+const linesOf = (text: string) => text.split('\n').slice(0, -1);
+const from = (rank: number) => ({ COLL_STALL_FILE: file, COLL_RANK: String(rank) });
+
+it('brings the reports of ranks, in order', () => {
+  reportStall(waiting, from(1));
+  reportStall({ operation: 'open a group', missing: [], seconds: 1 }, from(0));
+  reportStall(undefined, from(1));
+  expect(stallReportsIn(linesOf(readFileSync(file, 'utf8')))).toEqual([
     { rank: 1, stall: waiting },
+    { rank: 0, stall: { operation: 'open a group', missing: [], seconds: 1 } },
     { rank: 1, stall: undefined },
   ]);
 });
 
-it('passes over what is no report', async () => {
-  await using store = new MemoryStore();
-  for (const [index, text] of ['{', 'null', '{"rank":-1}', '{"rank":1,"stall":{"operation":1}}'].entries())
-    await store.set(`stall/0/${index}`, Buffer.from(text));
-  await store.add('stall/0/count', 4);
-  await reportStall(store, { generation: 0, rank: 3 }, undefined);
-  expect(await take(store, 0, 1)).toEqual([{ rank: 3, stall: undefined }]);
+it('passes over what is no report', () => {
+  const lines = ['{', '', 'null', '{"rank":-1}', '{"rank":1,"stall":{"operation":1}}', '{"rank":3}'];
+  expect(stallReportsIn(lines)).toEqual([{ rank: 3, stall: undefined }]);
 });
 
-it('ends when the reader has had enough, and when the store is closed', async () => {
-  const store = new MemoryStore();
-  const enough = new AbortController();
-  const reading = readStalls(store, 0, enough.signal).next();
-  enough.abort();
-  expect(await reading).toEqual({ done: true, value: undefined });
-  const other = readStalls(store, 0, never).next();
-  await store.close();
-  expect(await other).toEqual({ done: true, value: undefined });
+it('reports nothing where nobody reads it, and makes no file anew', () => {
+  reportStall(waiting, { COLL_RANK: '0' });
+  reportStall(waiting, { COLL_STALL_FILE: file });
+  expect(readFileSync(file, 'utf8')).toBe('');
+  rmSync(file);
+  reportStall(waiting, from(0));
+  expect(existsSync(file)).toBe(false);
 });
 
 it.each([
   [{}, undefined],
   [{ COLL_STALL_SECONDS: '' }, undefined],
-  [{ COLL_STALL_SECONDS: '0' }, undefined],
-  [{ COLL_STALL_SECONDS: 'soon' }, undefined],
-  [{ COLL_STALL_SECONDS: '1.5' }, 1.5],
+  [{ COLL_STALL_SECONDS: '1.5' }, undefined],
+  [{ COLL_STALL_SECONDS: '0', COLL_STALL_FILE: 'file' }, undefined],
+  [{ COLL_STALL_SECONDS: 'soon', COLL_STALL_FILE: 'file' }, undefined],
+  [{ COLL_STALL_SECONDS: '1.5', COLL_STALL_FILE: 'file' }, 1.5],
 ])('reads from %j after how long to report', (environment, seconds) => {
   expect(stallSecondsFrom(environment)).toBe(seconds);
 });

@@ -1,6 +1,6 @@
-import type { Store } from './store.js';
+import { closeSync, constants, openSync, writeSync } from 'node:fs';
 
-/** What a member of a group waits for, longer than it should. */
+/** What a rank waits for, longer than it should. */
 export interface Stall {
   /** Such as `all-reduce sum`. */
   readonly operation: string;
@@ -12,56 +12,51 @@ export interface Stall {
   readonly seconds: number;
 }
 
-/** What one member said: what it waits for, or that it goes on. */
+/** What one rank said: what it waits for, or that it goes on. */
 export interface StallReport {
   readonly rank: number;
   readonly stall: Stall | undefined;
 }
 
-/** Whose report it is. */
-export interface StallMember {
-  readonly generation: number;
-  readonly rank: number;
-}
-
-const keyOf = (generation: number, index: number | 'count') => `stall/${generation}/${index}`;
+type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
  * After how long a wait is to be reported: `COLL_STALL_SECONDS`, which `coll run` sets. Undefined where nobody reads reports.
  */
-export function stallSecondsFrom(
-  environment: Readonly<Record<string, string | undefined>> = process.env,
-): number | undefined {
+export function stallSecondsFrom(environment: Environment = process.env): number | undefined {
   const seconds = Number(environment['COLL_STALL_SECONDS'] || Number.NaN);
-  return seconds > 0 ? seconds : undefined;
+  return seconds > 0 && environment['COLL_STALL_FILE'] ? seconds : undefined;
 }
 
-/** Tells whoever reads them what a member waits for; undefined: it goes on. Throws what the store throws. */
-export async function reportStall(store: Store, member: StallMember, stall: Stall | undefined): Promise<void> {
-  const { generation, rank } = member;
-  const index = (await store.add(keyOf(generation, 'count'), 1)) - 1;
-  await store.set(keyOf(generation, index), Buffer.from(JSON.stringify({ rank, stall })));
-}
-
-/** The reports of a generation as they come, until the signal ends it: for one reader, which takes them out of the store. */
-export async function* readStalls(store: Store, generation: number, signal: AbortSignal): AsyncGenerator<StallReport> {
-  for (let index = 0; !signal.aborted; index++) {
-    let report: StallReport | undefined;
+/**
+ * Tells the launcher what this rank waits for; undefined: it goes on. Does nothing where nobody reads reports, or where the launcher has ended. It needs no event loop, so that
+ * a rank can tell before it blocks: a report is a line in `COLL_STALL_FILE`.
+ */
+export function reportStall(stall: Stall | undefined, environment: Environment = process.env): void {
+  const { COLL_STALL_FILE: file, COLL_RANK: rank } = environment;
+  if (!file || !rank) return;
+  try {
+    // A file that is gone is not made anew. Lines that are appended at once do not mix.
+    const descriptor = openSync(file, constants.O_WRONLY | constants.O_APPEND);
     try {
-      report = parseReport(await store.get(keyOf(generation, index), { signal }));
-      await store.delete(keyOf(generation, index));
-    } catch {
-      // The store is closed, or nobody wants to know any more.
-      return;
+      writeSync(descriptor, `${JSON.stringify({ rank: Number(rank), stall })}\n`);
+    } finally {
+      closeSync(descriptor);
     }
-    if (report) yield report;
+  } catch {
+    // A report is a courtesy, and its failure nobody's concern.
   }
 }
 
-// Any member may write anything there.
-function parseReport(value: Uint8Array): StallReport | undefined {
+/** The reports in lines of such a file; what is none is left out. */
+export function stallReportsIn(lines: readonly string[]): readonly StallReport[] {
+  return lines.flatMap((line) => parseReport(line) ?? []);
+}
+
+// Any rank may write anything there.
+function parseReport(line: string): StallReport | undefined {
   try {
-    const { rank, stall } = JSON.parse(Buffer.from(value).toString('utf8')) as Partial<StallReport>;
+    const { rank, stall } = JSON.parse(line) as Partial<StallReport>;
     if (!isRank(rank)) return undefined;
     if (stall === undefined) return { rank, stall };
     const { operation, sequence, missing, seconds } = stall;

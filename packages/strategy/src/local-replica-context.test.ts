@@ -268,21 +268,3 @@ describe('allGather and broadcast', () => {
     expect(weights).toEqual([Float32Array.of(3, 4), Float32Array.of(3, 4)]);
   });
 });
-
-describe('calls that would block', () => {
-  it('are told by the context', async () => {
-    expect(await two.run(({ canBlock }) => canBlock)).toBe(false);
-  });
-
-  it('are refused, and say what to do instead', async () => {
-    for (const call of [
-      (replica: ReplicaContext) => replica.allReduceSync('sum', 1),
-      (replica: ReplicaContext) => replica.broadcastSync(1),
-    ])
-      await expect(two.run(call)).rejects.toMatchObject({
-        name: 'RuntimeError',
-        code: 'ERR_COLL_CONTEXT',
-        message: expect.stringMatching(/await (allReduce|broadcast)\(...\), or run the replicas in worker threads/),
-      });
-  });
-});

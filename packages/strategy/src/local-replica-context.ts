@@ -26,6 +26,7 @@ import {
   type Value,
   viewOnDevice,
 } from '@coll/core';
+import { type BlockingCalls, refuseBlocking } from './blocking-calls.js';
 import { requireReplica, runAcross } from './contexts.js';
 import type { MergeFunction, ReplicaContext } from './replica-context.js';
 import {
@@ -48,6 +49,8 @@ export interface LocalReplica {
   /** Its number among the replicas of this thread. */
   readonly place: number;
   readonly onReport: RunOptions['onReport'];
+  /** Where it has the thread for itself. */
+  readonly blocking?: BlockingCalls | undefined;
 }
 
 type ValueLists = readonly (readonly Value[])[];
@@ -58,14 +61,17 @@ export class LocalReplicaContext implements ReplicaContext {
   readonly numReplicasInSync: number;
   readonly replicaIdInSyncGroup: number;
   readonly devices: readonly [string];
-  readonly canBlock = false;
+  readonly canBlock: boolean;
   readonly #turns: Turns;
   readonly #place: number;
   readonly #onReport: RunOptions['onReport'];
+  readonly #blocking: BlockingCalls | undefined;
+  /** What it has begun that is not over. */
+  #underWay = 0;
   /** Until all values are there that the replica has handed in as promises. */
   #arrival: Promise<void> | undefined;
 
-  constructor({ strategy, turns, place, onReport }: LocalReplica) {
+  constructor({ strategy, turns, place, onReport, blocking }: LocalReplica) {
     this.strategy = strategy;
     this.numReplicasInSync = strategy.numReplicasInSync;
     this.replicaIdInSyncGroup = strategy.extended.firstReplica + place;
@@ -73,6 +79,8 @@ export class LocalReplicaContext implements ReplicaContext {
     this.#turns = turns;
     this.#place = place;
     this.#onReport = onReport;
+    this.#blocking = blocking;
+    this.canBlock = blocking !== undefined;
   }
 
   allReduce<const T extends ReplicaValue>(
@@ -110,12 +118,14 @@ export class LocalReplicaContext implements ReplicaContext {
     ) as Promise<Reduced<T>>;
   }
 
-  allReduceSync(): never {
-    return refuseBlocking('allReduceSync', 'allReduce');
+  allReduceSync<const T extends ReplicaValue>(op: ReduceOpLike, value: T, options?: ReplicaCallOptions): Reduced<T> {
+    return this.#alone('allReduceSync', 'allReduce').allReduce(op, value, options) as Reduced<T>;
   }
 
-  broadcastSync(): never {
-    return refuseBlocking('broadcastSync', 'broadcast');
+  broadcastSync<const T extends Structure<TensorLike>>(value: T, root = 0, options?: ReplicaCallOptions): Reduced<T> {
+    const blocking = this.#alone('broadcastSync', 'broadcast');
+    requireRoot(root, this.numReplicasInSync);
+    return blocking.broadcast(value, root, options) as Reduced<T>;
   }
 
   mergeCall<Args extends readonly unknown[], Result>(
@@ -148,6 +158,15 @@ export class LocalReplicaContext implements ReplicaContext {
     if (!this.#arrival) return;
     await this.#arrival.catch(() => {});
     await new Promise((resolve) => setImmediate(resolve));
+  }
+
+  /** @throws RuntimeError where others share the thread, or while what this replica has begun is under way */
+  #alone(method: string, instead: string): BlockingCalls {
+    requireReplica(this, method);
+    if (!this.#blocking) return refuseBlocking(method, instead);
+    if (!this.#arrival && this.#underWay === 0) return this.#blocking;
+    const told = `${method}: an asynchronous collective of this replica is still running; await it first`;
+    throw new RuntimeError('ERR_COLL_BUSY', told, { operation: method, rank: this.replicaIdInSyncGroup });
   }
 
   #reduceArriving(op: ReduceOpLike, value: ArrivingValue, options: ReplicaCallOptions | undefined): unknown {
@@ -184,12 +203,23 @@ export class LocalReplicaContext implements ReplicaContext {
       requireReplica(this, method);
       const request = prepare();
       // All replicas do things in the order of their calls, however long values take to arrive.
-      const result = this.#arrival ? this.#arrival.catch(() => {}).then(() => act(request)) : act(request);
+      const result = this.#counted(
+        this.#arrival ? this.#arrival.catch(() => {}).then(() => act(request)) : act(request),
+      );
       // A replica may end without awaiting it: what goes wrong then ends the run, and not the process.
       result.catch(() => {});
       return result;
     } catch (error) {
       return Promise.reject(error);
+    }
+  }
+
+  async #counted<Result>(work: Promise<Result>): Promise<Result> {
+    this.#underWay += 1;
+    try {
+      return await work;
+    } finally {
+      this.#underWay -= 1;
     }
   }
 
@@ -260,11 +290,4 @@ function sameLength(lists: ValueLists): ValueLists {
 function peerFailed(operation: string, { message, rank }: CollError): UnavailableError {
   const details = rank === undefined ? { operation } : { operation, rank };
   return new UnavailableError('ERR_COLL_PEER_FAILED', `${operation}: another replica failed: ${message}`, details);
-}
-
-function refuseBlocking(method: string, instead: string): never {
-  const cure = `await ${instead}(...), or run the replicas in worker threads: strategy.run(new URL('./replica.js', import.meta.url))`;
-  throw new RuntimeError('ERR_COLL_CONTEXT', `${method} would block the thread that all replicas share: ${cure}`, {
-    operation: method,
-  });
 }

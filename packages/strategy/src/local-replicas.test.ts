@@ -1,15 +1,10 @@
 import { PerReplica, UnavailableError } from '@coll/core';
 import { describe, expect, it } from 'vitest';
 import { expectNoUnhandledRejections } from '../test/no-unhandled-rejections.js';
-import { MirroredStrategy } from './index.js';
+import { never, strategyOf, tick } from '../test/strategies.js';
 
-const strategyOf = (replicas: number) =>
-  new MirroredStrategy({ devices: Array.from({ length: replicas }, (_, index) => `cpu:${index}`) });
 const two = strategyOf(2);
 const three = strategyOf(3);
-
-const tick = () => new Promise((resolve) => setImmediate(resolve));
-const never = () => new Promise<never>(() => {});
 
 expectNoUnhandledRejections();
 

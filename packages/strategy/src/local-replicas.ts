@@ -1,3 +1,4 @@
+import { BlockingCalls } from './blocking-calls.js';
 import { runInReplica } from './contexts.js';
 import { LocalReplicaContext } from './local-replica-context.js';
 import type { ReplicaFunction, RunOptions, Strategy } from './strategy.js';
@@ -12,11 +13,14 @@ export interface LocalRun {
 }
 
 /** Runs a function as all replicas in this thread. @throws as `Turns.run` */
-export function runLocalReplicas({ strategy, fn, argsOf, options }: LocalRun): Promise<unknown[]> {
-  const { workerDevices, firstReplica } = strategy.extended;
+export async function runLocalReplicas({ strategy, fn, argsOf, options }: LocalRun): Promise<unknown[]> {
+  const { workerDevices, firstReplica, workers } = strategy.extended;
   const turns = new Turns(workerDevices.length, firstReplica);
+  const { onReport } = options;
+  const ops = workers.size > 1 ? await workers.deviceOps?.() : undefined;
+  const blocking = workerDevices.length === 1 ? new BlockingCalls(strategy, ops) : undefined;
   const contexts = workerDevices.map(
-    (_, place) => new LocalReplicaContext({ strategy, turns, place, onReport: options.onReport }),
+    (_, place) => new LocalReplicaContext({ strategy, turns, place, onReport, blocking }),
   );
   shareVariables(contexts);
   const call = async (place: number) => {

@@ -37,7 +37,8 @@ export async function openPluginHome(start: ThreadStart, { plugin: named }: Plug
   return { strategy, ops, [Symbol.asyncDispose]: close };
 }
 
-async function loadPlugin({ name, module }: PluginHome['plugin']): Promise<Plugin<never>> {
+/** Imports the module of a plug-in. @throws CollError where it is not in there */
+export async function loadPlugin({ name, module }: PluginHome['plugin']): Promise<Plugin<never>> {
   const exported = Object.values((await import(module)) as Record<string, unknown>);
   const found = exported.find(
     (value) =>

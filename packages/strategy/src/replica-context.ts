@@ -26,8 +26,8 @@ export interface ReplicaContext {
   /** 0 to `numReplicasInSync - 1`. */
   readonly replicaIdInSyncGroup: number;
   /** The device of this replica, as a list of one. */
-  readonly devices: readonly string[];
-  /** Whether the `Sync` twins work: not where replicas share a thread. */
+  readonly devices: readonly [string];
+  /** Whether the `Sync` twins work: where the replica has its thread for itself, and not where several share one. */
   readonly canBlock: boolean;
 
   /**

@@ -11,6 +11,7 @@ import {
   intoAndShared,
   isMapping,
   NotImplementedError,
+  outputDType,
   packLike,
   quote,
   ReduceOp,
@@ -133,7 +134,12 @@ export function toldOf({ op, call }: Pick<ReduceRequest, 'op' | 'call'>): string
 
 /** What an all-reduce of one replica gives: new memory, of the dtype that it has with more of them. */
 export function reducedAlone({ op, call }: Pick<ReduceRequest, 'op' | 'call'>, value: Value): Value {
-  if (!(value instanceof IndexedSlices)) return combine(op.toLowerCase() as Lowercase<ReduceOp>, [value]);
+  if (!(value instanceof IndexedSlices)) {
+    const name = op.toLowerCase() as Lowercase<ReduceOp>;
+    const isCopy = outputDType({ kind: 'all-reduce', op: name }, value.dtype) === value.dtype;
+    // Memory that JavaScript does not see is copied by whoever does.
+    return value.memory && isCopy ? copyToDevice(value, value.device) : combine(name, [value]);
+  }
   if (resolveCallOptions(call).deduplicate) return reducedAlone({ op, call: {} }, deduplicate(value));
   return op === ReduceOp.MEAN ? divideByN(value, 1) : copyToDevice(value, value.device);
 }

@@ -10,9 +10,9 @@ import {
   ValueError,
 } from '@coll/core';
 import { describe, expect, it } from 'vitest';
+import { cpu } from '../test/strategies.js';
 import { MirroredStrategy, variable } from './index.js';
 
-const cpu = (count: number) => Array.from({ length: count }, (_, index) => `cpu:${index}`);
 const two = new MirroredStrategy({ devices: cpu(2) });
 const three = new MirroredStrategy({ devices: cpu(3) });
 const first = '/job:localhost/replica:0/task:0/device:CPU:0';

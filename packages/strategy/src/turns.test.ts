@@ -1,15 +1,11 @@
 import { InternalError, PerReplica, RuntimeError } from '@coll/core';
 import { describe, expect, it } from 'vitest';
 import { expectNoUnhandledRejections } from '../test/no-unhandled-rejections.js';
-import { MirroredStrategy, type ReplicaContext, type Strategy } from './index.js';
+import { strategyOf, tick } from '../test/strategies.js';
+import type { ReplicaContext, Strategy } from './index.js';
 
-const strategyOf = (replicas: number) =>
-  new MirroredStrategy({ devices: Array.from({ length: replicas }, (_, index) => `cpu:${index}`) });
 const two = strategyOf(2);
 const three = strategyOf(3);
-
-const tick = () => new Promise((resolve) => setImmediate(resolve));
-const _never = () => new Promise<never>(() => {});
 
 expectNoUnhandledRejections();
 

@@ -1,16 +1,11 @@
 import { getEventListeners } from 'node:events';
 import { AbortedError, type CollError, DeadlineExceededError } from '@coll/core';
 import { describe, expect, it } from 'vitest';
-import { MirroredStrategy } from '../src/index.js';
 import { expectNoUnhandledRejections } from './no-unhandled-rejections.js';
+import { never, strategyOf, tick } from './strategies.js';
 
-const strategyOf = (replicas: number) =>
-  new MirroredStrategy({ devices: Array.from({ length: replicas }, (_, index) => `cpu:${index}`) });
 const two = strategyOf(2);
 const three = strategyOf(3);
-
-const tick = () => new Promise((resolve) => setImmediate(resolve));
-const never = () => new Promise<never>(() => {});
 
 expectNoUnhandledRejections();
 

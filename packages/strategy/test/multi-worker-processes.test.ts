@@ -21,6 +21,13 @@ describe.concurrent('workers in processes of their own', { timeout: 120_000 }, (
     expect(told).toMatchObject([0, 1].map((worker) => ({ links: [[1 - worker, expect.any(String)]] })));
   });
 
+  it('may block where a worker has one replica', async () => {
+    const told = printed(await runWorkers('worker.ts', 2, ['blocking']));
+    const combined = { dense: [1, 2], rows: [1, 2], into: [0.5, 1], ofLast: [1, 7] };
+    const each = { canBlock: true, ...combined, after: [2] };
+    expect(told).toMatchObject([each, each].map((one) => ({ ...one, busy: { code: 'ERR_COLL_BUSY' } })));
+  });
+
   it.each([1, 2])('run %i replicas in threads each', async (replicas) => {
     const told = printed(await runWorkers('worker.ts', 2, ['threads', String(replicas)]));
     const size = 2 * replicas;

@@ -59,7 +59,7 @@ describe('a MultiWorkerMirroredStrategy', () => {
     ]);
     expect(await strategy.explain()).toMatchObject({ workers: 1, worker: 0, links: [] });
     vi.unstubAllEnvs();
-  });
+  }, 20_000);
 
   it('wants options and resolvers to be such', () => {
     const make = (options: unknown) => () => new MultiWorkerMirroredStrategy(options as never);
@@ -96,6 +96,37 @@ describe('a MultiWorkerMirroredStrategy', () => {
     const communicationOptions = new CommunicationOptions({ implementation: 'NCCL' });
     new MultiWorkerMirroredStrategy({ clusterResolver: resolverOf('chief'), communicationOptions });
     expect(sink).toHaveBeenCalledWith('warn', expect.stringMatching(/NCCL .* no GPUs/));
+  });
+
+  it('tells which engine adds up: that of the group, or within a worker its own', async () => {
+    const explained = async (replicas: number) => {
+      const workers = await workersHere(2, replicas, { engine: 'js' });
+      const [told] = await Promise.all(workers.map((strategy) => strategy.explain()));
+      return told;
+    };
+    const links = [{ rank: 1, transport: 'shared-memory' }];
+    expect(await explained(1)).toMatchObject({ engine: 'native', engines: [], links });
+    expect(await explained(2)).toMatchObject({ engine: 'js', engines: [{ name: 'js' }], links });
+  });
+
+  it('says once that on CPUs a ring takes the place of NCCL', async () => {
+    const lines: string[] = [];
+    setLogSink((_, message) => lines.push(message));
+    const communicationOptions = new CommunicationOptions({ implementation: 'NCCL' });
+    const workers = await workersHere(2, 2, { communicationOptions });
+    const [first] = workers;
+    const sums = await Promise.all(
+      workers.map((strategy) =>
+        strategy.run(async (replica) => replica.allReduce('sum', tensor([replica.replicaIdInSyncGroup]))),
+      ),
+    );
+    expect(sums.flatMap((sum) => first?.experimentalLocalResults(sum).map(numbersOf))).toEqual([[6], [6], [6], [6]]);
+    // One line a strategy.
+    expect(lines.filter((line) => /NCCL was asked for/.test(line))).toHaveLength(2);
+    const { notes } = (await first?.explain()) ?? {};
+    expect(notes?.filter((note) => note.includes('NCCL'))).toEqual([
+      'NCCL was asked for, but this worker has no GPUs: a ring serves it',
+    ]);
   });
 
   it('is its experimental class, and the other way round', () => {

@@ -15,9 +15,9 @@ import { MirroredStrategy, type MirroredStrategyOptions } from '@coll/strategy';
 import { describe, expect, it } from 'vitest';
 import { homebody, mine, worldless } from './fixtures/my-plugin.js';
 import { mine as otherVersion } from './fixtures/my-plugin-too.js';
+import { cpu } from './strategies.js';
 
 const module = new URL('./fixtures/asks.mjs', import.meta.url);
-const cpu = (count: number) => Array.from({ length: count }, (_, index) => `cpu:${index}`);
 
 function registryOf(...plugins: readonly (typeof mine | typeof homebody | typeof ring)[]) {
   const made = createRegistry();

@@ -4,9 +4,9 @@ import { describe, expect, it } from 'vitest';
 import '@coll/direct/register';
 import '@coll/ring/register';
 import { mixed, type refusals, sparse } from './fixtures/sparse.js';
+import { cpu } from './strategies.js';
 
 const module = new URL('./fixtures/sparse.ts', import.meta.url);
-const cpu = (count: number) => Array.from({ length: count }, (_, index) => `cpu:${index}`);
 
 type Sparse = Awaited<ReturnType<typeof sparse>>;
 type Slices = Record<string, IndexedSlices>;

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { mirrored, strategyOf } from './variables.js';
+import { strategyOf } from './strategies.js';
+import { mirrored } from './variables.js';
 
 const module = new URL('./fixtures/variables.mjs', import.meta.url);
 

@@ -5,9 +5,9 @@ import { ring } from '@coll/ring';
 import { MirroredStrategy } from '@coll/strategy';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { everything, type Shared } from './fixtures/everything.js';
+import { cpu } from './strategies.js';
 
 const module = new URL('./fixtures/everything.ts', import.meta.url);
-const cpu = (count: number) => Array.from({ length: count }, (_, index) => `cpu:${index}`);
 
 type Everything = Awaited<ReturnType<typeof everything>>;
 

@@ -2,18 +2,13 @@ import { IndexedSlices, toNumbers } from '@coll/core';
 import { expect } from 'vitest';
 import {
   type DistributedVariable,
-  MirroredStrategy,
+  type MirroredStrategy,
   MirroredVariable,
   SyncOnReadVariable,
   type VariableOptions,
   type VariableValue,
   variable,
 } from '../src/index.js';
-
-/** A strategy of that many replicas in this thread. */
-export function strategyOf(replicas: number): MirroredStrategy {
-  return new MirroredStrategy({ devices: Array.from({ length: replicas }, (_, index) => `cpu:${index}`) });
-}
 
 /** A variable "w" of float32 that is synchronized on write. */
 export function mirrored(

@@ -1,4 +1,4 @@
-import { createThreadGroup, hierarchical, PortableCommunicator, ThreadCommunicator } from '@coll/core';
+import { createThreadGroup, hierarchical, PortableCommunicator, rankOfWorker, ThreadCommunicator } from '@coll/core';
 import { directAlgorithm } from '@coll/direct';
 import { controllerGroup, executorSuite } from '@coll/testing';
 import { describe, it } from 'vitest';
@@ -22,18 +22,39 @@ executorSuite({
   kinds,
 });
 
+/** That many ranks among threads, all in this one. */
+function threadRanksHere(size: number) {
+  const group = createThreadGroup({ size });
+  return Array.from({ length: size }, (_, rank) => new ThreadCommunicator(group, { rank, algorithm: directAlgorithm }));
+}
+
 executorSuite({
   test,
   describe,
   name: 'two levels, one worker in each hand',
   open: controllerGroup((_, size) => {
-    const ranksPerWorker = workersOf(size);
-    const group = createThreadGroup({ size: ranksPerWorker.length });
-    return ranksPerWorker.map((ranks, rank) => {
-      const across = new ThreadCommunicator(group, { rank, algorithm: directAlgorithm });
-      return hierarchical([portable(ranks)], across, { ranksPerWorker });
-    });
+    const ranksPerWorker = size === 5 ? [2, 1, 2] : workersOf(size);
+    return threadRanksHere(ranksPerWorker.length).map((across, worker) =>
+      hierarchical([portable(ranksPerWorker[worker] as number)], across, { ranksPerWorker }),
+    );
   }),
-  ranks: [2, 3],
+  ranks: [2, 3, 5],
+  kinds,
+});
+
+executorSuite({
+  test,
+  describe,
+  name: 'two levels, one rank in each hand',
+  open: controllerGroup((_, size) => {
+    const ranks = size === 2 ? 1 : 2;
+    const leaders = threadRanksHere(size / ranks);
+    return leaders.flatMap((leader, worker) =>
+      threadRanksHere(ranks).map((within, place) =>
+        rankOfWorker(within, { workers: leaders.length, worker, across: place === 0 ? leader : undefined }),
+      ),
+    );
+  }),
+  ranks: [2, 4],
   kinds,
 });

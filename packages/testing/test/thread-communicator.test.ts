@@ -26,6 +26,7 @@ executorSuite({
     { algorithm: reductionToOneAlgorithm(), source: { module: reductionToOne.module, export: 'reductionToOne' } },
     { algorithm: hierarchicalCopyAlgorithm, source: { module: hierarchicalCopy.module, export: 'hierarchicalCopy' } },
   ],
+  ranks: [1, 2, 3, 4, 7, 8],
 });
 
 executorSuite({

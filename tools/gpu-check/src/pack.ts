@@ -1,33 +1,14 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, copyFileSync, existsSync, mkdirSync, rmSync } from 'node:fs';
+import { chmodSync, copyFileSync, readdirSync, rmSync, statSync } from 'node:fs';
 import path from 'node:path';
-import { build } from 'esbuild';
+import { makeParts } from './bundle.js';
 
-/**
- * Writes the folder that is carried to the machine with the GPU: this Node, stripped and compressed, the addon, and the checks in one file. Nothing has to be
- * installed there.
- */
-const here = path.resolve(import.meta.dirname, '..');
-const addon = path.resolve(here, '../../native/nccl/build/release/coll_nccl.node');
-const folder = path.resolve(process.argv[2] ?? path.join(here, 'bundle'));
+/** Writes the folder that is carried to the machine with the GPU, with this Node, stripped and compressed. Nothing has to be installed there. */
+const mostBytes = 60 * 2 ** 20;
+const folder = path.resolve(process.argv[2] ?? path.join(import.meta.dirname, '../bundle'));
 
-if (!existsSync(addon)) throw new Error(`${addon} is not there: node native/nccl/build.mjs`);
 rmSync(folder, { recursive: true, force: true });
-mkdirSync(folder, { recursive: true });
-
-await build({
-  entryPoints: [path.join(here, 'src/main.ts')],
-  outfile: path.join(folder, 'gpu-check.mjs'),
-  bundle: true,
-  platform: 'node',
-  format: 'esm',
-  target: 'node20',
-  conditions: ['@coll/source'],
-  // What comes along is asked for by name only where it is installed.
-  external: ['@coll/native'],
-});
-copyFileSync(addon, path.join(folder, 'coll_nccl.node'));
-copyFileSync(path.join(here, 'run.sh'), path.join(folder, 'run.sh'));
+await makeParts(folder);
 chmodSync(path.join(folder, 'run.sh'), 0o755);
 
 const node = path.join(folder, 'node');
@@ -35,4 +16,7 @@ copyFileSync(process.execPath, node);
 chmodSync(node, 0o755);
 execFileSync('strip', [node]);
 execFileSync('xz', ['--threads=0', '-6', '--force', node]);
-console.log(folder);
+
+const bytes = readdirSync(folder).reduce((sum, file) => sum + statSync(path.join(folder, file)).size, 0);
+if (bytes > mostBytes) throw new Error(`${folder} has ${bytes} bytes, more than ${mostBytes}`);
+console.log(`${folder}: ${(bytes / 2 ** 20).toFixed(1)} MiB`);

@@ -1,24 +1,39 @@
 import type { Step } from './step.js';
+import { deviceMemory } from './steps/device-memory.js';
 import { absentRank, killedRank, unlikeRanks } from './steps/failures.js';
 import { groups } from './steps/groups.js';
+import { kernels } from './steps/kernels.js';
+import { leaksOfCollectives, leaksOfGroups } from './steps/leaks.js';
 import { oneRank } from './steps/one-rank.js';
+import { overhead } from './steps/overhead.js';
 import { probeStep } from './steps/probe.js';
 import { sameGpu } from './steps/same-gpu.js';
 import { staging } from './steps/staging.js';
-import { trainingAlone, trainingTogether } from './steps/training.js';
+import { torch } from './steps/torch.js';
+import { torchNccl } from './steps/torch-nccl.js';
+import { mirrored, multiWorker } from './steps/training.js';
 import { twoRanks } from './steps/two-ranks.js';
+import { twoRanksInC } from './steps/two-ranks-in-c.js';
 
-/** In the order in which they run: later ones make no sense where the first fails. */
+/** In the order in which they run: one rank first, then two; what takes longest comes last, and is not run where the time is over. */
 export const steps: Readonly<Record<string, Step>> = {
   probe: probeStep,
   'one-rank': oneRank,
-  'same-gpu': sameGpu,
+  kernels,
+  overhead,
+  'device-memory': deviceMemory,
+  staging,
+  mirrored,
+  'leaks-collectives': leaksOfCollectives,
+  'torch-nccl': torchNccl,
+  torch,
+  'two-ranks-in-c': twoRanksInC,
   'two-ranks': twoRanks,
+  'multi-worker': multiWorker,
+  'same-gpu': sameGpu,
   groups,
   'failure-absent': absentRank,
   'failure-killed': killedRank,
   'failure-unlike': unlikeRanks,
-  'training-alone': trainingAlone,
-  'training-together': trainingTogether,
-  staging,
+  'leaks-groups': leaksOfGroups,
 };

@@ -1,11 +1,11 @@
 import { fork } from 'node:child_process';
 import { TcpStore, TcpStoreServer } from '@coll/rendezvous';
-import type { Facts } from './step.js';
+import type { Facts, Findings } from './step.js';
 
 const [job, jobKey] = ['gpu-check', 'this machine only'];
 
 /** What NCCL needs to take two processes on one GPU for two hosts: they then talk over loopback sockets. */
-const asTwoHosts = {
+export const asTwoHosts = {
   NCCL_SOCKET_IFNAME: 'lo',
   NCCL_IB_DISABLE: '1',
   NCCL_RAS_ENABLE: '0',
@@ -15,6 +15,15 @@ const asTwoHosts = {
   CUDA_MODULE_LOADING: 'EAGER',
   CUDA_DEVICE_MAX_CONNECTIONS: '32',
 };
+
+/** What `coll run` tells a process, for strategies. */
+const asLaunched = (rank: number, store: string) => ({
+  COLL_RANK: String(rank),
+  COLL_SIZE: '2',
+  COLL_STORE: store,
+  COLL_JOB: job,
+  COLL_JOB_KEY: jobKey,
+});
 
 /** How a process of two ended: what it found, or its error in words; undefined where it was killed. */
 export interface Ended {
@@ -28,18 +37,27 @@ export async function twoProcesses(
   hosts: readonly [string, string] = ['coll-0', 'coll-1'],
 ): Promise<readonly [Ended, Ended]> {
   await using server = await TcpStoreServer.listen({ job, jobKey });
-  const children = hosts.map((host, rank) => {
-    const env = { ...process.env, ...asTwoHosts, NCCL_HOSTID: host };
-    const child = fork(process.argv[1] as string, ['rank', step, String(rank), server.address], { env });
-    return new Promise<Ended>((resolve) => {
-      let told: Ended = {};
-      child.on('message', (message) => {
-        told = message as Ended;
-      });
-      child.on('exit', () => resolve(told));
-    });
-  });
+  const children = hosts.map((host, rank) =>
+    processOf(step, rank, server.address, {
+      ...process.env,
+      ...asTwoHosts,
+      NCCL_HOSTID: host,
+      ...asLaunched(rank, server.address),
+    }),
+  );
   return (await Promise.all(children)) as [Ended, Ended];
+}
+
+/** Runs a rank of a step in a process of its own. */
+export function processOf(step: string, rank: number, store: string, env: NodeJS.ProcessEnv): Promise<Ended> {
+  const child = fork(process.argv[1] as string, ['rank', step, String(rank), store], { env });
+  return new Promise((resolve) => {
+    let told: Ended = {};
+    child.on('message', (message) => {
+      told = message as Ended;
+    });
+    child.on('close', () => resolve(told));
+  });
 }
 
 /** The store in which the two meet. */
@@ -48,10 +66,12 @@ export function storeAt(address: string): Promise<TcpStore> {
 }
 
 /** The facts of both. @throws where one failed */
-export function bothFacts([first, second]: readonly [Ended, Ended]): Facts {
-  for (const [rank, { facts, error }] of [first, second].entries()) {
-    if (!facts)
-      throw new Error(`rank ${rank}: ${error ? `${error.name} ${error.code ?? ''}: ${error.message}` : 'gone'}`);
-  }
-  return { rank0: first.facts, rank1: second.facts };
+export function bothFacts([first, second]: readonly [Ended, Ended]): Findings {
+  return { facts: { rank0: factsOf('rank 0', first), rank1: factsOf('rank 1', second) } };
+}
+
+/** @throws where it failed */
+export function factsOf(who: string, { facts, error }: Ended): Facts {
+  if (facts) return facts;
+  throw new Error(`${who}: ${error ? `${error.name} ${error.code ?? ''}: ${error.message}` : 'gone'}`);
 }

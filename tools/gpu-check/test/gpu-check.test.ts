@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { collectives, contribution, expected, requireSame } from '../src/expect.js';
+import { steps } from '../src/steps.js';
 
 const native = path.resolve(import.meta.dirname, '../../../native/nccl');
 const main = path.resolve(import.meta.dirname, '../src/main.ts');
@@ -35,6 +36,13 @@ describe('what is expected', () => {
   });
 });
 
+it('has each check told of in the docs', () => {
+  const docs = readFileSync(path.resolve(native, '../../docs/gpu.md'), 'utf8');
+  const told = [...docs.matchAll(/^\| `([a-z-]+)(?:-…)?` \|/gm)].map(([, name]) => name);
+  const names = Object.keys(steps).map((name) => name.replace(/^failure-.*/, 'failure'));
+  expect([...new Set(names)]).toEqual(told);
+});
+
 it('says what is missing where there is no GPU, and runs nothing else', () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'coll-gpu-check-'));
   const environment = {
@@ -50,6 +58,6 @@ it('says what is missing where there is no GPU, and runs nothing else', () => {
   expect(backend).toBe('no GPU');
   expect(results[0]).toMatchObject({ step: 'probe', outcome: 'failed', reason: expect.stringMatching(/\w{3}/) });
   const others = results.slice(1).map(({ outcome, reason }: Record<string, string>) => [outcome, reason]);
-  expect(new Set(others.flat())).toEqual(new Set(['not run', 'the probe failed']));
+  expect(new Set(others.flat())).toEqual(new Set(['not run', 'probe failed']));
   rmSync(folder, { recursive: true });
 }, 60_000);

@@ -11,7 +11,7 @@ namespace coll {
 namespace {
 
 // Raised with every change of what is exported, or of the integers of a program: an older binary is refused then.
-constexpr int kInterface = 3;
+constexpr int kInterface = 4;
 
 // boardBytes(ranks: number): number
 Napi::Value board_bytes(const Napi::CallbackInfo& info) {
@@ -102,5 +102,9 @@ Napi::Object fill(Napi::Object exports) {
 }  // namespace coll
 
 // Loaded by every worker thread anew: nothing here is global but the instructions in use and the number of the latest offer.
-Napi::Object init_coll_native(Napi::Env, Napi::Object exports) { return coll::fill(exports); }
+Napi::Object init_coll_native(Napi::Env env, Napi::Object exports) {
+  // On Windows the first call of a function is what finds it in the running program, and GNU's code for that loses floating-point arguments.
+  static_cast<void>(Napi::Number::New(env, 0));
+  return coll::fill(exports);
+}
 NODE_API_MODULE(coll_native, init_coll_native)

@@ -13,6 +13,9 @@ std::byte* address_of(const Napi::Value& array);
 // Those of a list of typed arrays.
 std::vector<std::byte*> addresses_of(const Napi::Value& arrays);
 
+// Which of them are on memory that JavaScript can take away, or a part of it.
+std::vector<bool> are_losable(const Napi::Value& arrays);
+
 // The numbers of a Float64Array.
 std::vector<double> numbers_of(const Napi::Value& array);
 

@@ -2,6 +2,9 @@
 
 #include "process_group.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "../error.h"
 
 namespace coll {
@@ -25,10 +28,43 @@ Group& HeldGroup::group() const {
   return *group_;
 }
 
-void HeldGroup::submit(const Runner::Job& job) {
+Status HeldGroup::try_play(HeldCall& held, std::chrono::microseconds patience) {
+  const Status status = group().try_play(held.call, patience);
+  begun_ = status == Status::kWaiting ? &held : nullptr;
+  return status;
+}
+
+bool HeldGroup::stage(HeldCall& held) {
+  Monitor& monitor = group().monitor();
+  const auto is_before = [&](const HeldCall* other) { return other == &held || other->stage->is_read_by(held.call.offer); };
+  if (std::any_of(staged_.begin(), staged_.end(), is_before)) return false;
+  const bool is_under_way = std::exchange(begun_, nullptr) == &held;
+  try {
+    auto stage = std::make_unique<Stage>(staging_, held.call.offer, held.losable, is_under_way);
+    if (stage->is_empty()) return true;
+    staged_.push_back(&held);
+    held.stage = std::move(stage);
+  } catch (const std::exception&) {
+    // The others have come, or will.
+    monitor.fail_here("has no memory to go on");
+    throw;
+  }
+  return true;
+}
+
+void HeldGroup::finish(HeldCall& held, bool delivers) {
+  if (!held.stage) return;
+  if (delivers) held.stage->deliver();
+  // Others may still be about to write there.
+  else if (!group_ || group_->has_failed()) held.stage->abandon();
+  staged_.erase(std::find(staged_.begin(), staged_.end(), &held));
+  held.stage.reset();
+}
+
+void HeldGroup::submit(HeldCall& held, std::uint32_t id, std::chrono::microseconds timeout) {
   Monitor& monitor = group().monitor();
   try {
-    runner_->submit(job);
+    runner_->submit({id, &held.call, timeout});
   } catch (const std::exception& error) {
     // It may have begun.
     monitor.fail_here(std::string("cannot go on: ") + error.what());
@@ -57,6 +93,7 @@ void HeldGroup::stop() {
   if (!has_parted_) group_->monitor().fail_here("has ended without leaving the group");
   runner_.reset();
   group_.reset();
+  staging_->unshare();
   wake_.Release();
 }
 

@@ -5,10 +5,19 @@
 #include <napi.h>
 
 #include <memory>
+#include <vector>
 
 #include "../processes/runner.h"
+#include "../processes/staging.h"
 
 namespace coll {
+
+// A call as JavaScript holds it, with its place in staging while another thread plays it.
+struct HeldCall {
+  Call call;
+  Losable losable;
+  std::unique_ptr<Stage> stage;
+};
 
 // A group as JavaScript holds it. It wakes the event loop when calls have ended, or all connections, and keeps it alive only until then.
 class HeldGroup {
@@ -20,7 +29,15 @@ class HeldGroup {
 
   // Throws Error once it has stopped.
   Group& group() const;
-  void submit(const Runner::Job& job);
+  Staging& staging() { return *staging_; }
+  // Plays in the calling thread, for so long.
+  Status try_play(HeldCall& held, std::chrono::microseconds patience);
+  // Readies a call for another thread: from now on JavaScript may do what it likes with its memory. False where that has to wait for the
+  // end of a call before, of which this one takes the result, or which is the same.
+  bool stage(HeldCall& held);
+  void submit(HeldCall& held, std::uint32_t id, std::chrono::microseconds timeout);
+  // A staged call has ended. `delivers`: its result is wanted, and where it belongs is still there.
+  void finish(HeldCall& held, bool delivers);
   std::vector<Runner::Result> take_results();
   // Begins to leave; `has_parted` tells when it is done.
   void leave();
@@ -38,6 +55,10 @@ class HeldGroup {
   std::atomic<bool> has_parted_{false};
   std::size_t under_way_ = 0;
   bool is_leaving_ = false;
+  const std::shared_ptr<Staging> staging_ = std::make_shared<Staging>();
+  std::vector<HeldCall*> staged_;
+  // Begun in the calling thread, and not over.
+  const HeldCall* begun_ = nullptr;
   std::unique_ptr<Group> group_;
   // Last, so that its thread ends before what it uses.
   std::unique_ptr<Runner> runner_;

@@ -27,13 +27,19 @@ namespace {
 using Messages = std::shared_ptr<const MessageProgram>;
 
 Group& group_of(const Napi::Value& value) { return held<HeldGroup>(value).group(); }
-Call& call_of(const Napi::Value& value) { return held<Call>(value); }
+HeldCall& call_of(const Napi::Value& value) { return held<HeldCall>(value); }
 
 std::chrono::microseconds timeout_of(const Napi::Value& millis) {
   // A hundred years are for ever.
   constexpr double kMost = 3.2e12;
   const double count = std::clamp(millis.As<Napi::Number>().DoubleValue(), 0.0, kMost);
   return std::chrono::microseconds(static_cast<std::int64_t>(count * 1000));
+}
+
+Napi::Value list_of(Napi::Env env, const std::vector<int>& ranks) {
+  Napi::Array list = Napi::Array::New(env, ranks.size());
+  for (std::uint32_t i = 0; i < ranks.size(); ++i) list.Set(i, ranks[i]);
+  return list;
 }
 
 Napi::Value status_of(Napi::Env env, Status status) { return Napi::Number::New(env, static_cast<int>(status)); }
@@ -67,6 +73,7 @@ Napi::Value make_group(const Napi::CallbackInfo& info) {
 Napi::Value play_shared(const Napi::CallbackInfo& info) {
   Group& group = group_of(info[0]);
   const Memory& memory = held<Memory>(info[1]);
+  held<HeldGroup>(info[0]).staging().share(memory);
   group.take(std::make_unique<SharedPlayer>(memory, group.rank(), memory->size(), integer_of(info[2]), group.failure_word()));
   return info.Env().Undefined();
 }
@@ -131,31 +138,44 @@ Napi::Value make_message_program(const Napi::CallbackInfo& info) {
 // call(program, rank, begins, inputs, outputs, sharesResult, agreed, state: Float64Array, messages?): External | undefined
 // The latter: an output lies in memory of another piece.
 Napi::Value make_call(const Napi::CallbackInfo& info) {
-  auto call = std::make_unique<Call>();
-  call->offer = offer_from(info);
-  const Offer* const offer = &call->offer;
+  auto made = std::make_unique<HeldCall>();
+  Call& call = made->call;
+  call.offer = offer_from(info);
+  const Offer* const offer = &call.offer;
   if (find_clash(&offer, 1)) return info.Env().Undefined();
+  made->losable = {are_losable(info[3]), are_losable(info[4])};
   const std::vector<double> state = numbers_of(info[7]);
   if (state.size() != kStateWords) throw Error("a state has another number of words");
-  std::copy(state.begin(), state.end(), call->state.begin());
-  if (!info[8].IsUndefined()) call->offer.messages = held<Messages>(info[8]);
-  return hold(info.Env(), call.release());
+  std::copy(state.begin(), state.end(), call.state.begin());
+  if (!info[8].IsUndefined()) call.offer.messages = held<Messages>(info[8]);
+  return hold(info.Env(), made.release());
 }
 
 // playCall(group, call, timeoutMillis: number): number, a Status; kWaiting after a while, since JavaScript ends a thread only outside of this
 Napi::Value play_call(const Napi::CallbackInfo& info) {
   const auto pause = Clock::now() + std::chrono::milliseconds(500);
-  return status_of(info.Env(), group_of(info[0]).play(call_of(info[1]), Group::deadline_after(timeout_of(info[2])), pause));
+  return status_of(info.Env(), group_of(info[0]).play(call_of(info[1]).call, Group::deadline_after(timeout_of(info[2])), pause));
 }
 
 // tryCall(group, call, micros: number): number, a Status
 Napi::Value try_call(const Napi::CallbackInfo& info) {
-  return status_of(info.Env(), group_of(info[0]).try_play(call_of(info[1]), std::chrono::microseconds(integer_of(info[2]))));
+  return status_of(info.Env(), held<HeldGroup>(info[0]).try_play(call_of(info[1]), std::chrono::microseconds(integer_of(info[2]))));
 }
 
-// submit(group, call, id: number, timeoutMillis: number)
+// stage(group, call): boolean; false where it has to wait for a call before. What may be taken away is copied, and its memory is free.
+Napi::Value stage(const Napi::CallbackInfo& info) {
+  return Napi::Boolean::New(info.Env(), held<HeldGroup>(info[0]).stage(call_of(info[1])));
+}
+
+// submit(group, call, id: number, timeoutMillis: number), of a call that was staged
 Napi::Value submit(const Napi::CallbackInfo& info) {
-  held<HeldGroup>(info[0]).submit({info[2].As<Napi::Number>().Uint32Value(), &call_of(info[1]), timeout_of(info[3])});
+  held<HeldGroup>(info[0]).submit(call_of(info[1]), info[2].As<Napi::Number>().Uint32Value(), timeout_of(info[3]));
+  return info.Env().Undefined();
+}
+
+// finish(group, call, delivers: boolean), of a call that was staged; its result is written to its outputs, which must be there
+Napi::Value finish_call(const Napi::CallbackInfo& info) {
+  held<HeldGroup>(info[0]).finish(call_of(info[1]), info[2].As<Napi::Boolean>());
   return info.Env().Undefined();
 }
 
@@ -170,6 +190,15 @@ Napi::Value results(const Napi::CallbackInfo& info) {
   }
   return list;
 }
+
+// tellOpened(group): says to the others that this member has opened the group
+Napi::Value tell_opened(const Napi::CallbackInfo& info) {
+  group_of(info[0]).monitor().tell_opened();
+  return info.Env().Undefined();
+}
+
+// unopened(group): number[], who has not said so
+Napi::Value unopened(const Napi::CallbackInfo& info) { return list_of(info.Env(), group_of(info[0]).monitor().unopened()); }
 
 // failGroup(group, kind: number, rank: number, text: string)
 Napi::Value fail_group(const Napi::CallbackInfo& info) {
@@ -188,12 +217,6 @@ Napi::Value failure(const Napi::CallbackInfo& info) {
   result.Set(1u, found.rank);
   result.Set(2u, found.text);
   return result;
-}
-
-Napi::Value list_of(Napi::Env env, const std::vector<int>& ranks) {
-  Napi::Array list = Napi::Array::New(env, ranks.size());
-  for (std::uint32_t i = 0; i < ranks.size(); ++i) list.Set(i, ranks[i]);
-  return list;
 }
 
 // missing(group): number[], who has not come to the call that has expired
@@ -244,8 +267,12 @@ void add_processes(Napi::Object exports) {
   add<make_call>(processes, "call");
   add<play_call>(processes, "playCall");
   add<try_call>(processes, "tryCall");
+  add<stage>(processes, "stage");
   add<submit>(processes, "submit");
+  add<finish_call>(processes, "finish");
   add<results>(processes, "results");
+  add<tell_opened>(processes, "tellOpened");
+  add<unopened>(processes, "unopened");
   add<fail_group>(processes, "failGroup");
   add<failure>(processes, "failure");
   add<missing>(processes, "missing");

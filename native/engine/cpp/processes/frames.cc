@@ -61,6 +61,7 @@ std::string cut(const std::string& text, std::size_t most) {
 }  // namespace
 
 std::string beat_frame() { return frame(FrameKind::kBeat); }
+std::string opened_frame() { return frame(FrameKind::kOpened); }
 std::string ask_frame(std::uint64_t sequence) { return number_frame(FrameKind::kAsk, sequence); }
 std::string left_frame(std::uint64_t collectives) { return number_frame(FrameKind::kLeft, collectives); }
 
@@ -111,7 +112,7 @@ std::optional<Frame> FrameReader::next() {
   std::uint32_t length = 0;
   std::memcpy(&length, bytes_.data(), sizeof length);
   const auto kind = static_cast<std::uint8_t>(bytes_[4]);
-  const bool is_known = kind >= static_cast<int>(FrameKind::kBeat) && kind <= static_cast<int>(FrameKind::kLeft);
+  const bool is_known = kind >= static_cast<int>(FrameKind::kBeat) && kind <= static_cast<int>(FrameKind::kOpened);
   if (length < 1 || length > kMostFrameBytes || !is_known) {
     is_broken_ = true;
     return std::nullopt;

@@ -12,7 +12,7 @@
 namespace coll {
 
 // What members tell each other beside the data. A frame is the length of the rest in four bytes, least first, its kind, and a body.
-enum class FrameKind : std::uint8_t { kBeat = 1, kAsk, kAnswer, kFailure, kLeft };
+enum class FrameKind : std::uint8_t { kBeat = 1, kAsk, kAnswer, kFailure, kLeft, kOpened };
 constexpr std::size_t kMostFrameBytes = 4096;
 
 struct Frame {
@@ -21,6 +21,7 @@ struct Frame {
 };
 
 std::string beat_frame();
+std::string opened_frame();
 std::string ask_frame(std::uint64_t sequence);
 std::string answer_frame(const Answer& answer);
 // Text that does not fit is cut.

@@ -26,13 +26,6 @@ constexpr milliseconds kSoon{10};
 // For the control connection to tell why a data connection has ended.
 constexpr milliseconds kSuspicion{300};
 
-std::string seconds_of(milliseconds time) {
-  std::string text = std::to_string(static_cast<double>(time.count()) / 1000);
-  text.erase(text.find_last_not_of('0') + 1);
-  if (text.back() == '.') text.pop_back();
-  return text;
-}
-
 }  // namespace
 
 Monitor::Monitor(Watch watch, Calls& calls, FailureWord& word)
@@ -64,6 +57,21 @@ Monitor::~Monitor() {
   close(event_);
 }
 
+void Monitor::tell_opened() {
+  const Lock lock(mutex_);
+  tell_all(opened_frame());
+  wake();
+}
+
+std::vector<int> Monitor::unopened() {
+  const Lock lock(mutex_);
+  std::vector<int> ranks;
+  for (std::size_t rank = 0; rank < peers_.size(); ++rank) {
+    if (static_cast<int>(rank) != watch_.rank && !peers_[rank].has_opened) ranks.push_back(static_cast<int>(rank));
+  }
+  return ranks;
+}
+
 void Monitor::fail(Failure failure) {
   const Lock lock(mutex_);
   adopt(failure);
@@ -74,14 +82,14 @@ void Monitor::suspect(int rank, int error) {
   const Lock lock(mutex_);
   const std::string how = error == 0 ? "it was closed too early" : std::strerror(error);
   suspicion_ = ": its connection for data with " + watch_.names[static_cast<std::size_t>(rank)] + " has ended (" + how + ")";
-  Peer& peer = peers_[static_cast<std::size_t>(rank)];
+  WatchedMember& peer = peers_[static_cast<std::size_t>(rank)];
   if (!peer.suspected) peer.suspected = Clock::now();
   wake();
 }
 
 void Monitor::fail_for_leaver() {
   const Lock lock(mutex_);
-  const auto leaver = std::find_if(peers_.begin(), peers_.end(), [](const Peer& peer) { return peer.has_left; });
+  const auto leaver = std::find_if(peers_.begin(), peers_.end(), [](const WatchedMember& peer) { return peer.has_left; });
   if (leaver == peers_.end()) return;
   const auto rank = leaver - peers_.begin();
   adopt({FailureKind::kClosed, static_cast<int>(rank), watch_.names[static_cast<std::size_t>(rank)] + " has left the group"});
@@ -101,7 +109,7 @@ Failure Monitor::settled_failure() {
 void Monitor::ask(std::uint64_t sequence) {
   const Lock lock(mutex_);
   asked_ = sequence;
-  for (Peer& peer : peers_) peer.answer.reset();
+  for (WatchedMember& peer : peers_) peer.answer.reset();
   tell_all(ask_frame(sequence));
   wake();
 }
@@ -110,7 +118,7 @@ std::vector<std::optional<Answer>> Monitor::answers(milliseconds patience) {
   Lock lock(mutex_);
   changed_.wait_for(lock, patience, [this] { return has_answers() || failure_ || has_ended_; });
   std::vector<std::optional<Answer>> answers;
-  for (const Peer& peer : peers_) answers.push_back(peer.answer);
+  for (const WatchedMember& peer : peers_) answers.push_back(peer.answer);
   return answers;
 }
 
@@ -119,7 +127,7 @@ void Monitor::leave() {
   if (leaving_since_) return;
   leaving_since_ = Clock::now();
   tell_all(left_frame(calls_.current()));
-  for (Peer& peer : peers_) peer.control->end();
+  for (WatchedMember& peer : peers_) peer.control->end();
   wake();
 }
 
@@ -134,7 +142,7 @@ void Monitor::run() {
     const auto now = Clock::now();
     turn(now);
     if (!must_end_ && !has_parted(now)) continue;
-    for (Peer& peer : peers_) peer.control->close();
+    for (WatchedMember& peer : peers_) peer.control->close();
     has_ended_ = true;
     changed_.notify_all();
     if (!must_end_ && watch_.parted) watch_.parted();
@@ -145,7 +153,7 @@ void Monitor::run() {
 void Monitor::turn(Clock::time_point now) {
   const bool was_stopped = now - last_turn_ > watch_.silence / 2;
   for (std::size_t rank = 0; rank < peers_.size(); ++rank) {
-    Peer& peer = peers_[rank];
+    WatchedMember& peer = peers_[rank];
     if (peer.is_gone()) continue;
     // A process that was stopped itself has heard nobody.
     if (was_stopped) peer.heard = now;
@@ -165,7 +173,7 @@ void Monitor::await_events() {
   {
     const Lock lock(mutex_);
     bool is_urgent = (failure_ && !is_decided_) || leaving_since_;
-    for (const Peer& peer : peers_) {
+    for (const WatchedMember& peer : peers_) {
       if (peer.is_gone()) continue;
       is_urgent = is_urgent || peer.suspected || peer.has_ended;
       if (peer.has_ended) continue;
@@ -181,7 +189,7 @@ void Monitor::await_events() {
 }
 
 void Monitor::read(int rank, Clock::time_point now) {
-  Peer& peer = peers_[static_cast<std::size_t>(rank)];
+  WatchedMember& peer = peers_[static_cast<std::size_t>(rank)];
   bool goes_on = peer.control->read();
   while (const std::optional<Frame> frame = peer.control->next()) {
     peer.heard = now;
@@ -196,13 +204,15 @@ void Monitor::read(int rank, Clock::time_point now) {
 }
 
 void Monitor::take(int rank, const Frame& frame) {
-  Peer& peer = peers_[static_cast<std::size_t>(rank)];
+  WatchedMember& peer = peers_[static_cast<std::size_t>(rank)];
   const std::string& name = watch_.names[static_cast<std::size_t>(rank)];
   if (frame.kind == FrameKind::kAsk) {
     if (const auto sequence = number_of(frame)) peer.control->send(answer_frame(calls_.answer(*sequence)));
   } else if (frame.kind == FrameKind::kAnswer) {
     const auto answer = answer_of(frame);
     if (answer && answer->sequence == asked_) peer.answer = answer;
+  } else if (frame.kind == FrameKind::kOpened) {
+    peer.has_opened = true;
   } else if (frame.kind == FrameKind::kLeft) {
     const auto count = number_of(frame);
     peer.has_left = true;
@@ -218,12 +228,12 @@ void Monitor::take(int rank, const Frame& frame) {
 }
 
 // Who leaves keeps its connections until all have what it has sent them.
-void Monitor::part(Peer& peer) {
+void Monitor::part(WatchedMember& peer) {
   if (failure_ || leaving_since_ || calls_.current() >= peer.collectives) peer.control->close();
 }
 
 void Monitor::lose(int rank, const std::string& how) {
-  const Peer& peer = peers_[static_cast<std::size_t>(rank)];
+  const WatchedMember& peer = peers_[static_cast<std::size_t>(rank)];
   const bool is_expected = peer.has_left || failure_ || leaving_since_;
   // Told to the lost one, too: who was only stopped learns what became of the group.
   if (!is_expected) adopt({FailureKind::kLost, rank, watch_.names[static_cast<std::size_t>(rank)] + " was lost: " + how});
@@ -236,7 +246,7 @@ void Monitor::look_after(Clock::time_point now) {
   }
   if (failure_ || leaving_since_) return;
   for (std::size_t rank = 0; rank < peers_.size(); ++rank) {
-    Peer& peer = peers_[rank];
+    WatchedMember& peer = peers_[rank];
     if (peer.is_gone() || peer.has_left) continue;
     if (now - peer.heard >= watch_.silence) {
       lose(static_cast<int>(rank), "it has said nothing for " + seconds_of(watch_.silence) + " seconds; it is stopped, or cut off");
@@ -255,7 +265,7 @@ void Monitor::adopt(const Failure& failure) {
 }
 
 void Monitor::tell_all(const std::string& frame) {
-  for (Peer& peer : peers_) peer.control->send(frame);
+  for (WatchedMember& peer : peers_) peer.control->send(frame);
 }
 
 // Who is lost says nothing, and who has left has nothing to say.
@@ -264,20 +274,20 @@ bool Monitor::is_settled(Clock::time_point now) const {
   if (now - failed_at_ >= kSettling) return true;
   const int lost = failure_->kind == FailureKind::kLost ? failure_->rank : -1;
   for (std::size_t rank = 0; rank < peers_.size(); ++rank) {
-    const Peer& peer = peers_[rank];
+    const WatchedMember& peer = peers_[rank];
     if (!peer.is_gone() && !peer.has_left && !peer.has_told && static_cast<int>(rank) != lost) return false;
   }
   return true;
 }
 
 bool Monitor::has_answers() const {
-  return std::all_of(peers_.begin(), peers_.end(), [](const Peer& peer) { return peer.is_gone() || peer.answer || peer.has_left; });
+  return std::all_of(peers_.begin(), peers_.end(), [](const WatchedMember& peer) { return peer.is_gone() || peer.answer || peer.has_left; });
 }
 
 bool Monitor::has_parted(Clock::time_point now) const {
   if (!leaving_since_) return false;
   if (now - *leaving_since_ >= kParting) return true;
-  return std::all_of(peers_.begin(), peers_.end(), [](const Peer& peer) { return peer.is_gone(); });
+  return std::all_of(peers_.begin(), peers_.end(), [](const WatchedMember& peer) { return peer.is_gone(); });
 }
 
 void Monitor::wake() {

@@ -4,17 +4,16 @@
 
 #include <atomic>
 #include <condition_variable>
-#include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "calls.h"
-#include "control_connection.h"
 #include "failure.h"
 #include "player.h"
 #include "watch.h"
+#include "watched_member.h"
 
 namespace coll {
 
@@ -32,6 +31,10 @@ class Monitor {
 
   // The following may be called by any thread.
 
+  // Tells the others that this rank has opened the group.
+  void tell_opened();
+  // Who has not yet.
+  std::vector<int> unopened();
   // Ends the group for everybody, unless it has ended.
   void fail(Failure failure);
   // The same for a collective that a member who has left does not take part in.
@@ -50,17 +53,6 @@ class Monitor {
   void fail_here(const std::string& how);
 
  private:
-  struct Peer {
-    std::unique_ptr<ControlConnection> control;
-    Clock::time_point heard;
-    std::optional<Clock::time_point> suspected;
-    std::optional<Answer> answer;
-    bool has_left = false;
-    std::uint64_t collectives = 0;  // that it took part in before
-    bool has_ended = false;         // nothing more comes from it
-    bool has_told = false;  // its failure
-    bool is_gone() const { return !control->is_open(); }
-  };
   using Lock = std::unique_lock<std::mutex>;
 
   void run();
@@ -68,7 +60,7 @@ class Monitor {
   void await_events();
   void read(int rank, Clock::time_point now);
   void take(int rank, const Frame& frame);
-  void part(Peer& peer);
+  void part(WatchedMember& peer);
   void lose(int rank, const std::string& how);
   void look_after(Clock::time_point now);
   void adopt(const Failure& failure);
@@ -84,7 +76,7 @@ class Monitor {
   int event_ = -1;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::vector<Peer> peers_;
+  std::vector<WatchedMember> peers_;
   std::optional<Failure> failure_;
   std::string suspicion_;
   Clock::time_point failed_at_{};

@@ -18,7 +18,7 @@ class Player {
   virtual ~Player() = default;
   // Goes on with a collective, or begins one, for as long as `patience`; blocks the calling thread.
   // kWaiting: somebody is not there yet; look after the group, then call again with the same offer. kFailed: the group has failed.
-  // kDisagreed: another rank announced another fingerprint. kDone.
+  // kDisagreed: another rank announced another fingerprint. kDone. Until it is called again, memory of the offer that no other rank sees may move.
   virtual Status play(Offer& offer, std::chrono::microseconds patience) = 0;
   // Forgets the collective under way; the group has failed.
   virtual void abandon() = 0;

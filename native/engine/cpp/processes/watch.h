@@ -19,4 +19,12 @@ struct Watch {
   std::function<void()> parted;
 };
 
+// As messages tell a time: 1.5
+inline std::string seconds_of(std::chrono::milliseconds time) {
+  std::string text = std::to_string(static_cast<double>(time.count()) / 1000);
+  text.erase(text.find_last_not_of('0') + 1);
+  if (text.back() == '.') text.pop_back();
+  return text;
+}
+
 }  // namespace coll

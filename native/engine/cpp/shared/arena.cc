@@ -14,16 +14,28 @@ namespace coll {
 Arena::Arena(std::shared_ptr<Segment> segment, std::size_t begin) : segment_(std::move(segment)), end_(begin) {}
 
 std::byte* Arena::allocate(std::size_t bytes) {
-  if (bytes > segment_->most_bytes()) throw Error("shared memory has no room for " + std::to_string(bytes) + " bytes");
   const std::lock_guard<std::mutex> lock(mutex_);
-  const std::size_t lines = bytes == 0 ? kLine : (bytes + kLine - 1) / kLine * kLine;
-  const std::size_t offset = take(lines);
-  taken_.emplace(offset, lines);
+  const std::size_t fresh = end_;
+  const std::size_t offset = take(bytes);
+  if (offset < fresh) std::memset(segment_->begin() + offset, 0, taken_[offset]);
   return segment_->begin() + offset;
 }
 
-// The smallest hole that is large enough; otherwise from the end.
+std::byte* Arena::allocate_unset(std::size_t bytes) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return segment_->begin() + take(bytes);
+}
+
 std::size_t Arena::take(std::size_t bytes) {
+  if (bytes > segment_->most_bytes()) throw Error("shared memory has no room for " + std::to_string(bytes) + " bytes");
+  const std::size_t lines = bytes == 0 ? kLine : (bytes + kLine - 1) / kLine * kLine;
+  const std::size_t offset = find(lines);
+  taken_.emplace(offset, lines);
+  return offset;
+}
+
+// The smallest hole that is large enough; otherwise from the end.
+std::size_t Arena::find(std::size_t bytes) {
   auto best = free_.end();
   for (auto hole = free_.begin(); hole != free_.end(); ++hole) {
     if (hole->second >= bytes && (best == free_.end() || hole->second < best->second)) best = hole;
@@ -36,7 +48,6 @@ std::size_t Arena::take(std::size_t bytes) {
   const auto [offset, size] = *best;
   free_.erase(best);
   if (size > bytes) free_.emplace(offset + bytes, size - bytes);
-  std::memset(segment_->begin() + offset, 0, bytes);
   return offset;
 }
 

@@ -19,11 +19,14 @@ class Arena {
 
   // Zeros, at the begin of a cache line. Throws Error where there is no room.
   std::byte* allocate(std::size_t bytes);
+  // The same, with whatever lies there.
+  std::byte* allocate_unset(std::size_t bytes);
   // Gives back what allocate() returned.
   void free(std::byte* memory);
 
  private:
   std::size_t take(std::size_t bytes);
+  std::size_t find(std::size_t bytes);
 
   std::mutex mutex_;
   const std::shared_ptr<Segment> segment_;

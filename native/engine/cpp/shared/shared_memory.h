@@ -23,8 +23,10 @@ class SharedMemory {
   SharedMemory(int rank, std::vector<std::shared_ptr<Segment>> segments);
 
   // A tensor's memory, which all ranks can work on where it is: zeros, at the begin of a cache line. Throws Error where there is no
-  // room. Any thread may call these two; memory is given back only when no collective uses it.
+  // room. Any thread may call these; memory is given back only when no collective uses it.
   std::byte* allocate(std::size_t bytes) { return arena_.allocate(bytes); }
+  // The same, with whatever lies there.
+  std::byte* allocate_unset(std::size_t bytes) { return arena_.allocate_unset(bytes); }
   void free(std::byte* memory) { arena_.free(memory); }
   // Whether memory lies in this rank's arena.
   bool has(const void* address, std::size_t bytes) const;

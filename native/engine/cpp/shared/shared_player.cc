@@ -29,7 +29,8 @@ bool are_in_arena(const SharedMemory& memory, const std::vector<Byte*>& pieces, 
 }  // namespace
 
 SharedPlayer::SharedPlayer(std::shared_ptr<SharedMemory> memory, int rank, int size, int cores, const FailureWord& failure)
-    : memory_(std::move(memory)), rank_(rank), ranks_(size), waiter_(presence(rank), size <= cores, failure, Reach::kHost),
+    : memory_(std::move(memory)), rank_(rank), ranks_(size), most_on_core_((size - 1) / std::max(cores, 1) + 1),
+      waiter_(presence(rank), size <= cores, failure, Reach::kHost),
       memories_(static_cast<std::size_t>(size)), small_inputs_(static_cast<std::size_t>(size)), slots_(*memory_, rank, scratch_) {
   if (memory_->size() != size) throw Error("shared memory of " + std::to_string(memory_->size()) + " ranks is not for " + std::to_string(size));
   places_.ranks.resize(static_cast<std::size_t>(size));
@@ -39,6 +40,8 @@ Status SharedPlayer::play(Offer& offer, std::chrono::microseconds patience) {
   if (!is_under_way_) {
     if (waiter_.has_failed()) return Status::kFailed;
     begin(offer);
+  } else if (step_ > 0) {
+    take_up_own_memory(offer);
   }
   for (;;) {
     if (!await_all(patience)) return waiter_.has_failed() ? Status::kFailed : Status::kWaiting;
@@ -72,6 +75,7 @@ void SharedPlayer::begin(const Offer& offer) {
   }
   announce(offer);
   waiter_.tell_core();
+  waiter_.spread_out(rank_, ranks_, most_on_core_, [this](int rank) -> const std::atomic<int>& { return seat(rank).core; });
   publish();
 }
 
@@ -158,8 +162,7 @@ bool SharedPlayer::take_up_memory(const Offer& offer, int rank) {
   memory.inputs.clear();
   memory.outputs.clear();
   if (rank == rank_) {
-    memory.inputs = offer.buffers.inputs;
-    memory.outputs = offer.buffers.outputs;
+    take_up_own_memory(offer);
     return true;
   }
   const std::size_t pieces = offer.piece_count();
@@ -174,6 +177,12 @@ bool SharedPlayer::take_up_memory(const Offer& offer, int rank) {
   if (offer.program->reads(rank) && !memory.has_staged_input) take(memory.inputs, said.input_offsets(pieces), offer.input_bytes());
   if (offer.program->writes(rank) && !memory.has_staged_output) take(memory.outputs, said.output_offsets(pieces), offer.output_bytes());
   return is_there;
+}
+
+// Which lies elsewhere when it has moved in the midst of a collective.
+void SharedPlayer::take_up_own_memory(const Offer& offer) {
+  memory_of(rank_).inputs = offer.buffers.inputs;
+  memory_of(rank_).outputs = offer.buffers.outputs;
 }
 
 void SharedPlayer::work(const Offer& offer) {

@@ -51,6 +51,7 @@ class SharedPlayer : public Player {
   bool all_agree(const Offer& offer) const;
   bool take_up(const Offer& offer);
   bool take_up_memory(const Offer& offer, int rank);
+  void take_up_own_memory(const Offer& offer);
   void work(const Offer& offer);
   void play_small(const Offer& offer);
   void play_direct(const Offer& offer);
@@ -59,6 +60,7 @@ class SharedPlayer : public Player {
   const std::shared_ptr<SharedMemory> memory_;
   const int rank_;
   const int ranks_;
+  const int most_on_core_;
   Waiter waiter_;
   std::uint32_t turn_ = 1;  // that this rank works for, or waits for
   bool is_under_way_ = false;

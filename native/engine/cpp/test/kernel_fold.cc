@@ -1,7 +1,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <numeric>
@@ -12,6 +11,7 @@
 #include "../kernels/fold_with.h"
 #include "../kernels/simd.h"
 #include "kernel_reference.h"
+#include "test_grid.h"
 
 namespace coll {
 namespace {
@@ -25,10 +25,8 @@ constexpr std::size_t kMost = 9001;
 constexpr int kMostRanks = 20;
 constexpr std::byte kUntouched{0xa5};
 
-// Sanitizers and emulators take ten times as long: COLL_TEST_GRID=short leaves out what differs only in its numbers.
 std::vector<int> numbers_of_inputs() {
-  const char* grid = std::getenv("COLL_TEST_GRID");
-  if (grid != nullptr && std::strcmp(grid, "short") == 0) return {1, 2, 3, 5, 9, 17};
+  if (test::is_short()) return {1, 2, 3, 5, 9, 17};
   std::vector<int> all(kMostRanks);
   std::iota(all.begin(), all.end(), 1);
   return all;

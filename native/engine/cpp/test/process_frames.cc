@@ -25,11 +25,11 @@ TEST(Frames, SayWhatWasSaid) {
   Answer answer{7, 9, true, {}};
   answer.state[4] = 1000;
   const Failure failure{FailureKind::kLost, 3, "rank 3 on host-b was lost"};
-  const std::string bytes = beat_frame() + ask_frame(7) + answer_frame(answer) + failure_frame(failure) + left_frame(12);
+  const std::string bytes = beat_frame() + ask_frame(7) + answer_frame(answer) + failure_frame(failure) + left_frame(12) + opened_frame();
   for (const std::size_t part : {1, 3, 100, 10000}) {
     FrameReader reader;
     const auto frames = read_in_parts(reader, bytes, part);
-    ASSERT_EQ(frames.size(), 5u);
+    ASSERT_EQ(frames.size(), 6u);
     EXPECT_EQ(frames[0].kind, FrameKind::kBeat);
     EXPECT_EQ(number_of(frames[1]), 7u);
     const auto read = answer_of(frames[2]);
@@ -41,6 +41,7 @@ TEST(Frames, SayWhatWasSaid) {
     ASSERT_TRUE(told);
     EXPECT_FALSE(*told < failure || failure < *told);
     EXPECT_EQ(number_of(frames[4]), 12u);
+    EXPECT_EQ(frames[5].kind, FrameKind::kOpened);
   }
 }
 

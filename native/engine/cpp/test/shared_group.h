@@ -6,14 +6,13 @@
 
 #include <atomic>
 #include <cstdio>
-#include <cstdlib>
 #include <exception>
 #include <memory>
-#include <string>
 #include <thread>
 #include <vector>
 
 #include "shared/shared_player.h"
+#include "test_grid.h"
 
 // Groups of ranks that share memory, for tests.
 namespace coll::test {
@@ -21,12 +20,6 @@ namespace coll::test {
 constexpr std::size_t kArenaForTests = std::size_t{256} << 20;
 constexpr int kMostRanksForTests = 64;
 constexpr unsigned kLongestSeconds = 200;
-
-// Sanitizers and emulators take ten times as long.
-inline bool is_short() {
-  const char* grid = std::getenv("COLL_TEST_GRID");
-  return grid != nullptr && std::string(grid) == "short";
-}
 
 // What the ranks of a test tell each other: memory of zeros that forked processes share.
 struct Notices {

@@ -12,11 +12,12 @@ namespace coll {
 constexpr std::size_t kLine = 64;
 // Processors fetch lines in pairs: the second half of a pair comes along with the first.
 constexpr std::size_t kPair = 2 * kLine;
-constexpr std::size_t kTinyBytes = 48;
+// What fits into the pair of lines that says that a rank has come.
+constexpr std::size_t kTinyBytes = 88;
 // More is sooner worked on where it is, though that takes two halves of a meeting.
 constexpr std::size_t kSmallBytes = 16 * kLine;
 
-// What a rank says when it comes to a meeting. Small inputs come along, the smallest in the same cache line.
+// What a rank says when it comes to a meeting. Small inputs come along, the smallest in the same pair of cache lines.
 struct alignas(kPair) Announcement {
   std::atomic<std::uint32_t> meeting;
   std::uint32_t offer_id;

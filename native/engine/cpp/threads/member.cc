@@ -17,7 +17,7 @@ bool is_small(const Offer& offer) {
 }
 
 Member::Member(Board& board, Control control, int rank, int ranks, int most_cores)
-    : board_(board), control_(control), rank_(rank), ranks_(ranks),
+    : board_(board), control_(control), rank_(rank), ranks_(ranks), most_on_core_((ranks - 1) / std::max(most_cores, 1) + 1),
       waiter_(presence(rank), ranks <= most_cores, *control.failure, Reach::kProcess),
       small_inputs_(static_cast<std::size_t>(ranks)) {
   places_.ranks.resize(static_cast<std::size_t>(ranks));
@@ -30,23 +30,21 @@ Status Member::play(Offer& offer, Wait wait) {
     slice_ = 0;
     is_under_way_ = true;
     begin();
+    waiter_.spread_out(rank_, ranks_, most_on_core_, [this](int rank) -> const std::atomic<int>& { return seat(rank).core; });
   }
-  const bool small = is_small(offer);
+  const Status status = is_small(offer) ? play_small(offer, wait) : play_slices(offer, wait);
+  is_under_way_ = status == Status::kWaiting || status == Status::kNotify || status == Status::kSlice;
+  return status;
+}
+
+Status Member::play_slices(Offer& offer, Wait wait) {
   const Shares shares(offer);
   for (;;) {
-    const Status status = small ? play_small(offer, wait) : play_slice(offer, shares, wait);
-    if (status == Status::kWaiting || status == Status::kNotify) return status;
-    is_announced_ = false;
-    if (status != Status::kDone) {
-      is_under_way_ = false;
-      return status;
-    }
-    if (++slice_ == shares.slices()) break;
+    const Status status = play_slice(offer, shares, wait);
+    if (status != Status::kDone || ++slice_ == shares.slices()) return status;
     begin();
     if (wait != Wait::kBlocking) return Status::kSlice;
   }
-  is_under_way_ = false;
-  return Status::kDone;
 }
 
 bool Member::is_missing(int rank) const {
@@ -105,16 +103,19 @@ Status Member::play_small(Offer& offer, Wait wait) {
   places_.begins = offer.begins.data();
   places_.piece_count = 1;
   coll::play(*offer.program, places_, 0, offer.length, scratch_);
-  claim_next(offer);
+  claim_next(offer.input_bytes());
   return Status::kDone;
 }
 
-// Everybody has read what this rank said two meetings ago, where it is going to say the next: likely as much as now.
-void Member::claim_next(const Offer& offer) {
+// Everybody has read what this rank said two meetings ago, where it is going to say the next: likely as much as then.
+void Member::claim_next(std::size_t said_bytes) {
+  said_bytes_[meeting_ & 1] = said_bytes;
+  const std::size_t likely = said_bytes_[(meeting_ + 1) & 1];
   Announcement& next = seat(rank_).announcements[(meeting_ + 1) & 1];
   claim(&next);
-  const std::size_t bytes = offer.input_bytes();
-  for (std::size_t at = 0; bytes > kTinyBytes && at < bytes; at += kLine) claim(next.small + at);
+  const std::byte* const payload = next.payload(likely);
+  for (std::size_t at = 0; at < likely; at += kLine) claim(payload + at);
+  if (likely > 0) claim(payload + likely - 1);
 }
 
 Status Member::play_slice(Offer& offer, const Shares& shares, Wait wait) {
@@ -136,7 +137,7 @@ Status Member::play_slice(Offer& offer, const Shares& shares, Wait wait) {
   places_.piece_count = offer.piece_count();
   if (!clash_) play_shares(offer, shares);
   waiter_.publish(seat(rank_).done, meeting_);
-  claim(&seat(rank_).announcements[(meeting_ + 1) & 1]);
+  claim_next(0);
   await_all_done();
   return clash_ ? Status::kClashed : Status::kDone;
 }

@@ -68,7 +68,8 @@ class Member {
   bool arrive();
   void announce(const Offer& offer);
   Status play_small(Offer& offer, Wait wait);
-  void claim_next(const Offer& offer);
+  void claim_next(std::size_t said_bytes);
+  Status play_slices(Offer& offer, Wait wait);
   Status play_slice(Offer& offer, const Shares& shares, Wait wait);
   void play_shares(const Offer& offer, const Shares& shares);
   bool await_announcements(const Patience& patience);
@@ -87,6 +88,7 @@ class Member {
   const Control control_;
   const int rank_;
   const int ranks_;
+  const int most_on_core_;  // where all cores have about as many ranks
   Waiter waiter_;
   std::uint32_t meeting_ = 0;
   std::size_t slice_ = 0;
@@ -94,6 +96,8 @@ class Member {
   bool has_arrived_ = false;
   bool is_written_ = false;
   bool is_announced_ = false;
+  // Of the inputs that came along with the latest announcements, by whose place they are in.
+  std::size_t said_bytes_[2] = {};
   Clash clash_;
   Places places_;
   std::vector<const std::byte*> small_inputs_;

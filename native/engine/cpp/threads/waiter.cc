@@ -6,8 +6,12 @@ namespace {
 // Some hundred microseconds in all, in looks that others on the same core can use: being woken takes thirty. Whoever spins on a core
 // that another rank needs only delays it.
 constexpr Patience kOwnCore{300, 60, 0};
-constexpr Patience kSharedCore{5, 300, 0};
+constexpr Patience kSharedCore{1, 300, 0};
 constexpr int kBriefTurns = 12;
+
+// Who yields to a program that only computes is back after milliseconds. Another rank at work elsewhere is here sooner, even where
+// it was asleep.
+constexpr int kTurnsWithoutYield = 20;
 
 // Moving costs some ten microseconds, and what a rank said of its core may be old. Systems undo it with every wake-up.
 constexpr std::chrono::milliseconds kLeastStay{1};
@@ -38,12 +42,12 @@ void Waiter::publish(std::atomic<std::uint32_t>& word, std::uint32_t value) {
 bool Waiter::await(std::atomic<std::uint32_t>& word, std::uint32_t value, const Presence& other, const Patience& patience) {
   for (int turn = 0; turn < patience.turns; ++turn) {
     for (int look = 0; look < patience.looks; ++look) {
+      if (look > 0) pause();
       if (word.load(std::memory_order_acquire) == value) return true;
-      pause();
     }
     if (has_failed()) return word.load(std::memory_order_acquire) == value;
-    make_way(other);
-    yield();
+    const bool is_elsewhere = make_way(other);
+    if (!is_elsewhere || turn >= kTurnsWithoutYield) yield();
   }
   std::uint32_t seen = word.load(std::memory_order_acquire);
   if (seen == value || patience.sleep_millis == 0) return seen == value;
@@ -55,14 +59,25 @@ bool Waiter::await(std::atomic<std::uint32_t>& word, std::uint32_t value, const 
 }
 
 // Systems put threads that often wait for each other on one core, where neither finds the other at work: who waits goes elsewhere.
-void Waiter::make_way(const Presence& other) {
-  if (!has_own_core_) return;
+bool Waiter::make_way(const Presence& other) {
+  if (!has_own_core_) return false;
   const int core = current_core() + 1;
   own_.core.store(core, std::memory_order_relaxed);
-  if (core == 0 || other.core.load(std::memory_order_relaxed) != core) return;
+  if (core == 0) return false;
+  const int core_of_other = other.core.load(std::memory_order_relaxed);
+  if (core_of_other != core) return core_of_other != 0;
+  if (is_time_to_move()) leave(core);
+  return false;
+}
+
+bool Waiter::is_time_to_move() {
   const auto now = std::chrono::steady_clock::now();
-  if (now - moved_ < kLeastStay) return;
+  if (now - moved_ < kLeastStay) return false;
   moved_ = now;
+  return true;
+}
+
+void Waiter::leave(int core) {
   leave_core(core - 1);
   own_.core.store(current_core() + 1, std::memory_order_relaxed);
 }

@@ -32,9 +32,26 @@ class Waiter {
   void publish(std::atomic<std::uint32_t>& word, std::uint32_t value);
   // Whether the other rank's word came to be the value; false after all patience, or when the group has failed.
   bool await(std::atomic<std::uint32_t>& word, std::uint32_t value, const Presence& other, const Patience& patience);
+  // Where ranks share cores: goes to another one when more than `most` of them are on this one and it is the first of these. `core_of` gives
+  // the word of each.
+  template <class CoreOf>
+  void spread_out(int rank, int ranks, int most, CoreOf core_of) {
+    if (has_own_core_ || !is_time_to_move()) return;
+    const int core = current_core() + 1;
+    own_.core.store(core, std::memory_order_relaxed);
+    int here = 0;
+    for (int other = 0; core != 0 && other < ranks; ++other) {
+      if (core_of(other).load(std::memory_order_relaxed) != core) continue;
+      if (here++ == 0 && other != rank) return;
+    }
+    if (here > most) leave(core);
+  }
 
  private:
-  void make_way(const Presence& other);
+  bool is_time_to_move();
+  void leave(int core);
+  // Whether the other rank was on another core than this one all along.
+  bool make_way(const Presence& other);
 
   const Presence own_;
   const bool has_own_core_;

@@ -10,7 +10,7 @@ namespace coll {
 namespace {
 
 // Raised with every change of what is exported: an older binary is refused then.
-constexpr int kInterface = 1;
+constexpr int kInterface = 2;
 
 // No exception of ours crosses into JavaScript but as an error there.
 template <Napi::Value (*function)(const Napi::CallbackInfo&)>
@@ -72,6 +72,7 @@ Napi::Object fill_exports(Napi::Object exports) {
   add<fill>(exports, "fill");
   add<allocate_host>(exports, "allocateHost");
   add<free_host>(exports, "freeHost");
+  add<memory>(exports, "memory");
   add<wait_for>(exports, "waitFor");
   add<order_after>(exports, "orderAfter");
   add<divide>(exports, "divide");
@@ -79,6 +80,7 @@ Napi::Object fill_exports(Napi::Object exports) {
   add<copy_pieces>(exports, "copyPieces");
   add<unique_id>(exports, "uniqueId");
   add<communicator>(exports, "communicator");
+  add<open>(exports, "open");
   add<split>(exports, "split");
   add<run>(exports, "run");
   add<abort_communicator>(exports, "abort");

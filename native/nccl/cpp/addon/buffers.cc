@@ -124,6 +124,28 @@ Napi::Value free_host(const Napi::CallbackInfo& info) {
   return info.Env().Undefined();
 }
 
+Napi::Value memory(const Napi::CallbackInfo& info) {
+  Runtime& runtime = the_runtime();
+  const int index = device_of(info[0]);
+  struct Bytes {
+    std::size_t free = 0;
+    std::size_t total = 0;
+  };
+  const auto bytes = std::make_shared<Bytes>();
+  auto operation = std::make_shared<Operation>();
+  operation->name = "memory";
+  operation->launch = [&runtime, index, bytes](Operation&) {
+    runtime.device(index);
+    runtime.driver.require(runtime.driver.memory_info(&bytes->free, &bytes->total), "cuMemGetInfo");
+  };
+  return promise_of(info.Env(), runtime.scheduler, operation, [bytes](Napi::Env env) -> Napi::Value {
+    Napi::Object found = Napi::Object::New(env);
+    found.Set("free", static_cast<double>(bytes->free));
+    found.Set("total", static_cast<double>(bytes->total));
+    return found;
+  });
+}
+
 Napi::Value wait_for(const Napi::CallbackInfo& info) {
   return submit(info.Env(), wait_for_stream(the_runtime(), device_of(info[0]), stream_of(info[1])));
 }

@@ -15,6 +15,7 @@ Napi::Value copy(const Napi::CallbackInfo& info);
 Napi::Value fill(const Napi::CallbackInfo& info);
 Napi::Value allocate_host(const Napi::CallbackInfo& info);
 Napi::Value free_host(const Napi::CallbackInfo& info);
+Napi::Value memory(const Napi::CallbackInfo& info);
 Napi::Value wait_for(const Napi::CallbackInfo& info);
 Napi::Value order_after(const Napi::CallbackInfo& info);
 Napi::Value divide(const Napi::CallbackInfo& info);

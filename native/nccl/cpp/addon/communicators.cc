@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "../communicators/collectives.h"
+#include "../communicators/lifecycle.h"
 #include "arguments.h"
 #include "promises.h"
 
@@ -16,7 +17,10 @@ constexpr std::size_t kNumbersPerCall = 5;
 
 const SharedClique& clique_of(const Napi::Value& handle) { return held<SharedClique>(handle, kCliqueTag, "communicator"); }
 
-Napi::Value handle_of(Napi::Env env, SharedClique clique) { return hold(env, new SharedClique(std::move(clique)), kCliqueTag); }
+Napi::Value handle_of(Napi::Env env, const SharedClique& clique) {
+  Inbox::of(env)->cliques.add(clique);
+  return hold(env, new SharedClique(clique), kCliqueTag);
+}
 
 void set_timeout(Operation& operation, const Napi::Value& millis) {
   constexpr double kLongestMillis = 1e12;
@@ -84,20 +88,24 @@ Napi::Value communicator(const Napi::CallbackInfo& info) {
   Runtime& runtime = the_runtime();
   const Napi::Object request = info[0].As<Napi::Object>();
   const Napi::Value blocking = request.Get("blocking");
-  const nccl::UniqueId id = id_of(request.Get("id"));
-  const SharedClique clique = new_clique(runtime, {id, integer_of(request.Get("size")), integers_of(request.Get("ranks")), integers_of(request.Get("devices")),
+  const SharedClique clique = new_clique(runtime, {integer_of(request.Get("size")), integers_of(request.Get("ranks")), integers_of(request.Get("devices")),
                                                    request.Get("name").As<Napi::String>().Utf8Value(), blocking.IsUndefined() || blocking.ToBoolean().Value()});
-  const SharedOperation operation = open_clique(runtime, clique, id);
-  set_timeout(*operation, request.Get("timeoutMillis"));
-  return promise_of(info.Env(), runtime.scheduler, operation, [clique](Napi::Env env) { return handle_of(env, clique); });
+  return handle_of(info.Env(), clique);
+}
+
+Napi::Value open(const Napi::CallbackInfo& info) {
+  Runtime& runtime = the_runtime();
+  const SharedOperation operation = open_clique(runtime, clique_of(info[0]), id_of(info[1]));
+  set_timeout(*operation, info[2]);
+  return promise_of(info.Env(), runtime.scheduler, operation);
 }
 
 Napi::Value split(const Napi::CallbackInfo& info) {
   Runtime& runtime = the_runtime();
   const auto parts = std::make_shared<std::vector<Part>>();
-  const SharedOperation operation =
-      split_clique(runtime, clique_of(info[0]), integers_of(info[1]), integers_of(info[2]), info[3].As<Napi::String>().Utf8Value(), parts);
-  set_timeout(*operation, info[4]);
+  const SplitRequest request{integers_of(info[1]), integers_of(info[2]), info[3].As<Napi::String>().Utf8Value(), info[4].ToBoolean().Value()};
+  const SharedOperation operation = split_clique(runtime, clique_of(info[0]), request, parts);
+  set_timeout(*operation, info[5]);
   return promise_of(info.Env(), runtime.scheduler, operation, [parts](Napi::Env env) { return list_of(env, *parts); });
 }
 

@@ -7,6 +7,7 @@ namespace coll {
 // As NcclBinding in TypeScript describes them.
 Napi::Value unique_id(const Napi::CallbackInfo& info);
 Napi::Value communicator(const Napi::CallbackInfo& info);
+Napi::Value open(const Napi::CallbackInfo& info);
 Napi::Value split(const Napi::CallbackInfo& info);
 Napi::Value run(const Napi::CallbackInfo& info);
 Napi::Value abort_communicator(const Napi::CallbackInfo& info);

@@ -99,6 +99,9 @@ Napi::Value flight_recorder(const Napi::CallbackInfo& info) {
     record.Set("group", entry.group);
     record.Set("sequence", static_cast<double>(entry.sequence));
     record.Set("operation", entry.operation);
+    if (*entry.dtype != '\0') record.Set("dtype", entry.dtype);
+    if (*entry.op != '\0') record.Set("op", entry.op);
+    if (entry.elements > 0) record.Set("elements", static_cast<double>(entry.elements));
     record.Set("state", kStates[static_cast<int>(entry.state)]);
     record.Set("queued", entry.queued);
     record.Set("launched", entry.launched);

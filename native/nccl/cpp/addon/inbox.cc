@@ -28,6 +28,7 @@ void Inbox::open(Napi::Env env) {
 }
 
 void Inbox::close() {
+  cliques.end();
   {
     std::unique_lock<std::mutex> lock(memory_mutex_);
     has_memory_ = false;

@@ -9,6 +9,8 @@
 #include <mutex>
 #include <vector>
 
+#include "opened_cliques.h"
+
 namespace coll {
 
 // The way from native threads to one JavaScript thread. It keeps that thread's event loop alive while somebody waits for a promise, and
@@ -24,6 +26,9 @@ class Inbox : public std::enable_shared_from_this<Inbox> {
   void send(Letter letter);
   // Runs `use` unless the thread, and its memory with it, has gone; it cannot go meanwhile.
   bool while_open(const std::function<void()>& use);
+
+  // The thread's own; ended with it.
+  OpenedCliques cliques;
 
   // On the JavaScript thread: somebody begins or ends to wait.
   void begin_wait(Napi::Env env);

@@ -1,19 +1,11 @@
 #include "clique.h"
 
-#include <condition_variable>
 #include <thread>
 
 #include "../work/scheduler.h"
 
 namespace coll {
 namespace {
-
-// How many aborts are under way.
-struct Aborts {
-  std::mutex mutex;
-  std::condition_variable changed;
-  std::size_t left;
-};
 
 // A call that is not stuck comes back soon and shall find its communicator alive. One that is stuck comes back by the abort.
 void give_launch_a_chance(const Clique& clique) {
@@ -26,18 +18,18 @@ void give_launch_a_chance(const Clique& clique) {
 std::optional<Failure> Clique::async_failure() const {
   for (const Member& member : members) {
     nccl::Result result = nccl::kSuccess;
-    if (member.communicator == nullptr || nccl->async_error(member.communicator, &result) != nccl::kSuccess) continue;
+    const nccl::Communicator communicator = __atomic_load_n(&member.communicator, __ATOMIC_ACQUIRE);
+    if (communicator == nullptr || nccl->async_error(communicator, &result) != nccl::kSuccess) continue;
     if (result == nccl::kSuccess || result == nccl::kInProgress) continue;
-    return Failure{FailureKind::kNccl, result, "rank " + std::to_string(member.rank) + ": " + nccl->text_of(result, member.communicator)};
+    return Failure{FailureKind::kNccl, result, "rank " + std::to_string(member.rank) + ": " + nccl->text_of(result, communicator)};
   }
   return std::nullopt;
 }
 
 void Clique::abort(Scheduler& scheduler, bool were_counted) {
-  const auto aborts = std::make_shared<Aborts>();
-  aborts->left = members.size();
+  aborts = members.size();
   for (std::size_t i = 0; i < members.size(); ++i) {
-    std::thread([self = shared_from_this(), aborts, i, were_counted] {
+    std::thread([self = shared_from_this(), i, were_counted] {
       give_launch_a_chance(*self);
       Member& member = self->members[i];
       // NCCL may be about to store it.
@@ -47,16 +39,19 @@ void Clique::abort(Scheduler& scheduler, bool were_counted) {
         self->nccl->abort(communicator);
         if (were_counted) --*self->count;
       }
-      const std::lock_guard<std::mutex> lock(aborts->mutex);
-      --aborts->left;
-      aborts->changed.notify_all();
+      --self->aborts;
     }).detach();
   }
-  std::thread([self = shared_from_this(), aborts, &scheduler] {
-    std::unique_lock<std::mutex> lock(aborts->mutex);
-    if (aborts->changed.wait_until(lock, std::chrono::system_clock::now() + scheduler.grace(), [&] { return aborts->left == 0; })) return;
+  std::thread([self = shared_from_this(), &scheduler] {
+    self->wait_for_aborts(std::chrono::duration_cast<std::chrono::milliseconds>(scheduler.grace()));
+    if (self->aborts == 0) return;
     scheduler.report_stuck("the abort of " + self->name + " does not come back; the GPUs of this process cannot be used any more: end it");
   }).detach();
+}
+
+void Clique::wait_for_aborts(std::chrono::milliseconds longest) const {
+  const auto end = Clock::now() + longest;
+  while (aborts > 0 && Clock::now() < end) std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
 
 std::vector<Member> Clique::take_members() {

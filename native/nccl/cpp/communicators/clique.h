@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
@@ -31,7 +32,6 @@ class Clique : public std::enable_shared_from_this<Clique> {
   int size = 0;
   bool is_blocking = true;
   const nccl::Nccl* nccl = nullptr;
-  const cuda::Driver* driver = nullptr;
   std::vector<int> ranks;
   std::vector<int> devices;
   // The process's count of communicators.
@@ -44,6 +44,8 @@ class Clique : public std::enable_shared_from_this<Clique> {
   std::optional<Failure> failure;
   std::uint64_t latest_sequence = 0;
 
+  // How many aborts are under way.
+  std::atomic<std::size_t> aborts{0};
   // The submission thread is inside a call for it.
   std::atomic<bool> is_launching{false};
 
@@ -52,6 +54,8 @@ class Clique : public std::enable_shared_from_this<Clique> {
   // Aborts all communicators at the same time, each on a thread of its own, and reports those that do not come back. Those that were made
   // completely are in the process's count.
   void abort(Scheduler& scheduler, bool were_counted);
+  // Waits until all aborts have come back, or so long.
+  void wait_for_aborts(std::chrono::milliseconds longest) const;
   // Takes the communicators away from those who abort and watch.
   std::vector<Member> take_members();
 };

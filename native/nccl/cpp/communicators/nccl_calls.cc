@@ -1,9 +1,18 @@
 #include "nccl_calls.h"
 
+#include <algorithm>
 #include <optional>
 #include <thread>
 
 namespace coll {
+
+SharedOperation operation_on(const std::shared_ptr<Clique>& clique, const char* name) {
+  auto operation = std::make_shared<Operation>();
+  operation->name = name;
+  operation->group = clique->name;
+  operation->clique = clique;
+  return operation;
+}
 
 void NcclCalls::require(nccl::Result result, nccl::Communicator communicator) const {
   if (result == nccl::kSuccess || result == nccl::kInProgress) return;
@@ -11,7 +20,7 @@ void NcclCalls::require(nccl::Result result, nccl::Communicator communicator) co
   throw Error({kind, result, nccl_.text_of(result, communicator)});
 }
 
-void NcclCalls::group(const std::function<void()>& calls) const {
+bool NcclCalls::group(const std::function<void()>& calls) const {
   require(nccl_.group_start(), nullptr);
   std::optional<Error> error;
   try {
@@ -22,21 +31,42 @@ void NcclCalls::group(const std::function<void()>& calls) const {
   const nccl::Result ended = nccl_.group_end();
   if (error) throw *error;
   require(ended, nullptr);
+  return ended != nccl::kInProgress;
+}
+
+void NcclCalls::whole_group(const std::function<void()>& calls) const {
+  if (group(calls)) return;
+  for (const Member& member : clique_.members) wait_for(&member.communicator);
+}
+
+nccl::Communicator NcclCalls::of(const Member& member) const { return living(&member.communicator); }
+
+nccl::Communicator NcclCalls::living(const nccl::Communicator* communicator) const {
+  const nccl::Communicator current = __atomic_load_n(communicator, __ATOMIC_ACQUIRE);
+  if (current == nullptr) throw Error(FailureKind::kAborted, clique_.name + " was aborted");
+  return current;
+}
+
+bool NcclCalls::is_done(const nccl::Communicator* communicator) const {
+  const nccl::Communicator current = living(communicator);
+  if (runtime_.scheduler.has_failed(operation_)) throw Error(FailureKind::kAborted, clique_.name + " was aborted");
+  nccl::Result result = nccl::kInProgress;
+  require(nccl_.async_error(current, &result), current);
+  require(result, current);
+  return result == nccl::kSuccess;
 }
 
 void NcclCalls::wait_for(const nccl::Communicator* communicator) const {
-  constexpr auto kBetweenLooks = std::chrono::microseconds(200);
-  for (;;) {
-    const nccl::Communicator current = __atomic_load_n(communicator, __ATOMIC_ACQUIRE);
-    nccl::Result result = nccl::kInProgress;
-    // An abort takes it away.
-    if (runtime_.scheduler.has_failed(operation_) || current == nullptr) {
-      throw Error(FailureKind::kAborted, clique_.name + " was aborted");
+  constexpr int kSpins = 200;
+  constexpr auto kLongest = std::chrono::microseconds(500);
+  auto pause = std::chrono::microseconds(10);
+  for (int looks = 0; !is_done(communicator); ++looks) {
+    if (looks < kSpins) {
+      std::this_thread::yield();
+      continue;
     }
-    require(nccl_.async_error(current, &result), current);
-    require(result, current);
-    if (result == nccl::kSuccess) return;
-    std::this_thread::sleep_for(kBetweenLooks);
+    std::this_thread::sleep_for(pause);
+    pause = std::min(pause * 2, kLongest);
   }
 }
 

@@ -37,6 +37,7 @@ std::string bind_all(Driver& driver) {
   set("cuEventDestroy_v2", driver.event_destroy);
   set("cuMemAllocAsync", driver.allocate);
   set("cuMemFreeAsync", driver.free);
+  set("cuMemGetInfo_v2", driver.memory_info);
   set("cuDeviceGetDefaultMemPool", driver.default_pool);
   set("cuMemPoolSetAttribute", driver.set_pool);
   set("cuMemPoolSetAccess", driver.set_pool_access);
@@ -49,6 +50,7 @@ std::string bind_all(Driver& driver) {
   set("cuMemsetD8Async", driver.fill_bytes);
   set("cuMemsetD32Async", driver.fill_words);
   set("cuPointerGetAttribute", driver.pointer_attribute);
+  set("cuMemGetAddressRange_v2", driver.address_range);
   set("cuModuleLoadDataEx", driver.module_load);
   set("cuModuleGetFunction", driver.module_function);
   set("cuLaunchKernel", driver.launch);

@@ -43,6 +43,7 @@ struct Driver {
 
   Result (*allocate)(Pointer*, std::size_t, Stream) = nullptr;
   Result (*free)(Pointer, Stream) = nullptr;
+  Result (*memory_info)(std::size_t*, std::size_t*) = nullptr;
   Result (*default_pool)(Pool*, int) = nullptr;
   Result (*set_pool)(Pool, int, void*) = nullptr;
   Result (*set_pool_access)(Pool, const PoolAccess*, std::size_t) = nullptr;
@@ -56,6 +57,7 @@ struct Driver {
   Result (*fill_bytes)(Pointer, unsigned char, std::size_t, Stream) = nullptr;
   Result (*fill_words)(Pointer, unsigned, std::size_t, Stream) = nullptr;
   Result (*pointer_attribute)(void*, int, Pointer) = nullptr;
+  Result (*address_range)(Pointer*, std::size_t*, Pointer) = nullptr;
 
   Result (*module_load)(Module*, const void*, unsigned, int*, void**) = nullptr;
   Result (*module_function)(Function*, Module, const char*) = nullptr;

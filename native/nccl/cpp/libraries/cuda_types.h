@@ -57,6 +57,7 @@ constexpr int kAttributeMultiprocessors = 16;
 constexpr int kAttributeCapabilityMajor = 75;
 constexpr int kAttributeCapabilityMinor = 76;
 constexpr int kAttributeMemoryPools = 115;
+constexpr int kPointerContext = 1;
 constexpr int kPointerOrdinal = 9;
 constexpr int kPoolReleaseThreshold = 4;
 constexpr int kLocationDevice = 1;

@@ -4,6 +4,8 @@
 #include <glob.h>
 
 #include <cstdlib>
+#include <mutex>
+#include <set>
 #include <vector>
 
 #include "../error.h"
@@ -105,6 +107,20 @@ std::string Nccl::text_of(Result result, Communicator communicator) const {
   if (detail != nullptr && *detail != '\0') text += ": " + std::string(detail);
   if (text.find("driver version is insufficient") != std::string::npos) text += " (no NVIDIA driver was found, or one older than this NCCL needs)";
   return text + " (NCCL result " + std::to_string(result) + ")";
+}
+
+Config Nccl::config_for(const std::string& name, bool is_blocking) const {
+  // NCCL may look at a name as long as it lives.
+  static std::mutex mutex;
+  static auto* const names = new std::set<std::string>;
+  Config config;
+  config.blocking = is_blocking ? 1 : 0;
+  if (version < static_cast<int>(kNamedConfigVersion)) return config;
+  const std::lock_guard<std::mutex> lock(mutex);
+  config.name = names->insert(name).first->c_str();
+  config.size = kNamedConfigBytes;
+  config.version = kNamedConfigVersion;
+  return config;
 }
 
 Nccl open_nccl(const std::string& file) {

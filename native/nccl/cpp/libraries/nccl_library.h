@@ -30,20 +30,31 @@ constexpr Result kInProgress = 7;
 
 constexpr int kNoColor = -1;
 
-// The fields that every library from 2.18 on has: it takes as much of it as `size` says, and what is newer than `version` from its defaults.
+constexpr std::size_t kConfigBytes = 48;
+constexpr std::uint32_t kConfigVersion = 21800;
+// With the name of the communicator.
+constexpr std::size_t kNamedConfigBytes = 72;
+constexpr std::uint32_t kNamedConfigVersion = 22700;
+
+// A library takes as much of it as `size` says, and what is newer than `version` from its defaults. Every one from 2.18 on has the first 48 bytes.
 struct Config {
-  std::size_t size = 48;
+  std::size_t size = kConfigBytes;
   std::uint32_t magic = 0xcafebeef;
-  std::uint32_t version = 21800;
+  std::uint32_t version = kConfigVersion;
   int blocking = INT_MIN;
   int cga_cluster_size = INT_MIN;
   int fewest_blocks = INT_MIN;
   int most_blocks = INT_MIN;
   const char* network = nullptr;
   int split_share = INT_MIN;
-  int padding = 0;
+  int traffic_class = INT_MIN;
+  const char* name = nullptr;
+  int collnet = INT_MIN;
+  int block_policy = INT_MIN;
+  int shrink_share = INT_MIN;
+  int nvls_blocks = INT_MIN;
 };
-static_assert(sizeof(Config) == 48);
+static_assert(sizeof(Config) == kNamedConfigBytes && offsetof(Config, name) == kConfigBytes);
 
 // The functions of libnccl.so.2 that we call.
 struct Nccl {
@@ -72,6 +83,8 @@ struct Nccl {
 
   // What NCCL says about a result; a communicator may be null.
   std::string text_of(Result result, Communicator communicator) const;
+  // For a communicator of this name, which the library shows in its logs where it is new enough.
+  Config config_for(const std::string& name, bool is_blocking) const;
 };
 
 // Looks where the documentation says, in that order. Throws an Error of one sentence that tells every place. `file` is empty for none.

@@ -37,6 +37,7 @@ static_assert(static_cast<int>(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT) == stat
 static_assert(static_cast<int>(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) == static_cast<int>(kAttributeCapabilityMajor));
 static_assert(static_cast<int>(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR) == static_cast<int>(kAttributeCapabilityMinor));
 static_assert(static_cast<int>(CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED) == static_cast<int>(kAttributeMemoryPools));
+static_assert(static_cast<int>(CU_POINTER_ATTRIBUTE_CONTEXT) == static_cast<int>(kPointerContext));
 static_assert(static_cast<int>(CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL) == static_cast<int>(kPointerOrdinal));
 static_assert(static_cast<int>(CU_MEMPOOL_ATTR_RELEASE_THRESHOLD) == static_cast<int>(kPoolReleaseThreshold));
 static_assert(static_cast<int>(CUDA_ERROR_DEINITIALIZED) == static_cast<int>(kShuttingDown));
@@ -88,6 +89,8 @@ static_assert(have_one_shape<decltype(Driver::copy_peer), decltype(cuMemcpyPeerA
 static_assert(have_one_shape<decltype(Driver::fill_bytes), decltype(cuMemsetD8Async)>());
 static_assert(have_one_shape<decltype(Driver::fill_words), decltype(cuMemsetD32Async)>());
 static_assert(have_one_shape<decltype(Driver::pointer_attribute), decltype(cuPointerGetAttribute)>());
+static_assert(have_one_shape<decltype(Driver::memory_info), decltype(cuMemGetInfo)>());
+static_assert(have_one_shape<decltype(Driver::address_range), decltype(cuMemGetAddressRange)>());
 static_assert(have_one_shape<decltype(Driver::module_load), decltype(cuModuleLoadDataEx)>());
 static_assert(have_one_shape<decltype(Driver::module_function), decltype(cuModuleGetFunction)>());
 static_assert(have_one_shape<decltype(Driver::launch), decltype(cuLaunchKernel)>());

@@ -72,6 +72,22 @@ TEST(Buffers, memoryOfSomebodyElseIsCheckedAndNeverFreed) {
   EXPECT_EQ(values_of<int>(owner), (std::vector<int>{7, 8}));
 }
 
+TEST(Buffers, memoryOfSomebodyElseHasToHoldAllThatIsTaken) {
+  const SharedAllocation owner = allocate_with<int>(1, {7, 8});
+  EXPECT_FALSE(run(fill_buffer(gpus(), {owner, 0}, 8, {0})));
+  const auto adopted = [&](cuda::Pointer offset, std::size_t bytes) {
+    return run(adopt_pointer(gpus(), gpus().new_allocation(1, bytes, false), owner->pointer + offset));
+  };
+  EXPECT_FALSE(adopted(4, 4));
+  const std::optional<Failure> longer = adopted(4, 5);
+  expect_kind(longer, FailureKind::kInvalidArgument);
+  EXPECT_EQ(longer->message, "the pointer has 4 bytes up to the end of its allocation, not 5");
+  expect_kind(adopted(0, SIZE_MAX), FailureKind::kInvalidArgument);
+  expect_kind(adopted(8, 1), FailureKind::kInvalidArgument);
+  const Wish wish("strange context");
+  expect_kind(adopted(0, 8), FailureKind::kInvalidArgument);
+}
+
 TEST(Buffers, allMemoryGoesBack) {
   for (int i = 0; i < 50; ++i) values_of<int>(allocate_with(i % kGpus, counting(100)));
   for (int looks = 0; looks < 1000 && gpus().counts.buffers > 0; ++looks) std::this_thread::sleep_for(std::chrono::milliseconds(1));

@@ -122,7 +122,7 @@ TEST(GroupCalls, collectivesWaitForWhatMakesTheirInputs) {
 TEST(Splits, makePartsThatWorkOnTheirOwn) {
   const std::shared_ptr<Clique> parent = open_all(4);
   const auto parts = std::make_shared<std::vector<Part>>();
-  EXPECT_FALSE(run(split_clique(gpus(), parent, {0, 1, 0, -1}, {1, 0, 0, 0}, "part", parts)));
+  EXPECT_FALSE(run(split_clique(gpus(), parent, {{0, 1, 0, -1}, {1, 0, 0, 0}, "part"}, parts)));
   ASSERT_EQ(parts->size(), 2u);
   EXPECT_EQ((*parts)[0].places, (std::vector<int>{0, 2}));
   // The key puts the second first.

@@ -1,14 +1,28 @@
 #include "gpus.h"
 
+#include <dlfcn.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <fstream>
+#include <thread>
 
 namespace coll::test {
 namespace {
 
+constexpr int kFloat32 = 7;
+constexpr int kSum = 0;
+
 std::string control_file() { return "/tmp/coll-double-control-" + std::to_string(getpid()); }
+
+// Events are used again and again: not one for each operation of all tests.
+constexpr long kMostEvents = 4000;
+
+long count_of(const char* library, const char* counter) {
+  void* const handle = dlopen(library, RTLD_NOW | RTLD_NOLOAD);
+  if (handle == nullptr) return 0;
+  return reinterpret_cast<long (*)()>(dlsym(handle, counter))();
+}
 
 class Doubles : public testing::Environment {
  public:
@@ -20,7 +34,15 @@ class Doubles : public testing::Environment {
     ASSERT_NE(opened.runtime, nullptr) << opened.driver_failure.message;
     ASSERT_TRUE(opened.runtime->has_nccl()) << opened.nccl_failure.message;
   }
-  void TearDown() override { unlink(control_file().c_str()); }
+  void TearDown() override {
+    unlink(control_file().c_str());
+    // Frees are chores, which come later.
+    for (int looks = 0; looks < 5000 && count_of(COLL_CUDA_DOUBLE, "coll_double_blocks") > 0; ++looks) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    EXPECT_EQ(count_of(COLL_CUDA_DOUBLE, "coll_double_blocks"), 0);
+    EXPECT_EQ(count_of(COLL_NCCL_DOUBLE, "coll_double_communicators"), 0);
+    EXPECT_LE(count_of(COLL_CUDA_DOUBLE, "coll_double_streams"), kGpus * kLanes);
+    EXPECT_LE(count_of(COLL_CUDA_DOUBLE, "coll_double_events"), kMostEvents);
+  }
 };
 
 testing::Environment* const doubles = testing::AddGlobalTestEnvironment(new Doubles);
@@ -75,7 +97,7 @@ std::optional<Failure> read(const SharedAllocation& from, void* into, std::size_
 std::shared_ptr<Clique> open_all(int size, bool is_blocking) {
   const auto id = std::make_shared<nccl::UniqueId>();
   EXPECT_FALSE(run(make_unique_id(gpus(), id)));
-  CliqueRequest request{*id, size, {}, {}, "test", is_blocking};
+  CliqueRequest request{size, {}, {}, "test", is_blocking};
   for (int rank = 0; rank < size; ++rank) {
     request.ranks.push_back(rank);
     request.devices.push_back(rank);
@@ -91,6 +113,25 @@ Call call_of(Kind kind, int dtype, int op, std::size_t count, const std::vector<
   for (const SharedAllocation& input : inputs) call.inputs.push_back({input, 0});
   for (const SharedAllocation& output : outputs) call.outputs.push_back({output, 0});
   return call;
+}
+
+SharedOperation all_reduce(const std::shared_ptr<Clique>& clique, const std::vector<SharedAllocation>& buffers) {
+  return run_calls(gpus(), clique, {call_of(Kind::kAllReduce, kFloat32, kSum, 4, buffers, buffers)});
+}
+
+std::vector<SharedAllocation> two_buffers() { return {allocate_with<float>(0, {1, 2, 3, 4}), allocate_with<float>(1, {1, 2, 3, 4})}; }
+
+void expect_kind(const std::optional<Failure>& failure, FailureKind kind) {
+  ASSERT_TRUE(failure);
+  EXPECT_EQ(failure->kind, kind) << failure->message;
+}
+
+void expect_usable() {
+  const std::shared_ptr<Clique> clique = open_all(2);
+  const std::vector<SharedAllocation> buffers = two_buffers();
+  EXPECT_FALSE(run(all_reduce(clique, buffers)));
+  EXPECT_EQ(values_of<float>(buffers[1])[3], 8);
+  EXPECT_FALSE(run(destroy_clique(gpus(), clique)));
 }
 
 SharedOperation within(SharedOperation operation, int millis) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "../communicators/collectives.h"
+#include "../communicators/lifecycle.h"
 #include "../devices/kernel_operations.h"
 
 namespace coll::test {
@@ -56,5 +57,12 @@ Call call_of(Kind kind, int dtype, int op, std::size_t count, const std::vector<
 
 // An operation that must be settled by then, or the clique fails.
 SharedOperation within(SharedOperation operation, int millis);
+
+// Adds up four numbers, 1 to 4, on each GPU.
+SharedOperation all_reduce(const std::shared_ptr<Clique>& clique, const std::vector<SharedAllocation>& buffers);
+std::vector<SharedAllocation> two_buffers();
+void expect_kind(const std::optional<Failure>& failure, FailureKind kind);
+// Whatever failed before: a new communicator on new buffers works.
+void expect_usable();
 
 }  // namespace coll::test

@@ -1,3 +1,5 @@
+#include <tuple>
+
 #include "gpus.h"
 
 namespace coll::test {
@@ -40,6 +42,18 @@ TEST(Libraries, anOldNcclSaysWhichIsNeeded) {
     EXPECT_NE(std::string(error.what()).find("NCCL 2.17.3"), std::string::npos);
   }
   unsetenv("COLL_DOUBLE_NCCL_VERSION");
+}
+
+TEST(Libraries, aNameIsGivenToAnNcclThatTakesNames) {
+  nccl::Nccl nccl;
+  for (const auto& [version, bytes, has_name] : {std::tuple{21801, 48u, false}, {22699, 48u, false}, {22700, 72u, true}, {23007, 72u, true}}) {
+    nccl.version = version;
+    const nccl::Config config = nccl.config_for("world/0", false);
+    EXPECT_EQ(config.size, bytes) << version;
+    EXPECT_EQ(config.version, has_name ? 22700u : 21800u);
+    EXPECT_EQ(config.name == nullptr ? "" : std::string(config.name), has_name ? "world/0" : "");
+    EXPECT_EQ(config.blocking, 0);
+  }
 }
 
 TEST(Libraries, theSearchFindsNoDouble) {

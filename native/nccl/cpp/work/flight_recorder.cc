@@ -23,6 +23,9 @@ std::uint64_t FlightRecorder::add(const Operation& operation) {
   entry.group.assign(operation.group);
   entry.operation.assign(operation.name);
   entry.sequence = operation.sequence;
+  entry.dtype = operation.dtype;
+  entry.op = operation.op;
+  entry.elements = operation.elements;
   entry.state = State::kQueued;
   entry.queued = now();
   entry.launched = 0;

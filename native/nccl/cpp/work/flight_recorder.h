@@ -13,6 +13,10 @@ struct FlightEntry {
   std::string group;
   std::uint64_t sequence;
   std::string operation;
+  // Empty, and 0, where it is no collective.
+  const char* dtype;
+  const char* op;
+  std::size_t elements;
   State state;
   // Milliseconds since 1970; 0 for what has not happened.
   double queued;

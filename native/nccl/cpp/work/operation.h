@@ -35,10 +35,18 @@ class Operation {
   std::string group;
   std::shared_ptr<Clique> clique;
   std::uint64_t sequence = 0;
+  // Of a collective, for the flight recorder; of several the first's, and all elements.
+  const char* dtype = "";
+  const char* op = "";
+  std::size_t elements = 0;
+  Clock::time_point submitted{};
   Clock::time_point deadline{};
 
   std::vector<Use> uses;
   std::function<void(Operation&)> launch;
+  // Where launch() only begins what other ranks have to take part in: whether it is launched now. Asked on the submission thread, between
+  // other operations.
+  std::function<bool(Operation&)> is_launched;
   // Copies to host memory, mostly. Not called for what has failed.
   std::function<void(Operation&)> finish;
   // Null for success. Called under the scheduler's lock: it hands over and does nothing else.
@@ -46,6 +54,8 @@ class Operation {
 
   // What the device has to pass. Written by launch().
   std::vector<SharedFence> fences;
+  // What is told where it was launched and runs out of time.
+  const char* unfinished = "the GPU did not finish it";
   // Kept until the device is done: staging memory, what JavaScript lent.
   std::vector<std::shared_ptr<void>> kept;
 
@@ -54,7 +64,8 @@ class Operation {
   // Where it stands in the flight recorder.
   std::uint64_t record = 0;
   std::list<SharedOperation>::iterator place;
-  // No operation of its clique may come after it.
+  // No operation of its clique may come before it, and none after it.
+  bool opens_clique = false;
   bool ends_clique = false;
 };
 

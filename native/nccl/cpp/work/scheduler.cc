@@ -3,7 +3,6 @@
 #include <thread>
 
 #include "../communicators/clique.h"
-#include "older_waiting.h"
 
 namespace coll {
 
@@ -18,7 +17,8 @@ void Scheduler::submit(SharedOperation operation) {
   Clique* const clique = operation->clique.get();
   operation->sequence = ++(clique != nullptr ? clique->latest_sequence : latest_sequence_);
   operation->record = recorder_.add(*operation);
-  if (operation->deadline == Clock::time_point{}) operation->deadline = Clock::now() + timeout_;
+  operation->submitted = Clock::now();
+  if (operation->deadline == Clock::time_point{}) operation->deadline = operation->submitted + timeout_;
   operation->place = unsettled_.insert(unsettled_.end(), operation);
   if (!stuck_.empty()) return fail_one(operation, {FailureKind::kStuck, 0, stuck_}, true);
   // One that has ended needs no end.
@@ -28,6 +28,9 @@ void Scheduler::submit(SharedOperation operation) {
   }
   if (clique != nullptr && (clique->state == CliqueState::kClosed || clique->state == CliqueState::kEnding)) {
     return fail_one(operation, {FailureKind::kClosed, 0, "the communicator has been destroyed"}, false);
+  }
+  if (clique != nullptr && clique->state == CliqueState::kMaking && !operation->opens_clique) {
+    return fail_one(operation, {FailureKind::kClosed, 0, "the communicator has not been opened"}, false);
   }
   spread_to(operation);
   if (operation->state == State::kFailed) return;
@@ -64,125 +67,6 @@ void Scheduler::fail_clique(Clique& clique, const Failure& failure) {
 bool Scheduler::has_failed(const Operation& operation) const {
   const std::lock_guard<std::mutex> lock(mutex_);
   return operation.state == State::kFailed;
-}
-
-void Scheduler::submit_all() {
-  std::unique_lock<std::mutex> lock(mutex_);
-  for (;;) {
-    has_work_.wait(lock, [this] { return !queue_.empty() || !chores_.empty() || may_block(); });
-    std::deque<Chore>& chores = chores_.empty() && may_block() ? blocking_chores_ : chores_;
-    if (!chores.empty()) {
-      const Chore chore = std::move(chores.front());
-      chores.pop_front();
-      lock.unlock();
-      chore();
-      lock.lock();
-      continue;
-    }
-    const SharedOperation operation = std::move(queue_.front());
-    queue_.pop_front();
-    launch(operation, lock);
-    // Dropping the last hold on an operation may submit a chore.
-    lock.unlock();
-    const_cast<SharedOperation&>(operation).reset();
-    lock.lock();
-  }
-}
-
-bool Scheduler::may_block() const { return !blocking_chores_.empty() && busy_cliques_ == 0 && queue_.empty(); }
-
-void Scheduler::launch(const SharedOperation& operation, std::unique_lock<std::mutex>& lock) {
-  if (operation->state == State::kFailed) return;
-  if (operation->clique != nullptr) {
-    ++busy_cliques_;
-    operation->clique->is_launching = true;
-  }
-  launching_ = operation;
-  lock.unlock();
-  std::optional<Failure> failure;
-  try {
-    operation->launch(*operation);
-  } catch (const Error& error) {
-    failure = error.failure();
-  } catch (const std::exception& error) {
-    failure = Failure{FailureKind::kCuda, 0, error.what()};
-  }
-  lock.lock();
-  launching_.reset();
-  failed_while_launching_ = {};
-  if (operation->clique != nullptr) operation->clique->is_launching = false;
-  if (failure) {
-    // NCCL says so where a call has had no effect.
-    const bool is_harmless = operation->clique != nullptr && failure->kind == FailureKind::kInvalidArgument;
-    if (operation->clique != nullptr && !is_harmless) end_clique(*operation->clique, *failure);
-    fail_one(operation, *failure, !is_harmless);
-    spread();
-  } else if (operation->state == State::kQueued) {
-    operation->state = State::kLaunched;
-    recorder_.update(*operation);
-  }
-  // What has failed stays here as well, for what it keeps is still in use.
-  launched_.push_back(operation);
-  has_flights_.notify_one();
-}
-
-void Scheduler::complete_all() {
-  constexpr int kSpins = 200;
-  constexpr auto kShortest = std::chrono::microseconds(20);
-  constexpr auto kLongest = std::chrono::microseconds(500);
-  std::deque<SharedOperation> flying;
-  auto pause = kShortest;
-  int idle_looks = 0;
-  for (;;) {
-    {
-      std::unique_lock<std::mutex> lock(mutex_);
-      if (flying.empty()) has_flights_.wait(lock, [this] { return !launched_.empty(); });
-      flying.insert(flying.end(), std::make_move_iterator(launched_.begin()), std::make_move_iterator(launched_.end()));
-      launched_.clear();
-    }
-    bool has_moved = false;
-    for (auto at = flying.begin(); at != flying.end();) {
-      bool is_done = true;
-      try {
-        for (const SharedFence& fence : (*at)->fences) is_done = is_done && fence->has_passed();
-      } catch (const Error& error) {
-        if (error.failure().code == cuda::kShuttingDown) return;
-        fail(*at, error.failure());
-      }
-      if (is_done) {
-        conclude(*at);
-        at = flying.erase(at);
-        has_moved = true;
-      } else {
-        ++at;
-      }
-    }
-    if (has_moved || flying.empty()) {
-      idle_looks = 0;
-      pause = kShortest;
-    } else if (++idle_looks > kSpins) {
-      std::this_thread::sleep_for(pause);
-      pause = std::min(pause * 2, std::chrono::microseconds(kLongest));
-    } else {
-      std::this_thread::yield();
-    }
-  }
-}
-
-void Scheduler::conclude(const SharedOperation& operation) {
-  std::optional<Failure> failure;
-  if (operation->finish && !has_failed(*operation)) {
-    try {
-      operation->finish(*operation);
-    } catch (const Error& error) {
-      failure = error.failure();
-    }
-  }
-  const std::lock_guard<std::mutex> lock(mutex_);
-  if (operation->clique != nullptr && --busy_cliques_ == 0) has_work_.notify_one();
-  if (operation->state == State::kFailed) return;
-  if (failure) fail_one(operation, *failure, true);
-  else settle(operation, nullptr);
 }
 
 void Scheduler::settle(const SharedOperation& operation, const Failure* failure) {
@@ -250,7 +134,8 @@ Clock::duration Scheduler::grace() const {
 
 void Scheduler::on_stuck(std::function<void(const std::string&)> listener) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  on_stuck_ = std::move(listener);
+  if (!stuck_.empty()) listener(stuck_);
+  else on_stuck_.push_back(std::move(listener));
 }
 
 std::vector<FlightEntry> Scheduler::flight_record() const {

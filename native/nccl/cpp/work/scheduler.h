@@ -38,7 +38,7 @@ class Scheduler {
   void configure(Clock::duration timeout, Clock::duration grace);
   Clock::duration timeout() const;
   Clock::duration grace() const;
-  // Called, once, with the sentence that says that only the end of the process helps.
+  // All are called, once, with the sentence that says that only the end of the process helps; at once where that is known.
   void on_stuck(std::function<void(const std::string&)> listener);
   void report_stuck(const std::string& message);
 
@@ -52,9 +52,14 @@ class Scheduler {
   void complete_all();
   void watch_all();
 
+  // Holds the lock but for the time that the operation takes.
+  void attempt(const SharedOperation& operation, std::unique_lock<std::mutex>& lock, bool (*launches)(Operation&));
   void launch(const SharedOperation& operation, std::unique_lock<std::mutex>& lock);
+  void look_at_begun(std::unique_lock<std::mutex>& lock);
+  void wait_for_work(std::unique_lock<std::mutex>& lock);
   void conclude(const SharedOperation& operation);
   // These expect the lock.
+  void let_complete(const SharedOperation& operation);
   void settle(const SharedOperation& operation, const Failure* failure);
   void fail_one(const SharedOperation& operation, const Failure& failure, bool spoils);
   void spread();
@@ -74,6 +79,8 @@ class Scheduler {
   std::deque<Chore> blocking_chores_;
   SharedOperation launching_;
   Clock::time_point failed_while_launching_{};
+  // Launches that take their time: other ranks have to come.
+  std::vector<SharedOperation> begun_;
   std::deque<SharedOperation> launched_;
   // In the order of submission.
   std::list<SharedOperation> unsettled_;
@@ -82,7 +89,7 @@ class Scheduler {
   FlightRecorder recorder_;
   Clock::duration timeout_ = std::chrono::minutes(10);
   Clock::duration grace_ = std::chrono::seconds(10);
-  std::function<void(const std::string&)> on_stuck_;
+  std::vector<std::function<void(const std::string&)>> on_stuck_;
   std::string stuck_;
   std::uint64_t latest_sequence_ = 0;
 };

@@ -5,6 +5,14 @@
 #include "scheduler.h"
 
 namespace coll {
+namespace {
+
+std::string seconds_of(Clock::duration time) {
+  const auto tenths = std::chrono::duration_cast<std::chrono::milliseconds>(time).count() / 100;
+  return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " s";
+}
+
+}  // namespace
 
 void Scheduler::watch_all() {
   constexpr auto kBetweenLooks = std::chrono::milliseconds(20);
@@ -28,8 +36,9 @@ void Scheduler::watch_deadlines(Clock::time_point now) {
   for (auto at = unsettled_.begin(); at != unsettled_.end(); ++at) {
     const SharedOperation operation = *at;
     if (now < operation->deadline) continue;
-    const std::string where = operation->state == State::kQueued ? "it was not launched" : "the GPU did not finish it";
-    const Failure failure{FailureKind::kTimeout, 0, "out of time: " + where + "; latest operations: " + recorder_.tail()};
+    const std::string where = operation->state == State::kQueued ? "it was not launched" : operation->unfinished;
+    const std::string when = seconds_of(now - operation->submitted);
+    const Failure failure{FailureKind::kTimeout, 0, "out of time after " + when + ": " + where + "; latest operations: " + recorder_.tail()};
     if (operation->clique != nullptr) end_clique(*operation->clique, failure);
     fail_one(operation, failure, true);
     spread();
@@ -45,8 +54,10 @@ void Scheduler::watch_cliques() {
     if (clique != nullptr && clique->state == CliqueState::kOpen && (cliques.empty() || cliques.back() != clique)) cliques.push_back(clique);
   }
   for (const std::shared_ptr<Clique>& clique : cliques) {
-    const std::optional<Failure> failure = clique->async_failure();
-    if (failure) end_clique(*clique, *failure);
+    std::optional<Failure> failure = clique->async_failure();
+    if (!failure) continue;
+    failure->message += "; latest operations: " + recorder_.tail();
+    end_clique(*clique, *failure);
   }
 }
 
@@ -58,7 +69,7 @@ void Scheduler::report_stuck(const std::string& message) {
 void Scheduler::report_stuck_locked(const std::string& message) {
   if (!stuck_.empty()) return;
   stuck_ = message;
-  if (on_stuck_) on_stuck_(message);
+  for (const auto& listener : on_stuck_) listener(message);
 }
 
 }  // namespace coll

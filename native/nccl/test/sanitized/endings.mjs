@@ -2,20 +2,11 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
-
-const addon = process.env.COLL_NCCL_PATH;
-const folder = path.dirname(addon);
-const binding = createRequire(import.meta.url)(addon);
-const found = binding.probe({
-  cudaLibrary: path.join(folder, 'libcoll-double-cuda.so'),
-  ncclLibrary: path.join(folder, 'libcoll-double-nccl.so'),
-});
-assert.ok(found.nccl.isDouble, found.nccl.failure ?? found.driver.failure);
+import { binding } from '../addon-on-doubles.mjs';
 
 const bytes = 1 << 22;
 const one = new Uint8Array(new Float32Array([1]).buffer);
@@ -24,7 +15,9 @@ const both = [0, 1];
 
 async function openAll() {
   const id = await binding.uniqueId();
-  return binding.communicator({ id, size: 2, ranks: both, devices: both, name: 'endings', timeoutMillis });
+  const communicator = binding.communicator({ size: 2, ranks: both, devices: both, name: 'endings' });
+  await binding.open(communicator, id, timeoutMillis);
+  return communicator;
 }
 
 function allReduce(communicator, buffers) {
@@ -42,7 +35,7 @@ function allReduce(communicator, buffers) {
 
 function filled() {
   const buffers = both.map((device) => binding.allocate(device, bytes));
-  for (const buffer of buffers) void binding.fill(buffer, 0, bytes, one);
+  for (const buffer of buffers) void binding.fill(buffer, 0, bytes, one).catch(() => undefined);
   return buffers;
 }
 
@@ -61,6 +54,21 @@ const programs = {
     void allReduce(communicator, filled());
     setTimeout(() => process.exit(0), 50);
   },
+  async stuckAbortIsTold() {
+    binding.configure({ timeoutMillis, abortGraceMillis: 50 });
+    const communicator = await openAll();
+    // Listening keeps no process alive.
+    setTimeout(() => process.exit(1), 30_000);
+    const told = new Promise((resolve) => binding.onStuck(resolve));
+    const call = allReduce(communicator, filled());
+    setTimeout(() => binding.abort(communicator, 'enough'), 50);
+    await assert.rejects(call, { kind: 'aborted', message: /enough$/ });
+    assert.match(await told, /does not come back; .* end it$/);
+    await assert.rejects(binding.write(binding.allocate(0, 4), 0, new Uint8Array(4)), { kind: 'stuck' });
+    // Whoever asks later is told, too.
+    assert.equal(await new Promise((resolve) => binding.onStuck(resolve)), await told);
+    process.exit(0);
+  },
   async manyHandlesCollected() {
     for (let i = 0; i < 2000; i++) await binding.write(binding.allocate(i % 2, 4096), 0, new Uint8Array(4096));
     assert.ok(binding.counts().unsettled < 10);
@@ -77,6 +85,12 @@ const programs = {
   },
 };
 
+/** What goes wrong in them. */
+const wishes = {
+  exitWhileStuck: 'stuck collective\n',
+  stuckAbortIsTold: 'stuck collective\nstuck abort rank=1\n',
+};
+
 if (!isMainThread) {
   const views = Array.from({ length: 8 }, () => new Uint8Array(bytes * 4));
   const buffer = binding.allocate(workerData, bytes * 4);
@@ -90,9 +104,9 @@ if (!isMainThread) {
 } else {
   const scratch = mkdtempSync(path.join(tmpdir(), 'coll-endings-'));
   const control = path.join(scratch, 'control');
-  writeFileSync(control, 'stuck collective');
   for (const name of Object.keys(programs)) {
-    const env = { ...process.env, ...(name === 'exitWhileStuck' && { COLL_DOUBLE_CONTROL: control }) };
+    writeFileSync(control, wishes[name] ?? '');
+    const env = { ...process.env, COLL_DOUBLE_CONTROL: control };
     const { status, signal, stderr } = spawnSync(process.execPath, [fileURLToPath(import.meta.url), name], {
       env,
       encoding: 'utf8',

@@ -3,7 +3,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { thrown } from '../../test/thrown.js';
 import type { Collective } from '../collective.js';
 import type { Communicator } from '../communicator.js';
-import { DeadlineExceededError, InvalidArgumentError } from '../errors.js';
+import { type CollError, DeadlineExceededError } from '../errors.js';
 import { fromFloat16, toFloat16 } from '../half.js';
 import { PortableCommunicator } from '../portable/portable-communicator.js';
 import type { Algorithm } from '../schedule/schedule.js';
@@ -123,29 +123,89 @@ describe('a hierarchical communicator', () => {
     expect(error).toBeInstanceOf(DeadlineExceededError);
     expect(error).toMatchObject({
       code: 'ERR_COLL_DEADLINE',
-      message: expect.stringMatching(/worker 1 is ranks 2, 3\)$/),
+      message: 'all-reduce sum: timed out on rank 0, 1 waiting for other workers: rank 2, 3 never came',
+      rank: 0,
     });
     expect(numbersOf(buffers)).toEqual([[1], [2]]);
   });
 
-  it('notices what the leaders alone would not: a mean and a sum, two roots of one worker', async () => {
-    for (const [one, other] of [
-      [sum, mean],
-      [
-        { kind: 'broadcast', root: 0 },
-        { kind: 'broadcast', root: 1 },
-      ],
-    ] as const) {
-      const hands = inSeveralHands([2, 1]);
-      const inputs = [1, 2, 3].map((value) => tensor(Float32Array.of(value)));
-      const outcomes = await Promise.allSettled([
-        hands[0]?.run(one, inputs.slice(0, 2), inputs.slice(0, 2)),
-        hands[1]?.run(other, inputs.slice(2), inputs.slice(2)),
-      ]);
-      for (const outcome of outcomes) {
-        expect(outcome).toMatchObject({ status: 'rejected', reason: expect.any(InvalidArgumentError) });
-      }
+  const floats = (length: number) => tensor(new Float32Array(length).fill(1));
+  const wider = () => tensor(new Float64Array(4).fill(1));
+  it.each<[string, Collective, Collective, () => Tensor, string, string]>([
+    ['ops', sum, mean, () => floats(4), 'ERR_COLL_MISMATCH', 'all-reduce mean of 4 float32 elements on rank 3, 4'],
+    [
+      'roots of one worker',
+      { kind: 'broadcast', root: 0 },
+      { kind: 'broadcast', root: 1 },
+      () => floats(4),
+      'ERR_COLL_MISMATCH',
+      'broadcast of 4 float32 elements at root 1 on rank 3, 4',
+    ],
+    ['dtypes', sum, sum, wider, 'ERR_COLL_DTYPE_MISMATCH', 'all-reduce sum of 4 float64 elements on rank 3, 4'],
+    [
+      'lengths',
+      sum,
+      sum,
+      () => floats(5),
+      'ERR_COLL_SHAPE_MISMATCH',
+      'all-reduce sum of 5 float32 elements on rank 3, 4',
+    ],
+    [
+      'kinds',
+      sum,
+      { kind: 'broadcast', root: 0 },
+      () => floats(4),
+      'ERR_COLL_MISMATCH',
+      'broadcast of 4 float32 elements at root 0 on rank 3, 4',
+    ],
+  ])('tells all workers alike of different %s, naming the odd ones', async (_, usual, odd, make, code, told) => {
+    const sizes = [1, 2, 2];
+    const hands = inSeveralHands(sizes);
+    const outcomes = await Promise.allSettled(
+      hands.map((hand, worker) => {
+        const buffers = Array.from({ length: sizes[worker] as number }, () => (worker === 2 ? make() : floats(4)));
+        return hand.run(worker === 2 ? odd : usual, buffers, buffers, { timeoutSeconds: 5 });
+      }),
+    );
+    const reasons = outcomes.map((outcome) => (outcome as PromiseRejectedResult).reason as CollError);
+    expect(reasons[0]).toMatchObject({ code, rank: 3, message: expect.stringContaining(`but ${told}`) });
+    expect(reasons.map(({ message, rank }) => [message, rank])).toEqual(
+      hands.map(() => [reasons[0]?.message, reasons[0]?.rank]),
+    );
+  });
+
+  it('ends the waiting of other workers at once when it is aborted in a worker', async () => {
+    const [first, second] = inSeveralHands([2, 2]) as [Communicator, Communicator];
+    const controller = new AbortController();
+    const buffers = [ints(1), ints(2)];
+    const waiting = second.run(sum, buffers, buffers, { timeoutSeconds: 30 });
+    const aborting = first.run(sum, [ints(1), ints(2)], [ints(1), ints(2)], { signal: controller.signal });
+    controller.abort(new Error('enough'));
+    await expect(aborting).rejects.toMatchObject({ name: 'AbortedError', cause: { message: 'enough' } });
+    await expect(waiting).rejects.toMatchObject({ name: 'AbortedError', code: 'ERR_COLL_ABORTED' });
+    for (const whole of [first, second]) {
+      await expect(whole.run(sum, buffers, buffers)).rejects.toMatchObject({ code: 'ERR_COLL_ABORTED' });
+      expect(thrown(() => whole.runSync(sum, buffers, buffers))).toMatchObject({ code: 'ERR_COLL_ABORTED' });
+      expect(whole.failure?.()).toMatchObject({ code: 'ERR_COLL_ABORTED' });
     }
+  });
+
+  it('tells other workers of whatever went wrong in a worker, whose error it is', async () => {
+    const group = createThreadGroup({ size: 2 });
+    const across = [0, 1].map((rank) => new ThreadCommunicator(group, { rank, algorithm: directAlgorithm }));
+    const broken = portable(2);
+    vi.spyOn(broken, 'run').mockRejectedValue(new TypeError('no memory'));
+    const [one, other] = [portable(2), broken].map((part, worker) =>
+      hierarchical([part], across[worker] as Communicator, { ranksPerWorker: [2, 2] }),
+    ) as [Communicator, Communicator];
+    const buffers = [ints(1), ints(2)];
+    const waiting = one.run(sum, buffers, buffers, { timeoutSeconds: 30 });
+    await expect(other.run(sum, [ints(1), ints(2)], [ints(1), ints(2)])).rejects.toThrow('no memory');
+    await expect(waiting).rejects.toMatchObject({
+      code: 'ERR_COLL_PEER_FAILED',
+      message: 'all-reduce sum: rank 2 failed: no memory',
+      rank: 2,
+    });
   });
 
   it('closes its parts once', async () => {

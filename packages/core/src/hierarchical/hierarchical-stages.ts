@@ -6,12 +6,11 @@ import { narrowKernel, widenKernel } from '../kernels/convert.js';
 import { hashOf } from '../layout.js';
 import { slice } from '../packing/concatenate.js';
 import { copyElements, type Tensor } from '../tensor.js';
+import type { Level } from './level.js';
 
 /** The ranks of a worker that is here. */
 export interface WorkerPart {
-  readonly communicator: Communicator;
-  /** Its number among all workers. */
-  readonly worker: number;
+  readonly level: Level;
   /** Its first rank among all, and where its buffers begin among those of the ranks here. */
   readonly firstRank: number;
   readonly begin: number;
@@ -20,8 +19,10 @@ export interface WorkerPart {
 /** Two levels: workers, and their leaders, which are their first ranks. */
 export interface Levels {
   readonly size: number;
+  /** The first rank of each worker, and at last the size. */
+  readonly firsts: readonly number[];
   readonly within: readonly WorkerPart[];
-  readonly across: Communicator;
+  readonly across: Level;
 }
 
 /** The buffers of the ranks that are here. */
@@ -32,9 +33,9 @@ export interface HandedIn {
   readonly isShared: boolean;
 }
 
-/** A collective of a worker, or, without one, of the leaders. */
+/** A collective of a level. */
 export interface Job {
-  readonly part: WorkerPart | undefined;
+  readonly level: Level;
   readonly collective: Collective;
   readonly inputs: readonly Tensor[];
   readonly outputs: readonly Tensor[];
@@ -42,8 +43,20 @@ export interface Job {
   readonly isShared?: boolean;
 }
 
-/** Jobs that run at the same time, and have to have ended before the next ones are asked for. */
-export type Stages = Generator<readonly Job[], void, undefined>;
+/** Jobs that run at the same time. */
+export interface Stage {
+  readonly jobs: readonly Job[];
+  /** The level, of those that wait for ranks elsewhere, of a stage after it: where that has failed, there is no need to go on. */
+  readonly later?: Level | undefined;
+  /** Whether it waits for a rank that may itself wait for others, elsewhere. */
+  readonly isBehind?: boolean;
+}
+
+/** Stages one after the other: the jobs of one have to have ended before the next one is asked for. */
+export type Stages = Generator<Stage, void, undefined>;
+
+/** From the first rank of a worker to all of its ranks. */
+export const handOut: Collective = { kind: 'broadcast', root: 0 };
 
 /** Memory by purpose, kept from call to call. */
 export class Scratch {
@@ -63,21 +76,21 @@ export class Scratch {
  * nothing is written to outputs.
  */
 export function* allReduceStages(levels: Levels, op: CollectiveOp, handedIn: HandedIn, scratch: Scratch): Stages {
-  const { within, size } = levels;
+  const { within, across, size } = levels;
   const { inputs, outputs, isShared } = handedIn;
   const { dtype, data } = inputs[0] as Tensor;
   const wide = accumulatorOf(dtype);
   const base = elementaryOp(op);
   const room = (index: number) => scratch.take(`sum ${index}`, wide, data.length);
   const contributions = wide === dtype ? inputs : inputs.map((input, index) => widened(input, index, scratch));
-  yield within.flatMap((part) => reduction(part, base, ownOf(part, contributions), room));
+  yield { jobs: within.flatMap((part) => reduction(part, base, ownOf(part, contributions), room)) };
   const sums = within.map(
-    ({ communicator, begin }) => (communicator.size === 1 ? contributions[begin] : room(begin)) as Tensor,
+    ({ level, begin }) => (level.communicator.size === 1 ? contributions[begin] : room(begin)) as Tensor,
   );
   // The result of all is another's output, or not of the sum's dtype.
   const isIndirect = wide !== dtype || op === 'mean' || isShared;
   const totals = within.map(({ begin }) => (isIndirect ? room(begin) : outputs[begin]) as Tensor);
-  yield [{ part: undefined, collective: { kind: 'all-reduce', op: base }, inputs: sums, outputs: totals }];
+  yield { jobs: [{ level: across, collective: { kind: 'all-reduce', op: base }, inputs: sums, outputs: totals }] };
   const divisor = op === 'mean' ? size : undefined;
   within.forEach(({ begin }, index) => {
     if (index === 0 || !isShared) finish(totals[index] as Tensor, outputs[begin] as Tensor, divisor);
@@ -86,29 +99,30 @@ export function* allReduceStages(levels: Levels, op: CollectiveOp, handedIn: Han
 }
 
 /** The root's value, which is here where its worker is, to all leaders, and by these to all of their workers. */
-export function* broadcastStages({ within }: Levels, root: number, home: number, handedIn: HandedIn): Stages {
+export function* broadcastStages({ firsts, within, across }: Levels, root: number, handedIn: HandedIn): Stages {
   const { inputs, outputs, isShared } = handedIn;
-  const given = within.map(({ worker, firstRank, begin }) =>
-    worker === home ? (inputs[begin + root - firstRank] as Tensor) : (outputs[begin] as Tensor),
+  const home = firsts.findLastIndex((first) => first <= root);
+  const given = within.map(({ firstRank, begin }) =>
+    firstRank === firsts[home] ? (inputs[begin + root - firstRank] as Tensor) : (outputs[begin] as Tensor),
   );
   const collective: Collective = { kind: 'broadcast', root: home };
   const taken = within.map(({ begin }) => outputs[begin] as Tensor);
-  yield [{ part: undefined, collective, inputs: given, outputs: taken, isShared }];
+  yield { jobs: [{ level: across, collective, inputs: given, outputs: taken, isShared }] };
   yield handingOut(within, handedIn);
 }
 
 /** The leaders gather what the ranks of their workers have side by side, and hand all of it out. Workers have as many ranks. */
-export function* allGatherStages({ within }: Levels, handedIn: HandedIn, scratch: Scratch): Stages {
+export function* allGatherStages({ within, across }: Levels, handedIn: HandedIn, scratch: Scratch): Stages {
   const { inputs, outputs } = handedIn;
   const { dtype, data } = inputs[0] as Tensor;
   const blocks = within.map((part) => {
-    const block = scratch.take(`block ${part.begin}`, dtype, data.length * part.communicator.size);
+    const block = scratch.take(`block ${part.begin}`, dtype, data.length * part.level.communicator.size);
     for (const [local, input] of ownOf(part, inputs).entries()) copyElementsAt(block, local * data.length, input);
     return block;
   });
   const leaders = within.map(({ begin }) => outputs[begin] as Tensor);
   const collective: Collective = { kind: 'all-gather' };
-  yield [{ part: undefined, collective, inputs: blocks, outputs: leaders, isShared: handedIn.isShared }];
+  yield { jobs: [{ level: across, collective, inputs: blocks, outputs: leaders, isShared: handedIn.isShared }] };
   yield handingOut(within, handedIn);
 }
 
@@ -130,14 +144,15 @@ function reduction(
   room: (index: number) => Tensor,
 ): Job[] {
   if (inputs.length === 1) return [];
+  const { level } = part;
   const sum = room(part.begin);
-  if (reducesToLeader(part.communicator, op, sum.dtype)) {
+  if (reducesToLeader(level.communicator, op, sum.dtype)) {
     // Nobody but the root has an output, so that any tensor can stand there.
-    return [{ part, collective: { kind: 'reduce', op, root: 0 }, inputs, outputs: [sum, ...inputs.slice(1)] }];
+    return [{ level, collective: { kind: 'reduce', op, root: 0 }, inputs, outputs: [sum, ...inputs.slice(1)] }];
   }
   return [
     {
-      part,
+      level,
       collective: { kind: 'all-reduce', op },
       inputs,
       outputs: inputs.map((_, local) => room(part.begin + local)),
@@ -146,16 +161,17 @@ function reduction(
 }
 
 /** From the leaders' outputs to those of their workers, where these are memory of their own. */
-function handingOut(within: readonly WorkerPart[], { outputs, isShared }: HandedIn): Job[] {
-  const several = within.filter(({ communicator }) => communicator.size > 1 && !isShared);
-  return several.map((part) => {
+function handingOut(within: readonly WorkerPart[], { outputs, isShared }: HandedIn): Stage {
+  const several = within.filter(({ level }) => level.communicator.size > 1 && !isShared);
+  const jobs = several.map((part): Job => {
     const own = ownOf(part, outputs);
-    return { part, collective: { kind: 'broadcast', root: 0 }, inputs: own, outputs: own };
+    return { level: part.level, collective: handOut, inputs: own, outputs: own };
   });
+  return { jobs };
 }
 
-function ownOf({ begin, communicator }: WorkerPart, buffers: readonly Tensor[]): readonly Tensor[] {
-  return buffers.slice(begin, begin + communicator.size);
+function ownOf({ begin, level }: WorkerPart, buffers: readonly Tensor[]): readonly Tensor[] {
+  return buffers.slice(begin, begin + level.communicator.size);
 }
 
 /** A copy of a half type's elements in float32. */

@@ -1,12 +1,16 @@
 import { directAlgorithm } from '@coll/direct';
 import { describe, expect, it } from 'vitest';
 import type { Collective } from '../collective.js';
-import type { Communicator } from '../communicator.js';
+import type { Communicator, RunOptions } from '../communicator.js';
+import type { DType } from '../dtype.js';
+import type { CollError } from '../errors.js';
 import { fromFloat16, toFloat16 } from '../half.js';
 import { PortableCommunicator } from '../portable/portable-communicator.js';
 import { type Tensor, tensor, zeros } from '../tensor.js';
 import { jsEngine } from '../threads/thread-engine.js';
 import { rankOfWorker } from './rank-of-worker.js';
+
+const sum: Collective = { kind: 'all-reduce', op: 'sum' };
 
 /** All ranks of that many workers, in one thread: only asynchronous calls can meet. */
 function ranksOf(workers: number, ranks: number): Communicator[] {
@@ -80,7 +84,6 @@ describe.each(cases)('the ranks of %i workers with %i each', (workers, ranks) =>
   it('keep the order of their calls', async () => {
     const all = ranksOf(workers, ranks);
     const buffers = inputs.map(() => tensor(Int32Array.of(1)));
-    const sum: Collective = { kind: 'all-reduce', op: 'sum' };
     await Promise.all([runAll(all, sum, buffers, buffers), runAll(all, sum, buffers, buffers)]);
     expect(numbersOf(buffers)).toEqual(buffers.map(() => [size * size]));
   });
@@ -90,30 +93,107 @@ describe('a rank of a worker', () => {
   it('tells errors of a level in the ranks of the whole', async () => {
     const all = ranksOf(2, 2);
     const buffer = [tensor([1])];
-    const error = await all[2]
-      ?.run({ kind: 'all-reduce', op: 'sum' }, buffer, buffer, { timeoutSeconds: 0.01 })
-      .catch((failure: unknown) => failure);
+    const error = await all[2]?.run(sum, buffer, buffer, { timeoutSeconds: 0.01 }).catch((failure: unknown) => failure);
     expect(error).toMatchObject({
       code: 'ERR_COLL_DEADLINE',
       rank: 2,
-      message: expect.stringMatching(/rank 1 never came.*\(within worker 1, whose rank 0 is rank 2\)$/),
+      message: 'all-reduce sum: timed out on rank 2 waiting for other workers: rank 3 never came',
     });
   });
 
-  it('notices workers that want something else', async () => {
-    const all = ranksOf(2, 1);
+  /** What each rank was told, of 2 workers with 2 ranks each; nothing where it was not asked, or did not fail. */
+  async function told(
+    callOf: (rank: number) => { collective: Collective; options: RunOptions; dtype?: DType } | undefined,
+  ) {
+    const all = ranksOf(2, 2);
+    const begin = performance.now();
     const outcomes = await Promise.allSettled(
-      all.map((rank, worker) => {
-        const buffer = [tensor(Float32Array.of(worker))];
-        return rank.run({ kind: 'all-reduce', op: worker === 0 ? 'sum' : 'mean' }, buffer, buffer);
+      all.map(async (communicator, rank) => {
+        const call = callOf(rank);
+        if (!call) return;
+        const buffer = [zeros(call.dtype ?? 'float32', [3])];
+        await communicator.run(call.collective, buffer, buffer, call.options);
       }),
     );
-    for (const outcome of outcomes)
-      expect(outcome).toMatchObject({
-        status: 'rejected',
-        reason: { message: expect.stringMatching(/across workers/) },
+    const errors = outcomes.map((outcome) =>
+      outcome.status === 'rejected' ? (outcome.reason as CollError) : undefined,
+    );
+    return { all, errors, seconds: (performance.now() - begin) / 1000 };
+  }
+
+  const patient = { timeoutSeconds: 30 };
+  it.each([0, 1, 2, 3])('that disagrees is named to all alike: rank %i', async (odd) => {
+    const { errors } = await told((rank) => ({
+      collective: { kind: 'all-reduce', op: rank === odd ? 'max' : 'sum' },
+      options: patient,
+    }));
+    const messages = errors.map((error) => error?.message);
+    expect(new Set(messages).size, JSON.stringify(messages)).toBe(1);
+    expect(errors[0]).toMatchObject({ code: 'ERR_COLL_MISMATCH', message: expect.stringContaining('all-reduce max') });
+    expect(errors[0]?.message).toMatch(new RegExp(`on rank ${odd}\\b`));
+    // Of two, nobody can tell which one is odd.
+    expect(errors.map((error) => Math.floor((error?.rank ?? -1) / 2))).toEqual(errors.map(() => Math.floor(odd / 2)));
+  });
+
+  it('that disagrees with its whole worker is named by the ranks of that', async () => {
+    const { errors } = await told((rank) => ({
+      collective: sum,
+      dtype: rank < 2 ? 'int32' : 'uint32',
+      options: patient,
+    }));
+    for (const error of errors)
+      expect(error).toMatchObject({
+        code: 'ERR_COLL_DTYPE_MISMATCH',
+        rank: 2,
+        message:
+          'ranks disagree: all-reduce sum of 3 int32 elements on rank 0, 1, but all-reduce sum of 3 uint32 elements on rank 2, 3',
       });
   });
+
+  it.each([
+    ['the first of a worker, before the other one comes', 2, [0, 1, 2]],
+    ['another of a worker, before the first one comes', 3, [0, 1, 3]],
+    ['another of a worker that waits for other workers', 1, [0, 1]],
+    ['the first of a worker that waits for other workers', 0, [0, 1, 3]],
+  ])('that is aborted ends the waiting of all at once: %s', async (_, aborter, present) => {
+    const controller = new AbortController();
+    setTimeout(() => controller.abort(new Error('enough')), 50);
+    const { all, errors, seconds } = await told((rank) => {
+      if (!present.includes(rank)) return undefined;
+      return { collective: sum, options: rank === aborter ? { ...patient, signal: controller.signal } : patient };
+    });
+    for (const rank of present) expect(errors[rank]).toMatchObject({ code: 'ERR_COLL_ABORTED', rank: aborter });
+    expect(seconds).toBeLessThan(5);
+    for (const rank of all) {
+      const buffer = [zeros('float32', [3])];
+      await expect(rank.run(sum, buffer, buffer, patient)).rejects.toMatchObject({ code: 'ERR_COLL_ABORTED' });
+    }
+  });
+
+  it('that leaves ends the waiting of all at once, of which it is the cause', async () => {
+    const all = ranksOf(2, 2);
+    const waiting = all.slice(0, 3).map((rank) => {
+      const buffer = [zeros('float32', [3])];
+      return rank.run(sum, buffer, buffer, patient).catch((error: unknown) => error);
+    });
+    await all[3]?.close();
+    for (const error of await Promise.all(waiting)) expect(error).toMatchObject({ code: 'ERR_COLL_CLOSED', rank: 3 });
+  });
+
+  it.each<Collective>([{ kind: 'broadcast', root: 1 }, { kind: 'broadcast', root: 2 }, sum, { kind: 'all-gather' }])(
+    'may leave once it has its result, whoever is still about it: %j',
+    async (collective) => {
+      for (const length of [1, 5000]) {
+        const all = ranksOf(2, 2);
+        const lengthOut = collective.kind === 'all-gather' ? 4 * length : length;
+        const ended = all.map(async (rank) => {
+          await rank.run(collective, [zeros('float32', [length])], [zeros('float32', [lengthOut])], patient);
+          await rank.close();
+        });
+        await Promise.all(ended);
+      }
+    },
+  );
 
   it('says what it has not, and when it was closed', async () => {
     const [first] = ranksOf(2, 2) as [Communicator];

@@ -13,7 +13,7 @@ export const pluginApiVersion = 1;
 export interface World {
   /** One a rank, in rank order. */
   readonly devices: readonly string[];
-  /** The ranks whose buffers this caller hands in: all of them, or one. */
+  /** The ranks whose buffers this caller hands in: all of them, one, or, of several processes with as many each, those of this one. */
   readonly localRanks: readonly number[];
   /** What plays the schedules, for `explain()`: `native`, `wasm`, `js`, or a name of its own. */
   readonly engine: string;
@@ -36,7 +36,7 @@ export interface Situation {
   readonly isolated?: boolean;
 }
 
-/** What a plug-in can do at all. Absent fields mean: everything, but for `severalTasks`. */
+/** What a plug-in can do at all. Absent fields mean: everything, but for `severalTasks` and `severalProcesses`. */
 export interface Capabilities {
   /** Device types, upper-case: `CPU`, `GPU`. */
   readonly devices?: readonly string[];
@@ -45,6 +45,8 @@ export interface Capabilities {
   readonly maxRanks?: number;
   /** Whether it tells the devices of several tasks (workers) from each other. Absent: no, and strategies give it those of one task only. */
   readonly severalTasks?: boolean;
+  /** Whether its ops serve a world of several processes, each of which hands in the components of its own devices. Absent: no. */
+  readonly severalProcesses?: boolean;
 }
 
 /** Whether something can be used here and now; where not, why. */

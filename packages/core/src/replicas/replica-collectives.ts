@@ -3,6 +3,7 @@ import type { Communicator, RunOptions } from '../communicator.js';
 import { dtypes } from '../dtype.js';
 import { RuntimeError, ValueError } from '../errors.js';
 import { hashOf, layoutOf } from '../layout.js';
+import { OneByOne } from '../one-by-one.js';
 import { arrange } from '../packing/arrangement.js';
 import { type PackRun, PackRunner, untilAllHaveEnded } from '../packing/pack-runner.js';
 import { RoutedBatches, type Routing } from '../packing/routes.js';
@@ -47,8 +48,7 @@ export class ReplicaCollectives {
   readonly #communicator: Communicator;
   readonly #batches: RoutedBatches;
   readonly #runner: PackRunner;
-  /** The turn of the latest call that has not ended. */
-  #tail: Promise<void> | undefined;
+  readonly #turns = new OneByOne();
 
   /** `routing` is the same on all replicas. */
   constructor(communicator: Communicator, routing: Routing = {}) {
@@ -58,35 +58,19 @@ export class ReplicaCollectives {
   }
 
   /** Runs what a method below describes, waiting for each of its collectives: as one unit, after the calls made before it. */
-  async run<Result>(work: Work<Result>, options?: RunOptions): Promise<Result> {
-    const turn = this.takeTurn();
-    try {
-      const play = await turn.begun;
-      return await play(work, options);
-    } finally {
-      turn.end();
-    }
+  run<Result>(work: Work<Result>, options?: RunOptions): Promise<Result> {
+    return this.#turns.run(() => this.#play(work, options));
   }
 
   /** A turn after those that were taken before, for as long as its holder likes: calls made from now on wait until it is given up. */
   takeTurn(): Turn {
-    const before = this.#tail;
-    let giveUp = () => {};
-    const mine = new Promise<void>((resolve) => {
-      giveUp = resolve;
-    });
-    this.#tail = mine;
-    const play: Play = (work, options) => this.#play(work, options);
-    const end = () => {
-      if (this.#tail === mine) this.#tail = undefined;
-      giveUp();
-    };
-    return { begun: (before ?? Promise.resolve()).then(() => play), end };
+    const { begun, end } = this.#turns.takeTurn();
+    return { begun: begun.then((): Play => (work, options) => this.#play(work, options)), end };
   }
 
   /** The same, blocking this thread. @throws RuntimeError while an asynchronous call is under way */
   runSync<Result>({ layout, requests }: Work<Result>, options?: RunOptions): Result {
-    if (this.#tail) {
+    if (this.#turns.latest) {
       throw new RuntimeError(
         'ERR_COLL_BUSY',
         'an asynchronous collective of this replica is still running; await it first',
@@ -186,6 +170,7 @@ function runOf([collective, inputs, outputs, pack]: Request): PackRun {
 }
 
 /** Replicas that pack otherwise would add up what does not belong together. */
-function optionsFor([, , , pack]: Request, options: RunOptions): RunOptions {
-  return pack?.layout === undefined ? options : { ...options, layout: hashOf([options.layout ?? 0, pack.layout]) };
+function optionsFor([, , , pack, request]: Request, options: RunOptions): RunOptions {
+  const own = request ? { ...options, request } : options;
+  return pack?.layout === undefined ? own : { ...own, layout: hashOf([options.layout ?? 0, pack.layout]) };
 }

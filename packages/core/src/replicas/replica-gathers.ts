@@ -1,3 +1,4 @@
+import type { CallerRequest } from '../caller-request.js';
 import type { Communicator } from '../communicator.js';
 import { concatAlong, requireAxis, requireJoinable } from '../concat-along.js';
 import { ValueError } from '../errors.js';
@@ -24,9 +25,12 @@ export type Member = Pick<Communicator, 'size' | 'localRanks' | 'runPieces'>;
 export function* gatherAlong(member: Member, values: readonly Tensor[], axis: number): Requests<Tensor[]> {
   for (const { shape } of values) requireAxis(axis, shape);
   if (values.length === 0) return [];
+  const { dtype } = values[0] as Tensor;
+  const part: CallerRequest = { collective: { kind: 'all-gather' }, dtype, length: values.length, purpose: 'gather' };
   const numbers = yield* exchange(
     member,
     values.flatMap(({ shape }) => shape),
+    part,
   );
   const shapes = numbers.map((ofRank) => cut(ofRank, values));
   values.forEach((_, index) => {
@@ -34,7 +38,7 @@ export function* gatherAlong(member: Member, values: readonly Tensor[], axis: nu
     requireJoinable(alike, axis, 'all-gather');
   });
   const { joined, parts } = memoryFor(values, shapes);
-  yield* collect(member, values, parts);
+  yield* collect(member, values, parts, part);
   return joined.map((whole, index) => {
     const pieces = parts.map((ofRank) => ofRank[index] as Tensor);
     const { shape } = pieces[0] as Tensor;
@@ -45,10 +49,14 @@ export function* gatherAlong(member: Member, values: readonly Tensor[], axis: nu
   });
 }
 
-/** Numbers of every rank, of which all have as many, at least one. */
-export function* exchange({ size }: Member, numbers: readonly number[]): Requests<readonly (readonly number[])[]> {
+/** Numbers of every rank, of which all have as many, at least one, for the request of which the exchange is a part. */
+export function* exchange(
+  { size }: Member,
+  numbers: readonly number[],
+  part: CallerRequest,
+): Requests<readonly (readonly number[])[]> {
   const all = zeros('float64', [size * numbers.length]);
-  yield [[{ kind: 'all-gather' }, [tensor(Float64Array.from(numbers))], [all]]];
+  yield [[{ kind: 'all-gather' }, [tensor(Float64Array.from(numbers))], [all], undefined, part]];
   return Array.from({ length: size }, (_, rank) =>
     Array.from(slice(all, rank * numbers.length, (rank + 1) * numbers.length).data, Number),
   );
@@ -87,18 +95,19 @@ export function* collect(
   { localRanks, runPieces }: Member,
   own: readonly Tensor[],
   parts: readonly (readonly Tensor[])[],
+  part: CallerRequest,
 ): Requests<void> {
   const rank = localRanks[0] as number;
   requireWhole(own, parts[rank] as readonly Tensor[], rank);
   const longest = Math.max(...parts.map(byteLengthOf));
   if (longest === 0) return;
-  if (longest <= smallBytes) return yield* collectPadded(own, parts, longest);
+  if (longest <= smallBytes) return yield* collectPadded(own, parts, longest, part);
   const view = longest <= mostBytes ? bytesOf : (tensor: Tensor) => tensor;
   const packing = { numPacks: runPieces ? 1 : 0 };
   yield parts.flatMap((ofRank, root) => {
     const outputs = ofRank.filter(hasElements).map(view);
     const inputs = root === rank ? own.filter(hasElements).map(view) : outputs;
-    return arrange(outputs, packing).map((pack): Request => [{ kind: 'broadcast', root }, inputs, outputs, pack]);
+    return arrange(outputs, packing).map((pack): Request => [{ kind: 'broadcast', root }, inputs, outputs, pack, part]);
   });
 }
 
@@ -106,11 +115,12 @@ function* collectPadded(
   own: readonly Tensor[],
   parts: readonly (readonly Tensor[])[],
   longest: number,
+  part: CallerRequest,
 ): Requests<void> {
   const padded = zeros('uint8', [longest]);
   const gathered = zeros('uint8', [parts.length * longest]);
   new JoinedPieces(own.map(bytesOf)).copyTo(padded.data, 0, longest);
-  yield [[{ kind: 'all-gather' }, [padded], [gathered]]];
+  yield [[{ kind: 'all-gather' }, [padded], [gathered], undefined, part]];
   for (const [rank, ofRank] of parts.entries()) {
     const { data } = slice(gathered, rank * longest, (rank + 1) * longest);
     new JoinedPieces(ofRank.map(bytesOf)).copyFrom(data, 0, longest);

@@ -1,4 +1,5 @@
 import { convertNumbers, divide, requireMean } from '../arithmetic.js';
+import type { CallerRequest } from '../caller-request.js';
 import { type CollectiveOp, collectiveOps } from '../collective.js';
 import { type DType, dtypes } from '../dtype.js';
 import { InternalError } from '../errors.js';
@@ -43,7 +44,8 @@ const valueFields = 4;
  */
 export function* agreeOnSlices(member: Member, request: SparseRequest): Requests<Agreement> {
   const { op, sparse, deduplicate } = request;
-  const told = yield* exchange(member, [collectiveOps.indexOf(op), Number(deduplicate), ...sparse.flatMap(toldOf)]);
+  const numbers = [collectiveOps.indexOf(op), Number(deduplicate), ...sparse.flatMap(toldOf)];
+  const told = yield* exchange(member, numbers, partOf(sparse));
   requireSameCall(told);
   const kinds = told.map((numbers) => kindsOf(numbers.slice(callFields), sparse));
   for (const index of sparse.keys()) {
@@ -66,13 +68,18 @@ export function* gatherSlices(
   });
   const shapes = kinds.map((ofRank) => ofRank.flatMap(({ rows, shape }) => [[rows, ...shape], [rows]]));
   const { joined, parts } = memoryFor(own, shapes);
-  yield* collect(member, own, parts);
+  yield* collect(member, own, parts, partOf(first));
   return first.map(({ shape, denseRows }, index) => {
     const [values, indices] = [joined[2 * index], joined[2 * index + 1]] as [Tensor, Tensor];
     const rows = reshape(values, [indices.data.length, ...shape]);
     const sum = new IndexedSlices(rows, indices, denseRows < 0 ? undefined : [denseRows, ...shape]);
     return finished(sum, op, deduplicate, member.size);
   });
+}
+
+/** What all ranks have to agree about before they tell each other the rest. */
+function partOf({ length }: { readonly length: number }): CallerRequest {
+  return { collective: { kind: 'all-reduce', op: 'sum' }, dtype: 'float64', length, purpose: 'sparse' };
 }
 
 function finished(sum: IndexedSlices, op: CollectiveOp, isUnique: boolean, size: number): IndexedSlices {

@@ -42,6 +42,36 @@ describe('mismatch', () => {
     });
   });
 
+  it('calls ranks by their names', () => {
+    const names = ['0, 1', '2, 3', '4'];
+    expect(descriptorsOf({}, { length: 9 }, {}).mismatch(names)).toMatchObject({
+      rank: 1,
+      message: expect.stringMatching(/elements on rank 0, 1, but all-reduce sum of 9 float32 elements on rank 2, 3$/),
+    });
+    expect(descriptorsOf({ layout: 1 }, {}, { layout: 1 }).mismatch(names)?.message).toMatch(
+      /rank 2, 3 hands in other shapes, or another structure or order of them, than rank 0, 1/,
+    );
+  });
+
+  it('tells of lengths and dtypes where the schedule and the layout follow from them', () => {
+    const other = { layout: 5, schedule: 6 };
+    expect(descriptorsOf({}, { ...other, length: 9 }).mismatch()?.code).toBe('ERR_COLL_SHAPE_MISMATCH');
+    expect(descriptorsOf({}, { ...other, dtype: 'int8' }).mismatch()?.code).toBe('ERR_COLL_DTYPE_MISMATCH');
+    expect(descriptorsOf({}, other).mismatch()?.message).toMatch(/rank 1 hands in other shapes/);
+  });
+
+  it.each<[string, Partial<Descriptor>, string]>([
+    ['a gather', { collective: { kind: 'all-gather' }, purpose: 1, length: 1 }, 'all-gather of 1 float32 value'],
+    ['several', { collective: { kind: 'all-gather' }, purpose: 1 }, 'all-gather of 8 values, the first of float32'],
+    ['sparse values', { purpose: 2, length: 1 }, 'all-reduce of 1 sparse value'],
+    ['the links', { purpose: 3, length: 0 }, 'a measurement of the links, before the first collective'],
+  ])('tells what a collective is for: %s', (_, odd, told) => {
+    expect(descriptorsOf({}, odd).mismatch()).toMatchObject({
+      code: 'ERR_COLL_MISMATCH',
+      message: expect.stringContaining(`but ${told} on rank 1;`),
+    });
+  });
+
   it('is none where all bring the same request, wherever their memory is', () => {
     expect(descriptorsOf({ inputAt: 0 }, { inputAt: 64, outputAt: 5, workAt: 6 }, {}).mismatch()).toBeUndefined();
     expect(descriptorsOf({}).mismatch()).toBeUndefined();

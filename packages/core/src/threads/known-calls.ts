@@ -1,4 +1,5 @@
-import { type Collective, variantOf } from '../collective.js';
+import { type CallerRequest, isSameRequest } from '../caller-request.js';
+import { type Collective, isSameCollective } from '../collective.js';
 import type { RunOptions } from '../communicator.js';
 import type { DType, TypedArray } from '../dtype.js';
 import type { Tensor } from '../tensor.js';
@@ -10,6 +11,7 @@ export interface KnownCall<Handle> {
   readonly collective: Collective;
   readonly layout: number;
   readonly isShared: boolean;
+  readonly request: CallerRequest | undefined;
   /** Those of the first rank, then those of the second, and so on. */
   readonly inputs: readonly Known[];
   readonly outputs: readonly Known[];
@@ -50,7 +52,7 @@ export class KnownCalls<Handle> {
     collective: Collective,
     inputs: readonly Pieces[],
     outputs: readonly Pieces[],
-    { layout = 0, sharedResult = false }: RunOptions,
+    { layout = 0, sharedResult = false, request }: RunOptions,
     handle: Handle,
   ): KnownCall<Handle> {
     const call = {
@@ -58,6 +60,7 @@ export class KnownCalls<Handle> {
       collective,
       layout,
       isShared: sharedResult,
+      request,
       inputs: inputs.flat().map(knownOf),
       outputs: outputs.flat().map(knownOf),
     };
@@ -70,7 +73,7 @@ export class KnownCalls<Handle> {
   #candidate(
     collective: Collective,
     output: Tensor | undefined,
-    { layout = 0, sharedResult = false }: RunOptions,
+    { layout = 0, sharedResult = false, request }: RunOptions,
   ): KnownCall<Handle> | undefined {
     if (!output) return undefined;
     let call = this.#latest;
@@ -78,7 +81,8 @@ export class KnownCalls<Handle> {
       call = this.#byOutput.get(output.data);
       this.#latest = call;
     }
-    if (!call || !isSame(call.collective, collective)) return undefined;
+    if (!call || !isSameCollective(call.collective, collective) || !isSameRequest(call.request, request))
+      return undefined;
     return call.layout === layout && call.isShared === sharedResult ? call : undefined;
   }
 }
@@ -94,18 +98,6 @@ export function lostRank({ inputs, outputs }: KnownCall<unknown>, ranks: number)
 
 function knownOf({ data, dtype }: Tensor): Known {
   return { data, dtype, length: data.length };
-}
-
-function isSame(a: Collective, b: Collective): boolean {
-  const [one, other] = [a as Fields, b as Fields];
-  if (one.kind !== other.kind || one.op !== other.op || one.root !== other.root) return false;
-  return variantOf(a) === variantOf(b);
-}
-
-interface Fields {
-  readonly kind: string;
-  readonly op?: string;
-  readonly root?: number;
 }
 
 /** Whether these are the tensors of the known arrays, all of them. */

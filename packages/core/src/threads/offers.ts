@@ -1,10 +1,11 @@
-import { type Collective, nameOf, outputDType } from '../collective.js';
+import { operationOf } from '../caller-request.js';
+import { type Collective, outputDType } from '../collective.js';
 import { byteSize, type DType } from '../dtype.js';
 import { hashOf } from '../layout.js';
 import { hasBlocks } from '../schedule/goal.js';
 import type { Tensor } from '../tensor.js';
 import type { Arena } from './arena.js';
-import { type Descriptor, nowhere } from './descriptors.js';
+import { type Asked, askedBy, type Descriptor, nowhere } from './descriptors.js';
 import { JoinedPieces } from './joined-pieces.js';
 import { type CheckedCall, type Pieces, reads, writes } from './pieces.js';
 import type { Plan, Plans } from './plans.js';
@@ -22,6 +23,8 @@ export type Way = 'small' | 'blocks' | 'whole';
 /** A call of one rank that was checked once: handed in again, on the same memory, it needs no second look. */
 export interface Offer {
   readonly operation: string;
+  /** What messages call the ranks. Default: their numbers. */
+  readonly ranks: readonly string[] | undefined;
   readonly plan: Plan;
   /** Of the whole buffer. */
   readonly length: number;
@@ -76,17 +79,18 @@ export class Offers {
   }
 
   make(call: CheckedCall): Offer {
-    const { collective, dtype, length, layout, isShared } = call;
+    const { collective, dtype, length, isShared, request } = call;
     const plan = this.#options.plans.find(collective, dtype);
     const schedule = isShared ? hashOf([plan.number, 1]) : plan.number;
-    const asked = { collective, dtype, length, schedule, layout };
+    const asked = askedBy(call, schedule);
     const form = formOf(collective, dtype, length, this.#options.size);
     const memory = this.#memoryOf(call);
     const part = (turn: number): Part => this.#part(asked, form, memory, turn);
     const first = part(0);
     return {
       ...form,
-      operation: nameOf(collective),
+      operation: operationOf(call),
+      ranks: request?.ranks,
       plan,
       length,
       isShared,
@@ -112,12 +116,7 @@ export class Offers {
     return pieces.length === 1 && this.#options.arena.holds(first.data) ? first.data.byteOffset : nowhere;
   }
 
-  #part(
-    asked: Pick<Descriptor, 'collective' | 'dtype' | 'length' | 'schedule' | 'layout'>,
-    { way, shape }: Form,
-    { input, output, inputAt, outputAt }: Memory,
-    turn: number,
-  ): Part {
+  #part(asked: Asked, { way, shape }: Form, { input, output, inputAt, outputAt }: Memory, turn: number): Part {
     const { size, nextNumber } = this.#options;
     const privateInput = inputAt === nowhere ? input : undefined;
     const privateOutput = outputAt === nowhere ? output : undefined;

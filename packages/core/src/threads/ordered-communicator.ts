@@ -1,8 +1,10 @@
 import { requireCall } from '../buffers.js';
 import { abortedError, busyError, type CallDetails, closedError, refusedError } from '../call-errors.js';
-import { type Collective, nameOf } from '../collective.js';
+import { type CallerRequest, operationOf } from '../caller-request.js';
+import type { Collective } from '../collective.js';
 import type { Communicator, RunOptions } from '../communicator.js';
 import type { DType } from '../dtype.js';
+import { OneByOne } from '../one-by-one.js';
 import { requireSignal } from '../signal.js';
 import { type KnownCall, KnownCalls } from './known-calls.js';
 import { type CheckedCall, checkedCall, type Pieces } from './pieces.js';
@@ -18,8 +20,7 @@ export abstract class OrderedCommunicator<Handle> implements Communicator {
   readonly size: number;
   readonly localRanks: readonly number[];
   readonly #calls = new KnownCalls<Handle>();
-  /** The latest of the calls that are under way. */
-  #tail: Promise<void> | undefined;
+  readonly #underWay = new OneByOne();
   #isClosed = false;
 
   constructor(size: number, localRanks: readonly number[]) {
@@ -47,13 +48,13 @@ export abstract class OrderedCommunicator<Handle> implements Communicator {
   }
 
   /** Puts a call behind those that are under way. Default: it is played, by `playLater`, when `before`, the latest of them, has ended. */
-  protected async queue(before: Promise<void>, call: KnownCall<Handle>, options: RunOptions): Promise<void> {
+  protected async queue(before: Promise<unknown>, call: KnownCall<Handle>, options: RunOptions): Promise<void> {
     await before.catch(() => {});
     await this.playLater(call, options);
   }
 
   /** Gives back what it holds, once; `running` is the latest call under way. */
-  protected release(_running: Promise<void> | undefined): Promise<void> | void {}
+  protected release(_running: Promise<unknown> | undefined): Promise<void> | void {}
 
   /** The tensors as they are to be checked and prepared, on the same memory. */
   protected present(lists: readonly Pieces[]): readonly Pieces[] {
@@ -103,7 +104,7 @@ export abstract class OrderedCommunicator<Handle> implements Communicator {
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    await this.release(this.#tail);
+    await this.release(this.#underWay.latest);
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -112,17 +113,17 @@ export abstract class OrderedCommunicator<Handle> implements Communicator {
 
   #requireReady(collective: Collective, options: RunOptions): void {
     this.#requireOpen(collective, options);
-    if (this.#tail) throw busyError(this.#detailsOf(collective));
+    if (this.#underWay.latest) throw busyError(this.#detailsOf(collective, options.request));
   }
 
-  #requireOpen(collective: Collective, { signal }: RunOptions): void {
-    if (this.#isClosed) throw closedError(this.#detailsOf(collective));
+  #requireOpen(collective: Collective, { signal, request }: RunOptions): void {
+    if (this.#isClosed) throw closedError(this.#detailsOf(collective, request));
     requireSignal(signal);
-    if (signal?.aborted) throw abortedError('before it began', signal, this.#detailsOf(collective));
+    if (signal?.aborted) throw abortedError('before it began', signal, this.#detailsOf(collective, request));
   }
 
-  #detailsOf(collective: Collective): CallDetails {
-    const operation = nameOf(collective);
+  #detailsOf(collective: Collective, request: CallerRequest | undefined): CallDetails {
+    const operation = operationOf({ collective, request });
     const [rank, ...others] = this.localRanks as readonly [number, ...number[]];
     return others.length === 0 ? { operation, rank } : { operation };
   }
@@ -154,22 +155,14 @@ export abstract class OrderedCommunicator<Handle> implements Communicator {
     const buffers = { collective, size, localRanks, inputs: this.present(inputs), outputs: this.present(outputs) };
     const call = checkedCall(buffers, options);
     const refused = this.refuses(collective, call.dtype);
-    if (refused) throw refusedError(refused, this.#detailsOf(collective));
+    if (refused) throw refusedError(refused, this.#detailsOf(collective, options.request));
     return this.#calls.add(collective, inputs, outputs, options, this.prepare(call));
   }
 
   #enqueue(call: KnownCall<Handle>, options: RunOptions): Promise<void> {
-    const playing = this.#tail ? this.queue(this.#tail, call, options) : this.play(call, options);
-    return playing ? this.#follow(playing) : settled;
-  }
-
-  #follow(mine: Promise<void>): Promise<void> {
-    this.#tail = mine;
-    const leave = () => {
-      if (this.#tail === mine) this.#tail = undefined;
-    };
-    mine.then(leave, leave);
-    return mine;
+    const { latest } = this.#underWay;
+    const playing = latest ? this.queue(latest, call, options) : this.play(call, options);
+    return playing ? this.#underWay.follow(playing) : settled;
   }
 }
 

@@ -1,4 +1,5 @@
 import { requireCounts, validateBuffers } from '../buffers.js';
+import type { CallerRequest } from '../caller-request.js';
 import { type Collective, nameOf } from '../collective.js';
 import type { RunOptions } from '../communicator.js';
 import type { DType } from '../dtype.js';
@@ -29,10 +30,12 @@ export interface CheckedCall extends Buffers {
   readonly layout: number;
   /** All outputs may be one memory. */
   readonly isShared: boolean;
+  /** What it is a part of. */
+  readonly request: CallerRequest | undefined;
 }
 
 /** @throws ValueError for buffers that do not fit the collective, each other, or the pieces of other ranks */
-export function checkedCall(buffers: Buffers, { layout = 0, sharedResult = false }: RunOptions): CheckedCall {
+export function checkedCall(buffers: Buffers, { layout = 0, sharedResult = false, request }: RunOptions): CheckedCall {
   const { collective, size, localRanks, inputs, outputs } = buffers;
   const hasOneResult = collective.kind !== 'reduce' && collective.kind !== 'reduce-scatter';
   const isShared = hasOneResult && sharedResult;
@@ -51,6 +54,7 @@ export function checkedCall(buffers: Buffers, { layout = 0, sharedResult = false
     begins,
     layout: begins.length === 2 ? layout : hashOf([layout, ...begins]),
     isShared,
+    request,
   };
 }
 

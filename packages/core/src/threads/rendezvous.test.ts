@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { rejection, thrown } from '../../test/thrown.js';
-import { type FailureReason, Rendezvous, type Wait } from './rendezvous.js';
+import type { FailureReason } from '../failures.js';
+import { Rendezvous, type Wait } from './rendezvous.js';
 
 /** Views of one group, one a rank, as threads would have them. */
 function views(size: number, spins = 0): Rendezvous[] {

@@ -1,5 +1,6 @@
 import type { RunOptions } from '../communicator.js';
-import { AbortedError, type CollError, DeadlineExceededError, RuntimeError, UnavailableError } from '../errors.js';
+import type { CollError } from '../errors.js';
+import { type FailureReason, failureError, failureReasons, reasonOf } from '../failures.js';
 
 /**
  * How far each rank has come, in shared memory. A rank's count is one Int32 on a cache line of its own: `advance` publishes
@@ -124,7 +125,7 @@ export class Rendezvous {
       const { written } = new TextEncoder().encodeInto(message, bytes);
       this.#text.set(bytes);
       this.#words[stateWord + 1] = rank;
-      this.#words[stateWord + 2] = reasons.indexOf(reason);
+      this.#words[stateWord + 2] = failureReasons.indexOf(reason);
       this.#words[stateWord + 3] = written;
       Atomics.store(this.#words, stateWord, failed);
     }
@@ -134,6 +135,11 @@ export class Rendezvous {
   /** The same for an error that ends a collective on `rank`, or on the one that it names. */
   failFor(error: CollError, rank: number): void {
     this.fail(error.rank ?? rank, 'peer', `an earlier collective failed: ${error.message}`);
+  }
+
+  /** Fails the group for an error beyond it: its members get one of the same class, code and `rank`. */
+  failWith(error: CollError, rank: number): void {
+    this.fail(error.rank ?? rank, reasonOf(error), error.message);
   }
 
   /** Whether the group has failed, for whatever reason. */
@@ -153,18 +159,7 @@ export class Rendezvous {
       number,
     ];
     const message = new TextDecoder().decode(this.#text.slice(0, length));
-    const details = { rank, operation };
-    const text = `${operation}: ${message}`;
-    switch (reasons[reason]) {
-      case 'deadline':
-        return new DeadlineExceededError('ERR_COLL_DEADLINE', text, details);
-      case 'aborted':
-        return new AbortedError('ERR_COLL_ABORTED', text, details);
-      case 'closed':
-        return new RuntimeError('ERR_COLL_CLOSED', text, details);
-      default:
-        return new UnavailableError('ERR_COLL_PEER_FAILED', text, details);
-    }
+    return failureError(failureReasons[reason] as FailureReason, message, { rank, operation });
   }
 
   // A few looks first: a peer that is nearly there costs nothing, waking a sleeping thread costs tens of microseconds.
@@ -213,11 +208,6 @@ export function waitOf(rank: number, operation: string, options: RunOptions): Wa
 export function deadlineOf({ timeoutSeconds }: RunOptions): number | undefined {
   return timeoutSeconds && timeoutSeconds > 0 ? Date.now() + timeoutSeconds * 1000 : undefined;
 }
-
-/** Why a group ended: a member's error, a deadline, a signal, or a member that closed it while others were waiting. */
-export type FailureReason = (typeof reasons)[number];
-
-const reasons = ['peer', 'deadline', 'aborted', 'closed'] as const;
 
 // Int32s of a cache line. Line 0 holds the group's state, line r + 1 what rank r says: its count, who sleeps until that changes,
 // and, of which only the rank itself writes, its offers of two turns, the turn, and the number of its latest offer.

@@ -2,6 +2,7 @@ import { lostBufferError } from '../call-errors.js';
 import type { Collective } from '../collective.js';
 import type { RunOptions } from '../communicator.js';
 import type { DType } from '../dtype.js';
+import type { CollError } from '../errors.js';
 import type { MakeKernels } from '../kernels/fold.js';
 import { javascriptKernels } from '../kernels/javascript-kernels.js';
 import { oneRank } from '../ranks.js';
@@ -72,6 +73,16 @@ export class ThreadCommunicator extends OrderedCommunicator<Offer> {
   /** Memory in the shared arena, which needs no copy. @throws CollError where the arena is full */
   allocate(dtype: DType, length: number): Tensor {
     return this.#arena.allocate(dtype, length);
+  }
+
+  /** Ends the group for all members because of an error beyond it. */
+  fail(error: CollError): void {
+    this.#rendezvous.failWith(error, this.#rank);
+  }
+
+  /** Why the group has failed; undefined while it has not. */
+  failure(): CollError | undefined {
+    return this.#rendezvous.failure('group');
   }
 
   // A grown arena shows itself in several buffers: checks of overlaps need one.

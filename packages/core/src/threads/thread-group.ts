@@ -1,8 +1,9 @@
 import type { EngineName } from '../engine.js';
+import type { FailureReason } from '../failures.js';
 import { requireSize } from '../ranks.js';
 import { type ArenaMemory, createArenaMemory, createWasmArenaMemory } from './arena.js';
 import { bytesOfDescriptors } from './descriptors.js';
-import { type FailureReason, Rendezvous } from './rendezvous.js';
+import { Rendezvous } from './rendezvous.js';
 
 /** What the threads of a group share. It can be posted to them; each then joins with its rank. */
 export interface ThreadGroup {

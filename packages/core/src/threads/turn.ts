@@ -109,10 +109,10 @@ export class Turn {
 
   /** @throws where the ranks bring what does not fit together */
   #agree(): void {
-    const { operation, inputBytes, outputBytes, isShared, way } = this.#offer;
+    const { operation, ranks, inputBytes, outputBytes, isShared, way } = this.#offer;
     const part = this.#part;
     const error =
-      this.#descriptors.mismatch() ?? this.#descriptors.overlap(operation, inputBytes, outputBytes, isShared);
+      this.#descriptors.mismatch(ranks) ?? this.#descriptors.overlap(operation, inputBytes, outputBytes, isShared);
     if (error) {
       part.seen.fill(0);
       this.#rendezvous.failFor(error, this.#rank);

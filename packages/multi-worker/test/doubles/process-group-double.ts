@@ -181,6 +181,14 @@ class MemberDouble implements Communicator {
     throw new RuntimeError('ERR_COLL_CONTEXT', 'doubles share a thread: use run');
   }
 
+  fail(error: CollError): void {
+    this.#room.fail(error);
+  }
+
+  failure(): CollError | undefined {
+    return this.#room.failure;
+  }
+
   async close(): Promise<void> {}
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -1,23 +1,11 @@
 import { NotImplementedError, PerReplica, RuntimeError, tensor, ValueError } from '@coll/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { getStrategy, InputContext, type InputOptionsInit, MirroredStrategy } from '../index.js';
+import { batches, collect } from '../../test/batches.js';
+import { strategyOf } from '../../test/strategies.js';
+import { getStrategy, InputContext, type InputOptionsInit } from '../index.js';
 
-const cpu = (count: number) => Array.from({ length: count }, (_, index) => `cpu:${index}`);
-const strategyOf = (replicas: number) => new MirroredStrategy({ devices: cpu(replicas) });
 const two = strategyOf(2);
-
-/** Batches of these sizes, with numbers that count on. */
-function batches(...sizes: readonly number[]): number[][] {
-  let next = 0;
-  return sizes.map((size) => Array.from({ length: size }, () => next++));
-}
-
-async function collect<Step>(dataset: AsyncIterable<Step>): Promise<Step[]> {
-  const steps: Step[] = [];
-  for await (const step of dataset) steps.push(step);
-  return steps;
-}
 
 /** The sizes of the parts in every step, for batches of these sizes. */
 async function sizesOf(replicas: number, sizes: readonly number[], options?: InputOptionsInit) {

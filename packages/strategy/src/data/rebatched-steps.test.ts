@@ -1,22 +1,10 @@
 import { type PerReplica, ValueError } from '@coll/core';
 import { describe, expect, it } from 'vitest';
+import { batches, collect } from '../../test/batches.js';
+import { cpu } from '../../test/strategies.js';
 import { distributeDataset } from './distribute-dataset.js';
 import { InputContext } from './input-context.js';
 import type { InputOptionsInit } from './input-options.js';
-
-const cpu = (count: number) => Array.from({ length: count }, (_, index) => `cpu:${index}`);
-
-/** Batches of these sizes, with numbers that count on. */
-function batches(...sizes: readonly number[]): number[][] {
-  let next = 0;
-  return sizes.map((size) => Array.from({ length: size }, () => next++));
-}
-
-async function collect<Step>(dataset: AsyncIterable<Step>): Promise<Step[]> {
-  const steps: Step[] = [];
-  for await (const step of dataset) steps.push(step);
-  return steps;
-}
 
 describe('a dataset of several workers', () => {
   const workers = 3;

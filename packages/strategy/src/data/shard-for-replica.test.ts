@@ -47,7 +47,8 @@ describe('the shard of a replica', () => {
   });
 
   it('has no replication mode', () => {
-    const context = { replicaIdInSyncGroup: 0, numReplicasInSync: 2, devices: ['cpu:0'] };
+    const devices: readonly [string] = ['cpu:0'];
+    const context = { replicaIdInSyncGroup: 0, numReplicasInSync: 2, devices };
     expect(() => shardForReplica([[1]], context, { experimentalReplicationMode: 'PER_REPLICA' })).toThrow(
       NotImplementedError,
     );

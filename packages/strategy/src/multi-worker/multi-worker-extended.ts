@@ -81,7 +81,8 @@ export class MultiWorkerExtended extends StrategyExtended {
   protected override placedValue(value: unknown, devices: readonly string[]): Value | PerReplica<Value> {
     if (value instanceof DistributedValues) return super.placedValue(value, devices);
     const ready = asValue(value as Value);
-    return ready.device === '' ? viewOnDevice(ready, this.#home.host) : ready;
+    const [own] = devices.length === 1 ? devices : [this.#home.host];
+    return ready.device === '' ? viewOnDevice(ready, own as string) : ready;
   }
 
   /** Each worker contributes its value. */

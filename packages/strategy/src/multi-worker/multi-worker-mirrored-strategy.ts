@@ -1,7 +1,6 @@
 import {
   CommunicationOptions,
   canonicalize,
-  deviceType,
   type EngineRequest,
   type EngineResolution,
   type Explanation,
@@ -29,10 +28,13 @@ import type { Regrouped } from '../structure-types.js';
 import { defaultResolver } from './default-resolver.js';
 import { type JobOptions, meetingPlace, ownHost } from './meeting-place.js';
 import { MultiWorkerExtended } from './multi-worker-extended.js';
+import { forDevices, ncclFor } from './nccl-for-devices.js';
 import { keepStore, openWorkerGroup, type TransportOptions, type WorkerSeat } from './open-worker-group.js';
 import { type OpenGroup, WorkerCollectives } from './worker-collectives.js';
 import { taskName, workerDevices } from './worker-devices.js';
 import { placeOf, type WorkerPlace } from './worker-place.js';
+
+const noGpus = 'NCCL was asked for, but this worker has no GPUs: a ring serves it';
 
 /** What a `MultiWorkerMirroredStrategy` is made of. All of it may be left out. */
 export interface MultiWorkerMirroredStrategyOptions extends JobOptions, TransportOptions {
@@ -71,6 +73,10 @@ export class MultiWorkerMirroredStrategy extends Strategy {
   readonly #collectives: WorkerCollectives;
   readonly #engine: EngineResolution;
   readonly #options: MultiWorkerMirroredStrategyOptions;
+  /** What collectives are made with. */
+  readonly #communication: CommunicationOptions;
+  /** What is not as it was asked for. */
+  readonly #notes: readonly string[];
   #threadRuns = 0;
 
   /**
@@ -87,12 +93,14 @@ export class MultiWorkerMirroredStrategy extends Strategy {
     this.#engine = resolveEngine(options.engine ?? 'auto', ourEngines);
     const devices = workerDevices(options.devices, this.#place, clusterResolver);
     const host = canonicalize('cpu:0', taskName(this.#place));
-    tell(this.#place, devices, communicationOptions);
+    this.#communication = forDevices(communicationOptions, devices);
+    this.#notes = this.#communication === communicationOptions ? [] : [noGpus];
+    tell(this.#place, devices, communicationOptions, this.#notes);
     this.#collectives = new WorkerCollectives({
       workers: this.#place.workers,
       devices,
       host,
-      communication: communicationOptions,
+      communication: this.#communication,
       engine: this.#engine,
       open: () => this.#openGroup(),
     });
@@ -159,7 +167,9 @@ export class MultiWorkerMirroredStrategy extends Strategy {
   async explain(): Promise<MultiWorkerExplanation> {
     const ops = await this.#collectives.deviceOps();
     const { workers, idInCluster: worker } = this.#place;
-    return { ...ops.explain(), workers, worker, links: this.#collectives.links };
+    const explanation = ops.explain();
+    const notes = [...this.#notes, ...explanation.notes];
+    return { ...explanation, notes, workers, worker, links: this.#collectives.links };
   }
 
   /** Leaves the group of workers, and closes what this strategy opened. */
@@ -184,7 +194,6 @@ export class MultiWorkerMirroredStrategy extends Strategy {
     argsOf: (place: number) => readonly unknown[],
     options: RunOptions,
   ): Promise<unknown[]> {
-    const { communicationOptions = {} } = this.#options;
     const { workers, task } = this.#place;
     this.#threadRuns += 1;
     const results = await runReplicaThreads({
@@ -195,7 +204,8 @@ export class MultiWorkerMirroredStrategy extends Strategy {
         cluster: this.#resolver.clusterSpec().asDescription(),
         task,
         seat: workers > 1 ? this.#seat(`threads/${this.#threadRuns}`) : undefined,
-        communication: { ...communicationOptions },
+        communication: { ...this.#communication },
+        nccl: ncclFor(this.extended.workerDevices),
       },
       module,
       argsOf,
@@ -267,9 +277,13 @@ function placeIn(resolver: ClusterResolver, group: ProcessGroup | undefined): Wo
   throw new ValueError('ERR_COLL_CLUSTER', `the cluster says that this is ${told}`);
 }
 
-function tell(place: WorkerPlace, devices: readonly string[], { implementation }: CommunicationOptions): void {
+function tell(
+  place: WorkerPlace,
+  devices: readonly string[],
+  { implementation }: CommunicationOptions,
+  notes: readonly string[],
+): void {
   const told = `worker ${place.idInCluster} of ${place.workers}, with devices ${devices.join(', ')}`;
   log('info', `MultiWorkerMirroredStrategy as ${told}, communication ${implementation}`);
-  if (implementation !== 'NCCL' || devices.some((device) => deviceType(device) === 'GPU')) return;
-  log('warn', 'NCCL was asked for, but this worker has no GPUs: collectives are those of CPUs');
+  for (const note of notes) log('warn', note);
 }

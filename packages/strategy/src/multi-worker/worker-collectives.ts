@@ -2,6 +2,7 @@ import {
   type CallOptions,
   type CommunicationOptions,
   type CrossDeviceOps,
+  deviceType,
   type EngineResolution,
   type Link,
   type ProcessGroup,
@@ -15,6 +16,7 @@ import {
 } from '@coll/core';
 import { CollectiveAllReduce } from '@coll/multi-worker';
 import type { WorkerGroup } from '../worker-group.js';
+import { forDevices } from './nccl-for-devices.js';
 
 /** What collectives are made for. */
 export interface WorkerCollectivesOptions {
@@ -72,14 +74,12 @@ export class WorkerCollectives implements WorkerGroup {
 
   async broadcast(values: readonly Tensor[], worker: number, call?: CallOptions): Promise<readonly Tensor[]> {
     if (this.size === 1) return values;
-    const { options, signal } = resolveCallOptions(call);
-    const merged = { options: this.#options.communication.merge(options), signal };
-    return this.#replicas(await this.#open()).broadcast([...values], worker, merged) as Promise<Tensor[]>;
+    return this.#replicas(await this.#open()).broadcast([...values], worker, this.#merged(call)) as Promise<Tensor[]>;
   }
 
-  broadcastSync(value: Tensor, worker: number): Tensor {
+  broadcastSync(value: Tensor, worker: number, call?: CallOptions): Tensor {
     if (this.size === 1) return value;
-    return this.#replicas(this.#requireOpen()).broadcastSync(value, worker, this.#call) as Tensor;
+    return this.#replicas(this.#requireOpen()).broadcastSync(value, worker, this.#merged(call)) as Tensor;
   }
 
   async allReduce(op: ReduceOp, value: Tensor): Promise<Tensor> {
@@ -125,6 +125,11 @@ export class WorkerCollectives implements WorkerGroup {
     return { timeoutSeconds };
   }
 
+  #merged(call: CallOptions | undefined) {
+    const { options, signal } = resolveCallOptions(call);
+    return { options: this.#options.communication.merge(options), signal };
+  }
+
   #replicas({ hostOps }: Opened) {
     return replicasOf(hostOps);
   }
@@ -161,17 +166,17 @@ export class WorkerCollectives implements WorkerGroup {
   async #opsAmong(opened: OpenGroup | undefined): Promise<Opened> {
     const { devices, host, communication: options, engine } = this.#options;
     const group = opened?.group;
-    const opsOf = (own: readonly string[]) => {
+    const opsOf = (own: readonly string[], communication: CommunicationOptions) => {
       const world = { ...portableWorld(own, engine.engine), resolution: engine };
-      return new CollectiveAllReduce(own, own.length * this.size, { options, group }, world);
+      return new CollectiveAllReduce(own, own.length * this.size, { options: communication, group }, world);
     };
-    const hostOps = opsOf([host]);
-    const deviceOps = group && devices.length === 1 ? hostOps : opsOf(devices);
-    // Nobody goes on before all workers are there and have found out how they reach each other best: until then one of them keeps the store
-    // for the others, and must not block.
+    const hostOps = opsOf([host], forDevices(options, [host]));
+    const isOnHost = group && devices.length === 1 && deviceType(devices[0] as string) === 'CPU';
+    const deviceOps = isOnHost ? hostOps : opsOf(devices, options);
+    // Nobody goes on before all workers have found out how they reach each other best.
     await hostOps.join();
+    if (group) await requireSameDevices(hostOps, devices);
     if (deviceOps !== hostOps) await deviceOps.join();
-    if (group) await requireAsManyDevices(hostOps, devices.length);
     return { group, deviceOps, hostOps, close: async () => opened?.[Symbol.asyncDispose]() };
   }
 }
@@ -180,12 +185,17 @@ function replicasOf({ replicaGroup }: CollectiveAllReduce) {
   return replicaGroup as NonNullable<typeof replicaGroup>;
 }
 
-/** Waits for all workers. @throws RuntimeError where one has another number of devices, on all of them */
-async function requireAsManyDevices(hostOps: CollectiveAllReduce, count: number): Promise<void> {
-  const gathered = await replicasOf(hostOps).allGather(tensor(Int32Array.of(count)), 0, { timeoutSeconds: 0 });
-  const counts = toNumbers(gathered as Tensor);
-  const odd = counts.findIndex((other) => other !== counts[0]);
-  if (odd < 0) return;
-  const told = `worker 0 has ${counts[0]} devices, worker ${odd} has ${counts[odd]}: all workers have as many`;
+/** Waits for all workers. @throws RuntimeError where one has another number of devices, or of GPUs among them, on all of them */
+async function requireSameDevices(hostOps: CollectiveAllReduce, devices: readonly string[]): Promise<void> {
+  const gpus = devices.filter((device) => deviceType(device) === 'GPU').length;
+  const own = tensor(Int32Array.of(devices.length, gpus), { shape: [1, 2] });
+  const gathered = toNumbers((await replicasOf(hostOps).allGather(own, 0, { timeoutSeconds: 0 })) as Tensor);
+  const of = (worker: number) => {
+    const [count, onGpus] = gathered.slice(2 * worker);
+    return `${count} devices${onGpus ? ` (${onGpus} GPUs)` : ''}`;
+  };
+  const odd = Array.from({ length: gathered.length / 2 }, (_, worker) => worker).find((worker) => of(worker) !== of(0));
+  if (odd === undefined) return;
+  const told = `worker 0 has ${of(0)}, worker ${odd} has ${of(odd)}: all workers have as many`;
   throw new RuntimeError('ERR_COLL_CLUSTER', told, { rank: odd, operation: 'start' });
 }

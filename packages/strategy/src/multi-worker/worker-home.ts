@@ -6,6 +6,7 @@ import {
   type Engine,
   type ProcessGroup,
   rankOfWorker,
+  registry,
   resolveEngine,
   threadWorld,
   type World,
@@ -16,8 +17,8 @@ import type { Task } from '../cluster/cluster-rules.js';
 import { type ClusterDescription, ClusterSpec } from '../cluster/cluster-spec.js';
 import { SimpleClusterResolver } from '../cluster/simple-cluster-resolver.js';
 import { ourEngines } from '../our-engines.js';
-import type { ThreadHome } from '../plugin-home.js';
-import type { ThreadStart } from '../thread-messages.js';
+import { loadPlugin, type ThreadHome } from '../plugin-home.js';
+import type { PluginHome, ThreadStart } from '../thread-messages.js';
 import { MultiWorkerMirroredStrategy } from './multi-worker-mirrored-strategy.js';
 import { openWorkerGroup, type WorkerSeat } from './open-worker-group.js';
 
@@ -29,6 +30,8 @@ export interface WorkerHome {
   /** The place of the first replica of this worker in the group that it forms with those of the others; undefined for a worker that is alone. */
   readonly seat: WorkerSeat | undefined;
   readonly communication: CommunicationOptionsInit;
+  /** What is to be registered as `nccl` in the thread. */
+  readonly nccl: PluginHome['plugin'] | undefined;
 }
 
 /**
@@ -37,7 +40,8 @@ export interface WorkerHome {
  */
 export async function openWorkerHome(start: ThreadStart, home: WorkerHome): Promise<ThreadHome> {
   const { devices, replica, group: threads } = start;
-  const { seat, task } = home;
+  const { seat, task, nccl } = home;
+  if (nccl && !registry.has('nccl')) registry.register(await loadPlugin(nccl));
   const { engine } = resolveEngine(threads.engine, ourEngines);
   const group = replica === 0 && seat ? await openWorkerGroup(seat) : undefined;
   const options = new CommunicationOptions(home.communication);

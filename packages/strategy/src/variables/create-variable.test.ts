@@ -9,7 +9,8 @@ import {
   toNumbers,
 } from '@coll/core';
 import { afterEach, describe, expect, it } from 'vitest';
-import { held, mirrored, strategyOf } from '../../test/variables.js';
+import { strategyOf } from '../../test/strategies.js';
+import { held, mirrored } from '../../test/variables.js';
 import {
   DistributedVariable,
   experimentalSetStrategy,

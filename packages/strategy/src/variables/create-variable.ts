@@ -5,7 +5,7 @@ import type { Strategy } from '../strategy.js';
 import type { VariableHome } from './distributed-variable.js';
 import { LocalVariable } from './local-variable.js';
 import { MirroredVariable } from './mirrored-variable.js';
-import { nextVariable } from './replica-variables.js';
+import { nextVariable, sharesVariables } from './replica-variables.js';
 import { SyncOnReadVariable } from './sync-on-read-variable.js';
 import type { Variable } from './variable.js';
 import {
@@ -33,7 +33,7 @@ export function distributedVariable(strategy: Strategy, initial: VariableValue, 
   if (frame && frame.strategy !== strategy) throw mixing(strategy, 'createVariable', frame.strategy);
   const value = initialTensor(initial, options);
   const traits = distributedTraits(value, options);
-  if (frame?.replica?.canBlock) return inThread(frame.replica, traits, value);
+  if (frame?.replica && !sharesVariables(frame.replica)) return inThread(frame.replica, traits, value);
   const make = () => {
     const { parameterDevices, firstReplica, workers } = strategy.extended;
     const first = workers.broadcastSync(value, 0);

@@ -1,6 +1,7 @@
 import { asTensor, IndexedSlices, RuntimeError, type Tensor, tensor, toNumbers } from '@coll/core';
 import { describe, expect, it } from 'vitest';
-import { held, mirrored, rows, strategyOf } from '../../test/variables.js';
+import { strategyOf } from '../../test/strategies.js';
+import { held, mirrored, rows } from '../../test/variables.js';
 import { variable } from '../index.js';
 
 describe('a mirrored variable', () => {

@@ -1,6 +1,7 @@
 import { asTensor, Mirrored, NotImplementedError, PerReplica, tensor, toNumbers } from '@coll/core';
 import { describe, expect, it } from 'vitest';
-import { everywhere, held, mirrored, rows, strategyOf } from '../../test/variables.js';
+import { strategyOf } from '../../test/strategies.js';
+import { everywhere, held, mirrored, rows } from '../../test/variables.js';
 import type { MirroredVariable, ReplicaContext } from '../index.js';
 
 describe.each([1, 2, 3])('on %i replicas', (replicas) => {

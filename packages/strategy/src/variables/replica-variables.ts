@@ -19,6 +19,11 @@ export function shareVariables(replicas: readonly ReplicaContext[]): void {
   for (const replica of replicas) runs.set(replica, run);
 }
 
+/** Whether it shares its variables with the other replicas of a run in one thread. */
+export function sharesVariables(replica: ReplicaContext): boolean {
+  return runs.has(replica);
+}
+
 /**
  * The next variable of a replica: replica 0 makes it, and the others get it.
  * @throws RuntimeError where replica 0 has not made it yet; InternalError where a replica asks for another one

@@ -1,6 +1,7 @@
 import { asTensor, Mirrored, NotImplementedError, PerReplica, type Tensor, tensor, toNumbers } from '@coll/core';
 import { describe, expect, it } from 'vitest';
-import { everywhere, held, onRead, rows, strategyOf } from '../../test/variables.js';
+import { strategyOf } from '../../test/strategies.js';
+import { everywhere, held, onRead, rows } from '../../test/variables.js';
 
 const scatters = [
   'scatterAdd',

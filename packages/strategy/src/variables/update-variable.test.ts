@@ -1,6 +1,7 @@
 import { Mirrored, PerReplica, RuntimeError, type Tensor, tensor, toNumbers } from '@coll/core';
 import { describe, expect, it } from 'vitest';
-import { everywhere, held, mirrored, onRead, strategyOf } from '../../test/variables.js';
+import { strategyOf } from '../../test/strategies.js';
+import { everywhere, held, mirrored, onRead } from '../../test/variables.js';
 import {
   getReplicaContext,
   getStrategy,

@@ -1,5 +1,6 @@
 import { tensor } from '@coll/core';
 import { NcclCommunicator } from '@coll/nccl';
+import { amount } from '../arena.js';
 import type { Step } from '../step.js';
 import { storeAt, twoProcesses } from '../two-processes.js';
 
@@ -13,11 +14,11 @@ function failing(scenario: Scenario): Step {
   const step = `failure-${scenario}`;
   return {
     claim: `a rank that is ${scenario} ends the group of the other, in time and in words`,
-    seconds: 120,
+    seconds: 60,
     async run() {
       const [waiting] = await twoProcesses(step);
       if (!waiting.facts) throw new Error(waiting.error?.message ?? 'rank 0 did not come back');
-      return waiting.facts;
+      return { facts: waiting.facts };
     },
     async rank(rank, address) {
       const store = await storeAt(address);
@@ -26,9 +27,10 @@ function failing(scenario: Scenario): Step {
       const value = tensor(new Float32Array(rank === 1 && scenario === 'unlike' ? 3 : 2));
       if (scenario !== 'unlike') await communicator.run(sum, [value], [value]);
       if (rank === 1 && scenario === 'killed') process.kill(process.pid, 'SIGKILL');
-      if (rank === 1 && scenario === 'absent') await new Promise((resolve) => setTimeout(resolve, 15_000));
+      if (rank === 1 && scenario === 'absent')
+        await new Promise((resolve) => setTimeout(resolve, amount(15_000, 4000)));
       const begin = performance.now();
-      const timeoutSeconds = scenario === 'killed' ? 60 : 5;
+      const timeoutSeconds = scenario === 'killed' ? 60 : amount(5, 1);
       const told = await communicator.run(sum, [value], [value], { timeoutSeconds }).then(
         () => undefined,
         (error: Error) => error,

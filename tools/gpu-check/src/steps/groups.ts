@@ -9,7 +9,7 @@ const sum = { kind: 'all-reduce', op: 'sum' } as const;
 /** Splits, group calls, and two groups that share the GPU. */
 export const groups: Step = {
   claim: 'splits, fifty collectives as one group call, two groups in an agreed order',
-  seconds: 240,
+  seconds: 60,
   run: async () => bothFacts(await twoProcesses('groups')),
   async rank(rank, address) {
     await using store = await storeAt(address);

@@ -9,7 +9,7 @@ const countsOf = () => [0, 1, 3, 4097, ...(probe().isDouble ? [] : [2 ** 20 + 1]
 /** With one rank NCCL copies: loading, numbers of dtypes and order are shown, communication is not. */
 export const oneRank: Step = {
   claim: 'ABI, streams and dtypes on the real library; nothing about communication',
-  seconds: 300,
+  seconds: 90,
   async run() {
     await using communicator = await NcclCommunicator.open(['gpu:0']);
     const [gpu] = gpus() as [Gpu];
@@ -40,6 +40,6 @@ export const oneRank: Step = {
         }
       }
     }
-    return { checked, refused };
+    return { facts: { checked, refused } };
   },
 };

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { statfsSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
 import { probe } from '@coll/nccl';
@@ -8,22 +9,33 @@ const prefixes = ['NCCL_', 'CUDA_', 'COLL_'];
 /** Driver, NCCL, GPU, and what NCCL wants of the machine. */
 export const probeStep: Step = {
   claim: 'driver and NCCL are found, opened and asked',
-  seconds: 120,
+  seconds: 60,
   async run() {
     const found = probe();
     if (!found.available) throw new Error(found.reason);
     const { bsize, blocks } = statfsSync('/dev/shm');
-    const variables = Object.entries(process.env).filter(([name]) =>
-      prefixes.some((prefix) => name.startsWith(prefix)),
+    const variables = Object.entries(process.env).filter(
+      ([name]) => prefixes.some((prefix) => name.startsWith(prefix)) && name !== 'COLL_JOB_KEY',
     );
-    return {
+    const facts = {
       driver: found.driver,
       nccl: found.nccl,
       devices: found.devices,
       sharedMemoryBytes: bsize * blocks,
       hasLoopback: Object.keys(networkInterfaces()).includes('lo'),
       node: process.version,
+      nvidiaSmi: nvidiaSmi(),
       environment: Object.fromEntries(variables),
     };
+    return { facts };
   },
 };
+
+/** Clocks and load, as they were found; undefined where there is no such program. */
+function nvidiaSmi(): string | undefined {
+  const wanted =
+    'driver_version,persistence_mode,clocks.sm,clocks.mem,utilization.gpu,memory.used,power.draw,compute_mode';
+  const args = [`--query-gpu=${wanted}`, '--format=csv'];
+  const { status, stdout } = spawnSync('nvidia-smi', args, { encoding: 'utf8', timeout: 10_000 });
+  return status === 0 ? stdout.trim() : undefined;
+}

@@ -5,12 +5,12 @@ import { storeAt, twoProcesses } from '../two-processes.js';
 /** NCCL refuses two ranks of one host on one GPU, and its words have to arrive. */
 export const sameGpu: Step = {
   claim: "errors of the real library arrive, with NCCL's words",
-  seconds: 120,
+  seconds: 60,
   async run() {
     const ended = await twoProcesses('same-gpu', ['coll-same', 'coll-same']);
     const told = ended.map(({ error }) => error?.message ?? 'no error');
     if (ended.some(({ error }) => !error)) throw new Error(`both must be refused: ${told.join('; ')}`);
-    return { told };
+    return { facts: { told } };
   },
   async rank(rank, address) {
     const store = await storeAt(address);

@@ -1,48 +1,53 @@
 import { type Gpu, gpus } from '@coll/nccl';
-import type { Facts, Step } from '../step.js';
+import { amount } from '../arena.js';
+import { atLeast, type Expectation, rounded } from '../expectation.js';
+import { inTurn, ours } from '../in-turn.js';
+import { OtherProgram } from '../other-program.js';
+import type { Step } from '../step.js';
 
-const sizes = [2 ** 20, 8 * 2 ** 20, 64 * 2 ** 20, 512 * 2 ** 20];
-const repetitions = 20;
+const due = 0.85;
+const dueFromBytes = 16 * 2 ** 20;
+const ways = ['write pinned', 'write typed array', 'read pinned', 'read typed array'] as const;
 
-/** How fast memory moves to the GPU and back, with pinned memory of the host and with any other. */
+/** GB/s of one direction. */
+type Row = { readonly bytes: number } & Readonly<Record<'up in C' | 'down in C' | (typeof ways)[number], number>>;
+
+/** How fast memory moves to the GPU and back: pinned memory of the host, and typed arrays, which go through some. */
 export const staging: Step = {
-  claim: 'the speed of copies to and from the GPU, as far as the machine was idle',
-  seconds: 300,
+  claim: 'copies to and from the GPU are nearly as fast as those of pinned memory in C',
+  seconds: 60,
   isBenchmark: true,
   async run() {
+    const mebibytes = amount(256, 4);
+    await using inC = await OtherProgram.inC(mebibytes);
     const [gpu] = gpus() as [Gpu];
-    const rows: Facts[] = [];
-    for (const bytes of sizes) {
-      const length = bytes / 4;
-      using buffer = gpu.alloc('float32', length);
-      using other = gpu.alloc('float32', length);
-      using pinned = await gpu.allocHost('float32', length);
-      const pageable = new Float32Array(length).fill(1);
-      const speed = async (move: () => Promise<unknown>) => gigabytesPerSecond(bytes, await median(move));
-      rows.push({
-        bytes,
-        writePinned: await speed(() => buffer.write(pinned.array)),
-        readPinned: await speed(() => buffer.read(pinned.array)),
-        writePageable: await speed(() => buffer.write(pageable)),
-        readPageable: await speed(() => buffer.read(pageable)),
-        copyOnGpu: await speed(() => other.copyFrom(buffer)),
-      });
+    const rows: Row[] = [];
+    for (const bytes of amount([1, 16, 64, 256], [1]).map((size) => size * 2 ** 20)) {
+      using buffer = gpu.alloc('float32', bytes / 4);
+      using pinned = await gpu.allocHost('float32', bytes / 4);
+      pinned.array.fill(1 as never);
+      const typed = new Float32Array(bytes / 4).fill(1);
+      const contestants = [
+        inC.times.bind(inC, 'up'),
+        inC.times.bind(inC, 'down'),
+        ours(() => buffer.write(pinned.array)),
+        ours(() => buffer.write(typed)),
+        ours(() => buffer.read(pinned.array)),
+        ours(() => buffer.read(typed)),
+      ];
+      const timing = { bytes, calls: 1, repetitions: amount(5, 1), isEach: true };
+      const times = await inTurn(contestants, amount(4, 1), timing);
+      const speeds = times.map((nanoseconds) => rounded(bytes / nanoseconds));
+      const named = ['up in C', 'down in C', ...ways].map((way, index) => [way, speeds[index] as number]);
+      rows.push({ bytes, ...Object.fromEntries(named) } as Row);
     }
-    return { unit: 'GB/s of one direction', repetitions, rows };
+    return { facts: { unit: 'GB/s of one direction', rows }, expectations: ways.map((way) => judged(rows, way)) };
   },
 };
 
-/** Milliseconds. */
-async function median(move: () => Promise<unknown>): Promise<number> {
-  const times: number[] = [];
-  for (let at = 0; at < repetitions + 3; at++) {
-    const begin = performance.now();
-    await move();
-    if (at >= 3) times.push(performance.now() - begin);
-  }
-  return times.sort((a, b) => a - b)[repetitions / 2] as number;
-}
-
-function gigabytesPerSecond(bytes: number, milliseconds: number): number {
-  return Number((bytes / milliseconds / 1e6).toPrecision(4));
+/** By the worst size. */
+function judged(rows: readonly Row[], way: (typeof ways)[number]): Expectation {
+  const measure = way.startsWith('write') ? 'up in C' : 'down in C';
+  const shares = rows.filter(({ bytes }) => bytes >= dueFromBytes).map((row) => row[way] / row[measure]);
+  return atLeast(due, 'of the speed of pinned memory in C', `${way}, from 16 MiB up`, Math.min(...shares));
 }

@@ -1,75 +1,107 @@
-import { PerReplica, ReduceOp, type Tensor, tensor } from '@coll/core';
-import { type Gpu, gpus, NcclAllReduce, NcclCommunicator, toHost } from '@coll/nccl';
+import '@coll/nccl/register';
+import '@coll/direct/register';
+import { CommunicationOptions, type Tensor, tensor } from '@coll/core';
+import { bufferOf, flightRecorder, type Gpu, gpus, toHost } from '@coll/nccl';
+import { MirroredStrategy, MultiWorkerMirroredStrategy, type Strategy } from '@coll/strategy';
+import { atMost, type Expectation } from '../expectation.js';
 import type { Step } from '../step.js';
-import { bothFacts, storeAt, twoProcesses } from '../two-processes.js';
+import { bothFacts, twoProcesses } from '../two-processes.js';
 
 const steps = 20;
 const parameters = 1000;
+const rate = 0.1;
 
-/** The gradient of a square, towards a target of each rank's own. */
-const gradientOf = (weights: Float32Array, rank: number) => weights.map((weight, index) => weight - (index % 7) - rank);
+/** The gradient of a square, towards a target of each replica's own. */
+const gradientOf = (weights: Float32Array, replica: number) =>
+  weights.map((weight, index) => weight - (index % 7) - replica);
 
-/** As one process does it with the gradients of all ranks. */
-function reference(ranks: number): Float32Array {
-  const weights = new Float32Array(parameters);
-  for (let step = 0; step < steps; step++) {
-    const gradients = Array.from({ length: ranks }, (_, rank) => gradientOf(weights, rank));
-    weights.forEach((weight, index) => {
-      const sum = gradients.reduce((total, gradient) => Math.fround(total + (gradient[index] as number)), 0);
-      weights[index] = weight - 0.1 * Math.fround(sum / ranks);
-    });
-  }
-  return weights;
+/** Every replica adds the mean of all gradients, by a strategy; `place` brings a gradient to where its replica has it. Weights of this process's first replica. */
+async function trained(strategy: Strategy, place: (gradient: Float32Array) => Promise<Tensor>): Promise<Float32Array> {
+  const results = await strategy.run(async (replica) => {
+    const weights = new Float32Array(parameters);
+    for (let step = 0; step < steps; step++) {
+      const gradient = await place(gradientOf(weights, replica.replicaIdInSyncGroup));
+      const reduced = (await replica.allReduce('mean', gradient)) as Tensor;
+      const mean = (await toHost(reduced)).data;
+      for (const value of [gradient, reduced]) if (value.memory) bufferOf(value).dispose();
+      weights.forEach((weight, index) => {
+        weights[index] = weight - rate * (mean[index] as number);
+      });
+    }
+    return { weights: tensor(weights) };
+  });
+  const [own] = strategy.experimentalLocalResults(results) as [{ readonly weights: Tensor }];
+  return own.weights.data as Float32Array;
 }
 
-function difference(weights: Float32Array, ranks: number): number {
-  const wanted = reference(ranks);
-  return Math.max(...weights.map((weight, index) => Math.abs(weight - (wanted[index] as number))));
+/** The same on CPUs, in one process. */
+async function onCpu(replicas: number): Promise<Float32Array> {
+  const devices = Array.from({ length: replicas }, (_, index) => `cpu:${index}`);
+  await using strategy = new MirroredStrategy({ devices, crossDeviceOps: 'direct' });
+  return trained(strategy, onHost);
 }
 
-function requireClose(found: number): number {
-  if (found > 1e-5) throw new Error(`after ${steps} steps a weight differs by ${found} from training on the CPU`);
+async function judged(weights: Float32Array, replicas: number, what: string): Promise<Expectation> {
+  const wanted = await onCpu(replicas);
+  const largest = Math.max(...weights.map((weight, index) => Math.abs(weight - (wanted[index] as number))));
+  const told = `gradients ${what}, largest difference to ${replicas} on the CPU after ${steps} steps`;
+  return atMost(1e-5, 'in weights up to 7', told, largest);
+}
+
+/** How often the GPU did something in this process: a strategy that takes another way would agree as well. @throws where it was too seldom */
+function countOf(wanted: string, least: number): number {
+  const found = flightRecorder().filter(({ operation, state }) => operation === wanted && state === 'done').length;
+  if (found < least) throw new Error(`of ${least} times "${wanted}" the GPU has done ${found}`);
   return found;
 }
 
-/** Cross-device ops with one GPU, in its memory. */
-export const trainingAlone: Step = {
-  claim: `${steps} steps with NcclAllReduce on one GPU are as on the CPU`,
-  seconds: 120,
+/** What a worker tells. */
+type Found = {
+  readonly differences: readonly Expectation[];
+  readonly allReducesOfNccl: number;
+  readonly notes: readonly string[];
+};
+
+const onHost = async (gradient: Float32Array) => tensor(gradient);
+const onGpu = async (gradient: Float32Array) => (await (gpus()[0] as Gpu).upload(gradient, 'float32')).tensor();
+
+/** One replica, whose gradients are on the GPU, and are copied there: alone it has nothing to add up. */
+export const mirrored: Step = {
+  claim: 'MirroredStrategy on gpu:0 trains as on a CPU; with one replica nothing is communicated',
+  seconds: 60,
   async run() {
-    await using ops = new NcclAllReduce();
-    const [gpu] = gpus() as [Gpu];
-    const weights = new Float32Array(parameters);
-    using gradient = gpu.alloc('float32', parameters);
-    const value = new PerReplica([gradient]);
-    for (let step = 0; step < steps; step++) {
-      await gradient.write(gradientOf(weights, 0));
-      const mean = await ops.reduce(ReduceOp.MEAN, value, value, { into: value });
-      const { data } = await toHost(mean as Tensor);
-      weights.forEach((weight, index) => {
-        weights[index] = weight - 0.1 * (data[index] as number);
-      });
-    }
-    return { largestDifference: requireClose(difference(weights, 1)) };
+    await using strategy = new MirroredStrategy({ devices: ['gpu:0'], crossDeviceOps: 'nccl' });
+    const expectations = [await judged(await trained(strategy, onGpu), 1, 'on the GPU')];
+    return { facts: { copiesOnGpu: countOf('copy', steps) }, expectations };
   },
 };
 
-/** Two processes on one GPU. */
-export const trainingTogether: Step = {
-  claim: `${steps} steps of two processes by NCCL are as on the CPU`,
-  seconds: 240,
-  run: async () => bothFacts(await twoProcesses('training-together')),
-  async rank(rank, address) {
-    await using store = await storeAt(address);
-    await using communicator = await NcclCommunicator.connect({ store, rank, size: 2 });
-    const weights = new Float32Array(parameters);
-    for (let step = 0; step < steps; step++) {
-      const gradient = tensor(gradientOf(weights, rank));
-      await communicator.run({ kind: 'all-reduce', op: 'mean' }, [gradient], [gradient], { timeoutSeconds: 60 });
-      weights.forEach((weight, index) => {
-        weights[index] = weight - 0.1 * (gradient.data[index] as number);
-      });
-    }
-    return { largestDifference: requireClose(difference(weights, 2)) };
+/** Two processes with one GPU: gradients on the GPU, and of the host. */
+export const multiWorker: Step = {
+  claim: 'MultiWorkerMirroredStrategy on two ranks of one GPU trains as on two CPUs',
+  seconds: 60,
+  async run() {
+    const both = await twoProcesses('multi-worker');
+    const expectations = both.flatMap(({ facts }, rank) =>
+      ((facts as Partial<Found> | undefined)?.differences ?? []).map((due) => ({
+        ...due,
+        what: `rank ${rank}, ${due.what}`,
+      })),
+    );
+    return { ...bothFacts(both), expectations };
+  },
+  async rank() {
+    await using strategy = new MultiWorkerMirroredStrategy({
+      devices: ['gpu:0'],
+      communicationOptions: new CommunicationOptions({ implementation: 'NCCL', timeoutSeconds: 30 }),
+      startupTimeoutSeconds: 30,
+    });
+    await strategy.ready();
+    const differences = [
+      await judged(await trained(strategy, onGpu), 2, 'on the GPU'),
+      await judged(await trained(strategy, onHost), 2, 'of the host'),
+    ];
+    const { notes } = await strategy.explain();
+    return { differences, allReducesOfNccl: countOf('all-reduce', 2 * steps), notes } satisfies Found;
   },
 };

@@ -11,7 +11,7 @@ const dtypes: readonly DType[] = ['float32', 'int32'];
 /** Two processes that NCCL takes for two hosts: real ranks over loopback sockets, in time slices of one GPU. */
 export const twoRanks: Step = {
   claim: 'two ranks exchange data by the real protocol, over loopback sockets; nothing about NVLink or speed',
-  seconds: 420,
+  seconds: 120,
   run: async () => bothFacts(await twoProcesses('two-ranks')),
   async rank(rank, address) {
     await using store = await storeAt(address);

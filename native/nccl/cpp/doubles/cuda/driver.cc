@@ -37,6 +37,7 @@ namespace {
 
 using namespace coll::cuda;
 using coll::doubles::current;
+using coll::doubles::is_wished;
 using coll::doubles::Memory;
 using coll::doubles::refusal;
 using coll::doubles::wish;
@@ -68,6 +69,14 @@ Result put_copy(const char* function, void* into, const void* from, std::size_t 
 
 COLL_EXPORT int coll_is_test_double() { return 1; }
 COLL_EXPORT long coll_double_blocks() { return Memory::of_process().count(); }
+COLL_EXPORT long coll_double_streams() { return coll::doubles::stream_count; }
+COLL_EXPORT long coll_double_events() { return coll::doubles::event_count; }
+__attribute__((destructor)) static void tell_counts() {
+  using coll::doubles::tell_count;
+  tell_count("blocks", coll_double_blocks());
+  tell_count("streams", coll_double_streams());
+  tell_count("events", coll_double_events());
+}
 
 // For the double of NCCL.
 COLL_EXPORT void coll_double_put(Stream stream, void (*task)(void*), void* argument) {
@@ -167,6 +176,13 @@ COLL_EXPORT Result cuMemFreeAsync(Pointer pointer, Stream stream) {
   return kSuccess;
 }
 
+COLL_EXPORT Result cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
+  if (const Result refused = refusal("cuMemGetInfo_v2")) return refused;
+  *total = kDeviceBytes;
+  *free = kDeviceBytes - Memory::of_process().bytes_on(current->device);
+  return kSuccess;
+}
+
 COLL_EXPORT Result cuDeviceGetDefaultMemPool(Pool* pool, int) {
   *pool = nullptr;
   return kSuccess;
@@ -230,9 +246,22 @@ COLL_EXPORT Result cuMemsetD32Async(Pointer into, unsigned word, std::size_t cou
 
 COLL_EXPORT Result cuPointerGetAttribute(void* value, int attribute, Pointer pointer) {
   const int device = Memory::of_process().device_of(pointer, 1);
-  if (attribute != kPointerOrdinal || device < 0) return kInvalidValue;
+  if (device < 0) return kInvalidValue;
+  if (attribute == kPointerContext) {
+    // Another context than the primary one, where that is wished for.
+    static ContextRecord stranger{0};
+    const Context context = is_wished("strange context") ? &stranger : nullptr;
+    std::memcpy(value, &context, sizeof(context));
+    return kSuccess;
+  }
+  if (attribute != kPointerOrdinal) return kInvalidValue;
   std::memcpy(value, &device, sizeof device);
   return kSuccess;
+}
+
+COLL_EXPORT Result cuMemGetAddressRange_v2(Pointer* begin, std::size_t* bytes, Pointer pointer) {
+  if (const Result refused = refusal("cuMemGetAddressRange_v2")) return refused;
+  return Memory::of_process().find(pointer, *begin, *bytes) ? kSuccess : kInvalidValue;
 }
 
 // PTX cannot run here, but it must have what is asked of it.

@@ -12,6 +12,7 @@ using coll::doubles::wish;
 COLL_EXPORT Result cuStreamCreateWithPriority(Stream* stream, unsigned, int) {
   if (const Result refused = refusal("cuStreamCreateWithPriority")) return refused;
   *stream = new StreamRecord(current->device);
+  ++coll::doubles::stream_count;
   return kSuccess;
 }
 
@@ -40,6 +41,7 @@ COLL_EXPORT Result cuEventCreate(Event* event, unsigned) {
   if (const Result refused = refusal("cuEventCreate")) return refused;
   *event = new EventRecord;
   (*event)->device = current->device;
+  ++coll::doubles::event_count;
   return kSuccess;
 }
 
@@ -67,5 +69,6 @@ COLL_EXPORT Result cuEventQuery(Event event) {
 
 COLL_EXPORT Result cuEventDestroy_v2(Event event) {
   delete event;
+  --coll::doubles::event_count;
   return kSuccess;
 }

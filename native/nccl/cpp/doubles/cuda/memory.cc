@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 
 namespace coll::doubles {
 namespace {
@@ -52,6 +53,15 @@ int Memory::device_of(cuda::Pointer pointer, std::size_t bytes) {
   return pointer + bytes <= begin + block.bytes ? block.device : -1;
 }
 
+bool Memory::find(cuda::Pointer pointer, cuda::Pointer& begin, std::size_t& bytes) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const auto after = blocks_.upper_bound(pointer);
+  if (after == blocks_.begin()) return false;
+  begin = std::prev(after)->first;
+  bytes = std::prev(after)->second.bytes;
+  return pointer - begin < bytes;
+}
+
 void* Memory::allocate_host(std::size_t bytes) {
   void* const made = aligned(bytes);
   const std::lock_guard<std::mutex> lock(mutex_);
@@ -64,6 +74,13 @@ bool Memory::free_host(void* memory) {
   if (host_.erase(memory) == 0) return false;
   std::free(memory);
   return true;
+}
+
+std::size_t Memory::bytes_on(int device) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  std::size_t bytes = 0;
+  for (const auto& [begin, block] : blocks_) bytes += block.device == device ? block.bytes : 0;
+  return bytes;
 }
 
 long Memory::count() {

@@ -19,10 +19,13 @@ class Memory {
   static void release(cuda::Pointer pointer, std::size_t bytes);
   // The device of a range that lies in one block; -1 for none.
   int device_of(cuda::Pointer pointer, std::size_t bytes);
+  // The block that a pointer lies in: false for none.
+  bool find(cuda::Pointer pointer, cuda::Pointer& begin, std::size_t& bytes);
   // Pinned host memory.
   void* allocate_host(std::size_t bytes);
   bool free_host(void* memory);
   long count();
+  std::size_t bytes_on(int device);
 
  private:
   struct Block {

@@ -5,6 +5,13 @@
 
 #include "../control.h"
 
+namespace coll::doubles {
+
+std::atomic<long> stream_count{0};
+std::atomic<long> event_count{0};
+
+}  // namespace coll::doubles
+
 namespace coll::cuda {
 namespace {
 

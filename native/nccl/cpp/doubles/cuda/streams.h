@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -8,6 +9,14 @@
 #include <random>
 
 #include "../../libraries/cuda_types.h"
+
+namespace coll::doubles {
+
+// What there is now.
+extern std::atomic<long> stream_count;
+extern std::atomic<long> event_count;
+
+}  // namespace coll::doubles
 
 namespace coll::cuda {
 

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
@@ -14,6 +15,25 @@ namespace coll::nccl {
 
 CommunicatorRecord::~CommunicatorRecord() {
   if (wire.socket >= 0) close(wire.socket);
+}
+
+void CommunicatorRecord::abort() {
+  is_aborted = true;
+  const std::lock_guard<std::mutex> lock(children_mutex);
+  for (const auto& child : children) {
+    if (const auto living = child.lock()) living->abort();
+  }
+}
+
+void CommunicatorRecord::adopt(const std::shared_ptr<CommunicatorRecord>& child) {
+  const std::lock_guard<std::mutex> lock(children_mutex);
+  children.push_back(child);
+}
+
+void CommunicatorRecord::disown(const CommunicatorRecord& child) {
+  const std::lock_guard<std::mutex> lock(children_mutex);
+  const auto is_it = [&](const auto& other) { return other.expired() || other.lock().get() == &child; };
+  children.erase(std::remove_if(children.begin(), children.end(), is_it), children.end());
 }
 
 void CommunicatorRecord::set_error(Result result, const std::string& message) {
@@ -41,6 +61,8 @@ void name_host(char* into, std::size_t bytes) {
 
 }  // namespace
 
+int version_of_double() { return from_environment("COLL_DOUBLE_NCCL_VERSION", 22809); }
+
 Record find_record(nccl::Communicator communicator) {
   const std::lock_guard<std::mutex> lock(records_mutex);
   const auto found = records().find(communicator);
@@ -63,8 +85,9 @@ long count_records() {
 }
 
 nccl::Result open_record(nccl::CommunicatorRecord& record, const nccl::UniqueId& id) {
+  die_if_wished("init", record.rank);
   if (is_wished("stuck init", record.rank)) wait_for_abort(record);
-  Hello hello{record.size, record.rank, from_environment("COLL_DOUBLE_NCCL_VERSION", 22809), record.device, {}};
+  Hello hello{record.size, record.rank, version_of_double(), record.device, {}};
   name_host(hello.host, sizeof hello.host);
   record.wire = {connect_to(id), &record.is_aborted};
   Reply reply{nccl::kSystemError, "nobody listens at this unique id", 0};

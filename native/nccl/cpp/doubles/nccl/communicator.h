@@ -4,6 +4,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "reduction.h"
 #include "wire.h"
@@ -12,8 +13,9 @@ namespace coll::nccl {
 
 // One rank's end of a communicator.
 struct CommunicatorRecord {
-  int size = 0;
-  int rank = 0;
+  // Known once it is open, where a split makes it.
+  std::atomic<int> size{0};
+  std::atomic<int> rank{0};
   int device = 0;
   bool is_blocking = true;
   // Whether the first collective has met the others, for which it blocks its caller.
@@ -23,17 +25,26 @@ struct CommunicatorRecord {
   std::mutex exchange_mutex;
   doubles::Wire wire;
   std::atomic<bool> is_aborted{false};
+  // Ended together with this one: as long as it is being made, and for ever where it shares this one's resources.
+  std::mutex children_mutex;
+  std::vector<std::weak_ptr<CommunicatorRecord>> children;
   std::atomic<Result> state{kSuccess};
   std::mutex text_mutex;
   std::string text;
 
   ~CommunicatorRecord();
   void set_error(Result result, const std::string& message);
+  void abort();
+  void adopt(const std::shared_ptr<CommunicatorRecord>& child);
+  void disown(const CommunicatorRecord& child);
 };
 
 }  // namespace coll::nccl
 
 namespace coll::doubles {
+
+// The NCCL that the double says it is.
+int version_of_double();
 
 using Record = std::shared_ptr<nccl::CommunicatorRecord>;
 

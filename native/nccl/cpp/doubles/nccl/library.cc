@@ -35,6 +35,14 @@ Result refuse(Result result, const std::string& text) {
   for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
 }
 
+// What ncclCommInitRankConfig takes: as the fields were when this version came.
+bool is_known(const Config& config) {
+  const bool has_names = version_of_double() >= static_cast<int>(kNamedConfigVersion);
+  const bool is_plain = config.size == kConfigBytes && config.version == kConfigVersion;
+  const bool is_named = config.size == kNamedConfigBytes && config.version == kNamedConfigVersion && config.name != nullptr;
+  return config.magic == 0xcafebeef && (is_plain || (has_names && is_named));
+}
+
 Result start_init(Communicator* into, const Record& record, const std::function<Result(CommunicatorRecord&)>& open) {
   add_record(record);
   __atomic_store_n(into, record.get(), __ATOMIC_RELEASE);
@@ -63,6 +71,7 @@ struct Task {
 void run_task(void* argument) {
   const std::unique_ptr<Task> task(static_cast<Task*>(argument));
   CommunicatorRecord& record = *task->record;
+  die_if_wished("collective", record.rank);
   if (is_wished("stuck collective", record.rank)) return wait_for_abort(record);
   std::this_thread::sleep_for(std::chrono::milliseconds(wish("slow collective", 0, record.rank)));
   if (record.size == 1) {
@@ -77,6 +86,7 @@ void run_task(void* argument) {
 // The first collective of a communicator blocks its caller until all ranks have come to theirs.
 Result connect_first(CommunicatorRecord& record) {
   const std::lock_guard<std::mutex> lock(record.connect_mutex);
+  die_if_wished("connect", record.rank);
   if (record.is_connected || record.size == 1) return kSuccess;
   Bytes nothing;
   const Result result = exchange(record, {kConnect, 0, 0, 0, 0, 0, 0, 0, 0}, nullptr, nothing);
@@ -113,13 +123,31 @@ Result collective(const char* name, int kind, const void* input, void* output, s
                        }});
 }
 
+// What a split makes of a rank; nothing for one without a color.
+Result open_part(CommunicatorRecord& parent, CommunicatorRecord& part, Communicator* into, int color, int key) {
+  Bytes output;
+  const Result result = exchange(parent, {kSplit, 0, 0, 0, 0, 0, color, key, 0}, nullptr, output);
+  if (result != kSuccess) return result;
+  SplitReply reply;
+  std::memcpy(&reply, output.data(), sizeof reply);
+  if (color == kNoColor) {
+    __atomic_store_n(into, nullptr, __ATOMIC_RELEASE);
+    remove_record(&part);
+    return kSuccess;
+  }
+  part.size = reply.size;
+  part.rank = reply.rank;
+  return open_record(part, reply.id);
+}
+
 }  // namespace
 
 COLL_EXPORT int coll_is_test_double() { return 1; }
 COLL_EXPORT long coll_double_communicators() { return count_records(); }
+__attribute__((destructor)) static void tell_counts() { tell_count("communicators", count_records()); }
 
 COLL_EXPORT Result ncclGetVersion(int* version) {
-  *version = from_environment("COLL_DOUBLE_NCCL_VERSION", 22809);
+  *version = version_of_double();
   return kSuccess;
 }
 
@@ -143,50 +171,50 @@ COLL_EXPORT const char* ncclGetLastError(Communicator communicator) {
 }
 
 COLL_EXPORT Result ncclGetUniqueId(UniqueId* id) {
+  die_if_wished("id");
   if (const int wished = wish("fail ncclGetUniqueId", 0)) return wished;
   return start_coordinator(*id) ? kSuccess : kSystemError;
 }
 
 COLL_EXPORT Result ncclCommInitRankConfig(Communicator* into, int size, UniqueId id, int rank, Config* config) {
   if (const int wished = wish("fail ncclCommInitRankConfig", 0, rank)) return refuse(wished, "the control file wished it");
-  if (config != nullptr && (config->magic != 0xcafebeef || config->size != sizeof(Config) || config->version != 21800)) {
-    return refuse(kInvalidArgument, "the configuration is not of version 2.18");
-  }
+  if (config != nullptr && !is_known(*config)) return refuse(kInvalidArgument, "the configuration is none of this version");
   if (coll_double_current_device() < 0) return refuse(kCudaError, "no device is current");
   const auto record = std::make_shared<CommunicatorRecord>();
   record->size = size;
   record->rank = rank;
   record->device = coll_double_current_device();
-  record->is_blocking = config == nullptr || config->blocking != 0;
+  record->is_blocking = (config == nullptr || config->blocking != 0) && !is_wished("non-blocking");
   return start_init(into, record, [id](CommunicatorRecord& opening) { return open_record(opening, id); });
 }
 
-COLL_EXPORT Result ncclCommSplit(Communicator parent, int color, int key, Communicator* into, Config*) {
+COLL_EXPORT Result ncclCommSplit(Communicator parent, int color, int key, Communicator* into, Config* config) {
   const Record record = find_record(parent);
   if (record == nullptr) return refuse(kInvalidArgument, "this is no communicator");
+  if (const int wished = wish("fail ncclCommSplit", 0, record->rank)) return refuse(wished, "the control file wished it");
+  if (config != nullptr && !is_known(*config)) return refuse(kInvalidArgument, "the configuration is none of this version");
   const auto made = std::make_shared<CommunicatorRecord>();
   made->device = record->device;
-  made->is_blocking = record->is_blocking;
-  return start_init(into, made, [record, into, color, key](CommunicatorRecord& opening) {
-    Bytes output;
-    const Result result = exchange(*record, {kSplit, 0, 0, 0, 0, 0, color, key, 0}, nullptr, output);
-    if (result != kSuccess) return result;
-    SplitReply reply;
-    std::memcpy(&reply, output.data(), sizeof reply);
-    if (color == kNoColor) {
-      __atomic_store_n(into, nullptr, __ATOMIC_RELEASE);
-      remove_record(&opening);
-      return kSuccess;
-    }
-    opening.size = reply.size;
-    opening.rank = reply.rank;
-    return open_record(opening, reply.id);
+  made->is_blocking = config == nullptr ? record->is_blocking : config->blocking != 0;
+  const bool is_sharing = config != nullptr && config->split_share == 1;
+  record->adopt(made);
+  return start_init(into, made, [record, into, color, key, is_sharing](CommunicatorRecord& opening) {
+    const Result result = open_part(*record, opening, into, color, key);
+    if (!is_sharing) record->disown(opening);
+    return result;
   });
 }
 
 COLL_EXPORT Result ncclCommFinalize(Communicator communicator) {
   const Record record = find_record(communicator);
-  return record == nullptr ? kInvalidArgument : add_to_group({record, {}, {}});
+  if (record == nullptr) return kInvalidArgument;
+  return add_to_group({record,
+                       [record] {
+                         if (!is_wished("stuck finalize", record->rank)) return kSuccess;
+                         wait_for_abort(*record);
+                         return kInternalError;
+                       },
+                       {}});
 }
 
 COLL_EXPORT Result ncclCommDestroy(Communicator communicator) {
@@ -201,7 +229,7 @@ COLL_EXPORT Result ncclCommAbort(Communicator communicator) {
   const Record record = find_record(communicator);
   if (record == nullptr) return kInvalidArgument;
   if (is_wished("stuck abort", record->rank)) sleep_for_ever();
-  record->is_aborted = true;
+  record->abort();
   remove_record(communicator);
   return kSuccess;
 }

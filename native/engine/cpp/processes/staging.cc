@@ -1,0 +1,128 @@
+#if defined(__linux__)
+
+#include "staging.h"
+
+#include <algorithm>
+#include <new>
+
+#include "../error.h"
+#include "../kernels/fold.h"
+#include "../threads/board.h"
+#include "../threads/play.h"
+
+namespace coll {
+namespace {
+
+std::size_t in_lines(std::size_t bytes) { return (bytes + kLine - 1) / kLine * kLine; }
+
+void move_piece(std::byte* into, const std::byte* from, std::size_t bytes) {
+  copy(into, from, bytes, bytes >= kStreamedBytes ? Write::kStreamed : Write::kCached);
+}
+
+}  // namespace
+
+std::byte* Staging::take(std::size_t bytes) {
+  if (!shared_) return take_own(bytes);
+  try {
+    return shared_->allocate_unset(bytes);
+  } catch (const Error&) {
+    return take_own(bytes);
+  }
+}
+
+// The smallest that is large enough. Where there is none, the largest makes room for one that is.
+std::byte* Staging::take_own(std::size_t bytes) {
+  const auto by_size = [](const Block& a, const Block& b) { return a.bytes < b.bytes; };
+  std::sort(kept_.begin(), kept_.end(), by_size);
+  auto found = std::find_if(kept_.begin(), kept_.end(), [&](const Block& block) { return block.bytes >= bytes; });
+  if (found == kept_.end()) {
+    if (!kept_.empty()) kept_.pop_back();
+    const std::size_t size = in_lines(bytes);
+    kept_.push_back({nullptr, size});
+    found = kept_.end() - 1;
+    found->memory.reset(static_cast<std::byte*>(std::aligned_alloc(kLine, size)));
+  }
+  Block block = std::move(*found);
+  kept_.erase(found);
+  if (!block.memory) throw std::bad_alloc();
+  taken_.push_back(std::move(block));
+  return taken_.back().memory.get();
+}
+
+void Staging::give(std::byte* memory) {
+  const auto found = std::find_if(taken_.begin(), taken_.end(), [&](const Block& block) { return block.memory.get() == memory; });
+  if (found == taken_.end()) {
+    if (shared_) shared_->free(memory);
+    return;
+  }
+  kept_.push_back(std::move(*found));
+  taken_.erase(found);
+}
+
+Stage::Stage(std::shared_ptr<Staging> staging, Offer& offer, const Losable& losable, bool is_under_way)
+    : staging_(std::move(staging)), offer_(offer) {
+  const std::size_t bytes = place(losable);
+  if (is_empty()) return;
+  memory_ = staging_->take(bytes);
+  for (const Piece& piece : inputs_) {
+    move_piece(memory_ + piece.offset, piece.own, piece.bytes);
+    offer_.buffers.inputs[piece.index] = memory_ + piece.offset;
+  }
+  for (const Piece& piece : outputs_) {
+    if (is_under_way && input_at(piece.own, piece.bytes) == nullptr) move_piece(memory_ + piece.offset, piece.own, piece.bytes);
+    offer_.buffers.outputs[piece.index] = memory_ + piece.offset;
+  }
+}
+
+Stage::~Stage() {
+  for (const Piece& piece : inputs_) offer_.buffers.inputs[piece.index] = piece.own;
+  for (const Piece& piece : outputs_) offer_.buffers.outputs[piece.index] = piece.own;
+  if (memory_ != nullptr) staging_->give(memory_);
+}
+
+void Stage::deliver() const {
+  for (const Piece& piece : outputs_) move_piece(piece.own, memory_ + piece.offset, piece.bytes);
+}
+
+bool Stage::is_read_by(const Offer& other) const {
+  const auto& inputs = other.buffers.inputs;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const std::byte* const end = inputs[i] + other.bytes_of_piece(i, other.input_bytes());
+    const auto overlaps = [&](const Piece& piece) { return piece.own < end && inputs[i] < piece.own + piece.bytes; };
+    if (std::any_of(outputs_.begin(), outputs_.end(), overlaps)) return true;
+  }
+  return false;
+}
+
+// Says where the pieces are going to be, and how many bytes that takes. What is worked on in place stays so.
+std::size_t Stage::place(const Losable& losable) {
+  const Buffers& buffers = offer_.buffers;
+  std::size_t end = 0;
+  const auto is_moved = [&](const std::vector<bool>& are_losable, std::size_t index, const std::byte* own, std::size_t bytes) {
+    return bytes > 0 && are_losable[index] && !staging_->is_shared(own, bytes);
+  };
+  for (std::size_t i = 0; i < buffers.inputs.size(); ++i) {
+    const std::size_t bytes = offer_.bytes_of_piece(i, offer_.input_bytes());
+    if (!is_moved(losable.inputs, i, buffers.inputs[i], bytes)) continue;
+    inputs_.push_back({i, const_cast<std::byte*>(buffers.inputs[i]), bytes, end});
+    end += in_lines(bytes);
+  }
+  for (std::size_t i = 0; i < buffers.outputs.size(); ++i) {
+    const std::size_t bytes = offer_.bytes_of_piece(i, offer_.output_bytes());
+    if (!is_moved(losable.outputs, i, buffers.outputs[i], bytes)) continue;
+    const Piece* const input = input_at(buffers.outputs[i], bytes);
+    outputs_.push_back({i, buffers.outputs[i], bytes, input != nullptr ? input->offset : end});
+    if (input == nullptr) end += in_lines(bytes);
+  }
+  return end;
+}
+
+const Stage::Piece* Stage::input_at(const std::byte* own, std::size_t bytes) const {
+  // In place, pieces have the same number; those of no elements are left out.
+  const auto found = std::find_if(inputs_.begin(), inputs_.end(), [&](const Piece& piece) { return piece.own == own && piece.bytes == bytes; });
+  return found == inputs_.end() ? nullptr : &*found;
+}
+
+}  // namespace coll
+
+#endif

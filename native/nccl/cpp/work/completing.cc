@@ -1,0 +1,70 @@
+// The completing thread: sees when the device has passed what was launched, and settles it.
+#include <algorithm>
+#include <thread>
+
+#include "../communicators/clique.h"
+#include "older_waiting.h"
+#include "scheduler.h"
+
+namespace coll {
+
+void Scheduler::complete_all() {
+  constexpr int kSpins = 200;
+  constexpr auto kShortest = std::chrono::microseconds(20);
+  constexpr auto kLongest = std::chrono::microseconds(500);
+  std::deque<SharedOperation> flying;
+  auto pause = kShortest;
+  int idle_looks = 0;
+  for (;;) {
+    {
+      std::unique_lock<std::mutex> lock(mutex_);
+      if (flying.empty()) has_flights_.wait(lock, [this] { return !launched_.empty(); });
+      flying.insert(flying.end(), std::make_move_iterator(launched_.begin()), std::make_move_iterator(launched_.end()));
+      launched_.clear();
+    }
+    bool has_moved = false;
+    for (auto at = flying.begin(); at != flying.end();) {
+      bool is_done = true;
+      try {
+        for (const SharedFence& fence : (*at)->fences) is_done = is_done && fence->has_passed();
+      } catch (const Error& error) {
+        if (error.failure().code == cuda::kShuttingDown) return;
+        fail(*at, error.failure());
+      }
+      if (is_done) {
+        conclude(*at);
+        at = flying.erase(at);
+        has_moved = true;
+      } else {
+        ++at;
+      }
+    }
+    if (has_moved || flying.empty()) {
+      idle_looks = 0;
+      pause = kShortest;
+    } else if (++idle_looks > kSpins) {
+      std::this_thread::sleep_for(pause);
+      pause = std::min(pause * 2, std::chrono::microseconds(kLongest));
+    } else {
+      std::this_thread::yield();
+    }
+  }
+}
+
+void Scheduler::conclude(const SharedOperation& operation) {
+  std::optional<Failure> failure;
+  if (operation->finish && !has_failed(*operation)) {
+    try {
+      operation->finish(*operation);
+    } catch (const Error& error) {
+      failure = error.failure();
+    }
+  }
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (operation->clique != nullptr && --busy_cliques_ == 0) has_work_.notify_one();
+  if (operation->state == State::kFailed) return;
+  if (failure) fail_one(operation, *failure, true);
+  else settle(operation, nullptr);
+}
+
+}  // namespace coll

@@ -1,0 +1,121 @@
+import { type Communicator, type RunOptions, type Tensor, ValueError, type World } from '@coll/core';
+import { reductionToOneAlgorithm } from '@coll/reduction-to-one';
+import type { Exchange } from './connect.js';
+import type { GpuRanks } from './gpu-groups.js';
+import { gpuIndex } from './gpu-memory.js';
+import { NcclCommunicator, type NcclOptions } from './nccl-communicator.js';
+import type { Passage } from './passage.js';
+
+const bytesOfCard = 1024;
+const millisBetweenLooks = 100;
+
+/**
+ * The GPUs of several processes as one group of NCCL's, opened when it is first needed. The world of the processes, each of which has as many ranks, brings
+ * NCCL's unique id around. What ends one of the two ends the other.
+ */
+export class ProcessGpus implements GpuRanks {
+  readonly #world: World;
+  readonly #options: NcclOptions;
+  #opened: Promise<NcclCommunicator> | undefined;
+
+  constructor(world: World, options: NcclOptions) {
+    this.#world = world;
+    this.#options = options;
+  }
+
+  /** Those of this process. */
+  get devices(): readonly string[] {
+    const { devices, localRanks } = this.#world;
+    return localRanks.map((rank) => devices[rank] as string);
+  }
+
+  /** @throws ValueError for other GPUs than those of this process, in their order */
+  async of(devices: readonly string[]): Promise<this> {
+    if (devices.map(gpuIndex).join() === this.devices.map(gpuIndex).join()) return this;
+    const told = `values have a component on each of [${this.devices.join(', ')}], the GPUs of this process, in this order`;
+    throw new ValueError('ERR_COLL_DEVICE', `nccl: ${told}, not on [${devices.join(', ')}]`);
+  }
+
+  /** Resolves when the group is open, has failed to open, or was never asked for. */
+  async settled(): Promise<void> {
+    await this.#opened?.catch(() => undefined);
+  }
+
+  /** Several collectives as one group call. @throws the error of whatever ended the group; what this process alone did wrong ends it for all */
+  async runTogether(passages: readonly Passage[], options: RunOptions = {}): Promise<void> {
+    const { signal, stop } = this.#watch(options.signal);
+    try {
+      this.#opened ??= this.#open({ ...options, signal });
+      const nccl = await this.#opened;
+      await nccl.runTogether(passages, { ...options, signal }).catch((error: unknown) => {
+        // All processes make the same calls: what is wrong with one is found on all of them, before it begins.
+        if (error instanceof ValueError) throw error;
+        throw this.#failed(error);
+      });
+    } finally {
+      stop();
+    }
+  }
+
+  async close(): Promise<void> {
+    const nccl = await this.#opened?.catch(() => undefined);
+    await nccl?.close();
+  }
+
+  /** Aborted once the processes have failed, which NCCL does not see; and with the signal of the caller. */
+  #watch(wanted: AbortSignal | undefined) {
+    const failed = new AbortController();
+    const timer = setInterval(() => {
+      const failure = this.#world.failure?.();
+      if (failure) failed.abort(failure);
+    }, millisBetweenLooks);
+    const signal = wanted ? AbortSignal.any([wanted, failed.signal]) : failed.signal;
+    return { signal, stop: () => clearInterval(timer) };
+  }
+
+  async #open(options: RunOptions): Promise<NcclCommunicator> {
+    const { localRanks } = this.#world;
+    const process = (localRanks[0] as number) / localRanks.length;
+    const meeting = this.#world.communicator(reductionToOneAlgorithm());
+    try {
+      const exchange = exchangeBy(meeting, options);
+      return await NcclCommunicator.joinBy(exchange, process, this.devices, this.#options, options.signal);
+    } catch (error) {
+      throw this.#failed(error);
+    } finally {
+      await meeting.close();
+    }
+  }
+
+  /** Tells all processes, and finds out what came first. */
+  #failed(error: unknown): unknown {
+    const failure = this.#world.failure?.();
+    if (failure) return failure;
+    this.#world.fail?.((error as Error).message);
+    return error;
+  }
+}
+
+/** Shows the card of each process to all by an all-gather among their ranks. */
+function exchangeBy(meeting: Communicator, { timeoutSeconds, signal }: RunOptions): Exchange {
+  const here = meeting.localRanks.length;
+  return async (card) => {
+    const own = new Uint8Array(bytesOfCard);
+    new DataView(own.buffer).setUint32(0, card.length);
+    own.set(card, 4);
+    const all = new Uint8Array(bytesOfCard * meeting.size);
+    const outputs = meeting.localRanks.map((_, place) => bytes(place === 0 ? all : new Uint8Array(all.length)));
+    const inputs = outputs.map(() => bytes(own));
+    const options = { timeoutSeconds: timeoutSeconds ?? null, ...(signal ? { signal } : {}) };
+    await meeting.run({ kind: 'all-gather' }, inputs, outputs, options);
+    return Array.from({ length: meeting.size / here }, (_, process) => {
+      const begin = process * here * bytesOfCard;
+      const length = new DataView(all.buffer).getUint32(begin);
+      return all.slice(begin + 4, begin + 4 + length);
+    });
+  };
+}
+
+function bytes(data: Uint8Array): Tensor {
+  return { data, dtype: 'uint8', shape: [data.length], device: '' };
+}

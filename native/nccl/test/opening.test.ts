@@ -1,0 +1,102 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { TcpStoreServer } from '@coll/rendezvous';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { hasDoubles } from './doubles.ts';
+
+const program = fileURLToPath(new URL('./members/lone-member.ts', import.meta.url));
+const folder = mkdtempSync(path.join(tmpdir(), 'coll-nccl-opening-'));
+const control = path.join(folder, 'control');
+const size = 3;
+
+/** What a process told last, and when. */
+interface Told {
+  readonly stage: string;
+  readonly code?: string;
+  readonly rank?: number;
+  readonly message?: string;
+  readonly at: number;
+}
+
+class MemberProcess {
+  readonly child: ChildProcess;
+  readonly ended: Promise<number>;
+  told: Told | undefined;
+
+  constructor(rank: number, store: string) {
+    this.child = fork(program, [String(rank), String(size)], {
+      execArgv: ['--conditions=@coll/source', '--import', 'tsx'],
+      env: { ...process.env, COLL_TEST_STORE: store, COLL_DOUBLE_CONTROL: control },
+    });
+    this.child.on('message', (told: Omit<Told, 'at'>) => {
+      this.told = { ...told, at: performance.now() };
+    });
+    this.ended = new Promise((resolve) => this.child.once('exit', () => resolve(performance.now())));
+  }
+}
+
+let server: TcpStoreServer;
+let members: readonly MemberProcess[] = [];
+beforeEach(async () => {
+  server = await TcpStoreServer.listen({ job: 'nccl', jobKey: 'sixteen bytes or more' });
+});
+afterEach(async () => {
+  for (const { child } of members) child.kill('SIGKILL');
+  await server.close();
+});
+beforeAll(() => writeFileSync(control, ''));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+function startWith(...wishes: readonly string[]): readonly MemberProcess[] {
+  writeFileSync(control, `${wishes.join('\n')}\n`);
+  members = Array.from({ length: size }, (_, rank) => new MemberProcess(rank, server.address));
+  return members;
+}
+
+/** Those that live know soon, by its rank, who has died. */
+async function expectNamed(lost: number): Promise<void> {
+  const died = await (members[lost] as MemberProcess).ended;
+  const survivors = members.filter((_, rank) => rank !== lost);
+  await Promise.all(survivors.map(({ ended }) => ended));
+  for (const { told } of survivors) {
+    expect(told, JSON.stringify(members.map((each) => each.told))).toMatchObject({
+      stage: 'failed',
+      name: 'UnavailableError',
+      code: 'ERR_COLL_PEER_FAILED',
+      rank: lost,
+    });
+    // A second between two looks, and time for a busy machine; without looking it would be forty.
+    expect((told as Told).at - died).toBeLessThan(5000);
+  }
+}
+
+describe.runIf(hasDoubles)('processes of which one dies', { timeout: 60_000 }, () => {
+  it.each([0, 2])('when it begins to open the group: rank %i', async (rank) => {
+    startWith(`die init rank=${rank}`);
+    await expectNamed(rank);
+  });
+
+  it('while the group is opened', async () => {
+    const [, second] = startWith('stuck init rank=1') as [MemberProcess, MemberProcess];
+    await expect.poll(() => second.told?.stage, { timeout: 20_000 }).toBe('connecting');
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    second.child.kill('SIGKILL');
+    await expectNamed(1);
+  });
+
+  it.each(['connect', 'collective'])('in its first collective: %s', async (stage) => {
+    startWith(`die ${stage} rank=2`, 'slow collective 300 rank=0');
+    await expectNamed(2);
+  });
+
+  it('and nobody is lost where none does', async () => {
+    await Promise.all(startWith().map(({ ended }) => ended));
+    expect(
+      members.map(({ told }) => told?.stage),
+      JSON.stringify(members.map((each) => each.told)),
+    ).toEqual(['done', 'done', 'done']);
+  });
+});

@@ -1,0 +1,113 @@
+import { flightRecorder, nccl } from '@coll/nccl';
+import { MirroredStrategy } from '@coll/strategy';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { fourGpus, hasDoubles } from './doubles.ts';
+import { type Outcome, train } from './fixtures/training.ts';
+import { type GpuAnswer, GpuWorkers } from './gpu-workers.ts';
+
+const onCpus = new Map<number, Promise<Outcome>>();
+
+/** The same training of as many replicas on CPUs. */
+function reference(replicas: number): Promise<Outcome> {
+  const devices = Array.from({ length: replicas }, (_, index) => `cpu:${index}`);
+  const known = onCpus.get(replicas) ?? train(new MirroredStrategy({ devices, crossDeviceOps: 'reduction-to-one' }));
+  onCpus.set(replicas, known);
+  return known;
+}
+
+async function expectAsOnCpus(outcome: Outcome, replicas: number): Promise<void> {
+  const { weights, together, ...exact } = await reference(replicas);
+  expect(outcome).toMatchObject(exact);
+  for (const name of ['weights', 'together'] as const) {
+    const wanted = name === 'weights' ? weights : together;
+    expect(outcome[name]).toEqual(wanted.map((weight) => expect.closeTo(weight, 5)));
+  }
+}
+
+describe.runIf(hasDoubles)('MirroredStrategy on GPUs', { timeout: 60_000 }, () => {
+  it.each([1, 2, 4])('trains on %i as on CPUs', async (count) => {
+    await using strategy = new MirroredStrategy({ devices: fourGpus.slice(0, count), crossDeviceOps: nccl });
+    const before = flightRecorder().length;
+    await expectAsOnCpus(await train(strategy), count);
+    expect(flightRecorder().length > before).toBe(true);
+    expect((await strategy.explain()).name).toBe('nccl');
+  });
+});
+
+async function expectTrained(answers: readonly GpuAnswer[], replicas: number): Promise<void> {
+  for (const { result, error } of answers) {
+    expect(error).toBeUndefined();
+    await expectAsOnCpus(result.outcome, replicas);
+    expect(result.byNccl).toBeGreaterThan(0);
+    expect(result.notes).toContainEqual(expect.stringMatching(/^NCCL carries out all-reduces among .* all workers/));
+  }
+}
+
+describe.runIf(hasDoubles)('MultiWorkerMirroredStrategy on GPUs', { timeout: 60_000 }, () => {
+  let workers: GpuWorkers;
+  beforeAll(async () => {
+    workers = await GpuWorkers.start([{}, {}]);
+  });
+  afterAll(() => workers[Symbol.asyncDispose]());
+
+  it.each(['NCCL', 'AUTO'] as const)('trains with one a worker as on CPUs, by %s', async (implementation) => {
+    await expectTrained(await workers.play('trains', (worker) => [`gpu:${worker}`], implementation), 2);
+  });
+
+  it('trains with two a worker as on CPUs', async () => {
+    await expectTrained(await workers.play('trains', (worker) => [`gpu:${2 * worker}`, `gpu:${2 * worker + 1}`]), 4);
+  });
+
+  it('needs GPUs on all workers, or on none', async () => {
+    for (const { error } of await workers.play('adds', (worker) => [worker === 0 ? 'gpu:0' : 'cpu:0']))
+      expect(error).toMatchObject({ name: 'RuntimeError', code: 'ERR_COLL_CLUSTER', rank: 1 });
+  });
+
+  it('hands on why NCCL refuses', async () => {
+    for (const { error } of await workers.play('adds', () => ['gpu:0']))
+      expect(error).toMatchObject({ message: expect.stringMatching(/Duplicate GPU/) });
+  });
+
+  it('serves replicas in threads of their own', async () => {
+    const answers = await workers.play('inThread', (worker) => [`gpu:${worker}`]);
+    expect(answers).toEqual([0, 1].map(() => ({ result: [[[3], [1], [0.5], expect.any(Number)]] })));
+    for (const { result } of answers) expect(result[0][3]).toBeGreaterThan(0);
+  });
+
+  // The last one: a worker is gone.
+  it('tells the others of a worker that is lost', async () => {
+    const [first] = await workers.play('loses', (worker) => [`gpu:${worker}`]);
+    expect(first?.error).toMatchObject({ name: 'UnavailableError', code: 'ERR_COLL_PEER_FAILED', rank: 1 });
+  });
+});
+
+describe.runIf(hasDoubles)('workers that share a GPU', { timeout: 60_000 }, () => {
+  it('train as on CPUs', async () => {
+    await using workers = await GpuWorkers.start([{ NCCL_HOSTID: 'one' }, { NCCL_HOSTID: 'other' }]);
+    await expectTrained(await workers.play('trains', () => ['gpu:0']), 2);
+  });
+});
+
+describe.runIf(hasDoubles)('workers of which one sees no GPU', { timeout: 60_000 }, () => {
+  let workers: GpuWorkers;
+  beforeAll(async () => {
+    workers = await GpuWorkers.start([{}, { COLL_CUDA_LIBRARY: '/nowhere/libcuda.so.1' }]);
+  });
+  afterAll(() => workers[Symbol.asyncDispose]());
+
+  it('are all told what to mend where NCCL is asked for by name', async () => {
+    for (const { error } of await workers.play('adds', () => ['gpu:0'])) {
+      expect(error).toMatchObject({ code: 'ERR_COLL_REFUSED', rank: 1 });
+      expect(error?.message).toMatch(
+        /^NCCL was asked for, but on worker 1 .*libcuda.*: mend that, or ask for AUTO or RING/,
+      );
+    }
+  });
+
+  it('go on without it where AUTO was, and explain', async () => {
+    for (const { result } of await workers.play('adds', () => ['gpu:0'], 'AUTO')) {
+      expect(result.sum).toEqual([3]);
+      expect(result.notes).toEqual([expect.stringMatching(/^nccl was not taken, because on worker 1 .*libcuda/)]);
+    }
+  });
+});

@@ -1,0 +1,32 @@
+import { closeSync, mkdtempSync, openSync, readSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+
+const mostBytesAtOnce = 64 * 1024;
+
+/** A file to which ranks append lines, also while they are blocked. Only the user who runs them reaches it. */
+export class StallFile implements Disposable {
+  readonly folder = mkdtempSync(path.join(tmpdir(), 'coll-run-'));
+  readonly path = path.join(this.folder, 'stalls');
+  readonly #descriptor = openSync(this.path, 'a+', 0o600);
+  readonly #bytes = Buffer.alloc(mostBytesAtOnce);
+  #offset = 0;
+  #rest = '';
+
+  /** The lines that have come since it was asked last. */
+  lines(): readonly string[] {
+    for (let count = 1; count > 0; ) {
+      count = readSync(this.#descriptor, this.#bytes, 0, mostBytesAtOnce, this.#offset);
+      this.#offset += count;
+      this.#rest += this.#bytes.toString('utf8', 0, count);
+    }
+    const lines = this.#rest.split('\n');
+    this.#rest = lines.pop() ?? '';
+    return lines;
+  }
+
+  [Symbol.dispose](): void {
+    closeSync(this.#descriptor);
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,69 @@
+import { CollError } from '../errors.js';
+import { allRanks } from '../ranks.js';
+
+/** What the ranks of a group stand for: each for some ranks of a whole, side by side. Errors of the group count its own ranks; callers know those of the whole. */
+export class RankNames {
+  /** By rank, the ranks of the whole that it stands for, as messages tell them. */
+  readonly names: readonly string[];
+  readonly #begins: readonly number[];
+
+  /** `begins` tells where in the whole those of each rank begin, and at last where they end. */
+  constructor(begins: readonly number[]) {
+    this.#begins = begins;
+    this.names = allRanks(begins.length - 1).map((rank) => list(begins[rank] as number, begins[rank + 1] as number));
+  }
+
+  /** An error that counts ranks of the whole, for members of the group: a rank that the group does not have says so. */
+  marked(error: CollError): CollError {
+    const { message, rank } = error;
+    return rank === undefined ? error : copyOf(error, message, this.names.length + rank);
+  }
+
+  /** An error of the group, told in ranks of the whole. */
+  retold(error: unknown): unknown {
+    if (!isKnown(error)) return error;
+    const { message, rank } = error;
+    const size = this.names.length;
+    if (rank !== undefined && rank >= size) return copyOf(error, message, rank - size);
+    return copyOf(error, this.#translated(error), rank === undefined ? undefined : this.#begins[rank]);
+  }
+
+  /** What others have said, which follows a colon, stays as it is, and so does the name of the operation. */
+  #translated({ code, message, operation = '' }: CollError): string {
+    // Ranks that disagree about a collective are called by their names already.
+    const pattern = code.endsWith('MISMATCH') ? /\b(replica) (\d+)/g : /\b(rank|replica) (\d+(?:, \d+)*)/g;
+    const [head = ''] = message.split(/(?<=\b(?:failed|aborted): )/, 1);
+    const parts = operation === '' ? [head] : head.split(operation);
+    const told = parts.map((part) =>
+      part.replace(pattern, (_, word: string, ranks: string) => {
+        const names = ranks.split(', ').map((rank) => this.names[Number(rank)] ?? rank);
+        return `${word} ${names.join(', ')}`;
+      }),
+    );
+    return told.join(operation) + message.slice(head.length);
+  }
+}
+
+/** Whether another error of the same class can be made: some of this project are built-in ones. */
+export function isKnown(error: unknown): error is CollError {
+  return (
+    error instanceof CollError && !((error as Error) instanceof TypeError || (error as Error) instanceof RangeError)
+  );
+}
+
+function copyOf(error: CollError, message: string, rank: number | undefined): CollError {
+  const { code, cause, operation } = error;
+  const Same = error.constructor as typeof CollError;
+  return new Same(code, message, {
+    cause,
+    ...(rank === undefined ? {} : { rank }),
+    ...(operation === undefined ? {} : { operation }),
+  });
+}
+
+function list(begin: number, end: number): string {
+  if (end - begin > 4) return `${begin} to ${end - 1}`;
+  return allRanks(end - begin)
+    .map((rank) => begin + rank)
+    .join(', ');
+}

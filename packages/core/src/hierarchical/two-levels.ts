@@ -1,0 +1,201 @@
+import { refusedArithmetic } from '../arithmetic.js';
+import { refusedCollective, validateBuffers } from '../buffers.js';
+import { abortedError, busyError, closedError, refusedError } from '../call-errors.js';
+import type { CallerRequest } from '../caller-request.js';
+import { type Collective, nameOf, rootOf } from '../collective.js';
+import type { Communicator, RunOptions } from '../communicator.js';
+import type { DType } from '../dtype.js';
+import { type CollError, UnavailableError } from '../errors.js';
+import { OneByOne } from '../one-by-one.js';
+import { untilAllHaveEnded } from '../packing/pack-runner.js';
+import type { Tensor } from '../tensor.js';
+import { type HandedIn, type Job, requestOf, type Stage, type Stages } from './hierarchical-stages.js';
+import type { Level } from './level.js';
+import { LevelWatch } from './level-watch.js';
+import { isKnown } from './rank-names.js';
+
+// How much later than others gives up who would only name a rank that waits for others itself.
+const graceSeconds = 1;
+
+/** What the jobs of a call are run with. */
+interface CallOptions extends RunOptions {
+  readonly request: CallerRequest;
+}
+
+/**
+ * Levels as one communicator, which plays a collective as stages: collectives of its levels, one after the other. It has all-reduce, broadcast and all-gather.
+ * Calls run one after the other, too, so that workers that are elsewhere meet the same ones. What ends a stage for one ends the call for
+ * all ranks of all levels at once. Closing it closes the levels.
+ */
+export abstract class TwoLevels implements Communicator {
+  readonly size: number;
+  readonly localRanks: readonly number[];
+  readonly #levels: readonly Level[];
+  readonly #underWay = new OneByOne();
+  /** For levels that both wait for ranks elsewhere. */
+  readonly #watch: LevelWatch | undefined;
+  #hasFailed = false;
+  #isClosed = false;
+
+  constructor(size: number, localRanks: readonly number[], levels: readonly Level[]) {
+    this.size = size;
+    this.localRanks = localRanks;
+    this.#levels = levels;
+    const waiting = levels.filter(({ communicator }) => communicator.fail && communicator.failure);
+    this.#watch = waiting.length > 1 ? new LevelWatch(waiting, (error) => this.fail(error)) : undefined;
+  }
+
+  /** What the levels have against a collective that two levels can have. */
+  protected abstract levelsRefuse(collective: Collective, dtype: DType): string | undefined;
+
+  /** What a call is made of. */
+  protected abstract stages(collective: Collective, handedIn: HandedIn): Stages;
+
+  refuses(collective: Collective, dtype: DType): string | undefined {
+    const { kind } = collective;
+    const refused = refusedCollective(collective, dtype, this.size);
+    if (refused !== undefined) return refused;
+    if (kind === 'reduce' || kind === 'reduce-scatter') {
+      return `two levels have all-reduce, broadcast and all-gather, but no ${kind}`;
+    }
+    const arithmetic = kind === 'all-reduce' ? refusedArithmetic(collective.op, dtype) : undefined;
+    return arithmetic ?? this.levelsRefuse(collective, dtype);
+  }
+
+  async run(
+    collective: Collective,
+    inputs: readonly Tensor[],
+    outputs: readonly Tensor[],
+    given: RunOptions = {},
+  ): Promise<void> {
+    const options = this.#check(collective, inputs, outputs, given);
+    await this.#underWay.run(async () => {
+      this.#requireUnfailed();
+      try {
+        for (const stage of this.stages(collective, handedInOf(inputs, outputs, given)))
+          await this.#run(stage, options);
+      } catch (error) {
+        throw this.#failedBy(error, collective);
+      }
+    });
+  }
+
+  runSync(collective: Collective, inputs: readonly Tensor[], outputs: readonly Tensor[], given: RunOptions = {}): void {
+    const options = this.#check(collective, inputs, outputs, given);
+    if (this.#underWay.latest) throw busyError({ operation: nameOf(collective) });
+    this.#requireUnfailed();
+    try {
+      for (const stage of this.stages(collective, handedInOf(inputs, outputs, given))) this.#runSync(stage, options);
+    } catch (error) {
+      throw this.#failedBy(error, collective);
+    }
+  }
+
+  fail(error: CollError): void {
+    this.#hasFailed = true;
+    this.#watch?.end();
+    for (const level of this.#levels) level.fail(error);
+  }
+
+  failure(): CollError | undefined {
+    for (const level of this.#levels) {
+      const failure = level.communicator.failure?.();
+      if (failure) return level.retold(failure) as CollError;
+    }
+    return undefined;
+  }
+
+  async close(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#watch?.end();
+    await Promise.all(this.#levels.map(({ communicator }) => communicator.close()));
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #run(stage: Stage, options: CallOptions): Promise<void> {
+    this.#watch?.begin(stage.later);
+    try {
+      await untilAllHaveEnded(
+        stage.jobs.map(async (job) => {
+          const { level, collective, inputs, outputs } = job;
+          await level.communicator
+            .run(collective, inputs, outputs, optionsOf(stage, job, options))
+            .catch((error: unknown) => {
+              throw level.retold(error);
+            });
+        }),
+      );
+    } finally {
+      this.#watch?.rest();
+    }
+  }
+
+  #runSync(stage: Stage, options: CallOptions): void {
+    for (const job of stage.jobs) {
+      const { level, collective, inputs, outputs } = job;
+      try {
+        level.communicator.runSync(collective, inputs, outputs, optionsOf(stage, job, options));
+      } catch (error) {
+        throw level.retold(error);
+      }
+    }
+  }
+
+  /** Tells all ranks what ended a call. */
+  #failedBy(error: unknown, collective: Collective): unknown {
+    this.fail(isKnown(error) ? error : unknownFailure(error, nameOf(collective), this.localRanks[0] as number));
+    return error;
+  }
+
+  #requireUnfailed(): void {
+    const failure = this.#hasFailed ? this.failure() : undefined;
+    if (failure) throw failure;
+  }
+
+  #check(
+    collective: Collective,
+    inputs: readonly Tensor[],
+    outputs: readonly Tensor[],
+    options: RunOptions,
+  ): CallOptions {
+    const details = { operation: nameOf(collective) };
+    const { signal, sharedResult, layout } = options;
+    if (this.#isClosed) throw closedError(details);
+    if (signal?.aborted) throw abortedError('before it began', signal, details);
+    const { size, localRanks } = this;
+    validateBuffers({ collective, size, localRanks, sharedResult }, inputs, outputs);
+    const { dtype } = (rootOf(collective) === undefined ? inputs[0] : outputs[0]) as Tensor;
+    const refused = this.refuses(collective, dtype);
+    if (refused !== undefined) throw refusedError(refused, details);
+    const { length } = (collective.kind === 'all-gather' ? outputs[0] : inputs[0])?.data ?? [];
+    const request = options.request ?? { collective, dtype, length };
+    return { ...options, layout: requestOf(collective, dtype, layout), request };
+  }
+}
+
+function unknownFailure(cause: unknown, operation: string, rank: number): CollError {
+  const message = cause instanceof Error ? cause.message : String(cause);
+  return new UnavailableError('ERR_COLL_PEER_FAILED', `${operation}: rank ${rank} failed: ${message}`, {
+    operation,
+    rank,
+  });
+}
+
+function optionsOf({ isBehind = false }: Stage, { level, isShared = false }: Job, options: CallOptions): CallOptions {
+  const { timeoutSeconds, request } = options;
+  const own = { ...options, sharedResult: isShared, request: { ...request, ranks: level.names } };
+  return isBehind && timeoutSeconds && timeoutSeconds > 0
+    ? { ...own, timeoutSeconds: timeoutSeconds + graceSeconds }
+    : own;
+}
+
+function handedInOf(inputs: readonly Tensor[], outputs: readonly Tensor[], { sharedResult }: RunOptions): HandedIn {
+  const [first, ...others] = outputs as readonly [Tensor, ...Tensor[]];
+  const { buffer, byteOffset } = first.data;
+  const isSame = others.every(({ data }) => data.buffer === buffer && data.byteOffset === byteOffset);
+  return { inputs, outputs, isShared: sharedResult === true && others.length > 0 && isSame };
+}

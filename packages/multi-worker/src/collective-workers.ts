@@ -1,0 +1,43 @@
+import { type EngineResolution, hierarchical, UnavailableError, type World } from '@coll/core';
+import type { Algorithm } from '@coll/core/schedule';
+import { connectGroup } from './auto-communicator.js';
+import type { CollectiveSetting } from './collective-options.js';
+import { inTask, joined, type OtherWorkers } from './worker-all-reduce.js';
+
+/** The workers of a collective, which play an algorithm; undefined for a worker that is alone. */
+export function othersOf(
+  { group, devices, launch }: CollectiveSetting,
+  algorithm: Algorithm,
+): OtherWorkers | undefined {
+  if (!group || !devices) return undefined;
+  return {
+    group,
+    devices,
+    launch,
+    // Two levels keep it in themselves, but several of them do not.
+    keepsOrder: true,
+    connect(engine) {
+      const across = connectGroup(group, algorithm);
+      return devices.length === 1 ? across : hierarchical([engine], across);
+    },
+  };
+}
+
+/** The devices of all workers as one world, in which those of this worker are here. */
+export function worldOfAll(setting: CollectiveSetting, resolution: EngineResolution): World {
+  const { group, devices = [] } = setting;
+  const { rank, size } = group as NonNullable<typeof group>;
+  const { engine } = resolution;
+  return {
+    devices: Array.from({ length: size }, (_, worker) => devices.map((device) => inTask(device, worker))).flat(),
+    localRanks: devices.map((_, place) => rank * devices.length + place),
+    engine: engine.name,
+    resolution,
+    communicator(algorithm) {
+      const others = othersOf(setting, algorithm) as OtherWorkers;
+      return joined(others, engine.communicator(devices.length, algorithm));
+    },
+    fail: (message) => group?.fail(new UnavailableError('ERR_COLL_PEER_FAILED', message)),
+    failure: () => group?.failure?.(),
+  };
+}

@@ -1,0 +1,97 @@
+import { definePlugin, registry } from '@coll/core';
+import { ReductionToOneDevice } from '@coll/reduction-to-one';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { NcclChoice } from './nccl-choice.js';
+
+const gpus = ['gpu:0', 'gpu:1'];
+const remarks: string[] = [];
+let refused: string | undefined;
+let asked = 0;
+beforeEach(() => {
+  remarks.length = 0;
+  refused = undefined;
+  asked = 0;
+});
+
+/** Stands for NCCL: what it says to devices can be told. */
+const double = definePlugin({
+  name: 'nccl',
+  module: import.meta.url,
+  probe: () => (refused === undefined ? { available: true } : { available: false, reason: refused }),
+  create: () => new ReductionToOneDevice(),
+});
+
+/** The choice of worker 0, to whom others tell these lines. */
+function choice(...others: readonly string[]): NcclChoice {
+  return new NcclChoice({
+    workers: 1 + others.length,
+    async toldByAll(line) {
+      asked++;
+      return [line, ...others];
+    },
+    open: (plugin) => plugin.create(undefined),
+    remark: (level, why) => remarks.push(`${level}: ${why}`),
+  });
+}
+
+const missing = 'nothing is registered as "nccl": install @coll/nccl and import @coll/nccl/register';
+
+// In this order: what is registered stays so.
+describe('before anything is registered as nccl', () => {
+  it('says so to whoever asks for it by name, and nothing to others', async () => {
+    const nccl = choice();
+    expect(await nccl.opsFor('AUTO', gpus)).toBeUndefined();
+    expect(remarks).toEqual([]);
+    expect(await nccl.opsFor('NCCL', gpus)).toBeUndefined();
+    expect(remarks).toEqual([`warn: NCCL was asked for, but ${missing}; a ring serves it`]);
+  });
+
+  it('looks again, but asks other workers once', async () => {
+    const [alone, together] = [choice(), choice('null')];
+    for (const nccl of [alone, together]) await nccl.opsFor('AUTO', gpus);
+    registry.register(double);
+    expect((await alone.opsFor('AUTO', gpus))?.name).toBe('reduction-to-one');
+    expect(await together.opsFor('NCCL', gpus)).toBeUndefined();
+    expect(remarks).toEqual([`warn: NCCL was asked for, but on worker 0 ${missing}; a ring serves it`]);
+  });
+});
+
+describe('what is registered as nccl', () => {
+  it('is for GPUs', async () => {
+    const nccl = choice('null');
+    expect(await nccl.opsFor('AUTO', ['gpu:0', 'cpu:0'])).toBeUndefined();
+    expect(remarks).toEqual([]);
+    expect(await nccl.opsFor('NCCL', ['gpu:0', 'cpu:0'])).toBeUndefined();
+    expect(remarks).toEqual(['warn: NCCL was asked for, but cpu:0 is no GPU; a ring serves it']);
+    expect(asked).toBe(0);
+  });
+
+  it('serves where no worker refuses, by the same ops always', async () => {
+    const nccl = choice('null', 'null');
+    const ops = await nccl.opsFor('AUTO', gpus);
+    expect(ops?.name).toBe('reduction-to-one');
+    expect(await nccl.opsFor('NCCL', gpus)).toBe(ops);
+    expect([asked, remarks]).toEqual([1, []]);
+    await nccl.close();
+    await expect(ops?.broadcast(Float32Array.of(1), 'gpu:0')).rejects.toMatchObject({ code: 'ERR_COLL_CLOSED' });
+  });
+
+  it.each([
+    ['here', () => choice(), 'there is no driver'],
+    ['on one of several workers', () => choice('null'), 'on worker 0 there is no driver'],
+  ])('is an error where it refuses %s and was asked for by name, and a remark for AUTO', async (_, make, why) => {
+    refused = 'there is no driver';
+    const nccl = make();
+    expect(await nccl.opsFor('AUTO', gpus)).toBeUndefined();
+    expect(remarks).toEqual([`info: nccl was not taken, because ${why}; the host serves`]);
+    await expect(nccl.opsFor('NCCL', gpus)).rejects.toMatchObject({
+      code: 'ERR_COLL_REFUSED',
+      message: `NCCL was asked for, but ${why}: mend that, or ask for AUTO or RING, which do without`,
+    });
+  });
+
+  it('is refused here where another worker has none', async () => {
+    const nccl = choice('null', JSON.stringify({ why: 'it is broken', isNothing: false }));
+    await expect(nccl.opsFor('NCCL', gpus)).rejects.toMatchObject({ rank: 2, message: /on worker 2 it is broken/ });
+  });
+});

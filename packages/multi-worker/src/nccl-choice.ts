@@ -1,0 +1,110 @@
+import { CollError, type CrossDeviceOps, deviceType, type Plugin, registry } from '@coll/core';
+
+/** What a choice is made for. */
+export interface NcclChoiceOptions {
+  /** How many workers have to agree. */
+  readonly workers: number;
+  /** Tells all workers a line, and what each of them told. */
+  toldByAll(line: string): Promise<readonly string[]>;
+  /** Opens the ops of the plug-in, for all workers. */
+  open(plugin: Plugin<never>): CrossDeviceOps | Promise<CrossDeviceOps>;
+  /** Keeps why something is not as asked, and logs it once. */
+  remark(level: 'info' | 'warn', why: string): void;
+}
+
+/** Why NCCL does not serve. */
+interface Refusal {
+  readonly why: string;
+  /** There is nothing that could be asked: no GPU, or no plug-in. */
+  readonly isNothing: boolean;
+  readonly worker?: number;
+}
+
+const missing = 'nothing is registered as "nccl": install @coll/nccl and import @coll/nccl/register';
+
+/** Whether what is registered as `nccl` serves the devices of all workers, and its ops where it does. */
+export class NcclChoice {
+  readonly #options: NcclChoiceOptions;
+  #agreed: Promise<Refusal | undefined> | undefined;
+  #ops: Promise<CrossDeviceOps> | undefined;
+  #served: CrossDeviceOps | undefined;
+
+  constructor(options: NcclChoiceOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Undefined where something else is to serve, about which there is a remark, unless `AUTO` found nothing to ask. All workers ask alike, and find alike.
+   * @throws CollError where NCCL was asked for by name, on GPUs, and the plug-in of a worker refuses
+   */
+  async opsFor(asked: 'AUTO' | 'NCCL', devices: readonly string[]): Promise<CrossDeviceOps | undefined> {
+    const refusal = noGpuAmong(devices) ?? (await this.#refusal(devices));
+    if (!refusal) return this.#opened();
+    const { why, isNothing, worker } = refusal;
+    if (asked === 'AUTO') {
+      if (!isNothing) this.#options.remark('info', `nccl was not taken, because ${why}; the host serves`);
+      return undefined;
+    }
+    const told = `NCCL was asked for, but ${why}`;
+    if (!isNothing) {
+      const cure = 'mend that, or ask for AUTO or RING, which do without';
+      const details = { operation: 'all-reduce', ...(worker === undefined ? {} : { rank: worker }) };
+      throw new CollError('ERR_COLL_REFUSED', `${told}: ${cure}`, details);
+    }
+    this.#options.remark('warn', `${told}; a ring serves it`);
+    return undefined;
+  }
+
+  /** For a call that blocks its thread. */
+  refuseBlocking(devices: readonly string[]): void {
+    const why = noGpuAmong(devices)?.why ?? 'it blocks no thread';
+    this.#options.remark('warn', `NCCL was asked for, but ${why}; a ring serves it`);
+  }
+
+  /** What its ops did otherwise than asked. */
+  get notes(): readonly string[] {
+    return this.#served?.explain().notes ?? [];
+  }
+
+  /** Closes the ops. */
+  async close(): Promise<void> {
+    const ops = await this.#ops?.catch(() => undefined);
+    await ops?.close();
+  }
+
+  async #opened(): Promise<CrossDeviceOps> {
+    this.#ops ??= Promise.resolve(this.#options.open(registry.get('nccl')));
+    this.#served = await this.#ops;
+    return this.#served;
+  }
+
+  async #refusal(devices: readonly string[]): Promise<Refusal | undefined> {
+    this.#agreed ??= this.#agree(devices);
+    const refusal = await this.#agreed;
+    // What is missing now may be there later; but workers ask each other once.
+    if (refusal && this.#options.workers === 1) this.#agreed = undefined;
+    return refusal;
+  }
+
+  async #agree(devices: readonly string[]): Promise<Refusal | undefined> {
+    const { workers, toldByAll } = this.#options;
+    const told = await toldByAll(JSON.stringify((await refusalHere(devices)) ?? null));
+    const refusals = told.map((line) => JSON.parse(line) as Refusal | null);
+    const worker = refusals.findIndex((refusal) => refusal !== null);
+    const first = refusals[worker];
+    if (!first || workers === 1) return first ?? undefined;
+    return { ...first, why: `on worker ${worker} ${first.why}`, worker };
+  }
+}
+
+async function refusalHere(devices: readonly string[]): Promise<Refusal | undefined> {
+  if (!registry.has('nccl')) return { why: missing, isNothing: true };
+  const { candidates } = await registry.explain('nccl', { devices });
+  const why = candidates[0]?.refused;
+  return why === undefined ? undefined : { why, isNothing: false };
+}
+
+function noGpuAmong(devices: readonly string[]): Refusal | undefined {
+  const odd = devices.find((device) => device === '' || deviceType(device) !== 'GPU');
+  return odd === undefined ? undefined : { why: `${odd || 'a value without a device'} is no GPU`, isNothing: true };
+}

@@ -1,0 +1,45 @@
+import { setTimeout } from 'node:timers/promises';
+import { AbortedError, type CollError, DeadlineExceededError } from '@coll/core';
+import type { NativeProcessGroup } from '@coll/native';
+import type { Member } from './member.js';
+
+// An opening takes some tens of milliseconds.
+const lookMillis = 1;
+
+/**
+ * Waits until all members have come so far that they need nothing but each other: whoever keeps the store for them may block from then on. They tell each
+ * other over the connections of the group, not through the store. `secondsLeft` undefined: for ever.
+ * @throws DeadlineExceededError that names who has not; AbortedError; why the group has failed
+ */
+export async function awaitAllOpened(
+  group: NativeProcessGroup,
+  member: Member,
+  secondsLeft: number | undefined,
+): Promise<void> {
+  const until = secondsLeft === undefined ? Infinity : performance.now() + secondsLeft * 1000;
+  group.tellOpened();
+  for (let late = group.unopened; late.length > 0; late = group.unopened) {
+    const failure = group.failure();
+    if (failure) throw failure;
+    if (member.signal?.aborted) throw ended(group, 'aborted', abortedError(member));
+    if (performance.now() > until) throw ended(group, 'deadline', lateError(member, late));
+    await setTimeout(lookMillis);
+  }
+}
+
+/** Tells the others, too. */
+function ended(group: NativeProcessGroup, kind: 'aborted' | 'deadline', error: CollError): CollError {
+  group.fail(kind, error.message);
+  return error;
+}
+
+/** For a member whose caller has ended the opening. */
+export function abortedError({ rank, signal }: Member, error?: unknown): AbortedError {
+  const details = { rank, operation: 'open a group', cause: signal?.reason ?? error };
+  return new AbortedError('ERR_COLL_ABORTED', `rank ${rank} was aborted while it opened a group`, details);
+}
+
+function lateError({ rank, timeoutSeconds }: Member, late: readonly string[]): DeadlineExceededError {
+  const told = `rank ${rank} waited ${timeoutSeconds} seconds for the other members: ${late.join(', ')} did not open the group`;
+  return new DeadlineExceededError('ERR_COLL_DEADLINE', told, { rank, operation: 'open a group' });
+}

@@ -1,0 +1,49 @@
+import { type Tensor, toNumbers } from '@coll/core';
+import { describe, expect, it } from 'vitest';
+import { MirroredStrategy, type ReplicaContext } from './index.js';
+
+const one = new MirroredStrategy({ devices: ['cpu:0'] });
+const two = new MirroredStrategy({ devices: ['cpu:0', 'cpu:1'] });
+
+describe('calls that block', () => {
+  it('are told by the context', async () => {
+    expect(await two.run(({ canBlock }) => canBlock)).toBe(false);
+    expect(await one.run(({ canBlock }) => canBlock)).toBe(true);
+  });
+
+  it('are made by a replica that has the thread for itself', async () => {
+    const own = Float32Array.of(1, 2);
+    const results = await one.run((replica) => [
+      replica.allReduceSync('mean', { own, count: 3 }),
+      replica.broadcastSync([own]),
+    ]);
+    const [{ own: mean, count }, [copy]] = results as unknown as [{ own: Tensor; count: Tensor }, [Tensor]];
+    expect([mean.data, count.data, copy.data]).toEqual([own, Float64Array.of(3), own]);
+    expect([mean, copy].some(({ data }) => data.buffer === own.buffer)).toBe(false);
+    await expect(one.run((replica) => replica.broadcastSync(1, 1))).rejects.toMatchObject({
+      code: 'ERR_COLL_REFUSED',
+    });
+  });
+
+  it('are refused while the replica waits for another', async () => {
+    const running = one.run(async (replica) => {
+      const first = replica.allReduce('sum', 1);
+      expect(() => replica.allReduceSync('sum', 1)).toThrow(expect.objectContaining({ code: 'ERR_COLL_BUSY' }));
+      await first;
+      return replica.allReduceSync('sum', 2);
+    });
+    expect(toNumbers((await running) as unknown as Tensor)).toEqual([2]);
+  });
+
+  it('are refused, and say what to do instead', async () => {
+    for (const call of [
+      (replica: ReplicaContext) => replica.allReduceSync('sum', 1),
+      (replica: ReplicaContext) => replica.broadcastSync(1),
+    ])
+      await expect(two.run(call)).rejects.toMatchObject({
+        name: 'RuntimeError',
+        code: 'ERR_COLL_CONTEXT',
+        message: expect.stringMatching(/await (allReduce|broadcast)\(...\), or run the replicas in worker threads/),
+      });
+  });
+});

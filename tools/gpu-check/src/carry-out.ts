@@ -1,0 +1,36 @@
+import { reportIn } from './report.js';
+import { runSteps } from './run-steps.js';
+import { NotHere, type Step } from './step.js';
+
+/** A machine with a GPU is often lent for minutes. */
+const usualSeconds = 460;
+
+/**
+ * `[--doubles] [folder]` runs all steps and writes a dated report; `step NAME SECONDS` and `rank NAME RANK STORE` are processes of its own. With `--doubles` what
+ * measures runs on test doubles as well, without figures.
+ */
+export async function carryOut(
+  steps: Readonly<Record<string, Step>>,
+  args: readonly string[],
+  mostSeconds = usualSeconds,
+): Promise<void> {
+  const [command = '', name = '', number = '', store = ''] = args;
+  const step = steps[name] as Step;
+  if (command === 'step') return answer(async () => ({ found: await step.run(Number(number)) }));
+  if (command === 'rank') return answer(async () => ({ facts: await step.rank?.(Number(number), store) }));
+  const isDry = command === '--doubles';
+  const keep = reportIn((isDry ? name : command) || 'docs/gpu');
+  const results = await runSteps(steps, { isDry, mostSeconds, keep });
+  const counted = (wanted: string) => results.filter(({ outcome }) => outcome === wanted).length;
+  console.log(`${counted('passed')} passed, ${counted('failed')} failed, ${counted('not run')} not run`);
+  process.exitCode = counted('failed') > 0 ? 1 : 0;
+}
+
+/** Tells the process that started this one what came of it, and ends. */
+async function answer(run: () => Promise<object>): Promise<void> {
+  const message = await run().catch((failure: Error & { code?: string }) => {
+    const { name, code, message: told } = failure;
+    return failure instanceof NotHere ? { notHere: told } : { error: { name, code, message: told } };
+  });
+  process.send?.(message, () => process.exit());
+}

@@ -1,0 +1,93 @@
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import { probe } from '@coll/nccl';
+import { partOf } from './parts.js';
+import { type Facts, NotHere } from './step.js';
+
+/** What is timed: so many calls in a row, and that so often. */
+export interface Timing {
+  readonly bytes: number;
+  readonly calls: number;
+  readonly repetitions: number;
+  /** Whether each call is waited for, or all of them at the end. */
+  readonly isEach: boolean;
+}
+
+/** A program in another language that makes the same calls, in turn with ours: `c/calls.c` says how it is spoken to. */
+export class OtherProgram implements AsyncDisposable {
+  /** What it says of itself. */
+  readonly facts: Facts;
+  readonly #child: ChildProcessWithoutNullStreams;
+  readonly #lines: AsyncIterator<string>;
+  readonly #failure: () => string;
+
+  private constructor(
+    child: ChildProcessWithoutNullStreams,
+    lines: AsyncIterator<string>,
+    facts: Facts,
+    failure: () => string,
+  ) {
+    this.#child = child;
+    this.#lines = lines;
+    this.#failure = failure;
+    this.facts = facts;
+  }
+
+  /** The one in C, with the libraries that this process has. `rank` and `meeting`: of two, which meet at a file. */
+  static inC(arenaMebibytes: number, rank?: number, meeting = '', env = process.env): Promise<OtherProgram> {
+    const { driver, nccl } = probe();
+    const args = [driver?.path ?? '', nccl?.path ?? '', String(arenaMebibytes)];
+    if (rank !== undefined) args.push(String(rank), meeting);
+    return OtherProgram.start(partOf('calls'), args, env);
+  }
+
+  /** The one of PyTorch. @throws NotHere where there is no PyTorch */
+  static async inPyTorch(arenaMebibytes: number): Promise<OtherProgram> {
+    const started = await OtherProgram.start('python3', [partOf('torch_calls.py'), String(arenaMebibytes)]);
+    const { missing } = started.facts;
+    if (missing === undefined) return started;
+    await started[Symbol.asyncDispose]();
+    throw new NotHere(`no PyTorch to compare with: ${missing}`);
+  }
+
+  /** @throws NotHere where there is no such program; Error where it ends before it is ready */
+  static async start(command: string, args: readonly string[], env = process.env): Promise<OtherProgram> {
+    const child = spawn(command, args, { env });
+    let said = '';
+    child.stderr.on('data', (data) => {
+      said = `${said}${data}`.slice(-500);
+    });
+    const missing = new Promise<never>((_, reject) => {
+      child.on('error', ({ message }) => reject(new NotHere(`${command} cannot be started: ${message}`)));
+    });
+    // It writes to a program that may have ended, which its output tells.
+    child.stdin.on('error', () => undefined);
+    const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+    const failure = () => `${command} has ended: ${said.trim() || 'it said nothing'}`;
+    const first = await Promise.race([next(lines, /^\{/, failure), missing]);
+    return new OtherProgram(child, lines, JSON.parse(first) as Facts, failure);
+  }
+
+  /** Nanoseconds a call, one number a repetition. */
+  async times(what: string, { bytes, calls, repetitions, isEach }: Timing): Promise<number[]> {
+    this.#child.stdin.write(`${[what, bytes, calls, repetitions, Number(isEach)].join(' ')}\n`);
+    const line = await next(this.#lines, /^[\d. ]+$/, this.#failure);
+    return line.trim().split(' ').map(Number);
+  }
+
+  /** Waits until it has given back what it held. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    const ended = new Promise((resolve) => this.#child.on('exit', resolve));
+    this.#child.stdin.end();
+    if (this.#child.exitCode === null && this.#child.signalCode === null) await ended;
+  }
+}
+
+/** NCCL may have something to say in between, as `NCCL_DEBUG` wants it. */
+async function next(lines: AsyncIterator<string>, expected: RegExp, failure: () => string): Promise<string> {
+  for (;;) {
+    const { value, done } = await lines.next();
+    if (done) throw new Error(failure());
+    if (expected.test(value)) return value;
+  }
+}

@@ -1,0 +1,78 @@
+import { combine, type DType, PerReplica, ReduceOp, type Tensor, tensor } from '@coll/core';
+import { type Gpu, gpus, NcclAllReduce, toHost } from '@coll/nccl';
+import { contribution, requireSame } from '../expect.js';
+import { packing, unpacking } from '../pieces.js';
+import type { Step } from '../step.js';
+
+const dtypes: readonly DType[] = [
+  'int8',
+  'uint8',
+  'int32',
+  'uint32',
+  'int64',
+  'uint64',
+  'float16',
+  'bfloat16',
+  'float32',
+  'float64',
+];
+const counts = [1, 3, 4097, 2 ** 18 + 1];
+const replicas = 3;
+const tensorsInPack = 161;
+const packBytes = 2 ** 20;
+
+/** What we do on the GPU ourselves, which our own PTX does. */
+export const kernels: Step = {
+  claim: 'our kernels add up, divide, pack and unpack to the expected bits',
+  seconds: 60,
+  async run() {
+    const [gpu] = gpus() as [Gpu];
+    let checked = 0;
+    await using ops = new NcclAllReduce();
+    for (const dtype of dtypes) {
+      for (const count of counts) {
+        const inputs = Array.from({ length: replicas }, (_, rank) => contribution(rank, count, dtype));
+        for (const op of ['sum', 'mean'] as const) {
+          const what = `${op} of ${replicas} times ${count} elements of ${dtype}`;
+          requireSame(what, await reduced(gpu, ops, op, inputs), combine(op, inputs));
+          checked += 1;
+        }
+      }
+    }
+    await packAndUnpack(gpu);
+    return { facts: { checked: checked + 1 } };
+  },
+};
+
+/** Several tensors of one GPU are added up there. */
+async function reduced(gpu: Gpu, ops: NcclAllReduce, op: 'sum' | 'mean', inputs: readonly Tensor[]): Promise<Tensor> {
+  const buffers = await Promise.all(inputs.map(({ data, dtype }) => gpu.upload(data, dtype)));
+  const value = new PerReplica(buffers.map((buffer) => buffer.tensor()));
+  const result = await ops.reduce(op === 'sum' ? ReduceOp.SUM : ReduceOp.MEAN, value, 'gpu:0');
+  const found = await toHost(result as Tensor);
+  for (const buffer of buffers) buffer.dispose();
+  return found;
+}
+
+async function packAndUnpack(gpu: Gpu): Promise<void> {
+  const original = contribution(1, packBytes / 4, 'float32');
+  using source = await gpu.upload(original.data, 'float32');
+  using pack = gpu.alloc('float32', packBytes / 4);
+  using back = gpu.alloc('float32', packBytes / 4);
+  await Promise.all([pack.fill(0), back.fill(0)]);
+  const pieces = packing(tensorsInPack, packBytes);
+  for (const [into, from, moves] of [
+    [pack, source, pieces],
+    [back, pack, unpacking(tensorsInPack, packBytes)],
+  ] as const) {
+    const numbers = Float64Array.from(moves.flatMap((piece) => [piece.into, piece.from, piece.bytes]));
+    const handles = [into, from].map(({ memory }) => moves.map(() => memory.handle));
+    await into.memory.binding.copyPieces(handles[0] ?? [], handles[1] ?? [], numbers);
+  }
+  const [packed, unpacked] = [await pack.read(), await back.read()];
+  for (const { into, from, bytes } of pieces) {
+    const wanted = tensor(original.data.subarray(from / 4, (from + bytes) / 4));
+    requireSame(`the tensor at ${into} of a pack`, tensor(packed.subarray(into / 4, (into + bytes) / 4)), wanted);
+    requireSame(`the tensor at ${from}`, tensor(unpacked.subarray(from / 4, (from + bytes) / 4)), wanted);
+  }
+}

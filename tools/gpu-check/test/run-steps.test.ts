@@ -1,0 +1,67 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { StepResult } from '../src/step.js';
+
+interface Ended {
+  readonly printed: string;
+  readonly status: number | null;
+  readonly results: readonly StepResult[];
+}
+
+function run(fixture: string): Ended {
+  const folder = mkdtempSync(path.join(tmpdir(), 'coll-gpu-check-'));
+  const program = path.resolve(import.meta.dirname, 'fixtures', fixture);
+  const args = ['--import', 'tsx', '--conditions=@coll/source', program, folder];
+  const env = { ...process.env, COLL_CUDA_LIBRARY: '/nowhere/libcuda.so.1' };
+  const { stdout: printed, status } = spawnSync(process.execPath, args, { env, encoding: 'utf8' });
+  const [file = ''] = readdirSync(folder);
+  const { results } = JSON.parse(readFileSync(path.join(folder, file), 'utf8'));
+  rmSync(folder, { recursive: true });
+  return { printed, status, results };
+}
+
+const tellOutcomes = ({ results }: Ended) => results.map(({ step, outcome, reason }) => [step, outcome, reason]);
+
+it('ends with the time for all steps', { timeout: 60_000 }, () => {
+  expect(tellOutcomes(run('steps-that-take-long.ts'))).toEqual([
+    ['first', 'passed', undefined],
+    ['long', 'failed', expect.stringMatching(/^not done after \d seconds, or gone$/)],
+    ['late', 'not run', 'the time for all checks is over'],
+  ]);
+});
+
+describe('a run of steps of which some fail', () => {
+  let ended: Ended = { printed: '', status: null, results: [] };
+
+  beforeAll(() => {
+    ended = run('steps-that-fail.ts');
+  }, 60_000);
+
+  it('goes on to the last one', () => {
+    expect(tellOutcomes(ended)).toEqual([
+      ['first', 'passed', undefined],
+      ['throws', 'failed', 'TypeError : a reason'],
+      ['hangs', 'failed', 'not done after 3 seconds, or gone'],
+      ['dies', 'failed', 'not done after 30 seconds, or gone'],
+      ['misses', 'failed', '1 of 2 expectations is not met'],
+      ['not here', 'not run', 'no such thing'],
+      ['last', 'passed', undefined],
+    ]);
+    expect(ended.status).toBe(1);
+  });
+
+  it('tells each step how long it has', () => {
+    expect(ended.results[0]?.facts).toEqual({ seconds: 30 });
+  });
+
+  it('keeps figure, limit and verdict, and prints them', () => {
+    expect(ended.results[4]?.expectations).toEqual([
+      { what: 'one', figure: 2, bound: 'at most', limit: 1, unit: 's', isMet: false },
+      { what: 'other', figure: 2, bound: 'at least', limit: 1, unit: 's', isMet: true },
+    ]);
+    expect(ended.printed).toMatch(/MISSED one: 2 s, due: at most 1\n {2}met {4}other: 2 s, due: at least 1\n/);
+  });
+});
