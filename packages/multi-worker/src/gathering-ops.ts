@@ -33,7 +33,7 @@ export class GatheringOps extends CrossDeviceOps {
 
   /** `connect` opens a communicator of the group, whose messages call members by these names: the devices of each are so many ranks of the caller's. */
   constructor(group: ProcessGroup, devices: number, connect: (names: readonly string[]) => Communicator) {
-    const names = new RankNames(Array.from({ length: group.size + 1 }, (_, rank) => rank * devices));
+    const names = RankNames.ofWorkers(group.size, devices);
     super(
       {
         devices: Array.from({ length: group.size }, (_, rank) => `/job:worker/task:${rank}/device:CPU:0`),

@@ -55,8 +55,8 @@ describe.concurrent('workers in processes of their own', { timeout: 120_000 }, (
   it.each(['throws', 'throwsInThread'])('are ended by one that %s, which all are told', async (scenario) => {
     const [first, last] = printed(await runWorkers('worker.ts', 2, [scenario]));
     expect(last).toMatchObject({ name: 'RangeError', message: 'replica 3: out of memory', rank: 3 });
-    const told = /rank 1 .*failed: .*replica 3: out of memory/;
-    expect(first).toMatchObject({ name: 'UnavailableError', code: 'ERR_COLL_PEER_FAILED' });
+    const told = /rank 2, 3 on .* failed: .*replica 3: out of memory/;
+    expect(first).toMatchObject({ name: 'UnavailableError', code: 'ERR_COLL_PEER_FAILED', rank: 2 });
     expect(first).toMatchObject({ message: expect.stringMatching(told) });
   });
 

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
+import { createServer } from 'node:net';
 import path from 'node:path';
 import { TcpStoreServer } from '@coll/rendezvous';
 
@@ -33,6 +34,9 @@ export async function runWorkers(
           TF_CONFIG: JSON.stringify({ cluster, task: { type: 'worker', index } }),
           COLL_JOB_KEY: jobKey,
         },
+        // One that waits for another one for ever does not outlive the test.
+        timeout: 100_000,
+        killSignal: 'SIGKILL',
       });
       const output = { stdout: '', stderr: '' };
       for (const name of ['stdout', 'stderr'] as const) {
@@ -46,11 +50,18 @@ export async function runWorkers(
   );
 }
 
+/** One below those that the system gives to whoever asks for any: nobody gets it before the worker listens there. */
 async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
+  for (;;) {
+    const port = randomInt(10_000, 32_000);
+    const server = createServer().listen(port, '127.0.0.1');
+    const isFree = await once(server, 'listening').then(
+      () => true,
+      () => false,
+    );
+    if (!isFree) continue;
+    server.close();
+    await once(server, 'close');
+    return port;
+  }
 }

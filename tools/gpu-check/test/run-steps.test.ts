@@ -28,7 +28,7 @@ const tellOutcomes = ({ results }: Ended) => results.map(({ step, outcome, reaso
 it('ends with the time for all steps', { timeout: 60_000 }, () => {
   expect(tellOutcomes(run('steps-that-take-long.ts'))).toEqual([
     ['first', 'passed', undefined],
-    ['long', 'failed', expect.stringMatching(/^not done after \d seconds, or gone$/)],
+    ['long', 'failed', expect.stringMatching(/^not done after \d+ seconds, or gone$/)],
     ['late', 'not run', 'the time for all checks is over'],
   ]);
 });

@@ -13,6 +13,11 @@ export class RankNames {
     this.names = allRanks(begins.length - 1).map((rank) => list(begins[rank] as number, begins[rank + 1] as number));
   }
 
+  /** Of workers that have as many replicas each. */
+  static ofWorkers(workers: number, replicas: number): RankNames {
+    return new RankNames(Array.from({ length: workers + 1 }, (_, worker) => worker * replicas));
+  }
+
   /** An error that counts ranks of the whole, for members of the group: a rank that the group does not have says so. */
   marked(error: CollError): CollError {
     const { message, rank } = error;

@@ -14,6 +14,7 @@ import {
   tensor,
   toNumbers,
 } from '@coll/core';
+import { RankNames } from '@coll/core/executor';
 import { CollectiveAllReduce } from '@coll/multi-worker';
 import type { WorkerGroup } from '../worker-group.js';
 import { forDevices } from './nccl-for-devices.js';
@@ -99,9 +100,11 @@ export class WorkerCollectives implements WorkerGroup {
     return this.#opened?.group?.links ?? [];
   }
 
-  /** Why the workers can do nothing together any more, once that is so. */
+  /** Why the workers can do nothing together any more, once that is so, told of replicas. */
   failure(): Error | undefined {
-    return this.#opened?.group?.failure?.();
+    const failure = this.#opened?.group?.failure?.();
+    if (!failure) return undefined;
+    return RankNames.ofWorkers(this.size, this.#options.devices.length).retold(failure) as Error;
   }
 
   /** Ends what the workers do together, for all of them. */
