@@ -157,7 +157,7 @@ function reportCommand(action: (from: string | undefined) => void): Command {
 
 function figuresCommand(action: () => void): Command {
   return throwing(new Command('figures'))
-    .description('takes the figures of the docs anew, with all peers, about half an hour, and reports them')
+    .description('takes the figures of the docs anew, with all peers, in more than half an hour, and reports them')
     .action(() => action());
 }
 
