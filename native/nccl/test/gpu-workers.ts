@@ -6,9 +6,8 @@ import './doubles.ts';
 import type { GpuTask } from './fixtures/gpu-worker.ts';
 
 /** What came of a task: a result, or an error in words; neither where the worker was killed. */
-export interface GpuAnswer {
-  // biome-ignore lint/suspicious/noExplicitAny: each scenario has results of its own, which are compared as they are
-  readonly result?: any;
+export interface GpuAnswer<Result> {
+  readonly result?: Result;
   readonly error?: { readonly name: string; readonly code: string; readonly message: string; readonly rank?: number };
 }
 
@@ -39,17 +38,17 @@ export class GpuWorkers implements AsyncDisposable {
   }
 
   /** Each plays the scenario with a strategy on its devices. */
-  play(
+  play<Result>(
     scenario: GpuTask['scenario'],
     devicesOf: (worker: number) => readonly string[],
     implementation: GpuTask['implementation'] = 'NCCL',
-  ): Promise<GpuAnswer[]> {
+  ): Promise<GpuAnswer<Result>[]> {
     const generation = this.#generation++;
     const answers = this.#children.map(async (child, worker) => {
       const settled = new AbortController();
       const { signal } = settled;
       const answered = Promise.race([
-        once(child, 'message', { signal }).then(([answer]) => answer as GpuAnswer),
+        once(child, 'message', { signal }).then(([answer]) => answer as GpuAnswer<Result>),
         once(child, 'exit', { signal }).then(() => ({})),
       ]);
       child.send({ scenario, generation, devices: devicesOf(worker), implementation } satisfies GpuTask);

@@ -124,8 +124,9 @@ export class CollectiveAllReduce extends WorkerAllReduce {
     const call = this.#replicaCall(options);
     const { devices = [] } = this.#setting;
     if (this.#isRank) {
-      if (call.options.implementation === 'NCCL') this.#nccl.refuseBlocking(devices);
-      if (call.options.implementation !== 'AUTO' && this.#plays === 'AUTO')
+      const { implementation } = call.options;
+      if (implementation !== 'RING') this.#nccl.refuseBlocking(implementation, devices);
+      if (implementation !== 'AUTO' && this.#plays === 'AUTO')
         return this.#ringOps().allReduceSync(op, value, replicaId, { ...call, options: chosen(call.options) });
     } else this.#tellThread(call.options);
     return super.allReduceSync(op, value, replicaId, call);

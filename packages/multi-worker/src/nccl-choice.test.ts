@@ -94,4 +94,14 @@ describe('what is registered as nccl', () => {
     const nccl = choice('null', JSON.stringify({ why: 'it is broken', isNothing: false }));
     await expect(nccl.opsFor('NCCL', gpus)).rejects.toMatchObject({ rank: 2, message: /on worker 2 it is broken/ });
   });
+
+  it.each([
+    ['AUTO', gpus, ['info: nccl was not taken for calls that block their thread; the host serves them']],
+    ['AUTO', ['cpu:0'], []],
+    ['NCCL', gpus, ['warn: NCCL was asked for, but it blocks no thread; a ring serves it']],
+    ['NCCL', ['cpu:0'], ['warn: NCCL was asked for, but cpu:0 is no GPU; a ring serves it']],
+  ] as const)('does not serve calls that block, as %s on %s is told', (implementation, devices, told) => {
+    choice().refuseBlocking(implementation, devices);
+    expect(remarks).toEqual(told);
+  });
 });

@@ -55,10 +55,14 @@ export class NcclChoice {
     return undefined;
   }
 
-  /** For a call that blocks its thread. */
-  refuseBlocking(devices: readonly string[]): void {
-    const why = noGpuAmong(devices)?.why ?? 'it blocks no thread';
-    this.#options.remark('warn', `NCCL was asked for, but ${why}; a ring serves it`);
+  /** Says that a call which blocks its thread goes without it. */
+  refuseBlocking(asked: 'AUTO' | 'NCCL', devices: readonly string[]): void {
+    const noGpu = noGpuAmong(devices)?.why;
+    if (asked === 'NCCL') {
+      this.#options.remark('warn', `NCCL was asked for, but ${noGpu ?? 'it blocks no thread'}; a ring serves it`);
+    } else if (noGpu === undefined && registry.has('nccl')) {
+      this.#options.remark('info', 'nccl was not taken for calls that block their thread; the host serves them');
+    }
   }
 
   /** What its ops did otherwise than asked. */
