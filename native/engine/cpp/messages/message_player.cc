@@ -33,7 +33,8 @@ MessagePlayer::MessagePlayer(std::vector<std::unique_ptr<Channel>> channels, int
 
 Status MessagePlayer::play(Offer& offer, std::chrono::microseconds patience) {
   if (has_failed()) return Status::kFailed;
-  if (!is_under_way_) begin(offer);
+  const bool begins = !is_under_way_;
+  if (begins) begin(offer);
   Clock::time_point deadline{};
   for (int looks = 0;; ++looks) {
     const Exchange::Outcome outcome = exchange_.advance();
@@ -41,6 +42,7 @@ Status MessagePlayer::play(Offer& offer, std::chrono::microseconds patience) {
       case Exchange::Outcome::kDone:
         if (is_gathered_) gathering_.finish(offer, exchange_.values());
         is_under_way_ = false;
+        came_last_ = begins && looks == 0;
         return Status::kDone;
       case Exchange::Outcome::kLost:
         return fail(Status::kFailed);

@@ -28,6 +28,7 @@ class MessagePlayer : public Player {
   Status play(Offer& offer, std::chrono::microseconds patience) override;
   void abandon() override;
   bool is_missing(int rank) const override;
+  bool came_last() const override { return came_last_; }
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -49,6 +50,7 @@ class MessagePlayer : public Player {
   bool is_under_way_ = false;
   bool is_gathered_ = false;
   bool is_broken_ = false;
+  bool came_last_ = false;
   Clock::time_point moved_{};  // when something last did
   Clock::time_point left_core_{};
   std::shared_ptr<const MessageProgram> program_;

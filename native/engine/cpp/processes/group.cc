@@ -49,7 +49,8 @@ Status Group::try_play(Call& call, microseconds patience) {
     }
     is_under_way_ = true;
   }
-  const Status status = play_or_fail(call, patience);
+  Status status = play_or_fail(call, patience);
+  if (status == Status::kDone && player_->came_last() && monitor_.catch_up()) status = Status::kFailed;
   has_disagreed_ = status == Status::kDisagreed;
   return status == Status::kDone ? end(status) : status;
 }

@@ -2,7 +2,6 @@
 
 #include "monitor.h"
 
-#include <poll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -76,6 +75,17 @@ void Monitor::fail(Failure failure) {
   const Lock lock(mutex_);
   adopt(failure);
   wake();
+}
+
+bool Monitor::catch_up() {
+  Lock lock(mutex_);
+  while (!failure_ && has_news()) {
+    const std::uint64_t turn = turns_;
+    wake();
+    const bool goes_on = changed_.wait_for(lock, watch_.silence, [&] { return turns_ != turn || has_ended_; });
+    if (!goes_on || has_ended_) break;
+  }
+  return failure_.has_value();
 }
 
 void Monitor::suspect(int rank, int error) {
@@ -164,7 +174,8 @@ void Monitor::turn(Clock::time_point now) {
   last_turn_ = now;
   look_after(now);
   if (!is_decided_ && is_settled(now)) is_decided_ = true;
-  if (is_decided_ || has_answers()) changed_.notify_all();
+  ++turns_;
+  changed_.notify_all();
 }
 
 void Monitor::await_events() {
@@ -282,6 +293,15 @@ bool Monitor::is_settled(Clock::time_point now) const {
 
 bool Monitor::has_answers() const {
   return std::all_of(peers_.begin(), peers_.end(), [](const WatchedMember& peer) { return peer.is_gone() || peer.answer || peer.has_left; });
+}
+
+// That its thread has not read.
+bool Monitor::has_news() {
+  news_.clear();
+  for (const WatchedMember& peer : peers_) {
+    if (!peer.is_gone() && !peer.has_ended) news_.push_back({peer.control->socket(), POLLIN, 0});
+  }
+  return poll(news_.data(), news_.size(), 0) > 0;
 }
 
 bool Monitor::has_parted(Clock::time_point now) const {

@@ -2,6 +2,8 @@
 
 #if defined(__linux__)
 
+#include <poll.h>
+
 #include <atomic>
 #include <condition_variable>
 #include <mutex>
@@ -39,6 +41,8 @@ class Monitor {
   void fail(Failure failure);
   // The same for a collective that a member who has left does not take part in.
   void fail_for_leaver();
+  // Takes in what the others have told by now. True where the group has ended.
+  bool catch_up();
   // A connection for data to a rank has ended, with that error or 0: whether it has left or is lost shows here.
   void suspect(int rank, int error);
   // Waits until all members have told their failures, or some hundred milliseconds.
@@ -67,6 +71,7 @@ class Monitor {
   void tell_all(const std::string& frame);
   bool is_settled(Clock::time_point now) const;
   bool has_answers() const;
+  bool has_news();
   bool has_parted(Clock::time_point now) const;
   void wake();
 
@@ -85,6 +90,8 @@ class Monitor {
   std::optional<Clock::time_point> leaving_since_;
   bool must_end_ = false;
   bool has_ended_ = false;
+  std::uint64_t turns_ = 0;
+  std::vector<pollfd> news_;
   Clock::time_point last_turn_{};
   Clock::time_point last_beat_{};
   std::thread thread_;

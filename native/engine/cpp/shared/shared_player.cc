@@ -60,6 +60,12 @@ Status SharedPlayer::play(Offer& offer, std::chrono::microseconds patience) {
   return Status::kDone;
 }
 
+// Who comes after this rank has given up waits for it in vain, until it hears why.
+void SharedPlayer::abandon() {
+  if (is_under_way_) announcement(rank_).turn.store(turn_ - 2, std::memory_order_release);
+  is_under_way_ = false;
+}
+
 bool SharedPlayer::is_missing(int rank) const { return announcement(rank).turn.load(std::memory_order_acquire) != turn_; }
 
 void SharedPlayer::begin(const Offer& offer) {

@@ -30,7 +30,7 @@ class SharedPlayer : public Player {
   SharedPlayer(std::shared_ptr<SharedMemory> memory, int rank, int size, int cores, const FailureWord& failure);
 
   Status play(Offer& offer, std::chrono::microseconds patience) override;
-  void abandon() override { is_under_way_ = false; }
+  void abandon() override;
   bool is_missing(int rank) const override;
 
  private:

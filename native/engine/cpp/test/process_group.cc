@@ -200,6 +200,29 @@ TEST_F(ProcessGroup, LetsMembersFinishWhatALeaverTookPartIn) {
   EXPECT_EQ(failure.text, "rank 0 on here has left the group");
 }
 
+// A double of a player that finds all it needs.
+class LastPlayer : public Player {
+ public:
+  Status play(Offer&, std::chrono::microseconds) override { return Status::kDone; }
+  void abandon() override {}
+  bool is_missing(int) const override { return false; }
+  bool came_last() const override { return true; }
+};
+
+TEST_F(ProcessGroup, HearsOfAFailureBeforeACallThatNeedsNobodyEnds) {
+  for (int round = 0; round < 100; ++round) {
+    groups_.clear();
+    open(3);
+    group(0).take(std::make_unique<LastPlayer>());
+    Call call{};
+    ASSERT_EQ(group(0).play(call, std::nullopt), Status::kDone);
+    group(2).monitor().fail({FailureKind::kDeadline, 2, "too late"});
+    // The others take a moment to hear of it.
+    ASSERT_EQ(group(0).play(call, std::nullopt), Status::kFailed);
+    EXPECT_EQ(group(0).monitor().settled_failure().text, "too late");
+  }
+}
+
 // A double of a player that lacks memory.
 class PoorPlayer : public Player {
  public:

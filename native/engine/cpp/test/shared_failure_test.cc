@@ -67,6 +67,30 @@ TEST_P(SharedFailure, OfAKilledRankEndsTheOthers) {
 
 INSTANTIATE_TEST_SUITE_P(All, SharedFailure, testing::Values(SIGKILL, SIGSTOP));
 
+// Which has not heard yet that the others have given up.
+TEST(SharedFailure, IsAwaitedByWhoComesLater) {
+  SharedNotices notices;
+  const auto work = [](SharedRank& self) {
+    for (const std::size_t length : {std::size_t{1}, std::size_t{100'000}}) {
+      std::vector<float> values(length, 1);
+      Offer offer{};
+      offer.program = std::make_shared<const Program>(parse(chains(Kind::kAllReduce, Op::kMax, DType::kFloat32, self.ranks)));
+      offer.length = length;
+      offer.begins = {0, length};
+      std::byte* const bytes = reinterpret_cast<std::byte*>(values.data());
+      offer.buffers = {{bytes}, {bytes}};
+      if (self.rank > 0 && self.player->play(offer, std::chrono::milliseconds(1)) != Status::kWaiting) return false;
+      if (self.rank > 0) self.player->abandon();
+      self.notices.meet(self.ranks);
+      if (self.rank == 0 && self.player->play(offer, std::chrono::milliseconds(10)) != Status::kWaiting) return false;
+      if (self.rank == 0) self.player->abandon();
+      self.notices.meet(self.ranks);
+    }
+    return true;
+  };
+  for (const pid_t child : fork_ranks(*notices, 3, 2, work)) EXPECT_EQ(ending_of(child), 0);
+}
+
 TEST(SharedFailure, IsNoticedByWhoSleeps) {
   SharedNotices notices;
   const auto work = [](SharedRank& self) {
