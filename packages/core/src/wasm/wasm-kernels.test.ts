@@ -16,8 +16,8 @@ const grid = dtypes.flatMap((dtype) =>
   [undefined, ...collectiveOps].filter((op) => !(dtype === 'bool' && op === 'mean')).map((op) => [dtype, op] as const),
 );
 
-// Beside and across the ends of vectors, of cache lines, and of the blocks of either engine.
-const counts = [1, 3, 4, 7, 8, 9, 16, 17, 65, 130, 1030, 4099];
+// Beside and across the ends of vectors, of cache lines, of four pages, and of the blocks of either engine.
+const counts = [1, 3, 4, 7, 8, 9, 16, 17, 65, 130, 1030, 4803];
 
 /** Bits of all kinds: any pattern is some number. NaNs are one bit pattern, as arithmetic may choose among others. */
 function fill(at: number, dtype: DType, length: number, seed: number): void {
