@@ -15,9 +15,11 @@ constexpr std::size_t kLocalBytes = 256 * 1024;
 
 }  // namespace
 
-Exchange::Exchange(std::vector<std::unique_ptr<Channel>> channels, std::function<void(int rank, int error)> lost)
+Exchange::Exchange(std::vector<std::unique_ptr<Channel>> channels, std::size_t inbox_bytes, std::function<void(int rank, int error)> lost)
     : lost_(std::move(lost)) {
-  for (std::unique_ptr<Channel>& channel : channels) links_.push_back(channel ? std::make_unique<Link>(std::move(channel)) : nullptr);
+  for (std::unique_ptr<Channel>& channel : channels) {
+    links_.push_back(channel ? std::make_unique<Link>(std::move(channel), inbox_bytes) : nullptr);
+  }
 }
 
 void Exchange::begin(const MessageProgram& program, const Offer& offer, const MessageHeader& header) {

@@ -22,8 +22,8 @@ class Exchange {
  public:
   enum class Outcome { kDone, kMoved, kStuck, kDisagreed, kLost };
 
-  // Channels by rank, null for one's own.
-  Exchange(std::vector<std::unique_ptr<Channel>> channels, std::function<void(int rank, int error)> lost);
+  // Channels by rank, null for one's own. `inbox_bytes`: from each peer, what is to be combined waits there.
+  Exchange(std::vector<std::unique_ptr<Channel>> channels, std::size_t inbox_bytes, std::function<void(int rank, int error)> lost);
 
   // What is pointed at stays there until the next begin().
   void begin(const MessageProgram& program, const Offer& offer, const MessageHeader& header);
@@ -44,7 +44,7 @@ class Exchange {
 
  private:
   struct Link {
-    explicit Link(std::unique_ptr<Channel> own) : channel(std::move(own)), out(*channel), in(*channel) {}
+    Link(std::unique_ptr<Channel> own, std::size_t inbox_bytes) : channel(std::move(own)), out(*channel), in(*channel, inbox_bytes) {}
     std::unique_ptr<Channel> channel;
     Outgoing out;
     Incoming in;

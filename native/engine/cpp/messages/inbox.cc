@@ -18,19 +18,19 @@ std::byte* Inbox::memory() const {
 }
 
 void Inbox::make() {
-  if (!block_) block_.reset(new std::byte[kBytes + kLine]);
+  if (!block_) block_.reset(new std::byte[bytes_ + kLine]);
 }
 
 iovec Inbox::room() {
   make();
   // Little is left: what there is goes to the front.
-  if (head_ >= kLine && kBytes - tail_ < kBytes / 4) {
+  if (head_ >= kLine && bytes_ - tail_ < bytes_ / 4) {
     const std::size_t front = head_ % kLine;
     std::memmove(memory() + front, memory() + head_, size());
     tail_ = front + size();
     head_ = front;
   }
-  return {memory() + tail_, kBytes - tail_};
+  return {memory() + tail_, bytes_ - tail_};
 }
 
 void Inbox::add(std::size_t bytes) { tail_ += bytes; }
@@ -38,7 +38,7 @@ void Inbox::add(std::size_t bytes) { tail_ += bytes; }
 iovec Inbox::room_after(std::size_t bytes) {
   make();
   const std::size_t front = (head_ + bytes) % kLine;
-  return {memory() + front, kBytes - front};
+  return {memory() + front, bytes_ - front};
 }
 
 void Inbox::pass(std::size_t bytes) { head_ = tail_ = (head_ + bytes) % kLine; }

@@ -12,7 +12,7 @@ namespace coll {
 // What has come from a peer and is not used yet. Every byte lies at its place in the stream modulo a cache line, so that elements are aligned.
 class Inbox {
  public:
-  static constexpr std::size_t kBytes = 256 * 1024;
+  explicit Inbox(std::size_t bytes) : bytes_(bytes) {}
 
   const std::byte* data() const { return memory() + head_; }
   std::size_t size() const { return tail_ - head_; }
@@ -28,6 +28,7 @@ class Inbox {
   void make();
   std::byte* memory() const;
 
+  const std::size_t bytes_;
   std::unique_ptr<std::byte[]> block_;
   std::size_t head_ = 0;
   std::size_t tail_ = 0;

@@ -17,7 +17,7 @@ namespace coll {
 // The messages from a peer: copies go where they belong, what is to be combined waits in the inbox.
 class Incoming {
  public:
-  explicit Incoming(Channel& channel) : channel_(channel) {}
+  Incoming(Channel& channel, std::size_t inbox_bytes) : channel_(channel), inbox_(inbox_bytes) {}
 
   void begin(const Peer& peer, const MessageProgram& program, Values& values, const MessageHeader& header);
   bool is_done() const { return has_header_ && !disagrees_ && !has_message(); }

@@ -23,13 +23,16 @@ constexpr auto kLeastStay = 1ms;
 constexpr int kSleepMillis = 5;
 // Where nothing wakes for memory.
 constexpr int kNapMillis = 1;
+// Ranks that share cores share their caches, too.
+constexpr std::size_t kInboxBytes = 256 * 1024;
+constexpr std::size_t kCrowdedInboxBytes = 128 * 1024;
 
 }  // namespace
 
 MessagePlayer::MessagePlayer(std::vector<std::unique_ptr<Channel>> channels, int rank, int size, int cores, std::uint32_t generation,
                              const FailureWord& failure, std::function<void(int rank, int error)> lost)
-    : exchange_(std::move(channels), std::move(lost)), gathering_(rank, size), failure_(failure), rank_(rank), has_own_core_(size <= cores),
-      generation_(generation) {}
+    : exchange_(std::move(channels), size <= cores ? kInboxBytes : kCrowdedInboxBytes, std::move(lost)), gathering_(rank, size),
+      failure_(failure), rank_(rank), has_own_core_(size <= cores), generation_(generation) {}
 
 Status MessagePlayer::play(Offer& offer, std::chrono::microseconds patience) {
   if (has_failed()) return Status::kFailed;

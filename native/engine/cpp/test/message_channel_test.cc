@@ -115,7 +115,7 @@ TEST(RingChannel, BelievesNoImpossibleCounts) {
 }
 
 TEST(Inbox, KeepsEveryByteAtItsPlaceInALine) {
-  Inbox inbox;
+  Inbox inbox(256 * 1024);
   std::mt19937 random(1);
   std::size_t passed = 0;  // of the stream
   for (int round = 0; round < 20000; ++round) {
