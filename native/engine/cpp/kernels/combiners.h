@@ -1,7 +1,10 @@
 #pragma once
 
+#include <type_traits>
+
 #include "combine_loops.h"
 #include "kernels.h"
+#include "long_loops.h"
 #include "stream_loops.h"
 
 // Included by the file of each instruction set, which needs its own copy: hence no linkage.
@@ -25,6 +28,14 @@ constexpr void add_streams(Combiner& combiner) {
   }
 }
 
+template <class Format, class Op, int kInputs>
+constexpr void add_long_loops(Combiner& combiner) {
+  if constexpr (kInputs >= 2) {
+    combiner.long_loops[kInputs - 2] = combine_long<Format, Op, kInputs>;
+    add_long_loops<Format, Op, kInputs - 1>(combiner);
+  }
+}
+
 template <class Format, class Op>
 constexpr Combiner make_rare() {
   Combiner combiner{};
@@ -39,6 +50,9 @@ constexpr Combiner make_common() {
   combiner.most_inputs = kMostInputs;
   add_loops<Format, Op, kMostInputs>(combiner);
   add_streams<Format, Op, kMostInputs>(combiner);
+  // Converting halves takes longer than fetching them.
+  constexpr bool kConverts = !std::is_same<typename Format::Stored, typename Format::Wide>::value;
+  if constexpr (!kConverts) add_long_loops<Format, Op, kMostInputs>(combiner);
   return combiner;
 }
 

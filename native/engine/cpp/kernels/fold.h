@@ -20,6 +20,8 @@ struct Fold {
   void* const* outputs;
   int output_count;  // from 1
   Write write = Write::kCached;
+  // Whether inputs that are long are asked for ahead of their use.
+  bool asks_ahead = false;
 };
 
 // outputs[k][i] = inputs[0][i] op inputs[1][i] op ..., for all k and the `count` elements from `begin`.

@@ -10,6 +10,11 @@
 namespace coll {
 namespace {
 
+// From here on a long loop is worth its calls for what is before and after it.
+constexpr std::size_t kLeastLong = std::size_t{16} << 10;
+// Less is found in caches of this core as often as not, where asking costs more than it saves.
+constexpr std::size_t kLeastAhead = std::size_t{128} << 10;
+
 void run(Combine loop, const Fold& fold, const Cursor& cursor, std::size_t count) {
   const void* inputs[kMostInputs];
   for (int k = 0; k < fold.input_count; ++k) inputs[k] = cursor.input(k);
@@ -23,6 +28,16 @@ void fold_in_one_loop(Combine loop, const Fold& fold, std::size_t begin, std::si
   if (head > 0) run(loop, fold, cursor, head);
   cursor.advance(head);
   run(loop, fold, cursor, count - head);
+}
+
+// Whole runs in the long loop, what is before and after them in others.
+void fold_in_long_loop(CombineLong loop, const Kernels& kernels, const Fold& fold, std::size_t begin, std::size_t count, bool asks_ahead) {
+  const Cursor cursor(fold, begin);
+  const std::size_t head = cursor.until_line(0);
+  const std::size_t tail = (count - head) % (kRunBytes / cursor.output_bytes(1));
+  fold_with(kernels, fold, begin, head);
+  loop(fold.outputs, fold.output_count, fold.inputs, begin + head, count - head - tail, fold.divisor, asks_ahead);
+  fold_with(kernels, fold, begin + count - tail, tail);
 }
 
 // Whether cache lines begin at the same elements of all outputs.
@@ -53,7 +68,17 @@ void fold_with(const Kernels& kernels, const Fold& fold, std::size_t begin, std:
   if (count == 0) return;
   const Combiner* combiner = combiner_of(kernels, fold);
   const bool has_loop = combiner != nullptr && fold.input_count >= 2 && fold.input_count <= combiner->most_inputs;
-  if (has_loop && fold.write == Write::kCached && fold.output_count <= kMostOutputs) {
+  const bool is_cached = has_loop && fold.write == Write::kCached;
+  const CombineLong long_loop = is_cached ? combiner->long_loop(fold.input_count) : nullptr;
+  if (long_loop != nullptr) {
+    const std::size_t bytes = Cursor(fold, begin).output_bytes(count);
+    const bool asks_ahead = fold.asks_ahead && bytes >= kLeastAhead;
+    if (asks_ahead || (fold.output_count > kMostOutputs && bytes >= kLeastLong)) {
+      fold_in_long_loop(long_loop, kernels, fold, begin, count, asks_ahead);
+      return;
+    }
+  }
+  if (is_cached && fold.output_count <= kMostOutputs) {
     fold_in_one_loop(combiner->loop(fold.input_count, fold.output_count), fold, begin, count);
     return;
   }

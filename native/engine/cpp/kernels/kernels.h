@@ -15,6 +15,14 @@ constexpr int kMostOutputs = 2;
 // none.
 using Combine = void (*)(void* const* outputs, const void* const* inputs, std::size_t count, int divisor);
 
+// Long loops go through so many bytes at a time.
+constexpr std::size_t kRunBytes = 128;
+
+// The same to any number of outputs, for elements from `begin` that are whole runs, and longer than a first-level cache if they are asked
+// for ahead of their use.
+using CombineLong = void (*)(void* const* outputs, int output_count, const void* const* inputs, std::size_t begin,
+                             std::size_t count, int divisor, bool asks_ahead);
+
 // The same past the caches, for elements from `begin` that are whole cache lines of outputs, none of which is an input.
 using Stream = void (*)(void* const* outputs, int output_count, const void* const* inputs, std::size_t begin,
                         std::size_t count, int divisor);
@@ -27,10 +35,13 @@ struct Combiner {
   int most_inputs;
   Combine loops[kMostInputs - 1][kMostOutputs];
   Stream streams[kMostInputs - 1];
+  CombineLong long_loops[kMostInputs - 1];
 
   constexpr Combine loop(int inputs, int outputs) const { return loops[inputs - 2][outputs - 1]; }
   // Null where only blocks are streamed.
   constexpr Stream stream(int inputs) const { return streams[inputs - 2]; }
+  // Null where there is none.
+  constexpr CombineLong long_loop(int inputs) const { return long_loops[inputs - 2]; }
 };
 
 // All loops, compiled for one instruction set. What has no entry goes another way: means of integers are sums that are

@@ -225,7 +225,8 @@ void SharedPlayer::play_direct(const Offer& offer) {
     places_.piece_count = offer.piece_count();
   }
   const auto taken = [this](int rank) -> std::atomic<std::size_t>& { return seat(rank).taken[turn_ & 1]; };
-  shares_->for_each_range(step_ - 1, rank_, taken, [&](const Range& range) {
+  // A collective that is not large takes two turns.
+  shares_->for_each_range(step_ - 1, rank_, (turn_ & 2) != 0, taken, [&](const Range& range) {
     coll::play(*offer.program, places_, range.begin, range.end, scratch_);
   });
 }

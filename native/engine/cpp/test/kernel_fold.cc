@@ -182,6 +182,41 @@ TEST_P(FoldTest, CombinesManyElements) {
   }
 }
 
+TEST_P(FoldTest, CombinesTheSameWhereInputsAreAskedForAhead) {
+  constexpr std::size_t kLong = 40'007;
+  const std::size_t begin = 3;
+  for (const Op op : {Op::kSum, Op::kMean}) {
+    if (!reference::is_defined(dtype(), op)) continue;
+    const std::size_t output_bytes = byte_size(result_of(dtype(), op));
+    const bool can_stay = output_bytes == byte_size(dtype());
+    for (const int count : {2, 3, 5, 8, 9}) {
+      std::vector<Bytes> inputs;
+      for (int k = 0; k < count; ++k) inputs.push_back(reference::random_elements(dtype(), begin + kLong, static_cast<unsigned>(k + 1)));
+      // The last output is an input.
+      std::vector<Bytes> outputs(static_cast<std::size_t>(count), Bytes((begin + kLong) * output_bytes));
+      Bytes expected = outputs[0];
+      std::vector<const void*> from;
+      std::vector<void*> to;
+      for (Bytes& input : inputs) from.push_back(input.data());
+      for (Bytes& output : outputs) to.push_back(output.data());
+      if (can_stay) to.back() = inputs[0].data();
+      void* const alone = expected.data();
+      fold_with(*kernels_, {dtype(), op, count, from.data(), count, &alone, 1}, begin, kLong);
+      for (const int written : {1, 2, count}) {
+        const std::vector<Bytes> before = inputs;
+        void* const* const first = to.data() + (count - written);
+        fold_with(*kernels_, {dtype(), op, count, from.data(), count, first, written, Write::kCached, true}, begin, kLong);
+        for (int k = 0; k < written; ++k) {
+          const auto* actual = static_cast<const std::byte*>(first[k]) + begin * output_bytes;
+          const std::byte* wanted = expected.data() + begin * output_bytes;
+          ASSERT_EQ(reference::first_difference(result_of(dtype(), op), actual, wanted, kLong), kLong) << count << " inputs";
+        }
+        for (std::size_t k = 0; k < before.size(); ++k) std::memcpy(inputs[k].data(), before[k].data(), before[k].size());
+      }
+    }
+  }
+}
+
 TEST_P(FoldTest, ConvertsToAccumulatorsAndBack) {
   const Bytes& elements = inputs_[0];
   Bytes wide(kMost * byte_size(accumulator_of(dtype())));

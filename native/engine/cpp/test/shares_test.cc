@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <vector>
+
 #include "programs.h"
 
 namespace coll::test {
@@ -33,6 +36,31 @@ TEST(Shares, CoverEverythingOnce) {
         }
       }
       EXPECT_EQ(next, length) << ranks << " ranks, " << length << " elements";
+    }
+  }
+}
+
+TEST(Shares, AreGoneThroughFromEitherEnd) {
+  for (const std::size_t length : {0u, 17u, 65536u, 1'000'003u, 9'000'001u}) {
+    const Shares shares(offer_of(DType::kFloat32, 3, length));
+    for (const bool from_end : {false, true}) {
+      std::atomic<std::size_t> taken[3] = {};
+      std::vector<Range> ranges;
+      for (std::size_t slice = 0; slice < shares.slices(); ++slice) {
+        for (std::atomic<std::size_t>& count : taken) count = 0;
+        for (int rank = 0; rank < 3; ++rank) {
+          shares.for_each_range(slice, rank, from_end, [&](int owner) -> std::atomic<std::size_t>& { return taken[owner]; },
+                                [&](const Range& range) { ranges.push_back(range); });
+        }
+      }
+      std::sort(ranges.begin(), ranges.end(), [](const Range& a, const Range& b) { return a.begin < b.begin; });
+      std::size_t next = 0;
+      for (const Range& range : ranges) {
+        if (range.begin == range.end) continue;
+        EXPECT_EQ(range.begin, next);
+        next = range.end;
+      }
+      EXPECT_EQ(next, length);
     }
   }
 }

@@ -144,7 +144,7 @@ Status Member::play_slice(Offer& offer, const Shares& shares, Wait wait) {
 
 void Member::play_shares(const Offer& offer, const Shares& shares) {
   const auto taken = [this](int rank) -> std::atomic<std::size_t>& { return seat(rank).taken; };
-  shares.for_each_range(slice_, rank_, taken, [&](const Range& range) {
+  shares.for_each_range(slice_, rank_, (meeting_ & 1) != 0, taken, [&](const Range& range) {
     coll::play(*offer.program, places_, range.begin, range.end, scratch_);
   });
 }

@@ -71,8 +71,13 @@ class Player {
       return;
     }
     fold({program_.dtype, program_.op, program_.ranks, scratch_.inputs.data(), count, scratch_.outputs.data(), output_count_,
-          write_of(count)},
+          write_of(count), asks_ahead(count)},
          0, stretch.count);
+  }
+
+  // A processor fetches two streams from memory best by itself, and slots are in a cache anyway.
+  bool asks_ahead(int input_count) const {
+    return places_.may_stream && (input_count > 2 || places_.length() * output_size_ < kStreamedBytes);
   }
 
   // Streaming past the caches pays where no output is an input.

@@ -21,7 +21,7 @@ struct Places {
   std::vector<Place> ranks;
   const std::size_t* begins = nullptr;  // of the pieces, and at last the length of the buffer
   std::size_t piece_count = 0;
-  // Whether large results may go past the caches.
+  // Whether large results may go past the caches, and inputs are asked for ahead: not where memory stays in a cache.
   bool may_stream = true;
 
   std::size_t length() const { return begins[piece_count]; }

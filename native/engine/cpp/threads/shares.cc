@@ -11,7 +11,8 @@ constexpr std::size_t kLineBytes = 64;
 constexpr std::size_t kSliceBytes = std::size_t{32} << 20;
 // Less stays in the caches of those who had it before; taking it over costs more than it saves.
 constexpr std::size_t kLargeBytes = std::size_t{16} << 20;
-constexpr std::size_t kUnitBytes = std::size_t{256} << 10;
+// Of each rank's input: a unit is worth being fetched ahead.
+constexpr std::size_t kUnitBytes = std::size_t{128} << 10;
 
 }  // namespace
 
@@ -21,7 +22,7 @@ Shares::Shares(const Offer& offer) : length_(offer.length), ranks_(static_cast<s
   line_ = kLineBytes / byte_size(result_of(program.dtype, program.op));
   slice_ = std::max(kSliceBytes / bytes / line_ * line_, line_);
   slices_ = std::max((length_ + slice_ - 1) / slice_, std::size_t{1});
-  unit_ = std::max(kUnitBytes / bytes / line_ * line_, line_);
+  unit_ = std::max(kUnitBytes / byte_size(program.dtype) / line_ * line_, line_);
   is_large_ = length_ * bytes >= kLargeBytes;
 }
 

@@ -21,10 +21,16 @@ class Shares {
   Range unit(const Range& share, std::size_t index) const;
 
   // What a rank does of a slice: its own share first, then what ranks have not begun that were put aside by the system, or sent to a
-  // busy core. `taken` counts the units that are taken of a rank's share.
+  // busy core. `taken` counts the units that are taken of a rank's share. A share that others take nothing of can be gone through from
+  // its end: calls that take turns so find in the cache what the one before touched last.
   template <class Taken, class Visit>
-  void for_each_range(std::size_t slice, int rank, Taken taken, Visit visit) const {
-    if (!is_large_) return visit(share(slice, rank));
+  void for_each_range(std::size_t slice, int rank, bool from_end, Taken taken, Visit visit) const {
+    if (!is_large_) {
+      const Range whole = share(slice, rank);
+      if (!from_end) return visit(whole);
+      for (std::size_t index = units(whole); index > 0; --index) visit(unit(whole, index - 1));
+      return;
+    }
     const int ranks = static_cast<int>(ranks_);
     for (int i = 0; i < ranks; ++i) {
       const int owner = (rank + i) % ranks;
