@@ -8,10 +8,17 @@ trap 'rm -rf "$work"' EXIT
 
 if command -v xz >/dev/null; then
   xz --decompress --stdout "$here/node.xz" >"$work/node"
-else
+elif command -v python3 >/dev/null; then
   python3 -c 'import lzma, shutil, sys; shutil.copyfileobj(lzma.open(sys.argv[1]), open(sys.argv[2], "wb"))' "$here/node.xz" "$work/node"
+else
+  echo "run.sh: unpacking Node takes xz or python3, and neither is here" >&2
+  exit 1
 fi
 chmod +x "$work/node"
+if ! "$work/node" --version >/dev/null; then
+  echo "run.sh: Node does not run here: it takes glibc 2.28 or newer, and a folder for temporary files (TMPDIR) whose programs may run" >&2
+  exit 1
+fi
 
 # NCCL is often there as a part of PyTorch only, which need not be in an environment of its own.
 if [ -z "${COLL_NCCL_LIBRARY:-}" ] && command -v python3 >/dev/null; then

@@ -85,11 +85,6 @@ export class Clique {
     }
   }
 
-  /** The error that it ended with. */
-  get failed(): CollError | undefined {
-    return this.#failed;
-  }
-
   get isClosed(): boolean {
     return this.#closing !== undefined;
   }
@@ -118,14 +113,9 @@ export class Clique {
   }
 
   /** One group call. Resolves when the GPUs have finished. @throws the error of the group, once it has failed */
-  async run(batch: CallBatch, { operation, timeoutMillis }: Submission): Promise<void> {
-    if (this.#failed) throw this.#failed;
-    this.#started += 1;
-    const number = this.#started;
-    this.#pending.set(number, operation);
-    this.#failWhereLeft(number, 0);
-    try {
-      await this.binding.run(
+  run(batch: CallBatch, { operation, timeoutMillis }: Submission): Promise<void> {
+    return this.#take(operation, () =>
+      this.binding.run(
         this.#handle,
         Float64Array.from(batch.calls),
         batch.inputs,
@@ -133,7 +123,19 @@ export class Clique {
         batch.outputs,
         Float64Array.from(batch.outputOffsets),
         timeoutMillis,
-      );
+      ),
+    );
+  }
+
+  /** What all ranks take part in. */
+  async #take<Result>(operation: string, call: () => Promise<Result>): Promise<Result> {
+    if (this.#failed) throw this.#failed;
+    this.#started += 1;
+    const number = this.#started;
+    this.#pending.set(number, operation);
+    this.#failWhereLeft(number, 0);
+    try {
+      return await call();
     } catch (error) {
       if (leavesUsable(error)) throw errorFor(error, { operation });
       throw await this.fail(errorFor(error, { operation }) as CollError);
@@ -169,12 +171,10 @@ export class Clique {
   }
 
   async split({ colors, keys, isSharing, timeoutMillis }: SplitRequest) {
-    if (this.#failed) throw this.#failed;
     const name = `${this.members.name}/split`;
-    const made = this.binding.split(this.#handle, colors, keys, name, isSharing, timeoutMillis);
-    const parts = await made.catch(async (error) => {
-      throw await this.fail(errorFor(error, { operation: 'split' }) as CollError);
-    });
+    const parts = await this.#take('split', () =>
+      this.binding.split(this.#handle, colors, keys, name, isSharing, timeoutMillis),
+    );
     return parts.map(({ communicator, color, size, places, ranks }) => {
       const devices = places.map((place) => this.members.devices[place] as number);
       const members = { size, ranks, devices, name: `${name}/${color}` };

@@ -1,11 +1,21 @@
-import { type DType, isDType, quote, type TypedArray, tensor, ValueError, viewOf } from '@coll/core';
+import {
+  byteSize,
+  type DType,
+  isDType,
+  optionsOf,
+  quote,
+  type TypedArray,
+  tensor,
+  ValueError,
+  viewOf,
+} from '@coll/core';
 import { DeviceBuffer } from './device-buffer.js';
 import { settled } from './failures.js';
 import { bytesOf, GpuMemory } from './gpu-memory.js';
 import type { DeviceFinding } from './nccl-binding.js';
 import { runtime } from './probe.js';
 
-/** Memory that another library allocated. */
+/** Memory that another library allocated. Two buffers over the same address are two memories: nothing orders what is done to one after the other. */
 export interface ForeignMemory {
   readonly pointer: bigint;
   readonly dtype: DType;
@@ -76,9 +86,17 @@ export class Gpu {
   }
 
   /** A buffer over memory of another library, which is never freed here. @throws ValueError for what is no memory of this GPU, or ends before `length` elements */
-  async fromPointer({ pointer, dtype, length, owner, stream }: ForeignMemory): Promise<DeviceBuffer> {
+  async fromPointer(foreign: ForeignMemory): Promise<DeviceBuffer> {
+    const { pointer, dtype, length, owner, stream } = optionsOf(
+      foreign,
+      'fromPointer({ pointer, dtype, length, owner })',
+    ) as ForeignMemory;
     requireDType(dtype);
     requireAddress('fromPointer', pointer);
+    if (pointer % BigInt(byteSize(dtype)) !== 0n) {
+      const told = `fromPointer: the address of elements of ${dtype} is a multiple of ${byteSize(dtype)}, not ${pointer}`;
+      throw new ValueError('ERR_COLL_VALUE', told, { operation: 'fromPointer' });
+    }
     if (owner === undefined || owner === null) {
       throw new ValueError('ERR_COLL_VALUE', 'fromPointer: name the owner of the memory, which is kept alive with it');
     }
@@ -95,13 +113,13 @@ export class Gpu {
 
   /** What is asked of this GPU from now on comes after what a CUDA stream of another library holds now. */
   async waitFor(stream: bigint): Promise<void> {
-    requireAddress('waitFor', stream);
+    requireStream('waitFor', stream);
     await settled(runtime().binding.waitFor(this.index, stream), { operation: 'waitFor' });
   }
 
   /** What a CUDA stream of another library gets next comes after the operations on this buffer so far. Settles when that is arranged. */
   async orderAfter(stream: bigint, buffer: DeviceBuffer): Promise<void> {
-    requireAddress('orderAfter', stream);
+    requireStream('orderAfter', stream);
     await settled(runtime().binding.orderAfter(stream, buffer.memory.handle), { operation: 'orderAfter' });
   }
 }
@@ -118,5 +136,15 @@ function requireDType(dtype: unknown): void {
 function requireAddress(operation: string, address: unknown): void {
   if (typeof address === 'bigint' && BigInt.asUintN(64, address) === address) return;
   const told = `${operation}: an address is a bigint of 64 bits, not ${quote(address)}`;
+  throw new ValueError('ERR_COLL_VALUE', told, { operation });
+}
+
+// CUDA's number of the default stream that each thread has for itself.
+const streamOfTheThread = 2n;
+
+function requireStream(operation: string, stream: unknown): void {
+  requireAddress(operation, stream);
+  if (stream !== streamOfTheThread) return;
+  const told = `${operation}: 2 is the default stream of whatever thread asks, which is another one here: name a stream`;
   throw new ValueError('ERR_COLL_VALUE', told, { operation });
 }

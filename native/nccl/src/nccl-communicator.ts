@@ -18,6 +18,7 @@ import { leftBehind } from './gpu-memory.js';
 import { lengthOf, validateOperands } from './operands.js';
 import { type Passage, pass, passTogether } from './passage.js';
 import { ScratchMemory } from './scratch-memory.js';
+import { refuseSharing } from './sharing.js';
 
 /** How a communicator behaves. All of it may be left out. */
 export interface NcclOptions {
@@ -117,7 +118,7 @@ export class NcclCommunicator implements Communicator {
     );
   }
 
-  /** Several collectives as one group call, which NCCL starts together. @throws as `run` */
+  /** Several collectives as one group call, which NCCL runs at the same time. @throws as `run`; ValueError where one uses what another writes */
   async runTogether(passages: readonly Passage[], options: RunOptions = {}): Promise<void> {
     const [first] = passages;
     if (!first) return;
@@ -179,6 +180,7 @@ export class NcclCommunicator implements Communicator {
       const refused = this.refuses(collective, this.#sample(collective, inputs, outputs).dtype);
       if (refused !== undefined) throw refusedError(refused, { operation });
     }
+    if (passages.length > 1) refuseSharing(operation, this.localRanks, passages);
     const timeoutMillis = millisOf(timeoutSeconds && timeoutSeconds > 0 ? timeoutSeconds : this.#timeoutSeconds);
     const abort = () => void this.#clique.fail(abortedError('while it was under way', signal, { operation }));
     signal?.addEventListener('abort', abort);

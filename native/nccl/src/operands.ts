@@ -83,13 +83,14 @@ function overlap(one: Tensor, other: Tensor): boolean {
   return a.memory === b.memory && a.begin < b.end && b.begin < a.end && a.begin < a.end && b.begin < b.end;
 }
 
-interface Place {
+/** Bytes of a memory. */
+export interface Place {
   readonly memory: object;
   readonly begin: number;
   readonly end: number;
 }
 
-function placeOf(tensor: Tensor): Place {
+export function placeOf(tensor: Tensor): Place {
   if (isOnGpu(tensor)) {
     const { memory, byteOffset, byteLength } = bufferOf(tensor);
     return { memory, begin: byteOffset, end: byteOffset + byteLength };

@@ -20,7 +20,7 @@ const millisBetweenLooks = 20;
 /** What a process was doing that does not answer. */
 export const unheard = 'not heard of';
 
-/** In what a process took part: group calls of NCCL's, and calls that were compared. */
+/** In what a process took part: group calls of NCCL's and splits, and calls that were compared. */
 export interface Taken {
   readonly started: number;
   readonly asked: number;

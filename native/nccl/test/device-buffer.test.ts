@@ -144,6 +144,29 @@ describe.runIf(hasDoubles)('DeviceBuffer', () => {
     await expect.poll(() => counts().buffers).toBe(before);
   });
 
+  it('refuses memory of others that begins between two elements, and what describes none', async () => {
+    using owner = await gpu.upload(Float32Array.of(1, 2, 3), 'float32');
+    const pointer = await owner.pointer();
+    const refused = { name: 'ValueError', code: 'ERR_COLL_VALUE' };
+    await expect(gpu.fromPointer({ pointer: pointer + 2n, dtype: 'float32', length: 1, owner })).rejects.toMatchObject({
+      ...refused,
+      message: /elements of float32 is a multiple of 4, not /,
+    });
+    using halves = await gpu.fromPointer({ pointer: pointer + 2n, dtype: 'float16', length: 1, owner });
+    expect(await halves.read()).toHaveLength(1);
+    await expect(gpu.fromPointer(7 as never)).rejects.toMatchObject(refused);
+    await expect(gpu.fromPointer(undefined as never)).rejects.toMatchObject(refused);
+  });
+
+  it('copies ranges that overlap as if they did not', async () => {
+    const numbers = Float32Array.from({ length: 10 }, (_, index) => index);
+    using up = await gpu.upload(numbers, 'float32');
+    using down = await gpu.upload(numbers, 'float32');
+    await Promise.all([up.copyFrom(up, { at: 3, length: 7 }), down.copyFrom(down, { from: 3 })]);
+    expect([...(await up.read())]).toEqual([0, 1, 2, 0, 1, 2, 3, 4, 5, 6]);
+    expect([...(await down.read())]).toEqual([3, 4, 5, 6, 7, 8, 9, 7, 8, 9]);
+  });
+
   it('knows how much memory a GPU has', async () => {
     const before = await gpu.memory();
     using buffer = gpu.alloc('uint8', 1 << 20);
@@ -159,6 +182,17 @@ describe.runIf(hasDoubles)('DeviceBuffer', () => {
     const told = /: the pointer is no memory of GPU 0$/;
     await expect(foreign).rejects.toMatchObject({ name: 'ValueError', code: 'ERR_COLL_REFUSED', message: told });
     await expect.poll(() => counts().buffers).toBe(before);
+  });
+
+  it("refuses the default stream of a thread, which is not the addon's", async () => {
+    using buffer = gpu.alloc('int8', 1);
+    const refused = {
+      name: 'ValueError',
+      code: 'ERR_COLL_VALUE',
+      message: /2 is the default stream of whatever thread/,
+    };
+    await expect(gpu.waitFor(2n)).rejects.toMatchObject(refused);
+    await expect(gpu.orderAfter(2n, buffer)).rejects.toMatchObject(refused);
   });
 
   it.each([-1n, 7 as never])('refuses %s, which is no pointer', async (pointer) => {

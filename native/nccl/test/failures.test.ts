@@ -99,6 +99,17 @@ describe.runIf(hasDoubles)('what goes wrong', () => {
     expect(await failure(alone)).toMatchObject({ code: 'ERR_COLL_DEADLINE', message: /rank 0 never came/ });
   });
 
+  it('is told when another process leaves while it waits for it to split the group', async () => {
+    await using store = new MemoryStore();
+    const connect = (rank: number) =>
+      NcclCommunicator.connect({ store, rank, size: 2, devices: [`gpu:${rank}`], group: 'splitting' });
+    const [staying, leaving] = await Promise.all([connect(0), connect(1)]);
+    const split = failure(staying.split([0]));
+    await leaving.close();
+    expect(await split).toMatchObject({ code: 'ERR_COLL_CLOSED', rank: 1, message: /^split: rank 1 has left/ });
+    await staying.close();
+  });
+
   it('ends the group when its signal is aborted', async () => {
     await using communicator = await NcclCommunicator.open(fourGpus.slice(0, 2));
     letFail('stuck collective');

@@ -105,6 +105,27 @@ describe.runIf(hasDoubles)('NcclAllReduce of tensors in the memory of GPUs', () 
     expect([...(await (target.primary as DeviceBuffer).read())]).toEqual([3, 4]);
   });
 
+  it('writes views of one memory in a group call, and refuses memory that two of its collectives share', async () => {
+    await using ops = new NcclAllReduce();
+    const whole = await onEach(2, (rank) => Float32Array.of(rank, 1, 2, 3));
+    const views = (begin: number) =>
+      new PerReplica(whole.values.map((buffer) => (buffer as DeviceBuffer).view(begin, 2)));
+    const [first, second, between] = [views(0), views(2), views(1)];
+    const pairs = (...values: readonly (typeof first)[]) => values.map((value) => [value, value] as const);
+    await ops.batchReduce(ReduceOp.SUM, pairs(second, first), { into: [second, first] });
+    expect([...(await (whole.primary as DeviceBuffer).read())]).toEqual([1, 2, 4, 6]);
+    await ops.batchReduce(ReduceOp.SUM, pairs(first, first, between));
+    for (const into of [first, between]) {
+      const shared = ops.batchReduce(ReduceOp.SUM, pairs(first, into), { into: [undefined, into] });
+      await expect(shared).rejects.toMatchObject({
+        name: 'ValueError',
+        code: 'ERR_COLL_BUFFER',
+        message: /^all-reduce sum and 1 more: two collectives of a group call, .* share memory/,
+      });
+    }
+    expect([...(await (whole.primary as DeviceBuffer).read())]).toEqual([1, 2, 4, 6]);
+  });
+
   it('reduces to one GPU, to others than the values are on, and to the host', async () => {
     await using ops = new NcclAllReduce();
     const value = await onEach(4, (rank) => Float32Array.of(2 ** rank));

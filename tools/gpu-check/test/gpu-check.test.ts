@@ -1,8 +1,8 @@
-import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { collectives, contribution, expected, requireSame } from '../src/expect.js';
 import { steps } from '../src/steps.js';
 
@@ -41,6 +41,36 @@ it('has each check told of in the docs', () => {
   const told = [...docs.matchAll(/^\| `([a-z-]+)(?:-…)?` \|/gm)].map(([, name]) => name);
   const names = Object.keys(steps).map((name) => name.replace(/^failure-.*/, 'failure'));
   expect([...new Set(names)]).toEqual(told);
+});
+
+describe('the script that begins', () => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'coll-gpu-check-'));
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  /** On a machine that has these commands. */
+  function begin(commands: Readonly<Record<string, string>>) {
+    const bin = mkdtempSync(path.join(folder, 'bin-'));
+    for (const name of ['dirname', 'mktemp', 'rm', 'chmod']) symlinkSync(`/usr/bin/${name}`, path.join(bin, name));
+    for (const [name, script] of Object.entries(commands))
+      writeFileSync(path.join(bin, name), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+    const script = path.resolve(path.dirname(main), '../run.sh');
+    const { status, stderr } = spawnSync('/bin/sh', [script], { env: { PATH: bin }, encoding: 'utf8' });
+    return { status, stderr };
+  }
+
+  it('says what it takes to unpack Node', () => {
+    expect(begin({})).toEqual({
+      status: 1,
+      stderr: 'run.sh: unpacking Node takes xz or python3, and neither is here\n',
+    });
+  });
+
+  it('says why Node may not run', () => {
+    expect(begin({ xz: "echo '#!/bin/false'" })).toEqual({
+      status: 1,
+      stderr: expect.stringMatching(/^run.sh: Node does not run here: it takes glibc 2.28/),
+    });
+  });
 });
 
 it('says what is missing where there is no GPU, and runs nothing else', () => {

@@ -35,8 +35,12 @@ void Clique::abort(Scheduler& scheduler, bool were_counted) {
       // NCCL may be about to store it.
       const nccl::Communicator communicator = __atomic_exchange_n(&member.communicator, nullptr, __ATOMIC_ACQ_REL);
       if (communicator != nullptr) {
-        member.device->enter();
-        self->nccl->abort(communicator);
+        try {
+          member.device->enter();
+          self->nccl->abort(communicator);
+        } catch (const Error&) {
+          // The driver ends with the process, or the GPU has failed.
+        }
         if (were_counted) --*self->count;
       }
       --self->aborts;

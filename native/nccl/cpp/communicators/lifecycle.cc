@@ -48,6 +48,18 @@ std::vector<Part> parts_of(const Clique& parent, const SplitRequest& request, co
   return parts;
 }
 
+// NCCL may store what a split makes as long as the parent has not been ended: only then it is ended itself, and its memory goes.
+void abort_after(const std::shared_ptr<Clique>& parent, const std::shared_ptr<Clique>& made, Scheduler& scheduler) {
+  std::thread([parent, made, &scheduler] {
+    const auto is_ending = [&] {
+      const std::lock_guard<std::mutex> lock(scheduler.mutex());
+      return parent->is_launching || parent->aborts > 0;
+    };
+    while (is_ending()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    made->abort(scheduler, false);
+  }).detach();
+}
+
 void split_members(const NcclCalls& calls, const Clique& parent, const SplitRequest& request, std::vector<Member>& made) {
   std::vector<nccl::Config> configs;
   for (const int color : request.colors) {
@@ -145,7 +157,7 @@ SharedOperation split_clique(Runtime& runtime, const std::shared_ptr<Clique>& pa
       split_members(NcclCalls(runtime, clique, self), clique, request, made->members);
       *parts = parts_of(clique, request, made->members);
     } catch (...) {
-      made->abort(runtime.scheduler, false);
+      abort_after(self.clique, made, runtime.scheduler);
       throw;
     }
     for (const Part& part : *parts) runtime.counts.communicators += static_cast<long>(part.places.size());

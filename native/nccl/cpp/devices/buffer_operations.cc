@@ -44,6 +44,17 @@ void require_memory(const cuda::Driver& driver, const Device& device, cuda::Poin
   if (bytes > left) throw invalid("the pointer has " + std::to_string(left) + " bytes up to the end of its allocation, not " + std::to_string(bytes));
 }
 
+// CUDA makes anything of ranges that overlap: these go by way of other memory.
+void copy_within(const cuda::Driver& driver, cuda::Pointer to, cuda::Pointer from, std::size_t bytes, cuda::Stream stream) {
+  if (to == from) return;
+  if (to >= from + bytes || from >= to + bytes) return driver.require(driver.copy(to, from, bytes, stream), "copy");
+  cuda::Pointer between = 0;
+  driver.require(driver.allocate(&between, bytes, stream), "copy");
+  driver.require(driver.copy(between, from, bytes, stream), "copy");
+  driver.require(driver.copy(to, between, bytes, stream), "copy");
+  driver.require(driver.free(between, stream), "copy");
+}
+
 }  // namespace
 
 void wait_for_uses(const Operation& operation, const Device& device, cuda::Stream stream) {
@@ -147,7 +158,7 @@ SharedOperation copy_buffer(Runtime& runtime, const Place& into, const Place& fr
     }
     const cuda::Pointer to = into.allocation->pointer + into.offset;
     const cuda::Pointer at = from.allocation->pointer + from.offset;
-    if (&source == &target) driver.require(driver.copy(to, at, bytes, stream), "copy");
+    if (&source == &target) copy_within(driver, to, at, bytes, stream);
     else driver.require(driver.copy_peer(to, target.context(), at, source.context(), bytes, stream), "copy");
     mark_end(self, target, stream);
     from.allocation->latest = self.fences.back();

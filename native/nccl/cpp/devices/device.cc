@@ -54,7 +54,7 @@ void Device::enter() const { driver_.require(driver_.context_set(context_), "cuC
 
 SharedFence Device::fence(Lane lane) { return fence(stream(lane)); }
 
-SharedFence Device::fence(cuda::Stream stream) { return std::make_shared<const Fence>(driver_, events_, stream); }
+SharedFence Device::fence(cuda::Stream stream) { return std::make_shared<const Fence>(driver_, context_, events_, stream); }
 
 cuda::Function Device::kernel(const std::string& name) {
   if (module_ == nullptr) {

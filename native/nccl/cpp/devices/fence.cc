@@ -21,8 +21,8 @@ void EventPool::give_back(cuda::Event event) {
   free_.push_back(event);
 }
 
-Fence::Fence(const cuda::Driver& driver, EventPool& pool, cuda::Stream stream)
-    : driver_(driver), pool_(pool), stream_(stream), event_(pool.take()) {
+Fence::Fence(const cuda::Driver& driver, cuda::Context context, EventPool& pool, cuda::Stream stream)
+    : driver_(driver), context_(context), pool_(pool), stream_(stream), event_(pool.take()) {
   const cuda::Result result = driver.event_record(event_, stream);
   if (result == cuda::kSuccess) return;
   pool.give_back(event_);
@@ -30,6 +30,7 @@ Fence::Fence(const cuda::Driver& driver, EventPool& pool, cuda::Stream stream)
 }
 
 bool Fence::has_passed() const {
+  driver_.require(driver_.context_set(context_), "cuCtxSetCurrent");
   const cuda::Result result = driver_.event_query(event_);
   if (result == cuda::kNotReady) return false;
   driver_.require(result, "the GPU failed");

@@ -26,20 +26,21 @@ class EventPool {
 // A point in a stream: all that was put there before.
 class Fence {
  public:
-  // Marks the end of what the stream holds now. The device must be current.
-  Fence(const cuda::Driver& driver, EventPool& pool, cuda::Stream stream);
+  // Marks the end of what the stream holds now. The device must be current, through this context.
+  Fence(const cuda::Driver& driver, cuda::Context context, EventPool& pool, cuda::Stream stream);
   ~Fence() { pool_.give_back(event_); }
   Fence(const Fence&) = delete;
   Fence& operator=(const Fence&) = delete;
 
   cuda::Stream stream() const { return stream_; }
-  // Whether the device has come here. Throws where it failed on the way.
+  // Whether the device has come here. On any thread, whose current device it becomes. Throws where it failed on the way.
   bool has_passed() const;
   // What is put into the stream from now on waits for this. Does nothing on the fence's own stream, which keeps order anyway.
   void hold_back(cuda::Stream stream) const;
 
  private:
   const cuda::Driver& driver_;
+  cuda::Context context_;
   EventPool& pool_;
   cuda::Stream stream_;
   cuda::Event event_;

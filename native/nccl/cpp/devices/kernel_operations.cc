@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 
 namespace coll {
 namespace {
@@ -9,7 +10,8 @@ namespace {
 constexpr unsigned kThreads = 256;
 constexpr std::size_t kBlocksPerProcessor = 8;
 // What one block copies at a time: large pieces are cut, so that all blocks have work.
-constexpr std::size_t kTileBytes = 64u << 10;
+constexpr std::size_t kLeastTileBytes = 16u << 10;
+constexpr std::size_t kMostTileBytes = 64u << 10;
 
 struct DTypeRow {
   const char* name;
@@ -38,6 +40,16 @@ struct Tile {
   std::uint64_t bytes;
 };
 
+constexpr std::size_t kMostFew = 168;
+struct FewPieces {
+  struct {
+    cuda::Pointer into;
+    cuda::Pointer from;
+    std::uint32_t bytes;
+    std::uint32_t first_tile;
+  } at[kMostFew];
+};
+
 cuda::Pointer address_of(const Place& place) { return place.allocation->pointer + place.offset; }
 
 void launch(Runtime& runtime, Device& device, const std::string& kernel, std::size_t wanted_blocks, void** arguments) {
@@ -50,14 +62,56 @@ void launch(Runtime& runtime, Device& device, const std::string& kernel, std::si
 
 std::size_t blocks_for(std::size_t count) { return (count + kThreads - 1) / kThreads; }
 
-std::vector<Tile> tiles_of(const std::vector<PieceCopy>& pieces) {
+std::size_t tile_bytes_for(const std::vector<PieceCopy>& pieces, const Device& device) {
+  constexpr std::size_t kStep = 4096;
+  std::size_t all = 0;
+  for (const PieceCopy& piece : pieces) all += piece.bytes;
+  const std::size_t share = all / (static_cast<std::size_t>(device.multiprocessors()) * kBlocksPerProcessor);
+  return std::clamp((share + kStep - 1) / kStep * kStep, kLeastTileBytes, kMostTileBytes);
+}
+
+std::vector<Tile> tiles_of(const std::vector<PieceCopy>& pieces, std::size_t tile_bytes) {
   std::vector<Tile> tiles;
   for (const PieceCopy& piece : pieces) {
-    for (std::size_t begin = 0; begin < piece.bytes; begin += kTileBytes) {
-      tiles.push_back({address_of(piece.into) + begin, address_of(piece.from) + begin, std::min(kTileBytes, piece.bytes - begin)});
+    for (std::size_t begin = 0; begin < piece.bytes; begin += tile_bytes) {
+      tiles.push_back({address_of(piece.into) + begin, address_of(piece.from) + begin, std::min(tile_bytes, piece.bytes - begin)});
     }
   }
   return tiles;
+}
+
+// Pieces that go along with the launch.
+void launch_few(Runtime& runtime, Device& device, const std::vector<PieceCopy>& pieces, std::size_t tile_bytes) {
+  FewPieces few{};
+  std::uint32_t count = 0;
+  std::uint32_t tiles = 0;
+  for (const PieceCopy& piece : pieces) {
+    few.at[count++] = {address_of(piece.into), address_of(piece.from), static_cast<std::uint32_t>(piece.bytes), tiles};
+    tiles += static_cast<std::uint32_t>((piece.bytes + tile_bytes - 1) / tile_bytes);
+  }
+  auto bytes = static_cast<std::uint32_t>(tile_bytes);
+  void* arguments[] = {&few, &count, &tiles, &bytes};
+  launch(runtime, device, "coll_copy_few", tiles, arguments);
+}
+
+// Pieces that need a table on the device.
+void launch_many(Runtime& runtime, Operation& operation, Device& device, const std::vector<PieceCopy>& pieces, std::size_t tile_bytes) {
+  const std::vector<Tile> tiles = tiles_of(pieces, tile_bytes);
+  const std::size_t bytes = tiles.size() * sizeof(Tile);
+  if (bytes > PinnedPool::kChunkBytes) throw Error(FailureKind::kOutOfMemory, "too many pieces for one launch: copy fewer at a time");
+  const PinnedPool::Chunk chunk = runtime.pinned.take(bytes, [&] { return !runtime.scheduler.has_failed(operation); });
+  if (chunk == nullptr) return;
+  std::memcpy(chunk.get(), tiles.data(), bytes);
+  operation.kept.push_back(chunk);
+  const cuda::Driver& driver = runtime.driver;
+  const cuda::Stream stream = device.stream(Lane::kCompute);
+  cuda::Pointer table = 0;
+  driver.require(driver.allocate(&table, bytes, stream), "the table of pieces");
+  driver.require(driver.copy_up(table, chunk.get(), bytes, stream), "the table of pieces");
+  std::uint64_t count = tiles.size();
+  void* arguments[] = {&table, &count};
+  launch(runtime, device, "coll_copy_pieces", tiles.size(), arguments);
+  driver.require(driver.free(table, stream), "the table of pieces");
 }
 
 }  // namespace
@@ -130,26 +184,17 @@ SharedOperation copy_pieces(Runtime& runtime, const std::vector<PieceCopy>& piec
       operation->uses.push_back({piece.from.allocation, false});
     }
   }
-  operation->launch = [&runtime, pieces](Operation& self) {
-    const std::vector<Tile> tiles = tiles_of(pieces);
-    if (tiles.empty()) return;
+  operation->launch = [&runtime, all = pieces](Operation& self) {
+    std::vector<PieceCopy> pieces;
+    std::copy_if(all.begin(), all.end(), std::back_inserter(pieces), [](const PieceCopy& piece) { return piece.bytes > 0; });
+    if (pieces.empty()) return;
     Device& device = runtime.device(pieces[0].into.allocation->device);
     const cuda::Stream stream = device.stream(Lane::kCompute);
     wait_for_uses(self, device, stream);
-    const std::size_t bytes = tiles.size() * sizeof(Tile);
-    if (bytes > PinnedPool::kChunkBytes) throw Error(FailureKind::kOutOfMemory, "too many pieces for one launch: copy fewer at a time");
-    const PinnedPool::Chunk chunk = runtime.pinned.take(bytes, [&] { return !runtime.scheduler.has_failed(self); });
-    if (chunk == nullptr) return;
-    std::memcpy(chunk.get(), tiles.data(), bytes);
-    self.kept.push_back(chunk);
-    const cuda::Driver& driver = runtime.driver;
-    cuda::Pointer table = 0;
-    driver.require(driver.allocate(&table, bytes, stream), "the table of pieces");
-    driver.require(driver.copy_up(table, chunk.get(), bytes, stream), "the table of pieces");
-    std::uint64_t count = tiles.size();
-    void* arguments[] = {&table, &count};
-    launch(runtime, device, "coll_copy_pieces", tiles.size(), arguments);
-    driver.require(driver.free(table, stream), "the table of pieces");
+    const std::size_t tile_bytes = tile_bytes_for(pieces, device);
+    const bool are_few = pieces.size() <= kMostFew && std::all_of(pieces.begin(), pieces.end(), [](const PieceCopy& piece) { return piece.bytes <= UINT32_MAX; });
+    if (are_few) launch_few(runtime, device, pieces, tile_bytes);
+    else launch_many(runtime, self, device, pieces, tile_bytes);
     mark_end(self, device, stream);
   };
   return operation;

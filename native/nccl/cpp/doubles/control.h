@@ -9,7 +9,7 @@
 //   die id | die init | die connect | die collective   the process is killed there: at the unique id, when it opens a communicator, when it calls
 //                     its first collective, when one is on the GPU
 //   strange context   memory is said to be of another context than the device's primary one
-//   slow collective MILLIS
+//   slow collective MILLIS | slow connect MILLIS   so long on the GPU; so long in the first collective's call
 //   non-blocking      all new communicators are, as NCCL_COMM_BLOCKING=0 makes them
 // A line that ends with `rank=N` is about that rank only; `#` begins a remark.
 namespace coll::doubles {

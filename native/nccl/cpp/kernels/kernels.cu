@@ -8,7 +8,7 @@
 // The order is that of NCCL's operations.
 enum { kSum, kProduct, kMaximum, kMinimum };
 
-enum { kMostInputs = 64 };
+enum { kMostInputs = 64, kMostFew = 168 };
 
 struct Inputs {
   const void* at[kMostInputs];
@@ -18,6 +18,16 @@ struct Piece {
   unsigned char* into;
   const unsigned char* from;
   uint64_t bytes;
+};
+
+// Pieces that fit into a kernel's arguments, of which there are 4096 bytes. The tiles of all are numbered in a row.
+struct FewPieces {
+  struct {
+    unsigned char* into;
+    const unsigned char* from;
+    uint32_t bytes;
+    uint32_t first_tile;
+  } at[kMostFew];
 };
 
 COLL_DEVICE uint64_t first_index() { return static_cast<uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x; }
@@ -58,9 +68,42 @@ COLL_DEVICE T combined(T a, T b, int op) {
   return (op == kMaximum) == (a > b) ? a : b;
 }
 
+// What a thread moves at once.
+template <class T>
+struct alignas(16) Word {
+  T at[16 / sizeof(T)];
+};
+
+template <class T>
+COLL_DEVICE bool are_aligned(const T* into, const Inputs& inputs, int input_count) {
+  uint64_t bits = reinterpret_cast<uint64_t>(into);
+  for (int input = 0; input < input_count; ++input) bits |= reinterpret_cast<uint64_t>(inputs.at[input]);
+  return bits % sizeof(Word<T>) == 0;
+}
+
+// How many elements it has done.
+template <class T>
+COLL_DEVICE uint64_t combine_words(T* into, const Inputs& inputs, int input_count, int op, uint64_t count) {
+  constexpr int kElements = sizeof(Word<T>) / sizeof(T);
+  const uint64_t words = count / kElements;
+  for (uint64_t i = first_index(); i < words; i += all_threads()) {
+    Word<T> next = static_cast<const Word<T>*>(inputs.at[0])[i];
+    decltype(widened(T())) values[kElements];
+    for (int k = 0; k < kElements; ++k) values[k] = widened(next.at[k]);
+    for (int input = 1; input < input_count; ++input) {
+      next = static_cast<const Word<T>*>(inputs.at[input])[i];
+      for (int k = 0; k < kElements; ++k) values[k] = combined(values[k], widened(next.at[k]), op);
+    }
+    for (int k = 0; k < kElements; ++k) next.at[k] = narrowed_to(T(), values[k]);
+    reinterpret_cast<Word<T>*>(into)[i] = next;
+  }
+  return words * kElements;
+}
+
 template <class T>
 COLL_DEVICE void combine(T* into, const Inputs& inputs, int input_count, int op, uint64_t count) {
-  for (uint64_t i = first_index(); i < count; i += all_threads()) {
+  const uint64_t done = are_aligned(into, inputs, input_count) ? combine_words(into, inputs, input_count, op, count) : 0;
+  for (uint64_t i = done + first_index(); i < count; i += all_threads()) {
     auto value = widened(static_cast<const T*>(inputs.at[0])[i]);
     for (int input = 1; input < input_count; ++input) value = combined(value, widened(static_cast<const T*>(inputs.at[input])[i]), op);
     into[i] = narrowed_to(T(), value);
@@ -87,7 +130,7 @@ COLL_DEVICE void divide(Into* into, const From* from, uint64_t count, double div
   }
 }
 
-COLL_DEVICE bool are_aligned(const Piece& piece, uint64_t to) {
+COLL_DEVICE bool is_aligned(const Piece& piece, uint64_t to) {
   return ((reinterpret_cast<uint64_t>(piece.into) | reinterpret_cast<uint64_t>(piece.from)) & (to - 1)) == 0;
 }
 
@@ -105,16 +148,35 @@ struct alignas(16) SixteenBytes {
   uint64_t high;
 };
 
+// By one block.
+COLL_DEVICE void copy_piece(const Piece& piece) {
+  uint64_t done = 0;
+  if (is_aligned(piece, 16)) done = copy_words<SixteenBytes>(piece);
+  else if (is_aligned(piece, 4)) done = copy_words<uint32_t>(piece);
+  for (uint64_t i = done + threadIdx.x; i < piece.bytes; i += blockDim.x) piece.into[i] = piece.from[i];
+}
+
 extern "C" {
 
 // Each block copies whole pieces, one after another.
 __global__ void coll_copy_pieces(const Piece* pieces, uint64_t count) {
-  for (uint64_t p = blockIdx.x; p < count; p += gridDim.x) {
-    const Piece piece = pieces[p];
-    uint64_t done = 0;
-    if (are_aligned(piece, 16)) done = copy_words<SixteenBytes>(piece);
-    else if (are_aligned(piece, 4)) done = copy_words<uint32_t>(piece);
-    for (uint64_t i = done + threadIdx.x; i < piece.bytes; i += blockDim.x) piece.into[i] = piece.from[i];
+  for (uint64_t p = blockIdx.x; p < count; p += gridDim.x) copy_piece(pieces[p]);
+}
+
+// The same, of pieces that need no table on the device; each block copies tiles.
+__global__ void coll_copy_few(FewPieces pieces, uint32_t count, uint32_t tiles, uint32_t tile_bytes) {
+  for (uint32_t tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
+    // The last piece that does not begin behind this tile.
+    uint32_t low = 0;
+    for (uint32_t high = count; high - low > 1;) {
+      const uint32_t middle = (low + high) / 2;
+      if (pieces.at[middle].first_tile <= tile) low = middle;
+      else high = middle;
+    }
+    const auto& whole = pieces.at[low];
+    const uint64_t begin = static_cast<uint64_t>(tile - whole.first_tile) * tile_bytes;
+    const uint64_t left = whole.bytes - begin;
+    copy_piece(Piece{whole.into + begin, whole.from + begin, left < tile_bytes ? left : tile_bytes});
   }
 }
 

@@ -90,9 +90,10 @@ Driver open_driver(const std::string& file) {
   driver.library.handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
   driver.library.how = file.empty() ? "system" : "option";
   if (driver.library.handle == nullptr) {
-    const char* const said = dlerror();
-    throw Error(FailureKind::kNoLibrary, file.empty() ? "there is no NVIDIA driver: libcuda.so.1 was not found (in a container: it has to be given the GPU)"
-                                                      : "the CUDA driver library that was named cannot be opened: " + std::string(said ? said : file));
+    const char* const told = dlerror();
+    const std::string said = told != nullptr ? told : name;
+    if (!file.empty()) throw Error(FailureKind::kNoLibrary, "the CUDA driver library that COLL_CUDA_LIBRARY names cannot be opened: " + said);
+    throw Error(FailureKind::kNoLibrary, "there is no NVIDIA driver, or this process cannot open it (a container has to be given the GPU): " + said);
   }
   const std::string missing = bind_all(driver);
   identify(driver.library, "cuInit");

@@ -81,7 +81,7 @@ Library find_library(const std::string& file) {
   Search search;
   if (!file.empty()) {
     if (search.try_file(file, "option")) return search.library;
-    throw Error(FailureKind::kNoLibrary, "the NCCL library that was named cannot be opened: " + search.failures);
+    throw Error(FailureKind::kNoLibrary, "the NCCL library that COLL_NCCL_LIBRARY names cannot be opened: " + search.failures);
   }
   // Profilers and replacements come in by LD_PRELOAD, which a handle would pass by.
   if (dlsym(RTLD_DEFAULT, kProof) != nullptr) {

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <numeric>
 #include <thread>
 
@@ -36,6 +37,23 @@ TEST(Buffers, operationsOnOneBufferKeepTheirOrderWithoutBeingAwaited) {
   std::vector<int> expected(100, 0);
   expected.insert(expected.end(), values.begin(), values.begin() + 900);
   EXPECT_EQ(read_back, expected);
+}
+
+TEST(Buffers, rangesThatOverlapAreCopiedAsIfTheyDidNot) {
+  const std::vector<int> values = counting(1000);
+  for (const std::size_t shift : {0, 1, 300}) {
+    const std::size_t left = values.size() - shift;
+    std::vector<int> up = values;
+    std::copy_n(values.begin(), left, up.begin() + static_cast<std::ptrdiff_t>(shift));
+    std::vector<int> down = values;
+    std::copy_n(values.begin() + static_cast<std::ptrdiff_t>(shift), left, down.begin());
+    const SharedAllocation moved_up = allocate_with(0, values);
+    const SharedAllocation moved_down = allocate_with(0, values);
+    EXPECT_FALSE(run(copy_buffer(gpus(), {moved_up, shift * 4}, {moved_up, 0}, left * 4)));
+    EXPECT_FALSE(run(copy_buffer(gpus(), {moved_down, 0}, {moved_down, shift * 4}, left * 4)));
+    EXPECT_EQ(values_of<int>(moved_up), up) << shift;
+    EXPECT_EQ(values_of<int>(moved_down), down) << shift;
+  }
 }
 
 TEST(Buffers, aFillRepeatsPatternsOfAllWidths) {
@@ -102,6 +120,28 @@ TEST(Buffers, aDriverThatRefusesIsAnErrorWithItsCode) {
   ASSERT_TRUE(failure);
   EXPECT_EQ(failure->kind, FailureKind::kCuda);
   EXPECT_EQ(failure->code, 719);
+}
+
+void play_free_on_a_failed_gpu() {
+  SharedAllocation lost = allocate(0, 64);
+  std::vector<int> values(16);
+  // On another lane than that of the free, which has to wait for it.
+  EXPECT_FALSE(read(lost, values.data(), 64));
+  const Wish wish("fail cuStreamWaitEvent 700");
+  lost.reset();
+  for (int looks = 0; looks < 2000 && gpus().counts.buffers > 0; ++looks) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  EXPECT_EQ(gpus().counts.buffers, 0);
+}
+
+// In a process of its own, whose memory stays where it is.
+TEST(BuffersDeathTest, whereTheGpuHasFailedMemoryIsLetGoWithoutAWord) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto play = [] {
+    play_free_on_a_failed_gpu();
+    std::_Exit(testing::Test::HasFailure() ? 1 : 0);
+  };
+  EXPECT_EXIT(play(), testing::ExitedWithCode(0), "");
 }
 
 }  // namespace

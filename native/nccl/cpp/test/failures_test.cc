@@ -25,6 +25,22 @@ TEST(Failures, aCollectiveThatStallsRunsOutOfTimeAndTakesAlongWhatDependsOnIt) {
   expect_usable();
 }
 
+TEST(Failures, whatWaitsForACollectiveHasAsMuchTimeAsIt) {
+  const std::shared_ptr<Clique> clique = open_all(2);
+  const std::vector<SharedAllocation> buffers = two_buffers();
+  EXPECT_FALSE(run(all_reduce(clique, buffers)));
+  const Clock::duration usual = gpus().scheduler.timeout();
+  gpus().scheduler.configure(std::chrono::milliseconds(100), gpus().scheduler.grace());
+  {
+    const Wish wish("slow collective 400");
+    Outcome slow = submit(within(all_reduce(clique, buffers), 20000));
+    EXPECT_EQ(values_of<float>(buffers[0]), (std::vector<float>{4, 8, 12, 16}));
+    EXPECT_FALSE(slow.get());
+  }
+  gpus().scheduler.configure(usual, gpus().scheduler.grace());
+  EXPECT_FALSE(run(destroy_clique(gpus(), clique)));
+}
+
 TEST(Failures, anErrorThatComesByItselfEndsTheCollective) {
   const std::shared_ptr<Clique> clique = open_all(2);
   const Wish wish("stuck collective\nasync 6 rank=1");
@@ -114,6 +130,36 @@ void play_stuck_abort() {
   EXPECT_NE(told->get_future().get().find("end it"), std::string::npos);
   const SharedAllocation late = allocate(0, 4);
   expect_kind(run(fill_buffer(gpus(), {late, 0}, 4, {0})), FailureKind::kStuck);
+}
+
+void play_memory_of_an_abort() {
+  gpus().scheduler.configure(std::chrono::seconds(20), std::chrono::milliseconds(50));
+  const std::shared_ptr<Clique> clique = open_all(2, false);
+  std::vector<SharedAllocation> buffers = two_buffers();
+  const Wish wish("fail ncclAllReduce 3 rank=1\nstuck abort rank=0");
+  expect_kind(run(all_reduce(clique, buffers)), FailureKind::kNccl);
+  buffers.clear();
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  EXPECT_EQ(gpus().counts.buffers, 2);
+}
+
+// In a process of its own, which is not usable afterwards.
+TEST(AbortDeathTest, whatNcclMayStillWorkOnStaysUntilTheAbortIsBack) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto play = [] {
+    play_memory_of_an_abort();
+    std::_Exit(testing::Test::HasFailure() ? 1 : 0);
+  };
+  EXPECT_EXIT(play(), testing::ExitedWithCode(0), "");
+}
+
+TEST(Failures, oneThreadAsksForTheStateOfACallThatIsInProgress) {
+  const std::shared_ptr<Clique> clique = open_all(2, false);
+  const std::vector<SharedAllocation> buffers = two_buffers();
+  const Wish wish("slow connect 150");
+  const std::optional<Failure> failure = run(all_reduce(clique, buffers));
+  EXPECT_FALSE(failure) << failure->message;
+  EXPECT_FALSE(run(destroy_clique(gpus(), clique)));
 }
 
 // In a process of its own, which is not usable afterwards.

@@ -1,3 +1,4 @@
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -50,6 +51,33 @@ TEST(CombineKernel, addsMultipliesAndCompares) {
   EXPECT_EQ(combined(rows, kFloat32, kProduct), (std::vector<float>{2, -10, -36}));
   EXPECT_EQ(combined(rows, kFloat32, kMaximum), (std::vector<float>{4, 5, 3}));
   EXPECT_EQ(combined(rows, kFloat32, kMinimum), (std::vector<float>{0.5, -2, -6}));
+}
+
+// Sixteen bytes at a time, but for the last ones, and where memory begins elsewhere than they do.
+template <class T>
+void expect_sums_at_all_places(int dtype) {
+  for (const std::size_t count : {1u, 16u, 37u, 3001u}) {
+    std::vector<T> numbers(count + 16);
+    for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<T>(i % 50);
+    const SharedAllocation memory = allocate_with(0, numbers);
+    for (const auto& [first, second, to] : std::vector<std::array<std::size_t, 3>>{{0, 0, 0}, {16, 0, 0}, {1, 0, 0}, {0, 3, 0}, {0, 0, 1}}) {
+      const SharedAllocation into = allocate_with(0, std::vector<T>(count + 16, 99));
+      EXPECT_FALSE(run(combine(gpus(), {into, to * sizeof(T)}, {{memory, first * sizeof(T)}, {memory, second * sizeof(T)}}, dtype, kSum, count)));
+      const std::vector<T> found = values_of<T>(into);
+      for (std::size_t i = 0; i < found.size(); ++i) {
+        const bool is_written = i >= to && i < to + count;
+        const T sum = is_written ? static_cast<T>(numbers[first + i - to] + numbers[second + i - to]) : T(99);
+        ASSERT_EQ(found[i], sum) << count << " elements, element " << i;
+      }
+    }
+  }
+}
+
+TEST(CombineKernel, addsWhereverMemoryBeginsAndEnds) {
+  expect_sums_at_all_places<std::int8_t>(kInt8);
+  expect_sums_at_all_places<int>(kInt32);
+  expect_sums_at_all_places<float>(kFloat32);
+  expect_sums_at_all_places<double>(kFloat64);
 }
 
 TEST(CombineKernel, integersWrapAround) {
@@ -110,18 +138,24 @@ TEST(CopyKernel, packsAndUnpacksPiecesOfAllSizesAndAlignments) {
   std::vector<unsigned char> values(300000);
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<unsigned char>(i * 7 + i / 251);
   const SharedAllocation from = allocate_with(0, values);
-  const SharedAllocation into = allocate(0, values.size());
-  EXPECT_FALSE(run(fill_buffer(gpus(), {into, 0}, values.size(), {0})));
-  std::vector<PieceCopy> pieces;
-  std::vector<unsigned char> expected(values.size(), 0);
-  std::size_t to = 0;
-  for (const auto& [at, bytes] : std::vector<std::pair<std::size_t, std::size_t>>{{0, 16}, {16, 0}, {3, 5}, {64, 150000}, {150065, 33}, {160000, 70001}}) {
-    pieces.push_back({{into, to}, {from, at}, bytes});
-    std::memcpy(expected.data() + to, values.data() + at, bytes);
-    to += bytes;
+  // As many as go along with a launch, one more, and far more.
+  for (const std::size_t small_pieces : {0u, 163u, 164u, 1000u}) {
+    const SharedAllocation into = allocate(0, values.size());
+    EXPECT_FALSE(run(fill_buffer(gpus(), {into, 0}, values.size(), {0})));
+    std::vector<PieceCopy> pieces;
+    std::vector<unsigned char> expected(values.size(), 0);
+    std::size_t to = 0;
+    std::vector<std::pair<std::size_t, std::size_t>> ranges = {{0, 16}, {16, 0}, {3, 5}, {64, 150000}, {150065, 33}, {160000, 70001}};
+    for (std::size_t i = 0; i < small_pieces; ++i) ranges.push_back({i * 61, i % 70 + 1});
+    for (const auto& [at, bytes] : ranges) {
+      pieces.push_back({{into, to}, {from, at}, bytes});
+      std::memcpy(expected.data() + to, values.data() + at, bytes);
+      to += bytes;
+    }
+    EXPECT_FALSE(run(copy_pieces(gpus(), pieces)));
+    EXPECT_EQ(values_of<unsigned char>(into), expected) << small_pieces;
   }
-  EXPECT_FALSE(run(copy_pieces(gpus(), pieces)));
-  EXPECT_EQ(values_of<unsigned char>(into), expected);
+  EXPECT_FALSE(run(copy_pieces(gpus(), {{{from, 0}, {from, 0}, 0}})));
 }
 
 }  // namespace

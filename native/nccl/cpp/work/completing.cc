@@ -7,6 +7,12 @@
 #include "scheduler.h"
 
 namespace coll {
+namespace {
+
+// Until its communicators have been aborted, NCCL may still work on the memory of what has failed.
+bool is_being_aborted(const Operation& operation) { return operation.clique != nullptr && operation.clique->aborts > 0; }
+
+}  // namespace
 
 void Scheduler::complete_all() {
   constexpr int kSpins = 200;
@@ -24,7 +30,7 @@ void Scheduler::complete_all() {
     }
     bool has_moved = false;
     for (auto at = flying.begin(); at != flying.end();) {
-      bool is_done = true;
+      bool is_done = !is_being_aborted(**at);
       try {
         for (const SharedFence& fence : (*at)->fences) is_done = is_done && fence->has_passed();
       } catch (const Error& error) {

@@ -6,6 +6,17 @@
 #include "scheduler.h"
 
 namespace coll {
+namespace {
+
+// It gives something back. Where the GPU has failed, or the driver ends with the process, there is nobody to give it back to.
+void carry_out(const Scheduler::Chore& chore) {
+  try {
+    chore();
+  } catch (const Error&) {
+  }
+}
+
+}  // namespace
 
 void Scheduler::submit_all() {
   std::unique_lock<std::mutex> lock(mutex_);
@@ -17,7 +28,7 @@ void Scheduler::submit_all() {
       const Chore chore = std::move(chores.front());
       chores.pop_front();
       lock.unlock();
-      chore();
+      carry_out(chore);
       lock.lock();
       continue;
     }

@@ -1,4 +1,5 @@
 // The watching thread: deadlines, failures that communicators report by themselves, and calls that do not come back.
+#include <algorithm>
 #include <thread>
 
 #include "../communicators/clique.h"
@@ -35,6 +36,8 @@ void Scheduler::watch_launches(Clock::time_point now) {
 void Scheduler::watch_deadlines(Clock::time_point now) {
   for (auto at = unsettled_.begin(); at != unsettled_.end(); ++at) {
     const SharedOperation operation = *at;
+    // It may wait for a collective, which has a time of its own.
+    if (operation->clique == nullptr && busy_cliques_ > 0) operation->deadline = std::max(operation->deadline, now + timeout_);
     if (now < operation->deadline) continue;
     const std::string where = operation->state == State::kQueued ? "it was not launched" : operation->unfinished;
     const std::string when = seconds_of(now - operation->submitted);
@@ -51,7 +54,9 @@ void Scheduler::watch_cliques() {
   std::vector<std::shared_ptr<Clique>> cliques;
   for (const SharedOperation& operation : unsettled_) {
     const std::shared_ptr<Clique>& clique = operation->clique;
-    if (clique != nullptr && clique->state == CliqueState::kOpen && (cliques.empty() || cliques.back() != clique)) cliques.push_back(clique);
+    // NCCL joins a thread of its own where it is asked, and two must not ask for one communicator at once: a launch asks itself.
+    if (clique == nullptr || clique->state != CliqueState::kOpen || clique->is_launching) continue;
+    if (cliques.empty() || cliques.back() != clique) cliques.push_back(clique);
   }
   for (const std::shared_ptr<Clique>& clique : cliques) {
     std::optional<Failure> failure = clique->async_failure();

@@ -7,7 +7,6 @@
 using namespace coll::cuda;
 using coll::doubles::current;
 using coll::doubles::refusal;
-using coll::doubles::wish;
 
 COLL_EXPORT Result cuStreamCreateWithPriority(Stream* stream, unsigned, int) {
   if (const Result refused = refusal("cuStreamCreateWithPriority")) return refused;
@@ -62,7 +61,7 @@ COLL_EXPORT Result cuEventRecord(Event event, Stream stream) {
 }
 
 COLL_EXPORT Result cuEventQuery(Event event) {
-  if (const Result wished = wish("fail cuEventQuery", 0)) return wished;
+  if (const Result refused = refusal("cuEventQuery")) return refused;
   const std::lock_guard<std::mutex> lock(event->mutex);
   return event->passed >= event->recorded ? kSuccess : kNotReady;
 }

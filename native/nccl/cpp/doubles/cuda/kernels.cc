@@ -44,6 +44,7 @@ const std::map<std::string, Bind>& all_kernels() {
   static const std::map<std::string, Bind> kernels = {
 #include "../../kernels/instances.inc"
       {"coll_copy_pieces", &Bound<coll_copy_pieces>::bind},
+      {"coll_copy_few", &Bound<coll_copy_few>::bind},
   };
   return kernels;
 }

@@ -4,6 +4,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "reduction.h"
@@ -29,6 +30,10 @@ struct CommunicatorRecord {
   std::mutex children_mutex;
   std::vector<std::weak_ptr<CommunicatorRecord>> children;
   std::atomic<Result> state{kSuccess};
+  // Who made the call that is in progress, and may ask about it.
+  std::atomic<std::thread::id> waiting{};
+  // Calls that are in progress, which an abort ends and waits for.
+  std::atomic<int> calls{0};
   std::mutex text_mutex;
   std::string text;
 

@@ -29,12 +29,17 @@ nccl::Result run_group(const std::vector<Waiting>& all) {
 }
 
 nccl::Result run_in_background(std::vector<Waiting> all) {
-  for (const Waiting& waiting : all) waiting.record->state = nccl::kInProgress;
+  for (const Waiting& waiting : all) {
+    ++waiting.record->calls;
+    waiting.record->waiting = std::this_thread::get_id();
+    waiting.record->state = nccl::kInProgress;
+  }
   std::thread([all = std::move(all)] {
     const nccl::Result result = run_group(all);
     for (const Waiting& waiting : all) {
       nccl::Result expected = nccl::kInProgress;
       waiting.record->state.compare_exchange_strong(expected, result);
+      --waiting.record->calls;
     }
   }).detach();
   return nccl::kInProgress;

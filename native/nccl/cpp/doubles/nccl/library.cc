@@ -87,6 +87,7 @@ void run_task(void* argument) {
 Result connect_first(CommunicatorRecord& record) {
   const std::lock_guard<std::mutex> lock(record.connect_mutex);
   die_if_wished("connect", record.rank);
+  std::this_thread::sleep_for(std::chrono::milliseconds(wish("slow connect", 0, record.rank)));
   if (record.is_connected || record.size == 1) return kSuccess;
   Bytes nothing;
   const Result result = exchange(record, {kConnect, 0, 0, 0, 0, 0, 0, 0, 0}, nullptr, nothing);
@@ -124,17 +125,13 @@ Result collective(const char* name, int kind, const void* input, void* output, s
 }
 
 // What a split makes of a rank; nothing for one without a color.
-Result open_part(CommunicatorRecord& parent, CommunicatorRecord& part, Communicator* into, int color, int key) {
+Result open_part(CommunicatorRecord& parent, CommunicatorRecord& part, int color, int key) {
   Bytes output;
   const Result result = exchange(parent, {kSplit, 0, 0, 0, 0, 0, color, key, 0}, nullptr, output);
   if (result != kSuccess) return result;
   SplitReply reply;
   std::memcpy(&reply, output.data(), sizeof reply);
-  if (color == kNoColor) {
-    __atomic_store_n(into, nullptr, __ATOMIC_RELEASE);
-    remove_record(&part);
-    return kSuccess;
-  }
+  if (color == kNoColor) return kSuccess;
   part.size = reply.size;
   part.rank = reply.rank;
   return open_record(part, reply.id);
@@ -198,11 +195,19 @@ COLL_EXPORT Result ncclCommSplit(Communicator parent, int color, int key, Commun
   made->is_blocking = config == nullptr ? record->is_blocking : config->blocking != 0;
   const bool is_sharing = config != nullptr && config->split_share == 1;
   record->adopt(made);
-  return start_init(into, made, [record, into, color, key, is_sharing](CommunicatorRecord& opening) {
-    const Result result = open_part(*record, opening, into, color, key);
-    if (!is_sharing) record->disown(opening);
-    return result;
-  });
+  // It is the parent that is in progress. What is made is stored in the end, whatever came of it.
+  __atomic_store_n(into, nullptr, __ATOMIC_RELEASE);
+  return add_to_group({record,
+                       [record, made, into, color, key, is_sharing] {
+                         const Result result = open_part(*record, *made, color, key);
+                         if (!is_sharing) record->disown(*made);
+                         if (result != kSuccess) refuse(result, made->text.empty() ? record->text : made->text);
+                         if (color == kNoColor) return result;
+                         add_record(made);
+                         __atomic_store_n(into, made.get(), __ATOMIC_RELEASE);
+                         return result;
+                       },
+                       {}});
 }
 
 COLL_EXPORT Result ncclCommFinalize(Communicator communicator) {
@@ -230,6 +235,7 @@ COLL_EXPORT Result ncclCommAbort(Communicator communicator) {
   if (record == nullptr) return kInvalidArgument;
   if (is_wished("stuck abort", record->rank)) sleep_for_ever();
   record->abort();
+  while (record->calls > 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   remove_record(communicator);
   return kSuccess;
 }
@@ -237,6 +243,9 @@ COLL_EXPORT Result ncclCommAbort(Communicator communicator) {
 COLL_EXPORT Result ncclCommGetAsyncError(Communicator communicator, Result* state) {
   const Record record = find_record(communicator);
   if (record == nullptr) return kInvalidArgument;
+  if (record->state == kInProgress && record->waiting != std::this_thread::get_id()) {
+    record->set_error(kInvalidUsage, "a second thread asks about a call in progress (the real NCCL would end its own thread's record twice)");
+  }
   *state = wish("async", record->state, record->rank);
   return kSuccess;
 }

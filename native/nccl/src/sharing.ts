@@ -1,0 +1,44 @@
+import { type Tensor, ValueError } from '@coll/core';
+import { readsInput, writesOutput } from './call-batch.js';
+import { type Place, placeOf } from './operands.js';
+import type { Passage } from './passage.js';
+
+interface Use extends Place {
+  readonly passage: Passage;
+  readonly writes: boolean;
+}
+
+/** Checks that no collective of a group call uses what another one writes: NCCL runs them at the same time. @throws ValueError */
+export function refuseSharing(operation: string, localRanks: readonly number[], passages: readonly Passage[]): void {
+  const byMemory = new Map<object, Use[]>();
+  for (const use of passages.flatMap((passage) => usesOf(passage, localRanks))) {
+    const known = byMemory.get(use.memory);
+    if (known) known.push(use);
+    else byMemory.set(use.memory, [use]);
+  }
+  if (![...byMemory.values()].some(haveClash)) return;
+  const told = 'two collectives of a group call, which run at the same time, share memory that one of them writes';
+  throw new ValueError('ERR_COLL_BUFFER', `${operation}: ${told}: make a call of each`, { operation });
+}
+
+function usesOf(passage: Passage, localRanks: readonly number[]): Use[] {
+  const { collective, inputs, outputs } = passage;
+  return localRanks.flatMap((rank, index) => {
+    const uses: Use[] = [];
+    if (readsInput(collective, rank)) uses.push({ ...placeOf(inputs[index] as Tensor), passage, writes: false });
+    if (writesOutput(collective, rank)) uses.push({ ...placeOf(outputs[index] as Tensor), passage, writes: true });
+    return uses.filter(({ begin, end }) => begin < end);
+  });
+}
+
+/** By where they begin: only those before that have not ended can share with one. */
+function haveClash(uses: Use[]): boolean {
+  uses.sort((a, b) => a.begin - b.begin);
+  let open: Use[] = [];
+  return uses.some((use) => {
+    open = open.filter(({ end }) => end > use.begin);
+    const isShared = open.some(({ passage, writes }) => passage !== use.passage && (writes || use.writes));
+    open.push(use);
+    return isShared;
+  });
+}
