@@ -18,6 +18,12 @@ const mayImport = {
   tfjs: ['core', 'strategy'],
   cli: ['core', 'rendezvous', 'strategy'],
 };
+const sharedByTests = [
+  'native/nccl/test/doubles',
+  'packages/rendezvous/test/job-processes',
+  'packages/rendezvous/test/silent-store',
+  'packages/cli/test/stalled-run',
+];
 const tests = '\\.test(-d)?\\.ts$';
 const folderOf = (name) => (name.includes('/') ? name : `packages/${name}`);
 const anyOf = (names) => `(${names.map(folderOf).join('|')})`;
@@ -45,10 +51,10 @@ module.exports = {
       comment: 'import another package by its name, as a user would',
       severity: 'error',
       from: { path: '^((?:packages|native|tools)/[^/]+|examples)/' },
-      // Native packages are built by the same tools, and whoever tests without a GPU takes the same doubles.
+      // Native packages are built by the same tools. Tests share doubles of GPUs, and what starts processes.
       to: {
         path: '^(packages|native|examples)/',
-        pathNot: ['^($1|native/engine/tools)/', '^native/nccl/test/doubles[.]ts$'],
+        pathNot: ['^($1|native/engine/tools)/', `^(${sharedByTests.join('|')})[.]ts$`],
         dependencyTypes: ['local'],
       },
     },

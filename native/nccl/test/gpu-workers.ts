@@ -1,40 +1,24 @@
-import { type ChildProcess, fork } from 'node:child_process';
-import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
-import { TcpStoreServer } from '@coll/rendezvous';
+import { type AnswerOrEnd, JobProcesses } from '../../../packages/rendezvous/test/job-processes.ts';
 import './doubles.ts';
 import type { GpuTask } from './fixtures/gpu-worker.ts';
 
-/** What came of a task: a result, or an error in words; neither where the worker was killed. */
-export interface GpuAnswer<Result> {
+/** What came of a task: a result, or an error in words; how it ended where it was killed. */
+export interface GpuAnswer<Result> extends AnswerOrEnd {
   readonly result?: Result;
   readonly error?: { readonly name: string; readonly code: string; readonly message: string; readonly rank?: number };
 }
 
 /** Processes that are the workers of one strategy after the other. */
 export class GpuWorkers implements AsyncDisposable {
-  readonly #server: TcpStoreServer;
-  readonly #children: readonly ChildProcess[];
-  #generation = 0;
+  readonly #processes: JobProcesses;
 
-  private constructor(server: TcpStoreServer, children: readonly ChildProcess[]) {
-    this.#server = server;
-    this.#children = children;
+  private constructor(processes: JobProcesses) {
+    this.#processes = processes;
   }
 
   /** One for each of these environments, on top of this process's. */
   static async start(environments: readonly NodeJS.ProcessEnv[]): Promise<GpuWorkers> {
-    const key = TcpStoreServer.newKey();
-    const server = await TcpStoreServer.listen({ job: 'gpus', jobKey: key });
-    const size = String(environments.length);
-    const seat = { COLL_STORE: server.address, COLL_JOB: 'gpus', COLL_JOB_KEY: key, COLL_SIZE: size };
-    const children = environments.map((environment, rank) =>
-      fork(fileURLToPath(new URL('./fixtures/gpu-worker.ts', import.meta.url)), {
-        execArgv: ['--conditions=@coll/source', '--import', 'tsx'],
-        env: { ...process.env, ...seat, COLL_RANK: String(rank), ...environment },
-      }),
-    );
-    return new GpuWorkers(server, children);
+    return new GpuWorkers(await JobProcesses.start(new URL('./fixtures/gpu-worker.ts', import.meta.url), environments));
   }
 
   /** Each plays the scenario with a strategy on its devices. */
@@ -42,28 +26,14 @@ export class GpuWorkers implements AsyncDisposable {
     scenario: GpuTask['scenario'],
     devicesOf: (worker: number) => readonly string[],
     implementation: GpuTask['implementation'] = 'NCCL',
+    checkCalls = false,
   ): Promise<GpuAnswer<Result>[]> {
-    const generation = this.#generation++;
-    const answers = this.#children.map(async (child, worker) => {
-      const settled = new AbortController();
-      const { signal } = settled;
-      const answered = Promise.race([
-        once(child, 'message', { signal }).then(([answer]) => answer as GpuAnswer<Result>),
-        once(child, 'exit', { signal }).then(() => ({})),
-      ]);
-      child.send({ scenario, generation, devices: devicesOf(worker), implementation } satisfies GpuTask);
-      return answered.finally(() => settled.abort());
+    return this.#processes.play((worker): Omit<GpuTask, 'generation'> => {
+      return { scenario, devices: devicesOf(worker), implementation, checkCalls };
     });
-    return Promise.all(answers);
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
-    for (const child of this.#children) {
-      if (child.exitCode !== null || child.signalCode !== null) continue;
-      const ended = once(child, 'exit');
-      child.kill('SIGKILL');
-      await ended;
-    }
-    await this.#server.close();
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#processes[Symbol.asyncDispose]();
   }
 }

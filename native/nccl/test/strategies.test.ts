@@ -85,6 +85,19 @@ describe.runIf(hasDoubles)('MultiWorkerMirroredStrategy on GPUs', { timeout: 60_
     for (const { result } of answers) expect(result?.[0]?.[3]).toBeGreaterThan(0);
   });
 
+  it.each([
+    ['one a worker', (worker: number) => [`gpu:${worker}`]],
+    ['two a worker', (worker: number) => [`gpu:${2 * worker}`, `gpu:${2 * worker + 1}`]],
+  ])('compares calls where that is wanted, with %s', async (_, devicesOf) => {
+    await expectTrained(await workers.play('trains', devicesOf, 'NCCL', true), 2 * devicesOf(0).length);
+    const [first, second] = await workers.play('differs', devicesOf, 'NCCL', true);
+    expect(first?.error).toMatchObject({ name: 'InternalError', code: 'ERR_COLL_MISMATCH' });
+    expect(first?.error?.message).toMatch(/all-reduce sum of 2 float32 .*all-reduce max of 2 float32/);
+    expect(second).toEqual(first);
+    for (const { error } of await workers.play('differsWithin', devicesOf, 'NCCL', true))
+      expect(error).toMatchObject({ code: 'ERR_COLL_SHAPE_MISMATCH' });
+  });
+
   // The last one: a worker is gone.
   it('tells the others of a worker that is lost', async () => {
     const [first] = await workers.play('loses', (worker) => [`gpu:${worker}`]);

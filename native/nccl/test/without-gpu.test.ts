@@ -42,7 +42,7 @@ describe('without a GPU', () => {
 
   it.each([-1, 0.5, Number.NaN, '1'])('refuses numPacks %o', (numPacks) => {
     expect(() => new NcclAllReduce({ numPacks: numPacks as number })).toThrow(
-      expect.objectContaining({ name: 'ValueError', message: expect.stringMatching(/^NCCL all-reduce: numPacks/) }),
+      expect.objectContaining({ name: 'ValueError', message: expect.stringMatching(/^NcclAllReduce: numPacks/) }),
     );
   });
 

@@ -42,8 +42,9 @@ export function collectiveSetting(
   given: CollectiveAllReduceOptions,
   world: World | undefined,
 ): CollectiveSetting {
-  const { options, bytesPerPack, timeoutSeconds, implementation, collectiveKeys = new CollectiveKeys() } = given;
-  const merged = resolveCallOptions({ options, bytesPerPack, timeoutSeconds, implementation }).options;
+  const { options, bytesPerPack, timeoutSeconds, implementation, checkCalls } = given;
+  const { collectiveKeys = new CollectiveKeys() } = given;
+  const merged = resolveCallOptions({ options, bytesPerPack, timeoutSeconds, implementation, checkCalls }).options;
   requireProcessGroup(given.group);
   const group = given.group && given.group.size > 1 ? given.group : undefined;
   const devices = named ?? world?.devices ?? (group && ['/device:CPU:0']);

@@ -6,12 +6,11 @@ import {
   concatenateSlices,
   type Destinations,
   type DistributedValues,
-  divideByN,
   type IndexedSlices,
   type PossiblyMirrored,
   type ProcessGroup,
   type ReadyPair,
-  ReduceOp,
+  type ReduceOp,
   type ReplicaCallOptions,
   type ResolvedOptions,
   splitBySparsity,
@@ -41,7 +40,8 @@ export class GatheringOps extends CrossDeviceOps {
         engine: 'native',
         communicator: () => connect(names.names),
       },
-      { algorithm: autoAlgorithm },
+      // All components count alike, so that a mean is divided once, and not by the number of workers.
+      { algorithm: autoAlgorithm, valuesEach: devices },
     );
     this.#group = group;
     this.#names = names;
@@ -101,12 +101,8 @@ export class GatheringOps extends CrossDeviceOps {
   ): Promise<Value[]> {
     if (values.length === 0) return [];
     const own = values.map(({ values: slices }) => concatenateSlices(slices));
-    // All components count alike, so that a mean is divided here, once, and not by the number of workers.
-    const base = op === ReduceOp.MEAN ? ReduceOp.SUM : op;
-    const joining = this.allReduce(base, own, this.#group.rank, callOf(call));
-    const joined = (await joining.catch(this.#retell)) as readonly IndexedSlices[];
-    if (op !== ReduceOp.MEAN) return [...joined];
-    return joined.map((sum, index) => divideByN(sum, this.#group.size * (values[index]?.values.length as number)));
+    const joining = this.allReduce(op, own, this.#group.rank, callOf(call));
+    return (await joining.catch(this.#retell)) as Value[];
   }
 
   async #gather(values: readonly Tensor[], axis: number, call: ResolvedOptions): Promise<readonly Tensor[]> {

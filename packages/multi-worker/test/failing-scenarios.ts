@@ -43,6 +43,10 @@ function contributions(group: ProcessGroup, count: number, length: number, dtype
   );
 }
 
+function slicesOf(item: Tensor): IndexedSlices {
+  return new IndexedSlices({ ...item, shape: [2, 2] }, tensor(Int32Array.of(0, 1), { device: item.device }), [2, 2]);
+}
+
 /** Whether this is the worker that does something else than the others. */
 function isOdd(group: ProcessGroup): boolean {
   return group.rank === 1;
@@ -94,10 +98,13 @@ export const failingScenarios = {
   'sparse values on some workers only': async (group, count) => {
     await using ops = opsOf(group, count);
     const value = contributions(group, count, 4);
-    const slices = (item: Tensor) =>
-      new IndexedSlices({ ...item, shape: [2, 2] }, tensor(Int32Array.of(0, 1), { device: item.device }), [2, 2]);
-    const own = isOdd(group) ? new PerReplica(value.values.map(slices)) : value;
+    const own = isOdd(group) ? new PerReplica(value.values.map(slicesOf)) : value;
     return [await toldOf(ops.reduce(ReduceOp.SUM, own, own))];
+  },
+  'different ops for sparse values': async (group, count) => {
+    await using ops = opsOf(group, count);
+    const own = new PerReplica(contributions(group, count, 4).values.map(slicesOf));
+    return [await toldOf(ops.reduce(isOdd(group) ? ReduceOp.MEAN : ReduceOp.SUM, own, own))];
   },
   'different implementations': async (group, count) => {
     await using ops = opsOf(group, count, isOdd(group) ? 'RING' : 'AUTO');

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { JobProcesses } from '../../rendezvous/test/job-processes.ts';
 import { type FailingScenarioName, failingScenarios, type Told } from './failing-scenarios.ts';
-import { WorkerProcesses } from './worker-processes.ts';
+import type { WorkerAnswer, WorkerTask } from './fixtures/worker-process.ts';
 import { blockingScenarios, scenarios } from './worker-scenarios.ts';
 
 const expected: Readonly<Record<FailingScenarioName, readonly [code: string, words: RegExp]>> = {
@@ -12,6 +13,7 @@ const expected: Readonly<Record<FailingScenarioName, readonly [code: string, wor
   'gathers of different dtypes': ['ERR_COLL_DTYPE_MISMATCH', /all-gather of 1 float32 value .* of 1 int32 value /],
   'gathers along other shapes': ['ERR_COLL_SHAPE_MISMATCH', /all-gather along axis 0: replica 0.*\[/],
   'sparse values on some workers only': ['ERR_COLL_MISMATCH', /all-reduce sum of 4 .*, but a measurement of the links/],
+  'different ops for sparse values': ['ERR_COLL_MISMATCH', /reduces by sum, .* by mean/],
   'different implementations': ['ERR_COLL_MISMATCH', /a measurement of the links.* all-reduce sum of 4 /],
   'a worker whose call is aborted': ['ERR_COLL_ABORTED', /aborted/],
   'a worker that never comes': ['ERR_COLL_DEADLINE', /never came/],
@@ -21,27 +23,30 @@ describe.each([
   [3, 'shared-memory'],
   [2, 'tcp'],
 ] as const)('CollectiveAllReduce among %i processes over %s', (size, transport) => {
-  let workers: WorkerProcesses;
+  let workers: JobProcesses;
 
   beforeAll(async () => {
-    workers = await WorkerProcesses.start(size);
+    workers = await JobProcesses.start(new URL('./fixtures/worker-process.ts', import.meta.url), size);
   }, 30_000);
   afterAll(() => workers[Symbol.asyncDispose]());
 
+  async function play(task: Pick<WorkerTask, 'scenario' | 'count'>): Promise<readonly unknown[]> {
+    const answers = await workers.play<WorkerAnswer>(() => ({ ...task, transport }));
+    expect(answers.filter(({ error, endedBy }) => error ?? endedBy)).toEqual([]);
+    return answers.map(({ value }) => value);
+  }
+
   it.each(Object.keys({ ...blockingScenarios, ...scenarios }))('%s', { timeout: 60_000 }, async (scenario) => {
-    const answers = await workers.play({ scenario, transport });
-    expect(answers.map(({ error }) => error)).toEqual(answers.map(() => undefined));
+    await play({ scenario });
   });
 
   it.each(Object.keys(failingScenarios))('tells all workers alike of %s', { timeout: 60_000 }, async (scenario) => {
     for (const count of [1, 2]) {
-      const answers = await workers.play({ scenario, count, transport });
-      expect(answers.map(({ error }) => error)).toEqual(answers.map(() => undefined));
-      const told = answers.map(({ value }) => value as readonly Told[]);
+      const told = (await play({ scenario, count })) as (readonly Told[])[];
       const [code, words] = expected[scenario as FailingScenarioName];
-      expect([...new Set(told.flat().map((each) => each.code))], JSON.stringify(answers)).toEqual([code]);
+      expect([...new Set(told.flat().map((each) => each.code))], JSON.stringify(told)).toEqual([code]);
       if (!code.endsWith('MISMATCH')) continue;
-      expect(new Set(told.map(([first]) => JSON.stringify(first))).size, JSON.stringify(answers)).toBe(1);
+      expect(new Set(told.map(([first]) => JSON.stringify(first))).size, JSON.stringify(told)).toBe(1);
       const [{ message, rank }] = told[0] as readonly [Told];
       expect(message).toMatch(words);
       // Messages and `rank` count the ranks of those who call: the devices of all workers.

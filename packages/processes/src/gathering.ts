@@ -1,7 +1,10 @@
 import { setMaxListeners } from 'node:events';
+import { setTimeout as pause } from 'node:timers/promises';
 import { type CollError, DeadlineExceededError, UnavailableError } from '@coll/core';
 import { meet, type Store, subStore } from '@coll/rendezvous';
 import type { Member } from './member.js';
+
+const longestTellingMillis = 1000;
 
 /**
  * How the members of a group come together, step by step. Who cannot go on says so, and nobody waits for him in vain.
@@ -70,8 +73,9 @@ export class Gathering {
     const { rank } = this.#member;
     const { message, code } = error as Partial<CollError>;
     const told = JSON.stringify({ rank, code, message: String(message).slice(0, 2000) });
-    // The error itself is of more use than one of the store.
-    await this.#store.compareSet(this.#failureKey, undefined, Buffer.from(told)).catch(() => {});
+    // The error itself is of more use than one of the store, which may never answer.
+    const telling = this.#store.compareSet(this.#failureKey, undefined, Buffer.from(told)).catch(() => {});
+    await Promise.race([telling, pause(longestTellingMillis, undefined, { ref: false })]);
   }
 
   get #failureKey(): string {

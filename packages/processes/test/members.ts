@@ -1,8 +1,6 @@
-import { type ChildProcess, fork } from 'node:child_process';
-import { once } from 'node:events';
-import path from 'node:path';
+import type { ChildProcess } from 'node:child_process';
 import type { CollError } from '@coll/core';
-import { TcpStore, TcpStoreServer } from '@coll/rendezvous';
+import { JobProcesses } from '../../rendezvous/test/job-processes.ts';
 import type { OpenProcessGroupOptions } from '../src/index.js';
 import type { Report, Task } from './fixtures/member.js';
 
@@ -15,11 +13,8 @@ export class MemberProcess {
   readonly #waiting = new Map<number, { resolve(value: unknown): void; reject(error: unknown): void }>();
   #next = 0;
 
-  constructor(environment: Readonly<Record<string, string>>) {
-    this.child = fork(path.join(import.meta.dirname, 'fixtures/member.ts'), {
-      execArgv: ['--conditions=@coll/source', '--import', 'tsx'],
-      env: { ...process.env, ...environment },
-    });
+  constructor(child: ChildProcess) {
+    this.child = child;
     this.child.on('message', ({ id, value, error }: Report) => {
       const waiting = this.#waiting.get(id);
       this.#waiting.delete(id);
@@ -51,59 +46,29 @@ export class MemberProcess {
   }
 }
 
-/** Processes with a store in which they can meet, under one job after the other. */
+/** Processes that can meet, under one job after the other. */
 export class Members implements AsyncDisposable {
   readonly all: readonly MemberProcess[];
-  readonly jobKey: string;
-  readonly address: string;
-  readonly #server: TcpStoreServer;
-  #generation = 0;
+  readonly #job: JobProcesses;
 
-  private constructor(server: TcpStoreServer, jobKey: string, count: number) {
-    this.#server = server;
-    this.jobKey = jobKey;
-    this.address = server.address;
-    this.all = Array.from({ length: count }, (_, rank) => new MemberProcess(this.#environment(rank, count)));
+  private constructor(job: JobProcesses) {
+    this.#job = job;
+    this.all = job.children.map((child) => new MemberProcess(child));
   }
 
   static async start(count: number): Promise<Members> {
-    const jobKey = TcpStoreServer.newKey();
-    const server = await TcpStoreServer.listen({ job: 'test', jobKey });
-    return new Members(server, jobKey, count);
+    return new Members(await JobProcesses.start(new URL('./fixtures/member.ts', import.meta.url), count));
   }
 
   /** Opens a group of all of them, of the next generation. */
   async open(options: OpenProcessGroupOptions = {}): Promise<readonly unknown[]> {
-    const generation = this.#generation++;
+    const generation = this.#job.nextGeneration();
     return Promise.all(
       this.all.map((member) => member.ask({ do: 'open', options: { generation, timeoutSeconds: 20, ...options } })),
     );
   }
 
-  /** A store for this process, to take part or to look. */
-  store(): Promise<TcpStore> {
-    return TcpStore.connect({ address: this.address, job: 'test', jobKey: this.jobKey });
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await Promise.all(
-      this.all.map(async ({ child }) => {
-        if (child.exitCode !== null || child.signalCode !== null) return;
-        const ended = once(child, 'exit');
-        child.kill('SIGKILL');
-        await ended;
-      }),
-    );
-    await this.#server.close();
-  }
-
-  #environment(rank: number, size: number): Readonly<Record<string, string>> {
-    return {
-      COLL_STORE: this.address,
-      COLL_JOB: 'test',
-      COLL_JOB_KEY: this.jobKey,
-      COLL_RANK: String(rank),
-      COLL_SIZE: String(size),
-    };
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#job[Symbol.asyncDispose]();
   }
 }

@@ -1,7 +1,8 @@
-import { type Algorithm, type DType, tensor, UnavailableError } from '@coll/core';
+import { AbortedError, type Algorithm, DeadlineExceededError, type DType, tensor, UnavailableError } from '@coll/core';
 import { directAlgorithm } from '@coll/direct';
 import { MemoryStore, TcpStoreServer } from '@coll/rendezvous';
 import { expect, it } from 'vitest';
+import { SilentStore } from '../../rendezvous/test/silent-store.ts';
 import { openProcessGroup } from '../src/index.js';
 
 const jobKey = TcpStoreServer.newKey();
@@ -13,6 +14,15 @@ it('says that shared memory is too small', async () => {
   await using group = await openProcessGroup({ ...alone(), maxBytes: 10 });
   const { allocate } = group.communicator(directAlgorithm);
   expect(() => allocate?.('float64', 100_000)).toThrow(refused('ERR_COLL_BUFFER', 'larger maxBytes'));
+});
+
+it('does not wait longer than it may for a store that never answers', async () => {
+  const member = { store: new SilentStore(), rank: 0, size: 2, jobKey };
+  const begun = performance.now();
+  await expect(openProcessGroup({ ...member, timeoutSeconds: 0.1 })).rejects.toThrow(DeadlineExceededError);
+  const signal = AbortSignal.timeout(100);
+  await expect(openProcessGroup({ ...member, timeoutSeconds: null, signal })).rejects.toThrow(AbortedError);
+  expect(performance.now() - begun).toBeLessThan(4500);
 });
 
 it.each([undefined, 'ring', {}])('takes no %s for an algorithm', async (algorithm) => {

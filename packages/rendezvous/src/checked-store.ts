@@ -1,3 +1,4 @@
+import { CollError, UnavailableError } from '@coll/core';
 import { requireAmount, requireKey, requireValue, type Store, type WaitOptions } from './store.js';
 import { Waits } from './waiting.js';
 
@@ -7,29 +8,30 @@ export abstract class CheckedStore implements Store {
 
   async set(key: string, value: Uint8Array): Promise<void> {
     this.#check('set', key, value);
-    await this.write(key, value);
+    await answered('set', this.write(key, value));
   }
 
   async get(key: string, options: WaitOptions = {}): Promise<Uint8Array> {
     this.#check('get', key);
-    return this.#waits.within(key, options, (over) => this.read(key, over));
+    const awaited = { operation: 'get', key, problem: 'had no value' };
+    return this.#waits.within(awaited, options, (over) => answered('get', this.read(key, over)));
   }
 
   async add(key: string, amount: number): Promise<number> {
     this.#check('add', key);
     requireAmount(amount);
-    return this.raise(key, amount);
+    return answered('add', this.raise(key, amount));
   }
 
   async compareSet(key: string, expected: Uint8Array | undefined, desired: Uint8Array): Promise<boolean> {
     this.#check('compare-set', key, desired);
     if (expected !== undefined) requireValue(expected);
-    return this.exchange(key, expected, desired);
+    return answered('compare-set', this.exchange(key, expected, desired));
   }
 
   async delete(key: string): Promise<boolean> {
     this.#check('delete', key);
-    return this.erase(key);
+    return answered('delete', this.erase(key));
   }
 
   async close(): Promise<void> {
@@ -63,5 +65,16 @@ export abstract class CheckedStore implements Store {
     this.#waits.requireOpen(operation);
     requireKey(key);
     if (value !== undefined) requireValue(value);
+  }
+}
+
+/** What a store answers; errors of the system, or of a client, become ours. */
+async function answered<Answer>(operation: string, answer: Promise<Answer>): Promise<Answer> {
+  try {
+    return await answer;
+  } catch (cause) {
+    if (cause instanceof CollError) throw cause;
+    const told = `${operation}: the store cannot be reached: ${(cause as Error).message}`;
+    throw new UnavailableError('ERR_COLL_STORE', told, { operation, cause });
   }
 }

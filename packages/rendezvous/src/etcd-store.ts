@@ -1,5 +1,6 @@
 import { CollError, UnavailableError } from '@coll/core';
 import { CheckedStore } from './checked-store.js';
+import { requireJob } from './job-key.js';
 import { raised } from './store.js';
 import { poll } from './waiting.js';
 
@@ -13,12 +14,16 @@ export interface EtcdStoreOptions {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
+const longestAnswerMillis = 10_000;
+
 /** A store in etcd, by the JSON gateway of its server. */
 export class EtcdStore extends CheckedStore {
   readonly #options: EtcdStoreOptions;
 
+  /** @throws ValueError for what is no name of a job */
   constructor(options: EtcdStoreOptions) {
     super();
+    requireJob(options.job);
     this.#options = options;
   }
 
@@ -74,6 +79,7 @@ export class EtcdStore extends CheckedStore {
         method: 'POST',
         body: JSON.stringify(body),
         headers: { 'content-type': 'application/json', ...headers },
+        signal: AbortSignal.timeout(longestAnswerMillis),
       };
       answer = await fetch(new URL(`/v3/${path}`, url), request);
     } catch (cause) {

@@ -1,6 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { link, mkdir, readdir, readFile, rm, unlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { quote, ValueError } from '@coll/core';
 import { CheckedStore } from './checked-store.js';
 import { raised, sameBytes } from './store.js';
 import { poll } from './waiting.js';
@@ -27,8 +28,12 @@ interface Version {
 export class FileStore extends CheckedStore {
   readonly #folder: string;
 
-  constructor({ folder }: FileStoreOptions) {
+  /** @throws ValueError where no folder is named */
+  constructor(options: FileStoreOptions) {
     super();
+    const { folder } = Object(options) as Partial<FileStoreOptions>;
+    if (typeof folder !== 'string' || folder === '')
+      throw new ValueError('ERR_COLL_VALUE', `a FileStore takes { folder: a path }, not ${quote(folder ?? options)}`);
     this.#folder = path.resolve(folder);
   }
 

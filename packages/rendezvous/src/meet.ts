@@ -1,5 +1,6 @@
 import { CollError, DeadlineExceededError, quote, ValueError } from '@coll/core';
 import type { Store, WaitOptions } from './store.js';
+import { Waits } from './waiting.js';
 
 /** Who comes, to which group, and how long it waits for the others. */
 export interface MeetOptions extends WaitOptions {
@@ -15,21 +16,26 @@ export interface MeetOptions extends WaitOptions {
 
 /**
  * Brings the members of a group together: each shows its card and gets those of all, in rank order, when everybody is there.
- * @throws DeadlineExceededError that names the ranks that never came; AbortedError; CollError where a rank is there twice; ValueError for a rank
+ * @throws DeadlineExceededError that names the ranks that never came, or where the store does not answer; AbortedError; CollError where a rank is there twice; ValueError for a rank
  * that is not in the group
  */
 export async function meet(store: Store, options: MeetOptions): Promise<readonly Uint8Array[]> {
   const { generation = 0, rank, size, card, timeoutSeconds, signal } = options;
   requireMember(generation, rank, size);
   const keyOf = (member: number) => `generation/${generation}/of/${size}/card/${member}`;
-  if (!(await store.compareSet(keyOf(rank), undefined, card))) {
+  const begun = performance.now();
+  if (!(await show(store, keyOf(rank), options))) {
     const told = `rank ${rank} of generation ${generation} is there already`;
     const cure = 'every member needs a rank of its own, and a group that meets again the next generation';
     throw new CollError('ERR_COLL_STORE', `${told}: ${cure}`, { rank, operation: 'meet' });
   }
-  const waiting = { timeoutSeconds, signal };
+  const seconds = (performance.now() - begun) / 1000;
+  const isForEver = !timeoutSeconds || timeoutSeconds <= 0;
+  const waiting = { timeoutSeconds: isForEver ? null : Math.max(timeoutSeconds - seconds, leastSeconds), signal };
   const ranks = Array.from({ length: size }, (_, member) => member);
-  const cards = await Promise.allSettled(ranks.map((member) => store.get(keyOf(member), waiting)));
+  const cards = await Promise.allSettled(
+    ranks.map(async (member) => (member === rank ? Uint8Array.from(card) : store.get(keyOf(member), waiting))),
+  );
   const failed = cards.find((result) => result.status === 'rejected');
   if (failed && !(failed.reason instanceof DeadlineExceededError)) throw failed.reason;
   if (failed) {
@@ -38,6 +44,22 @@ export async function meet(store: Store, options: MeetOptions): Promise<readonly
     throw new DeadlineExceededError('ERR_COLL_DEADLINE', told, { rank, operation: 'meet', cause: failed.reason });
   }
   return cards.map((result) => (result as PromiseFulfilledResult<Uint8Array>).value);
+}
+
+// None would be for ever.
+const leastSeconds = 0.001;
+
+/** Shows a card, unless there is one: whether it did. @throws DeadlineExceededError, AbortedError where the store does not answer */
+async function show(store: Store, key: string, { rank, card, timeoutSeconds, signal }: MeetOptions): Promise<boolean> {
+  const awaited = { operation: 'meet', key, problem: 'was not written' };
+  try {
+    const write = () => store.compareSet(key, undefined, card);
+    return await new Waits().within(awaited, { timeoutSeconds, signal }, write);
+  } catch (cause) {
+    if (!(cause instanceof DeadlineExceededError)) throw cause;
+    const told = `rank ${rank} waited ${timeoutSeconds} seconds for the store, which does not answer: look at whoever keeps it`;
+    throw new DeadlineExceededError('ERR_COLL_DEADLINE', told, { rank, operation: 'meet', cause });
+  }
 }
 
 function requireMember(generation: number, rank: number, size: number): void {

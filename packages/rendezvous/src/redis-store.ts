@@ -1,5 +1,6 @@
 import { CollError, quote, ValueError } from '@coll/core';
 import { CheckedStore } from './checked-store.js';
+import { requireJob } from './job-key.js';
 import { poll } from './waiting.js';
 
 /** What is used of a client of `ioredis`. */
@@ -12,8 +13,6 @@ export interface RedisClient {
   del(key: string): Promise<number>;
   /** Runs a Lua script on `keys` keys, which come first among the values. */
   eval(script: string, keys: number, ...values: (string | Buffer | number)[]): Promise<unknown>;
-  /** Closes the connection. */
-  quit(): Promise<unknown>;
 }
 
 /** Which Redis, and which job in it. */
@@ -25,6 +24,15 @@ export interface RedisStoreOptions {
   /** How long a value is kept after it was written. Default: a day. */
   readonly expireSeconds?: number;
 }
+
+/** A client of our own, which is closed with its store. */
+interface OwnClient extends RedisClient {
+  readonly status: string;
+  quit(): Promise<unknown>;
+  disconnect(): void;
+}
+
+const longestAnswerMillis = 10_000;
 
 const compareAndSet = `
 local present = redis.call('GET', KEYS[1])
@@ -40,22 +48,23 @@ return tostring(sum)`;
 /** A store in a Redis or Valkey server. */
 export class RedisStore extends CheckedStore {
   readonly #client: RedisClient;
-  readonly #isOwn: boolean;
+  readonly #own: OwnClient | undefined;
   readonly #prefix: string;
   readonly #seconds: number;
   #over: Promise<unknown> | undefined;
 
-  private constructor(client: RedisClient, { redis, job, expireSeconds = 86_400 }: RedisStoreOptions) {
+  private constructor(client: RedisClient | OwnClient, { redis, job, expireSeconds = 86_400 }: RedisStoreOptions) {
     super();
     this.#client = client;
-    this.#isOwn = typeof redis === 'string';
+    this.#own = typeof redis === 'string' ? (client as OwnClient) : undefined;
     this.#prefix = `coll/${job}/`;
     this.#seconds = expireSeconds;
   }
 
-  /** @throws CollError where a URL was given, but `ioredis` is not installed */
+  /** @throws ValueError for what is no name of a job; CollError where a URL was given, but `ioredis` is not installed */
   static async connect(options: RedisStoreOptions): Promise<RedisStore> {
-    const { redis } = options;
+    const { redis, job } = options;
+    requireJob(job);
     return new RedisStore(typeof redis === 'string' ? await clientOf(redis) : redis, options);
   }
 
@@ -89,15 +98,23 @@ export class RedisStore extends CheckedStore {
   }
 
   protected override async release(): Promise<void> {
-    if (this.#isOwn) this.#over ??= this.#client.quit();
+    if (this.#own) this.#over ??= closeClient(this.#own);
     await this.#over;
   }
 }
 
-async function clientOf(url: string): Promise<RedisClient> {
+/** Says goodbye where somebody listens. */
+async function closeClient(client: OwnClient): Promise<void> {
+  if (client.status === 'ready') await client.quit().catch(() => {});
+  client.disconnect();
+}
+
+async function clientOf(url: string): Promise<OwnClient> {
   try {
     const { Redis } = await import('ioredis');
-    return new Redis(url) as RedisClient;
+    const client = new Redis(url, { commandTimeout: longestAnswerMillis });
+    // Calls fail by themselves; without a listener the client prints.
+    return client.on('error', () => {}) as OwnClient;
   } catch (cause) {
     throw new CollError('ERR_COLL_MODULE', 'a RedisStore needs a client: npm install ioredis', { cause });
   }

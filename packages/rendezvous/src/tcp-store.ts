@@ -1,10 +1,12 @@
-import { connect, type TLSSocket } from 'node:tls';
+import { setTimeout as pause } from 'node:timers/promises';
+import { connect as dial, type TLSSocket } from 'node:tls';
 import { AbortedError, CollError, DeadlineExceededError, quote, UnavailableError, ValueError } from '@coll/core';
 import { CheckedStore } from './checked-store.js';
 import { type Answer, decodeAnswer, encodeRequest, FrameSplitter, type Op } from './frames.js';
 import { connectionKey, preSharedKeys, pskIdentity, requireJob } from './job-key.js';
 import type { WaitOptions } from './store.js';
 import { storeVersion } from './tcp-store-server.js';
+import { longestTimer } from './waiting.js';
 
 /** Which server, and how long to wait for it. */
 export interface TcpStoreOptions extends WaitOptions {
@@ -58,20 +60,26 @@ export class TcpStore extends CheckedStore {
     const target = targetOf(address);
     requireJob(job);
     const psk = connectionKey(jobKey);
-    const deadline = timeoutSeconds && timeoutSeconds > 0 ? performance.now() + timeoutSeconds * 1000 : Infinity;
-    for (;;) {
-      if (signal?.aborted) throw aborted(address, signal);
-      const socket = await open(address, target, psk, deadline);
-      if (!(socket instanceof Error)) {
-        const store = new TcpStore(address, socket);
-        await store.#hello(job);
-        return store;
+    const millis = timeoutSeconds && timeoutSeconds > 0 ? Math.min(timeoutSeconds * 1000, longestTimer) : Infinity;
+    const deadline = performance.now() + millis;
+    const over = new AbortController();
+    const end = () => over.abort();
+    const timer = Number.isFinite(millis) ? setTimeout(end, millis) : undefined;
+    signal?.addEventListener('abort', end);
+    try {
+      for (;;) {
+        if (signal?.aborted) throw aborted(address, signal);
+        const reached = await TcpStore.#reach(address, job, connectTo(target, psk), over.signal);
+        if (reached instanceof TcpStore) return reached;
+        if (!signal?.aborted && performance.now() + retryMillis > deadline) {
+          const told = `no store was reached at ${address} within ${timeoutSeconds} seconds: ${reached.message}`;
+          throw new DeadlineExceededError('ERR_COLL_DEADLINE', told, { operation: 'connect', cause: reached });
+        }
+        await pause(retryMillis, undefined, { signal: over.signal }).catch(() => {});
       }
-      if (performance.now() + retryMillis > deadline) {
-        const told = `no store was reached at ${address} within ${timeoutSeconds} seconds: ${socket.message}`;
-        throw new DeadlineExceededError('ERR_COLL_DEADLINE', told, { operation: 'connect', cause: socket });
-      }
-      await new Promise((resolve) => setTimeout(resolve, retryMillis));
+    } finally {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', end);
     }
   }
 
@@ -105,11 +113,25 @@ export class TcpStore extends CheckedStore {
     await closed;
   }
 
-  async #hello(job: string): Promise<void> {
+  /** The store behind a connection, or why there is none yet. @throws CollError where there will be none */
+  static async #reach(address: string, job: string, socket: TLSSocket, over: AbortSignal): Promise<TcpStore | Error> {
+    const giveUp = () => socket.destroy(new Error('no answer'));
+    over.addEventListener('abort', giveUp);
+    try {
+      const failure = await secured(address, socket);
+      return failure ?? (await new TcpStore(address, socket).#greet(job));
+    } finally {
+      over.removeEventListener('abort', giveUp);
+    }
+  }
+
+  async #greet(job: string): Promise<TcpStore | Error> {
     try {
       await this.#ask('hello', job, Buffer.of(storeVersion));
+      return this;
     } catch (error) {
       await this.close();
+      if (error instanceof UnavailableError) return error.cause instanceof Error ? error.cause : error;
       throw error;
     }
   }
@@ -157,28 +179,25 @@ function targetOf(address: string): Target {
   throw new ValueError('ERR_COLL_VALUE', `a store's address is tcp://host:port, not ${quote(address)}`);
 }
 
-/** A connection, or why there is none yet. @throws CollError where there will be none */
-function open(address: string, target: Target, psk: Buffer, deadline: number): Promise<TLSSocket | Error> {
+function connectTo(target: Target, psk: Buffer): TLSSocket {
+  return dial({
+    ...preSharedKeys,
+    ...target,
+    pskCallback: () => ({ psk, identity: pskIdentity }),
+    // There are no certificates: the server proves who it is by the key.
+    checkServerIdentity: () => undefined,
+  });
+}
+
+/** Waits until both sides have proven that they have the key: why they have not; undefined where they have. @throws CollError where they never will */
+function secured(address: string, socket: TLSSocket): Promise<Error | undefined> {
   return new Promise((resolve, reject) => {
-    const socket = connect({
-      ...preSharedKeys,
-      ...target,
-      pskCallback: () => ({ psk, identity: pskIdentity }),
-      // There are no certificates: the server proves who it is by the key.
-      checkServerIdentity: () => undefined,
-    });
-    const millis = deadline - performance.now();
-    const timer = Number.isFinite(millis)
-      ? setTimeout(() => socket.destroy(new Error('no answer')), millis)
-      : undefined;
     socket.once('secureConnect', () => {
-      clearTimeout(timer);
       socket.removeListener('error', fail);
-      resolve(socket);
+      resolve(undefined);
     });
     socket.once('error', fail);
     function fail(error: NodeJS.ErrnoException) {
-      clearTimeout(timer);
       if (!error.code?.startsWith('ERR_SSL')) return resolve(error);
       const told = `the store at ${address} has another job key, or is no store`;
       reject(new CollError('ERR_COLL_STORE', told, { operation: 'connect', cause: error }));

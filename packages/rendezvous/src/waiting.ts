@@ -1,7 +1,14 @@
 import { AbortedError, DeadlineExceededError, RuntimeError } from '@coll/core';
 import type { WaitOptions } from './store.js';
 
-/** How waiting for a key ends without a value. */
+/** What is waited for, and what is told where it does not come: `get: "card" had no value`. */
+export interface Awaited {
+  readonly operation: string;
+  readonly key: string;
+  readonly problem: string;
+}
+
+/** How waiting for a store ends without an answer. */
 export class Waits {
   readonly #ends = new Set<(error: Error) => void>();
   #isClosed = false;
@@ -16,11 +23,10 @@ export class Waits {
    * @throws DeadlineExceededError, AbortedError; RuntimeError when the store is closed
    */
   async within<Result>(
-    key: string,
+    { operation, key, problem }: Awaited,
     { timeoutSeconds, signal }: WaitOptions,
     start: (over: AbortSignal) => Promise<Result>,
   ): Promise<Result> {
-    const operation = 'get';
     const over = new AbortController();
     let timer: NodeJS.Timeout | undefined;
     let end: (error: Error) => void = () => {};
@@ -28,13 +34,13 @@ export class Waits {
       end = reject;
     });
     const abort = () => {
-      const told = `get: waiting for "${key}" was aborted`;
+      const told = `${operation}: waiting for "${key}" was aborted`;
       end(new AbortedError('ERR_COLL_ABORTED', told, { operation, cause: signal?.reason }));
     };
     this.#ends.add(end);
     signal?.addEventListener('abort', abort);
     if (timeoutSeconds && timeoutSeconds > 0) {
-      const told = `get: "${key}" had no value after ${timeoutSeconds} seconds`;
+      const told = `${operation}: "${key}" ${problem} after ${timeoutSeconds} seconds`;
       timer = setTimeout(
         () => end(new DeadlineExceededError('ERR_COLL_DEADLINE', told, { operation })),
         Math.min(timeoutSeconds * 1000, longestTimer),
@@ -66,7 +72,7 @@ function closed(operation: string): RuntimeError {
 }
 
 // Timers of more are over at once.
-const longestTimer = 2 ** 31 - 1;
+export const longestTimer = 2 ** 31 - 1;
 
 // Quick at first, for members that come together, and easy on the server afterwards.
 const firstMillis = 2;

@@ -1,6 +1,7 @@
-import { AbortedError, ValueError } from '@coll/core';
+import { AbortedError, DeadlineExceededError, ValueError } from '@coll/core';
 import { describe, expect, it } from 'vitest';
 import { MemoryStore, meet } from '../src/index.js';
+import { SilentStore } from './silent-store.js';
 import { tables } from './stores.js';
 
 const card = (text: string) => new Uint8Array(Buffer.from(text));
@@ -42,6 +43,16 @@ describe('meet', () => {
     const waiting = meet(new MemoryStore(), { rank: 0, size: 2, card: card(''), signal: abort.signal });
     abort.abort();
     await expect(waiting).rejects.toThrow(AbortedError);
+  });
+
+  it('does not wait longer for a store that does not answer', async () => {
+    const member = { rank: 1, size: 2, card: card('') };
+    await expect(meet(new SilentStore(), { ...member, timeoutSeconds: 0.05 })).rejects.toMatchObject({
+      name: DeadlineExceededError.name,
+      message: 'rank 1 waited 0.05 seconds for the store, which does not answer: look at whoever keeps it',
+      rank: 1,
+    });
+    await expect(meet(new SilentStore(), { ...member, signal: AbortSignal.timeout(50) })).rejects.toThrow(AbortedError);
   });
 
   it.each([

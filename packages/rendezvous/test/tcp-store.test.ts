@@ -1,5 +1,6 @@
-import { connect } from 'node:net';
-import { connect as connectTls } from 'node:tls';
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer } from 'node:net';
+import { connect as connectTls, createServer as createTlsServer } from 'node:tls';
 import { AbortedError, CollError, DeadlineExceededError, UnavailableError, ValueError } from '@coll/core';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { encodeRequest } from '../src/frames.js';
@@ -51,6 +52,25 @@ describe('TcpStore', () => {
     );
     server = await TcpStoreServer.listen({ job: 'here', jobKey, port });
     await (await early).close();
+  });
+
+  it.each([
+    ['a listener that says nothing', () => createServer(() => {})],
+    ['a store that is stopped', () => createTlsServer({ ...preSharedKeys, pskCallback: () => connectionKey(jobKey) })],
+  ])('gives up in time, and on a signal, before %s', async (_, make) => {
+    const silent = make().listen(0, '127.0.0.1');
+    await once(silent, 'listening');
+    const address = `tcp://127.0.0.1:${(silent.address() as AddressInfo).port}`;
+    await expect(open({ address, timeoutSeconds: 0.3 })).rejects.toMatchObject({
+      name: DeadlineExceededError.name,
+      message: `no store was reached at ${address} within 0.3 seconds: no answer`,
+    });
+    await expect(open({ address, signal: AbortSignal.timeout(100) })).rejects.toThrow(AbortedError);
+    silent.close();
+  });
+
+  it('waits for a month, too', async () => {
+    await (await open({ timeoutSeconds: 31 * 86_400 })).close();
   });
 
   it('tells everybody who waits that the server is gone', async () => {

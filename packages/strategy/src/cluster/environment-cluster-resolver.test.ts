@@ -66,6 +66,11 @@ const cases: readonly (readonly [string, Environment, Partial<Membership>])[] = 
     { counts: 'hosts', rank: 1, size: 2, coordinator: 'h:23456' },
   ],
   [
+    'torchrun',
+    { RANK: '0', WORLD_SIZE: '2', MASTER_ADDR: 'fd00::1' },
+    { counts: 'hosts', coordinator: '[fd00::1]:29500' },
+  ],
+  [
     'Kubeflow TrainJob',
     { PET_NODE_RANK: '1', PET_NNODES: '1:4', PET_MASTER_ADDR: 'h' },
     { counts: 'hosts', rank: 1, size: undefined, coordinator: 'h:29500' },
@@ -137,6 +142,9 @@ describe('membershipFrom', () => {
     { COLL_RANK: '0', COLL_SIZE: '0' },
     { TF_CONFIG: '{' },
     { TF_CONFIG: '[]' },
+    { TF_CONFIG: '{"cluster": {"worker": "a:1"}, "task": {"type": "worker", "index": 0}}' },
+    { TF_CONFIG: '{"cluster": {"worker": ["a:1"]}, "task": {"type": "worker", "index": 1}}' },
+    { TF_CONFIG: '{"cluster": {"worker": ["a:1"]}, "task": {"type": "worker", "index": -1}}' },
     { SM_HOSTS: 'algo-1', SM_CURRENT_HOST: 'algo-1' },
     { SM_HOSTS: '["algo-1"]', SM_CURRENT_HOST: 'algo-2' },
     { ...slurmStep, SLURM_STEP_NODELIST: 'gpu[' },
@@ -157,6 +165,17 @@ describe('EnvironmentClusterResolver', () => {
     const resolver = new EnvironmentClusterResolver({ variables: { TF_CONFIG: tfConfig } });
     expect(resolver.clusterSpec().jobTasks('worker')).toEqual(['a:1', 'b:1', 'b:2', 'c:1']);
     expect(resolver.taskId).toBe(2);
+  });
+
+  it('takes the number in the host name of a pod, when asked to', () => {
+    const variables = { HOSTNAME: 'train-digits-2', COLL_SIZE: '3' };
+    expect(membershipFrom(variables)).toBeUndefined();
+    const { membership, taskId } = new EnvironmentClusterResolver({ variables, statefulSetService: 'workers' });
+    expect([membership.launcher, taskId, membership.size]).toEqual(['StatefulSet', 2, 3]);
+    expect(membership.coordinator).toBe('train-digits-0.workers');
+    expect(membershipFrom({ ...variables, ...openMpi }, 'workers')).toMatchObject({ launcher: 'Open MPI' });
+    for (const HOSTNAME of ['train', 'train-x', 'train-3'])
+      expect(() => membershipFrom({ ...variables, HOSTNAME }, 'workers')).toThrow(ValueError);
   });
 
   it('says what is missing', () => {

@@ -8,6 +8,8 @@ import { launchers, type Membership, membershipFrom } from './environment-member
 export interface EnvironmentOptions {
   /** Default: `process.env`. */
   readonly variables?: Environment | undefined;
+  /** The headless service of the StatefulSet whose pod this is, where its host name is to say which member it is; `COLL_SIZE` says of how many. */
+  readonly statefulSetService?: string | undefined;
 }
 
 /**
@@ -20,9 +22,9 @@ export class EnvironmentClusterResolver extends ClusterResolver {
   readonly rpcLayer = undefined;
 
   /** @throws RuntimeError where no launcher left its variables, or it does not say how many members there are; ValueError for variables that make no sense */
-  constructor({ variables = processEnvironment() }: EnvironmentOptions = {}) {
+  constructor({ variables = processEnvironment(), statefulSetService }: EnvironmentOptions = {}) {
     super();
-    const found = membershipFrom(variables);
+    const found = membershipFrom(variables, statefulSetService);
     if (!found) {
       const told = `no launcher left its variables here; asked for: ${launchers.join(', ')}`;
       const batch =
@@ -33,7 +35,7 @@ export class EnvironmentClusterResolver extends ClusterResolver {
     }
     if (found.size === undefined) {
       const told = `${found.launcher} does not say how many members there are`;
-      throw new RuntimeError('ERR_COLL_CLUSTER', `${told}: set COLL_RANK and COLL_SIZE`);
+      throw new RuntimeError('ERR_COLL_CLUSTER', `${told}: set COLL_SIZE, and COLL_RANK where that is not enough`);
     }
     this.membership = found;
   }

@@ -57,7 +57,7 @@ const rows: readonly Row[] = [
     read: (v) => ({
       ...v.group('RANK', 'WORLD_SIZE', 'LOCAL_RANK', 'LOCAL_WORLD_SIZE'),
       counts: v.has('LOCAL_RANK') ? 'processes' : 'hosts',
-      coordinator: `${v.text('MASTER_ADDR')}:${v.text('MASTER_PORT') ?? '29500'}`,
+      coordinator: v.address('MASTER_ADDR', v.text('MASTER_PORT') ?? '29500'),
       restarts: v.number('TORCHELASTIC_RESTART_COUNT'),
     }),
   },
@@ -151,11 +151,13 @@ export const launchers: readonly string[] = rows.map(({ launcher }) => launcher)
 
 /**
  * Who this process is, by its environment variables; undefined where no launcher left any.
+ * @param statefulSetService the headless service of the StatefulSet whose pod this is, where no other launcher started it
  * @throws ValueError for variables that are there and make no sense
  */
-export function membershipFrom(environment: Environment): Membership | undefined {
+export function membershipFrom(environment: Environment, statefulSetService?: string): Membership | undefined {
   const variables = new Variables(environment);
-  for (const { launcher, markers, read } of rows) {
+  const asked = statefulSetService === undefined ? rows : [...rows, statefulSet(statefulSetService)];
+  for (const { launcher, markers, read } of asked) {
     if (!markers.every((marker) => variables.has(marker))) continue;
     const found = read(variables);
     if (!found) continue;
@@ -179,12 +181,35 @@ const nothingElse = {
   addresses: undefined,
 } as const;
 
+/** Pods are called `name-0`, `name-1` and so on, also as hosts; nothing else says that they belong together. */
+function statefulSet(service: string): Row {
+  return {
+    launcher: 'StatefulSet',
+    markers: ['HOSTNAME'],
+    read(v) {
+      const [, name, rank] = /^(.+)-(\d+)$/.exec(v.text('HOSTNAME') as string) ?? [];
+      if (name === undefined)
+        throw new ValueError(
+          'ERR_COLL_CLUSTER',
+          `HOSTNAME of a pod ends in -0, -1, …, not ${quote(v.text('HOSTNAME'))}`,
+        );
+      const coordinator = `${name}-0.${service}`;
+      return { rank: Number(rank), size: v.number('COLL_SIZE'), localRank: 0, localSize: 1, coordinator };
+    },
+  };
+}
+
+const memberJobs: readonly string[] = ['chief', 'worker'];
+
 function readTFConfig({ environment }: Variables): Found | undefined {
   const resolver = new TFConfigClusterResolver({ variables: environment });
   const cluster = resolver.clusterSpec();
   const { taskType, taskId } = resolver;
   if (cluster.isEmpty || taskType === undefined || taskId === undefined) return undefined;
-  const tasks = ['chief', 'worker']
+  // Parameter servers and evaluators are no members.
+  const isMember = memberJobs.includes(taskType);
+  if (isMember && cluster.jobs.includes(taskType)) cluster.taskAddress(taskType, taskId);
+  const tasks = memberJobs
     .filter((job) => cluster.jobs.includes(job))
     .flatMap((job) =>
       cluster.taskIndices(job).map((index) => ({ job, index, address: cluster.taskAddress(job, index) })),

@@ -46,7 +46,9 @@ export class Variables {
 
   address(host: string, port: string | undefined): string | undefined {
     const name = this.text(host);
-    return name === undefined || port === undefined ? name : `${name}:${port}`;
+    if (name === undefined || port === undefined) return name;
+    // The colons of IPv6 are none before a port.
+    return name.includes(':') && !name.startsWith('[') ? `[${name}]:${port}` : `${name}:${port}`;
   }
 
   group(rank: string, size: string, localRank: string, localSize: string | undefined): GroupPlace {

@@ -1,4 +1,4 @@
-import { DeviceSpec, quote, ValueError } from '@coll/core';
+import { DeviceSpec, quote, ValueError, WrongTypeError } from '@coll/core';
 import { type Accelerators, ClusterResolver, masterUrl, type TaskOptions } from './cluster-resolver.js';
 import { type ClusterDescription, ClusterSpec } from './cluster-spec.js';
 import { type Environment, processEnvironment } from './environment.js';
@@ -59,7 +59,12 @@ export class TFConfigClusterResolver extends ClusterResolver {
   }
 
   clusterSpec(): ClusterSpec {
-    return new ClusterSpec(this.#config().cluster ?? {});
+    try {
+      return new ClusterSpec(this.#config().cluster ?? {});
+    } catch (cause) {
+      if (!(cause instanceof WrongTypeError)) throw cause;
+      throw new ValueError('ERR_COLL_CLUSTER', `TF_CONFIG: ${cause.message}`, { cause });
+    }
   }
 
   /** Empty for a cluster of one task, which needs no address. */
@@ -96,7 +101,8 @@ export class TFConfigClusterResolver extends ClusterResolver {
     try {
       config = JSON.parse(text);
     } catch (cause) {
-      throw new ValueError('ERR_COLL_CLUSTER', `TF_CONFIG is no JSON: ${quote(text)}`, { cause });
+      const form = '{"cluster": {"worker": ["host:port"]}, "task": {"type": "worker", "index": 0}}';
+      throw new ValueError('ERR_COLL_CLUSTER', `TF_CONFIG is no JSON, such as ${form}: ${quote(text)}`, { cause });
     }
     if (typeof config === 'object' && config !== null && !Array.isArray(config)) return config;
     throw new ValueError('ERR_COLL_CLUSTER', `TF_CONFIG is an object of cluster and task, not ${quote(config)}`);

@@ -1,0 +1,38 @@
+import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { text } from 'node:stream/consumers';
+
+const root = path.resolve(import.meta.dirname, '../../..');
+const conditions = '--conditions=@coll/source';
+
+/**
+ * What `coll run` tells of a fixture whose last rank comes late, and what the ranks print. The fixture gets `how`, and the name of a file: the late rank
+ * comes once it is there, which is when a stall of this sentence has been told. On a busy machine, ranks that are still meeting may stall before.
+ */
+export async function stalledRun(fixture: string, how: string, ranks: number, sentence: RegExp) {
+  const { NODE_OPTIONS: _, ...env } = process.env;
+  const folder = mkdtempSync(path.join(tmpdir(), 'coll-stalls-'));
+  const come = path.join(folder, 'come');
+  const options = [
+    '-n',
+    String(ranks),
+    '--stall-seconds',
+    '0.5',
+    '--timeout',
+    '40',
+    '--env',
+    `NODE_OPTIONS=${conditions}`,
+  ];
+  const program = ['packages/cli/src/main.ts', 'run', ...options, fixture, how, come];
+  const launcher = spawn(process.execPath, ['--import', 'tsx', conditions, ...program], { cwd: root, env });
+  let told = '';
+  launcher.stderr.setEncoding('utf8').on('data', (part: string) => {
+    told += part;
+    if (sentence.test(told)) writeFileSync(come, '');
+  });
+  const [stdout, stderr] = await Promise.all([text(launcher.stdout), text(launcher.stderr)]);
+  rmSync(folder, { recursive: true });
+  return { stderr, lines: stdout.trimEnd().split('\n').sort() };
+}

@@ -1,0 +1,51 @@
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { UnavailableError, ValueError } from '@coll/core';
+import { afterEach, expect, it, vi } from 'vitest';
+import { EtcdStore, FileStore, type RedisClient, RedisStore, type Store } from '../src/index.js';
+
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+// Discard: nobody listens there.
+const nowhere = '127.0.0.1:9';
+const gone = () => Promise.reject(new Error('the connection is closed'));
+const lostClient: RedisClient = { getBuffer: gone, set: gone, del: gone, eval: gone };
+
+it.each<[string, () => Store | Promise<Store>]>([
+  ['FileStore', () => new FileStore({ folder: path.join(fileURLToPath(import.meta.url), 'no-folder') })],
+  ['RedisStore', () => RedisStore.connect({ redis: lostClient, job: 'lost' })],
+  ['EtcdStore', () => new EtcdStore({ url: `http://${nowhere}`, job: 'lost' })],
+])('tells of a %s that cannot be reached by an error of ours', async (_, make) => {
+  await using store = await make();
+  const value = Buffer.of(1);
+  for (const call of [
+    () => store.set('a', value),
+    () => store.get('a'),
+    () => store.add('a', 1),
+    () => store.compareSet('a', undefined, value),
+    () => store.delete('a'),
+  ]) {
+    const error: unknown = await call().catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(UnavailableError);
+    expect(error).toMatchObject({ code: 'ERR_COLL_STORE', operation: expect.any(String) });
+  }
+});
+
+it('waits for a Redis that is not there yet in silence, and closes at once', async () => {
+  const printed = vi.spyOn(console, 'error').mockImplementation(() => {});
+  const store = await RedisStore.connect({ redis: `redis://${nowhere}`, job: 'early' });
+  await expect(store.get('a', { timeoutSeconds: 0.3 })).rejects.toThrow('"a" had no value after 0.3 seconds');
+  const begun = performance.now();
+  await store.close();
+  expect(performance.now() - begun).toBeLessThan(1000);
+  expect(printed).not.toHaveBeenCalled();
+});
+
+it('needs the name of a job, or a folder', async () => {
+  await expect(RedisStore.connect({ redis: lostClient } as never)).rejects.toThrow(ValueError);
+  expect(() => new EtcdStore({ url: `http://${nowhere}` } as never)).toThrow(ValueError);
+  for (const options of [undefined, {}, { folder: '' }, '/tmp/job'])
+    expect(() => new FileStore(options as never)).toThrow('takes { folder: a path }');
+});
