@@ -156,6 +156,6 @@ function callOf({ options, signal, sharedResult }: ResolvedOptions) {
   return { options, signal, sharedResult };
 }
 
-function runOptionsOf({ options: { timeoutSeconds }, signal }: ResolvedOptions): RunOptions {
-  return signal ? { timeoutSeconds, signal } : { timeoutSeconds };
+function runOptionsOf({ options: { timeoutSeconds, checkCalls }, signal }: ResolvedOptions): RunOptions {
+  return { timeoutSeconds, ...(checkCalls ? { checkCalls } : {}), ...(signal ? { signal } : {}) };
 }

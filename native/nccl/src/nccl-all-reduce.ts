@@ -11,7 +11,6 @@ import {
   logFirst,
   optionsOf,
   type PossiblyMirrored,
-  quote,
   type ReadyPair,
   type ReduceOp,
   type ResolvedOptions,
@@ -51,7 +50,6 @@ export interface NcclAllReduceOptions extends Pick<NcclOptions, 'defaultTimeoutS
  */
 export class NcclAllReduce extends AllReduceOps {
   readonly name = 'nccl';
-  readonly #fallback: CrossDeviceOps;
   readonly #ranks: GpuRanks;
   readonly #onGpus: GpuValues;
   readonly #processes: number;
@@ -59,10 +57,6 @@ export class NcclAllReduce extends AllReduceOps {
   /** Works without a GPU: the first value on one says what is missing. @throws ValueError for a negative `numPacks`, and for options that are no object */
   constructor(options?: NcclAllReduceOptions, world?: World) {
     const { numPacks = 1, defaultTimeoutSeconds, onHost } = optionsOf(options, 'new NcclAllReduce({ numPacks: 1 })');
-    if (!(Number.isInteger(numPacks) && numPacks >= 0)) {
-      const told = `NCCL all-reduce: numPacks must be 0 or more, not ${quote(numPacks)}`;
-      throw new ValueError('ERR_COLL_VALUE', told);
-    }
     const processes = processesOf(world);
     const fallback = onHost ?? (processes > 1 ? new AllReduceOnly() : new ReductionToOneDevice());
     const groups = new GpuGroups({ defaultTimeoutSeconds });
@@ -73,6 +67,7 @@ export class NcclAllReduce extends AllReduceOps {
       algorithm: reductionToOneAlgorithm(),
       fallback,
       world,
+      refuses: refusal,
       communicator(size, engine) {
         if (gpus) return new ProcessCommunicator(ranksOf(world as World, size, engine), gpus);
         return engine.localRanks.length === size ? new GroupedCommunicator(size, groups, engine) : engine;
@@ -80,7 +75,6 @@ export class NcclAllReduce extends AllReduceOps {
     });
     if (isElsewhere && !gpus)
       this.#tell(`replicas in threads of one process have their values on the host; ${world.engine} plays`);
-    this.#fallback = fallback;
     this.#ranks = gpus ?? groups;
     this.#processes = processes;
     const tell = (why: string) => this.#tell(why);
@@ -102,13 +96,8 @@ export class NcclAllReduce extends AllReduceOps {
     destinations: Destinations,
     call: ResolvedOptions,
   ): Promise<PossiblyMirrored> {
-    const pair: ReadyPair = [value, destinations];
-    if (livesOnGpu(value)) return (await this.#onGpus.reduce(op, [pair], call))[0] as PossiblyMirrored;
-    const why = refusal(pair);
-    if (why === undefined) return super.reduceImplementation(op, value, destinations, call);
-    this.#tell(`${why}; ${this.#fallback.name} serves it`);
-    const { options, signal, sharedResult } = call;
-    return this.#fallback.reduce(op, value, destinations, { options, signal, sharedResult });
+    if (!livesOnGpu(value)) return super.reduceImplementation(op, value, destinations, call);
+    return (await this.#onGpus.reduce(op, [[value, destinations]], call))[0] as PossiblyMirrored;
   }
 
   protected override async batchReduceImplementation(
@@ -126,8 +115,7 @@ export class NcclAllReduce extends AllReduceOps {
     };
     const reduced = onGpus.length > 0 ? await this.#onGpus.reduce(op, ...part(onGpus)) : [];
     const [rest, ownCall] = part(onHost);
-    const isOfGpus = rest.every((pair) => refusal(pair) === undefined);
-    const others = rest.length === 0 ? [] : await this.#reduceOfHost(op, rest, ownCall, isOfGpus);
+    const others = rest.length === 0 ? [] : await super.batchReduceImplementation(op, rest, ownCall);
     return stitchValues<PossiblyMirrored>([
       [reduced, onGpus],
       [others, onHost],
@@ -149,25 +137,7 @@ export class NcclAllReduce extends AllReduceOps {
     call: ResolvedOptions,
   ): Promise<PossiblyMirrored<Tensor>> {
     if (livesOnGpu(value)) return this.#onGpus.gather(value, destinations, axis, call);
-    const remark = `there is no gather by NCCL; ${this.#fallback.name} serves it`;
-    if (this.note(remark)) logFirst(3, 'nccl gather', 'warn', `${this.name}: ${remark}`);
-    const { options, signal, sharedResult } = call;
-    return this.#fallback.gather(value, destinations, axis, { options, signal, sharedResult });
-  }
-
-  async #reduceOfHost(
-    op: ReduceOp,
-    pairs: readonly ReadyPair[],
-    call: ResolvedOptions,
-    isOfGpus: boolean,
-  ): Promise<PossiblyMirrored[]> {
-    if (isOfGpus) return super.batchReduceImplementation(op, pairs, call);
-    const results: PossiblyMirrored[] = [];
-    for (const [index, [value, destinations]] of pairs.entries()) {
-      const own = call.targets ? { ...call, targets: [call.targets[index]] } : call;
-      results.push(await this.reduceImplementation(op, value, destinations, own));
-    }
-    return results;
+    return this.gatherElsewhere(value, destinations, axis, call);
   }
 
   #tell(why: string): void {

@@ -1,9 +1,11 @@
 import { type Communicator, type RunOptions, type Tensor, ValueError, type World } from '@coll/core';
+import { hashOf, layoutOf } from '@coll/core/executor';
 import { reductionToOneAlgorithm } from '@coll/reduction-to-one';
 import type { Exchange } from './connect.js';
 import type { GpuRanks } from './gpu-groups.js';
 import { gpuIndex } from './gpu-memory.js';
 import { NcclCommunicator, type NcclOptions } from './nccl-communicator.js';
+import { lengthOf } from './operands.js';
 import type { Passage } from './passage.js';
 
 const bytesOfCard = 1024;
@@ -17,6 +19,8 @@ export class ProcessGpus implements GpuRanks {
   readonly #world: World;
   readonly #options: NcclOptions;
   #opened: Promise<NcclCommunicator> | undefined;
+  /** Where the processes show each other what they have to know. */
+  #meeting: Communicator | undefined;
 
   constructor(world: World, options: NcclOptions) {
     this.#world = world;
@@ -47,6 +51,7 @@ export class ProcessGpus implements GpuRanks {
     try {
       this.#opened ??= this.#open({ ...options, signal });
       const nccl = await this.#opened;
+      if (options.checkCalls) await this.#compare(passages, options);
       await nccl.runTogether(passages, { ...options, signal }).catch((error: unknown) => {
         // All processes make the same calls: what is wrong with one is found on all of them, before it begins.
         if (error instanceof ValueError) throw error;
@@ -60,6 +65,7 @@ export class ProcessGpus implements GpuRanks {
   async close(): Promise<void> {
     const nccl = await this.#opened?.catch(() => undefined);
     await nccl?.close();
+    await this.#meeting?.close();
   }
 
   /** Aborted once the processes have failed, which NCCL does not see; and with the signal of the caller. */
@@ -76,15 +82,38 @@ export class ProcessGpus implements GpuRanks {
   async #open(options: RunOptions): Promise<NcclCommunicator> {
     const { localRanks } = this.#world;
     const process = (localRanks[0] as number) / localRanks.length;
-    const meeting = this.#world.communicator(reductionToOneAlgorithm());
     try {
-      const exchange = exchangeBy(meeting, options);
+      const exchange = exchangeBy(this.#met(), options);
       return await NcclCommunicator.joinBy(exchange, process, this.devices, this.#options, options.signal);
     } catch (error) {
       throw this.#failed(error);
-    } finally {
-      await meeting.close();
     }
+  }
+
+  /** What the processes play for it is compared as all that they play themselves. @throws the error, the same on all of them, where they ask for different things */
+  async #compare(
+    passages: readonly Passage[],
+    { timeoutSeconds = null, signal, layout = 0 }: RunOptions,
+  ): Promise<void> {
+    const [{ collective }] = passages as readonly [Passage];
+    const samples = passages.map(({ inputs, outputs }) => (inputs[0] ?? outputs[0]) as Tensor);
+    const [{ dtype }] = samples as [Tensor];
+    const length = samples.reduce((sum, sample) => sum + lengthOf(sample), 0);
+    const request = { collective, dtype, length };
+    const meeting = this.#met();
+    const marks = meeting.localRanks.map(() => bytes(new Uint8Array(1)));
+    const options = {
+      timeoutSeconds,
+      request,
+      layout: hashOf([layout, layoutOf(samples)]),
+      ...(signal ? { signal } : {}),
+    };
+    await meeting.run({ kind: 'all-reduce', op: 'max' }, marks, marks, options);
+  }
+
+  #met(): Communicator {
+    this.#meeting ??= this.#world.communicator(reductionToOneAlgorithm());
+    return this.#meeting;
   }
 
   /** Tells all processes, and finds out what came first. */

@@ -8,6 +8,7 @@ import { type LogSink, setLogSink } from './logger.js';
 import type { World } from './plugins/plugin.js';
 import { PortableCommunicator } from './portable/portable-communicator.js';
 import { ReduceOp } from './reduce-op.js';
+import type { ReadyPair } from './reducible.js';
 import type { Algorithm } from './schedule/schedule.js';
 import { IndexedSlices } from './sparse/indexed-slices.js';
 import { type Tensor, tensor, zeros } from './tensor.js';
@@ -52,6 +53,22 @@ describe('reduce', () => {
     ]);
   });
 
+  it('goes to the fallback for a value that the ops refuse, alone and in a batch', async () => {
+    const isTooShort = ([{ values }]: ReadyPair) =>
+      values.every((item) => 'data' in item && item.data.length < 3) ? 'it is too short' : undefined;
+    const ops = new TestedAllReduce({ refuses: isTooShort });
+    const long = spread([1, 2, 3], [4, 5, 6]);
+    const one = (await ops.reduce(ReduceOp.SUM, value, value)) as Mirrored<Tensor>;
+    expect(one.values).toEqual([on('cpu:0', 31, 42), on('cpu:1', 31, 42)]);
+    expect(lengths).toEqual([]);
+    const pairs = [value, long].map((each) => [each, each] as const);
+    const [again, other] = (await ops.batchReduce(ReduceOp.SUM, pairs)) as Mirrored<Tensor>[];
+    expect(again).toEqual(one);
+    expect(other?.values[1]).toEqual(on('cpu:1', 5, 7, 9));
+    expect(lengths).toEqual([3]);
+    expect(ops.explain().notes).toEqual(['it is too short; reduction-to-one serves it']);
+  });
+
   it.each<readonly [ReduceOp, Tensor]>([
     ['SUM', on('cpu:0', 31, 42)],
     ['MEAN', tensor([15.5, 21], { device: 'cpu:0' })],
@@ -67,6 +84,8 @@ describe('reduce', () => {
     const { signal } = new AbortController();
     await new TestedAllReduce().reduce(ReduceOp.SUM, value, value, { timeoutSeconds: 5, signal });
     expect(run.mock.lastCall?.[3]).toEqual({ timeoutSeconds: 5, signal, layout: expect.any(Number) });
+    await new TestedAllReduce().reduce(ReduceOp.SUM, value, value, { checkCalls: true });
+    expect(run.mock.lastCall?.[3]).toMatchObject({ checkCalls: true });
     const aborted = AbortSignal.abort(new Error('enough'));
     const error = await rejection(new TestedAllReduce().reduce(ReduceOp.SUM, value, value, { signal: aborted }));
     expect(error).toMatchObject({ name: 'AbortedError', code: 'ERR_COLL_ABORTED', cause: { message: 'enough' } });

@@ -2,12 +2,11 @@ import type { CallOptions, ResolvedOptions } from './call-options.js';
 import { type Collective, collectiveOp, outputDType } from './collective.js';
 import type { Communicator, RunOptions } from './communicator.js';
 import { CrossDeviceOps, type PossiblyMirrored } from './cross-device-ops.js';
-import { allDevicesMatch, type Destinations, devicesMatch } from './destinations.js';
-import { sameDevice } from './device.js';
+import { allDevicesMatch, type Destinations, devicesMatch, requireSameDevices } from './destinations.js';
 import type { DistributedValues } from './distributed-values.js';
 import type { EngineRequest } from './engine.js';
 import { type EngineResolution, requireEngineRequest, resolveEngine } from './engines.js';
-import { AssertionError, ValueError } from './errors.js';
+import { ValueError } from './errors.js';
 import type { Explanation } from './explanation.js';
 import { logFirst } from './logger.js';
 import type { PackingOptions } from './packing/arrangement.js';
@@ -35,6 +34,8 @@ export interface AllReduceSetup extends AllReduceOptions {
   readonly world?: World | undefined;
   /** Which values of a batch go together, how they are packed, and by which variant they are played. Default: all by these options, by variant 0. */
   readonly routes?: FindRoutes | undefined;
+  /** Why a value, or where its result is to go, is not for these ops, in words for the user: the fallback serves it. Absent: each is. */
+  refuses?(pair: ReadyPair): string | undefined;
   /** Puts a communicator of one's own, such as for a black box, in front of the engine's, which it closes with itself. */
   communicator?(size: number, engine: Communicator): Communicator;
 }
@@ -56,10 +57,7 @@ export abstract class AllReduceOps extends CrossDeviceOps {
     requireEngineOf(world, engine);
     this.#resolution = world?.resolution ?? resolveEngine(engine);
     if (!(Number.isInteger(numPacks) && numPacks >= 0)) {
-      throw new ValueError(
-        'ERR_COLL_VALUE',
-        `${algorithm.name} all-reduce: numPacks must be 0 or more, not ${quote(numPacks)}`,
-      );
+      throw new ValueError('ERR_COLL_VALUE', `${new.target.name}: numPacks must be 0 or more, not ${quote(numPacks)}`);
     }
     this.#setup = setup;
     this.#routing = { routes, packing: setup };
@@ -85,25 +83,38 @@ export abstract class AllReduceOps extends CrossDeviceOps {
     destinations: Destinations,
     call: ResolvedOptions,
   ): Promise<PossiblyMirrored> {
-    if (!devicesMatch(value, destinations)) {
-      this.#fallBack('a reduce to other devices than the values are on is not an all-reduce');
+    const refused = this.#setup.refuses?.([value, destinations]) ?? refusedAsMove(value, destinations);
+    if (refused) {
+      this.#fallBack(refused);
       return this.#setup.fallback.reduce(op, value, destinations, callOf(call));
     }
     return (await this.#allReduceValues(op, [value], call))[0] as PossiblyMirrored;
   }
 
-  /** One all-reduce of all values where all of them stay on their devices; else one reduce after the other. */
+  /** One all-reduce of all values where all are for these ops, and stay on their devices; else one reduce after the other. */
   protected override async batchReduceImplementation(
     op: ReduceOp,
     pairs: readonly ReadyPair[],
     call: ResolvedOptions,
   ): Promise<PossiblyMirrored[]> {
-    if (!allDevicesMatch(pairs)) return super.batchReduceImplementation(op, pairs, call);
+    const isTogether = allDevicesMatch(pairs) && pairs.every((pair) => this.#setup.refuses?.(pair) === undefined);
+    if (!isTogether) return super.batchReduceImplementation(op, pairs, call);
     return this.#allReduceValues(
       op,
       pairs.map(([value]) => value),
       call,
     );
+  }
+
+  /** A gather by the fallback, for ops that have none of their own. */
+  protected gatherElsewhere(
+    value: DistributedValues<Tensor>,
+    destinations: Destinations,
+    axis: number,
+    call: ResolvedOptions,
+  ): Promise<PossiblyMirrored<Tensor>> {
+    this.#fallBack(`there is no gather by ${this.name}`, 'warn');
+    return this.#setup.fallback.gather(value, destinations, axis, callOf(call));
   }
 
   async #allReduceValues(
@@ -200,10 +211,10 @@ export abstract class AllReduceOps extends CrossDeviceOps {
     return made;
   }
 
-  #fallBack(why: string): void {
+  #fallBack(why: string, level: 'info' | 'warn' = 'info'): void {
     const { fallback } = this.#setup;
     const remark = `${why}; ${fallback.name} serves it`;
-    if (this.note(remark)) logFirst(10, remark, 'info', `${this.name}: ${remark}`);
+    if (this.note(remark)) logFirst(10, remark, level, `${this.name}: ${remark}`);
   }
 }
 
@@ -235,6 +246,11 @@ function refusalOf({ collective, inputs: [first = []], packs, group }: Batch): s
     .find((reason) => reason !== undefined);
 }
 
+function refusedAsMove(value: DistributedValues<Value>, destinations: Destinations): string | undefined {
+  if (devicesMatch(value, destinations)) return undefined;
+  return 'a reduce to other devices than the values are on is not an all-reduce';
+}
+
 function communicatorOf(setup: AllReduceSetup, size: number, engine: Communicator): Communicator {
   return setup.communicator?.(size, engine) ?? engine;
 }
@@ -244,8 +260,13 @@ function callOf({ options, signal, sharedResult }: ResolvedOptions): CallOptions
 }
 
 function runOptionsOf({ options, signal, sharedResult }: ResolvedOptions): RunOptions {
-  const { timeoutSeconds } = options;
-  return { timeoutSeconds, ...(signal ? { signal } : {}), ...(sharedResult ? { sharedResult } : {}) };
+  const { timeoutSeconds, checkCalls } = options;
+  return {
+    timeoutSeconds,
+    ...(checkCalls ? { checkCalls } : {}),
+    ...(signal ? { signal } : {}),
+    ...(sharedResult ? { sharedResult } : {}),
+  };
 }
 
 /** @throws ValueError where another engine is asked for than the world's */
@@ -269,22 +290,4 @@ function resultsOf(
   if (!sharedResult) return inputs.map(make);
   const shared = make(inputs[0] ?? []);
   return inputs.map(() => shared);
-}
-
-/** @throws AssertionError unless all values have the identical ordered devices, as a batched all-reduce needs */
-function requireSameDevices(values: readonly DistributedValues<Value>[]): void {
-  const [first] = values;
-  const odd = values.find(
-    ({ devices }) =>
-      devices.length !== first?.devices.length ||
-      !devices.every((device, index) => sameDevice(device, first.devices[index] as string)),
-  );
-  if (!first || !odd) return;
-  throw new AssertionError(
-    'ERR_COLL_DEVICE',
-    `a batch needs all values on the same devices in the same order: [${first.devices}] and [${odd.devices}]`,
-    {
-      operation: 'batch-reduce',
-    },
-  );
 }

@@ -20,6 +20,7 @@ const arbitraryInit: fc.Arbitrary<CommunicationOptionsInit> = fc.record({
   bytesPerPack: fc.constantFrom(undefined, 0, 1, 50 * 2 ** 20),
   timeoutSeconds: fc.constantFrom(undefined, null, 0, 0.5, 30),
   implementation: fc.constantFrom(undefined, 'AUTO', 'ring', 'NCCL'),
+  checkCalls: fc.constantFrom(undefined, false, true),
 });
 
 describe('CommunicationImplementation', () => {
@@ -121,6 +122,24 @@ describe('CommunicationOptions', () => {
     expect(`${new CommunicationOptions({ bytesPerPack: 8, timeoutSeconds: 0, implementation: 'ring' })}`).toBe(
       'Options(bytes_per_pack=8,timeout_seconds=0, implementation=CommunicationImplementation.RING)',
     );
+  });
+});
+
+describe('checkCalls', () => {
+  it('is off unless some of the merged options ask for it', () => {
+    const [off, on] = [new CommunicationOptions(), new CommunicationOptions({ checkCalls: true })];
+    expect([off, on].map(({ checkCalls }) => checkCalls)).toEqual([false, true]);
+    expect(off.merge(on).checkCalls).toBe(true);
+    expect(on.merge(off).checkCalls).toBe(true);
+    expect(off.merge({ bytesPerPack: 1 }).checkCalls).toBe(false);
+  });
+
+  it.each([1, 'yes', null])('refuses %o', (checkCalls) => {
+    expect(thrown(() => new CommunicationOptions({ checkCalls: checkCalls as never }))).toMatchObject({
+      name: 'ValueError',
+      code: 'ERR_COLL_VALUE',
+      message: expect.stringContaining('checkCalls must be true or false'),
+    });
   });
 });
 

@@ -23,6 +23,8 @@ export interface CommunicationOptionsInit {
   readonly timeoutSeconds?: number | null | undefined;
   /** A member of `CommunicationImplementation`, or its name in any letter case. */
   readonly implementation?: CommunicationImplementationLike | undefined;
+  /** Workers compare what they ask for before NCCL does it, which does not look; whatever else plays always compares. Default: no. */
+  readonly checkCalls?: boolean | undefined;
 }
 
 /**
@@ -36,32 +38,39 @@ export class CommunicationOptions {
   timeoutSeconds: number | null;
   /** Which implementation carries collectives across workers. */
   implementation: CommunicationImplementation;
+  /** Whether workers compare what they ask for before NCCL does it. */
+  checkCalls: boolean;
 
   /**
    * Takes an object of fields, or the fields in their order.
-   * @throws ValueError for a negative `bytesPerPack` or an unknown `implementation`, in this order
+   * @throws ValueError for a negative `bytesPerPack`, an unknown `implementation`, or a `checkCalls` that is no boolean, in this order
    */
   constructor(fields?: CommunicationOptionsInit);
   constructor(bytesPerPack?: number, timeoutSeconds?: number | null, implementation?: CommunicationImplementationLike);
   constructor(first?: CommunicationOptionsInit | number, second?: unknown, third?: unknown) {
-    const { bytesPerPack = 0, timeoutSeconds = null, implementation = 'AUTO' } = fieldsFrom(first, second, third);
+    const fields = fieldsFrom(first, second, third);
+    const { bytesPerPack = 0, timeoutSeconds = null, implementation = 'AUTO', checkCalls = false } = fields;
     if (!(typeof bytesPerPack === 'number' && bytesPerPack >= 0))
       throw new ValueError('ERR_COLL_VALUE', `bytesPerPack must be 0 or more bytes, not ${quote(bytesPerPack)}`);
     this.bytesPerPack = bytesPerPack;
     this.timeoutSeconds = timeoutSeconds;
     this.implementation = implementationFrom(implementation);
+    if (typeof checkCalls !== 'boolean')
+      throw new ValueError('ERR_COLL_VALUE', `checkCalls must be true or false, not ${quote(checkCalls)}`);
+    this.checkCalls = checkCalls;
   }
 
   /**
    * New options in which `other` overrides whatever it sets: a `bytesPerPack` other than 0, a `timeoutSeconds` other than
-   * null (0 included), an `implementation` other than AUTO.
+   * null (0 included), an `implementation` other than AUTO, a `checkCalls` that is true.
    */
   merge(other?: CommunicationOptions | CommunicationOptionsInit | null): CommunicationOptions {
-    const { bytesPerPack, timeoutSeconds, implementation } = new CommunicationOptions(other ?? {});
+    const { bytesPerPack, timeoutSeconds, implementation, checkCalls } = new CommunicationOptions(other ?? {});
     return new CommunicationOptions({
       bytesPerPack: bytesPerPack || this.bytesPerPack,
       timeoutSeconds: timeoutSeconds ?? this.timeoutSeconds,
       implementation: implementation === 'AUTO' ? this.implementation : implementation,
+      checkCalls: checkCalls || this.checkCalls,
     });
   }
 

@@ -17,6 +17,8 @@ export interface RunOptions {
    * tensor for all ranks here, and for ranks in other threads views of the same shared memory.
    */
   readonly sharedResult?: boolean;
+  /** Compare what all ask for before something plays it that does not compare, as NCCL does not. Default: no. */
+  readonly checkCalls?: boolean;
   /** Where the collective is a part of something larger: what the caller asked for, which errors tell of. */
   readonly request?: CallerRequest | undefined;
 }

@@ -59,7 +59,6 @@ export function requireAxis(axis: number, shape: readonly number[]): void {
   if (shape.length === 0)
     throw new ValueError('ERR_COLL_VALUE', 'gather: scalars have no axis to be joined along; give them shape [1]');
   if (Number.isInteger(axis) && axis >= 0 && axis < shape.length) return;
-  throw new OutOfRangeError(`gather: axis ${axis} is not one of the ${shape.length} axes of shape [${shape}]`, {
-    operation: 'gather',
-  });
+  const told = `gather: there is no axis ${axis} in shape [${shape}]: its axes are numbered 0 to ${shape.length - 1}`;
+  throw new OutOfRangeError(told, { operation: 'gather' });
 }

@@ -73,3 +73,19 @@ function rawDevices(destinations: unknown): readonly string[] | undefined {
 function isCarrier(value: unknown): value is TensorCarrier {
   return typeof value === 'object' && value !== null && tensorSymbol in value;
 }
+
+/** @throws AssertionError unless all values have the identical ordered devices, as a batched all-reduce needs */
+export function requireSameDevices(values: readonly DistributedValues[]): void {
+  const [first] = values;
+  const odd = values.find(
+    ({ devices }) =>
+      devices.length !== first?.devices.length ||
+      !devices.every((device, index) => sameDevice(device, first.devices[index] as string)),
+  );
+  if (!first || !odd) return;
+  throw new AssertionError(
+    'ERR_COLL_DEVICE',
+    `a batch needs all values on the same devices in the same order: [${first.devices}] and [${odd.devices}]`,
+    { operation: 'batch-reduce' },
+  );
+}

@@ -5,7 +5,7 @@ export { operationOf } from './caller-request.js';
 export { collectiveOps } from './collective.js';
 export { failureError, reasonOf } from './failures.js';
 export { RankNames } from './hierarchical/rank-names.js';
-export { hashOf } from './layout.js';
+export { hashOf, layoutOf } from './layout.js';
 export { OneByOne } from './one-by-one.js';
 export { arrange, type Pack, type Piece } from './packing/arrangement.js';
 export { PackRunner } from './packing/pack-runner.js';

@@ -68,7 +68,13 @@ describe('tensor', () => {
   });
 
   it.each([
-    ['memory of another type', new Float32Array(2), { dtype: 'int32' }, 'ERR_COLL_BUFFER', 'a int32 tensor cannot be'],
+    [
+      'memory of another type',
+      new Float32Array(2),
+      { dtype: 'int32' },
+      'ERR_COLL_BUFFER',
+      'a tensor of int32 is stored in Int32Array, not in',
+    ],
     ['half types outside of a Uint16Array', new Float32Array(2), { dtype: 'float16' }, 'ERR_COLL_BUFFER', 'float16'],
     ['a DataView', new DataView(new ArrayBuffer(4)), {}, 'ERR_COLL_BUFFER', 'a DataView is not a tensor'],
     ['a shape of another size', new Float32Array(5), { shape: [2, 3] }, 'ERR_COLL_VALUE', 'asks for 6 elements'],

@@ -176,7 +176,10 @@ export function validateTensor(value: Tensor): void {
   }
   const { data } = value;
   if (!ArrayBuffer.isView(data) || !stores(dtype, data)) {
-    throw new ValueError('ERR_COLL_BUFFER', `a ${dtype} tensor cannot be stored in ${quote(data)}`);
+    throw new ValueError(
+      'ERR_COLL_BUFFER',
+      `a tensor of ${dtype} is stored in ${arrayName(allocate(dtype, 0))}, not in ${quote(data)}`,
+    );
   }
   requireShape(shape);
   if (data.length === 0) refuseDetached(data);

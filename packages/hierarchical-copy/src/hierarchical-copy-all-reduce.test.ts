@@ -120,7 +120,7 @@ describe('gather', () => {
       [0, 1],
     ]);
     expect(logged).toContainEqual(expect.stringMatching(/^warn hierarchical-copy: there is no gather/));
-    expect(ops.explain().notes).toContainEqual(expect.stringContaining('there is no gather by hierarchical copy'));
+    expect(ops.explain().notes).toContainEqual(expect.stringContaining('there is no gather by hierarchical-copy'));
   });
 });
 

@@ -3,13 +3,10 @@ import {
   type AllReduceOptions,
   type Destinations,
   type DistributedValues,
-  logFirst,
   optionsOf,
   type PossiblyMirrored,
-  quote,
   type ResolvedOptions,
   type Tensor,
-  ValueError,
   type World,
 } from '@coll/core';
 import { ReductionToOneDevice } from '@coll/reduction-to-one';
@@ -24,39 +21,25 @@ export interface HierarchicalCopyOptions extends AllReduceOptions {}
  */
 export class HierarchicalCopyAllReduce extends AllReduceOps {
   readonly name = 'hierarchical-copy';
-  readonly #fallback: ReductionToOneDevice;
 
   /** @throws ValueError for a negative `numPacks`, and for options that are no object; CollError for an engine that does not work here */
   constructor(options?: HierarchicalCopyOptions, world?: World) {
     const packing = optionsOf(options, 'new HierarchicalCopyAllReduce({ numPacks: 2 })');
-    requireNumPacks(packing.numPacks);
-    const fallback = new ReductionToOneDevice();
     super({
       ...packing,
       algorithm: hierarchicalCopyAlgorithm,
-      fallback,
+      fallback: new ReductionToOneDevice(),
       world,
       routes: (values, ranks) => [{ indices: [...values.keys()], packing, variant: (pack) => pack % ranks }],
     });
-    this.#fallback = fallback;
   }
 
-  protected override async gatherImplementation(
+  protected override gatherImplementation(
     value: DistributedValues<Tensor>,
     destinations: Destinations,
     axis: number,
     call: ResolvedOptions,
   ): Promise<PossiblyMirrored<Tensor>> {
-    const remark = `there is no gather by hierarchical copy; ${this.#fallback.name} serves it`;
-    this.note(remark);
-    logFirst(3, 'hierarchical-copy gather', 'warn', `${this.name}: ${remark}`);
-    const { options, signal, sharedResult } = call;
-    return this.#fallback.gather(value, destinations, axis, { options, signal, sharedResult });
+    return this.gatherElsewhere(value, destinations, axis, call);
   }
-}
-
-function requireNumPacks(numPacks: number | undefined): void {
-  if (numPacks === undefined || (Number.isInteger(numPacks) && numPacks >= 0)) return;
-  const told = `HierarchicalCopyAllReduce: numPacks must be 0 or more, not ${quote(numPacks)}`;
-  throw new ValueError('ERR_COLL_VALUE', told);
 }

@@ -21,14 +21,20 @@ export function mirroredDevices(devices: unknown, { severalTasks = false } = {})
       logFirst(1, 'TF_CONFIG', 'info', 'MirroredStrategy uses devices of this process; TF_CONFIG is ignored');
     return Array.from({ length: availableParallelism() }, (_, core) => canonicalize(`cpu:${core}`));
   }
+  const names = namedDevices(devices, 'a MirroredStrategy');
+  requireTasks(names, severalTasks);
+  for (const device of devices as readonly string[]) requireTask(device);
+  return names;
+}
+
+/** The full names of a list of devices, in a task where they name none. @throws as `mirroredDevices` for a list that is none, is empty or has one twice */
+export function namedDevices(devices: unknown, owner: string, task?: string): readonly string[] {
   if (!Array.isArray(devices) || !devices.every((device) => typeof device === 'string'))
     throw new ValueError('ERR_COLL_DEVICE', `devices is a list such as ['cpu:0', 'cpu:1'], not ${quote(devices)}`);
   if (devices.length === 0)
-    throw new AssertionError('ERR_COLL_DEVICE', 'a MirroredStrategy needs a device: devices can not be empty');
-  const names = devices.map((device) => canonicalize(device));
+    throw new AssertionError('ERR_COLL_DEVICE', `${owner} needs a device: devices can not be empty`);
+  const names = devices.map((device) => canonicalize(device, task));
   requireDistinct(names);
-  requireTasks(names, severalTasks);
-  for (const device of devices) requireTask(device);
   return names;
 }
 

@@ -30,6 +30,17 @@ export function loadingOf(modules: readonly string[]): Loading {
   return { tsx, ...(fromSource ? { execArgv: sourceConditions() } : {}) };
 }
 
+/** @throws CollError where the module, or one that it imports, is not there; what the module throws itself */
+export async function importModule(module: string): Promise<Record<string, unknown>> {
+  try {
+    return (await import(module)) as Record<string, unknown>;
+  } catch (cause) {
+    const { code, message } = cause as NodeJS.ErrnoException;
+    if (code !== 'ERR_MODULE_NOT_FOUND') throw cause;
+    throw new CollError('ERR_COLL_MODULE', `${module} cannot be loaded in a thread of its own: ${message}`, { cause });
+  }
+}
+
 function requireUrl(module: string): URL {
   if (URL.canParse(module)) return new URL(module);
   throw new CollError(

@@ -7,6 +7,7 @@ import {
   threadWorld,
 } from '@coll/core';
 import { MirroredStrategy } from './mirrored-strategy.js';
+import { importModule } from './module-loading.js';
 import { ourEngines } from './our-engines.js';
 import type { Strategy } from './strategy.js';
 import type { PluginHome, ThreadStart } from './thread-messages.js';
@@ -39,7 +40,7 @@ export async function openPluginHome(start: ThreadStart, { plugin: named }: Plug
 
 /** Imports the module of a plug-in. @throws CollError where it is not in there */
 export async function loadPlugin({ name, module }: PluginHome['plugin']): Promise<Plugin<never>> {
-  const exported = Object.values((await import(module)) as Record<string, unknown>);
+  const exported = Object.values(await importModule(module));
   const found = exported.find(
     (value) =>
       typeof value === 'object' && value !== null && (value as Partial<Plugin>).name === name && 'create' in value,

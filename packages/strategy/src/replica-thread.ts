@@ -1,6 +1,7 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { CollError, failThreadGroup } from '@coll/core';
 import { runInReplica, setOutside } from './contexts.js';
+import { importModule } from './module-loading.js';
 import type { WorkerHome } from './multi-worker/worker-home.js';
 import { openPluginHome, type ThreadHome } from './plugin-home.js';
 import { annotate } from './replica-error.js';
@@ -61,7 +62,7 @@ function say(message: FromReplica, what: string): void {
 }
 
 async function loadReplica({ module, exportName }: ThreadStart): Promise<ReplicaFunction> {
-  const exported = (await import(module)) as Record<string, unknown>;
+  const exported = await importModule(module);
   const wanted = exportName === undefined ? ['default', 'replica'] : [exportName];
   const found = wanted.map((name) => exported[name]).find((value) => typeof value === 'function');
   if (found) return found as ReplicaFunction;

@@ -206,13 +206,15 @@ function isQuiet({ waiting, hasEnded }: Replica): boolean {
   return waiting.length > 0 || hasEnded;
 }
 
+const alike = 'all replicas make the same calls in the same order';
+
 /** The error where not all replicas wait for the same. */
 function disagreement(replicas: readonly Replica[]): Error | undefined {
   const gone = replicas.find(({ waiting }) => waiting.length === 0);
   if (gone) {
     const others = replicas.filter(({ waiting }) => waiting.length > 0);
     const waits = others.map((other) => `replica ${other.id} waits in ${nextOf(other).name}`).join(', ');
-    const told = `replicas made a different number of merge_call: replica ${gone.id} has ended while ${waits}`;
+    const told = `replicas made a different number of merge_call: replica ${gone.id} has ended while ${waits}; ${alike}`;
     const operation = nextOf(others[0] as Replica).name;
     return new RuntimeError('ERR_COLL_MERGE', told, { rank: gone.id, operation });
   }
@@ -220,7 +222,7 @@ function disagreement(replicas: readonly Replica[]): Error | undefined {
   const call = toldOf(nextOf(first));
   const odd = replicas.find((replica) => toldOf(nextOf(replica)) !== call);
   if (!odd) return undefined;
-  const told = `replicas do different things together: replica ${first.id} calls ${call}, replica ${odd.id} ${toldOf(nextOf(odd))}`;
+  const told = `replicas do different things together: replica ${first.id} calls ${call}, replica ${odd.id} ${toldOf(nextOf(odd))}; ${alike}`;
   return new InternalError('ERR_COLL_MISMATCH', told, { rank: odd.id, operation: nextOf(first).name });
 }
 

@@ -69,8 +69,10 @@ describe('a module of replicas', { timeout: 60_000 }, () => {
   it('that is not there is an error', async () => {
     const failing = two.run(fixture('nowhere.mjs'));
     await expect(failing).rejects.toMatchObject({
-      code: 'ERR_MODULE_NOT_FOUND',
-      message: expect.stringMatching(/^replica [01]: Cannot find module .*nowhere.mjs/),
+      name: 'CollError',
+      code: 'ERR_COLL_MODULE',
+      message: expect.stringMatching(/^replica [01]: file:.*nowhere.mjs cannot be loaded .*: Cannot find module/),
+      cause: { code: 'ERR_MODULE_NOT_FOUND' },
     });
   });
 

@@ -25,6 +25,12 @@ export interface ReplicaReduceOptions {
   readonly deduplicate?: boolean;
 }
 
+/** How calls of a replica are played, the same on all of them. */
+export interface ReplicaRouting extends Routing {
+  /** How many values of the caller's each value of a replica stands for: a mean of sparse ones is divided by all of these. Default: 1. */
+  readonly valuesEach?: number | undefined;
+}
+
 /** A call: what it asks for, one after the other, and a number that all replicas have for the same call. */
 export interface Work<Result> {
   readonly layout: number;
@@ -48,13 +54,15 @@ export class ReplicaCollectives {
   readonly #communicator: Communicator;
   readonly #batches: RoutedBatches;
   readonly #runner: PackRunner;
+  readonly #valuesEach: number;
   readonly #turns = new OneByOne();
 
   /** `routing` is the same on all replicas. */
-  constructor(communicator: Communicator, routing: Routing = {}) {
+  constructor(communicator: Communicator, routing: ReplicaRouting = {}) {
     this.#communicator = communicator;
     this.#batches = new RoutedBatches(communicator.size, routing);
     this.#runner = new PackRunner(communicator);
+    this.#valuesEach = routing.valuesEach ?? 1;
   }
 
   /** Runs what a method below describes, waiting for each of its collectives: as one unit, after the calls made before it. */
@@ -125,8 +133,8 @@ export class ReplicaCollectives {
     };
     this.#requireReducible(op, dense, sparse);
     const results = resultsFor(op, dense, into);
-    const agreed =
-      sparse.length > 0 ? yield* agreeOnSlices(this.#communicator, { op, sparse, deduplicate }) : undefined;
+    const request = { op, sparse, deduplicate, valuesEach: this.#valuesEach };
+    const agreed = sparse.length > 0 ? yield* agreeOnSlices(this.#communicator, request) : undefined;
     const packs = this.#batches.packsOf(dense, bytesPerPack);
     yield packs.map((pack): Request => [{ kind: 'all-reduce', op, variant: pack.variant }, dense, results, pack]);
     if (!agreed) return results;

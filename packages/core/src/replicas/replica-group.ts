@@ -2,7 +2,6 @@ import type { CallOptions } from '../call-options.js';
 import { collectiveOp } from '../collective.js';
 import type { Communicator } from '../communicator.js';
 import { hashOf } from '../layout.js';
-import type { Routing } from '../packing/routes.js';
 import type { World } from '../plugins/plugin.js';
 import type { ReduceOp } from '../reduce-op.js';
 import type { Algorithm } from '../schedule/schedule.js';
@@ -20,10 +19,10 @@ import {
   refuseSharedResult,
   requireLocal,
 } from './replica-call.js';
-import { ReplicaCollectives } from './replica-collectives.js';
+import { ReplicaCollectives, type ReplicaRouting } from './replica-collectives.js';
 
 /** What replicas play, each in a thread or process of its own: the same on all of them. */
-export interface ReplicaPlay extends Routing {
+export interface ReplicaPlay extends ReplicaRouting {
   readonly algorithm: Algorithm;
   /** Puts a communicator of one's own in front of the engine's, which it closes with itself. */
   communicator?(size: number, engine: Communicator): Communicator;

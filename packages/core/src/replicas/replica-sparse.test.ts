@@ -165,7 +165,7 @@ describe('the sum of sparse values over replicas', () => {
     ]);
     await Promise.all(results);
     // Two floats and an int32 a row; three rows on one replica, four on the other.
-    expect(requests[0]).toEqual(['all-gather 14', 'all-reduce 1', 'all-gather 32']);
+    expect(requests[0]).toEqual(['all-gather 15', 'all-reduce 1', 'all-gather 32']);
   });
 
   it('goes straight to where it belongs where there is much of it', async () => {
@@ -176,7 +176,7 @@ describe('the sum of sparse values over replicas', () => {
     expect(first.values.data).toEqual(new Float32Array(count + 1).fill(1, count));
     expect(first.indices.data).toEqual(new Int32Array(count + 1).fill(1, count));
     expect(second).toEqual(first);
-    expect(requests[0]).toEqual(['all-gather 6', `broadcast ${4 * count}+${4 * count}`, 'broadcast 4+4']);
+    expect(requests[0]).toEqual(['all-gather 7', `broadcast ${4 * count}+${4 * count}`, 'broadcast 4+4']);
   });
 });
 

@@ -15,6 +15,8 @@ export interface SparseRequest {
   readonly sparse: readonly IndexedSlices[];
   /** Whether rows of one index are added up. */
   readonly deduplicate: boolean;
+  /** How many values of the caller's each of these stands for. */
+  readonly valuesEach: number;
 }
 
 /** What all ranks have said about the sparse values of a call, which fit together. */
@@ -34,7 +36,7 @@ interface SliceKind {
 }
 
 // Numbers that a rank tells of its call, and of each value beside the shape of its rows.
-const callFields = 2;
+const callFields = 3;
 const valueFields = 4;
 
 /**
@@ -43,8 +45,8 @@ const valueFields = 4;
  * the mean of bool
  */
 export function* agreeOnSlices(member: Member, request: SparseRequest): Requests<Agreement> {
-  const { op, sparse, deduplicate } = request;
-  const numbers = [collectiveOps.indexOf(op), Number(deduplicate), ...sparse.flatMap(toldOf)];
+  const { op, sparse, deduplicate, valuesEach } = request;
+  const numbers = [collectiveOps.indexOf(op), Number(deduplicate), valuesEach, ...sparse.flatMap(toldOf)];
   const told = yield* exchange(member, numbers, partOf(sparse));
   requireSameCall(told);
   const kinds = told.map((numbers) => kindsOf(numbers.slice(callFields), sparse));
@@ -59,7 +61,7 @@ export function* agreeOnSlices(member: Member, request: SparseRequest): Requests
 /** Sums or means of sparse values over all ranks: the rows of all of them, in rank order. */
 export function* gatherSlices(
   member: Member,
-  { op, sparse, deduplicate, kinds }: Agreement,
+  { op, sparse, deduplicate, valuesEach, kinds }: Agreement,
 ): Requests<IndexedSlices[]> {
   const [first] = kinds as readonly [readonly SliceKind[]];
   const own = sparse.flatMap(({ values, indices }, index) => {
@@ -73,7 +75,7 @@ export function* gatherSlices(
     const [values, indices] = [joined[2 * index], joined[2 * index + 1]] as [Tensor, Tensor];
     const rows = reshape(values, [indices.data.length, ...shape]);
     const sum = new IndexedSlices(rows, indices, denseRows < 0 ? undefined : [denseRows, ...shape]);
-    return finished(sum, op, deduplicate, member.size);
+    return finished(sum, op, deduplicate, member.size * valuesEach);
   });
 }
 
@@ -115,14 +117,15 @@ function kindsOf(numbers: readonly number[], sparse: readonly IndexedSlices[]): 
 }
 
 function requireSameCall(told: readonly (readonly number[])[]): void {
-  const [[op, unique]] = told as readonly [readonly [number, number]];
-  const odd = told.findIndex((numbers) => numbers[0] !== op || numbers[1] !== unique);
+  const [first] = told as readonly [readonly number[]];
+  const odd = told.findIndex((numbers) => numbers.slice(0, callFields).some((number, at) => number !== first[at]));
   if (odd < 0) return;
-  const callOf = ([op, unique]: readonly number[]) =>
-    `${collectiveOps[op as number]}, ${unique ? 'with' : 'without'} deduplicate`;
+  const isOneEach = told.every(([, , each]) => each === 1);
+  const callOf = ([op, unique, each]: readonly number[]) =>
+    `${collectiveOps[op as number]}, ${unique ? 'with' : 'without'} deduplicate${isOneEach ? '' : `, of ${each} values`}`;
   throw new InternalError(
     'ERR_COLL_MISMATCH',
-    `all-reduce: replica 0 reduces by ${callOf([op, unique])}, replica ${odd} by ${callOf(told[odd] as readonly number[])}; all replicas must make the same call`,
+    `all-reduce: replica 0 reduces by ${callOf(first)}, replica ${odd} by ${callOf(told[odd] as readonly number[])}; all replicas must make the same call`,
     { operation: 'all-reduce', rank: odd },
   );
 }

@@ -1,13 +1,6 @@
-import {
-  AssertionError,
-  canonicalize,
-  DeviceSpec,
-  localDevicesFromNumGpus,
-  quote,
-  requireDistinct,
-  ValueError,
-} from '@coll/core';
+import { canonicalize, DeviceSpec, localDevicesFromNumGpus, ValueError } from '@coll/core';
 import type { ClusterResolver } from '../cluster/cluster-resolver.js';
+import { namedDevices } from '../mirrored-devices.js';
 import type { WorkerPlace } from './worker-place.js';
 
 /** The name of a worker without a device: `/job:worker/task:1`. Empty for one that is alone. */
@@ -25,12 +18,7 @@ export function workerDevices(devices: unknown, place: WorkerPlace, resolver: Cl
     const { GPU: gpus = 0 } = resolver.numAccelerators(place.task ?? {});
     return localDevicesFromNumGpus(gpus).map((device) => canonicalize(device, task));
   }
-  if (!Array.isArray(devices) || !devices.every((device) => typeof device === 'string'))
-    throw new ValueError('ERR_COLL_DEVICE', `devices is a list such as ['cpu:0', 'cpu:1'], not ${quote(devices)}`);
-  if (devices.length === 0)
-    throw new AssertionError('ERR_COLL_DEVICE', 'a worker needs a device: devices can not be empty');
-  const names = devices.map((device) => canonicalize(device, task));
-  requireDistinct(names);
+  const names = namedDevices(devices, 'a worker', task);
   const own = canonicalize('cpu:0', task);
   const odd = names.find((name) => ownerOf(name) !== ownerOf(own));
   if (odd === undefined) return names;
