@@ -32,8 +32,13 @@ export const transports = ['shared-memory', 'tcp'] as const;
 export type Transport = (typeof transports)[number];
 
 /** `arena`: what the group's communicator allocates. `ordinary`: any other array. */
-export const memories = ['arena', 'ordinary'] as const;
-export type Memory = (typeof memories)[number];
+export type Memory = 'arena' | 'ordinary';
+
+/** What groups work on; they have memory of their own where they share it. */
+export const memoriesOver: Readonly<Record<Transport, readonly Memory[]>> = {
+  'shared-memory': ['arena', 'ordinary'],
+  tcp: ['ordinary'],
+};
 
 /** What is called over and over. */
 export type Work =

@@ -25,40 +25,38 @@ const inputTitles: Readonly<Record<InputKind, string>> = { still: 'the same inpu
 
 function tableOf(figures: Figures, ranks: number, transport: Transport, input: InputKind): string[] {
   const peers = figures.peers(suite).filter((peer) => peersOver[transport].includes(peer));
-  const hasThreads = transport === 'shared-memory';
+  // And memory of their own, and threads to compare with.
+  const isShared = transport === 'shared-memory';
   const lines = figures.sizesOf(suite, ranks).flatMap((bytes) => {
     const wanted: Wanted = { suite, ranks, bytes, input };
-    const own = { ...wanted, transport, memory: 'arena' } as const;
-    const arena = figures.ours(own, engine);
+    const own: Wanted = { ...wanted, transport, memory: isShared ? 'arena' : 'ordinary' };
+    const first = figures.ours(own, engine);
     const ordinary = figures.ours({ ...own, memory: 'ordinary' }, engine);
-    if (!arena && !ordinary) return [];
+    if (!first && !ordinary) return [];
     const threads = figures.ours(wanted, engine);
     const fastest = figures.fastest(wanted, peersOver[transport]);
     return [
       [
         formatBytes(bytes),
-        timeOf(arena),
+        timeOf(first),
         ...(input === 'still' ? [timeOf(figures.ours(own, engine, 'async'))] : []),
-        timeOf(ordinary),
-        ...(hasThreads ? [timeOf(threads)] : []),
+        ...(isShared ? [timeOf(ordinary), timeOf(threads)] : []),
         ...peers.map((peer) => timeOf(figures.peer(wanted, peer))),
-        bold(ratioOf(arena, fastest)),
-        bold(ratioOf(ordinary, fastest)),
-        ...(hasThreads ? [plain(ratioOf(threads, arena))] : []),
+        bold(ratioOf(first, fastest)),
+        ...(isShared ? [bold(ratioOf(ordinary, fastest)), plain(ratioOf(threads, first))] : []),
       ],
     ];
   });
   if (lines.length === 0) return [];
+  const memory = isShared ? 'own memory' : 'ordinary arrays';
   const head = [
     '',
-    'own memory',
-    ...(input === 'still' ? ['own memory, `await`'] : []),
-    'ordinary arrays',
-    ...(hasThreads ? ['threads'] : []),
+    memory,
+    ...(input === 'still' ? [`${memory}, \`await\``] : []),
+    ...(isShared ? ['ordinary arrays', 'threads'] : []),
     ...peers.map((peer) => labels[peer]),
     'times faster',
-    'ordinary, times faster',
-    ...(hasThreads ? ['times the threads'] : []),
+    ...(isShared ? ['ordinary, times faster', 'times the threads'] : []),
   ];
   return [`#### ${ranks} ranks over ${titles[transport]}, ${inputTitles[input]}, in place`, markdownTable(head, lines)];
 }

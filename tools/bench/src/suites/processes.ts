@@ -1,13 +1,13 @@
 import { peersOver } from '../peers/peers.js';
 import { bytesPerElement } from '../sizes.js';
-import { memories, type Piece, type Session, type Transport, type Trial, type Turn } from '../trial.js';
+import { memoriesOver, type Piece, type Session, type Transport, type Trial, type Turn } from '../trial.js';
 import { sizesOf, spansOf } from './in-process.js';
 import { inputsFor, nameOf, playersOf, yardsticks } from './players.js';
 import type { Selection } from './selection.js';
 
 /**
- * All-reduce of one buffer among processes, on memory of the group and on ordinary arrays; beside it, where they share memory, the
- * same among threads; and peers that exchange data in the same way.
+ * All-reduce of one buffer among processes, on ordinary arrays; where they share memory, also on that, and beside it the same among
+ * threads; and peers that exchange data in the same way.
  */
 export function processes(selection: Selection, ranks: number): Session[] {
   return selection.transports.flatMap((transport) =>
@@ -49,7 +49,7 @@ function turnsOf(selection: Selection, ranks: number, transport: Transport, byte
           const name = nameOf(`${player.algorithm} ${first}`, input, place);
           return { venue, trials: [trialOf(ranks, bytes, { name, ...player, ...more, input, place })] };
         };
-        const among = memories.map((memory) => turn(memory, 'rank-processes', { transport, memory }));
+        const among = memoriesOver[transport].map((memory) => turn(memory, 'rank-processes', { transport, memory }));
         return transport === 'shared-memory' ? [turn('threads', 'rank-threads', {}), ...among] : among;
       }),
     ),
