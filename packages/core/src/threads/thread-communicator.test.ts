@@ -101,6 +101,13 @@ describe.each([jsEngine, wasmEngine])('threads of the $name engine', (engine) =>
     for (const other of [...others, ...others]) await check(communicators, sum, [kept, other], [kept, other]);
   });
 
+  it('go through the same memory again, from either end', async () => {
+    const communicators = open(engine, 2, ringAlgorithm());
+    // Slices of both chunks, of each rank's part.
+    const tensors = communicators.map((communicator) => shared(communicator, 'float32', 600_007));
+    for (let call = 0; call < 4; call++) await check(communicators, sum, tensors, tensors, ringAlgorithm());
+  });
+
   it('take turns with another communicator of their group', async () => {
     const group = engine.createGroup({ size: 2, maxBytes: 8 * mebibyte, spins: 0 });
     const [one, other] = [directAlgorithm, ringAlgorithm()].map((algorithm) =>
