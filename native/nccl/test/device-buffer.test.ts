@@ -169,11 +169,12 @@ describe.runIf(hasDoubles)('DeviceBuffer', () => {
 
   it('knows how much memory a GPU has', async () => {
     const before = await gpu.memory();
-    using buffer = gpu.alloc('uint8', 1 << 20);
+    using buffer = gpu.alloc('uint8', 1 << 24);
     await buffer.fill(0);
     const after = await gpu.memory();
     expect(after.total).toBe(gpu.info.bytes);
-    expect(after.free).toBeLessThanOrEqual(before.free - (1 << 20));
+    // Small buffers that were disposed of before may be given back meanwhile.
+    expect(before.free - after.free).toBeGreaterThan(1 << 23);
   });
 
   it.each([0n, 123n])('refuses the pointer %s, which is none of the GPU', async (pointer) => {
