@@ -2,6 +2,7 @@
 
 #include "monitor.h"
 
+#include <poll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -28,14 +29,7 @@ constexpr milliseconds kSuspicion{300};
 }  // namespace
 
 Monitor::Monitor(Watch watch, Calls& calls, FailureWord& word)
-    : watch_(std::move(watch)), calls_(calls), word_(word) {
-  const auto now = Clock::now();
-  for (const int socket : watch_.sockets) {
-    peers_.emplace_back();
-    peers_.back().control = std::make_unique<ControlConnection>(socket);
-    peers_.back().heard = now;
-  }
-  last_turn_ = now;
+    : watch_(std::move(watch)), calls_(calls), word_(word), peers_(watch_.sockets, Clock::now()), last_turn_(Clock::now()) {
   event_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   if (event_ < 0) throw Error(std::string("the system gives no events: ") + std::strerror(errno));
   try {
@@ -58,7 +52,7 @@ Monitor::~Monitor() {
 
 void Monitor::tell_opened() {
   const Lock lock(mutex_);
-  tell_all(opened_frame());
+  peers_.tell_all(opened_frame());
   wake();
 }
 
@@ -79,7 +73,7 @@ void Monitor::fail(Failure failure) {
 
 bool Monitor::catch_up() {
   Lock lock(mutex_);
-  while (!failure_ && has_news()) {
+  while (!failure_ && peers_.have_news()) {
     const std::uint64_t turn = turns_;
     wake();
     const bool goes_on = changed_.wait_for(lock, watch_.silence, [&] { return turns_ != turn || has_ended_; });
@@ -120,13 +114,13 @@ void Monitor::ask(std::uint64_t sequence) {
   const Lock lock(mutex_);
   asked_ = sequence;
   for (WatchedMember& peer : peers_) peer.answer.reset();
-  tell_all(ask_frame(sequence));
+  peers_.tell_all(ask_frame(sequence));
   wake();
 }
 
 std::vector<std::optional<Answer>> Monitor::answers(milliseconds patience) {
   Lock lock(mutex_);
-  changed_.wait_for(lock, patience, [this] { return has_answers() || failure_ || has_ended_; });
+  changed_.wait_for(lock, patience, [this] { return peers_.have_answered() || failure_ || has_ended_; });
   std::vector<std::optional<Answer>> answers;
   for (const WatchedMember& peer : peers_) answers.push_back(peer.answer);
   return answers;
@@ -136,7 +130,7 @@ void Monitor::leave() {
   const Lock lock(mutex_);
   if (leaving_since_) return;
   leaving_since_ = Clock::now();
-  tell_all(left_frame(calls_.current()));
+  peers_.tell_all(left_frame(calls_.current()));
   for (WatchedMember& peer : peers_) peer.control->end();
   wake();
 }
@@ -253,7 +247,7 @@ void Monitor::lose(int rank, const std::string& how) {
 void Monitor::look_after(Clock::time_point now) {
   if (now - last_beat_ >= watch_.silence / kBeatsInSilence) {
     last_beat_ = now;
-    tell_all(beat_frame());
+    peers_.tell_all(beat_frame());
   }
   if (failure_ || leaving_since_) return;
   for (std::size_t rank = 0; rank < peers_.size(); ++rank) {
@@ -271,43 +265,17 @@ void Monitor::adopt(const Failure& failure) {
   if (failure_) return;
   failure_ = failure;
   failed_at_ = Clock::now();
-  tell_all(failure_frame(failure));
+  peers_.tell_all(failure_frame(failure));
   word_.store(1, std::memory_order_seq_cst);
 }
 
-void Monitor::tell_all(const std::string& frame) {
-  for (WatchedMember& peer : peers_) peer.control->send(frame);
-}
-
-// Who is lost says nothing, and who has left has nothing to say.
 bool Monitor::is_settled(Clock::time_point now) const {
-  if (!failure_) return false;
-  if (now - failed_at_ >= kSettling) return true;
-  const int lost = failure_->kind == FailureKind::kLost ? failure_->rank : -1;
-  for (std::size_t rank = 0; rank < peers_.size(); ++rank) {
-    const WatchedMember& peer = peers_[rank];
-    if (!peer.is_gone() && !peer.has_left && !peer.has_told && static_cast<int>(rank) != lost) return false;
-  }
-  return true;
-}
-
-bool Monitor::has_answers() const {
-  return std::all_of(peers_.begin(), peers_.end(), [](const WatchedMember& peer) { return peer.is_gone() || peer.answer || peer.has_left; });
-}
-
-// That its thread has not read.
-bool Monitor::has_news() {
-  news_.clear();
-  for (const WatchedMember& peer : peers_) {
-    if (!peer.is_gone() && !peer.has_ended) news_.push_back({peer.control->socket(), POLLIN, 0});
-  }
-  return poll(news_.data(), news_.size(), 0) > 0;
+  return failure_ && (now - failed_at_ >= kSettling || peers_.have_told(*failure_));
 }
 
 bool Monitor::has_parted(Clock::time_point now) const {
   if (!leaving_since_) return false;
-  if (now - *leaving_since_ >= kParting) return true;
-  return std::all_of(peers_.begin(), peers_.end(), [](const WatchedMember& peer) { return peer.is_gone(); });
+  return now - *leaving_since_ >= kParting || peers_.are_gone();
 }
 
 void Monitor::wake() {

@@ -2,8 +2,6 @@
 
 #if defined(__linux__)
 
-#include <poll.h>
-
 #include <atomic>
 #include <condition_variable>
 #include <mutex>
@@ -15,7 +13,7 @@
 #include "failure.h"
 #include "player.h"
 #include "watch.h"
-#include "watched_member.h"
+#include "watched_members.h"
 
 namespace coll {
 
@@ -68,10 +66,7 @@ class Monitor {
   void lose(int rank, const std::string& how);
   void look_after(Clock::time_point now);
   void adopt(const Failure& failure);
-  void tell_all(const std::string& frame);
   bool is_settled(Clock::time_point now) const;
-  bool has_answers() const;
-  bool has_news();
   bool has_parted(Clock::time_point now) const;
   void wake();
 
@@ -81,7 +76,7 @@ class Monitor {
   int event_ = -1;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::vector<WatchedMember> peers_;
+  WatchedMembers peers_;
   std::optional<Failure> failure_;
   std::string suspicion_;
   Clock::time_point failed_at_{};
@@ -91,7 +86,6 @@ class Monitor {
   bool must_end_ = false;
   bool has_ended_ = false;
   std::uint64_t turns_ = 0;
-  std::vector<pollfd> news_;
   Clock::time_point last_turn_{};
   Clock::time_point last_beat_{};
   std::thread thread_;

@@ -1,0 +1,49 @@
+#if defined(__linux__)
+
+#include "watched_members.h"
+
+#include <algorithm>
+
+namespace coll {
+
+WatchedMembers::WatchedMembers(const std::vector<int>& sockets, Clock::time_point now) {
+  for (const int socket : sockets) {
+    members_.emplace_back();
+    members_.back().control = std::make_unique<ControlConnection>(socket);
+    members_.back().heard = now;
+  }
+}
+
+void WatchedMembers::tell_all(const std::string& frame) {
+  for (WatchedMember& member : members_) member.control->send(frame);
+}
+
+bool WatchedMembers::have_news() {
+  polled_.clear();
+  for (const WatchedMember& member : members_) {
+    if (!member.is_gone() && !member.has_ended) polled_.push_back({member.control->socket(), POLLIN, 0});
+  }
+  return poll(polled_.data(), polled_.size(), 0) > 0;
+}
+
+bool WatchedMembers::have_answered() const {
+  return std::all_of(members_.begin(), members_.end(), [](const WatchedMember& member) { return member.is_gone() || member.answer || member.has_left; });
+}
+
+bool WatchedMembers::are_gone() const {
+  return std::all_of(members_.begin(), members_.end(), [](const WatchedMember& member) { return member.is_gone(); });
+}
+
+// Who is lost says nothing, and who has left has nothing to say.
+bool WatchedMembers::have_told(const Failure& failure) const {
+  const int lost = failure.kind == FailureKind::kLost ? failure.rank : -1;
+  for (std::size_t rank = 0; rank < members_.size(); ++rank) {
+    const WatchedMember& member = members_[rank];
+    if (!member.is_gone() && !member.has_left && !member.has_told && static_cast<int>(rank) != lost) return false;
+  }
+  return true;
+}
+
+}  // namespace coll
+
+#endif

@@ -1,0 +1,59 @@
+#pragma once
+
+#if defined(__linux__)
+
+#include <poll.h>
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "calls.h"
+#include "control_connection.h"
+#include "failure.h"
+
+namespace coll {
+
+// Another member, as far as the monitor knows it.
+struct WatchedMember {
+  std::unique_ptr<ControlConnection> control;
+  Clock::time_point heard;
+  std::optional<Clock::time_point> suspected;
+  std::optional<Answer> answer;
+  bool has_opened = false;  // the group, and needs nothing else to do so
+  bool has_left = false;
+  std::uint64_t collectives = 0;  // that it took part in before
+  bool has_ended = false;         // nothing more comes from it
+  bool has_told = false;          // its failure
+
+  bool is_gone() const { return !control->is_open(); }
+};
+
+// All members by rank. One's own is gone from the start.
+class WatchedMembers {
+ public:
+  // Takes connected sockets over that do not block; -1 for one's own.
+  WatchedMembers(const std::vector<int>& sockets, Clock::time_point now);
+
+  std::size_t size() const { return members_.size(); }
+  WatchedMember& operator[](std::size_t rank) { return members_[rank]; }
+  std::vector<WatchedMember>::iterator begin() { return members_.begin(); }
+  std::vector<WatchedMember>::iterator end() { return members_.end(); }
+
+  void tell_all(const std::string& frame);
+  // Whether something has come that nobody has read.
+  bool have_news();
+  // Whether all have answered that still can.
+  bool have_answered() const;
+  bool are_gone() const;
+  // Whether all have told their failures that have something to say after this one.
+  bool have_told(const Failure& failure) const;
+
+ private:
+  std::vector<WatchedMember> members_;
+  std::vector<pollfd> polled_;
+};
+
+}  // namespace coll
+
+#endif
