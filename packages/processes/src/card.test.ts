@@ -17,7 +17,7 @@ describe('cards', () => {
       bootId: 'boot-a',
       insecure: false,
       transport: 'auto',
-      streams: 1,
+      streams: 'auto',
       heartbeatSeconds: 5,
     });
   });
@@ -28,6 +28,7 @@ describe('cards', () => {
     ['a part', JSON.stringify({ ...card, bootId: undefined })],
     ['a port that is none', JSON.stringify({ ...card, addresses: [{ host: 'a', port: 70_000 }] })],
     ['an address that is none', JSON.stringify({ ...card, addresses: [null] })],
+    ['streams that are none', JSON.stringify({ ...card, streams: 'many' })],
     ['no address', JSON.stringify({ ...card, addresses: [] })],
   ])('of %s are refused', (_, text) => {
     expect(() => readCard(Buffer.from(text), 3)).toThrow(expect.objectContaining({ code: 'ERR_COLL_STORE', rank: 3 }));

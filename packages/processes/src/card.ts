@@ -87,7 +87,8 @@ function isCard(card: Partial<Card>): card is Card {
   const areAddresses = Array.isArray(addresses) && addresses.length > 0 && addresses.every(isAddress);
   const areTexts = typeof hostName === 'string' && typeof bootId === 'string';
   const areSettings = typeof insecure === 'boolean' && transports.includes(transport as Transport);
-  return areAddresses && areTexts && areSettings && Number.isInteger(streams) && typeof heartbeatSeconds === 'number';
+  const areNumbers = (streams === 'auto' || Number.isInteger(streams)) && typeof heartbeatSeconds === 'number';
+  return areAddresses && areTexts && areSettings && areNumbers;
 }
 
 function isAddress(value: unknown): value is Address {

@@ -15,17 +15,18 @@ export interface Mesh extends ListenerOptions {
   readonly gathering: Gathering;
 }
 
+/** A connection of a pair among its others: 0 for what members say of themselves, the rest for data. */
+export interface Channel {
+  readonly rank: number;
+  readonly channel: number;
+}
+
 /**
- * One connection with each of the ranks on each of the channels; of a pair, the lower rank accepts.
+ * One connection on each of the channels; of a pair, the lower rank accepts.
  * @throws CollError where one refuses; DeadlineExceededError that names who was not reached
  */
-export async function connectAll(
-  mesh: Mesh,
-  ranks: readonly number[],
-  channels: readonly number[],
-): Promise<readonly Connection[]> {
+export async function connectAll(mesh: Mesh, wanted: readonly Channel[]): Promise<readonly Connection[]> {
   const { member, gathering } = mesh;
-  const wanted = ranks.flatMap((rank) => channels.map((channel) => ({ rank, channel })));
   const waiting = new Set(wanted);
   const over = new AbortController();
   const expire = () => over.abort(tooLate(member.rank, member.timeoutSeconds, [...waiting]));
@@ -60,11 +61,7 @@ function connectOne(mesh: Mesh, rank: number, channel: number, signal: AbortSign
   return connect({ member, secret, sockets, rank, addresses, channel, signal });
 }
 
-function tooLate(
-  rank: number,
-  seconds: number | undefined,
-  waiting: readonly { readonly rank: number }[],
-): DeadlineExceededError {
+function tooLate(rank: number, seconds: number | undefined, waiting: readonly Channel[]): DeadlineExceededError {
   const missing = [...new Set(waiting.map((one) => one.rank))].join(', ');
   const told = `rank ${rank} waited ${seconds} seconds for connections with the other members: rank ${missing} was not reached`;
   return new DeadlineExceededError('ERR_COLL_DEADLINE', told, { rank, operation: 'open a group' });

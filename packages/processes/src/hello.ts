@@ -1,6 +1,7 @@
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { groupVersion } from './card.js';
 import type { Member } from './member.js';
+import { mostStreams } from './streams.js';
 
 /*
  * Who connects (C) and who accepts (A) prove to each other that they have the job key before either believes anything:
@@ -79,7 +80,7 @@ export function refusalOf(hello: Hello, member: Member): Refusal | undefined {
   // The lower rank listens.
   const isWanted = hello.to === member.rank && hello.from > member.rank && hello.from < member.size;
   if (!isWanted || hello.size !== member.size) return { why: 'rank', detail: member.rank };
-  return hello.channel <= member.streams ? undefined : { why: 'rank', detail: member.rank };
+  return hello.channel <= mostStreams(member) ? undefined : { why: 'rank', detail: member.rank };
 }
 
 export function encodeChallenge(key: Buffer, hello: Buffer): Buffer {

@@ -15,7 +15,7 @@ describe('memberOf', () => {
       job: 'run',
       host: '127.0.0.1',
       transport: 'auto',
-      streams: 1,
+      streams: 'auto',
       heartbeatSeconds: 5,
       timeoutSeconds: 60,
     });

@@ -1,6 +1,6 @@
 import { hkdfSync } from 'node:crypto';
 import { optionsOf, quote, requireSignal, ValueError } from '@coll/core';
-import { memberFromEnvironment, type Store, storeFromEnvironment } from '@coll/rendezvous';
+import { memberFromEnvironment, requireStore, type Store, storeFromEnvironment } from '@coll/rendezvous';
 import type { OpenProcessGroupOptions } from './options.js';
 
 /** How members exchange data; `'auto'` lets what is there decide. */
@@ -17,7 +17,7 @@ export interface Member {
   readonly host: string;
   readonly insecure: boolean;
   readonly transport: Transport;
-  readonly streams: number;
+  readonly streams: number | 'auto';
   readonly heartbeatSeconds: number;
   /** 0: as much as there is. */
   readonly maxBytes: number;
@@ -37,7 +37,7 @@ export function memberOf(
 ): Member {
   const options: OpenProcessGroupOptions = optionsOf(given, "such as { transport: 'tcp' }");
   const place = placeOf(options, environment);
-  const { host = '127.0.0.1', transport = 'auto', insecure = false, signal } = options;
+  const { host = '127.0.0.1', transport = 'auto', streams = 'auto', insecure = false, signal } = options;
   const jobKey = options.jobKey ?? environment['COLL_JOB_KEY'];
   const job = options.job ?? environment['COLL_JOB'] ?? '';
   const timeoutSeconds = options.timeoutSeconds === undefined ? 60 : (options.timeoutSeconds ?? 0);
@@ -50,7 +50,7 @@ export function memberOf(
   demand(typeof insecure === 'boolean', `insecure is true or false, not ${quote(insecure)}`);
   demand(typeof timeoutSeconds === 'number' && !Number.isNaN(timeoutSeconds), 'timeoutSeconds is a number or null');
   requireSignal(signal);
-  requireStore(options.store);
+  if (options.store !== undefined) requireStore(options.store);
   return {
     ...place,
     job,
@@ -58,7 +58,7 @@ export function memberOf(
     host,
     insecure,
     transport,
-    streams: within('streams', options.streams ?? 1, 1, 16),
+    streams: streams === 'auto' ? streams : within('streams', streams, 1, 16),
     heartbeatSeconds: seconds(options.heartbeatSeconds ?? 5),
     maxBytes: within('maxBytes', options.maxBytes ?? 0, 0, Number.MAX_SAFE_INTEGER),
     timeoutSeconds: timeoutSeconds > 0 ? timeoutSeconds : undefined,
@@ -99,13 +99,6 @@ function keyOf(jobKey: unknown): Buffer {
   const cure = 'start the program with `coll run`, or hand the same jobKey to all members';
   demand(bytes >= fewestKeyBytes, `a job key is a text of ${fewestKeyBytes} bytes or more, not ${told}; ${cure}`);
   return Buffer.from(hkdfSync('sha256', jobKey as string, 'coll', 'process group', 32));
-}
-
-function requireStore(store: unknown): void {
-  if (store === undefined) return;
-  const { get, compareSet } = Object(store) as Partial<Store>;
-  const isStore = typeof get === 'function' && typeof compareSet === 'function';
-  demand(isStore, `store is where members meet, such as a TcpStore of @coll/rendezvous, not ${quote(store)}`);
 }
 
 function seconds(value: number): number {

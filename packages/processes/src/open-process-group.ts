@@ -2,11 +2,11 @@ import { availableParallelism } from 'node:os';
 import type { CollError, ProcessGroup } from '@coll/core';
 import { NativeProcessGroup, type ProcessBinding, processBinding, type StallListener } from '@coll/native';
 import { abortedError, awaitAllOpened } from './all-opened.js';
-import { type Card, cardOf, readCard, requireCompatible } from './card.js';
-import { connectAll, type Mesh } from './connections.js';
+import { type Card, cardOf, hostOf, readCard, requireCompatible } from './card.js';
+import { type Channel, connectAll, type Mesh } from './connections.js';
 import type { GroupExplanation } from './explanation.js';
 import { Gathering } from './gathering.js';
-import { addressOf, thisHost } from './host.js';
+import { addressOf, isSameHost, thisHost } from './host.js';
 import { findLinks } from './links.js';
 import { Listener } from './listener.js';
 import { type Member, memberOf, storeOf } from './member.js';
@@ -15,6 +15,7 @@ import type { OpenProcessGroupOptions } from './options.js';
 import { SharedSegments } from './shared-memory.js';
 import { Sockets } from './sockets.js';
 import { stallListener, watchOpening } from './stalls.js';
+import { streamsTo } from './streams.js';
 
 /** A group as `openProcessGroup` opens it. */
 export interface OpenedProcessGroup extends ProcessGroup {
@@ -87,10 +88,16 @@ async function connect(
     requireCompatible(cards);
     const mesh: Mesh = { member, host, secret: segments.secret, sockets, cards, listener, gathering };
     const others = [...cards.keys()].filter((other) => other !== member.rank);
-    const controls = await connectAll(mesh, others, [0]);
+    const controls = await connectAll(
+      mesh,
+      others.map((rank) => ({ rank, channel: 0 })),
+    );
     const { links, areAllShared } = await findLinks(member, cards, controls, segments, gathering);
     const far = links.filter(({ transport }) => transport === 'tcp').map((link) => link.rank);
-    const data = await connectAll(mesh, far, channelsOf(member));
+    const data = await connectAll(
+      mesh,
+      far.flatMap((rank) => dataChannels(member, cards, rank)),
+    );
     const near = areAllShared ? [] : others.filter((other) => !far.includes(other));
     const rings = segments.makeRings(near, member.size);
     // Nobody sends anything before all others have taken their connections over, and have room.
@@ -131,8 +138,10 @@ function startGroup(
   return new NativeProcessGroup(binding, { rank, sockets, names, heartbeatSeconds, stalls });
 }
 
-function channelsOf({ streams }: Member): readonly number[] {
-  return Array.from({ length: streams }, (_, index) => index + 1);
+function dataChannels(member: Member, cards: readonly Card[], rank: number): readonly Channel[] {
+  const [own, other] = [cards[member.rank], cards[rank]] as [Card, Card];
+  const length = streamsTo(member, isSameHost(hostOf(own), hostOf(other)));
+  return Array.from({ length }, (_, index) => ({ rank, channel: index + 1 }));
 }
 
 function byRank(sockets: ReadonlyMap<number, readonly number[]>, size: number): readonly (readonly number[])[] {

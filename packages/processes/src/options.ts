@@ -25,8 +25,8 @@ export interface OpenProcessGroupOptions {
   readonly insecure?: boolean | undefined;
   /** How members exchange data: `'auto'` takes shared memory among those of one host, where that works, and TCP otherwise. All members must agree. Default: `'auto'`. */
   readonly transport?: 'auto' | 'shared-memory' | 'tcp' | undefined;
-  /** TCP connections for the data of each pair, 1 to 16. All members must agree. Default: 1. */
-  readonly streams?: number | undefined;
+  /** TCP connections for the data of each pair, 1 to 16. All members must agree. Default: `'auto'`, which is 2 for two members on two hosts, and 1 otherwise. */
+  readonly streams?: number | 'auto' | undefined;
   /** How long a member may be silent before it is taken for lost; each says something five times as often. All members must agree. Default: 5. */
   readonly heartbeatSeconds?: number | undefined;
   /** Upper bound of the memory that `allocate` gives out here; it is taken as it is needed. Default: as much as the machine has. */

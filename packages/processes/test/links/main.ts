@@ -15,7 +15,7 @@ import type { LinkRank } from './rank.ts';
 //   down                           removes them
 // and sees the files of this machine on all hosts.
 //
-//   COLL_NETLAB=... npm run links -- --hosts 2,4 --rate 1gbit --delay 5ms --mebibytes 16 --streams 1,4
+//   COLL_NETLAB=... npm run links -- --hosts 2,4 --rate 1gbit --delay 5ms --mebibytes 16 --streams auto,1,4
 
 const { values } = parseArgs({
   options: {
@@ -23,7 +23,7 @@ const { values } = parseArgs({
     rate: { type: 'string', default: '1gbit' },
     delay: { type: 'string', default: '5ms' },
     mebibytes: { type: 'string', default: '16' },
-    streams: { type: 'string', default: '1' },
+    streams: { type: 'string', default: 'auto' },
     algorithms: { type: 'string', default: 'direct,ring' },
     calls: { type: 'string', default: '7' },
   },
@@ -50,7 +50,7 @@ async function measure(): Promise<void> {
     run('up', String(size), 'rate', values.rate, 'delay', values.delay);
     try {
       for (const algorithm of values.algorithms.split(',') as LinkRank['algorithm'][])
-        for (const streams of numbersOf(values.streams)) {
+        for (const streams of streamsOf(values.streams)) {
           const millis = (await allReduce({ size, algorithm, streams, bytes, calls: Number(values.calls) })).sort(
             (a, b) => a - b,
           );
@@ -110,6 +110,10 @@ async function outputOf(rank: number, told: LinkRank): Promise<string> {
 function run(...args: string[]): void {
   const { status, stderr } = spawnSync(netlab as string, args, { encoding: 'utf8' });
   if (status !== 0) throw new Error(`${netlab} ${args.join(' ')}: ${stderr}`);
+}
+
+function streamsOf(list: string): LinkRank['streams'][] {
+  return list.split(',').map((streams) => (streams === 'auto' ? streams : Number(streams)));
 }
 
 function numbersOf(list: string): number[] {

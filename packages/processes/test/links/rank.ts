@@ -13,7 +13,7 @@ export interface LinkRank {
   readonly jobKey: string;
   /** Where the others reach this one. */
   readonly host: string;
-  readonly streams: number;
+  readonly streams: number | 'auto';
   readonly algorithm: 'ring' | 'direct';
   readonly bytes: number;
   readonly calls: number;
