@@ -27,6 +27,18 @@ it('takes the first of those that cost the same', () => {
   expect(new AlgorithmChoices(algorithms, 4, free).choose(sum, 100).chosen).toBe(0);
 });
 
+it('plays what does not share links between hosts where many bytes cost about the same', () => {
+  const far: LinkModel = { start: 0, gamma: 1e-13, across: { alpha: 5e-3, beta: 8e-9, overhead: 1e-6 } };
+  const chosen = (bytes: number, areHostsApart: boolean, ranks = 4) => {
+    const choices = new AlgorithmChoices(algorithms, ranks, far, areHostsApart);
+    return algorithms[choices.choose(sum, bytes).chosen]?.name;
+  };
+  expect(chosen(1 << 26, true)).toBe('ring');
+  expect(chosen(1 << 26, false)).toBe('direct');
+  expect(chosen(1 << 12, true)).toBe('direct');
+  expect(chosen(1 << 26, true, 2)).toBe('direct');
+});
+
 it('prices a class of sizes once, whoever the root is', () => {
   const choices = new AlgorithmChoices(algorithms, 6, network);
   expect(choices.choose(sum, 513)).toBe(choices.choose(sum, 1024));
@@ -45,7 +57,7 @@ it('tells what was chosen, from what, and how long it took', () => {
   choice.ended(performance.now() - 20);
   const [{ calls, measuredSeconds, candidates, chosen }] = choices.explained as [(typeof choices.explained)[number]];
   expect(calls).toBe(1);
-  expect(measuredSeconds).toBeGreaterThanOrEqual(0.02);
+  expect(measuredSeconds).toBeGreaterThan(0.0199);
   expect(candidates.map(({ algorithm }) => algorithm)).not.toContain('recursive-halving-doubling');
   expect(candidates[0]?.algorithm).toBe(chosen);
   const prices = candidates.map(({ predictedSeconds }) => predictedSeconds);

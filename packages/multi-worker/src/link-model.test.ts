@@ -17,8 +17,8 @@ const twoKinds: LinkModel = {
 
 const algorithms = [ringAlgorithm(), directAlgorithm, recursiveHalvingDoublingAlgorithm, binaryTreeAlgorithm];
 const asked: readonly (readonly [Collective, number])[] = [
-  [{ kind: 'all-reduce', op: 'sum' }, 4],
-  [{ kind: 'all-reduce', op: 'sum' }, 1 << 13],
+  [{ kind: 'all-gather' }, 64],
+  [{ kind: 'all-gather' }, 1 << 13],
   [{ kind: 'all-reduce', op: 'sum' }, 1 << 17],
   [{ kind: 'all-gather' }, 1 << 17],
 ];

@@ -103,7 +103,8 @@ export class LinkTuning {
   }
 
   #choicesBy(model: LinkModel): AlgorithmChoices {
-    return new AlgorithmChoices(this.algorithms, this.#group.size, model);
+    const { size, hosts } = this.#group;
+    return new AlgorithmChoices(this.algorithms, size, model, new Set(hosts).size > 1);
   }
 
   #open(): { readonly probe: Probe; close(): Promise<unknown> } {
