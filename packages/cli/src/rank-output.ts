@@ -1,4 +1,4 @@
-import { createWriteStream, mkdirSync, openSync, type WriteStream } from 'node:fs';
+import { createWriteStream, existsSync, mkdirSync, openSync, type WriteStream } from 'node:fs';
 import type { Socket } from 'node:net';
 import path from 'node:path';
 import type { Readable, Writable } from 'node:stream';
@@ -10,10 +10,22 @@ import { WholeLines } from './whole-lines.js';
 export function openLog(folder: string, rank: number, restart: number): WriteStream {
   const file = path.join(folder, `rank-${rank}${restart === 0 ? '' : `.restart-${restart}`}.log`);
   try {
-    mkdirSync(folder, { recursive: true });
+    makeFolder(path.resolve(folder));
     return createWriteStream(file, { fd: openSync(file, 'w') });
   } catch (cause) {
     throw new ValueError('ERR_COLL_VALUE', `--log-dir: ${quote(file)} cannot be written: ${cause}`, { cause });
+  }
+}
+
+/** Step by step: in file systems such as /proc, the recursive `mkdir` of Node 20 tries again for ever. */
+function makeFolder(folder: string): void {
+  if (existsSync(folder)) return;
+  makeFolder(path.dirname(folder));
+  try {
+    mkdirSync(folder);
+  } catch (error) {
+    // Another launcher may have made it meanwhile.
+    if (!existsSync(folder)) throw error;
   }
 }
 

@@ -1,12 +1,13 @@
 import { closeSync, mkdtempSync, openSync, readSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { ValueError } from '@coll/core';
 
 const mostBytesAtOnce = 64 * 1024;
 
 /** A file to which ranks append lines, also while they are blocked. Only the user who runs them reaches it. */
 export class StallFile implements Disposable {
-  readonly folder = mkdtempSync(path.join(tmpdir(), 'coll-run-'));
+  readonly folder = newFolder();
   readonly path = path.join(this.folder, 'stalls');
   readonly #descriptor = openSync(this.path, 'a+', 0o600);
   readonly #bytes = Buffer.alloc(mostBytesAtOnce);
@@ -28,5 +29,15 @@ export class StallFile implements Disposable {
   [Symbol.dispose](): void {
     closeSync(this.#descriptor);
     rmSync(this.folder, { recursive: true, force: true });
+  }
+}
+
+/** @throws ValueError where temporary files cannot be written */
+function newFolder(): string {
+  try {
+    return mkdtempSync(path.join(tmpdir(), 'coll-run-'));
+  } catch (cause) {
+    const told = `no temporary files can be written: ${(cause as Error).message}`;
+    throw new ValueError('ERR_COLL_VALUE', `${told}: set TMPDIR to a folder where they can`, { cause });
   }
 }

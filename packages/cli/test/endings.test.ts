@@ -2,19 +2,19 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { dies, Launcher, linesOf } from './launcher.ts';
 
 const launcher = new Launcher();
-beforeAll(() => launcher.build(), 60_000);
+beforeAll(() => launcher.build());
 afterAll(() => launcher.remove());
 
 const forEver = 'while :; do sleep 0.05; done';
 const stubborn = `trap "echo asked" TERM; echo ready; ${forEver}`;
 
-describe.concurrent('a signal', { timeout: 30_000 }, () => {
+describe.concurrent('a signal', () => {
   it.each([
     ['SIGINT', 130],
     ['SIGTERM', 143],
     ['SIGHUP', 129],
   ] as const)('%s asks ranks once to end, and kills those that do not', async (signal, exitCode) => {
-    const running = launcher.start(['-n', '1', '--grace', '0.5', 'sh', '-c', stubborn]);
+    const running = launcher.start(['-n', '1', '--grace', '3', 'sh', '-c', stubborn]);
     await running.prints(/ready/);
     running.child.kill(signal);
     const { code, stdout, stderr } = await running.outcome;
@@ -63,7 +63,7 @@ describe.concurrent('a signal', { timeout: 30_000 }, () => {
   });
 });
 
-describe.concurrent('a rank', { timeout: 30_000 }, () => {
+describe.concurrent('a rank', () => {
   it('that fails ends the others, and is the one that is told of', async () => {
     launcher.write(
       'fail.sh',
@@ -90,15 +90,18 @@ describe.concurrent('a rank', { timeout: 30_000 }, () => {
   });
 
   it('may be done before the others', async () => {
-    const { code, stdout, stderr } = await launcher.run(
-      '-n',
-      '2',
-      'sh',
-      '-c',
-      'test $COLL_RANK = 1 || sleep 0.3; echo done',
+    launcher.write(
+      'done.sh',
+      `if test $COLL_RANK = 1; then echo $$ >pid-1
+      else
+        until test -s pid-1; do sleep 0.05; done
+        while kill -0 $(cat pid-1) 2>/dev/null; do sleep 0.05; done
+      fi
+      echo done`,
     );
+    const { code, stdout, stderr } = await launcher.run('-n', '2', 'sh', 'done.sh');
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-    expect(stdout).toBe('[1] done\n[0] done\n');
+    expect([...linesOf(stdout)].sort()).toEqual(['[0] done', '[1] done']);
   });
 
   it('leaves nothing behind', async () => {
@@ -110,17 +113,24 @@ describe.concurrent('a rank', { timeout: 30_000 }, () => {
 
   it('that takes longer than it may is ended, and named', async () => {
     const wait = 'test $COLL_RANK = 1 || sleep 600';
-    const { code, stderr } = await launcher.run('-n', '3', '--timeout', '2', '--max-restarts', '3', 'sh', '-c', wait);
-    expect(stderr).toBe('coll run: timed out after 2 seconds; still running: ranks 0, 2\n');
+    const { code, stderr } = await launcher.run('-n', '3', '--timeout', '4', '--max-restarts', '3', 'sh', '-c', wait);
+    expect(stderr).toBe('coll run: timed out after 4 seconds; still running: ranks 0, 2\n');
     expect(code).toBe(124);
   });
 });
 
-describe.concurrent('a group', { timeout: 30_000 }, () => {
+describe.concurrent('a group', () => {
   it('starts again as a whole, as the next generation', async () => {
-    const program =
-      'echo "$COLL_GENERATION $COLL_RESTART"; test $COLL_RESTART = 2 && exit 0; test $COLL_RANK = 1 && exit 3; sleep 600';
-    const { code, stdout, stderr } = await launcher.run('-n', '2', '--max-restarts', '2', 'sh', '-c', program);
+    launcher.write(
+      'restart.sh',
+      `echo "$COLL_GENERATION $COLL_RESTART"
+      test $COLL_RANK = 1 || touch "restart-$COLL_RESTART"
+      test $COLL_RESTART = 2 && exit 0
+      test $COLL_RANK = 1 || sleep 600
+      until test -e "restart-$COLL_RESTART"; do sleep 0.05; done
+      exit 3`,
+    );
+    const { code, stdout, stderr } = await launcher.run('-n', '2', '--max-restarts', '2', 'sh', 'restart.sh');
     expect(code).toBe(0);
     expect([...linesOf(stdout)].sort()).toEqual(['[0] 0 0', '[0] 1 1', '[0] 2 2', '[1] 0 0', '[1] 1 1', '[1] 2 2']);
     const summary = (restart: number) => `coll run: rank 1 exited with code 3; ended rank 0; restart ${restart} of 2`;

@@ -21,7 +21,7 @@ export async function stalledRun(fixture: string, how: string, ranks: number, se
     '--stall-seconds',
     '0.5',
     '--timeout',
-    '40',
+    '240',
     '--env',
     `NODE_OPTIONS=${conditions}`,
   ];

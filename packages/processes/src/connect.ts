@@ -20,6 +20,8 @@ export interface ConnectOptions extends Pick<ListenerOptions, 'member' | 'secret
   readonly addresses: readonly Address[];
   readonly channel: number;
   readonly signal: AbortSignal;
+  /** Told why it did not answer this time. */
+  readonly onMissed?: (why: unknown) => void;
 }
 
 const retryMillis = 50;
@@ -37,6 +39,7 @@ export async function connect(options: ConnectOptions): Promise<Connection> {
       return await attend(options, addresses[attempt % addresses.length] as Address);
     } catch (error) {
       if (error instanceof CollError && error.code === 'ERR_COLL_STORE') throw error;
+      if (!signal.aborted) options.onMissed?.(error);
     }
     await pause(signal);
   }

@@ -4,6 +4,7 @@ import type { Card } from './card.js';
 import { connect } from './connect.js';
 import type { Gathering } from './gathering.js';
 import type { Connection, Listener, ListenerOptions } from './listener.js';
+import type { Member } from './member.js';
 
 // Timers of more are over at once.
 const longestTimer = 2 ** 31 - 1;
@@ -28,8 +29,12 @@ export interface Channel {
 export async function connectAll(mesh: Mesh, wanted: readonly Channel[]): Promise<readonly Connection[]> {
   const { member, gathering } = mesh;
   const waiting = new Set(wanted);
+  let missed: unknown;
+  const onMissed = (why: unknown) => {
+    missed = why;
+  };
   const over = new AbortController();
-  const expire = () => over.abort(tooLate(member.rank, member.timeoutSeconds, [...waiting]));
+  const expire = () => over.abort(tooLate(member, [...waiting], missed));
   const seconds = gathering.secondsLeft;
   const timer = seconds === undefined ? undefined : setTimeout(expire, Math.min(seconds * 1000, longestTimer));
   const signal = AbortSignal.any([over.signal, gathering.signal]);
@@ -38,7 +43,7 @@ export async function connectAll(mesh: Mesh, wanted: readonly Channel[]): Promis
   const made = await Promise.allSettled(
     wanted.map(async (one) => {
       try {
-        const connection = await connectOne(mesh, one.rank, one.channel, signal);
+        const connection = await connectOne(mesh, one, signal, onMissed);
         waiting.delete(one);
         return connection;
       } catch (error) {
@@ -54,15 +59,26 @@ export async function connectAll(mesh: Mesh, wanted: readonly Channel[]): Promis
   throw signal.reason;
 }
 
-function connectOne(mesh: Mesh, rank: number, channel: number, signal: AbortSignal): Promise<Connection> {
+function connectOne(
+  mesh: Mesh,
+  { rank, channel }: Channel,
+  signal: AbortSignal,
+  onMissed: (why: unknown) => void,
+): Promise<Connection> {
   const { member, cards, listener, secret, sockets } = mesh;
   if (rank > member.rank) return listener.accept(rank, channel, signal);
   const { addresses } = cards[rank] as Card;
-  return connect({ member, secret, sockets, rank, addresses, channel, signal });
+  return connect({ member, secret, sockets, rank, addresses, channel, signal, onMissed });
 }
 
-function tooLate(rank: number, seconds: number | undefined, waiting: readonly Channel[]): DeadlineExceededError {
+function tooLate(
+  { rank, timeoutSeconds: seconds }: Member,
+  waiting: readonly Channel[],
+  cause: unknown,
+): DeadlineExceededError {
   const missing = [...new Set(waiting.map((one) => one.rank))].join(', ');
   const told = `rank ${rank} waited ${seconds} seconds for connections with the other members: rank ${missing} was not reached`;
-  return new DeadlineExceededError('ERR_COLL_DEADLINE', told, { rank, operation: 'open a group' });
+  // Such as too many open files of its own.
+  const why = cause instanceof Error ? `; the last attempt failed: ${cause.message}` : '';
+  return new DeadlineExceededError('ERR_COLL_DEADLINE', `${told}${why}`, { rank, operation: 'open a group', cause });
 }

@@ -35,7 +35,7 @@ async function open({ group, member, members, options }: Seat) {
   const { address, job, jobKey, transport } = options as JoinOptions;
   await using store = await TcpStore.connect({ address, job, jobKey });
   // A machine that is busy with other tests may leave a member alone for some seconds.
-  const patience = { timeoutSeconds: 50, heartbeatSeconds: 20 };
+  const patience = { timeoutSeconds: 120, heartbeatSeconds: 20 };
   return await openProcessGroup({
     store,
     job,

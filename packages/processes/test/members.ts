@@ -63,8 +63,10 @@ export class Members implements AsyncDisposable {
   /** Opens a group of all of them, of the next generation. */
   async open(options: OpenProcessGroupOptions = {}): Promise<readonly unknown[]> {
     const generation = this.#job.nextGeneration();
+    // A machine that is busy with other tests may leave a member alone for some seconds.
+    const patience = { timeoutSeconds: 120, heartbeatSeconds: 20 };
     return Promise.all(
-      this.all.map((member) => member.ask({ do: 'open', options: { generation, timeoutSeconds: 20, ...options } })),
+      this.all.map((member) => member.ask({ do: 'open', options: { generation, ...patience, ...options } })),
     );
   }
 

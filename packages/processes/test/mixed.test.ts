@@ -8,10 +8,8 @@ const threads = await processGroups({ transport, threadsPerProcess: 2 });
 const workers = await processGroups({ transport, by: 'joinTwoLevels', membersOf: (size) => Math.min(size, 2) });
 afterAll(() => Promise.all([threads.close(), workers.close()]));
 
-const test = (name: string, run: () => void | Promise<void>) => it(name, run, 60_000);
-
 executorSuite({
-  test,
+  test: it,
   describe,
   name: 'two threads in each process',
   open: threads.open,
@@ -19,7 +17,7 @@ executorSuite({
   ranks: [4],
 });
 
-const inHalves = { test, describe, name: 'half of the ranks in each of two processes', open: workers.open };
+const inHalves = { test: it, describe, name: 'half of the ranks in each of two processes', open: workers.open };
 
 executorSuite({ ...inHalves, ranks: [3], kinds: ['all-reduce', 'broadcast', 'all-gather'] });
 executorSuite({ ...inHalves, ranks: [4, 5], kinds: ['all-reduce', 'all-gather'] });

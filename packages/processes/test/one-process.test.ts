@@ -7,8 +7,6 @@ import { expect, it, vi } from 'vitest';
 import { type OpenedProcessGroup, openProcessGroup } from '../src/index.js';
 import { resourcesOfThisProcess } from './faults/resources.js';
 
-vi.setConfig({ testTimeout: 20_000 });
-
 const jobKey = TcpStoreServer.newKey();
 const sum = { kind: 'all-reduce', op: 'sum' } as const;
 
@@ -31,7 +29,7 @@ it.each(['playMessages', 'playShared'] as const)('fails for all where one cannot
   });
   const store = new MemoryStore();
   const transport = how === 'playShared' ? 'shared-memory' : 'tcp';
-  const open = (rank: number) => openProcessGroup({ store, rank, size: 2, jobKey, transport, timeoutSeconds: 10 });
+  const open = (rank: number) => openProcessGroup({ store, rank, size: 2, jobKey, transport, timeoutSeconds: 120 });
   const results = await Promise.allSettled([open(0), open(1)]);
   broken.mockRestore();
   const groups = results.filter((result) => result.status === 'fulfilled').map(({ value }) => value);
@@ -77,7 +75,9 @@ it('holds no memory of a group that was closed but that of its tensors', async (
     expect([...(kept?.data ?? [])]).toEqual([0, 0, 0, 0]);
   }
   // A member's own and that of the other, for the tensor.
-  expect(resourcesOfThisProcess().descriptors - before.descriptors).toBeLessThanOrEqual(3 * 2);
+  const more = () => resourcesOfThisProcess().descriptors - before.descriptors;
+  // A socket that was closed is gone some turns later.
+  await expect.poll(more).toBeLessThanOrEqual(3 * 2);
 });
 
 it('refuses a tensor that is longer than any buffer of Node', async () => {

@@ -6,6 +6,4 @@ import { processGroups } from './process-groups.ts';
 const processes = await processGroups({ transport: 'tcp' });
 afterAll(() => processes.close());
 
-const test = (name: string, run: () => void | Promise<void>) => it(name, run, 60_000);
-
-executorSuite({ test, describe, name: 'processes over tcp', open: processes.open, algorithms });
+executorSuite({ test: it, describe, name: 'processes over tcp', open: processes.open, algorithms });

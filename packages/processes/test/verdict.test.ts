@@ -49,11 +49,11 @@ it.each<[string, Outcome, RegExp]>([
   ['an error of another code', report({ ...lost, code: 'ERR_COLL_INTERNAL' }), /not UnavailableError/],
   ['a rank that is not named', report({ ...lost, rank: 0, message: `on ${hostname()}` }), /not told of rank 1/],
   ['a host that is not named', report({ ...lost, message: 'rank 1' }), /not told of host/],
-  ['a late error', report({ ...lost, atMillis: 9000 }), /took 8000 ms to see/],
+  ['a late error', report({ ...lost, atMillis: 19_000 }), /took 18000 ms to see/],
   ['a wrong result', report(lost, { wrongResult: 'element 3' }), /wrong result: element 3/],
   ['a call that works after the failure', report(lost, { later: undefined }), /another call/],
   ['a leak', report(lost, { after: { ...none, threads: 12 } }), /1 threads more than before/],
-  ['a slow close', report(lost, { closeMillis: 5000 }), /took 5000 ms to close/],
+  ['a slow close', report(lost, { closeMillis: 15_000 }), /took 15000 ms to close/],
 ])('notices %s', (_, outcome, problem) => {
   expect(problemsOf('kill', report(lost), 'ended', outcome).join('\n')).toMatch(problem);
 });

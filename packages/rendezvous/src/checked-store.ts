@@ -1,5 +1,5 @@
 import { CollError, UnavailableError } from '@coll/core';
-import { requireAmount, requireKey, requireValue, type Store, type WaitOptions } from './store.js';
+import { requireAmount, requireKey, requireValue, requireWait, type Store, type WaitOptions } from './store.js';
 import { Waits } from './waiting.js';
 
 /** What all stores have in common: checks before anything is asked for, and the ways in which waiting ends. */
@@ -13,6 +13,7 @@ export abstract class CheckedStore implements Store {
 
   async get(key: string, options: WaitOptions = {}): Promise<Uint8Array> {
     this.#check('get', key);
+    requireWait(options);
     const awaited = { operation: 'get', key, problem: 'had no value' };
     return this.#waits.within(awaited, options, (over) => answered('get', this.read(key, over)));
   }

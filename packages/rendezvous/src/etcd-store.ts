@@ -1,4 +1,4 @@
-import { CollError, UnavailableError } from '@coll/core';
+import { CollError, optionsOf, quote, UnavailableError, ValueError } from '@coll/core';
 import { CheckedStore } from './checked-store.js';
 import { requireJob } from './job-key.js';
 import { raised } from './store.js';
@@ -20,10 +20,13 @@ const longestAnswerMillis = 10_000;
 export class EtcdStore extends CheckedStore {
   readonly #options: EtcdStoreOptions;
 
-  /** @throws ValueError for what is no name of a job */
+  /** @throws ValueError for what is no URL, or no name of a job */
   constructor(options: EtcdStoreOptions) {
     super();
-    requireJob(options.job);
+    const { url, job } = optionsOf(options, "{ url: 'http://127.0.0.1:2379', job: 'training' }");
+    requireJob(job);
+    if (typeof url !== 'string' || !/^https?:/.test(url) || !URL.canParse(url))
+      throw new ValueError('ERR_COLL_VALUE', `the URL of an etcd is http://host:port, not ${quote(url)}`);
     this.#options = options;
   }
 

@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { link, mkdir, readdir, readFile, rm, unlink, writeFile } from 'node:fs/promises';
+import { link, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { quote, ValueError } from '@coll/core';
 import { CheckedStore } from './checked-store.js';
@@ -74,7 +74,7 @@ export class FileStore extends CheckedStore {
     change: (value: Uint8Array | undefined) => Uint8Array | undefined | 'keep',
   ): Promise<boolean> {
     const folder = this.#folderOf(key);
-    await mkdir(folder, { recursive: true, mode: 0o700 });
+    await makeFolder(folder);
     for (;;) {
       const { number, value } = await this.#latest(key);
       const next = change(value);
@@ -101,18 +101,26 @@ export class FileStore extends CheckedStore {
 /** Whether the version is ours: false where that number was taken. */
 async function putVersion(folder: string, number: number, value: Uint8Array | undefined): Promise<boolean> {
   const draft = path.join(folder, `draft-${randomUUID()}`);
-  await writeFile(draft, Buffer.concat([Buffer.of(value === undefined ? gone : there), value ?? Buffer.of()]), {
-    mode: 0o600,
-  });
+  const bytes = Buffer.concat([Buffer.of(value === undefined ? gone : there), value ?? Buffer.of()]);
   try {
+    await writeFile(draft, bytes, { mode: 0o600 });
     await link(draft, path.join(folder, String(number)));
     return true;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
     throw error;
   } finally {
-    await unlink(draft);
+    await rm(draft, { force: true });
   }
+}
+
+/** Step by step: in file systems such as /proc, the recursive `mkdir` of Node 20 tries again for ever. */
+async function makeFolder(folder: string): Promise<void> {
+  if (await stat(folder).catch(() => undefined)) return;
+  await makeFolder(path.dirname(folder));
+  await mkdir(folder, { mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EEXIST') throw error;
+  });
 }
 
 async function namesIn(folder: string): Promise<readonly string[]> {

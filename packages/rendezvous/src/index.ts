@@ -5,7 +5,7 @@ export { type MeetOptions, meet } from './meet.js';
 export { MemoryStore } from './memory-store.js';
 export { type RedisClient, RedisStore, type RedisStoreOptions } from './redis-store.js';
 export { reportStall, type Stall, type StallReport, stallReportsIn, stallSecondsFrom } from './stall.js';
-export type { Store, WaitOptions } from './store.js';
+export { requireStore, type Store, type WaitOptions } from './store.js';
 export { subStore } from './sub-store.js';
 export type { TableLimits } from './table.js';
 export { TcpStore, type TcpStoreOptions } from './tcp-store.js';

@@ -10,13 +10,13 @@ export function newJobKey(): string {
 }
 
 /** @throws ValueError for what is no name of a job */
-export function requireJob(job: unknown): void {
+export function requireJob(job: unknown): asserts job is string {
   if (typeof job === 'string' && Buffer.byteLength(job) <= mostKeyBytes) return;
   throw new ValueError('ERR_COLL_VALUE', `a job is a name of ${mostKeyBytes} bytes at most, not ${quote(job)}`);
 }
 
 /** The key of a job's connections. @throws ValueError for a secret that can be guessed */
-export function connectionKey(jobKey: string): Buffer {
+export function connectionKey(jobKey: unknown): Buffer {
   if (typeof jobKey === 'string' && Buffer.byteLength(jobKey) >= fewestBytes)
     return Buffer.from(hkdfSync('sha256', jobKey, 'coll', 'store', 32));
   // The key itself must not get into logs.

@@ -1,5 +1,5 @@
 import { CollError, DeadlineExceededError, quote, ValueError } from '@coll/core';
-import type { Store, WaitOptions } from './store.js';
+import { requireStore, requireValue, requireWait, type Store, type WaitOptions } from './store.js';
 import { Waits } from './waiting.js';
 
 /** Who comes, to which group, and how long it waits for the others. */
@@ -17,16 +17,20 @@ export interface MeetOptions extends WaitOptions {
 /**
  * Brings the members of a group together: each shows its card and gets those of all, in rank order, when everybody is there.
  * @throws DeadlineExceededError that names the ranks that never came, or where the store does not answer; AbortedError; CollError where a rank is there twice; ValueError for a rank
- * that is not in the group
+ * that is not in the group, and what is no store, card or wait
  */
 export async function meet(store: Store, options: MeetOptions): Promise<readonly Uint8Array[]> {
-  const { generation = 0, rank, size, card, timeoutSeconds, signal } = options;
+  requireStore(store);
+  requireWait(options);
+  const { generation = 0, rank, size, card, timeoutSeconds, signal } = Object(options) as MeetOptions;
+  requireValue(card);
   requireMember(generation, rank, size);
   const keyOf = (member: number) => `generation/${generation}/of/${size}/card/${member}`;
   const begun = performance.now();
   if (!(await show(store, keyOf(rank), options))) {
     const told = `rank ${rank} of generation ${generation} is there already`;
-    const cure = 'every member needs a rank of its own, and a group that meets again the next generation';
+    const cure =
+      'every member needs a rank of its own, a group that meets again the next generation, and another run a store of its own';
     throw new CollError('ERR_COLL_STORE', `${told}: ${cure}`, { rank, operation: 'meet' });
   }
   const seconds = (performance.now() - begun) / 1000;

@@ -1,4 +1,4 @@
-import { CollError, quote, ValueError } from '@coll/core';
+import { CollError, optionsOf, quote, ValueError } from '@coll/core';
 import { CheckedStore } from './checked-store.js';
 import { requireJob } from './job-key.js';
 import { poll } from './waiting.js';
@@ -33,6 +33,7 @@ interface OwnClient extends RedisClient {
 }
 
 const longestAnswerMillis = 10_000;
+const oneDay = 86_400;
 
 const compareAndSet = `
 local present = redis.call('GET', KEYS[1])
@@ -53,7 +54,7 @@ export class RedisStore extends CheckedStore {
   readonly #seconds: number;
   #over: Promise<unknown> | undefined;
 
-  private constructor(client: RedisClient | OwnClient, { redis, job, expireSeconds = 86_400 }: RedisStoreOptions) {
+  private constructor(client: RedisClient | OwnClient, { redis, job, expireSeconds = oneDay }: RedisStoreOptions) {
     super();
     this.#client = client;
     this.#own = typeof redis === 'string' ? (client as OwnClient) : undefined;
@@ -61,10 +62,17 @@ export class RedisStore extends CheckedStore {
     this.#seconds = expireSeconds;
   }
 
-  /** @throws ValueError for what is no name of a job; CollError where a URL was given, but `ioredis` is not installed */
+  /** @throws ValueError for what is no client, URL, name of a job or number of seconds; CollError where a URL was given, but `ioredis` is not installed */
   static async connect(options: RedisStoreOptions): Promise<RedisStore> {
-    const { redis, job } = options;
+    const {
+      redis,
+      job,
+      expireSeconds = oneDay,
+    } = optionsOf(options, "{ redis: 'redis://host:6379', job: 'training' }");
     requireJob(job);
+    requireClient(redis);
+    if (!(Number.isSafeInteger(expireSeconds) && expireSeconds >= 1))
+      throw new ValueError('ERR_COLL_VALUE', `expireSeconds is a whole number from 1, not ${quote(expireSeconds)}`);
     return new RedisStore(typeof redis === 'string' ? await clientOf(redis) : redis, options);
   }
 
@@ -101,6 +109,13 @@ export class RedisStore extends CheckedStore {
     if (this.#own) this.#over ??= closeClient(this.#own);
     await this.#over;
   }
+}
+
+function requireClient(redis: unknown): asserts redis is RedisClient | string {
+  const { getBuffer, eval: script } = Object(redis) as Partial<RedisClient>;
+  const isUrl = typeof redis === 'string' && /^(rediss?:\/\/|\/)/.test(redis);
+  if (isUrl || (typeof getBuffer === 'function' && typeof script === 'function')) return;
+  throw new ValueError('ERR_COLL_VALUE', `redis is redis://host:port, or a client of ioredis, not ${quote(redis)}`);
 }
 
 /** Says goodbye where somebody listens. */

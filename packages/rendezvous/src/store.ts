@@ -1,4 +1,4 @@
-import { quote, ValueError } from '@coll/core';
+import { optionsOf, quote, requireSignal, ValueError } from '@coll/core';
 
 /** How long to wait. All of it may be left out. */
 export interface WaitOptions {
@@ -29,6 +29,25 @@ export interface Store extends AsyncDisposable {
 
 export const mostKeyBytes = 512;
 export const mostValueBytes = 2 ** 20;
+
+/** @throws ValueError for what is no store */
+export function requireStore(store: unknown): void {
+  const { get, compareSet } = Object(store) as Partial<Store>;
+  if (typeof get === 'function' && typeof compareSet === 'function') return;
+  throw new ValueError(
+    'ERR_COLL_VALUE',
+    `store is where members meet, such as a TcpStore of @coll/rendezvous, not ${quote(store)}`,
+  );
+}
+
+/** @throws ValueError for options of a wait that are none */
+export function requireWait(options: WaitOptions): void {
+  const { timeoutSeconds, signal } = optionsOf(options, 'such as { timeoutSeconds: 60 }');
+  requireSignal(signal);
+  if (timeoutSeconds === undefined || timeoutSeconds === null) return;
+  if (typeof timeoutSeconds === 'number' && !Number.isNaN(timeoutSeconds)) return;
+  throw new ValueError('ERR_COLL_VALUE', `timeoutSeconds is a number or null, not ${quote(timeoutSeconds)}`);
+}
 
 /** @throws ValueError for what is no key */
 export function requireKey(key: string): void {

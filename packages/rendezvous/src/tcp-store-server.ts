@@ -1,6 +1,6 @@
 import type { AddressInfo } from 'node:net';
 import { createServer, type Server, type TLSSocket } from 'node:tls';
-import { CollError, ValueError } from '@coll/core';
+import { CollError, optionsOf, quote, ValueError } from '@coll/core';
 import { decodeRequest, encodeAnswer, FrameSplitter, type Op, type Request } from './frames.js';
 import { connectionKey, newJobKey, preSharedKeys, pskIdentity, requireJob } from './job-key.js';
 import { mostValueBytes, requireAmount, requireKey, requireValue } from './store.js';
@@ -47,25 +47,21 @@ export class TcpStoreServer implements AsyncDisposable {
     return newJobKey();
   }
 
-  /** @throws ValueError for a key that is too short, or what is no name of a job; CollError where it cannot listen there */
-  static async listen({
-    job,
-    jobKey,
-    host = '127.0.0.1',
-    port = 0,
-    helloSeconds = 5,
-    ...limits
-  }: TcpStoreServerOptions): Promise<TcpStoreServer> {
+  /** @throws ValueError for a key that is too short, and what is no name of a job, host or port; CollError where it cannot listen there */
+  static async listen(options: TcpStoreServerOptions): Promise<TcpStoreServer> {
+    const given = optionsOf(options, "{ job: 'training', jobKey: TcpStoreServer.newKey() }");
+    const { job, jobKey, host = '127.0.0.1', port = 0, helloSeconds = 5, ...limits } = given;
     requireJob(job);
+    requirePlace(host, port);
     const psk = connectionKey(jobKey);
     const table = new Table(limits);
     const sockets = new Set<TLSSocket>();
-    const options = {
+    const security = {
       ...preSharedKeys,
       handshakeTimeout: helloSeconds * 1000,
       pskCallback: (_: unknown, identity: string) => (identity === pskIdentity ? psk : null),
     };
-    const server = createServer(options, (socket) => {
+    const server = createServer(security, (socket) => {
       sockets.add(socket);
       socket.once('close', () => sockets.delete(socket));
       serve(socket, job, table, helloSeconds);
@@ -98,6 +94,13 @@ export class TcpStoreServer implements AsyncDisposable {
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
+}
+
+function requirePlace(host: unknown, port: unknown): void {
+  if (typeof host !== 'string' || host === '')
+    throw new ValueError('ERR_COLL_VALUE', `host is an address or a name to listen at, not ${quote(host)}`);
+  if (!(typeof port === 'number' && Number.isInteger(port) && port >= 0 && port < 2 ** 16))
+    throw new ValueError('ERR_COLL_VALUE', `port is a whole number from 0 to 65535, not ${quote(port)}`);
 }
 
 /** One member's connection. What is no frame ends it, and nothing else. */

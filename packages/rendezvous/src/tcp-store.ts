@@ -4,7 +4,7 @@ import { AbortedError, CollError, DeadlineExceededError, quote, UnavailableError
 import { CheckedStore } from './checked-store.js';
 import { type Answer, decodeAnswer, encodeRequest, FrameSplitter, type Op } from './frames.js';
 import { connectionKey, preSharedKeys, pskIdentity, requireJob } from './job-key.js';
-import type { WaitOptions } from './store.js';
+import { requireWait, type WaitOptions } from './store.js';
 import { storeVersion } from './tcp-store-server.js';
 import { longestTimer } from './waiting.js';
 
@@ -53,10 +53,12 @@ export class TcpStore extends CheckedStore {
 
   /**
    * Connects, again and again while nobody listens there, for up to `timeoutSeconds` (default: 60).
-   * @throws ValueError for an address, a job or a key that cannot be; CollError where the server has another key, or refuses this job or version by
+   * @throws ValueError for an address, a job, a key or a wait that cannot be; CollError where the server has another key, or refuses this job or version by
    * name; DeadlineExceededError, AbortedError
    */
-  static async connect({ address, job, jobKey, timeoutSeconds = 60, signal }: TcpStoreOptions): Promise<TcpStore> {
+  static async connect(options: TcpStoreOptions): Promise<TcpStore> {
+    requireWait(options);
+    const { address, job, jobKey, timeoutSeconds = 60, signal } = Object(options) as TcpStoreOptions;
     const target = targetOf(address);
     requireJob(job);
     const psk = connectionKey(jobKey);
@@ -172,8 +174,8 @@ interface Target {
   readonly port: number;
 }
 
-function targetOf(address: string): Target {
-  const url = URL.canParse(address) ? new URL(address) : undefined;
+function targetOf(address: unknown): Target {
+  const url = typeof address === 'string' && URL.canParse(address) ? new URL(address) : undefined;
   if (url?.protocol === 'tcp:' && url.hostname !== '' && url.port !== '')
     return { host: url.hostname.replace(/^\[(.*)\]$/, '$1'), port: Number(url.port) };
   throw new ValueError('ERR_COLL_VALUE', `a store's address is tcp://host:port, not ${quote(address)}`);

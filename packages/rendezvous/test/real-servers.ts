@@ -1,8 +1,9 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { freePort } from './free-port.js';
 
 export interface RunningServer {
   readonly url: string;
@@ -44,8 +45,7 @@ async function started(program: string, args: readonly string[], url: string, po
 }
 
 async function untilListening(program: string, child: ChildProcess, port: number): Promise<void> {
-  const { connect } = await import('node:net');
-  for (let tries = 0; tries < 200; tries++) {
+  for (let tries = 0; tries < 2000; tries++) {
     if (child.exitCode !== null) throw new Error(`${program} ended with ${child.exitCode}`);
     const isThere = await new Promise<boolean>((resolve) => {
       const socket = connect(port, '127.0.0.1', () => resolve(true));
@@ -56,12 +56,4 @@ async function untilListening(program: string, child: ChildProcess, port: number
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
   throw new Error(`${program} does not listen at ${port}`);
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as { readonly port: number };
-  await new Promise<void>((resolve) => server.close(() => resolve()));
-  return port;
 }

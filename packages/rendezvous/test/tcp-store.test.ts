@@ -6,13 +6,14 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { encodeRequest } from '../src/frames.js';
 import { TcpStore, TcpStoreServer } from '../src/index.js';
 import { connectionKey, preSharedKeys, pskIdentity } from '../src/job-key.js';
+import { freePort } from './free-port.js';
 
 const jobKey = TcpStoreServer.newKey();
 const bytes = (text: string) => new Uint8Array(Buffer.from(text));
 
 let server: TcpStoreServer;
 beforeEach(async () => {
-  server = await TcpStoreServer.listen({ job: 'here', jobKey, helloSeconds: 0.5 });
+  server = await TcpStoreServer.listen({ job: 'here', jobKey, helloSeconds: 3 });
 });
 afterEach(() => server.close());
 
@@ -40,17 +41,16 @@ describe('TcpStore', () => {
   });
 
   it('waits for a server that comes later, and gives up in time', async () => {
-    const address = server.address;
-    const port = portOf(server);
-    await server.close();
-    const early = TcpStore.connect({ address, job: 'here', jobKey, timeoutSeconds: 30 });
+    const port = await freePort();
+    const address = `tcp://127.0.0.1:${port}`;
+    const early = TcpStore.connect({ address, job: 'here', jobKey, timeoutSeconds: 120 });
     await expect(TcpStore.connect({ address, job: 'here', jobKey, timeoutSeconds: 0.2 })).rejects.toThrow(
       DeadlineExceededError,
     );
     await expect(TcpStore.connect({ address, job: 'here', jobKey, signal: AbortSignal.abort() })).rejects.toThrow(
       AbortedError,
     );
-    server = await TcpStoreServer.listen({ job: 'here', jobKey, port });
+    await using _ = await TcpStoreServer.listen({ job: 'here', jobKey, port });
     await (await early).close();
   });
 
@@ -119,7 +119,7 @@ describe('TcpStoreServer', () => {
 
   it('is not disturbed by strangers', async () => {
     await using store = await open();
-    const waiting = store.get('later', { timeoutSeconds: 30 });
+    const waiting = store.get('later', { timeoutSeconds: 120 });
     const noise = [
       Buffer.from('GET / HTTP/1.1\r\n\r\n'),
       Buffer.alloc(100_000, 0xff),

@@ -1,7 +1,7 @@
 import { TcpStoreServer } from '@coll/rendezvous';
 import { playScenario } from './play-scenario.ts';
 import { RankPool } from './rank-pool.ts';
-import { type Scenario, scenarioOf } from './scenario.ts';
+import { isSilent, type Scenario, scenarioOf } from './scenario.ts';
 import { type Verdict, verdictOf } from './verdict.ts';
 
 /** What one seed has shown. */
@@ -9,15 +9,19 @@ export interface Finding extends Verdict {
   readonly scenario: Scenario;
 }
 
-/** Plays the scenarios of some seeds one after the other, with the same processes as far as they live. */
-export async function* injectFaults(seeds: Iterable<number>): AsyncGenerator<Finding> {
+/**
+ * Plays the scenarios of some seeds one after the other, with the same processes as far as they live. Where a member falls silent,
+ * the others wait for it so long.
+ */
+export async function* injectFaults(seeds: Iterable<number>, heartbeatSeconds = 1.5): AsyncGenerator<Finding> {
   const member = { job: 'faults', jobKey: TcpStoreServer.newKey() };
   await using server = await TcpStoreServer.listen(member);
   await using pool = new RankPool();
   const store = { ...member, address: server.address };
   let generation = 0;
   for (const seed of seeds) {
-    const scenario = scenarioOf(seed);
+    const drawn = scenarioOf(seed);
+    const scenario = isSilent(drawn.fault) ? { ...drawn, heartbeatSeconds } : drawn;
     // Whatever is loaded when it is first needed is there before anything is counted.
     if (generation === 0) await playScenario(pool, { ...scenarioOf(0), size: 5 }, generation++, store);
     yield { scenario, ...verdictOf(scenario, await playScenario(pool, scenario, generation++, store)) };

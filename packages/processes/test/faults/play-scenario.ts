@@ -15,7 +15,7 @@ export interface Played {
 }
 
 // More than the longest wait of a rank.
-const limitMillis = 25_000;
+const limitMillis = 90_000;
 
 /** Plays a scenario with the processes of a pool, as a group of a generation of its own. */
 export async function playScenario(

@@ -40,7 +40,7 @@ async function take(task: Task): Promise<Report> {
 async function settledResources(before: ReturnType<typeof resourcesOfThisProcess>) {
   for (let look = 0; ; look++) {
     const now = resourcesOfThisProcess();
-    if (look === 50 || Object.entries(now).every(([kind, count]) => count <= before[kind as keyof typeof now]))
+    if (look === 500 || Object.entries(now).every(([kind, count]) => count <= before[kind as keyof typeof now]))
       return now;
     await new Promise((resolve) => setTimeout(resolve, 20));
     await collectGarbage();
@@ -48,7 +48,7 @@ async function settledResources(before: ReturnType<typeof resourcesOfThisProcess
 }
 
 // Longer than anything here takes: whoever runs into it has hung.
-const hangSeconds = 15;
+const hangSeconds = 60;
 const absentSeconds = 1;
 const lateSeconds = 0.5;
 const mostCalls = 100_000;
@@ -135,7 +135,7 @@ class Part {
       await this.#group?.close();
     }
     if (this.#isAt('late', index) || this.#isAt('abort', index)) {
-      await new Promise((resolve) => setTimeout(resolve, 3 * lateSeconds * 1000));
+      while (this.#group?.failure() === undefined) await new Promise((resolve) => setTimeout(resolve, 20));
     }
     const isOdd = ['kind', 'op', 'dtype', 'length'].some((fault) => this.#isAt(fault, index));
     const isSwapped = this.#isAt('order', index) || this.#isAt('order', index - 1);

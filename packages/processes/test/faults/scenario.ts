@@ -76,7 +76,7 @@ export function scenarioOf(seed: number): Scenario {
     transport: random.pick(['shared-memory', 'tcp']),
     streams: random.pick([1, 1, 2]),
     // Where nobody is silent, a machine that is busy with other things must not look as if somebody were.
-    heartbeatSeconds: isSilent(fault) ? 1.5 : 20,
+    heartbeatSeconds: 20,
     at: random.below(12),
     afterMillis: random.below(60),
   };

@@ -1,0 +1,31 @@
+import { randomBytes } from 'node:crypto';
+import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
+import type { ProcessBinding } from '@coll/native';
+import { MemoryStore } from '@coll/rendezvous';
+import { expect, it } from 'vitest';
+import { connectAll } from './connections.js';
+import { Gathering } from './gathering.js';
+import { secretBytes } from './hello.js';
+import { memberOf } from './member.js';
+import { Sockets } from './sockets.js';
+
+it('tells why a member was not reached', async () => {
+  // It takes connections, and ends them.
+  const deaf = createServer((socket) => socket.destroy());
+  await new Promise<void>((resolve) => deaf.listen(0, '127.0.0.1', resolve));
+  const { port } = deaf.address() as AddressInfo;
+  const member = memberOf({ rank: 1, size: 2, jobKey: randomBytes(16).toString('hex'), timeoutSeconds: 0.3 });
+  const gathering = new Gathering(new MemoryStore(), member);
+  const cards = [{ addresses: [{ host: '127.0.0.1', port }] }];
+  const common = { member, gathering, cards, host: '127.0.0.1', secret: Buffer.alloc(secretBytes) };
+  const mesh = { ...common, sockets: new Sockets({} as ProcessBinding), listener: undefined };
+  await expect(connectAll(mesh as never, [{ rank: 0, channel: 0 }])).rejects.toMatchObject({
+    code: 'ERR_COLL_DEADLINE',
+    message: expect.stringMatching(
+      /rank 0 was not reached; the last attempt failed: .*(ended the connection|ECONNRESET|EPIPE)/,
+    ),
+  });
+  gathering.end();
+  deaf.close();
+});

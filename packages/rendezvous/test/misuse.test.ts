@@ -1,0 +1,43 @@
+import { ValueError } from '@coll/core';
+import { expect, it } from 'vitest';
+import { EtcdStore, FileStore, MemoryStore, meet, RedisStore, TcpStore, TcpStoreServer } from '../src/index.js';
+
+const job = 'misuse';
+const jobKey = TcpStoreServer.newKey();
+const address = 'tcp://127.0.0.1:9';
+const card = Buffer.of();
+const listen = (more: object) => TcpStoreServer.listen({ job, jobKey, ...more });
+const connect = (more: object) => TcpStore.connect({ address, job, jobKey, ...more });
+const redis = (more: object) => RedisStore.connect({ redis: 'redis://127.0.0.1:9', job, ...more });
+const come = (more: object) => meet(new MemoryStore(), { rank: 0, size: 2, card, ...more });
+
+it.each<[string, () => unknown]>([
+  // The empty name would be all addresses, and a text a socket in the file system.
+  ['an empty host', () => listen({ host: '' })],
+  ['a host that is none', () => listen({ host: null })],
+  ['a port that is a text', () => listen({ port: 'x' })],
+  ['a port that is none', () => listen({ port: 2 ** 16 })],
+  ['a server of nothing', () => TcpStoreServer.listen(undefined as never)],
+  ['a connection to nothing', () => TcpStore.connect(undefined as never)],
+  ['an address that is none', () => connect({ address: Symbol('a') })],
+  ['a signal that is none', () => connect({ signal: {} })],
+  ['a time that is none', () => connect({ timeoutSeconds: Number.NaN })],
+  ['a wait that is none', () => new MemoryStore().get('a', null as never)],
+  ['a meeting of nobody', () => meet(new MemoryStore(), undefined as never)],
+  ['a meeting nowhere', () => meet({} as never, { rank: 0, size: 1, card })],
+  ['a meeting for a text', () => come({ timeoutSeconds: '5' })],
+  ['a card that is a text', () => come({ card: 'me' })],
+  ['a Redis that is a path', () => redis({ redis: 'x' })],
+  ['a Redis of nothing', () => RedisStore.connect(undefined as never)],
+  ['values that are gone at once', () => redis({ expireSeconds: 0 })],
+  ['an etcd of nothing', async () => new EtcdStore(undefined as never)],
+  ['an etcd at a path', async () => new EtcdStore({ url: 'x', job })],
+])('refuses %s by a ValueError', async (_, ask) => {
+  await expect(ask()).rejects.toThrow(ValueError);
+});
+
+it('gives up on a folder that cannot be made', async () => {
+  // The recursive mkdir of Node tries again for ever there.
+  await using store = new FileStore({ folder: '/proc/none/job' });
+  await expect(store.set('a', card)).rejects.toMatchObject({ code: 'ERR_COLL_STORE', operation: 'set' });
+});
