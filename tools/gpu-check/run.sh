@@ -8,24 +8,31 @@ trap 'rm -rf "$work"' EXIT
 
 if command -v xz >/dev/null; then
   xz --decompress --stdout "$here/node.xz" >"$work/node"
-elif command -v python3 >/dev/null; then
+elif python3 -c 'import lzma' 2>/dev/null; then
   python3 -c 'import lzma, shutil, sys; shutil.copyfileobj(lzma.open(sys.argv[1]), open(sys.argv[2], "wb"))' "$here/node.xz" "$work/node"
 else
-  echo "run.sh: unpacking Node takes xz or python3, and neither is here" >&2
+  echo "run.sh: unpacking Node takes xz, or python3 with lzma, and neither is here" >&2
   exit 1
 fi
 chmod +x "$work/node"
 if ! "$work/node" --version >/dev/null; then
-  echo "run.sh: Node does not run here: it takes glibc 2.28 or newer, and a folder for temporary files (TMPDIR) whose programs may run" >&2
+  echo "run.sh: Node does not run here: it takes a processor of the kind on which it was packed ($(cat "$here/machine" 2>/dev/null || echo '?')), glibc 2.28 or newer, libstdc++, and a folder for temporary files (TMPDIR) whose programs may run" >&2
   exit 1
 fi
+# What carries folders from here to there does not always keep it.
+chmod +x "$here/calls" 2>/dev/null || true
+
+# Containers may have the driver where only their own shells look.
+for folder in /usr/local/nvidia/lib64 /usr/lib64-nvidia /usr/lib/wsl/lib; do
+  [ ! -e "$folder/libcuda.so.1" ] || export LD_LIBRARY_PATH="${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}$folder"
+done
 
 # NCCL is often there as a part of PyTorch only, which need not be in an environment of its own.
 if [ -z "${COLL_NCCL_LIBRARY:-}" ] && command -v python3 >/dev/null; then
   found=$(python3 -c 'import glob, site
 for folder in [*site.getsitepackages(), site.getusersitepackages()]:
     for file in glob.glob(folder + "/nvidia/nccl/lib/libnccl.so.2"):
-        print(file)' | head -n 1)
+        print(file)' 2>/dev/null | head -n 1)
   [ -z "$found" ] || export COLL_NCCL_LIBRARY="$found"
 fi
 

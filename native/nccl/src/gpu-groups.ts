@@ -6,12 +6,24 @@ import { gpuIndex } from './gpu-memory.js';
 import { NcclCommunicator, type NcclOptions } from './nccl-communicator.js';
 import type { Passage } from './passage.js';
 
+/** Ranks with a GPU each, of which some may be in other processes. */
+export interface GpuGroup {
+  readonly size: number;
+  readonly localRanks: readonly number[];
+  /** Several collectives as one group call. */
+  runTogether(passages: readonly Passage[], options?: RunOptions): Promise<void>;
+}
+
 /** Who combines values that have a component on each of some GPUs. */
 export interface GpuRanks {
-  of(devices: readonly string[]): Promise<{
-    /** Several collectives as one group call. */
-    runTogether(passages: readonly Passage[], options?: RunOptions): Promise<void>;
-  }>;
+  of(devices: readonly string[]): Promise<GpuGroup>;
+  /** Hands on what every process has told, in their order, and the group for what comes of it, after which calls begin that are made later. */
+  meet<Result>(
+    devices: readonly string[],
+    line: string,
+    options: RunOptions,
+    then: (told: readonly string[], open: () => Promise<GpuGroup>) => Promise<Result>,
+  ): Promise<Result>;
   close(): Promise<void>;
 }
 
@@ -35,6 +47,16 @@ export class GpuGroups implements GpuRanks {
       this.#groups.delete(key);
       throw error;
     }
+  }
+
+  /** All is here: nobody is waited for. */
+  meet<Result>(
+    devices: readonly string[],
+    line: string,
+    _options: RunOptions,
+    then: (told: readonly string[], open: () => Promise<GpuGroup>) => Promise<Result>,
+  ): Promise<Result> {
+    return then([line], () => this.of(devices));
   }
 
   async close(): Promise<void> {

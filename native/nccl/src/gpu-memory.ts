@@ -1,4 +1,13 @@
-import { byteSize, CollError, canonicalize, DeviceSpec, type DType, logFirst, ValueError } from '@coll/core';
+import {
+  byteSize,
+  CollError,
+  canonicalize,
+  DeviceSpec,
+  type DType,
+  deviceType,
+  logFirst,
+  ValueError,
+} from '@coll/core';
 import { settled } from './failures.js';
 import type { BufferHandle, NcclBinding } from './nccl-binding.js';
 import { runtime } from './probe.js';
@@ -67,6 +76,16 @@ export function gpuIndex(device: string): number {
   if (type === 'GPU' && index < devices.length) return index;
   const there = devices.length === 1 ? 'gpu:0 only' : `gpu:0 to gpu:${devices.length - 1}`;
   throw new ValueError('ERR_COLL_DEVICE', `${device} is no GPU of this process, which has ${there}`);
+}
+
+/** Whether a name is that of a GPU. */
+export function isGpu(device: string): boolean {
+  return device !== '' && deviceType(device) === 'GPU';
+}
+
+/** Whether these are GPUs, each another one. @throws ValueError for one that is not here */
+export function haveGpuEach(devices: readonly string[]): boolean {
+  return devices.every(isGpu) && new Set(devices.map(gpuIndex)).size === devices.length;
 }
 
 /** Warns once of what was left to the garbage collector, which does not know how scarce it is. */

@@ -4,8 +4,9 @@ import {
   type Destinations,
   DistributedValues,
   devicesMatch,
-  deviceType,
   getDevicesFrom,
+  IndexedSlices,
+  isIndexedSlices,
   mirror,
   outputDType,
   PerReplica,
@@ -17,10 +18,11 @@ import {
   type Tensor,
   type Value,
 } from '@coll/core';
-import { DeviceBuffer, isOnGpu } from './device-buffer.js';
+import { bufferOf, DeviceBuffer, isOnGpu } from './device-buffer.js';
 import { isKnown } from './element-types.js';
+import { GpuGathers } from './gpu-gathers.js';
 import type { GpuRanks } from './gpu-groups.js';
-import { gpuIndex } from './gpu-memory.js';
+import { gpuIndex, haveGpuEach, isGpu } from './gpu-memory.js';
 import { isValueOnGpu, toGpus, toHost } from './host-values.js';
 import { lengthOf } from './operands.js';
 import type { Passage } from './passage.js';
@@ -43,39 +45,52 @@ export interface GpuValuesOptions {
   readonly onHost: CrossDeviceOps;
   /** Whether all components of a value are here. */
   readonly isWhole: boolean;
+  /** Reduces a value of which nothing is on a GPU. */
+  reduceOnHost(op: ReduceOp, pair: ReadyPair, call: ResolvedOptions): Promise<PossiblyMirrored>;
   tell(why: string): void;
 }
 
 /** Reduces values with components in the memory of GPUs; results are there, too. */
 export class GpuValues {
   readonly #options: GpuValuesOptions;
+  readonly #gathers: GpuGathers;
 
   constructor(options: GpuValuesOptions) {
     this.#options = options;
+    this.#gathers = new GpuGathers(options.ranks);
   }
 
-  /** Results in the order of the pairs. All-reduces on the same GPUs are one group call. */
+  /** Results in the order of the pairs. All-reduces on the same GPUs are one group call, and so are sparse values. */
   async reduce(op: ReduceOp, pairs: readonly ReadyPair[], call: ResolvedOptions): Promise<PossiblyMirrored[]> {
     const results: PossiblyMirrored[] = new Array(pairs.length);
-    const together = new Map<string, Placed[]>();
+    const [dense, sparse] = [new Map<string, Placed[]>(), new Map<string, Placed[]>()];
     const others: Placed[] = [];
     for (const [index, pair] of pairs.entries()) {
-      if (!isAllReduce(pair)) others.push({ pair, index });
-      else {
-        const key = pair[0].devices.map(gpuIndex).join();
-        together.set(key, [...(together.get(key) ?? []), { pair, index }]);
-      }
+      if (isAllReduce(pair)) addTo(dense, { pair, index });
+      else if (isJoin(op, pair)) addTo(sparse, { pair, index });
+      else others.push({ pair, index });
     }
-    for (const placed of together.values()) {
+    for (const placed of dense.values()) {
       const reduced = await this.#allReduce(op, placed, call);
       for (const [position, { index }] of placed.entries()) results[index] = reduced[position] as PossiblyMirrored;
+    }
+    for (const placed of sparse.values()) {
+      const pairs = placed.map(({ pair }) => pair);
+      const joined = await this.#gathers.joinSlices(op as 'SUM' | 'MEAN', pairs, runOptionsOf(call));
+      for (const [position, one] of placed.entries()) {
+        const slices = joined[position];
+        if (slices) results[one.index] = slices;
+        else others.push(one);
+      }
     }
     for (const { pair, index } of others) results[index] = await this.#reduceOne(op, pair, call);
     return results;
   }
 
-  /** Copies of a value on every destination. */
+  /** Copies of a value on every destination, by NCCL where it is on one of several GPUs that all get it. */
   async broadcast(value: Value, destinations: readonly string[]): Promise<PossiblyMirrored> {
+    if (value instanceof IndexedSlices) return this.#broadcastSlices(value, destinations);
+    if (this.#options.isWhole && isBroadcast(value, destinations)) return this.#broadcast(value, destinations);
     const copies = destinations.map((device) => (isGpu(device) ? copyOnGpu(value, device) : undefined));
     const onHost = copies.includes(undefined) ? await toHost(value) : value;
     if (!copies.includes(undefined)) return mirror(copies as Value[]);
@@ -85,17 +100,45 @@ export class GpuValues {
     return mirror(copies.map((copy) => copy ?? (made.shift() as Value)));
   }
 
-  /** Gathers on the host, and brings the result back. */
+  /** Components joined on their GPUs; undefined, on all processes alike, where nothing of the value is on a GPU. */
   async gather(
     value: DistributedValues<Tensor>,
     destinations: Destinations,
     axis: number,
     call: ResolvedOptions,
-  ): Promise<PossiblyMirrored<Tensor>> {
-    this.#options.tell('a gather of values on GPUs goes by way of the host');
-    const onHost = new PerReplica(await Promise.all(value.values.map((item) => toHost(item))));
-    const gathered = await this.#options.onHost.gather(onHost, destinations, axis, callOf(call));
+  ): Promise<PossiblyMirrored<Tensor> | undefined> {
+    const joined = await this.#gathers.gather(value, destinations, axis, runOptionsOf(call));
+    if (joined || !livesOnGpu(value)) return joined;
+    const { onHost, tell } = this.#options;
+    tell('a gather that is not to the GPUs of its components, one on each, goes by way of the host');
+    const copied = new PerReplica(await Promise.all(value.values.map((item) => toHost(item))));
+    const gathered = await onHost.gather(copied, destinations, axis, callOf(call));
     return (await toGpus(gathered)) as PossiblyMirrored<Tensor>;
+  }
+
+  async #broadcastSlices(
+    { values, indices, denseShape }: IndexedSlices,
+    destinations: readonly string[],
+  ): Promise<PossiblyMirrored> {
+    const [rows, places] = await Promise.all(
+      [values, indices].map(async (part) => {
+        const copies = await this.broadcast(part, destinations);
+        return (copies instanceof DistributedValues ? copies.values : [copies]) as readonly Tensor[];
+      }),
+    );
+    return mirror(
+      destinations.map((_, at) => new IndexedSlices(rows?.[at] as Tensor, places?.[at] as Tensor, denseShape)),
+    );
+  }
+
+  async #broadcast(value: Tensor, destinations: readonly string[]): Promise<PossiblyMirrored> {
+    const root = destinations.findIndex((device) => gpuIndex(device) === bufferOf(value).memory.device);
+    const outputs = destinations.map((device) => newOnGpu(value, value.dtype, device));
+    const group = await this.#options.ranks.of(destinations);
+    // Only the root's is read.
+    const inputs = outputs.map((output, rank) => (rank === root ? value : output));
+    await group.runTogether([{ collective: { kind: 'broadcast', root }, inputs, outputs }]);
+    return mirror(outputs);
   }
 
   async #allReduce(op: ReduceOp, placed: readonly Placed[], call: ResolvedOptions): Promise<PossiblyMirrored[]> {
@@ -109,7 +152,8 @@ export class GpuValues {
     const passages = placed.map(({ pair: [value], index }): Passage => {
       const inputs = value.values as readonly Tensor[];
       const outputs =
-        call.targets?.[index] ?? inputs.map((input) => newOnGpu(input, outputDType(collective, input.dtype)));
+        call.targets?.[index] ??
+        inputs.map((input) => newOnGpu(input, outputDType(collective, input.dtype), input.device));
       return { collective, inputs, outputs };
     });
     await group.runTogether(passages, runOptionsOf(call));
@@ -124,10 +168,24 @@ export class GpuValues {
       const name = op.toLowerCase() as CollectiveOp;
       return reduceToOneGpu(name, value.values as readonly Tensor[], getDevicesFrom(destinations));
     }
-    tell('what NCCL cannot add up, and indexed slices, go by way of the host');
+    if (!livesOnGpu(value)) return this.#options.reduceOnHost(op, [value, destinations], call);
+    tell('what NCCL cannot add up, and indexed slices that are not on a GPU each, go by way of the host');
     const copied = new PerReplica(await Promise.all(value.values.map((item) => toHost(item))));
     return toGpus(await onHost.reduce(op, copied, destinations, callOf(call)));
   }
+}
+
+/** By the devices of the values, whatever they are called. */
+function addTo(groups: Map<string, Placed[]>, placed: Placed): void {
+  const key = placed.pair[0].devices.map((device) => (isGpu(device) ? gpuIndex(device) : device)).join();
+  const known = groups.get(key);
+  if (known) known.push(placed);
+  else groups.set(key, [placed]);
+}
+
+/** Whether it is an all-reduce of slices, which joins them. */
+function isJoin(op: ReduceOp, [value]: ReadyPair): boolean {
+  return isIndexedSlices(value) && (op === 'SUM' || op === 'MEAN');
 }
 
 function isAllReduce([value, destinations]: ReadyPair): boolean {
@@ -135,21 +193,18 @@ function isAllReduce([value, destinations]: ReadyPair): boolean {
   return isKnownDense && devicesMatch(value, destinations) && haveGpuEach(value.devices);
 }
 
-/** Whether these are GPUs, each another one. */
-export function haveGpuEach(devices: readonly string[]): boolean {
-  return devices.every(isGpu) && new Set(devices.map(gpuIndex)).size === devices.length;
+function isBroadcast(value: Tensor, destinations: readonly string[]): boolean {
+  if (!isOnGpu(value) || destinations.length < 2) return false;
+  const { device } = bufferOf(value).memory;
+  return haveGpuEach(destinations) && destinations.some((destination) => gpuIndex(destination) === device);
 }
 
-function isGpu(device: string): boolean {
-  return device !== '' && deviceType(device) === 'GPU';
+function newOnGpu(like: Tensor, dtype: Tensor['dtype'], device: string): Tensor {
+  return DeviceBuffer.allocate(gpuIndex(device), dtype, lengthOf(like)).tensor(like.shape, device);
 }
 
-function newOnGpu(like: Tensor, dtype: Tensor['dtype']): Tensor {
-  return DeviceBuffer.allocate(gpuIndex(like.device), dtype, lengthOf(like)).tensor(like.shape, like.device);
-}
-
-function copyOnGpu(value: Value, device: string): Value | undefined {
-  return 'data' in value && isOnGpu(value) ? value.memory?.copy(value.shape, device) : undefined;
+function copyOnGpu(value: Tensor, device: string): Tensor | undefined {
+  return isOnGpu(value) ? value.memory?.copy(value.shape, device) : undefined;
 }
 
 function callOf({ options, signal, sharedResult }: ResolvedOptions) {

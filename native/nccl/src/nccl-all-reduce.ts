@@ -8,6 +8,7 @@ import {
   deviceType,
   getDevicesFrom,
   hostForDevice,
+  isIndexedSlices,
   logFirst,
   optionsOf,
   type PossiblyMirrored,
@@ -23,7 +24,8 @@ import {
 import { ReductionToOneDevice, reductionToOneAlgorithm } from '@coll/reduction-to-one';
 import { AllReduceOnly } from './all-reduce-only.js';
 import { GpuGroups, type GpuRanks, GroupedCommunicator } from './gpu-groups.js';
-import { GpuValues, haveGpuEach, livesOnGpu } from './gpu-values.js';
+import { haveGpuEach } from './gpu-memory.js';
+import { GpuValues, livesOnGpu } from './gpu-values.js';
 import { isValueOnGpu } from './host-values.js';
 import type { NcclOptions } from './nccl-communicator.js';
 import { ProcessCommunicator } from './process-communicator.js';
@@ -53,6 +55,8 @@ export class NcclAllReduce extends AllReduceOps {
   readonly #ranks: GpuRanks;
   readonly #onGpus: GpuValues;
   readonly #processes: number;
+  /** Whether something serves what NCCL does not, for which all processes have to choose alike. */
+  readonly #hasChoice: boolean;
 
   /** Works without a GPU: the first value on one says what is missing. @throws ValueError for a negative `numPacks`, and for options that are no object */
   constructor(options?: NcclAllReduceOptions, world?: World) {
@@ -77,8 +81,15 @@ export class NcclAllReduce extends AllReduceOps {
       this.#tell(`replicas in threads of one process have their values on the host; ${world.engine} plays`);
     this.#ranks = gpus ?? groups;
     this.#processes = processes;
+    this.#hasChoice = processes > 1 && onHost !== undefined;
     const tell = (why: string) => this.#tell(why);
-    this.#onGpus = new GpuValues({ ranks: this.#ranks, onHost: fallback, isWhole: !gpus, tell });
+    this.#onGpus = new GpuValues({
+      ranks: this.#ranks,
+      onHost: fallback,
+      isWhole: !gpus,
+      reduceOnHost: (op, pair, call) => super.reduceImplementation(op, ...pair, call),
+      tell,
+    });
   }
 
   protected override get workerCount(): number {
@@ -96,7 +107,7 @@ export class NcclAllReduce extends AllReduceOps {
     destinations: Destinations,
     call: ResolvedOptions,
   ): Promise<PossiblyMirrored> {
-    if (!livesOnGpu(value)) return super.reduceImplementation(op, value, destinations, call);
+    if (!this.#isForGpus(value)) return super.reduceImplementation(op, value, destinations, call);
     return (await this.#onGpus.reduce(op, [[value, destinations]], call))[0] as PossiblyMirrored;
   }
 
@@ -107,8 +118,8 @@ export class NcclAllReduce extends AllReduceOps {
   ): Promise<PossiblyMirrored[]> {
     const indicesOf = (has: (pair: ReadyPair) => boolean) =>
       [...pairs.keys()].filter((at) => has(pairs[at] as ReadyPair));
-    const onGpus = indicesOf(([value]) => livesOnGpu(value));
-    const onHost = indicesOf(([value]) => !livesOnGpu(value));
+    const onGpus = indicesOf(([value]) => this.#isForGpus(value));
+    const onHost = indicesOf(([value]) => !this.#isForGpus(value));
     const part = (indices: readonly number[]) => {
       const targets = call.targets && { targets: indices.map((index) => call.targets?.[index]) };
       return [indices.map((index) => pairs[index] as ReadyPair), { ...call, ...targets }] as const;
@@ -136,8 +147,15 @@ export class NcclAllReduce extends AllReduceOps {
     axis: number,
     call: ResolvedOptions,
   ): Promise<PossiblyMirrored<Tensor>> {
-    if (livesOnGpu(value)) return this.#onGpus.gather(value, destinations, axis, call);
-    return this.gatherElsewhere(value, destinations, axis, call);
+    const joined = this.#isForGpus(value, true)
+      ? await this.#onGpus.gather(value, destinations, axis, call)
+      : undefined;
+    return joined ?? this.gatherElsewhere(value, destinations, axis, call);
+  }
+
+  /** Whether it is on GPUs, or all processes have to find out together whether it is. */
+  #isForGpus(value: DistributedValues<Value>, isGather = false): boolean {
+    return livesOnGpu(value) || (this.#hasChoice && (isGather || isIndexedSlices(value)));
   }
 
   #tell(why: string): void {

@@ -1,30 +1,40 @@
 import { type Communicator, type RunOptions, type Tensor, ValueError, type World } from '@coll/core';
-import { hashOf, layoutOf } from '@coll/core/executor';
+import { hashOf, layoutOf, OneByOne } from '@coll/core/executor';
 import { reductionToOneAlgorithm } from '@coll/reduction-to-one';
 import type { Exchange } from './connect.js';
-import type { GpuRanks } from './gpu-groups.js';
+import type { GpuGroup, GpuRanks } from './gpu-groups.js';
 import { gpuIndex } from './gpu-memory.js';
 import { NcclCommunicator, type NcclOptions } from './nccl-communicator.js';
 import { lengthOf } from './operands.js';
 import type { Passage } from './passage.js';
 
-const bytesOfCard = 1024;
+const bytesOfLength = 4;
 const millisBetweenLooks = 100;
 
 /**
  * The GPUs of several processes as one group of NCCL's, opened when it is first needed. The world of the processes, each of which has as many ranks, brings
  * NCCL's unique id around. What ends one of the two ends the other.
  */
-export class ProcessGpus implements GpuRanks {
+export class ProcessGpus implements GpuRanks, GpuGroup {
   readonly #world: World;
   readonly #options: NcclOptions;
   #opened: Promise<NcclCommunicator> | undefined;
   /** Where the processes show each other what they have to know. */
   #meeting: Communicator | undefined;
+  /** Calls for which the processes show each other something first. */
+  readonly #turns = new OneByOne();
 
   constructor(world: World, options: NcclOptions) {
     this.#world = world;
     this.#options = options;
+  }
+
+  get size(): number {
+    return this.#world.devices.length;
+  }
+
+  get localRanks(): readonly number[] {
+    return this.#world.localRanks;
   }
 
   /** Those of this process. */
@@ -42,11 +52,42 @@ export class ProcessGpus implements GpuRanks {
 
   /** Resolves when the group is open, has failed to open, or was never asked for. */
   async settled(): Promise<void> {
+    await this.#turns.latest?.catch(() => undefined);
     await this.#opened?.catch(() => undefined);
   }
 
   /** Several collectives as one group call. @throws the error of whatever ended the group; what this process alone did wrong ends it for all */
   async runTogether(passages: readonly Passage[], options: RunOptions = {}): Promise<void> {
+    if (options.checkCalls) return this.#turns.run(() => this.#play(passages, options));
+    const { latest } = this.#turns;
+    // Without a wait it opens the group at once, before whatever is called behind it.
+    if (latest) await latest.catch(() => undefined);
+    return this.#play(passages, options);
+  }
+
+  meet<Result>(
+    devices: readonly string[],
+    line: string,
+    options: RunOptions,
+    then: (told: readonly string[], open: () => Promise<GpuGroup>) => Promise<Result>,
+  ): Promise<Result> {
+    const { size, localRanks } = this;
+    const runTogether = this.#play.bind(this);
+    const open = async () => {
+      await this.of(devices);
+      return { size, localRanks, runTogether };
+    };
+    return this.#turns.run(async () => {
+      const told = await exchangeBy(this.#met(), options)(Buffer.from(line));
+      return then(
+        told.map((bytes) => Buffer.from(bytes).toString()),
+        open,
+      );
+    });
+  }
+
+  async #play(passages: readonly Passage[], options: RunOptions = {}): Promise<void> {
+    if (passages.length === 0) return;
     const { signal, stop } = this.#watch(options.signal);
     try {
       this.#opened ??= this.#open({ ...options, signal });
@@ -125,23 +166,27 @@ export class ProcessGpus implements GpuRanks {
   }
 }
 
-/** Shows the card of each process to all by an all-gather among their ranks. */
+/** Shows the card of each process to all, by all-gathers among their ranks: of the lengths of the cards, and of these. */
 function exchangeBy(meeting: Communicator, { timeoutSeconds, signal }: RunOptions): Exchange {
   const here = meeting.localRanks.length;
-  return async (card) => {
-    const own = new Uint8Array(bytesOfCard);
-    new DataView(own.buffer).setUint32(0, card.length);
-    own.set(card, 4);
-    const all = new Uint8Array(bytesOfCard * meeting.size);
+  const options = { timeoutSeconds: timeoutSeconds ?? null, ...(signal ? { signal } : {}) };
+  /** What the first rank of each process has; all hand in as much. */
+  const gathered = async (own: Uint8Array) => {
+    const all = new Uint8Array(own.length * meeting.size);
     const outputs = meeting.localRanks.map((_, place) => bytes(place === 0 ? all : new Uint8Array(all.length)));
     const inputs = outputs.map(() => bytes(own));
-    const options = { timeoutSeconds: timeoutSeconds ?? null, ...(signal ? { signal } : {}) };
     await meeting.run({ kind: 'all-gather' }, inputs, outputs, options);
     return Array.from({ length: meeting.size / here }, (_, process) => {
-      const begin = process * here * bytesOfCard;
-      const length = new DataView(all.buffer).getUint32(begin);
-      return all.slice(begin + 4, begin + 4 + length);
+      return all.subarray(process * here * own.length, (process * here + 1) * own.length);
     });
+  };
+  return async (card) => {
+    const length = new Uint8Array(bytesOfLength);
+    new DataView(length.buffer).setUint32(0, card.length);
+    const lengths = (await gathered(length)).map((each) => new DataView(each.slice().buffer).getUint32(0));
+    const own = new Uint8Array(Math.max(...lengths));
+    own.set(card);
+    return (await gathered(own)).map((each, process) => each.slice(0, lengths[process]));
   };
 }
 

@@ -4,7 +4,7 @@ import { describe, it } from 'vitest';
 import { fourGpus, hasDoubles } from './doubles.ts';
 
 crossDeviceOpsSuite({
-  test: (name, run) => it.runIf(hasDoubles)(name, run, 60_000),
+  test: it.runIf(hasDoubles),
   describe,
   plugin: nccl,
   devices: fourGpus,

@@ -108,7 +108,7 @@ describe.runIf(hasDoubles)('DeviceBuffer', () => {
     await expect(buffer.read()).rejects.toMatchObject({ code: 'ERR_COLL_BUFFER', message: /was disposed of/ });
     // What is freed goes behind what used it.
     await gpu.upload(Float32Array.of(1), 'float32').then((last) => last.dispose());
-    await expect.poll(() => counts().buffers).toBe(before);
+    await expect.poll(() => counts().buffers).toBeLessThanOrEqual(before);
   });
 
   it('takes no elements, too', async () => {
@@ -141,7 +141,7 @@ describe.runIf(hasDoubles)('DeviceBuffer', () => {
     const told = /: the pointer has 8 bytes up to the end of its allocation, not 12$/;
     await expect(foreign).rejects.toMatchObject({ name: 'ValueError', code: 'ERR_COLL_REFUSED', message: told });
     await expect(other.fromPointer({ pointer, dtype: 'int8', length: 1, owner })).rejects.toThrow(/belongs to GPU 0/);
-    await expect.poll(() => counts().buffers).toBe(before);
+    await expect.poll(() => counts().buffers).toBeLessThanOrEqual(before);
   });
 
   it('refuses memory of others that begins between two elements, and what describes none', async () => {
@@ -182,7 +182,7 @@ describe.runIf(hasDoubles)('DeviceBuffer', () => {
     const foreign = gpu.fromPointer({ pointer, dtype: 'int8', length: 1, owner: {} });
     const told = /: the pointer is no memory of GPU 0$/;
     await expect(foreign).rejects.toMatchObject({ name: 'ValueError', code: 'ERR_COLL_REFUSED', message: told });
-    await expect.poll(() => counts().buffers).toBe(before);
+    await expect.poll(() => counts().buffers).toBeLessThanOrEqual(before);
   });
 
   it("refuses the default stream of a thread, which is not the addon's", async () => {

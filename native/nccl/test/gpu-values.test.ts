@@ -154,7 +154,7 @@ describe.runIf(hasDoubles)('NcclAllReduce of tensors in the memory of GPUs', () 
     ]);
   });
 
-  it('gathers, adds up what NCCL cannot, and indexed slices, by way of the host', async () => {
+  it('adds up what NCCL cannot, and slices for one GPU, by way of the host; gathers it by NCCL', async () => {
     await using ops = new NcclAllReduce();
     const value = await onEach(2, (rank) => Int16Array.of(rank, 1), 'int16');
     const sum = await ops.reduce(ReduceOp.SUM, value, value);

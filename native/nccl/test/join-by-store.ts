@@ -18,7 +18,7 @@ export const join: Join = async ({ group, member, members, size, options }) => {
   const devices = Array.from({ length: perProcess }, (_, index) => `gpu:${member * perProcess + index}`);
   const request = { store, rank: member, size: members, devices, group: `group ${group}` };
   const { checkCalls = true, isMixed = false } = (options ?? {}) as JoinOptions;
-  const communicator = await NcclCommunicator.connect({ ...request, checkCalls, lostAfterSeconds: 3 });
+  const communicator = await NcclCommunicator.connect({ ...request, checkCalls, lostAfterSeconds: 60 });
   const leave = () => store.close();
   return { communicator: isMixed && member > 0 ? ofTensorsOnGpus(communicator) : communicator, leave };
 };

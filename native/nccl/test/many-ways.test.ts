@@ -1,5 +1,5 @@
 import { type Mirrored, PerReplica, ReduceOp, registry, type Tensor, tensor } from '@coll/core';
-import { bufferOf, gpus, NcclCommunicator, nccl, toHost } from '@coll/nccl';
+import { bufferOf, type DeviceBuffer, type Gpu, gpus, NcclCommunicator, nccl, toHost } from '@coll/nccl';
 import '@coll/nccl/register';
 import { MultiWorkerAllReduce } from '@coll/multi-worker';
 import { MirroredStrategy, selectPlugin } from '@coll/strategy';
@@ -23,6 +23,72 @@ describe.runIf(hasDoubles)('NCCL by other names', () => {
     const value = new PerReplica(devices.map((device, rank) => tensor(Float32Array.of(rank, 1), { device })));
     const sum = (await ops.reduce(ReduceOp.SUM, value, value)) as Mirrored<Tensor>;
     expect(sum.values.map(({ data }) => [...data])).toEqual(devices.map(() => [6, 4]));
+  });
+
+  it.each([
+    ['nccl', workers.slice(0, 1)],
+    ['nccl/xring', workers.slice(0, 1)],
+    ['nccl', undefined],
+  ] as const)('serves what is in the memory of GPUs for %s', async (allReduceSpec, named) => {
+    await using ops = new MultiWorkerAllReduce(named, named && 2, { allReduceSpec });
+    const onGpus = async () =>
+      new PerReplica(
+        await Promise.all([0, 1].map((gpu) => (gpus()[gpu] as Gpu).upload(Float32Array.of(gpu, 1), 'float32'))),
+      );
+    const onHost = new PerReplica([0, 1].map((gpu) => tensor(Float32Array.of(gpu), { device: `gpu:${gpu}` })));
+    const [value, into] = [await onGpus(), await onGpus()];
+    const numbers = (result: unknown) =>
+      Promise.all((result as Mirrored<Tensor>).values.map(async (item) => [...(await toHost(item)).data]));
+    const results = await ops.batchReduce(
+      ReduceOp.SUM,
+      [value, onHost, value].map((each) => [each, each] as const),
+      {
+        into: [
+          into,
+          new PerReplica([0, 1].map((gpu) => tensor(new Float32Array(1), { device: `gpu:${gpu}` }))),
+          await onGpus(),
+        ],
+      },
+    );
+    const sums = [[1, 2], [1], [1, 2]];
+    expect(await Promise.all(results.map(numbers))).toEqual(sums.map((sum) => [sum, sum]));
+    expect((results[0] as Mirrored<Tensor>).values.map(bufferOf)).toEqual(into.values);
+    const gathered = [0, 1, 1, 1];
+    expect(await numbers(await ops.gather(value, value, 0))).toEqual([gathered, gathered]);
+    const copies = [
+      [1, 1],
+      [1, 1],
+    ];
+    expect(await numbers(await ops.broadcast(value.values[1] as DeviceBuffer, value))).toEqual(copies);
+    expect(await numbers(await ops.reduce(ReduceOp.MEAN, value, value))).toEqual([
+      [0.5, 1],
+      [0.5, 1],
+    ]);
+  });
+
+  it.each(['nccl/xring', 'xring'])('says that %s among workers is of the host', async (allReduceSpec) => {
+    const devices = workers.map((worker) => `${worker}/device:GPU:0`);
+    await using ops = new MultiWorkerAllReduce(workers, 1, { allReduceSpec });
+    const buffers = await Promise.all(
+      [0, 1].map((gpu) => (gpus()[gpu] as Gpu).upload(Float32Array.of(gpu), 'float32')),
+    );
+    const value = new PerReplica(buffers.map((buffer) => buffer.tensor()));
+    for (const call of [ops.reduce(ReduceOp.SUM, value, value), ops.gather(value, devices, 0)]) {
+      await expect(call).rejects.toMatchObject({
+        code: 'ERR_COLL_DEVICE',
+        message: expect.stringMatching(/plays on the host, but a value is in the memory of gpu:0: specify 'nccl', use/),
+      });
+    }
+  });
+
+  it('tells of what NCCL did otherwise than asked for a specification', async () => {
+    const devices = workers.flatMap((worker) => [0, 1].map((gpu) => `${worker}/device:GPU:${gpu}`));
+    await using ops = new MultiWorkerAllReduce(workers, 2, { allReduceSpec: 'nccl/xring' });
+    const value = new PerReplica(devices.map((device) => tensor(Int16Array.of(1), { device })));
+    const sum = (await ops.reduce(ReduceOp.SUM, value, value)) as Mirrored<Tensor>;
+    expect(sum.values.map(({ data }) => [...data])).toEqual(devices.map(() => [4]));
+    const note = 'NCCL has no arithmetic of int16, and only moves it; reduction-to-one serves it';
+    expect(ops.explain().notes).toEqual([note]);
   });
 
   it('adds up what the replicas of a strategy have on their GPUs', async () => {

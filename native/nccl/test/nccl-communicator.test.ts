@@ -5,7 +5,7 @@ import { blockingNoThread } from './blocking-no-thread.ts';
 import { fourGpus, hasDoubles } from './doubles.ts';
 
 executorSuite({
-  test: (name, run) => it.runIf(hasDoubles)(name, run, 60_000),
+  test: it.runIf(hasDoubles),
   describe,
   name: 'NcclCommunicator in one process',
   open: blockingNoThread(controllerGroup((_, size) => NcclCommunicator.open(fourGpus.slice(0, size)))),

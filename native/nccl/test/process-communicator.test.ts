@@ -31,7 +31,7 @@ const sumOf = (data: TypedArray): Call => {
   return { collective: { kind: 'all-reduce', op: 'sum' }, inputs: [value], outputs: [value] };
 };
 
-describe.runIf(hasDoubles)('a process group that has NCCL do its arithmetic', { timeout: 60_000 }, () => {
+describe.runIf(hasDoubles)('a process group that has NCCL do its arithmetic', () => {
   it('adds up, also what NCCL knows no arithmetic of', async () => {
     await using group = await open(undefined, 2);
     const calls = [0, 1].map((rank) => [sumOf(Float32Array.of(rank, 5)), sumOf(Int16Array.of(rank, 7))]);

@@ -1,7 +1,9 @@
-import { flightRecorder, nccl } from '@coll/nccl';
+import { toNumbers } from '@coll/core';
+import { bufferOf, flightRecorder, type Gpu, gpus, nccl, toHost } from '@coll/nccl';
 import { MirroredStrategy } from '@coll/strategy';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { fourGpus, hasDoubles } from './doubles.ts';
+import type { Joined } from './fixtures/joining.ts';
 import { type Outcome, train } from './fixtures/training.ts';
 import { type GpuAnswer, GpuWorkers } from './gpu-workers.ts';
 
@@ -24,7 +26,7 @@ async function expectAsOnCpus(outcome: Outcome, replicas: number): Promise<void>
   }
 }
 
-describe.runIf(hasDoubles)('MirroredStrategy on GPUs', { timeout: 60_000 }, () => {
+describe.runIf(hasDoubles)('MirroredStrategy on GPUs', () => {
   it.each([1, 2, 4])('trains on %i as on CPUs', async (count) => {
     await using strategy = new MirroredStrategy({ devices: fourGpus.slice(0, count), crossDeviceOps: nccl });
     const before = flightRecorder().length;
@@ -34,8 +36,38 @@ describe.runIf(hasDoubles)('MirroredStrategy on GPUs', { timeout: 60_000 }, () =
   });
 });
 
+describe.runIf(hasDoubles)('replicas of one process on GPUs', () => {
+  it.each([1, 4])(
+    'broadcast what one of %i has, and gather what all have, in the memory of their GPUs',
+    async (count) => {
+      await using strategy = new MirroredStrategy({ devices: fourGpus.slice(0, count), crossDeviceOps: nccl });
+      const found: unknown[] = [];
+      await strategy.run(async (replica) => {
+        const { replicaIdInSyncGroup: id } = replica;
+        const own = await (gpus()[id] as Gpu).upload(new Float32Array(id + 1).fill(id), 'float32');
+        const [same, all] = [own.view(0, 1).tensor(), own.tensor()];
+        const results = await Promise.all([replica.broadcast(same, count - 1), replica.allGather(all, 0)]);
+        const numbers = await Promise.all(results.map(async (result) => toNumbers(await toHost(result))));
+        found[id] = [results.map((result) => bufferOf(result).device), numbers];
+      });
+      const everything = fourGpus.slice(0, count).flatMap((_, id) => new Array<number>(id + 1).fill(id));
+      const expected = fourGpus.slice(0, count).map((gpu) => [
+        [gpu, gpu],
+        [[count - 1], everything],
+      ]);
+      expect(found).toEqual(expected);
+      expect((await strategy.explain()).notes).toEqual([]);
+    },
+  );
+});
+
 interface Added {
   readonly sum: readonly number[];
+  readonly notes: readonly string[];
+}
+
+interface Joining {
+  readonly rounds: readonly { readonly joined: readonly Joined[]; readonly byNccl: readonly string[] }[];
   readonly notes: readonly string[];
 }
 
@@ -54,7 +86,7 @@ async function expectTrained(answers: readonly GpuAnswer<Trained>[], replicas: n
   }
 }
 
-describe.runIf(hasDoubles)('MultiWorkerMirroredStrategy on GPUs', { timeout: 60_000 }, () => {
+describe.runIf(hasDoubles)('MultiWorkerMirroredStrategy on GPUs', () => {
   let workers: GpuWorkers;
   beforeAll(async () => {
     workers = await GpuWorkers.start([{}, {}]);
@@ -67,6 +99,42 @@ describe.runIf(hasDoubles)('MultiWorkerMirroredStrategy on GPUs', { timeout: 60_
 
   it('trains with two a worker as on CPUs', async () => {
     await expectTrained(await workers.play('trains', (worker) => [`gpu:${2 * worker}`, `gpu:${2 * worker + 1}`]), 4);
+  });
+
+  it.each([
+    ['one a worker', (worker: number) => [`gpu:${worker}`]],
+    ['two a worker', (worker: number) => [`gpu:${2 * worker}`, `gpu:${2 * worker + 1}`]],
+  ])('joins what differs in length, and slices, on the GPUs, with %s', async (_, devicesOf) => {
+    const here = devicesOf(0).length;
+    const ids = Array.from({ length: 2 * here }, (_, id) => id);
+    const row = ids.flatMap((id) => new Array<number>(id + 1).fill(id));
+    const expected = {
+      shape: [2, row.length],
+      gathered: [...row, ...row],
+      rows: ids.flatMap((id) => [id, id + 1]).map((sum) => sum / ids.length),
+      indices: ids.flatMap((id) => [0, id]),
+    };
+    for (const checkCalls of [false, true]) {
+      const answers = await workers.play<Joining>('joins', devicesOf, 'NCCL', checkCalls);
+      for (const [worker, { result, error }] of answers.entries()) {
+        expect(error).toBeUndefined();
+        const { rounds, notes } = result as Joining;
+        const [onGpus, mixed, onHost] = rounds;
+        for (const [round, places] of [
+          [onGpus, [true, true]],
+          [mixed, [true, false]],
+          [onHost, [false, false]],
+        ] as const)
+          expect(round?.joined).toEqual(new Array(here).fill({ ...expected, isOnGpu: places[worker] }));
+        expect(onGpus?.byNccl).toEqual(['group of collectives', 'group of collectives']);
+        expect(mixed?.byNccl).toHaveLength(2);
+        expect(onHost?.byNccl).toEqual([]);
+        expect(notes.filter((note) => /gather|slices/.test(note))).toEqual([
+          'there is no gather by nccl; collective serves it',
+          'an all-reduce of indexed slices gathers them; collective serves it',
+        ]);
+      }
+    }
   });
 
   it('needs GPUs on all workers, or on none', async () => {
@@ -105,14 +173,14 @@ describe.runIf(hasDoubles)('MultiWorkerMirroredStrategy on GPUs', { timeout: 60_
   });
 });
 
-describe.runIf(hasDoubles)('workers that share a GPU', { timeout: 60_000 }, () => {
+describe.runIf(hasDoubles)('workers that share a GPU', () => {
   it('train as on CPUs', async () => {
     await using workers = await GpuWorkers.start([{ NCCL_HOSTID: 'one' }, { NCCL_HOSTID: 'other' }]);
     await expectTrained(await workers.play('trains', () => ['gpu:0']), 2);
   });
 });
 
-describe.runIf(hasDoubles)('workers of which one sees no GPU', { timeout: 60_000 }, () => {
+describe.runIf(hasDoubles)('workers of which one sees no GPU', () => {
   let workers: GpuWorkers;
   beforeAll(async () => {
     workers = await GpuWorkers.start([{}, { COLL_CUDA_LIBRARY: '/nowhere/libcuda.so.1' }]);

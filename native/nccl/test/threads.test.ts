@@ -30,16 +30,12 @@ describe.runIf(hasDoubles)('a program outlives its only thread with GPUs', () =>
     ['once its work is done', ''],
     ['with work under way', 'process.exit();'],
     ['while an answer comes', 'binding.read(buffer, 0, new Uint8Array(bytes)); setImmediate(() => process.exit());'],
-  ])(
-    'that ends %s',
-    (_, end) => {
-      const program = programWith(busyThread(end));
-      const node = ['--eval', program];
-      const environment = { ...process.env, NODE_OPTIONS: '' };
-      expect(execFileSync(process.execPath, node, { env: environment, encoding: 'utf8' })).toBe('alive\n');
-    },
-    30_000,
-  );
+  ])('that ends %s', (_, end) => {
+    const program = programWith(busyThread(end));
+    const node = ['--eval', program];
+    const environment = { ...process.env, NODE_OPTIONS: '' };
+    expect(execFileSync(process.execPath, node, { env: environment, encoding: 'utf8' })).toBe('alive\n');
+  });
 });
 
 describe.runIf(hasDoubles)('a thread that ends with groups', () => {
@@ -58,5 +54,5 @@ describe.runIf(hasDoubles)('a thread that ends with groups', () => {
     rmSync(folder, { recursive: true });
     // What the libraries themselves have left when the process ends; streams belong to the GPUs.
     expect(counts).toMatchObject({ communicators: '0', blocks: '0' });
-  }, 60_000);
+  });
 });

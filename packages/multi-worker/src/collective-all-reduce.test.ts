@@ -66,6 +66,13 @@ describe('options', () => {
     expect(() => new CollectiveAllReduce(two, 2, new CommunicationOptions(100, 3, 'ring'))).not.toThrow();
   });
 
+  it.each([0, 'RING', null, [], 2 ** 20])('are an object, not %j', (options) => {
+    expect(() => new CollectiveAllReduce(['cpu:0'], 1, options as never)).toThrow('options are an object');
+    expect(() => new MultiWorkerAllReduce(['/job:worker/task:0'], 1, options as never)).toThrow(
+      'options are an object',
+    );
+  });
+
   it('hold where a call does not say otherwise', async () => {
     const played: number[] = [];
     const groups = processGroupDoubles(2, {

@@ -6,6 +6,7 @@ import {
   type DistributedValues,
   type Explanation,
   logFirst,
+  optionsOf,
   PerReplica,
   type Plugin,
   type PossiblyMirrored,
@@ -68,7 +69,7 @@ export class CollectiveAllReduce extends WorkerAllReduce {
     options: CollectiveAllReduceOptions | CommunicationOptions = {},
     world?: World,
   ) {
-    const given = options instanceof CommunicationOptions ? { options } : options;
+    const given = options instanceof CommunicationOptions ? { options } : optionsOf(options, '{ group }');
     const setting = collectiveSetting(devices, groupSize, given, world);
     const plays = setting.options.implementation === 'AUTO' ? 'AUTO' : 'RING';
     const algorithm = plays === 'AUTO' ? autoAlgorithm : ringAlgorithm();
@@ -258,7 +259,7 @@ export class CollectiveAllReduce extends WorkerAllReduce {
     }
     this.#remark(
       'info',
-      'NCCL carries out all-reduces among the GPUs of all workers; the rest goes by way of the host',
+      'NCCL carries out all-reduces among the GPUs of all workers, and joins what is in their memory; the rest goes by way of the host',
     );
     const options = { onHost: this.#ringOps(), ...(numPacks === undefined ? {} : { numPacks }) };
     const resolution = this.#world?.resolution ?? resolveEngine(this.#given.engine);

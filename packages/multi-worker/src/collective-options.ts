@@ -4,6 +4,7 @@ import {
   type CommunicationOptionsInit,
   canonicalize,
   type ProcessGroup,
+  quote,
   requireDistinct,
   requireProcessGroup,
   resolveCallOptions,
@@ -48,7 +49,7 @@ export function collectiveSetting(
   requireProcessGroup(given.group);
   const group = given.group && given.group.size > 1 ? given.group : undefined;
   const devices = named ?? world?.devices ?? (group && ['/device:CPU:0']);
-  if (devices) requireDevices(devices);
+  if (devices !== undefined) requireDevices(devices);
   const reached = devices && (group ? devices.length * group.size : (world?.devices ?? devices).length);
   requireGroupSize(groupSize, devices, reached);
   const groupKey = devices ? collectiveKeys.getGroupKey(devices) : 0;
@@ -72,7 +73,7 @@ function requireGroupSize(
   reached: number | undefined,
 ): void {
   if (groupSize === undefined) return;
-  const fail = (problem: string) => new ValueError('ERR_COLL_VALUE', `group_size ${groupSize}: ${problem}`);
+  const fail = (problem: string) => new ValueError('ERR_COLL_VALUE', `group_size ${quote(groupSize)}: ${problem}`);
   if (!(Number.isSafeInteger(groupSize) && groupSize >= 1)) throw fail('it is a whole number of devices, from 1');
   if (!devices) throw fail('name the devices of this worker as well');
   if (groupSize % devices.length !== 0) {

@@ -8,6 +8,7 @@ import {
   isIndexedSlices,
   localDevicesFromNumGpus,
   logFirst,
+  optionsOf,
   type PossiblyMirrored,
   type ProcessGroup,
   quote,
@@ -16,6 +17,7 @@ import {
   type ResolvedOptions,
   requireProcessGroup,
   resolveEngine,
+  type Tensor,
   type Value,
   ValueError,
   type World,
@@ -25,6 +27,7 @@ import { reductionToOneAlgorithm } from '@coll/reduction-to-one';
 import { type AllReduceSpec, type AllReduceSpecLike, parseSpec } from './all-reduce-spec.js';
 import { MultiWorkerCommunicator } from './multi-worker-communicator.js';
 import { NcclGroups } from './nccl-groups.js';
+import { fieldsOf, NcclValues } from './nccl-values.js';
 import { type LimitUnit, SpecPlan } from './spec-plan.js';
 import { SpecRanks } from './spec-ranks.js';
 import { type OtherWorkers, WorkerAllReduce } from './worker-all-reduce.js';
@@ -51,6 +54,7 @@ export class MultiWorkerAllReduce extends WorkerAllReduce {
   readonly name = 'multi-worker';
   readonly #plan: SpecPlan;
   readonly #nccl: NcclGroups;
+  readonly #ncclValues: NcclValues;
   readonly #workers: Workers | undefined;
 
   /**
@@ -62,9 +66,10 @@ export class MultiWorkerAllReduce extends WorkerAllReduce {
   constructor(
     workerDevices?: readonly string[],
     numGpusPerWorker?: number,
-    options: MultiWorkerAllReduceOptions = {},
+    given?: MultiWorkerAllReduceOptions,
     world?: World,
   ) {
+    const options = optionsOf(given, "{ allReduceSpec: 'xring' }");
     const { limitUnit = 'elements', engine } = options;
     requireLimitUnit(limitUnit);
     requireProcessGroup(options.group);
@@ -109,6 +114,7 @@ export class MultiWorkerAllReduce extends WorkerAllReduce {
     });
     this.#plan = plan;
     this.#nccl = nccl;
+    this.#ncclValues = new NcclValues(plan, nccl);
     this.#workers = workers;
   }
 
@@ -117,10 +123,10 @@ export class MultiWorkerAllReduce extends WorkerAllReduce {
     return true;
   }
 
-  /** Also tells which ranks stand in for devices that gather but hold no component. */
+  /** Also tells which ranks stand in for devices that gather but hold no component, and what NCCL did otherwise than asked. */
   override explain(): Explanation {
     const explanation = super.explain();
-    return { ...explanation, notes: [...explanation.notes, ...this.#plan.notes] };
+    return { ...explanation, notes: [...explanation.notes, ...this.#plan.notes, ...this.#nccl.notes] };
   }
 
   /** Closes what was opened of `nccl`, too. */
@@ -137,6 +143,8 @@ export class MultiWorkerAllReduce extends WorkerAllReduce {
     call: ResolvedOptions,
   ): Promise<PossiblyMirrored> {
     this.#requireKnownWorkers([value]);
+    const nccl = await this.#ncclValues.opsFor(value);
+    if (nccl) return nccl.reduce(op, value, destinations, fieldsOf(call));
     if (devicesMatch(value, destinations)) this.#prepare([value]);
     return super.reduceImplementation(op, value, destinations, call);
   }
@@ -149,8 +157,29 @@ export class MultiWorkerAllReduce extends WorkerAllReduce {
   ): Promise<PossiblyMirrored[]> {
     const values = pairs.map(([value]) => value);
     this.#requireKnownWorkers(values);
-    if (allDevicesMatch(pairs)) this.#prepare(values);
-    return super.batchReduceImplementation(op, pairs, call);
+    return this.#ncclValues.batchReduce(op, pairs, call, (rest, own) => {
+      if (allDevicesMatch(rest)) this.#prepare(rest.map(([value]) => value));
+      return super.batchReduceImplementation(op, rest, own);
+    });
+  }
+
+  protected override async gatherImplementation(
+    value: DistributedValues<Tensor>,
+    destinations: Destinations,
+    axis: number,
+    call: ResolvedOptions,
+  ): Promise<PossiblyMirrored<Tensor>> {
+    const nccl = await this.#ncclValues.opsFor(value);
+    if (nccl) return nccl.gather(value, destinations, axis, fieldsOf(call));
+    return super.gatherImplementation(value, destinations, axis, call);
+  }
+
+  protected override async broadcastImplementation(
+    value: Value,
+    destinations: Destinations,
+  ): Promise<PossiblyMirrored> {
+    const copies = await this.#ncclValues.broadcast(value, destinations);
+    return copies ?? super.broadcastImplementation(value, destinations);
   }
 
   /** Before an all-reduce. Dense values of a batch have the same devices; sparse ones go to one device, from wherever they are. */

@@ -24,6 +24,7 @@ export class NcclGroups {
   readonly #connect: ((algorithm: Algorithm) => Communicator) | undefined;
   readonly #groups = new Map<string, Promise<NcclGroup>>();
   #nccl: Promise<CrossDeviceOps> | undefined;
+  #opened: CrossDeviceOps | undefined;
 
   /** `engine` plays what goes across workers that are all here; `connect` opens what goes from this one to others. */
   constructor(engine: () => Engine, connect?: (algorithm: Algorithm) => Communicator) {
@@ -45,6 +46,24 @@ export class NcclGroups {
     }
   }
 
+  /** Its ops. @throws CollError where nothing is registered as `nccl`, or what is refuses these devices */
+  async ops(devices: readonly string[]): Promise<CrossDeviceOps> {
+    const { plugin } = await registry.resolve('nccl', { devices });
+    this.#nccl ??= Promise.resolve(plugin.create(undefined));
+    try {
+      this.#opened = await this.#nccl;
+      return this.#opened;
+    } catch (error) {
+      this.#nccl = undefined;
+      throw error;
+    }
+  }
+
+  /** What the ops of NCCL did otherwise than asked. */
+  get notes(): readonly string[] {
+    return this.#opened?.explain().notes ?? [];
+  }
+
   async close(): Promise<void> {
     const groups = await Promise.allSettled(this.#groups.values());
     for (const group of groups) if (group.status === 'fulfilled') await group.value.communicator.close();
@@ -58,7 +77,7 @@ export class NcclGroups {
   }
 
   async #communicatorOf(choice: SpecChoice, workers: Workers, devices: readonly string[]): Promise<Communicator> {
-    const nccl = await this.#openNccl(devices);
+    const nccl = await this.ops(devices);
     const algorithm = acrossAlgorithm(choice, workers);
     if (!algorithm) return communicatorOf(nccl, devices);
     if (this.#connect) return hierarchical([communicatorOf(nccl, devices)], this.#connect(algorithm));
@@ -67,16 +86,5 @@ export class NcclGroups {
       communicatorOf(nccl, devices.slice(worker * perWorker, (worker + 1) * perWorker)),
     );
     return hierarchical(within, this.#engine().communicator(workers.workers, algorithm));
-  }
-
-  async #openNccl(devices: readonly string[]): Promise<CrossDeviceOps> {
-    const { plugin } = await registry.resolve('nccl', { devices });
-    this.#nccl ??= Promise.resolve(plugin.create(undefined));
-    try {
-      return await this.#nccl;
-    } catch (error) {
-      this.#nccl = undefined;
-      throw error;
-    }
   }
 }

@@ -51,15 +51,26 @@ export class SpecPlan {
 
   /** The specification and how its tensors are packed, for the log. */
   toString(): string {
-    const { entries, packing } = this.#options;
+    const { packing } = this.#options;
     const { numPacks, aggSmallGradsMaxBytes, aggSmallGradsMaxGroup } = packing;
     const packs = `numPacks ${numPacks}, aggSmallGradsMaxBytes ${aggSmallGradsMaxBytes}, aggSmallGradsMaxGroup ${aggSmallGradsMaxGroup}`;
-    return `${formatSpec(entries)}, ${packs}`;
+    return `${this.specification}, ${packs}`;
   }
 
   /** Whether any entry needs NCCL. */
   get usesNccl(): boolean {
     return this.#options.entries.some(usesNccl);
+  }
+
+  /** Whether NCCL does all that there is: nothing goes across workers, or among them. */
+  get isNcclAlone(): boolean {
+    const { entries, workers } = this.#options;
+    return entries.every((entry) => entry.alg === 'nccl' || (usesNccl(entry) && (workers?.workers ?? 1) === 1));
+  }
+
+  /** In words. */
+  get specification(): string {
+    return formatSpec(this.#options.entries);
   }
 
   /** @throws ValueError, naming the entry, for one that has no level within workers and so cannot be played where each is a process */

@@ -13,6 +13,4 @@ afterAll(async () => {
   await server.close();
 });
 
-const test = (name: string, run: () => void | Promise<void>) => it(name, run, 60_000);
-
-executorSuite({ test, describe, name: 'chosen algorithms among processes', open: processes.open, ranks: [1, 3] });
+executorSuite({ test: it, describe, name: 'chosen algorithms among processes', open: processes.open, ranks: [1, 3] });

@@ -2,14 +2,12 @@ import { CollectiveAllReduce, collective, MultiWorkerAllReduce, multiWorker } fr
 import { crossDeviceOpsSuite } from '@coll/testing';
 import { describe, it } from 'vitest';
 
-const test = (name: string, run: () => void | Promise<void>) => it(name, run, 60_000);
-
-crossDeviceOpsSuite({ test, describe, plugin: multiWorker, bitsIndependentOfPacking: true });
-crossDeviceOpsSuite({ test, describe, plugin: collective, bitsIndependentOfPacking: true });
+crossDeviceOpsSuite({ test: it, describe, plugin: multiWorker, bitsIndependentOfPacking: true });
+crossDeviceOpsSuite({ test: it, describe, plugin: collective, bitsIndependentOfPacking: true });
 
 // Without workers all devices are one worker's, so that values may have any number of components.
 crossDeviceOpsSuite({
-  test,
+  test: it,
   describe,
   name: 'MultiWorkerAllReduce by three entries',
   create: (packing, world) => {
@@ -19,7 +17,7 @@ crossDeviceOpsSuite({
 });
 
 crossDeviceOpsSuite({
-  test,
+  test: it,
   describe,
   name: 'CollectiveAllReduce around a ring',
   create: (packing, world) =>

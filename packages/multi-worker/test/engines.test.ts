@@ -4,8 +4,6 @@ import { native } from '@coll/native';
 import { controllerGroup, executorSuite, type SuiteAlgorithm, threadRanks } from '@coll/testing';
 import { afterAll, describe, it } from 'vitest';
 
-const test = (name: string, run: () => void | Promise<void>) => it(name, run, 60_000);
-
 const algorithms: readonly SuiteAlgorithm[] = [
   { algorithm: specAlgorithm({ alg: 'pscpu/pscpu', shards: 2 }, { workers: 2, gpusPerWorker: 2 }) },
   { algorithm: recursiveHalvingDoublingAlgorithm },
@@ -13,7 +11,7 @@ const algorithms: readonly SuiteAlgorithm[] = [
 
 for (const engine of [jsEngine, wasmEngine, native].filter((each) => each.probe().available)) {
   executorSuite({
-    test,
+    test: it,
     describe,
     name: `${engine.name} engine`,
     open: controllerGroup((algorithm, size) => engine.communicator(size, algorithm)),
@@ -29,7 +27,7 @@ afterAll(() => threads.close());
 const options = { workerDevices: ['/job:a/task:0', '/job:a/task:1'], numGpusPerWorker: 1 };
 const { module } = multiWorker;
 executorSuite({
-  test,
+  test: it,
   describe,
   name: 'threads',
   open: threads.open,

@@ -15,7 +15,7 @@ export const join: Join = async ({ group: generation, member: rank, members: siz
   const { address, job, jobKey } = options as JoinOptions;
   await using store = await TcpStore.connect({ address, job, jobKey });
   // A machine that is busy with other tests may leave a member alone for some seconds.
-  const patience = { timeoutSeconds: 50, heartbeatSeconds: 20 };
+  const patience = { timeoutSeconds: 120, heartbeatSeconds: 20 };
   const group = await openProcessGroup({ store, job, jobKey, rank, size, generation, ...patience });
   return { communicator: connectGroup(group, autoAlgorithm), leave: () => group.close() };
 };

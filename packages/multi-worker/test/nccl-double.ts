@@ -23,6 +23,7 @@ class NcclDouble extends CrossDeviceOps {
     { values, devices }: DistributedValues<Value>,
   ): Promise<PossiblyMirrored> {
     reducedBy.push(devices);
+    this.note('a double adds up');
     const total = combine(op.toLowerCase() as Lowercase<ReduceOp>, values as readonly Tensor[]);
     return mirror(devices.map((device) => copyToDevice(total, device)));
   }

@@ -43,6 +43,7 @@ describe('a specification that names NCCL', () => {
     const value = new PerReplica(spread(1, 2).values.slice(0, 3));
     expect(numbersOf(await ops.reduce(ReduceOp.MEAN, value, value))).toEqual([0, 1, 2].map(() => [2, 4]));
     expect(reducedBy).toEqual([devices.slice(0, 3)]);
+    expect(ops.explain().notes).toEqual(['a double adds up']);
   });
 
   it.each(['nccl/xring', 'nccl/rechd', 'nccl/pscpu'])(

@@ -18,7 +18,7 @@ const specs: readonly MultiWorkerOptions[] = [
   { ...workers, allReduceSpec: 'pscpu:1:psgpu#3:5:xring:7:pscpu/pscpu#2' },
 ];
 
-describe('replicas in worker threads', { timeout: 60_000 }, () => {
+describe('replicas in worker threads', () => {
   it.each(specs)('reduce by %o', async (options) => {
     await using strategy = new MirroredStrategy({ devices, crossDeviceOps: { name: multiWorker, options } });
     const lengths = [7, 1, 5, 0, 100, 6];

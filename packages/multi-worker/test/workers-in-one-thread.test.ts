@@ -3,7 +3,7 @@ import { processGroupDoubles } from './doubles/process-group-double.ts';
 import { scenarios } from './worker-scenarios.ts';
 
 describe.each([2, 3, 4])('among %i doubles of processes, CollectiveAllReduce', (size) => {
-  it.each(Object.entries(scenarios))('%s', { timeout: 60_000 }, async (_, scenario) => {
+  it.each(Object.entries(scenarios))('%s', async (_, scenario) => {
     const groups = processGroupDoubles(size);
     const outcomes = await Promise.allSettled(groups.map((group) => scenario(group)));
     const failed = outcomes.filter((outcome) => outcome.status === 'rejected');

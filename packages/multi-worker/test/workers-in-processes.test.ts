@@ -27,7 +27,7 @@ describe.each([
 
   beforeAll(async () => {
     workers = await JobProcesses.start(new URL('./fixtures/worker-process.ts', import.meta.url), size);
-  }, 30_000);
+  });
   afterAll(() => workers[Symbol.asyncDispose]());
 
   async function play(task: Pick<WorkerTask, 'scenario' | 'count'>): Promise<readonly unknown[]> {
@@ -36,11 +36,11 @@ describe.each([
     return answers.map(({ value }) => value);
   }
 
-  it.each(Object.keys({ ...blockingScenarios, ...scenarios }))('%s', { timeout: 60_000 }, async (scenario) => {
+  it.each(Object.keys({ ...blockingScenarios, ...scenarios }))('%s', async (scenario) => {
     await play({ scenario });
   });
 
-  it.each(Object.keys(failingScenarios))('tells all workers alike of %s', { timeout: 60_000 }, async (scenario) => {
+  it.each(Object.keys(failingScenarios))('tells all workers alike of %s', async (scenario) => {
     for (const count of [1, 2]) {
       const told = (await play({ scenario, count })) as (readonly Told[])[];
       const [code, words] = expected[scenario as FailingScenarioName];

@@ -27,7 +27,7 @@ def main():
     try:
         import torch
         import torch.distributed as distributed
-    except ImportError as error:
+    except (ImportError, OSError) as error:
         return say({"missing": str(error)})
     if not (torch.cuda.is_available() and distributed.is_nccl_available()):
         return say({"missing": f"torch {torch.__version__} here has no CUDA, or no NCCL"})

@@ -4,7 +4,7 @@ import { atMost, type Expectation } from './expectation.js';
 
 // What the driver hands out at once. A test double knows every byte.
 const granuleMebibytes = () => amount(2, 0);
-const usualPatienceMillis = 5000;
+const usualPatienceMillis = 20_000;
 
 /** What this process holds, and what the driver says is left. */
 export interface Held {

@@ -54,22 +54,44 @@ describe('the script that begins', () => {
     for (const [name, script] of Object.entries(commands))
       writeFileSync(path.join(bin, name), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
     const script = path.resolve(path.dirname(main), '../run.sh');
-    const { status, stderr } = spawnSync('/bin/sh', [script], { env: { PATH: bin }, encoding: 'utf8' });
-    return { status, stderr };
+    const { status, stderr, stdout } = spawnSync('/bin/sh', [script], { env: { PATH: bin }, encoding: 'utf8' });
+    return { status, stderr, stdout };
   }
 
-  it('says what it takes to unpack Node', () => {
-    expect(begin({})).toEqual({
+  it.each([
+    ['neither is there', {}],
+    ['Python has no lzma', { python3: 'exit 1' }],
+  ])('says what it takes to unpack Node where %s', (_, commands) => {
+    expect(begin(commands)).toEqual({
       status: 1,
-      stderr: 'run.sh: unpacking Node takes xz or python3, and neither is here\n',
+      stderr: 'run.sh: unpacking Node takes xz, or python3 with lzma, and neither is here\n',
+      stdout: '',
     });
   });
 
   it('says why Node may not run', () => {
     expect(begin({ xz: "echo '#!/bin/false'" })).toEqual({
       status: 1,
-      stderr: expect.stringMatching(/^run.sh: Node does not run here: it takes glibc 2.28/),
+      stderr: expect.stringMatching(/^run.sh: Node does not run here: .*glibc 2.28/),
+      stdout: '',
     });
+  });
+
+  it('hands on the NCCL that Python has, what is in the bundle, and where the report goes', () => {
+    const node = `echo '#!/bin/sh\necho "$COLL_NCCL_LIBRARY $COLL_NCCL_PATH $*"'`;
+    const { status, stdout } = begin({
+      xz: node,
+      python3: 'echo /venv/libnccl.so.2; echo /usr/libnccl.so.2',
+      head: 'read first; echo "$first"',
+    });
+    expect(status).toBe(0);
+    expect(stdout).toMatch(/^\/venv\/libnccl.so.2 \S+coll_nccl.node \S+gpu-check.mjs docs\/gpu$/m);
+  });
+
+  it('goes on without Python, and where Python tells nothing', () => {
+    const node = `echo '#!/bin/sh\necho "NCCL: $COLL_NCCL_LIBRARY"'`;
+    for (const python of [{}, { python3: 'exit 1', head: 'exit 0' }])
+      expect(begin({ xz: node, ...python })).toMatchObject({ status: 0, stdout: expect.stringMatching(/^NCCL: $/m) });
   });
 });
 
@@ -90,4 +112,4 @@ it('says what is missing where there is no GPU, and runs nothing else', () => {
   const others = results.slice(1).map(({ outcome, reason }: Record<string, string>) => [outcome, reason]);
   expect(new Set(others.flat())).toEqual(new Set(['not run', 'probe failed']));
   rmSync(folder, { recursive: true });
-}, 60_000);
+});

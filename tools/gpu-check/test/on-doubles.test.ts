@@ -21,7 +21,7 @@ function check(reports: string, args: readonly string[], env: NodeJS.ProcessEnv)
     ...env,
   };
   const program = [path.join(bundle, 'gpu-check.mjs'), ...args, reports];
-  const options = { cwd: folder, env: environment, encoding: 'utf8', timeout: 170_000 } as const;
+  const options = { cwd: folder, env: environment, encoding: 'utf8', timeout: 290_000 } as const;
   const ended = spawnSync(process.execPath, program, options);
   const [file = ''] = readdirSync(reports);
   const { isDouble, results } = JSON.parse(readFileSync(path.join(reports, file), 'utf8'));
@@ -30,7 +30,7 @@ function check(reports: string, args: readonly string[], env: NodeJS.ProcessEnv)
 }
 
 describe.runIf(hasDoubles)('the bundle, on test doubles', () => {
-  beforeAll(() => makeParts(bundle), 60_000);
+  beforeAll(() => makeParts(bundle));
   afterAll(() => rmSync(folder, { recursive: true }));
 
   describe('with a double of PyTorch', () => {
@@ -49,7 +49,7 @@ describe.runIf(hasDoubles)('the bundle, on test doubles', () => {
         PYTHONDONTWRITEBYTECODE: '1',
         COLL_TORCH_DOUBLE_NCCL: library,
       }));
-    }, 180_000);
+    });
 
     it('passes every check', () => {
       const others = results.filter(({ step }) => !benchmarks.includes(step));
@@ -83,7 +83,7 @@ describe.runIf(hasDoubles)('the bundle, on test doubles', () => {
     checkSystemSymbols(path.join(bundle, 'calls'));
   });
 
-  it('fails and goes on where NCCL refuses, and measures nothing unless told to', { timeout: 120_000 }, () => {
+  it('fails and goes on where NCCL refuses, and measures nothing unless told to', () => {
     const control = path.join(folder, 'control');
     writeFileSync(control, 'fail ncclCommInitRankConfig 3\n');
     const { ended, results } = check(path.join(folder, 'failing'), [], { COLL_DOUBLE_CONTROL: control });

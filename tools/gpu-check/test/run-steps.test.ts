@@ -25,7 +25,7 @@ function run(fixture: string): Ended {
 
 const tellOutcomes = ({ results }: Ended) => results.map(({ step, outcome, reason }) => [step, outcome, reason]);
 
-it('ends with the time for all steps', { timeout: 60_000 }, () => {
+it('ends with the time for all steps', () => {
   expect(tellOutcomes(run('steps-that-take-long.ts'))).toEqual([
     ['first', 'passed', undefined],
     ['long', 'failed', expect.stringMatching(/^not done after \d+ seconds, or gone$/)],
@@ -38,14 +38,14 @@ describe('a run of steps of which some fail', () => {
 
   beforeAll(() => {
     ended = run('steps-that-fail.ts');
-  }, 60_000);
+  });
 
   it('goes on to the last one', () => {
     expect(tellOutcomes(ended)).toEqual([
       ['first', 'passed', undefined],
       ['throws', 'failed', 'TypeError : a reason'],
       ['hangs', 'failed', 'not done after 3 seconds, or gone'],
-      ['dies', 'failed', 'not done after 30 seconds, or gone'],
+      ['dies', 'failed', 'not done after 200 seconds, or gone'],
       ['misses', 'failed', '1 of 2 expectations is not met'],
       ['not here', 'not run', 'no such thing'],
       ['last', 'passed', undefined],
@@ -54,7 +54,7 @@ describe('a run of steps of which some fail', () => {
   });
 
   it('tells each step how long it has', () => {
-    expect(ended.results[0]?.facts).toEqual({ seconds: 30 });
+    expect(ended.results[0]?.facts).toEqual({ seconds: 200 });
   });
 
   it('keeps figure, limit and verdict, and prints them', () => {

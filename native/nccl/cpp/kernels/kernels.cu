@@ -68,11 +68,13 @@ COLL_DEVICE T combined(T a, T b, int op) {
   return (op == kMaximum) == (a > b) ? a : b;
 }
 
-// What a thread moves at once.
-template <class T>
-struct alignas(16) Word {
-  T at[16 / sizeof(T)];
+// Elements that a thread moves at once, by 128 bits.
+template <class T, int kCount>
+struct alignas(16) Run {
+  T at[kCount];
 };
+template <class T>
+using Word = Run<T, 16 / sizeof(T)>;
 
 template <class T>
 COLL_DEVICE bool are_aligned(const T* into, const Inputs& inputs, int input_count) {
@@ -121,13 +123,31 @@ struct Quotient<float> {
 };
 
 template <class Into, class From>
-COLL_DEVICE void divide(Into* into, const From* from, uint64_t count, double divisor) {
+COLL_DEVICE Into quotient(From value, double divisor) {
   typedef decltype(widened(Into())) Wide;
   typedef typename Quotient<decltype(widened(From()))>::Type Type;
-  for (uint64_t i = first_index(); i < count; i += all_threads()) {
-    const Wide value = static_cast<Wide>(static_cast<Type>(widened(from[i])) / static_cast<Type>(divisor));
-    into[i] = narrowed_to(Into(), value);
+  return narrowed_to(Into(), static_cast<Wide>(static_cast<Type>(widened(value)) / static_cast<Type>(divisor)));
+}
+
+// How many elements it has done, each thread as many at a time as fill 16 bytes of the smaller type, and so whole words of both.
+template <class Into, class From>
+COLL_DEVICE uint64_t divide_runs(Into* into, const From* from, uint64_t count, double divisor) {
+  constexpr int kElements = 16 / (sizeof(Into) < sizeof(From) ? sizeof(Into) : sizeof(From));
+  const uint64_t runs = count / kElements;
+  for (uint64_t i = first_index(); i < runs; i += all_threads()) {
+    const Run<From, kElements> own = reinterpret_cast<const Run<From, kElements>*>(from)[i];
+    Run<Into, kElements> result;
+    for (int k = 0; k < kElements; ++k) result.at[k] = quotient<Into>(own.at[k], divisor);
+    reinterpret_cast<Run<Into, kElements>*>(into)[i] = result;
   }
+  return runs * kElements;
+}
+
+template <class Into, class From>
+COLL_DEVICE void divide(Into* into, const From* from, uint64_t count, double divisor) {
+  const bool are_words = (reinterpret_cast<uint64_t>(into) | reinterpret_cast<uint64_t>(from)) % 16 == 0;
+  const uint64_t done = are_words ? divide_runs(into, from, count, divisor) : 0;
+  for (uint64_t i = done + first_index(); i < count; i += all_threads()) into[i] = quotient<Into>(from[i], divisor);
 }
 
 COLL_DEVICE bool is_aligned(const Piece& piece, uint64_t to) {

@@ -108,7 +108,7 @@ TEST(Buffers, memoryOfSomebodyElseHasToHoldAllThatIsTaken) {
 
 TEST(Buffers, allMemoryGoesBack) {
   for (int i = 0; i < 50; ++i) values_of<int>(allocate_with(i % kGpus, counting(100)));
-  for (int looks = 0; looks < 1000 && gpus().counts.buffers > 0; ++looks) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  for (int looks = 0; looks < 60'000 && gpus().counts.buffers > 0; ++looks) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   EXPECT_EQ(gpus().counts.buffers, 0);
 }
 
@@ -129,7 +129,7 @@ void play_free_on_a_failed_gpu() {
   EXPECT_FALSE(read(lost, values.data(), 64));
   const Wish wish("fail cuStreamWaitEvent 700");
   lost.reset();
-  for (int looks = 0; looks < 2000 && gpus().counts.buffers > 0; ++looks) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  for (int looks = 0; looks < 60'000 && gpus().counts.buffers > 0; ++looks) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
   EXPECT_EQ(gpus().counts.buffers, 0);
 }

@@ -1,3 +1,4 @@
+#include <cstdio>
 #include <thread>
 
 #include "gpus.h"
@@ -30,10 +31,10 @@ TEST(Failures, whatWaitsForACollectiveHasAsMuchTimeAsIt) {
   const std::vector<SharedAllocation> buffers = two_buffers();
   EXPECT_FALSE(run(all_reduce(clique, buffers)));
   const Clock::duration usual = gpus().scheduler.timeout();
-  gpus().scheduler.configure(std::chrono::milliseconds(100), gpus().scheduler.grace());
+  gpus().scheduler.configure(std::chrono::milliseconds(1500), gpus().scheduler.grace());
   {
-    const Wish wish("slow collective 400");
-    Outcome slow = submit(within(all_reduce(clique, buffers), 20000));
+    const Wish wish("slow collective 3000");
+    Outcome slow = submit(within(all_reduce(clique, buffers), 200'000));
     EXPECT_EQ(values_of<float>(buffers[0]), (std::vector<float>{4, 8, 12, 16}));
     EXPECT_FALSE(slow.get());
   }
@@ -78,7 +79,10 @@ TEST(Failures, aTimeoutTellsHowLongItWas) {
   const Wish wish("stuck collective");
   const std::optional<Failure> failure = run(within(all_reduce(clique, two_buffers()), 200));
   expect_kind(failure, FailureKind::kTimeout);
-  EXPECT_NE(failure->message.find("out of time after 0.2 s: the GPU did not finish it"), std::string::npos) << failure->message;
+  double seconds = 0;
+  ASSERT_EQ(std::sscanf(failure->message.c_str(), "out of time after %lf s", &seconds), 1) << failure->message;
+  EXPECT_GE(seconds, 0.2);
+  EXPECT_NE(failure->message.find(" s: the GPU did not finish it"), std::string::npos) << failure->message;
 }
 
 TEST(Failures, anAbortEndsWhatIsUnderWayWithItsReason) {
@@ -103,7 +107,7 @@ TEST(Failures, aDestroyedCommunicatorTakesNothingMore) {
 }
 
 TEST(Failures, allCommunicatorsAreEndedInTheEnd) {
-  for (int looks = 0; looks < 2000 && gpus().counts.communicators > 0; ++looks) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  for (int looks = 0; looks < 60'000 && gpus().counts.communicators > 0; ++looks) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   EXPECT_EQ(gpus().counts.communicators, 0);
 }
 
@@ -120,7 +124,7 @@ TEST(Recorder, keepsWhatHasHappened) {
 }
 
 void play_stuck_abort() {
-  gpus().scheduler.configure(std::chrono::seconds(20), std::chrono::milliseconds(50));
+  gpus().scheduler.configure(std::chrono::seconds(200), std::chrono::milliseconds(50));
   const auto told = std::make_shared<std::promise<std::string>>();
   gpus().scheduler.on_stuck([told](const std::string& message) { told->set_value(message); });
   const std::shared_ptr<Clique> clique = open_all(2);
@@ -133,7 +137,7 @@ void play_stuck_abort() {
 }
 
 void play_memory_of_an_abort() {
-  gpus().scheduler.configure(std::chrono::seconds(20), std::chrono::milliseconds(50));
+  gpus().scheduler.configure(std::chrono::seconds(200), std::chrono::milliseconds(50));
   const std::shared_ptr<Clique> clique = open_all(2, false);
   std::vector<SharedAllocation> buffers = two_buffers();
   const Wish wish("fail ncclAllReduce 3 rank=1\nstuck abort rank=0");

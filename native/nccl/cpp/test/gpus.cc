@@ -37,7 +37,7 @@ class Doubles : public testing::Environment {
   void TearDown() override {
     unlink(control_file().c_str());
     // Frees are chores, which come later.
-    for (int looks = 0; looks < 5000 && count_of(COLL_CUDA_DOUBLE, "coll_double_blocks") > 0; ++looks) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    for (int looks = 0; looks < 60'000 && count_of(COLL_CUDA_DOUBLE, "coll_double_blocks") > 0; ++looks) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     EXPECT_EQ(count_of(COLL_CUDA_DOUBLE, "coll_double_blocks"), 0);
     EXPECT_EQ(count_of(COLL_NCCL_DOUBLE, "coll_double_communicators"), 0);
     EXPECT_LE(count_of(COLL_CUDA_DOUBLE, "coll_double_streams"), kGpus * kLanes);

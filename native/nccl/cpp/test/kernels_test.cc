@@ -134,6 +134,39 @@ TEST(DivideKernel, integersBecomeFloats) {
   EXPECT_THROW(divide(gpus(), {memory, 0}, kInt32, {memory, 0}, kInt32, 2, 2), Error);
 }
 
+// Sixteen bytes at a time, but for the last ones, and where memory begins elsewhere than they do; also in place.
+template <class Into, class From>
+void expect_quotients_at_all_places(int into_dtype, int from_dtype) {
+  constexpr std::size_t kMargin = 16;
+  for (const std::size_t count : {1u, 16u, 37u, 3001u}) {
+    std::vector<From> numbers(count + kMargin);
+    for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<From>(i % 100);
+    for (const auto& [at, to] : std::vector<std::array<std::size_t, 2>>{{0, 0}, {16, 16}, {1, 0}, {0, 1}, {3, 3}}) {
+      const SharedAllocation from = allocate_with(0, numbers);
+      const SharedAllocation into = allocate_with(0, std::vector<Into>(count + kMargin, 99));
+      EXPECT_FALSE(run(divide(gpus(), {into, to * sizeof(Into)}, into_dtype, {from, at * sizeof(From)}, from_dtype, count, 8)));
+      const std::vector<Into> found = values_of<Into>(into);
+      for (std::size_t i = 0; i < found.size(); ++i) {
+        const bool is_written = i >= to && i < to + count;
+        ASSERT_EQ(found[i], is_written ? static_cast<Into>(numbers[at + i - to]) / 8 : Into(99)) << count << " elements, element " << i;
+      }
+      if (into_dtype != from_dtype) continue;
+      EXPECT_FALSE(run(divide(gpus(), {from, at * sizeof(From)}, from_dtype, {from, at * sizeof(From)}, from_dtype, count, 8)));
+      const std::vector<From> in_place = values_of<From>(from);
+      for (std::size_t i = 0; i < count; ++i) ASSERT_EQ(in_place[at + i], numbers[at + i] / 8);
+    }
+  }
+}
+
+TEST(DivideKernel, dividesWhereverMemoryBeginsAndEnds) {
+  expect_quotients_at_all_places<float, float>(kFloat32, kFloat32);
+  expect_quotients_at_all_places<double, double>(kFloat64, kFloat64);
+  expect_quotients_at_all_places<float, std::int8_t>(kFloat32, kInt8);
+  expect_quotients_at_all_places<double, std::int8_t>(kFloat64, kInt8);
+  expect_quotients_at_all_places<double, int>(kFloat64, kInt32);
+  expect_quotients_at_all_places<float, std::int64_t>(kFloat32, kInt64);
+}
+
 TEST(CopyKernel, packsAndUnpacksPiecesOfAllSizesAndAlignments) {
   std::vector<unsigned char> values(300000);
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<unsigned char>(i * 7 + i / 251);

@@ -13,10 +13,10 @@ const store = await TcpStore.connect({
 try {
   process.send?.({ stage: 'connecting' });
   const devices = [`gpu:${rank}`];
-  const communicator = await NcclCommunicator.connect({ store, rank, size, devices, timeoutSeconds: 40 });
+  const communicator = await NcclCommunicator.connect({ store, rank, size, devices, timeoutSeconds: 240 });
   process.send?.({ stage: 'open' });
   const value = tensor(Float32Array.of(1));
-  await communicator.run({ kind: 'all-reduce', op: 'sum' }, [value], [value], { timeoutSeconds: 40 });
+  await communicator.run({ kind: 'all-reduce', op: 'sum' }, [value], [value], { timeoutSeconds: 240 });
   await communicator.close();
   process.send?.({ stage: 'done' });
 } catch (error) {

@@ -10,7 +10,7 @@ import { binding } from '../addon-on-doubles.mjs';
 
 const bytes = 1 << 22;
 const one = new Uint8Array(new Float32Array([1]).buffer);
-const timeoutMillis = 60_000;
+const timeoutMillis = 240_000;
 const both = [0, 1];
 
 async function openAll() {
@@ -58,7 +58,7 @@ const programs = {
     binding.configure({ timeoutMillis, abortGraceMillis: 50 });
     const communicator = await openAll();
     // Listening keeps no process alive.
-    setTimeout(() => process.exit(1), 30_000);
+    setTimeout(() => process.exit(1), 200_000);
     const told = new Promise((resolve) => binding.onStuck(resolve));
     const call = allReduce(communicator, filled());
     setTimeout(() => binding.abort(communicator, 'enough'), 50);

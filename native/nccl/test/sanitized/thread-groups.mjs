@@ -6,7 +6,7 @@ import path from 'node:path';
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
 import { binding } from '../addon-on-doubles.mjs';
 
-const timeoutMillis = 60_000;
+const timeoutMillis = 240_000;
 const count = 4;
 
 function memberOf(size, ranks) {

@@ -40,7 +40,7 @@ export function viewOnDevice<Kind extends Value>(value: Kind, device: string): K
 export function viewOnDevice(value: Value, device: string): Value {
   if ('memory' in value && value.memory) return value.memory.view(value.shape, device);
   if ('data' in value) return { data: value.data, dtype: value.dtype, shape: value.shape, device };
-  return new IndexedSlices({ ...value.values, device }, { ...value.indices, device }, value.denseShape);
+  return new IndexedSlices(viewOnDevice(value.values, device), viewOnDevice(value.indices, device), value.denseShape);
 }
 
 export interface SplitValues<T> {

@@ -26,11 +26,12 @@ const movers: Readonly<Record<string, Mover>> = {
   'unpack of 9': { moved: 2, on: (arena, bytes) => copyingPieces(arena, unpacking(9, bytes), bytes) },
   'sum of 2': { moved: 3, on: (arena, bytes) => adding(arena, 2, bytes) },
   'sum of 4': { moved: 5, on: (arena, bytes) => adding(arena, 4, bytes) },
+  quotient: { moved: 2, on: dividing },
 };
 
 /** How much of the GPU's own speed of copying our kernels have. */
 export const deviceMemory: Step = {
-  claim: 'packing, unpacking and adding up are nearly as fast as the memory of the GPU',
+  claim: 'packing, unpacking, adding up and dividing are nearly as fast as the memory of the GPU',
   seconds: 60,
   isBenchmark: true,
   async run() {
@@ -86,6 +87,15 @@ function adding(arena: Arena, count: number, bytes: number) {
     const offsets = Float64Array.from({ length: count }, (_, index) => arena.place(call * count + index, bytes));
     const { binding, handle } = into.memory;
     return binding.combine(handle, arena.place(call, bytes), sources, offsets, float32, sum, bytes / 4);
+  };
+}
+
+function dividing(arena: Arena, bytes: number) {
+  const { binding, handle } = arena.into.memory;
+  const source = arena.from.memory.handle;
+  return (call: number) => {
+    const at = arena.place(call, bytes);
+    return binding.divide(handle, at, float32, source, at, float32, bytes / 4, 3);
   };
 }
 

@@ -1,5 +1,5 @@
 import { combine, type DType, PerReplica, ReduceOp, type Tensor, tensor } from '@coll/core';
-import { type Gpu, gpus, NcclAllReduce, toHost } from '@coll/nccl';
+import { bufferOf, type DeviceBuffer, type Gpu, gpus, NcclAllReduce, toHost } from '@coll/nccl';
 import { contribution, requireSame } from '../expect.js';
 import { packing, unpacking } from '../pieces.js';
 import type { Step } from '../step.js';
@@ -16,8 +16,12 @@ const dtypes: readonly DType[] = [
   'float32',
   'float64',
 ];
+// Memory that begins where words do is gone through by words.
+const places = [0, 1];
 const counts = [1, 3, 4097, 2 ** 18 + 1];
 const replicas = 3;
+// NCCL's number of it.
+const float32 = 7;
 const tensorsInPack = 161;
 const packBytes = 2 ** 20;
 
@@ -33,25 +37,57 @@ export const kernels: Step = {
       for (const count of counts) {
         const inputs = Array.from({ length: replicas }, (_, rank) => contribution(rank, count, dtype));
         for (const op of ['sum', 'mean'] as const) {
-          const what = `${op} of ${replicas} times ${count} elements of ${dtype}`;
-          requireSame(what, await reduced(gpu, ops, op, inputs), combine(op, inputs));
-          checked += 1;
+          for (const place of places) {
+            const what = `${op} of ${replicas} times ${count} elements of ${dtype}, from element ${place} on`;
+            requireSame(what, await reduced(gpu, ops, op, inputs, place), combine(op, inputs));
+            checked += 1;
+          }
         }
       }
     }
+    await divide(gpu);
     await packAndUnpack(gpu);
-    return { facts: { checked: checked + 1 } };
+    return { facts: { checked: checked + 2 } };
   },
 };
 
-/** Several tensors of one GPU are added up there. */
-async function reduced(gpu: Gpu, ops: NcclAllReduce, op: 'sum' | 'mean', inputs: readonly Tensor[]): Promise<Tensor> {
-  const buffers = await Promise.all(inputs.map(({ data, dtype }) => gpu.upload(data, dtype)));
-  const value = new PerReplica(buffers.map((buffer) => buffer.tensor()));
+/** Several tensors of one GPU, in memory from that element on, are added up there. */
+async function reduced(
+  gpu: Gpu,
+  ops: NcclAllReduce,
+  op: 'sum' | 'mean',
+  inputs: readonly Tensor[],
+  place: number,
+): Promise<Tensor> {
+  const buffers = await Promise.all(inputs.map((input) => uploaded(gpu, input, place)));
+  const value = new PerReplica(buffers.map((buffer) => buffer.view(place, buffer.length - place).tensor()));
   const result = await ops.reduce(op === 'sum' ? ReduceOp.SUM : ReduceOp.MEAN, value, 'gpu:0');
   const found = await toHost(result as Tensor);
-  for (const buffer of buffers) buffer.dispose();
+  for (const buffer of [...buffers, bufferOf(result as Tensor)]) buffer.dispose();
   return found;
+}
+
+async function uploaded(gpu: Gpu, { data, dtype }: Tensor, place: number): Promise<DeviceBuffer> {
+  const buffer = gpu.alloc(dtype, data.length + place);
+  await buffer.write(data, { offset: place });
+  return buffer;
+}
+
+/** Where words begin, and where they do not. */
+async function divide(gpu: Gpu): Promise<void> {
+  const input = contribution(0, 4097, 'float32');
+  const wanted = tensor((input.data as Float32Array).map((element) => element / 3));
+  for (const place of [0, 1, 4]) {
+    for (const target of [0, 1, 4]) {
+      using from = await uploaded(gpu, input, place);
+      using into = gpu.alloc('float32', wanted.data.length + target);
+      const { binding, handle } = into.memory;
+      const at = [place, target].map((element) => 4 * element) as [number, number];
+      await binding.divide(handle, at[1], float32, from.memory.handle, at[0], float32, wanted.data.length, 3);
+      const found = (await into.read()).subarray(target);
+      requireSame(`quotients from element ${place} on, to element ${target} on`, tensor(found), wanted);
+    }
+  }
 }
 
 async function packAndUnpack(gpu: Gpu): Promise<void> {

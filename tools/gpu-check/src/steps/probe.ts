@@ -13,7 +13,6 @@ export const probeStep: Step = {
   async run() {
     const found = probe();
     if (!found.available) throw new Error(found.reason);
-    const { bsize, blocks } = statfsSync('/dev/shm');
     const variables = Object.entries(process.env).filter(
       ([name]) => prefixes.some((prefix) => name.startsWith(prefix)) && name !== 'COLL_JOB_KEY',
     );
@@ -21,8 +20,8 @@ export const probeStep: Step = {
       driver: found.driver,
       nccl: found.nccl,
       devices: found.devices,
-      sharedMemoryBytes: bsize * blocks,
-      hasLoopback: Object.keys(networkInterfaces()).includes('lo'),
+      sharedMemoryBytes: orNothing(sharedMemoryBytes),
+      hasLoopback: orNothing(() => Object.keys(networkInterfaces()).includes('lo')),
       node: process.version,
       nvidiaSmi: nvidiaSmi(),
       environment: Object.fromEntries(variables),
@@ -30,6 +29,20 @@ export const probeStep: Step = {
     return { facts };
   },
 };
+
+function sharedMemoryBytes(): number {
+  const { bsize, blocks } = statfsSync('/dev/shm');
+  return bsize * blocks;
+}
+
+/** What a machine does not tell stops no check. */
+function orNothing<T>(ask: () => T): T | string {
+  try {
+    return ask();
+  } catch (error) {
+    return `unknown: ${(error as Error).message}`;
+  }
+}
 
 /** Clocks and load, as they were found; undefined where there is no such program. */
 function nvidiaSmi(): string | undefined {

@@ -12,7 +12,8 @@ const sum = { kind: 'all-reduce', op: 'sum' } as const;
 /** A Python environment in which PyTorch's NCCL is found, as a user has it who sets `VIRTUAL_ENV` and nothing else. */
 export const torchNccl: Step = {
   claim: 'NCCL of PyTorch is found by VIRTUAL_ENV, and used',
-  seconds: 60,
+  // Python reads some gigabytes the first time.
+  seconds: 120,
   async run() {
     const program = await OtherProgram.inPyTorch(1);
     const { library, ...facts } = program.facts;

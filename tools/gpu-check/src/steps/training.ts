@@ -1,8 +1,9 @@
 import '@coll/nccl/register';
 import '@coll/direct/register';
-import { CommunicationOptions, type Tensor, tensor } from '@coll/core';
+import { CommunicationOptions, IndexedSlices, type Tensor, tensor } from '@coll/core';
 import { bufferOf, flightRecorder, type Gpu, gpus, toHost } from '@coll/nccl';
 import { MirroredStrategy, MultiWorkerMirroredStrategy, type Strategy } from '@coll/strategy';
+import { requireSame } from '../expect.js';
 import { atMost, type Expectation } from '../expectation.js';
 import type { Step } from '../step.js';
 import { bothFacts, twoProcesses } from '../two-processes.js';
@@ -59,8 +60,25 @@ function countOf(wanted: string, least: number): number {
 type Found = {
   readonly differences: readonly Expectation[];
   readonly allReducesOfNccl: number;
+  readonly joinedByNccl: number;
   readonly notes: readonly string[];
 };
+
+/** That parts of other lengths, and slices, are brought together on the GPU. @throws where they are not */
+async function requireJoined(strategy: Strategy): Promise<void> {
+  await strategy.run(async (replica) => {
+    const { replicaIdInSyncGroup: id } = replica;
+    const rows = (of: number) => new Float32Array(1000 * (of + 1)).fill(of + 1);
+    const own = await onGpu(rows(id));
+    const gathered = (await replica.allGather(own, 0)) as Tensor;
+    const all = tensor(Float32Array.of(...rows(0), ...rows(1)));
+    requireSame('parts of other lengths', await toHost(gathered), all);
+    const indices = (await (gpus()[0] as Gpu).upload(new Int32Array(1000 * (id + 1)).fill(id), 'int32')).tensor();
+    const sum = (await replica.allReduce('sum', new IndexedSlices(own, indices))) as IndexedSlices;
+    requireSame('rows of slices', await toHost(sum.values), all);
+    for (const value of [own, gathered, indices, sum.values, sum.indices]) bufferOf(value).dispose();
+  });
+}
 
 const onHost = async (gradient: Float32Array) => tensor(gradient);
 const onGpu = async (gradient: Float32Array) => (await (gpus()[0] as Gpu).upload(gradient, 'float32')).tensor();
@@ -78,7 +96,7 @@ export const mirrored: Step = {
 
 /** Two processes with one GPU: gradients on the GPU, and of the host. */
 export const multiWorker: Step = {
-  claim: 'MultiWorkerMirroredStrategy on two ranks of one GPU trains as on two CPUs',
+  claim: 'MultiWorkerMirroredStrategy on two ranks of one GPU trains as on two CPUs, and joins parts and slices',
   seconds: 60,
   async run() {
     const both = await twoProcesses('multi-worker');
@@ -101,7 +119,9 @@ export const multiWorker: Step = {
       await judged(await trained(strategy, onGpu), 2, 'on the GPU'),
       await judged(await trained(strategy, onHost), 2, 'of the host'),
     ];
+    const allReducesOfNccl = countOf('all-reduce', 2 * steps);
+    await requireJoined(strategy);
     const { notes } = await strategy.explain();
-    return { differences, allReducesOfNccl: countOf('all-reduce', 2 * steps), notes } satisfies Found;
+    return { differences, allReducesOfNccl, joinedByNccl: countOf('group of collectives', 2), notes } satisfies Found;
   },
 };

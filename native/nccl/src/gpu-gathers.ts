@@ -1,0 +1,170 @@
+import {
+  type Destinations,
+  type DistributedValues,
+  type DType,
+  devicesMatch,
+  divide,
+  IndexedSlices,
+  InternalError,
+  mirror,
+  type PossiblyMirrored,
+  quotientOf,
+  type ReadyPair,
+  type RunOptions,
+  type Tensor,
+  type Value,
+} from '@coll/core';
+import { bufferOf, DeviceBuffer, isOnGpu } from './device-buffer.js';
+import { isKnown } from './element-types.js';
+import type { GpuRanks } from './gpu-groups.js';
+import { haveGpuEach } from './gpu-memory.js';
+import { isValueOnGpu } from './host-values.js';
+import { joinParts, type Parts } from './joined-parts.js';
+import { divided } from './passage.js';
+
+/** What elements a tensor has, and how many along which axes. */
+interface Form {
+  readonly dtype: DType;
+  readonly shape: readonly number[];
+}
+
+/** What a process has of a value, told to all, so that they choose alike. */
+interface Card {
+  /** Of each component: of its tensor, or of rows and indices. */
+  readonly forms: readonly (readonly Form[])[];
+  readonly denseShape?: readonly number[] | undefined;
+  /** Whether there is a component on each of some GPUs, and the result goes to these. */
+  readonly fits: boolean;
+  readonly isOnGpu: boolean;
+}
+
+/** A value that is joined: the tensors of each component, along which axis, and what a process tells of it. */
+interface Joining {
+  readonly components: readonly (readonly Tensor[])[];
+  readonly devices: readonly string[];
+  readonly axis: number;
+  readonly card: Card;
+}
+
+interface Joined {
+  /** Of each part, one a local rank. */
+  readonly tensors: readonly (readonly Tensor[])[];
+  /** How many components there were, of all processes. */
+  readonly components: number;
+  readonly denseShape: readonly number[] | undefined;
+}
+
+/** Joins values whose components are on GPUs by NCCL; what is not for it is undefined, on all processes alike. */
+export class GpuGathers {
+  readonly #ranks: GpuRanks;
+
+  constructor(ranks: GpuRanks) {
+    this.#ranks = ranks;
+  }
+
+  /** Components joined along an axis, on each of their GPUs. */
+  async gather(
+    value: DistributedValues<Tensor>,
+    destinations: Destinations,
+    axis: number,
+    options: RunOptions,
+  ): Promise<PossiblyMirrored<Tensor> | undefined> {
+    const components = value.values.map((tensor) => [tensor]);
+    const [joined] = await this.#join([joiningOf(value, components, destinations, axis)], options);
+    return joined && mirror(joined.tensors[0] as readonly Tensor[]);
+  }
+
+  /** For each value, all on the same devices, the rows and indices of all components, in their order; for a mean divided by their number. */
+  async joinSlices(
+    op: 'SUM' | 'MEAN',
+    pairs: readonly ReadyPair[],
+    options: RunOptions,
+  ): Promise<readonly (PossiblyMirrored | undefined)[]> {
+    const joinings = pairs.map(([value, destinations]) => {
+      const components = (value.values as readonly IndexedSlices[]).map(({ values, indices }) => [values, indices]);
+      return joiningOf(value, components, destinations, 0);
+    });
+    const joined = await this.#join(joinings, options);
+    return Promise.all(joined.map(async (each) => each && slicesOf(op, each)));
+  }
+
+  async #join(joinings: readonly Joining[], options: RunOptions): Promise<readonly (Joined | undefined)[]> {
+    const [{ devices }] = joinings as readonly [Joining];
+    const line = JSON.stringify(joinings.map(({ card }) => card));
+    return this.#ranks.meet(devices, line, options, async (told, open) => {
+      const cards = told.map((text) => JSON.parse(text) as Card[]);
+      requireAsMany(cards.map(({ length }) => length));
+      const asked = joinings.map((joining, at) =>
+        askedOf(
+          joining,
+          cards.map((own) => own[at] as Card),
+        ),
+      );
+      const all = asked.flatMap((each) => each?.parts ?? []);
+      const tensors = all.length > 0 ? [...(await joinParts(await open(), all, options))] : [];
+      return asked.map((each) => each && { ...each, tensors: tensors.splice(0, each.parts.length) });
+    });
+  }
+}
+
+/** @throws InternalError, the same on all processes, where one joins more values than another */
+function requireAsMany(counts: readonly number[]): void {
+  const odd = counts.findIndex((count) => count !== counts[0]);
+  if (odd < 0) return;
+  const told = `process 0 joins ${counts[0]} values, process ${odd} ${counts[odd]}; all processes make the same calls`;
+  throw new InternalError('ERR_COLL_MISMATCH', `join: ${told}`, { operation: 'join', rank: odd });
+}
+
+function joiningOf(
+  value: DistributedValues<Value>,
+  components: readonly (readonly Tensor[])[],
+  destinations: Destinations,
+  axis: number,
+): Joining {
+  const { values, devices, primary } = value;
+  const isSparse = primary instanceof IndexedSlices;
+  const card = {
+    forms: components.map((tensors) => tensors.map(({ dtype, shape }) => ({ dtype, shape }))),
+    denseShape: isSparse ? primary.denseShape : undefined,
+    // What cannot be added up is told of where the rest of its kind goes.
+    fits: haveGpuEach(devices) && devicesMatch(value, destinations) && (!isSparse || isKnown(primary.dtype)),
+    isOnGpu: values.some(isValueOnGpu),
+  };
+  return { components, devices, axis, card };
+}
+
+/** What NCCL is to join, by what all processes tell; undefined for what goes where everything else does, which says why if it cannot be joined at all. */
+function askedOf({ components, axis }: Joining, cards: readonly Card[]) {
+  const forms = cards.flatMap((card) => card.forms);
+  const isForNccl = cards.every(({ fits }) => fits) && cards.some(({ isOnGpu }) => isOnGpu);
+  if (!isForNccl || !areJoinable(forms, axis)) return undefined;
+  const parts = (forms[0] as readonly Form[]).map((_, part): Parts => {
+    const own = components.map((tensors) => tensors[part] as Tensor);
+    return { own, shapes: forms.map((form) => (form[part] as Form).shape), axis };
+  });
+  return { parts, components: forms.length, denseShape: cards[0]?.denseShape };
+}
+
+function areJoinable(forms: readonly (readonly Form[])[], axis: number): boolean {
+  const hasAxis = ({ shape }: Form) => Number.isInteger(axis) && axis >= 0 && axis < shape.length;
+  const restOf = (form: readonly Form[]) =>
+    JSON.stringify(form.map(({ dtype, shape }) => [dtype, shape.with(axis, 0)]));
+  return forms.every((form) => form.every(hasAxis) && restOf(form) === restOf(forms[0] as readonly Form[]));
+}
+
+async function slicesOf(op: 'SUM' | 'MEAN', { tensors, components, denseShape }: Joined): Promise<PossiblyMirrored> {
+  const [rows, indices] = tensors as readonly [readonly Tensor[], readonly Tensor[]];
+  const results = op === 'MEAN' ? await Promise.all(rows.map((own) => meanOf(own, components))) : rows;
+  return mirror(results.map((own, place) => new IndexedSlices(own, indices[place] as Tensor, denseShape)));
+}
+
+/** Rows divided, where they are; the mean of integers is in new memory. */
+async function meanOf(rows: Tensor, divisor: number): Promise<Tensor> {
+  if (!isOnGpu(rows)) return divide(rows, divisor);
+  const sum = bufferOf(rows);
+  const dtype = quotientOf(sum.dtype);
+  const mean = dtype === sum.dtype ? sum : DeviceBuffer.allocate(sum.memory.device, dtype, sum.length);
+  await divided(sum.memory.binding, mean, sum, divisor);
+  if (mean !== sum) sum.dispose();
+  return mean.tensor(rows.shape, rows.device);
+}

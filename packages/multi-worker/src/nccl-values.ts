@@ -1,0 +1,81 @@
+import {
+  type CrossDeviceOps,
+  type DistributedValues,
+  getDevicesFrom,
+  IndexedSlices,
+  PerReplica,
+  type PossiblyMirrored,
+  type ReadyPair,
+  type ReduceOp,
+  type ResolvedOptions,
+  stitchValues,
+  type Value,
+  ValueError,
+} from '@coll/core';
+import type { NcclGroups } from './nccl-groups.js';
+import type { SpecPlan } from './spec-plan.js';
+
+/** Values in the memory of GPUs, which schedules do not reach: NCCL alone serves them, where a specification names nothing else. */
+export class NcclValues {
+  readonly #plan: SpecPlan;
+  readonly #nccl: NcclGroups;
+
+  constructor(plan: SpecPlan, nccl: NcclGroups) {
+    this.#plan = plan;
+    this.#nccl = nccl;
+  }
+
+  /** The ops for it; undefined for values of the host. @throws ValueError where the specification names more than NCCL */
+  async opsFor({ values, devices }: DistributedValues<Value>): Promise<CrossDeviceOps | undefined> {
+    const found = values.find(isInDeviceMemory);
+    if (!found) return undefined;
+    if (this.#plan.isNcclAlone) return this.#nccl.ops(devices);
+    const told = `${this.#plan.specification} plays on the host, but a value is in the memory of ${found.device}`;
+    const cure = "specify 'nccl', use CollectiveAllReduce, or copy it to the host: toHost of @coll/nccl";
+    throw new ValueError('ERR_COLL_DEVICE', `multi-worker: ${told}: ${cure}`);
+  }
+
+  /** What is in the memory of GPUs by NCCL, the rest by `others`; results in the order of the pairs. */
+  async batchReduce(
+    op: ReduceOp,
+    pairs: readonly ReadyPair[],
+    call: ResolvedOptions,
+    others: (pairs: readonly ReadyPair[], call: ResolvedOptions) => Promise<readonly PossiblyMirrored[]>,
+  ): Promise<PossiblyMirrored[]> {
+    const chosen = await Promise.all(pairs.map(([value]) => this.opsFor(value)));
+    const ops = chosen.find((each) => each !== undefined);
+    if (!ops) return [...(await others(pairs, call))];
+    const indices = [...pairs.keys()];
+    const byNccl = indices.filter((index) => chosen[index]);
+    const byOthers = indices.filter((index) => !chosen[index]);
+    const part = (wanted: readonly number[]) => wanted.map((index) => pairs[index] as ReadyPair);
+    const targets = (wanted: readonly number[]) => wanted.map((index) => call.targets?.[index]);
+    const into = call.targets && { into: targets(byNccl).map((tensors) => tensors && new PerReplica(tensors)) };
+    const reduced = await ops.batchReduce(op, part(byNccl), { ...fieldsOf(call), ...into });
+    const own = call.targets ? { ...call, targets: targets(byOthers) } : call;
+    const rest = byOthers.length > 0 ? await others(part(byOthers), own) : [];
+    return stitchValues<PossiblyMirrored>([
+      [reduced, byNccl],
+      [rest, byOthers],
+    ]);
+  }
+
+  /** Copies by NCCL, where it is in the memory of a GPU. */
+  async broadcast(
+    value: Value,
+    destinations: Parameters<CrossDeviceOps['broadcast']>[1],
+  ): Promise<PossiblyMirrored | undefined> {
+    const ops = await this.opsFor(new PerReplica([value]));
+    return ops?.broadcast(value, getDevicesFrom(destinations));
+  }
+}
+
+/** A call of other ops. */
+export function fieldsOf({ options, signal, sharedResult }: ResolvedOptions) {
+  return { options, signal, sharedResult };
+}
+
+function isInDeviceMemory(value: Value): boolean {
+  const parts = value instanceof IndexedSlices ? [value.values, value.indices] : [value];
+  return parts.some(({ memory }) => memory !== undefined);
+}
