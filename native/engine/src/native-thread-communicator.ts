@@ -50,6 +50,7 @@ export class NativeThreadCommunicator extends OrderedCommunicator<Offer> {
   readonly #memory: readonly [board: Uint8Array, failure: Int32Array, arrival: Int32Array];
   readonly #rendezvous: Rendezvous;
   readonly #descriptors: Descriptors;
+  readonly #said: Float64Array;
   readonly #arena: Arena;
   readonly #programs: Programs;
   readonly #offers: Offers;
@@ -70,6 +71,7 @@ export class NativeThreadCommunicator extends OrderedCommunicator<Offer> {
     this.#rank = rank;
     this.#rendezvous = new Rendezvous(control, size, 0);
     this.#descriptors = new Descriptors(group.descriptors, size);
+    this.#said = this.#descriptors.saidBy(rank);
     this.#arena = new Arena(group.arena);
     this.#programs = new Programs(binding, algorithm, size);
     this.#offers = new Offers(binding, this.#programs, rank);
@@ -136,9 +138,8 @@ export class NativeThreadCommunicator extends OrderedCommunicator<Offer> {
   #describe(call: Call): void {
     const offer = call.handle;
     if (this.#described === offer) return;
-    const failure = this.#rendezvous.failure(operationOf(call));
-    if (failure) throw failure;
-    this.#descriptors.write(this.#rank, offer.descriptor);
+    if (this.#rendezvous.hasFailed) throw this.#rendezvous.failure(operationOf(call));
+    this.#said.set(offer.said);
     this.#described = offer;
   }
 

@@ -2,7 +2,6 @@ import {
   askedBy,
   bytesOfDescriptors,
   type CheckedCall,
-  type Descriptor,
   Descriptors,
   nowhere,
   type Pieces,
@@ -15,7 +14,7 @@ import type { Programs } from './programs.js';
 /** What a rank hands over to native code for a call, and says about it to the others. */
 export interface Offer {
   readonly handle: OfferHandle;
-  readonly descriptor: Descriptor;
+  readonly said: Float64Array;
 }
 
 /** Makes the offers of one rank. */
@@ -35,8 +34,7 @@ export class Offers {
     const { collective, dtype, begins, isShared, inputs, outputs } = call;
     const program = this.#programs.find(collective, dtype);
     const places = { inputAt: nowhere, outputAt: nowhere, workAt: nowhere };
-    const descriptor: Descriptor = { ...askedBy(call, program.number), ...places };
-    this.#draft.write(0, descriptor);
+    this.#draft.write(0, { ...askedBy(call, program.number), ...places });
     const handle = this.#binding.offer(
       program.handle,
       this.#rank,
@@ -46,7 +44,7 @@ export class Offers {
       isShared,
       this.#draft.agreedBy(0),
     );
-    return { handle, descriptor };
+    return { handle, said: this.#draft.saidBy(0).slice() };
   }
 }
 

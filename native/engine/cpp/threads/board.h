@@ -13,7 +13,7 @@ constexpr std::size_t kLine = 64;
 // Processors fetch lines in pairs: the second half of a pair comes along with the first.
 constexpr std::size_t kPair = 2 * kLine;
 // What fits into the pair of lines that says that a rank has come.
-constexpr std::size_t kTinyBytes = 88;
+constexpr std::size_t kTinyBytes = 112;
 // More is sooner worked on where it is, though that takes two halves of a meeting.
 constexpr std::size_t kSmallBytes = 16 * kLine;
 
@@ -23,12 +23,12 @@ struct alignas(kPair) Announcement {
   std::uint32_t offer_id;
   std::uint64_t fingerprint;
   std::byte tiny[kTinyBytes];
-  // Looked at only where an offer is new.
-  const Offer* offer;
-  const std::byte* input;
-  std::byte* output;
   // Not beside the line that others look at all the time: it would be taken from its owner while it is written.
   alignas(kPair) std::byte small[kSmallBytes];
+  // Written, and looked at, only where an offer is new.
+  alignas(kPair) const Offer* offer;
+  const std::byte* input;
+  std::byte* output;
 
   std::byte* payload(std::size_t bytes) { return bytes <= kTinyBytes ? tiny : small; }
 };
@@ -41,12 +41,13 @@ bool is_small(const Offer& offer);
 struct Seat {
   // Meetings take turns: a rank comes to meeting n + 2 only when all have finished meeting n.
   Announcement announcements[2];
+  // Looked at only by who has waited for long, so that writing them costs nothing.
   alignas(kPair) std::atomic<std::uint32_t> started;
-  std::atomic<std::uint32_t> done;
   // One more than the core that it ran on when it came; 0 where that is not known.
   std::atomic<int> core;
   // How many units of its share are taken, by itself or by others, in a meeting that has begun.
-  alignas(kLine) std::atomic<std::size_t> taken;
+  alignas(kPair) std::atomic<std::size_t> taken;
+  alignas(kPair) std::atomic<std::uint32_t> done;
 };
 
 // What the ranks of a group share beside their buffers: memory of zeros that outlives all of them.

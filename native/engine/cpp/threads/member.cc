@@ -1,11 +1,14 @@
 #include "member.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace coll {
 namespace {
 
 constexpr int kSleepMillis = 25;
+// Of the results of others. Claiming more keeps the loop from its first lines for longer than it saves.
+constexpr std::size_t kClaimedBytes = 2048;
 
 }  // namespace
 
@@ -69,22 +72,27 @@ bool Member::arrive() {
 void Member::announce(const Offer& offer) {
   Announcement& own = announcement(rank_);
   is_announced_ = true;
+  if (!is_written_) write(own, offer);
+  waiter_.publish(own.meeting, meeting_);
   waiter_.tell_core();
-  if (is_written_) {
-    waiter_.publish(own.meeting, meeting_);
-    return;
-  }
-  // Once only: after leaving and coming back, others may be reading what was said first.
+}
+
+// Once only: after leaving and coming back, others may be reading what was said first.
+void Member::write(Announcement& own, const Offer& offer) {
   is_written_ = true;
   // All who took units in the meeting before are done.
   seat(rank_).taken.store(0, std::memory_order_relaxed);
   own.offer_id = static_cast<std::uint32_t>(offer.id);
   own.fingerprint = offer.fingerprint;
-  own.offer = &offer;
-  own.input = offer.buffers.inputs.empty() ? nullptr : offer.buffers.inputs[0];
-  own.output = offer.buffers.outputs.empty() ? nullptr : offer.buffers.outputs[0];
-  if (is_small(offer) && own.input != nullptr) std::memcpy(own.payload(offer.input_bytes()), own.input, offer.input_bytes());
-  waiter_.publish(own.meeting, meeting_);
+  const std::byte* const input = offer.buffers.inputs.empty() ? nullptr : offer.buffers.inputs[0];
+  std::uint64_t& told_id = told_ids_[meeting_ & 1];
+  if (told_id != offer.id) {
+    told_id = offer.id;
+    own.offer = &offer;
+    own.input = input;
+    own.output = offer.buffers.outputs.empty() ? nullptr : offer.buffers.outputs[0];
+  }
+  if (is_small(offer) && input != nullptr) std::memcpy(own.payload(offer.input_bytes()), input, offer.input_bytes());
 }
 
 // Nobody reads a small input where it is, so that this meeting needs no second half.
@@ -128,9 +136,10 @@ Status Member::play_slice(Offer& offer, const Shares& shares, Wait wait) {
     // Of offers that others have not understood alike nobody reads the rest.
     if (!all_agree(offer)) return Status::kDisagreed;
   } while (!start());
+  claim(&seat(rank_).done);
   if (!is_sound(offer)) verify_offers(offer);
   for (int rank = 0; rank < ranks_; ++rank) {
-    const Buffers& buffers = announcement(rank).offer->buffers;
+    const Buffers& buffers = offer.others[static_cast<std::size_t>(rank)]->buffers;
     places_.ranks[static_cast<std::size_t>(rank)] = {buffers.inputs.data(), offer.is_shared && rank > 0 ? nullptr : buffers.outputs.data()};
   }
   places_.begins = offer.begins.data();
@@ -143,10 +152,25 @@ Status Member::play_slice(Offer& offer, const Shares& shares, Wait wait) {
 }
 
 void Member::play_shares(const Offer& offer, const Shares& shares) {
+  claim_outputs(offer, shares.share(slice_, rank_));
   const auto taken = [this](int rank) -> std::atomic<std::size_t>& { return seat(rank).taken; };
   shares.for_each_range(slice_, rank_, (meeting_ & 1) != 0, taken, [&](const Range& range) {
     coll::play(*offer.program, places_, range.begin, range.end, scratch_);
   });
+}
+
+// Lines of an output that is an input as well so come once from the cache of their rank, and not first to be read and then to be written.
+void Member::claim_outputs(const Offer& offer, const Range& range) {
+  const Program& program = *offer.program;
+  const std::size_t size = byte_size(result_of(program.dtype, program.op));
+  const std::size_t bytes = (range.end - range.begin) * size;
+  if (bytes * static_cast<std::size_t>(ranks_ - 1) > kClaimedBytes || program.has_blocks() || offer.piece_count() > 1) return;
+  for (int rank = 0; rank < ranks_; ++rank) {
+    std::byte* const* const outputs = places_.ranks[static_cast<std::size_t>(rank)].outputs;
+    if (rank == rank_ || outputs == nullptr || !program.writes(rank)) continue;
+    const std::byte* const first = outputs[0] + range.begin * size;
+    for (std::size_t at = 0; at < bytes; at += kLine) claim(first + at);
+  }
 }
 
 // False where somebody did not come in time, or the group has failed.
@@ -228,6 +252,7 @@ void Member::verify_offers(Offer& offer) {
   std::vector<const Offer*> offers;
   for (int rank = 0; rank < ranks_; ++rank) offers.push_back(announcement(rank).offer);
   verify(offer, offers);
+  offer.others = std::move(offers);
 }
 
 // Offers of small collectives may be gone already; where their memory is was announced.

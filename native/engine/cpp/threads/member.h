@@ -67,11 +67,13 @@ class Member {
   void begin();
   bool arrive();
   void announce(const Offer& offer);
+  void write(Announcement& own, const Offer& offer);
   Status play_small(Offer& offer, Wait wait);
   void claim_next(std::size_t said_bytes);
   Status play_slices(Offer& offer, Wait wait);
   Status play_slice(Offer& offer, const Shares& shares, Wait wait);
   void play_shares(const Offer& offer, const Shares& shares);
+  void claim_outputs(const Offer& offer, const Range& range);
   bool await_announcements(const Patience& patience);
   void await_all_done();
   bool try_leave();
@@ -98,6 +100,8 @@ class Member {
   bool is_announced_ = false;
   // Of the inputs that came along with the latest announcements, by whose place they are in.
   std::size_t said_bytes_[2] = {};
+  // The offers that these places tell of.
+  std::uint64_t told_ids_[2] = {};
   Clash clash_;
   Places places_;
   std::vector<const std::byte*> small_inputs_;

@@ -34,6 +34,8 @@ struct Offer {
   // The offers of all ranks with which this one had no clash, by their ids, and whether they share their result. For its own rank only.
   std::vector<std::uint32_t> sound_with;
   bool is_shared = false;
+  // Those offers, where memory is worked on where it is: alive whenever they are announced.
+  std::vector<const Offer*> others;
 
   std::size_t piece_count() const { return begins.size() - 1; }
   std::size_t input_bytes() const;
