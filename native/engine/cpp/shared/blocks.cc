@@ -11,6 +11,17 @@ namespace {
 constexpr std::size_t kBlockBytes = std::size_t{256} << 10;
 static_assert(kBlockBytes <= kSlotBytes);
 
+// Where all ranks fill and collect blocks, and some share a cache, they do so up to this much of all together. Blocks are worth their turns,
+// and buffers that stay in the caches anyway need no small ones.
+constexpr std::size_t kBytesOfAllBlocks = std::size_t{512} << 10;
+constexpr std::size_t kLeastBlockBytes = std::size_t{64} << 10;
+constexpr std::size_t kCachedBytes = std::size_t{4} << 20;
+
+std::size_t block_bytes(const Program& program, std::size_t bytes_of_all) {
+  if (program.has_blocks() || program.moves() || bytes_of_all < kCachedBytes) return kBlockBytes;
+  return std::clamp(kBytesOfAllBlocks / static_cast<std::size_t>(program.ranks), kLeastBlockBytes, kBlockBytes);
+}
+
 }  // namespace
 
 Blocks::Blocks(const Offer& offer)
@@ -21,7 +32,8 @@ Blocks::Blocks(const Offer& offer)
   strips_ = program.has_blocks() ? program.ranks : 1;
   line_ = kLine / std::min(input, output);
   const std::size_t strips_in_slot = kind_ == Kind::kReduceScatter ? ranks_ : 1;
-  size_ = std::max(kBlockBytes / std::max(input, output) / strips_in_slot / line_ * line_, line_);
+  const std::size_t size = std::max(input, output);
+  size_ = std::max(block_bytes(program, length_ * size * ranks_) / size / strips_in_slot / line_ * line_, line_);
   const std::size_t length_of_strips = length_ / static_cast<std::size_t>(strips_);
   count_ = std::max((length_of_strips + size_ - 1) / size_, std::size_t{1});
 }

@@ -3,6 +3,7 @@
 #if defined(__linux__)
 
 #include <algorithm>
+#include <cstring>
 
 namespace coll {
 namespace {
@@ -33,6 +34,31 @@ std::size_t input_begin(const Offer& offer, int rank, std::size_t piece) {
   return offer.length / static_cast<std::size_t>(offer.program->ranks) * static_cast<std::size_t>(rank);
 }
 
+// From here on the buffers of all ranks are found in no cache.
+constexpr std::size_t kUncachedBytes = std::size_t{64} << 20;
+
+bool is_uncached(const Offer& offer) {
+  const std::size_t size = std::max(input_size(*offer.program), output_size(*offer.program));
+  return offer.length * size * static_cast<std::size_t>(offer.program->ranks) >= kUncachedBytes;
+}
+
+// From memory, or to it: processors ask ahead for some lines in each of the places that are gone through at a time.
+void copy_in_streams(std::byte* into, const std::byte* from, std::size_t bytes) {
+  constexpr std::size_t kStreams = 4;
+  constexpr std::size_t kStep = 256;
+  const std::size_t part = bytes / kStreams / kStep * kStep;
+  for (std::size_t at = 0; at < part; at += kStep) {
+    for (std::size_t begin = at; begin < kStreams * part; begin += part) std::memcpy(into + begin, from + begin, kStep);
+  }
+  std::memcpy(into + kStreams * part, from + kStreams * part, bytes - kStreams * part);
+}
+
+// Between a rank's own memory and its slot.
+void carry(std::byte* into, const std::byte* from, std::size_t bytes, Write write, bool is_far) {
+  if (is_far && write == Write::kCached) copy_in_streams(into, from, bytes);
+  else copy(into, from, bytes, write);
+}
+
 bool is_in_place(const Buffers& buffers) {
   for (std::size_t i = 0; i < buffers.inputs.size() && i < buffers.outputs.size(); ++i) {
     if (buffers.inputs[i] == buffers.outputs[i]) return true;
@@ -53,10 +79,12 @@ void SlotWork::fill(const Offer& offer, const Blocks& blocks, std::size_t block,
   const Program& program = *offer.program;
   if (ranks_ == 1 || !program.reads(rank_)) return;
   const std::size_t size = input_size(program);
+  const bool is_far = is_uncached(offer);
   const auto copy_in = [&](const Range& range, std::size_t place) {
     for_each_piece(offer.begins, range, [&](std::size_t piece, const Range& part) {
       const std::byte* const from = address_of(offer.buffers.inputs[piece], input_begin(offer, rank_, piece), part.begin, size);
-      copy(input_slot(rank_, turn) + (place + part.begin - range.begin) * size, from, (part.end - part.begin) * size);
+      std::byte* const into = input_slot(rank_, turn) + (place + part.begin - range.begin) * size;
+      carry(into, from, (part.end - part.begin) * size, Write::kCached, is_far);
     });
   };
   for (int index = 0; index < blocks.strips(); ++index) {
@@ -146,10 +174,12 @@ void SlotWork::collect(std::size_t block, std::uint32_t turn) {
   const std::size_t size = output_size(*program_);
   const Range all = blocks_->strip(block, 0);
   const Range share = blocks_->share(block, rank_);
+  const bool is_far = is_uncached(*offer_);
   const auto copy_out = [&](const Range& range) {
     for_each_piece(offer_->begins, range, [&](std::size_t piece, const Range& part) {
       std::byte* const into = address_of(own.outputs[piece], offer_->begins[piece], part.begin, size);
-      copy(into, result_slot(rank_, turn) + (part.begin - all.begin) * size, (part.end - part.begin) * size, collected_);
+      const std::byte* const from = result_slot(rank_, turn) + (part.begin - all.begin) * size;
+      carry(into, from, (part.end - part.begin) * size, collected_, is_far);
     });
   };
   copy_out({all.begin, share.begin});

@@ -44,7 +44,7 @@ TEST(Blocks, CoverEverythingOnceAndFitIntoSlots) {
 }
 
 TEST(Blocks, AreSharedAmongAllRanks) {
-  for (const std::size_t length : {0u, 1u, 1000u, 300'000u}) {
+  for (const std::size_t length : {0u, 1u, 1000u, 300'000u, 700'001u}) {
     const Blocks blocks(offer_of(Kind::kAllReduce, Op::kSum, DType::kFloat32, 3, length));
     for (std::size_t block = 0; block < blocks.count(); ++block) {
       std::size_t at = blocks.strip(block, 0).begin;

@@ -146,6 +146,19 @@ TEST(SharedPlayer, TakesLargeTensors) {
 }
 
 // Nobody's output is touched, and the next collective goes well.
+// Ordinary memory that no cache holds is copied otherwise, also where blocks and pieces end askew.
+TEST(SharedPlayer, TakesMoreThanCachesHold) {
+  SharedNotices notices;
+  const auto work = [](SharedRank& self) {
+    SharedCase it = sum_of(self.ranks, (std::size_t{64} << 20) / sizeof(float) / 5 + 1'003, false);
+    if (!play_case(self, it)) return false;
+    it.begins = {0, 1, 777, 70'001, it.length()};
+    for (Habit& habit : it.habits) habit = {false, false, false, 3};
+    return play_case(self, it);
+  };
+  for (const pid_t child : fork_ranks(*notices, 5, 2, work)) EXPECT_EQ(ending_of(child), 0);
+}
+
 TEST(SharedPlayer, FindsThatRanksDisagree) {
   SharedNotices notices;
   const auto work = [](SharedRank& self) {
