@@ -20,6 +20,7 @@ const mayImport = {
 };
 const sharedByTests = [
   'native/nccl/test/doubles',
+  'packages/rendezvous/test/free-port',
   'packages/rendezvous/test/job-processes',
   'packages/rendezvous/test/silent-store',
   'packages/cli/test/stalled-run',

@@ -43,6 +43,10 @@ export default defineConfig({
     include: ['{packages,native,tools,examples}/**/*.test.ts'],
     exclude: ['**/node_modules/**', '**/dist/**', '**/out-tsc/**', 'native/*/build/**'],
     pool: 'forks',
+    // These end what hangs. How fast a machine is, and what else it does, decides no test.
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
+    expect: { poll: { timeout: 60_000 } },
     // Of two cores, vitest would leave one to itself, and itself have little to do.
     maxWorkers: availableParallelism(),
     sequence: { sequencer: LongestFirst },

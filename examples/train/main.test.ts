@@ -4,7 +4,6 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 
 const program = path.join(import.meta.dirname, 'main.ts');
-const patience = 120_000;
 
 /** Starts it by itself, or as so many ranks of the launcher. */
 function start(args: string, ranks?: number) {
@@ -28,7 +27,7 @@ function start(args: string, ranks?: number) {
   return { child, ended };
 }
 
-describe('the training example', { timeout: patience }, () => {
+describe('the training example', () => {
   it('trains on two replicas that end with the same weights', async () => {
     const { code, stdout, stderr } = await start('--epochs 1 --samples 256 --batch-size 64').ended;
     expect(stderr).toBe('');

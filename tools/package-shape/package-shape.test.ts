@@ -36,13 +36,13 @@ const { available, reason } = probe();
 console.log(available ? 'available' : reason);
 `;
 
-describe('the packages as published', { timeout: 60_000 }, () => {
+describe('the packages as published', () => {
   let project: UserProject;
   beforeAll(() => {
     const ofStrategy = ['direct', 'multi-worker', 'native', 'processes', 'reduction-to-one', 'rendezvous', 'ring'];
     project = new UserProject(['core', 'strategy', ...ofStrategy]);
     return () => project.remove();
-  }, 300_000);
+  });
 
   it('run the first program of the README', () => {
     project.write('first.mjs', toJavaScript(readmeProgram()));
@@ -69,12 +69,12 @@ describe('the packages as published', { timeout: 60_000 }, () => {
   });
 });
 
-describe.runIf(hasBinary('native'))('the native engine as published', { timeout: 60_000 }, () => {
+describe.runIf(hasBinary('native'))('the native engine as published', () => {
   let project: UserProject;
   beforeAll(() => {
     project = new UserProject(['core', 'native'], { binary: true });
     return () => project.remove();
-  }, 300_000);
+  });
 
   it('is found in the package for this platform', () => {
     project.write('probe.mjs', probeOfNative);
@@ -93,12 +93,12 @@ describe.runIf(hasBinary('native'))('the native engine as published', { timeout:
   });
 });
 
-describe.runIf(process.platform === 'linux' && hasBinary('nccl'))('NCCL as published', { timeout: 60_000 }, () => {
+describe.runIf(process.platform === 'linux' && hasBinary('nccl'))('NCCL as published', () => {
   let project: UserProject;
   beforeAll(() => {
     project = new UserProject(['core', 'reduction-to-one', 'rendezvous', 'nccl'], { binary: true });
     return () => project.remove();
-  }, 300_000);
+  });
 
   it('is found in the package for this platform, and looks for the libraries itself', () => {
     project.write('probe.mjs', probeOfNccl);

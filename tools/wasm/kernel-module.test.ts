@@ -6,4 +6,4 @@ it('keeps the compiled kernels as their sources are; npm run wasm -w @coll/wasm-
   const kept = readFileSync(new URL('../../packages/core/src/wasm/kernel-bytes.ts', import.meta.url), 'utf8');
   // Not compared by the test runner, which would print both.
   expect(kept === (await kernelModule())).toBe(true);
-}, 60_000);
+});

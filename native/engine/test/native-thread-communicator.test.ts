@@ -10,10 +10,8 @@ import { afterAll, describe, expect, it } from 'vitest';
 const threads = threadRanks({ engine: native, engineModule: new URL('../src/register.ts', import.meta.url).href });
 afterAll(() => threads.close());
 
-const test = (name: string, run: () => void | Promise<void>) => it(name, run, 60_000);
-
 executorSuite({
-  test,
+  test: it,
   describe,
   name: 'NativeThreadCommunicator',
   open: threads.open,

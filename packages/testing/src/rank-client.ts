@@ -13,7 +13,7 @@ export interface RankHost {
 }
 
 // Longer than any deadline of a suite's call: who is busy after this has lost his way.
-const patienceMillis = 60_000;
+const patienceMillis = 240_000;
 
 interface Waiting {
   resolve(answer: unknown): void;

@@ -5,16 +5,14 @@ import { RingAllReduce, ring } from '@coll/ring';
 import { crossDeviceOpsSuite } from '@coll/testing';
 import { describe, it } from 'vitest';
 
-const test = (name: string, run: () => void | Promise<void>) => it(name, run, 60_000);
-
-crossDeviceOpsSuite({ test, describe, plugin: ring });
-crossDeviceOpsSuite({ test, describe, plugin: direct, bitsIndependentOfPacking: true });
-crossDeviceOpsSuite({ test, describe, plugin: hierarchicalCopy, bitsIndependentOfPacking: true });
-crossDeviceOpsSuite({ test, describe, plugin: reductionToOne, bitsIndependentOfPacking: true });
+crossDeviceOpsSuite({ test: it, describe, plugin: ring });
+crossDeviceOpsSuite({ test: it, describe, plugin: direct, bitsIndependentOfPacking: true });
+crossDeviceOpsSuite({ test: it, describe, plugin: hierarchicalCopy, bitsIndependentOfPacking: true });
+crossDeviceOpsSuite({ test: it, describe, plugin: reductionToOne, bitsIndependentOfPacking: true });
 
 for (const numPacks of [0, 1, 3]) {
   crossDeviceOpsSuite({
-    test,
+    test: it,
     describe,
     name: `RingAllReduce in ${numPacks} packs`,
     create: (packing, world) => new RingAllReduce({ numPacks, ...packing }, world),
@@ -22,14 +20,14 @@ for (const numPacks of [0, 1, 3]) {
 }
 
 crossDeviceOpsSuite({
-  test,
+  test: it,
   describe,
   name: 'RingAllReduce in 2 sub-chunks',
   create: (packing, world) => new RingAllReduce({ subChunks: 2, ...packing }, world),
 });
 
 crossDeviceOpsSuite({
-  test,
+  test: it,
   describe,
   name: 'HierarchicalCopyAllReduce in 3 packs',
   bitsIndependentOfPacking: true,
@@ -37,7 +35,7 @@ crossDeviceOpsSuite({
 });
 
 crossDeviceOpsSuite({
-  test,
+  test: it,
   describe,
   name: 'DirectAllReduce',
   bitsIndependentOfPacking: true,
@@ -45,7 +43,7 @@ crossDeviceOpsSuite({
 });
 
 crossDeviceOpsSuite({
-  test,
+  test: it,
   describe,
   name: 'ReductionToOneDevice on cpu:1',
   bitsIndependentOfPacking: true,

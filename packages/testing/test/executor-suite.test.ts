@@ -26,28 +26,20 @@ const right: MakeCommunicator = (algorithm, size) => new PortableCommunicator({ 
 describe('the executor suite', () => {
   it('finds nothing wrong with a right executor', async () => {
     expect(await failuresAmong3(right)).toEqual([]);
-  }, 60_000);
+  });
 
-  it.each(brokenExecutors)(
-    'notices %o',
-    async (Double, only) => {
-      const make: MakeCommunicator = (algorithm, size) => new Double({ size, algorithm });
-      expect(await failuresAmong3(make, { only })).not.toEqual([]);
-    },
-    60_000,
-  );
+  it.each(brokenExecutors)('notices %o', async (Double, only) => {
+    const make: MakeCommunicator = (algorithm, size) => new Double({ size, algorithm });
+    expect(await failuresAmong3(make, { only })).not.toEqual([]);
+  });
 
   it('finds nothing wrong with right members of a group', async () => {
     expect(await failuresAmong3(membersOf(ThreadCommunicator))).toEqual([]);
-  }, 60_000);
+  });
 
-  it.each(brokenMembers)(
-    'notices %o',
-    async (Double, only) => {
-      expect(await failuresAmong3(membersOf(Double), { only, patienceMillis: 1000 })).not.toEqual([]);
-    },
-    60_000,
-  );
+  it.each(brokenMembers)('notices %o', async (Double, only) => {
+    expect(await failuresAmong3(membersOf(Double), { only, patienceMillis: 1000 })).not.toEqual([]);
+  });
 
   it('notices an algorithm that drops a transfer', async () => {
     const plan: Algorithm['plan'] = (collective, ranks) => {

@@ -3,7 +3,6 @@ import { directAlgorithm } from '@coll/direct';
 import { controllerGroup, executorSuite } from '@coll/testing';
 import { describe, it } from 'vitest';
 
-const test = (name: string, run: () => void | Promise<void>) => it(name, run, 60_000);
 const kinds = ['all-reduce', 'broadcast', 'all-gather'] as const;
 const portable = (size: number) => new PortableCommunicator({ size, algorithm: directAlgorithm });
 
@@ -11,7 +10,7 @@ const portable = (size: number) => new PortableCommunicator({ size, algorithm: d
 const workersOf = (size: number) => (size === 1 ? [1] : [Math.floor(size / 2), Math.ceil(size / 2)]);
 
 executorSuite({
-  test,
+  test: it,
   describe,
   name: 'two levels in one hand',
   open: controllerGroup((_, size) => {
@@ -29,7 +28,7 @@ function threadRanksHere(size: number) {
 }
 
 executorSuite({
-  test,
+  test: it,
   describe,
   name: 'two levels, one worker in each hand',
   open: controllerGroup((_, size) => {
@@ -43,7 +42,7 @@ executorSuite({
 });
 
 executorSuite({
-  test,
+  test: it,
   describe,
   name: 'two levels, one rank in each hand',
   open: controllerGroup((_, size) => {

@@ -7,7 +7,7 @@ import { controllerGroup, executorSuite } from '@coll/testing';
 import { describe, it } from 'vitest';
 
 executorSuite({
-  test: (name, run) => it(name, run, 60_000),
+  test: it,
   describe,
   name: 'PortableCommunicator',
   open: controllerGroup((algorithm, size) => new PortableCommunicator({ size, algorithm })),

@@ -2,7 +2,6 @@ import { direct, directAlgorithm } from '@coll/direct';
 import { executorSuite, processRanks } from '@coll/testing';
 import { afterAll, describe, expect, it } from 'vitest';
 
-const test = (name: string, run: () => void | Promise<void>) => it(name, run, 60_000);
 const join = { module: new URL('./doubles/join-in-one-hand.ts', import.meta.url).href, export: 'join' };
 const algorithms = [{ algorithm: directAlgorithm, source: { module: direct.module, export: 'direct' } }];
 
@@ -11,10 +10,10 @@ const threads = processRanks({ join, membersOf: () => 1, threadsPerProcess: 1 })
 afterAll(() => Promise.all([processes.close(), threads.close()]));
 
 // The executor is known to be right: what is tested is the way to another process and back.
-executorSuite({ test, describe, name: 'in a process', open: processes.open, algorithms, ranks: [1, 3] });
-executorSuite({ test, describe, name: 'in a thread of a process', open: threads.open, algorithms, ranks: [2] });
+executorSuite({ test: it, describe, name: 'in a process', open: processes.open, algorithms, ranks: [1, 3] });
+executorSuite({ test: it, describe, name: 'in a thread of a process', open: threads.open, algorithms, ranks: [2] });
 
-test('tells what went wrong in the process, and starts another one after it', async () => {
+it('tells what went wrong in the process, and starts another one after it', async () => {
   const odd = processRanks({ join });
   await expect(odd.open(algorithms[0], 2)).rejects.toThrow('a hand is one member');
   const group = await odd.open(algorithms[0], 1);

@@ -9,10 +9,8 @@ import { afterAll, describe, it } from 'vitest';
 const threads = threadRanks({ spins: 0 });
 afterAll(() => threads.close());
 
-const test = (name: string, run: () => void | Promise<void>) => it(name, run, 60_000);
-
 executorSuite({
-  test,
+  test: it,
   describe,
   name: 'ThreadCommunicator',
   open: threads.open,
@@ -30,7 +28,7 @@ executorSuite({
 });
 
 executorSuite({
-  test,
+  test: it,
   describe,
   name: 'ThreadCommunicator, all ranks in one thread',
   open: controllerGroup((algorithm, size) => {

@@ -9,11 +9,9 @@ import { afterAll, describe, it } from 'vitest';
 const threads = threadRanks({ spins: 0, engine: wasmEngine });
 afterAll(() => threads.close());
 
-const test = (name: string, run: () => void | Promise<void>) => it(name, run, 60_000);
-
 // The communicator that plain JavaScript has, with other kernels: every algorithm and size are played by that one.
 executorSuite({
-  test,
+  test: it,
   describe,
   name: 'wasm threads',
   open: threads.open,
@@ -25,7 +23,7 @@ executorSuite({
 });
 
 executorSuite({
-  test,
+  test: it,
   describe,
   name: 'wasm controller',
   open: controllerGroup((algorithm, size) => wasmEngine.communicator(size, algorithm)),

@@ -55,7 +55,7 @@ describe.each(['cpu', 'wasm'])('replicas in threads on the %s backend', (backend
       alone.map((name) => exercises[name]),
     );
     both = await run(2, backend, Object.values(exercises));
-  }, 60_000);
+  });
 
   const bothDid = <Name extends keyof Exercises>(name: Name) =>
     both[Object.keys(exercises).indexOf(name)] as [ResultOf<Exercises[Name][0]>, ResultOf<Exercises[Name][0]>];

@@ -118,7 +118,7 @@ describe.each(['cpu', 'wasm'])('tf.data on the %s backend', (backend) => {
   });
 });
 
-describe('model.fitDataset in threads', { timeout: 60_000 }, () => {
+describe('model.fitDataset in threads', () => {
   it('trains as one replica does on whole batches', async () => {
     const task: FitDataset = { backend: 'wasm', globalBatchSize: 24, steps: 3 };
     const [alone, ...together] = await Promise.all([1, 2].map((replicas) => train(replicas, task))).then((all) =>

@@ -16,8 +16,8 @@ using std::chrono::milliseconds;
 // How long it waits before it looks after the others, and how often it asks them.
 constexpr milliseconds kLook{100};
 constexpr milliseconds kAskAgain{1000};
-// Members answer at once, unless they are stopped.
-constexpr milliseconds kAnswering{250};
+// Members answer at once, unless they are stopped, or their machine is very busy.
+constexpr milliseconds kAnswering{500};
 // For the others, where some disagree.
 constexpr milliseconds kGathering{1000};
 constexpr milliseconds kAskSoon{10};

@@ -25,6 +25,13 @@ constexpr milliseconds kParting{500};
 constexpr milliseconds kSoon{10};
 // For the control connection to tell why a data connection has ended.
 constexpr milliseconds kSuspicion{300};
+constexpr milliseconds kShortWait{25};
+
+// In short waits: a pause of this process, or of the whole machine, takes one of them, and not all of the time that others have.
+template <class IsOver>
+void await(std::condition_variable& changed, std::unique_lock<std::mutex>& lock, milliseconds patience, IsOver is_over) {
+  for (auto left = patience; !changed.wait_for(lock, std::min(left, kShortWait), is_over) && left > kShortWait;) left -= kShortWait;
+}
 
 }  // namespace
 
@@ -103,7 +110,7 @@ void Monitor::fail_for_leaver() {
 Failure Monitor::settled_failure() {
   Lock lock(mutex_);
   wake();
-  changed_.wait_for(lock, kSuspicion + kSettling + milliseconds(100), [this] { return is_decided_ || has_ended_; });
+  await(changed_, lock, kSuspicion + kSettling + milliseconds(100), [this] { return is_decided_ || has_ended_; });
   // Nobody says why: a player has found something out that no connection shows.
   if (!failure_) adopt({FailureKind::kFailed, watch_.rank, watch_.names[static_cast<std::size_t>(watch_.rank)] + " cannot go on" + (suspicion_.empty() ? ": its transport has failed" : suspicion_)});
   is_decided_ = true;
@@ -120,7 +127,7 @@ void Monitor::ask(std::uint64_t sequence) {
 
 std::vector<std::optional<Answer>> Monitor::answers(milliseconds patience) {
   Lock lock(mutex_);
-  changed_.wait_for(lock, patience, [this] { return peers_.have_answered() || failure_ || has_ended_; });
+  await(changed_, lock, patience, [this] { return peers_.have_answered() || failure_ || has_ended_; });
   std::vector<std::optional<Answer>> answers;
   for (const WatchedMember& peer : peers_) answers.push_back(peer.answer);
   return answers;

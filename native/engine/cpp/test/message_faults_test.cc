@@ -102,12 +102,12 @@ TEST(MessageFaults, FindsADisagreementInWhatCameEarly) {
   };
   EXPECT_EQ(play(0, first, 1ms), Status::kWaiting);
   EXPECT_EQ(play(1, first, 1ms), Status::kWaiting);
-  EXPECT_EQ(play(2, first, 1s), Status::kDone);
+  EXPECT_EQ(play(2, first, 60s), Status::kDone);
   EXPECT_EQ(play(2, second, 1ms), Status::kWaiting);
-  EXPECT_EQ(play(0, first, 1s), Status::kDone);
-  EXPECT_EQ(play(1, first, 1s), Status::kDone);
-  EXPECT_EQ(play(1, second, 1ms), Status::kDisagreed);
-  EXPECT_EQ(play(0, second, 1s), Status::kDisagreed);
+  EXPECT_EQ(play(0, first, 60s), Status::kDone);
+  EXPECT_EQ(play(1, first, 60s), Status::kDone);
+  EXPECT_EQ(play(1, second, 60s), Status::kDisagreed);
+  EXPECT_EQ(play(0, second, 60s), Status::kDisagreed);
   EXPECT_EQ(second.outputs[0], std::vector<std::byte>(second.outputs[0].size()));
 }
 
@@ -123,9 +123,9 @@ TEST(MessageFaults, EndsForNobodyBeforeAllHaveCome) {
   EXPECT_TRUE(group.players[0]->is_missing(2));
   EXPECT_EQ(data.outputs[1], std::vector<std::byte>(10));
   EXPECT_EQ(group.players[2]->play(data.offers[2], 1ms), Status::kWaiting);
-  EXPECT_EQ(group.players[0]->play(data.offers[0], 1s), Status::kDone);
-  EXPECT_EQ(group.players[1]->play(data.offers[1], 1s), Status::kDone);
-  EXPECT_EQ(group.players[2]->play(data.offers[2], 1s), Status::kDone);
+  EXPECT_EQ(group.players[0]->play(data.offers[0], 60s), Status::kDone);
+  EXPECT_EQ(group.players[1]->play(data.offers[1], 60s), Status::kDone);
+  EXPECT_EQ(group.players[2]->play(data.offers[2], 60s), Status::kDone);
   EXPECT_EQ(data.first_wrong(), -1);
 }
 
@@ -134,7 +134,7 @@ TEST(MessageFaults, TellsWhoIsLost) {
   TwoRanks two;
   EXPECT_EQ(rank.player->play(two.data.offers[0], 1ms), Status::kWaiting);
   rank.hang_up();
-  EXPECT_EQ(rank.player->play(two.data.offers[0], 1s), Status::kFailed);
+  EXPECT_EQ(rank.player->play(two.data.offers[0], 60s), Status::kFailed);
   EXPECT_EQ(rank.lost, 1);
   rank.player->abandon();
   EXPECT_EQ(rank.player->play(two.data.offers[0], 1ms), Status::kFailed);
@@ -171,10 +171,10 @@ TEST(MessageFaults, FinishesWithAPeerThatHasLeftBeforeItsMessageIsUsed) {
   MessageGroup group(3, Transport::kSocketPair);
   EXPECT_EQ(group.players[0]->play(data.offers[0], 1ms), Status::kWaiting);
   EXPECT_EQ(group.players[1]->play(data.offers[1], 1ms), Status::kWaiting);
-  EXPECT_EQ(group.players[2]->play(data.offers[2], 1s), Status::kDone);
-  EXPECT_EQ(group.players[0]->play(data.offers[0], 1s), Status::kDone);
+  EXPECT_EQ(group.players[2]->play(data.offers[2], 60s), Status::kDone);
+  EXPECT_EQ(group.players[0]->play(data.offers[0], 60s), Status::kDone);
   group.players[0].reset();
-  EXPECT_EQ(group.players[1]->play(data.offers[1], 1s), Status::kDone);
+  EXPECT_EQ(group.players[1]->play(data.offers[1], 60s), Status::kDone);
   EXPECT_EQ(data.first_wrong(), -1);
   EXPECT_TRUE(group.losses[1].empty());
 }
@@ -189,7 +189,7 @@ TEST(MessageFaults, FailsSoonAfterTheGroupDoes) {
     });
     const auto begin = std::chrono::steady_clock::now();
     EXPECT_EQ(group.players[0]->play(two.data.offers[0], 60s), Status::kFailed);
-    EXPECT_LT(std::chrono::steady_clock::now() - begin, 10s);
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, 30s);
     failing.join();
     EXPECT_EQ(group.players[1]->play(two.data.offers[1], 60s), Status::kFailed);
   }

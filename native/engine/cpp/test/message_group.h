@@ -121,7 +121,7 @@ class MessageGroup {
 };
 
 inline Status play_to_end(MessagePlayer& player, Offer& offer) {
-  for (int calls = 0; calls < 2000; ++calls) {
+  for (int calls = 0; calls < 12000; ++calls) {
     const Status status = player.play(offer, std::chrono::milliseconds(10));
     if (status != Status::kWaiting) return status;
   }

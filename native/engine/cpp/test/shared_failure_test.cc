@@ -104,7 +104,7 @@ TEST(SharedFailure, IsNoticedByWhoSleeps) {
   const auto begin = std::chrono::steady_clock::now();
   notices->failure = 1;
   EXPECT_EQ(ending_of(children[0]), 0);
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(1));
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(30));
   EXPECT_EQ(ending_of(children[1]), 0);
 }
 

@@ -19,7 +19,7 @@ namespace coll::test {
 
 constexpr std::size_t kArenaForTests = std::size_t{256} << 20;
 constexpr int kMostRanksForTests = 64;
-constexpr unsigned kLongestSeconds = 200;
+constexpr unsigned kLongestSeconds = 1000;
 
 // What the ranks of a test tell each other: memory of zeros that forked processes share.
 struct Notices {

@@ -1,10 +1,9 @@
 import { spawn } from 'node:child_process';
-import { patience } from './this-process.mjs';
 
 /** Runs a script in a process of its own: how it ended, what it printed, and when, in milliseconds since it was started. */
 export function runProgram(script, args) {
   const child = spawn(process.execPath, [script, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
-  const killer = setTimeout(() => child.kill('SIGKILL'), 10_000 * patience);
+  const killer = setTimeout(() => child.kill('SIGKILL'), 100_000);
   let output = '';
   let printedAt;
   for (const stream of [child.stdout, child.stderr]) {

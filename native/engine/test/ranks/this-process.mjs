@@ -24,7 +24,7 @@ export function countThreads() {
 
 /** Waits until there are no more threads than that. */
 export async function threadsAreDownTo(most) {
-  for (const end = performance.now() + 2000 * patience; countThreads() > most; await setTimeout(5)) {
+  for (const end = performance.now() + 60_000; countThreads() > most; await setTimeout(5)) {
     if (performance.now() > end) throw new Error(`${countThreads()} threads are left, not ${most}`);
   }
 }

@@ -47,7 +47,7 @@ function disagree(usual: GoodRequest, odd: GoodRequest, expected: ExpectedError)
       const { members, canBlock } = group;
       if (members.length < 2 || (mode === 'runSync' && !canBlock)) return;
       const oddAt = mode === 'run' ? members.length - 1 : 0;
-      const options = { mode, timeoutSeconds: 5 };
+      const options = { mode, timeoutSeconds: 60 };
       const calls = members.map((member, index) =>
         goodCall(subject.size, member, { ...(index === oddAt ? odd : usual), options }),
       );
@@ -92,7 +92,7 @@ function assertNames(outcome: Outcome, { localRanks }: Member): void {
 }
 
 async function assertFailed(group: Group, { size }: Subject): Promise<void> {
-  const options = { timeoutSeconds: 5 };
+  const options = { timeoutSeconds: 60 };
   const outcomes = await playOne(
     group,
     group.members.map((member) => goodCall(size, member, { ...sum, options })),
@@ -107,7 +107,7 @@ async function failsWhatIsBehind(subject: Subject): Promise<void> {
   await using group = await subject.another();
   const { members } = group;
   if (members.length < 2) return;
-  const options = { timeoutSeconds: 5 };
+  const options = { timeoutSeconds: 60 };
   const outcomes = await group.playEach((member, index) => [
     goodCall(subject.size, member, { ...sum, block: index === 0 ? 3 : 4, options }),
     goodCall(subject.size, member, { ...sum, block: 1, options }),
@@ -132,7 +132,7 @@ function share(placeOf: (index: number, size: number) => { input: number; output
     const calls = group.members.map((member, index) => {
       const { input, output } = placeOf(index, group.members.length);
       const sharedAt = { input: base + input, output: base + output };
-      return goodCall(subject.size, member, { ...sum, options: { timeoutSeconds: 5, sharedAt } });
+      return goodCall(subject.size, member, { ...sum, options: { timeoutSeconds: 60, sharedAt } });
     });
     assertSameError('one buffer given twice', await playOne(group, calls), sharedMemory);
   };

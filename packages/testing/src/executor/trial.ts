@@ -35,7 +35,7 @@ export type Expect = (
 ) => readonly (readonly Plain[] | undefined)[] | Promise<readonly (readonly Plain[] | undefined)[]>;
 
 // A collective that hangs shall fail its test, and not the test runner.
-const deadlineSeconds = 20;
+const deadlineSeconds = 120;
 
 /** A trial with its buffers. */
 export class PreparedTrial {

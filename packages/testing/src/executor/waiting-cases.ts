@@ -52,7 +52,7 @@ async function call(group: Group, member: Member, options: CallOptions): Promise
 }
 
 // Whoever is not told waits for so long, and gets another error.
-const longest = 10;
+const longest = 60;
 
 // Who comes first makes no difference to any outcome here. A moment makes it likely that the others wait already.
 const moment = () => new Promise<void>((resolve) => setTimeout(resolve, 20));

@@ -2,7 +2,7 @@ import path from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 import { ourEntryPoints, readReference } from './reference.ts';
 
-describe('the reference', { timeout: 60_000 }, () => {
+describe('the reference', () => {
   it('tells which exports, methods and options say nothing, and of links that lead nowhere', async () => {
     const warn = vi.spyOn(console, 'warn').mockImplementation(() => {});
     const fixtures = path.join(import.meta.dirname, 'fixtures');
