@@ -5,6 +5,7 @@ import {
   copyToDevice,
   type Destinations,
   DistributedValues,
+  type DType,
   flatten,
   isArriving,
   NotImplementedError,
@@ -18,8 +19,10 @@ import {
   reduceArriving,
   reduceOpFrom,
   type Structure,
+  type Tensor,
   type TensorLike,
   type Value,
+  zeros,
 } from '@coll/core';
 import { currentFrame, mixing, requireCrossReplica, requireReplica, runAcross } from './contexts.js';
 import type { DatasetLike } from './data/dataset.js';
@@ -219,6 +222,10 @@ class DefaultReplicaContext implements ReplicaContext {
     this.#requireHere('broadcast');
     requireRoot(root, this.numReplicasInSync);
     return this.#copies<T>(denseRequest('broadcast', value, this.devices[0], options));
+  }
+
+  allocate(dtype: DType, shape: readonly number[]): Tensor {
+    return zeros(dtype, shape, this.devices[0]);
   }
 
   async mergeCall<Args extends readonly unknown[], Result>(

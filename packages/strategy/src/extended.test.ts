@@ -96,6 +96,24 @@ describe('reduceTo', () => {
   });
 });
 
+it.each([
+  ['a tensor', () => tensor(Float32Array.of(2))],
+  ['an array', () => Float32Array.of(2)],
+  ['slices', () => new IndexedSlices(tensor(Float32Array.of(2)), tensor(Int32Array.of(0)), [1])],
+])('one replica reduces %s to where it is, as several do', async (_, make) => {
+  for (const each of [alone, strategy]) {
+    const reduced = await each.run(async (replica) =>
+      replica.mergeCall(
+        async (inside, value) => [await inside.extended.reduceTo('sum', value as never, value as never)],
+        [make()],
+      ),
+    );
+    expect(each.experimentalLocalResults(reduced)).toHaveLength(each.numReplicasInSync);
+  }
+  const value = make();
+  expect(await alone.extended.batchReduceTo('sum', [[value, value as never]])).toHaveLength(1);
+});
+
 describe('the aggregation of a variable', () => {
   it.each(['NONE', 'ONLY_FIRST_REPLICA'] as const)('is no reduce op: %s', async (aggregation) => {
     for (const reduced of [

@@ -273,7 +273,8 @@ export class StrategyExtended {
     destinations: Destinations,
     _options?: CallOptions,
   ): Promise<Structure<unknown>> {
-    return reduceNonDistributed({ op, value, destinations, replicas: this.#devices.length, ops: this.#ops });
+    const into = this.placedDestinations(destinations, this.#devices);
+    return reduceNonDistributed({ op, value, destinations: into, replicas: this.#devices.length, ops: this.#ops });
   }
 
   async #reduceStructure(

@@ -2,7 +2,7 @@ import {
   type ArrivingValue,
   type CallOptions,
   type CollError,
-  copyToDevice,
+  type DType,
   flatten,
   InternalError,
   isArriving,
@@ -24,10 +24,11 @@ import {
   type TensorLike,
   UnavailableError,
   type Value,
-  viewOnDevice,
+  zeros,
 } from '@coll/core';
 import { type BlockingCalls, refuseBlocking } from './blocking-calls.js';
 import { requireReplica, runAcross } from './contexts.js';
+import { copiesByDevice } from './copies-by-device.js';
 import type { MergeFunction, ReplicaContext } from './replica-context.js';
 import {
   denseRequest,
@@ -126,6 +127,10 @@ export class LocalReplicaContext implements ReplicaContext {
     const blocking = this.#alone('broadcastSync', 'broadcast');
     requireRoot(root, this.numReplicasInSync);
     return blocking.broadcast(value, root, options) as Reduced<T>;
+  }
+
+  allocate(dtype: DType, shape: readonly number[]): Tensor {
+    return zeros(dtype, shape, this.devices[0]);
   }
 
   mergeCall<Args extends readonly unknown[], Result>(
@@ -265,9 +270,7 @@ export class LocalReplicaContext implements ReplicaContext {
     // Where the root is not here, any value of its shapes stands for it.
     const mine = (inputs[root - firstReplica] ?? inputs[0]) as readonly Tensor[];
     const ofRoot = await workers.broadcast(mine, Math.floor(root / workerDevices.length), call);
-    const copies = () => ofRoot.map((value) => copyToDevice(value, value.device));
-    const shared = sharedResult ? copies() : undefined;
-    return workerDevices.map((device) => (shared ?? copies()).map((value) => viewOnDevice(value, device)));
+    return copiesByDevice(this.strategy, ofRoot, sharedResult);
   }
 }
 

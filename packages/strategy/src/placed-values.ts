@@ -13,13 +13,19 @@ import {
   viewOnDevice,
 } from '@coll/core';
 
-/** Destinations whose components have no device of their own are where the replicas are. */
+/** Destinations whose components have no device of their own are where the replicas are; of one replica, these are a bare value. */
 export function placedDestinations(destinations: Destinations, replicas: readonly string[]): Destinations {
+  if (replicas.length === 1 && isBareWithoutDevice(destinations)) return replicas[0] as string;
   if (!(destinations instanceof DistributedValues) || destinations.values.length !== replicas.length)
     return destinations;
   const { devices } = destinations;
   if (!devices.includes('')) return destinations;
   return devices.map((device, replica) => device || (replicas[replica] as string));
+}
+
+function isBareWithoutDevice(destinations: unknown): boolean {
+  const { device } = Object(destinations) as { readonly device?: unknown };
+  return ArrayBuffer.isView(destinations) || (typeof destinations === 'object' && device === '');
 }
 
 /** Components without a device of their own live on their replica's. @throws ValueError for another number of components */

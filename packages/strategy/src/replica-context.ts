@@ -1,10 +1,12 @@
 import type {
   ArrivingValue,
   CallOptions,
+  DType,
   ReduceOpLike,
   ReplicaCallOptions,
   ReplicaValue,
   Structure,
+  Tensor,
   TensorLike,
 } from '@coll/core';
 import type { Strategy } from './strategy.js';
@@ -66,6 +68,13 @@ export interface ReplicaContext {
     root?: number,
     options?: ReplicaCallOptions,
   ): Reduced<T>;
+
+  /**
+   * Zeros on the device of this replica, for gradients and results that are used again and again: in worker threads the engines in WebAssembly and JavaScript
+   * work on this memory where it is, and copy other memory. It is kept until the run ends; replicas of a group have 2 GiB of it.
+   * @throws ValueError for a dtype or a shape that is none; CollError where there is no memory left
+   */
+  allocate(dtype: DType, shape: readonly number[]): Tensor;
 
   /**
    * Waits until all replicas have called it, then runs replica 0's `fn(strategy, ...args)` once, outside of any replica, with the

@@ -42,7 +42,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-describe('end', { timeout: 30_000 }, () => {
+describe('end', () => {
   it('waits no longer than the grace for a replica that tells nothing', async () => {
     const { worker, heard, message } = workerOf('(replica) => { replica.report(1); for (;;); }');
     await message;

@@ -4,6 +4,7 @@ import {
   type CallOptions,
   type CommunicationOptions,
   type CrossDeviceOps,
+  type DType,
   InternalError,
   isArriving,
   NotImplementedError,
@@ -115,6 +116,11 @@ export class ThreadReplicaContext implements ReplicaContext {
     requireReplica(this, 'broadcastSync');
     requireRoot(root, this.numReplicasInSync);
     return this.#group('broadcastSync').broadcastSync(value, root, this.#merged(options)) as Reduced<T>;
+  }
+
+  allocate(dtype: DType, shape: readonly number[]): Tensor {
+    requireReplica(this, 'allocate');
+    return this.#group('allocate').allocate(dtype, shape);
   }
 
   mergeCall<Args extends readonly unknown[], Result>(

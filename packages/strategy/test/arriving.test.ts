@@ -39,7 +39,7 @@ async function play(isThreads: boolean, name: Name, ...args: readonly unknown[])
 describe.each([
   ['in one thread', false],
   ['in worker threads', true],
-])('an all-reduce of promises %s', { timeout: 60_000 }, (_, isThreads) => {
+])('an all-reduce of promises %s', (_, isThreads) => {
   it.each(isThreads ? [12] : [0, 1, 12, 1000])(
     'gives the same bits as one of values, in packs of %i bytes',
     async (bytesPerPack) => {

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 const devices = ['cpu:0', 'cpu:1'];
 const module = new URL('./fixtures/asks.mjs', import.meta.url);
 
-describe('engine', { timeout: 60_000 }, () => {
+describe('engine', () => {
   it('is by default the fastest that works here, and explain tells why', async () => {
     const strategy = new MirroredStrategy({ devices, crossDeviceOps: ring });
     const { engine, engines, threadEngine } = await strategy.explain();
@@ -23,6 +23,29 @@ describe('engine', { timeout: 60_000 }, () => {
     });
     expect(await strategy.run(module)).toBe(3);
     expect(await strategy.run(module, { exportName: 'engine' })).toBe(engine);
+  });
+
+  it.each(['js', 'wasm'] as const)(
+    '%s has memory for replicas in threads, and works on it where it is',
+    async (engine) => {
+      await using strategy = new MirroredStrategy({ devices, crossDeviceOps: ring, engine });
+      const isThere = { isInPlace: true, isShared: true };
+      expect(await strategy.run(module, { exportName: 'allocated' })).toMatchObject([
+        { ...isThere, shape: [2, 3], data: [3, 3, 3, 3, 3, 3] },
+        { ...isThere, shape: [], data: [10] },
+      ]);
+    },
+  );
+
+  it('has ordinary memory for replicas that share a thread', async () => {
+    await using strategy = new MirroredStrategy({ devices, crossDeviceOps: ring, engine: 'wasm' });
+    const made = await strategy.run((replica) => replica.allocate('float32', [replica.replicaIdInSyncGroup, 2]));
+    expect(made).toMatchObject({
+      values: [
+        { shape: [0, 2], device: expect.stringMatching(/:0$/) },
+        { shape: [1, 2], device: expect.stringMatching(/:1$/) },
+      ],
+    });
   });
 
   it('is the same for all that a strategy does: its plug-in may not ask for another', async () => {

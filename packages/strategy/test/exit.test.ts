@@ -13,7 +13,7 @@ function outcomeOf(program: string, ...args: readonly string[]): Promise<Outcome
   const file = fileURLToPath(new URL(`./fixtures/${program}`, import.meta.url));
   const flags = ['--import', 'tsx', '--conditions=@coll/source'];
   const { NODE_OPTIONS: _, ...env } = process.env;
-  const child = spawn(process.execPath, [...flags, file, ...args], { env, timeout: 45_000, killSignal: 'SIGKILL' });
+  const child = spawn(process.execPath, [...flags, file, ...args], { env, timeout: 240_000, killSignal: 'SIGKILL' });
   const text = { stdout: '', stderr: '' };
   for (const name of ['stdout', 'stderr'] as const) {
     child[name].setEncoding('utf8').on('data', (chunk: string) => {
@@ -30,7 +30,7 @@ const isClean = { code: 0, stderr: '' };
 const linesOf = (replica: number, length: number) =>
   Array.from({ length }, (_, line) => `line ${line} of replica ${replica}`);
 
-describe.concurrent('a program', { timeout: 60_000 }, () => {
+describe.concurrent('a program', () => {
   it.each(['never closes', 'closes and is used no more', 'awaits nothing', 'leaves timers in threads'])(
     'that %s ends by itself',
     async (way) => {

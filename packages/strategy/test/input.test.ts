@@ -12,7 +12,7 @@ async function run<Fn extends (...args: never) => unknown>(exportName: string, a
   return strategy.experimentalLocalResults(results) as Awaited<ReturnType<Fn>>[];
 }
 
-describe('replicas in threads', { timeout: 60_000 }, () => {
+describe('replicas in threads', () => {
   it('read their parts of one dataset, in memory that they share', async () => {
     const width = 2;
     const samples = Float32Array.from({ length: 17 * width }, (_, index) => index);

@@ -9,15 +9,15 @@ const strategyOf = (replicas: number) =>
   new MirroredStrategy({ devices: ['cpu:0', 'cpu:1'].slice(0, replicas), crossDeviceOps: ring });
 
 /** What would keep this process alive, but for the tests' own pipes and timers. */
-const alive = () => process.getActiveResourcesInfo().filter((name) => /Worker|MessagePort|Immediate/.test(name));
+const alive = () => process.getActiveResourcesInfo().filter((name) => /Worker|MessagePort|Immediate/.test(name)).length;
 
-describe('many runs in threads', { timeout: 60_000 }, () => {
+describe('many runs in threads', () => {
   it('one after the other leave nothing behind', async () => {
     const strategy = strategyOf(1);
     const before = alive();
     const { signal } = new AbortController();
     for (let run = 0; run < 12; run++) expect(await strategy.run(module, { signal })).toBe(1);
-    expect(alive()).toEqual(before);
+    await expect.poll(alive).toBeLessThanOrEqual(before);
     expect(getEventListeners(signal, 'abort')).toEqual([]);
   });
 
@@ -34,7 +34,7 @@ describe('many runs in threads', { timeout: 60_000 }, () => {
     );
     expect(await Promise.all(runs)).toEqual([21, 41]);
     expect(reports).toEqual([new Set([10, 11]), new Set([20, 21])]);
-    expect(alive()).toEqual(before);
+    await expect.poll(alive).toBeLessThanOrEqual(before);
   });
 
   it('go on after one that failed', async () => {

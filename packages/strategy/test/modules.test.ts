@@ -24,7 +24,7 @@ function written(name: string, source: string): URL {
   return pathToFileURL(file);
 }
 
-describe('a module of replicas', { timeout: 60_000 }, () => {
+describe('a module of replicas', () => {
   it('may be TypeScript that imports more of it', async () => {
     expect(two.experimentalLocalResults(await two.run(fixture('typed.ts'), { args: [20] }))).toEqual([40, 41]);
   });

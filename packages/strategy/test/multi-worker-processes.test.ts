@@ -9,7 +9,7 @@ function printed(ends: readonly EndOfWorker[]): unknown[] {
 
 const device = (worker: number, place: number) => `/job:worker/replica:0/task:${worker}/device:CPU:${place}`;
 
-describe.concurrent('workers in processes of their own', { timeout: 120_000 }, () => {
+describe.concurrent('workers in processes of their own', () => {
   it('have the same variables, which start with what the chief brings', async () => {
     const told = printed(await runWorkers('worker.ts', 2, ['variables']));
     const inReplicas = [[[2.5, 3], [0, 1, 7], [5]]];

@@ -59,7 +59,7 @@ describe('a MultiWorkerMirroredStrategy', () => {
     ]);
     expect(await strategy.explain()).toMatchObject({ workers: 1, worker: 0, links: [] });
     vi.unstubAllEnvs();
-  }, 20_000);
+  });
 
   it('wants options and resolvers to be such', () => {
     const make = (options: unknown) => () => new MultiWorkerMirroredStrategy(options as never);
@@ -107,6 +107,24 @@ describe('a MultiWorkerMirroredStrategy', () => {
     const links = [{ rank: 1, transport: 'shared-memory' }];
     expect(await explained(1)).toMatchObject({ engine: 'native', engines: [], links });
     expect(await explained(2)).toMatchObject({ engine: 'js', engines: [{ name: 'js' }], links });
+  });
+
+  it.each([1, 2])('reduces what %i replicas of each worker bring to where it is', async (replicas) => {
+    const workers = await workersHere(2, replicas);
+    const sums = await Promise.all(
+      workers.map((strategy) =>
+        strategy.run(async (replica) =>
+          replica.mergeCall(
+            (inside, value) => inside.extended.reduceTo('sum', value, value as Tensor),
+            [tensor([replica.replicaIdInSyncGroup])],
+          ),
+        ),
+      ),
+    );
+    const sum = replicas === 1 ? 1 : 6;
+    expect(sums.flatMap((each) => workers[0]?.experimentalLocalResults(each as unknown).map(numbersOf))).toEqual(
+      Array.from({ length: 2 * replicas }, () => [sum]),
+    );
   });
 
   it('says once that on CPUs a ring takes the place of NCCL', async () => {

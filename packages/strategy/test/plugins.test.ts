@@ -32,7 +32,7 @@ const strategyOf = (
 
 const refusals = (candidates: readonly Candidate[]) => candidates.map(({ name, refused }) => [name, refused]);
 
-describe('a plug-in that a user has written', { timeout: 60_000 }, () => {
+describe('a plug-in that a user has written', () => {
   it('is found by its name once it is registered, here and in threads', async () => {
     expect(() => strategyOf('mine')).toThrow(CollError);
     registry.register(mine);

@@ -18,7 +18,7 @@ const runs = [
   [2, 'js'],
 ] as const;
 
-describe.each(runs)('sparse values of %i replicas, with %s', { timeout: 60_000 }, (replicas, engine) => {
+describe.each(runs)('sparse values of %i replicas, with %s', (replicas, engine) => {
   const strategy = new MirroredStrategy({ devices: cpu(replicas), crossDeviceOps: 'direct', engine });
   const ids = Array.from({ length: replicas }, (_, id) => id);
 
@@ -40,7 +40,7 @@ describe.each(runs)('sparse values of %i replicas, with %s', { timeout: 60_000 }
   });
 });
 
-describe('values that do not fit', { timeout: 60_000 }, () => {
+describe('values that do not fit', () => {
   const strategy = new MirroredStrategy({ devices: cpu(3), crossDeviceOps: 'ring' });
 
   it('are the same error on all replicas in threads', async () => {

@@ -27,7 +27,7 @@ async function failureOf(
   );
 }
 
-describe('an exception in one thread', { timeout: 60_000 }, () => {
+describe('an exception in one thread', () => {
   it.each([
     ['in allReduceSync', 2],
     ['in allReduce', 2],
@@ -56,8 +56,8 @@ describe('an exception in one thread', { timeout: 60_000 }, () => {
       cause: expect.objectContaining({ name: 'RangeError', message: 'inner', cause: 7 }),
     });
     expect((error.cause as Error) instanceof RangeError).toBe(true);
-    // It is a fraction of a second; what is left is for machines that are busy. The others would go on for minutes.
-    expect(milliseconds).toBeLessThan(5000);
+    // It is a fraction of a second; what is left is for machines that are busy. The others would go on for ten minutes.
+    expect(milliseconds).toBeLessThan(60_000);
   });
 
   it.each([
@@ -98,7 +98,7 @@ describe('an exception in one thread', { timeout: 60_000 }, () => {
   });
 });
 
-describe('a thread that ends', { timeout: 60_000 }, () => {
+describe('a thread that ends', () => {
   it('by process.exit is an error, whatever its code', async () => {
     expect(await failureOf(2, 'exit', [0])).toMatchObject({
       name: 'RuntimeError',
@@ -128,7 +128,7 @@ describe('a thread that ends', { timeout: 60_000 }, () => {
   });
 });
 
-describe('replicas in threads that do not ask for the same', { timeout: 60_000 }, () => {
+describe('replicas in threads that do not ask for the same', () => {
   it.each([
     [
       'dtype',
@@ -174,7 +174,7 @@ describe('replicas in threads that do not ask for the same', { timeout: 60_000 }
   });
 });
 
-describe('what cannot be posted', { timeout: 60_000 }, () => {
+describe('what cannot be posted', () => {
   const notCloneable = (what: string) => ({
     name: 'RuntimeError',
     code: 'ERR_COLL_NOT_CLONEABLE',
@@ -195,7 +195,7 @@ describe('what cannot be posted', { timeout: 60_000 }, () => {
   });
 });
 
-describe('waiting in threads', { timeout: 60_000 }, () => {
+describe('waiting in threads', () => {
   it('ends after timeoutSeconds, and names who never came', async () => {
     const error = await failureOf(3, 'waitInVain', [0.05]);
     expect(error).toBeInstanceOf(DeadlineExceededError);

@@ -4,7 +4,7 @@ import { mirrored } from './variables.js';
 
 const module = new URL('./fixtures/variables.mjs', import.meta.url);
 
-describe.each([1, 2, 3])('variables of %i replicas in threads of their own', { timeout: 60_000 }, (replicas) => {
+describe.each([1, 2, 3])('variables of %i replicas in threads of their own', (replicas) => {
   const strategy = strategyOf(replicas);
   const ids = Array.from({ length: replicas }, (_, id) => id);
   const sum = ids.reduce((total, id) => total + id + 1, 0);
@@ -68,7 +68,7 @@ describe.each([1, 2, 3])('variables of %i replicas in threads of their own', { t
   });
 });
 
-describe('a variable in a thread of its own', { timeout: 60_000 }, () => {
+describe('a variable in a thread of its own', () => {
   const two = strategyOf(2);
 
   it('does not leave it, nor does one come in', async () => {

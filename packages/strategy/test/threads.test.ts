@@ -28,7 +28,7 @@ describe.each([1, 2, 3, 4])('%i replicas in threads', (replicas) => {
     const args = argsFor(replicas);
     oneThread = resultsOf(strategy, await strategy.run(everything as never, { args }));
     threads = resultsOf(strategy, await strategy.run(module, { args: [...args, true], exportName: 'everything' }));
-  }, 60_000);
+  });
 
   it('give the same as in one thread', () => {
     expect(threads.map((result) => ({ ...result, blocking: undefined }))).toEqual(oneThread);
@@ -143,7 +143,7 @@ describe.each([1, 2, 3, 4])('%i replicas in threads', (replicas) => {
   });
 });
 
-describe('calls of a replica that are under way at once', { timeout: 60_000 }, () => {
+describe('calls of a replica that are under way at once', () => {
   it('are done one after the other, and keep their values apart', async () => {
     const strategy = new MirroredStrategy({ devices: cpu(2), crossDeviceOps: ring });
     const asks = new URL('./fixtures/asks.mjs', import.meta.url);
@@ -164,7 +164,7 @@ describe('calls of a replica that are under way at once', { timeout: 60_000 }, (
 });
 
 describe.each([direct, reductionToOne] as Plugin<never>[])('replicas in threads by $name', (plugin) => {
-  it('give the same as in one thread', { timeout: 60_000 }, async () => {
+  it('give the same as in one thread', async () => {
     const strategy = new MirroredStrategy({ devices: cpu(2), crossDeviceOps: plugin });
     const options = { args: argsFor(2), exportName: 'everything' };
     const threads = resultsOf(strategy, await strategy.run(module, options));

@@ -1,9 +1,8 @@
 import { spawn } from 'node:child_process';
-import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
-import { createServer } from 'node:net';
 import path from 'node:path';
 import { TcpStoreServer } from '@coll/rendezvous';
+import { freePort } from '../../rendezvous/test/free-port.ts';
 
 /** How a worker has ended, and what it printed. */
 export interface EndOfWorker {
@@ -35,7 +34,7 @@ export async function runWorkers(
           COLL_JOB_KEY: jobKey,
         },
         // One that waits for another one for ever does not outlive the test.
-        timeout: 100_000,
+        timeout: 240_000,
         killSignal: 'SIGKILL',
       });
       const output = { stdout: '', stderr: '' };
@@ -48,20 +47,4 @@ export async function runWorkers(
       return { code, ...output };
     }),
   );
-}
-
-/** One below those that the system gives to whoever asks for any: nobody gets it before the worker listens there. */
-async function freePort(): Promise<number> {
-  for (;;) {
-    const port = randomInt(10_000, 32_000);
-    const server = createServer().listen(port, '127.0.0.1');
-    const isFree = await once(server, 'listening').then(
-      () => true,
-      () => false,
-    );
-    if (!isFree) continue;
-    server.close();
-    await once(server, 'close');
-    return port;
-  }
 }

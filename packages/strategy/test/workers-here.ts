@@ -16,7 +16,8 @@ const open: ProcessGroup[] = [];
 export async function groupsHere(size: number): Promise<ProcessGroup[]> {
   await using store = new MemoryStore();
   const jobKey = TcpStoreServer.newKey();
-  const groups = await Promise.all(cpus(size).map((_, rank) => openProcessGroup({ store, rank, size, jobKey })));
+  const options = { store, size, jobKey, timeoutSeconds: 120, heartbeatSeconds: 20 };
+  const groups = await Promise.all(cpus(size).map((_, rank) => openProcessGroup({ ...options, rank })));
   open.push(...groups);
   return groups;
 }

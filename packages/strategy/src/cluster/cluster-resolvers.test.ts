@@ -2,6 +2,7 @@ import { KeyError, RuntimeError, ValueError } from '@coll/core';
 import { describe, expect, it } from 'vitest';
 import { ClusterSpec } from './cluster-spec.js';
 import type { Environment } from './environment.js';
+import { EnvironmentClusterResolver } from './environment-cluster-resolver.js';
 import type { Pod } from './kubernetes-client.js';
 import { KubernetesClusterResolver } from './kubernetes-cluster-resolver.js';
 import { SimpleClusterResolver } from './simple-cluster-resolver.js';
@@ -215,6 +216,12 @@ describe('KubernetesClusterResolver', () => {
     expect(resolver.clusterSpec().asDescription()).toEqual({ chief: ['3:9'], worker: ['1:9', '2:9'] });
   });
 
+  it('writes addresses of IPv6 in brackets', async () => {
+    const client = clientOf({ 'job-name=tensorflow': [pod('w-0', 'fd00::1')] });
+    const resolver = await KubernetesClusterResolver.create({ client });
+    expect(resolver.clusterSpec().asDescription()).toEqual({ worker: ['[fd00::1]:8470'] });
+  });
+
   it('refuses a pod that is not running, and to ask where there is no cluster', async () => {
     const client = clientOf({ 'job-name=tensorflow': [pod('w-0', '10.0.0.1', 'Pending')] });
     await expect(KubernetesClusterResolver.create({ client })).rejects.toThrow(
@@ -222,4 +229,14 @@ describe('KubernetesClusterResolver', () => {
     );
     await expect(KubernetesClusterResolver.create()).rejects.toThrow(RuntimeError);
   });
+});
+
+it.each<[string, () => unknown]>([
+  ['TFConfigClusterResolver', () => new TFConfigClusterResolver(null as never)],
+  ['SimpleClusterResolver', () => new SimpleClusterResolver(new ClusterSpec({ worker: ['a:1'] }), 1 as never)],
+  ['SlurmClusterResolver', () => new SlurmClusterResolver(null as never)],
+  ['EnvironmentClusterResolver', () => new EnvironmentClusterResolver('statefulSetService' as never)],
+  ['KubernetesClusterResolver', () => KubernetesClusterResolver.create([] as never)],
+])('%s takes options as an object', async (_, make) => {
+  await expect((async () => make())()).rejects.toThrow('options are an object');
 });

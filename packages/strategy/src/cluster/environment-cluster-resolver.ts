@@ -1,4 +1,4 @@
-import { RuntimeError } from '@coll/core';
+import { optionsOf, RuntimeError } from '@coll/core';
 import { type Accelerators, ClusterResolver, type TaskOptions } from './cluster-resolver.js';
 import { ClusterSpec } from './cluster-spec.js';
 import { type Environment, processEnvironment } from './environment.js';
@@ -22,8 +22,10 @@ export class EnvironmentClusterResolver extends ClusterResolver {
   readonly rpcLayer = undefined;
 
   /** @throws RuntimeError where no launcher left its variables, or it does not say how many members there are; ValueError for variables that make no sense */
-  constructor({ variables = processEnvironment(), statefulSetService }: EnvironmentOptions = {}) {
+  constructor(options?: EnvironmentOptions) {
     super();
+    const given = optionsOf(options, '{ statefulSetService }');
+    const { variables = processEnvironment(), statefulSetService } = given;
     const found = membershipFrom(variables, statefulSetService);
     if (!found) {
       const told = `no launcher left its variables here; asked for: ${launchers.join(', ')}`;

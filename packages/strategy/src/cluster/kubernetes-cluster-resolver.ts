@@ -1,4 +1,4 @@
-import { RuntimeError } from '@coll/core';
+import { optionsOf, RuntimeError } from '@coll/core';
 import { type Accelerators, ClusterResolver, masterUrl, type TaskOptions } from './cluster-resolver.js';
 import { ClusterSpec } from './cluster-spec.js';
 import { type KubernetesClient, kubernetesClient } from './kubernetes-client.js';
@@ -29,7 +29,8 @@ export class KubernetesClusterResolver extends ClusterResolver {
   }
 
   /** Asks for the pods. @throws RuntimeError for a pod that is not running, and where no API server answers */
-  static async create(options: KubernetesOptions = {}): Promise<KubernetesClusterResolver> {
+  static async create(given?: KubernetesOptions): Promise<KubernetesClusterResolver> {
+    const options = optionsOf(given, "{ taskType: 'worker', taskId: 0 }");
     const { jobToLabelMapping = { worker: ['job-name=tensorflow'] }, serverPort = 8470 } = options;
     const client = options.client ?? kubernetesClient();
     const jobs: Record<string, string[]> = {};
@@ -41,7 +42,7 @@ export class KubernetesClusterResolver extends ClusterResolver {
         const told = `pod ${odd.name} of job ${job} is not running, but ${odd.phase}`;
         throw new RuntimeError('ERR_COLL_CLUSTER', `${told}: wait until all pods run, then create the resolver`);
       }
-      jobs[job] = pods.map(({ hostIP }) => `${hostIP}:${serverPort}`);
+      jobs[job] = pods.map(({ hostIP }) => `${hostIP.includes(':') ? `[${hostIP}]` : hostIP}:${serverPort}`);
     }
     return new KubernetesClusterResolver(new ClusterSpec(jobs), options);
   }

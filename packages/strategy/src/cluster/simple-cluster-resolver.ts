@@ -1,4 +1,4 @@
-import { quote, WrongTypeError } from '@coll/core';
+import { optionsOf, quote, WrongTypeError } from '@coll/core';
 import { type Accelerators, ClusterResolver, masterUrl, type TaskOptions } from './cluster-resolver.js';
 import { ClusterSpec } from './cluster-spec.js';
 
@@ -21,8 +21,9 @@ export class SimpleClusterResolver extends ClusterResolver {
   readonly #options: SimpleClusterOptions;
 
   /** @throws WrongTypeError for a cluster that is no `ClusterSpec`, or a master that is no string */
-  constructor(cluster: ClusterSpec, options: SimpleClusterOptions = {}) {
+  constructor(cluster: ClusterSpec, given?: SimpleClusterOptions) {
     super();
+    const options = optionsOf(given, "{ taskType: 'worker', taskId: 0 }");
     const { master = '', taskType, taskId, rpcLayer } = options;
     if (!(cluster instanceof ClusterSpec))
       throw new WrongTypeError(`the cluster is a ClusterSpec, new ClusterSpec({ … }), not ${quote(cluster)}`);

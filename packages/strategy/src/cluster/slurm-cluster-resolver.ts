@@ -1,4 +1,4 @@
-import { quote, RuntimeError, ValueError } from '@coll/core';
+import { optionsOf, quote, RuntimeError, ValueError } from '@coll/core';
 import { type Accelerators, ClusterResolver, masterUrl, type TaskOptions } from './cluster-resolver.js';
 import { ClusterSpec } from './cluster-spec.js';
 import { type Environment, processEnvironment } from './environment.js';
@@ -40,8 +40,9 @@ export class SlurmClusterResolver extends ClusterResolver {
   readonly #gpus: string | undefined;
 
   /** @throws RuntimeError for a variable that is missing, more GPUs than there are, or tasks that are not all in a job; ValueError for bad lists */
-  constructor(options: SlurmOptions = {}) {
+  constructor(given?: SlurmOptions) {
     super();
+    const options = optionsOf(given, '{ portBase: 8888 }');
     const { portBase = 8888, autoSetGpu = true, rpcLayer = 'grpc' } = options;
     this.#variables = options.variables ?? (processEnvironment() as Record<string, string | undefined>);
     this.rpcLayer = rpcLayer;

@@ -1,4 +1,4 @@
-import { DeviceSpec, quote, ValueError, WrongTypeError } from '@coll/core';
+import { DeviceSpec, optionsOf, quote, ValueError, WrongTypeError } from '@coll/core';
 import { type Accelerators, ClusterResolver, masterUrl, type TaskOptions } from './cluster-resolver.js';
 import { type ClusterDescription, ClusterSpec } from './cluster-spec.js';
 import { type Environment, processEnvironment } from './environment.js';
@@ -31,9 +31,9 @@ interface TFConfig {
 export class TFConfigClusterResolver extends ClusterResolver {
   readonly #options: TFConfigOptions;
 
-  constructor(options: TFConfigOptions = {}) {
+  constructor(options?: TFConfigOptions) {
     super();
-    this.#options = options;
+    this.#options = optionsOf(options, "{ taskType: 'worker', taskId: 0 }");
   }
 
   get taskType(): string | undefined {
