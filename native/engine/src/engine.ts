@@ -1,4 +1,5 @@
 import { CollError, createThreadGroup, type Engine } from '@coll/core';
+import { requireJoin } from '@coll/core/executor';
 import { type BindingSearch, describeAttempts, findBinding } from './binding.js';
 import type { NativeBinding } from './native-binding.js';
 import { NativeCommunicator } from './native-communicator.js';
@@ -16,7 +17,10 @@ export const native: Engine = {
     const group = createThreadGroup(options);
     return { ...group, engine: 'native', board: new SharedArrayBuffer(nativeBinding().boardBytes(group.size)) };
   },
-  join: (group, request) => new NativeThreadCommunicator(nativeBinding(), group, request),
+  join(group, request) {
+    requireJoin(group, request);
+    return new NativeThreadCommunicator(nativeBinding(), group, request);
+  },
 };
 
 let searched: BindingSearch | undefined;

@@ -1,18 +1,16 @@
 import { availableParallelism } from 'node:os';
-import { type Algorithm, type Collective, DeadlineExceededError, type DType, type RunOptions } from '@coll/core';
+import type { Algorithm, Collective, DType, RunOptions } from '@coll/core';
 import {
-  abortedError,
   allRanks,
   type CheckedCall,
   clashError,
   deadlineOf,
   type KnownCall,
-  lostBufferError,
-  lostRank,
   nextTurn,
   OrderedCommunicator,
   operationOf,
   reads,
+  requireGoing,
   writes,
 } from '@coll/core/executor';
 import type { Clash, ControllerHandle, DealHandle, NativeBinding } from './native-binding.js';
@@ -89,20 +87,8 @@ export class NativeCommunicator extends OrderedCommunicator<Deal> {
     let at = begin;
     do {
       if (at > 0) await nextTurn();
-      this.#requireGoing(call, options, deadline);
+      requireGoing(call, this.size, options, deadline);
       at = this.#binding.control(this.#controller, handle, at);
     } while (at < length);
-  }
-
-  /** Whether it may go on after other code has run. @throws AbortedError, DeadlineExceededError, ValueError */
-  #requireGoing(call: Call, { signal }: RunOptions, deadline: number | undefined): void {
-    const operation = operationOf(call);
-    if (signal?.aborted) throw abortedError('while it was under way', signal, { operation });
-    if (deadline !== undefined && Date.now() >= deadline) {
-      const told = `${operation}: timed out while it was under way`;
-      throw new DeadlineExceededError('ERR_COLL_DEADLINE', told, { operation });
-    }
-    const rank = lostRank(call, this.size);
-    if (rank !== undefined) throw lostBufferError(operation, rank);
   }
 }

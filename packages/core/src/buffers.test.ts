@@ -271,3 +271,18 @@ describe('refusedCollective', () => {
     );
   });
 });
+
+it('names rank and operation of memory that was given away', () => {
+  const [one, other] = [floats(4), floats(4)];
+  const { buffer } = other.data;
+  structuredClone(buffer, { transfer: [buffer as ArrayBuffer] });
+  const error = thrown(() =>
+    validateBuffers({ collective: allReduce, size: 2, localRanks: both }, [one, other], [one, floats(4)]),
+  );
+  expect(error).toMatchObject({
+    code: 'ERR_COLL_BUFFER',
+    rank: 1,
+    operation: 'all-reduce sum',
+    message: expect.stringMatching(/^all-reduce sum: rank 1: the buffer of a tensor was detached/),
+  });
+});

@@ -1,4 +1,5 @@
 import { refusedArithmetic } from './arithmetic.js';
+import type { CallDetails } from './call-errors.js';
 import {
   type Collective,
   collectiveKinds,
@@ -9,7 +10,7 @@ import {
   outputLength,
   rootOf,
 } from './collective.js';
-import type { DType } from './dtype.js';
+import { type DType, isDType } from './dtype.js';
 import { ValueError } from './errors.js';
 import { quote } from './quote.js';
 import { isTensor, overlaps, type Tensor, validateTensor } from './tensor.js';
@@ -25,8 +26,9 @@ export interface BufferCheck {
 
 /** Why a collective cannot run in a group of that size, whatever the algorithm; undefined when it can. */
 export function refusedCollective(collective: Collective, dtype: DType, size: number): string | undefined {
-  const { kind } = collective;
-  if (!collectiveKinds.includes(kind))
+  const { kind } = Object(collective) as Partial<Collective>;
+  if (!isDType(dtype)) return `no dtype is called ${quote(dtype)}`;
+  if (kind === undefined || !collectiveKinds.includes(kind))
     return `no collective is called ${quote(kind)}; there are ${collectiveKinds.join(', ')}`;
   const root = rootOf(collective) as number;
   const hasRoot = kind === 'reduce' || kind === 'broadcast';
@@ -45,6 +47,15 @@ export function requireCall(collective: unknown, inputs: unknown, outputs: unkno
   const wanted = "a collective, such as { kind: 'all-reduce', op: 'sum' }, a list of inputs and a list of outputs";
   const given = [collective, inputs, outputs].map(quote).join(', ');
   throw new ValueError('ERR_COLL_VALUE', `a communicator is handed ${wanted}, not ${given}`);
+}
+
+/** @throws ValueError for a collective that is not even made of the right kinds of values */
+export function requireCollective(collective: Collective): void {
+  const { kind, op, root } = collective as { readonly kind?: unknown; readonly op?: unknown; readonly root?: unknown };
+  const isNamed = typeof kind === 'string' && (op === undefined || typeof op === 'string');
+  if (isNamed && (root === undefined || typeof root === 'number')) return;
+  const given = `{ kind: ${quote(kind)}, op: ${quote(op)}, root: ${quote(root)} }`;
+  throw new ValueError('ERR_COLL_VALUE', `a collective has a kind, an op and a root, by name and number, not ${given}`);
 }
 
 /** @throws ValueError where there is not one list entry for each rank that is here */
@@ -69,12 +80,9 @@ export function validateBuffers(check: BufferCheck, inputs: readonly Tensor[], o
   requireCounts(check, inputs, outputs);
   const { collective, size, localRanks, sharedResult } = check;
   const operation = nameOf(collective);
-  for (const buffer of [...inputs, ...outputs]) {
-    if (isTensor(buffer)) validateTensor(buffer);
-    else {
-      const told = `a buffer is a tensor, not ${quote(buffer)}; tensor(array) makes one`;
-      throw new ValueError('ERR_COLL_BUFFER', `${operation}: ${told}`, { operation });
-    }
+  for (const [index, rank] of localRanks.entries()) {
+    requireTensor(inputs[index], { operation, rank });
+    requireTensor(outputs[index], { operation, rank });
   }
   const source = sourceOf(collective, localRanks, inputs, outputs);
   const length = outputLength(collective, source.data.length, size);
@@ -99,6 +107,21 @@ export function validateBuffers(check: BufferCheck, inputs: readonly Tensor[], o
   });
   const isShared = sharedResult === true && isOneResult(collective, outputs);
   refuseClashes({ collective, localRanks, isShared }, inputs, outputs);
+}
+
+/** @throws ValueError, naming rank and operation, for what is no tensor, or one whose memory does not fit it */
+function requireTensor(buffer: unknown, details: CallDetails & { readonly rank: number }): void {
+  const { operation, rank } = details;
+  if (!isTensor(buffer)) {
+    const told = `a buffer is a tensor, not ${quote(buffer)}; tensor(array) makes one`;
+    throw new ValueError('ERR_COLL_BUFFER', `${operation}: ${told}`, details);
+  }
+  try {
+    validateTensor(buffer);
+  } catch (error) {
+    if (!(error instanceof ValueError)) throw error;
+    throw new ValueError(error.code, `${operation}: rank ${rank}: ${error.message}`, { ...details, cause: error });
+  }
 }
 
 /** Whether all outputs are the same memory, of a collective that gives everybody the same result. */

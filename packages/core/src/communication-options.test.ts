@@ -102,6 +102,13 @@ describe('CommunicationOptions', () => {
     },
   );
 
+  it.each([Number.NaN, '3', {}, true])('waits for no %s', (timeoutSeconds) => {
+    expect(thrown(() => new CommunicationOptions({ timeoutSeconds } as never))).toMatchObject({
+      code: 'ERR_COLL_VALUE',
+      message: expect.stringMatching(/^timeoutSeconds is a number of seconds/),
+    });
+  });
+
   it('looks at the bytes first', () => {
     const both = { bytesPerPack: -1, implementation: 'mpi' as never };
     expect(() => new CommunicationOptions(both)).toThrow('bytesPerPack');

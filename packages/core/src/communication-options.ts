@@ -1,6 +1,7 @@
 import { ValueError } from './errors.js';
 import { logDeprecated } from './logger.js';
 import { quote } from './quote.js';
+import { requireTimeout } from './run-options.js';
 
 /** Which implementation carries collectives across workers. `AUTO` leaves the choice to the runtime. */
 export const CommunicationImplementation = { AUTO: 'AUTO', RING: 'RING', NCCL: 'NCCL' } as const;
@@ -43,7 +44,8 @@ export class CommunicationOptions {
 
   /**
    * Takes an object of fields, or the fields in their order.
-   * @throws ValueError for a negative `bytesPerPack`, an unknown `implementation`, or a `checkCalls` that is no boolean, in this order
+   * @throws ValueError for a negative `bytesPerPack`, a `timeoutSeconds` that is no number, an unknown `implementation`, or a `checkCalls`
+   * that is no boolean, in this order
    */
   constructor(fields?: CommunicationOptionsInit);
   constructor(bytesPerPack?: number, timeoutSeconds?: number | null, implementation?: CommunicationImplementationLike);
@@ -53,6 +55,7 @@ export class CommunicationOptions {
     if (!(typeof bytesPerPack === 'number' && bytesPerPack >= 0))
       throw new ValueError('ERR_COLL_VALUE', `bytesPerPack must be 0 or more bytes, not ${quote(bytesPerPack)}`);
     this.bytesPerPack = bytesPerPack;
+    requireTimeout(timeoutSeconds);
     this.timeoutSeconds = timeoutSeconds;
     this.implementation = implementationFrom(implementation);
     if (typeof checkCalls !== 'boolean')

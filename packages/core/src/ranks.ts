@@ -1,12 +1,17 @@
 import { ValueError } from './errors.js';
+import { quote } from './quote.js';
 
-/** @throws ValueError for a size below 1 */
-export function requireSize(size: number): void {
-  if (Number.isInteger(size) && size >= 1) return;
-  throw new ValueError('ERR_COLL_VALUE', `a group has 1 rank or more, not ${size}`);
+// Who asks for more has mixed up arguments, and would wait long for them.
+const mostRanks = 2 ** 16;
+
+/** @throws ValueError for a size below 1, or beyond 65 536 */
+export function requireSize(size: unknown): asserts size is number {
+  if (typeof size === 'number' && Number.isInteger(size) && size >= 1 && size <= mostRanks) return;
+  const bound = typeof size === 'number' && size > mostRanks ? `${mostRanks} ranks or fewer` : '1 rank or more';
+  throw new ValueError('ERR_COLL_VALUE', `a group has ${bound}, not ${quote(size)}`);
 }
 
-/** Every rank of a group. @throws ValueError for a size below 1 */
+/** Every rank of a group. @throws ValueError for a size below 1, or beyond 65 536 */
 export function allRanks(size: number): readonly number[] {
   requireSize(size);
   return Array.from({ length: size }, (_, rank) => rank);
@@ -15,5 +20,5 @@ export function allRanks(size: number): readonly number[] {
 /** A single rank of a group. @throws ValueError for a rank outside it */
 export function oneRank(rank: number, size: number): readonly [number] {
   if (Number.isInteger(rank) && rank >= 0 && rank < size) return [rank];
-  throw new ValueError('ERR_COLL_VALUE', `rank ${rank} is not one of ${size}`);
+  throw new ValueError('ERR_COLL_VALUE', `rank ${quote(rank)} is not one of ${size}`);
 }

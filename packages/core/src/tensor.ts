@@ -68,7 +68,7 @@ const mostElements = 2 ** 31 - 1;
 export function tensor(data: ArrayBufferView | number | readonly number[], options: TensorOptions = {}): Tensor {
   const shape = options.shape ?? (typeof data === 'number' ? [] : undefined);
   const dtype = options.dtype ?? (ArrayBuffer.isView(data) ? naturalDType(data) : 'float64');
-  if (!isDType(dtype)) throw new ValueError('ERR_COLL_VALUE', `no dtype is called ${quote(dtype)}`);
+  requireDType(dtype);
   const elements = ArrayBuffer.isView(data) ? elementsOf(data) : fromNumbers(data, dtype);
   const made: Tensor = { data: elements, dtype, shape: shape ?? [elements.length], device: options.device ?? '' };
   requirePlace(made);
@@ -76,8 +76,9 @@ export function tensor(data: ArrayBufferView | number | readonly number[], optio
   return made;
 }
 
-/** Zeros in new memory. @throws ValueError for a shape that is none */
+/** Zeros in new memory. @throws ValueError for a dtype or a shape that is none */
 export function zeros(dtype: DType, shape: readonly number[], device = ''): Tensor {
+  requireDType(dtype);
   requireShape(shape);
   return { data: allocate(dtype, elementCount(shape)), dtype, shape, device };
 }
@@ -199,7 +200,13 @@ export function requireElements(count: number): void {
   throw new ValueError('ERR_COLL_BUFFER', `a tensor has up to ${mostElements} elements, not ${count}: split it`);
 }
 
-function requireShape(shape: readonly number[]): void {
+/** @throws ValueError for the name of no dtype */
+function requireDType(dtype: unknown): asserts dtype is DType {
+  if (!isDType(dtype)) throw new ValueError('ERR_COLL_VALUE', `no dtype is called ${quote(dtype)}`);
+}
+
+/** @throws ValueError for what is no shape */
+export function requireShape(shape: readonly number[]): void {
   if (Array.isArray(shape) && shape.every(isDimension)) return;
   throw new ValueError('ERR_COLL_VALUE', `a shape is a list of whole numbers from 0, not ${quote(shape)}`);
 }

@@ -3,7 +3,7 @@ import { type EngineResolution, resolveEngine } from './engines.js';
 import { UnavailableError, ValueError } from './errors.js';
 import type { World } from './plugins/plugin.js';
 import type { ProcessGroup } from './process-group.js';
-import { failThreadGroup, type ThreadGroup } from './threads/thread-group.js';
+import { failThreadGroup, requireGroup, type ThreadGroup } from './threads/thread-group.js';
 
 /** All devices in this thread, under one controller. Default: the fastest engine that works here. */
 export function portableWorld(devices: readonly string[], engine?: Engine): World {
@@ -22,6 +22,7 @@ export function portableWorld(devices: readonly string[], engine?: Engine): Worl
  * @throws CollError where that engine is not known here; pass it, or register it
  */
 export function threadWorld(group: ThreadGroup, rank: number, devices: readonly string[], engine?: Engine): World {
+  requireGroup(group);
   const resolution = engine ? resolved(engine) : resolveEngine(group.engine);
   return {
     devices,

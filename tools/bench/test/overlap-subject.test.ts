@@ -29,8 +29,8 @@ it.each(cases)('takes its time and gives right sums: $order, busy: $isBusy', asy
     const begin = performance.now();
     const subject = overlapSubject(context, trial, work);
     await checkFirstCall(subject, 'overlap');
-    // Timers may come a millisecond early.
-    expect(performance.now() - begin).toBeGreaterThan(work.computeMillis - 2);
+    // Timers may come a millisecond or two early.
+    expect(performance.now() - begin).toBeGreaterThan(work.computeMillis - 4);
     if (work.order !== 'computed') {
       subject.rewrite();
       expect(subject.problem()).toBeDefined();

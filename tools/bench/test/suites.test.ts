@@ -80,8 +80,10 @@ it('hands gradients to us in one call and to peers one by one', () => {
     ['resnet50 pieces', 'native', 'pieces', 161],
     ['resnet50 fused', 'wasm', 'collective', 1],
     ['resnet50 per tensor', 'wasm', 'batch', 161],
+    ['resnet50 pieces', 'wasm', 'pieces', 161],
     ['resnet50 fused', 'js', 'collective', 1],
     ['resnet50 per tensor', 'js', 'batch', 161],
+    ['resnet50 pieces', 'js', 'pieces', 161],
     ['resnet50 fused', 'peer', 'collective', 1],
     ['resnet50 per tensor', 'peer', 'collective', 161],
   ]);

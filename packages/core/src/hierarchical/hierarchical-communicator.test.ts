@@ -164,7 +164,7 @@ describe('a hierarchical communicator', () => {
     const outcomes = await Promise.allSettled(
       hands.map((hand, worker) => {
         const buffers = Array.from({ length: sizes[worker] as number }, () => (worker === 2 ? make() : floats(4)));
-        return hand.run(worker === 2 ? odd : usual, buffers, buffers, { timeoutSeconds: 5 });
+        return hand.run(worker === 2 ? odd : usual, buffers, buffers, { timeoutSeconds: 120 });
       }),
     );
     const reasons = outcomes.map((outcome) => (outcome as PromiseRejectedResult).reason as CollError);
@@ -178,7 +178,7 @@ describe('a hierarchical communicator', () => {
     const [first, second] = inSeveralHands([2, 2]) as [Communicator, Communicator];
     const controller = new AbortController();
     const buffers = [ints(1), ints(2)];
-    const waiting = second.run(sum, buffers, buffers, { timeoutSeconds: 30 });
+    const waiting = second.run(sum, buffers, buffers, { timeoutSeconds: 120 });
     const aborting = first.run(sum, [ints(1), ints(2)], [ints(1), ints(2)], { signal: controller.signal });
     controller.abort(new Error('enough'));
     await expect(aborting).rejects.toMatchObject({ name: 'AbortedError', cause: { message: 'enough' } });
@@ -199,7 +199,7 @@ describe('a hierarchical communicator', () => {
       hierarchical([part], across[worker] as Communicator, { ranksPerWorker: [2, 2] }),
     ) as [Communicator, Communicator];
     const buffers = [ints(1), ints(2)];
-    const waiting = one.run(sum, buffers, buffers, { timeoutSeconds: 30 });
+    const waiting = one.run(sum, buffers, buffers, { timeoutSeconds: 120 });
     await expect(other.run(sum, [ints(1), ints(2)], [ints(1), ints(2)])).rejects.toThrow('no memory');
     await expect(waiting).rejects.toMatchObject({
       code: 'ERR_COLL_PEER_FAILED',

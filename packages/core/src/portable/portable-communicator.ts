@@ -1,4 +1,4 @@
-import { requireCall, validateBuffers } from '../buffers.js';
+import { requireCall, requireCollective, validateBuffers } from '../buffers.js';
 import { abortedError, closedError, refusedError } from '../call-errors.js';
 import { type Collective, nameOf, opOf, outputDType, rootOf } from '../collective.js';
 import type { Communicator, RunOptions } from '../communicator.js';
@@ -6,6 +6,7 @@ import { accumulatorOf, allocate, type DType, type TypedArray } from '../dtype.j
 import { combineKernel, divideKernel, elementaryOp } from '../kernels/combine.js';
 import { copyRange, narrowKernel, widenKernel } from '../kernels/convert.js';
 import { allRanks } from '../ranks.js';
+import { requireRunOptions } from '../run-options.js';
 import { chunkRange } from '../schedule/chunk-range.js';
 import { Planner } from '../schedule/planner.js';
 import type { Algorithm, Schedule } from '../schedule/schedule.js';
@@ -56,9 +57,12 @@ export class PortableCommunicator implements Communicator {
     collective: Collective,
     inputs: readonly Tensor[],
     outputs: readonly Tensor[],
-    { signal, sharedResult = false }: RunOptions = {},
+    options: RunOptions = {},
   ): void {
+    requireRunOptions(options);
     requireCall(collective, inputs, outputs);
+    requireCollective(collective);
+    const { signal, sharedResult = false } = options;
     const operation = nameOf(collective);
     if (this.#isClosed) throw closedError({ operation });
     if (signal?.aborted) throw abortedError('before it began', signal, { operation });

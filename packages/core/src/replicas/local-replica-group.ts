@@ -1,6 +1,7 @@
 import type { ResolvedOptions } from '../call-options.js';
 import type { RunOptions } from '../communicator.js';
 import { PerReplica } from '../distributed-values.js';
+import type { DType } from '../dtype.js';
 import { AbortedError, type CollError, DeadlineExceededError, InternalError, RuntimeError } from '../errors.js';
 import type { World } from '../plugins/plugin.js';
 import type { ReduceOp } from '../reduce-op.js';
@@ -8,7 +9,7 @@ import { resultsFor, writtenTo } from '../results.js';
 import { IndexedSlices } from '../sparse/indexed-slices.js';
 import { copyToDevice, type Value } from '../sparse/sparse.js';
 import { packLike, type Structure } from '../structure.js';
-import type { Tensor } from '../tensor.js';
+import { type Tensor, zeros } from '../tensor.js';
 import { Meeting } from './meeting.js';
 import {
   type PreparedCall,
@@ -31,6 +32,9 @@ interface LocalCall extends PreparedCall {
 }
 
 const operation = 'all-reduce';
+
+// Timers take no longer times: these would be over at once.
+const longestTimer = 2 ** 31 - 1;
 
 /**
  * All replicas here, as concurrent calls of one thread, which meet and are reduced together. A deadline, a signal or `close`
@@ -83,6 +87,10 @@ export class LocalReplicaGroup implements ReplicaGroup {
     return refuseShared('broadcastSync');
   }
 
+  allocate(dtype: DType, shape: readonly number[]): Tensor {
+    return zeros(dtype, shape);
+  }
+
   async close(): Promise<void> {
     this.#end(new RuntimeError('ERR_COLL_CLOSED', `${operation}: these ops were closed`, { operation }));
   }
@@ -103,7 +111,10 @@ export class LocalReplicaGroup implements ReplicaGroup {
       const told = `${operation}: timed out on replica ${rank} waiting for other replicas: replica ${missing} never came`;
       this.#end(new DeadlineExceededError('ERR_COLL_DEADLINE', told, details));
     };
-    const timer = timeoutSeconds && timeoutSeconds > 0 ? setTimeout(giveUp, timeoutSeconds * 1000) : undefined;
+    const timer =
+      timeoutSeconds && timeoutSeconds > 0
+        ? setTimeout(giveUp, Math.min(timeoutSeconds * 1000, longestTimer))
+        : undefined;
     signal?.addEventListener('abort', abort);
     try {
       const joined = join();

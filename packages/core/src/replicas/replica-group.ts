@@ -1,6 +1,7 @@
 import type { CallOptions } from '../call-options.js';
 import { collectiveOp } from '../collective.js';
 import type { Communicator } from '../communicator.js';
+import type { DType } from '../dtype.js';
 import { hashOf } from '../layout.js';
 import type { World } from '../plugins/plugin.js';
 import type { ReduceOp } from '../reduce-op.js';
@@ -8,7 +9,7 @@ import type { Algorithm } from '../schedule/schedule.js';
 import { withMoves } from '../schedule/with-moves.js';
 import type { Value } from '../sparse/sparse.js';
 import { packLike, type Structure } from '../structure.js';
-import type { Tensor } from '../tensor.js';
+import { elementCount, requireShape, type Tensor, zeros } from '../tensor.js';
 import { type ArrivingStructure, type ArrivingValue, reduceArriving } from './arriving-values.js';
 import {
   prepare,
@@ -56,6 +57,12 @@ export interface ReplicaGroup {
   broadcast(value: ReplicaValue, root: number, options?: ReplicaCallOptions): Promise<Structure<Tensor>>;
   /** `broadcast` that blocks the thread. @throws RuntimeError where replicas share it */
   broadcastSync(value: ReplicaValue, root: number, options?: ReplicaCallOptions): Structure<Tensor>;
+  /**
+   * Zeros, on the replica's device, in memory that its engine uses without a copy; it is kept until the group is closed. Where any memory is as good, and
+   * where replicas share a thread: ordinary memory.
+   * @throws ValueError for a dtype or a shape that is none; CollError where the group's memory is full
+   */
+  allocate(dtype: DType, shape: readonly number[]): Tensor;
   /** Ends the communication of these replicas; calls made from now on are refused. */
   close(): Promise<void>;
 }
@@ -156,6 +163,12 @@ export class RemoteReplicaGroup implements ReplicaGroup {
       value,
       this.#collectives.runSync(this.#collectives.broadcast(call.values, root, call.into, call.form), call.run),
     );
+  }
+
+  allocate(dtype: DType, shape: readonly number[]): Tensor {
+    requireShape(shape);
+    const made = this.#communicator.allocate?.(dtype, elementCount(shape));
+    return made ? { ...made, shape, device: this.#device } : zeros(dtype, shape, this.#device);
   }
 
   close(): Promise<void> {

@@ -1,4 +1,4 @@
-import { describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { thrown } from '../../test/thrown.js';
 import { dtypes } from '../dtype.js';
 import { overlaps, tensor } from '../tensor.js';
@@ -140,3 +140,42 @@ describe('growth', () => {
     });
   });
 });
+
+describe('where a process may have few addresses', () => {
+  afterEach(() => {
+    vi.unstubAllGlobals();
+  });
+
+  const kept = { SharedArrayBuffer, Memory: (globalThis as unknown as Webs).WebAssembly.Memory };
+
+  function limit(most: number): void {
+    class Limited extends kept.SharedArrayBuffer {
+      constructor(bytes: number, options?: { maxByteLength: number }) {
+        if ((options?.maxByteLength ?? 0) > most) throw new RangeError('Array buffer allocation failed');
+        super(bytes, options);
+      }
+    }
+    class LimitedMemory extends kept.Memory {
+      constructor(descriptor: { maximum: number }) {
+        if (descriptor.maximum * 65536 > most) throw new RangeError('could not allocate memory');
+        super(descriptor);
+      }
+    }
+    vi.stubGlobal('SharedArrayBuffer', Limited);
+    vi.stubGlobal('WebAssembly', { Memory: LimitedMemory });
+  }
+
+  it.each(kinds)('%s says what to do', (_, create) => {
+    limit(2 ** 28);
+    expect(create(2 ** 28).maxBytes).toBe(2 ** 28);
+    expect(thrown(() => create())).toMatchObject({
+      code: 'ERR_COLL_BUFFER',
+      message: expect.stringMatching(/arena of 2147483648 bytes: .* ask for fewer with maxBytes/),
+      cause: expect.any(RangeError),
+    });
+  });
+});
+
+interface Webs {
+  readonly WebAssembly: { readonly Memory: new (descriptor: { maximum: number }) => object };
+}

@@ -1,7 +1,8 @@
-import { byteSize, type DType, type TypedArray, viewOf } from '../dtype.js';
+import { byteSize, type DType, isDType, type TypedArray, viewOf } from '../dtype.js';
 import { CollError, ValueError } from '../errors.js';
-import type { Tensor } from '../tensor.js';
-import { createWasmMemory, pageBytes, type WasmMemory } from '../wasm/web-assembly.js';
+import { quote } from '../quote.js';
+import { isTensor, type Tensor } from '../tensor.js';
+import { createWasmMemory, pageBytes, requireWebAssembly, type WasmMemory } from '../wasm/web-assembly.js';
 
 /** Shared memory that grows without a message: every thread sees the same growable buffer, or memory of WebAssembly. */
 export interface ArenaMemory {
@@ -20,23 +21,40 @@ const initialBytes = 1 << 20;
 // Kernels address elements, of one byte at the least, by int32.
 const mostBytes = 2 ** 31;
 
-/** Reserves addresses for `maxBytes`, at most 2 GiB; memory is taken as it is needed. @throws ValueError */
+/** Reserves addresses for `maxBytes`, at most 2 GiB; memory is taken as it is needed. @throws ValueError; CollError where there are no such addresses */
 export function createArenaMemory(maxBytes = mostBytes): ArenaMemory {
-  requireBytes(maxBytes);
-  const bytes = new SharedArrayBuffer(Math.min(initialBytes, maxBytes), { maxByteLength: maxBytes });
-  return { bytes, maxBytes, used: new SharedArrayBuffer(4) };
+  return reserved(maxBytes, (first) => ({ bytes: new SharedArrayBuffer(first, { maxByteLength: maxBytes }) }));
 }
 
-/** The same on memory that kernels of WebAssembly work on. @throws ValueError */
+/** The same on memory that kernels of WebAssembly work on. @throws ValueError, CollError */
 export function createWasmArenaMemory(maxBytes = mostBytes): ArenaMemory {
+  requireWebAssembly();
+  return reserved(maxBytes, (first) => {
+    const wasm = createWasmMemory(first, maxBytes);
+    return { bytes: wasm.buffer, wasm };
+  });
+}
+
+function reserved(maxBytes: number, make: (first: number) => Pick<ArenaMemory, 'bytes' | 'wasm'>): ArenaMemory {
   requireBytes(maxBytes);
-  const wasm = createWasmMemory(Math.min(initialBytes, maxBytes), maxBytes);
-  return { bytes: wasm.buffer, wasm, maxBytes, used: new SharedArrayBuffer(4) };
+  try {
+    return { ...make(Math.min(initialBytes, maxBytes)), maxBytes, used: new SharedArrayBuffer(4) };
+  } catch (cause) {
+    const told = `this process cannot have a shared arena of ${maxBytes} bytes`;
+    const cure =
+      'close groups that are not needed, ask for fewer with maxBytes, or raise the limit of its addresses (ulimit -v)';
+    throw new CollError('ERR_COLL_BUFFER', `${told}: ${cure}`, { cause });
+  }
 }
 
 function requireBytes(maxBytes: number): void {
   if (Number.isInteger(maxBytes) && maxBytes > 0 && maxBytes <= mostBytes) return;
   throw new ValueError('ERR_COLL_VALUE', `an arena has up to ${mostBytes} bytes, not ${maxBytes}`);
+}
+
+function cureOf(maxBytes: number): string {
+  if (maxBytes < mostBytes) return 'open the group with a larger maxBytes';
+  return 'that is the most there is: take ordinary arrays for the rest, or the native engine';
 }
 
 /** One thread's view of an arena. */
@@ -53,8 +71,12 @@ export class Arena {
     this.#buffers.add(memory.bytes);
   }
 
-  /** A tensor of zeros on memory that no other allocation has; it lives as long as the arena. @throws CollError when full */
+  /** A tensor of zeros on memory that no other allocation has; it lives as long as the arena. @throws ValueError; CollError when full */
   allocate(dtype: DType, length: number): Tensor {
+    if (!isDType(dtype) || !Number.isSafeInteger(length) || length < 0) {
+      const told = `allocate takes a dtype and a whole number of elements, not ${quote(dtype)} and ${quote(length)}`;
+      throw new ValueError('ERR_COLL_VALUE', told);
+    }
     const at = this.reserve(length * byteSize(dtype));
     return { data: viewOf(dtype, this.bytes, at, length), dtype, shape: [length], device: '' };
   }
@@ -69,7 +91,7 @@ export class Arena {
       Atomics.sub(this.#used, 0, units);
       throw new CollError(
         'ERR_COLL_BUFFER',
-        `the shared arena of ${maxBytes} bytes has no room for ${bytes} more; open the group with a larger maxBytes`,
+        `the shared arena of ${maxBytes} bytes has no room for ${bytes} more; ${cureOf(maxBytes)}`,
       );
     }
     this.#refresh();
@@ -116,6 +138,8 @@ export class Arena {
 
   /** The same tensor over the buffer that shows all of the arena, where it lies in this arena. */
   present(tensor: Tensor): Tensor {
+    // What is none is told of by those who check.
+    if (!isTensor(tensor) || !ArrayBuffer.isView(tensor.data)) return tensor;
     const { data, dtype } = tensor;
     if (data.buffer === this.bytes || !this.holds(data)) return tensor;
     return { ...tensor, data: viewOf(dtype, this.bytes, data.byteOffset, data.length) };

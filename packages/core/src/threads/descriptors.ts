@@ -39,9 +39,10 @@ export interface Descriptor extends Asked {
 
 const ops: readonly CollectiveOp[] = ['sum', 'mean', 'min', 'max', 'product'];
 
-// Float64s of a rank: kind and purpose, op, root, dtype, length, schedule, layout, inputAt, outputAt, workAt, variant.
+// Float64s of a rank: kind and purpose, op, root, dtype, length, schedule, layout, inputAt, outputAt, workAt, variant, piecesAt.
 // They lie apart, so that no rank writes a cache line of another, or its neighbour.
 const stride = 32;
+// Without piecesAt: what is said to others than threads has no pieces in an arena.
 const fields = 11;
 // The first ones are what all ranks must agree about; a variant shows in its schedule.
 const fingerprint = 7;
@@ -88,8 +89,8 @@ export class Descriptors {
     this.#size = size;
   }
 
-  /** Writes what a rank brings; others may read it once the rank has advanced. */
-  write(rank: number, descriptor: Descriptor): void {
+  /** Writes what a rank brings, and where the list of its pieces is, if it has several; others may read it once the rank has advanced. */
+  write(rank: number, descriptor: Descriptor, piecesAt = nowhere): void {
     const { collective, purpose = 0, dtype, length, schedule, layout, inputAt, outputAt, workAt } = descriptor;
     const at = rank * stride;
     this.#words[at] = collectiveKinds.indexOf(collective.kind) + kinds * purpose;
@@ -103,6 +104,7 @@ export class Descriptors {
     this.#words[at + 8] = outputAt;
     this.#words[at + 9] = workAt;
     this.#words[at + 10] = variantOf(collective);
+    this.#words[at + 11] = piecesAt;
   }
 
   /** All that a rank has said, to be kept or sent. */
@@ -128,6 +130,11 @@ export class Descriptors {
   /** Where the copy of a rank's small input begins, in bytes of the arena. */
   workAt(rank: number): number {
     return this.#words[rank * stride + 9] as number;
+  }
+
+  /** Where the list of a rank's pieces begins, in bytes of the arena; `nowhere` where there is none. */
+  piecesAt(rank: number): number {
+    return this.#words[rank * stride + 11] as number;
   }
 
   /** The error that every rank raises when the ranks disagree about what they do, in which `names` stand for the ranks; undefined when they agree. */

@@ -112,7 +112,7 @@ function isOn(known: readonly Known[], tensors: Pieces): boolean {
 function areOn(known: readonly Known[], lists: readonly Pieces[]): boolean {
   let next = 0;
   for (const list of lists) {
-    if (list.length * lists.length !== known.length) return false;
+    if (list?.length * lists.length !== known.length) return false;
     for (const tensor of list) {
       if (!isOf(known[next++], tensor)) return false;
     }
@@ -120,6 +120,8 @@ function areOn(known: readonly Known[], lists: readonly Pieces[]): boolean {
   return next === known.length;
 }
 
-function isOf(known: Known | undefined, { data, dtype }: Tensor): boolean {
-  return known !== undefined && known.data === data && known.length === data.length && known.dtype === dtype;
+// What is no tensor is not known, and told of by those who check.
+function isOf(known: Known | undefined, tensor: Tensor | null | undefined): boolean {
+  if (!known || !tensor) return false;
+  return known.data === tensor.data && known.length === tensor.data.length && known.dtype === tensor.dtype;
 }

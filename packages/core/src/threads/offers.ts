@@ -3,10 +3,10 @@ import { type Collective, outputDType } from '../collective.js';
 import { byteSize, type DType } from '../dtype.js';
 import { hashOf } from '../layout.js';
 import { hasBlocks } from '../schedule/goal.js';
-import type { Tensor } from '../tensor.js';
 import type { Arena } from './arena.js';
 import { type Asked, askedBy, type Descriptor, nowhere } from './descriptors.js';
 import { JoinedPieces } from './joined-pieces.js';
+import type { PieceCuts, PiecePlaces } from './piece-table.js';
 import { type CheckedCall, type Pieces, reads, writes } from './pieces.js';
 import type { Plan, Plans } from './plans.js';
 import type { Share } from './share.js';
@@ -29,6 +29,7 @@ export interface Offer {
   /** Of the whole buffer. */
   readonly length: number;
   readonly isShared: boolean;
+  readonly cuts: PieceCuts;
   /** Bytes of this rank's input and output, as all ranks have them. */
   readonly inputBytes: number;
   readonly outputBytes: number;
@@ -46,6 +47,8 @@ export interface Part {
   /** No other part of this rank in the group has it. */
   readonly number: number;
   descriptor: Descriptor;
+  /** Where the pieces are of a buffer in several, of which the descriptor has the first. */
+  readonly pieces: PiecePlaces | undefined;
   stage: Stage | undefined;
   /** The numbers of the parts of all ranks, for which the share was made. */
   readonly seen: Int32Array;
@@ -79,12 +82,12 @@ export class Offers {
   }
 
   make(call: CheckedCall): Offer {
-    const { collective, dtype, length, isShared, request } = call;
+    const { collective, dtype, length, begins, isShared, request } = call;
     const plan = this.#options.plans.find(collective, dtype);
     const schedule = isShared ? hashOf([plan.number, 1]) : plan.number;
     const asked = askedBy(call, schedule);
     const form = formOf(collective, dtype, length, this.#options.size);
-    const memory = this.#memoryOf(call);
+    const memory = this.#memoryOf(call, form.way);
     const part = (turn: number): Part => this.#part(asked, form, memory, turn);
     const first = part(0);
     return {
@@ -94,29 +97,37 @@ export class Offers {
       plan,
       length,
       isShared,
+      cuts: { begins, inputSize: byteSize(dtype), outputSize: byteSize(outputDType(collective, dtype)) },
       parts: [first, form.way === 'small' ? part(1) : first],
       makeStage: () => this.#stage('stage', form.shape, memory.input, memory.output),
     };
   }
 
-  #memoryOf({ collective, inputs: [input = []], outputs: [output = []] }: CheckedCall): Memory {
+  #memoryOf({ collective, inputs: [input = []], outputs: [output = []] }: CheckedCall, way: Way): Memory {
     const { rank } = this.#options;
     const [isRead, isWritten] = [reads(collective, rank), writes(collective, rank)];
+    // What is small is copied as a whole.
+    const isSingle = input.length === 1;
+    const [inputs, outputs] = [
+      isRead && (isSingle || way === 'blocks') ? this.#placesOf(input) : input.map(() => nowhere),
+      isWritten && (isSingle || way === 'blocks') ? this.#placesOf(output) : output.map(() => nowhere),
+    ];
     return {
       input: isRead ? new JoinedPieces(input) : undefined,
       output: isWritten ? new JoinedPieces(output) : undefined,
-      inputAt: isRead ? this.#placeOf(input) : nowhere,
-      outputAt: isWritten ? this.#placeOf(output) : nowhere,
+      inputAt: inputs[0] as number,
+      outputAt: outputs[0] as number,
+      pieces: isSingle ? undefined : { inputs, outputs },
     };
   }
 
-  /** Where in the arena a buffer is as a whole. */
-  #placeOf(pieces: Pieces): number {
-    const [first] = pieces as readonly [Tensor];
-    return pieces.length === 1 && this.#options.arena.holds(first.data) ? first.data.byteOffset : nowhere;
+  /** Where in the arena the pieces of a buffer are: all of them, or none. */
+  #placesOf(pieces: Pieces): readonly number[] {
+    const isPlaced = pieces.every(({ data }) => this.#options.arena.holds(data));
+    return pieces.map(({ data }) => (isPlaced ? data.byteOffset : nowhere));
   }
 
-  #part(asked: Asked, { way, shape }: Form, { input, output, inputAt, outputAt }: Memory, turn: number): Part {
+  #part(asked: Asked, { way, shape }: Form, { input, output, inputAt, outputAt, pieces }: Memory, turn: number): Part {
     const { size, nextNumber } = this.#options;
     const privateInput = inputAt === nowhere ? input : undefined;
     const privateOutput = outputAt === nowhere ? output : undefined;
@@ -135,6 +146,7 @@ export class Offers {
     return {
       number: nextNumber(),
       descriptor: { ...asked, ...places, workAt },
+      pieces,
       stage,
       seen: new Int32Array(size),
       isStaged: false,
@@ -166,6 +178,7 @@ interface Memory {
   readonly output: JoinedPieces | undefined;
   readonly inputAt: number;
   readonly outputAt: number;
+  readonly pieces: PiecePlaces | undefined;
 }
 
 /** What is the same for all ranks that agree. */

@@ -1,13 +1,13 @@
-import { requireCall } from '../buffers.js';
+import { requireCall, requireCollective } from '../buffers.js';
 import { abortedError, busyError, type CallDetails, closedError, refusedError } from '../call-errors.js';
 import { type CallerRequest, operationOf } from '../caller-request.js';
 import type { Collective } from '../collective.js';
 import type { Communicator, RunOptions } from '../communicator.js';
 import type { DType } from '../dtype.js';
 import { OneByOne } from '../one-by-one.js';
-import { requireSignal } from '../signal.js';
+import { requireRunOptions } from '../run-options.js';
 import { type KnownCall, KnownCalls } from './known-calls.js';
-import { type CheckedCall, checkedCall, type Pieces } from './pieces.js';
+import { type CheckedCall, checkedCall, type Pieces, requireLists } from './pieces.js';
 
 const noOptions: RunOptions = {};
 const settled = Promise.resolve();
@@ -116,9 +116,10 @@ export abstract class OrderedCommunicator<Handle> implements Communicator {
     if (this.#underWay.latest) throw busyError(this.#detailsOf(collective, options.request));
   }
 
-  #requireOpen(collective: Collective, { signal, request }: RunOptions): void {
+  #requireOpen(collective: Collective, options: RunOptions): void {
+    requireRunOptions(options);
+    const { signal, request } = options;
     if (this.#isClosed) throw closedError(this.#detailsOf(collective, request));
-    requireSignal(signal);
     if (signal?.aborted) throw abortedError('before it began', signal, this.#detailsOf(collective, request));
   }
 
@@ -142,7 +143,9 @@ export abstract class OrderedCommunicator<Handle> implements Communicator {
   ): KnownCall<Handle> {
     requireCall(collective, inputs, outputs);
     const known = this.#calls.findPieces(collective, inputs, outputs, options);
-    return known ?? this.#check(collective, inputs, outputs, options);
+    if (known) return known;
+    requireLists(collective, inputs, outputs);
+    return this.#check(collective, inputs, outputs, options);
   }
 
   #check(
@@ -151,6 +154,7 @@ export abstract class OrderedCommunicator<Handle> implements Communicator {
     outputs: readonly Pieces[],
     options: RunOptions,
   ): KnownCall<Handle> {
+    requireCollective(collective);
     const { size, localRanks } = this;
     const buffers = { collective, size, localRanks, inputs: this.present(inputs), outputs: this.present(outputs) };
     const call = checkedCall(buffers, options);

@@ -1,11 +1,14 @@
 import { requireCounts, validateBuffers } from '../buffers.js';
+import { clashError } from '../call-errors.js';
 import type { CallerRequest } from '../caller-request.js';
 import { type Collective, nameOf } from '../collective.js';
 import type { RunOptions } from '../communicator.js';
 import type { DType } from '../dtype.js';
 import { ValueError } from '../errors.js';
 import { hashOf } from '../layout.js';
-import type { Tensor } from '../tensor.js';
+import { quote } from '../quote.js';
+import { isTensor, type Tensor } from '../tensor.js';
+import { clashAmong, type Stretch } from './clashes.js';
 
 /** The tensors of one rank that stand for one buffer. */
 export type Pieces = readonly Tensor[];
@@ -34,11 +37,22 @@ export interface CheckedCall extends Buffers {
   readonly request: CallerRequest | undefined;
 }
 
+/** @throws ValueError for inputs and outputs that are no lists of tensors */
+export function requireLists(collective: Collective, inputs: readonly unknown[], outputs: readonly unknown[]): void {
+  const odd = [...inputs, ...outputs].filter((pieces) => !(Array.isArray(pieces) && pieces.every(isTensor)));
+  if (odd.length === 0) return;
+  const operation = nameOf(collective);
+  const told = `in pieces, every input and output is a list of tensors, not ${quote(odd[0])}`;
+  throw new ValueError('ERR_COLL_BUFFER', `${operation}: ${told}`, { operation });
+}
+
 /** @throws ValueError for buffers that do not fit the collective, each other, or the pieces of other ranks */
 export function checkedCall(buffers: Buffers, { layout = 0, sharedResult = false, request }: RunOptions): CheckedCall {
   const { collective, size, localRanks, inputs, outputs } = buffers;
   const hasOneResult = collective.kind !== 'reduce' && collective.kind !== 'reduce-scatter';
   const isShared = hasOneResult && sharedResult;
+  if (!Number.isSafeInteger(layout))
+    throw new ValueError('ERR_COLL_VALUE', `layout is a whole number, not ${quote(layout)}`);
   validatePieces(buffers, isShared);
   const { dtype } = sourceOf(collective, localRanks, inputs, outputs)[0] as Tensor;
   const begins = beginsOf(buffers);
@@ -78,6 +92,28 @@ function validatePieces(buffers: Buffers, isShared: boolean): void {
   const read = inputs.filter((_, index) => reads(collective, localRanks[index]));
   if ([source, ...read].some((pieces) => pieces.some(({ dtype }) => dtype !== source[0]?.dtype))) {
     throw fail('all pieces of a buffer have one dtype');
+  }
+  if (count > 1) requireApart(buffers, isShared);
+}
+
+/** @throws ValueError where a piece is written that another one, of the same rank or of another, lies in */
+function requireApart({ collective, localRanks, inputs, outputs }: Buffers, isShared: boolean): void {
+  const byBuffer = new Map<ArrayBufferLike, Stretch[]>();
+  const add = (pieces: Pieces, rank: number, isWritten: boolean) => {
+    for (const [piece, { data }] of pieces.entries()) {
+      const stretch = { begin: data.byteOffset, end: data.byteOffset + data.byteLength, rank, piece, isWritten };
+      const known = byBuffer.get(data.buffer);
+      if (known) known.push(stretch);
+      else byBuffer.set(data.buffer, [stretch]);
+    }
+  };
+  for (const [index, rank] of localRanks.entries()) {
+    if (reads(collective, rank)) add(inputs[index] as Pieces, rank, false);
+    if (writes(collective, rank)) add(outputs[index] as Pieces, rank, true);
+  }
+  for (const stretches of byBuffer.values()) {
+    const clash = clashAmong(stretches, isShared);
+    if (clash) throw clashError(nameOf(collective), ...clash);
   }
 }
 

@@ -1,6 +1,7 @@
 import type { RunOptions } from '../communicator.js';
-import type { CollError } from '../errors.js';
+import { CollError, ValueError } from '../errors.js';
 import { type FailureReason, failureError, failureReasons, reasonOf } from '../failures.js';
+import { quote } from '../quote.js';
 
 /**
  * How far each rank has come, in shared memory. A rank's count is one Int32 on a cache line of its own: `advance` publishes
@@ -137,8 +138,10 @@ export class Rendezvous {
     this.fail(error.rank ?? rank, 'peer', `an earlier collective failed: ${error.message}`);
   }
 
-  /** Fails the group for an error beyond it: its members get one of the same class, code and `rank`. */
+  /** Fails the group for an error beyond it: its members get one of the same class, code and `rank`. @throws ValueError for what is none */
   failWith(error: CollError, rank: number): void {
+    if (!(error instanceof CollError))
+      throw new ValueError('ERR_COLL_VALUE', `a group fails with a CollError, not ${quote(error)}`, { rank });
     this.fail(error.rank ?? rank, reasonOf(error), error.message);
   }
 

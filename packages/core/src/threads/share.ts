@@ -2,7 +2,7 @@ import type { Fold, Span } from '../kernels/fold.js';
 import { chunkRange } from '../schedule/chunk-range.js';
 import type { Descriptors } from './descriptors.js';
 import type { Offer } from './offers.js';
-import { shareOf, sharesOf, spansOf, type Work } from './spans.js';
+import { type PlacedPiece, shareOf, sharesOf, spansOf, spansOfPieces, type Work } from './spans.js';
 import { inputSlot, outputSlot } from './stage.js';
 
 /** What one rank does of a collective, between meetings. */
@@ -36,11 +36,11 @@ export function smallShare(offer: Offer, descriptors: Descriptors, own: number):
 }
 
 /** The elements of a rank, straight from all inputs to all outputs. */
-export function directShare(offer: Offer, descriptors: Descriptors, rank: number): Share {
+export function directShare(offer: Offer, pieces: readonly PlacedPiece[], rank: number): Share {
   const work = workOf(offer);
   return sliced(
     offer,
-    sharesOf(work, rank).flatMap((part) => spansOf(work, descriptors, part, () => true)),
+    sharesOf(work, rank).flatMap((part) => spansOfPieces(work, pieces, part)),
   );
 }
 

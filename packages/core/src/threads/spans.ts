@@ -20,6 +20,37 @@ export interface Places {
   outputAt(rank: number): number;
 }
 
+/** A piece of the whole buffer, in elements, and where that would begin in the memory of each rank for the piece to be where it is. */
+export interface PlacedPiece extends ChunkRange {
+  readonly places: Places;
+}
+
+/** Pieces that begin at `begins` in the whole buffer, and at last its length; `placesOf` says where each is itself. */
+export function placedPieces(
+  { collective, dtype }: Pick<Work, 'collective' | 'dtype'>,
+  begins: Float64Array,
+  placesOf: (piece: number) => Places,
+): PlacedPiece[] {
+  const [inputSize, outputSize] = [byteSize(dtype), byteSize(outputDType(collective, dtype))];
+  return Array.from({ length: begins.length - 1 }, (_, piece) => {
+    const [begin, end] = [begins[piece] as number, begins[piece + 1] as number];
+    const { inputAt, outputAt } = placesOf(piece);
+    const places: Places = {
+      inputAt: (rank) => inputAt(rank) - begin * inputSize,
+      outputAt: (rank) => outputAt(rank) - begin * outputSize,
+    };
+    return { begin, end, places };
+  });
+}
+
+/** A part of the elements of a buffer in pieces from all inputs to all outputs. */
+export function spansOfPieces(work: Work, pieces: readonly PlacedPiece[], part: ChunkRange): Span[] {
+  return pieces.flatMap(({ begin, end, places }) => {
+    const own = { begin: Math.max(begin, part.begin), end: Math.min(end, part.end) };
+    return own.begin < own.end ? spansOf(work, places, own, () => true) : [];
+  });
+}
+
 /** A part of the elements from all inputs to the outputs of some ranks: each chunk's by itself. */
 export function spansOf(work: Work, places: Places, part: ChunkRange, isTarget: (rank: number) => boolean): Span[] {
   const { collective, schedule, chunks, length } = work;

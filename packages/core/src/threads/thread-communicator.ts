@@ -15,10 +15,11 @@ import { nextTurn } from './event-loop.js';
 import type { KnownCall } from './known-calls.js';
 import { type Offer, Offers } from './offers.js';
 import { OrderedCommunicator } from './ordered-communicator.js';
+import { PieceTable } from './piece-table.js';
 import type { CheckedCall, Pieces } from './pieces.js';
 import { Plans } from './plans.js';
 import { fewLooks, Rendezvous, waitOf } from './rendezvous.js';
-import type { ThreadGroup } from './thread-group.js';
+import { requireJoin, type ThreadGroup } from './thread-group.js';
 import { type Need, Turn } from './turn.js';
 
 /** Which rank joins, and what it plays. */
@@ -52,8 +53,10 @@ export class ThreadCommunicator extends OrderedCommunicator<Offer> {
   readonly #looks: number;
 
   /** @throws ValueError for a rank outside the group */
-  constructor(group: ThreadGroup, { rank, algorithm, kernels = javascriptKernels }: JoinOptions) {
+  constructor(group: ThreadGroup, options: JoinOptions) {
+    requireJoin(group, options);
     const { size, control, descriptors, spins } = group;
+    const { rank, algorithm, kernels = javascriptKernels } = options;
     super(size, oneRank(rank, size));
     this.#rank = rank;
     this.#arena = new Arena(group.arena);
@@ -63,7 +66,7 @@ export class ThreadCommunicator extends OrderedCommunicator<Offer> {
     const nextNumber = () => this.#rendezvous.nextOffer(rank);
     this.#offers = new Offers({ rank, size, arena: this.#arena, plans: this.#plans, nextNumber });
     const tables = [new Descriptors(descriptors, size, 0), new Descriptors(descriptors, size, 1)] as const;
-    this.#turn = new Turn(this.#rendezvous, tables, rank, size);
+    this.#turn = new Turn({ rendezvous: this.#rendezvous, tables, pieces: new PieceTable(this.#arena), rank, size });
   }
 
   refuses(collective: Collective, dtype: DType): string | undefined {

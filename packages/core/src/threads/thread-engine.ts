@@ -9,5 +9,5 @@ export const jsEngine: Engine = {
   probe: () => ({ available: true }),
   communicator: (size, algorithm) => new PortableCommunicator({ size, algorithm }),
   createGroup: (options) => createThreadGroup(options),
-  join: (group, { rank, algorithm }) => new ThreadCommunicator(group, { rank, algorithm }),
+  join: (group, request) => new ThreadCommunicator(group, request),
 };

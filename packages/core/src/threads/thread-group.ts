@@ -1,5 +1,7 @@
 import type { EngineName } from '../engine.js';
+import { ValueError } from '../errors.js';
 import type { FailureReason } from '../failures.js';
+import { quote } from '../quote.js';
 import { requireSize } from '../ranks.js';
 import { type ArenaMemory, createArenaMemory, createWasmArenaMemory } from './arena.js';
 import { bytesOfDescriptors } from './descriptors.js';
@@ -29,12 +31,14 @@ export interface ThreadGroupOptions {
   readonly spins?: number;
 }
 
-/** @throws ValueError for a size below 1 */
-export function createThreadGroup(
-  { size, maxBytes, spins = 20_000 }: ThreadGroupOptions,
-  engine: EngineName = 'js',
-): ThreadGroup {
+/** @throws ValueError for a size below 1, more memory than 2 GiB, or a number of looks that is none */
+export function createThreadGroup(options: ThreadGroupOptions, engine: EngineName = 'js'): ThreadGroup {
+  if (typeof options !== 'object' || options === null)
+    throw new ValueError('ERR_COLL_VALUE', `a group is made of { size }, not of ${quote(options)}`);
+  const { size, maxBytes, spins = 20_000 } = options;
   requireSize(size);
+  if (!(Number.isSafeInteger(spins) && spins >= 0))
+    throw new ValueError('ERR_COLL_VALUE', `spins is a number of looks, 0 or more, not ${quote(spins)}`);
   return {
     engine,
     size,
@@ -45,6 +49,23 @@ export function createThreadGroup(
   };
 }
 
+/** @throws ValueError for what is no group, or does not say which rank joins it, and with what algorithm */
+export function requireJoin(group: unknown, request: unknown): void {
+  requireGroup(group);
+  if (typeof request === 'object' && request !== null) return;
+  throw new ValueError('ERR_COLL_VALUE', `a rank joins with { rank, algorithm }, not with ${quote(request)}`);
+}
+
+/** @throws ValueError for what is no group */
+export function requireGroup(group: unknown): asserts group is ThreadGroup {
+  const { control, descriptors, arena } = Object(group) as Partial<ThreadGroup>;
+  if (control?.byteLength && descriptors?.byteLength && arena) return;
+  throw new ValueError(
+    'ERR_COLL_VALUE',
+    `a group of threads comes from engine.createGroup({ size }), not ${quote(group)}`,
+  );
+}
+
 /** Ends a group from any thread: whoever waits in it, now or later, gets an error with this message. */
 export function failThreadGroup(
   group: ThreadGroup,
@@ -52,5 +73,6 @@ export function failThreadGroup(
   message: string,
   reason: FailureReason = 'peer',
 ): void {
+  requireGroup(group);
   new Rendezvous(group.control, group.size, 0).fail(rank, reason, message);
 }

@@ -1,11 +1,23 @@
+import { clashError } from '../call-errors.js';
+import type { CollError } from '../errors.js';
 import { type Descriptors, nowhere } from './descriptors.js';
 import type { Offer, Part } from './offers.js';
+import type { PieceTable } from './piece-table.js';
 import { reads, writes } from './pieces.js';
 import type { Rendezvous } from './rendezvous.js';
 import { directShare, type Share, smallShare, stagedShare } from './share.js';
+import { placedPieces } from './spans.js';
 
 /** What a turn needs next: that all ranks come to its count, a pause, or nothing. */
 export type Need = 'meeting' | 'pause' | 'nothing';
+
+export interface TurnOptions {
+  readonly rendezvous: Rendezvous;
+  readonly tables: readonly [Descriptors, Descriptors];
+  readonly pieces: PieceTable;
+  readonly rank: number;
+  readonly size: number;
+}
 
 /**
  * A rank's part in a collective, from one meeting to the next. All say what they bring; each works off its share of all inputs into all
@@ -15,6 +27,7 @@ export type Need = 'meeting' | 'pause' | 'nothing';
 export class Turn {
   readonly #rendezvous: Rendezvous;
   readonly #tables: readonly [Descriptors, Descriptors];
+  readonly #pieces: PieceTable;
   readonly #rank: number;
   readonly #size: number;
   #offer!: Offer;
@@ -24,9 +37,10 @@ export class Turn {
   #block = 0;
   #phase: 'begun' | 'staged' | 'folding' | 'folded' = 'begun';
 
-  constructor(rendezvous: Rendezvous, tables: readonly [Descriptors, Descriptors], rank: number, size: number) {
+  constructor({ rendezvous, tables, pieces, rank, size }: TurnOptions) {
     this.#rendezvous = rendezvous;
     this.#tables = tables;
+    this.#pieces = pieces;
     this.#rank = rank;
     this.#size = size;
   }
@@ -51,7 +65,8 @@ export class Turn {
     part.stage?.load(0);
     // Said already two turns ago, nothing has to be said again.
     if (this.#rendezvous.offered(this.#rank, number) !== part.number) {
-      this.#descriptors.write(this.#rank, part.descriptor);
+      if (part.pieces) this.#pieces.write(number, part.pieces);
+      this.#describe();
       this.#rendezvous.offer(this.#rank, number, part.number);
     }
     this.#meet('begun');
@@ -109,10 +124,9 @@ export class Turn {
 
   /** @throws where the ranks bring what does not fit together */
   #agree(): void {
-    const { operation, ranks, inputBytes, outputBytes, isShared, way } = this.#offer;
+    const { ranks, way } = this.#offer;
     const part = this.#part;
-    const error =
-      this.#descriptors.mismatch(ranks) ?? this.#descriptors.overlap(operation, inputBytes, outputBytes, isShared);
+    const error = this.#descriptors.mismatch(ranks) ?? this.#overlap();
     if (error) {
       part.seen.fill(0);
       this.#rendezvous.failFor(error, this.#rank);
@@ -124,6 +138,14 @@ export class Turn {
     part.share = undefined;
   }
 
+  /** The error when memory that one rank writes is used by another. */
+  #overlap(): CollError | undefined {
+    const { operation, inputBytes, outputBytes, isShared, cuts } = this.#offer;
+    if (!this.#part.pieces) return this.#descriptors.overlap(operation, inputBytes, outputBytes, isShared);
+    const clash = this.#pieces.clash(this.#descriptors, this.#size, cuts, isShared);
+    return clash && clashError(operation, ...clash);
+  }
+
   /** Where some memory is private, all of it goes over stages: who had not known brings its own now. */
   #stageToo(): Need {
     const part = this.#part;
@@ -131,9 +153,14 @@ export class Turn {
       part.stage = this.#offer.makeStage();
       part.descriptor = { ...part.descriptor, workAt: part.stage.at };
       part.stage.load(0);
-      this.#descriptors.write(this.#rank, part.descriptor);
+      this.#describe();
     }
     return this.#meet('staged');
+  }
+
+  #describe(): void {
+    const { descriptor, pieces } = this.#part;
+    this.#descriptors.write(this.#rank, descriptor, pieces ? this.#pieces.at(this.#number) : nowhere);
   }
 
   #needsStage(rank: number): boolean {
@@ -143,9 +170,15 @@ export class Turn {
   }
 
   #makeShare(): Share {
-    if (this.#offer.way === 'small') return smallShare(this.#offer, this.#descriptors, this.#rank);
-    const make = this.#offer.way === 'blocks' && this.#part.isStaged ? stagedShare : directShare;
-    return make(this.#offer, this.#descriptors, this.#rank);
+    const { way, plan, length, cuts } = this.#offer;
+    if (way === 'small') return smallShare(this.#offer, this.#descriptors, this.#rank);
+    if (way === 'blocks' && this.#part.isStaged) return stagedShare(this.#offer, this.#descriptors, this.#rank);
+    if (!this.#part.pieces) {
+      const whole = { begin: 0, end: length, places: this.#descriptors };
+      return directShare(this.#offer, [whole], this.#rank);
+    }
+    const placesOf = this.#pieces.places(this.#descriptors, this.#size, cuts.begins.length - 1);
+    return directShare(this.#offer, placedPieces(plan, cuts.begins, placesOf), this.#rank);
   }
 
   #ranks(): number[] {

@@ -10,6 +10,9 @@ import type { Plan } from '../threads/plans.js';
 // Of each rank: all of them stay in the second-level cache on their way in, through and out.
 const blockBytes = 1 << 15;
 
+// Between two looks at the clock: some hundred microseconds.
+const blocksOfPart = 8;
+
 /** Memory of a rank, of which element `shift` is the first of the whole buffer's. */
 interface Side {
   readonly block: TypedArray;
@@ -33,8 +36,8 @@ export class BlockPlayer {
     this.#arena = arena;
   }
 
-  /** `begins` says where each piece begins in the whole buffer, and at last how long that is. */
-  prepare(plan: Plan, begins: Float64Array, inputs: readonly Pieces[], outputs: readonly Pieces[]): () => void {
+  /** What plays a call, part by part. `begins` says where each piece begins in the whole buffer, and at last how long that is. */
+  prepare(plan: Plan, begins: Float64Array, inputs: readonly Pieces[], outputs: readonly Pieces[]): (() => void)[] {
     const length = begins.at(-1) as number;
     const stretches = plan.chunks.flatMap((_, chunk) => {
       const range = chunkRange(plan.schedule, plan.collective.kind, length, chunk);
@@ -47,9 +50,14 @@ export class BlockPlayer {
       });
     });
     const step = blockLength(plan);
-    return () => {
-      for (const stretch of stretches) playStretch(stretch, step);
-    };
+    return stretches.flatMap(({ begin, end, ...stretch }) => {
+      const most = step * blocksOfPart;
+      return Array.from({ length: Math.max(0, Math.ceil((end - begin) / most)) }, (_, index) => {
+        const first = begin + index * most;
+        const part = { ...stretch, begin: first, end: Math.min(first + most, end) };
+        return () => playStretch(part, step);
+      });
+    });
   }
 
   #stretch(

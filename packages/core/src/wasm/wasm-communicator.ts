@@ -1,27 +1,40 @@
 import type { Collective } from '../collective.js';
+import type { RunOptions } from '../communicator.js';
 import type { DType } from '../dtype.js';
+import { requireGoing } from '../in-one-hand.js';
 import type { Fold } from '../kernels/fold.js';
 import { allRanks } from '../ranks.js';
 import type { Algorithm } from '../schedule/schedule.js';
 import type { Tensor } from '../tensor.js';
 import { Arena, type ArenaMemory } from '../threads/arena.js';
+import { nextTurn } from '../threads/event-loop.js';
 import type { KnownCall } from '../threads/known-calls.js';
 import { OrderedCommunicator } from '../threads/ordered-communicator.js';
 import type { CheckedCall, Pieces } from '../threads/pieces.js';
 import { type Plan, Plans } from '../threads/plans.js';
-import { spansOf } from '../threads/spans.js';
+import { deadlineOf } from '../threads/rendezvous.js';
+import { placedPieces, spansOfPieces } from '../threads/spans.js';
 import { BlockPlayer } from './block-player.js';
 import { wasmKernels } from './wasm-kernels.js';
 import type { WasmMemory } from './web-assembly.js';
 
-/** Does a call that was checked, however often. */
+type Call = KnownCall<readonly Play[]>;
+
+/** Does a part of a call that was checked, however often. */
 type Play = () => void;
+
+// A part of a call in place, in elements: some hundred microseconds.
+const partLength = 1 << 16;
+
+// An asynchronous call that takes longer lets the event loop run in between.
+const turnMillis = 1;
 
 /**
  * All ranks in one thread, folded by WebAssembly. Memory from `allocate` is used in place; other memory goes through blocks that
- * stay in the cache, which takes three times as long, and two thirds of the time of JavaScript at the most.
+ * stay in the cache, which takes three times as long, and two thirds of the time of JavaScript at the most. An asynchronous call that takes more
+ * than a millisecond lets the event loop run in between.
  */
-export class WasmCommunicator extends OrderedCommunicator<Play> {
+export class WasmCommunicator extends OrderedCommunicator<readonly Play[]> {
   readonly #arena: Arena;
   readonly #plans: Plans;
   readonly #blocks: BlockPlayer;
@@ -47,32 +60,70 @@ export class WasmCommunicator extends OrderedCommunicator<Play> {
     return lists.map((pieces) => pieces.map((piece) => this.#arena.present(piece)));
   }
 
-  protected prepare({ collective, dtype, length, begins, inputs, outputs }: CheckedCall): Play {
+  protected prepare({ collective, dtype, length, begins, inputs, outputs }: CheckedCall): readonly Play[] {
     const plan = this.#plans.find(collective, dtype);
-    const isInArena = [...inputs, ...outputs].every(([first, ...more]) => this.#isOwn(first) && more.length === 0);
+    const isInArena = [...inputs, ...outputs].every((pieces) => pieces.every(({ data }) => this.#arena.holds(data)));
     return isInArena
-      ? this.#playInPlace(plan, length, inputs, outputs)
+      ? this.#playInPlace(plan, { begins, length }, inputs, outputs)
       : this.#blocks.prepare(plan, begins, inputs, outputs);
   }
 
-  protected playSync({ handle: play }: KnownCall<Play>): void {
-    play();
+  protected playSync({ handle: parts }: Call): void {
+    for (const play of parts) play();
   }
 
-  #isOwn(tensor: Tensor | undefined): boolean {
-    return tensor !== undefined && this.#arena.holds(tensor.data);
+  protected override play(call: Call, options: RunOptions): Promise<void> | undefined {
+    const end = playFrom(call.handle, 0);
+    return end < call.handle.length ? this.#goOn(call, end, options) : undefined;
   }
 
-  #playInPlace(plan: Plan, length: number, inputs: readonly Pieces[], outputs: readonly Pieces[]): Play {
-    const at = (lists: readonly Pieces[]) => (rank: number) => lists[rank]?.[0]?.data.byteOffset as number;
-    const places = { inputAt: at(inputs), outputAt: at(outputs) };
-    const spans = spansOf({ ...plan, length }, places, { begin: 0, end: length }, () => true);
-    const folds = spans.map((span): Play => {
+  protected override playLater(call: Call, options: RunOptions): Promise<void> {
+    return this.#goOn(call, 0, options);
+  }
+
+  protected override async release(running: Promise<unknown> | undefined): Promise<void> {
+    await running?.catch(() => {});
+  }
+
+  async #goOn(call: Call, begin: number, options: RunOptions): Promise<void> {
+    const deadline = deadlineOf(options);
+    let at = begin;
+    do {
+      if (at > 0) await nextTurn();
+      requireGoing(call, this.size, options, deadline);
+      at = playFrom(call.handle, at);
+    } while (at < call.handle.length);
+  }
+
+  #playInPlace(
+    plan: Plan,
+    { begins, length }: Pick<CheckedCall, 'begins' | 'length'>,
+    inputs: readonly Pieces[],
+    outputs: readonly Pieces[],
+  ): readonly Play[] {
+    const work = { ...plan, length };
+    const at = (lists: readonly Pieces[], piece: number) => (rank: number) =>
+      lists[rank]?.[piece]?.data.byteOffset as number;
+    const placed = placedPieces(work, begins, (piece) => ({
+      inputAt: at(inputs, piece),
+      outputAt: at(outputs, piece),
+    }));
+    const spans = spansOfPieces(work, placed, { begin: 0, end: length });
+    return spans.flatMap((span) => {
       const fold: Fold = plan.makeFold(span);
-      return () => fold(0, span.count);
+      return Array.from({ length: Math.ceil(span.count / partLength) }, (_, index): Play => {
+        const first = index * partLength;
+        return () => fold(first, Math.min(partLength, span.count - first));
+      });
     });
-    return () => {
-      for (const fold of folds) fold();
-    };
   }
+}
+
+/** Plays from a part on for a millisecond. @returns where it ended */
+function playFrom(parts: readonly Play[], begin: number): number {
+  const until = performance.now() + turnMillis;
+  let at = begin;
+  do parts[at++]?.();
+  while (at < parts.length && performance.now() < until);
+  return at;
 }

@@ -2,7 +2,7 @@ import type { Engine } from '../engine.js';
 import { ValueError } from '../errors.js';
 import { createWasmArenaMemory } from '../threads/arena.js';
 import { ThreadCommunicator } from '../threads/thread-communicator.js';
-import { createThreadGroup } from '../threads/thread-group.js';
+import { createThreadGroup, requireJoin } from '../threads/thread-group.js';
 import { kernelBytes } from './kernel-bytes.js';
 import { WasmCommunicator } from './wasm-communicator.js';
 import { wasmKernels } from './wasm-kernels.js';
@@ -18,14 +18,15 @@ export const wasmEngine: Engine = {
   },
   communicator: (size, algorithm) => new WasmCommunicator(createWasmArenaMemory(), size, algorithm),
   createGroup: (options) => createThreadGroup(options, 'wasm'),
-  join(group, { rank, algorithm }) {
+  join(group, request) {
+    requireJoin(group, request);
     const { wasm } = group.arena;
     if (!wasm)
       throw new ValueError(
         'ERR_COLL_VALUE',
         `this group was made by the ${group.engine} engine; join it with that one`,
       );
-    return new ThreadCommunicator(group, { rank, algorithm, kernels: wasmKernels(wasm) });
+    return new ThreadCommunicator(group, { ...request, kernels: wasmKernels(wasm) });
   },
 };
 

@@ -36,7 +36,7 @@ export function replicaBatchSubject(
 /** A communicator's all-reduce of the lists of tensors of its local ranks, as pieces of one buffer a rank, in place. */
 export function piecesSubject(communicator: Communicator, buffers: GradientBuffers, trial: Trial): Subject {
   const { localRanks, size } = communicator;
-  const lists = localRanks.map((rank) => buffers.take(trial, rank));
+  const lists = localRanks.map((rank) => buffers.takeFor(communicator, trial, rank));
   const sum = { kind: 'all-reduce', op: 'sum' } as const;
   if (!communicator.runPieces || !communicator.runPiecesSync)
     throw new TypeError(`${describeTrial(trial)}: this engine has no pieces`);

@@ -36,13 +36,29 @@ export function memoryOf(engine: EngineName): Memory {
 /** Ordinary arrays for the gradients of networks, one a tensor, as a framework hands them over; kept like `Buffers`. */
 export class GradientBuffers {
   readonly #kept = new Map<string, Tensor[]>();
+  readonly #allocated = new WeakMap<Communicator, Map<string, Tensor[]>>();
 
   take({ gradients = '', counts }: Trial, rank: number): Tensor[] {
-    const key = `${gradients} ${rank}`;
-    const kept = this.#kept.get(key) ?? counts.map((length) => privateTensor(length, `cpu:${rank}`));
-    this.#kept.set(key, kept);
-    return kept;
+    return taken(this.#kept, `${gradients} ${rank}`, () =>
+      counts.map((length) => privateTensor(length, `cpu:${rank}`)),
+    );
   }
+
+  /** The same in memory of the communicator, where its engine copies ordinary arrays. */
+  takeFor(communicator: Communicator, trial: Trial, rank: number): Tensor[] {
+    const { engine, gradients = '', counts } = trial;
+    if (engine === 'native' || !communicator.allocate) return this.take(trial, rank);
+    const kept = this.#allocated.get(communicator) ?? new Map<string, Tensor[]>();
+    this.#allocated.set(communicator, kept);
+    const allocate = communicator.allocate.bind(communicator);
+    return taken(kept, `${gradients} ${rank}`, () => counts.map((length) => allocate('float32', length)));
+  }
+}
+
+function taken(kept: Map<string, Tensor[]>, key: string, make: () => Tensor[]): Tensor[] {
+  const known = kept.get(key) ?? make();
+  kept.set(key, known);
+  return known;
 }
 
 function privateTensor(length: number, device = ''): Tensor {

@@ -23,7 +23,7 @@ interface Way {
 const fused: Way = { name: 'fused', work: { type: 'collective', kind: 'all-reduce' }, isFused: true };
 /** Through cross-device ops, as a strategy's replicas do. */
 const perTensor: Way = { name: 'per tensor', work: { type: 'batch', bytesPerPack: 0 }, isFused: false };
-/** Through the communicator below them. */
+/** Through the communicator below them, in memory that its engine uses without a copy. */
 const pieces: Way = { name: 'pieces', work: { type: 'pieces' }, isFused: false };
 
 function pieceOf(selection: Selection, ranks: number, set: GradientSet): Piece {
@@ -46,12 +46,14 @@ function pieceOf(selection: Selection, ranks: number, set: GradientSet): Piece {
   });
   const ours = playersOf(selection)
     .filter((player) => fitsMemory(player, bytes, ranks))
-    .flatMap((player) =>
-      // The other engines copy pieces, whoever hands them over.
-      (player.engine === 'native' ? [fused, perTensor, pieces] : [fused, perTensor]).map(
+    .flatMap((player) => {
+      // A group's memory holds them beside those that are fused. The reference takes no pieces.
+      const hasPieces =
+        fitsMemory(player, 2 * bytes, ranks) && !(player.engine === 'js' && player.form === 'controller');
+      return (hasPieces ? [fused, perTensor, pieces] : [fused, perTensor]).map(
         (way): Turn => ({ venue: venueFor(player.form), trials: [trialOf(way, player)] }),
-      ),
-    );
+      );
+    });
   const theirs = selection.peers.map(
     (peer): Turn => ({
       venue: peer,

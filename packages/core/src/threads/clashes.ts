@@ -1,0 +1,33 @@
+/** Memory that a rank reads, or writes, of one piece of its buffer: bytes of some buffer. */
+export interface Stretch {
+  readonly begin: number;
+  readonly end: number;
+  readonly rank: number;
+  readonly piece: number;
+  readonly isWritten: boolean;
+}
+
+/**
+ * Whose output lies in whose memory, of stretches of one buffer. A piece may be reduced in place, and with a shared result the
+ * outputs of all ranks may be one.
+ */
+export function clashAmong(
+  stretches: readonly Stretch[],
+  isShared: boolean,
+): readonly [rank: number, other: number] | undefined {
+  const sorted = stretches.filter(({ begin, end }) => begin < end).sort((a, b) => a.begin - b.begin);
+  let open: Stretch[] = [];
+  for (const next of sorted) {
+    open = open.filter(({ end }) => end > next.begin);
+    const other = open.find((before) => !mayMeet(before, next, isShared));
+    if (other) return next.isWritten ? [next.rank, other.rank] : [other.rank, next.rank];
+    open.push(next);
+  }
+  return undefined;
+}
+
+function mayMeet(one: Stretch, other: Stretch, isShared: boolean): boolean {
+  if (!one.isWritten && !other.isWritten) return true;
+  if (one.piece !== other.piece || one.begin !== other.begin) return false;
+  return one.isWritten === other.isWritten ? isShared && one.rank !== other.rank : one.rank === other.rank;
+}

@@ -1,0 +1,139 @@
+import { directAlgorithm } from '@coll/direct';
+import { ringAlgorithm } from '@coll/ring';
+import { describe, expect, it } from 'vitest';
+import { rejection, thrown } from '../../test/thrown.js';
+import type { Collective } from '../collective.js';
+import type { Communicator } from '../communicator.js';
+import type { Engine } from '../engine.js';
+import { concatenate } from '../packing/concatenate.js';
+import { PortableCommunicator } from '../portable/portable-communicator.js';
+import { type Tensor, tensor, zeros } from '../tensor.js';
+import { WasmCommunicator } from '../wasm/wasm-communicator.js';
+import { wasmEngine } from '../wasm/wasm-engine.js';
+import { createWasmArenaMemory } from './arena.js';
+import { jsEngine } from './thread-engine.js';
+
+const sum: Collective = { kind: 'all-reduce', op: 'sum' };
+
+/** All ranks of a group, in one thread: only asynchronous calls can meet. */
+function open(engine: Engine, size: number, maxBytes: number, algorithm = directAlgorithm): Communicator[] {
+  const group = engine.createGroup({ size, maxBytes, spins: 0 });
+  return Array.from({ length: size }, (_, rank) => engine.join(group, { rank, algorithm }));
+}
+
+const lengths = [3, 0, 70_001, 1, 90_000];
+const take = (each: Communicator): Tensor[] => lengths.map((length) => each.allocate?.('float32', length) as Tensor);
+
+function fill(pieces: readonly Tensor[], seed: number): void {
+  for (const [piece, { data }] of pieces.entries())
+    for (let at = 0; at < data.length; at++) data[at] = ((at * 7 + piece * 5 + seed * 13) % 41) / 8;
+}
+
+/** Not compared by the test runner, which takes long for so many. */
+function isSame({ data }: Tensor, expected: Tensor | undefined): boolean {
+  return data.length === expected?.data.length && data.every((value, at) => value === expected.data[at]);
+}
+
+/** Runs it on all ranks, and compares with what the reference makes of the pieces joined. */
+async function check(
+  communicators: readonly Communicator[],
+  collective: Collective,
+  inputs: readonly (readonly Tensor[])[],
+  outputs: readonly (readonly Tensor[])[],
+  algorithm = directAlgorithm,
+): Promise<void> {
+  inputs.forEach(fill);
+  const joined = inputs.map((pieces) => concatenate(pieces));
+  const expected = joined.map(({ data }) => zeros('float32', [data.length]));
+  new PortableCommunicator({ size: communicators.length, algorithm }).runSync(collective, joined, expected);
+  await Promise.all(
+    communicators.map(async (each, rank) => each.runPieces?.(collective, [inputs[rank] ?? []], [outputs[rank] ?? []])),
+  );
+  for (const [rank, pieces] of outputs.entries()) {
+    if (collective.kind === 'reduce' && collective.root !== rank) continue;
+    expect(isSame(concatenate(pieces), expected[rank])).toBe(true);
+  }
+}
+
+const pieceBytes = lengths.reduce((bytes, length) => bytes + length * 4, 0);
+
+describe.each([jsEngine, wasmEngine])('pieces in the memory of a group of $name', (engine) => {
+  it('are worked on where they are, without room for copies', async () => {
+    const algorithm = ringAlgorithm();
+    const communicators = open(engine, 3, 6 * pieceBytes + 2 ** 17, algorithm);
+    const [inputs, outputs] = [communicators.map(take), communicators.map(take)];
+    for (const collective of [sum, { kind: 'reduce', op: 'mean', root: 1 }, { kind: 'broadcast', root: 2 }] as const) {
+      await check(communicators, collective, inputs, outputs, algorithm);
+      await check(communicators, collective, inputs, inputs, algorithm);
+    }
+    await Promise.all(communicators.map((each) => each.close()));
+  });
+
+  it('go together with private ones, and by turns with other calls', async () => {
+    const communicators = open(engine, 2, 2 ** 24);
+    const shared = communicators.map(take);
+    const others = communicators.map(take);
+    const own = shared.map((pieces) => pieces.map(({ data }) => tensor(new Float32Array(data.length))));
+    const first = (lists: readonly (readonly Tensor[])[]) => lists.map((pieces) => pieces.slice(2, 3));
+    for (let round = 0; round < 3; round++) {
+      await check(communicators, sum, shared, shared);
+      await check(communicators, sum, [shared[0] ?? [], own[1] ?? []], [own[0] ?? [], shared[1] ?? []]);
+      await check(communicators, sum, first(shared), first(shared));
+      await check(communicators, sum, others, shared);
+      await check(communicators, sum, [shared[0] ?? [], others[1] ?? []], [shared[0] ?? [], others[1] ?? []]);
+    }
+  });
+
+  it('of one rank that another one writes are refused on all', async () => {
+    const communicators = open(engine, 2, 2 ** 24);
+    const [a, b] = communicators.map(take) as [Tensor[], Tensor[]];
+    const wrong = [[a], [[...b.slice(0, 4), a[4] as Tensor]]];
+    const calls = communicators.map((each, rank) =>
+      rejection(each.runPieces?.(sum, wrong[rank] ?? [], wrong[rank] ?? []) as Promise<void>),
+    );
+    for (const error of await Promise.all(calls)) {
+      expect(error).toMatchObject({ name: 'ValueError', code: 'ERR_COLL_BUFFER', operation: 'all-reduce sum' });
+      expect((error as Error).message).toMatch(/given twice: the output of rank . overlaps memory of rank ./);
+    }
+  });
+});
+
+describe.each([
+  ['in one hand', () => wasmEngine.communicator(2, directAlgorithm), 2],
+  ['in a thread of its own', () => open(wasmEngine, 2, 2 ** 22)[0] as Communicator, 1],
+] as const)('pieces of ranks %s', (_, make, count) => {
+  const apart = (like: readonly Tensor[]) => like.map(({ data }) => tensor(new Float32Array(data.length)));
+  const given = (own: readonly Tensor[]) => [own, apart(own)].slice(0, count);
+
+  it.each([
+    ['one piece twice', (one: Tensor) => [one, one]],
+    [
+      'pieces that overlap',
+      ({ data }: Tensor) => [data.subarray(0, 4), data.subarray(3, 7)].map((part) => tensor(part)),
+    ],
+  ])('refuse to write %s', (_, piecesOf) => {
+    const pieces = piecesOf(tensor(new Float32Array(8)));
+    expect(thrown(() => make().runPiecesSync?.(sum, given(pieces), given(pieces)))).toMatchObject({
+      code: 'ERR_COLL_BUFFER',
+      message: expect.stringMatching(/the output of rank 0 overlaps memory of rank 0/),
+    });
+  });
+
+  it('say what a list of pieces is', () => {
+    const wrong = [null, null].slice(0, count) as unknown as Tensor[][];
+    expect(thrown(() => make().runPiecesSync?.(sum, wrong, wrong))).toMatchObject({
+      code: 'ERR_COLL_BUFFER',
+      message: expect.stringMatching(/every input and output is a list of tensors/),
+    });
+  });
+});
+
+it('works on pieces in the memory of ranks in one hand without room for copies', () => {
+  const communicator = new WasmCommunicator(createWasmArenaMemory(2 * pieceBytes + 2 ** 14), 2, directAlgorithm);
+  const pieces = [take(communicator), take(communicator)] as const;
+  pieces.forEach(fill);
+  const [one, other] = pieces.map((list) => concatenate(list)) as [Tensor, Tensor];
+  const sums = one.data.map(((value: number, at: number) => value + Number(other.data[at])) as never);
+  communicator.runPiecesSync?.(sum, pieces, pieces);
+  for (const list of pieces) expect(isSame(concatenate(list), { ...one, data: sums })).toBe(true);
+});

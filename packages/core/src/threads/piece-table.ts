@@ -1,0 +1,94 @@
+import type { Arena } from './arena.js';
+import { clashAmong, type Stretch } from './clashes.js';
+import { type Descriptors, nowhere } from './descriptors.js';
+import type { Places } from './spans.js';
+
+/** Where the pieces of a buffer are in the arena, piece by piece: `nowhere` where they are private, or not used. */
+export interface PiecePlaces {
+  readonly inputs: readonly number[];
+  readonly outputs: readonly number[];
+}
+
+/** How buffers are cut: where each piece begins in the whole, in elements, and at last the length of that; and the bytes of an element. */
+export interface PieceCuts {
+  readonly begins: Float64Array;
+  readonly inputSize: number;
+  readonly outputSize: number;
+}
+
+interface Room {
+  readonly at: number;
+  readonly length: number;
+}
+
+/**
+ * Where the pieces of all ranks are, which their descriptors have no room for. Each rank writes a list of its own into the arena along with its
+ * descriptor, one for each turn, so that it stays as long as that.
+ */
+export class PieceTable {
+  readonly #arena: Arena;
+  readonly #rooms: Room[] = [
+    { at: nowhere, length: 0 },
+    { at: nowhere, length: 0 },
+  ];
+
+  constructor(arena: Arena) {
+    this.#arena = arena;
+  }
+
+  /** Writes a rank's own list. */
+  write(turn: number, { inputs, outputs }: PiecePlaces): void {
+    const length = inputs.length + outputs.length;
+    let room = this.#rooms[turn] as Room;
+    if (room.length < length) {
+      // Doubling bounds what outgrown lists waste: the arena does not take memory back.
+      const wanted = Math.max(length, 2 * room.length);
+      room = { at: this.#arena.reserve(wanted * 8), length: wanted };
+      this.#rooms[turn] = room;
+    }
+    this.#words(room.at, length).set([...inputs, ...outputs]);
+  }
+
+  /** Where a turn's list begins, in bytes of the arena. */
+  at(turn: number): number {
+    return (this.#rooms[turn] as Room).at;
+  }
+
+  /** Where each piece of a buffer in `count` is, of all ranks whose descriptors these are. */
+  places(descriptors: Descriptors, size: number, count: number): (piece: number) => Places {
+    const lists = Array.from({ length: size }, (_, rank) => this.#listOf(descriptors, rank, count));
+    const at = (rank: number, index: number) => lists[rank]?.[index] ?? nowhere;
+    return (piece) => ({ inputAt: (rank) => at(rank, piece), outputAt: (rank) => at(rank, count + piece) });
+  }
+
+  /** Whose output lies in whose memory. */
+  clash(
+    descriptors: Descriptors,
+    size: number,
+    { begins, inputSize, outputSize }: PieceCuts,
+    isShared: boolean,
+  ): readonly [rank: number, other: number] | undefined {
+    const count = begins.length - 1;
+    const stretches: Stretch[] = [];
+    for (let rank = 0; rank < size; rank++) {
+      for (const [index, begin] of this.#listOf(descriptors, rank, count).entries()) {
+        if (begin === nowhere) continue;
+        const isWritten = index >= count;
+        const piece = isWritten ? index - count : index;
+        const length = (begins[piece + 1] as number) - (begins[piece] as number);
+        stretches.push({ begin, end: begin + length * (isWritten ? outputSize : inputSize), rank, piece, isWritten });
+      }
+    }
+    return clashAmong(stretches, isShared);
+  }
+
+  /** Inputs, then outputs. */
+  #listOf(descriptors: Descriptors, rank: number, count: number): readonly number[] {
+    const at = descriptors.piecesAt(rank);
+    return at === nowhere ? [] : [...this.#words(at, 2 * count)];
+  }
+
+  #words(at: number, length: number): Float64Array {
+    return (this.#arena.elements('float64') as Float64Array).subarray(at / 8, at / 8 + length);
+  }
+}

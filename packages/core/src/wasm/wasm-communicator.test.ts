@@ -1,0 +1,65 @@
+import { directAlgorithm } from '@coll/direct';
+import { expect, it } from 'vitest';
+import { rejection, thrown } from '../../test/thrown.js';
+import type { Communicator, RunOptions } from '../communicator.js';
+import { type Tensor, tensor } from '../tensor.js';
+import { wasmEngine } from './wasm-engine.js';
+
+const sum = { kind: 'all-reduce', op: 'sum' } as const;
+
+// Of several milliseconds, in memory of the caller and in that of the communicator.
+const length = 2 ** 22;
+type Take = (communicator: Communicator) => Tensor;
+const memories: readonly [string, Take][] = [
+  ['own', () => tensor(new Float32Array(length))],
+  ['the communicator’s', (communicator) => communicator.allocate?.('float32', length) as Tensor],
+];
+
+function begun(take: Take, options: RunOptions = {}) {
+  const communicator = wasmEngine.communicator(2, directAlgorithm);
+  const tensors = [take(communicator), take(communicator)];
+  tensors.forEach(({ data }, rank) => {
+    (data as Float32Array).fill(rank + 1);
+  });
+  return { communicator, tensors, call: communicator.run(sum, tensors, tensors, options) };
+}
+
+const isAll = ({ data }: Tensor, value: number) => (data as Float32Array).every((element) => element === value);
+
+it.each(memories)('lets the event loop run while a call on %s memory is under way', async (_, take) => {
+  const { communicator, tensors, call } = begun(take);
+  let turns = 0;
+  const count = () => {
+    turns++;
+    timer = setImmediate(count);
+  };
+  let timer = setImmediate(count);
+  expect(thrown(() => communicator.runSync(sum, tensors, tensors))).toMatchObject({ code: 'ERR_COLL_BUSY' });
+  const later = communicator.run(sum, tensors, tensors);
+  await communicator.close();
+  clearImmediate(timer);
+  await Promise.all([call, later]);
+  expect(turns).toBeGreaterThan(1);
+  expect(tensors.every((each) => isAll(each, 6))).toBe(true);
+});
+
+it.each(memories)('ends a call on %s memory by its signal and in time, and goes on with the next', async (_, take) => {
+  const ending = new AbortController();
+  const { communicator, tensors, call } = begun(take, { signal: ending.signal });
+  ending.abort(new Error('enough'));
+  expect(await rejection(call)).toMatchObject({ code: 'ERR_COLL_ABORTED', cause: { message: 'enough' } });
+  const late = communicator.run(sum, tensors, tensors, { timeoutSeconds: 1e-9 });
+  expect(await rejection(late)).toMatchObject({ code: 'ERR_COLL_DEADLINE', operation: 'all-reduce sum' });
+  tensors.forEach(({ data }, rank) => {
+    (data as Float32Array).fill(rank + 1);
+  });
+  await communicator.run(sum, tensors, tensors);
+  expect(tensors.every((each) => isAll(each, 3))).toBe(true);
+});
+
+it('ends a call whose memory is given away', async () => {
+  const { tensors, call } = begun(() => tensor(new Float32Array(length)));
+  const buffer = tensors[1]?.data.buffer as ArrayBuffer;
+  structuredClone(buffer, { transfer: [buffer] });
+  expect(await rejection(call)).toMatchObject({ code: 'ERR_COLL_BUFFER', rank: 1 });
+});
