@@ -163,6 +163,7 @@ export class MultiWorkerAllReduce extends WorkerAllReduce {
     });
   }
 
+  /** Joins components in memory of GPUs by NCCL, and others as all ops do. */
   protected override async gatherImplementation(
     value: DistributedValues<Tensor>,
     destinations: Destinations,
