@@ -12,6 +12,8 @@ export interface KnownCall<Handle> {
   readonly layout: number;
   readonly isShared: boolean;
   readonly request: CallerRequest | undefined;
+  /** Of the inputs or the outputs that are here, whichever are larger. */
+  readonly bytes: number;
   /** Those of the first rank, then those of the second, and so on. */
   readonly inputs: readonly Known[];
   readonly outputs: readonly Known[];
@@ -61,6 +63,7 @@ export class KnownCalls<Handle> {
       layout,
       isShared: sharedResult,
       request,
+      bytes: Math.max(bytesOf(inputs), bytesOf(outputs)),
       inputs: inputs.flat().map(knownOf),
       outputs: outputs.flat().map(knownOf),
     };
@@ -94,6 +97,10 @@ export class KnownCalls<Handle> {
 export function lostRank({ inputs, outputs }: KnownCall<unknown>, ranks: number): number | undefined {
   const lost = [...inputs, ...outputs].findIndex(({ data, length }) => data.length !== length);
   return lost < 0 ? undefined : Math.floor((lost % inputs.length) / (inputs.length / ranks));
+}
+
+function bytesOf(lists: readonly Pieces[]): number {
+  return lists.flat().reduce((sum, { data }) => sum + data.byteLength, 0);
 }
 
 function knownOf({ data, dtype }: Tensor): Known {

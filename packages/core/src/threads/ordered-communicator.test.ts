@@ -124,6 +124,23 @@ describe('calls', () => {
     expect(communicator.run(sum, buffer, buffer)).toBe(first);
   });
 
+  it.each([
+    ['many small', 3, 3000],
+    ['few large', 2 ** 22, 3],
+  ])('that are over at once, %s ones, let the event loop have a turn', async (_, length, calls) => {
+    const communicator = new Immediate(2, [0]);
+    const floats = [zeros('float32', [length])];
+    let turns = 0;
+    let timer = setImmediate(function count() {
+      turns++;
+      timer = setImmediate(count);
+    });
+    for (let call = 0; call < calls; call++) await communicator.run(sum, floats, floats);
+    clearImmediate(timer);
+    expect(turns).toBeGreaterThan(0);
+    expect(turns).toBeLessThanOrEqual(calls);
+  });
+
   it('are refused before they are prepared', async () => {
     const communicator = new Noting();
     const gather: Collective = { kind: 'all-gather' };

@@ -6,21 +6,29 @@ import type { Communicator, RunOptions } from '../communicator.js';
 import type { DType } from '../dtype.js';
 import { OneByOne } from '../one-by-one.js';
 import { requireRunOptions } from '../run-options.js';
+import { nextTurn } from './event-loop.js';
 import { type KnownCall, KnownCalls } from './known-calls.js';
 import { type CheckedCall, checkedCall, type Pieces, requireLists } from './pieces.js';
+
+// Of all ranks together: so much is over in a millisecond or two, even where each call has few of it.
+const mostBytesOfTurn = 2 ** 25;
+const leastBytesOfCall = 2 ** 14;
 
 const noOptions: RunOptions = {};
 const settled = Promise.resolve();
 
 /**
  * A communicator that plays calls one after the other, in the order in which they were made, and makes something of each, a `Handle`, once.
- * How it plays is up to those that extend it. A call that is over before it returns leaves no promise behind.
+ * How it plays is up to those that extend it. A call that is over before it returns leaves no promise behind, but every millisecond or two one of them
+ * waits for a turn of the event loop, which gets none from who awaits what is over.
  */
 export abstract class OrderedCommunicator<Handle> implements Communicator {
   readonly size: number;
   readonly localRanks: readonly number[];
   readonly #calls = new KnownCalls<Handle>();
   readonly #underWay = new OneByOne();
+  /** Of calls that were over before they returned. */
+  #bytesOfTurn = 0;
   #isClosed = false;
 
   constructor(size: number, localRanks: readonly number[]) {
@@ -166,7 +174,17 @@ export abstract class OrderedCommunicator<Handle> implements Communicator {
   #enqueue(call: KnownCall<Handle>, options: RunOptions): Promise<void> {
     const { latest } = this.#underWay;
     const playing = latest ? this.queue(latest, call, options) : this.play(call, options);
-    return playing ? this.#underWay.follow(playing) : settled;
+    if (playing) this.#bytesOfTurn = 0;
+    const turn = playing ?? this.#turnAfter(call);
+    return turn ? this.#underWay.follow(turn) : settled;
+  }
+
+  /** A turn of the event loop, where one is due. */
+  #turnAfter({ bytes }: KnownCall<Handle>): Promise<void> | undefined {
+    this.#bytesOfTurn += leastBytesOfCall + (bytes * this.size) / this.localRanks.length;
+    if (this.#bytesOfTurn < mostBytesOfTurn) return undefined;
+    this.#bytesOfTurn = 0;
+    return nextTurn();
   }
 }
 
