@@ -29,7 +29,8 @@ const tickingFactor = 15;
 
 /**
  * Measures what a subject does, together with the other ranks, which do the same: how often is agreed upon. One sample is a batch of
- * back-to-back calls divided by its length; with fresh inputs, a single call after all ranks have rewritten theirs.
+ * back-to-back calls divided by its length; with fresh inputs, a single call after all ranks have rewritten theirs, and before
+ * any does so again.
  * @throws WrongResultError
  */
 export async function measure(subject: Subject, trial: Trial, effort: Effort): Promise<Measurement> {
@@ -64,13 +65,17 @@ function takerOf(subject: Subject, input: InputKind): Taker {
     return async () => {
       subject.rewrite();
       await subject.agree(nothing);
-      return time(subject, 1);
+      const taken = await time(subject, 1);
+      await subject.agree(nothing);
+      return taken;
     };
   }
   return () => {
     subject.rewrite();
     subject.agree(nothing);
-    return timeSync(subject, 1);
+    const taken = timeSync(subject, 1);
+    subject.agree(nothing);
+    return taken;
   };
 }
 
