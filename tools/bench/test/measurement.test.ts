@@ -31,7 +31,7 @@ function notingSubject(isSync: boolean) {
   return { subject, notes };
 }
 
-it.each([true, false])('rewrites inputs before every call and meets before and after it with fresh inputs, sync: %s', async (isSync) => {
+it.each([true, false])('rewrites inputs and meets around every call with fresh inputs, sync: %s', async (isSync) => {
   const { subject, notes } = notingSubject(isSync);
   const { samples } = await measure(subject, trialOf('fresh'), { ...effort, minSamples: 7 });
   expect(samples).toHaveLength(7);
