@@ -75,6 +75,20 @@ const lines: readonly (readonly string[])[] = [
     '--bytes',
     `4,64,1024,4096,16384,65536,${halves}`,
   ],
+  [
+    '--suite',
+    'processes',
+    '--ranks',
+    '8',
+    '--peers',
+    'openmpi,openmpi-tuned,openmpi-tcp',
+    '--forms',
+    'sync',
+    '--rounds',
+    '1',
+    '--bytes',
+    `4,1024,65536,${MiB},${16 * MiB}`,
+  ],
 ];
 
 /** What `lines` ask for. */

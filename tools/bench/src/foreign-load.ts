@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /** Above this share, other programs disturb figures more than what is measured differs. */
@@ -6,7 +6,7 @@ export const tolerableLoad = 0.05;
 
 const lookMillis = 400;
 
-/** CPU time in ticks of the system: of all cores, of all programs on them, and of this process and the children it waited for. */
+/** CPU time in ticks of the system: of all cores, of all programs on them, and of this process and all that come from it. */
 interface Ticks {
   readonly all: number;
   readonly busy: number;
@@ -41,12 +41,38 @@ function ticks(): Ticks | undefined {
     );
     const [idle, wait] = rest as [number, number];
     const busy = (user as number) + (nice as number) + (system as number);
-    // The name of the program, which may hold anything, ends with the last parenthesis; 11 fields follow before the times.
-    const status = readFileSync('/proc/self/stat', 'utf8');
-    const times = fieldsOf(status.slice(status.lastIndexOf(')') + 1)).slice(12, 16);
-    return { all: busy + idle + wait, busy, own: times.reduce((sum, time) => sum + time, 0) };
+    return { all: busy + idle + wait, busy, own: ticksOfFamily(process.pid) };
   } catch {
     // Not a Linux.
+    return undefined;
+  }
+}
+
+interface Running {
+  readonly pid: number;
+  readonly parent: number;
+  /** Its own, and of children that it waited for. */
+  readonly ticks: number;
+}
+
+/** CPU time in ticks, of which Linux has a hundred a second, of a process and all that come from it: ranks live from round to round. */
+export function ticksOfFamily(eldest: number): number {
+  const all = readdirSync('/proc').flatMap((name) => running(Number(name)) ?? []);
+  const family = all.filter(({ pid }) => pid === eldest);
+  for (const { pid } of family) family.push(...all.filter(({ parent }) => parent === pid));
+  return family.reduce((sum, { ticks }) => sum + ticks, 0);
+}
+
+function running(pid: number): Running | undefined {
+  if (Number.isNaN(pid)) return undefined;
+  try {
+    const status = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    // The name of the program, which may hold anything, ends with the last parenthesis.
+    const fields = fieldsOf(status.slice(status.lastIndexOf(')') + 1));
+    const ticks = fields.slice(12, 16).reduce((sum, time) => sum + time, 0);
+    return { pid, parent: fields[2] as number, ticks };
+  } catch {
+    // It has ended meanwhile.
     return undefined;
   }
 }

@@ -13,6 +13,7 @@ it('takes the figures of the docs beside all peers, among two ranks and among mo
     'gradients 4',
     'processes 2',
     'processes 4',
+    'processes 8',
   ]);
   const peersOf = (suite: string) => requests.filter(({ suites }) => suites.join() === suite).map(({ peers }) => peers);
   for (const peers of [...peersOf('in-process'), ...peersOf('gradients')])

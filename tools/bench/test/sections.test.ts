@@ -81,7 +81,8 @@ describe('the section of the docs', () => {
     const over = { ...base, ...processes, transport: 'shared-memory' } as const;
     const taken: Row[] = [
       { ...base, ...processes, medianMicros: 1 },
-      { ...over, memory: 'arena', medianMicros: 1.05 },
+      { ...over, memory: 'arena', medianMicros: 1.05, boundShare: 0.5 },
+      { ...over, memory: 'ordinary', form: 'async', medianMicros: 2.5 },
       { ...over, memory: 'ordinary', medianMicros: 2 },
       { ...over, memory: 'ordinary', transport: 'tcp', medianMicros: 10 },
       peer('openmpi', 4.2, processes),
@@ -89,7 +90,9 @@ describe('the section of the docs', () => {
     ];
     const told = docsSection(taken);
     expect(told).toContain('### Processes over shared memory, 4 ranks');
-    expect(told).toContain('| 1 KiB | 1.05 µs | 2.00 µs | 1.00 µs | 4.20 µs | **4.00** | **2.10** | 1.05 |');
+    expect(told).toContain(
+      '| 1 KiB | 1.05 µs | 2.00 µs | 2.50 µs | 1.00 µs | 4.20 µs | **4.00** | **2.10** | 1.05 | 50.0 % |',
+    );
     expect(told).toContain('|  | ordinary arrays | Open MPI, TCP | times faster |');
     expect(told).toContain('| 1 KiB | 10.0 µs | 15.0 µs | **1.50** |');
   });

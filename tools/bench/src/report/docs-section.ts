@@ -2,11 +2,12 @@ import { formatBytes } from '../sizes.js';
 import { tolerableMillis } from '../ticking.js';
 import type { InputKind, Place } from '../trial.js';
 import { forms } from '../trial.js';
+import { bold, percent, timeOf } from './cells.js';
 import { chartNames } from './charts.js';
 import { Figures, ratioOf, type Wanted } from './figures.js';
 import { labels, networks } from './labels.js';
 import { markdownTable } from './markdown-table.js';
-import { formatMicros, threeDigits } from './numbers.js';
+import { threeDigits } from './numbers.js';
 import { processesSections } from './processes-section.js';
 import type { Row } from './row.js';
 
@@ -137,16 +138,4 @@ function timersSection(figures: Figures): string[] {
   ]);
   const head = ['', 'a call', 'timers', `at most ${tolerableMillis} ms late`, 'latest'];
   return ['### Timers of a millisecond while all-reduces are awaited', markdownTable(head, lines)];
-}
-
-function timeOf(row: Row | undefined): string {
-  return row ? formatMicros(row.medianMicros) : '';
-}
-
-function bold(ratio: number | undefined): string {
-  return ratio === undefined ? '' : `**${threeDigits(ratio)}**`;
-}
-
-function percent(share: number | undefined): string {
-  return share === undefined ? '' : `${threeDigits(share * 100)} %`;
 }

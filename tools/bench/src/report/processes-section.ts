@@ -1,10 +1,18 @@
 import { peersOver } from '../peers/peers.js';
 import { formatBytes } from '../sizes.js';
-import { type InputKind, inputKinds, type Transport, transports } from '../trial.js';
+import {
+  type Form,
+  type InputKind,
+  inputKinds,
+  type Memory,
+  memoriesOver,
+  type Transport,
+  transports,
+} from '../trial.js';
+import { bold, percent, plain, timeOf } from './cells.js';
 import { type Figures, ratioOf, type Wanted } from './figures.js';
 import { labels } from './labels.js';
 import { markdownTable } from './markdown-table.js';
-import { formatMicros, threeDigits } from './numbers.js';
 import type { Row } from './row.js';
 
 const suite = 'processes';
@@ -22,53 +30,63 @@ export function processesSections(figures: Figures): string[] {
 
 const titles: Readonly<Record<Transport, string>> = { 'shared-memory': 'shared memory', tcp: 'TCP on loopback' };
 const inputTitles: Readonly<Record<InputKind, string>> = { still: 'the same inputs again', fresh: 'fresh inputs' };
+const memoryTitles: Readonly<Record<Memory, string>> = { arena: 'own memory', ordinary: 'ordinary arrays' };
+
+interface Column {
+  readonly title: string;
+  readonly cellOf: (bytes: number) => string;
+}
 
 function tableOf(figures: Figures, ranks: number, transport: Transport, input: InputKind): string[] {
-  const peers = figures.peers(suite).filter((peer) => peersOver[transport].includes(peer));
-  // And memory of their own, and threads to compare with.
-  const isShared = transport === 'shared-memory';
-  const lines = figures.sizesOf(suite, ranks).flatMap((bytes) => {
-    const wanted: Wanted = { suite, ranks, bytes, input };
-    const own: Wanted = { ...wanted, transport, memory: isShared ? 'arena' : 'ordinary' };
-    const first = figures.ours(own, engine);
-    const ordinary = figures.ours({ ...own, memory: 'ordinary' }, engine);
-    if (!first && !ordinary) return [];
-    const threads = figures.ours(wanted, engine);
-    const fastest = figures.fastest(wanted, peersOver[transport]);
-    return [
-      [
-        formatBytes(bytes),
-        timeOf(first),
-        ...(input === 'still' ? [timeOf(figures.ours(own, engine, 'async'))] : []),
-        ...(isShared ? [timeOf(ordinary), timeOf(threads)] : []),
-        ...peers.map((peer) => timeOf(figures.peer(wanted, peer))),
-        bold(ratioOf(first, fastest)),
-        ...(isShared ? [bold(ratioOf(ordinary, fastest)), plain(ratioOf(threads, first))] : []),
-      ],
-    ];
-  });
-  if (lines.length === 0) return [];
-  const memory = isShared ? 'own memory' : 'ordinary arrays';
-  const head = [
-    '',
-    memory,
-    ...(input === 'still' ? [`${memory}, \`await\``] : []),
-    ...(isShared ? ['ordinary arrays', 'threads'] : []),
-    ...peers.map((peer) => labels[peer]),
-    'times faster',
-    ...(isShared ? ['ordinary, times faster', 'times the threads'] : []),
+  const wanted = (bytes: number): Wanted => ({ suite, ranks, bytes, input });
+  const ours = (bytes: number, memory: Memory, form?: Form) =>
+    figures.ours({ ...wanted(bytes), transport, memory }, engine, form);
+  const columns = columnsOf(figures, transport, wanted, ours);
+  const sizes = figures
+    .sizesOf(suite, ranks)
+    .filter((bytes) => memoriesOver[transport].some((memory) => ours(bytes, memory)));
+  const shown = columns.filter(({ cellOf }) => sizes.some((bytes) => cellOf(bytes) !== ''));
+  if (sizes.length === 0) return [];
+  return [
+    `#### ${ranks} ranks over ${titles[transport]}, ${inputTitles[input]}, in place`,
+    markdownTable(
+      ['', ...shown.map(({ title }) => title)],
+      sizes.map((bytes) => [formatBytes(bytes), ...shown.map(({ cellOf }) => cellOf(bytes))]),
+    ),
   ];
-  return [`#### ${ranks} ranks over ${titles[transport]}, ${inputTitles[input]}, in place`, markdownTable(head, lines)];
 }
 
-function timeOf(row: Row | undefined): string {
-  return row ? formatMicros(row.medianMicros) : '';
-}
-
-function plain(ratio: number | undefined): string {
-  return ratio === undefined ? '' : threeDigits(ratio);
-}
-
-function bold(ratio: number | undefined): string {
-  return ratio === undefined ? '' : `**${threeDigits(ratio)}**`;
+/** Times of ours by memory and form, where they share memory also those of threads; of peers; and how they compare. */
+function columnsOf(
+  figures: Figures,
+  transport: Transport,
+  wanted: (bytes: number) => Wanted,
+  ours: (bytes: number, memory: Memory, form?: Form) => Row | undefined,
+): Column[] {
+  const memories = memoriesOver[transport];
+  const [first] = memories as readonly [Memory, ...Memory[]];
+  const threads = (bytes: number) => figures.ours(wanted(bytes), engine);
+  const fastest = (bytes: number) => figures.fastest(wanted(bytes), peersOver[transport]);
+  const isShared = transport === 'shared-memory';
+  return [
+    ...memories.flatMap((memory): Column[] => [
+      { title: memoryTitles[memory], cellOf: (bytes) => timeOf(ours(bytes, memory)) },
+      { title: `${memoryTitles[memory]}, \`await\``, cellOf: (bytes) => timeOf(ours(bytes, memory, 'async')) },
+    ]),
+    ...(isShared ? [{ title: 'threads', cellOf: (bytes: number) => timeOf(threads(bytes)) }] : []),
+    ...figures
+      .peers(suite)
+      .filter((peer) => peersOver[transport].includes(peer))
+      .map((peer) => ({ title: labels[peer], cellOf: (bytes: number) => timeOf(figures.peer(wanted(bytes), peer)) })),
+    ...memories.map((memory) => ({
+      title: memory === first ? 'times faster' : `${memory}, times faster`,
+      cellOf: (bytes: number) => bold(ratioOf(ours(bytes, memory), fastest(bytes))),
+    })),
+    ...(isShared
+      ? [
+          { title: 'times the threads', cellOf: (bytes: number) => plain(ratioOf(threads(bytes), ours(bytes, first))) },
+          { title: 'of the bound', cellOf: (bytes: number) => percent(ours(bytes, first)?.boundShare) },
+        ]
+      : []),
+  ];
 }

@@ -1,0 +1,24 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { expect, it } from 'vitest';
+import { ticksOfFamily } from '../src/foreign-load.js';
+
+const child = `const { spawn } = require('node:child_process');
+spawn(process.execPath, ['-e', process.argv[1]], { stdio: 'inherit' });`;
+
+/** Takes half a second of a core, says so, and lives on until its input ends. */
+const grandchild = `while (process.cpuUsage().user < 500_000);
+console.log('done');
+process.stdin.resume();`;
+
+it.runIf(process.platform === 'linux')(
+  'counts the time of processes that still run as that of who has started them',
+  async () => {
+    const before = ticksOfFamily(process.pid);
+    const busy = spawn(process.execPath, ['-e', child, grandchild], { stdio: ['pipe', 'pipe', 'inherit'] });
+    await once(busy.stdout, 'data');
+    expect(ticksOfFamily(process.pid) - before).toBeGreaterThanOrEqual(45);
+    busy.stdin.end();
+    await once(busy, 'close');
+  },
+);
