@@ -63,6 +63,11 @@ describe('the packages as published', () => {
     const lib = ['lib.es2024.d.ts', 'lib.esnext.disposable.d.ts', 'lib.dom.d.ts'];
     expect(diagnose(file, { types: [], lib })).toEqual([]);
   });
+
+  it('bring their licence', () => {
+    expect(project.without('LICENSE')).toEqual([]);
+  });
+
   it('say where they have looked for the native engine', () => {
     project.write('probe.mjs', probeOfNative);
     expect(project.run('probe.mjs')).toMatch(/@coll\/native-[a-z0-9-]+ \(not installed: npm install /);
@@ -79,6 +84,10 @@ describe.runIf(hasBinary('native'))('the native engine as published', () => {
   it('is found in the package for this platform', () => {
     project.write('probe.mjs', probeOfNative);
     expect(project.run('probe.mjs')).toBe('available\n');
+  });
+
+  it('brings its licence', () => {
+    expect(project.without('LICENSE')).toEqual([]);
   });
 
   it('needs no install script and no other package', () => {
@@ -103,6 +112,10 @@ describe.runIf(process.platform === 'linux' && hasBinary('nccl'))('NCCL as publi
   it('is found in the package for this platform, and looks for the libraries itself', () => {
     project.write('probe.mjs', probeOfNccl);
     expect(project.run('probe.mjs')).toMatch(/^(available|.*(NVIDIA driver|NCCL).*)\n$/);
+  });
+
+  it('brings its licence', () => {
+    expect(project.without('LICENSE')).toEqual([]);
   });
 
   it('needs no install script, and none of CUDA', () => {

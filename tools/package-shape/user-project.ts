@@ -41,6 +41,11 @@ export class UserProject {
     return run(this.folder, process.execPath, [file]);
   }
 
+  /** The installed packages that did not bring a file along. */
+  without(file: string): string[] {
+    return this.installed().folders.filter((folder) => !existsSync(path.join(this.folder, folder, file)));
+  }
+
   /** The packages that npm has installed, and whether any of them ran a script of its own then. */
   installed(): { readonly folders: readonly string[]; readonly ranScripts: boolean } {
     const lock = readFileSync(path.join(this.folder, 'package-lock.json'), 'utf8');

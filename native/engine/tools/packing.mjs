@@ -49,6 +49,7 @@ async function packBinary(platform, into) {
   const main = path.basename(binary);
   writeJson(stage, { name, version, description, license, engines, ...where, main, files: [main], publishConfig });
   writeFileSync(path.join(stage, 'README.md'), `# ${name}\n\n${description}, which installs it by itself.\n`);
+  cpSync(path.join(folder, 'LICENSE'), path.join(stage, 'LICENSE'));
   pack(name, stage, into);
 }
 
@@ -61,7 +62,7 @@ function packNative(into) {
   const { devDependencies: _, scripts: __, ...published } = manifest;
   const optionalDependencies = Object.fromEntries(packed.map((platform) => [packageOf(platform), version]));
   const stage = stageFor(manifest.name);
-  for (const part of ['dist', 'src', 'README.md'])
+  for (const part of ['dist', 'src', 'README.md', 'LICENSE'])
     cpSync(path.join(folder, part), path.join(stage, part), { recursive: true });
   writeJson(stage, { ...published, optionalDependencies });
   pack(manifest.name, stage, into);

@@ -25,7 +25,7 @@ export class Planner {
 
   /** Why such a collective cannot be had, in words for the user; undefined where it can. */
   refuses(collective: Collective, dtype: DType): string | undefined {
-    return refusedCollective(collective, dtype, this.size) ?? this.algorithm.refuses?.(collective, this.size);
+    return refusedCollective(collective, dtype, this.size) ?? this.#refusedByAlgorithm(collective);
   }
 
   /** @throws CollError where the algorithm's schedule does not do what was asked */
@@ -33,19 +33,43 @@ export class Planner {
     const name = nameOf(collective);
     const known = this.#plans.get(name);
     if (known) return known;
-    const schedule = this.algorithm.plan(collective, this.size);
-    const problem =
-      schedule.ranks === this.size ? problemOf(schedule, collective) : `it is for ${schedule.ranks} ranks`;
-    if (problem) {
-      throw new CollError(
-        'ERR_COLL_SCHEDULE',
-        `algorithm "${this.algorithm.name}" has no right schedule for ${name} among ${this.size} ranks: ${problem}`,
-        {
-          operation: name,
-        },
-      );
-    }
+    const schedule = this.#scheduleFor(collective);
+    const problem = this.#misfit(schedule) ?? problemOf(schedule, collective);
+    if (problem) throw this.#wrong(collective, problem);
     this.#plans.set(name, schedule);
     return schedule;
   }
+
+  #misfit(schedule: Schedule): string | undefined {
+    const { ranks } = Object(schedule) as Partial<Schedule>;
+    return Number.isInteger(ranks) && ranks !== this.size ? `it is for ${ranks} ranks` : undefined;
+  }
+
+  #scheduleFor(collective: Collective): Schedule {
+    try {
+      return this.algorithm.plan(collective, this.size);
+    } catch (cause) {
+      throw cause instanceof CollError
+        ? cause
+        : this.#wrong(collective, `planning it failed: ${wordsOf(cause)}`, cause);
+    }
+  }
+
+  #refusedByAlgorithm(collective: Collective): string | undefined {
+    try {
+      return this.algorithm.refuses?.(collective, this.size);
+    } catch (error) {
+      return `algorithm "${this.algorithm.name}" failed to say whether it has a schedule: ${wordsOf(error)}`;
+    }
+  }
+
+  #wrong(collective: Collective, problem: string, cause?: unknown): CollError {
+    const operation = nameOf(collective);
+    const told = `algorithm "${this.algorithm.name}" has no right schedule for ${operation} among ${this.size} ranks`;
+    return new CollError('ERR_COLL_SCHEDULE', `${told}: ${problem}`, { operation, cause });
+  }
+}
+
+function wordsOf(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : quote(thrown);
 }

@@ -38,7 +38,20 @@ describe('problemOf finds nothing wrong with', () => {
 
 describe('problemOf names the first problem:', () => {
   it.each<[string, Schedule, Collective]>([
+    ['a schedule is { ranks, chunks, rounds }, not undefined', undefined as unknown as Schedule, allReduce],
+    [
+      'a schedule is { ranks, chunks, rounds }, not an object (Promise)',
+      Promise.resolve() as unknown as Schedule,
+      allReduce,
+    ],
     ['there cannot be 0 ranks', schedule(0, 1), allReduce],
+    ['4294967296 chunks are too many for 2 ranks', schedule(2, 2 ** 32), allReduce],
+    ['round 0: it is a list of transfers, not null', schedule(2, 1, null as unknown as Round), allReduce],
+    [
+      'round 1: a transfer is { from, to, chunk, reduce }, not null',
+      schedule(2, 1, [], [null as unknown as Transfer]),
+      allReduce,
+    ],
     ['there cannot be 1.5 chunks', schedule(2, 1.5), allReduce],
     ['3 chunks do not make a block for each of 2 ranks', schedule(2, 3), allGather],
     ['the root, rank 2, is not one of the 2 ranks', schedule(2, 1), broadcastFrom(2)],

@@ -1,5 +1,6 @@
 import { type Collective, nameOf, opOf, rootOf } from '../collective.js';
 import { CollError } from '../errors.js';
+import { quote } from '../quote.js';
 import { isReduceOp } from '../reduce-op.js';
 import { goalOf, hasBlocks } from './goal.js';
 import type { Round, Schedule, Transfer } from './schedule.js';
@@ -28,9 +29,16 @@ export function problemOf(schedule: Schedule, collective: Collective): string | 
   return run.endProblem();
 }
 
-function shapeProblem({ ranks, chunks }: Schedule, collective: Collective): string | undefined {
+// More than any group needs that this library is for; who asks for more by mistake would be out of memory first.
+const mostPlaces = 2 ** 26;
+
+function shapeProblem(schedule: Schedule, collective: Collective): string | undefined {
+  const { ranks, chunks, rounds } = Object(schedule) as Partial<Schedule>;
+  if (ranks === undefined || chunks === undefined || !Array.isArray(rounds))
+    return `a schedule is { ranks, chunks, rounds }, not ${quote(schedule)}`;
   if (!(Number.isInteger(ranks) && ranks >= 1)) return `there cannot be ${ranks} ranks`;
   if (!(Number.isInteger(chunks) && chunks >= 1)) return `there cannot be ${chunks} chunks`;
+  if (ranks * chunks > mostPlaces) return `${chunks} chunks are too many for ${ranks} ranks`;
   if (hasBlocks(collective.kind) && chunks % ranks !== 0) {
     return `${chunks} chunks do not make a block for each of ${ranks} ranks`;
   }
@@ -84,6 +92,7 @@ class SymbolicRun {
 
   /** Moves what a round moves; the problem with its first transfer that has one. */
   play(index: number, round: Round): string | undefined {
+    if (!Array.isArray(round)) return `it is a list of transfers, not ${quote(round)}`;
     for (const transfer of round) {
       const problem = this.#malformed(transfer) ?? this.#race(index + 1, transfer) ?? this.#absence(transfer);
       if (problem !== undefined) return problem;
@@ -121,7 +130,8 @@ class SymbolicRun {
 
   #malformed(transfer: Transfer): string | undefined {
     const { ranks, chunks } = this.#schedule;
-    const { from, to, chunk, reduce } = transfer;
+    const { from, to, chunk, reduce } = Object(transfer) as Transfer;
+    if (typeof reduce !== 'boolean') return `a transfer is { from, to, chunk, reduce }, not ${quote(transfer)}`;
     if (!isBelow(ranks, from)) return `${wordsOf(transfer)}, but the ranks are 0 to ${ranks - 1}, not ${from}`;
     if (!isBelow(ranks, to)) return `${wordsOf(transfer)}, but the ranks are 0 to ${ranks - 1}, not ${to}`;
     if (!isBelow(chunks, chunk)) return `${wordsOf(transfer)}, but the chunks are 0 to ${chunks - 1}`;

@@ -73,6 +73,11 @@ export class KnownCalls<Handle> {
     return call;
   }
 
+  /** Keeps no memory from being freed any more. */
+  forget(): void {
+    this.#latest = undefined;
+  }
+
   #candidate(
     collective: Collective,
     output: Tensor | undefined,

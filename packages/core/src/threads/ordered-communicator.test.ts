@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
 import { rejection, thrown } from '../../test/thrown.js';
 import type { Collective } from '../collective.js';
@@ -191,3 +193,24 @@ it('gives back what it holds once, and takes no calls afterwards', async () => {
   for (const call of [communicator.run(sum, buffer, buffer), communicator.runPieces(sum, [buffer], [buffer])])
     expect(await rejection(call)).toMatchObject({ name: 'RuntimeError', code: 'ERR_COLL_CLOSED', rank: 1 });
 });
+
+it('keeps no memory of the latest call alive once it is closed', async () => {
+  const communicator = new Immediate(2, [0]);
+  const memory = memoryOfACall(communicator);
+  await communicator.close();
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  // A weak reference that was read holds what it refers to until the turn is over.
+  for (let round = 0; round < 10 && memory.deref(); round++) {
+    await new Promise(setImmediate);
+    collect();
+  }
+  expect(memory.deref()).toBeUndefined();
+  expect(() => communicator.runSync(sum, buffer, buffer)).toThrow('this communicator was closed');
+});
+
+function memoryOfACall(communicator: Immediate): WeakRef<object> {
+  const buffers = [zeros('float32', [1000])];
+  communicator.runSync(sum, buffers, buffers);
+  return new WeakRef(buffers[0]?.data as object);
+}

@@ -112,6 +112,7 @@ export abstract class OrderedCommunicator<Handle> implements Communicator {
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
+    this.#calls.forget();
     await this.release(this.#underWay.latest);
   }
 

@@ -1,0 +1,51 @@
+import { describe, expect, it } from 'vitest';
+import { thrown } from '../../test/thrown.js';
+import type { Collective } from '../collective.js';
+import { ValueError } from '../errors.js';
+import { Planner } from './planner.js';
+import type { Algorithm, Schedule } from './schedule.js';
+
+const sum: Collective = { kind: 'all-reduce', op: 'sum' };
+const mine = new Error('mine');
+
+function planned(plan: Algorithm['plan'], size = 2): unknown {
+  return thrown(() => new Planner({ name: 'odd', plan }, size).plan(sum));
+}
+
+describe('a planner', () => {
+  it.each<[string, Algorithm['plan']]>([
+    ['a schedule is { ranks, chunks, rounds }, not undefined', () => undefined as unknown as Schedule],
+    ['it is for 3 ranks', () => ({ ranks: 3, chunks: 1, rounds: [] })],
+    [
+      'planning it failed: mine',
+      () => {
+        throw mine;
+      },
+    ],
+  ])('says whose schedule is wrong, and why: %s', (problem, plan) => {
+    expect(planned(plan)).toMatchObject({
+      name: 'CollError',
+      code: 'ERR_COLL_SCHEDULE',
+      message: `algorithm "odd" has no right schedule for all-reduce sum among 2 ranks: ${problem}`,
+      operation: 'all-reduce sum',
+    });
+  });
+
+  it('keeps the error of a plan: ours as it is, another one as the cause', () => {
+    const ours = new ValueError('ERR_COLL_VALUE', 'no such order');
+    const failing = (error: Error) =>
+      planned(() => {
+        throw error;
+      });
+    expect(failing(ours)).toBe(ours);
+    expect(failing(mine)).toMatchObject({ cause: mine });
+  });
+
+  it('refuses what an algorithm cannot even refuse', () => {
+    const refuses = () => {
+      throw mine;
+    };
+    const planner = new Planner({ name: 'odd', plan: () => ({ ranks: 2, chunks: 1, rounds: [] }), refuses }, 2);
+    expect(planner.refuses(sum, 'float32')).toBe('algorithm "odd" failed to say whether it has a schedule: mine');
+  });
+});
