@@ -1,4 +1,4 @@
-// Arrows point down only. For each package: what its sources may import of ours. Tests may import anything public.
+// Imports point down only. For each package: what its sources may import of ours. Tests may import anything public.
 // A bare name is a folder of packages/.
 const plugin = ['core', 'reduction-to-one'];
 const mayImport = {
@@ -11,7 +11,6 @@ const mayImport = {
   'hierarchical-copy': plugin,
   'multi-worker': [...plugin, 'direct', 'ring'],
   'native/nccl': [...plugin, 'rendezvous'],
-  mpi: plugin,
   rendezvous: ['core'],
   processes: ['core', 'rendezvous', 'native/engine'],
   strategy: ['core', 'reduction-to-one', 'native/engine', 'direct', 'multi-worker', 'rendezvous', 'processes'],

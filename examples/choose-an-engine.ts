@@ -1,4 +1,4 @@
-// Who adds the numbers up: C++ where there is a binary for this machine, WebAssembly or JavaScript elsewhere. All give the same bits.
+// What adds the numbers up: C++ where there is a binary for this machine, WebAssembly or JavaScript elsewhere. All give the same bits.
 import '@coll/native/register';
 import { CollError } from '@coll/core';
 import { DirectAllReduce } from '@coll/direct';

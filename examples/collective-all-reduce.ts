@@ -1,4 +1,4 @@
-// The mean over the devices of several processes. Run it by:
+// The mean over the devices of several processes. Run it with:
 //
 //   npx coll run -n 2 examples/collective-all-reduce.ts
 import { type Mirrored, PerReplica, ReduceOp, type Tensor, tensor } from '@coll/core';

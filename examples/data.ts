@@ -1,4 +1,4 @@
-// Splits every batch of a dataset among replicas: by the one who runs them, and by each of them for itself.
+// Splits every batch of a dataset among replicas: first in the program that runs them, then in each replica by itself.
 import '@coll/direct/register';
 import { type Tensor, tensor } from '@coll/core';
 import { MirroredStrategy, type ReplicaContext, shardForReplica } from '@coll/strategy';

@@ -1,4 +1,4 @@
-// Training on several workers, which are processes: each works on its share of every batch. Run it by:
+// Training on several workers, which are processes: each works on its share of every batch. Run it with:
 //
 //   npx coll run -n 2 examples/multi-worker-mirrored.ts
 import { tensor, toNumbers } from '@coll/core';

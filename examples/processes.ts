@@ -1,4 +1,4 @@
-// Processes that add up plain typed arrays. Run it by:
+// Processes that add up plain typed arrays. Run it with:
 //
 //   npx coll run -n 3 examples/processes.ts
 import { tensor } from '@coll/core';

@@ -1,4 +1,4 @@
-// Fits a line on two replicas: its weights are kept the same on both, the samples that each has seen are counted on each.
+// Fits a line on two replicas: the weights stay the same on both, and each counts the samples that it has seen.
 import { tensor, toNumbers } from '@coll/core';
 import { MirroredStrategy, variable } from '@coll/strategy';
 

@@ -1,4 +1,4 @@
-// Processes that were started together show each other a card. Run it by:
+// Processes that were started together exchange cards, a few bytes each. Run it with:
 //
 //   npx coll run -n 3 examples/launch/main.ts
 import { meet, memberFromEnvironment, storeFromEnvironment } from '@coll/rendezvous';

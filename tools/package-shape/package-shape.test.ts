@@ -21,6 +21,14 @@ export * as executor from '@coll/core/executor';
 export * as schedule from '@coll/core/schedule';
 `;
 
+const misnamedClasses = `
+for (const name of ['core', 'multi-worker', 'rendezvous', 'strategy']) {
+  for (const value of Object.values(await import('@coll/' + name))) {
+    if (typeof value === 'function' && value.name.startsWith('_')) console.log(value.name);
+  }
+}
+`;
+
 const probeOfNative = `
 import { native } from '@coll/native';
 
@@ -56,6 +64,11 @@ describe('the packages as published', () => {
   it('can be required from CommonJS', () => {
     project.write('reduce.cjs', reduceInCommonJs);
     expect(project.run('reduce.cjs')).toBe('4 6 | 4 6\n');
+  });
+
+  it('call classes by the names under which they are exported', () => {
+    project.write('names.mjs', misnamedClasses);
+    expect(project.run('names.mjs')).toBe('');
   });
 
   it("need none of Node's types for core", () => {

@@ -15,8 +15,6 @@ export interface Submission {
   readonly timeoutMillis: number;
 }
 
-// What the addon's timers take for "for ever": 24 days.
-export const longestMillis = 2 ** 31 - 1;
 const patienceAtCloseMillis = 5000;
 const usualLostAfterSeconds = 60;
 

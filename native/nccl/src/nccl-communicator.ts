@@ -2,6 +2,7 @@ import {
   type Collective,
   type Communicator,
   type DType,
+  longestTimer,
   nameOf,
   type RunOptions,
   rootOf,
@@ -9,7 +10,7 @@ import {
   ValueError,
 } from '@coll/core';
 import { abortedError, closedError, refusedCollective, refusedError, validateBuffers } from '@coll/core/executor';
-import { type Clique, longestMillis, type Submission } from './clique.js';
+import type { Clique, Submission } from './clique.js';
 import { type Exchange, type JoinRequest, join, joinBy, openLocal } from './connect.js';
 import { isOnGpu } from './device-buffer.js';
 import { refusedByNccl } from './element-types.js';
@@ -230,5 +231,6 @@ function openingOf({ defaultTimeoutSeconds = usualTimeoutSeconds, blocking }: Nc
 }
 
 function millisOf(seconds: number): number {
-  return seconds > 0 ? Math.min(Math.ceil(seconds * 1000), longestMillis) : longestMillis;
+  // The addon takes the longest time for ever.
+  return seconds > 0 ? Math.min(Math.ceil(seconds * 1000), longestTimer) : longestTimer;
 }

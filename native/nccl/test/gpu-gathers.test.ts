@@ -12,10 +12,11 @@ import {
   type Value,
   zeros,
 } from '@coll/core';
-import { bufferOf, counts, flightRecorder, type Gpu, gpus, NcclAllReduce, toHost } from '@coll/nccl';
+import { bufferOf, counts, flightRecorder, type Gpu, NcclAllReduce, toHost } from '@coll/nccl';
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { fourGpus, hasDoubles } from './doubles.ts';
+import { quietGpus } from './quiet-gpus.ts';
 
 const componentsOf = (result: unknown) => (result instanceof Mirrored ? result.values : [result]) as readonly Value[];
 
@@ -37,12 +38,7 @@ function asked(since: number): string[] {
 }
 
 describe.runIf(hasDoubles)('values on GPUs that are joined', () => {
-  let all: readonly Gpu[];
-  beforeAll(() => {
-    all = gpus();
-    setLogSink(() => undefined);
-  });
-  afterAll(() => setLogSink());
+  const all = quietGpus();
 
   async function onGpu(value: Tensor): Promise<Tensor> {
     const gpu = all[Number(value.device.at(-1))] as Gpu;

@@ -3,15 +3,15 @@ import {
   Mirrored,
   PerReplica,
   ReduceOp,
-  setLogSink,
   type Tensor,
   type TypedArray,
   tensor,
   toNumbers,
 } from '@coll/core';
-import { bufferOf, type DeviceBuffer, type Gpu, gpus, NcclAllReduce, toHost } from '@coll/nccl';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { bufferOf, type DeviceBuffer, type Gpu, NcclAllReduce, toHost } from '@coll/nccl';
+import { describe, expect, it } from 'vitest';
 import { fourGpus, hasDoubles } from './doubles.ts';
+import { quietGpus } from './quiet-gpus.ts';
 
 /** The numbers of a result, by component. */
 async function numbersOf(result: unknown): Promise<number[][]> {
@@ -20,12 +20,7 @@ async function numbersOf(result: unknown): Promise<number[][]> {
 }
 
 describe.runIf(hasDoubles)('NcclAllReduce of tensors in the memory of GPUs', () => {
-  let all: readonly Gpu[];
-  beforeAll(() => {
-    all = gpus();
-    setLogSink(() => undefined);
-  });
-  afterAll(() => setLogSink());
+  const all = quietGpus();
 
   const on = (gpu: number, data: TypedArray, dtype: Tensor['dtype'] = 'float32') =>
     (all[gpu] as Gpu).upload(data, dtype);

@@ -8,14 +8,14 @@ export interface RunRequest {
   /** A script, or a command. */
   readonly program: string;
   readonly args: readonly string[];
-  /** The program is a command, even where its name looks like that of a script. */
+  /** The program is a command, even if its name looks like that of a script. */
   readonly isCommand: boolean;
   /** Variables of all ranks, besides those of the launcher. */
   readonly environment: Readonly<Record<string, string>>;
   readonly hasPrefix: boolean;
-  /** Where each rank's output goes besides. */
+  /** A folder that also gets the output of each rank, as a file. */
   readonly logFolder: string | undefined;
-  /** What ranks get between being asked to end and being killed. */
+  /** Between asking ranks to end and killing them. */
   readonly graceSeconds: number;
   /** For the whole run, restarts included. */
   readonly timeoutSeconds: number | undefined;
@@ -41,7 +41,7 @@ interface Options {
 
 const mostRanks = 1024;
 
-/** @throws CommanderError, after it has been printed, for `--help` (its exit code is 0) and for what is wrong */
+/** @throws CommanderError, already printed, for `--help` (with exit code 0) and for wrong arguments */
 export function parseArguments(args: readonly string[]): RunRequest {
   let request: RunRequest | undefined;
   const program = new Command('coll')

@@ -2,12 +2,12 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { ownGroup } from './process-group.js';
 
-/** Sees to it that ranks do not outlive the launcher, even where that is killed without a chance to end them. */
+/** Makes sure that ranks do not outlive the launcher, even if it is killed without a chance to end them. */
 export class Guard implements Disposable {
   readonly #watchdog: ChildProcess;
 
   /**
-   * @param folder which the launcher removes when it ends
+   * @param folder removed once the launcher has ended
    * @param onLost the guard itself was killed, or could not be started
    */
   constructor(graceSeconds: number, folder: string, onLost: () => void) {
@@ -19,13 +19,13 @@ export class Guard implements Disposable {
       {
         ...ownGroup,
         stdio: ['pipe', 'ignore', 'ignore'],
-        // What the user asks of Node is meant for the ranks.
+        // Options that the user gives Node are meant for the ranks.
         env: { ...process.env, NODE_OPTIONS: '' },
       },
     );
     this.#watchdog.unref();
     this.#watchdog.on('error', onLost).on('exit', onLost);
-    // Whoever writes to a watchdog that is gone has been told.
+    // A watchdog that is gone has been reported already.
     this.#watchdog.stdin?.on('error', () => {});
   }
 

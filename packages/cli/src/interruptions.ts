@@ -14,7 +14,7 @@ const stopSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 /** One Ctrl-C arrives twice where npm or npx started us: from the terminal, and from them. */
 const echoMillis = 250;
 
-/** What ends a run from outside: signals, its time, and nobody who reads what it prints. */
+/** What ends a run from outside: signals, its timeout, or a closed output pipe. */
 export class Interruptions implements Disposable {
   first: Interruption | undefined;
   #group: RankGroup | undefined;
@@ -55,7 +55,7 @@ export class Interruptions implements Disposable {
   };
 
   readonly #onBrokenOutput = ({ message }: Error) => {
-    this.#end({ exitCode: 128 + constants.signals.SIGPIPE, told: `nobody reads what is printed: ${message}` });
+    this.#end({ exitCode: 128 + constants.signals.SIGPIPE, told: `the output pipe was closed: ${message}` });
   };
 
   #end(interruption: Interruption): void {

@@ -1,7 +1,7 @@
 const mostLines = 20;
 const longestLineBytes = 2000;
 
-/** The last lines of what was printed, to be told again when everything else has scrolled by. */
+/** The last lines that were printed, to be repeated when everything else has scrolled by. */
 export class LastLines {
   #lines: readonly Buffer[] = [];
 

@@ -14,8 +14,11 @@ try {
 /** Commander has printed what was wrong; other errors are printed here. */
 function exitCodeOf(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : exitCodes.badUsage;
-  const isOurs = error instanceof CollError;
-  const told = isOurs ? `${error.code}: ${error.message}` : error instanceof Error ? error.stack : String(error);
-  process.stderr.write(`coll run: ${told}\n`);
-  return isOurs ? exitCodes.badUsage : exitCodes.internal;
+  process.stderr.write(`coll run: ${toldOf(error)}\n`);
+  return error instanceof CollError ? exitCodes.badUsage : exitCodes.internal;
+}
+
+function toldOf(error: unknown): string | undefined {
+  if (error instanceof CollError) return `${error.code}: ${error.message}`;
+  return error instanceof Error ? error.stack : String(error);
 }

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 
-// All that differs between systems is here: how a process is ended together with those that it has started.
+// Everything that differs between operating systems is here: how a process is ended together with its descendants.
 
 const isWindows = process.platform === 'win32';
 
@@ -10,7 +10,7 @@ const isWindows = process.platform === 'win32';
  */
 export const ownGroup = isWindows ? ({ windowsHide: true } as const) : ({ detached: true } as const);
 
-/** Ends a group: with a chance to clean up, or at once. Windows has no signals: there, both are at once. */
+/** Ends a group: with a chance to clean up, or at once. Windows has no signals, so that both end it at once there. */
 export function endGroup(pid: number, signal: 'SIGTERM' | 'SIGKILL'): void {
   if (isWindows) {
     spawnSync('taskkill', ['/pid', String(pid), '/T', '/F'], { stdio: 'ignore', windowsHide: true });
@@ -23,7 +23,7 @@ export function endGroup(pid: number, signal: 'SIGTERM' | 'SIGKILL'): void {
   }
 }
 
-/** Whether anybody of a group is left. On Windows a group is its first process. */
+/** Whether any process of a group is left. On Windows a group is its first process. */
 export function isGroupAlive(pid: number): boolean {
   try {
     return process.kill(isWindows ? pid : -pid, 0);
@@ -34,7 +34,7 @@ export function isGroupAlive(pid: number): boolean {
 
 const lookEveryMillis = 20;
 
-/** Whether all of a group ended in time, or when nobody waits any more. */
+/** Whether a group has ended in time, or as soon as waiting is given up. */
 export async function groupEnds(pid: number, withinSeconds: number, over?: AbortSignal): Promise<boolean> {
   const deadline = performance.now() + withinSeconds * 1000;
   while (isGroupAlive(pid)) {

@@ -1,14 +1,14 @@
 /** What the ranks of a job have in common. */
 export interface Job {
   readonly name: string;
-  /** The secret of the job: it is told to ranks, and printed nowhere. */
+  /** The secret of the job: passed to ranks, printed nowhere. */
   readonly key: string;
   /** Where the store is: `tcp://host:port`. */
   readonly store: string;
   readonly size: number;
   /** After how long ranks report what they wait for. */
   readonly stallSeconds: number | undefined;
-  /** Where they do. */
+  /** The file that gets these reports. */
   readonly stallFile: string;
 }
 
@@ -26,7 +26,7 @@ export const launcherVariables: readonly string[] = [
   'COLL_STALL_FILE',
 ];
 
-/** What the launcher tells a rank. All ranks are on this machine. */
+/** The variables that tell a rank who it is. All ranks are on this machine. */
 export function rankEnvironment(job: Job, rank: number, restart: number): Readonly<Record<string, string>> {
   return {
     COLL_RANK: String(rank),
@@ -38,13 +38,13 @@ export function rankEnvironment(job: Job, rank: number, restart: number): Readon
     COLL_JOB_KEY: job.key,
     COLL_GENERATION: String(restart),
     COLL_RESTART: String(restart),
-    // Empty: nobody reads the reports. What the launcher inherited is not meant for its ranks.
+    // Empty where nobody reads reports: an inherited value is not meant for these ranks.
     COLL_STALL_SECONDS: job.stallSeconds === undefined ? '' : String(job.stallSeconds),
     COLL_STALL_FILE: job.stallSeconds === undefined ? '' : job.stallFile,
   };
 }
 
-/** What of a terminal colours depend on. */
+/** The properties of a terminal that colours depend on. */
 interface Screen {
   readonly isTTY?: boolean;
   getColorDepth?(): number;
@@ -56,7 +56,7 @@ const levels: ReadonlyMap<number, string> = new Map([
   [24, '3'],
 ]);
 
-/** Ranks print into a pipe; where that ends at a terminal with colours, they are told so, unless the user has said what he wants. */
+/** Ranks print into a pipe. If it ends at a terminal with colours, they are told so, unless the user has set a preference. */
 export function colourEnvironment(
   screen: Screen,
   environment: Readonly<Record<string, string | undefined>>,

@@ -6,10 +6,10 @@ import { colourEnvironment, type Job, rankEnvironment } from './rank-environment
 import { openLog, RankOutput } from './rank-output.js';
 import { tell } from './report.js';
 
-/** The rank that failed first: what follows may be its doing. */
+/** The rank that failed first: it may have caused the other failures. */
 export interface Failure extends Ending {
   readonly rank: number;
-  /** Of its stderr. */
+  /** The last lines of its stderr. */
   readonly lastLines: readonly string[];
   /** Ranks that had to be ended because of it. */
   readonly others: readonly number[];
@@ -23,9 +23,9 @@ export interface GroupStart {
   readonly guard: Guard;
 }
 
-/** The ranks of one generation: they are started together, and where one fails, all end. */
+/** The ranks of one generation: they start together, and if one fails, all are ended. */
 export class RankGroup {
-  /** Everybody has ended, and all they printed is printed; undefined where nobody failed before `end`. */
+  /** Settles when all ranks have ended and their output is printed; with undefined if none failed before `end`. */
   readonly ended: Promise<Failure | undefined>;
   readonly #graceSeconds: number;
   readonly #ranks: readonly Rank[];
@@ -51,7 +51,7 @@ export class RankGroup {
     return this.#ending !== undefined;
   }
 
-  /** Asks all that are left to end, once, and kills those that have not after the grace. */
+  /** Asks the ranks that are left to end, once, and kills those that have not after the grace. */
   end(): void {
     this.#ending ??= Promise.all(this.#ranks.map((rank) => rank.end(this.#graceSeconds, this.#atOnce.signal)));
   }
@@ -72,7 +72,7 @@ export class RankGroup {
         this.end();
       }),
     );
-    // What ranks have started and left behind.
+    // Processes that ranks have started and left behind.
     this.end();
     await this.#ending;
     await Promise.all(this.#ranks.map(({ output }) => output.end()));

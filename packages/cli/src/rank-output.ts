@@ -1,8 +1,9 @@
-import { createWriteStream, existsSync, mkdirSync, openSync, type WriteStream } from 'node:fs';
+import { createWriteStream, openSync, type WriteStream } from 'node:fs';
 import type { Socket } from 'node:net';
 import path from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { quote, ValueError } from '@coll/core';
+import { makeFolder } from '@coll/rendezvous';
 import { LastLines } from './last-lines.js';
 import { WholeLines } from './whole-lines.js';
 
@@ -17,30 +18,18 @@ export function openLog(folder: string, rank: number, restart: number): WriteStr
   }
 }
 
-/** Step by step: in file systems such as /proc, the recursive `mkdir` of Node 20 tries again for ever. */
-function makeFolder(folder: string): void {
-  if (existsSync(folder)) return;
-  makeFolder(path.dirname(folder));
-  try {
-    mkdirSync(folder);
-  } catch (error) {
-    // Another launcher may have made it meanwhile.
-    if (!existsSync(folder)) throw error;
-  }
-}
-
 const lookEveryMillis = 10;
 const silentLooks = 50;
 
-/** What a rank prints, on its way to where the launcher prints, and to the log. */
+/** Passes what a rank prints to the launcher's own output, and to the log. */
 export class RankOutput {
-  /** Of stderr. */
+  /** The last lines of stderr. */
   readonly lastLines = new LastLines();
   readonly #sources: Socket[] = [];
   readonly #lines: WholeLines[] = [];
   readonly #prefix: string;
   readonly #log: WriteStream | undefined;
-  /** Nobody reads what the launcher prints. */
+  /** The launcher's own output pipe is closed. */
   #isBroken = false;
 
   constructor(prefix: string, log: WriteStream | undefined) {
@@ -54,9 +43,9 @@ export class RankOutput {
     stderr?.pipe(this.#newLines('')).on('data', (lines: Buffer) => this.lastLines.add(lines));
   }
 
-  /** When the processes have ended: waits until all that they printed is where it belongs. */
+  /** After the processes have ended: waits until all their output has been written. */
   async end(): Promise<void> {
-    // Somebody who has left the group may hold the pipe open for ever.
+    // A process that has left the group may hold the pipe open forever.
     for (let silent = 0, before = -1; silent < silentLooks && !this.#lines.every(isOver); ) {
       await new Promise((resolve) => setTimeout(resolve, lookEveryMillis));
       const now = this.#sources.reduce((sum, { bytesRead }) => sum + bytesRead, 0);
@@ -82,7 +71,7 @@ export class RankOutput {
   #send(from: Readable, prefix: string, to: Writable): void {
     const lines = this.#newLines(prefix);
     from.pipe(lines).pipe(to, { end: false });
-    // A rank that prints does not wait for somebody who reads no more.
+    // A rank that prints does not wait for a reader that is gone.
     to.once('error', () => lines.resume());
   }
 

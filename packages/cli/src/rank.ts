@@ -7,9 +7,9 @@ import type { RankOutput } from './rank-output.js';
 
 /** How the process of a rank ended. */
 export interface Ending {
-  /** Counted as shells do: 128 and the number of a signal, 126 and 127 for what cannot be started. */
+  /** As in shells: 128 plus the number of a signal, 126 and 127 for what cannot be started. */
   readonly exitCode: number;
-  /** Such as `exited with code 7`. */
+  /** For messages, such as `exited with code 7`. */
   readonly told: string;
 }
 
@@ -21,17 +21,17 @@ export interface RankStart {
   readonly guard: Guard;
 }
 
-/** For the system to clear away what was killed. */
+/** How long the system may take to remove a killed process. */
 const clearSeconds = 1;
 
-/** The process of one rank, with all that it starts. */
+/** The process of one rank, with its descendants. */
 export class Rank {
   readonly rank: number;
   readonly output: RankOutput;
-  /** The process itself has ended; what it started may go on. */
+  /** Settles when the process itself has ended; its descendants may go on. */
   readonly ended: Promise<Ending>;
   readonly #guard: Guard;
-  /** Undefined where nobody is left: the system may give the number to somebody else. */
+  /** Undefined once no process is left, because the system may reuse the number. */
   #group: number | undefined;
 
   constructor({ rank, command, environment, output, guard }: RankStart) {
@@ -41,7 +41,7 @@ export class Rank {
     this.ended = this.#start(command, environment);
   }
 
-  /** Ends it, and what it has started: SIGTERM, and SIGKILL after the grace, or as soon as `atOnce` says so. */
+  /** Ends it and its descendants: SIGTERM, then SIGKILL after the grace, or as soon as `atOnce` says so. */
   async end(graceSeconds: number, atOnce: AbortSignal): Promise<void> {
     const group = this.#group;
     if (group === undefined) return;

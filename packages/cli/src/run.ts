@@ -12,7 +12,7 @@ import { StallFile } from './stall-file.js';
 import { StallWatch } from './stall-watch.js';
 
 /**
- * Runs the ranks of a program, again as a whole where one fails and restarts are left: the exit code of the launcher.
+ * Runs the ranks of a program, and all of them again if one fails and restarts are left. Returns the exit code of the launcher.
  * @throws RuntimeError inside of a rank; CollError for a program or a log folder that cannot be used
  */
 export async function run(request: RunRequest): Promise<number> {

@@ -5,7 +5,7 @@ import { ValueError } from '@coll/core';
 
 const mostBytesAtOnce = 64 * 1024;
 
-/** A file to which ranks append lines, also while they are blocked. Only the user who runs them reaches it. */
+/** A file to which ranks append lines, even while they are blocked. Only the user who runs them has access. */
 export class StallFile implements Disposable {
   readonly folder = newFolder();
   readonly path = path.join(this.folder, 'stalls');
@@ -14,7 +14,7 @@ export class StallFile implements Disposable {
   #offset = 0;
   #rest = '';
 
-  /** The lines that have come since it was asked last. */
+  /** The lines that were added since the last call. */
   lines(): readonly string[] {
     for (let count = 1; count > 0; ) {
       count = readSync(this.#descriptor, this.#bytes, 0, mostBytesAtOnce, this.#offset);

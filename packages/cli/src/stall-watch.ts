@@ -2,10 +2,10 @@ import { type Stall, stallReportsIn } from '@coll/rendezvous';
 import { listOf, tell } from './report.js';
 import type { StallFile } from './stall-file.js';
 
-/** Reports of one stall come close together: they are told together, one look after the first of them. */
+/** Reports of one stall come close together, and are told together: at the look after the first of them. */
 const lookMillis = 300;
 
-/** Tells who waits for whom, when ranks report that they wait for long, and when they go on. */
+/** Says which ranks wait for which, once they report a long wait, and when they go on. */
 export class StallWatch implements Disposable {
   readonly #stalls = new Map<number, Stall>();
   readonly #file: StallFile;
@@ -14,11 +14,11 @@ export class StallWatch implements Disposable {
   #isNews = false;
   #told = '';
 
-  /** @param hasLeft whether a rank's process has ended, all being well */
+  /** @param hasLeft whether a rank's process has ended without an error */
   constructor(file: StallFile, hasLeft: (rank: number) => boolean) {
     this.#file = file;
     this.#hasLeft = hasLeft;
-    // Of ranks that were ended before.
+    // Drops reports of the previous generation.
     file.lines();
   }
 
@@ -38,7 +38,7 @@ export class StallWatch implements Disposable {
 
   #tell(): void {
     const text = textOf(this.#stalls, this.#hasLeft);
-    // How long it has lasted is no news.
+    // That it lasts longer is no news.
     const news = text.replaceAll(/ for [\d.]+ seconds/g, '');
     if (news !== this.#told) tell(text);
     this.#told = news;

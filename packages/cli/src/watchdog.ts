@@ -1,5 +1,5 @@
-// A process of its own, which ends the ranks when their launcher was killed. It sees that from outside: a rank whose main thread waits
-// for its peers would see nothing, and neither would a command that is no program of Node.
+// A process of its own, which ends the ranks when their launcher was killed. Ranks could not notice that themselves: not while their main
+// thread waits for peers, and not if they are commands other than Node.
 import { rmSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { endGroup, groupEnds } from './process-group.js';
@@ -8,7 +8,7 @@ const graceSeconds = Number(process.argv[2]);
 const folder = process.argv[3] as string;
 const groups = new Set<number>();
 
-// The launcher holds the other end: it says who came and who is gone, and closes it by ending, however it ends.
+// The launcher holds the other end: it says which groups came and went, and its end, however it comes, closes the pipe.
 for await (const line of createInterface({ input: process.stdin })) {
   const pid = Number(line.slice(1));
   if (line.startsWith('+')) groups.add(pid);

@@ -2,10 +2,10 @@ import { Transform, type TransformCallback } from 'node:stream';
 
 const newline = 0x0a;
 
-/** Without an end, a line is cut here: a rank must not fill the memory of the launcher. */
+/** A longer line is cut here: a rank must not fill the memory of the launcher. */
 const longestLineBytes = 16 * 2 ** 20;
 
-/** Passes on whole lines only, with or without something before each. A last line without a newline gets one. */
+/** Passes on whole lines only, each with a prefix. A last line without a newline gets one. */
 export class WholeLines extends Transform {
   readonly #prefix: string;
   #begun: Buffer[] = [];
@@ -35,7 +35,7 @@ export class WholeLines extends Transform {
     if (this.#begunBytes > longestLineBytes) this.#pass(Buffer.of(newline));
   }
 
-  /** What was begun, and its end. */
+  /** Passes on the unfinished line, and what completes it. */
   #pass(end: Buffer): void {
     const lines = Buffer.concat([...this.#begun, end]);
     this.#begun = [];
@@ -44,7 +44,7 @@ export class WholeLines extends Transform {
   }
 }
 
-// In latin1 a character is a byte, so that bytes which are no text come through as they are.
+// In latin1 a character is a byte, so that bytes which are not text pass unchanged.
 function prefixed(lines: Buffer, prefix: string): Buffer {
   const text = lines.toString('latin1', 0, lines.length - 1);
   return Buffer.from(`${prefix}${text.replaceAll('\n', `\n${prefix}`)}\n`, 'latin1');

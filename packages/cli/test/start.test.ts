@@ -167,6 +167,6 @@ describe.concurrent('the output of ranks', () => {
     running.child.stdout?.destroy();
     const { code, stderr } = await running.outcome;
     expect(code).toBe(141);
-    expect(stderr).toMatch(/^coll run: nobody reads what is printed: write EPIPE\n$/);
+    expect(stderr).toMatch(/^coll run: the output pipe was closed: write EPIPE\n$/);
   });
 });

@@ -155,6 +155,7 @@ export {
 export type { ReplicaGroup, ReplicaPlay } from './replicas/replica-group.js';
 export type { BatchReduceOptions, ReduceOptions } from './result-targets.js';
 export { resultsFor, writtenTo } from './results.js';
+export { requireTimeout } from './run-options.js';
 export type { Algorithm, Round, Schedule, Transfer } from './schedule/schedule.js';
 export { requireSignal } from './signal.js';
 export { aggregateTensorsOrIndexedSlices, combineMixed, concatenateSlices } from './sparse/aggregate-slices.js';
@@ -194,5 +195,6 @@ export {
   type ThreadGroup,
   type ThreadGroupOptions,
 } from './threads/thread-group.js';
+export { afterSeconds, longestTimer } from './timer.js';
 export { wasmEngine } from './wasm/wasm-engine.js';
 export { portableWorld, processWorld, threadWorld } from './worlds.js';

@@ -2,14 +2,14 @@ import type { Collective, CollectiveKind } from '@coll/core';
 import type { Algorithm, Schedule } from '@coll/core/schedule';
 import { type LinkModel, predict } from './link-model.js';
 
-/** An algorithm that could have been played. */
+/** A candidate for a collective. */
 export interface PricedCandidate {
   readonly algorithm: string;
-  /** What the model of the links says. */
+  /** By the model of the links. */
   readonly predictedSeconds: number;
 }
 
-/** What is played for collectives of one kind and up to one size, and why. */
+/** The algorithm for collectives of one kind and size class, and why it was chosen. */
 export interface AlgorithmChoice {
   readonly kind: CollectiveKind;
   /** The largest whole buffer of this class; the next smaller class ends at half of it. */

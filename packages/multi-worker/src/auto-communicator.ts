@@ -20,24 +20,24 @@ type Tensors = readonly Tensor[];
 type Pieces = readonly Tensors[];
 type PiecesCommunicator = Required<Pick<Communicator, 'runPieces' | 'runPiecesSync'>>;
 
-/** Stands for the algorithm that suits the size of each collective: see `connectGroup`. Who plays it as it is plays `direct`. */
+/** Stands for the algorithm that suits the size of each collective: see `connectGroup`. Played as it is, it is `direct`. */
 export const autoAlgorithm: Algorithm = { ...directAlgorithm, name: 'auto' };
 
 /**
- * A communicator of a group of processes. For `autoAlgorithm` it plays the algorithm that suits the kind and the size of each collective by what the links of the
- * group can do; that is measured for a few milliseconds when the first collective comes, on all members alike. Until that one has ended, no other communicator
- * of the group may be used, unless it chooses, too.
+ * A communicator of a group of processes. For `autoAlgorithm` it chooses an algorithm for each kind and size of collective by the speed of the group's links, which
+ * all members measure for a few milliseconds at the first collective. Until that one has ended, no other communicator of the group may be used, unless it
+ * chooses, too.
  */
 export function connectGroup(group: ProcessGroup, algorithm: Algorithm): Communicator {
   return algorithm === autoAlgorithm ? new AutoCommunicator(group) : group.communicator(algorithm);
 }
 
-/** What was chosen for the collectives of a group so far, and how long they took. */
+/** The algorithms chosen for the collectives of a group so far, and how long these took. */
 export function choicesOf(group: ProcessGroup): readonly AlgorithmChoice[] {
   return tuningOf(group).explained;
 }
 
-/** Hands each collective to the communicator of the algorithm that is chosen for its size. */
+/** Passes each collective to the communicator of the algorithm that is chosen for its size. */
 class AutoCommunicator implements Communicator {
   readonly size: number;
   readonly localRanks: readonly number[];

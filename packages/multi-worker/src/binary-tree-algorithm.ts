@@ -2,7 +2,7 @@ import type { Collective } from '@coll/core';
 import { type Algorithm, type StreamedSchedule, scheduleOf, type Transfer } from '@coll/core/schedule';
 
 /**
- * Everyone combines what its two children have with its own and hands that to its parent; the root's result goes down the same way. Twice
+ * Each rank combines its children's values with its own and passes the result to its parent; the root's result goes down the same way. Twice
  * the depth of the tree in rounds, for any number of ranks, but whole buffers over every link: for small messages. Pješivac-Grbović et al., "Performance
  * analysis of MPI collective operations", 2007, where it is the binary tree.
  *

@@ -34,18 +34,18 @@ import { NcclChoice } from './nccl-choice.js';
 import { allReduceAsBatch } from './replica-batch.js';
 import { WorkerAllReduce } from './worker-all-reduce.js';
 
-/** As of all ops, and what was chosen for collectives of the group. */
+/** The explanation of all ops, with the algorithms that were chosen for collectives of the group. */
 export interface CollectiveExplanation extends Explanation {
-  /** Of all collectives of the process group for which an algorithm was chosen, by whatever ops. */
+  /** The choices for all collectives of the process group, by any ops. */
   readonly choices: readonly AlgorithmChoice[];
 }
 
 /**
- * All-reduce among the devices of several workers, each a process with as many of them: components of a value are those of this worker. They are combined here
- * first, then once among the workers, and every device gets the result. All workers make the same calls in the same order.
+ * All-reduce among the devices of several workers, which are processes with equally many devices each. A value has the components of this worker. They are combined
+ * here first, then once among the workers, and every device gets the result. All workers make the same calls in the same order.
  *
- * `implementation` says what is played: NCCL, on GPUs, what is registered as `nccl`, among those of all workers; RING a ring; AUTO on GPUs NCCL where every worker has
- * it, and else, among workers, the algorithm that suits the size by what the links can do, within one `direct`. On CPUs NCCL is a ring.
+ * `implementation` says what is played. NCCL: on GPUs the plug-in registered as `nccl`, among all workers; on CPUs a ring. RING: a ring. AUTO: on GPUs NCCL if every
+ * worker has it, otherwise `direct` within a worker and, among workers, the algorithm that suits the size by measured links.
  */
 export class CollectiveAllReduce extends WorkerAllReduce {
   readonly name = 'collective';
@@ -55,12 +55,12 @@ export class CollectiveAllReduce extends WorkerAllReduce {
   /** What these ops play themselves. */
   readonly #plays: 'AUTO' | 'RING';
   readonly #nccl: NcclChoice;
-  /** For calls that ask for it where these ops play something else. */
+  /** Ops for calls that ask for a ring, where these play something else. */
   #ring: CollectiveAllReduce | undefined;
 
   /**
-   * `devices` are those of this worker, `groupSize` counts those of all. Without devices these are the world's, or any where this worker is alone; without a size
-   * there is one worker a process of the group.
+   * `devices` are those of this worker, `groupSize` counts those of all workers. Default: the devices of the world, or any if this worker is alone; a size for
+   * one worker in each process of the group.
    * @throws ValueError for a group size that the number of devices does not divide, or that is not what the group reaches; what `AllReduceOps` throws
    */
   constructor(
@@ -94,8 +94,8 @@ export class CollectiveAllReduce extends WorkerAllReduce {
   }
 
   /**
-   * Finds out now whether NCCL serves, and what the links can do, rather than when the first collective comes that needs to know. All workers do so at the same
-   * place among their calls. @throws CollError where NCCL was asked for by name, on GPUs, and a worker does not have it
+   * Finds out now whether NCCL can be used, and how fast the links are, rather than at the first collective that needs to know. All workers call it at the same
+   * place among their calls. @throws CollError if NCCL was asked for by name, on GPUs, and a worker does not have it
    */
   async join(): Promise<void> {
     const { group, options, devices } = this.#setting;
@@ -107,7 +107,7 @@ export class CollectiveAllReduce extends WorkerAllReduce {
     await (group ? inTurn(group, join) : join());
   }
 
-  /** Also tells which algorithms were chosen, by what prices, and what they took. */
+  /** Also tells which algorithms were chosen, with predicted and measured times. */
   override explain(): CollectiveExplanation {
     const { group } = this.#setting;
     const explanation = super.explain();
@@ -115,7 +115,7 @@ export class CollectiveAllReduce extends WorkerAllReduce {
     return { ...explanation, notes, choices: group ? choicesOf(group) : [] };
   }
 
-  /** From inside a replica: the sum or mean over all replicas of all workers, of each tensor of a structure; what a blocking call needs is on the host. */
+  /** From inside a replica: combines each tensor of a structure over all replicas of all workers. The values of a blocking call are on the host. */
   override allReduceSync(
     op: ReduceOp,
     value: ReplicaValue,
@@ -133,7 +133,7 @@ export class CollectiveAllReduce extends WorkerAllReduce {
     return super.allReduceSync(op, value, replicaId, call);
   }
 
-  /** Also closes the ops that it has made for calls which asked for another implementation; the group stays open. */
+  /** Also closes the ops that it made for calls with another implementation; the group stays open. */
   override async close(): Promise<void> {
     await super.close();
     await this.#nccl.close();
@@ -172,7 +172,7 @@ export class CollectiveAllReduce extends WorkerAllReduce {
       : ops.reduce(op, value, destinations, handedOver(call));
   }
 
-  /** Packs the values, and serves them after those of calls before this one. */
+  /** Packs the values, and reduces them after those of earlier calls. */
   protected override async batchReduceImplementation(
     op: ReduceOp,
     pairs: readonly ReadyPair[],
@@ -203,7 +203,7 @@ export class CollectiveAllReduce extends WorkerAllReduce {
       : ops.gather(value, destinations, axis, handedOver(call));
   }
 
-  /** Whether there is one replica a worker, which meets those of the others. Those of one thread meet first, and are then served as any other value. */
+  /** Whether each worker has one replica, which meets those of the others. Several replicas of one thread meet first, and then count as one value. */
   get #isRank(): boolean {
     const { devices, group } = this.#setting;
     return group !== undefined && devices?.length === 1;
@@ -286,12 +286,12 @@ export class CollectiveAllReduce extends WorkerAllReduce {
   }
 }
 
-/** A call for ops that were chosen for it. */
+/** A call, for the ops that were chosen for it. */
 function handedOver({ options, signal, sharedResult }: ResolvedOptions) {
   return { options: chosen(options), signal, sharedResult };
 }
 
-/** What else these ops do, such as what NCCL leaves to them, is not to be chosen once more. */
+/** Options for what these ops do themselves, such as what NCCL leaves to them: no further choice. */
 function chosen(options: CommunicationOptions): CommunicationOptions {
   return options.merge({ implementation: 'RING' });
 }

@@ -13,22 +13,22 @@ import {
 } from '@coll/core';
 import { CollectiveKeys } from './collective-keys.js';
 
-/** How `CollectiveAllReduce` communicates: fields of `CommunicationOptions`, or these as `options`, and with whom. */
+/** How `CollectiveAllReduce` communicates, as fields of `CommunicationOptions` or as `options`, and with which processes. */
 export interface CollectiveAllReduceOptions extends CommunicationOptionsInit, AllReduceOptions {
-  /** What calls that say nothing else have; merged under the options of a call. */
+  /** Defaults of all calls; the options of a call are merged into them. */
   readonly options?: CommunicationOptions | undefined;
   /** The processes that are the workers, this one among them. Default: this worker is alone. */
   readonly group?: ProcessGroup | undefined;
-  /** What numbers groups and collectives; ops that share it count together. Default: one of its own. */
+  /** Numbers groups and collectives; ops that share it count together. Default: one of its own. */
   readonly collectiveKeys?: CollectiveKeys | undefined;
 }
 
-/** Who takes part in the collectives of some ops, and how they are made where a call does not say so. */
+/** Who takes part in the collectives of some ops, and their default options. */
 export interface CollectiveSetting {
   readonly options: CommunicationOptions;
-  /** Of this worker; undefined where it is alone and any devices will do. */
+  /** The devices of this worker; undefined if it is alone and any devices will do. */
   readonly devices: readonly string[] | undefined;
-  /** Of two processes or more. */
+  /** The workers, two processes or more; undefined if this one is alone. */
   readonly group: ProcessGroup | undefined;
   /** Devices of all workers; undefined where devices are. */
   readonly groupSize: number | undefined;

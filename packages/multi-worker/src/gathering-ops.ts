@@ -22,8 +22,8 @@ import { RankNames } from '@coll/core/executor';
 import { autoAlgorithm } from './auto-communicator.js';
 
 /**
- * Serves what is no all-reduce where each worker has components of a value: the values of all workers go to all of them, in rank order, and
- * each combines or joins them by itself, in that order. As reduction to one device does it where all components are here.
+ * Does what is not an all-reduce, for values with components on each worker: all workers get the values of all, in rank order, and
+ * each combines or joins them in that order, as reduction to one device does for components in one process.
  */
 export class GatheringOps extends CrossDeviceOps {
   readonly name = 'gathering';

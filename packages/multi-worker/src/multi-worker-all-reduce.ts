@@ -39,16 +39,16 @@ export interface MultiWorkerAllReduceOptions extends AllReduceOptions {
   readonly allReduceSpec?: AllReduceSpecLike | undefined;
   /** What the limits of a specification count. Default: elements. */
   readonly limitUnit?: LimitUnit | undefined;
-  /** The processes that are the workers, in their order. Components are then those of this one. Default: all components are here. */
+  /** The processes that are the workers, in their order; values then have the components of this one. Default: all components are in this process. */
   readonly group?: ProcessGroup | undefined;
 }
 
 /**
- * All-reduce among the devices of several workers, each tensor by the entry of a specification that takes its size. Components of a value stand worker
- * by worker; with a process group they are this worker's. Results come back in the order of the values.
+ * All-reduce among the devices of several workers, each tensor by the entry of a specification that takes its size. Components of a value are listed
+ * worker by worker; with a process group they are this worker's. Results come back in the order of the values.
  *
- * A worker's CPU or GPU that gathers but holds no component is played by one of the worker's devices that does. What a specification
- * calls `nccl` is whatever is registered under that name when it is first needed.
+ * If a CPU or GPU is to gather but holds no component, a device of the same worker that does stands in for it. `nccl` in a specification
+ * is the plug-in registered under that name when it is first needed.
  */
 export class MultiWorkerAllReduce extends WorkerAllReduce {
   readonly name = 'multi-worker';
@@ -75,20 +75,15 @@ export class MultiWorkerAllReduce extends WorkerAllReduce {
     requireProcessGroup(options.group);
     const group = options.group && options.group.size > 1 ? options.group : undefined;
     const workers = workersFor(workerDevices, numGpusPerWorker, world, group);
-    const packing = {
-      numPacks: options.numPacks ?? 0,
-      aggSmallGradsMaxBytes: options.aggSmallGradsMaxBytes ?? 0,
-      aggSmallGradsMaxGroup: options.aggSmallGradsMaxGroup ?? 10,
-    };
-    const plan = new SpecPlan({
-      entries: entriesFor(options.allReduceSpec, workerDevices, workers),
-      workers,
-      limitUnit,
-      packing,
-    });
+    const { numPacks = 0, aggSmallGradsMaxBytes = 0, aggSmallGradsMaxGroup = 10 } = options;
+    const packing = { numPacks, aggSmallGradsMaxBytes, aggSmallGradsMaxGroup };
+    const entries = entriesFor(options.allReduceSpec, workerDevices, workers);
+    const plan = new SpecPlan({ entries, workers, limitUnit, packing });
     requirePlaces(world?.devices ?? [], workers, plan);
     const connect = group && ((algorithm: Algorithm) => group.communicator(algorithm));
     const nccl = new NcclGroups(() => (world?.resolution ?? resolveEngine(engine)).engine, connect);
+    const devices = world?.devices;
+    const others = group && workers && othersOf({ group, workers, devices, workerDevices, plan, nccl });
     super({
       ...packing,
       engine,
@@ -96,16 +91,7 @@ export class MultiWorkerAllReduce extends WorkerAllReduce {
       // With other workers it plays what is within this one; NCCL has a level of its own for that.
       algorithm: group ? reductionToOneAlgorithm() : plan.algorithm,
       routes: (values, ranks) => plan.routes(values, group && workers ? ranksOf(workers) : ranks),
-      others:
-        group &&
-        workers &&
-        othersOf({
-          group,
-          workers,
-          devices: world?.devices ?? devicesOf(workers, workerDevices?.[group.rank]),
-          plan,
-          nccl,
-        }),
+      others,
       // In threads of their own replicas have the engine alone, which refuses NCCL.
       communicator: (_, communicator) => {
         const isWhole = communicator.localRanks.length === communicator.size;
@@ -118,24 +104,24 @@ export class MultiWorkerAllReduce extends WorkerAllReduce {
     this.#workers = workers;
   }
 
-  /** Values may live on devices of several tasks: that is what it is for. */
+  /** Values may live on devices of several tasks: this class is for them. */
   override get severalTasks(): boolean {
     return true;
   }
 
-  /** Also tells which ranks stand in for devices that gather but hold no component, and what NCCL did otherwise than asked. */
+  /** Also tells which ranks stand in for devices that gather but hold no component, and where NCCL did not do what was asked. */
   override explain(): Explanation {
     const explanation = super.explain();
     return { ...explanation, notes: [...explanation.notes, ...this.#plan.notes, ...this.#nccl.notes] };
   }
 
-  /** Closes what was opened of `nccl`, too. */
+  /** Also closes the NCCL groups that it opened. */
   override async close(): Promise<void> {
     await super.close();
     await this.#nccl.close();
   }
 
-  /** Asks for the workers to be known, then goes on as every all-reduce. */
+  /** Requires that the workers are known, then goes on as every all-reduce. */
   protected override async reduceImplementation(
     op: ReduceOp,
     value: DistributedValues<Value>,
@@ -149,7 +135,7 @@ export class MultiWorkerAllReduce extends WorkerAllReduce {
     return super.reduceImplementation(op, value, destinations, call);
   }
 
-  /** Asks for the workers to be known, then goes on as every all-reduce. */
+  /** Requires that the workers are known, then goes on as every all-reduce. */
   protected override async batchReduceImplementation(
     op: ReduceOp,
     pairs: readonly ReadyPair[],
@@ -235,14 +221,17 @@ function ranksOf({ workers, gpusPerWorker }: Workers): number {
 interface SpecWorkers {
   readonly group: ProcessGroup;
   readonly workers: Workers;
-  /** Those of this worker. */
-  readonly devices: readonly string[];
+  /** Those of this worker, where its world names them. */
+  readonly devices: readonly string[] | undefined;
+  /** The names of all workers, where they were given. */
+  readonly workerDevices: readonly string[] | undefined;
   readonly plan: SpecPlan;
   readonly nccl: NcclGroups;
 }
 
 /** @throws ValueError for an entry that has no part within a worker */
-function othersOf({ group, workers, devices, plan, nccl }: SpecWorkers): OtherWorkers {
+function othersOf({ group, workers, workerDevices, plan, nccl, ...given }: SpecWorkers): OtherWorkers {
+  const { devices = devicesOf(workers, workerDevices?.[group.rank]) } = given;
   plan.requireLevels();
   if (devices.length * group.size !== ranksOf(workers)) {
     const told = `each worker has ${ranksOf(workers) / group.size} devices, but there are ${devices.length} here: [${devices.join(', ')}]`;

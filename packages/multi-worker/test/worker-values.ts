@@ -13,14 +13,14 @@ export function devicesOf(worker: number, count: number): string[] {
 /** A component of rank `rank` of all, that nobody else has. */
 export function componentOf(rank: number, device: string, length: number, dtype: DType = 'float32', seed = 0): Tensor {
   const isRough = dtype === 'float32' || dtype === 'float64';
-  const numbers = Array.from({ length }, (_, index) =>
-    dtype === 'bool'
-      ? (rank + index) % 2
-      : isRough
-        ? 0.1 * (rank + 1) + index * 0.7 + seed
-        : ((rank + index + seed) % 5) + 1,
+  const numberAt = (index: number) => {
+    if (dtype === 'bool') return (rank + index) % 2;
+    return isRough ? 0.1 * (rank + 1) + index * 0.7 + seed : ((rank + index + seed) % 5) + 1;
+  };
+  return tensor(
+    Array.from({ length }, (_, index) => numberAt(index)),
+    { dtype, device },
   );
-  return tensor(numbers, { dtype, device });
 }
 
 /** The values of all ranks, worker by worker. */

@@ -11,7 +11,6 @@ const near: Card = { ...card, addresses: [{ host: '10.0.0.1', port: 4711 }] };
 describe('cards', () => {
   it('say what a member is, and no secret', () => {
     expect(card).toEqual({
-      version: 1,
       addresses: [{ host: '127.0.0.1', port: 4711 }],
       hostName: 'host-a',
       bootId: 'boot-a',
@@ -29,14 +28,11 @@ describe('cards', () => {
     ['a port that is none', JSON.stringify({ ...card, addresses: [{ host: 'a', port: 70_000 }] })],
     ['an address that is none', JSON.stringify({ ...card, addresses: [null] })],
     ['streams that are none', JSON.stringify({ ...card, streams: 'many' })],
+    ['more addresses than a host has', JSON.stringify({ ...card, addresses: Array(17).fill(card.addresses[0]) })],
+    ['a name of any length', JSON.stringify({ ...card, hostName: 'x'.repeat(256) })],
     ['no address', JSON.stringify({ ...card, addresses: [] })],
   ])('of %s are refused', (_, text) => {
     expect(() => readCard(Buffer.from(text), 3)).toThrow(expect.objectContaining({ code: 'ERR_COLL_STORE', rank: 3 }));
-  });
-
-  it('of another version name it', () => {
-    const bytes = Buffer.from(JSON.stringify({ version: 99 }));
-    expect(() => readCard(bytes, 1)).toThrow(/rank 1 speaks version 99 of process groups, this rank version 1/);
   });
 });
 

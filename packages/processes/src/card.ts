@@ -2,8 +2,8 @@ import { CollError, RuntimeError } from '@coll/core';
 import { type Host, isLoopback, isSameHost } from './host.js';
 import type { Member, Transport } from './member.js';
 
-/** What all members must speak alike; it is raised when anything that they tell each other changes. */
-export const groupVersion = 1;
+/** What all members must speak alike, which they compare before anything else; it is raised when anything that they tell each other changes. */
+export const groupVersion = 2;
 
 /** Where a member listens. */
 export interface Address {
@@ -13,7 +13,6 @@ export interface Address {
 
 /** What the others get to know of a member before they are connected. It holds no secret. */
 export interface Card extends Pick<Member, 'insecure' | 'transport' | 'streams' | 'heartbeatSeconds'> {
-  readonly version: number;
   readonly addresses: readonly Address[];
   readonly hostName: string;
   readonly bootId: string;
@@ -23,17 +22,13 @@ export interface Card extends Pick<Member, 'insecure' | 'transport' | 'streams' 
 export function cardOf(member: Member, host: Host, addresses: readonly Address[]): Uint8Array {
   const { insecure, transport, streams, heartbeatSeconds } = member;
   const settings = { insecure, transport, streams, heartbeatSeconds };
-  const card: Card = { version: groupVersion, addresses, hostName: host.name, bootId: host.bootId, ...settings };
+  const card: Card = { addresses, hostName: host.name, bootId: host.bootId, ...settings };
   return Buffer.from(JSON.stringify(card));
 }
 
-/** @throws CollError (ERR_COLL_STORE) where a rank shows something that is no card, or speaks another version */
+/** @throws CollError (ERR_COLL_STORE) where a rank shows something that is no card */
 export function readCard(bytes: Uint8Array, rank: number): Card {
   const card = parse(bytes);
-  if (card?.version !== undefined && card.version !== groupVersion) {
-    const told = `rank ${rank} speaks version ${card.version} of process groups, this rank version ${groupVersion}`;
-    throw new CollError('ERR_COLL_STORE', `${told}: install the same release everywhere`, { rank, operation });
-  }
   if (card && isCard(card)) return card;
   throw new CollError('ERR_COLL_STORE', `rank ${rank} shows a card that cannot be read`, { rank, operation });
 }
@@ -72,6 +67,9 @@ export function hostOf({ hostName, bootId }: Card): Host {
 
 const operation = 'open a group';
 const transports: readonly Transport[] = ['auto', 'shared-memory', 'tcp'];
+const mostAddresses = 16;
+// Names of hosts have no more.
+const mostCharacters = 255;
 
 function parse(bytes: Uint8Array): Partial<Card> | undefined {
   try {
@@ -84,14 +82,19 @@ function parse(bytes: Uint8Array): Partial<Card> | undefined {
 
 function isCard(card: Partial<Card>): card is Card {
   const { addresses, hostName, bootId, insecure, transport, streams, heartbeatSeconds } = card;
-  const areAddresses = Array.isArray(addresses) && addresses.length > 0 && addresses.every(isAddress);
-  const areTexts = typeof hostName === 'string' && typeof bootId === 'string';
+  const areSome = Array.isArray(addresses) && addresses.length > 0 && addresses.length <= mostAddresses;
+  const areAddresses = areSome && addresses.every(isAddress);
+  const areTexts = isName(hostName) && isName(bootId);
   const areSettings = typeof insecure === 'boolean' && transports.includes(transport as Transport);
   const areNumbers = (streams === 'auto' || Number.isInteger(streams)) && typeof heartbeatSeconds === 'number';
   return areAddresses && areTexts && areSettings && areNumbers;
 }
 
+function isName(value: unknown): value is string {
+  return typeof value === 'string' && value.length <= mostCharacters;
+}
+
 function isAddress(value: unknown): value is Address {
   const { host, port } = Object(value) as Partial<Address>;
-  return typeof host === 'string' && Number.isInteger(port) && Number(port) > 0 && Number(port) < 65_536;
+  return isName(host) && Number.isInteger(port) && Number(port) > 0 && Number(port) < 65_536;
 }

@@ -2,10 +2,9 @@ import { randomBytes } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
 import type { ProcessBinding } from '@coll/native';
-import { MemoryStore } from '@coll/rendezvous';
+import { Meeting, MemoryStore } from '@coll/rendezvous';
 import { expect, it } from 'vitest';
 import { connectAll } from './connections.js';
-import { Gathering } from './gathering.js';
 import { secretBytes } from './hello.js';
 import { memberOf } from './member.js';
 import { Sockets } from './sockets.js';
@@ -16,9 +15,9 @@ it('tells why a member was not reached', async () => {
   await new Promise<void>((resolve) => deaf.listen(0, '127.0.0.1', resolve));
   const { port } = deaf.address() as AddressInfo;
   const member = memberOf({ rank: 1, size: 2, jobKey: randomBytes(16).toString('hex'), timeoutSeconds: 0.3 });
-  const gathering = new Gathering(new MemoryStore(), member);
+  const meeting = new Meeting(new MemoryStore(), { rank: 1, size: 2, timeoutSeconds: 0.3 });
   const cards = [{ addresses: [{ host: '127.0.0.1', port }] }];
-  const common = { member, gathering, cards, host: '127.0.0.1', secret: Buffer.alloc(secretBytes) };
+  const common = { member, meeting, cards, host: '127.0.0.1', secret: Buffer.alloc(secretBytes) };
   const mesh = { ...common, sockets: new Sockets({} as ProcessBinding), listener: undefined };
   await expect(connectAll(mesh as never, [{ rank: 0, channel: 0 }])).rejects.toMatchObject({
     code: 'ERR_COLL_DEADLINE',
@@ -26,6 +25,6 @@ it('tells why a member was not reached', async () => {
       /rank 0 was not reached; the last attempt failed: .*(ended the connection|ECONNRESET|EPIPE)/,
     ),
   });
-  gathering.end();
+  meeting.end();
   deaf.close();
 });

@@ -1,19 +1,16 @@
 import { setMaxListeners } from 'node:events';
-import { DeadlineExceededError } from '@coll/core';
+import { afterSeconds, DeadlineExceededError } from '@coll/core';
+import type { Meeting } from '@coll/rendezvous';
 import type { Card } from './card.js';
 import { connect } from './connect.js';
-import type { Gathering } from './gathering.js';
 import type { Connection, Listener, ListenerOptions } from './listener.js';
 import type { Member } from './member.js';
-
-// Timers of more are over at once.
-const longestTimer = 2 ** 31 - 1;
 
 /** Who connects to whom, and how long it may take. */
 export interface Mesh extends ListenerOptions {
   readonly cards: readonly Card[];
   readonly listener: Listener;
-  readonly gathering: Gathering;
+  readonly meeting: Meeting;
 }
 
 /** A connection of a pair among its others: 0 for what members say of themselves, the rest for data. */
@@ -27,7 +24,7 @@ export interface Channel {
  * @throws CollError where one refuses; DeadlineExceededError that names who was not reached
  */
 export async function connectAll(mesh: Mesh, wanted: readonly Channel[]): Promise<readonly Connection[]> {
-  const { member, gathering } = mesh;
+  const { member, meeting } = mesh;
   const waiting = new Set(wanted);
   let missed: unknown;
   const onMissed = (why: unknown) => {
@@ -35,9 +32,8 @@ export async function connectAll(mesh: Mesh, wanted: readonly Channel[]): Promis
   };
   const over = new AbortController();
   const expire = () => over.abort(tooLate(member, [...waiting], missed));
-  const seconds = gathering.secondsLeft;
-  const timer = seconds === undefined ? undefined : setTimeout(expire, Math.min(seconds * 1000, longestTimer));
-  const signal = AbortSignal.any([over.signal, gathering.signal]);
+  const endTimer = afterSeconds(meeting.secondsLeft, expire);
+  const signal = AbortSignal.any([over.signal, meeting.signal]);
   // One for each connection; Node warns of more than ten.
   setMaxListeners(0, signal);
   const made = await Promise.allSettled(
@@ -53,7 +49,7 @@ export async function connectAll(mesh: Mesh, wanted: readonly Channel[]): Promis
       }
     }),
   );
-  clearTimeout(timer);
+  endTimer();
   const connections = made.filter((result) => result.status === 'fulfilled').map(({ value }) => value);
   if (waiting.size === 0) return connections;
   throw signal.reason;

@@ -50,7 +50,8 @@ export class Conversation {
   /** Sends a message; it has left this process when the promise settles. */
   send(message: Buffer): Promise<void> {
     return new Promise((resolve, reject) => {
-      this.#socket.write(message, (error) => (error ? reject(error) : resolve()));
+      // What ended the connection is known a moment later.
+      this.#socket.write(message, (error) => (error ? setImmediate(() => reject(this.#end ?? error)) : resolve()));
     });
   }
 

@@ -1,6 +1,6 @@
 import { CollError, type Link } from '@coll/core';
+import type { Meeting } from '@coll/rendezvous';
 import type { Card } from './card.js';
-import type { Gathering } from './gathering.js';
 import type { Connection } from './listener.js';
 import type { Member } from './member.js';
 import { ranksToShareWith, type SharedSegments } from './shared-memory.js';
@@ -24,20 +24,20 @@ export async function findLinks(
   cards: readonly Card[],
   connections: readonly Connection[],
   segments: SharedSegments,
-  gathering: Gathering,
+  meeting: Meeting,
 ): Promise<Links> {
   const near = ranksToShareWith(member, cards);
   const opened: Record<number, string | null> = {};
   for (const { rank, secret } of connections) {
     if (near.includes(rank)) opened[rank] = segments.open(rank, secret) ?? null;
   }
-  await gathering.gather('opened', Buffer.from(JSON.stringify(opened)));
+  await meeting.gather('opened', Buffer.from(JSON.stringify(opened)));
   // A mark that is not there was left in other memory.
   for (const rank of near) {
     if (opened[rank] === null && !segments.hasMark(rank))
       opened[rank] = `rank ${rank} left no mark in the memory of rank ${member.rank}`;
   }
-  const all = (await gathering.gather('links', Buffer.from(JSON.stringify(opened)))).map(foundOf);
+  const all = (await meeting.gather('links', Buffer.from(JSON.stringify(opened)))).map(foundOf);
   const links = connections.map(({ rank }) => linkBetween(member, cards, rank, all));
   const areAllShared =
     member.transport !== 'tcp' &&

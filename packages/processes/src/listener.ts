@@ -59,10 +59,9 @@ export class Listener {
     const server = createServer();
     await new Promise<void>((resolve, reject) => {
       server.once('error', (cause) => {
-        const told = `cannot listen at ${options.host}: ${cause.message}; host names the address or the interface`;
-        reject(
-          new RuntimeError('ERR_COLL_CLUSTER', told, { cause, operation: 'open a group', rank: options.member.rank }),
-        );
+        const { rank } = options.member;
+        const told = `rank ${rank} cannot listen at ${options.host}: ${cause.message}; host names the address or the interface`;
+        reject(new RuntimeError('ERR_COLL_CLUSTER', told, { cause, operation: 'open a group', rank }));
       });
       server.listen({ host: options.host, port: 0, backlog: 511 }, resolve);
     });

@@ -1,5 +1,5 @@
 import { hkdfSync } from 'node:crypto';
-import { optionsOf, quote, requireSignal, ValueError } from '@coll/core';
+import { optionsOf, quote, requireSignal, requireTimeout, ValueError } from '@coll/core';
 import { memberFromEnvironment, requireStore, type Store, storeFromEnvironment } from '@coll/rendezvous';
 import type { OpenProcessGroupOptions } from './options.js';
 
@@ -40,7 +40,7 @@ export function memberOf(
   const { host = '127.0.0.1', transport = 'auto', streams = 'auto', insecure = false, signal } = options;
   const jobKey = options.jobKey ?? environment['COLL_JOB_KEY'];
   const job = options.job ?? environment['COLL_JOB'] ?? '';
-  const timeoutSeconds = options.timeoutSeconds === undefined ? 60 : (options.timeoutSeconds ?? 0);
+  const { timeoutSeconds = 60 } = options;
   demand(
     typeof host === 'string' && host !== '',
     `host is an address, a host name or an interface, not ${quote(host)}`,
@@ -48,7 +48,7 @@ export function memberOf(
   demand(typeof job === 'string', `job is a name, not ${quote(job)}`);
   demand(transports.includes(transport), `transport is ${transports.join(', ')}, not ${quote(transport)}`);
   demand(typeof insecure === 'boolean', `insecure is true or false, not ${quote(insecure)}`);
-  demand(typeof timeoutSeconds === 'number' && !Number.isNaN(timeoutSeconds), 'timeoutSeconds is a number or null');
+  requireTimeout(timeoutSeconds);
   requireSignal(signal);
   if (options.store !== undefined) requireStore(options.store);
   return {
@@ -61,7 +61,7 @@ export function memberOf(
     streams: streams === 'auto' ? streams : within('streams', streams, 1, 16),
     heartbeatSeconds: seconds(options.heartbeatSeconds ?? 5),
     maxBytes: within('maxBytes', options.maxBytes ?? 0, 0, Number.MAX_SAFE_INTEGER),
-    timeoutSeconds: timeoutSeconds > 0 ? timeoutSeconds : undefined,
+    timeoutSeconds: timeoutSeconds && timeoutSeconds > 0 ? timeoutSeconds : undefined,
     signal,
   };
 }

@@ -1,11 +1,11 @@
 import { availableParallelism } from 'node:os';
 import type { CollError, ProcessGroup } from '@coll/core';
 import { NativeProcessGroup, type ProcessBinding, processBinding, type StallListener } from '@coll/native';
+import { Meeting, type Store } from '@coll/rendezvous';
 import { abortedError, awaitAllOpened } from './all-opened.js';
-import { type Card, cardOf, hostOf, readCard, requireCompatible } from './card.js';
+import { type Card, cardOf, groupVersion, hostOf, readCard, requireCompatible } from './card.js';
 import { type Channel, connectAll, type Mesh } from './connections.js';
 import type { GroupExplanation } from './explanation.js';
-import { Gathering } from './gathering.js';
 import { addressOf, isSameHost, thisHost } from './host.js';
 import { findLinks } from './links.js';
 import { Listener } from './listener.js';
@@ -16,6 +16,7 @@ import { SharedSegments } from './shared-memory.js';
 import { Sockets } from './sockets.js';
 import { stallListener, watchOpening } from './stalls.js';
 import { streamsTo } from './streams.js';
+import { watchBefore } from './watch-before.js';
 
 /** A group as `openProcessGroup` opens it. */
 export interface OpenedProcessGroup extends ProcessGroup {
@@ -29,26 +30,26 @@ export interface OpenedProcessGroup extends ProcessGroup {
 /**
  * Opens a group of processes, which may be threads as well: all members call this, each with a rank of its own, and get the group when all
  * are there and connected, and need the store no more: whoever keeps it may block then. Under `coll run` it needs no options. A process may be a member of several groups.
- * @throws ValueError for options that make no sense; RuntimeError (ERR_COLL_CLUSTER) where members do not fit together; CollError (ERR_COLL_STORE) where this one
- * is refused, because its job key, job, generation, version or rank is another one; CollError (ERR_COLL_NO_ENGINE) where the platform has no native engine;
- * DeadlineExceededError that names who never came; AbortedError; UnavailableError where another member cannot open the group
+ * @throws ValueError for options that make no sense; RuntimeError (ERR_COLL_CLUSTER) where members do not fit together; CollError (ERR_COLL_STORE) where they have another
+ * job key, job, size or version, or the same rank, and UnavailableError (ERR_COLL_STORE) where a newer generation has begun, both as soon as they can know; CollError (ERR_COLL_NO_ENGINE) where the platform has no native engine;
+ * DeadlineExceededError that names who never came; AbortedError; UnavailableError where another member has ended or cannot open the group
  */
 export async function openProcessGroup(options: OpenProcessGroupOptions = {}): Promise<OpenedProcessGroup> {
   const member = memberOf(options);
   requireGoing(member);
   const binding = processBinding();
   const { store, isOwn } = await storeOf(options, member);
-  const gathering = new Gathering(store, member);
+  const meeting = meetingOf(store, member);
   const stalls = stallListener(member);
   const endWatch = watchOpening(stalls);
   try {
-    const connected = await gathering
-      .attempt(() => connect(member, gathering, binding, stalls))
+    const connected = await meeting
+      .attempt(() => connect(member, meeting, binding, stalls))
       .finally(async () => {
-        gathering.end();
+        meeting.end();
         if (isOwn) await store.close();
       });
-    return await opened(connected, member, gathering.secondsLeft);
+    return await opened(connected, member, meeting.secondsLeft);
   } catch (error) {
     requireGoing(member, error);
     throw error;
@@ -57,8 +58,19 @@ export async function openProcessGroup(options: OpenProcessGroupOptions = {}): P
   }
 }
 
+/** What members have to say alike comes before anything else that they tell each other. */
+function meetingOf(store: Store, { rank, size, generation, job, timeoutSeconds, signal }: Member): Meeting {
+  const terms = { version: groupVersion, job };
+  return new Meeting(store, { rank, size, generation, terms, operation: 'open a group', timeoutSeconds, signal });
+}
+
+/** A member that has all its connections. Its listener is what tells the others that it is still there, until all have come so far. */
+interface Connected extends OpenedGroupOptions {
+  readonly listener: Listener;
+}
+
 async function opened(
-  connected: OpenedGroupOptions,
+  { listener, ...connected }: Connected,
   member: Member,
   secondsLeft: number | undefined,
 ): Promise<OpenedGroup> {
@@ -69,30 +81,34 @@ async function opened(
   } catch (error) {
     await group.close();
     throw error;
+  } finally {
+    listener.close();
   }
 }
 
 async function connect(
   member: Member,
-  gathering: Gathering,
+  meeting: Meeting,
   binding: ReturnType<typeof processBinding>,
   stalls: StallListener | undefined,
-): Promise<OpenedGroupOptions> {
+): Promise<Connected> {
   const native = binding.processes;
   const host = await addressOf(member.host);
   const segments = new SharedSegments(native, member, member.transport !== 'tcp');
   const sockets = new Sockets(native);
   const listener = await Listener.listen({ member, host, secret: segments.secret, sockets });
+  let endWatch = () => {};
   try {
-    const cards = (await gathering.gather('cards', cardOf(member, thisHost(), [listener.address]))).map(readCard);
+    const cards = (await meeting.gather('cards', cardOf(member, thisHost(), [listener.address]))).map(readCard);
     requireCompatible(cards);
-    const mesh: Mesh = { member, host, secret: segments.secret, sockets, cards, listener, gathering };
+    endWatch = watchBefore(member, cards, (error) => void meeting.fail(error));
+    const mesh: Mesh = { member, host, secret: segments.secret, sockets, cards, listener, meeting };
     const others = [...cards.keys()].filter((other) => other !== member.rank);
     const controls = await connectAll(
       mesh,
       others.map((rank) => ({ rank, channel: 0 })),
     );
-    const { links, areAllShared } = await findLinks(member, cards, controls, segments, gathering);
+    const { links, areAllShared } = await findLinks(member, cards, controls, segments, meeting);
     const far = links.filter(({ transport }) => transport === 'tcp').map((link) => link.rank);
     const data = await connectAll(
       mesh,
@@ -101,7 +117,7 @@ async function connect(
     const near = areAllShared ? [] : others.filter((other) => !far.includes(other));
     const rings = segments.makeRings(near, member.size);
     // Nobody sends anything before all others have taken their connections over, and have room.
-    await gathering.gather('ready', Buffer.of());
+    await meeting.gather('ready', Buffer.of());
     const memory = areAllShared ? segments.join() : undefined;
     const group = startGroup(native, member, cards, sockets.handOver(controls), stalls);
     const cores = availableParallelism();
@@ -118,9 +134,12 @@ async function connect(
       throw error;
     }
     const hosts = cards.map(({ hostName }) => hostName);
-    return { binding, group, memory, generation: member.generation, hosts, links };
-  } finally {
+    return { binding, group, memory, generation: member.generation, hosts, links, listener };
+  } catch (error) {
     listener.close();
+    throw error;
+  } finally {
+    endWatch();
     sockets.close();
     segments.release();
   }

@@ -1,5 +1,6 @@
 import type { ChildProcess } from 'node:child_process';
 import type { CollError } from '@coll/core';
+import type { Store } from '@coll/rendezvous';
 import { JobProcesses } from '../../rendezvous/test/job-processes.ts';
 import type { OpenProcessGroupOptions } from '../src/index.js';
 import type { Report, Task } from './fixtures/member.js';
@@ -60,9 +61,19 @@ export class Members implements AsyncDisposable {
     return new Members(await JobProcesses.start(new URL('./fixtures/member.ts', import.meta.url), count));
   }
 
+  /** The store in which they meet. */
+  store(): Promise<Store> {
+    return this.#job.store();
+  }
+
+  /** The number of the next group of these processes. */
+  nextGeneration(): number {
+    return this.#job.nextGeneration();
+  }
+
   /** Opens a group of all of them, of the next generation. */
   async open(options: OpenProcessGroupOptions = {}): Promise<readonly unknown[]> {
-    const generation = this.#job.nextGeneration();
+    const generation = this.nextGeneration();
     // A machine that is busy with other tests may leave a member alone for some seconds.
     const patience = { timeoutSeconds: 120, heartbeatSeconds: 20 };
     return Promise.all(

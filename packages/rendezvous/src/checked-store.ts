@@ -8,31 +8,31 @@ export abstract class CheckedStore implements Store {
 
   async set(key: string, value: Uint8Array): Promise<void> {
     this.#check('set', key, value);
-    await answered('set', this.write(key, value));
+    await this.#answered('set', this.write(key, value));
   }
 
   async get(key: string, options: WaitOptions = {}): Promise<Uint8Array> {
     this.#check('get', key);
     requireWait(options);
     const awaited = { operation: 'get', key, problem: 'had no value' };
-    return this.#waits.within(awaited, options, (over) => answered('get', this.read(key, over)));
+    return this.#waits.within(awaited, options, (over) => this.#answered('get', this.read(key, over)));
   }
 
   async add(key: string, amount: number): Promise<number> {
     this.#check('add', key);
     requireAmount(amount);
-    return answered('add', this.raise(key, amount));
+    return this.#answered('add', this.raise(key, amount));
   }
 
   async compareSet(key: string, expected: Uint8Array | undefined, desired: Uint8Array): Promise<boolean> {
     this.#check('compare-set', key, desired);
     if (expected !== undefined) requireValue(expected);
-    return answered('compare-set', this.exchange(key, expected, desired));
+    return this.#answered('compare-set', this.exchange(key, expected, desired));
   }
 
   async delete(key: string): Promise<boolean> {
     this.#check('delete', key);
-    return answered('delete', this.erase(key));
+    return this.#answered('delete', this.erase(key));
   }
 
   async close(): Promise<void> {
@@ -67,15 +67,17 @@ export abstract class CheckedStore implements Store {
     requireKey(key);
     if (value !== undefined) requireValue(value);
   }
-}
 
-/** What a store answers; errors of the system, or of a client, become ours. */
-async function answered<Answer>(operation: string, answer: Promise<Answer>): Promise<Answer> {
-  try {
-    return await answer;
-  } catch (cause) {
-    if (cause instanceof CollError) throw cause;
-    const told = `${operation}: the store cannot be reached: ${(cause as Error).message}`;
-    throw new UnavailableError('ERR_COLL_STORE', told, { operation, cause });
+  /** What a store answers; errors of the system, or of a client, become ours. */
+  async #answered<Answer>(operation: string, answer: Promise<Answer>): Promise<Answer> {
+    try {
+      return await answer;
+    } catch (cause) {
+      // What is under way when it is closed fails in many ways.
+      this.#waits.requireOpen(operation);
+      if (cause instanceof CollError) throw cause;
+      const told = `${operation}: the store cannot be reached: ${(cause as Error).message}`;
+      throw new UnavailableError('ERR_COLL_STORE', told, { operation, cause });
+    }
   }
 }

@@ -1,8 +1,9 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { link, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { link, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { quote, ValueError } from '@coll/core';
 import { CheckedStore } from './checked-store.js';
+import { makeFolder } from './make-folder.js';
 import { raised, sameBytes } from './store.js';
 import { poll } from './waiting.js';
 
@@ -74,7 +75,7 @@ export class FileStore extends CheckedStore {
     change: (value: Uint8Array | undefined) => Uint8Array | undefined | 'keep',
   ): Promise<boolean> {
     const folder = this.#folderOf(key);
-    await makeFolder(folder);
+    makeFolder(folder, 0o700);
     for (;;) {
       const { number, value } = await this.#latest(key);
       const next = change(value);
@@ -112,15 +113,6 @@ async function putVersion(folder: string, number: number, value: Uint8Array | un
   } finally {
     await rm(draft, { force: true });
   }
-}
-
-/** Step by step: in file systems such as /proc, the recursive `mkdir` of Node 20 tries again for ever. */
-async function makeFolder(folder: string): Promise<void> {
-  if (await stat(folder).catch(() => undefined)) return;
-  await makeFolder(path.dirname(folder));
-  await mkdir(folder, { mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EEXIST') throw error;
-  });
 }
 
 async function namesIn(folder: string): Promise<readonly string[]> {

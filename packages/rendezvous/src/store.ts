@@ -1,4 +1,4 @@
-import { optionsOf, quote, requireSignal, ValueError } from '@coll/core';
+import { optionsOf, quote, requireSignal, requireTimeout, ValueError } from '@coll/core';
 
 /** How long to wait. All of it may be left out. */
 export interface WaitOptions {
@@ -44,9 +44,7 @@ export function requireStore(store: unknown): void {
 export function requireWait(options: WaitOptions): void {
   const { timeoutSeconds, signal } = optionsOf(options, 'such as { timeoutSeconds: 60 }');
   requireSignal(signal);
-  if (timeoutSeconds === undefined || timeoutSeconds === null) return;
-  if (typeof timeoutSeconds === 'number' && !Number.isNaN(timeoutSeconds)) return;
-  throw new ValueError('ERR_COLL_VALUE', `timeoutSeconds is a number or null, not ${quote(timeoutSeconds)}`);
+  if (timeoutSeconds !== undefined) requireTimeout(timeoutSeconds);
 }
 
 /** @throws ValueError for what is no key */

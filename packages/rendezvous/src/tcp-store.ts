@@ -1,12 +1,19 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { connect as dial, type TLSSocket } from 'node:tls';
-import { AbortedError, CollError, DeadlineExceededError, quote, UnavailableError, ValueError } from '@coll/core';
+import {
+  AbortedError,
+  afterSeconds,
+  CollError,
+  DeadlineExceededError,
+  quote,
+  UnavailableError,
+  ValueError,
+} from '@coll/core';
 import { CheckedStore } from './checked-store.js';
 import { type Answer, decodeAnswer, encodeRequest, FrameSplitter, type Op } from './frames.js';
 import { connectionKey, preSharedKeys, pskIdentity, requireJob } from './job-key.js';
 import { requireWait, type WaitOptions } from './store.js';
 import { storeVersion } from './tcp-store-server.js';
-import { longestTimer } from './waiting.js';
 
 /** Which server, and how long to wait for it. */
 export interface TcpStoreOptions extends WaitOptions {
@@ -62,11 +69,11 @@ export class TcpStore extends CheckedStore {
     const target = targetOf(address);
     requireJob(job);
     const psk = connectionKey(jobKey);
-    const millis = timeoutSeconds && timeoutSeconds > 0 ? Math.min(timeoutSeconds * 1000, longestTimer) : Infinity;
-    const deadline = performance.now() + millis;
+    const isForEver = !timeoutSeconds || timeoutSeconds <= 0;
+    const deadline = isForEver ? Infinity : performance.now() + timeoutSeconds * 1000;
     const over = new AbortController();
     const end = () => over.abort();
-    const timer = Number.isFinite(millis) ? setTimeout(end, millis) : undefined;
+    const endTimer = afterSeconds(timeoutSeconds, end);
     signal?.addEventListener('abort', end);
     try {
       for (;;) {
@@ -80,7 +87,7 @@ export class TcpStore extends CheckedStore {
         await pause(retryMillis, undefined, { signal: over.signal }).catch(() => {});
       }
     } finally {
-      clearTimeout(timer);
+      endTimer();
       signal?.removeEventListener('abort', end);
     }
   }

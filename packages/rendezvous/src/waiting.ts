@@ -1,4 +1,4 @@
-import { AbortedError, DeadlineExceededError, RuntimeError } from '@coll/core';
+import { AbortedError, afterSeconds, DeadlineExceededError, RuntimeError } from '@coll/core';
 import type { WaitOptions } from './store.js';
 
 /** What is waited for, and what is told where it does not come: `get: "card" had no value`. */
@@ -28,7 +28,6 @@ export class Waits {
     start: (over: AbortSignal) => Promise<Result>,
   ): Promise<Result> {
     const over = new AbortController();
-    let timer: NodeJS.Timeout | undefined;
     let end: (error: Error) => void = () => {};
     const ended = new Promise<never>((_, reject) => {
       end = reject;
@@ -39,13 +38,10 @@ export class Waits {
     };
     this.#ends.add(end);
     signal?.addEventListener('abort', abort);
-    if (timeoutSeconds && timeoutSeconds > 0) {
+    const endTimer = afterSeconds(timeoutSeconds, () => {
       const told = `${operation}: "${key}" ${problem} after ${timeoutSeconds} seconds`;
-      timer = setTimeout(
-        () => end(new DeadlineExceededError('ERR_COLL_DEADLINE', told, { operation })),
-        Math.min(timeoutSeconds * 1000, longestTimer),
-      );
-    }
+      end(new DeadlineExceededError('ERR_COLL_DEADLINE', told, { operation }));
+    });
     try {
       if (this.#isClosed) end(closed(operation));
       else if (signal?.aborted) abort();
@@ -55,7 +51,7 @@ export class Waits {
       return await Promise.race([ended, found]);
     } finally {
       over.abort();
-      clearTimeout(timer);
+      endTimer();
       signal?.removeEventListener('abort', abort);
       this.#ends.delete(end);
     }
@@ -70,9 +66,6 @@ export class Waits {
 function closed(operation: string): RuntimeError {
   return new RuntimeError('ERR_COLL_CLOSED', `${operation}: this store was closed`, { operation });
 }
-
-// Timers of more are over at once.
-export const longestTimer = 2 ** 31 - 1;
 
 // Quick at first, for members that come together, and easy on the server afterwards.
 const firstMillis = 2;

@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { TcpStoreServer } from '@coll/rendezvous';
+import { TcpStore, TcpStoreServer } from '@coll/rendezvous';
 
 /** What a process answers, all of which may be absent; this alone where it has ended instead. */
 export interface AnswerOrEnd {
@@ -12,6 +12,7 @@ export interface AnswerOrEnd {
 export class JobProcesses implements AsyncDisposable {
   readonly children: readonly ChildProcess[];
   readonly #server: TcpStoreServer;
+  readonly #jobKey: string;
   #generation = 0;
 
   private constructor(
@@ -21,6 +22,7 @@ export class JobProcesses implements AsyncDisposable {
     environments: readonly NodeJS.ProcessEnv[],
   ) {
     this.#server = server;
+    this.#jobKey = jobKey;
     const size = String(environments.length);
     const seat = { COLL_STORE: server.address, COLL_JOB: 'test', COLL_JOB_KEY: jobKey, COLL_SIZE: size };
     this.children = environments.map((environment, rank) =>
@@ -36,6 +38,11 @@ export class JobProcesses implements AsyncDisposable {
     const jobKey = TcpStoreServer.newKey();
     const server = await TcpStoreServer.listen({ job: 'test', jobKey });
     return new JobProcesses(server, jobKey, fixture, typeof ranks === 'number' ? Array(ranks).fill({}) : ranks);
+  }
+
+  /** The store in which they meet. */
+  store(): Promise<TcpStore> {
+    return TcpStore.connect({ address: this.#server.address, job: 'test', jobKey: this.#jobKey });
   }
 
   /** The number of the next group of these processes. */

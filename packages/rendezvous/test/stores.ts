@@ -6,10 +6,32 @@ import { EtcdDouble } from './etcd-double.js';
 import { installed, startEtcd, startRedis } from './real-servers.js';
 import { RedisDouble } from './redis-double.js';
 
+/** Where a table is, as another process can be told. */
+export type Place =
+  | { readonly kind: 'file'; readonly folder: string }
+  | { readonly kind: 'tcp'; readonly address: string; readonly job: string; readonly jobKey: string }
+  | { readonly kind: 'redis' | 'etcd'; readonly url: string; readonly job: string };
+
 /** A table, which any number of members open. */
 export interface SharedTable {
+  /** Undefined for one that is in the memory of this process. */
+  readonly place?: Place;
   open(): Promise<Store>;
   close(): Promise<void>;
+}
+
+/** The store of a table that other processes have, too. */
+export async function storeAt(place: Place): Promise<Store> {
+  switch (place.kind) {
+    case 'file':
+      return new FileStore(place);
+    case 'tcp':
+      return TcpStore.connect(place);
+    case 'redis':
+      return RedisStore.connect({ redis: place.url, job: place.job });
+    case 'etcd':
+      return new EtcdStore(place);
+  }
 }
 
 let jobs = 0;
@@ -22,20 +44,17 @@ export const tables: Readonly<Record<string, () => Promise<SharedTable>>> = {
   },
   FileStore: async () => {
     const folder = path.join(await mkdtemp(path.join(tmpdir(), 'coll-')), 'job');
-    return { open: async () => new FileStore({ folder }), close: () => new FileStore({ folder }).remove() };
+    return tableAt({ kind: 'file', folder }, () => new FileStore({ folder }).remove());
   },
   TcpStore: async () => {
     const jobKey = TcpStoreServer.newKey();
     const server = await TcpStoreServer.listen({ job: 'test', jobKey });
-    return {
-      open: () => TcpStore.connect({ address: server.address, job: 'test', jobKey }),
-      close: () => server.close(),
-    };
+    return tableAt({ kind: 'tcp', address: server.address, job: 'test', jobKey }, () => server.close());
   },
-  'RedisStore on a double': async () => redisTable(await RedisDouble.listen()),
-  'EtcdStore on a double': async () => etcdTable(await EtcdDouble.listen()),
-  ...(installed('redis-server') ? { 'RedisStore on Redis': async () => redisTable(await startRedis()) } : {}),
-  ...(installed('etcd') ? { 'EtcdStore on etcd': async () => etcdTable(await startEtcd()) } : {}),
+  'RedisStore on a double': async () => servedTable('redis', await RedisDouble.listen()),
+  'EtcdStore on a double': async () => servedTable('etcd', await EtcdDouble.listen()),
+  ...(installed('redis-server') ? { 'RedisStore on Redis': async () => servedTable('redis', await startRedis()) } : {}),
+  ...(installed('etcd') ? { 'EtcdStore on etcd': async () => servedTable('etcd', await startEtcd()) } : {}),
 };
 
 interface Served {
@@ -43,12 +62,10 @@ interface Served {
   close(): Promise<void>;
 }
 
-function redisTable(server: Served): SharedTable {
-  const job = `test ${jobs++}`;
-  return { open: () => RedisStore.connect({ redis: server.url, job }), close: () => server.close() };
+function servedTable(kind: 'redis' | 'etcd', server: Served): SharedTable {
+  return tableAt({ kind, url: server.url, job: `test ${jobs++}` }, () => server.close());
 }
 
-function etcdTable(server: Served): SharedTable {
-  const job = `test ${jobs++}`;
-  return { open: async () => new EtcdStore({ url: server.url, job }), close: () => server.close() };
+function tableAt(place: Place, close: () => Promise<void>): SharedTable {
+  return { place, open: () => storeAt(place), close };
 }

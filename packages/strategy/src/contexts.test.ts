@@ -8,10 +8,15 @@ import {
   inCrossReplicaContext,
   MirroredStrategy,
   type ReplicaContext,
+  type Strategy,
 } from './index.js';
 
 const one = new MirroredStrategy({ devices: ['cpu:0', 'cpu:1'] });
 const other = new MirroredStrategy({ devices: ['cpu:0', 'cpu:1'] });
+const names = new Map<Strategy, string>([
+  [one, 'one'],
+  [other, 'other'],
+]);
 
 afterEach(() => experimentalSetStrategy(undefined));
 
@@ -35,7 +40,7 @@ async function expectContextError(code: () => unknown, message: string | RegExp)
 /** Where this code runs, and that exactly one of the two contexts holds. */
 function whereabouts(): string {
   expect(inCrossReplicaContext()).toBe(getReplicaContext() === undefined);
-  const who = getStrategy() === one ? 'one' : getStrategy() === other ? 'other' : 'default';
+  const who = names.get(getStrategy()) ?? 'default';
   expect(hasStrategy()).toBe(who !== 'default');
   return inCrossReplicaContext() ? `across ${who}` : `replica ${getReplicaContext()?.replicaIdInSyncGroup} of ${who}`;
 }

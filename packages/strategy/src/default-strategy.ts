@@ -1,47 +1,25 @@
 import {
-  type ArrivingValue,
-  type CallOptions,
   canonicalize,
-  copyToDevice,
   type Destinations,
   DistributedValues,
-  type DType,
-  flatten,
-  isArriving,
   NotImplementedError,
   type PossiblyMirrored,
-  packLike,
-  prepareArriving,
   type ReduceOpLike,
-  type ReplicaCallOptions,
-  type ReplicaValue,
   RuntimeError,
-  reduceArriving,
-  reduceOpFrom,
   type Structure,
-  type Tensor,
-  type TensorLike,
   type Value,
-  zeros,
 } from '@coll/core';
-import { currentFrame, mixing, requireCrossReplica, requireReplica, runAcross } from './contexts.js';
+import { currentFrame, mixing, requireCrossReplica } from './contexts.js';
 import type { DatasetLike } from './data/dataset.js';
 import type { DatasetFunction } from './data/datasets-from-function.js';
 import type { Distributed, DistributedDataset } from './data/distributed-dataset.js';
+import { DefaultReplicaContext } from './default-replica-context.js';
 import { StrategyExtended } from './extended.js';
 import { strategyOp } from './placed-values.js';
-import type { MergeFunction, ReplicaContext } from './replica-context.js';
-import {
-  denseRequest,
-  type ReplicaRequest,
-  reducedAlone,
-  reduceRequest,
-  requireDense,
-  requireMergeCall,
-  requireRoot,
-} from './replica-request.js';
+import type { ReplicaContext } from './replica-context.js';
+import { requireDense } from './replica-request.js';
 import { argumentsOf, type ReplicaCode, type RunOptions, Strategy } from './strategy.js';
-import type { LocalResult, Reduced, ReducedLater, Regrouped } from './structure-types.js';
+import type { LocalResult, Regrouped } from './structure-types.js';
 import { localVariable } from './variables/create-variable.js';
 import { type UpdateFunction, type UpdateOptions, updateRegroup } from './variables/update-variable.js';
 import { Variable } from './variables/variable.js';
@@ -168,87 +146,6 @@ class DefaultExtended extends StrategyExtended {
   }
 }
 
-/** The one replica of the default strategy: everything it does with the others, it does alone. */
-class DefaultReplicaContext implements ReplicaContext {
-  readonly strategy: Strategy = defaultStrategy;
-  readonly numReplicasInSync = 1;
-  readonly replicaIdInSyncGroup = 0;
-  readonly devices: readonly [string] = ['cpu:0'];
-  readonly canBlock = true;
-
-  allReduce<const T extends ReplicaValue>(
-    op: ReduceOpLike,
-    value: T,
-    options?: ReplicaCallOptions,
-  ): Promise<Reduced<T>>;
-  allReduce<const T extends ArrivingValue>(op: ReduceOpLike, value: T, options?: ReplicaCallOptions): ReducedLater<T>;
-  allReduce(op: ReduceOpLike, value: ArrivingValue, options?: ReplicaCallOptions): unknown {
-    if (!isArriving(value)) return (async () => this.allReduceSync(op, value as ReplicaValue, options))();
-    this.#requireHere('allReduce');
-    const call = prepareArriving(reduceOpFrom(op), value, options, this.devices[0]);
-    const { results, ended } = reduceArriving(call.leaves, {
-      ...call,
-      rank: 0,
-      reduce: async (indices, values) => {
-        const request = reduceRequest(op, values, this.devices[0], call.optionsFor(indices, values));
-        return flatten(request.finish(request.values.map((item) => reducedAlone(request, item))));
-      },
-      fail: () => {},
-    });
-    ended.catch(() => {});
-    return packLike(value, results);
-  }
-
-  allReduceSync<const T extends ReplicaValue>(op: ReduceOpLike, value: T, options?: ReplicaCallOptions): Reduced<T> {
-    this.#requireHere('allReduce');
-    const request = reduceRequest(op, value, this.devices[0], options);
-    return request.finish(request.values.map((item) => reducedAlone(request, item))) as Reduced<T>;
-  }
-
-  async allGather<const T extends ReplicaValue>(value: T, _axis: number, options?: CallOptions): Promise<Reduced<T>> {
-    this.#requireHere('allGather');
-    return this.#copies<T>(denseRequest('all-gather', value, this.devices[0], options));
-  }
-
-  async broadcast<const T extends Structure<TensorLike>>(
-    value: T,
-    root?: number,
-    options?: ReplicaCallOptions,
-  ): Promise<Reduced<T>> {
-    return this.broadcastSync<T>(value, root, options);
-  }
-
-  broadcastSync<const T extends Structure<TensorLike>>(value: T, root = 0, options?: ReplicaCallOptions): Reduced<T> {
-    this.#requireHere('broadcast');
-    requireRoot(root, this.numReplicasInSync);
-    return this.#copies<T>(denseRequest('broadcast', value, this.devices[0], options));
-  }
-
-  allocate(dtype: DType, shape: readonly number[]): Tensor {
-    return zeros(dtype, shape, this.devices[0]);
-  }
-
-  async mergeCall<Args extends readonly unknown[], Result>(
-    fn: MergeFunction<Args, Result>,
-    args?: readonly unknown[],
-    kwargs?: Readonly<Record<string, unknown>>,
-  ): Promise<Result> {
-    this.#requireHere('mergeCall');
-    const list = requireMergeCall(fn, args, kwargs);
-    return runAcross(this.strategy, () => fn(this.strategy, ...list));
-  }
-
-  report(): void {}
-
-  #copies<T>(request: ReplicaRequest): Reduced<T> {
-    return request.finish(request.values.map((item) => copyToDevice(item, item.device))) as Reduced<T>;
-  }
-
-  #requireHere(method: string): void {
-    if (currentFrame()) requireReplica(this, method);
-  }
-}
-
 function noDevices(what: string): RuntimeError {
   return new RuntimeError(
     'ERR_COLL_CONTEXT',
@@ -257,4 +154,4 @@ function noDevices(what: string): RuntimeError {
 }
 
 export const defaultStrategy: Strategy = new DefaultStrategy();
-export const defaultReplica: ReplicaContext = new DefaultReplicaContext();
+export const defaultReplica: ReplicaContext = new DefaultReplicaContext(defaultStrategy);

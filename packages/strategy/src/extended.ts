@@ -42,13 +42,13 @@ import { oneWorker, type WorkerGroup } from './worker-group.js';
 /** A value and where its result goes. */
 export type ValuePair = readonly [value: unknown, destinations: unknown];
 
-/** Ops, and the devices of the values that they serve. */
+/** Cross-device ops, and the devices of the values that they serve. */
 export interface Serving {
   readonly devices: readonly string[];
   readonly ops: () => Promise<CrossDeviceOps>;
 }
 
-/** The lower-level methods of a strategy. All need cross-replica context. */
+/** The lower-level methods of a strategy, for optimizers and libraries. All need cross-replica context. */
 export class StrategyExtended {
   protected readonly strategy: Strategy;
   readonly #devices: readonly string[];
@@ -70,12 +70,12 @@ export class StrategyExtended {
     return 0;
   }
 
-  /** The workers of this strategy, for what is done together beside the ops. */
+  /** The workers of this strategy, for what they do together apart from the ops. */
   get workers(): WorkerGroup {
     return oneWorker;
   }
 
-  /** Where results go that are asked for without a destination. */
+  /** Where results go if no destination is named. */
   get defaultDevice(): string {
     return this.#devices[0] ?? 'cpu:0';
   }
@@ -85,7 +85,7 @@ export class StrategyExtended {
     return this.workerDevices;
   }
 
-  /** Where an optimizer keeps what belongs to all of these variables together. */
+  /** Where an optimizer keeps state that belongs to all of these variables together. */
   nonSlotDevices(_variables: readonly unknown[]): readonly string[] {
     return this.workerDevices;
   }
@@ -116,8 +116,8 @@ export class StrategyExtended {
   }
 
   /**
-   * Combines a value over the replicas and puts the result on the destinations. A mirrored value is its own mean; a value that is
-   * not distributed is its own mean, too, and may only be 0 to be summed. Structures are reduced leaf by leaf.
+   * Combines a value over the replicas and puts the result on the destinations. A mirrored value is its own mean, and so is a value that
+   * is not distributed, of which only 0 can be summed. Structures are reduced leaf by leaf.
    * @throws AssertionError for the sum of a mirrored value; ValueError; the errors of `CrossDeviceOps.reduce`
    */
   async reduceTo(
@@ -185,8 +185,8 @@ export class StrategyExtended {
   }
 
   /**
-   * Calls a function for each component of a variable, with the components of the arguments that belong to it, in replica order. In a
-   * replica it waits for the others, and does it for all of them; in a thread of its own it does it for this one.
+   * Calls a function for each component of a variable, with the components of the arguments that belong to it, in replica order. Inside a
+   * replica it waits for the others, and does so once for all; in a replica's own thread it does so for this replica.
    * @throws ValueError for what is no variable of this strategy, or no function and arguments; what the function throws
    */
   async update(variable: unknown, fn: UpdateFunction, options: UpdateOptions = {}): Promise<unknown> {
@@ -240,12 +240,12 @@ export class StrategyExtended {
     return { devices: this.#devices, ops: this.#ops };
   }
 
-  /** A value whose components are on these devices where they have none of their own. */
+  /** The value, with components that name no device placed on these. */
   protected placedValue(value: unknown, devices: readonly string[]): Value | PerReplica<Value> {
     return value instanceof DistributedValues ? placedValues(value, devices) : (value as Value);
   }
 
-  /** Destinations, of which components without a device of their own are on these. */
+  /** The destinations, with components that name no device placed on these. */
   protected placedDestinations(destinations: Destinations, devices: readonly string[]): Destinations {
     return placedDestinations(destinations, devices);
   }

@@ -10,9 +10,10 @@ export {
 export { type ClusterDescription, ClusterSpec, type JobTasks } from './cluster/cluster-spec.js';
 export type { Environment } from './cluster/environment.js';
 export { EnvironmentClusterResolver, type EnvironmentOptions } from './cluster/environment-cluster-resolver.js';
-export { type Membership, membershipFrom } from './cluster/environment-membership.js';
+export { membershipFrom } from './cluster/environment-membership.js';
 export type { KubernetesClient, Pod } from './cluster/kubernetes-client.js';
 export { KubernetesClusterResolver, type KubernetesOptions } from './cluster/kubernetes-cluster-resolver.js';
+export type { Membership } from './cluster/membership.js';
 export { type SimpleClusterOptions, SimpleClusterResolver } from './cluster/simple-cluster-resolver.js';
 export { SlurmClusterResolver, type SlurmOptions } from './cluster/slurm-cluster-resolver.js';
 export { TFConfigClusterResolver, type TFConfigOptions } from './cluster/tf-config-cluster-resolver.js';

@@ -23,10 +23,10 @@ import { runReplicaThreads } from './run-replica-threads.js';
 import { argumentsOf, type ReplicaCode, type RunOptions, Strategy } from './strategy.js';
 import type { Regrouped } from './structure-types.js';
 
-/** What a `MirroredStrategy` is made of. All of it may be left out. */
+/** The options of a `MirroredStrategy`. All fields are optional. */
 export interface MirroredStrategyOptions {
   /**
-   * One replica for each; of one task, unless the ops tell several from each other, as those of `multi-worker` do. Default: a logical CPU device
+   * One replica runs on each. All are of one task, unless the ops know of several, as those of `multi-worker` do. Default: a logical CPU device
    * for each core.
    */
   readonly devices?: readonly string[];
@@ -42,15 +42,15 @@ export interface MirroredStrategyOptions {
 }
 
 export interface StrategyExplanation extends Explanation {
-  /** Who could have been taken, the most wanted first, and why each was or was not; nobody where an ops object was given. */
+  /** The plug-ins that were considered, in order of priority, and why each was or was not taken; empty if an ops object was given. */
   readonly candidates: Resolution['candidates'];
-  /** What does the arithmetic of replicas in worker threads; `engine` does that of replicas in this thread. Undefined where an ops object was given. */
+  /** The engine of replicas in worker threads; `engine` is that of replicas in this thread. Undefined if an ops object was given. */
   readonly threadEngine: EngineName | undefined;
 }
 
 /**
- * Synchronous training on the devices of one machine: every replica does the same on its share of the data, and gradients come
- * together by collectives. Replicas are async functions in this thread, or a module in a worker thread each.
+ * Synchronous training on the devices of one machine: every replica runs the same code on its share of the data, and collectives combine
+ * the gradients. Replicas are async functions in this thread, or a module in a worker thread for each.
  */
 export class MirroredStrategy extends Strategy {
   override readonly extended: StrategyExtended;
@@ -106,7 +106,7 @@ export class MirroredStrategy extends Strategy {
     return { ...ops.explain(), threadEngine, candidates: await this.#choice.candidates() };
   }
 
-  /** Closes the cross-device ops that this strategy opened; those that were handed in are left open. */
+  /** Closes the cross-device ops that this strategy opened; those that were passed in stay open. */
   close(): Promise<void> {
     return this.#choice.close();
   }

@@ -12,15 +12,15 @@ import type {
 import type { Strategy } from './strategy.js';
 import type { Reduced, ReducedLater } from './structure-types.js';
 
-/** What a merge call runs: once for all replicas, with their arguments regrouped. */
+/** Runs in a merge call: once for all replicas, with their arguments regrouped. */
 export type MergeFunction<Args extends readonly unknown[] = readonly unknown[], Result = unknown> = (
   strategy: Strategy,
   ...args: Args
 ) => Result | Promise<Result>;
 
 /**
- * What a replica knows of its group and can ask of it. Every replica makes the same calls in the same order. Values may be nested in
- * lists and plain objects, alike on all replicas; results have the same structure.
+ * A replica's view of its group, and what it can do together with the others. Every replica makes the same calls in the same order. Values may
+ * be nested in lists and plain objects, the same on all replicas; results have the same structure.
  */
 export interface ReplicaContext {
   readonly strategy: Strategy;
@@ -29,7 +29,7 @@ export interface ReplicaContext {
   readonly replicaIdInSyncGroup: number;
   /** The device of this replica, as a list of one. */
   readonly devices: readonly [string];
-  /** Whether the `Sync` twins work: where the replica has its thread for itself, and not where several share one. */
+  /** Whether the `Sync` twins work: only if the replica does not share its thread with others. */
   readonly canBlock: boolean;
 
   /**
@@ -43,9 +43,9 @@ export interface ReplicaContext {
   ): Promise<Reduced<T>>;
 
   /**
-   * The same for values of which some are still computed, as promises in the structure. The structure of promises comes back at once: each result is there
-   * when its pack of `bytesPerPack` is, and a pack starts as soon as its values and all after them are there, last ones first. All replicas hand in
-   * promises, or none does. Later calls wait until all have ended; a promise that is rejected ends the group.
+   * The same for a structure with promises of values that are still being computed. It returns a structure of promises at once, each of which settles
+   * with its pack of `bytesPerPack`; a pack starts as soon as its values and all after them have arrived, last ones first. All replicas pass
+   * promises, or none does. Later calls wait until all packs have ended; a rejected promise ends the group.
    */
   allReduce<const V extends ArrivingValue>(op: ReduceOpLike, value: V, options?: ReplicaCallOptions): ReducedLater<V>;
 
@@ -55,7 +55,7 @@ export interface ReplicaContext {
   /** The values of all replicas joined along an axis, in replica order. @throws NotImplementedError for sparse values */
   allGather<const T extends ReplicaValue>(value: T, axis: number, options?: CallOptions): Promise<Reduced<T>>;
 
-  /** Replica `root`'s value on every replica; the others hand in values of the same shapes. */
+  /** Replica `root`'s value on every replica; the others pass values of the same shapes. */
   broadcast<const T extends Structure<TensorLike>>(
     value: T,
     root?: number,
@@ -70,15 +70,15 @@ export interface ReplicaContext {
   ): Reduced<T>;
 
   /**
-   * Zeros on the device of this replica, for gradients and results that are used again and again: in worker threads the engines in WebAssembly and JavaScript
-   * work on this memory where it is, and copy other memory. It is kept until the run ends; replicas of a group have 2 GiB of it.
+   * Zeros on the device of this replica, for gradients and results that are reused: in worker threads the engines in WebAssembly and JavaScript
+   * use this memory in place, and copy other memory. It is kept until the run ends; the replicas of a group share 2 GiB of it.
    * @throws ValueError for a dtype or a shape that is none; CollError where there is no memory left
    */
   allocate(dtype: DType, shape: readonly number[]): Tensor;
 
   /**
    * Waits until all replicas have called it, then runs replica 0's `fn(strategy, ...args)` once, outside of any replica, with the
-   * arguments regrouped, and gives each replica its part of the result. What `fn` throws ends the run. Named arguments follow as one object.
+   * arguments regrouped, and gives each replica its part of the result. An error of `fn` ends the run. Named arguments follow as one object.
    * @throws RuntimeError outside of this replica, or where some replica ends without calling it
    */
   mergeCall<Args extends readonly unknown[], Result>(

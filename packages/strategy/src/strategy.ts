@@ -36,32 +36,32 @@ export type ReplicaFunction<Args extends readonly unknown[] = readonly unknown[]
   ...args: Args
 ) => Result | Promise<Result>;
 
-/** What runs on every replica: a function, also an asynchronous one, or the module that has it, for threads. */
+/** What runs on every replica: a function, which may be asynchronous, or the URL of a module that exports it, to run in threads. */
 export type ReplicaCode<Args extends readonly unknown[], Result> =
   | ((context: ReplicaContext, ...args: Args) => Result)
   | URL;
 
-/** How replicas are run. All of it may be left out. */
+/** How replicas are run. All fields are optional. */
 export interface RunOptions {
-  /** What each replica's function gets after its context; of distributed values, its component. */
+  /** The arguments of each replica's function, after its context. A distributed value becomes the replica's component of it. */
   readonly args?: readonly unknown[];
-  /** Named arguments, which it gets as one object after the others. */
+  /** Named arguments, passed as one object after the others. */
   readonly kwargs?: Readonly<Record<string, unknown>>;
   /** For a module: the name of the exported function. Default: `default`, or else `replica`. */
   readonly exportName?: string;
-  /** Called with whatever a replica hands to `context.report`. */
+  /** Called with whatever a replica passes to `context.report`. */
   readonly onReport?: (replica: number, value: unknown) => void;
-  /** Ends all replicas, in this thread as soon as they wait for each other; `run` rejects with `AbortedError` at once. */
+  /** Ends all replicas, those of this thread once they wait for each other; `run` rejects with `AbortedError` at once. */
   readonly signal?: AbortSignal;
-  /** Accepted, like the next two, for programs written for TensorFlow; shapes may differ from step to step in any case. */
+  /** Accepted, like the next two, for programs written for TensorFlow, without effect: shapes may always differ from step to step. */
   readonly experimentalEnableDynamicBatchSize?: boolean;
-  /** Accepted and not needed, see above. */
+  /** Accepted, without effect. */
   readonly experimentalBucketizingDynamicShape?: boolean;
-  /** Accepted and not needed, see above. */
+  /** Accepted, without effect. */
   readonly experimentalXlaOptions?: unknown;
 }
 
-/** What is done on several replicas, and how their values come together. */
+/** Runs code on several replicas, and combines their values. */
 export abstract class Strategy {
   /** The lower-level methods, for optimizers and libraries. */
   abstract readonly extended: StrategyExtended;
@@ -92,7 +92,7 @@ export abstract class Strategy {
   }
 
   /**
-   * Runs a function, or a module in a thread a replica, once on every replica, and regroups the results: bare where all are identical,
+   * Runs a function once on every replica, or a module in a thread for each, and regroups the results: bare if all are identical,
    * `PerReplica` otherwise.
    * @throws ValueError for arguments of the wrong kind; an error of a replica, with the replica's number in its message
    */
@@ -131,7 +131,7 @@ export abstract class Strategy {
     return this.extended.gatherTo(value, this.extended.defaultDevice, axis) as Promise<Tensor>;
   }
 
-  /** The components of a value, one a replica that lives here; of a structure, one structure a replica; a bare value is the only one. */
+  /** The components of a value, one for each replica of this process; of a structure, one structure for each. A bare value is the only one. */
   experimentalLocalResults<T>(value: T): readonly LocalResult<T>[] {
     const distributed = findDistributed(value);
     if (!distributed) return [value as LocalResult<T>];
@@ -143,7 +143,7 @@ export abstract class Strategy {
     );
   }
 
-  /** `PerReplica` of what the function returns for each replica that lives here, also where all are identical. */
+  /** A `PerReplica` of what the function returns for each replica of this process, even if all are identical. */
   experimentalDistributeValuesFromFunction<T>(make: (context: ValueContext) => T): PerReplica<T> {
     requireCrossReplica(this, 'experimentalDistributeValuesFromFunction');
     if (typeof make !== 'function') {
@@ -165,9 +165,9 @@ export abstract class Strategy {
   }
 
   /**
-   * A dataset that is batched by the global batch size, split among the replicas: each step has a `PerReplica` in the place of each
-   * batch. Parts are as even as can be, the larger ones first; those of a batch of another size than the global one, as the last may
-   * be, are of that size divided by the replicas and rounded up, as long as there are items.
+   * Splits a dataset that is batched by the global batch size among the replicas: each step has a `PerReplica` in place of each
+   * batch. Parts are as even as possible, the larger ones first. A batch of another size, as the last one may be, is cut into parts of
+   * that size divided by the replicas and rounded up, until no items are left.
    * @throws ValueError for what is no dataset, bad options, and in its step for an element that cannot be split; NotImplementedError
    * for the replication mode PER_REPLICA
    */
@@ -181,7 +181,7 @@ export abstract class Strategy {
 
   /**
    * The dataset that a function makes for an input pipeline, batched by the batch size of one replica: each step takes an element for
-   * each replica. Where there are too few for the last step, the later replicas get batches without items.
+   * each replica. If too few are left for the last step, the last replicas get batches without items.
    * @throws ValueError for bad options and what is no dataset; what the function throws
    */
   distributeDatasetsFromFunction<Element>(
@@ -240,7 +240,7 @@ export abstract class Strategy {
   }
 }
 
-/** What a replica function gets after its context. @throws ValueError for arguments that are no list, or named ones that are no object */
+/** The arguments of a replica function, after its context. @throws ValueError for arguments that are no list, or named ones that are no object */
 export function argumentsOf({ args = [], kwargs }: RunOptions): readonly unknown[] {
   if (!Array.isArray(args))
     throw new ValueError('ERR_COLL_VALUE', 'run: positional args must be a list: { args: [first, second] }');

@@ -1,4 +1,11 @@
-import { AbortedError, DeadlineExceededError, InternalError, RuntimeError, UnavailableError } from '@coll/core';
+import {
+  AbortedError,
+  afterSeconds,
+  DeadlineExceededError,
+  InternalError,
+  RuntimeError,
+  UnavailableError,
+} from '@coll/core';
 import { annotate } from './replica-error.js';
 
 /** Something that all replicas do together: replica 0's `hold` gets everybody's input and gives each its output. */
@@ -175,13 +182,11 @@ export class Turns {
 
   #watch(replica: Replica, joint: Joint): () => void {
     const { timeoutSeconds, signal } = joint;
-    const timer = timeoutSeconds
-      ? setTimeout(() => this.#expire(replica, joint), Math.min(timeoutSeconds * 1000, longestTimer))
-      : undefined;
+    const endTimer = afterSeconds(timeoutSeconds, () => this.#expire(replica, joint));
     const abort = () => this.#spoil((operation) => abortedBy(operation, replica.id, signal?.reason));
     signal?.addEventListener('abort', abort);
     return () => {
-      clearTimeout(timer);
+      endTimer();
       signal?.removeEventListener('abort', abort);
     };
   }
@@ -198,9 +203,6 @@ export class Turns {
     });
   }
 }
-
-// What a timer takes for its delay, which is 24 days.
-const longestTimer = 2 ** 31 - 1;
 
 function isQuiet({ waiting, hasEnded }: Replica): boolean {
   return waiting.length > 0 || hasEnded;

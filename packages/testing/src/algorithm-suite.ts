@@ -193,11 +193,13 @@ function outputsOf(collective: Collective, ranks: number, length: number): reado
     if (collective.kind === 'all-gather') return contributionOf(Math.floor(element / block), element);
     return everyone.reduce((sum, rank) => sum + contributionOf(rank, element), 0);
   };
+  const rangeOf = (rank: number) => {
+    if (collective.kind === 'reduce-scatter') return [rank * block, (rank + 1) * block] as const;
+    return [0, collective.kind === 'reduce' && rank !== collective.root ? 0 : length] as const;
+  };
   const elements = Array.from({ length }, (_, element) => elementAt(element));
   return everyone.map((rank) => {
-    const begin = collective.kind === 'reduce-scatter' ? rank * block : 0;
-    const isIdle = collective.kind === 'reduce' && rank !== collective.root;
-    const end = collective.kind === 'reduce-scatter' ? begin + block : isIdle ? 0 : length;
+    const [begin, end] = rangeOf(rank);
     return { begin, end, elements: elements.slice(begin, end) };
   });
 }

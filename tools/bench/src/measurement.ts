@@ -22,7 +22,7 @@ export interface Measurement {
 const batchMillis = 1;
 const maxBatch = 10_000;
 // The JavaScript of a call is slow until V8 has compiled it; calls that take long are few before their time is up.
-const warmUpCalls = 8;
+const warmUpCalls = 32;
 const warmUpPatience = 20;
 // Shares of timers take more of them than medians take calls.
 const tickingFactor = 15;
@@ -92,7 +92,7 @@ async function time(subject: Subject, batch: number): Promise<number> {
 }
 
 /**
- * Calls until the time is up, more and more at once, and eight at once at last unless that takes far too long. Microseconds that a call took in the
+ * Calls until the time is up, more and more at once, and thirty-two at once at last unless that takes far too long. Microseconds that a call took in the
  * end, all that belongs to it included.
  */
 async function warmUp(subject: Subject, take: Taker, input: InputKind, millis: number): Promise<number> {

@@ -2,11 +2,16 @@
 
 #include <gtest/gtest.h>
 #if defined(__linux__)
+#include <pthread.h>
 #include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 #endif
 
 #include <array>
 #include <atomic>
+#include <chrono>
+#include <thread>
 
 #include "../threads/waiting.h"
 
@@ -64,6 +69,102 @@ TEST_F(Spread, TheFirstRankOfACrowdedCoreGoesElsewhere) { EXPECT_TRUE(departs(0,
 TEST_F(Spread, NobodyGoesWhereRanksAreSpreadEvenly) { EXPECT_TRUE(departs(0, 3, 0, 5)); }
 
 TEST_F(Spread, OfACrowdOnlyOneGoes) { EXPECT_TRUE(departs(1, 2, 0, 5)); }
+
+// Another one on the core that it leaves would follow it, and both meet again.
+TEST_F(Spread, WhoIsOnItsWayIsNowhere) {
+  std::atomic<bool> has_ended{false};
+  std::atomic<bool> was_nowhere{false};
+  std::thread watcher([&] {
+    while (!has_ended) {
+      if (cores_[1] != 0 && cores_[0] == 0) was_nowhere = true;
+    }
+  });
+  for (int tries = 0; tries < 100 && !was_nowhere; ++tries) departures(0, 2);
+  has_ended = true;
+  watcher.join();
+  EXPECT_TRUE(was_nowhere);
+}
+
+#if defined(__linux__)
+
+// The first words of the system's sched_attr.
+struct Attributes {
+  std::uint32_t size;
+  std::uint32_t policy;
+  std::uint64_t flags;
+  std::int32_t nice;
+  std::uint32_t priority;
+  std::uint64_t runtime;
+  std::uint64_t others[2];
+};
+
+std::uint64_t turn_nanos() {
+  Attributes own{};
+  return syscall(SYS_sched_getattr, 0, &own, sizeof own, 0) == 0 ? own.runtime : 0;
+}
+
+TEST(Turns, AreShortOnceThatIsAskedFor) {
+  if (turn_nanos() == 0) GTEST_SKIP() << "this system does not let threads choose";
+  std::uint64_t before = 0;
+  std::uint64_t after = 0;
+  std::thread([&] {
+    before = turn_nanos();
+    take_short_turns();
+    after = turn_nanos();
+  }).join();
+  EXPECT_LT(after, before);
+  EXPECT_EQ(after, 100'000u);
+}
+
+void stay_on(int core) {
+  cpu_set_t only;
+  CPU_ZERO(&only);
+  CPU_SET(core, &only);
+  sched_setaffinity(0, sizeof only, &only);
+}
+
+// Who goes on yielding is away for a turn of the other program each of hundreds of times.
+TEST(Waiting, SleepsSoonBesideAProgramThatComputes) {
+  using Clock = std::chrono::steady_clock;
+  using std::chrono::milliseconds;
+  std::atomic<bool> is_busy{false};
+  std::atomic<bool> has_ended{false};
+  std::atomic<std::uint32_t> word{0};
+  std::atomic<std::uint32_t> parked{0};
+  std::atomic<int> core{0};
+  const std::atomic<std::int32_t> failure{0};
+  std::atomic<Clock::duration> fifty_yields{Clock::duration::zero()};
+  const int shared = current_core();
+  std::thread program([&] {
+    stay_on(shared);
+    is_busy = true;
+    while (!has_ended) {
+    }
+  });
+  while (!is_busy) std::this_thread::sleep_for(milliseconds(1));
+  std::thread rank([&] {
+    stay_on(shared);
+    const auto begin = Clock::now();
+    for (int i = 0; i < 50; ++i) yield();
+    fifty_yields = Clock::now() - begin;
+    Waiter waiter({core, parked}, false, failure, Reach::kProcess);
+    while (!waiter.await(word, 1, {core, parked}, waiter.blocking(5000))) {
+    }
+  });
+  while (fifty_yields.load() == Clock::duration::zero()) std::this_thread::sleep_for(milliseconds(1));
+  const bool is_slow = fifty_yields.load() > milliseconds(20);
+  const auto limit = Clock::now() + fifty_yields.load();
+  while (parked == 0 && Clock::now() < limit) std::this_thread::sleep_for(milliseconds(1));
+  const std::uint32_t sleepers = parked;
+  Waiter({core, parked}, false, failure, Reach::kProcess).publish(word, 1);
+  rank.join();
+  has_ended = true;
+  program.join();
+  if (!is_slow) GTEST_SKIP() << "this system soon gives the core back";
+  EXPECT_EQ(sleepers, 1u);
+}
+
+#endif
 
 }  // namespace
 }  // namespace coll

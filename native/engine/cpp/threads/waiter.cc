@@ -13,6 +13,10 @@ constexpr int kBriefTurns = 12;
 // it was asleep.
 constexpr int kTurnsWithoutYield = 20;
 
+// Another rank on the same core waits as well, or is soon done. From here on somebody else computes there: who goes on yielding is put behind
+// him again and again, who sleeps is woken ahead of him.
+constexpr std::chrono::microseconds kLongYield{200};
+
 // Moving costs some ten microseconds, and what a rank said of its core may be old. Systems undo it with every wake-up.
 constexpr std::chrono::milliseconds kLeastStay{1};
 
@@ -47,7 +51,8 @@ bool Waiter::await(std::atomic<std::uint32_t>& word, std::uint32_t value, const 
     }
     if (has_failed()) return word.load(std::memory_order_acquire) == value;
     const bool is_elsewhere = make_way(other);
-    if (!is_elsewhere || turn >= kTurnsWithoutYield) yield();
+    if (is_elsewhere && turn < kTurnsWithoutYield) continue;
+    if (!yields_briefly()) break;
   }
   std::uint32_t seen = word.load(std::memory_order_acquire);
   if (seen == value || patience.sleep_millis == 0) return seen == value;
@@ -56,6 +61,16 @@ bool Waiter::await(std::atomic<std::uint32_t>& word, std::uint32_t value, const 
   if (seen != value) park(word, seen, patience.sleep_millis, reach_);
   other.parked.fetch_sub(1, std::memory_order_seq_cst);
   return word.load(std::memory_order_acquire) == value;
+}
+
+// Lets others run; false where that took long.
+bool Waiter::yields_briefly() {
+  const auto before = std::chrono::steady_clock::now();
+  yield();
+  if (std::chrono::steady_clock::now() - before < kLongYield) return true;
+  if (!has_short_turns_) take_short_turns();
+  has_short_turns_ = true;
+  return false;
 }
 
 // Systems put threads that often wait for each other on one core, where neither finds the other at work: who waits goes elsewhere.
@@ -78,6 +93,8 @@ bool Waiter::is_time_to_move() {
 }
 
 void Waiter::leave(int core) {
+  // It takes a while. Another rank that waits, and still saw this one on its core, would go the same way.
+  own_.core.store(0, std::memory_order_relaxed);
   leave_core(core - 1);
   own_.core.store(current_core() + 1, std::memory_order_relaxed);
 }

@@ -10,14 +10,14 @@ namespace coll {
 
 // Where a rank tells the others what they need to wait for it.
 struct Presence {
-  // One more than the core that it ran on when it came; 0 where that is not known.
+  // One more than the core that it ran on when it came; 0 where that is not known, or on the way to another one.
   std::atomic<int>& core;
   // Threads that sleep on its words.
   std::atomic<std::uint32_t>& parked;
 };
 
 // How a rank waits for words of others, and lets others know of its own. Ranks of which each has a core of its own look around for a
-// while and keep out of each other's way; others let each other run soon. Then they sleep.
+// while and keep out of each other's way; others let each other run soon. Then they sleep: at once where another program has the core.
 class Waiter {
  public:
   Waiter(Presence own, bool has_own_core, const std::atomic<std::int32_t>& failure, Reach reach);
@@ -48,6 +48,7 @@ class Waiter {
   }
 
  private:
+  bool yields_briefly();
   bool is_time_to_move();
   void leave(int core);
   // Whether the other rank was on another core than this one all along.
@@ -57,6 +58,7 @@ class Waiter {
   const bool has_own_core_;
   const std::atomic<std::int32_t>& failure_;
   const Reach reach_;
+  bool has_short_turns_ = false;
   std::chrono::steady_clock::time_point moved_{};
 };
 

@@ -25,6 +25,27 @@
 
 namespace coll {
 
+#if defined(__linux__)
+namespace {
+
+// The least that Linux grants.
+constexpr std::uint64_t kShortTurnNanos = 100'000;
+
+// sched_attr of the system, whose headers do not go together with all versions of glibc's.
+struct Scheduling {
+  std::uint32_t size;
+  std::uint32_t policy;
+  std::uint64_t flags;
+  std::int32_t nice;
+  std::uint32_t priority;
+  std::uint64_t runtime;  // of a turn, in nanoseconds; 0 where the system does not let threads choose (before Linux 6.12)
+  std::uint64_t deadline;
+  std::uint64_t period;
+};
+
+}  // namespace
+#endif
+
 void pause() {
 #if defined(__x86_64__) || defined(_M_X64)
   _mm_pause();
@@ -48,6 +69,13 @@ void leave_core(int core) {
   if (sched_setaffinity(0, sizeof others, &others) == 0) sched_setaffinity(0, sizeof all, &all);
 }
 
+void take_short_turns() {
+  Scheduling own{};
+  if (syscall(SYS_sched_getattr, 0, &own, sizeof own, 0) != 0 || own.policy != SCHED_OTHER || own.runtime <= kShortTurnNanos) return;
+  own.runtime = kShortTurnNanos;
+  syscall(SYS_sched_setattr, 0, &own, 0);
+}
+
 void park(std::atomic<std::uint32_t>& word, std::uint32_t seen, int millis, Reach reach) {
   const timespec time{millis / 1000, (millis % 1000) * 1000000L};
   const int wait = reach == Reach::kHost ? FUTEX_WAIT : FUTEX_WAIT_PRIVATE;
@@ -64,6 +92,8 @@ void unpark(std::atomic<std::uint32_t>& word, Reach reach) {
 int current_core() { return -1; }
 
 void leave_core(int) {}
+
+void take_short_turns() {}
 
 #if defined(_WIN32)
 

@@ -36,6 +36,10 @@ int current_core();
 // Goes to another core than this one, where the system allows it; may stay.
 void leave_core(int core);
 
+// Has the system give this thread its time in shorter turns from now on, and therefore sooner when it wakes, where the system has such a thing
+// and the thread is one like any other.
+void take_short_turns();
+
 // Who may sleep on a word: threads of this process, or of others that share its memory.
 enum class Reach { kProcess, kHost };
 

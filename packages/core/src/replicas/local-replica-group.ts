@@ -10,6 +10,7 @@ import { IndexedSlices } from '../sparse/indexed-slices.js';
 import { copyToDevice, type Value } from '../sparse/sparse.js';
 import { packLike, type Structure } from '../structure.js';
 import { type Tensor, zeros } from '../tensor.js';
+import { afterSeconds } from '../timer.js';
 import { Meeting } from './meeting.js';
 import {
   type PreparedCall,
@@ -32,9 +33,6 @@ interface LocalCall extends PreparedCall {
 }
 
 const operation = 'all-reduce';
-
-// Timers take no longer times: these would be over at once.
-const longestTimer = 2 ** 31 - 1;
 
 /**
  * All replicas here, as concurrent calls of one thread, which meet and are reduced together. A deadline, a signal or `close`
@@ -111,17 +109,14 @@ export class LocalReplicaGroup implements ReplicaGroup {
       const told = `${operation}: timed out on replica ${rank} waiting for other replicas: replica ${missing} never came`;
       this.#end(new DeadlineExceededError('ERR_COLL_DEADLINE', told, details));
     };
-    const timer =
-      timeoutSeconds && timeoutSeconds > 0
-        ? setTimeout(giveUp, Math.min(timeoutSeconds * 1000, longestTimer))
-        : undefined;
+    const endTimer = afterSeconds(timeoutSeconds, giveUp);
     signal?.addEventListener('abort', abort);
     try {
       const joined = join();
       if (signal?.aborted) abort();
       return await joined;
     } finally {
-      clearTimeout(timer);
+      endTimer();
       signal?.removeEventListener('abort', abort);
     }
   }

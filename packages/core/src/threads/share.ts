@@ -1,7 +1,10 @@
-import type { Fold, Span } from '../kernels/fold.js';
+import { opOf } from '../collective.js';
+import type { Fold, FoldMemory, Span } from '../kernels/fold.js';
+import { settleNaNs } from '../kernels/one-nan.js';
 import { chunkRange } from '../schedule/chunk-range.js';
 import type { Descriptors } from './descriptors.js';
 import type { Offer } from './offers.js';
+import { writes } from './pieces.js';
 import { type PlacedPiece, shareOf, sharesOf, spansOf, spansOfPieces, type Work } from './spans.js';
 import { inputSlot, outputSlot } from './stage.js';
 
@@ -22,17 +25,28 @@ const sliceLength = 1 << 18;
 const keptBytes = 16 * 2 ** 20;
 const keptLength = 1 << 16;
 
-/** Everything that one rank gets, from the copies that all ranks have made. */
-export function smallShare(offer: Offer, descriptors: Descriptors, own: number): Share {
+/** Everything that one rank gets, from the copies that all ranks have made. What they all work out has the same bits. */
+export function smallShare(offer: Offer, descriptors: Descriptors, own: number, memory: FoldMemory): Share {
   const work = workOf(offer);
   const places = {
     inputAt: (rank: number) => descriptors.workAt(rank),
     outputAt: (rank: number) => descriptors.outputAt(rank),
   };
-  return sliced(
+  const share = sliced(
     offer,
     spansOf(work, places, { begin: 0, end: offer.length }, (rank) => rank === own),
   );
+  const { collective } = offer.plan;
+  if (opOf(collective) === undefined || !writes(collective, own)) return share;
+  const { resultDType, outputLength } = offer.shape;
+  return {
+    ...share,
+    play(block, until) {
+      const isDone = share.play(block, until);
+      if (isDone) settleNaNs(memory, resultDType, descriptors.outputAt(own), outputLength);
+      return isDone;
+    },
+  };
 }
 
 /** The elements of a rank, straight from all inputs to all outputs. */

@@ -93,6 +93,26 @@ describe.each([jsEngine, wasmEngine])('threads of the $name engine', (engine) =>
     await check(communicators, sum, buffers, buffers, ringAlgorithm());
   });
 
+  // Who works it out by itself may keep either of two NaNs.
+  it.each(['own', 'shared'] as const)(
+    'end with one NaN where each works out a short result, in %s memory',
+    async (kind) => {
+      const communicators = open(engine, 2);
+      const tensors = communicators.map((communicator, rank) => {
+        const tensor = (kind === 'own' ? own : shared)(communicator, 'float32', 3);
+        const { buffer, byteOffset } = tensor.data;
+        new Uint32Array(buffer, byteOffset, 3).set(
+          rank === 0 ? [0xffc00001, 0xffc00000, 0] : [0x7fc00002, 0, 0x7fc00003],
+        );
+        return tensor;
+      });
+      await runAll(communicators, sum, tensors, tensors);
+      for (const { data } of tensors) {
+        expect([...new Uint32Array(data.buffer, data.byteOffset, 3)]).toEqual([0x7fc00000, 0x7fc00000, 0x7fc00000]);
+      }
+    },
+  );
+
   it('take the same memory of one rank with any of another', async () => {
     const communicators = open(engine, 2);
     const [first, second] = communicators as [Communicator, Communicator];

@@ -66,7 +66,8 @@ export class ThreadCommunicator extends OrderedCommunicator<Offer> {
     const nextNumber = () => this.#rendezvous.nextOffer(rank);
     this.#offers = new Offers({ rank, size, arena: this.#arena, plans: this.#plans, nextNumber });
     const tables = [new Descriptors(descriptors, size, 0), new Descriptors(descriptors, size, 1)] as const;
-    this.#turn = new Turn({ rendezvous: this.#rendezvous, tables, pieces: new PieceTable(this.#arena), rank, size });
+    const pieces = new PieceTable(this.#arena);
+    this.#turn = new Turn({ rendezvous: this.#rendezvous, tables, pieces, memory: this.#arena, rank, size });
   }
 
   refuses(collective: Collective, dtype: DType): string | undefined {

@@ -1,5 +1,6 @@
 import { clashError } from '../call-errors.js';
 import type { CollError } from '../errors.js';
+import type { FoldMemory } from '../kernels/fold.js';
 import { type Descriptors, nowhere } from './descriptors.js';
 import type { Offer, Part } from './offers.js';
 import type { PieceTable } from './piece-table.js';
@@ -15,6 +16,7 @@ export interface TurnOptions {
   readonly rendezvous: Rendezvous;
   readonly tables: readonly [Descriptors, Descriptors];
   readonly pieces: PieceTable;
+  readonly memory: FoldMemory;
   readonly rank: number;
   readonly size: number;
 }
@@ -28,6 +30,7 @@ export class Turn {
   readonly #rendezvous: Rendezvous;
   readonly #tables: readonly [Descriptors, Descriptors];
   readonly #pieces: PieceTable;
+  readonly #memory: FoldMemory;
   readonly #rank: number;
   readonly #size: number;
   #offer!: Offer;
@@ -37,10 +40,11 @@ export class Turn {
   #block = 0;
   #phase: 'begun' | 'staged' | 'folding' | 'folded' = 'begun';
 
-  constructor({ rendezvous, tables, pieces, rank, size }: TurnOptions) {
+  constructor({ rendezvous, tables, pieces, memory, rank, size }: TurnOptions) {
     this.#rendezvous = rendezvous;
     this.#tables = tables;
     this.#pieces = pieces;
+    this.#memory = memory;
     this.#rank = rank;
     this.#size = size;
   }
@@ -171,7 +175,7 @@ export class Turn {
 
   #makeShare(): Share {
     const { way, plan, length, cuts } = this.#offer;
-    if (way === 'small') return smallShare(this.#offer, this.#descriptors, this.#rank);
+    if (way === 'small') return smallShare(this.#offer, this.#descriptors, this.#rank, this.#memory);
     if (way === 'blocks' && this.#part.isStaged) return stagedShare(this.#offer, this.#descriptors, this.#rank);
     if (!this.#part.pieces) {
       const whole = { begin: 0, end: length, places: this.#descriptors };

@@ -14,7 +14,7 @@ export function reroutedStore(store: Store, rank: number, reroute: Reroute): Sto
     [Symbol.asyncDispose]: () => store.close(),
     async get(key, options) {
       const value = await store.get(key, options);
-      const [, to] = /^cards\/.*\/card\/(\d+)$/.exec(key) ?? [];
+      const [, to] = /^generation\/\d+\/cards\/(\d+)$/.exec(key) ?? [];
       if (to === undefined || Number(to) === rank) return value;
       const card = JSON.parse(Buffer.from(value).toString('utf8')) as Card;
       const addresses = card.addresses.map(async ({ host, port }) => ({ host, port: await reroute(Number(to), port) }));

@@ -2,7 +2,8 @@ import { RuntimeError, ValueError } from '@coll/core';
 import { describe, expect, it } from 'vitest';
 import type { Environment } from './environment.js';
 import { EnvironmentClusterResolver } from './environment-cluster-resolver.js';
-import { type Membership, membershipFrom } from './environment-membership.js';
+import { membershipFrom } from './environment-membership.js';
+import type { Membership } from './membership.js';
 
 const tfConfig = JSON.stringify({
   cluster: { chief: ['a:1'], worker: ['b:1', 'b:2', 'c:1'] },

@@ -2,7 +2,9 @@ import { optionsOf, RuntimeError } from '@coll/core';
 import { type Accelerators, ClusterResolver, type TaskOptions } from './cluster-resolver.js';
 import { ClusterSpec } from './cluster-spec.js';
 import { type Environment, processEnvironment } from './environment.js';
-import { launchers, type Membership, membershipFrom } from './environment-membership.js';
+import { membershipFrom } from './environment-membership.js';
+import { launchers } from './launchers.js';
+import type { Membership } from './membership.js';
 
 /** Where the variables are. */
 export interface EnvironmentOptions {
@@ -28,7 +30,7 @@ export class EnvironmentClusterResolver extends ClusterResolver {
     const { variables = processEnvironment(), statefulSetService } = given;
     const found = membershipFrom(variables, statefulSetService);
     if (!found) {
-      const told = `no launcher left its variables here; asked for: ${launchers.join(', ')}`;
+      const told = `no launcher left its variables here; asked for: ${launchers.map(({ name }) => name).join(', ')}`;
       const batch =
         variables['SLURM_PROCID'] === undefined
           ? ''

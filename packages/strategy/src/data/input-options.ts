@@ -10,21 +10,21 @@ export type InputReplicationMode = (typeof InputReplicationMode)[keyof typeof In
 
 /** The fields of `InputOptions`, all of which may be left out. */
 export interface InputOptionsInit {
-  /** Tensors say that they are on their replica's device. Default: true; with false they say what they said before. */
+  /** Whether tensors are marked with their replica's device. Default: true; with false their device stays as it was. */
   readonly experimentalFetchToDevice?: boolean | undefined;
   /** Default: `PER_WORKER`. `PER_REPLICA` is for `distributeDatasetsFromFunction`: the function is called for each replica. */
   readonly experimentalReplicationMode?: InputReplicationMode | undefined;
-  /** Only with `PER_REPLICA`, and without `experimentalFetchToDevice`: what the dataset gives is on its device already. */
+  /** Only with `PER_REPLICA`, and without `experimentalFetchToDevice`: the dataset's elements are on their device already. */
   readonly experimentalPlaceDatasetOnDevice?: boolean | undefined;
-  /** Steps that are read before they are asked for. Default: 1. With 0 the source may use its memory again in every step. */
+  /** Steps that are read ahead. Default: 1. With 0 the source may reuse its memory in every step. */
   readonly experimentalPerReplicaBufferSize?: number | undefined;
-  /** Items in a batch that is not a partial one. Default: as many as the first batch has. */
+  /** Items in a full batch. Default: as many as the first batch has. */
   readonly globalBatchSize?: number | undefined;
   /** How several workers share the dataset. Default: `AUTO`. */
   readonly autoShardPolicy?: AutoShardPolicy | undefined;
 }
 
-/** How input gets to the replicas. */
+/** How input reaches the replicas. */
 export class InputOptions implements InputOptionsInit {
   readonly experimentalFetchToDevice: boolean;
   readonly experimentalReplicationMode: InputReplicationMode;

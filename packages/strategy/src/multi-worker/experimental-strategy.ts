@@ -4,7 +4,7 @@ import {
   type MultiWorkerMirroredStrategyOptions,
 } from './multi-worker-mirrored-strategy.js';
 
-/** What the old class took, and what the new one takes beside its options. */
+/** The options of the old class, and those of the new one but `communicationOptions`. */
 export interface ExperimentalMultiWorkerMirroredStrategyOptions
   extends Omit<MultiWorkerMirroredStrategyOptions, 'communicationOptions'> {
   /** A member of `CommunicationImplementation`. Default: `AUTO`. */
@@ -12,7 +12,7 @@ export interface ExperimentalMultiWorkerMirroredStrategyOptions
 }
 
 /**
- * As `MultiWorkerMirroredStrategy`, of which every instance is one of this class, too. The first use logs a warning.
+ * The same as `MultiWorkerMirroredStrategy`; `instanceof` holds for instances of either class. The first use logs a warning.
  * @deprecated The old class, of `tf.distribute.experimental`.
  */
 export class ExperimentalMultiWorkerMirroredStrategy extends MultiWorkerMirroredStrategy {

@@ -53,7 +53,7 @@ function addressOfFirst(resolver: ClusterResolver): string {
   const cluster = resolver.clusterSpec();
   const job = ['chief', 'worker', 'evaluator'].find((name) => cluster.jobs.includes(name)) as string;
   const address = cluster.taskAddress(job, 0);
-  if (/^.+:\d+$/.test(address)) return `tcp://${address}`;
+  if (/:\d+$/.test(address) && URL.canParse(`tcp://${address}`)) return `tcp://${address}`;
   const cure = 'describe the cluster by addresses host:port, or set COLL_STORE to the address of a TcpStoreServer';
   const told = `workers meet at the address of ${job} 0, which is ${address === '' ? 'not known' : quote(address)}`;
   throw new ValueError('ERR_COLL_CLUSTER', `${told}: ${cure}`);

@@ -36,23 +36,23 @@ import { placeOf, type WorkerPlace } from './worker-place.js';
 
 const noGpus = 'NCCL was asked for, but this worker has no GPUs: a ring serves it';
 
-/** What a `MultiWorkerMirroredStrategy` is made of. All of it may be left out. */
+/** The options of a `MultiWorkerMirroredStrategy`. All fields are optional. */
 export interface MultiWorkerMirroredStrategyOptions extends JobOptions, TransportOptions {
   /** Which workers there are, and which one this is. Default: what `TF_CONFIG` says, or the launcher that started this process. */
   readonly clusterResolver?: ClusterResolver | undefined;
-  /** For all collectives; options of a call are merged into them. */
+  /** Options of all collectives; those of a call are merged into them. */
   readonly communicationOptions?: CommunicationOptions | undefined;
-  /** One replica for each, on this worker; all workers have as many. Default: the GPUs that the resolver counts, else one CPU. */
+  /** The devices of this worker, with one replica on each; all workers have equally many. Default: the GPUs that the resolver counts, else one CPU. */
   readonly devices?: readonly string[] | undefined;
   /** What does the arithmetic within this worker. Default: `'auto'`. */
   readonly engine?: EngineRequest | undefined;
-  /** Longest time until all workers are there; then `RuntimeError`. Absent, null and 0: for ever. */
+  /** How long to wait for all workers before a `RuntimeError`. Absent, null and 0: forever. */
   readonly startupTimeoutSeconds?: number | null | undefined;
-  /** The workers, where the caller has opened their group; it stays open. Default: opened when it is needed first. */
+  /** A group of the workers that the caller has opened, and closes. Default: opened when it is first needed. */
   readonly group?: ProcessGroup | undefined;
 }
 
-/** Which workers there are, how this one reaches the others, and what serves. */
+/** Which workers there are, how this one reaches the others, and which ops serve. */
 export interface MultiWorkerExplanation extends Explanation {
   readonly workers: number;
   readonly worker: number;
@@ -62,9 +62,9 @@ export interface MultiWorkerExplanation extends Explanation {
 
 /**
  * Synchronous training on several workers, which are processes on one host or several, with a replica on each device of each worker. All workers
- * run the same program. They meet when something is done together first, or by `await strategy.ready()`.
+ * run the same program. They meet at their first common call, or at `await strategy.ready()`.
  *
- * What fails on one worker ends the group of all: each gets an error that names that worker. A new strategy, of the next `generation`, takes its place.
+ * A failure on one worker ends the group: all workers get an error that names that worker. To go on, make a strategy of the next `generation`.
  */
 export class MultiWorkerMirroredStrategy extends Strategy {
   override readonly extended: MultiWorkerExtended;
@@ -73,9 +73,9 @@ export class MultiWorkerMirroredStrategy extends Strategy {
   readonly #collectives: WorkerCollectives;
   readonly #engine: EngineResolution;
   readonly #options: MultiWorkerMirroredStrategyOptions;
-  /** What collectives are made with. */
+  /** The options of all collectives. */
   readonly #communication: CommunicationOptions;
-  /** What is not as it was asked for. */
+  /** What differs from what was asked for. */
   readonly #notes: readonly string[];
   #threadRuns = 0;
 

@@ -39,14 +39,17 @@ export async function keepStore({ meeting }: WorkerSeat): Promise<TcpStoreServer
 export async function openWorkerGroup(seat: WorkerSeat): Promise<ProcessGroup> {
   const { rank, size, startupTimeoutSeconds } = seat;
   const begin = performance.now();
+  // Tenths, which errors tell.
   const secondsLeft = () =>
-    startupTimeoutSeconds && Math.max(0.001, startupTimeoutSeconds - (performance.now() - begin) / 1000);
+    startupTimeoutSeconds &&
+    Math.max(1, Math.round(10 * startupTimeoutSeconds - (performance.now() - begin) / 100)) / 10;
   for (;;) {
     try {
       return await meetAndOpen(seat, secondsLeft);
     } catch (error) {
-      // The store of the group before this one, which is gone by now: the next one comes.
-      if (error instanceof UnavailableError && error.code === 'ERR_COLL_STORE') continue;
+      // The store of the group before this one, which is gone by now: the next one comes. Where a rank is named, the store is there, and this group is over.
+      const isOfStore = error instanceof UnavailableError && error.code === 'ERR_COLL_STORE';
+      if (isOfStore && error.rank === undefined) continue;
       if (!(error instanceof DeadlineExceededError)) throw error;
       const told = `worker ${rank} of ${size} waited ${startupTimeoutSeconds} seconds for the others to start`;
       const details = { rank, operation: 'start', cause: error };

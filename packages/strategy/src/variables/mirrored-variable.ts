@@ -16,7 +16,7 @@ import { applyChange, type Change, changeValue } from './change.js';
 import { DistributedVariable } from './distributed-variable.js';
 import type { LocalVariable } from './local-variable.js';
 
-/** A variable whose components are kept the same: what a replica writes is first combined with what the others write. */
+/** A variable whose components stay equal: what a replica writes is first combined with what the others write. */
 export class MirroredVariable extends DistributedVariable {
   readonly kind = 'MirroredVariable';
 
@@ -102,20 +102,19 @@ export class MirroredVariable extends DistributedVariable {
   }
 
   async #aggregate(change: Change, value: unknown): Promise<unknown> {
-    const { extended, numReplicasInSync } = this.strategy;
+    const { extended } = this.strategy;
     const ready = (item: unknown) => changeValue(this, change, item);
     if (this.aggregation === 'ONLY_FIRST_REPLICA') {
       const [first] = this.strategy.experimentalLocalResults(value);
       return extended.workers.size === 1 ? extended.broadcastTo(first, this) : this.#ofFirstWorker(ready(first));
     }
     const op = ReduceOp.fromVariableAggregation(this.aggregation);
-    const values =
-      value instanceof PerReplica
-        ? new PerReplica(value.values.map(ready))
-        : typeof value === 'number' && numReplicasInSync === 1
-          ? ready(value)
-          : value;
-    return extended.reduceTo(op, values, this, { sharedResult: true });
+    return extended.reduceTo(op, this.#reducible(value, ready), this, { sharedResult: true });
+  }
+
+  #reducible(value: unknown, ready: (item: unknown) => Value): unknown {
+    if (value instanceof PerReplica) return new PerReplica(value.values.map(ready));
+    return typeof value === 'number' && this.strategy.numReplicasInSync === 1 ? ready(value) : value;
   }
 
   /** What the first replica of the first worker brings. */

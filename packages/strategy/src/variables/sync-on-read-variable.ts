@@ -17,7 +17,7 @@ import { applyChange, type Change, changeValue, isScatter } from './change.js';
 import { DistributedVariable } from './distributed-variable.js';
 import type { LocalVariable } from './local-variable.js';
 
-/** A variable that each replica changes for itself; across the replicas its value is all of them together. For counts and metrics. */
+/** A variable that each replica changes by itself; outside of replicas, its value combines all components. For counts and metrics. */
 export class SyncOnReadVariable extends DistributedVariable {
   readonly kind = 'SyncOnReadVariable';
 

@@ -1,6 +1,6 @@
 import { asTensor, type DType, isFloating, quote, type Tensor, type TensorLike, tensor, ValueError } from '@coll/core';
 
-/** When the components of a variable are brought together: when it is written (`AUTO` too), or when it is read. */
+/** When the components of a variable are synchronized: when it is written (also `AUTO`), or when it is read. */
 export const VariableSynchronization = {
   AUTO: 'AUTO',
   NONE: 'NONE',
@@ -10,7 +10,7 @@ export const VariableSynchronization = {
 
 export type VariableSynchronization = (typeof VariableSynchronization)[keyof typeof VariableSynchronization];
 
-/** How the values of the replicas become one. */
+/** How the values of the replicas are combined into one. */
 export const VariableAggregation = {
   NONE: 'NONE',
   SUM: 'SUM',
@@ -20,7 +20,7 @@ export const VariableAggregation = {
 
 export type VariableAggregation = (typeof VariableAggregation)[keyof typeof VariableAggregation];
 
-/** What a variable is created with, beside its first value. */
+/** The options of a new variable. */
 export interface VariableOptions {
   /** Default: `Variable`. */
   readonly name?: string;

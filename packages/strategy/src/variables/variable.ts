@@ -8,9 +8,9 @@ import type {
 } from './variable-options.js';
 
 /**
- * A tensor that can be changed. It is taken wherever a tensor is, as its memory and not a copy, and as a destination, where it only
- * names devices. What has not to wait for other replicas is done when a call returns, also of those that return a promise; the `Sync`
- * twins are refused where they would have to wait and cannot. Values have the dtype and shape of the variable; numbers take its dtype.
+ * A tensor that can be changed. It can be used wherever a tensor can, by its memory and without a copy, and as a destination, where it only
+ * names devices. What need not wait for other replicas is done when a call returns, even if it returns a promise; the `Sync`
+ * twins throw where they would have to wait and cannot. Values have the dtype and shape of the variable; numbers take its dtype.
  */
 export abstract class Variable implements TensorCarrier {
   readonly name: string;

@@ -73,10 +73,9 @@ function undividedInput(call: Call): Call | undefined {
 
 function overlappingOutputs(call: Call): Call | undefined {
   const { outputs, collective } = call;
-  const last = outputs.length - 1;
-  if (last === 0 || collective.kind === 'reduce') return undefined;
-  const [one, other] = overlapping(outputs[0] as Tensor, outputs[last] as Tensor);
-  return { ...call, outputs: outputs.map((tensor, at) => (at === 0 ? one : at === last ? other : tensor)) };
+  if (outputs.length === 1 || collective.kind === 'reduce') return undefined;
+  const [one, other] = overlapping(outputs[0] as Tensor, outputs.at(-1) as Tensor);
+  return { ...call, outputs: [one, ...outputs.slice(1, -1), other] };
 }
 
 function outputOverInput(call: Call): Call | undefined {

@@ -68,8 +68,13 @@ function specialOf(flavour: Flavour, dtype: DType, rank: number, at: number): Pl
   const values = flavour === 'special' || !dtype.includes('float') ? all : all.slice(0, orderlessSpecials);
   const count = values.length;
   if (at >= count * count) return values[at % count] as Plain;
-  const digit = rank === 0 ? at : rank === 1 ? Math.floor(at / count) : scrambled(rank, at);
-  return values[digit % count] as Plain;
+  return values[digitOf(rank, at, count) % count] as Plain;
+}
+
+// The first two ranks count in two digits, so that all pairs of values meet.
+function digitOf(rank: number, at: number, count: number): number {
+  if (rank > 1) return scrambled(rank, at);
+  return rank === 0 ? at : Math.floor(at / count);
 }
 
 const specials = new Map<DType, readonly Plain[]>();

@@ -1,11 +1,11 @@
 import type { Communicator, ProcessGroup } from '@coll/core';
 import { openProcessGroup } from '@coll/processes';
-import { TcpStore } from '@coll/rendezvous';
+import { subStore, TcpStore } from '@coll/rendezvous';
 import { algorithms } from '../algorithms.js';
 import { type Measurement, measure } from '../measurement.js';
 import { Buffers } from '../subjects/buffers.js';
 import { collectiveSubject } from '../subjects/collective-subject.js';
-import { type Transport, type Trial, transports } from '../trial.js';
+import type { Transport, Trial } from '../trial.js';
 import { type Order, playedBy } from './venue.js';
 
 /** The entry of a rank's process: measures what it is told to. */
@@ -58,6 +58,6 @@ async function communicatorOf(trial: Trial) {
 async function open(transport: Transport): Promise<ProcessGroup> {
   await using store = await TcpStore.connect(member);
   const { job, jobKey } = member;
-  const generation = transports.indexOf(transport);
-  return await openProcessGroup({ store, rank, size: ranks, job, jobKey, generation, transport });
+  // One group of each, at the same time.
+  return await openProcessGroup({ store: subStore(store, transport), rank, size: ranks, job, jobKey, transport });
 }

@@ -1,0 +1,25 @@
+import { type DType, isHalf } from '../dtype.js';
+import type { FoldMemory } from './fold.js';
+
+/** Quiet, without sign and payload: as integers of the size of each float. */
+const nanBits = { float16: 0x7e00, bfloat16: 0x7fc0, float32: 0x7fc00000, float64: 0x7ff8000000000000n } as const;
+const halfInfinities = { float16: 0x7c00, bfloat16: 0x7f80 } as const;
+
+/**
+ * Gives all NaNs among elements the same bits, for results that several threads work out, each for itself: of two NaNs that are combined processors
+ * keep the first, and which one that is depends on how far this thread's code has been optimised. `at` is in bytes of the memory.
+ */
+export function settleNaNs(memory: FoldMemory, dtype: DType, at: number, count: number): void {
+  const elements = memory.elements(dtype);
+  const first = at / elements.BYTES_PER_ELEMENT;
+  if (isHalf(dtype)) {
+    for (let index = first; index < first + count; index++) {
+      if (((elements[index] as number) & 0x7fff) > halfInfinities[dtype]) elements[index] = nanBits[dtype];
+    }
+  } else if (dtype === 'float32' || dtype === 'float64') {
+    for (let index = first; index < first + count; index++) {
+      if (!Number.isNaN(elements[index])) continue;
+      memory.elements(dtype === 'float32' ? 'uint32' : 'uint64')[index] = nanBits[dtype];
+    }
+  }
+}

@@ -1,0 +1,121 @@
+import { MemoryStore, TcpStoreServer } from '@coll/rendezvous';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type OpenProcessGroupOptions, openProcessGroup } from '../src/index.js';
+import { Members } from './members.js';
+
+const sum = { kind: 'all-reduce', op: 'sum' } as const;
+// Longer than a test may take: what is refused is so long before.
+const patience = { timeoutSeconds: 300, heartbeatSeconds: 20 };
+
+describe('members in processes of their own', () => {
+  let members: Members;
+  beforeAll(async () => {
+    members = await Members.start(3);
+  });
+  afterAll(() => members[Symbol.asyncDispose]());
+
+  const failure = (index: number, options: OpenProcessGroupOptions) =>
+    (members.all[index] as Members['all'][0]).failure({ do: 'open', options: { ...patience, ...options } });
+  const open = (index: number, options: OpenProcessGroupOptions) =>
+    (members.all[index] as Members['all'][0]).ask({ do: 'open', options: { ...patience, ...options } });
+
+  it.each<[string, OpenProcessGroupOptions[], RegExp]>([
+    [
+      'of another size',
+      [
+        { rank: 0, size: 3 },
+        { rank: 1, size: 3 },
+        { rank: 1, size: 2 },
+      ],
+      /rank \d says size \d, but rank \d says size \d: start all members/,
+    ],
+    [
+      'of the same rank',
+      [
+        { rank: 0, size: 3 },
+        { rank: 2, size: 3 },
+        { rank: 2, size: 3 },
+      ],
+      /rank 2 of generation \d is there already/,
+    ],
+    [
+      'of another job',
+      [
+        { rank: 0, size: 3, job: 'mine' },
+        { rank: 1, size: 3, job: 'mine' },
+        { rank: 2, size: 3, job: 'theirs' },
+      ],
+      /rank \d says job "(mine|theirs)", but rank \d says job "(mine|theirs)"/,
+    ],
+  ])('refuse each other at once where one is %s, and open the next group', async (_, all, message) => {
+    const generation = members.nextGeneration();
+    const failures = await Promise.all(all.map((options, index) => failure(index, { ...options, generation })));
+    for (const told of failures) {
+      expect(told).toEqual(failures[0]);
+      expect(told).toMatchObject({ name: 'CollError', code: 'ERR_COLL_STORE', operation: 'open a group' });
+      expect(told.message).toMatch(message);
+    }
+    await members.open();
+    const sums = await Promise.all(members.all.map((each) => each.ask({ do: 'run', collective: sum, length: 1 })));
+    expect(sums).toEqual([[6], [6], [6]]);
+    await Promise.all(members.all.map((each) => each.ask({ do: 'close' })));
+  });
+
+  it('are refused where they are of an older generation, whether they waited or come late, and do not disturb the newer one', async () => {
+    const generation = members.nextGeneration();
+    const newer = members.nextGeneration();
+    const waited = failure(0, { rank: 0, size: 3, generation });
+    await Promise.all([
+      open(1, { rank: 0, size: 2, generation: newer }),
+      open(2, { rank: 1, size: 2, generation: newer }),
+    ]);
+    const over = { name: 'UnavailableError', code: 'ERR_COLL_STORE', operation: 'open a group' };
+    const message = new RegExp(
+      `^generation ${generation} is over: rank [01] has come for generation ${newer}; come for`,
+    );
+    expect(await waited).toMatchObject({ ...over, message: expect.stringMatching(message) });
+    expect(await failure(0, { rank: 1, size: 2, generation })).toMatchObject({
+      ...over,
+      message: expect.stringMatching(message),
+    });
+    // Nor does who takes a rank that is there, once the group is open.
+    expect(await failure(0, { rank: 1, size: 2, generation: newer })).toMatchObject({
+      code: 'ERR_COLL_STORE',
+      rank: 1,
+    });
+    const two = members.all.slice(1);
+    const sums = await Promise.all(two.map((each) => each.ask({ do: 'run', collective: sum, length: 1 })));
+    expect(sums).toEqual([[3], [3]]);
+    await Promise.all(two.map((each) => each.ask({ do: 'close' })));
+  });
+});
+
+it('is told on all members at once where one has ended after it came', async () => {
+  await using members = await Members.start(3);
+  const [first, second, third] = members.all as [Members['all'][0], Members['all'][0], Members['all'][0]];
+  await using store = await members.store();
+  const generation = members.nextGeneration();
+  const options = { generation, ...patience };
+  const lost = third.ask({ do: 'open', options }).catch(() => {});
+  const waiting = second.failure({ do: 'open', options });
+  await store.get(`generation/${generation}/cards/2`);
+  third.child.kill('SIGKILL');
+  await lost;
+  for (const told of [await first.failure({ do: 'open', options }), await waiting]) {
+    expect(told).toMatchObject({ name: 'UnavailableError', code: 'ERR_COLL_PEER_FAILED', rank: 2 });
+    expect(told.message).toMatch(/^rank 2 on .* has ended before the group was open/);
+  }
+});
+
+it('refuses a member of another release at once', async () => {
+  const store = new MemoryStore();
+  const terms = { version: 1, job: '', size: 2 };
+  await store.set('newest', Buffer.from(JSON.stringify({ generation: 0, rank: 0, terms })));
+  const member = { store, rank: 1, size: 2, jobKey: TcpStoreServer.newKey(), ...patience };
+  await expect(openProcessGroup(member)).rejects.toMatchObject({
+    code: 'ERR_COLL_STORE',
+    message: expect.stringMatching(
+      /rank 0 says version 1, but rank 1 says version \d+: start all members of one release/,
+    ),
+  });
+});

@@ -1,0 +1,73 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { LongCall, LongCallReport } from './fixtures/meanwhile.js';
+import { Members } from './members.js';
+
+// Some ten slices.
+const length = 12_000_000;
+
+/** Calls that last for long, while their programs do something else. */
+describe.each(['shared-memory', 'tcp'] as const)('a long call over %s', (transport) => {
+  let members: Members;
+  beforeAll(async () => {
+    members = await Members.start(2);
+  });
+  afterAll(() => members[Symbol.asyncDispose]());
+  beforeEach(async () => {
+    await members.open({ transport });
+  });
+
+  const play = (...calls: readonly Omit<LongCall, 'length'>[]) =>
+    Promise.all(
+      members.all.map((member, rank) =>
+        member.ask<LongCallReport>({ do: 'play', length, ...(calls[rank] ?? (calls[0] as LongCall)) }),
+      ),
+    );
+
+  it('lets the event loop run', async () => {
+    for (const { wasUnderWay, isRight, turns } of await play({ meanwhile: 'nothing' })) {
+      expect(isRight).toBe(true);
+      expect(wasUnderWay).toBe(true);
+      expect(turns).toBeGreaterThan(1);
+    }
+  });
+
+  it.each(['detach', 'resize'] as const)(
+    'ends with an error on the rank that takes its memory away: %s',
+    async (meanwhile) => {
+      const [first, second] = (await play({ meanwhile }, { meanwhile: 'nothing' })) as [LongCallReport, LongCallReport];
+      expect(first).toMatchObject({ wasUnderWay: true, code: 'ERR_COLL_BUFFER', rank: 0 });
+      // What the group's thread has taken over by then goes on without that memory.
+      if (!second.isRight) expect(second).toMatchObject({ code: 'ERR_COLL_PEER_FAILED', rank: 0 });
+    },
+  );
+
+  it('ends well where programs are busy in between, one or both', async () => {
+    for (const other of ['nothing', 'compute'] as const) {
+      const reports = await play({ meanwhile: 'compute' }, { meanwhile: other });
+      expect(reports).toMatchObject([{ isRight: true }, { isRight: true }]);
+    }
+  });
+
+  it('refuses calls that block meanwhile, and ends well', async () => {
+    const [first, second] = await play({ meanwhile: 'block' }, { meanwhile: 'nothing' });
+    expect(first).toMatchObject({ isRight: true, blocked: 'ERR_COLL_BUSY' });
+    expect(second).toMatchObject({ isRight: true });
+  });
+
+  it.each([
+    ['a signal', 'abort', 'ERR_COLL_ABORTED'],
+    ['close', 'leave', 'ERR_COLL_CLOSED'],
+  ] as const)('is ended by %s in the midst of it, on all ranks', async (_, meanwhile, code) => {
+    const reports = await play({ meanwhile }, { meanwhile: 'nothing' });
+    expect(reports).toMatchObject([{ code }, { code }]);
+  });
+
+  it('is ended by its deadline in the midst of it', async () => {
+    const late = { meanwhile: 'compute', computesSeconds: 4 } as const;
+    const reports = await play({ meanwhile: 'nothing', timeoutSeconds: 1 }, late);
+    const [first, second] = reports as [LongCallReport, LongCallReport];
+    expect(first).toMatchObject({ code: 'ERR_COLL_DEADLINE' });
+    expect(first.message).toMatch(/rank 1 on .* came to all-reduce sum, but did not end it/);
+    expect(second.message).toBe(first.message);
+  });
+});

@@ -1,0 +1,240 @@
+import { setMaxListeners } from 'node:events';
+import { setTimeout as pause } from 'node:timers/promises';
+import { CollError, DeadlineExceededError, optionsOf, quote, UnavailableError, ValueError } from '@coll/core';
+import { decodeEnding, encodeEnding } from './ending.js';
+import { decodeNewest, differenceOf, encodeNewest, isCount, isTerms, type Newest, type Terms } from './newest.js';
+import { requireStore, requireValue, requireWait, type Store, type WaitOptions } from './store.js';
+import { Waits } from './waiting.js';
+
+/** Who comes, to which group, and how long it waits for the others. */
+export interface MeetingOptions extends WaitOptions {
+  /** Which of the groups that meet in this store, one after the other: after a failure, the next. Default: 0. */
+  readonly generation?: number;
+  /** The rank of this member, from 0; each comes once a generation. */
+  readonly rank: number;
+  /** Members of the group, the same for all of them: up to 4096. */
+  readonly size: number;
+  /** What else all members must say alike, by name, such as the version of what they speak. Default: nothing. */
+  readonly terms?: Terms;
+  /** What errors call this. Default: `meet`. */
+  readonly operation?: string;
+}
+
+const mostMembers = 4096;
+const longestTellingMillis = 1000;
+// None would be for ever.
+const leastSeconds = 0.001;
+
+/**
+ * How the members of a group come together in a store, step by step. Who cannot go on says so, and nobody waits for him in vain.
+ *
+ * The store knows the newest generation and what its first member said of it (`newest`), and of each generation the error that has ended its meeting (`generation/0/over`), if
+ * one did. A member that comes for a newer one ends the one before; its keys are its own, so that leftovers of an older one do not touch it.
+ */
+export class Meeting {
+  /** Ends when the caller, or another member, says so. */
+  readonly signal: AbortSignal;
+  readonly #store: Store;
+  readonly #own: Newest;
+  readonly #size: number;
+  readonly #operation: string;
+  readonly #timeoutSeconds: number | null;
+  readonly #until: number;
+  readonly #over = new AbortController();
+  #entered: Promise<void> | undefined;
+  #first: string | undefined;
+
+  /** @throws ValueError for a rank that is not in the group, and what is no store or wait */
+  constructor(store: Store, options: MeetingOptions) {
+    requireStore(store);
+    requireWait(options);
+    const given = optionsOf(options, '{ rank: 0, size: 2 }') as MeetingOptions;
+    const { generation = 0, rank, size, terms = {}, operation = 'meet', timeoutSeconds, signal } = given;
+    requireMember(generation, rank, size);
+    if (!isTerms(terms))
+      throw new ValueError('ERR_COLL_VALUE', `terms are texts and numbers by name, not ${quote(terms)}`, { operation });
+    this.#store = store;
+    this.#own = { generation, rank, terms: { ...terms, size } };
+    this.#size = size;
+    this.#operation = operation;
+    this.#timeoutSeconds = timeoutSeconds && timeoutSeconds > 0 ? timeoutSeconds : null;
+    this.#until = this.#timeoutSeconds === null ? Infinity : performance.now() + this.#timeoutSeconds * 1000;
+    this.signal = signal ? AbortSignal.any([this.#over.signal, signal]) : this.#over.signal;
+    // Some for each member; Node warns of more than ten.
+    setMaxListeners(0, this.signal);
+    this.#heed();
+  }
+
+  /** Seconds that are left; undefined for ever. */
+  get secondsLeft(): number | undefined {
+    return this.#until === Infinity ? undefined : Math.max((this.#until - performance.now()) / 1000, leastSeconds);
+  }
+
+  /**
+   * Shows the others a card of up to 1 MiB, and waits for what all show in this step: in rank order.
+   * @throws CollError (ERR_COLL_STORE), on all members that are there, where they do not say the same of the group or one rank is there twice; UnavailableError (ERR_COLL_STORE)
+   * where members have come for a newer generation, now or before; DeadlineExceededError that names the ranks that never came, or where the store does not answer; AbortedError;
+   * what another member left
+   */
+  async gather(step: string, card: Uint8Array): Promise<readonly Uint8Array[]> {
+    requireValue(card);
+    const { generation, rank } = this.#own;
+    const keyOf = (member: number) => `generation/${generation}/${step}/${member}`;
+    try {
+      this.#entered ??= this.#answered(newestKey, () => this.#enter());
+      await this.#entered;
+      if (!(await this.#answered(keyOf(rank), () => this.#store.compareSet(keyOf(rank), undefined, card))))
+        await this.#answered(newestKey, () =>
+          this.#refuse(`rank ${rank} of generation ${generation} is there already`),
+        );
+      return await this.#collect(step, keyOf, card);
+    } catch (error) {
+      throw this.#over.signal.aborted ? this.#over.signal.reason : error;
+    }
+  }
+
+  /** Does this member's part of a step. What ends it, ends it for the others. */
+  async attempt<Result>(work: () => Promise<Result>): Promise<Result> {
+    try {
+      return await work();
+    } catch (error) {
+      const first = this.#over.signal.aborted ? this.#over.signal.reason : error;
+      if (first === error) await this.fail(error);
+      throw first;
+    }
+  }
+
+  /** Ends the meeting for all, this member too, unless that has happened before. */
+  async fail(error: unknown): Promise<void> {
+    // The error itself is of more use than one of the store, which may never answer.
+    const telling = this.#leave(this.#own.generation, this.#forOthers(error)).catch(() => {});
+    await Promise.race([telling, pause(longestTellingMillis, undefined, { ref: false })]);
+  }
+
+  /** Nothing more will be waited for. */
+  end(): void {
+    this.#over.abort();
+  }
+
+  get #waiting(): WaitOptions {
+    return { timeoutSeconds: this.secondsLeft ?? null, signal: this.signal };
+  }
+
+  /** Says that this member is there for its generation, which all members have to describe alike. */
+  async #enter(): Promise<void> {
+    const own = this.#own;
+    const told = encodeNewest(own);
+    for (;;) {
+      if (await this.#store.compareSet(newestKey, undefined, told)) return;
+      const bytes = await this.#store.get(newestKey, this.#waiting);
+      const newest = decodeNewest(bytes, this.#operation);
+      if (newest.generation > own.generation) return this.#endWith(this.#overtaken(own.generation, newest));
+      if (newest.generation === own.generation) {
+        const difference = differenceOf(own, newest);
+        if (difference === undefined) return;
+        return this.#refuse(`the members of generation ${own.generation} disagree: ${difference}`);
+      }
+      // First, so that nobody is left behind by a member that ends in between.
+      await this.#leave(newest.generation, this.#overtaken(newest.generation, own));
+      if (await this.#store.compareSet(newestKey, bytes, told)) return;
+    }
+  }
+
+  async #collect(step: string, keyOf: (member: number) => string, card: Uint8Array): Promise<readonly Uint8Array[]> {
+    const { generation, rank } = this.#own;
+    this.#first ??= step;
+    const problem = step === this.#first ? 'never came' : `came, but not as far as "${step}"`;
+    const members = Array.from({ length: this.#size }, (_, member) => member);
+    const waiting = this.#waiting;
+    const cards = await Promise.allSettled(
+      members.map(async (member) =>
+        member === rank ? Uint8Array.from(card) : this.#store.get(keyOf(member), waiting),
+      ),
+    );
+    const failed = cards.find((result) => result.status === 'rejected');
+    if (!failed) return cards.map((result) => (result as PromiseFulfilledResult<Uint8Array>).value);
+    if (!(failed.reason instanceof DeadlineExceededError)) throw failed.reason;
+    const missing = members.filter((member) => cards[member]?.status === 'rejected').join(', ');
+    const whom = `the ${this.#size} members of generation ${generation}: rank ${missing} ${problem}`;
+    throw this.#late(`for ${whom}`, failed.reason);
+  }
+
+  /** Waits no longer for the store than for the others. */
+  async #answered<Result>(key: string, ask: () => Promise<Result>): Promise<Result> {
+    const awaited = { operation: this.#operation, key, problem: 'was not written' };
+    try {
+      return await new Waits().within(awaited, this.#waiting, ask);
+    } catch (cause) {
+      if (!(cause instanceof DeadlineExceededError)) throw cause;
+      throw this.#late('for the store, which does not answer: look at whoever keeps it', cause);
+    }
+  }
+
+  #late(forWhat: string, cause: unknown): DeadlineExceededError {
+    const { rank } = this.#own;
+    const told = `rank ${rank} waited ${this.#timeoutSeconds} seconds ${forWhat}`;
+    return new DeadlineExceededError('ERR_COLL_DEADLINE', told, { rank, operation: this.#operation, cause });
+  }
+
+  #overtaken(generation: number, { rank, generation: newer }: Newest): UnavailableError {
+    const told = `generation ${generation} is over: rank ${rank} has come for generation ${newer}`;
+    const cure = 'come for that one, and in another run with a store, or a job, of its own';
+    return new UnavailableError('ERR_COLL_STORE', `${told}; ${cure}`, { rank, operation: this.#operation });
+  }
+
+  #refuse(problem: string): Promise<never> {
+    const { rank } = this.#own;
+    const cure =
+      'start all members of one release, with the same settings and a rank of their own; a group that meets again takes the next generation, and another run a store, or a job, of its own';
+    const details = { rank, operation: this.#operation };
+    return this.#endWith(new CollError('ERR_COLL_STORE', `${problem}: ${cure}`, details));
+  }
+
+  /** Ends the meeting for all. @throws CollError, the same on all of them */
+  async #endWith(error: CollError): Promise<never> {
+    const { generation } = this.#own;
+    if (await this.#leave(generation, error)) throw error;
+    throw decodeEnding(await this.#store.get(overKey(generation), this.#waiting), this.#operation);
+  }
+
+  /** Leaves an error for the members of a generation: whether it is the first one. */
+  #leave(generation: number, error: CollError): Promise<boolean> {
+    return this.#store.compareSet(overKey(generation), undefined, encodeEnding(error));
+  }
+
+  #heed(): void {
+    const waiting = { signal: this.signal, timeoutSeconds: null };
+    this.#store.get(overKey(this.#own.generation), waiting).then(
+      (bytes) => this.#over.abort(decodeEnding(bytes, this.#operation)),
+      // Nobody fails, or the store does, which the steps find out.
+      () => {},
+    );
+  }
+
+  /** What the others get where an error has ended this member's part. */
+  #forOthers(error: unknown): CollError {
+    const { rank } = this.#own;
+    const details = { rank, operation: this.#operation };
+    const { message, code } = error as Partial<CollError>;
+    // Members that do not fit together, or miss one, all find the same, whoever does so first.
+    if (code === 'ERR_COLL_CLUSTER' || code === 'ERR_COLL_PEER_FAILED') return error as CollError;
+    const why = code === 'ERR_COLL_ABORTED' ? 'its caller has aborted that' : message;
+    const told = `rank ${rank} cannot ${this.#operation}: ${why}`;
+    // Time is over for all of them.
+    if (code === 'ERR_COLL_DEADLINE') return new DeadlineExceededError(code, told, details);
+    return new UnavailableError('ERR_COLL_PEER_FAILED', told, details);
+  }
+}
+
+const newestKey = 'newest';
+
+function overKey(generation: number): string {
+  return `generation/${generation}/over`;
+}
+
+function requireMember(generation: number, rank: number, size: number): void {
+  if (isCount(generation) && isCount(rank) && isCount(size) && rank < size && size <= mostMembers) return;
+  const told = `rank ${quote(rank)} of ${quote(size)}, generation ${quote(generation)}`;
+  const rule = `members have ranks from 0 to below the size, which is up to ${mostMembers}`;
+  throw new ValueError('ERR_COLL_VALUE', `${rule}, not ${told}`, { operation: 'meet' });
+}

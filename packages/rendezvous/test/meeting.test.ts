@@ -1,0 +1,180 @@
+import { DeadlineExceededError } from '@coll/core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Meeting, MemoryStore, meet } from '../src/index.js';
+import type { MeetingAnswer, MeetingTask } from './fixtures/meeting-member.js';
+import { JobProcesses } from './job-processes.js';
+import { type Place, type SharedTable, tables } from './stores.js';
+
+const card = new Uint8Array(Buffer.from('me'));
+// Longer than a test may take: what is refused is so long before.
+const timeoutSeconds = 300;
+
+describe('members in processes of their own', () => {
+  let processes: JobProcesses;
+  beforeAll(async () => {
+    processes = await JobProcesses.start(new URL('./fixtures/meeting-member.ts', import.meta.url), 3);
+  });
+  afterAll(() => processes[Symbol.asyncDispose]());
+
+  /** What becomes of three members, each `[rank, size, generation, terms]`. */
+  type Seat = readonly [rank: number, size: number, generation?: number, terms?: Readonly<Record<string, string>>];
+  async function come(table: SharedTable, seats: readonly (Seat | undefined)[]): Promise<readonly MeetingAnswer[]> {
+    return processes.play<MeetingAnswer>((index): MeetingTask => {
+      const [rank = 0, size = 0, of = 0, terms = {}] = seats[index] ?? [];
+      const seat = { rank, size, terms, timeoutSeconds };
+      return { place: table.place as Place, of, come: seats[index] ? seat : undefined };
+    });
+  }
+
+  const shared = Object.entries(tables).filter(([name]) => name !== 'MemoryStore');
+  const hosts = (size: number) => Array.from({ length: size }, (_, rank) => `host of ${rank}`);
+
+  describe.each(shared)('in a %s', (_, make) => {
+    it.each<[string, readonly Seat[], RegExp]>([
+      [
+        'another size',
+        [
+          [0, 3],
+          [1, 3],
+          [1, 2],
+        ],
+        /generation 0 disagree: rank \d says size \d, but rank \d says size \d/,
+      ],
+      [
+        'the same rank',
+        [
+          [0, 3],
+          [1, 3],
+          [1, 3],
+        ],
+        /rank 1 of generation 0 is there already: .*a rank of their own/,
+      ],
+      [
+        'other terms',
+        [
+          [0, 3, 0, { job: 'a' }],
+          [1, 3, 0, { job: 'b' }],
+          [2, 3, 0, { job: 'a' }],
+        ],
+        /rank \d says job "(a|b)", but rank \d says job "(a|b)"/,
+      ],
+    ])('are all refused at once where one has %s', async (_, seats, message) => {
+      const table = await make();
+      const answers = await come(table, seats);
+      const [first] = answers;
+      expect(first?.error?.message).toMatch(message);
+      for (const { error } of answers) {
+        expect(error).toMatchObject({ name: 'CollError', code: 'ERR_COLL_STORE', operation: 'meet' });
+        expect(error).toEqual(first?.error);
+      }
+      await table.close();
+    });
+
+    it('of an older generation are refused, before and after, and those of the newer one meet', async () => {
+      const table = await make();
+      const over = { name: 'UnavailableError', code: 'ERR_COLL_STORE', operation: 'meet' };
+      const message = /^generation 3 is over: rank [01] has come for generation 4; come for that one/;
+      const [old, ...rest] = await come(table, [
+        [0, 3, 3],
+        [0, 2, 4],
+        [1, 2, 4],
+      ]);
+      expect(old?.error).toMatchObject({ ...over, message: expect.stringMatching(message) });
+      for (const { cards } of rest) expect(cards).toEqual(hosts(2));
+      const [late, later] = await come(table, [[1, 3, 3], [2, 3, 0], undefined]);
+      expect(late?.error).toMatchObject({ ...over, message: expect.stringMatching(message) });
+      expect(later?.error).toMatchObject({ ...over, message: expect.stringMatching(/^generation 0 is over/) });
+      await table.close();
+    });
+
+    it('meet where an earlier run has left everything, as the next generation', async () => {
+      const table = await make();
+      // It was ended while it waited.
+      const store = await table.open();
+      const crashed = meet(store, { rank: 1, size: 3, generation: 6, card, terms: { job: 'a' } });
+      const left = crashed.catch((error) => error.code);
+      await store.get('generation/6/card/1');
+      await store.close();
+      expect(await left).toBe('ERR_COLL_CLOSED');
+      for (const { cards } of await come(table, [
+        [0, 3, 7],
+        [1, 3, 7],
+        [2, 3, 7],
+      ]))
+        expect(cards).toEqual(hosts(3));
+      await table.close();
+    });
+  });
+});
+
+describe('a Meeting', () => {
+  const open = (store: MemoryStore, rank: number, more: object = {}) =>
+    new Meeting(store, { rank, size: 2, timeoutSeconds, ...more });
+
+  it('goes on step by step, and tells how far one came who does not', async () => {
+    const store = new MemoryStore();
+    const [first, second] = [open(store, 0, { timeoutSeconds: 0.2 }), open(store, 1)];
+    await Promise.all([first.gather('cards', card), second.gather('cards', card)]);
+    await expect(first.gather('links', card)).rejects.toMatchObject({
+      name: DeadlineExceededError.name,
+      message: 'rank 0 waited 0.2 seconds for the 2 members of generation 0: rank 1 came, but not as far as "links"',
+    });
+    second.end();
+  });
+
+  it('ends for the others with what ended it for one', async () => {
+    const store = new MemoryStore();
+    const [first, second] = [open(store, 0), open(store, 1)];
+    const waiting = first.gather('cards', card);
+    const trouble = new Error('no memory');
+    await expect(second.attempt(() => Promise.reject(trouble))).rejects.toBe(trouble);
+    const told = { code: 'ERR_COLL_PEER_FAILED', rank: 1, message: 'rank 1 cannot meet: no memory' };
+    await expect(waiting).rejects.toMatchObject(told);
+    // Who comes late, too.
+    await expect(open(store, 0).gather('cards', card)).rejects.toMatchObject(told);
+  });
+
+  it('that is over is not disturbed by who comes with a rank that is taken', async () => {
+    const store = new MemoryStore();
+    const both = [open(store, 0), open(store, 1)];
+    await Promise.all(both.map((meeting) => meeting.gather('cards', card)));
+    for (const meeting of both) meeting.end();
+    await expect(open(store, 1).gather('cards', card)).rejects.toMatchObject({ code: 'ERR_COLL_STORE', rank: 1 });
+  });
+
+  it.each<[string, string]>([
+    ['newest', 'nothing'],
+    ['newest', '{}'],
+    ['newest', '{"generation":0.5,"rank":0,"terms":{"size":2}}'],
+    ['newest', '{"generation":0,"rank":0,"terms":{"size":[2]}}'],
+    ['newest', '{"generation":0,"rank":0,"terms":null}'],
+    ['generation/0/over', 'nothing'],
+    ['generation/0/over', 'null'],
+    ['generation/0/over', '{"name":"constructor","code":"rm","message":"x"}'],
+    ['generation/0/over', JSON.stringify({ name: '__proto__', code: 'ERR_COLL_STORE', message: 7 })],
+    ['generation/0/over', '['.repeat(500)],
+  ])('where %s is %s ends with an error of ours, which is short', async (key, value) => {
+    const store = new MemoryStore();
+    await store.set(key, Buffer.from(value));
+    const error = await meet(store, { rank: 0, size: 2, card, timeoutSeconds }).catch((reason) => reason);
+    expect(error).toMatchObject({ name: 'CollError', code: 'ERR_COLL_STORE', operation: 'meet' });
+    expect(error.message.length).toBeLessThan(300);
+  });
+
+  it('names terms of any length shortly', async () => {
+    const store = new MemoryStore();
+    const alone = { size: 2, card, timeoutSeconds };
+    const long = meet(store, { ...alone, rank: 0, terms: { job: 'a'.repeat(100_000) } }).catch((error) => error);
+    const short = await meet(store, { ...alone, rank: 1, terms: { job: 'b' } }).catch((error) => error);
+    expect(short.message.length).toBeLessThan(600);
+    expect((await long).message).toBe(short.message);
+  });
+
+  it.each([{ terms: [] }, { terms: null }, { terms: { job: {} } }, { terms: { job: Number.NaN } }, { size: 4097 }])(
+    'refuses %j',
+    async (more) => {
+      const member = { rank: 0, size: 2, card, ...more };
+      await expect(meet(new MemoryStore(), member as never)).rejects.toMatchObject({ code: 'ERR_COLL_VALUE' });
+    },
+  );
+});

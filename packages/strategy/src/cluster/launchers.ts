@@ -1,0 +1,214 @@
+import { quote, ValueError } from '@coll/core';
+import type { Variables } from './environment-variables.js';
+import { expandHostList, expandTaskCounts } from './host-list.js';
+import type { Membership } from './membership.js';
+import { TFConfigClusterResolver } from './tf-config-cluster-resolver.js';
+
+/** The part of a membership that a launcher tells. */
+type Found = Partial<Omit<Membership, 'launcher'>> & Pick<Membership, 'rank'>;
+
+/** A launcher, and how its variables are read. */
+export interface Launcher {
+  readonly name: string;
+  /** Variables that are all set where this launcher started the process. */
+  readonly markers: readonly string[];
+  /** Undefined where the markers are set for another reason. */
+  read(variables: Variables): Found | undefined;
+}
+
+/**
+ * The variables of known launchers, in the order in which they are looked for: the first whose variables are set wins. Under `mpirun`
+ * in a Slurm step both are set, so MPI comes first.
+ */
+export const launchers: readonly Launcher[] = [
+  {
+    name: 'coll run',
+    markers: ['COLL_RANK'],
+    read: (v) => ({
+      ...v.group('COLL_RANK', 'COLL_SIZE', 'COLL_LOCAL_RANK', 'COLL_LOCAL_SIZE'),
+      coordinator: v.text('COLL_STORE'),
+      restarts: v.number('COLL_RESTART'),
+    }),
+  },
+  { name: 'TF_CONFIG', markers: ['TF_CONFIG'], read: readTFConfig },
+  {
+    // Without a local rank each member is a host, as in a PyTorchJob whose pods run torchrun themselves.
+    name: 'torchrun',
+    markers: ['RANK', 'WORLD_SIZE', 'MASTER_ADDR'],
+    read: (v) => ({
+      ...v.group('RANK', 'WORLD_SIZE', 'LOCAL_RANK', 'LOCAL_WORLD_SIZE'),
+      counts: v.has('LOCAL_RANK') ? 'processes' : 'hosts',
+      coordinator: v.address('MASTER_ADDR', v.text('MASTER_PORT') ?? '29500'),
+      restarts: v.number('TORCHELASTIC_RESTART_COUNT'),
+    }),
+  },
+  {
+    name: 'Kubeflow TrainJob',
+    markers: ['PET_NODE_RANK'],
+    read: (v) => ({
+      rank: v.require('PET_NODE_RANK'),
+      // A range such as 1:4 is that of an elastic job, whose size nobody knows yet.
+      size: v.text('PET_NNODES')?.includes(':') ? undefined : v.number('PET_NNODES'),
+      counts: 'hosts',
+      coordinator: v.address('PET_MASTER_ADDR', v.text('PET_MASTER_PORT') ?? '29500'),
+    }),
+  },
+  {
+    name: 'Open MPI',
+    markers: ['OMPI_COMM_WORLD_RANK'],
+    read: (v) =>
+      v.group(
+        'OMPI_COMM_WORLD_RANK',
+        'OMPI_COMM_WORLD_SIZE',
+        'OMPI_COMM_WORLD_LOCAL_RANK',
+        'OMPI_COMM_WORLD_LOCAL_SIZE',
+      ),
+  },
+  {
+    name: 'MVAPICH2',
+    markers: ['MV2_COMM_WORLD_RANK'],
+    read: (v) =>
+      v.group('MV2_COMM_WORLD_RANK', 'MV2_COMM_WORLD_SIZE', 'MV2_COMM_WORLD_LOCAL_RANK', 'MV2_COMM_WORLD_LOCAL_SIZE'),
+  },
+  {
+    name: 'Cray PALS',
+    markers: ['PALS_RANKID'],
+    read: (v) => v.group('PALS_RANKID', 'PMI_SIZE', 'PALS_LOCAL_RANKID', 'PALS_LOCAL_SIZE'),
+  },
+  {
+    // srun --mpi=pmi2 sets these, too, but none of a host; there Slurm knows more.
+    name: 'MPICH',
+    markers: ['PMI_RANK', 'PMI_SIZE'],
+    read: (v) =>
+      v.has('SLURM_STEP_ID') && !v.has('MPI_LOCALRANKID')
+        ? undefined
+        : v.group('PMI_RANK', 'PMI_SIZE', 'MPI_LOCALRANKID', 'MPI_LOCALNRANKS'),
+  },
+  {
+    name: 'LSF',
+    markers: ['JSM_NAMESPACE_RANK'],
+    read: (v) => ({
+      ...v.group('JSM_NAMESPACE_RANK', 'JSM_NAMESPACE_SIZE', 'JSM_NAMESPACE_LOCAL_RANK', 'JSM_NAMESPACE_LOCAL_SIZE'),
+      coordinator: v.text('LSB_MCPU_HOSTS')?.trim().split(/\s+/)[0],
+    }),
+  },
+  {
+    name: 'Flux',
+    markers: ['FLUX_TASK_RANK'],
+    read: (v) => v.group('FLUX_TASK_RANK', 'FLUX_JOB_SIZE', 'FLUX_TASK_LOCAL_ID', undefined),
+  },
+  { name: 'Slurm', markers: ['SLURM_PROCID', 'SLURM_STEP_ID'], read: readSlurm },
+  {
+    name: 'Horovod',
+    markers: ['HOROVOD_RANK'],
+    read: (v) => ({
+      ...v.group('HOROVOD_RANK', 'HOROVOD_SIZE', 'HOROVOD_LOCAL_RANK', 'HOROVOD_LOCAL_SIZE'),
+      coordinator: v.address('HOROVOD_GLOO_RENDEZVOUS_ADDR', v.text('HOROVOD_GLOO_RENDEZVOUS_PORT')),
+    }),
+  },
+  {
+    name: 'LeaderWorkerSet',
+    markers: ['LWS_WORKER_INDEX'],
+    read: (v) => ({ ...v.single('LWS_WORKER_INDEX', 'LWS_GROUP_SIZE'), coordinator: v.text('LWS_LEADER_ADDRESS') }),
+  },
+  {
+    name: 'Kubernetes indexed job',
+    markers: ['JOB_COMPLETION_INDEX'],
+    read: (v) => v.single('JOB_COMPLETION_INDEX', 'COLL_SIZE'),
+  },
+  {
+    name: 'AWS Batch',
+    markers: ['AWS_BATCH_JOB_NODE_INDEX'],
+    read: (v) => ({
+      ...v.single('AWS_BATCH_JOB_NODE_INDEX', 'AWS_BATCH_JOB_NUM_NODES'),
+      coordinator: v.text('AWS_BATCH_JOB_MAIN_NODE_PRIVATE_IPV4_ADDRESS'),
+    }),
+  },
+  { name: 'SageMaker', markers: ['SM_HOSTS', 'SM_CURRENT_HOST'], read: readSageMaker },
+];
+
+/** Pods are called `name-0`, `name-1` and so on, also as hosts; nothing else says that they belong together. */
+export function statefulSet(service: string): Launcher {
+  return {
+    name: 'StatefulSet',
+    markers: ['HOSTNAME'],
+    read(v) {
+      const [, name, rank] = /^(.+)-(\d+)$/.exec(v.text('HOSTNAME') as string) ?? [];
+      if (name === undefined)
+        throw new ValueError(
+          'ERR_COLL_CLUSTER',
+          `HOSTNAME of a pod ends in -0, -1, …, not ${quote(v.text('HOSTNAME'))}`,
+        );
+      const coordinator = `${name}-0.${service}`;
+      return { rank: Number(rank), size: v.number('COLL_SIZE'), localRank: 0, localSize: 1, coordinator };
+    },
+  };
+}
+
+const memberJobs: readonly string[] = ['chief', 'worker'];
+
+function readTFConfig({ environment }: Variables): Found | undefined {
+  const resolver = new TFConfigClusterResolver({ variables: environment });
+  const cluster = resolver.clusterSpec();
+  const { taskType, taskId } = resolver;
+  if (cluster.isEmpty || taskType === undefined || taskId === undefined) return undefined;
+  // Parameter servers and evaluators are no members.
+  const isMember = memberJobs.includes(taskType);
+  if (isMember && cluster.jobs.includes(taskType)) cluster.taskAddress(taskType, taskId);
+  const tasks = memberJobs
+    .filter((job) => cluster.jobs.includes(job))
+    .flatMap((job) =>
+      cluster.taskIndices(job).map((index) => ({ job, index, address: cluster.taskAddress(job, index) })),
+    );
+  const rank = tasks.findIndex(({ job, index }) => job === taskType && index === taskId);
+  if (rank < 0) return undefined;
+  const addresses = tasks.map(({ address }) => address);
+  const hosts = addresses.map((address) => address.replace(/:\d+$/, ''));
+  const here = [...hosts.keys()].filter((other) => hosts[other] === hosts[rank]);
+  return {
+    rank,
+    size: tasks.length,
+    localRank: here.indexOf(rank),
+    localSize: here.length,
+    coordinator: addresses[0],
+    addresses,
+  };
+}
+
+/** A step of srun; a batch script by itself has a number, too, but is no step. */
+function readSlurm(v: Variables): Found {
+  const hosts = v.text('SLURM_STEP_NODELIST') ?? v.text('SLURM_NODELIST');
+  const job = v.number('SLURM_JOB_ID');
+  const first = hosts === undefined ? undefined : expandHostList(hosts)[0];
+  const counts = v.text('SLURM_STEP_TASKS_PER_NODE');
+  const node = v.number('SLURM_NODEID');
+  return {
+    rank: v.require('SLURM_PROCID'),
+    size: v.number('SLURM_STEP_NUM_TASKS') ?? v.number('SLURM_NTASKS'),
+    localRank: v.number('SLURM_LOCALID'),
+    localSize: counts === undefined || node === undefined ? undefined : expandTaskCounts(counts)[node],
+    // Jobs that share a host take ports of their own.
+    coordinator: first !== undefined && job !== undefined ? `${first}:${61_440 + (job % 4096)}` : first,
+    restarts: v.number('SLURM_RESTART_COUNT'),
+  };
+}
+
+function readSageMaker(v: Variables): Found {
+  const text = v.text('SM_HOSTS') as string;
+  const hosts = listFrom(text);
+  const rank = hosts?.indexOf(v.text('SM_CURRENT_HOST') as string) ?? -1;
+  if (hosts && rank >= 0) return { rank, size: hosts.length, localRank: 0, localSize: 1, coordinator: hosts[0] };
+  throw new ValueError(
+    'ERR_COLL_CLUSTER',
+    `SM_HOSTS is a JSON list of hosts, ${quote(v.text('SM_CURRENT_HOST'))} among them, not ${quote(text)}`,
+  );
+}
+
+function listFrom(text: string): readonly string[] | undefined {
+  try {
+    const list: unknown = JSON.parse(text);
+    return Array.isArray(list) && list.every((item) => typeof item === 'string') ? list : undefined;
+  } catch {
+    return undefined;
+  }
+}
