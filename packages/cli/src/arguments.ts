@@ -98,9 +98,9 @@ function requestFrom(program: string, rest: readonly string[], options: Options)
 
 function ranksFrom(text: string): number {
   if (text === 'auto') return availableParallelism();
-  const ranks = wholeNumber(text);
+  const ranks = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
   if (ranks >= 1 && ranks <= mostRanks) return ranks;
-  throw new InvalidArgumentError(`It must be auto, or a number from 1 to ${mostRanks}.`);
+  throw new InvalidArgumentError(`It must be auto, or a whole number from 1 to ${mostRanks}.`);
 }
 
 function wholeNumber(text: string): number {

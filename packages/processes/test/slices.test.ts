@@ -48,6 +48,13 @@ describe.each(['shared-memory', 'tcp'] as const)('a long call over %s', (transpo
     }
   });
 
+  it('ends well where another rank blocks', async () => {
+    for (const meanwhile of ['nothing', 'compute'] as const) {
+      const reports = await play({ meanwhile }, { meanwhile: 'nothing', blocks: true });
+      expect(reports).toMatchObject([{ isRight: true }, { isRight: true }]);
+    }
+  });
+
   it('refuses calls that block meanwhile, and ends well', async () => {
     const [first, second] = await play({ meanwhile: 'block' }, { meanwhile: 'nothing' });
     expect(first).toMatchObject({ isRight: true, blocked: 'ERR_COLL_BUSY' });
