@@ -68,8 +68,10 @@ export interface ProcessBinding {
   ): CallHandle | undefined;
   /** Plays until the call ends, or has expired. 0: never. `waiting` after some time: a thread can be ended in between. */
   playCall(group: GroupHandle, call: CallHandle, timeoutMillis: number): number;
-  /** Plays for so long; `waiting` where it takes longer, and has to be played or submitted then. */
-  tryCall(group: GroupHandle, call: CallHandle, micros: number): number;
+  /** Plays until nothing has come for so long, `waiting`, or for about the time of a slice; the call has to be played on, or submitted, then. */
+  tryCall(group: GroupHandle, call: CallHandle, patienceMicros: number, sliceMicros: number): number;
+  /** How many bytes are copied, in and out, where the call is staged. */
+  copiedBytes(group: GroupHandle, call: CallHandle): number;
   /**
    * Readies a call for the group's thread: copies its inputs, so that JavaScript may take away memory of it meanwhile. False where that has to wait
    * until a call before was finished, because this one takes its result, or is the same. @throws Error where there is no memory; the group has failed then

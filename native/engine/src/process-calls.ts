@@ -19,8 +19,8 @@ import type { Program, Programs } from './programs.js';
 /** What a rank among processes hands over to native code for a call. */
 export interface ProcessCall {
   readonly handle: CallHandle;
-  /** Of the larger one of input and output. */
-  readonly bytes: number;
+  /** Whether the program was busy with something else the last time that this took longer. */
+  isNeglected?: boolean;
 }
 
 /** Whose calls they are, and whether they are played by messages. */
@@ -49,13 +49,12 @@ export class ProcessCalls {
     const places = { inputAt: nowhere, outputAt: nowhere, workAt: nowhere };
     const descriptor: Descriptor = { ...askedBy(call, program.number), ...places };
     this.#draft.write(0, descriptor);
-    const [input, output] = [arraysOf(inputs, reads(collective, rank)), arraysOf(outputs, writes(collective, rank))];
     const handle = binding.call(
       program.handle,
       rank,
       begins,
-      input,
-      output,
+      arraysOf(inputs, reads(collective, rank)),
+      arraysOf(outputs, writes(collective, rank)),
       // No memory is everybody's output.
       false,
       this.#draft.agreedBy(0),
@@ -63,7 +62,7 @@ export class ProcessCalls {
       this.#messagesOf(program, collective, dtype),
     );
     if (!handle) throw clashError(operationOf(call), rank, rank);
-    return { handle, bytes: Math.max(bytesOf(input), bytesOf(output)) };
+    return { handle };
   }
 
   #messagesOf(program: Program, collective: Collective, dtype: DType): MessagesHandle | undefined {
@@ -79,8 +78,4 @@ export class ProcessCalls {
 
 function arraysOf(lists: readonly Pieces[], isUsed: boolean) {
   return isUsed ? (lists[0] as Pieces).map(({ data }) => data) : [];
-}
-
-function bytesOf(arrays: readonly { readonly byteLength: number }[]): number {
-  return arrays.reduce((sum, { byteLength }) => sum + byteLength, 0);
 }

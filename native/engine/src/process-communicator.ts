@@ -94,8 +94,8 @@ export class ProcessCommunicator extends OrderedCommunicator<ProcessCall> {
   }
 
   // All communicators of a group have one order of calls, which is that in which they were made.
-  protected override queue(_before: Promise<unknown>, call: Call, options: RunOptions): Promise<void> {
-    return this.#group.submit(call, options);
+  protected override async queue(_before: Promise<unknown>, call: Call, options: RunOptions): Promise<void> {
+    await this.#group.play(call, options);
   }
 }
 

@@ -30,10 +30,6 @@ export interface MessageOptions {
 
 type Call = KnownCall<ProcessCall>;
 
-// What takes longer is played by the group's thread at once: some ten microseconds.
-const mostBytesHere = 256 * 1024;
-const briefMicros = 20;
-
 /** The calls of one member of a group of processes, over all of its communicators. */
 export class NativeProcessGroup {
   readonly rank: number;
@@ -106,21 +102,8 @@ export class NativeProcessGroup {
     throw this.#failureOf(call, this.#calls - 1);
   }
 
-  /** Begins a call here, and leaves it to the group's thread where it takes long. @returns undefined where it is over */
+  /** Begins a call, or puts it behind all others. @returns undefined where it is over */
   play(call: Call, options: RunOptions): Promise<void> | undefined {
-    this.#requireOpen(call);
-    if (this.#queue.isEmpty && call.handle.bytes <= mostBytesHere) {
-      const answer = this.#binding.tryCall(this.#handle, call.handle.handle, briefMicros);
-      if (answer === status.done) {
-        this.#calls++;
-        return undefined;
-      }
-    }
-    return this.submit(call, options);
-  }
-
-  /** Puts a call behind all others. */
-  submit(call: Call, options: RunOptions): Promise<void> {
     this.#requireOpen(call);
     return this.#queue.add(call, this.#calls++, options);
   }

@@ -76,7 +76,7 @@ describe('parseArguments', () => {
   });
 
   it.each([
-    [['-n', '0', 'x'], /'0' is invalid. It must be auto, or a number from 1 to 1024/],
+    [['-n', '0', 'x'], /'0' is invalid. It must be auto, or a whole number from 1 to 1024/],
     [['-n', '1025', 'x'], /'1025' is invalid/],
     [['-n', '1.5', 'x'], /whole number/],
     [['-n', '', 'x'], /whole number/],

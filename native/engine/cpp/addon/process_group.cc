@@ -28,9 +28,9 @@ Group& HeldGroup::group() const {
   return *group_;
 }
 
-Status HeldGroup::try_play(HeldCall& held, std::chrono::microseconds patience) {
-  const Status status = group().try_play(held.call, patience);
-  begun_ = status == Status::kWaiting ? &held : nullptr;
+Status HeldGroup::try_play(HeldCall& held, std::chrono::microseconds patience, std::chrono::microseconds slice) {
+  const Status status = group().try_play(held.call, patience, slice);
+  begun_ = status == Status::kWaiting || status == Status::kSlice ? &held : nullptr;
   return status;
 }
 

@@ -30,8 +30,8 @@ class HeldGroup {
   // Throws Error once it has stopped.
   Group& group() const;
   Staging& staging() { return *staging_; }
-  // Plays in the calling thread, for so long.
-  Status try_play(HeldCall& held, std::chrono::microseconds patience);
+  // Plays in the calling thread, with the limits of a player.
+  Status try_play(HeldCall& held, std::chrono::microseconds patience, std::chrono::microseconds slice);
   // Readies a call for another thread: from now on JavaScript may do what it likes with its memory. False where that has to wait for the
   // end of a call before, of which this one takes the result, or which is the same.
   bool stage(HeldCall& held);

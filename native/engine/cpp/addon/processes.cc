@@ -157,9 +157,15 @@ Napi::Value play_call(const Napi::CallbackInfo& info) {
   return status_of(info.Env(), group_of(info[0]).play(call_of(info[1]).call, Group::deadline_after(timeout_of(info[2])), pause));
 }
 
-// tryCall(group, call, micros: number): number, a Status
+// tryCall(group, call, patienceMicros: number, sliceMicros: number): number, a Status
 Napi::Value try_call(const Napi::CallbackInfo& info) {
-  return status_of(info.Env(), held<HeldGroup>(info[0]).try_play(call_of(info[1]), std::chrono::microseconds(integer_of(info[2]))));
+  return status_of(info.Env(), held<HeldGroup>(info[0]).try_play(call_of(info[1]), std::chrono::microseconds(integer_of(info[2])), std::chrono::microseconds(integer_of(info[3]))));
+}
+
+// copiedBytes(group, call): number, in and out, where it is staged
+Napi::Value copied_bytes(const Napi::CallbackInfo& info) {
+  const HeldCall& call = call_of(info[1]);
+  return Napi::Number::New(info.Env(), static_cast<double>(held<HeldGroup>(info[0]).staging().copied_bytes(call.call.offer, call.losable)));
 }
 
 // stage(group, call): boolean; false where it has to wait for a call before. What may be taken away is copied, and its memory is free.
@@ -267,6 +273,7 @@ void add_processes(Napi::Object exports) {
   add<make_call>(processes, "call");
   add<play_call>(processes, "playCall");
   add<try_call>(processes, "tryCall");
+  add<copied_bytes>(processes, "copiedBytes");
   add<stage>(processes, "stage");
   add<submit>(processes, "submit");
   add<finish_call>(processes, "finish");

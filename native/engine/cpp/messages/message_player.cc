@@ -34,11 +34,11 @@ MessagePlayer::MessagePlayer(std::vector<std::unique_ptr<Channel>> channels, int
     : exchange_(std::move(channels), size <= cores ? kInboxBytes : kCrowdedInboxBytes, std::move(lost)), gathering_(rank, size),
       failure_(failure), rank_(rank), has_own_core_(size <= cores), generation_(generation) {}
 
-Status MessagePlayer::play(Offer& offer, std::chrono::microseconds patience) {
+Status MessagePlayer::play(Offer& offer, std::chrono::microseconds patience, std::chrono::microseconds slice) {
   if (has_failed()) return Status::kFailed;
   const bool begins = !is_under_way_;
   if (begins) begin(offer);
-  Clock::time_point deadline{};
+  Clock::time_point end{};
   for (int looks = 0;; ++looks) {
     const Exchange::Outcome outcome = exchange_.advance();
     switch (outcome) {
@@ -56,10 +56,11 @@ Status MessagePlayer::play(Offer& offer, std::chrono::microseconds patience) {
     }
     if (has_failed()) return Status::kFailed;
     const Clock::time_point now = Clock::now();
-    if (looks == 0) deadline = now + patience;
+    if (looks == 0) end = now + slice;
     if (outcome == Exchange::Outcome::kMoved || looks == 0) moved_ = now;
-    else wait(now, deadline);
-    if (now >= deadline) return Status::kWaiting;
+    else wait(now, std::min(moved_ + patience, end));
+    if (now - moved_ >= patience) return Status::kWaiting;
+    if (now >= end) return Status::kSlice;
   }
 }
 

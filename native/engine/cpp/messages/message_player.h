@@ -25,7 +25,7 @@ class MessagePlayer : public Player {
                 const FailureWord& failure, std::function<void(int rank, int error)> lost);
 
   // A group in which a rank was lost, disagreed or was abandoned has failed for good.
-  Status play(Offer& offer, std::chrono::microseconds patience) override;
+  Status play(Offer& offer, std::chrono::microseconds patience, std::chrono::microseconds slice = kLongestSlice) override;
   void abandon() override;
   bool is_missing(int rank) const override;
   bool came_last() const override { return came_last_; }

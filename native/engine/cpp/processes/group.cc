@@ -39,7 +39,7 @@ Group::Deadline Group::deadline_after(microseconds timeout) {
   return Clock::now() + timeout;
 }
 
-Status Group::try_play(Call& call, microseconds patience) {
+Status Group::try_play(Call& call, microseconds patience, microseconds slice) {
   if (has_failed()) return end(Status::kFailed);
   if (has_disagreed_) return Status::kDisagreed;
   if (!is_under_way_) {
@@ -49,16 +49,16 @@ Status Group::try_play(Call& call, microseconds patience) {
     }
     is_under_way_ = true;
   }
-  Status status = play_or_fail(call, patience);
+  Status status = play_or_fail(call, patience, slice);
   if (status == Status::kDone && player_->came_last() && monitor_.catch_up()) status = Status::kFailed;
   has_disagreed_ = status == Status::kDisagreed;
   return status == Status::kDone ? end(status) : status;
 }
 
 // What is lacking here, such as memory, ends the group: nobody can go on from somewhere within a collective.
-Status Group::play_or_fail(Call& call, microseconds patience) {
+Status Group::play_or_fail(Call& call, microseconds patience, microseconds slice) {
   try {
-    return player_->play(call.offer, patience);
+    return player_->play(call.offer, patience, slice);
   } catch (const std::bad_alloc&) {
     monitor_.fail_here("has no memory to go on");
   } catch (const std::exception& error) {
@@ -70,7 +70,7 @@ Status Group::play_or_fail(Call& call, microseconds patience) {
 Status Group::play(Call& call, Deadline deadline, Deadline pause) {
   Clock::time_point asked{};
   // A call that is over at once needs no clock.
-  Status status = deadline ? Status::kWaiting : try_play(call, kLook);
+  Status status = deadline ? Status::kWaiting : try_play(call, kLook, kLook);
   while (true) {
     if (status == Status::kDone) return status;
     if (status == Status::kFailed) return find_failure(call);
@@ -85,7 +85,8 @@ Status Group::play(Call& call, Deadline deadline, Deadline pause) {
         monitor_.ask(calls_.current());
       }
     }
-    status = try_play(call, patience_until(deadline, now));
+    const microseconds patience = patience_until(deadline, now);
+    status = try_play(call, patience, patience);
   }
 }
 

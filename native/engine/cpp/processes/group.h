@@ -35,8 +35,8 @@ class Group {
   const FailureWord& failure_word() const { return word_; }
   Monitor& monitor() { return monitor_; }
 
-  // Begins a collective or goes on with it; kWaiting where it takes longer than that.
-  Status try_play(Call& call, std::chrono::microseconds patience);
+  // Begins a collective or goes on with it, with the limits of a player.
+  Status try_play(Call& call, std::chrono::microseconds patience, std::chrono::microseconds slice);
   // The same until it ends, in kDone, kFailed, kDisagreed or kExpired; or until `pause`, in kWaiting. After kDisagreed and kExpired the group
   // has to be ended by `fail` of the monitor, and this to be called again.
   Status play(Call& call, Deadline deadline, Deadline pause = std::nullopt);
@@ -50,7 +50,7 @@ class Group {
   const std::vector<std::optional<State>>& states() const { return states_; }
 
  private:
-  Status play_or_fail(Call& call, std::chrono::microseconds patience);
+  Status play_or_fail(Call& call, std::chrono::microseconds patience, std::chrono::microseconds slice);
   Status end(Status status);
   Status settle();
   Status disagree(const Call& call);

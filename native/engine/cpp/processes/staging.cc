@@ -15,11 +15,24 @@ namespace {
 
 std::size_t in_lines(std::size_t bytes) { return (bytes + kLine - 1) / kLine * kLine; }
 
-void move_piece(std::byte* into, const std::byte* from, std::size_t bytes) {
-  copy(into, from, bytes, bytes >= kStreamedBytes ? Write::kStreamed : Write::kCached);
+bool is_moved(const Staging& staging, bool is_losable, const std::byte* own, std::size_t bytes) {
+  return bytes > 0 && is_losable && !staging.is_shared(own, bytes);
 }
 
 }  // namespace
+
+std::size_t Staging::copied_bytes(const Offer& offer, const Losable& losable) const {
+  std::size_t copied = 0;
+  const auto count = [&](const auto& pieces, const std::vector<bool>& are_losable, std::size_t bytes_of_all) {
+    for (std::size_t i = 0; i < pieces.size(); ++i) {
+      const std::size_t bytes = offer.bytes_of_piece(i, bytes_of_all);
+      if (is_moved(*this, are_losable[i], pieces[i], bytes)) copied += bytes;
+    }
+  };
+  count(offer.buffers.inputs, losable.inputs, offer.input_bytes());
+  count(offer.buffers.outputs, losable.outputs, offer.output_bytes());
+  return copied;
+}
 
 std::byte* Staging::take(std::size_t bytes) {
   if (!shared_) return take_own(bytes);
@@ -65,11 +78,11 @@ Stage::Stage(std::shared_ptr<Staging> staging, Offer& offer, const Losable& losa
   if (is_empty()) return;
   memory_ = staging_->take(bytes);
   for (const Piece& piece : inputs_) {
-    move_piece(memory_ + piece.offset, piece.own, piece.bytes);
+    coll::copy(memory_ + piece.offset, piece.own, piece.bytes);
     offer_.buffers.inputs[piece.index] = memory_ + piece.offset;
   }
   for (const Piece& piece : outputs_) {
-    if (is_under_way && input_at(piece.own, piece.bytes) == nullptr) move_piece(memory_ + piece.offset, piece.own, piece.bytes);
+    if (is_under_way && input_at(piece.own, piece.bytes) == nullptr) coll::copy(memory_ + piece.offset, piece.own, piece.bytes);
     offer_.buffers.outputs[piece.index] = memory_ + piece.offset;
   }
 }
@@ -81,7 +94,7 @@ Stage::~Stage() {
 }
 
 void Stage::deliver() const {
-  for (const Piece& piece : outputs_) move_piece(piece.own, memory_ + piece.offset, piece.bytes);
+  for (const Piece& piece : outputs_) coll::copy(piece.own, memory_ + piece.offset, piece.bytes);
 }
 
 bool Stage::is_read_by(const Offer& other) const {
@@ -98,18 +111,15 @@ bool Stage::is_read_by(const Offer& other) const {
 std::size_t Stage::place(const Losable& losable) {
   const Buffers& buffers = offer_.buffers;
   std::size_t end = 0;
-  const auto is_moved = [&](const std::vector<bool>& are_losable, std::size_t index, const std::byte* own, std::size_t bytes) {
-    return bytes > 0 && are_losable[index] && !staging_->is_shared(own, bytes);
-  };
   for (std::size_t i = 0; i < buffers.inputs.size(); ++i) {
     const std::size_t bytes = offer_.bytes_of_piece(i, offer_.input_bytes());
-    if (!is_moved(losable.inputs, i, buffers.inputs[i], bytes)) continue;
+    if (!is_moved(*staging_, losable.inputs[i], buffers.inputs[i], bytes)) continue;
     inputs_.push_back({i, const_cast<std::byte*>(buffers.inputs[i]), bytes, end});
     end += in_lines(bytes);
   }
   for (std::size_t i = 0; i < buffers.outputs.size(); ++i) {
     const std::size_t bytes = offer_.bytes_of_piece(i, offer_.output_bytes());
-    if (!is_moved(losable.outputs, i, buffers.outputs[i], bytes)) continue;
+    if (!is_moved(*staging_, losable.outputs[i], buffers.outputs[i], bytes)) continue;
     const Piece* const input = input_at(buffers.outputs[i], bytes);
     outputs_.push_back({i, buffers.outputs[i], bytes, input != nullptr ? input->offset : end});
     if (input == nullptr) end += in_lines(bytes);

@@ -12,6 +12,12 @@
 
 namespace coll {
 
+// Which pieces of an offer are memory that can be taken away: that of an ArrayBuffer can, that of a SharedArrayBuffer cannot.
+struct Losable {
+  std::vector<bool> inputs;
+  std::vector<bool> outputs;
+};
+
 // Memory in which calls are played in place of what their owner may take away meanwhile. It is that of the group, which the others see,
 // as long as there is room; otherwise memory of this process. What is given back is kept for the next ones. For one thread.
 class Staging {
@@ -21,6 +27,9 @@ class Staging {
   void unshare() { shared_.reset(); }
   // Whether it is memory of the group, which nobody can take away.
   bool is_shared(const void* address, std::size_t bytes) const { return shared_ && shared_->has(address, bytes); }
+
+  // What is copied, in and out, where such a call is played here.
+  std::size_t copied_bytes(const Offer& offer, const Losable& losable) const;
 
   // At the begin of a cache line; throws std::bad_alloc.
   std::byte* take(std::size_t bytes);
@@ -40,12 +49,6 @@ class Staging {
   std::shared_ptr<SharedMemory> shared_;
   std::vector<Block> taken_;
   std::vector<Block> kept_;
-};
-
-// Which pieces of an offer are memory that can be taken away: that of an ArrayBuffer can, that of a SharedArrayBuffer cannot.
-struct Losable {
-  std::vector<bool> inputs;
-  std::vector<bool> outputs;
 };
 
 // A call that is played in staging: until this ends, the offer's losable memory is there. Inputs are copied when this begins, outputs when

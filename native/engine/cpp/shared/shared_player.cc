@@ -36,13 +36,14 @@ SharedPlayer::SharedPlayer(std::shared_ptr<SharedMemory> memory, int rank, int s
   places_.ranks.resize(static_cast<std::size_t>(size));
 }
 
-Status SharedPlayer::play(Offer& offer, std::chrono::microseconds patience) {
+Status SharedPlayer::play(Offer& offer, std::chrono::microseconds patience, std::chrono::microseconds slice) {
   if (!is_under_way_) {
     if (waiter_.has_failed()) return Status::kFailed;
     begin(offer);
   } else if (step_ > 0) {
     take_up_own_memory(offer);
   }
+  std::optional<Clock::time_point> end;
   for (;;) {
     if (!await_all(patience)) return waiter_.has_failed() ? Status::kFailed : Status::kWaiting;
     if (step_ == 0 && !(all_agree(offer) && take_up(offer))) {
@@ -52,9 +53,13 @@ Status SharedPlayer::play(Offer& offer, std::chrono::microseconds patience) {
     }
     ++turn_;
     ++step_;
+    // The last turn is not worth coming back for; collectives of no more than two need no clock.
+    const bool may_pause = step_ + 1 < last_step_;
+    if (may_pause && !end) end = Clock::now() + slice;
     work(offer);
     if (step_ == last_step_) break;
     publish();
+    if (may_pause && Clock::now() >= *end) return Status::kSlice;
   }
   is_under_way_ = false;
   return Status::kDone;
@@ -211,7 +216,9 @@ void SharedPlayer::play_small(const Offer& offer) {
   // Where this rank is going to say the next.
   SharedAnnouncement& next = announcement(rank_);
   claim(&next);
-  for (std::size_t at = 0; bytes > kTinyBytes && at < bytes; at += kLine) claim(next.small + at);
+  const std::byte* const payload = next.payload(bytes);
+  for (std::size_t at = 0; at < bytes; at += kLine) claim(payload + at);
+  if (bytes > 0) claim(payload + bytes - 1);
 }
 
 void SharedPlayer::play_direct(const Offer& offer) {

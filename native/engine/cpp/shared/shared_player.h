@@ -29,7 +29,7 @@ class SharedPlayer : public Player {
   // `cores`: how many ranks can run at once. All ranks have opened each other's segments; the failure word outlives the player.
   SharedPlayer(std::shared_ptr<SharedMemory> memory, int rank, int size, int cores, const FailureWord& failure);
 
-  Status play(Offer& offer, std::chrono::microseconds patience) override;
+  Status play(Offer& offer, std::chrono::microseconds patience, std::chrono::microseconds slice = kLongestSlice) override;
   void abandon() override;
   bool is_missing(int rank) const override;
 

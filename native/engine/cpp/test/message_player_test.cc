@@ -120,6 +120,26 @@ TEST(MessagePlayer, IsResumedAfterItsPatience) {
   EXPECT_EQ(data.first_wrong(), -1);
 }
 
+// Rank 0 comes back to its caller again and again, though everything moves.
+TEST(MessagePlayer, ComesBackBetweenSlices) {
+  std::mt19937 random(7);
+  for (const Transport transport : {Transport::kTcp, Transport::kRing}) {
+    MessageGroup group(2, transport);
+    const Schedule schedule = ring_all_reduce(Op::kSum, DType::kFloat32, 2);
+    Case data(schedule, 3'000'000, {0}, false, random);
+    Status other = Status::kWaiting;
+    std::thread thread([&] { other = play_to_end(*group.players[1], data.offers[1]); });
+    int slices = 0;
+    Status status = Status::kSlice;
+    for (; status == Status::kSlice; ++slices) status = group.players[0]->play(data.offers[0], std::chrono::seconds(100), std::chrono::microseconds(100));
+    thread.join();
+    EXPECT_EQ(status, Status::kDone);
+    EXPECT_EQ(other, Status::kDone);
+    EXPECT_GT(slices, 2);
+    EXPECT_EQ(data.first_wrong(), -1);
+  }
+}
+
 }  // namespace
 }  // namespace coll::test
 

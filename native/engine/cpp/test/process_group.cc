@@ -25,7 +25,7 @@ class MeetingPlayer : public Player {
  public:
   MeetingPlayer(Meetings& meetings, int rank, const FailureWord& failure) : meetings_(meetings), rank_(rank), failure_(failure) {}
 
-  Status play(Offer&, std::chrono::microseconds patience) override {
+  Status play(Offer&, std::chrono::microseconds patience, std::chrono::microseconds) override {
     if (!is_under_way_) own().fetch_add(1);
     is_under_way_ = true;
     const auto until = Clock::now() + patience;
@@ -203,7 +203,7 @@ TEST_F(ProcessGroup, LetsMembersFinishWhatALeaverTookPartIn) {
 // A double of a player that finds all it needs.
 class LastPlayer : public Player {
  public:
-  Status play(Offer&, std::chrono::microseconds) override { return Status::kDone; }
+  Status play(Offer&, std::chrono::microseconds, std::chrono::microseconds) override { return Status::kDone; }
   void abandon() override {}
   bool is_missing(int) const override { return false; }
   bool came_last() const override { return true; }
@@ -226,7 +226,7 @@ TEST_F(ProcessGroup, HearsOfAFailureBeforeACallThatNeedsNobodyEnds) {
 // A double of a player that lacks memory.
 class PoorPlayer : public Player {
  public:
-  Status play(Offer&, std::chrono::microseconds) override { throw std::bad_alloc(); }
+  Status play(Offer&, std::chrono::microseconds, std::chrono::microseconds) override { throw std::bad_alloc(); }
   void abandon() override {}
   bool is_missing(int) const override { return false; }
 };

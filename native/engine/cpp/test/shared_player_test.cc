@@ -184,6 +184,42 @@ TEST(SharedPlayer, FindsThatRanksDisagree) {
   for (const pid_t child : fork_ranks(*notices, 3, 2, work)) EXPECT_EQ(ending_of(child), 0);
 }
 
+// Between slices its owner may do what it likes with memory that nobody else sees, as long as the same is there again.
+TEST(SharedPlayer, ComesBackBetweenSlices) {
+  SharedNotices notices;
+  const auto work = [](SharedRank& self) {
+    for (const bool is_shared : {false, true}) {
+      const SharedCase it = sum_of(self.ranks, 12'000'001, is_shared);
+      Offer offer{};
+      offer.program = it.program;
+      offer.length = it.length();
+      offer.begins = it.begins;
+      offer.fingerprint = it.seed;
+      std::vector<std::byte> own = input_of(it, self.rank);
+      std::byte* values = own.data();
+      if (is_shared) values = std::copy(own.begin(), own.end(), self.memory->allocate(own.size())) - own.size();
+      int slices = 0;
+      Status status = Status::kSlice;
+      for (; status == Status::kSlice; ++slices) {
+        offer.buffers = {{values}, {values}};
+        // Rank 1 does not come back in between.
+        status = self.player->play(offer, std::chrono::seconds(100), self.rank == 1 ? kLongestSlice : std::chrono::microseconds(1));
+        if (is_shared || status != Status::kSlice) continue;
+        std::vector<std::byte> other = own;
+        std::fill(own.begin(), own.end(), std::byte{0x5a});
+        own = std::move(other);
+        values = own.data();
+      }
+      if (status != Status::kDone) return complain(self, it, "did not end well");
+      if ((slices > 2) != (self.rank != 1)) return complain(self, it, "came back at other times");
+      const std::vector<std::byte> right = expected(it, self.rank);
+      if (!std::equal(right.begin(), right.end(), values)) return complain(self, it, "the result is wrong");
+    }
+    return true;
+  };
+  for (const pid_t child : fork_ranks(*notices, 3, 2, work)) EXPECT_EQ(ending_of(child), 0);
+}
+
 TEST(SharedPlayer, SaysWhoIsMissing) {
   SharedNotices notices;
   const auto work = [](SharedRank& self) {

@@ -31,6 +31,9 @@ namespace {
 // The least that Linux grants.
 constexpr std::uint64_t kShortTurnNanos = 100'000;
 
+// SCHED_FLAG_RESET_ON_FORK: threads and processes that this one starts take turns as usual.
+constexpr std::uint64_t kNotInherited = 1;
+
 // sched_attr of the system, whose headers do not go together with all versions of glibc's.
 struct Scheduling {
   std::uint32_t size;
@@ -73,6 +76,7 @@ void take_short_turns() {
   Scheduling own{};
   if (syscall(SYS_sched_getattr, 0, &own, sizeof own, 0) != 0 || own.policy != SCHED_OTHER || own.runtime <= kShortTurnNanos) return;
   own.runtime = kShortTurnNanos;
+  own.flags |= kNotInherited;
   syscall(SYS_sched_setattr, 0, &own, 0);
 }
 

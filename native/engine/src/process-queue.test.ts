@@ -1,0 +1,178 @@
+import type { CollError } from '@coll/core';
+import type { KnownCall } from '@coll/core/executor';
+import { beforeEach, expect, it } from 'vitest';
+import { status } from './native-binding.js';
+import type { CallHandle, GroupHandle, ProcessBinding } from './process-binding.js';
+import type { ProcessCall } from './process-calls.js';
+import { ProcessQueue } from './process-queue.js';
+
+type Call = KnownCall<ProcessCall>;
+
+const group = 'a group' as unknown as GroupHandle;
+
+/** A double of native code: it answers as it is told, and notes what it is asked for. */
+class Scripted {
+  readonly asked: string[] = [];
+  /** By name of the call; of a call without any, that it is over. */
+  readonly answers = new Map<string, number[]>();
+  readonly ended: number[] = [];
+
+  readonly binding = {
+    tryCall: (_: GroupHandle, call: CallHandle) => {
+      this.asked.push(`play ${call}`);
+      return this.answers.get(String(call))?.shift() ?? status.done;
+    },
+    copiedBytes: () => 0,
+    stage: (_: GroupHandle, call: CallHandle) => this.asked.push(`stage ${call}`) > 0,
+    submit: (_: GroupHandle, call: CallHandle, id: number, millis: number) => {
+      this.asked.push(`submit ${call}${millis === 0 ? '' : ' with a deadline'}`);
+      this.ended.push(id, status.done);
+    },
+    results: () => this.ended.splice(0),
+    finish: (_: GroupHandle, call: CallHandle, delivers: boolean) => this.asked.push(`finish ${call} ${delivers}`),
+  } as unknown as ProcessBinding;
+}
+
+let native: Scripted;
+let queue: ProcessQueue;
+let failures: string[];
+
+beforeEach(() => {
+  native = new Scripted();
+  failures = [];
+  queue = new ProcessQueue(native.binding, group, {
+    rank: 1,
+    stalls: undefined,
+    fail: (kind, text) => failures.push(`${kind}: ${text}`),
+    end: (answer) => failures.push(`ended by ${answer}`),
+    failureOf: () => new Error('the group has failed') as CollError,
+  });
+});
+
+function call(name: string): Call {
+  const known = { data: new Float32Array(4), dtype: 'float32', length: 4 } as const;
+  return {
+    handle: { handle: name as unknown as CallHandle },
+    collective: { kind: 'all-reduce', op: 'sum' },
+    layout: 0,
+    isShared: false,
+    request: undefined,
+    bytes: 16,
+    inputs: [known],
+    outputs: [known],
+  };
+}
+
+function burn(millis: number): void {
+  const end = performance.now() + millis;
+  while (performance.now() < end);
+}
+
+function detach({ inputs }: Call): void {
+  structuredClone(inputs[0]?.data.buffer, { transfer: [inputs[0]?.data.buffer as ArrayBuffer] });
+}
+
+it('plays a call in slices, between which others run, and those behind it in their order', async () => {
+  native.answers.set('first', [status.slice, status.slice, status.waiting]);
+  const ends: string[] = [];
+  let number = 0;
+  const add = async (name: string) => {
+    await queue.add(call(name), number++, {});
+    ends.push(name);
+  };
+  const all = ['first', 'second', 'third'].map(add);
+  setImmediate(() => native.asked.push('another'));
+  expect(native.asked).toEqual(['play first']);
+  expect(queue.isEmpty).toBe(false);
+  await Promise.all(all);
+  expect(ends).toEqual(['first', 'second', 'third']);
+  expect(native.asked.indexOf('another')).toBeLessThan(native.asked.indexOf('play second'));
+  expect(native.asked.filter((asked) => asked !== 'another')).toEqual([
+    ...Array(4).fill('play first'),
+    'play second',
+    'play third',
+  ]);
+  expect(queue.isEmpty).toBe(true);
+  expect(queue.add(call('fourth'), number, {})).toBeUndefined();
+});
+
+it('leaves what others keep waiting to the thread of the group, and all behind it', async () => {
+  native.answers.set('first', Array(1_000_000).fill(status.waiting));
+  const first = queue.add(call('first'), 0, {});
+  const second = queue.add(call('second'), 1, { timeoutSeconds: 1000 });
+  await expect.poll(() => native.asked.at(-1)).toBe('submit second with a deadline');
+  expect(native.asked.filter((asked) => !asked.startsWith('play'))).toEqual([
+    'stage first',
+    'submit first',
+    'stage second',
+    'submit second with a deadline',
+  ]);
+  queue.settle();
+  await first;
+  await second;
+  expect(native.asked.slice(-2)).toEqual(['finish first true', 'finish second true']);
+  expect(queue.add(call('third'), 2, {})).toBeUndefined();
+});
+
+it('leaves to it what the program neglects, and the same call from then on until it does so no more', async () => {
+  const neglected = call('neglected');
+  native.answers.set('neglected', Array(4).fill(status.slice));
+  const first = queue.add(neglected, 0, {});
+  burn(20);
+  await expect.poll(() => native.asked).toEqual(['play neglected', 'stage neglected', 'submit neglected']);
+  queue.settle();
+  await first;
+  native.asked.length = 0;
+  const second = queue.add(neglected, 1, {});
+  expect(native.asked).toEqual(['play neglected', 'stage neglected', 'submit neglected']);
+  queue.settle();
+  await second;
+  await new Promise((resolve) => setImmediate(resolve));
+  native.asked.length = 0;
+  await queue.add(neglected, 2, {});
+  expect(native.asked).toEqual(Array(3).fill('play neglected'));
+});
+
+it('ends the group for a call whose memory is taken away between slices, and plays it no more', async () => {
+  const lost = call('lost');
+  native.answers.set('lost', [status.slice]);
+  const playing = queue.add(lost, 0, {});
+  detach(lost);
+  await expect(playing).rejects.toMatchObject({ code: 'ERR_COLL_BUFFER', rank: 1 });
+  expect(native.asked).toEqual(['play lost']);
+  expect(failures).toEqual([expect.stringContaining('failed: cannot go on')]);
+});
+
+it('lets the thread of the group find out about failures and deadlines', async () => {
+  native.answers.set('failed', [status.slice, status.failed]);
+  native.answers.set('late', Array(1_000_000).fill(status.slice));
+  const failed = queue.add(call('failed'), 0, {});
+  await expect.poll(() => native.asked).toEqual(['play failed', 'play failed', 'submit failed']);
+  queue.settle();
+  await failed;
+  native.asked.length = 0;
+  const late = queue.add(call('late'), 1, { timeoutSeconds: 0.01 });
+  await expect.poll(() => native.asked.at(-1)).toBe('submit late with a deadline');
+  queue.settle();
+  await late;
+});
+
+it('ends the group by a signal between slices', async () => {
+  const controller = new AbortController();
+  native.answers.set('aborted', [status.slice, status.slice, status.failed]);
+  const playing = queue.add(call('aborted'), 0, { signal: controller.signal });
+  controller.abort('enough');
+  expect(failures).toEqual(['aborted: aborted: enough']);
+  await expect.poll(() => native.asked.at(-1)).toBe('submit aborted');
+  queue.settle();
+  await playing;
+});
+
+it('rejects what has not ended when the group is closed, and plays no more', async () => {
+  native.answers.set('first', [status.slice, status.slice]);
+  const playing = [queue.add(call('first'), 0, {}), queue.add(call('second'), 1, {})];
+  queue.close();
+  for (const one of playing) await expect(one).rejects.toMatchObject({ code: 'ERR_COLL_CLOSED' });
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(native.asked.filter((asked) => asked.startsWith('play'))).toEqual(['play first']);
+});
