@@ -32,7 +32,7 @@ describe.concurrent('coll run', () => {
   });
 
   it.each([
-    [['-n', '0', 'true'], /'0' is invalid. It must be auto, or a number from 1 to 1024/],
+    [['-n', '0', 'true'], /'0' is invalid. It must be auto, or a whole number from 1 to 1024/],
     [['-n', '1', 'nowhere.mjs'], /^coll run: ERR_COLL_MODULE: there is no script .*nowhere.mjs/],
     [['--log-dir', '/dev/null/logs', 'true'], /^coll run: ERR_COLL_VALUE: --log-dir: .*cannot be written: .*ENOTDIR/],
     // In such a file system the recursive mkdir of Node tries again for ever.

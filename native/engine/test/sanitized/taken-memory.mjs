@@ -1,5 +1,6 @@
 // A program takes memory away that an asynchronous call of a group of processes has got: an error, and nobody touches the memory any more.
 import assert from 'node:assert/strict';
+import { setTimeout as pause } from 'node:timers/promises';
 import { tensor } from '@coll/core';
 import { directAlgorithm as algorithm } from '@coll/direct';
 import { bufferLost, errorOf, expectError, peerFailed } from '../ranks/errors.mjs';
@@ -8,7 +9,7 @@ import { collectGarbage } from '../ranks/this-process.mjs';
 
 const sum = { kind: 'all-reduce', op: 'sum' };
 const pageBytes = 64 << 10;
-// Played at once, begun in the calling thread and left to the other, and left to it from the start.
+// Announced with the call, and in memory of one block, of some, and of many slices.
 const sizes = [64, 4 << 10, pageBytes, 4 << 20];
 
 const plain = (bytes) => new ArrayBuffer(bytes);
@@ -39,7 +40,10 @@ let count = 0;
 for (const transport of ['shared memory', 'messages']) {
   for (const bytes of sizes) {
     for (const name of Object.keys(losses)) {
-      for (const isInPlace of [true, false]) await loseMidway(transport, bytes, name, isInPlace);
+      for (const isInPlace of [true, false]) {
+        await loseAtOnce(transport, bytes, name, isInPlace);
+        await loseMidway(transport, bytes, name, isInPlace);
+      }
     }
   }
   await losesWhileHeld(transport);
@@ -47,17 +51,26 @@ for (const transport of ['shared memory', 'messages']) {
 }
 console.log(`${count} buffers were taken away by ${Object.keys(losses).join(', ')}: errors name the rank`);
 
-/** Rank 0's memory is gone before rank 1 has come. Rank 1 gets the result. */
+/** Rank 0's memory is gone before the call gets on: that is a failure of the group. */
+async function loseAtOnce(transport, bytes, name, isInPlace) {
+  const when = `${transport}, ${bytes} bytes, ${name}, in place: ${isInPlace}, at once`;
+  const { communicators, close } = await openPair(transport, algorithm);
+  const { call, lose, other } = callThatLoses(communicators[0], bytes, name, isInPlace);
+  await lose();
+  const error = await errorOf(() => communicators[1].run(sum, [other], [other]));
+  expectError(await call, bufferLost(0), when);
+  expectError(error, peerFailed(0), when);
+  await close();
+  count += 1;
+}
+
+/** Rank 0's memory is gone before rank 1 has come, but after its call was left to the group's thread. Rank 1 gets the result. */
 async function loseMidway(transport, bytes, name, isInPlace) {
   const when = `${transport}, ${bytes} bytes, ${name}, in place: ${isInPlace}`;
   const { communicators, close } = await openPair(transport, algorithm);
-  const [input, kept] = [losses[name].memory(bytes), plain(bytes)];
-  const output = isInPlace ? input : losses[name].memory(bytes);
-  for (const buffer of [input, kept]) ones(buffer, bytes).data.fill(1);
-  const call = errorOf(() => communicators[0].run(sum, [ones(input, bytes)], [ones(output, bytes)]));
-  for (const buffer of new Set([output, input])) losses[name].lose(buffer);
-  await collectGarbage();
-  const other = ones(kept, bytes);
+  const { call, lose, other } = callThatLoses(communicators[0], bytes, name, isInPlace);
+  await leftToThread();
+  await lose();
   await communicators[1].run(sum, [other], [other]);
   expectError(await call, bufferLost(0), when);
   assert.ok(
@@ -75,6 +88,24 @@ async function loseMidway(transport, bytes, name, isInPlace) {
   count += 1;
 }
 
+/** A call of this rank, what takes its memory away, and the tensor of the other. */
+function callThatLoses(communicator, bytes, name, isInPlace) {
+  const [input, kept] = [losses[name].memory(bytes), plain(bytes)];
+  const output = isInPlace ? input : losses[name].memory(bytes);
+  for (const buffer of [input, kept]) ones(buffer, bytes).data.fill(1);
+  const call = errorOf(() => communicator.run(sum, [ones(input, bytes)], [ones(output, bytes)]));
+  const lose = () => {
+    for (const buffer of new Set([output, input])) losses[name].lose(buffer);
+    return collectGarbage();
+  };
+  return { call, lose, other: ones(kept, bytes) };
+}
+
+/** Many turns of the event loop in which a call waits for others: long enough that it is no longer played here. */
+async function leftToThread() {
+  for (let turn = 0; turn < 10; turn++) await pause(2);
+}
+
 /** A call that waits for the one before has not got its input yet: that is a failure of the group. */
 async function losesWhileHeld(transport) {
   const { communicators, close } = await openPair(transport, algorithm);
@@ -85,6 +116,7 @@ async function losesWhileHeld(transport) {
     errorOf(() => first.run(sum, [ones(lost, bytes)], [ones(lost, bytes)])),
     errorOf(() => first.run(sum, [ones(lost, bytes)], [outputs[0]])),
   ];
+  await leftToThread();
   structuredClone(lost, { transfer: [lost] });
   await collectGarbage();
   await second.run(sum, [ones(kept, bytes)], [ones(kept, bytes)]);
