@@ -1,6 +1,8 @@
 import type { CollError, RunOptions } from '@coll/core';
-import { closedError, type KnownCall, lostBufferError, lostRank, operationOf } from '@coll/core/executor';
+import { closedError, type KnownCall } from '@coll/core/executor';
+import { GroupThread, type ThreadOwner } from './group-thread.js';
 import { status } from './native-binding.js';
+import { PendingCall } from './pending-call.js';
 import type { GroupHandle, ProcessBinding } from './process-binding.js';
 import type { ProcessCall } from './process-calls.js';
 import { isBusy, leavingMillis, Pace, patienceMillis, sliceMillis } from './process-pace.js';
@@ -9,43 +11,23 @@ import { type StallListener, StallWatch } from './stall-watch.js';
 type Call = KnownCall<ProcessCall>;
 
 /** Whose calls they are. */
-export interface QueueOwner {
-  readonly rank: number;
+export interface QueueOwner extends ThreadOwner {
   readonly stalls: StallListener | undefined;
   /** Ends the group for all members, because this one cannot go on. */
   fail(kind: 'failed' | 'aborted', text: string): void;
-  /** Ends it for what the engine found out about a call. */
-  end(answer: number, call: Call): void;
-  failureOf(call: Call, number: number, signal: AbortSignal | undefined): CollError;
-}
-
-/** A call that was not over before it returned. */
-interface Pending {
-  readonly call: Call;
-  readonly number: number;
-  readonly options: RunOptions;
-  readonly resolve: () => void;
-  readonly reject: (error: unknown) => void;
-  readonly abort: (() => void) | undefined;
-  /** Of a call that has begun here. */
-  pace: Pace | undefined;
-  /** Nothing of it moves any more: the group's thread finds out why. */
-  isBroken: boolean;
 }
 
 /**
  * The asynchronous calls of a group, one after the other. The first is played here, in slices between which the event loop runs, for as long as it gets
- * on. Where others keep it waiting, or the program its event loop, the group's thread goes on with it and with all behind it. That plays them in memory of
- * ours, in place of memory that a program can take away meanwhile: inputs are copied when a call is handed over, results when that is over.
+ * on. Where others keep it waiting, or the program its event loop, the group's thread goes on with it and with all behind it.
  */
 export class ProcessQueue {
   readonly #binding: ProcessBinding;
   readonly #group: GroupHandle;
   readonly #owner: QueueOwner;
-  readonly #pending = new Map<number, Pending>();
-  /** Those of them that were not handed over: the first is played here, unless the group's thread plays one before it. */
-  readonly #held: Pending[] = [];
-  #handedOver = 0;
+  readonly #thread: GroupThread;
+  /** Calls that were not handed over: the first is played here, unless the group's thread plays one before it. */
+  readonly #held: PendingCall[] = [];
   #isTurnDue = false;
   /** Whether the latest call that took more than a slice was neglected. */
   #isNeglectful = false;
@@ -55,60 +37,48 @@ export class ProcessQueue {
     this.#binding = binding;
     this.#group = group;
     this.#owner = owner;
+    this.#thread = new GroupThread(binding, group, owner);
     const { stalls } = owner;
-    const first = () => this.#first();
+    const first = () => this.#thread.first ?? this.#held[0];
     this.#stallWatch = stalls && new StallWatch(stalls, first, () => binding.absent(group));
   }
 
   get isEmpty(): boolean {
-    return this.#pending.size === 0;
+    return this.#thread.isIdle && this.#held.length === 0;
   }
 
   /** Begins a call, or puts it behind all others; `number`: of the group's calls. @returns undefined where it is over */
   add(call: Call, number: number, options: RunOptions): Promise<void> | undefined {
-    if (!this.isEmpty) return this.#put(call, number, options, undefined);
-    const answer = this.#playHere(call, this.#isNeglected(call) ? this.#longSliceOf(call) : sliceMillis);
-    return answer === status.done ? undefined : this.#put(call, number, options, answer);
-  }
-
-  #put(call: Call, number: number, options: RunOptions, answer: number | undefined): Promise<void> {
+    const answer = this.isEmpty ? this.#begin(call) : undefined;
+    if (answer === status.done) return undefined;
     const { signal } = options;
-    return new Promise((resolve, reject) => {
-      const abort = signal && (() => this.#owner.fail('aborted', `aborted: ${signal.reason}`));
-      if (abort) signal.addEventListener('abort', abort);
-      const pending = { call, number, options, resolve, reject, abort, pace: undefined, isBroken: false };
-      this.#pending.set(number, pending);
-      this.#held.push(pending);
-      if (answer !== undefined) this.#leave(pending, answer);
-      this.#advance();
-      this.#stallWatch?.look();
-    });
+    const abort = () => this.#owner.fail('aborted', `aborted: ${signal?.reason}`);
+    const pending = new PendingCall({ call, number, millis: millisOf(options), signal, abort });
+    this.#held.push(pending);
+    if (answer !== undefined) this.#leave(pending, answer);
+    this.#advance();
+    return pending.ended;
   }
 
   /** Takes up what has ended. */
   settle(): void {
-    const results = this.#binding.results(this.#group);
-    for (let at = 0; at < results.length; at += 2) {
-      const pending = this.#pending.get(results[at] as number);
-      if (pending) this.#take(pending, results[at + 1] as number);
-    }
+    this.#thread.settle();
     this.#advance();
   }
 
   /** Ends all with an error; the group has stopped. */
   close(): void {
-    this.#held.length = 0;
-    for (const pending of this.#pending.values()) {
-      const { call } = pending;
-      this.#finish(pending, false);
-      pending.reject(closedError({ operation: operationOf(call), rank: this.#owner.rank }));
+    for (const pending of [...this.#thread.release(), ...this.#held.splice(0)]) {
+      pending.reject(closedError({ operation: pending.operation, rank: this.#owner.rank }));
     }
+    this.#stallWatch?.look();
   }
 
   /** Goes on with what was not handed over. */
   #advance(): void {
-    if (this.#handedOver > 0) this.#handOver();
+    if (!this.#thread.isIdle) this.#handOver();
     else if (this.#held.length > 0) this.#awaitTurn();
+    this.#stallWatch?.look();
   }
 
   #awaitTurn(): void {
@@ -123,19 +93,19 @@ export class ProcessQueue {
   /** Plays for a slice, after other code may have run. */
   #playTurn(): void {
     const end = performance.now() + sliceMillis;
-    for (let first = this.#held[0]; first && this.#handedOver === 0; first = this.#held[0]) {
+    for (let first = this.#held[0]; first && this.#thread.isIdle; first = this.#held[0]) {
       if (!this.#playOn(first) || performance.now() >= end) break;
     }
     this.#advance();
   }
 
   /** @returns whether the call is over */
-  #playOn(first: Pending): boolean {
+  #playOn(first: PendingCall): boolean {
     const { call, pace } = first;
     pace?.comeBack();
     if (pace?.isNeglected) this.#noteNeglect(call, true);
-    if (lostRank(call, 1) !== undefined) this.#drop(first, this.#lose(call));
-    else if (pace && (pace.isNeglected || pace.isKeptWaiting || isLate(first))) this.#handOver();
+    if (first.isLost) this.#drop().reject(this.#lose(first));
+    else if (pace && (pace.isNeglected || pace.isKeptWaiting || first.isLate)) this.#handOver();
     else {
       first.pace ??= this.#newPace(call);
       const answer = this.#playHere(call, sliceMillis);
@@ -143,9 +113,13 @@ export class ProcessQueue {
         this.#leave(first, answer);
         return false;
       }
-      this.#drop(first);
+      this.#drop().resolve();
     }
-    return this.#handedOver === 0;
+    return this.#thread.isIdle;
+  }
+
+  #begin(call: Call): number {
+    return this.#playHere(call, this.#isNeglected(call) ? this.#longSliceOf(call) : sliceMillis);
   }
 
   #playHere(call: Call, slice: number): number {
@@ -170,7 +144,7 @@ export class ProcessQueue {
   }
 
   /** After an answer that is not the end of the first call: whoever goes on with it does so later. */
-  #leave(first: Pending, answer: number): void {
+  #leave(first: PendingCall, answer: number): void {
     const { call } = first;
     first.pace ??= this.#newPace(call);
     first.pace.leave(answer);
@@ -191,94 +165,29 @@ export class ProcessQueue {
   #handOver(): void {
     for (let first = this.#held[0]; first; first = this.#held[0]) {
       try {
-        if (!this.#submit(first)) return;
+        if (!first.isBroken && first.isLost) throw this.#lose(first);
+        if (!this.#thread.take(first)) return;
         this.#held.shift();
       } catch (error) {
-        this.#drop(first, error);
+        this.#drop().reject(error);
       }
     }
   }
 
-  /** @returns false where it has to wait. @throws ValueError where its memory was taken away while it did */
-  #submit(pending: Pending): boolean {
-    const { call, number, isBroken } = pending;
-    const { handle } = call.handle;
-    if (!isBroken && lostRank(call, 1) !== undefined) throw this.#lose(call);
-    if (!isBroken && !this.#binding.stage(this.#group, handle)) return false;
-    try {
-      this.#binding.submit(this.#group, handle, number, millisLeftOf(pending));
-      this.#handedOver++;
-    } catch (error) {
-      this.#binding.finish(this.#group, handle, false);
-      throw error;
-    }
-    return true;
-  }
-
   /** Takes the first call out that was not handed over. */
-  #drop(first: Pending, error?: unknown): void {
-    this.#held.shift();
-    this.#forget(first);
-    if (error === undefined) first.resolve();
-    else first.reject(error);
+  #drop(): PendingCall {
+    return this.#held.shift() as PendingCall;
   }
 
   /** Ends the group, because a call that may have begun cannot go on. */
-  #lose(call: Call): CollError {
-    const error = this.#lost(call);
+  #lose(pending: PendingCall): CollError {
+    const error = pending.lostError(this.#owner.rank);
     this.#owner.fail('failed', `cannot go on: ${error.message}`);
     return error;
-  }
-
-  #take(pending: Pending, answer: number): void {
-    const { call, number, options } = pending;
-    if (answer !== status.done && answer !== status.failed) {
-      this.#owner.end(answer, call);
-      this.#binding.submit(this.#group, call.handle.handle, number, 0);
-      return;
-    }
-    this.#handedOver--;
-    const isLost = lostRank(call, 1) !== undefined;
-    this.#finish(pending, answer === status.done && !isLost);
-    if (answer === status.failed) pending.reject(this.#owner.failureOf(call, number, options.signal));
-    else if (isLost) pending.reject(this.#lost(call));
-    else pending.resolve();
-  }
-
-  #finish(pending: Pending, delivers: boolean): void {
-    this.#binding.finish(this.#group, pending.call.handle.handle, delivers);
-    this.#forget(pending);
-  }
-
-  #forget({ abort, number, options }: Pending): void {
-    if (abort) options.signal?.removeEventListener('abort', abort);
-    this.#pending.delete(number);
-    this.#stallWatch?.look();
-  }
-
-  #lost(call: Call): CollError {
-    return lostBufferError(operationOf(call), this.#owner.rank);
-  }
-
-  #first() {
-    const [first] = this.#pending.values();
-    return first && { number: first.number, operation: operationOf(first.call) };
   }
 }
 
 /** The time that a call has; 0: for ever. */
 export function millisOf({ timeoutSeconds }: RunOptions): number {
   return timeoutSeconds && timeoutSeconds > 0 ? timeoutSeconds * 1000 : 0;
-}
-
-// None would be for ever.
-const leastMillis = 0.001;
-
-function millisLeftOf({ options, pace }: Pending): number {
-  const millis = millisOf(options);
-  return millis && Math.max(millis - (pace?.elapsedMillis ?? 0), leastMillis);
-}
-
-function isLate(pending: Pending): boolean {
-  return millisLeftOf(pending) === leastMillis;
 }

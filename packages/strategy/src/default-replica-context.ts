@@ -4,7 +4,6 @@ import {
   copyToDevice,
   type DType,
   flatten,
-  isArriving,
   packLike,
   prepareArriving,
   type ReduceOpLike,
@@ -15,12 +14,15 @@ import {
   type Structure,
   type Tensor,
   type TensorLike,
+  type Value,
   zeros,
 } from '@coll/core';
 import { currentFrame, requireReplica, runAcross } from './contexts.js';
+import { ReducingReplica } from './reducing-replica.js';
 import type { MergeFunction, ReplicaContext } from './replica-context.js';
 import {
   denseRequest,
+  type ReduceRequest,
   type ReplicaRequest,
   reducedAlone,
   reduceRequest,
@@ -28,10 +30,10 @@ import {
   requireRoot,
 } from './replica-request.js';
 import type { Strategy } from './strategy.js';
-import type { Reduced, ReducedLater } from './structure-types.js';
+import type { Reduced } from './structure-types.js';
 
 /** The one replica of the default strategy: everything it does with the others, it does alone. */
-export class DefaultReplicaContext implements ReplicaContext {
+export class DefaultReplicaContext extends ReducingReplica implements ReplicaContext {
   readonly strategy: Strategy;
   readonly numReplicasInSync = 1;
   readonly replicaIdInSyncGroup = 0;
@@ -39,36 +41,32 @@ export class DefaultReplicaContext implements ReplicaContext {
   readonly canBlock = true;
 
   constructor(strategy: Strategy) {
+    super();
     this.strategy = strategy;
   }
 
-  allReduce<const T extends ReplicaValue>(
-    op: ReduceOpLike,
-    value: T,
-    options?: ReplicaCallOptions,
-  ): Promise<Reduced<T>>;
-  allReduce<const T extends ArrivingValue>(op: ReduceOpLike, value: T, options?: ReplicaCallOptions): ReducedLater<T>;
-  allReduce(op: ReduceOpLike, value: ArrivingValue, options?: ReplicaCallOptions): unknown {
-    if (!isArriving(value)) return (async () => this.allReduceSync(op, value as ReplicaValue, options))();
+  protected async reduceReady(op: ReduceOpLike, value: ReplicaValue, options?: ReplicaCallOptions): Promise<unknown> {
+    return this.allReduceSync(op, value, options);
+  }
+
+  protected reduceArriving(op: ReduceOpLike, value: ArrivingValue, options?: ReplicaCallOptions): unknown {
     this.#requireHere('allReduce');
     const call = prepareArriving(reduceOpFrom(op), value, options, this.devices[0]);
-    const { results, ended } = reduceArriving(call.leaves, {
+    const { results } = reduceArriving(call.leaves, {
       ...call,
       rank: 0,
       reduce: async (indices, values) => {
         const request = reduceRequest(op, values, this.devices[0], call.optionsFor(indices, values));
-        return flatten(request.finish(request.values.map((item) => reducedAlone(request, item))));
+        return flatten(reduced(request));
       },
       fail: () => {},
     });
-    ended.catch(() => {});
     return packLike(value, results);
   }
 
   allReduceSync<const T extends ReplicaValue>(op: ReduceOpLike, value: T, options?: ReplicaCallOptions): Reduced<T> {
     this.#requireHere('allReduce');
-    const request = reduceRequest(op, value, this.devices[0], options);
-    return request.finish(request.values.map((item) => reducedAlone(request, item))) as Reduced<T>;
+    return reduced(reduceRequest(op, value, this.devices[0], options)) as Reduced<T>;
   }
 
   async allGather<const T extends ReplicaValue>(value: T, _axis: number, options?: CallOptions): Promise<Reduced<T>> {
@@ -113,4 +111,8 @@ export class DefaultReplicaContext implements ReplicaContext {
   #requireHere(method: string): void {
     if (currentFrame()) requireReplica(this, method);
   }
+}
+
+function reduced(request: ReduceRequest): Structure<Value> {
+  return request.finish(request.values.map((value) => reducedAlone(request, value)));
 }

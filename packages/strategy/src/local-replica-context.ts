@@ -5,7 +5,6 @@ import {
   type DType,
   flatten,
   InternalError,
-  isArriving,
   PerReplica,
   packLike,
   prepareArriving,
@@ -29,6 +28,7 @@ import {
 import { type BlockingCalls, refuseBlocking } from './blocking-calls.js';
 import { requireReplica, runAcross } from './contexts.js';
 import { copiesByDevice } from './copies-by-device.js';
+import { ReducingReplica } from './reducing-replica.js';
 import type { MergeFunction, ReplicaContext } from './replica-context.js';
 import {
   denseRequest,
@@ -41,7 +41,7 @@ import {
   toldOf,
 } from './replica-request.js';
 import type { RunOptions, Strategy } from './strategy.js';
-import type { Reduced, ReducedLater } from './structure-types.js';
+import type { Reduced } from './structure-types.js';
 import type { Turns } from './turns.js';
 
 export interface LocalReplica {
@@ -57,7 +57,7 @@ export interface LocalReplica {
 type ValueLists = readonly (readonly Value[])[];
 
 /** A replica among others of the same thread: what it does with them is done once for all. */
-export class LocalReplicaContext implements ReplicaContext {
+export class LocalReplicaContext extends ReducingReplica implements ReplicaContext {
   readonly strategy: Strategy;
   readonly numReplicasInSync: number;
   readonly replicaIdInSyncGroup: number;
@@ -73,6 +73,7 @@ export class LocalReplicaContext implements ReplicaContext {
   #arrival: Promise<void> | undefined;
 
   constructor({ strategy, turns, place, onReport, blocking }: LocalReplica) {
+    super();
     this.strategy = strategy;
     this.numReplicasInSync = strategy.numReplicasInSync;
     this.replicaIdInSyncGroup = strategy.extended.firstReplica + place;
@@ -84,18 +85,35 @@ export class LocalReplicaContext implements ReplicaContext {
     this.canBlock = blocking !== undefined;
   }
 
-  allReduce<const T extends ReplicaValue>(
-    op: ReduceOpLike,
-    value: T,
-    options?: ReplicaCallOptions,
-  ): Promise<Reduced<T>>;
-  allReduce<const T extends ArrivingValue>(op: ReduceOpLike, value: T, options?: ReplicaCallOptions): ReducedLater<T>;
-  allReduce(op: ReduceOpLike, value: ArrivingValue, options?: ReplicaCallOptions): unknown {
-    if (isArriving(value)) return this.#reduceArriving(op, value, options);
-    const prepare = () => reduceRequest(op, value as ReplicaValue, this.devices[0], options);
+  protected reduceReady(op: ReduceOpLike, value: ReplicaValue, options?: ReplicaCallOptions): Promise<unknown> {
+    const prepare = () => reduceRequest(op, value, this.devices[0], options);
     return this.#together('allReduce', prepare, (request) =>
       this.#ask(toldOf(request), request, (inputs) => this.#reduce(request, inputs)),
     );
+  }
+
+  protected reduceArriving(op: ReduceOpLike, value: ArrivingValue, options?: ReplicaCallOptions): unknown {
+    requireReplica(this, 'allReduce');
+    const call = prepareArriving(reduceOpFrom(op), value, options, this.devices[0]);
+    const before = this.#arrival?.catch(() => {});
+    let own: Promise<void> | undefined;
+    const { results, ended } = reduceArriving(call.leaves, {
+      ...call,
+      rank: this.replicaIdInSyncGroup,
+      reduce: async (indices, values) => {
+        await before;
+        const request = reduceRequest(op, values, this.devices[0], call.optionsFor(indices, values));
+        const name = `${toldOf(request)} of values ${indices.join(', ')} of ${call.leaves.length}`;
+        return flatten(await this.#ask(name, request, (inputs) => this.#reduce(request, inputs)));
+      },
+      fail: (error) => this.#turns.fail(error, (operation) => peerFailed(operation, error)),
+      end: () => {
+        if (own && this.#arrival === own) this.#arrival = undefined;
+      },
+    });
+    own = ended;
+    this.#arrival = ended;
+    return packLike(value, results);
   }
 
   allGather<const T extends ReplicaValue>(value: T, axis: number, options?: CallOptions): Promise<Reduced<T>> {
@@ -172,30 +190,6 @@ export class LocalReplicaContext implements ReplicaContext {
     if (!this.#arrival && this.#underWay === 0) return this.#blocking;
     const told = `${method}: an asynchronous collective of this replica is still running; await it first`;
     throw new RuntimeError('ERR_COLL_BUSY', told, { operation: method, rank: this.replicaIdInSyncGroup });
-  }
-
-  #reduceArriving(op: ReduceOpLike, value: ArrivingValue, options: ReplicaCallOptions | undefined): unknown {
-    requireReplica(this, 'allReduce');
-    const call = prepareArriving(reduceOpFrom(op), value, options, this.devices[0]);
-    const before = this.#arrival?.catch(() => {});
-    let own: Promise<void> | undefined;
-    const { results, ended } = reduceArriving(call.leaves, {
-      ...call,
-      rank: this.replicaIdInSyncGroup,
-      reduce: async (indices, values) => {
-        await before;
-        const request = reduceRequest(op, values, this.devices[0], call.optionsFor(indices, values));
-        const name = `${toldOf(request)} of values ${indices.join(', ')} of ${call.leaves.length}`;
-        return flatten(await this.#ask(name, request, (inputs) => this.#reduce(request, inputs)));
-      },
-      fail: (error) => this.#turns.fail(error, (operation) => peerFailed(operation, error)),
-      end: () => {
-        if (own && this.#arrival === own) this.#arrival = undefined;
-      },
-    });
-    own = ended;
-    this.#arrival = ended;
-    return packLike(value, results);
   }
 
   /** Something that this replica does with the others, once what it hands in has been checked. */

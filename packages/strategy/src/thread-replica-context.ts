@@ -6,7 +6,6 @@ import {
   type CrossDeviceOps,
   type DType,
   InternalError,
-  isArriving,
   NotImplementedError,
   type ReduceOpLike,
   type ReplicaCallOptions,
@@ -21,10 +20,11 @@ import {
   type TensorLike,
 } from '@coll/core';
 import { requireReplica, runAcross } from './contexts.js';
+import { ReducingReplica } from './reducing-replica.js';
 import type { MergeFunction, ReplicaContext } from './replica-context.js';
 import { requireMergeCall, requireRoot } from './replica-request.js';
 import type { Strategy } from './strategy.js';
-import type { Reduced, ReducedLater } from './structure-types.js';
+import type { Reduced } from './structure-types.js';
 import { encodeError } from './thread-errors.js';
 import { type FromReplica, post, type ToReplica } from './thread-messages.js';
 import { decode, encode } from './thread-values.js';
@@ -41,7 +41,7 @@ export interface ThreadReplica {
 }
 
 /** A replica in a thread of its own: collectives go through its ops, merge calls by message through the thread that started it. */
-export class ThreadReplicaContext implements ReplicaContext {
+export class ThreadReplicaContext extends ReducingReplica implements ReplicaContext {
   readonly strategy: Strategy;
   readonly numReplicasInSync: number;
   readonly replicaIdInSyncGroup: number;
@@ -55,6 +55,7 @@ export class ThreadReplicaContext implements ReplicaContext {
   #mergeCount = 0;
 
   constructor({ replica, strategy, ops, port, defaults }: ThreadReplica) {
+    super();
     this.strategy = strategy;
     this.numReplicasInSync = strategy.numReplicasInSync;
     this.replicaIdInSyncGroup = strategy.extended.firstReplica + replica;
@@ -68,19 +69,14 @@ export class ThreadReplicaContext implements ReplicaContext {
     });
   }
 
-  allReduce<const T extends ReplicaValue>(
-    op: ReduceOpLike,
-    value: T,
-    options?: ReplicaCallOptions,
-  ): Promise<Reduced<T>>;
-  allReduce<const T extends ArrivingValue>(op: ReduceOpLike, value: T, options?: ReplicaCallOptions): ReducedLater<T>;
-  allReduce(op: ReduceOpLike, value: ArrivingValue, options?: ReplicaCallOptions): unknown {
-    if (!isArriving(value)) {
-      return this.#begin(async () => {
-        requireReplica(this, 'allReduce');
-        return this.#ops.allReduce(reduceOpFrom(op), value as ReplicaValue, this.replicaIdInSyncGroup, options);
-      });
-    }
+  protected reduceReady(op: ReduceOpLike, value: ReplicaValue, options?: ReplicaCallOptions): Promise<unknown> {
+    return this.#begin(async () => {
+      requireReplica(this, 'allReduce');
+      return this.#ops.allReduce(reduceOpFrom(op), value, this.replicaIdInSyncGroup, options);
+    });
+  }
+
+  protected reduceArriving(op: ReduceOpLike, value: ArrivingValue, options?: ReplicaCallOptions): unknown {
     requireReplica(this, 'allReduce');
     const group = this.#group('allReduce');
     const { results, ended } = group.allReduceArriving(reduceOpFrom(op), value, this.replicaIdInSyncGroup, options);

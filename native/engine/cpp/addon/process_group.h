@@ -9,6 +9,7 @@
 
 #include "../processes/runner.h"
 #include "../processes/staging.h"
+#include "memory.h"
 
 namespace coll {
 
@@ -63,6 +64,9 @@ class HeldGroup {
   // Last, so that its thread ends before what it uses.
   std::unique_ptr<Runner> runner_;
 };
+
+// The group that a JavaScript object holds. Throws Error once it has stopped.
+inline Group& group_of(const Napi::Value& value) { return held<HeldGroup>(value).group(); }
 
 }  // namespace coll
 

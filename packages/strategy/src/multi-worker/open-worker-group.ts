@@ -39,23 +39,29 @@ export async function keepStore({ meeting }: WorkerSeat): Promise<TcpStoreServer
 export async function openWorkerGroup(seat: WorkerSeat): Promise<ProcessGroup> {
   const { rank, size, startupTimeoutSeconds } = seat;
   const begin = performance.now();
-  // Tenths, which errors tell.
-  const secondsLeft = () =>
-    startupTimeoutSeconds &&
-    Math.max(1, Math.round(10 * startupTimeoutSeconds - (performance.now() - begin) / 100)) / 10;
+  const secondsLeft = () => {
+    if (!startupTimeoutSeconds) return startupTimeoutSeconds;
+    const left = startupTimeoutSeconds - (performance.now() - begin) / 1000;
+    // Errors tell it: tenths are enough. 0 would be for ever.
+    return Math.max(Math.round(10 * left), 1) / 10;
+  };
   for (;;) {
     try {
       return await meetAndOpen(seat, secondsLeft);
     } catch (error) {
-      // The store of the group before this one, which is gone by now: the next one comes. Where a rank is named, the store is there, and this group is over.
-      const isOfStore = error instanceof UnavailableError && error.code === 'ERR_COLL_STORE';
-      if (isOfStore && error.rank === undefined) continue;
+      if (isOfFormerStore(error)) continue;
       if (!(error instanceof DeadlineExceededError)) throw error;
       const told = `worker ${rank} of ${size} waited ${startupTimeoutSeconds} seconds for the others to start`;
       const details = { rank, operation: 'start', cause: error };
       throw new RuntimeError('ERR_COLL_DEADLINE', `${told}: ${error.message}`, details);
     }
   }
+}
+
+/** The store of the group before this one was still there, and went away: the next one comes. */
+function isOfFormerStore(error: unknown): boolean {
+  // Where a rank is named, the store is the right one, and this group is over.
+  return error instanceof UnavailableError && error.code === 'ERR_COLL_STORE' && error.rank === undefined;
 }
 
 async function meetAndOpen(seat: WorkerSeat, secondsLeft: () => number | null): Promise<ProcessGroup> {

@@ -1,0 +1,115 @@
+import type { CollError } from '@coll/core';
+import { beforeEach, expect, it } from 'vitest';
+import { detach, processCallDouble } from '../test/process-call-double.js';
+import { GroupThread } from './group-thread.js';
+import { status } from './native-binding.js';
+import { PendingCall } from './pending-call.js';
+import type { CallHandle, GroupHandle, ProcessBinding } from './process-binding.js';
+
+const group = 'a group' as unknown as GroupHandle;
+
+let asked: string[];
+let results: number[];
+/** Calls that have to wait for one before. */
+let waiting: Set<string>;
+let refused: Error | undefined;
+let thread: GroupThread;
+
+beforeEach(() => {
+  asked = [];
+  results = [];
+  waiting = new Set();
+  refused = undefined;
+  const binding = {
+    stage: (_: GroupHandle, call: CallHandle) => asked.push(`stage ${call}`) > 0 && !waiting.has(String(call)),
+    submit: (_: GroupHandle, call: CallHandle, id: number, millis: number) => {
+      asked.push(`submit ${call} as ${id} for ${millis}`);
+      if (refused) throw refused;
+    },
+    results: () => results.splice(0),
+    finish: (_: GroupHandle, call: CallHandle, delivers: boolean) => asked.push(`finish ${call} ${delivers}`),
+  } as unknown as ProcessBinding;
+  thread = new GroupThread(binding, group, {
+    rank: 1,
+    end: (answer) => asked.push(`end by ${answer}`),
+    failureOf: (_, number) => new Error(`collective ${number} has failed`) as CollError,
+  });
+});
+
+function pendingCall(name: string, number: number, millis = 0): PendingCall {
+  return new PendingCall({ call: processCallDouble(name), number, millis, signal: undefined, abort: () => {} });
+}
+
+it('stages a call, and delivers its result when it has ended', async () => {
+  const [first, second] = [pendingCall('first', 3), pendingCall('second', 4, 5000)];
+  expect([thread.take(first), thread.take(second)]).toEqual([true, true]);
+  expect([thread.isIdle, thread.first]).toEqual([false, first]);
+  results.push(3, status.done);
+  thread.settle();
+  await first.ended;
+  expect([thread.isIdle, thread.first]).toEqual([false, second]);
+  results.push(4, status.done);
+  thread.settle();
+  await second.ended;
+  expect([thread.isIdle, thread.first]).toEqual([true, undefined]);
+  expect(asked).toEqual([
+    'stage first',
+    'submit first as 3 for 0',
+    'stage second',
+    'submit second as 4 for 5000',
+    'finish first true',
+    'finish second true',
+  ]);
+});
+
+it('does not take a call that has to wait for one before', () => {
+  waiting.add('early');
+  expect(thread.take(pendingCall('early', 0))).toBe(false);
+  expect(thread.isIdle).toBe(true);
+  expect(asked).toEqual(['stage early']);
+});
+
+it('does not stage what is broken', () => {
+  const broken = pendingCall('broken', 0);
+  broken.isBroken = true;
+  expect(thread.take(broken)).toBe(true);
+  expect(asked).toEqual(['submit broken as 0 for 0']);
+});
+
+it('gives back the staging of a call that it cannot play', () => {
+  refused = new Error('no thread');
+  expect(() => thread.take(pendingCall('refused', 0))).toThrow(refused);
+  expect(thread.isIdle).toBe(true);
+  expect(asked.at(-1)).toBe('finish refused false');
+});
+
+it('ends the group for a call that expired, and the call with it', async () => {
+  const late = pendingCall('late', 0, 10);
+  thread.take(late);
+  results.push(0, status.expired);
+  thread.settle();
+  expect(asked.slice(-2)).toEqual([`end by ${status.expired}`, 'submit late as 0 for 0']);
+  expect(thread.isIdle).toBe(false);
+  results.push(0, status.failed);
+  thread.settle();
+  await expect(late.ended).rejects.toThrow('collective 0 has failed');
+  expect(asked.at(-1)).toBe('finish late false');
+});
+
+it('delivers nothing to memory that was taken away meanwhile', async () => {
+  const lost = pendingCall('lost', 0);
+  thread.take(lost);
+  detach(lost.call);
+  results.push(0, status.done);
+  thread.settle();
+  await expect(lost.ended).rejects.toMatchObject({ code: 'ERR_COLL_BUFFER', rank: 1 });
+  expect(asked.at(-1)).toBe('finish lost false');
+});
+
+it('lets go of all that it has', () => {
+  const calls = [pendingCall('first', 0), pendingCall('second', 1)];
+  for (const call of calls) thread.take(call);
+  expect(thread.release()).toEqual(calls);
+  expect(thread.isIdle).toBe(true);
+  expect(asked.slice(-2)).toEqual(['finish first false', 'finish second false']);
+});

@@ -1,0 +1,53 @@
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { processCallDouble } from '../test/process-call-double.js';
+import { PendingCall } from './pending-call.js';
+import { Pace } from './process-pace.js';
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['performance'] });
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+function pendingCall(millis: number, signal?: AbortSignal, abort = () => {}): PendingCall {
+  return new PendingCall({ call: processCallDouble('call'), number: 0, millis, signal, abort });
+}
+
+it('has all of its time until it begins, and is late when that is over', () => {
+  const pending = pendingCall(10);
+  vi.advanceTimersByTime(20);
+  expect(pending.millisLeft).toBe(10);
+  pending.pace = new Pace(0);
+  vi.advanceTimersByTime(4);
+  expect([pending.millisLeft, pending.isLate]).toEqual([6, false]);
+  vi.advanceTimersByTime(6);
+  expect(pending.isLate).toBe(true);
+  expect(pending.millisLeft).toBeGreaterThan(0);
+});
+
+it('is never late without a limit', () => {
+  const pending = pendingCall(0);
+  pending.pace = new Pace(0);
+  vi.advanceTimersByTime(1e6);
+  expect([pending.millisLeft, pending.isLate]).toEqual([0, false]);
+});
+
+it.each(['resolve', 'reject'] as const)('listens to its signal until it is told to %s', async (end) => {
+  const controller = new AbortController();
+  const abort = vi.fn();
+  const pending = pendingCall(0, controller.signal, abort);
+  pending[end](new Error('over'));
+  await pending.ended.catch(() => {});
+  controller.abort();
+  expect(abort).not.toHaveBeenCalled();
+});
+
+it('is told when its signal aborts', () => {
+  const controller = new AbortController();
+  const abort = vi.fn();
+  pendingCall(0, controller.signal, abort);
+  controller.abort();
+  expect(abort).toHaveBeenCalledOnce();
+});

@@ -1,0 +1,87 @@
+import type { CollError } from '@coll/core';
+import { type KnownCall, lostBufferError, lostRank, operationOf } from '@coll/core/executor';
+import type { ProcessCall } from './process-calls.js';
+import type { Pace } from './process-pace.js';
+
+type Call = KnownCall<ProcessCall>;
+
+/** A call that begins to wait. */
+export interface PendingCallInit {
+  readonly call: Call;
+  /** Which of the group's calls it is. */
+  readonly number: number;
+  /** The time that it has; 0: for ever. */
+  readonly millis: number;
+  readonly signal: AbortSignal | undefined;
+  /** Called when the signal aborts while the call is pending. */
+  readonly abort: () => void;
+}
+
+// None would be for ever.
+const leastMillis = 0.001;
+
+/** A call that was not over before it returned. */
+export class PendingCall {
+  readonly call: Call;
+  readonly number: number;
+  readonly signal: AbortSignal | undefined;
+  readonly ended: Promise<void>;
+  /** Of a call that has begun here. */
+  pace: Pace | undefined;
+  /** Nothing of it moves any more: the group's thread finds out why. */
+  isBroken = false;
+  readonly #millis: number;
+  readonly #abort: () => void;
+  #resolve: () => void = () => {};
+  #reject: (error: unknown) => void = () => {};
+
+  constructor({ call, number, millis, signal, abort }: PendingCallInit) {
+    this.call = call;
+    this.number = number;
+    this.signal = signal;
+    this.#millis = millis;
+    this.#abort = abort;
+    this.ended = new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+    });
+    signal?.addEventListener('abort', abort);
+  }
+
+  get operation(): string {
+    return operationOf(this.call);
+  }
+
+  /** Of the time that it has; 0: for ever. */
+  get millisLeft(): number {
+    return this.#millis && Math.max(this.#millis - (this.pace?.elapsedMillis ?? 0), leastMillis);
+  }
+
+  get isLate(): boolean {
+    return this.millisLeft === leastMillis;
+  }
+
+  /** Whether memory of it was taken away. */
+  get isLost(): boolean {
+    return lostRank(this.call, 1) !== undefined;
+  }
+
+  /** What to tell then. */
+  lostError(rank: number): CollError {
+    return lostBufferError(this.operation, rank);
+  }
+
+  resolve(): void {
+    this.#unwatch();
+    this.#resolve();
+  }
+
+  reject(error: unknown): void {
+    this.#unwatch();
+    this.#reject(error);
+  }
+
+  #unwatch(): void {
+    this.signal?.removeEventListener('abort', this.#abort);
+  }
+}

@@ -1,0 +1,23 @@
+import type { KnownCall } from '@coll/core/executor';
+import type { CallHandle } from '../src/process-binding.js';
+import type { ProcessCall } from '../src/process-calls.js';
+
+/** An all-reduce in place, whose native part is its name. */
+export function processCallDouble(name: string): KnownCall<ProcessCall> {
+  const known = { data: new Float32Array(4), dtype: 'float32', length: 4 } as const;
+  return {
+    handle: { handle: name as unknown as CallHandle },
+    collective: { kind: 'all-reduce', op: 'sum' },
+    layout: 0,
+    isShared: false,
+    request: undefined,
+    bytes: 16,
+    inputs: [known],
+    outputs: [known],
+  };
+}
+
+/** Takes away its memory. */
+export function detach({ inputs }: KnownCall<ProcessCall>): void {
+  structuredClone(undefined, { transfer: [inputs[0]?.data.buffer as ArrayBuffer] });
+}
