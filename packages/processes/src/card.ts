@@ -3,7 +3,7 @@ import { type Host, isLoopback, isSameHost } from './host.js';
 import type { Member, Transport } from './member.js';
 
 /** What all members must speak alike, which they compare before anything else; it is raised when anything that they tell each other changes. */
-export const groupVersion = 2;
+export const groupVersion = 3;
 
 /** Where a member listens. */
 export interface Address {

@@ -55,7 +55,8 @@ export async function connectAll(mesh: Mesh, wanted: readonly Channel[]): Promis
   throw signal.reason;
 }
 
-function connectOne(
+/** One of them. @throws CollError where it is refused; the signal's reason */
+export function connectOne(
   mesh: Mesh,
   { rank, channel }: Channel,
   signal: AbortSignal,

@@ -16,6 +16,9 @@ import { mostStreams } from './streams.js';
  */
 export const lengths = { hello: 92, challenge: 69, proof: 80, welcome: 85 } as const;
 
+/** The channel by which neighbours in rank see each other end while the group opens. */
+export const watchChannel = 0xffff;
+
 /** What members tell each other in the proofs, for shared memory; zeros where there is none. */
 export const secretBytes = 48;
 
@@ -31,7 +34,7 @@ export interface Refusal {
 /** Who connects to whom, and for what. */
 export interface Hello {
   readonly version: number;
-  /** 0: for members to watch each other; from 1 on: for data. */
+  /** 0: for members to watch each other once the group is open; from 1 on: for data; or `watchChannel`. */
   readonly channel: number;
   readonly from: number;
   readonly to: number;
@@ -80,7 +83,8 @@ export function refusalOf(hello: Hello, member: Member): Refusal | undefined {
   // The lower rank listens.
   const isWanted = hello.to === member.rank && hello.from > member.rank && hello.from < member.size;
   if (!isWanted || hello.size !== member.size) return { why: 'rank', detail: member.rank };
-  return hello.channel <= mostStreams(member) ? undefined : { why: 'rank', detail: member.rank };
+  const isKnown = hello.channel <= mostStreams(member) || hello.channel === watchChannel;
+  return isKnown ? undefined : { why: 'rank', detail: member.rank };
 }
 
 export function encodeChallenge(key: Buffer, hello: Buffer): Buffer {

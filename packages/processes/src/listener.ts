@@ -87,6 +87,11 @@ export class Listener {
     }
   }
 
+  /** One like it is waited for, and accepted, again. */
+  forget({ rank, channel }: Connection): void {
+    this.#accepted.delete(keyOf(rank, channel));
+  }
+
   /** Ends the listening, and the talks with strangers. */
   close(): void {
     this.#server.close();

@@ -10,13 +10,13 @@ import { addressOf, isSameHost, thisHost } from './host.js';
 import { findLinks } from './links.js';
 import { Listener } from './listener.js';
 import { type Member, memberOf, storeOf } from './member.js';
+import { Neighbours } from './neighbours.js';
 import { OpenedGroup, type OpenedGroupOptions } from './opened-group.js';
 import type { OpenProcessGroupOptions } from './options.js';
 import { SharedSegments } from './shared-memory.js';
 import { Sockets } from './sockets.js';
 import { stallListener, watchOpening } from './stalls.js';
 import { streamsTo } from './streams.js';
-import { watchBefore } from './watch-before.js';
 
 /** A group as `openProcessGroup` opens it. */
 export interface OpenedProcessGroup extends ProcessGroup {
@@ -64,13 +64,14 @@ function meetingOf(store: Store, { rank, size, generation, job, timeoutSeconds, 
   return new Meeting(store, { rank, size, generation, terms, operation: 'open a group', timeoutSeconds, signal });
 }
 
-/** A member that has all its connections. Its listener is what tells the others that it is still there, until all have come so far. */
+/** A member that has all its connections. */
 interface Connected extends OpenedGroupOptions {
-  readonly listener: Listener;
+  /** Ends what tells the others that it is still there, when all have come so far. */
+  leave(): void;
 }
 
 async function opened(
-  { listener, ...connected }: Connected,
+  { leave, ...connected }: Connected,
   member: Member,
   secondsLeft: number | undefined,
 ): Promise<OpenedGroup> {
@@ -82,7 +83,7 @@ async function opened(
     await group.close();
     throw error;
   } finally {
-    listener.close();
+    leave();
   }
 }
 
@@ -97,12 +98,17 @@ async function connect(
   const segments = new SharedSegments(native, member, member.transport !== 'tcp');
   const sockets = new Sockets(native);
   const listener = await Listener.listen({ member, host, secret: segments.secret, sockets });
-  let endWatch = () => {};
+  let neighbours: Neighbours | undefined;
+  const leave = () => {
+    neighbours?.close();
+    listener.close();
+    sockets.close();
+  };
   try {
     const cards = (await meeting.gather('cards', cardOf(member, thisHost(), [listener.address]))).map(readCard);
     requireCompatible(cards);
-    endWatch = watchBefore(member, cards, (error) => void meeting.fail(error));
     const mesh: Mesh = { member, host, secret: segments.secret, sockets, cards, listener, meeting };
+    neighbours = new Neighbours(mesh, (error) => void meeting.fail(error));
     const others = [...cards.keys()].filter((other) => other !== member.rank);
     const controls = await connectAll(
       mesh,
@@ -134,13 +140,12 @@ async function connect(
       throw error;
     }
     const hosts = cards.map(({ hostName }) => hostName);
-    return { binding, group, memory, generation: member.generation, hosts, links, listener };
+    return { binding, group, memory, generation: member.generation, hosts, links, leave };
   } catch (error) {
-    listener.close();
+    leave();
     throw error;
   } finally {
-    endWatch();
-    sockets.close();
+    neighbours?.stop();
     segments.release();
   }
 }

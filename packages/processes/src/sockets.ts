@@ -1,3 +1,4 @@
+import { Socket } from 'node:net';
 import type { ProcessBinding } from '@coll/native';
 
 /** Who is at the other end of a connection, and what it is for. */
@@ -11,16 +12,24 @@ interface Taken {
 export class Sockets {
   readonly #binding: ProcessBinding;
   readonly #taken = new Set<number>();
+  #isClosed = false;
 
   constructor(binding: ProcessBinding) {
     this.#binding = binding;
   }
 
-  /** Takes over a descriptor of Node's. */
+  /** Takes over a descriptor of Node's. @throws Error after `close` */
   take(descriptor: number): number {
+    if (this.#isClosed) throw new Error('nobody wants a connection any more');
     const socket = this.#binding.takeSocket(descriptor);
     this.#taken.add(socket);
     return socket;
+  }
+
+  /** Makes one Node's again. */
+  giveBack(socket: number): Socket {
+    this.#taken.delete(socket);
+    return new Socket({ fd: socket, readable: true, writable: true });
   }
 
   /** The connections with each rank, in the order of their channels, which is the same at both ends. Whoever gets them closes them. */
@@ -33,8 +42,9 @@ export class Sockets {
     return byRank;
   }
 
-  /** Closes those that nobody has got. */
+  /** Closes those that nobody has got, and takes no more. */
   close(): void {
+    this.#isClosed = true;
     for (const socket of this.#taken) this.#binding.closeSocket(socket);
     this.#taken.clear();
   }

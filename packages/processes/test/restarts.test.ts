@@ -1,9 +1,12 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { expect, it } from 'vitest';
+import { JobProcesses } from '../../rendezvous/test/job-processes.ts';
+import type { Progress } from './fixtures/generations.ts';
 
 const root = path.resolve(import.meta.dirname, '../../..');
 const conditions = '--conditions=@coll/source';
@@ -26,3 +29,27 @@ it('opens the group of a restart of coll run, and refuses what is left of the on
   });
   rmSync(folder, { recursive: true });
 });
+
+it('goes on with the next generation, in the processes that are left and one in place of a member that was lost while the group opened', async () => {
+  const seats = [0, 1, 2, 2].map((rank) => ({ COLL_RANK: String(rank), COLL_SIZE: '3' }));
+  await using job = await JobProcesses.start(new URL('./fixtures/generations.ts', import.meta.url), seats);
+  await using store = await job.store();
+  const [first, second, lost, spare] = job.children as [ChildProcess, ChildProcess, ChildProcess, ChildProcess];
+  const told = [first, second, spare].map(progressOf);
+  second.send(0);
+  lost.send(0);
+  await store.get('generation/0/cards/2');
+  lost.kill('SIGKILL');
+  await once(lost, 'exit');
+  first.send(0);
+  spare.send(1);
+  expect(await Promise.all(told)).toEqual([[{ lost: 2 }, { sum: 6 }], [{ lost: 2 }, { sum: 6 }], [{ sum: 6 }]]);
+});
+
+/** All that a process tells until it ends. */
+async function progressOf(child: ChildProcess): Promise<readonly Progress[]> {
+  const told: Progress[] = [];
+  child.on('message', (progress: Progress) => told.push(progress));
+  await once(child, 'exit');
+  return told;
+}

@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { link, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { link, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { quote, ValueError } from '@coll/core';
 import { CheckedStore } from './checked-store.js';
@@ -16,6 +16,8 @@ export interface FileStoreOptions {
 // The first byte of a version says whether there is a value, or it was deleted.
 const there = 1;
 const gone = 0;
+// Other users have no business there.
+const mode = 0o700;
 
 interface Version {
   readonly number: number;
@@ -75,7 +77,7 @@ export class FileStore extends CheckedStore {
     change: (value: Uint8Array | undefined) => Uint8Array | undefined | 'keep',
   ): Promise<boolean> {
     const folder = this.#folderOf(key);
-    makeFolder(folder, 0o700);
+    await ensureFolder(folder);
     for (;;) {
       const { number, value } = await this.#latest(key);
       const next = change(value);
@@ -96,6 +98,17 @@ export class FileStore extends CheckedStore {
   // Keys may have any characters, and be longer than a file's name.
   #folderOf(key: string): string {
     return path.join(this.#folder, createHash('sha256').update(key).digest('hex'));
+  }
+}
+
+/** Blocks the event loop only for the first key of a job: a file system of the network that hangs must not. */
+async function ensureFolder(folder: string): Promise<void> {
+  try {
+    await mkdir(folder, { mode });
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT') makeFolder(folder, mode);
+    else if (code !== 'EEXIST') throw error;
   }
 }
 

@@ -21,6 +21,7 @@ export interface MeetingOptions extends WaitOptions {
 }
 
 const mostMembers = 4096;
+const noCard = new Uint8Array();
 const longestTellingMillis = 1000;
 // None would be for ever.
 const leastSeconds = 0.001;
@@ -106,9 +107,12 @@ export class Meeting {
 
   /** Ends the meeting for all, this member too, unless that has happened before. */
   async fail(error: unknown): Promise<void> {
+    const told = this.#forOthers(error);
     // The error itself is of more use than one of the store, which may never answer.
-    const telling = this.#leave(this.#own.generation, this.#forOthers(error)).catch(() => {});
-    await Promise.race([telling, pause(longestTellingMillis, undefined, { ref: false })]);
+    const telling = this.#leave(this.#own.generation, told).catch(() => true);
+    const isFirst = await Promise.race([telling, pause(longestTellingMillis, true, { ref: false })]);
+    // Otherwise the first one is on its way.
+    if (isFirst) this.#over.abort(told);
   }
 
   /** Nothing more will be waited for. */
@@ -144,19 +148,25 @@ export class Meeting {
     const { generation, rank } = this.#own;
     this.#first ??= step;
     const problem = step === this.#first ? 'never came' : `came, but not as far as "${step}"`;
-    const members = Array.from({ length: this.#size }, (_, member) => member);
     const waiting = this.#waiting;
-    const cards = await Promise.allSettled(
-      members.map(async (member) =>
-        member === rank ? Uint8Array.from(card) : this.#store.get(keyOf(member), waiting),
-      ),
-    );
-    const failed = cards.find((result) => result.status === 'rejected');
-    if (!failed) return cards.map((result) => (result as PromiseFulfilledResult<Uint8Array>).value);
-    if (!(failed.reason instanceof DeadlineExceededError)) throw failed.reason;
-    const missing = members.filter((member) => cards[member]?.status === 'rejected').join(', ');
-    const whom = `the ${this.#size} members of generation ${generation}: rank ${missing} ${problem}`;
-    throw this.#late(`for ${whom}`, failed.reason);
+    const missing: number[] = [];
+    let late: DeadlineExceededError | undefined;
+    const shown = async (member: number): Promise<Uint8Array> => {
+      if (member === rank) return Uint8Array.from(card);
+      try {
+        return await this.#store.get(keyOf(member), waiting);
+      } catch (error) {
+        // Any other error ends the waiting for all.
+        if (!(error instanceof DeadlineExceededError)) throw error;
+        late = error;
+        missing.push(member);
+        return noCard;
+      }
+    };
+    const cards = await Promise.all(Array.from({ length: this.#size }, (_, member) => shown(member)));
+    if (!late) return cards;
+    const whom = `the ${this.#size} members of generation ${generation}: rank ${missing.sort((a, b) => a - b).join(', ')} ${problem}`;
+    throw this.#late(`for ${whom}`, late);
   }
 
   /** Waits no longer for the store than for the others. */

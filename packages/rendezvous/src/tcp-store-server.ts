@@ -26,6 +26,7 @@ export interface TcpStoreServerOptions extends TableLimits {
 // Answers that a client does not read.
 const mostUnreadBytes = 16 * mostValueBytes;
 const mostWaits = 4096;
+const mostHelloSeconds = 3600;
 const mostConnections = 16_384;
 
 /** Keeps the table of a job for `TcpStore`s. */
@@ -47,12 +48,13 @@ export class TcpStoreServer implements AsyncDisposable {
     return newJobKey();
   }
 
-  /** @throws ValueError for a key that is too short, and what is no name of a job, host or port; CollError where it cannot listen there */
+  /** @throws ValueError for a key that is too short, and what is no name of a job, host, port or time; CollError where it cannot listen there */
   static async listen(options: TcpStoreServerOptions): Promise<TcpStoreServer> {
     const given = optionsOf(options, "{ job: 'training', jobKey: TcpStoreServer.newKey() }");
     const { job, jobKey, host = '127.0.0.1', port = 0, helloSeconds = 5, ...limits } = given;
     requireJob(job);
     requirePlace(host, port);
+    requireTime(helloSeconds);
     const psk = connectionKey(jobKey);
     const table = new Table(limits);
     const sockets = new Set<TLSSocket>();
@@ -101,6 +103,12 @@ function requirePlace(host: unknown, port: unknown): void {
     throw new ValueError('ERR_COLL_VALUE', `host is an address or a name to listen at, not ${quote(host)}`);
   if (!(typeof port === 'number' && Number.isInteger(port) && port >= 0 && port < 2 ** 16))
     throw new ValueError('ERR_COLL_VALUE', `port is a whole number from 0 to 65535, not ${quote(port)}`);
+}
+
+function requireTime(helloSeconds: unknown): void {
+  if (typeof helloSeconds === 'number' && helloSeconds > 0 && helloSeconds <= mostHelloSeconds) return;
+  const told = `helloSeconds is a number above 0, up to ${mostHelloSeconds}, not ${quote(helloSeconds)}`;
+  throw new ValueError('ERR_COLL_VALUE', told);
 }
 
 /** One member's connection. What is no frame ends it, and nothing else. */

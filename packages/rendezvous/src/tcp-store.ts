@@ -31,6 +31,7 @@ interface Pending {
 }
 
 const retryMillis = 100;
+const longestGoodbyeSeconds = 1;
 const nothing = new Uint8Array();
 
 /** A store that a `TcpStoreServer` keeps. */
@@ -119,13 +120,17 @@ export class TcpStore extends CheckedStore {
     const closed = new Promise<void>((resolve) => this.#socket.once('close', () => resolve()));
     this.#socket.end();
     this.#socket.destroySoon();
+    // A server that is stopped does not take what is still to be sent.
+    const endTimer = afterSeconds(longestGoodbyeSeconds, () => this.#socket.destroy());
     await closed;
+    endTimer();
   }
 
   /** The store behind a connection, or why there is none yet. @throws CollError where there will be none */
   static async #reach(address: string, job: string, socket: TLSSocket, over: AbortSignal): Promise<TcpStore | Error> {
     const giveUp = () => socket.destroy(new Error('no answer'));
     over.addEventListener('abort', giveUp);
+    if (over.aborted) giveUp();
     try {
       const failure = await secured(address, socket);
       return failure ?? (await new TcpStore(address, socket).#greet(job));

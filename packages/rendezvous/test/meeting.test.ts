@@ -1,6 +1,6 @@
-import { DeadlineExceededError } from '@coll/core';
+import { DeadlineExceededError, UnavailableError } from '@coll/core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Meeting, MemoryStore, meet } from '../src/index.js';
+import { Meeting, MemoryStore, meet, type Store } from '../src/index.js';
 import type { MeetingAnswer, MeetingTask } from './fixtures/meeting-member.js';
 import { JobProcesses } from './job-processes.js';
 import { type Place, type SharedTable, tables } from './stores.js';
@@ -132,6 +132,30 @@ describe('a Meeting', () => {
     await expect(waiting).rejects.toMatchObject(told);
     // Who comes late, too.
     await expect(open(store, 0).gather('cards', card)).rejects.toMatchObject(told);
+  });
+
+  it('ends at once where the store fails, whoever has not come yet', async () => {
+    const store = new MemoryStore();
+    const first = open(store, 0, { size: 3 });
+    const get = store.get.bind(store);
+    const lost = new UnavailableError('ERR_COLL_STORE', 'the store is gone');
+    store.get = (key, options) => (key === 'generation/0/cards/1' ? Promise.reject(lost) : get(key, options));
+    await expect(first.gather('cards', card)).rejects.toBe(lost);
+    first.end();
+  });
+
+  it('ends for who fails although the store is gone, or does not answer', async () => {
+    for (const compareSet of [() => Promise.reject(new Error('gone')), () => new Promise<never>(() => {})]) {
+      const store: Store = new MemoryStore();
+      const meeting = open(store as MemoryStore, 0);
+      const waiting = meeting.gather('cards', card);
+      await store.get('generation/0/cards/0');
+      store.compareSet = compareSet;
+      const lost = new UnavailableError('ERR_COLL_PEER_FAILED', 'rank 1 has ended', { rank: 1 });
+      await meeting.fail(lost);
+      expect(meeting.signal.reason).toBe(lost);
+      await expect(waiting).rejects.toBe(lost);
+    }
   });
 
   it('that is over is not disturbed by who comes with a rank that is taken', async () => {

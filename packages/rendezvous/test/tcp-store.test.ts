@@ -3,7 +3,7 @@ import { type AddressInfo, connect, createServer } from 'node:net';
 import { connect as connectTls, createServer as createTlsServer } from 'node:tls';
 import { AbortedError, CollError, DeadlineExceededError, UnavailableError, ValueError } from '@coll/core';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { encodeRequest } from '../src/frames.js';
+import { encodeAnswer, encodeRequest } from '../src/frames.js';
 import { TcpStore, TcpStoreServer } from '../src/index.js';
 import { connectionKey, preSharedKeys, pskIdentity } from '../src/job-key.js';
 import { freePort } from './free-port.js';
@@ -97,6 +97,25 @@ describe('TcpStore', () => {
     await store.close();
     await there.close();
   });
+});
+
+it('closes although the server does not take what was sent', async () => {
+  const psk = connectionKey(jobKey);
+  const deaf = createTlsServer({ ...preSharedKeys, pskCallback: () => psk }, (socket) => {
+    socket.on('error', () => {});
+    socket.once('data', () => {
+      socket.write(encodeAnswer({ id: 0, isRefused: false, value: Buffer.of() }));
+      socket.pause();
+    });
+  });
+  await new Promise<void>((resolve) => deaf.listen(0, '127.0.0.1', resolve));
+  const { port } = deaf.address() as AddressInfo;
+  const store = await open({ address: `tcp://127.0.0.1:${port}` });
+  const writes = Array.from({ length: 30 }, (_, index) => store.set(`${index}`, new Uint8Array(2 ** 20)));
+  const lost = Promise.all(writes).catch((error) => error);
+  await store.close();
+  expect(await lost).toMatchObject({ code: 'ERR_COLL_CLOSED' });
+  deaf.close();
 });
 
 describe('TcpStoreServer', () => {

@@ -1,0 +1,108 @@
+import { randomBytes } from 'node:crypto';
+import type { UnavailableError } from '@coll/core';
+import { processBinding } from '@coll/native';
+import type { Meeting } from '@coll/rendezvous';
+import { afterEach, expect, it, vi } from 'vitest';
+import { NetworkDouble } from '../test/faults/network-double.js';
+import { type Address, type Card, cardOf, readCard } from './card.js';
+import { secretBytes } from './hello.js';
+import { Listener } from './listener.js';
+import { type Member, memberOf } from './member.js';
+import { Neighbours } from './neighbours.js';
+import { Sockets } from './sockets.js';
+
+const jobKey = randomBytes(16).toString('hex');
+const host = '127.0.0.1';
+const secret = Buffer.alloc(secretBytes);
+const binding = processBinding().processes;
+
+/** A member that listens, on a host of its own. */
+class Seat {
+  readonly member: Member;
+  readonly lost: UnavailableError[] = [];
+  #sockets = new Sockets(binding);
+  #listener: Listener | undefined;
+  #neighbours: Neighbours | undefined;
+
+  constructor(rank: number, size: number) {
+    this.member = memberOf({ rank, size, jobKey, heartbeatSeconds: 0.1 });
+  }
+
+  async listen(): Promise<Address> {
+    this.#listener = await Listener.listen({ member: this.member, host, secret, sockets: this.#sockets });
+    return this.#listener.address;
+  }
+
+  watch(cards: readonly Card[]): void {
+    const { member } = this;
+    const listener = this.#listener as Listener;
+    const mesh = { member, host, secret, sockets: this.#sockets, cards, listener, meeting: {} as Meeting };
+    this.#neighbours = new Neighbours(mesh, (error) => this.lost.push(error));
+  }
+
+  leave(): void {
+    this.#neighbours?.close();
+    this.#listener?.close();
+    this.#sockets.close();
+  }
+}
+
+const seats: Seat[] = [];
+afterEach(() => {
+  vi.useRealTimers();
+  vi.restoreAllMocks();
+  for (const seat of seats.splice(0)) seat.leave();
+});
+
+async function sit(size: number): Promise<readonly Card[]> {
+  const ranks = Array.from({ length: size }, (_, rank) => rank);
+  seats.push(...ranks.map((rank) => new Seat(rank, size)));
+  const addresses = await Promise.all(seats.map((seat) => seat.listen()));
+  return ranks.map((rank) => {
+    const { member } = seats[rank] as Seat;
+    return readCard(cardOf(member, { name: `host-${rank}`, bootId: '' }, [addresses[rank] as Address]), rank);
+  });
+}
+
+const named = (rank: number) => (seats[rank] as Seat).lost.map((error) => error.rank);
+
+it.each([0, 1, 2, 3])('tells both neighbours of rank %i of 4, and nobody else, that it has ended', async (rank) => {
+  const given = vi.spyOn(Sockets.prototype, 'giveBack');
+  const cards = await sit(4);
+  for (const seat of seats) seat.watch(cards);
+  await expect.poll(() => given.mock.calls.length).toBeGreaterThanOrEqual(8);
+  seats[rank]?.leave();
+  for (const neighbour of [(rank + 1) % 4, (rank + 3) % 4]) await expect.poll(() => named(neighbour)).toEqual([rank]);
+  expect(named((rank + 2) % 4)).toEqual([]);
+  expect(seats[(rank + 1) % 4]?.lost[0]).toMatchObject({
+    code: 'ERR_COLL_PEER_FAILED',
+    message: `rank ${rank} on host-${rank} has ended before the group was open: look at its own error, and open the next generation`,
+  });
+});
+
+it('has rank 0 tell that the last member has ended before it could connect', async () => {
+  const cards = await sit(2);
+  seats[1]?.leave();
+  seats[0]?.watch(cards);
+  await expect.poll(() => named(0)).toEqual([1]);
+});
+
+it('tells nothing where a connection ends and another one takes its place', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'], shouldAdvanceTime: true });
+  const given = vi.spyOn(Sockets.prototype, 'giveBack');
+  const [first, second] = (await sit(2)) as [Card, Card];
+  const network = new NetworkDouble();
+  const port = await network.route(1, 0, first.addresses[0]?.port as number);
+  seats[0]?.watch([first, second]);
+  seats[1]?.watch([{ ...first, addresses: [{ host, port }] }, second]);
+  for (const connections of [2, 4, 6]) {
+    await expect.poll(() => given.mock.calls.length).toBeGreaterThanOrEqual(connections);
+    if (connections < 6) network.cut(1);
+  }
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect([named(0), named(1)]).toEqual([[], []]);
+  // As it does where none comes.
+  seats[1]?.leave();
+  await expect.poll(() => named(0)).toEqual([1]);
+  network.close();
+});

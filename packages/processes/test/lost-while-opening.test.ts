@@ -1,0 +1,67 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type Distance, ownAddress } from './distant-store.js';
+import { Members } from './members.js';
+
+// Longer than a test may take: who is lost is named long before.
+const patience = { timeoutSeconds: 600, heartbeatSeconds: 1 };
+
+describe.skipIf(ownAddress === undefined)('a member on another host that ends while a group opens', () => {
+  let members: Members;
+  beforeEach(async () => {
+    members = await Members.start(3);
+  });
+  afterEach(() => members[Symbol.asyncDispose]());
+
+  const options = () => ({
+    generation: members.nextGeneration(),
+    host: ownAddress,
+    insecure: true,
+    ...patience,
+  });
+  type Options = ReturnType<typeof options>;
+  const failure = (rank: number, opening: Options, distance: Distance) =>
+    (members.all[rank] as Members['all'][0]).failure({ do: 'open', options: opening, distance });
+
+  /** A member that ends by a signal, when the others have come so far. */
+  async function end(rank: number, opening: Options, distance: Distance, keys: readonly string[]): Promise<void> {
+    const member = members.all[rank] as Members['all'][0];
+    const lost = member.ask({ do: 'open', options: opening, distance }).catch(() => {});
+    await using store = await members.store();
+    for (const key of keys) await store.get(`generation/${opening.generation}/${key}`);
+    member.child.kill('SIGKILL');
+    await lost;
+  }
+
+  // Firewalls refuse whoever is lower in rank: a group needs no more than that the higher one can connect.
+  const distanceOf = (rank: number): Distance => ({ hidden: [0, 1, 2].filter((other) => other > rank) });
+
+  it.each([0, 1, 2])('is named on all others where rank %i had its connections', async (victim) => {
+    const others = [0, 1, 2].filter((rank) => rank !== victim);
+    const opening = options();
+    const waiting = others.map((rank) => failure(rank, opening, distanceOf(rank)));
+    const stuck = { ...distanceOf(victim), stuckBefore: 'opened' };
+    const connected = others.map((rank) => `opened/${rank}`);
+    await end(victim, opening, stuck, connected);
+    for (const told of await Promise.all(waiting)) expectNamed(told, victim);
+  });
+
+  it.each([0, 1, 2])('is named on all others where rank %i only came', async (victim) => {
+    const [early, late] = [0, 1, 2].filter((rank) => rank !== victim) as [number, number];
+    const opening = options();
+    const waiting = failure(early, opening, distanceOf(early));
+    await end(victim, opening, distanceOf(victim), [`cards/${victim}`, `cards/${early}`]);
+    for (const told of [await failure(late, opening, distanceOf(late)), await waiting]) expectNamed(told, victim);
+  });
+
+  function expectNamed(told: object, rank: number): void {
+    expect(told).toMatchObject({
+      name: 'UnavailableError',
+      code: 'ERR_COLL_PEER_FAILED',
+      rank,
+      operation: 'open a group',
+      message: expect.stringMatching(
+        new RegExp(`^rank ${rank} on host-${rank} has ended before the group was open: .*next generation`),
+      ),
+    });
+  }
+});
