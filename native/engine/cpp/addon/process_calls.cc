@@ -51,8 +51,7 @@ Napi::Value make_call(const Napi::CallbackInfo& info) {
 
 // playCall(group, call, timeoutMillis: number): number, a Status; kWaiting after a while, since JavaScript ends a thread only outside of this
 Napi::Value play_call(const Napi::CallbackInfo& info) {
-  const auto pause = Clock::now() + std::chrono::milliseconds(500);
-  return status_of(info.Env(), group_of(info[0]).play(call_of(info[1]).call, Group::deadline_after(timeout_of(info[2])), pause));
+  return status_of(info.Env(), group_of(info[0]).play(call_of(info[1]).call, Group::deadline_after(timeout_of(info[2])), std::chrono::milliseconds(500)));
 }
 
 // tryCall(group, call, patienceMicros: number, sliceMicros: number): number, a Status

@@ -29,10 +29,7 @@ bool Calls::begin(const State& state) {
   return true;
 }
 
-void Calls::end() {
-  const Lock lock(lock_);
-  is_under_way_ = false;
-}
+void Calls::end() { is_under_way_.store(false, std::memory_order_release); }
 
 std::uint64_t Calls::current() {
   const Lock lock(lock_);

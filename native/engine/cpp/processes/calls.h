@@ -40,7 +40,7 @@ class Calls {
 
   std::atomic_flag lock_ = ATOMIC_FLAG_INIT;
   std::uint64_t begun_ = 0;
-  bool is_under_way_ = false;
+  std::atomic<bool> is_under_way_{false};
   std::uint64_t last_ = UINT64_MAX;
   std::array<State, kRemembered> states_{};
 };

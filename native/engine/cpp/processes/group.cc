@@ -67,7 +67,8 @@ Status Group::play_or_fail(Call& call, microseconds patience, microseconds slice
   return Status::kFailed;
 }
 
-Status Group::play(Call& call, Deadline deadline, Deadline pause) {
+Status Group::play(Call& call, Deadline deadline, std::optional<microseconds> longest) {
+  Deadline pause;
   Clock::time_point asked{};
   // A call that is over at once needs no clock.
   Status status = deadline ? Status::kWaiting : try_play(call, kLook, kLook);
@@ -78,6 +79,7 @@ Status Group::play(Call& call, Deadline deadline, Deadline pause) {
     const auto now = Clock::now();
     if (deadline && now >= *deadline) return expire(call);
     if (pause && now >= *pause) return Status::kWaiting;
+    if (longest && !pause) pause = now + *longest;
     if (is_under_way_) {
       if (is_contradicted(call)) return disagree(call);
       if (now - asked >= kAskAgain) {

@@ -37,9 +37,9 @@ class Group {
 
   // Begins a collective or goes on with it, with the limits of a player.
   Status try_play(Call& call, std::chrono::microseconds patience, std::chrono::microseconds slice);
-  // The same until it ends, in kDone, kFailed, kDisagreed or kExpired; or until `pause`, in kWaiting. After kDisagreed and kExpired the group
+  // The same until it ends, in kDone, kFailed, kDisagreed or kExpired; or for about `longest`, in kWaiting. After kDisagreed and kExpired the group
   // has to be ended by `fail` of the monitor, and this to be called again.
-  Status play(Call& call, Deadline deadline, Deadline pause = std::nullopt);
+  Status play(Call& call, Deadline deadline, std::optional<std::chrono::microseconds> longest = std::nullopt);
 
   bool has_failed() const { return word_.load(std::memory_order_relaxed) != 0; }
   std::uint64_t sequence() { return calls_.current(); }

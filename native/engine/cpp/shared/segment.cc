@@ -20,7 +20,7 @@
 namespace coll {
 namespace {
 
-constexpr std::uint64_t kMagic = 0x31746e656d676573;  // "segment1"
+constexpr std::uint64_t kMagic = 0x32746e656d676573;  // "segment2"
 // No machine has more, so that a card that lies takes no address space in vain.
 constexpr std::size_t kMostBytes = std::size_t{1} << 42;
 // Processes have address space for 2^47 bytes.
@@ -29,7 +29,7 @@ constexpr std::size_t kUsualBytes = std::size_t{1} << 39;
 Error failure(const std::string& what) { return Error(what + ": " + std::strerror(errno)); }
 
 std::size_t in_pages(std::size_t bytes) {
-  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  static const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   return (bytes + page - 1) / page * page;
 }
 
@@ -68,7 +68,10 @@ std::size_t Segment::usual_bound() {
   return std::min(static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE)), kUsualBytes);
 }
 
-std::size_t Segment::first_free() { return in_pages(sizeof(Head)); }
+std::size_t Segment::first_free() {
+  static const std::size_t first = in_pages(sizeof(Head));
+  return first;
+}
 
 std::shared_ptr<Segment> Segment::create(std::size_t most_bytes) {
   Descriptor descriptor(memfd_create("coll", MFD_CLOEXEC | MFD_ALLOW_SEALING));

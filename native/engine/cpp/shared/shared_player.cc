@@ -26,10 +26,16 @@ bool are_in_arena(const SharedMemory& memory, const std::vector<Byte*>& pieces, 
   return true;
 }
 
+std::vector<SharedSeat*> seats_in(const SharedMemory& memory) {
+  std::vector<SharedSeat*> seats;
+  for (int rank = 0; rank < memory.size(); ++rank) seats.push_back(reinterpret_cast<SharedSeat*>(memory.seat(rank)));
+  return seats;
+}
+
 }  // namespace
 
 SharedPlayer::SharedPlayer(std::shared_ptr<SharedMemory> memory, int rank, int size, int cores, const FailureWord& failure)
-    : memory_(std::move(memory)), rank_(rank), ranks_(size), most_on_core_((size - 1) / std::max(cores, 1) + 1),
+    : memory_(std::move(memory)), seats_(seats_in(*memory_)), rank_(rank), ranks_(size), most_on_core_((size - 1) / std::max(cores, 1) + 1),
       waiter_(presence(rank), size <= cores, failure, Reach::kHost),
       memories_(static_cast<std::size_t>(size)), small_inputs_(static_cast<std::size_t>(size)), slots_(*memory_, rank, scratch_) {
   if (memory_->size() != size) throw Error("shared memory of " + std::to_string(memory_->size()) + " ranks is not for " + std::to_string(size));
@@ -40,13 +46,11 @@ Status SharedPlayer::play(Offer& offer, std::chrono::microseconds patience, std:
   if (!is_under_way_) {
     if (waiter_.has_failed()) return Status::kFailed;
     begin(offer);
-  } else if (step_ > 0) {
-    take_up_own_memory(offer);
-  }
+  } else if (step_ > 0) take_up_own_memory(offer);
   std::optional<Clock::time_point> end;
   for (;;) {
     if (!await_all(patience)) return waiter_.has_failed() ? Status::kFailed : Status::kWaiting;
-    if (step_ == 0 && !(all_agree(offer) && take_up(offer))) {
+    if (step_ == 0 && !take_part(offer)) {
       ++turn_;
       is_under_way_ = false;
       return Status::kDisagreed;
@@ -56,9 +60,11 @@ Status SharedPlayer::play(Offer& offer, std::chrono::microseconds patience, std:
     // The last turn is not worth coming back for; collectives of no more than two need no clock.
     const bool may_pause = step_ + 1 < last_step_;
     if (may_pause && !end) end = Clock::now() + slice;
-    work(offer);
+    if (!is_helped_) work(offer);
     if (step_ == last_step_) break;
+    if (is_helped_) continue;
     publish();
+    if (way_ == Way::kDirect && !shares_->has_units()) help(offer);
     if (may_pause && Clock::now() >= *end) return Status::kSlice;
   }
   is_under_way_ = false;
@@ -71,23 +77,29 @@ void SharedPlayer::abandon() {
   is_under_way_ = false;
 }
 
-bool SharedPlayer::is_missing(int rank) const { return announcement(rank).turn.load(std::memory_order_acquire) != turn_; }
+bool SharedPlayer::is_missing(int rank) const {
+  const std::uint32_t turn = announcement(rank).turn.load(std::memory_order_acquire);
+  return turn != turn_ && turn != turn_ + 2;
+}
 
 void SharedPlayer::begin(const Offer& offer) {
   scratch_.fit(*offer.program);
   is_under_way_ = true;
+  is_small_ = is_small(offer);
+  is_helped_ = false;
   step_ = 0;
   staged_ = 0;
-  if (!is_small(offer)) {
+  if (!is_small_) {
     if (!are_in_arena(*memory_, offer.buffers.inputs, offer, offer.input_bytes())) staged_ |= kStagedInput;
     if (!are_in_arena(*memory_, offer.buffers.outputs, offer, offer.output_bytes())) staged_ |= kStagedOutput;
-    blocks_.emplace(offer);
+    if (staged_ != 0) blocks_.emplace(offer);
     if ((staged_ & kStagedInput) != 0) slots_.fill(offer, *blocks_, 0, turn_);
+    seat(rank_).share.store(open_share(turn_), std::memory_order_relaxed);
   }
   announce(offer);
+  publish();
   waiter_.tell_core();
   waiter_.spread_out(rank_, ranks_, most_on_core_, [this](int rank) -> const std::atomic<int>& { return seat(rank).core; });
-  publish();
 }
 
 void SharedPlayer::announce(const Offer& offer) {
@@ -95,7 +107,7 @@ void SharedPlayer::announce(const Offer& offer) {
   own.fingerprint = offer.fingerprint;
   own.is_staged = staged_;
   const Buffers& buffers = offer.buffers;
-  if (is_small(offer)) {
+  if (is_small_) {
     if (!buffers.inputs.empty()) copy(own.payload(offer.input_bytes()), buffers.inputs[0], offer.input_bytes());
     return;
   }
@@ -116,31 +128,46 @@ void SharedPlayer::publish() {
 
 bool SharedPlayer::await_all(std::chrono::microseconds patience) {
   const Patience blocking = waiter_.blocking(kSleepMillis);
-  const Patience one = patience < kSleepyPatience ? Patience{blocking.looks, 1, 0} : blocking;
-  std::optional<Clock::time_point> end;
+  Limit limit{patience, patience < kSleepyPatience ? Patience{blocking.looks, 1, 0} : blocking, std::nullopt};
+  // Those on this core cannot come before they have it. Once they have, nobody here needs it before the others come.
+  const int core = waiter_.shared_core();
+  for (int rank = 0; core != 0 && rank < ranks_; ++rank) {
+    if (awaits(rank) && seat(rank).core.load(std::memory_order_relaxed) == core && !await_one(rank, limit)) return false;
+  }
   for (int rank = 0; rank < ranks_; ++rank) {
-    while (rank != rank_ && !waiter_.await(announcement(rank).turn, turn_, presence(rank), one)) {
-      if (waiter_.has_failed()) return false;
-      const Clock::time_point now = Clock::now();
-      if (!end) end = now + patience;
-      if (now >= *end) return false;
-    }
+    const bool is_there = !awaits(rank) || (core != 0 && waiter_.await(announcement(rank).turn, turn_, presence(rank), waiter_.looking()));
+    if (!is_there && !await_one(rank, limit)) return false;
   }
   return true;
 }
 
-bool SharedPlayer::all_agree(const Offer& offer) const {
-  for (int rank = 0; rank < ranks_; ++rank) {
-    if (announcement(rank).fingerprint != offer.fingerprint) return false;
+bool SharedPlayer::await_one(int rank, Limit& limit) {
+  while (!waiter_.await(announcement(rank).turn, turn_, presence(rank), limit.once)) {
+    if (waiter_.has_failed()) return false;
+    const Clock::time_point now = Clock::now();
+    if (!limit.end) limit.end = now + limit.patience;
+    if (now >= *limit.end) return false;
   }
   return true;
+}
+
+// False where ranks disagree: they do not where one of them has claimed this rank's share.
+bool SharedPlayer::take_part(const Offer& offer) {
+  is_helped_ = !is_small_ && !claim_share(rank_);
+  if (is_helped_) last_step_ = 2;
+  return is_helped_ || (all_agree(offer) && take_up(offer));
+}
+
+bool SharedPlayer::all_agree(const Offer& offer) const {
+  const auto agrees = [&](const SharedSeat* seat) { return seat->announcements[turn_ & 1].fingerprint == offer.fingerprint; };
+  return std::all_of(seats_.begin(), seats_.end(), agrees);
 }
 
 // Learns where everybody's memory is, and with that how many turns there will be. False where somebody's is nowhere.
 bool SharedPlayer::take_up(const Offer& offer) {
   last_step_ = 1;
   way_ = Way::kSmall;
-  if (is_small(offer)) return true;
+  if (is_small_) return true;
   bool is_any_staged = false;
   bool is_any_in_arena = false;
   for (int rank = 0; rank < ranks_; ++rank) {
@@ -157,6 +184,7 @@ bool SharedPlayer::take_up(const Offer& offer) {
     last_step_ = shares_->slices();
   } else {
     way_ = Way::kSlots;
+    if (staged_ == 0) blocks_.emplace(offer);
     slots_.begin(offer, *blocks_, memories_);
     last_step_ = blocks_->count() - 1 + slots_.turns_of_block();
   }
@@ -231,11 +259,32 @@ void SharedPlayer::play_direct(const Offer& offer) {
     places_.begins = offer.begins.data();
     places_.piece_count = offer.piece_count();
   }
-  const auto taken = [this](int rank) -> std::atomic<std::size_t>& { return seat(rank).taken[turn_ & 1]; };
+  play_share(offer, rank_);
+}
+
+void SharedPlayer::play_share(const Offer& offer, int rank) {
+  const auto taken = [this](int owner) -> auto& { return seat(owner).taken[turn_ & 1]; };
   // A collective that is not large takes two turns.
-  shares_->for_each_range(step_ - 1, rank_, (turn_ & 2) != 0, taken, [&](const Range& range) {
+  shares_->for_each_range(step_ - 1, rank, (turn_ & 2) != 0, taken, [&](const Range& range) {
     coll::play(*offer.program, places_, range.begin, range.end, scratch_);
   });
+}
+
+// Of the turn in which it was announced, the first of the collective.
+bool SharedPlayer::claim_share(int rank) {
+  std::atomic<std::uint64_t>& share = seat(rank).share;
+  std::uint64_t open = open_share(turn_ - static_cast<std::uint32_t>(step_));
+  return share.load(std::memory_order_relaxed) == open && share.compare_exchange_strong(open, 0, std::memory_order_acq_rel);
+}
+
+// Who waits for this core would only come to it to do its share, and wait again.
+void SharedPlayer::help(const Offer& offer) {
+  const int core = waiter_.shared_core();
+  for (int rank = 0; core != 0 && rank < ranks_; ++rank) {
+    if (rank == rank_ || seat(rank).core.load(std::memory_order_relaxed) != core || !claim_share(rank)) continue;
+    play_share(offer, rank);
+    waiter_.publish_for(presence(rank), announcement(rank).turn, turn_);
+  }
 }
 
 void SharedPlayer::play_slots(const Offer& offer) {

@@ -22,6 +22,10 @@ namespace coll {
 // What is written in a turn is read by others in the next one, so that a rank is never more than one turn ahead of another. Nobody waits
 // after the last turn if only slots were read in it; a rank's arena is read and written by others, who have to be done with it.
 //
+// Where ranks share a core, one that has it does the shares of those that wait for it, as far as they lie in arenas: so each rank has to come to the
+// core once a collective, and not twice. Whoever begins a share claims it first. Who finds its own claimed reads nothing of what was announced:
+// the others may be at the next collective, where they can get no further without it.
+//
 // Nobody leaves a collective before all are done with it, but when the group has failed. What others may still do then goes to slots and
 // to outputs in arenas, which stay mapped as long as anybody may write there.
 class SharedPlayer : public Player {
@@ -38,8 +42,13 @@ class SharedPlayer : public Player {
 
   // How data travels: along with announcements, from arena to arena, or at least in part through slots.
   enum class Way { kSmall, kDirect, kSlots };
-
-  SharedSeat& seat(int rank) const { return *reinterpret_cast<SharedSeat*>(memory_->seat(rank)); }
+  // How long all others together are waited for, from when one has kept this rank waiting `once`.
+  struct Limit {
+    std::chrono::microseconds patience;
+    Patience once;
+    std::optional<Clock::time_point> end;
+  };
+  SharedSeat& seat(int rank) const { return *seats_[static_cast<std::size_t>(rank)]; }
   SharedAnnouncement& announcement(int rank) const { return seat(rank).announcements[turn_ & 1]; }
   Presence presence(int rank) const { return {seat(rank).core, seat(rank).parked}; }
   RankMemory& memory_of(int rank) { return memories_[static_cast<std::size_t>(rank)]; }
@@ -47,7 +56,10 @@ class SharedPlayer : public Player {
   void begin(const Offer& offer);
   void announce(const Offer& offer);
   void publish();
+  bool awaits(int rank) const { return rank != rank_ || is_helped_; }
   bool await_all(std::chrono::microseconds patience);
+  bool await_one(int rank, Limit& limit);
+  bool take_part(const Offer& offer);
   bool all_agree(const Offer& offer) const;
   bool take_up(const Offer& offer);
   bool take_up_memory(const Offer& offer, int rank);
@@ -55,15 +67,21 @@ class SharedPlayer : public Player {
   void work(const Offer& offer);
   void play_small(const Offer& offer);
   void play_direct(const Offer& offer);
+  void play_share(const Offer& offer, int rank);
+  bool claim_share(int rank);
+  void help(const Offer& offer);
   void play_slots(const Offer& offer);
 
   const std::shared_ptr<SharedMemory> memory_;
+  const std::vector<SharedSeat*> seats_;  // by rank
   const int rank_;
   const int ranks_;
   const int most_on_core_;
   Waiter waiter_;
   std::uint32_t turn_ = 1;  // that this rank works for, or waits for
   bool is_under_way_ = false;
+  bool is_small_ = false;
+  bool is_helped_ = false;  // another rank has claimed this one's share
   Way way_ = Way::kSmall;
   std::uint32_t staged_ = 0;  // of this rank's own memory
   std::size_t step_ = 0;      // turns of this collective that are over

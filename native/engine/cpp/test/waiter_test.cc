@@ -70,6 +70,19 @@ TEST_F(Spread, NobodyGoesWhereRanksAreSpreadEvenly) { EXPECT_TRUE(departs(0, 3, 
 
 TEST_F(Spread, OfACrowdOnlyOneGoes) { EXPECT_TRUE(departs(1, 2, 0, 5)); }
 
+TEST_F(Spread, RanksTellOnWhichCoreTheyAreAndLookForThoseElsewhereWhereTheyShareCores) {
+  Waiter sharing({cores_[0], parked_}, false, failure_, Reach::kProcess);
+  // It may be moved in between.
+  bool are_alike = false;
+  for (int tries = 0; tries < 20 && !are_alike; ++tries) {
+    sharing.tell_core();
+    are_alike = cores_[0] == sharing.shared_core();
+  }
+  EXPECT_TRUE(are_alike);
+  EXPECT_GT(cores_[0], 0);
+  EXPECT_EQ(Waiter({cores_[0], parked_}, true, failure_, Reach::kProcess).shared_core(), 0);
+}
+
 // Another one on the core that it leaves would follow it, and both meet again.
 TEST_F(Spread, WhoIsOnItsWayIsNowhere) {
   std::atomic<bool> has_ended{false};
@@ -116,6 +129,23 @@ TEST(Turns, AreShortOnceThatIsAskedForInThatThreadAlone) {
   EXPECT_EQ(own, 100'000u);
   EXPECT_GT(of_child, own);
   EXPECT_EQ(turn_nanos(), usual);
+}
+
+TEST(Waiting, EndsForWhoSleepsOnAWordThatAnotherPublishes) {
+  std::atomic<std::uint32_t> word{0};
+  std::atomic<std::uint32_t> parked{0};
+  std::atomic<std::uint32_t> none{0};
+  std::atomic<int> core{0};
+  const std::atomic<std::int32_t> failure{0};
+  const Presence owner{core, parked};
+  std::thread sleeper([&] {
+    Waiter waiter({core, none}, false, failure, Reach::kProcess);
+    while (!waiter.await(word, 1, owner, waiter.blocking(1'000'000))) {
+    }
+  });
+  while (parked == 0) yield();
+  Waiter({core, none}, false, failure, Reach::kProcess).publish_for(owner, word, 1);
+  sleeper.join();
 }
 
 void stay_on(int core) {

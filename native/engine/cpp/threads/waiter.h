@@ -26,25 +26,30 @@ class Waiter {
   Patience blocking(int sleep_millis) const;
   Patience brief() const;
   Patience patient() const;
+  // For a rank on another core while no rank needs this one: a look around for some ten microseconds, and others run once.
+  Patience looking() const;
 
   bool has_failed() const { return failure_.load(std::memory_order_relaxed) != 0; }
   void tell_core();
-  void publish(std::atomic<std::uint32_t>& word, std::uint32_t value);
-  // Whether the other rank's word came to be the value; false after all patience, or when the group has failed.
+  void publish(std::atomic<std::uint32_t>& word, std::uint32_t value) { publish_for(own_, word, value); }
+  // A word of another rank, in its stead.
+  void publish_for(const Presence& owner, std::atomic<std::uint32_t>& word, std::uint32_t value);
+  // Whether the other rank's word came to be the value, or two more: whom others have helped may find them that far ahead. False after all
+  // patience, or when the group has failed.
   bool await(std::atomic<std::uint32_t>& word, std::uint32_t value, const Presence& other, const Patience& patience);
+  // Where ranks share cores: the one that this rank is on, as it tells it; otherwise 0.
+  int shared_core() const { return has_own_core_ ? 0 : current_core() + 1; }
   // Where ranks share cores: goes to another one when more than `most` of them are on this one and it is the first of these. `core_of` gives
   // the word of each.
   template <class CoreOf>
   void spread_out(int rank, int ranks, int most, CoreOf core_of) {
-    if (has_own_core_ || !is_time_to_move()) return;
-    const int core = current_core() + 1;
-    own_.core.store(core, std::memory_order_relaxed);
+    const int core = shared_core();
     int here = 0;
     for (int other = 0; core != 0 && other < ranks; ++other) {
       if (core_of(other).load(std::memory_order_relaxed) != core) continue;
       if (here++ == 0 && other != rank) return;
     }
-    if (here > most) leave(core);
+    if (here > most && is_time_to_move()) leave(core);
   }
 
  private:

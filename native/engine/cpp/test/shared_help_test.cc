@@ -1,0 +1,94 @@
+#if defined(__linux__)
+
+#include <gtest/gtest.h>
+#include <sched.h>
+
+#include "shared_cases.h"
+#include "shared_group.h"
+
+namespace coll::test {
+namespace {
+
+using std::chrono::microseconds;
+
+void stay_here() {
+  cpu_set_t only;
+  CPU_ZERO(&only);
+  CPU_SET(static_cast<std::size_t>(sched_getcpu()), &only);
+  sched_setaffinity(0, sizeof only, &only);
+}
+
+// What a rank brings to a sum of so many elements, in its arena.
+struct Part {
+  Part(SharedRank& rank, std::size_t length) : self(rank) {
+    sum.program = std::make_shared<const Program>(parse(chains(Kind::kAllReduce, Op::kSum, DType::kFloat32, rank.ranks)));
+    sum.begins = {0, length};
+    sum.seed = static_cast<unsigned>(length);
+    const std::vector<std::byte> input = input_of(sum, rank.rank);
+    values = self.memory->allocate(input.size());
+    std::copy(input.begin(), input.end(), values);
+    offer.program = sum.program;
+    offer.length = length;
+    offer.begins = sum.begins;
+    offer.buffers = {{values}, {values}};
+    offer.fingerprint = length;
+  }
+  // As long as others need no more than one look.
+  Status play() { return self.player->play(offer, microseconds(0)); }
+  bool is_right() const {
+    const std::vector<std::byte> right = expected(sum, self.rank);
+    return std::equal(right.begin(), right.end(), values);
+  }
+
+  SharedRank& self;
+  SharedCase sum;
+  Offer offer{};
+  std::byte* values;
+};
+
+// Ranks that take turns in one thread, and so on one core.
+void on_one_core(int ranks, void (*work)(std::vector<SharedRank>&)) {
+  SharedNotices notices;
+  std::thread([&] {
+    stay_here();
+    std::vector<std::shared_ptr<Segment>> segments;
+    for (int rank = 0; rank < ranks; ++rank) segments.push_back(Segment::create(kArenaForTests));
+    std::vector<SharedRank> members;
+    for (int rank = 0; rank < ranks; ++rank) members.push_back(join(*notices, rank, segments, 1));
+    work(members);
+  }).join();
+}
+
+TEST(SharedHelp, IsThereForWhoWaitsForTheCore) {
+  on_one_core(3, [](std::vector<SharedRank>& ranks) {
+    Part first[] = {{ranks[0], 9'000}, {ranks[1], 9'000}, {ranks[2], 9'000}};
+    Part second[] = {{ranks[0], 8'000}, {ranks[1], 8'000}, {ranks[2], 8'000}};
+    EXPECT_EQ(first[0].play(), Status::kWaiting);
+    EXPECT_EQ(first[1].play(), Status::kWaiting);
+    EXPECT_EQ(first[2].play(), Status::kDone);
+    // And has announced the next one before the others are back.
+    EXPECT_EQ(second[2].play(), Status::kWaiting);
+    EXPECT_EQ(first[1].play(), Status::kDone);
+    EXPECT_EQ(second[1].play(), Status::kWaiting);
+    EXPECT_EQ(first[0].play(), Status::kDone);
+    EXPECT_EQ(second[0].play(), Status::kDone);
+    EXPECT_EQ(second[1].play(), Status::kDone);
+    EXPECT_EQ(second[2].play(), Status::kDone);
+    for (int rank = 0; rank < 3; ++rank) EXPECT_TRUE(first[rank].is_right() && second[rank].is_right()) << rank;
+  });
+}
+
+TEST(SharedHelp, IsNotThereForWhoAsksForSomethingElse) {
+  on_one_core(2, [](std::vector<SharedRank>& ranks) {
+    Part one(ranks[0], 9'000);
+    Part other(ranks[1], 8'000);
+    EXPECT_EQ(one.play(), Status::kWaiting);
+    EXPECT_EQ(other.play(), Status::kDisagreed);
+    EXPECT_EQ(one.play(), Status::kDisagreed);
+  });
+}
+
+}  // namespace
+}  // namespace coll::test
+
+#endif
