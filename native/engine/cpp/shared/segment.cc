@@ -105,7 +105,7 @@ std::shared_ptr<Segment> Segment::open(const SegmentCard& card) {
   segment->map(first_free());
   const std::size_t most_bytes = segment->head().most_bytes;
   if (segment->head().magic != kMagic || segment->head().token != card.token) throw Error(wrong);
-  if (most_bytes < kReadyBytes || most_bytes > kMostBytes) throw Error(wrong);
+  if (most_bytes < kReadyBytes || most_bytes > kMostBytes || most_bytes != in_pages(most_bytes)) throw Error(wrong);
   segment->map(most_bytes);
   return segment;
 }

@@ -236,6 +236,7 @@ void SharedPlayer::play_small(const Offer& offer) {
   for (int rank = 0; rank < ranks_; ++rank) {
     const auto index = static_cast<std::size_t>(rank);
     small_inputs_[index] = seat(rank).announcements[(turn_ - 1) & 1].payload(bytes);
+    if (rank != rank_) fetch_payload(small_inputs_[index], bytes);
     places_.ranks[index] = {&small_inputs_[index], rank == rank_ && offer.program->writes(rank) ? offer.buffers.outputs.data() : nullptr};
   }
   places_.begins = offer.begins.data();

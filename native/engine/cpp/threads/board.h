@@ -6,18 +6,29 @@
 #include <cstring>
 
 #include "offer.h"
+#include "waiting.h"
 
 namespace coll {
 
 constexpr std::size_t kLine = 64;
 // Processors fetch lines in pairs: the second half of a pair comes along with the first.
 constexpr std::size_t kPair = 2 * kLine;
-// What fits into the pair of lines that says that a rank has come.
-constexpr std::size_t kTinyBytes = 112;
+// What fits into the line that says that a rank has come. The other line of the pair comes along to all who look at this one, and its
+// owner would have to get it back before it can write there.
+constexpr std::size_t kTinyBytes = 48;
 // More is sooner worked on where it is, though that takes two halves of a meeting.
 constexpr std::size_t kSmallBytes = 16 * kLine;
 
-// What a rank says when it comes to a meeting. Small inputs come along, the smallest in the same pair of cache lines.
+// Of what each of the others says. More lines than processors ask for at once are not sooner there.
+constexpr std::size_t kFetchedBytes = 8 * kLine;
+
+// Asks for an input that came along, before anything is done with its first line. Only where that is all of its lines: the last one decides.
+inline void fetch_payload(const std::byte* payload, std::size_t bytes) {
+  if (bytes <= kTinyBytes || bytes > kFetchedBytes) return;
+  for (std::size_t at = 0; at < bytes; at += kLine) fetch(payload + at);
+}
+
+// What a rank says when it comes to a meeting. Small inputs come along, the smallest in the same cache line.
 struct alignas(kPair) Announcement {
   std::atomic<std::uint32_t> meeting;
   std::uint32_t offer_id;

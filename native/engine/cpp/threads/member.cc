@@ -100,6 +100,7 @@ Status Member::play_small(Offer& offer, Wait wait) {
   if (!is_announced_) announce(offer);
   if (!arrive()) return Status::kNotify;
   if (!await_announcements(patience(wait))) return waiter_.has_failed() ? Status::kFailed : Status::kWaiting;
+  fetch_inputs(offer.input_bytes());
   if (!all_agree(offer)) return Status::kDisagreed;
   if (!is_sound(offer)) verify_small(offer);
   if (clash_) return Status::kClashed;
@@ -113,6 +114,12 @@ Status Member::play_small(Offer& offer, Wait wait) {
   coll::play(*offer.program, places_, 0, offer.length, scratch_);
   claim_next(offer.input_bytes());
   return Status::kDone;
+}
+
+void Member::fetch_inputs(std::size_t bytes) const {
+  for (int rank = 0; rank < ranks_; ++rank) {
+    if (rank != rank_) fetch_payload(announcement(rank).payload(bytes), bytes);
+  }
 }
 
 // Everybody has read what this rank said two meetings ago, where it is going to say the next: likely as much as then.

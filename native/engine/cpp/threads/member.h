@@ -69,6 +69,7 @@ class Member {
   void announce(const Offer& offer);
   void write(Announcement& own, const Offer& offer);
   Status play_small(Offer& offer, Wait wait);
+  void fetch_inputs(std::size_t bytes) const;
   void claim_next(std::size_t said_bytes);
   Status play_slices(Offer& offer, Wait wait);
   Status play_slice(Offer& offer, const Shares& shares, Wait wait);

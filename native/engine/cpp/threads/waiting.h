@@ -27,6 +27,15 @@ inline void claim(const void* line) {
 #endif
 }
 
+// Asks for a line that is going to be read.
+inline void fetch(const void* line) {
+#if defined(__GNUC__)
+  __builtin_prefetch(line);
+#else
+  static_cast<void>(line);
+#endif
+}
+
 // Lets another thread have the core.
 void yield();
 
