@@ -31,6 +31,15 @@ class SharedMemory {
   // Whether memory lies in this rank's arena.
   bool has(const void* address, std::size_t bytes) const;
 
+  // Whether all pieces of an offer's input or output, which has `bytes` in all, lie there.
+  template <class Byte>
+  bool has(const std::vector<Byte*>& pieces, const Offer& offer, std::size_t bytes) const {
+    for (std::size_t i = 0; i < pieces.size(); ++i) {
+      if (!has(pieces[i], offer.bytes_of_piece(i, bytes))) return false;
+    }
+    return true;
+  }
+
   // Of a segment, what is no arena.
   static std::size_t fixed_bytes();
 

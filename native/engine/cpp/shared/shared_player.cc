@@ -17,15 +17,6 @@ constexpr int kSleepMillis = 5;
 // Who has less patience than this does not sleep, and looks at the clock more often.
 constexpr std::chrono::milliseconds kSleepyPatience{1};
 
-template <class Byte>
-bool are_in_arena(const SharedMemory& memory, const std::vector<Byte*>& pieces, const Offer& offer, std::size_t bytes) {
-  if (pieces.size() > kMostPieces) return false;
-  for (std::size_t i = 0; i < pieces.size(); ++i) {
-    if (!memory.has(pieces[i], offer.bytes_of_piece(i, bytes))) return false;
-  }
-  return true;
-}
-
 std::vector<SharedSeat*> seats_in(const SharedMemory& memory) {
   std::vector<SharedSeat*> seats;
   for (int rank = 0; rank < memory.size(); ++rank) seats.push_back(reinterpret_cast<SharedSeat*>(memory.seat(rank)));
@@ -46,7 +37,9 @@ Status SharedPlayer::play(Offer& offer, std::chrono::microseconds patience, std:
   if (!is_under_way_) {
     if (waiter_.has_failed()) return Status::kFailed;
     begin(offer);
-  } else if (step_ > 0) take_up_own_memory(offer);
+  } else if (step_ > 0) {
+    take_up_own_memory(offer);
+  }
   std::optional<Clock::time_point> end;
   for (;;) {
     if (!await_all(patience)) return waiter_.has_failed() ? Status::kFailed : Status::kWaiting;
@@ -90,8 +83,9 @@ void SharedPlayer::begin(const Offer& offer) {
   step_ = 0;
   staged_ = 0;
   if (!is_small_) {
-    if (!are_in_arena(*memory_, offer.buffers.inputs, offer, offer.input_bytes())) staged_ |= kStagedInput;
-    if (!are_in_arena(*memory_, offer.buffers.outputs, offer, offer.output_bytes())) staged_ |= kStagedOutput;
+    const auto is_in_place = [&](const auto& pieces, std::size_t bytes) { return pieces.size() <= kMostPieces && memory_->has(pieces, offer, bytes); };
+    if (!is_in_place(offer.buffers.inputs, offer.input_bytes())) staged_ |= kStagedInput;
+    if (!is_in_place(offer.buffers.outputs, offer.output_bytes())) staged_ |= kStagedOutput;
     if (staged_ != 0) blocks_.emplace(offer);
     if ((staged_ & kStagedInput) != 0) slots_.fill(offer, *blocks_, 0, turn_);
     seat(rank_).share.store(open_share(turn_), std::memory_order_relaxed);
@@ -99,7 +93,7 @@ void SharedPlayer::begin(const Offer& offer) {
   announce(offer);
   publish();
   waiter_.tell_core();
-  waiter_.spread_out(rank_, ranks_, most_on_core_, [this](int rank) -> const std::atomic<int>& { return seat(rank).core; });
+  waiter_.spread_out(rank_, ranks_, most_on_core_, core_of());
 }
 
 void SharedPlayer::announce(const Offer& offer) {
@@ -129,16 +123,8 @@ void SharedPlayer::publish() {
 bool SharedPlayer::await_all(std::chrono::microseconds patience) {
   const Patience blocking = waiter_.blocking(kSleepMillis);
   Limit limit{patience, patience < kSleepyPatience ? Patience{blocking.looks, 1, 0} : blocking, std::nullopt};
-  // Those on this core cannot come before they have it. Once they have, nobody here needs it before the others come.
-  const int core = waiter_.shared_core();
-  for (int rank = 0; core != 0 && rank < ranks_; ++rank) {
-    if (awaits(rank) && seat(rank).core.load(std::memory_order_relaxed) == core && !await_one(rank, limit)) return false;
-  }
-  for (int rank = 0; rank < ranks_; ++rank) {
-    const bool is_there = !awaits(rank) || (core != 0 && waiter_.await(announcement(rank).turn, turn_, presence(rank), waiter_.looking()));
-    if (!is_there && !await_one(rank, limit)) return false;
-  }
-  return true;
+  const auto look = [this](int rank) { return !awaits(rank) || waiter_.await(announcement(rank).turn, turn_, presence(rank), waiter_.looking()); };
+  return waiter_.await_each(ranks_, core_of(), look, [&](int rank) { return !awaits(rank) || await_one(rank, limit); });
 }
 
 bool SharedPlayer::await_one(int rank, Limit& limit) {
@@ -224,7 +210,7 @@ void SharedPlayer::take_up_own_memory(const Offer& offer) {
   memory_of(rank_).outputs = offer.buffers.outputs;
 }
 
-void SharedPlayer::work(const Offer& offer) {
+void SharedPlayer::work(Offer& offer) {
   if (way_ == Way::kSmall) play_small(offer);
   else if (way_ == Way::kDirect) play_direct(offer);
   else play_slots(offer);
@@ -250,7 +236,7 @@ void SharedPlayer::play_small(const Offer& offer) {
   if (bytes > 0) claim(payload + bytes - 1);
 }
 
-void SharedPlayer::play_direct(const Offer& offer) {
+void SharedPlayer::play_direct(Offer& offer) {
   if (step_ > shares_->slices()) return;
   if (step_ == 1) {
     for (int rank = 0; rank < ranks_; ++rank) {
@@ -260,13 +246,16 @@ void SharedPlayer::play_direct(const Offer& offer) {
     places_.begins = offer.begins.data();
     places_.piece_count = offer.piece_count();
   }
+  const Range own = shares_->share(step_ - 1, rank_);
+  const std::byte* const begin = shares_->exceed_cache() ? offer.input_at(own.begin) : nullptr;
+  offer.direction.choose(begin);
   play_share(offer, rank_);
+  offer.direction.leave(begin);
 }
 
 void SharedPlayer::play_share(const Offer& offer, int rank) {
   const auto taken = [this](int owner) -> auto& { return seat(owner).taken[turn_ & 1]; };
-  // A collective that is not large takes two turns.
-  shares_->for_each_range(step_ - 1, rank, (turn_ & 2) != 0, taken, [&](const Range& range) {
+  shares_->for_each_range(step_ - 1, rank, offer.direction.is_from_end(), taken, [&](const Range& range) {
     coll::play(*offer.program, places_, range.begin, range.end, scratch_);
   });
 }

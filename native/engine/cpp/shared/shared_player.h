@@ -50,6 +50,9 @@ class SharedPlayer : public Player {
   };
   SharedSeat& seat(int rank) const { return *seats_[static_cast<std::size_t>(rank)]; }
   SharedAnnouncement& announcement(int rank) const { return seat(rank).announcements[turn_ & 1]; }
+  auto core_of() const {
+    return [this](int rank) -> const std::atomic<int>& { return seat(rank).core; };
+  }
   Presence presence(int rank) const { return {seat(rank).core, seat(rank).parked}; }
   RankMemory& memory_of(int rank) { return memories_[static_cast<std::size_t>(rank)]; }
 
@@ -64,9 +67,9 @@ class SharedPlayer : public Player {
   bool take_up(const Offer& offer);
   bool take_up_memory(const Offer& offer, int rank);
   void take_up_own_memory(const Offer& offer);
-  void work(const Offer& offer);
+  void work(Offer& offer);
   void play_small(const Offer& offer);
-  void play_direct(const Offer& offer);
+  void play_direct(Offer& offer);
   void play_share(const Offer& offer, int rank);
   bool claim_share(int rank);
   void help(const Offer& offer);

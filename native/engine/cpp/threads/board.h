@@ -52,10 +52,10 @@ bool is_small(const Offer& offer);
 struct Seat {
   // Meetings take turns: a rank comes to meeting n + 2 only when all have finished meeting n.
   Announcement announcements[2];
-  // Looked at only by who has waited for long, so that writing them costs nothing.
+  // Looked at only by who has waited for long, so that writing it costs nothing.
   alignas(kPair) std::atomic<std::uint32_t> started;
-  // One more than the core that it ran on when it came; 0 where that is not known.
-  std::atomic<int> core;
+  // One more than the core that it ran on when it came; 0 where that is not known. Others look at it before they wait.
+  alignas(kPair) std::atomic<int> core;
   // How many units of its share are taken, by itself or by others, in a meeting that has begun.
   alignas(kPair) std::atomic<std::size_t> taken;
   alignas(kPair) std::atomic<std::uint32_t> done;

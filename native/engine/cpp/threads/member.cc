@@ -33,7 +33,7 @@ Status Member::play(Offer& offer, Wait wait) {
     slice_ = 0;
     is_under_way_ = true;
     begin();
-    waiter_.spread_out(rank_, ranks_, most_on_core_, [this](int rank) -> const std::atomic<int>& { return seat(rank).core; });
+    waiter_.spread_out(rank_, ranks_, most_on_core_, core_of());
   }
   const Status status = is_small(offer) ? play_small(offer, wait) : play_slices(offer, wait);
   is_under_way_ = status == Status::kWaiting || status == Status::kNotify || status == Status::kSlice;
@@ -158,12 +158,16 @@ Status Member::play_slice(Offer& offer, const Shares& shares, Wait wait) {
   return clash_ ? Status::kClashed : Status::kDone;
 }
 
-void Member::play_shares(const Offer& offer, const Shares& shares) {
-  claim_outputs(offer, shares.share(slice_, rank_));
+void Member::play_shares(Offer& offer, const Shares& shares) {
+  const Range own = shares.share(slice_, rank_);
+  claim_outputs(offer, own);
   const auto taken = [this](int rank) -> std::atomic<std::size_t>& { return seat(rank).taken; };
-  shares.for_each_range(slice_, rank_, (meeting_ & 1) != 0, taken, [&](const Range& range) {
+  const std::byte* const begin = shares.exceed_cache() ? offer.input_at(own.begin) : nullptr;
+  offer.direction.choose(begin);
+  shares.for_each_range(slice_, rank_, offer.direction.is_from_end(), taken, [&](const Range& range) {
     coll::play(*offer.program, places_, range.begin, range.end, scratch_);
   });
+  offer.direction.leave(begin);
 }
 
 // Lines of an output that is an input as well so come once from the cache of their rank, and not first to be read and then to be written.
@@ -182,18 +186,22 @@ void Member::claim_outputs(const Offer& offer, const Range& range) {
 
 // False where somebody did not come in time, or the group has failed.
 bool Member::await_announcements(const Patience& patience) {
-  for (int rank = 0; rank < ranks_; ++rank) {
-    if (rank != rank_ && !waiter_.await(announcement(rank).meeting, meeting_, presence(rank), patience)) return false;
-  }
-  return true;
+  return await_each(patience, [this](int rank) -> auto& { return announcement(rank).meeting; });
 }
 
 // Everybody is inside this call by now and will be done, whatever becomes of the group.
 void Member::await_all_done() {
-  const Patience blocking = waiter_.blocking(kSleepMillis);
-  for (int rank = 0; rank < ranks_; ++rank) {
-    while (rank != rank_ && !waiter_.await(seat(rank).done, meeting_, presence(rank), blocking)) yield();
-  }
+  while (!await_each(waiter_.blocking(kSleepMillis), [this](int rank) -> auto& { return seat(rank).done; })) yield();
+}
+
+// Until the words of all others say this meeting; false after all patience with one.
+template <class WordOf>
+bool Member::await_each(const Patience& patience, WordOf word_of) {
+  const auto await_for = [&](int rank, const Patience& one) {
+    return rank == rank_ || waiter_.await(word_of(rank), meeting_, presence(rank), one);
+  };
+  const auto look = [&](int rank) { return await_for(rank, waiter_.looking()); };
+  return waiter_.await_each(ranks_, core_of(), look, [&](int rank) { return await_for(rank, patience); });
 }
 
 // Takes the announcement back, unless the meeting has begun.

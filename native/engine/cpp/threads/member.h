@@ -62,6 +62,9 @@ class Member {
  private:
   Seat& seat(int rank) const { return board_.seats()[rank]; }
   Announcement& announcement(int rank) const { return seat(rank).announcements[meeting_ & 1]; }
+  auto core_of() const {
+    return [this](int rank) -> const std::atomic<int>& { return seat(rank).core; };
+  }
   Presence presence(int rank) const { return {seat(rank).core, board_.parked}; }
 
   void begin();
@@ -73,10 +76,12 @@ class Member {
   void claim_next(std::size_t said_bytes);
   Status play_slices(Offer& offer, Wait wait);
   Status play_slice(Offer& offer, const Shares& shares, Wait wait);
-  void play_shares(const Offer& offer, const Shares& shares);
+  void play_shares(Offer& offer, const Shares& shares);
   void claim_outputs(const Offer& offer, const Range& range);
   bool await_announcements(const Patience& patience);
   void await_all_done();
+  template <class WordOf>
+  bool await_each(const Patience& patience, WordOf word_of);
   bool try_leave();
   bool start();
   bool all_have_announced();

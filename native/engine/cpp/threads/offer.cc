@@ -83,6 +83,11 @@ std::size_t Offer::output_bytes() const {
   return length / blocks * byte_size(result_of(program->dtype, program->op));
 }
 
+const std::byte* Offer::input_at(std::size_t element) const {
+  if (piece_count() > 1 || buffers.inputs.empty() || program->kind == Kind::kAllGather) return nullptr;
+  return buffers.inputs[0] + element * byte_size(program->dtype);
+}
+
 std::size_t Offer::bytes_of_piece(std::size_t piece, std::size_t bytes) const {
   // A buffer in one piece may be a block of the whole.
   if (piece_count() == 1 || length == 0) return bytes;

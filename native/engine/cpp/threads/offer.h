@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "direction.h"
 #include "program.h"
 
 namespace coll {
@@ -36,10 +37,14 @@ struct Offer {
   bool is_shared = false;
   // Those offers, where memory is worked on where it is: alive whenever they are announced.
   std::vector<const Offer*> others;
+  // Of this offer's calls; for its own rank only.
+  Direction direction;
 
   std::size_t piece_count() const { return begins.size() - 1; }
   std::size_t input_bytes() const;
   std::size_t output_bytes() const;
+  // Where an element of its own rank's input is, if that is in one piece and as long as the whole buffer; otherwise null.
+  const std::byte* input_at(std::size_t element) const;
   // Of a piece of the input or output, which has `bytes` in all.
   std::size_t bytes_of_piece(std::size_t piece, std::size_t bytes) const;
 };

@@ -11,6 +11,8 @@ constexpr std::size_t kLineBytes = 64;
 constexpr std::size_t kSliceBytes = std::size_t{32} << 20;
 // Less stays in the caches of those who had it before; taking it over costs more than it saves.
 constexpr std::size_t kLargeBytes = std::size_t{16} << 20;
+// Of a core, as servers have them.
+constexpr std::size_t kCacheBytes = std::size_t{2} << 20;
 // Of each rank's input: a unit is worth being fetched ahead.
 constexpr std::size_t kUnitBytes = std::size_t{128} << 10;
 
@@ -24,6 +26,7 @@ Shares::Shares(const Offer& offer) : length_(offer.length), ranks_(static_cast<s
   slices_ = std::max((length_ + slice_ - 1) / slice_, std::size_t{1});
   unit_ = std::max(kUnitBytes / byte_size(program.dtype) / line_ * line_, line_);
   is_large_ = length_ * bytes >= kLargeBytes;
+  exceeds_cache_ = length_ * byte_size(program.dtype) > kCacheBytes;
 }
 
 Range Shares::share(std::size_t slice, int rank) const {

@@ -17,12 +17,14 @@ class Shares {
   Range share(std::size_t slice, int rank) const;
   // Whether ranks take units from each other.
   bool has_units() const { return is_large_; }
+  // Whether a program that writes a buffer finds only its end in the cache of its core, so that it matters from which end a share is gone through.
+  bool exceed_cache() const { return !is_large_ && exceeds_cache_; }
   std::size_t units(const Range& share) const;
   Range unit(const Range& share, std::size_t index) const;
 
   // What a rank does of a slice: its own share first, then what ranks have not begun that were put aside by the system, or sent to a
   // busy core. `taken` counts the units that are taken of a rank's share. A share that others take nothing of can be gone through from
-  // its end: calls that take turns so find in the cache what the one before touched last.
+  // its end.
   template <class Taken, class Visit>
   void for_each_range(std::size_t slice, int rank, bool from_end, Taken taken, Visit visit) const {
     if (!is_large_) {
@@ -49,6 +51,7 @@ class Shares {
   std::size_t slices_;
   std::size_t unit_;
   bool is_large_;
+  bool exceeds_cache_;
 };
 
 }  // namespace coll

@@ -39,6 +39,19 @@ class Waiter {
   bool await(std::atomic<std::uint32_t>& word, std::uint32_t value, const Presence& other, const Patience& patience);
   // Where ranks share cores: the one that this rank is on, as it tells it; otherwise 0.
   int shared_core() const { return has_own_core_ ? 0 : current_core() + 1; }
+  // Whether all ranks came. Those on this core cannot come before they have it, so they are waited for first. Once they have, nobody here needs it
+  // before the others come. `core_of` gives the word of each; `look` and `await` tell whether a rank is there, at once or after a while.
+  template <class CoreOf, class Look, class Await>
+  bool await_each(int ranks, CoreOf core_of, Look look, Await await) const {
+    const int core = shared_core();
+    for (int rank = 0; core != 0 && rank < ranks; ++rank) {
+      if (core_of(rank).load(std::memory_order_relaxed) == core && !await(rank)) return false;
+    }
+    for (int rank = 0; rank < ranks; ++rank) {
+      if (!(core != 0 && look(rank)) && !await(rank)) return false;
+    }
+    return true;
+  }
   // Where ranks share cores: goes to another one when more than `most` of them are on this one and it is the first of these. `core_of` gives
   // the word of each.
   template <class CoreOf>
