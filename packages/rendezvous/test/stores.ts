@@ -1,4 +1,4 @@
-import { mkdtemp } from 'node:fs/promises';
+import { mkdtemp, rmdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { EtcdStore, FileStore, MemoryStore, RedisStore, type Store, TcpStore, TcpStoreServer } from '../src/index.js';
@@ -43,8 +43,12 @@ export const tables: Readonly<Record<string, () => Promise<SharedTable>>> = {
     return { open: async () => new MemoryStore(first), close: () => first.close() };
   },
   FileStore: async () => {
-    const folder = path.join(await mkdtemp(path.join(tmpdir(), 'coll-')), 'job');
-    return tableAt({ kind: 'file', folder }, () => new FileStore({ folder }).remove());
+    const above = await mkdtemp(path.join(tmpdir(), 'coll-'));
+    const folder = path.join(above, 'job');
+    return tableAt({ kind: 'file', folder }, async () => {
+      await new FileStore({ folder }).remove();
+      await rmdir(above);
+    });
   },
   TcpStore: async () => {
     const jobKey = TcpStoreServer.newKey();
