@@ -8,6 +8,7 @@
 
 #include "../error.h"
 #include "../threads/board.h"
+#include "huge_pages.h"
 
 namespace coll {
 
@@ -42,8 +43,11 @@ std::size_t Arena::find(std::size_t bytes) {
   }
   if (best == free_.end()) {
     segment_->grow_to(end_ + bytes);
+    const std::size_t offset = end_;
     end_ += bytes;
-    return end_ - bytes;
+    // Fewer pages to look up, and lines that are spread evenly over the caches.
+    gather_into_huge_pages(segment_->begin(), offset, end_);
+    return offset;
   }
   const auto [offset, size] = *best;
   free_.erase(best);

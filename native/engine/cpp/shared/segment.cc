@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "../error.h"
+#include "huge_pages.h"
 
 namespace coll {
 namespace {
@@ -118,13 +119,9 @@ Segment::~Segment() {
 // Past the end of the file nothing may be touched yet, but it is mapped already: growing moves nothing.
 void Segment::map(std::size_t most_bytes) {
   if (memory_ != nullptr) munmap(memory_, most_bytes_);
-  memory_ = nullptr;
-  void* const memory = mmap(nullptr, most_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, descriptor_, 0);
-  if (memory == MAP_FAILED) throw failure("there is no address space for " + std::to_string(most_bytes) + " bytes of shared memory");
-  memory_ = static_cast<std::byte*>(memory);
+  memory_ = map_for_huge_pages(descriptor_, most_bytes);
+  if (memory_ == nullptr) throw failure("there is no address space for " + std::to_string(most_bytes) + " bytes of shared memory");
   most_bytes_ = most_bytes;
-  // Refused on most systems, where small pages do.
-  madvise(memory_, most_bytes_, MADV_HUGEPAGE);
   // Children of this process are no ranks.
   madvise(memory_, most_bytes_, MADV_DONTFORK);
 }

@@ -1,0 +1,51 @@
+#include "huge_pages.h"
+
+#if defined(__linux__)
+
+#include <sys/mman.h>
+
+#include <cstdint>
+
+namespace coll {
+namespace {
+
+// Of all processors with pages of 4 KiB. Where they are larger, the system refuses.
+constexpr std::size_t kHugePage = std::size_t{2} << 20;
+
+// Of Linux 6.1; older headers have no name for it.
+constexpr int kCollapse = 25;
+
+}  // namespace
+
+std::byte* map_for_huge_pages(int descriptor, std::size_t bytes) {
+  const std::size_t room = bytes + kHugePage;
+  void* const space = mmap(nullptr, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (space == MAP_FAILED) return nullptr;
+  auto* const begin = static_cast<std::byte*>(space);
+  const std::size_t before = kHugePage - reinterpret_cast<std::uintptr_t>(begin) % kHugePage;
+  void* const memory = mmap(begin + before, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED, descriptor, 0);
+  if (memory == MAP_FAILED) {
+    munmap(begin, room);
+    return nullptr;
+  }
+  munmap(begin, before);
+  if (before < kHugePage) munmap(begin + before + bytes, kHugePage - before);
+  // Refused on most systems, where pages are gathered later.
+  madvise(memory, bytes, MADV_HUGEPAGE);
+  return static_cast<std::byte*>(memory);
+}
+
+void gather_into_huge_pages(std::byte* memory, std::size_t begin, std::size_t end) {
+  if (end - begin < kHugePage) return;
+  // The page that it shares with what came before is complete now; the one that it ends in is not.
+  const std::size_t first = begin / kHugePage * kHugePage;
+  const std::size_t last = end / kHugePage * kHugePage;
+  // Nothing is gathered where nothing was touched.
+  for (std::size_t at = first; at < last; at += kHugePage) static_cast<void>(*static_cast<volatile std::byte*>(memory + at));
+  // In one call: each first waits for all processors.
+  madvise(memory + first, last - first, kCollapse);
+}
+
+}  // namespace coll
+
+#endif

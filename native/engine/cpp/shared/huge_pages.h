@@ -1,0 +1,18 @@
+#pragma once
+
+#if defined(__linux__)
+
+#include <cstddef>
+
+namespace coll {
+
+// Maps a file of shared memory so that its huge pages can be mapped as such; null where there is no address space.
+std::byte* map_for_huge_pages(int descriptor, std::size_t bytes);
+
+// Puts huge pages in place of the small ones under a large tensor that lies at these offsets of shared memory, where the system can;
+// otherwise all stays as it is. Others may work there meanwhile.
+void gather_into_huge_pages(std::byte* memory, std::size_t begin, std::size_t end);
+
+}  // namespace coll
+
+#endif

@@ -1,0 +1,75 @@
+#if defined(__linux__)
+
+#include "shared/huge_pages.h"
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <fstream>
+#include <string>
+
+#include "shared/shared_memory.h"
+
+namespace coll::test {
+namespace {
+
+constexpr std::size_t kHuge = std::size_t{2} << 20;
+
+// Of all processes, as the system counts them.
+std::size_t kilobytes_in_huge_pages() {
+  std::ifstream file("/proc/self/smaps_rollup");
+  std::string word;
+  std::size_t kilobytes = 0;
+  while (file >> word) {
+    if (word == "ShmemPmdMapped:") file >> kilobytes;
+  }
+  return kilobytes;
+}
+
+// Whether this system has huge pages for shared memory at all.
+bool can_gather() {
+  const int file = memfd_create("trial", MFD_CLOEXEC);
+  if (file < 0 || ftruncate(file, kHuge) != 0) return false;
+  std::byte* const memory = map_for_huge_pages(file, kHuge);
+  memory[0] = std::byte{1};
+  const bool can = madvise(memory, kHuge, 25) == 0;
+  munmap(memory, kHuge);
+  close(file);
+  return can;
+}
+
+TEST(HugePages, AreMappedWhereTheyBegin) {
+  const auto own = Segment::create(16 * kHuge);
+  const auto other = Segment::open(own->card());
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(own->begin()) % kHuge, 0u);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(other->begin()) % kHuge, 0u);
+}
+
+TEST(HugePages, HoldLargeTensorsOfTheArena) {
+  if (!can_gather()) GTEST_SKIP() << "this system has none for shared memory";
+  SharedMemory memory(0, {Segment::create(32 * kHuge)});
+  const std::size_t before = kilobytes_in_huge_pages();
+  std::byte* const tensor = memory.allocate(8 * kHuge);
+  // It ends in a page that others will share.
+  EXPECT_GE(kilobytes_in_huge_pages(), before + 8 * kHuge / 1024);
+  EXPECT_EQ(tensor[0], std::byte{0});
+  EXPECT_EQ(tensor[8 * kHuge - 1], std::byte{0});
+}
+
+TEST(HugePages, KeepWhatIsThere) {
+  const auto segment = Segment::create(8 * kHuge);
+  segment->grow_to(4 * kHuge);
+  const std::size_t begin = Segment::first_free();
+  for (std::size_t at = begin; at < 4 * kHuge; ++at) segment->begin()[at] = static_cast<std::byte>(at % 251);
+  gather_into_huge_pages(segment->begin(), begin, 4 * kHuge);
+  std::size_t wrong = 0;
+  for (std::size_t at = begin; at < 4 * kHuge; ++at) wrong += segment->begin()[at] != static_cast<std::byte>(at % 251);
+  EXPECT_EQ(wrong, 0u);
+}
+
+}  // namespace
+}  // namespace coll::test
+
+#endif
