@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os';
-import type { CollError, ProcessGroup } from '@coll/core';
+import { CollError, type ProcessGroup, RuntimeError } from '@coll/core';
 import { NativeProcessGroup, type ProcessBinding, processBinding, type StallListener } from '@coll/native';
 import { Meeting, type Store } from '@coll/rendezvous';
 import { abortedError, awaitAllOpened } from './all-opened.js';
@@ -30,7 +30,7 @@ export interface OpenedProcessGroup extends ProcessGroup {
 /**
  * Opens a group of processes, which may be threads as well: all members call this, each with a rank of its own, and get the group when all
  * are there and connected, and need the store no more: whoever keeps it may block then. Under `coll run` it needs no options. A process may be a member of several groups.
- * @throws ValueError for options that make no sense; RuntimeError (ERR_COLL_CLUSTER) where members do not fit together; CollError (ERR_COLL_STORE) where they have another
+ * @throws ValueError for options that make no sense; RuntimeError (ERR_COLL_CLUSTER) where members do not fit together, or the system lacks what a group needs; CollError (ERR_COLL_STORE) where they have another
  * job key, job, size or version, or the same rank, and UnavailableError (ERR_COLL_STORE) where a newer generation has begun, both as soon as they can know; CollError (ERR_COLL_NO_ENGINE) where the platform has no native engine;
  * DeadlineExceededError that names who never came; AbortedError; UnavailableError where another member has ended or cannot open the group
  */
@@ -52,7 +52,7 @@ export async function openProcessGroup(options: OpenProcessGroupOptions = {}): P
     return await opened(connected, member, meeting.secondsLeft);
   } catch (error) {
     requireGoing(member, error);
-    throw error;
+    throw error instanceof CollError ? error : unable(member, error);
   } finally {
     endWatch();
   }
@@ -170,6 +170,12 @@ function dataChannels(member: Member, cards: readonly Card[], rank: number): rea
 
 function byRank(sockets: ReadonlyMap<number, readonly number[]>, size: number): readonly (readonly number[])[] {
   return Array.from({ length: size }, (_, rank) => sockets.get(rank) ?? []);
+}
+
+/** Where the system has nothing left of what a group needs, such as open files. */
+function unable({ rank }: Member, cause: unknown): CollError {
+  const told = `rank ${rank} cannot open a group: ${(cause as Error).message}`;
+  return new RuntimeError('ERR_COLL_CLUSTER', told, { rank, operation: 'open a group', cause });
 }
 
 /** @throws AbortedError where the caller has ended the opening */

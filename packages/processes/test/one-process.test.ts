@@ -1,7 +1,7 @@
 import { constants } from 'node:buffer';
 import { tensor } from '@coll/core';
 import { directAlgorithm } from '@coll/direct';
-import { NativeProcessGroup } from '@coll/native';
+import { NativeProcessGroup, processBinding } from '@coll/native';
 import { MemoryStore, TcpStoreServer } from '@coll/rendezvous';
 import { expect, it, vi } from 'vitest';
 import { type OpenedProcessGroup, openProcessGroup } from '../src/index.js';
@@ -43,9 +43,26 @@ it.each(['playMessages', 'playShared'] as const)('fails for all where one cannot
     expect(failure.message).toMatch(/cannot play: its addon is too old/);
     await group.close();
   }
-  expect(results.filter(({ status }) => status === 'rejected')).toHaveLength(2 - groups.length);
+  const failures = results.filter((result) => result.status === 'rejected').map(({ reason }) => reason);
+  expect(failures).toHaveLength(2 - groups.length);
+  expect(failures).toContainEqual(
+    expect.objectContaining(unable(/^rank [01] cannot open a group: its addon is too old$/)),
+  );
   expect(groups.length).toBeLessThan(2);
 });
+
+it('is an error of ours where the system has nothing left for a group', async () => {
+  vi.spyOn(processBinding().processes, 'group').mockImplementationOnce(() => {
+    throw new Error('too many open files');
+  });
+  const opening = openProcessGroup({ store: new MemoryStore(), rank: 0, size: 1, jobKey });
+  await expect(opening).rejects.toMatchObject(unable(/^rank 0 cannot open a group: too many open files$/));
+});
+
+function unable(message: RegExp) {
+  const details = { operation: 'open a group', message: expect.stringMatching(message) };
+  return { name: 'RuntimeError', code: 'ERR_COLL_CLUSTER', ...details };
+}
 
 it('opens with little memory for tensors, and says where there is no more of it', async () => {
   const store = new MemoryStore();

@@ -8,7 +8,7 @@ import { verdictOf } from './faults/verdict.ts';
 // What the fault program would not notice, it could not be trusted with.
 
 const none = { descriptors: 20, sockets: 2, threads: 11, sharedMappings: 0 };
-const scenario = (fault: Fault): Scenario => ({ ...scenarioOf(0), fault, size: 3, victim: 1, other: 2 });
+const scenario = (fault: Fault): Scenario => ({ ...scenarioOf(0), fault, size: 3, replicas: 1, victim: 1, other: 2 });
 const lost: Seen = {
   name: 'UnavailableError',
   code: 'ERR_COLL_PEER_FAILED',
@@ -39,6 +39,20 @@ it('is content where all are told in time who is lost', () => {
   const played = { outcomes: [report(lost), 'ended', report(lost)] as const, faultAtMillis: 1000 };
   expect(verdictOf(scenario('kill'), played)).toEqual({ problems: [], millis: [10, 10] });
   expect(problemsOf('none', report(undefined), report(undefined), report(undefined))).toEqual([]);
+});
+
+it('is content where members are told who was killed while the group opened, whether they could call or not', () => {
+  const opening = { ...lost, operation: 'open a group' };
+  expect(problemsOf('opening', report(opening, { later: undefined }), 'ended', report(lost))).toEqual([]);
+  expect(problemsOf('opening', report(undefined), 'ended', report(lost)).join()).toMatch(/rank 0: .*saw no error/);
+});
+
+it('expects members to be named by their first replica', () => {
+  const two = (error: Seen) =>
+    verdictOf({ ...scenario('kill'), replicas: 2 }, { outcomes: [report(error), 'ended'], faultAtMillis: 1000 })
+      .problems;
+  expect(two({ ...lost, rank: 2, message: `rank 2, 3 on ${hostname()}` })).toEqual([]);
+  expect(two({ ...lost, rank: 4, message: `rank 4, 5 on ${hostname()}` }).join()).toMatch(/not told of rank 2/);
 });
 
 it.each<[string, Outcome, RegExp]>([

@@ -25,6 +25,7 @@ const noCard = new Uint8Array();
 const longestTellingMillis = 1000;
 // None would be for ever.
 const leastSeconds = 0.001;
+const losses = 'was restarted or emptied, or keeps values for too short a time';
 
 /**
  * How the members of a group come together in a store, step by step. Who cannot go on says so, and nobody waits for him in vain.
@@ -166,7 +167,17 @@ export class Meeting {
     const cards = await Promise.all(Array.from({ length: this.#size }, (_, member) => shown(member)));
     if (!late) return cards;
     const whom = `the ${this.#size} members of generation ${generation}: rank ${missing.sort((a, b) => a - b).join(', ')} ${problem}`;
-    throw this.#late(`for ${whom}`, late);
+    const isLost = await this.#hasLost(keyOf(rank), card);
+    throw this.#late(
+      `for ${whom}${isLost ? `; the store has lost what rank ${rank} wrote, so it ${losses}` : ''}`,
+      late,
+    );
+  }
+
+  /** Whether the store says that a key has no value any more. It gets it back. */
+  async #hasLost(key: string, card: Uint8Array): Promise<boolean> {
+    const asked = this.#store.compareSet(key, undefined, card).catch(() => false);
+    return Promise.race([asked, pause(longestTellingMillis, false, { ref: false })]);
   }
 
   /** Waits no longer for the store than for the others. */

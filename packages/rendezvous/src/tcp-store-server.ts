@@ -1,9 +1,10 @@
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { createServer, type Server, type TLSSocket } from 'node:tls';
 import { CollError, optionsOf, quote, ValueError } from '@coll/core';
 import { decodeRequest, encodeAnswer, FrameSplitter, type Op, type Request } from './frames.js';
 import { connectionKey, newJobKey, preSharedKeys, pskIdentity, requireJob } from './job-key.js';
 import { mostValueBytes, requireAmount, requireKey, requireValue } from './store.js';
+import { Strangers } from './strangers.js';
 import { Table, type TableLimits } from './table.js';
 
 /** What both sides must agree about; it is raised when frames change. */
@@ -35,12 +36,14 @@ export class TcpStoreServer implements AsyncDisposable {
   readonly address: string;
   readonly #server: Server;
   readonly #sockets: Set<TLSSocket>;
+  readonly #strangers: Strangers;
 
-  private constructor(server: Server, sockets: Set<TLSSocket>, host: string) {
+  private constructor(server: Server, host: string, sockets: Set<TLSSocket>, strangers: Strangers) {
     const { port } = server.address() as AddressInfo;
     this.address = `tcp://${host.includes(':') ? `[${host}]` : host}:${port}`;
     this.#server = server;
     this.#sockets = sockets;
+    this.#strangers = strangers;
   }
 
   /** A secret for a new job. */
@@ -58,17 +61,20 @@ export class TcpStoreServer implements AsyncDisposable {
     const psk = connectionKey(jobKey);
     const table = new Table(limits);
     const sockets = new Set<TLSSocket>();
+    const strangers = new Strangers();
     const security = {
       ...preSharedKeys,
       handshakeTimeout: helloSeconds * 1000,
       pskCallback: (_: unknown, identity: string) => (identity === pskIdentity ? psk : null),
     };
     const server = createServer(security, (socket) => {
+      strangers.know(socket);
       sockets.add(socket);
       socket.once('close', () => sockets.delete(socket));
       serve(socket, job, table, helloSeconds);
     });
     server.maxConnections = mostConnections;
+    server.on('connection', (socket: Socket) => strangers.add(socket));
     // Strangers come and go; members notice by themselves that they do not get through.
     server.on('tlsClientError', (_, socket) => socket.destroy());
     await new Promise<void>((resolve, reject) => {
@@ -78,7 +84,7 @@ export class TcpStoreServer implements AsyncDisposable {
       });
       server.listen(port, host, resolve);
     });
-    return new TcpStoreServer(server, sockets, host);
+    return new TcpStoreServer(server, host, sockets, strangers);
   }
 
   /** Lets the process end although the server still listens. */
@@ -90,6 +96,7 @@ export class TcpStoreServer implements AsyncDisposable {
   async close(): Promise<void> {
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
     for (const socket of this.#sockets) socket.destroy();
+    this.#strangers.close();
     await closed;
   }
 

@@ -122,6 +122,20 @@ describe('a Meeting', () => {
     second.end();
   });
 
+  it('tells that the store has lost what was written, where others are waited for in vain', async () => {
+    const store = new MemoryStore();
+    const first = open(store, 0, { timeoutSeconds: 0.2 });
+    const waiting = first.gather('cards', card);
+    await store.get('generation/0/cards/0');
+    await store.delete('generation/0/cards/0');
+    await expect(waiting).rejects.toMatchObject({
+      name: DeadlineExceededError.name,
+      message: expect.stringMatching(
+        /: rank 1 never came; the store has lost what rank 0 wrote, so it was restarted or emptied, or keeps values for too short a time$/,
+      ),
+    });
+  });
+
   it('ends for the others with what ended it for one', async () => {
     const store = new MemoryStore();
     const [first, second] = [open(store, 0), open(store, 1)];

@@ -1,11 +1,14 @@
+import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { connect as connectTls, createServer as createTlsServer } from 'node:tls';
+import { fileURLToPath } from 'node:url';
 import { AbortedError, CollError, DeadlineExceededError, UnavailableError, ValueError } from '@coll/core';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { encodeAnswer, encodeRequest } from '../src/frames.js';
 import { TcpStore, TcpStoreServer } from '../src/index.js';
 import { connectionKey, preSharedKeys, pskIdentity } from '../src/job-key.js';
+import { mostStrangers } from '../src/strangers.js';
 import { freePort } from './free-port.js';
 
 const jobKey = TcpStoreServer.newKey();
@@ -148,6 +151,55 @@ describe('TcpStoreServer', () => {
     await Promise.all(noise.map((part) => speak(connect(portOf(server), '127.0.0.1'), part)));
     await store.set('later', bytes('still here'));
     expect(await waiting).toEqual(bytes('still here'));
+  });
+
+  it('holds no more strangers than it has to, and lets members in all the same', async () => {
+    await using patient = await TcpStoreServer.listen({ job: 'here', jobKey, helloSeconds: 3600 });
+    const member = await open({ address: patient.address });
+    const strangers = Array.from({ length: 2 * mostStrangers }, () => connect(portOf(patient), '127.0.0.1'));
+    let ended = 0;
+    await new Promise<void>((resolve) => {
+      for (const stranger of strangers) {
+        stranger.on('error', () => {});
+        stranger.once('close', () => ++ended === mostStrangers && resolve());
+      }
+    });
+    const late = await open({ address: patient.address });
+    expect(await late.add('calls', 1)).toBe(1);
+    expect(await member.add('calls', 1)).toBe(2);
+    await Promise.all([late.close(), member.close()]);
+    for (const stranger of strangers) stranger.destroy();
+  });
+
+  it('closes at once although strangers are there who say nothing', async () => {
+    const patient = await TcpStoreServer.listen({ job: 'here', jobKey, helloSeconds: 3600 });
+    const strangers = [1, 2].map(() => connect(portOf(patient), '127.0.0.1').on('error', () => {}));
+    // They have come before this one.
+    const member = await open({ address: patient.address });
+    const ended = Promise.all(strangers.map((stranger) => once(stranger, 'close')));
+    await patient.close();
+    await ended;
+    await member.close();
+  });
+
+  it('lets its process end although strangers are there who say nothing', async () => {
+    const keeper = fork(fileURLToPath(new URL('./fixtures/unreferenced-store.ts', import.meta.url)), [jobKey], {
+      execArgv: ['--conditions=@coll/source', '--import', 'tsx'],
+    });
+    const [address] = (await once(keeper, 'message')) as [string];
+    const stranger = connect(Number(new URL(address).port), '127.0.0.1').on('error', () => {});
+    await (await open({ address })).close();
+    keeper.send('end');
+    expect(await once(keeper, 'exit')).toEqual([0, null]);
+    stranger.destroy();
+  });
+
+  it('lets all members in that come at the same time', async () => {
+    const seats = Array.from({ length: 2 * mostStrangers });
+    const members = await Promise.all(seats.map(() => open({ timeoutSeconds: 120 })));
+    await Promise.all(members.map((member) => member.add('members', 1)));
+    expect(await members[0]?.add('members', 0)).toBe(seats.length);
+    await Promise.all(members.map((member) => member.close()));
   });
 
   it('hangs up on members that speak another language, and on nobody else', async () => {

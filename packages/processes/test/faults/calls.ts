@@ -16,9 +16,13 @@ export interface Call {
 
 const dtypes = ['float32', 'float64', 'int32', 'float16'] as const satisfies readonly DType[];
 
+/** Collectives that two levels have. */
+const inTwoLevels: readonly Collective['kind'][] = ['all-reduce', 'broadcast', 'all-gather'];
+
 /** The call that comes at this place in a scenario. */
-export function callAt({ seed, size, fault, at }: Scenario, index: number): Call {
+export function callAt({ seed, size: members, replicas, fault, at }: Scenario, index: number): Call {
   const random = new Random(seed * 100_003 + index);
+  const size = members * replicas;
   const root = random.below(size);
   const op = random.pick(['sum', 'max'] as const);
   const picked = random.pick<Collective>([
@@ -31,7 +35,8 @@ export function callAt({ seed, size, fault, at }: Scenario, index: number): Call
   ]);
   // Who only sends need not wait for anybody.
   const isAwaited = index === at && ['late', 'abort', 'leave'].includes(fault);
-  const collective: Collective = isAwaited ? { kind: 'all-reduce', op } : picked;
+  const isPlain = isAwaited || (replicas > 1 && !inTwoLevels.includes(picked.kind));
+  const collective: Collective = isPlain ? { kind: 'all-reduce', op } : picked;
   const length = Math.floor(2 ** (random.next() * (random.below(6) === 0 ? 20 : 13)));
   return {
     index,
@@ -72,7 +77,7 @@ function otherOp(collective: Collective): Collective {
 /** Small whole numbers: their sums over all ranks are exact in every dtype here. */
 const contribution = (rank: number, index: number) => ((index * 7 + rank * 3) % 11) + rank;
 
-const halves = Uint16Array.from({ length: 64 }, (_, value) => halfOf(value));
+const halves = Uint16Array.from({ length: 256 }, (_, value) => halfOf(value));
 
 function halfOf(value: number): number {
   if (value === 0) return 0;

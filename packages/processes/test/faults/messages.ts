@@ -56,7 +56,8 @@ export interface Exit {
   readonly atMillis: number;
 }
 
-export type FromRank = Route | { readonly type: 'begun' } | Exit | Report;
+/** `started` comes first. */
+export type FromRank = Route | { readonly type: 'started' | 'begun' } | Exit | Report;
 
 /** A clock that all processes of a machine have in common. */
 export function nowMillis(): number {

@@ -25,7 +25,7 @@ export async function playScenario(
   store: Task['store'],
 ): Promise<Played> {
   const network = new NetworkDouble();
-  const children = pool.take(scenario.size);
+  const children = await pool.take(scenario.size);
   let begun = 0;
   let faultAtMillis: number | undefined;
   const onBegun = () => {
@@ -81,7 +81,7 @@ function outcomeOf(child: ChildProcess, { onBegun, onExit, onRoute }: Handlers):
       if (message.type === 'begun') onBegun();
       else if (message.type === 'exit') onExit(message);
       else if (message.type === 'report') settle(message);
-      else {
+      else if (message.type === 'route') {
         const { to, port } = message;
         void onRoute(to, port).then((near) => child.send({ type: 'route', to, port: near }));
       }

@@ -1,7 +1,14 @@
-import { CollError, type Communicator, type RunOptions } from '@coll/core';
+import {
+  type Algorithm,
+  CollError,
+  type Communicator,
+  hierarchical,
+  PortableCommunicator,
+  type RunOptions,
+} from '@coll/core';
 import { directAlgorithm } from '@coll/direct';
 import { type OpenedProcessGroup, openProcessGroup } from '@coll/processes';
-import { TcpStore } from '@coll/rendezvous';
+import { type Store, TcpStore } from '@coll/rendezvous';
 import { ringAlgorithm } from '@coll/ring';
 import { buffersOf, type Call, callAt, oddCall, ownMemory, problemOf } from './calls.ts';
 import { type FromRank, nowMillis, type Report, type Seen, type Task, type ToRank } from './messages.ts';
@@ -9,6 +16,7 @@ import { Random } from './random.ts';
 import { reroutedStore } from './rerouted-store.ts';
 import { collectGarbage, resourcesOfThisProcess } from './resources.ts';
 import { isFromOutside } from './scenario.ts';
+import { stepOf, watchedStore } from './watched-store.ts';
 
 /** The entry of a rank's process: it takes part in one scenario after the other, and tells what it saw. */
 
@@ -19,6 +27,7 @@ process.on('message', (message: ToRank) => {
   else void take(message).then(say);
 });
 process.once('disconnect', () => process.exit());
+say({ type: 'started' });
 
 function say(message: FromRank): void {
   process.send?.(message);
@@ -81,12 +90,14 @@ class Part {
     const { scenario } = this.#task;
     try {
       this.#group = await this.#open();
+      const { replicas } = scenario;
       this.#communicators = {
-        direct: this.#group.communicator(directAlgorithm),
-        ring: this.#group.communicator(ringAlgorithm()),
+        direct: communicatorOf(this.#group, directAlgorithm, replicas),
+        ring: communicatorOf(this.#group, ringAlgorithm(), replicas),
       };
       say({ type: 'begun' });
-      const count = isFromOutside(scenario.fault) ? mostCalls : scenario.at + 8;
+      const isAnyTime = isFromOutside(scenario.fault) || scenario.fault === 'opening';
+      const count = isAnyTime ? mostCalls : scenario.at + 8;
       for (let index = 0; index < count && this.#found.wrongResult === undefined; index++) await this.#callAt(index);
     } catch (error) {
       this.#note({ error: seen(error) });
@@ -107,7 +118,7 @@ class Part {
     await using store = await TcpStore.connect(member);
     if (scenario.fault === 'absent') this.#fault(absentSeconds);
     return await openProcessGroup({
-      store: reroutedStore(store, rank, askForRoute),
+      store: this.#storeOf(store),
       job: member.job,
       jobKey: member.jobKey,
       rank,
@@ -120,10 +131,21 @@ class Part {
     });
   }
 
+  #storeOf(store: Store): Store {
+    const { scenario, rank } = this.#task;
+    const { fault, victim, step, afterMillis } = scenario;
+    if (fault !== 'opening') return reroutedStore(store, rank, askForRoute);
+    // A double of the network would go on listening for a member that is gone.
+    if (rank !== victim) return store;
+    return watchedStore(store, (key) => {
+      if (stepOf(key) === step) setTimeout(() => void end(() => process.kill(process.pid, 'SIGKILL')), afterMillis);
+    });
+  }
+
   async #callAt(index: number): Promise<void> {
     const { scenario } = this.#task;
     const call = callAt(scenario, index);
-    if (this.#isAt('exit', index)) await exit();
+    if (this.#isAt('exit', index)) await end(() => process.exit(7));
     if (this.#isAt('throw', index)) {
       const error = new Error(`the trouble of seed ${scenario.seed}`);
       this.#fault();
@@ -172,14 +194,22 @@ class Part {
     const { rank, scenario } = this.#task;
     const communicator = this.#communicators?.[call.algorithm] as Communicator;
     const allocate = call.isAllocated ? communicator.allocate?.bind(communicator) : undefined;
-    const { input, output } = buffersOf(call, rank, scenario.size, allocate ?? ownMemory);
     const { collective } = call;
+    const { replicas } = scenario;
+    const size = scenario.size * replicas;
+    const buffers = Array.from({ length: replicas }, (_, place) => {
+      const replica = rank * replicas + place;
+      return { replica, ...buffersOf(call, replica, size, allocate ?? ownMemory) };
+    });
+    const [inputs, outputs] = [buffers.map(({ input }) => input), buffers.map(({ output }) => output)];
     // Each rank waits in its own way; a signal reaches only those who do not block.
-    if (options.signal || this.#random.below(2) === 0) await communicator.run(collective, [input], [output], options);
-    else communicator.runSync(collective, [input], [output], options);
-    const problem = problemOf(call, rank, scenario.size, output);
-    if (problem !== undefined)
-      this.#note({ wrongResult: `call ${call.index}, ${collective.kind} of ${call.dtype}: ${problem}` });
+    if (options.signal || this.#random.below(2) === 0) await communicator.run(collective, inputs, outputs, options);
+    else communicator.runSync(collective, inputs, outputs, options);
+    for (const { replica, output } of buffers) {
+      const problem = problemOf(call, replica, size, output);
+      if (problem !== undefined)
+        this.#note({ wrongResult: `call ${call.index}, ${collective.kind} of ${call.dtype}: ${problem}` });
+    }
   }
 
   async #callAgain(): Promise<Seen | undefined> {
@@ -206,11 +236,14 @@ class Part {
   }
 }
 
+function communicatorOf(group: OpenedProcessGroup, algorithm: Algorithm, replicas: number): Communicator {
+  const across = group.communicator(algorithm);
+  return replicas === 1 ? across : hierarchical([new PortableCommunicator({ size: replicas, algorithm })], across);
+}
+
 /** Ends this process, once the program knows when. */
-function exit(): Promise<never> {
-  return new Promise(() =>
-    process.send?.({ type: 'exit', atMillis: nowMillis() } satisfies FromRank, () => process.exit(7)),
-  );
+function end(now: () => void): Promise<never> {
+  return new Promise(() => process.send?.({ type: 'exit', atMillis: nowMillis() } satisfies FromRank, now));
 }
 
 function askForRoute(to: number, port: number): Promise<number> {

@@ -26,6 +26,8 @@ export const faults = [
   'abort',
   /** It is not there when the group is opened. */
   'absent',
+  /** Its process is killed while the group opens. */
+  'opening',
   /** It asks for something else than the others. */
   'kind',
   'op',
@@ -36,11 +38,16 @@ export const faults = [
 ] as const;
 export type Fault = (typeof faults)[number];
 
+/** What a member writes into the store while the group opens, in this order. */
+export const openingSteps = ['cards', 'opened', 'links', 'ready'] as const;
+
 /** A group, what it does, and what goes wrong. */
 export interface Scenario {
   readonly seed: number;
   readonly fault: Fault;
   readonly size: number;
+  /** Of each member, which holds all of its own. */
+  readonly replicas: 1 | 2;
   readonly transport: 'shared-memory' | 'tcp';
   readonly streams: number;
   readonly heartbeatSeconds: number;
@@ -50,8 +57,10 @@ export interface Scenario {
   readonly other: number;
   /** The call at which it happens, where the victim does it itself. */
   readonly at: number;
-  /** After the first call has begun, where it is done to the victim. */
+  /** After the first call has begun, or the victim has come to its step, where it is done to the victim. */
   readonly afterMillis: number;
+  /** How far the victim comes that is killed while the group opens. */
+  readonly step: (typeof openingSteps)[number];
 }
 
 /** Faults that happen whatever the victim is doing. */
@@ -79,10 +88,13 @@ export function scenarioOf(seed: number): Scenario {
     heartbeatSeconds: 20,
     at: random.below(12),
     afterMillis: random.below(60),
+    step: random.pick(openingSteps),
+    replicas: random.pick([1, 1, 2]),
   };
 }
 
 /** For people. */
-export function describeScenario({ seed, fault, size, victim, transport, streams }: Scenario): string {
-  return `seed ${seed}: ${fault}, rank ${victim} of ${size}, ${transport}${streams > 1 ? `, ${streams} streams` : ''}`;
+export function describeScenario({ seed, fault, size, victim, replicas, transport, streams }: Scenario): string {
+  const more = `${replicas > 1 ? `, ${replicas} replicas each` : ''}${streams > 1 ? `, ${streams} streams` : ''}`;
+  return `seed ${seed}: ${fault}, rank ${victim} of ${size}, ${transport}${more}`;
 }

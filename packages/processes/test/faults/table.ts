@@ -17,6 +17,7 @@ const told: Readonly<Record<Exclude<Fault, 'none'>, readonly [what: string, who:
   late: ['it does not come within `timeoutSeconds`', 'all that wait'],
   abort: ["another one's call is aborted", 'all members'],
   absent: ['it is not there when the group is opened', 'all that open the group'],
+  opening: ['its process is killed while the group opens', 'all others'],
   kind: ['it calls another collective', 'all members, the same error'],
   op: ['it names another op', 'all members, the same error'],
   dtype: ['it hands in another dtype', 'all members, the same error'],
@@ -53,7 +54,7 @@ const [begin, end] = ['<!-- measured -->', '<!-- /measured -->'];
 export function withTable(page: string, findings: readonly Finding[]): string {
   const [before, after] = [page.indexOf(begin) + begin.length, page.indexOf(end)];
   const origin = [
-    `From the fault to the error, of all members of ${findings.length} groups of 2 to 5 processes, on a machine with other work.`,
+    `From the fault to the error, of all members of ${findings.length} groups of 2 to 5 processes, each with a replica or two, on a machine with other work.`,
     '`heartbeatSeconds` was 1.5 for those that fall silent.',
   ].join(' ');
   const table = `\n\n${tableOf(findings)}\n\n${origin}\n\n`;

@@ -31,6 +31,7 @@ export const expectations: Readonly<Record<Exclude<Fault, 'none'>, Expected>> = 
   late: { class: 'DeadlineExceededError', code: 'ERR_COLL_DEADLINE' },
   abort: { class: 'AbortedError', code: 'ERR_COLL_ABORTED' },
   absent: { class: 'DeadlineExceededError', code: 'ERR_COLL_DEADLINE' },
+  opening: lost,
   kind: mismatch,
   op: mismatch,
   dtype: { class: 'InternalError', code: 'ERR_COLL_DTYPE_MISMATCH', isSame: true },
@@ -63,7 +64,7 @@ export function verdictOf(scenario: Scenario, { outcomes, faultAtMillis }: Playe
     const complain = (problem: string) => problems.push(`rank ${rank}: ${problem}`);
     if (outcome === 'hung') complain('has hung');
     else if (outcome === 'ended') {
-      if (rank !== scenario.victim || !['kill', 'exit'].includes(scenario.fault)) complain('has ended');
+      if (rank !== scenario.victim || !['kill', 'exit', 'opening'].includes(scenario.fault)) complain('has ended');
     } else {
       for (const problem of problemsOf(outcome)) complain(problem);
       if (scenario.fault === 'none') {
@@ -111,7 +112,8 @@ function errorProblems(scenario: Scenario, rank: number, { error, later, calls }
       ? disagreementCodes.includes(error.code)
       : error.name === expected.class && error.code === expected.code;
   if (!isRight) problems.push(`saw ${textOf(error)}, not ${expected.class} ${expected.code}`);
-  if (fault !== 'absent' && later === undefined) problems.push('made another call after the group had failed');
+  if (!['absent', 'opening'].includes(fault) && later === undefined)
+    problems.push('made another call after the group had failed');
   if (rank === victim && !disagreements.includes(fault)) return problems;
   const culprits = culpritsOf(scenario, rank);
   if (culprits && !(error.rank !== undefined && culprits.includes(error.rank)) && !namesRank(error, culprits))
@@ -125,7 +127,15 @@ function errorProblems(scenario: Scenario, rank: number, { error, later, calls }
 }
 
 /** Who is to be named; undefined where nobody can tell. */
-function culpritsOf({ fault, size, victim, other }: Scenario, rank: number): readonly number[] | undefined {
+function culpritsOf(scenario: Scenario, rank: number): readonly number[] | undefined {
+  const members = culpritMembers(scenario, rank);
+  // While the group opens, nobody knows of replicas.
+  const counts =
+    scenario.fault === 'absent' || scenario.fault === 'opening' ? [1, scenario.replicas] : [scenario.replicas];
+  return members && counts.flatMap((replicas) => members.map((member) => member * replicas));
+}
+
+function culpritMembers({ fault, size, victim, other }: Scenario, rank: number): readonly number[] | undefined {
   if (disagreements.includes(fault)) return size > 2 ? [victim] : undefined;
   if (fault === 'abort') return [other, rank];
   if (fault === 'cut one') return [victim, other];
