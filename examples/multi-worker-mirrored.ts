@@ -18,7 +18,9 @@ async function trainStep(_: ReplicaContext, xs: Float32Array): Promise<void> {
   await weights.assignSub(tensor(Float32Array.from(gradient, (part) => 0.2 * part)));
 }
 
-const meanOf = (numbers: readonly number[]) => numbers.reduce((sum, number) => sum + number, 0) / numbers.length;
+// Where there are more workers than samples, the share of some is empty.
+const meanOf = (numbers: readonly number[]) =>
+  numbers.reduce((sum, number) => sum + number, 0) / Math.max(1, numbers.length);
 
 // Every worker reads the same batches, and gets its part of each.
 const batches = Array.from({ length: 200 }, () => Float32Array.of(0, 1, 2, 3));

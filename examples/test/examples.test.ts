@@ -157,6 +157,10 @@ describe('the example', () => {
     expect(await launch(2, 'multi-worker-mirrored.ts')).toEqual(['[0] y = 3.00 x + 1.00, learned by 2 replicas', '']);
   });
 
+  it('multi-worker-mirrored.ts trains on more workers than a batch has samples', async () => {
+    expect(await launch(5, 'multi-worker-mirrored.ts')).toEqual(['[0] y = 3.00 x + 1.00, learned by 5 replicas', '']);
+  });
+
   it('write-an-algorithm draws its tree, prices it, and adds up in one thread and in four', async () => {
     expect(await run('write-an-algorithm/main.ts')).toEqual([
       'round 0 | 1 -(0)+> 0   3 -(0)+> 2',

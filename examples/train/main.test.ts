@@ -67,6 +67,12 @@ describe('the training example', () => {
     expect(accuracyOf(together)).toBe(accuracyOf(here));
   });
 
+  it('trains as the only worker', async () => {
+    const { code, stdout } = await start('--replicas 1 --epochs 1 --samples 64 --batch-size 32', 1).ended;
+    expect(stdout).toMatch(/^\[0\] 1 replica on one worker, 32 of 32 digits each$/m);
+    expect(code).toBe(0);
+  });
+
   it('tells what it can do', async () => {
     const { code, stdout } = await start('--help').ended;
     expect(stdout).toContain('--replicas <n>');

@@ -68,13 +68,16 @@ async function trainTogether(strategy: MultiWorkerMirroredStrategy, settings: Se
   const by = [...new Set(links.map(({ transport }) => transport))].join(' and ');
   if (isFirst) {
     const all = { ...settings, replicas: numReplicasInSync };
-    process.stdout.write(`${all.replicas} replicas on ${workers} workers by ${by}, ${shares(all)}\n`);
+    const count = all.replicas === 1 ? '1 replica' : `${all.replicas} replicas`;
+    const where = workers === 1 ? 'one worker' : `${workers} workers by ${by}`;
+    process.stdout.write(`${count} on ${where}, ${shares(all)}\n`);
   }
   const results = await train(strategy, replicas, taskOf(settings), isFirst);
   const identical = await weightsAreIdenticalAcross(strategy, results);
   if (isFirst) {
     process.stdout.write(`${summary(undefined, results, numReplicasInSync)}\n`);
-    process.stdout.write(`weights identical on all ${workers} workers: ${identical ? 'yes' : 'no'}\n`);
+    const all = workers === 1 ? 'all replicas' : `all ${workers} workers`;
+    process.stdout.write(`weights identical on ${all}: ${identical ? 'yes' : 'no'}\n`);
   }
   return identical ? 0 : exitCodes.failed;
 }

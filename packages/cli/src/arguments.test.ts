@@ -95,6 +95,11 @@ describe('parseArguments', () => {
     expect(printed).toMatch(message);
   });
 
+  it('tells its version', () => {
+    expect(() => parseArguments(['--version'])).toThrow(expect.objectContaining({ exitCode: 0 }));
+    expect(printed).toMatch(/^\d+\.\d+\.\d+.*\n$/);
+  });
+
   it.each([[[]], [['start', 'x']]])('has no other command: %j', (args) => {
     expect(() => parseArguments(args)).toThrow();
     expect(printed).not.toBe('');

@@ -1,5 +1,6 @@
+import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
-import { Command, InvalidArgumentError, Option } from 'commander';
+import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { launcherVariables } from './rank-environment.js';
 
 /** What `coll run` is asked to do. */
@@ -41,11 +42,13 @@ interface Options {
 
 const mostRanks = 1024;
 
-/** @throws CommanderError, already printed, for `--help` (with exit code 0) and for wrong arguments */
+/** @throws CommanderError, already printed, for `--help` and `--version` (with exit code 0) and for wrong arguments */
 export function parseArguments(args: readonly string[]): RunRequest {
   let request: RunRequest | undefined;
   const program = new Command('coll')
     .description('Collective communication for TypeScript.')
+    .option('--version', 'print the version')
+    .on('option:version', tellVersion)
     .enablePositionalOptions()
     .exitOverride();
   const run = runCommand(program.createCommand('run').copyInheritedSettings(program));
@@ -55,6 +58,12 @@ export function parseArguments(args: readonly string[]): RunRequest {
   program.addCommand(run);
   program.parse(args, { from: 'user' });
   return request as RunRequest;
+}
+
+function tellVersion(): never {
+  const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
+  process.stdout.write(`${version}\n`);
+  throw new CommanderError(0, 'commander.version', version);
 }
 
 function runCommand(command: Command): Command {

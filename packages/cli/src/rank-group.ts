@@ -23,6 +23,9 @@ export interface GroupStart {
   readonly guard: Guard;
 }
 
+/** How long a rank that has failed may take to end after those that failed because of it. */
+const causeSeconds = 2;
+
 /** The ranks of one generation: they start together, and if one fails, all are ended. */
 export class RankGroup {
   /** Settles when all ranks have ended and their output is printed; with undefined if none failed before `end`. */
@@ -47,6 +50,11 @@ export class RankGroup {
     return [...this.#running];
   }
 
+  /** Ranks whose processes have ended. */
+  get finished(): readonly number[] {
+    return this.#ranks.map(({ rank }) => rank).filter((rank) => !this.#running.has(rank));
+  }
+
   get isEnding(): boolean {
     return this.#ending !== undefined;
   }
@@ -62,13 +70,18 @@ export class RankGroup {
   }
 
   async #watch(): Promise<Failure | undefined> {
-    let first: (Ending & { readonly from: Rank; readonly others: readonly number[] }) | undefined;
+    const failures: (Ending & { readonly from: Rank; readonly isCause: boolean })[] = [];
+    let others: readonly number[] = [];
     await Promise.all(
       this.#ranks.map(async (from) => {
         const ending = await from.ended;
         this.#running.delete(from.rank);
         if (ending.exitCode === 0 || this.isEnding) return;
-        first = { ...ending, from, others: this.running };
+        const isCause = !(await from.output.tellsOfPeer());
+        failures.push({ ...ending, from, isCause });
+        if (!isCause) await this.#otherCause();
+        if (this.isEnding) return;
+        others = this.running;
         this.end();
       }),
     );
@@ -76,9 +89,20 @@ export class RankGroup {
     this.end();
     await this.#ending;
     await Promise.all(this.#ranks.map(({ output }) => output.end()));
+    const first = failures.find(({ isCause }) => isCause) ?? failures[0];
     if (!first) return undefined;
-    const { from, exitCode, told, others } = first;
+    const { from, exitCode, told } = first;
     return { rank: from.rank, exitCode, told, others, lastLines: from.output.lastLines.read() };
+  }
+
+  /** A rank that fails tells its peers, and may take longer to end than they do. Waits until it has, or all have. */
+  async #otherCause(): Promise<void> {
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise((resolve) => {
+      timer = setTimeout(resolve, causeSeconds * 1000);
+    });
+    await Promise.race([late, Promise.all(this.#ranks.map(({ ended }) => ended))]);
+    clearTimeout(timer);
   }
 }
 

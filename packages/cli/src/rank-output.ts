@@ -27,6 +27,7 @@ export class RankOutput {
   readonly lastLines = new LastLines();
   readonly #sources: Socket[] = [];
   readonly #lines: WholeLines[] = [];
+  #stderr: WholeLines | undefined;
   readonly #prefix: string;
   readonly #log: WriteStream | undefined;
   /** The launcher's own output pipe is closed. */
@@ -40,14 +41,21 @@ export class RankOutput {
   show(stdout: Readable | null, stderr: Readable | null): void {
     this.#pass(stdout, process.stdout);
     this.#pass(stderr, process.stderr);
-    stderr?.pipe(this.#newLines('')).on('data', (lines: Buffer) => this.lastLines.add(lines));
+    this.#stderr = stderr?.pipe(this.#newLines('')).on('data', (lines: Buffer) => this.lastLines.add(lines));
+  }
+
+  /** After the process has ended: whether its last lines on stderr tell that it lost a peer. */
+  async tellsOfPeer(): Promise<boolean> {
+    // Descendants may hold the pipe open.
+    for (let look = 0; look < silentLooks && this.#stderr && !isOver(this.#stderr); look++) await nextLook();
+    return this.lastLines.read().some((line) => line.includes('ERR_COLL_PEER_FAILED'));
   }
 
   /** After the processes have ended: waits until all their output has been written. */
   async end(): Promise<void> {
     // A process that has left the group may hold the pipe open forever.
     for (let silent = 0, before = -1; silent < silentLooks && !this.#lines.every(isOver); ) {
-      await new Promise((resolve) => setTimeout(resolve, lookEveryMillis));
+      await nextLook();
       const now = this.#sources.reduce((sum, { bytesRead }) => sum + bytesRead, 0);
       const isSlow = !this.#isBroken && (process.stdout.writableNeedDrain || process.stderr.writableNeedDrain);
       silent = now === before && !isSlow ? silent + 1 : 0;
@@ -80,6 +88,10 @@ export class RankOutput {
     this.#lines.push(lines);
     return lines;
   }
+}
+
+function nextLook(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, lookEveryMillis));
 }
 
 function isOver(lines: WholeLines): boolean {

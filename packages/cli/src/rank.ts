@@ -68,8 +68,7 @@ export class Rank {
       }
       return await ending;
     } catch (error) {
-      const { code, message } = error as NodeJS.ErrnoException;
-      return { exitCode: code === 'ENOENT' ? 127 : 126, told: `could not be started: ${message}` };
+      return unstarted(command, error as NodeJS.ErrnoException);
     } finally {
       if (this.#group !== undefined && !isGroupAlive(this.#group)) this.#forget();
     }
@@ -79,6 +78,16 @@ export class Rank {
     if (this.#group !== undefined) this.#guard.forget(this.#group);
     this.#group = undefined;
   }
+}
+
+function unstarted({ file }: Command, { code, message }: NodeJS.ErrnoException): Ending {
+  const why =
+    code === 'ENOENT'
+      ? `no command "${file}" was found; scripts have names such as train.js or train.ts`
+      : code === 'EACCES'
+        ? `"${file}" may not be executed`
+        : message;
+  return { exitCode: code === 'ENOENT' ? 127 : 126, told: `could not be started: ${why}` };
 }
 
 function endingOf(child: ChildProcess): Promise<Ending> {

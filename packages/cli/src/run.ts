@@ -30,7 +30,7 @@ export async function run(request: RunRequest): Promise<number> {
   using interruptions = new Interruptions(request.timeoutSeconds);
   for (let restart = 0; ; restart++) {
     const group = new RankGroup({ request, command, job, restart, guard });
-    using _watch = new StallWatch(stalls, (rank) => !group.running.includes(rank));
+    using _watch = new StallWatch(stalls, () => group.finished);
     interruptions.watch(group);
     const failure = await group.ended;
     const isLast = restart === request.maxRestarts || interruptions.first !== undefined;

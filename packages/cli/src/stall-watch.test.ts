@@ -15,12 +15,19 @@ it('joins ranks that wait for the same, and tells who has left', () => {
     [0, stall([2, 3, 4])],
     [5, { operation: 'opening a group', missing: [], seconds: 70 }],
   ]);
-  expect(textOf(stalls, (rank) => rank === 3)).toBe(
+  expect(textOf(stalls, [3])).toBe(
     'stalled: ranks 0, 1 in all-reduce sum (collective 17) for 61 seconds, ranks 2, 4 have not come, rank 3 has ended with exit code 0; ' +
-      'rank 5 in opening a group for 70 seconds',
+      'rank 5 in opening a group for 70 seconds, rank 3 has ended with exit code 0',
   );
 });
 
+it('tells who has left where a rank cannot know for whom it waits', () => {
+  const stalls = new Map<number, Stall>([[0, { operation: 'opening a group', missing: [], seconds: 7.2 }]]);
+  const told = 'stalled: rank 0 in opening a group for 7 seconds';
+  expect(textOf(stalls, [])).toBe(told);
+  expect(textOf(stalls, [1, 2])).toBe(`${told}, ranks 1, 2 have ended with exit code 0`);
+});
+
 it('says that nobody waits any more', () => {
-  expect(textOf(new Map(), () => false)).toBe('stalled no more: all ranks go on');
+  expect(textOf(new Map(), [])).toBe('stalled no more: all ranks go on');
 });

@@ -9,15 +9,15 @@ const lookMillis = 300;
 export class StallWatch implements Disposable {
   readonly #stalls = new Map<number, Stall>();
   readonly #file: StallFile;
-  readonly #hasLeft: (rank: number) => boolean;
+  readonly #left: () => readonly number[];
   readonly #timer = setInterval(() => this.#look(), lookMillis).unref();
   #isNews = false;
   #told = '';
 
-  /** @param hasLeft whether a rank's process has ended without an error */
-  constructor(file: StallFile, hasLeft: (rank: number) => boolean) {
+  /** @param left ranks whose processes have ended without an error */
+  constructor(file: StallFile, left: () => readonly number[]) {
     this.#file = file;
-    this.#hasLeft = hasLeft;
+    this.#left = left;
     // Drops reports of the previous generation.
     file.lines();
   }
@@ -37,7 +37,7 @@ export class StallWatch implements Disposable {
   }
 
   #tell(): void {
-    const text = textOf(this.#stalls, this.#hasLeft);
+    const text = textOf(this.#stalls, this.#left());
     // That it lasts longer is no news.
     const news = text.replaceAll(/ for [\d.]+ seconds/g, '');
     if (news !== this.#told) tell(text);
@@ -46,7 +46,7 @@ export class StallWatch implements Disposable {
 }
 
 /** Such as `stalled: ranks 0, 1 in all-reduce sum (collective 17) for 60 seconds, rank 2 has not come`. */
-export function textOf(stalls: ReadonlyMap<number, Stall>, hasLeft: (rank: number) => boolean): string {
+export function textOf(stalls: ReadonlyMap<number, Stall>, left: readonly number[]): string {
   if (stalls.size === 0) return 'stalled no more: all ranks go on';
   const groups = new Map<string, number[]>();
   for (const [rank, { operation, sequence, missing }] of stalls) {
@@ -58,17 +58,18 @@ export function textOf(stalls: ReadonlyMap<number, Stall>, hasLeft: (rank: numbe
     const { operation, sequence, missing } = stalls.get(sorted[0] as number) as Stall;
     const longest = Math.max(...sorted.map((rank) => stalls.get(rank)?.seconds ?? 0));
     const what = sequence === undefined ? operation : `${operation} (collective ${sequence})`;
-    return `${listOf(sorted)} in ${what} for ${Math.round(longest)} seconds${missingText(missing, hasLeft)}`;
+    return `${listOf(sorted)} in ${what} for ${Math.round(longest)} seconds${missingText(missing, left)}`;
   });
   return `stalled: ${told.join('; ')}`;
 }
 
-function missingText(missing: readonly number[], hasLeft: (rank: number) => boolean): string {
-  const left = missing.filter(hasLeft);
-  const late = missing.filter((rank) => !hasLeft(rank));
+/** A rank that does not know for whom it waits may wait for any that has left. */
+function missingText(missing: readonly number[], left: readonly number[]): string {
+  const late = missing.filter((rank) => !left.includes(rank));
+  const gone = missing.length === 0 ? left : missing.filter((rank) => left.includes(rank));
   const parts = [
     ...(late.length > 0 ? [`${listOf(late)} ${late.length > 1 ? 'have' : 'has'} not come`] : []),
-    ...(left.length > 0 ? [`${listOf(left)} ${left.length > 1 ? 'have' : 'has'} ended with exit code 0`] : []),
+    ...(gone.length > 0 ? [`${listOf(gone)} ${gone.length > 1 ? 'have' : 'has'} ended with exit code 0`] : []),
   ];
   return parts.length === 0 ? '' : `, ${parts.join(', ')}`;
 }

@@ -84,6 +84,31 @@ describe.concurrent('a rank', () => {
     ]);
   });
 
+  it('that lost a peer is not the one that is told of, even if it has ended before that peer', async () => {
+    launcher.write(
+      'follow.sh',
+      `if test $COLL_RANK = 0; then
+        echo $$ >pid-follower
+        echo "  code: 'ERR_COLL_PEER_FAILED'," >&2
+        exit 1
+      fi
+      until test -s pid-follower; do sleep 0.01; done
+      while kill -0 $(cat pid-follower) 2>/dev/null; do sleep 0.01; done
+      test $COLL_RANK = 1 && exit 42
+      ${forEver}`,
+    );
+    const { code, stderr } = await launcher.run('-n', '3', 'sh', 'follow.sh');
+    expect(linesOf(stderr).at(-1)).toBe('coll run: rank 1 exited with code 42; ended rank 2');
+    expect(code).toBe(42);
+  });
+
+  it('that lost a peer is told of where no other fails', async () => {
+    const follow = `test $COLL_RANK = 0 && echo ERR_COLL_PEER_FAILED >&2 && exit 3; ${forEver}`;
+    const { code, stderr } = await launcher.run('-n', '2', 'sh', '-c', follow);
+    expect(linesOf(stderr).at(-1)).toBe('coll run: rank 0 exited with code 3; ended rank 1');
+    expect(code).toBe(3);
+  });
+
   it('that is killed counts as in a shell', async () => {
     const { code, stderr } = await launcher.run('-n', '1', 'sh', '-c', 'kill -KILL $$');
     expect({ code, stderr }).toEqual({ code: 137, stderr: 'coll run: rank 0 was ended by SIGKILL\n' });

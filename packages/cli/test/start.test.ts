@@ -81,10 +81,14 @@ describe.concurrent('coll run', () => {
 
   it('says which command cannot be started', async () => {
     const { code, stderr } = await launcher.run('-n', '1', 'no-such-command');
-    expect(stderr).toMatch(/rank 0 could not be started: spawn no-such-command ENOENT\n/);
+    expect(stderr).toMatch(
+      /rank 0 could not be started: no command "no-such-command" was found; scripts have names such as train\.js or train\.ts\n/,
+    );
     expect(code).toBe(127);
     launcher.write('not-executable', '');
-    expect((await launcher.run('-n', '1', './not-executable')).code).toBe(126);
+    const notExecutable = await launcher.run('-n', '1', './not-executable');
+    expect(notExecutable.stderr).toMatch(/rank 0 could not be started: "\.\/not-executable" may not be executed\n/);
+    expect(notExecutable.code).toBe(126);
   });
 
   it('gives its stdin to rank 0, and nothing to the others', async () => {

@@ -219,6 +219,42 @@ describe('workers that are processes', () => {
     ]);
   });
 
+  it.each([1, 2])('serve replicas of one thread among %i workers, without a world of their own', async (size) => {
+    const results = await Promise.all(
+      processGroupDoubles(size).map(async (group) => {
+        await using ops = new CollectiveAllReduce(two, 2 * size, { group });
+        const sums = [0, 1].map(async (replica) => listsOf(await ops.allReduce(SUM, Float32Array.of(1), replica))[0]);
+        return await Promise.all(sums);
+      }),
+    );
+    expect(results).toEqual(Array.from({ length: size }, () => [[2 * size], [2 * size]]));
+  });
+
+  it('serve the replica of a worker that is alone', async () => {
+    const [group] = processGroupDoubles(1);
+    for (const devices of [['cpu:0'], undefined]) {
+      await using ops = new CollectiveAllReduce(devices, 1, { group });
+      expect(listsOf(await ops.allReduce(MEAN, Float32Array.of(3), 0))).toEqual([[3]]);
+      expect(listsOf(ops.allReduceSync(SUM, Float32Array.of(4), 0))).toEqual([[4]]);
+    }
+    await using ops = new CollectiveAllReduce(['cpu:0']);
+    expect(listsOf(await ops.allReduce(SUM, Float32Array.of(5), 0, { implementation: 'RING' }))).toEqual([[5]]);
+  });
+
+  it('join values by a ring where a ring was asked for', async () => {
+    const played: string[] = [];
+    await Promise.all(
+      processGroupDoubles(3, { played: ({ kind }, algorithm) => void played.push(`${kind} by ${algorithm}`) }).map(
+        async (group) => {
+          await using ops = new CollectiveAllReduce(['cpu:0'], 3, { group, implementation: 'RING' });
+          await ops.gather(tensor(Float32Array.of(group.rank), { device: 'cpu:0' }), 'cpu:0', 0);
+        },
+      ),
+    );
+    expect(played.filter((collective) => !collective.endsWith('by ring'))).toEqual([]);
+    expect(played).not.toEqual([]);
+  });
+
   it('warn where destinations are not those of the values', async () => {
     listen();
     await among(2, (ops) => ops.batchReduce(SUM, [[valueOn(two, [1, 2]), 'cpu:0']]));

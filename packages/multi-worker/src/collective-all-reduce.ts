@@ -26,7 +26,7 @@ import { ringAlgorithm } from '@coll/ring';
 import type { AlgorithmChoice } from './algorithm-choices.js';
 import { autoAlgorithm, choicesOf } from './auto-communicator.js';
 import { type CollectiveAllReduceOptions, type CollectiveSetting, collectiveSetting } from './collective-options.js';
-import { othersOf, worldOfAll } from './collective-workers.js';
+import { othersOf, worldHere, worldOfAll } from './collective-workers.js';
 import { inTurn } from './group-turns.js';
 import { tuningOf } from './link-tuning.js';
 import { MultiWorkerAllReduce } from './multi-worker-all-reduce.js';
@@ -59,8 +59,8 @@ export class CollectiveAllReduce extends WorkerAllReduce {
   #ring: CollectiveAllReduce | undefined;
 
   /**
-   * `devices` are those of this worker, `groupSize` counts those of all workers. Default: the devices of the world, or any if this worker is alone; a size for
-   * one worker in each process of the group.
+   * `devices` are those of this worker; by default those of the world, with a group one CPU, and else any. `groupSize` counts those of all workers; by default
+   * each process of the group has as many as this one.
    * @throws ValueError for a group size that the number of devices does not divide, or that is not what the group reaches; what `AllReduceOps` throws
    */
   constructor(
@@ -75,7 +75,9 @@ export class CollectiveAllReduce extends WorkerAllReduce {
     const algorithm = plays === 'AUTO' ? autoAlgorithm : ringAlgorithm();
     const { engine, numPacks, aggSmallGradsMaxBytes, aggSmallGradsMaxGroup } = given;
     const packing = { numPacks, aggSmallGradsMaxBytes, aggSmallGradsMaxGroup };
-    super({ ...packing, engine, world, algorithm, others: othersOf(setting, algorithm) });
+    // The replicas of this worker may call from inside whether or not there are other workers.
+    const own = world ?? (setting.devices && worldHere(setting.devices, resolveEngine(engine)));
+    super({ ...packing, engine, world: own, algorithm, others: othersOf(setting, algorithm) });
     this.#setting = setting;
     this.#given = given;
     this.#world = world;

@@ -48,7 +48,7 @@ export function collectiveSetting(
   const merged = resolveCallOptions({ options, bytesPerPack, timeoutSeconds, implementation, checkCalls }).options;
   requireProcessGroup(given.group);
   const group = given.group && given.group.size > 1 ? given.group : undefined;
-  const devices = named ?? world?.devices ?? (group && ['/device:CPU:0']);
+  const devices = named ?? world?.devices ?? (given.group && ['/device:CPU:0']);
   if (devices !== undefined) requireDevices(devices);
   const reached = devices && (group ? devices.length * group.size : (world?.devices ?? devices).length);
   requireGroupSize(groupSize, devices, reached);

@@ -1,4 +1,4 @@
-import { type EngineResolution, hierarchical, UnavailableError, type World } from '@coll/core';
+import { type EngineResolution, hierarchical, portableWorld, UnavailableError, type World } from '@coll/core';
 import type { Algorithm } from '@coll/core/schedule';
 import { connectGroup } from './auto-communicator.js';
 import type { CollectiveSetting } from './collective-options.js';
@@ -14,6 +14,7 @@ export function othersOf(
     group,
     devices,
     launch,
+    gathering: algorithm,
     // Two levels keep it in themselves, but several of them do not.
     keepsOrder: true,
     connect(engine) {
@@ -21,6 +22,11 @@ export function othersOf(
       return devices.length === 1 ? across : hierarchical([engine], across);
     },
   };
+}
+
+/** The devices of this worker as a world, all in this thread. */
+export function worldHere(devices: readonly string[], resolution: EngineResolution): World {
+  return { ...portableWorld(devices, resolution.engine), resolution };
 }
 
 /** The devices of all workers as one world, in which those of this worker are here. */

@@ -19,7 +19,16 @@ import {
   type Value,
 } from '@coll/core';
 import { RankNames } from '@coll/core/executor';
-import { autoAlgorithm } from './auto-communicator.js';
+import type { Algorithm } from '@coll/core/schedule';
+
+export interface GatheringOptions {
+  readonly group: ProcessGroup;
+  /** How many each member has: so many ranks of the caller's. */
+  readonly devices: number;
+  readonly algorithm: Algorithm;
+  /** Opens a communicator of the group, whose messages call members by these names. */
+  connect(names: readonly string[]): Communicator;
+}
 
 /**
  * Does what is not an all-reduce, for values with components on each worker: all workers get the values of all, in rank order, and
@@ -30,8 +39,7 @@ export class GatheringOps extends CrossDeviceOps {
   readonly #group: ProcessGroup;
   readonly #names: RankNames;
 
-  /** `connect` opens a communicator of the group, whose messages call members by these names: the devices of each are so many ranks of the caller's. */
-  constructor(group: ProcessGroup, devices: number, connect: (names: readonly string[]) => Communicator) {
+  constructor({ group, devices, algorithm, connect }: GatheringOptions) {
     const names = RankNames.ofWorkers(group.size, devices);
     super(
       {
@@ -41,7 +49,7 @@ export class GatheringOps extends CrossDeviceOps {
         communicator: () => connect(names.names),
       },
       // All components count alike, so that a mean is divided once, and not by the number of workers.
-      { algorithm: autoAlgorithm, valuesEach: devices },
+      { algorithm, valuesEach: devices },
     );
     this.#group = group;
     this.#names = names;

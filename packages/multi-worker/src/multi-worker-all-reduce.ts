@@ -25,6 +25,7 @@ import {
 import type { Algorithm } from '@coll/core/schedule';
 import { reductionToOneAlgorithm } from '@coll/reduction-to-one';
 import { type AllReduceSpec, type AllReduceSpecLike, parseSpec } from './all-reduce-spec.js';
+import { worldHere } from './collective-workers.js';
 import { MultiWorkerCommunicator } from './multi-worker-communicator.js';
 import { NcclGroups } from './nccl-groups.js';
 import { fieldsOf, NcclValues } from './nccl-values.js';
@@ -83,11 +84,16 @@ export class MultiWorkerAllReduce extends WorkerAllReduce {
     const connect = group && ((algorithm: Algorithm) => group.communicator(algorithm));
     const nccl = new NcclGroups(() => (world?.resolution ?? resolveEngine(engine)).engine, connect);
     const devices = world?.devices;
+    // The replica of a process that is alone may call from inside as well.
+    const own =
+      world ??
+      (options.group &&
+        worldHere(devicesOf(workers ?? alone, workerDevices?.[options.group.rank]), resolveEngine(engine)));
     const others = group && workers && othersOf({ group, workers, devices, workerDevices, plan, nccl });
     super({
       ...packing,
       engine,
-      world,
+      world: own,
       // With other workers it plays what is within this one; NCCL has a level of its own for that.
       algorithm: group ? reductionToOneAlgorithm() : plan.algorithm,
       routes: (values, ranks) => plan.routes(values, group && workers ? ranksOf(workers) : ranks),
@@ -188,6 +194,9 @@ export class MultiWorkerAllReduce extends WorkerAllReduce {
     );
   }
 }
+
+/** One process, which did not say what it has. */
+const alone: Workers = { workers: 1, gpusPerWorker: 0 };
 
 function workersFor(
   workerDevices: readonly string[] | undefined,

@@ -1,4 +1,4 @@
-import { type Collective, ValueError } from '@coll/core';
+import { type Collective, quote, ValueError } from '@coll/core';
 import { type Algorithm, scheduleOf, type Transfer } from '@coll/core/schedule';
 
 /** Which ranks gather. */
@@ -19,8 +19,9 @@ export interface ShuffleAlgorithmOptions {
  * @throws ValueError for no ranks, or what is no rank
  */
 export function shuffleAlgorithm({ gatherRanks }: ShuffleAlgorithmOptions): Algorithm {
-  if (gatherRanks.length === 0 || !gatherRanks.every((rank) => Number.isInteger(rank) && rank >= 0)) {
-    throw new ValueError('ERR_COLL_VALUE', `[${gatherRanks.join(', ')}] is no list of ranks that gather`);
+  const isList = Array.isArray(gatherRanks) && gatherRanks.length > 0;
+  if (!isList || !gatherRanks.every((rank) => Number.isInteger(rank) && rank >= 0)) {
+    throw new ValueError('ERR_COLL_VALUE', `${quote(gatherRanks)} is no list of ranks that gather`);
   }
   const refuses = ({ kind }: Collective, ranks: number): string | undefined => {
     if (kind !== 'all-reduce') return `a shuffle is an all-reduce, it has no ${kind}`;

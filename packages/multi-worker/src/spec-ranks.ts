@@ -30,15 +30,17 @@ interface Played {
 export class SpecRanks implements Communicator {
   readonly size: number;
   readonly localRanks: readonly number[];
+  readonly #own: number;
   readonly #engine: Communicator;
   readonly #group: ProcessGroup;
   readonly #plan: SpecPlan;
   readonly #played = new Map<number | undefined, Played>();
 
-  /** `engine` has the ranks of this worker. */
+  /** `engine` has the ranks of this worker; or, where replicas are processes, that of this one and of all the others. */
   constructor(engine: Communicator, group: ProcessGroup, plan: SpecPlan) {
-    this.size = engine.size * group.size;
-    this.localRanks = allRanks(engine.size).map((rank) => group.rank * engine.size + rank);
+    this.#own = engine.localRanks.length;
+    this.size = this.#own * group.size;
+    this.localRanks = allRanks(this.#own).map((rank) => group.rank * this.#own + rank);
     this.#engine = engine;
     this.#group = group;
     this.#plan = plan;
@@ -91,7 +93,7 @@ export class SpecRanks implements Communicator {
     const known = this.#played.get(variant);
     if (known) return known;
     const across = this.#group.communicator(this.#algorithmOf(variant));
-    const communicator = this.#engine.size === 1 ? across : hierarchical([this.#engine], across);
+    const communicator = this.#own === 1 ? across : hierarchical([this.#engine], across);
     const made = { communicator, runner: new PackRunner(communicator) };
     this.#played.set(variant, made);
     return made;

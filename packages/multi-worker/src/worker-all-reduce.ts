@@ -36,6 +36,7 @@ import {
   viewOnDevice,
   type World,
 } from '@coll/core';
+import type { Algorithm } from '@coll/core/schedule';
 import { ReductionToOneDevice } from '@coll/reduction-to-one';
 import { autoAlgorithm, connectGroup } from './auto-communicator.js';
 import { GatheringOps } from './gathering-ops.js';
@@ -50,6 +51,8 @@ export interface OtherWorkers {
   readonly devices: readonly string[];
   /** The ranks of all workers, of which `engine` plays those that are here. */
   connect(engine: Communicator): Communicator;
+  /** What plays gathers, and joins sparse values. Default: what suits the size. */
+  readonly gathering?: Algorithm;
   /** Whether these keep the order of collectives that are under way together; else one waits for the other. */
   readonly keepsOrder: boolean;
   /** Called for each collective; the number is one that all members must have alike. */
@@ -233,9 +236,12 @@ export function joined(others: OtherWorkers, engine: Communicator): Communicator
 }
 
 function gatheringAmong(others: OtherWorkers): GatheringOps {
-  const { group, devices } = others;
-  return new GatheringOps(group, devices.length, (names) => {
-    return new GroupCommunicator({ ...others, ranks: connectGroup(group, autoAlgorithm), names });
+  const { group, devices, gathering: algorithm = autoAlgorithm } = others;
+  return new GatheringOps({
+    group,
+    devices: devices.length,
+    algorithm,
+    connect: (names) => new GroupCommunicator({ ...others, ranks: connectGroup(group, algorithm), names }),
   });
 }
 

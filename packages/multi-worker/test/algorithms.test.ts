@@ -144,7 +144,7 @@ describe('shuffle', () => {
     expect(refuses?.({ kind: 'all-gather' }, 4)).toBe('a shuffle is an all-reduce, it has no all-gather');
     expect(refuses?.(allReduce, 2)).toBe('rank 2 is to gather, but there are 2 ranks');
     expect(() => plan(allReduce, 2)).toThrow('rank 2 is to gather');
-    for (const gatherRanks of [[], [-1], [0.5]])
+    for (const gatherRanks of [[], [-1], [0.5], undefined as never, 3 as never])
       expect(() => shuffleAlgorithm({ gatherRanks })).toThrow(/no list of ranks/);
   });
 });

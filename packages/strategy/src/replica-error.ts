@@ -1,4 +1,4 @@
-import { CollError, RuntimeError } from '@coll/core';
+import { CollError, quote, RuntimeError } from '@coll/core';
 
 /**
  * The error of a replica with the replica's number in front of its message, and as `rank` unless one is named already. It stays the same
@@ -11,12 +11,22 @@ export function annotate(error: unknown, replica: number): Error {
   }
   if (annotated.has(error)) return error;
   annotated.add(error);
-  const { message, stack } = error;
-  error.message = `replica ${replica}: ${message}`;
-  // A function, because a message may hold what a replacement text would take for a pattern.
-  if (stack !== undefined) setStack(error, message === '' ? stack : stack.replace(message, () => error.message));
+  putInFront(error, `replica ${replica}: `);
   if (!(error instanceof CollError && error.rank !== undefined)) Object.assign(error, { rank: replica });
   return error;
+}
+
+/** The error of what was done for a variable, with its name in front of the message. What cannot be changed stays as it is. */
+export function ofVariable(error: unknown, name: string): unknown {
+  if (error instanceof Error && isChangeable(error)) putInFront(error, `variable ${quote(name)}: `);
+  return error;
+}
+
+function putInFront(error: Error, words: string): void {
+  const { message, stack } = error;
+  error.message = `${words}${message}`;
+  // A function, because a message may hold what a replacement text would take for a pattern.
+  if (stack !== undefined) setStack(error, message === '' ? stack : stack.replace(message, () => error.message));
 }
 
 /** Gives an error a stack that it did not get by being made. */

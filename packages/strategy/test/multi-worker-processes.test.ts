@@ -60,6 +60,12 @@ describe.concurrent('workers in processes of their own', () => {
     expect(first).toMatchObject({ message: expect.stringMatching(told) });
   });
 
+  it('that create different variables are told which', async () => {
+    const told = /^variable "weights": Shape mismatch in the collective: ranks disagree: .* [12] float64 elements/;
+    for (const error of printed(await runWorkers('worker.ts', 2, ['differs'])))
+      expect(error).toMatchObject({ code: 'ERR_COLL_SHAPE_MISMATCH', message: expect.stringMatching(told) });
+  });
+
   it('notice at once that one has ended', async () => {
     const [first, last] = (await runWorkers('worker.ts', 2, ['exits'])) as [EndOfWorker, EndOfWorker];
     expect(last.code).toBe(7);

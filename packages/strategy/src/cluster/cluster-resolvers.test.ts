@@ -6,7 +6,7 @@ import { EnvironmentClusterResolver } from './environment-cluster-resolver.js';
 import type { Pod } from './kubernetes-client.js';
 import { KubernetesClusterResolver } from './kubernetes-cluster-resolver.js';
 import { SimpleClusterResolver } from './simple-cluster-resolver.js';
-import { SlurmClusterResolver } from './slurm-cluster-resolver.js';
+import { SlurmClusterResolver, type SlurmOptions } from './slurm-cluster-resolver.js';
 import { TFConfigClusterResolver } from './tf-config-cluster-resolver.js';
 import { UnionResolver } from './union-cluster-resolver.js';
 
@@ -191,6 +191,21 @@ describe('SlurmClusterResolver', () => {
     expect(() => new SlurmClusterResolver({ variables: step({ SLURM_STEP_TASKS_PER_NODE: '2' }) })).toThrow(ValueError);
     expect(() => new SlurmClusterResolver({ variables: step({ SLURM_PROCID: 'x' }) })).toThrow(ValueError);
   });
+
+  it.each<[string, SlurmOptions, Environment?]>([
+    ['SLURM_GPUS_ON_NODE is a whole number, not "gpu:2"', {}, { SLURM_GPUS_ON_NODE: 'gpu:2' }],
+    ['gpusPerNode is a whole number from 0 on, not -1', { gpusPerNode: -1 }],
+    ['gpusPerTask is a whole number from 0 on, not 0.5', { gpusPerTask: 0.5, gpusPerNode: 4 }],
+    ['tasksPerNode is a whole number from 1 on, not 1.5', { tasksPerNode: 1.5 }],
+    ['tasksPerNode: b is a whole number from 1 on, not 0', { tasksPerNode: { a: 5, b: 0 } }],
+    ['jobs: worker is a whole number from 0 on, not -1', { jobs: { worker: -1, ps: 6 } }],
+    ['portBase is a port that leaves room for 2 tasks, not 65535', { portBase: 65_535 }],
+    ['portBase is a port that leaves room for 2 tasks, not "8888"', { portBase: '8888' as never }],
+  ])('says what makes no sense: %s', (told, options, more) => {
+    const create = () => new SlurmClusterResolver({ ...options, variables: step(more) });
+    expect(create).toThrow(ValueError);
+    expect(create).toThrow(told);
+  });
 });
 
 describe('KubernetesClusterResolver', () => {
@@ -220,6 +235,13 @@ describe('KubernetesClusterResolver', () => {
     const client = clientOf({ 'job-name=tensorflow': [pod('w-0', 'fd00::1')] });
     const resolver = await KubernetesClusterResolver.create({ client });
     expect(resolver.clusterSpec().asDescription()).toEqual({ worker: ['[fd00::1]:8470'] });
+  });
+
+  it('refuses labels that are no list', async () => {
+    const jobToLabelMapping = { worker: 'app=train' } as never;
+    await expect(KubernetesClusterResolver.create({ client: clientOf({}), jobToLabelMapping })).rejects.toThrow(
+      'jobToLabelMapping has a list of label selectors for each job, { worker: [\'app=train\'] }, not "app=train"',
+    );
   });
 
   it('refuses a pod that is not running, and to ask where there is no cluster', async () => {

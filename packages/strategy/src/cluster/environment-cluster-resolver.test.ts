@@ -101,6 +101,8 @@ const cases: readonly (readonly [string, Environment, Partial<Membership>])[] = 
   ['Flux', { FLUX_TASK_RANK: '1', FLUX_JOB_SIZE: '2', FLUX_TASK_LOCAL_ID: '0' }, { rank: 1, size: 2, localRank: 0 }],
   ['Slurm', slurmStep, { rank: 5, size: 11, localRank: 1, localSize: 4, coordinator: 'gpu001:61482' }],
   ['Slurm', { ...slurmStep, PMI_RANK: '5', PMI_SIZE: '11', PMI_JOBID: '42.0' }, { rank: 5, size: 11, localSize: 4 }],
+  // Clusters of a federation number their jobs from beyond a billion.
+  ['Slurm', { ...slurmStep, SLURM_JOB_ID: '1543503875' }, { coordinator: 'gpu001:61443' }],
   [
     'Horovod',
     { HOROVOD_RANK: '1', HOROVOD_SIZE: '2', HOROVOD_GLOO_RENDEZVOUS_ADDR: 'h', HOROVOD_GLOO_RENDEZVOUS_PORT: '7' },
@@ -117,6 +119,30 @@ const cases: readonly (readonly [string, Environment, Partial<Membership>])[] = 
     { AWS_BATCH_JOB_NODE_INDEX: '0', AWS_BATCH_JOB_NUM_NODES: '2' },
     { rank: 0, size: 2, coordinator: undefined },
   ],
+  [
+    'AWS Batch',
+    {
+      AWS_BATCH_JOB_NODE_INDEX: '1',
+      AWS_BATCH_JOB_NUM_NODES: '2',
+      AWS_BATCH_JOB_MAIN_NODE_INDEX: '0',
+      AWS_BATCH_JOB_MAIN_NODE_PRIVATE_IPV4_ADDRESS: '10.0.0.1',
+    },
+    { rank: 1, size: 2, coordinator: '10.0.0.1' },
+  ],
+  // The main node is not rank 0, where members would look for it.
+  [
+    'AWS Batch',
+    {
+      AWS_BATCH_JOB_NODE_INDEX: '1',
+      AWS_BATCH_JOB_NUM_NODES: '3',
+      AWS_BATCH_JOB_MAIN_NODE_INDEX: '2',
+      AWS_BATCH_JOB_MAIN_NODE_PRIVATE_IPV4_ADDRESS: '10.0.0.3',
+    },
+    { rank: 1, size: 3, coordinator: undefined },
+  ],
+  // What the launcher does not tell, COLL_SIZE may.
+  ['Cray PALS', { PALS_RANKID: '1', COLL_SIZE: '4' }, { rank: 1, size: 4 }],
+  ['Open MPI', { ...openMpi, COLL_SIZE: '9' }, { rank: 1, size: 4 }],
   [
     'SageMaker',
     { SM_HOSTS: '["algo-1","algo-2"]', SM_CURRENT_HOST: 'algo-2' },
@@ -181,6 +207,7 @@ describe('EnvironmentClusterResolver', () => {
 
   it('says what is missing', () => {
     expect(() => new EnvironmentClusterResolver({ variables: {} })).toThrow(RuntimeError);
+    expect(() => new EnvironmentClusterResolver({ variables: {} })).toThrow('start it with one, such as coll run -n 2');
     expect(() => new EnvironmentClusterResolver({ variables: { SLURM_PROCID: '0' } })).toThrow('with srun');
     expect(() => new EnvironmentClusterResolver({ variables: { JOB_COMPLETION_INDEX: '0' } })).toThrow('COLL_SIZE');
   });

@@ -33,7 +33,7 @@ export class EnvironmentClusterResolver extends ClusterResolver {
       const told = `no launcher left its variables here; asked for: ${launchers.map(({ name }) => name).join(', ')}`;
       const batch =
         variables['SLURM_PROCID'] === undefined
-          ? ''
+          ? '; start it with one, such as coll run -n 2'
           : '. A batch script of Slurm is one process: start its steps with srun';
       throw new RuntimeError('ERR_COLL_CLUSTER', `${told}${batch}`);
     }

@@ -16,12 +16,13 @@ export function membershipFrom(environment: Environment, statefulSetService?: st
     if (!markers.every((marker) => variables.has(marker))) continue;
     const found = read(variables);
     if (!found) continue;
-    const { rank, size } = found;
+    // Not every launcher says how many there are.
+    const { rank, size = variables.number('COLL_SIZE') } = found;
     if (size !== undefined && rank >= size) {
       const told = `${name} says that this is rank ${rank} of ${size}; ranks count from 0`;
       throw new ValueError('ERR_COLL_CLUSTER', told);
     }
-    return { ...nothingElse, ...found, launcher: name };
+    return { ...nothingElse, ...found, size, launcher: name };
   }
   return undefined;
 }

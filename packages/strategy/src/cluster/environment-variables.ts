@@ -37,7 +37,7 @@ export class Variables {
 
   whole(name: string, text: string | undefined): number | undefined {
     if (text === undefined) return undefined;
-    if (/^\d{1,9}$/.test(text)) return Number(text);
+    if (/^\d{1,15}$/.test(text)) return Number(text);
     throw new ValueError(
       'ERR_COLL_CLUSTER',
       `${name} is a whole number from 0 on, not ${quote(this.environment[name])}`,
@@ -61,7 +61,12 @@ export class Variables {
   }
 
   /** One process a host. */
-  single(rank: string, size: string): GroupPlace {
-    return { rank: this.require(rank), size: this.number(size), localRank: 0, localSize: 1 };
+  single(rank: string, size: string | undefined): GroupPlace {
+    return {
+      rank: this.require(rank),
+      size: size === undefined ? undefined : this.number(size),
+      localRank: 0,
+      localSize: 1,
+    };
   }
 }

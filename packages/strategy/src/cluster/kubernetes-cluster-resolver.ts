@@ -1,4 +1,4 @@
-import { optionsOf, RuntimeError } from '@coll/core';
+import { optionsOf, quote, RuntimeError, ValueError } from '@coll/core';
 import { type Accelerators, ClusterResolver, masterUrl, type TaskOptions } from './cluster-resolver.js';
 import { ClusterSpec } from './cluster-spec.js';
 import { type KubernetesClient, kubernetesClient } from './kubernetes-client.js';
@@ -35,6 +35,7 @@ export class KubernetesClusterResolver extends ClusterResolver {
     const client = options.client ?? kubernetesClient();
     const jobs: Record<string, string[]> = {};
     for (const [job, selectors] of Object.entries(jobToLabelMapping)) {
+      requireSelectors(job, selectors);
       const lists = await Promise.all(selectors.map((selector) => client.listPods(selector)));
       const pods = lists.flatMap((list) => list.toSorted((a, b) => (a.name < b.name ? -1 : Number(a.name > b.name))));
       const odd = pods.find(({ phase }) => phase !== 'Running');
@@ -59,4 +60,10 @@ export class KubernetesClusterResolver extends ClusterResolver {
   numAccelerators(): Accelerators {
     return {};
   }
+}
+
+function requireSelectors(job: string, selectors: unknown): void {
+  if (Array.isArray(selectors)) return;
+  const told = `jobToLabelMapping has a list of label selectors for each job, { ${job}: ['app=train'] }`;
+  throw new ValueError('ERR_COLL_CLUSTER', `${told}, not ${quote(selectors)}`);
 }

@@ -114,14 +114,17 @@ export const launchers: readonly Launcher[] = [
   {
     name: 'Kubernetes indexed job',
     markers: ['JOB_COMPLETION_INDEX'],
-    read: (v) => v.single('JOB_COMPLETION_INDEX', 'COLL_SIZE'),
+    read: (v) => v.single('JOB_COMPLETION_INDEX', undefined),
   },
   {
     name: 'AWS Batch',
     markers: ['AWS_BATCH_JOB_NODE_INDEX'],
     read: (v) => ({
       ...v.single('AWS_BATCH_JOB_NODE_INDEX', 'AWS_BATCH_JOB_NUM_NODES'),
-      coordinator: v.text('AWS_BATCH_JOB_MAIN_NODE_PRIVATE_IPV4_ADDRESS'),
+      // That of rank 0, if it is the main node.
+      coordinator: v.number('AWS_BATCH_JOB_MAIN_NODE_INDEX')
+        ? undefined
+        : v.text('AWS_BATCH_JOB_MAIN_NODE_PRIVATE_IPV4_ADDRESS'),
     }),
   },
   { name: 'SageMaker', markers: ['SM_HOSTS', 'SM_CURRENT_HOST'], read: readSageMaker },
@@ -140,7 +143,7 @@ export function statefulSet(service: string): Launcher {
           `HOSTNAME of a pod ends in -0, -1, …, not ${quote(v.text('HOSTNAME'))}`,
         );
       const coordinator = `${name}-0.${service}`;
-      return { rank: Number(rank), size: v.number('COLL_SIZE'), localRank: 0, localSize: 1, coordinator };
+      return { rank: Number(rank), localRank: 0, localSize: 1, coordinator };
     },
   };
 }

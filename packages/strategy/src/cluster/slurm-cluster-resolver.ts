@@ -47,6 +47,7 @@ export class SlurmClusterResolver extends ClusterResolver {
     this.#variables = options.variables ?? (processEnvironment() as Record<string, string | undefined>);
     this.rpcLayer = rpcLayer;
     const tasksByHost = tasksPerHost(options.tasksPerNode, this.#variables);
+    requirePorts(portBase, tasksByHost);
     const tasks = tasksByHost.flatMap(([host, count]) =>
       Array.from({ length: count }, (_, index) => ({ address: `${host}:${portBase + index}`, index })),
     );
@@ -87,7 +88,11 @@ type TasksByHost = readonly (readonly [host: string, tasks: number])[];
 
 /** The hosts of the step by name, and how many tasks each has. */
 function tasksPerHost(given: SlurmOptions['tasksPerNode'], variables: Environment): TasksByHost {
-  if (typeof given === 'object') return byName(Object.entries(given));
+  if (typeof given === 'object') {
+    for (const [host, count] of Object.entries(given)) requireWhole(`tasksPerNode: ${host}`, count, 1);
+    return byName(Object.entries(given));
+  }
+  if (given !== undefined) requireWhole('tasksPerNode', given, 1);
   const hosts = expandHostList(textOf('SLURM_STEP_NODELIST', variables));
   if (given !== undefined) return byName(hosts.map((host) => [host, given] as const));
   const counts = expandTaskCounts(textOf('SLURM_STEP_TASKS_PER_NODE', variables));
@@ -108,14 +113,29 @@ function compare(a: string, b: string): number {
 
 function gpusOfTask(options: SlurmOptions, tasksByHost: TasksByHost, variables: Environment): number {
   const most = Math.max(1, ...tasksByHost.map(([, count]) => count));
-  const { gpusPerNode = Number(variables['SLURM_GPUS_ON_NODE'] ?? 0) } = options;
+  const { gpusPerNode = variables['SLURM_GPUS_ON_NODE'] ? numberOf('SLURM_GPUS_ON_NODE', variables) : 0 } = options;
+  requireWhole('gpusPerNode', gpusPerNode, 0);
   const { gpusPerTask = Math.floor(gpusPerNode / most) } = options;
+  requireWhole('gpusPerTask', gpusPerTask, 0);
   if (most * gpusPerTask <= gpusPerNode) return gpusPerTask;
   const told = `${most} tasks of ${gpusPerTask} GPUs do not fit on a node of ${gpusPerNode}`;
   throw new RuntimeError('ERR_COLL_CLUSTER', `${told}: lower gpusPerTask, or say gpusPerNode`);
 }
 
+function requirePorts(portBase: unknown, tasksByHost: TasksByHost): void {
+  const most = Math.max(1, ...tasksByHost.map(([, count]) => count));
+  if (Number.isInteger(portBase) && (portBase as number) >= 1 && (portBase as number) + most - 1 <= 65_535) return;
+  const told = `portBase is a port that leaves room for ${most} tasks, not ${quote(portBase)}`;
+  throw new ValueError('ERR_COLL_CLUSTER', told);
+}
+
+function requireWhole(name: string, value: unknown, least: number): void {
+  if (Number.isInteger(value) && (value as number) >= least) return;
+  throw new ValueError('ERR_COLL_CLUSTER', `${name} is a whole number from ${least} on, not ${quote(value)}`);
+}
+
 function requireAllInJobs(jobs: Readonly<Record<string, number>>, tasks: number): void {
+  for (const [job, count] of Object.entries(jobs)) requireWhole(`jobs: ${job}`, count, 0);
   const wanted = Object.values(jobs).reduce((sum, count) => sum + count, 0);
   if (wanted === tasks) return;
   const told = `the jobs ${Object.keys(jobs).join(', ')} have ${wanted} tasks, but Slurm started ${tasks}`;

@@ -11,13 +11,12 @@ import {
   RuntimeError,
   resolveCallOptions,
   type Tensor,
-  tensor,
-  toNumbers,
 } from '@coll/core';
 import { RankNames } from '@coll/core/executor';
 import { CollectiveAllReduce } from '@coll/multi-worker';
 import type { WorkerGroup } from '../worker-group.js';
 import { forDevices } from './nccl-for-devices.js';
+import { requireSameSettings } from './same-settings.js';
 
 /** What collectives are made for. */
 export interface WorkerCollectivesOptions {
@@ -176,9 +175,9 @@ export class WorkerCollectives implements WorkerGroup {
     const hostOps = opsOf([host], forDevices(options, [host]));
     const isOnHost = group && devices.length === 1 && deviceType(devices[0] as string) === 'CPU';
     const deviceOps = isOnHost ? hostOps : opsOf(devices, options);
+    if (group) await requireSameSettings(group, { devices, communication: options });
     // Nobody goes on before all workers have found out how they reach each other best.
     await hostOps.join();
-    if (group) await requireSameDevices(hostOps, devices);
     if (deviceOps !== hostOps) await deviceOps.join();
     return { group, deviceOps, hostOps, close: async () => opened?.[Symbol.asyncDispose]() };
   }
@@ -186,19 +185,4 @@ export class WorkerCollectives implements WorkerGroup {
 
 function replicasOf({ replicaGroup }: CollectiveAllReduce) {
   return replicaGroup as NonNullable<typeof replicaGroup>;
-}
-
-/** Waits for all workers. @throws RuntimeError where one has another number of devices, or of GPUs among them, on all of them */
-async function requireSameDevices(hostOps: CollectiveAllReduce, devices: readonly string[]): Promise<void> {
-  const gpus = devices.filter((device) => deviceType(device) === 'GPU').length;
-  const own = tensor(Int32Array.of(devices.length, gpus), { shape: [1, 2] });
-  const gathered = toNumbers((await replicasOf(hostOps).allGather(own, 0, { timeoutSeconds: 0 })) as Tensor);
-  const of = (worker: number) => {
-    const [count, onGpus] = gathered.slice(2 * worker);
-    return `${count} devices${onGpus ? ` (${onGpus} GPUs)` : ''}`;
-  };
-  const odd = Array.from({ length: gathered.length / 2 }, (_, worker) => worker).find((worker) => of(worker) !== of(0));
-  if (odd === undefined) return;
-  const told = `worker 0 has ${of(0)}, worker ${odd} has ${of(odd)}: all workers have as many`;
-  throw new RuntimeError('ERR_COLL_CLUSTER', told, { rank: odd, operation: 'start' });
 }

@@ -1,6 +1,7 @@
 import { asTensor, type Tensor } from '@coll/core';
 import { currentFrame, mixing } from '../contexts.js';
 import type { ReplicaContext } from '../replica-context.js';
+import { ofVariable } from '../replica-error.js';
 import type { Strategy } from '../strategy.js';
 import type { VariableHome } from './distributed-variable.js';
 import { LocalVariable } from './local-variable.js';
@@ -36,7 +37,7 @@ export function distributedVariable(strategy: Strategy, initial: VariableValue, 
   if (frame?.replica && !sharesVariables(frame.replica)) return inThread(frame.replica, traits, value);
   const make = () => {
     const { parameterDevices, firstReplica, workers } = strategy.extended;
-    const first = workers.broadcastSync(value, 0);
+    const first = ofFirst(() => workers.broadcastSync(value, 0), traits.name);
     const components = parameterDevices.map((device, place) => component(traits, first, device, firstReplica + place));
     return variableIn({ strategy, components }, traits);
   };
@@ -45,9 +46,18 @@ export function distributedVariable(strategy: Strategy, initial: VariableValue, 
 
 function inThread(replica: ReplicaContext, traits: VariableTraits, value: Tensor): Variable {
   const id = replica.replicaIdInSyncGroup;
-  const ofReplica0 = asTensor(replica.broadcastSync(value));
+  const ofReplica0 = asTensor(ofFirst(() => replica.broadcastSync(value), traits.name));
   const components = [component(traits, ofReplica0, replica.devices[0] as string, id)];
   return variableIn({ strategy: replica.strategy, components, thread: replica }, traits);
+}
+
+/** What the first one brings, told by name where it cannot be had. */
+function ofFirst<Result>(broadcast: () => Result, name: string): Result {
+  try {
+    return broadcast();
+  } catch (error) {
+    throw ofVariable(error, name);
+  }
 }
 
 function component(traits: VariableTraits, value: Tensor, device: string, replica: number): LocalVariable {

@@ -1,0 +1,62 @@
+import { type CommunicationOptions, deviceType, type ProcessGroup, RuntimeError, tensor } from '@coll/core';
+import { directAlgorithm } from '@coll/direct';
+
+/** What all workers of a strategy have alike. */
+export interface Settings {
+  /** Of this worker. */
+  readonly devices: readonly string[];
+  readonly communication: CommunicationOptions;
+}
+
+const implementations: readonly string[] = ['AUTO', 'RING', 'NCCL'];
+
+/**
+ * Waits for all workers, and compares what they were made with before it could lead them apart.
+ * @throws RuntimeError on all of them where one has another number of devices, or of GPUs among them, or other communication options
+ */
+export async function requireSameSettings(group: ProcessGroup, settings: Settings): Promise<void> {
+  const own = tensor(rowOf(settings));
+  const width = own.data.length;
+  const all = tensor(new Float64Array(width * group.size));
+  // Before anything that these settings choose; the caller closes the group where this fails.
+  const communicator = group.communicator(directAlgorithm);
+  await communicator.run({ kind: 'all-gather' }, [own], [all]);
+  await communicator.close();
+  const rows = Array.from({ length: group.size }, (_, worker) =>
+    Array.from(all.data.subarray(width * worker, width * (worker + 1)), Number),
+  );
+  requireAlike(rows, devicesText, 'all workers have as many');
+  requireAlike(rows, optionsText, 'all workers have the same');
+}
+
+function rowOf({ devices, communication }: Settings): Float64Array {
+  const { implementation, bytesPerPack, checkCalls } = communication;
+  const gpus = devices.filter((device) => deviceType(device) === 'GPU').length;
+  return Float64Array.of(
+    devices.length,
+    gpus,
+    implementations.indexOf(implementation),
+    bytesPerPack,
+    Number(checkCalls),
+  );
+}
+
+type Row = readonly number[];
+
+function requireAlike(rows: readonly Row[], textOf: (row: Row) => string, rule: string): void {
+  const [first = '', ...others] = rows.map(textOf);
+  const odd = 1 + others.findIndex((text) => text !== first);
+  if (odd === 0) return;
+  const told = `worker 0 has ${first}, worker ${odd} has ${others[odd - 1]}: ${rule}`;
+  throw new RuntimeError('ERR_COLL_CLUSTER', told, { rank: odd, operation: 'start' });
+}
+
+function devicesText([count, gpus]: Row): string {
+  const onGpus = gpus ? ` (${gpus} ${gpus === 1 ? 'GPU' : 'GPUs'})` : '';
+  return `${count} ${count === 1 ? 'device' : 'devices'}${onGpus}`;
+}
+
+function optionsText([, , implementation = 0, bytesPerPack, checkCalls]: Row): string {
+  const fields = `implementation: ${implementations[implementation]}, bytesPerPack: ${bytesPerPack}, checkCalls: ${checkCalls === 1}`;
+  return `communicationOptions { ${fields} }`;
+}

@@ -1,0 +1,47 @@
+import { CommunicationOptions, type CommunicationOptionsInit } from '@coll/core';
+import { ClusterSpec, MultiWorkerMirroredStrategy, SimpleClusterResolver } from '@coll/strategy';
+import { afterEach, describe, expect, it } from 'vitest';
+import { closeGroups, cpus, groupsHere } from './workers-here.js';
+
+afterEach(closeGroups);
+
+/** What each worker is told when they meet. */
+async function meet(devices: readonly number[], options: readonly CommunicationOptionsInit[] = []): Promise<unknown[]> {
+  const groups = await groupsHere(devices.length);
+  const cluster = new ClusterSpec({ worker: devices.map((_, worker) => `host:${worker}`) });
+  return Promise.all(
+    groups.map(async (group, taskId) => {
+      const strategy = new MultiWorkerMirroredStrategy({
+        clusterResolver: new SimpleClusterResolver(cluster, { taskType: 'worker', taskId }),
+        devices: cpus(devices[taskId] as number),
+        communicationOptions: new CommunicationOptions(options[taskId]),
+        group,
+      });
+      const outcome = await strategy.ready().catch((error) => error);
+      await strategy.close();
+      return outcome;
+    }),
+  );
+}
+
+describe('workers of one strategy', () => {
+  it('have as many devices', async () => {
+    const told = 'worker 0 has 1 device, worker 2 has 2 devices: all workers have as many';
+    for (const error of await meet([1, 1, 2])) expect(error).toMatchObject({ code: 'ERR_COLL_CLUSTER', message: told });
+  });
+
+  it.each<[CommunicationOptionsInit, string]>([
+    [{ implementation: 'RING' }, 'implementation: RING, bytesPerPack: 0, checkCalls: false'],
+    [{ bytesPerPack: 2 ** 33 }, 'implementation: AUTO, bytesPerPack: 8589934592, checkCalls: false'],
+    [{ checkCalls: true }, 'implementation: AUTO, bytesPerPack: 0, checkCalls: true'],
+  ])('have the same communication options, not only one %j', async (options, odd) => {
+    const usual = 'implementation: AUTO, bytesPerPack: 0, checkCalls: false';
+    const told = `worker 0 has communicationOptions { ${usual} }, worker 1 has communicationOptions { ${odd} }: all workers have the same`;
+    for (const error of await meet([1, 1], [{}, options]))
+      expect(error).toMatchObject({ code: 'ERR_COLL_CLUSTER', message: told, rank: 1 });
+  });
+
+  it('may wait for each other for different times', async () => {
+    expect(await meet([1, 1], [{}, { timeoutSeconds: 60 }])).toEqual([undefined, undefined]);
+  });
+});
