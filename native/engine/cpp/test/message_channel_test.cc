@@ -58,6 +58,34 @@ TEST(TcpChannel, KeepsTheOrderOfBytesOverAnyNumberOfSockets) {
   }
 }
 
+TEST(TcpChannel, KeepsTheOrderOfPartsOfAnySize) {
+  const auto [one, other] = tcp_pair();
+  TcpChannel from({one});
+  TcpChannel to({other});
+  std::mt19937 random(3);
+  for (int round = 0; round < 300; ++round) {
+    std::vector<std::byte> sent(4 * 400);
+    for (std::byte& byte : sent) byte = static_cast<std::byte>(random());
+    std::vector<iovec> parts;
+    std::size_t bytes = 0;
+    for (int part = 0; part < 4; ++part) {
+      const std::size_t size = round % 2 == 0 ? random() % 400 : random() % 30;
+      parts.push_back({sent.data() + bytes, size});
+      bytes += size;
+    }
+    ASSERT_EQ(from.send(parts.data(), 4), static_cast<ssize_t>(bytes));
+    std::vector<std::byte> came(bytes);
+    for (std::size_t done = 0; done < bytes;) {
+      const iovec into[] = {{came.data() + done, (bytes - done + 1) / 2}, {came.data() + done + (bytes - done + 1) / 2, (bytes - done) / 2}};
+      const ssize_t received = to.receive(into, 2);
+      ASSERT_GE(received, 0);
+      done += static_cast<std::size_t>(received);
+    }
+    sent.resize(bytes);
+    ASSERT_EQ(came, sent);
+  }
+}
+
 TEST(TcpChannel, TellsTheEndOfTheStreamAndAReset) {
   const auto [own, peer] = tcp_pair();
   TcpChannel channel({own});
