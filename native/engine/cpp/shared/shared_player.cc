@@ -40,25 +40,26 @@ Status SharedPlayer::play(Offer& offer, std::chrono::microseconds patience, std:
   } else if (step_ > 0) {
     take_up_own_memory(offer);
   }
-  std::optional<Clock::time_point> end;
+  Pause pause{slice, std::nullopt};
   for (;;) {
-    if (!await_all(patience)) return waiter_.has_failed() ? Status::kFailed : Status::kWaiting;
-    if (step_ == 0 && !take_part(offer)) {
+    if (!is_at_work_) {
+      if (!await_all(patience)) return waiter_.has_failed() ? Status::kFailed : Status::kWaiting;
+      if (step_ == 0 && !take_part(offer)) {
+        ++turn_;
+        is_under_way_ = false;
+        return Status::kDisagreed;
+      }
       ++turn_;
-      is_under_way_ = false;
-      return Status::kDisagreed;
+      ++step_;
     }
-    ++turn_;
-    ++step_;
-    // The last turn is not worth coming back for; collectives of no more than two need no clock.
-    const bool may_pause = step_ + 1 < last_step_;
-    if (may_pause && !end) end = Clock::now() + slice;
-    if (!is_helped_) work(offer);
+    if (may_pause()) pause.await_from_now();
+    is_at_work_ = !is_helped_ && !work(offer, pause);
+    if (is_at_work_) return Status::kSlice;
     if (step_ == last_step_) break;
     if (is_helped_) continue;
     publish();
-    if (way_ == Way::kDirect && !shares_->has_units()) help(offer);
-    if (may_pause && Clock::now() >= *end) return Status::kSlice;
+    if (way_ == Way::kDirect) help(offer, pause);
+    else if (may_pause() && pause.is_due()) return Status::kSlice;
   }
   is_under_way_ = false;
   return Status::kDone;
@@ -68,6 +69,7 @@ Status SharedPlayer::play(Offer& offer, std::chrono::microseconds patience, std:
 void SharedPlayer::abandon() {
   if (is_under_way_) announcement(rank_).turn.store(turn_ - 2, std::memory_order_release);
   is_under_way_ = false;
+  is_at_work_ = false;
 }
 
 bool SharedPlayer::is_missing(int rank) const {
@@ -166,8 +168,9 @@ bool SharedPlayer::take_up(const Offer& offer) {
   }
   if (!is_any_staged) {
     way_ = Way::kDirect;
-    shares_.emplace(offer);
-    last_step_ = shares_->slices();
+    shares_.emplace(offer, kOneSlice);
+    helped_.clear();
+    if (shares_->has_units()) claim_shares_here([this](int rank) { helped_.push_back(rank); });
   } else {
     way_ = Way::kSlots;
     if (staged_ == 0) blocks_.emplace(offer);
@@ -210,10 +213,12 @@ void SharedPlayer::take_up_own_memory(const Offer& offer) {
   memory_of(rank_).outputs = offer.buffers.outputs;
 }
 
-void SharedPlayer::work(Offer& offer) {
+// False in the midst of it.
+bool SharedPlayer::work(Offer& offer, const Pause& pause) {
+  if (way_ == Way::kDirect) return play_direct(offer, pause);
   if (way_ == Way::kSmall) play_small(offer);
-  else if (way_ == Way::kDirect) play_direct(offer);
   else play_slots(offer);
+  return true;
 }
 
 // What was said in the turn before is still there.
@@ -236,28 +241,25 @@ void SharedPlayer::play_small(const Offer& offer) {
   if (bytes > 0) claim(payload + bytes - 1);
 }
 
-void SharedPlayer::play_direct(Offer& offer) {
-  if (step_ > shares_->slices()) return;
-  if (step_ == 1) {
-    for (int rank = 0; rank < ranks_; ++rank) {
-      const RankMemory& memory = memory_of(rank);
-      places_.ranks[static_cast<std::size_t>(rank)] = {memory.inputs.data(), memory.outputs.data()};
-    }
-    places_.begins = offer.begins.data();
-    places_.piece_count = offer.piece_count();
+bool SharedPlayer::play_direct(Offer& offer, const Pause& pause) {
+  if (step_ > 1) return true;
+  for (int rank = 0; rank < ranks_; ++rank) {
+    const RankMemory& memory = memory_of(rank);
+    places_.ranks[static_cast<std::size_t>(rank)] = {memory.inputs.data(), memory.outputs.data()};
   }
-  const Range own = shares_->share(step_ - 1, rank_);
-  const std::byte* const begin = shares_->exceed_cache() ? offer.input_at(own.begin) : nullptr;
+  places_.begins = offer.begins.data();
+  places_.piece_count = offer.piece_count();
+  const std::byte* const begin = shares_->exceed_cache() ? offer.input_at(shares_->share(0, rank_).begin) : nullptr;
   offer.direction.choose(begin);
-  play_share(offer, rank_);
+  const bool is_done = play_share(offer, rank_, pause);
   offer.direction.leave(begin);
+  return is_done;
 }
 
-void SharedPlayer::play_share(const Offer& offer, int rank) {
+bool SharedPlayer::play_share(const Offer& offer, int rank, const Pause& pause) {
   const auto taken = [this](int owner) -> auto& { return seat(owner).taken[turn_ & 1]; };
-  shares_->for_each_range(step_ - 1, rank, offer.direction.is_from_end(), taken, [&](const Range& range) {
-    coll::play(*offer.program, places_, range.begin, range.end, scratch_);
-  });
+  const auto visit = [&](const Range& range) { coll::play(*offer.program, places_, range.begin, range.end, scratch_); };
+  return shares_->for_each_range(0, rank, offer.direction.is_from_end(), taken, visit, [&] { return !pause.is_due(); });
 }
 
 // Of the turn in which it was announced, the first of the collective.
@@ -267,14 +269,22 @@ bool SharedPlayer::claim_share(int rank) {
   return share.load(std::memory_order_relaxed) == open && share.compare_exchange_strong(open, 0, std::memory_order_acq_rel);
 }
 
-// Who waits for this core would only come to it to do its share, and wait again.
-void SharedPlayer::help(const Offer& offer) {
+// Of those that wait for this core, who would only come to it to do their shares, and wait again.
+template <class Claimed>
+void SharedPlayer::claim_shares_here(Claimed claimed) {
   const int core = waiter_.shared_core();
   for (int rank = 0; core != 0 && rank < ranks_; ++rank) {
-    if (rank == rank_ || seat(rank).core.load(std::memory_order_relaxed) != core || !claim_share(rank)) continue;
-    play_share(offer, rank);
-    waiter_.publish_for(presence(rank), announcement(rank).turn, turn_);
+    if (rank != rank_ && seat(rank).core.load(std::memory_order_relaxed) == core && claim_share(rank)) claimed(rank);
   }
+}
+
+void SharedPlayer::help(const Offer& offer, const Pause& pause) {
+  for (const int rank : helped_) publish_for(rank);
+  if (shares_->has_units()) return;
+  claim_shares_here([&](int rank) {
+    play_share(offer, rank, pause);
+    publish_for(rank);
+  });
 }
 
 void SharedPlayer::play_slots(const Offer& offer) {

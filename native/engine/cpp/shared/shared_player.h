@@ -23,8 +23,8 @@ namespace coll {
 // after the last turn if only slots were read in it; a rank's arena is read and written by others, who have to be done with it.
 //
 // Where ranks share a core, one that has it does the shares of those that wait for it, as far as they lie in arenas: so each rank has to come to the
-// core once a collective, and not twice. Whoever begins a share claims it first. Who finds its own claimed reads nothing of what was announced:
-// the others may be at the next collective, where they can get no further without it.
+// core once a collective, and not twice. Whoever begins a share claims it first; of large ones, whose units anybody takes, it answers for the end.
+// Who finds its own claimed reads nothing of what was announced: the others may be at the next collective, where they can get no further without it.
 //
 // Nobody leaves a collective before all are done with it, but when the group has failed. What others may still do then goes to slots and
 // to outputs in arenas, which stay mapped as long as anybody may write there.
@@ -48,6 +48,16 @@ class SharedPlayer : public Player {
     Patience once;
     std::optional<Clock::time_point> end;
   };
+  // When to come back to the caller, from the first work that is worth it.
+  struct Pause {
+    std::chrono::microseconds slice;
+    std::optional<Clock::time_point> at;
+
+    void await_from_now() {
+      if (!at) at = Clock::now() + slice;
+    }
+    bool is_due() const { return Clock::now() >= *at; }
+  };
   SharedSeat& seat(int rank) const { return *seats_[static_cast<std::size_t>(rank)]; }
   SharedAnnouncement& announcement(int rank) const { return seat(rank).announcements[turn_ & 1]; }
   auto core_of() const {
@@ -59,6 +69,7 @@ class SharedPlayer : public Player {
   void begin(const Offer& offer);
   void announce(const Offer& offer);
   void publish();
+  void publish_for(int rank) { waiter_.publish_for(presence(rank), announcement(rank).turn, turn_); }
   bool awaits(int rank) const { return rank != rank_ || is_helped_; }
   bool await_all(std::chrono::microseconds patience);
   bool await_one(int rank, Limit& limit);
@@ -67,12 +78,19 @@ class SharedPlayer : public Player {
   bool take_up(const Offer& offer);
   bool take_up_memory(const Offer& offer, int rank);
   void take_up_own_memory(const Offer& offer);
-  void work(Offer& offer);
+  // The last turns are not worth coming back for; collectives of no more than two, and without units, need no clock.
+  bool may_pause() const {
+    if (is_helped_) return false;
+    return way_ == Way::kDirect ? step_ == 1 && shares_->has_units() : step_ + 1 < last_step_;
+  }
+  bool work(Offer& offer, const Pause& pause);
   void play_small(const Offer& offer);
-  void play_direct(Offer& offer);
-  void play_share(const Offer& offer, int rank);
+  bool play_direct(Offer& offer, const Pause& pause);
+  bool play_share(const Offer& offer, int rank, const Pause& pause);
   bool claim_share(int rank);
-  void help(const Offer& offer);
+  template <class Claimed>
+  void claim_shares_here(Claimed claimed);
+  void help(const Offer& offer, const Pause& pause);
   void play_slots(const Offer& offer);
 
   const std::shared_ptr<SharedMemory> memory_;
@@ -84,7 +102,9 @@ class SharedPlayer : public Player {
   std::uint32_t turn_ = 1;  // that this rank works for, or waits for
   bool is_under_way_ = false;
   bool is_small_ = false;
-  bool is_helped_ = false;  // another rank has claimed this one's share
+  bool is_at_work_ = false;  // in the midst of a turn
+  bool is_helped_ = false;   // another rank has claimed this one's share
+  std::vector<int> helped_;  // of whose units this one tells that they are done
   Way way_ = Way::kSmall;
   std::uint32_t staged_ = 0;  // of this rank's own memory
   std::size_t step_ = 0;      // turns of this collective that are over

@@ -34,7 +34,7 @@ struct Part {
     offer.fingerprint = length;
   }
   // As long as others need no more than one look.
-  Status play() { return self.player->play(offer, microseconds(0)); }
+  Status play(microseconds slice = kLongestSlice) { return self.player->play(offer, microseconds(0), slice); }
   bool is_right() const {
     const std::vector<std::byte> right = expected(sum, self.rank);
     return std::equal(right.begin(), right.end(), values);
@@ -75,6 +75,36 @@ TEST(SharedHelp, IsThereForWhoWaitsForTheCore) {
     EXPECT_EQ(second[1].play(), Status::kDone);
     EXPECT_EQ(second[2].play(), Status::kDone);
     for (int rank = 0; rank < 3; ++rank) EXPECT_TRUE(first[rank].is_right() && second[rank].is_right()) << rank;
+  });
+}
+
+// More than ranks do without taking units from each other.
+constexpr std::size_t kLargeLength = 1'500'000;
+
+TEST(SharedHelp, AnswersForUnitsOfWhoWaitsForTheCore) {
+  on_one_core(3, [](std::vector<SharedRank>& ranks) {
+    Part parts[] = {{ranks[0], kLargeLength}, {ranks[1], kLargeLength}, {ranks[2], kLargeLength}};
+    EXPECT_EQ(parts[0].play(), Status::kWaiting);
+    EXPECT_EQ(parts[1].play(), Status::kWaiting);
+    EXPECT_EQ(parts[2].play(microseconds(0)), Status::kSlice);
+    EXPECT_EQ(parts[0].play(), Status::kWaiting);
+    EXPECT_EQ(parts[1].play(), Status::kWaiting);
+    EXPECT_EQ(parts[2].play(), Status::kDone);
+    EXPECT_EQ(parts[1].play(), Status::kDone);
+    EXPECT_EQ(parts[0].play(), Status::kDone);
+    for (int rank = 0; rank < 3; ++rank) EXPECT_TRUE(parts[rank].is_right()) << rank;
+  });
+}
+
+TEST(SharedHelp, LeavesNothingToTheNextCollective) {
+  on_one_core(2, [](std::vector<SharedRank>& ranks) {
+    for (const std::size_t length : {2 * kLargeLength, std::size_t{9'000}, 3 * kLargeLength, 2 * kLargeLength + 1}) {
+      Part parts[] = {{ranks[0], length}, {ranks[1], length}};
+      EXPECT_EQ(parts[0].play(), Status::kWaiting);
+      EXPECT_EQ(parts[1].play(), Status::kDone);
+      EXPECT_EQ(parts[0].play(), Status::kDone);
+      for (const Part& part : parts) EXPECT_TRUE(part.is_right()) << length;
+    }
   });
 }
 

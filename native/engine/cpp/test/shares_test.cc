@@ -20,22 +20,25 @@ Offer offer_of(DType dtype, int ranks, std::size_t length) {
 TEST(Shares, CoverEverythingOnce) {
   for (const int ranks : {1, 2, 3, 7}) {
     for (const std::size_t length : {0u, 1u, 15u, 16u, 17u, 1000u, 262144u, 9'000'001u}) {
-      const Shares shares(offer_of(DType::kFloat32, ranks, length));
-      std::size_t next = 0;
-      for (std::size_t slice = 0; slice < shares.slices(); ++slice) {
-        for (int rank = 0; rank < ranks; ++rank) {
-          const Range share = shares.share(slice, rank);
-          std::size_t at = share.begin;
-          for (std::size_t unit = 0; unit < shares.units(share); ++unit) {
-            EXPECT_EQ(shares.unit(share, unit).begin, at);
-            at = shares.unit(share, unit).end;
+      for (const std::size_t slice_bytes : {kSliceBytes, kOneSlice}) {
+        const Shares shares(offer_of(DType::kFloat32, ranks, length), slice_bytes);
+        EXPECT_TRUE(slice_bytes != kOneSlice || shares.slices() == 1);
+        std::size_t next = 0;
+        for (std::size_t slice = 0; slice < shares.slices(); ++slice) {
+          for (int rank = 0; rank < ranks; ++rank) {
+            const Range share = shares.share(slice, rank);
+            std::size_t at = share.begin;
+            for (std::size_t unit = 0; unit < shares.units(share); ++unit) {
+              EXPECT_EQ(shares.unit(share, unit).begin, at);
+              at = shares.unit(share, unit).end;
+            }
+            EXPECT_EQ(at, share.end);
+            EXPECT_EQ(share.begin, next);
+            next = share.end;
           }
-          EXPECT_EQ(at, share.end);
-          EXPECT_EQ(share.begin, next);
-          next = share.end;
         }
+        EXPECT_EQ(next, length) << ranks << " ranks, " << length << " elements";
       }
-      EXPECT_EQ(next, length) << ranks << " ranks, " << length << " elements";
     }
   }
 }
@@ -63,6 +66,23 @@ TEST(Shares, AreGoneThroughFromEitherEnd) {
       EXPECT_EQ(next, length);
     }
   }
+}
+
+TEST(Shares, CanBeLeftBetweenUnits) {
+  const Shares shares(offer_of(DType::kFloat32, 3, 9'000'001), kOneSlice);
+  std::vector<std::atomic<std::size_t>> taken(3);
+  const auto taken_of = [&](int owner) -> std::atomic<std::size_t>& { return taken[static_cast<std::size_t>(owner)]; };
+  std::size_t length = 0;
+  std::size_t visits = 0;
+  std::size_t calls = 0;
+  const auto visit = [&](const Range& range) {
+    ++visits;
+    length += range.end - range.begin;
+  };
+  bool is_done = false;
+  for (; !is_done; ++calls) is_done = shares.for_each_range(0, 1, false, taken_of, visit, [] { return false; });
+  EXPECT_EQ(length, 9'000'001u);
+  EXPECT_EQ(calls, visits + 1);
 }
 
 TEST(Shares, BeginWithCacheLines) {

@@ -7,8 +7,6 @@ namespace {
 
 constexpr std::size_t kLineBytes = 64;
 
-// All ranks' inputs together. A slice takes about a millisecond: so long an event loop may be kept waiting.
-constexpr std::size_t kSliceBytes = std::size_t{32} << 20;
 // Less stays in the caches of those who had it before; taking it over costs more than it saves.
 constexpr std::size_t kLargeBytes = std::size_t{16} << 20;
 // Of a core, as servers have them.
@@ -18,11 +16,11 @@ constexpr std::size_t kUnitBytes = std::size_t{128} << 10;
 
 }  // namespace
 
-Shares::Shares(const Offer& offer) : length_(offer.length), ranks_(static_cast<std::size_t>(offer.program->ranks)) {
+Shares::Shares(const Offer& offer, std::size_t slice_bytes) : length_(offer.length), ranks_(static_cast<std::size_t>(offer.program->ranks)) {
   const Program& program = *offer.program;
   const std::size_t bytes = byte_size(program.dtype) * ranks_;
   line_ = kLineBytes / byte_size(result_of(program.dtype, program.op));
-  slice_ = std::max(kSliceBytes / bytes / line_ * line_, line_);
+  slice_ = std::max(slice_bytes / bytes / line_ * line_, line_);
   slices_ = std::max((length_ + slice_ - 1) / slice_, std::size_t{1});
   unit_ = std::max(kUnitBytes / byte_size(program.dtype) / line_ * line_, line_);
   is_large_ = length_ * bytes >= kLargeBytes;
