@@ -1,7 +1,7 @@
 import type { CollError } from '@coll/core';
 import { type KnownCall, lostBufferError, lostRank, operationOf } from '@coll/core/executor';
 import type { ProcessCall } from './process-calls.js';
-import type { Pace } from './process-pace.js';
+import { leastMillis, type Pace } from './process-pace.js';
 
 type Call = KnownCall<ProcessCall>;
 
@@ -16,9 +16,6 @@ export interface PendingCallInit {
   /** Called when the signal aborts while the call is pending. */
   readonly abort: () => void;
 }
-
-// None would be for ever.
-const leastMillis = 0.001;
 
 /** A call that was not over before it returned. */
 export class PendingCall {

@@ -4,6 +4,7 @@ import { status } from './native-binding.js';
 import type { CallHandle, GroupHandle, MemoryHandle, ProcessBinding, SegmentHandle } from './process-binding.js';
 import type { ProcessCall } from './process-calls.js';
 import { disagreementOf, type FailureKind, failureError, failureKinds, kindOf } from './process-failures.js';
+import { leastMillis } from './process-pace.js';
 import { millisOf, ProcessQueue } from './process-queue.js';
 import type { StallListener } from './stall-watch.js';
 
@@ -35,6 +36,8 @@ export class NativeProcessGroup {
   readonly rank: number;
   readonly size: number;
   readonly #binding: ProcessBinding;
+  // Of a binding with as many functions each is looked up in a table, call by call.
+  readonly #playCall: ProcessBinding['playCall'];
   readonly #handle: GroupHandle;
   readonly #names: readonly string[];
   readonly #queue: ProcessQueue;
@@ -47,6 +50,7 @@ export class NativeProcessGroup {
     this.rank = rank;
     this.size = sockets.length;
     this.#binding = binding;
+    this.#playCall = binding.playCall;
     this.#names = names;
     this.#stalls = stalls;
     const wake = () => this.#settle();
@@ -190,7 +194,7 @@ export class NativeProcessGroup {
   // A thread is ended where a function of JavaScript begins: this one.
   #playPart(handle: CallHandle, until: number | undefined): number {
     const left = until === undefined ? 0 : Math.max(until - performance.now(), leastMillis);
-    return this.#binding.playCall(this.#handle, handle, left);
+    return this.#playCall(this.#handle, handle, left);
   }
 
   /** The same; tells once where the call waits for long, and when it goes on. */
@@ -225,8 +229,6 @@ export class NativeProcessGroup {
 }
 
 const longestExitMillis = 600;
-// None would be for ever.
-const leastMillis = 0.001;
 const pausing = new Int32Array(new SharedArrayBuffer(4));
 
 function pauseThread(): void {

@@ -2,6 +2,8 @@ import { status } from './native-binding.js';
 
 /** A slice: so long an event loop may be kept waiting while a call gets on. */
 export const sliceMillis = 1;
+/** The least time that a call is given: none would be for ever. */
+export const leastMillis = 0.001;
 /** So long while nothing comes: others are back from their event loops sooner, if they are not busy with something else. */
 export const patienceMillis = 0.05;
 

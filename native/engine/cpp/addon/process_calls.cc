@@ -51,7 +51,9 @@ Napi::Value make_call(const Napi::CallbackInfo& info) {
 
 // playCall(group, call, timeoutMillis: number): number, a Status; kWaiting after a while, since JavaScript ends a thread only outside of this
 Napi::Value play_call(const Napi::CallbackInfo& info) {
-  return status_of(info.Env(), group_of(info[0]).play(call_of(info[1]).call, Group::deadline_after(timeout_of(info[2])), std::chrono::milliseconds(500)));
+  const bool has_timeout = info[2].As<Napi::Number>().DoubleValue() > 0;
+  const Group::Deadline deadline = has_timeout ? Group::deadline_after(timeout_of(info[2])) : std::nullopt;
+  return status_of(info.Env(), group_of(info[0]).play(call_of(info[1]).call, deadline, std::chrono::milliseconds(500)));
 }
 
 // tryCall(group, call, patienceMicros: number, sliceMicros: number): number, a Status

@@ -2,51 +2,48 @@
 
 #include <algorithm>
 
-#include "../threads/waiting.h"
-
 namespace coll {
+namespace {
 
-// Held for some nanoseconds, by two threads at most.
-class Calls::Lock {
- public:
-  explicit Lock(std::atomic_flag& flag) : flag_(flag) {
-    while (flag_.test_and_set(std::memory_order_acquire)) yield();
-  }
-  ~Lock() { flag_.clear(std::memory_order_release); }
-  Lock(const Lock&) = delete;
-  Lock& operator=(const Lock&) = delete;
+std::uint64_t begun_of(std::uint64_t progress) { return progress / 2; }
 
- private:
-  std::atomic_flag& flag_;
-};
+bool is_under_way(std::uint64_t progress) { return progress % 2 != 0; }
+
+}  // namespace
 
 bool Calls::begin(const State& state) {
-  const Lock lock(lock_);
-  if (begun_ >= last_) return false;
-  states_[begun_ % kRemembered] = state;
-  ++begun_;
-  is_under_way_ = true;
+  const std::uint64_t number = begun_of(progress_.load(std::memory_order_relaxed));
+  if (number >= last_.load(std::memory_order_acquire)) return false;
+  auto& words = states_[number % kRemembered];
+  for (std::size_t i = 0; i < kStateWords; ++i) words[i].store(state[i], std::memory_order_release);
+  progress_.store(2 * (number + 1) + 1, std::memory_order_release);
   return true;
 }
 
-void Calls::end() { is_under_way_.store(false, std::memory_order_release); }
+void Calls::end() { progress_.store(2 * begun_of(progress_.load(std::memory_order_relaxed)), std::memory_order_release); }
 
-std::uint64_t Calls::current() {
-  const Lock lock(lock_);
-  return is_under_way_ ? begun_ - 1 : begun_;
+std::uint64_t Calls::current() const {
+  const std::uint64_t progress = progress_.load(std::memory_order_acquire);
+  return is_under_way(progress) ? begun_of(progress) - 1 : begun_of(progress);
 }
 
-Answer Calls::answer(std::uint64_t sequence) {
-  const Lock lock(lock_);
-  Answer answer{sequence, begun_, sequence < begun_ && begun_ - sequence <= kRemembered, {}};
-  if (answer.is_known) answer.state = states_[sequence % kRemembered];
+Answer Calls::answer(std::uint64_t sequence) const {
+  Answer answer{sequence, begun_of(progress_.load(std::memory_order_acquire)), false, {}};
+  if (!answer.has_come()) return answer;
+  const auto& words = states_[sequence % kRemembered];
+  for (std::size_t i = 0; i < kStateWords; ++i) answer.state[i] = words[i].load(std::memory_order_acquire);
+  answer.is_known = begun_of(progress_.load(std::memory_order_acquire)) - sequence < kRemembered;
   return answer;
 }
 
 bool Calls::leave_after(std::uint64_t count) {
-  const Lock lock(lock_);
-  last_ = std::min(last_, count);
-  return is_under_way_ && begun_ > last_;
+  last_.store(std::min(last_.load(std::memory_order_relaxed), count), std::memory_order_release);
+  return is_forsaken();
+}
+
+bool Calls::is_forsaken() const {
+  const std::uint64_t progress = progress_.load(std::memory_order_acquire);
+  return is_under_way(progress) && begun_of(progress) > last_.load(std::memory_order_acquire);
 }
 
 }  // namespace coll

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 
 namespace coll {
@@ -21,7 +22,10 @@ struct Answer {
   bool has_come() const { return begun > sequence; }
 };
 
-// The collectives that this rank has begun. Written by the thread that plays, and read by the monitor.
+// The collectives that this rank has begun. Written by the thread that plays, and read by the monitor, for which that one does not stop: the
+// words of a state are written over when so many others have begun since, which whoever has read one of them finds in the count.
+//
+// begin() and leave_after() may miss each other, so that nobody is told of a leaver. Who plays has to ask is_forsaken() while it waits.
 class Calls {
  public:
   // Counts the next collective; false where it is one in which a rank that has left does not take part.
@@ -29,20 +33,20 @@ class Calls {
   void end();
 
   // The number of the collective under way, or of the next one.
-  std::uint64_t current();
-  Answer answer(std::uint64_t sequence);
-  // A rank has left, which took part in so many: whether one is under way that waits for it in vain.
+  std::uint64_t current() const;
+  Answer answer(std::uint64_t sequence) const;
+  // A rank has left, which took part in so many: whether one is under way that waits for it in vain. For the monitor.
   bool leave_after(std::uint64_t count);
+  // Whether that is so by now.
+  bool is_forsaken() const;
 
  private:
-  class Lock;
   static constexpr std::uint64_t kRemembered = 16;
 
-  std::atomic_flag lock_ = ATOMIC_FLAG_INIT;
-  std::uint64_t begun_ = 0;
-  std::atomic<bool> is_under_way_{false};
-  std::uint64_t last_ = UINT64_MAX;
-  std::array<State, kRemembered> states_{};
+  // Twice the number of those begun; one more while the last of them is under way.
+  std::atomic<std::uint64_t> progress_{0};
+  std::atomic<std::uint64_t> last_{UINT64_MAX};
+  std::array<std::array<std::atomic<double>, kStateWords>, kRemembered> states_{};
 };
 
 }  // namespace coll

@@ -51,6 +51,10 @@ Status Group::try_play(Call& call, microseconds patience, microseconds slice) {
   }
   Status status = play_or_fail(call, patience, slice);
   if (status == Status::kDone && player_->came_last() && monitor_.catch_up()) status = Status::kFailed;
+  if (status == Status::kWaiting && calls_.is_forsaken()) {
+    monitor_.fail_for_leaver();
+    status = Status::kFailed;
+  }
   has_disagreed_ = status == Status::kDisagreed;
   return status == Status::kDone ? end(status) : status;
 }

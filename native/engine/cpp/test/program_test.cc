@@ -30,6 +30,17 @@ TEST(Program, CutsBlocksIntoChunks) {
   EXPECT_EQ(program.owner_of(3), 1);
 }
 
+TEST(Program, TakesChunksThatAreDoneAlikeForOne) {
+  Words words = head(Kind::kAllReduce, Op::kSum, DType::kFloat32, 3, 0, 3);
+  for (int chunk = 0; chunk < 3; ++chunk) words.insert(words.end(), {1, 3, 0, 1, 2});
+  const Program alike = parse(words);
+  EXPECT_EQ(alike.chunks.size(), 1u);
+  EXPECT_EQ(alike.chunk_at(10, 4).index, 0u);
+  EXPECT_EQ(alike.chunk_at(10, 4).end, 10u);
+  words.back() = 1;
+  EXPECT_EQ(parse(words).chunks.size(), 3u);
+}
+
 TEST(Program, KnowsWhoReadsAndWrites) {
   const Program broadcast = parse(chains(Kind::kBroadcast, Op::kSum, DType::kInt8, 3, 1));
   EXPECT_FALSE(broadcast.reads(0));

@@ -65,6 +65,11 @@ class Furthest {
   const Extent* second_ = nullptr;
 };
 
+// Elements of a buffer, or of a rank's block of it. Small collectives are over in the time of some divisions.
+std::size_t length_of(const Offer& offer, bool is_block) {
+  return is_block ? offer.length / static_cast<std::size_t>(offer.program->ranks) : offer.length;
+}
+
 // Of two memories that overlap, the ranks in the order of the message: whose output, whose memory.
 Clash clash_of(const Extent& a, const Extent& b) {
   if (a.is_output && b.is_output) return {std::min(a.rank, b.rank), std::max(a.rank, b.rank)};
@@ -74,13 +79,11 @@ Clash clash_of(const Extent& a, const Extent& b) {
 }  // namespace
 
 std::size_t Offer::input_bytes() const {
-  const std::size_t blocks = program->kind == Kind::kAllGather ? static_cast<std::size_t>(program->ranks) : 1;
-  return length / blocks * byte_size(program->dtype);
+  return length_of(*this, program->kind == Kind::kAllGather) * byte_size(program->dtype);
 }
 
 std::size_t Offer::output_bytes() const {
-  const std::size_t blocks = program->kind == Kind::kReduceScatter ? static_cast<std::size_t>(program->ranks) : 1;
-  return length / blocks * byte_size(result_of(program->dtype, program->op));
+  return length_of(*this, program->kind == Kind::kReduceScatter) * byte_size(result_of(program->dtype, program->op));
 }
 
 const std::byte* Offer::input_at(std::size_t element) const {

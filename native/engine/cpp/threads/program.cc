@@ -58,6 +58,21 @@ Numbers targets_of(Program& program, std::size_t index) {
   return {first, program.numbers.size() - first};
 }
 
+bool are_alike(const Program& program, const Chunk& one, const Chunk& other) {
+  if (!one.is_chain() || one.chain.count != other.chain.count) return false;
+  const int* const ranks = program.begin(one.chain);
+  return std::equal(ranks, ranks + one.chain.count, program.begin(other.chain));
+}
+
+// What is done alike with all elements needs no bounds within them, which small collectives would be kept busy with.
+void join_chunks(Program& program) {
+  const Chunk& first = program.chunks.front();
+  const auto is_alike = [&](const Chunk& chunk) { return are_alike(program, first, chunk); };
+  if (program.has_blocks() || !std::all_of(program.chunks.begin(), program.chunks.end(), is_alike)) return;
+  program.chunks.resize(1);
+  program.chunk_count = 1;
+}
+
 }  // namespace
 
 Program parse_program(const std::int32_t* words, std::size_t count) {
@@ -77,6 +92,7 @@ Program parse_program(const std::int32_t* words, std::size_t count) {
     chunk.targets = targets_of(program, index);
   }
   if (reader.left() != 0) throw Error("a program goes on after its last chunk");
+  join_chunks(program);
   return program;
 }
 

@@ -31,6 +31,7 @@ bool Request::receives(int rank, std::size_t chunk) const {
 }
 
 ChunkPlace Request::chunk_at(std::size_t length, std::size_t at) const {
+  if (chunk_count == 1) return {0, length};
   const std::size_t blocks = has_blocks() ? static_cast<std::size_t>(ranks) : 1;
   const std::size_t block = length / blocks;
   const std::size_t pieces = chunk_count / blocks;
