@@ -17,11 +17,12 @@ export const failureKinds = [
 /** Why a group ended. */
 export type FailureKind = (typeof failureKinds)[number];
 
-/** The error of every collective of a group that has ended. */
-export function failureError(operation: string, number: number, [kind, rank, text]: NativeFailure): CollError {
+/** The error of every collective of a group that has ended; without a number, that of the group itself. */
+export function failureError(operation: string, number: number | undefined, failure: NativeFailure): CollError {
+  const [kind, rank, text] = failure;
   const found = failureKinds[kind] ?? 'failed';
   const reason = found === 'failed' || found === 'lost' ? 'peer' : found;
-  return errorOf(reason, text, { operation, rank }, ` (collective ${number} of the group)`);
+  return errorOf(reason, text, { operation, rank }, number === undefined ? '' : ` (collective ${number} of the group)`);
 }
 
 /** How ranks disagree, of which some may be unknown; the same kinds and words as among threads. `names` stand for the ranks. */

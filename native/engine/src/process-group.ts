@@ -125,7 +125,8 @@ export class NativeProcessGroup {
   /** Why the group has ended; undefined while it has not. */
   failure(): CollError | undefined {
     const failure = this.#isClosed ? undefined : this.#binding.failure(this.#handle);
-    return failure && failureError('group', this.#calls, failure);
+    const first = this.#queue.first;
+    return failure && failureError(first?.operation ?? 'group', first?.number, failure);
   }
 
   /** Leaves the group. Its calls under way end with an error. */

@@ -39,8 +39,18 @@ export class ProcessQueue {
     this.#owner = owner;
     this.#thread = new GroupThread(binding, group, owner);
     const { stalls } = owner;
-    const first = () => this.#thread.first ?? this.#held[0];
-    this.#stallWatch = stalls && new StallWatch(stalls, first, () => binding.absent(group));
+    this.#stallWatch =
+      stalls &&
+      new StallWatch(
+        stalls,
+        () => this.first,
+        () => binding.absent(group),
+      );
+  }
+
+  /** The call that is under way, or comes next. */
+  get first(): PendingCall | undefined {
+    return this.#thread.first ?? this.#held[0];
   }
 
   get isEmpty(): boolean {
