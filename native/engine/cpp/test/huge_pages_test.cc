@@ -28,13 +28,14 @@ std::size_t kilobytes_in_huge_pages() {
   return kilobytes;
 }
 
-// Whether this system has huge pages for shared memory at all.
+// Whether this system has huge pages for shared memory at all. Emulators say so, and have none.
 bool can_gather() {
   const int file = memfd_create("trial", MFD_CLOEXEC);
   if (file < 0 || ftruncate(file, kHuge) != 0) return false;
   std::byte* const memory = map_for_huge_pages(file, kHuge);
   memory[0] = std::byte{1};
-  const bool can = madvise(memory, kHuge, 25) == 0;
+  const std::size_t before = kilobytes_in_huge_pages();
+  const bool can = madvise(memory, kHuge, 25) == 0 && kilobytes_in_huge_pages() > before;
   munmap(memory, kHuge);
   close(file);
   return can;
