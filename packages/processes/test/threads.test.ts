@@ -32,7 +32,7 @@ async function twoThreads(endings: readonly ThreadTask['ending'][]): Promise<rea
 
 it('threads of one process are members, each of several groups', async () => {
   const threads = await twoThreads(['leave', 'leave']);
-  expect(await Promise.all(threads.map((thread) => exits.get(thread)))).toEqual([[0], [0]]);
+  expect(await Promise.all(threads.map((thread) => exits.get(thread) as Promise<unknown[]>))).toEqual([[0], [0]]);
 });
 
 it('a thread that is ended is missed at once', async () => {
