@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
-import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { Command, InvalidArgumentError, Option } from 'commander';
 import { launcherVariables } from './rank-environment.js';
 
 /** What `coll run` is asked to do. */
@@ -47,8 +47,7 @@ export function parseArguments(args: readonly string[]): RunRequest {
   let request: RunRequest | undefined;
   const program = new Command('coll')
     .description('Collective communication for TypeScript.')
-    .option('--version', 'print the version')
-    .on('option:version', tellVersion)
+    .version(ownVersion(), '--version', 'print the version')
     .enablePositionalOptions()
     .exitOverride();
   const run = runCommand(program.createCommand('run').copyInheritedSettings(program));
@@ -60,10 +59,9 @@ export function parseArguments(args: readonly string[]): RunRequest {
   return request as RunRequest;
 }
 
-function tellVersion(): never {
+function ownVersion(): string {
   const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
-  process.stdout.write(`${version}\n`);
-  throw new CommanderError(0, 'commander.version', version);
+  return version;
 }
 
 function runCommand(command: Command): Command {
