@@ -1,5 +1,5 @@
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Readable } from 'node:stream';
@@ -32,7 +32,7 @@ export class Launcher {
           file,
         ]),
       ),
-      outDir: path.join(this.folder, 'launcher'),
+      outDir: path.join(this.folder, 'launcher/dist'),
       outExtension: () => ({ js: '.js' }),
       format: 'esm',
       target: 'node20',
@@ -44,7 +44,7 @@ export class Launcher {
         options.conditions = ['@coll/source'];
       },
     });
-    this.write('launcher/package.json', '{ "type": "module" }');
+    copyFileSync(path.join(import.meta.dirname, '../package.json'), path.join(this.folder, 'launcher/package.json'));
   }
 
   write(name: string, text: string): string {
@@ -64,7 +64,7 @@ export class Launcher {
   }
 
   command(...args: readonly string[]): readonly string[] {
-    return [process.execPath, path.join(this.folder, 'launcher/main.js'), ...args];
+    return [process.execPath, path.join(this.folder, 'launcher/dist/main.js'), ...args];
   }
 
   /** Ends what a failed test has left running, too. */

@@ -6,7 +6,7 @@ const launcher = new Launcher();
 beforeAll(() => launcher.build([path.join(import.meta.dirname, 'fixtures/waiting-rank.ts')]));
 afterAll(() => launcher.remove());
 
-const program = ['--command', process.execPath, 'launcher/waiting-rank.js'];
+const program = ['--command', process.execPath, 'launcher/dist/waiting-rank.js'];
 
 describe.concurrent('a stall', () => {
   it('is told once, with those who wait and the rank that has left, and so is its end', async () => {
