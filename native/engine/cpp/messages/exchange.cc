@@ -15,10 +15,10 @@ constexpr std::size_t kLocalBytes = 256 * 1024;
 
 }  // namespace
 
-Exchange::Exchange(std::vector<std::unique_ptr<Channel>> channels, std::size_t inbox_bytes, std::function<void(int rank, int error)> lost)
+Exchange::Exchange(std::vector<std::unique_ptr<Channel>> channels, const Portions& portions, std::function<void(int rank, int error)> lost)
     : lost_(std::move(lost)) {
   for (std::unique_ptr<Channel>& channel : channels) {
-    links_.push_back(channel ? std::make_unique<Link>(std::move(channel), inbox_bytes) : nullptr);
+    links_.push_back(channel ? std::make_unique<Link>(std::move(channel), portions) : nullptr);
   }
 }
 
@@ -27,6 +27,7 @@ void Exchange::begin(const MessageProgram& program, const Offer& offer, const Me
   values_.begin(program, offer);
   combining_.fit(program);
   local_ = 0;
+  moved_bytes_ = 0;
   all_agree_ = program.peers.empty();
   for (const Peer& peer : program.peers) {
     link_with(peer.rank).out.begin(peer, values_, header);
@@ -43,6 +44,7 @@ Exchange::Outcome Exchange::advance() {
       const ssize_t sent = link.out.send();
       if (sent < 0) return lose(peer.rank);
       has_moved = has_moved || sent > 0;
+      moved_bytes_ += static_cast<std::size_t>(sent);
     }
     is_done = is_done && link.out.is_done();
   }
@@ -53,6 +55,7 @@ Exchange::Outcome Exchange::advance() {
     if (in.is_done()) continue;
     const ssize_t received = in.receive(in.has_message() ? writable(program_->steps[in.step()]) : 0);
     if (received < 0) return lose(peer.rank);
+    moved_bytes_ += static_cast<std::size_t>(received);
     has_moved = play_received() || received > 0 || has_moved;
     if (in.disagrees()) return Outcome::kDisagreed;
     is_done = is_done && in.is_done();

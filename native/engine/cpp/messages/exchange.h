@@ -22,13 +22,21 @@ class Exchange {
  public:
   enum class Outcome { kDone, kMoved, kStuck, kDisagreed, kLost };
 
-  // Channels by rank, null for one's own. `inbox_bytes`: from each peer, what is to be combined waits there.
-  Exchange(std::vector<std::unique_ptr<Channel>> channels, std::size_t inbox_bytes, std::function<void(int rank, int error)> lost);
+  // Of each peer.
+  struct Portions {
+    std::size_t inbox_bytes;  // what is to be combined waits there
+    Burst burst;
+  };
+
+  // Channels by rank, null for one's own.
+  Exchange(std::vector<std::unique_ptr<Channel>> channels, const Portions& portions, std::function<void(int rank, int error)> lost);
 
   // What is pointed at stays there until the next begin().
   void begin(const MessageProgram& program, const Offer& offer, const MessageHeader& header);
   // Does what can be done without waiting.
   Outcome advance();
+  // Sent and received since begin().
+  std::size_t moved_bytes() const { return moved_bytes_; }
   bool is_missing(int rank) const;
   const Values& values() const { return values_; }
 
@@ -44,7 +52,8 @@ class Exchange {
 
  private:
   struct Link {
-    Link(std::unique_ptr<Channel> own, std::size_t inbox_bytes) : channel(std::move(own)), out(*channel), in(*channel, inbox_bytes) {}
+    Link(std::unique_ptr<Channel> own, const Portions& portions)
+        : channel(std::move(own)), out(*channel, portions.burst), in(*channel, portions.inbox_bytes) {}
     std::unique_ptr<Channel> channel;
     Outgoing out;
     Incoming in;
@@ -67,6 +76,7 @@ class Exchange {
   Values values_;
   Combining combining_;
   std::size_t local_ = 0;  // how many of those steps are done
+  std::size_t moved_bytes_ = 0;
   bool all_agree_ = false;
 };
 

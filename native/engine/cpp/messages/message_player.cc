@@ -23,15 +23,18 @@ constexpr auto kLeastStay = 1ms;
 constexpr int kSleepMillis = 5;
 // Where nothing wakes for memory.
 constexpr int kNapMillis = 1;
-// Ranks that share cores share their caches, too.
-constexpr std::size_t kInboxBytes = 256 * 1024;
-constexpr std::size_t kCrowdedInboxBytes = 128 * 1024;
+constexpr Exchange::Portions kPortions{256 * 1024, {256 * 1024, 256 * 1024}};
+// Ranks that share cores share their caches, too. A call takes a little less than a packet of the loopback device: while a whole one waits, BBR
+// takes the stream to be as slow as a peer that has no core.
+constexpr Exchange::Portions kCrowdedPortions{128 * 1024, {128 * 1024, 65408}};
+// What a rank moves before those that share its core get their turn: more would leave the caches before they come to it.
+constexpr std::size_t kTurnBytes = 512 * 1024;
 
 }  // namespace
 
 MessagePlayer::MessagePlayer(std::vector<std::unique_ptr<Channel>> channels, int rank, int size, int cores, std::uint32_t generation,
                              const FailureWord& failure, std::function<void(int rank, int error)> lost)
-    : exchange_(std::move(channels), size <= cores ? kInboxBytes : kCrowdedInboxBytes, std::move(lost)), gathering_(rank, size),
+    : exchange_(std::move(channels), size <= cores ? kPortions : kCrowdedPortions, std::move(lost)), gathering_(rank, size),
       failure_(failure), rank_(rank), has_own_core_(size <= cores), generation_(generation) {}
 
 Status MessagePlayer::play(Offer& offer, std::chrono::microseconds patience, std::chrono::microseconds slice) {
@@ -57,6 +60,7 @@ Status MessagePlayer::play(Offer& offer, std::chrono::microseconds patience, std
     if (has_failed()) return Status::kFailed;
     const Clock::time_point now = Clock::now();
     if (looks == 0) end = now + slice;
+    if (!has_own_core_) take_turns();
     if (outcome == Exchange::Outcome::kMoved || looks == 0) moved_ = now;
     else wait(now, std::min(moved_ + patience, end));
     if (now - moved_ >= patience) return Status::kWaiting;
@@ -73,6 +77,7 @@ void MessagePlayer::begin(Offer& offer) {
   header.sequence = ++sequence_;
   header.fingerprint = offer.fingerprint;
   exchange_.begin(*program_, offer, header);
+  turn_bytes_ = 0;
   is_under_way_ = true;
 }
 
@@ -100,6 +105,12 @@ void MessagePlayer::wait(Clock::time_point now, Clock::time_point deadline) {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - now).count() + 1;
     sleep(static_cast<int>(std::min<long long>(left, kSleepMillis)));
   }
+}
+
+void MessagePlayer::take_turns() {
+  if (exchange_.moved_bytes() - turn_bytes_ < kTurnBytes) return;
+  turn_bytes_ = exchange_.moved_bytes();
+  yield();
 }
 
 void MessagePlayer::make_way(Clock::time_point now) {

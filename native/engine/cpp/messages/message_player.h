@@ -37,6 +37,7 @@ class MessagePlayer : public Player {
   void begin(Offer& offer);
   Status fail(Status status);
   void wait(Clock::time_point now, Clock::time_point deadline);
+  void take_turns();
   void make_way(Clock::time_point now);
   void sleep(int millis);
 
@@ -51,6 +52,7 @@ class MessagePlayer : public Player {
   bool is_gathered_ = false;
   bool is_broken_ = false;
   bool came_last_ = false;
+  std::size_t turn_bytes_ = 0;  // moved until the last turn
   Clock::time_point moved_{};  // when something last did
   Clock::time_point left_core_{};
   std::shared_ptr<const MessageProgram> program_;

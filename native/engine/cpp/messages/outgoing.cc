@@ -8,8 +8,6 @@ namespace coll {
 namespace {
 
 constexpr int kMostParts = 32;
-// Sent at once: what is being combined stays in the cache, and receiving gets its turn.
-constexpr std::size_t kMostBytes = 256 * 1024;
 // Less of a message than this waits for more of it, since every call has its price.
 constexpr std::size_t kLeastBytes = 16 * 1024;
 
@@ -18,11 +16,13 @@ constexpr std::byte kPadding[8]{};
 }  // namespace
 
 struct Outgoing::Gathered {
+  const std::size_t most_bytes;
   iovec parts[kMostParts];
   int count = 0;
   std::size_t bytes = 0;
 
-  bool is_full() const { return count == kMostParts || bytes >= kMostBytes; }
+  explicit Gathered(std::size_t most) : most_bytes(most) {}
+  bool is_full() const { return count == kMostParts || bytes >= most_bytes; }
   void add(const void* at, std::size_t size) {
     parts[count++] = {const_cast<void*>(at), size};
     bytes += size;
@@ -55,7 +55,7 @@ ssize_t Outgoing::send() {
   ssize_t total = 0;
   is_blocked_ = false;
   while (!is_done()) {
-    Gathered gathered;
+    Gathered gathered(burst_.call_bytes);
     gather(gathered);
     ssize_t sent = 0;
     if (gathered.count > 0) {
@@ -65,7 +65,7 @@ ssize_t Outgoing::send() {
     }
     advance(static_cast<std::size_t>(sent));
     is_blocked_ = static_cast<std::size_t>(sent) < gathered.bytes;
-    if (gathered.count == 0 || is_blocked_ || total >= static_cast<ssize_t>(kMostBytes)) break;
+    if (gathered.count == 0 || is_blocked_ || total >= static_cast<ssize_t>(burst_.bytes)) break;
   }
   return total;
 }
@@ -90,7 +90,7 @@ bool Outgoing::gather_message(std::size_t index, std::size_t offset, Gathered& g
     if (gathered.is_full()) return false;
     const Values::Stretch stretch = values_->stretch(value, offset / size);
     const std::size_t skipped = offset % size;
-    const std::size_t part = std::min({stretch.count * size - skipped, ready - offset, kMostBytes});
+    const std::size_t part = std::min({stretch.count * size - skipped, ready - offset, gathered.most_bytes - gathered.bytes});
     gathered.add(stretch.at + skipped, part);
     offset += part;
   }

@@ -31,10 +31,16 @@ static_assert(sizeof(MessageHeader) == 32, "the same for both ends");
 // Bytes behind a message, up to the next.
 constexpr std::size_t padding_after(std::size_t bytes) { return (8 - bytes % 8) % 8; }
 
+// What is sent at once, before receiving gets its turn: what is being combined stays in the cache.
+struct Burst {
+  std::size_t bytes;
+  std::size_t call_bytes;  // of it, by one call
+};
+
 // The messages to a peer, which leave as their elements become ready.
 class Outgoing {
  public:
-  explicit Outgoing(Channel& channel) : channel_(channel) {}
+  Outgoing(Channel& channel, const Burst& burst) : channel_(channel), burst_(burst) {}
 
   void begin(const Peer& peer, const Values& values, const MessageHeader& header);
   bool is_done() const { return header_left_ == 0 && index_ == peer_->sent.size(); }
@@ -53,6 +59,7 @@ class Outgoing {
   std::size_t padded_bytes(std::size_t index) const;
 
   Channel& channel_;
+  const Burst burst_;
   const Peer* peer_ = nullptr;
   const Values* values_ = nullptr;
   MessageHeader header_;

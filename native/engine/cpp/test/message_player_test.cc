@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <numeric>
+
 #include "message_case.h"
 #include "message_group.h"
 #include "test_grid.h"
@@ -138,6 +140,44 @@ TEST(MessagePlayer, ComesBackBetweenSlices) {
     EXPECT_GT(slices, 2);
     EXPECT_EQ(data.first_wrong(), -1);
   }
+}
+
+// A peer that takes all that it is sent, and never says anything.
+class SilentPeer : public Channel {
+ public:
+  explicit SilentPeer(std::vector<std::size_t>& sizes) : sizes_(sizes) {}
+  ssize_t send(const iovec* parts, int count) override {
+    std::size_t bytes = 0;
+    for (int i = 0; i < count; ++i) bytes += parts[i].iov_len;
+    sizes_.push_back(bytes);
+    return static_cast<ssize_t>(bytes);
+  }
+  ssize_t receive(const iovec*, int) override { return 0; }
+  int socket_to_send() const override { return -1; }
+  int socket_to_receive() const override { return -1; }
+  void sleep(int) override {}
+
+ private:
+  std::vector<std::size_t>& sizes_;
+};
+
+// While a whole packet of the loopback device waits, BBR believes that the stream is slow.
+TEST(MessagePlayer, SendsLessThanAPacketACallWhereRanksShareCores) {
+  std::mt19937 random(8);
+  const Schedule schedule = ring_all_reduce(Op::kSum, DType::kFloat32, 3);
+  Case data(schedule, 1'000'000, {0}, false, random);
+  const auto largest_call = [&](int cores) {
+    std::vector<std::size_t> sizes;
+    std::vector<std::unique_ptr<Channel>> channels(3);
+    for (const std::size_t peer : {1, 2}) channels[peer] = std::make_unique<SilentPeer>(sizes);
+    const FailureWord failure{0};
+    MessagePlayer player(std::move(channels), 0, 3, cores, 7, failure, nullptr);
+    EXPECT_EQ(player.play(data.offers[0], std::chrono::milliseconds(1)), Status::kWaiting);
+    EXPECT_GT(std::accumulate(sizes.begin(), sizes.end(), std::size_t{0}), 1'000'000u);
+    return *std::max_element(sizes.begin(), sizes.end());
+  };
+  EXPECT_LT(largest_call(2), 65464u);  // an IPv6 packet of 64 KiB without its headers
+  EXPECT_GT(largest_call(3), 200'000u);
 }
 
 }  // namespace
