@@ -25,7 +25,7 @@ constexpr int kSleepMillis = 5;
 constexpr int kNapMillis = 1;
 constexpr Exchange::Portions kPortions{256 * 1024, {256 * 1024, 256 * 1024}};
 // Ranks that share cores share their caches, too. A call takes a little less than a packet of the loopback device: while a whole one waits, BBR
-// takes the stream to be as slow as a peer that has no core.
+// takes a stream to be as slow as a peer that has no core.
 constexpr Exchange::Portions kCrowdedPortions{128 * 1024, {128 * 1024, 65408}};
 // What a rank moves before those that share its core get their turn: more would leave the caches before they come to it.
 constexpr std::size_t kTurnBytes = 512 * 1024;

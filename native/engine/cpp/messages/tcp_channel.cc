@@ -23,9 +23,9 @@ constexpr int kMostParts = 64;
 constexpr std::size_t kJoinedBytes = 512;
 // More would push what is being combined out of the second-level cache.
 constexpr int kSendBytesWithinHost = 128 * 1024;
-// Whoever has as much waiting to leave may not send more. BBR measures how fast a stream can go while a packet waits and paces it accordingly,
-// which takes up to 1.7 times as long within a host; it does not where a stream leaves as fast as it is written.
-constexpr int kWaitingBytesWithinHost = 1;
+// Of what the system holds, as much may wait to leave. BBR measures how fast a stream can go while data waits and paces it accordingly, which
+// takes up to 1.7 times as long within a host; it does not where a stream leaves as fast as it is written.
+constexpr int kWaitingBytesWithinHost = 16 * 1024;
 
 void set(int socket, int level, int name, const void* value, std::size_t bytes, const char* what) {
   if (setsockopt(socket, level, name, value, static_cast<socklen_t>(bytes)) != 0) {
