@@ -54,6 +54,8 @@ export interface ProcessBinding {
     sockets: readonly Int32Array[],
     rings: readonly (SegmentHandle | undefined)[],
     generation: number,
+    localRank: number,
+    localRanks: number,
     cores: number,
   ): void;
   /** Says to the others that this member has opened the group. */

@@ -25,7 +25,14 @@ export interface MessageOptions {
   readonly sockets: readonly (readonly number[])[];
   readonly rings: readonly (SegmentHandle | undefined)[];
   readonly generation: number;
-  /** How many ranks can run at once. */
+  readonly local: LocalRank;
+}
+
+/** Where a member is among those that run on its machine. */
+export interface LocalRank {
+  readonly number: number;
+  readonly ranks: number;
+  /** How many of them can run at once. */
   readonly cores: number;
 }
 
@@ -75,9 +82,9 @@ export class NativeProcessGroup {
   }
 
   /** Lets members send each other messages. */
-  playMessages({ sockets, rings, generation, cores }: MessageOptions): void {
+  playMessages({ sockets, rings, generation, local }: MessageOptions): void {
     const lists = sockets.map((list) => Int32Array.from(list));
-    this.#binding.playMessages(this.#handle, lists, rings, generation, cores);
+    this.#binding.playMessages(this.#handle, lists, rings, generation, local.number, local.ranks, local.cores);
   }
 
   /** Says to the others that this member has opened the group. */

@@ -6,7 +6,7 @@ import { abortedError, awaitAllOpened } from './all-opened.js';
 import { type Card, cardOf, groupVersion, hostOf, readCard, requireCompatible } from './card.js';
 import { type Channel, connectAll, type Mesh } from './connections.js';
 import type { GroupExplanation } from './explanation.js';
-import { addressOf, isSameHost, thisHost } from './host.js';
+import { addressOf, isSameHost, localRankOf, thisHost } from './host.js';
 import { findLinks } from './links.js';
 import { Listener } from './listener.js';
 import { type Member, memberOf, storeOf } from './member.js';
@@ -130,8 +130,9 @@ async function connect(
     try {
       if (memory) group.playShared(memory, cores);
       else {
-        const { generation } = member;
-        group.playMessages({ sockets: byRank(sockets.handOver(data), member.size), rings, generation, cores });
+        const { rank, size, generation } = member;
+        const local = { ...localRankOf(cards.map(hostOf), rank), cores };
+        group.playMessages({ sockets: byRank(sockets.handOver(data), size), rings, generation, local });
       }
     } catch (error) {
       // The others have the group already.

@@ -32,10 +32,10 @@ constexpr std::size_t kTurnBytes = 512 * 1024;
 
 }  // namespace
 
-MessagePlayer::MessagePlayer(std::vector<std::unique_ptr<Channel>> channels, int rank, int size, int cores, std::uint32_t generation,
+MessagePlayer::MessagePlayer(std::vector<std::unique_ptr<Channel>> channels, int rank, int size, const LocalRank& local, std::uint32_t generation,
                              const FailureWord& failure, std::function<void(int rank, int error)> lost)
-    : exchange_(std::move(channels), size <= cores ? kPortions : kCrowdedPortions, std::move(lost)), gathering_(rank, size),
-      failure_(failure), rank_(rank), has_own_core_(size <= cores), generation_(generation) {}
+    : exchange_(std::move(channels), local.has_own_core() ? kPortions : kCrowdedPortions, std::move(lost)), gathering_(rank, size),
+      failure_(failure), rank_(rank), has_own_core_(local.has_own_core()), home_(local), generation_(generation) {}
 
 Status MessagePlayer::play(Offer& offer, std::chrono::microseconds patience, std::chrono::microseconds slice) {
   if (has_failed()) return Status::kFailed;
@@ -96,6 +96,7 @@ bool MessagePlayer::is_missing(int rank) const { return is_under_way_ && rank !=
 
 void MessagePlayer::wait(Clock::time_point now, Clock::time_point deadline) {
   const auto idle = now - moved_;
+  home_.come_back();
   if (has_own_core_ && idle > kHop && now - left_core_ > kLeastStay) make_way(now);
   if (has_own_core_ && idle < kLooking) {
     pause();

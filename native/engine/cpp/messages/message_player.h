@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "../processes/player.h"
+#include "../threads/home_core.h"
 #include "exchange.h"
 #include "gathering.h"
 
@@ -19,9 +20,9 @@ namespace coll {
 // Plays collectives by messages, one thread for all peers: those of Offer::messages, or for small ones a Gathering's.
 class MessagePlayer : public Player {
  public:
-  // `channels`: by rank, null for one's own. `cores`: how many ranks can run at once. `generation`: of the group, the same for all.
+  // `channels`: by rank, null for one's own. `local`: among the ranks of this host. `generation`: of the group, the same for all.
   // `lost` is told which rank is gone, with errno, or 0 where its stream has ended before everything had come.
-  MessagePlayer(std::vector<std::unique_ptr<Channel>> channels, int rank, int size, int cores, std::uint32_t generation,
+  MessagePlayer(std::vector<std::unique_ptr<Channel>> channels, int rank, int size, const LocalRank& local, std::uint32_t generation,
                 const FailureWord& failure, std::function<void(int rank, int error)> lost);
 
   // A group in which a rank was lost, disagreed or was abandoned has failed for good.
@@ -46,6 +47,7 @@ class MessagePlayer : public Player {
   const FailureWord& failure_;
   const int rank_;
   const bool has_own_core_;
+  HomeCore home_;
   const std::uint32_t generation_;
   std::uint64_t sequence_ = 0;
   bool is_under_way_ = false;

@@ -26,8 +26,8 @@ std::vector<SharedSeat*> seats_in(const SharedMemory& memory) {
 }  // namespace
 
 SharedPlayer::SharedPlayer(std::shared_ptr<SharedMemory> memory, int rank, int size, int cores, const FailureWord& failure)
-    : memory_(std::move(memory)), seats_(seats_in(*memory_)), rank_(rank), ranks_(size), most_on_core_((size - 1) / std::max(cores, 1) + 1),
-      waiter_(presence(rank), size <= cores, failure, Reach::kHost),
+    : memory_(std::move(memory)), seats_(seats_in(*memory_)), rank_(rank), ranks_(size),
+      waiter_(presence(rank), {rank, size, cores}, failure, Reach::kHost),
       memories_(static_cast<std::size_t>(size)), small_inputs_(static_cast<std::size_t>(size)), slots_(*memory_, rank, scratch_) {
   if (memory_->size() != size) throw Error("shared memory of " + std::to_string(memory_->size()) + " ranks is not for " + std::to_string(size));
   places_.ranks.resize(static_cast<std::size_t>(size));
@@ -95,7 +95,6 @@ void SharedPlayer::begin(const Offer& offer) {
   announce(offer);
   publish();
   waiter_.tell_core();
-  waiter_.spread_out(rank_, ranks_, most_on_core_, core_of());
 }
 
 void SharedPlayer::announce(const Offer& offer) {

@@ -97,7 +97,6 @@ class SharedPlayer : public Player {
   const std::vector<SharedSeat*> seats_;  // by rank
   const int rank_;
   const int ranks_;
-  const int most_on_core_;
   Waiter waiter_;
   std::uint32_t turn_ = 1;  // that this rank works for, or waits for
   bool is_under_way_ = false;

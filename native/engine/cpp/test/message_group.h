@@ -76,7 +76,7 @@ class MessageGroup {
     losses.resize(static_cast<std::size_t>(ranks));
     for (int rank = 0; rank < ranks; ++rank) {
       std::vector<int>& own = losses[static_cast<std::size_t>(rank)];
-      players.push_back(std::make_unique<MessagePlayer>(std::move(channels[static_cast<std::size_t>(rank)]), rank, ranks, cores, 7, failure,
+      players.push_back(std::make_unique<MessagePlayer>(std::move(channels[static_cast<std::size_t>(rank)]), rank, ranks, LocalRank{rank, ranks, cores}, 7, failure,
                                                         [&own](int lost, int) { own.push_back(lost); }));
     }
   }

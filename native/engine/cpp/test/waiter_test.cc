@@ -2,13 +2,11 @@
 
 #include <gtest/gtest.h>
 #if defined(__linux__)
-#include <pthread.h>
 #include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #endif
 
-#include <array>
 #include <atomic>
 #include <chrono>
 #include <thread>
@@ -18,87 +16,56 @@
 namespace coll {
 namespace {
 
-// Fewer than the machine has where somebody has said so.
-int allowed_cores() {
-#if defined(__linux__)
-  cpu_set_t allowed;
-  return sched_getaffinity(0, sizeof allowed, &allowed) == 0 ? CPU_COUNT(&allowed) : 0;
-#else
-  return 0;
-#endif
-}
+constexpr LocalRank kSharing{0, 2, 1};
 
-// Three ranks that share two cores.
-class Spread : public testing::Test {
- protected:
-  void SetUp() override {
-    if (current_core() < 0 || allowed_cores() < 2) GTEST_SKIP() << "no second core, or none known";
-  }
-
-  // Whether so many times of twenty are met in one of some tries. The system may move the rank as well, on a busy machine often.
-  bool departs(int rank, int most, int least_times, int most_times) {
-    for (int tries = 0; tries < 20; ++tries) {
-      const int times = departures(rank, most);
-      if (times >= least_times && times <= most_times) return true;
-    }
-    return false;
-  }
-
-  // How many times of twenty the rank goes elsewhere when all say that they are on the core that it is on.
-  int departures(int rank, int most) {
-    int count = 0;
-    for (int attempt = 0; attempt < 20; ++attempt) {
-      Waiter waiter({cores_[static_cast<std::size_t>(rank)], parked_}, false, failure_, Reach::kProcess);
-      const int before = current_core() + 1;
-      for (std::atomic<int>& core : cores_) core = before;
-      waiter.spread_out(rank, static_cast<int>(cores_.size()), most, [this](int other) -> const std::atomic<int>& {
-        return cores_[static_cast<std::size_t>(other)];
-      });
-      count += cores_[static_cast<std::size_t>(rank)] != before;
-    }
-    return count;
-  }
-
-  std::array<std::atomic<int>, 3> cores_{};
-  std::atomic<std::uint32_t> parked_{0};
-  std::atomic<std::int32_t> failure_{0};
-};
-
-TEST_F(Spread, TheFirstRankOfACrowdedCoreGoesElsewhere) { EXPECT_TRUE(departs(0, 2, 15, 20)); }
-
-TEST_F(Spread, NobodyGoesWhereRanksAreSpreadEvenly) { EXPECT_TRUE(departs(0, 3, 0, 5)); }
-
-TEST_F(Spread, OfACrowdOnlyOneGoes) { EXPECT_TRUE(departs(1, 2, 0, 5)); }
-
-TEST_F(Spread, RanksTellOnWhichCoreTheyAreAndLookForThoseElsewhereWhereTheyShareCores) {
-  Waiter sharing({cores_[0], parked_}, false, failure_, Reach::kProcess);
+TEST(Presence, IsToldWhereRanksShareCores) {
+  std::atomic<int> core{0};
+  std::atomic<std::uint32_t> parked{0};
+  const std::atomic<std::int32_t> failure{0};
+  if (current_core() < 0) GTEST_SKIP() << "this system does not tell cores";
+  Waiter sharing({core, parked}, kSharing, failure, Reach::kProcess);
   // It may be moved in between.
   bool are_alike = false;
   for (int tries = 0; tries < 20 && !are_alike; ++tries) {
     sharing.tell_core();
-    are_alike = cores_[0] == sharing.shared_core();
+    are_alike = core == sharing.shared_core();
   }
   EXPECT_TRUE(are_alike);
-  EXPECT_GT(cores_[0], 0);
-  EXPECT_EQ(Waiter({cores_[0], parked_}, true, failure_, Reach::kProcess).shared_core(), 0);
+  EXPECT_GT(core, 0);
+  EXPECT_EQ(Waiter({core, parked}, {0, 1, 1}, failure, Reach::kProcess).shared_core(), 0);
 }
 
+#if defined(__linux__)
+
 // Another one on the core that it leaves would follow it, and both meet again.
-TEST_F(Spread, WhoIsOnItsWayIsNowhere) {
+TEST(Presence, IsNowhereWhileARankGoesToAnotherCoreThanTheOneItWaitsFor) {
+  cpu_set_t allowed;
+  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0 || CPU_COUNT(&allowed) < 2) GTEST_SKIP() << "no second core";
+  std::atomic<int> core{0};
+  std::atomic<int> core_of_other{0};
+  std::atomic<std::uint32_t> parked{0};
+  std::atomic<std::uint32_t> word{0};
+  const std::atomic<std::int32_t> failure{0};
   std::atomic<bool> has_ended{false};
   std::atomic<bool> was_nowhere{false};
   std::thread watcher([&] {
     while (!has_ended) {
-      if (cores_[1] != 0 && cores_[0] == 0) was_nowhere = true;
+      if (core_of_other != 0 && core == 0) was_nowhere = true;
     }
   });
-  for (int tries = 0; tries < 100 && !was_nowhere; ++tries) departures(0, 2);
+  bool has_gone = false;
+  for (int tries = 0; tries < 2000 && !(was_nowhere && has_gone); ++tries) {
+    Waiter waiter({core, parked}, {0, 2, 2}, failure, Reach::kProcess);
+    const int before = current_core() + 1;
+    core = core_of_other = before;
+    waiter.await(word, 1, {core_of_other, parked}, {1, 1, 0});
+    has_gone = has_gone || core != before;
+  }
   has_ended = true;
   watcher.join();
   EXPECT_TRUE(was_nowhere);
+  EXPECT_TRUE(has_gone);
 }
-
-#if defined(__linux__)
 
 // The first words of the system's sched_attr.
 struct Attributes {
@@ -139,12 +106,12 @@ TEST(Waiting, EndsForWhoSleepsOnAWordThatAnotherPublishes) {
   const std::atomic<std::int32_t> failure{0};
   const Presence owner{core, parked};
   std::thread sleeper([&] {
-    Waiter waiter({core, none}, false, failure, Reach::kProcess);
+    Waiter waiter({core, none}, kSharing, failure, Reach::kProcess);
     while (!waiter.await(word, 1, owner, waiter.blocking(1'000'000))) {
     }
   });
   while (parked == 0) yield();
-  Waiter({core, none}, false, failure, Reach::kProcess).publish_for(owner, word, 1);
+  Waiter({core, none}, kSharing, failure, Reach::kProcess).publish_for(owner, word, 1);
   sleeper.join();
 }
 
@@ -179,7 +146,7 @@ TEST(Waiting, SleepsSoonBesideAProgramThatComputes) {
     const auto begin = Clock::now();
     for (int i = 0; i < 50; ++i) yield();
     fifty_yields = Clock::now() - begin;
-    Waiter waiter({core, parked}, false, failure, Reach::kProcess);
+    Waiter waiter({core, parked}, kSharing, failure, Reach::kProcess);
     while (!waiter.await(word, 1, {core, parked}, waiter.blocking(5000))) {
     }
   });
@@ -188,7 +155,7 @@ TEST(Waiting, SleepsSoonBesideAProgramThatComputes) {
   const auto limit = Clock::now() + fifty_yields.load();
   while (parked == 0 && Clock::now() < limit) std::this_thread::sleep_for(milliseconds(1));
   const std::uint32_t sleepers = parked;
-  Waiter({core, parked}, false, failure, Reach::kProcess).publish(word, 1);
+  Waiter({core, parked}, kSharing, failure, Reach::kProcess).publish(word, 1);
   rank.join();
   has_ended = true;
   program.join();

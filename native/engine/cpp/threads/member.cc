@@ -20,8 +20,7 @@ bool is_small(const Offer& offer) {
 }
 
 Member::Member(Board& board, Control control, int rank, int ranks, int most_cores)
-    : board_(board), control_(control), rank_(rank), ranks_(ranks), most_on_core_((ranks - 1) / std::max(most_cores, 1) + 1),
-      waiter_(presence(rank), ranks <= most_cores, *control.failure, Reach::kProcess),
+    : board_(board), control_(control), rank_(rank), ranks_(ranks), waiter_(presence(rank), {rank, ranks, most_cores}, *control.failure, Reach::kProcess),
       small_inputs_(static_cast<std::size_t>(ranks)) {
   places_.ranks.resize(static_cast<std::size_t>(ranks));
 }
@@ -33,7 +32,6 @@ Status Member::play(Offer& offer, Wait wait) {
     slice_ = 0;
     is_under_way_ = true;
     begin();
-    waiter_.spread_out(rank_, ranks_, most_on_core_, core_of());
   }
   const Status status = is_small(offer) ? play_small(offer, wait) : play_slices(offer, wait);
   is_under_way_ = status == Status::kWaiting || status == Status::kNotify || status == Status::kSlice;

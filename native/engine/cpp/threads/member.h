@@ -96,7 +96,6 @@ class Member {
   const Control control_;
   const int rank_;
   const int ranks_;
-  const int most_on_core_;  // where all cores have about as many ranks
   Waiter waiter_;
   std::uint32_t meeting_ = 0;
   std::size_t slice_ = 0;

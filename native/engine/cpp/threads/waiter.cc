@@ -24,8 +24,8 @@ constexpr std::chrono::milliseconds kLeastStay{1};
 
 }  // namespace
 
-Waiter::Waiter(Presence own, bool has_own_core, const std::atomic<std::int32_t>& failure, Reach reach)
-    : own_(own), has_own_core_(has_own_core), failure_(failure), reach_(reach) {}
+Waiter::Waiter(Presence own, const LocalRank& local, const std::atomic<std::int32_t>& failure, Reach reach)
+    : own_(own), has_own_core_(local.has_own_core()), home_(local), failure_(failure), reach_(reach) {}
 
 Patience Waiter::blocking(int sleep_millis) const {
   const Patience& patience = has_own_core_ ? kOwnCore : kSharedCore;
@@ -39,6 +39,7 @@ Patience Waiter::patient() const { return {blocking(0).looks, kBriefTurns, 2}; }
 Patience Waiter::looking() const { return kElsewhere; }
 
 void Waiter::tell_core() {
+  home_.come_back();
   const int core = current_core() + 1;
   // Others look at it before they wait: a line that nobody writes stays with all of them.
   if (own_.core.load(std::memory_order_relaxed) != core) own_.core.store(core, std::memory_order_relaxed);

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 
+#include "home_core.h"
 #include "waiting.h"
 
 namespace coll {
@@ -20,7 +21,7 @@ struct Presence {
 // while and keep out of each other's way; others let each other run soon. Then they sleep: at once where another program has the core.
 class Waiter {
  public:
-  Waiter(Presence own, bool has_own_core, const std::atomic<std::int32_t>& failure, Reach reach);
+  Waiter(Presence own, const LocalRank& local, const std::atomic<std::int32_t>& failure, Reach reach);
 
   // As long as is good, sleeping up to `sleep_millis` at last; and some ten microseconds, or some more with a short sleep.
   Patience blocking(int sleep_millis) const;
@@ -30,6 +31,7 @@ class Waiter {
   Patience looking() const;
 
   bool has_failed() const { return failure_.load(std::memory_order_relaxed) != 0; }
+  // Says on which core this rank is. Where ranks share cores, it comes home first.
   void tell_core();
   void publish(std::atomic<std::uint32_t>& word, std::uint32_t value) { publish_for(own_, word, value); }
   // A word of another rank, in its stead.
@@ -52,18 +54,6 @@ class Waiter {
     }
     return true;
   }
-  // Where ranks share cores: goes to another one when more than `most` of them are on this one and it is the first of these. `core_of` gives
-  // the word of each.
-  template <class CoreOf>
-  void spread_out(int rank, int ranks, int most, CoreOf core_of) {
-    const int core = shared_core();
-    int here = 0;
-    for (int other = 0; core != 0 && other < ranks; ++other) {
-      if (core_of(other).load(std::memory_order_relaxed) != core) continue;
-      if (here++ == 0 && other != rank) return;
-    }
-    if (here > most && is_time_to_move()) leave(core);
-  }
 
  private:
   bool yields_briefly();
@@ -74,6 +64,7 @@ class Waiter {
 
   const Presence own_;
   const bool has_own_core_;
+  HomeCore home_;
   const std::atomic<std::int32_t>& failure_;
   const Reach reach_;
   bool has_short_turns_ = false;

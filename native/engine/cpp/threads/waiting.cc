@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <climits>
+#include <optional>
 #elif defined(_WIN32)
 #ifndef NOMINMAX
 #define NOMINMAX
@@ -46,6 +47,18 @@ struct Scheduling {
   std::uint64_t period;
 };
 
+// Those that this thread may use, where there is a choice.
+std::optional<cpu_set_t> own_cores() {
+  cpu_set_t all;
+  if (sched_getaffinity(0, sizeof all, &all) != 0 || CPU_COUNT(&all) < 2) return std::nullopt;
+  return all;
+}
+
+// The system moves a thread at once when its core is not among those that it may use, and leaves it there when it may use all again.
+void move_among(const cpu_set_t& some, const cpu_set_t& all) {
+  if (sched_setaffinity(0, sizeof some, &some) == 0) sched_setaffinity(0, sizeof all, &all);
+}
+
 }  // namespace
 #endif
 
@@ -63,13 +76,27 @@ void yield() { std::this_thread::yield(); }
 
 int current_core() { return sched_getcpu(); }
 
-// The system moves a thread at once when its core is not among those that it may use, and leaves it there when it may use all again.
 void leave_core(int core) {
-  cpu_set_t all;
-  if (sched_getaffinity(0, sizeof all, &all) != 0 || CPU_COUNT(&all) < 2 || !CPU_ISSET(core, &all)) return;
-  cpu_set_t others = all;
+  const std::optional<cpu_set_t> all = own_cores();
+  if (!all || !CPU_ISSET(core, &*all)) return;
+  cpu_set_t others = *all;
   CPU_CLR(core, &others);
-  if (sched_setaffinity(0, sizeof others, &others) == 0) sched_setaffinity(0, sizeof all, &all);
+  move_among(others, *all);
+}
+
+int go_to_core(int part, int parts) {
+  const std::optional<cpu_set_t> all = own_cores();
+  if (!all) return current_core();
+  int core = -1;
+  for (int left = CPU_COUNT(&*all) * part / parts; left >= 0; --left) {
+    do ++core;
+    while (!CPU_ISSET(core, &*all));
+  }
+  cpu_set_t only;
+  CPU_ZERO(&only);
+  CPU_SET(core, &only);
+  if (core != current_core()) move_among(only, *all);
+  return core;
 }
 
 void take_short_turns() {
@@ -96,6 +123,8 @@ void unpark(std::atomic<std::uint32_t>& word, Reach reach) {
 int current_core() { return -1; }
 
 void leave_core(int) {}
+
+int go_to_core(int, int) { return -1; }
 
 void take_short_turns() {}
 

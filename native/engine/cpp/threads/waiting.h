@@ -45,6 +45,10 @@ int current_core();
 // Goes to another core than this one, where the system allows it; may stay.
 void leave_core(int core);
 
+// Goes to that one of the cores that this thread may use in which `part` of so many equal `parts` of them begins, and returns it; -1 where the
+// system does not tell.
+int go_to_core(int part, int parts);
+
 // Has the system give this thread its time in shorter turns from now on, and therefore sooner when it wakes, where the system has such a thing
 // and the thread is one like any other.
 void take_short_turns();

@@ -1,0 +1,115 @@
+#include "../threads/home_core.h"
+
+#if defined(__linux__)
+
+#include <gtest/gtest.h>
+#include <sched.h>
+
+#include <functional>
+#include <thread>
+#include <vector>
+
+#include "../threads/waiting.h"
+
+namespace coll {
+namespace {
+
+using std::chrono::milliseconds;
+
+std::vector<int> allowed_cores() {
+  cpu_set_t allowed;
+  std::vector<int> cores;
+  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return cores;
+  for (int core = 0; core < CPU_SETSIZE; ++core) {
+    if (CPU_ISSET(core, &allowed)) cores.push_back(core);
+  }
+  return cores;
+}
+
+// On that core now; the thread may use all afterwards.
+void start_on(int core, const std::vector<int>& cores) {
+  cpu_set_t only;
+  CPU_ZERO(&only);
+  CPU_SET(core, &only);
+  sched_setaffinity(0, sizeof only, &only);
+  CPU_ZERO(&only);
+  for (const int each : cores) CPU_SET(each, &only);
+  sched_setaffinity(0, sizeof only, &only);
+}
+
+// Twice as many ranks as cores.
+class Home : public testing::Test {
+ protected:
+  void SetUp() override {
+    cores_ = allowed_cores();
+    if (current_core() < 0 || cores_.size() < 2) GTEST_SKIP() << "no second core, or none known";
+  }
+
+  LocalRank local(int number) const { return {number, 2 * static_cast<int>(cores_.size()), static_cast<int>(cores_.size())}; }
+
+  // Where the thread usually is after that, begun on a core; the system may move it, on a busy machine often.
+  int mostly_after(int core, const std::function<void()>& action) const {
+    std::vector<int> times(static_cast<std::size_t>(cores_.back()) + 1);
+    for (int tries = 0; tries < 20; ++tries) {
+      std::thread([&] {
+        start_on(core, cores_);
+        action();
+        ++times[static_cast<std::size_t>(current_core())];
+      }).join();
+    }
+    int most = cores_.front();
+    for (const int each : cores_) {
+      if (times[static_cast<std::size_t>(each)] > times[static_cast<std::size_t>(most)]) most = each;
+    }
+    return most;
+  }
+
+  std::vector<int> cores_;
+};
+
+TEST_F(Home, HasAsManyRanksAsAnyOther) {
+  for (int number = 0; number < 2 * static_cast<int>(cores_.size()); ++number) {
+    const int away = number < 2 ? cores_.back() : cores_.front();
+    EXPECT_EQ(mostly_after(away, [&] { HomeCore(local(number)).come_back(); }), cores_[static_cast<std::size_t>(number) / 2]) << number;
+  }
+}
+
+TEST_F(Home, IsNoCoreThatTheThreadMayNotUse) {
+  std::thread([&] {
+    start_on(cores_.back(), {cores_.back()});
+    HomeCore(local(0)).come_back();
+    EXPECT_EQ(current_core(), cores_.back());
+    EXPECT_EQ(allowed_cores(), std::vector{cores_.back()});
+  }).join();
+}
+
+TEST_F(Home, LeavesTheThreadAllItsCores) {
+  std::thread([&] {
+    start_on(cores_.back(), cores_);
+    HomeCore(local(0)).come_back();
+    EXPECT_EQ(allowed_cores(), cores_);
+  }).join();
+}
+
+TEST_F(Home, IsWhereverARankIsThatHasACoreOfItsOwn) {
+  const LocalRank alone{0, 2, 2};
+  EXPECT_EQ(mostly_after(cores_.back(), [&] { HomeCore(alone).come_back(); }), cores_.back());
+}
+
+TEST_F(Home, IsNotComeBackToAtOnceButAfterAWhile) {
+  const auto leave = [&] { start_on(cores_.back(), cores_); };
+  const auto come_back_twice = [&](milliseconds between) {
+    HomeCore home(local(0));
+    home.come_back();
+    leave();
+    std::this_thread::sleep_for(between);
+    home.come_back();
+  };
+  EXPECT_EQ(mostly_after(cores_.back(), [&] { come_back_twice(milliseconds(0)); }), cores_.back());
+  EXPECT_EQ(mostly_after(cores_.back(), [&] { come_back_twice(milliseconds(2)); }), cores_.front());
+}
+
+}  // namespace
+}  // namespace coll
+
+#endif
