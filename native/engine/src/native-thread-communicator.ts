@@ -181,16 +181,18 @@ export class NativeThreadCommunicator extends OrderedCommunicator<Offer> {
 
   /** @throws the group's failure, or DeadlineExceededError, unless everybody is there by now */
   #lookAfter({ rank, operation, deadline }: Wait): void {
+    // In this order: who has failed the group for what all have brought to this meeting has come to it, and so has everybody else.
+    let failure = this.#rendezvous.failure(operation);
     const others = Array.from({ length: this.size }, (_, other) => other).filter((other) => other !== rank);
     const absent = others.filter((other) => this.#binding.isMissing(this.#member, other));
     if (absent.length === 0) return;
-    if (deadline !== undefined && Date.now() >= deadline) {
+    if (!failure && deadline !== undefined && Date.now() >= deadline) {
       const meeting = this.#binding.meeting(this.#member);
       const missing = absent.filter((other) => ((this.#rendezvous.count(other) - meeting) | 0) < 0);
       const told = missing.length > 0 ? `${missing.join(', ')} never came` : `${absent.join(', ')} came, but is busy`;
       this.#rendezvous.fail(rank, 'deadline', `timed out on rank ${rank} waiting for other workers: rank ${told}`);
+      failure = this.#rendezvous.failure(operation);
     }
-    const failure = this.#rendezvous.failure(operation);
     if (!failure) return;
     this.#binding.abandon(this.#member);
     throw failure;

@@ -57,6 +57,7 @@ export interface ProcessBinding {
     localRank: number,
     localRanks: number,
     cores: number,
+    allShareCores: boolean,
   ): void;
   /** Says to the others that this member has opened the group. */
   tellOpened(group: GroupHandle): void;

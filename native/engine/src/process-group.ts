@@ -26,6 +26,8 @@ export interface MessageOptions {
   readonly rings: readonly (SegmentHandle | undefined)[];
   readonly generation: number;
   readonly local: LocalRank;
+  /** Whether all members run on one machine, with fewer cores than members. The same for all. */
+  readonly allShareCores: boolean;
 }
 
 /** Where a member is among those that run on its machine. */
@@ -82,9 +84,10 @@ export class NativeProcessGroup {
   }
 
   /** Lets members send each other messages. */
-  playMessages({ sockets, rings, generation, local }: MessageOptions): void {
+  playMessages({ sockets, rings, generation, local, allShareCores }: MessageOptions): void {
     const lists = sockets.map((list) => Int32Array.from(list));
-    this.#binding.playMessages(this.#handle, lists, rings, generation, local.number, local.ranks, local.cores);
+    const { number, ranks, cores } = local;
+    this.#binding.playMessages(this.#handle, lists, rings, generation, number, ranks, cores, allShareCores);
   }
 
   /** Says to the others that this member has opened the group. */

@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { describe, expect, it } from 'vitest';
 import { type Card, cardOf, readCard, requireCompatible } from './card.js';
 import { memberOf } from './member.js';
@@ -14,6 +15,7 @@ describe('cards', () => {
       addresses: [{ host: '127.0.0.1', port: 4711 }],
       hostName: 'host-a',
       bootId: 'boot-a',
+      cores: availableParallelism(),
       insecure: false,
       transport: 'auto',
       streams: 'auto',
@@ -30,6 +32,7 @@ describe('cards', () => {
     ['streams that are none', JSON.stringify({ ...card, streams: 'many' })],
     ['more addresses than a host has', JSON.stringify({ ...card, addresses: Array(17).fill(card.addresses[0]) })],
     ['a name of any length', JSON.stringify({ ...card, hostName: 'x'.repeat(256) })],
+    ['no cores', JSON.stringify({ ...card, cores: 0 })],
     ['no address', JSON.stringify({ ...card, addresses: [] })],
   ])('of %s are refused', (_, text) => {
     expect(() => readCard(Buffer.from(text), 3)).toThrow(expect.objectContaining({ code: 'ERR_COLL_STORE', rank: 3 }));

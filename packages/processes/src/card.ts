@@ -1,9 +1,10 @@
+import { availableParallelism } from 'node:os';
 import { CollError, RuntimeError } from '@coll/core';
 import { type Host, isLoopback, isSameHost } from './host.js';
 import type { Member, Transport } from './member.js';
 
 /** What all members must speak alike, which they compare before anything else; it is raised when anything that they tell each other changes. */
-export const groupVersion = 3;
+export const groupVersion = 4;
 
 /** Where a member listens. */
 export interface Address {
@@ -16,13 +17,16 @@ export interface Card extends Pick<Member, 'insecure' | 'transport' | 'streams' 
   readonly addresses: readonly Address[];
   readonly hostName: string;
   readonly bootId: string;
+  /** How many threads of it can run at once. */
+  readonly cores: number;
 }
 
 /** The card of a member that listens there. */
 export function cardOf(member: Member, host: Host, addresses: readonly Address[]): Uint8Array {
   const { insecure, transport, streams, heartbeatSeconds } = member;
   const settings = { insecure, transport, streams, heartbeatSeconds };
-  const card: Card = { addresses, hostName: host.name, bootId: host.bootId, ...settings };
+  const place = { addresses, hostName: host.name, bootId: host.bootId, cores: availableParallelism() };
+  const card: Card = { ...place, ...settings };
   return Buffer.from(JSON.stringify(card));
 }
 
@@ -81,17 +85,21 @@ function parse(bytes: Uint8Array): Partial<Card> | undefined {
 }
 
 function isCard(card: Partial<Card>): card is Card {
-  const { addresses, hostName, bootId, insecure, transport, streams, heartbeatSeconds } = card;
+  const { addresses, hostName, bootId, cores, insecure, transport, streams, heartbeatSeconds } = card;
   const areSome = Array.isArray(addresses) && addresses.length > 0 && addresses.length <= mostAddresses;
   const areAddresses = areSome && addresses.every(isAddress);
   const areTexts = isName(hostName) && isName(bootId);
   const areSettings = typeof insecure === 'boolean' && transports.includes(transport as Transport);
   const areNumbers = (streams === 'auto' || Number.isInteger(streams)) && typeof heartbeatSeconds === 'number';
-  return areAddresses && areTexts && areSettings && areNumbers;
+  return areAddresses && areTexts && isCount(cores) && areSettings && areNumbers;
 }
 
 function isName(value: unknown): value is string {
   return typeof value === 'string' && value.length <= mostCharacters;
+}
+
+function isCount(value: unknown): boolean {
+  return Number.isInteger(value) && Number(value) > 0 && Number(value) < 2 ** 31;
 }
 
 function isAddress(value: unknown): value is Address {

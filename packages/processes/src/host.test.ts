@@ -1,6 +1,6 @@
 import { networkInterfaces } from 'node:os';
 import { describe, expect, it } from 'vitest';
-import { addressOf, type Host, isLoopback, isSameHost, localRankOf, thisHost } from './host.js';
+import { addressOf, isLoopback, isSameHost, thisHost } from './host.js';
 
 describe('addressOf', () => {
   it.each(['127.0.0.1', '::1', '10.1.2.3', 'fd00::1'])('takes the address %s as it is', async (address) => {
@@ -31,21 +31,6 @@ describe('hosts', () => {
     expect(isSameHost(host, thisHost())).toBe(true);
     expect(isSameHost(host, { ...host, name: 'other' })).toBe(false);
     expect(isSameHost(host, { ...host, bootId: 'other' })).toBe(false);
-  });
-
-  it('share cores where they are on one machine', () => {
-    const [one, two, none] = ['boot 1', 'boot 2', ''].map((bootId) => ({ name: 'a', bootId })) as [Host, Host, Host];
-    const hosts = [one, two, { ...one, name: 'container' }, two, none, { ...none, name: 'other' }, none, two];
-    expect(hosts.map((_, rank) => localRankOf(hosts, rank))).toEqual([
-      { number: 0, ranks: 2 },
-      { number: 0, ranks: 3 },
-      { number: 1, ranks: 2 },
-      { number: 1, ranks: 3 },
-      { number: 0, ranks: 2 },
-      { number: 0, ranks: 1 },
-      { number: 1, ranks: 2 },
-      { number: 2, ranks: 3 },
-    ]);
   });
 
   it('are not reached by loopback addresses', () => {

@@ -21,14 +21,6 @@ export function isSameHost(a: Host, b: Host): boolean {
   return a.name === b.name && a.bootId === b.bootId;
 }
 
-/** Where a rank is among those that may share cores with it, and how many these are. Containers of one machine share its cores. */
-export function localRankOf(hosts: readonly Host[], rank: number): { readonly number: number; readonly ranks: number } {
-  const own = hosts[rank] as Host;
-  const isNear = (host: Host) => (own.bootId === '' ? isSameHost(own, host) : host.bootId === own.bootId);
-  const near = [...hosts.keys()].filter((other) => isNear(hosts[other] as Host));
-  return { number: near.indexOf(rank), ranks: near.length };
-}
-
 /** The address to listen at for a `host` option. @throws ValueError for what is no address, name or interface of this host */
 export async function addressOf(host: string): Promise<string> {
   if (isIP(host) !== 0) return requireOne(host);

@@ -1,4 +1,3 @@
-import { availableParallelism } from 'node:os';
 import { CollError, type ProcessGroup, RuntimeError } from '@coll/core';
 import { NativeProcessGroup, type ProcessBinding, processBinding, type StallListener } from '@coll/native';
 import { Meeting, type Store } from '@coll/rendezvous';
@@ -6,9 +5,10 @@ import { abortedError, awaitAllOpened } from './all-opened.js';
 import { type Card, cardOf, groupVersion, hostOf, readCard, requireCompatible } from './card.js';
 import { type Channel, connectAll, type Mesh } from './connections.js';
 import type { GroupExplanation } from './explanation.js';
-import { addressOf, isSameHost, localRankOf, thisHost } from './host.js';
+import { addressOf, isSameHost, thisHost } from './host.js';
 import { findLinks } from './links.js';
 import { Listener } from './listener.js';
+import { doAllShareCores, localRankOf } from './local-rank.js';
 import { type Member, memberOf, storeOf } from './member.js';
 import { Neighbours } from './neighbours.js';
 import { OpenedGroup, type OpenedGroupOptions } from './opened-group.js';
@@ -126,13 +126,13 @@ async function connect(
     await meeting.gather('ready', Buffer.of());
     const memory = areAllShared ? segments.join() : undefined;
     const group = startGroup(native, member, cards, sockets.handOver(controls), stalls);
-    const cores = availableParallelism();
+    const local = localRankOf(cards, member.rank);
     try {
-      if (memory) group.playShared(memory, cores);
+      if (memory) group.playShared(memory, local.cores);
       else {
-        const { rank, size, generation } = member;
-        const local = { ...localRankOf(cards.map(hostOf), rank), cores };
-        group.playMessages({ sockets: byRank(sockets.handOver(data), size), rings, generation, local });
+        const { size, generation } = member;
+        const allShareCores = doAllShareCores(cards);
+        group.playMessages({ sockets: byRank(sockets.handOver(data), size), rings, generation, local, allShareCores });
       }
     } catch (error) {
       // The others have the group already.

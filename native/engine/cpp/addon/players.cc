@@ -85,7 +85,8 @@ std::vector<std::unique_ptr<Channel>> channels_of(int own, const Napi::Array& li
   return channels;
 }
 
-// playMessages(group, sockets: Int32Array[], rings: (External | undefined)[], generation: number, localRank: number, localRanks: number, cores: number)
+// playMessages(group, sockets: Int32Array[], rings: (External | undefined)[], generation: number, localRank: number, localRanks: number, cores: number,
+//   allShareCores: boolean)
 // By rank: sockets, or the memory of the lower rank of the pair.
 Napi::Value play_messages(const Napi::CallbackInfo& info) {
   Group& group = group_of(info[0]);
@@ -96,7 +97,7 @@ Napi::Value play_messages(const Napi::CallbackInfo& info) {
   const auto lost = [&monitor](int rank, int error) { monitor.suspect(rank, error); };
   const std::uint32_t generation = info[3].As<Napi::Number>().Uint32Value();
   const LocalRank local{integer_of(info[4]), integer_of(info[5]), integer_of(info[6])};
-  group.take(std::make_unique<MessagePlayer>(std::move(channels), group.rank(), size, local, generation, group.failure_word(), lost));
+  group.take(std::make_unique<MessagePlayer>(std::move(channels), group.rank(), size, local, info[7].ToBoolean(), generation, group.failure_word(), lost));
   return info.Env().Undefined();
 }
 

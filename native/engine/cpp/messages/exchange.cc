@@ -73,7 +73,8 @@ Exchange::Outcome Exchange::lose(int rank) {
 
 bool Exchange::is_missing(int rank) const {
   if (program_ == nullptr) return false;
-  return !link_with(rank).in.has_header();
+  const auto is_missing = [&](const Peer& peer) { return peer.rank == rank && !link_with(rank).in.has_header(); };
+  return std::any_of(program_->peers.begin(), program_->peers.end(), is_missing);
 }
 
 bool Exchange::all_agree() const {

@@ -1,45 +1,88 @@
 #include "gathering.h"
 
+#include <numeric>
+#include <utility>
+
 namespace coll {
 namespace {
 
 // Among more ranks the messages take longer than the rounds of a tree.
 constexpr int kMostRanks = 16;
-// What a rank receives.
-constexpr std::size_t kMostBytes = 32 * 1024;
+// What a rank receives. Above, sending each byte to everybody takes longer than a second round.
+constexpr std::size_t kMostReceived = 32 * 1024;
+// What a rank hands in where messages are to be few.
+constexpr std::size_t kMostDoubled = 32 * 1024;
 
-MessageProgram gathering_of(DType dtype, int rank, int ranks) {
+// Value 0 is this rank's contribution; those of the others follow by rank, each made by the step before it.
+std::size_t value_of(int contributor, int rank) {
+  if (contributor == rank) return 0;
+  return static_cast<std::size_t>(contributor < rank ? contributor + 1 : contributor);
+}
+
+// The contributions that come from `through[contributor]`.
+MessageProgram contributions(DType dtype, int rank, const std::vector<int>& through) {
   MessageProgram program{};
-  static_cast<Request&>(program) = {Kind::kAllReduce, Op::kSum, dtype, ranks, 0, 1};
+  static_cast<Request&>(program) = {Kind::kAllReduce, Op::kSum, dtype, static_cast<int>(through.size()), 0, 1};
   program.rank = rank;
   program.most_operands = 1;
   program.values.push_back({0, Form::kContribution, Where::kInput, 0});
-  for (int peer = 0; peer < ranks; ++peer) {
-    if (peer == rank) continue;
+  for (int other = 0; other < program.ranks; ++other) {
+    if (other == rank) continue;
     const std::size_t step = program.steps.size();
     program.slots.push_back({0, Form::kContribution});
     program.values.push_back({0, Form::kContribution, Where::kWork, step});
-    program.operands.push_back({peer, Form::kContribution});
+    program.operands.push_back({through[static_cast<std::size_t>(other)], Form::kContribution});
     program.steps.push_back({step + 1, 0, {step, 1}, {}, {}});
-    program.peers.push_back({peer, {0}, {step}});
   }
+  return program;
+}
+
+MessageProgram gathering_of(DType dtype, int rank, int ranks) {
+  std::vector<int> through(static_cast<std::size_t>(ranks));
+  std::iota(through.begin(), through.end(), 0);
+  MessageProgram program = contributions(dtype, rank, through);
+  for (int peer = 0; peer < ranks; ++peer) {
+    if (peer != rank) program.peers.push_back({peer, {0}, {value_of(peer, rank) - 1}});
+  }
+  return program;
+}
+
+// Who knows that its partner is at the same collective knows it of all whose contributions come from there.
+MessageProgram doubling_of(DType dtype, int rank, int ranks) {
+  std::vector<int> through(static_cast<std::size_t>(ranks));
+  std::vector<Peer> peers;
+  for (int distance = 1; distance < ranks; distance *= 2) {
+    Peer peer{rank ^ distance, {}, {}, true};
+    for (int member = 0; member < distance; ++member) {
+      const int near = (rank & -distance) + member;
+      const int far = near ^ distance;
+      through[static_cast<std::size_t>(far)] = peer.rank;
+      peer.sent.push_back(value_of(near, rank));
+      peer.received.push_back(value_of(far, rank) - 1);
+    }
+    peers.push_back(std::move(peer));
+  }
+  MessageProgram program = contributions(dtype, rank, through);
+  program.peers = std::move(peers);
   return program;
 }
 
 }  // namespace
 
-bool Gathering::suits(const Offer& offer) {
+bool Gathering::suits(const Offer& offer) const {
   if (offer.program == nullptr) return false;
   const Program& program = *offer.program;
-  const std::size_t others = static_cast<std::size_t>(program.ranks) - 1;
-  return program.kind == Kind::kAllReduce && program.ranks > 1 && program.ranks <= kMostRanks && offer.length > 0 &&
-         offer.length <= kMostBytes / others / byte_size(program.dtype);
+  if (program.kind != Kind::kAllReduce || ranks_ == 1 || ranks_ > kMostRanks || offer.length == 0) return false;
+  const std::size_t most = is_doubling_ ? kMostDoubled : kMostReceived / (static_cast<std::size_t>(ranks_) - 1);
+  return offer.length <= most / byte_size(program.dtype);
 }
 
 std::shared_ptr<const MessageProgram> Gathering::program_for(const Offer& offer) {
   const DType dtype = offer.program->dtype;
   std::shared_ptr<const MessageProgram>& program = programs_[static_cast<int>(dtype)];
-  if (!program) program = std::make_shared<const MessageProgram>(gathering_of(dtype, rank_, ranks_));
+  if (!program) {
+    program = std::make_shared<const MessageProgram>(is_doubling_ ? doubling_of(dtype, rank_, ranks_) : gathering_of(dtype, rank_, ranks_));
+  }
   return program;
 }
 

@@ -11,13 +11,16 @@
 namespace coll {
 
 // A small all-reduce: everybody's contribution goes to everybody, who then do all of the arithmetic as the offer's program says. That takes
-// the time of one message, where a schedule takes that of its rounds.
+// the time of one message, where a schedule takes that of its rounds. Where messages cost more than rounds, a power of two of ranks gather by
+// recursive doubling: partners at distances of 1, 2, 4 and so on exchange all that they have so far (Thakur, Rabenseifner and Gropp, 2005).
 class Gathering {
  public:
-  Gathering(int rank, int ranks) : rank_(rank), ranks_(ranks) {}
+  // `has_fewest_messages`: by recursive doubling; the same on all ranks.
+  Gathering(int rank, int ranks, bool has_fewest_messages)
+      : rank_(rank), ranks_(ranks), is_doubling_(has_fewest_messages && (ranks & (ranks - 1)) == 0) {}
 
   // Whether an offer is played so. All ranks come to the same answer.
-  static bool suits(const Offer& offer);
+  bool suits(const Offer& offer) const;
   // What is exchanged for it.
   std::shared_ptr<const MessageProgram> program_for(const Offer& offer);
   // Writes the output, once all contributions are there.
@@ -26,6 +29,7 @@ class Gathering {
  private:
   const int rank_;
   const int ranks_;
+  const bool is_doubling_;
   std::shared_ptr<const MessageProgram> programs_[kDTypeCount];
   std::vector<const std::byte*> inputs_;  // rank by rank, piece by piece
   Places places_;

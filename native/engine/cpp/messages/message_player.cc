@@ -32,9 +32,9 @@ constexpr std::size_t kTurnBytes = 512 * 1024;
 
 }  // namespace
 
-MessagePlayer::MessagePlayer(std::vector<std::unique_ptr<Channel>> channels, int rank, int size, const LocalRank& local, std::uint32_t generation,
-                             const FailureWord& failure, std::function<void(int rank, int error)> lost)
-    : exchange_(std::move(channels), local.has_own_core() ? kPortions : kCrowdedPortions, std::move(lost)), gathering_(rank, size),
+MessagePlayer::MessagePlayer(std::vector<std::unique_ptr<Channel>> channels, int rank, int size, const LocalRank& local, bool all_share_cores,
+                             std::uint32_t generation, const FailureWord& failure, std::function<void(int rank, int error)> lost)
+    : exchange_(std::move(channels), local.has_own_core() ? kPortions : kCrowdedPortions, std::move(lost)), gathering_(rank, size, all_share_cores),
       failure_(failure), rank_(rank), has_own_core_(local.has_own_core()), home_(local), generation_(generation) {}
 
 Status MessagePlayer::play(Offer& offer, std::chrono::microseconds patience, std::chrono::microseconds slice) {
@@ -70,7 +70,7 @@ Status MessagePlayer::play(Offer& offer, std::chrono::microseconds patience, std
 
 void MessagePlayer::begin(Offer& offer) {
   // Kept for as long as it is played, and looked at for who was missing.
-  is_gathered_ = Gathering::suits(offer);
+  is_gathered_ = gathering_.suits(offer);
   program_ = is_gathered_ ? gathering_.program_for(offer) : offer.messages;
   MessageHeader header;
   header.generation = generation_;

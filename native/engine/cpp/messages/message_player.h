@@ -20,10 +20,11 @@ namespace coll {
 // Plays collectives by messages, one thread for all peers: those of Offer::messages, or for small ones a Gathering's.
 class MessagePlayer : public Player {
  public:
-  // `channels`: by rank, null for one's own. `local`: among the ranks of this host. `generation`: of the group, the same for all.
+  // `channels`: by rank, null for one's own. `local`: among the ranks of this host. `all_share_cores`: the group has this one host, and fewer
+  // cores than ranks, on which fewer messages are better than fewer rounds. `generation`: of the group. The last two are the same for all.
   // `lost` is told which rank is gone, with errno, or 0 where its stream has ended before everything had come.
-  MessagePlayer(std::vector<std::unique_ptr<Channel>> channels, int rank, int size, const LocalRank& local, std::uint32_t generation,
-                const FailureWord& failure, std::function<void(int rank, int error)> lost);
+  MessagePlayer(std::vector<std::unique_ptr<Channel>> channels, int rank, int size, const LocalRank& local, bool all_share_cores,
+                std::uint32_t generation, const FailureWord& failure, std::function<void(int rank, int error)> lost);
 
   // A group in which a rank was lost, disagreed or was abandoned has failed for good.
   Status play(Offer& offer, std::chrono::microseconds patience, std::chrono::microseconds slice = kLongestSlice) override;

@@ -56,6 +56,7 @@ struct Peer {
   int rank;
   std::vector<std::size_t> sent;      // values
   std::vector<std::size_t> received;  // steps, of which each takes one
+  bool leaves_whole = false;          // nothing is sent before all of these values are there: one message costs less than several
 };
 
 // One rank's part of a schedule.
@@ -67,7 +68,7 @@ struct MessageProgram : Request {
   std::vector<Operand> operands;
   std::vector<Departure> departures;
   std::vector<std::size_t> readers;
-  std::vector<Peer> peers;         // all others, in rank order
+  std::vector<Peer> peers;         // all others in rank order, or those through whom everything of all others comes
   std::vector<std::size_t> local;  // steps that nothing is received for
   std::size_t most_operands;
 };

@@ -71,12 +71,17 @@ ssize_t Outgoing::send() {
 }
 
 void Outgoing::gather(Gathered& gathered) const {
+  if (peer_->leaves_whole && header_left_ == sizeof header_ && !has_all()) return;
   if (header_left_ > 0) gathered.add(reinterpret_cast<const std::byte*>(&header_ + 1) - header_left_, header_left_);
   std::size_t offset = offset_;
   for (std::size_t index = index_; index < peer_->sent.size() && !gathered.is_full(); ++index) {
     if (!gather_message(index, offset, gathered)) break;
     offset = 0;
   }
+}
+
+bool Outgoing::has_all() const {
+  return std::all_of(peer_->sent.begin(), peer_->sent.end(), [this](std::size_t value) { return values_->is_whole(value); });
 }
 
 // Whether all of the message's rest is gathered.

@@ -54,6 +54,7 @@ class Outgoing {
  private:
   struct Gathered;
   void gather(Gathered& gathered) const;
+  bool has_all() const;
   bool gather_message(std::size_t index, std::size_t offset, Gathered& gathered) const;
   void advance(std::size_t bytes);
   std::size_t padded_bytes(std::size_t index) const;

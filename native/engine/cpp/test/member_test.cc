@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "programs.h"
+#include "test_grid.h"
 
 namespace coll::test {
 namespace {
@@ -110,6 +111,22 @@ TEST(Member, CutsLargeCollectivesIntoSlices) {
     EXPECT_EQ(values.front(), 3);
     EXPECT_EQ(values.back(), 3);
   });
+}
+
+// Whoever finds it first fails the group at once, as the callers in JavaScript do, while others still wait or are about to leave.
+TEST(Member, FindsADisagreementThoughOthersHaveFailedTheGroupForItAlready) {
+  const auto program = sum_of(5);
+  for (int round = 0; round < (is_short() ? 100 : 1000) && !::testing::Test::HasFailure(); ++round) {
+    Table table(5);
+    on_threads(5, [&](int rank) {
+      const auto member = table.join(rank, 1);
+      Floats values(round % 2 == 0 ? 4 : 5000, 1);
+      Offer offer = offer_of(program, values, values, rank == 3 ? 2 : 1);
+      const Status status = finish(*member, offer, round % 4 < 2);
+      table.fail();
+      EXPECT_EQ(status, Status::kDisagreed) << "rank " << rank << ", round " << round;
+    });
+  }
 }
 
 TEST(Member, LeavesUntilTheOthersCome) {

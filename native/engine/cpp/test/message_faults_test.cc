@@ -23,7 +23,7 @@ struct Lonely {
     socket = other;
     std::vector<std::unique_ptr<Channel>> channels(2);
     channels[1] = std::make_unique<TcpChannel>(std::vector{own});
-    player = std::make_unique<MessagePlayer>(std::move(channels), 0, 2, LocalRank{0, 2, 2}, 7, failure, [this](int rank, int error) {
+    player = std::make_unique<MessagePlayer>(std::move(channels), 0, 2, LocalRank{0, 2, 2}, false, 7, failure, [this](int rank, int error) {
       lost = rank;
       lost_to = error;
     });
@@ -224,7 +224,7 @@ TEST(MessageFaults, NoticesThatAProcessIsKilled) {
   const auto player_of = [&](int rank, int socket) {
     std::vector<std::unique_ptr<Channel>> channels(2);
     channels[static_cast<std::size_t>(1 - rank)] = std::make_unique<TcpChannel>(std::vector{socket});
-    return MessagePlayer(std::move(channels), rank, 2, {rank, 2, 2}, 7, failure, [&](int gone, int) { lost = gone; });
+    return MessagePlayer(std::move(channels), rank, 2, {rank, 2, 2}, false, 7, failure, [&](int gone, int) { lost = gone; });
   };
   if (child == 0) {
     close(own);

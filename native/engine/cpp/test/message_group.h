@@ -63,7 +63,9 @@ inline std::pair<int, int> tcp_pair() {
 
 class MessageGroup {
  public:
-  MessageGroup(int ranks, Transport transport, int cores = 2) {
+  MessageGroup(int ranks, Transport transport, int cores = 2) : MessageGroup(ranks, transport, cores, ranks > cores) {}
+
+  MessageGroup(int ranks, Transport transport, int cores, bool all_share_cores) {
     std::vector<std::vector<std::unique_ptr<Channel>>> channels(static_cast<std::size_t>(ranks));
     for (std::vector<std::unique_ptr<Channel>>& own : channels) own.resize(static_cast<std::size_t>(ranks));
     for (std::size_t low = 0; low < channels.size(); ++low) {
@@ -76,7 +78,7 @@ class MessageGroup {
     losses.resize(static_cast<std::size_t>(ranks));
     for (int rank = 0; rank < ranks; ++rank) {
       std::vector<int>& own = losses[static_cast<std::size_t>(rank)];
-      players.push_back(std::make_unique<MessagePlayer>(std::move(channels[static_cast<std::size_t>(rank)]), rank, ranks, LocalRank{rank, ranks, cores}, 7, failure,
+      players.push_back(std::make_unique<MessagePlayer>(std::move(channels[static_cast<std::size_t>(rank)]), rank, ranks, LocalRank{rank, ranks, cores}, all_share_cores, 7, failure,
                                                         [&own](int lost, int) { own.push_back(lost); }));
     }
   }

@@ -99,6 +99,22 @@ TEST(MessagePlayer, KeepsLargeBuffersMoving) {
   }
 }
 
+// With few messages or few rounds.
+TEST(MessagePlayer, GathersWhatIsSmall) {
+  std::mt19937 random(7);
+  for (const int ranks : {2, 3, 4, 7, 8, 16}) {
+    for (const bool all_share_cores : {false, true}) {
+      MessageGroup group(ranks, Transport::kSocketPair, 2, all_share_cores);
+      for (const std::size_t length : {1u, 7u, 500u, 8000u}) {
+        for (const DType dtype : {DType::kFloat32, DType::kInt8, DType::kFloat16}) {
+          Case data(ring_all_reduce(Op::kMean, dtype, ranks), length, {0, length / 2}, length == 7, random, true);
+          expect_right(group, data, std::to_string(ranks) + " ranks, " + std::to_string(length) + " elements");
+        }
+      }
+    }
+  }
+}
+
 TEST(MessagePlayer, PlaysManyRanks) { play_random_schedules(Transport::kSocketPair, 24, 6, 3000, 5); }
 
 // Rank 1 comes late and with interruptions; rank 0 waits for it with a patience that runs out.
@@ -161,6 +177,23 @@ class SilentPeer : public Channel {
   std::vector<std::size_t>& sizes_;
 };
 
+// Of eight ranks, whose partners are at distances of 1, 2 and 4.
+TEST(MessagePlayer, SaysNothingToMostOthersWhereAllShareCores) {
+  std::mt19937 random(9);
+  Case data(ring_all_reduce(Op::kSum, DType::kFloat32, 8), 4, {0}, false, random, true);
+  const auto messages = [&](bool all_share_cores) {
+    std::vector<std::size_t> sizes;
+    std::vector<std::unique_ptr<Channel>> channels(8);
+    for (std::size_t peer = 1; peer < 8; ++peer) channels[peer] = std::make_unique<SilentPeer>(sizes);
+    const FailureWord failure{0};
+    MessagePlayer player(std::move(channels), 0, 8, {0, 8, 2}, all_share_cores, 7, failure, nullptr);
+    EXPECT_EQ(player.play(data.offers[0], std::chrono::milliseconds(1)), Status::kWaiting);
+    return sizes;
+  };
+  EXPECT_EQ(messages(false), std::vector<std::size_t>(7, 48));
+  EXPECT_EQ(messages(true), std::vector<std::size_t>{48}) << "partners further away get what has come from nearer ones, too";
+}
+
 // While a whole packet of the loopback device waits, BBR believes that the stream is slow.
 TEST(MessagePlayer, SendsLessThanAPacketACallWhereRanksShareCores) {
   std::mt19937 random(8);
@@ -171,7 +204,7 @@ TEST(MessagePlayer, SendsLessThanAPacketACallWhereRanksShareCores) {
     std::vector<std::unique_ptr<Channel>> channels(3);
     for (const std::size_t peer : {1, 2}) channels[peer] = std::make_unique<SilentPeer>(sizes);
     const FailureWord failure{0};
-    MessagePlayer player(std::move(channels), 0, 3, local, 7, failure, nullptr);
+    MessagePlayer player(std::move(channels), 0, 3, local, false, 7, failure, nullptr);
     EXPECT_EQ(player.play(data.offers[0], std::chrono::milliseconds(1)), Status::kWaiting);
     EXPECT_GT(std::accumulate(sizes.begin(), sizes.end(), std::size_t{0}), 1'000'000u);
     return *std::max_element(sizes.begin(), sizes.end());

@@ -95,9 +95,17 @@ void Member::write(Announcement& own, const Offer& offer) {
 
 // Nobody reads a small input where it is, so that this meeting needs no second half.
 Status Member::play_small(Offer& offer, Wait wait) {
-  if (!is_announced_) announce(offer);
+  if (!is_announced_) {
+    // Whoever fails the group for what is announced has seen all arrive: those who wait for that know that it is about this meeting.
+    control_.arrived->store(static_cast<std::int32_t>(meeting_), std::memory_order_release);
+    announce(offer);
+  }
   if (!arrive()) return Status::kNotify;
-  if (!await_announcements(patience(wait))) return waiter_.has_failed() ? Status::kFailed : Status::kWaiting;
+  if (!await_announcements(patience(wait))) {
+    if (!waiter_.has_failed()) return Status::kWaiting;
+    // Who has failed the group for what all have brought to this meeting has come to it, and so has everybody else.
+    if (!others_have_announced()) return Status::kFailed;
+  }
   fetch_inputs(offer.input_bytes());
   if (!all_agree(offer)) return Status::kDisagreed;
   if (!is_sound(offer)) verify_small(offer);
@@ -136,7 +144,10 @@ Status Member::play_slice(Offer& offer, const Shares& shares, Wait wait) {
   if (!is_announced_) announce(offer);
   do {
     while (!await_announcements(patience(wait))) {
-      if (try_leave()) return waiter_.has_failed() ? Status::kFailed : Status::kWaiting;
+      if (!try_leave()) continue;
+      if (!waiter_.has_failed()) return Status::kWaiting;
+      // Others may have read what this rank had said before, and found that it disagrees with theirs.
+      return others_have_announced() && !all_agree(offer) ? Status::kDisagreed : Status::kFailed;
     }
     // Of offers that others have not understood alike nobody reads the rest.
     if (!all_agree(offer)) return Status::kDisagreed;
@@ -219,15 +230,15 @@ bool Member::try_leave() {
 bool Member::start() {
   std::atomic<std::uint32_t>& started = seat(rank_).started;
   started.store(meeting_, std::memory_order_seq_cst);
-  if (board_.leaving.load(std::memory_order_seq_cst) == 0 && all_have_announced()) return true;
+  if (board_.leaving.load(std::memory_order_seq_cst) == 0 && others_have_announced()) return true;
   started.store(meeting_ - 1, std::memory_order_seq_cst);
   while (board_.leaving.load(std::memory_order_seq_cst) != 0) pause();
   return false;
 }
 
-bool Member::all_have_announced() {
+bool Member::others_have_announced() {
   for (int rank = 0; rank < ranks_; ++rank) {
-    if (announcement(rank).meeting.load(std::memory_order_seq_cst) != meeting_) return false;
+    if (rank != rank_ && announcement(rank).meeting.load(std::memory_order_seq_cst) != meeting_) return false;
   }
   return true;
 }

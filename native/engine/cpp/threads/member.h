@@ -84,7 +84,7 @@ class Member {
   bool await_each(const Patience& patience, WordOf word_of);
   bool try_leave();
   bool start();
-  bool all_have_announced();
+  bool others_have_announced();
   Patience patience(Wait wait) const;
   bool all_agree(const Offer& offer);
   bool is_sound(const Offer& offer) const;

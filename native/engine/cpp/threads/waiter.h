@@ -30,7 +30,7 @@ class Waiter {
   // For a rank on another core while no rank needs this one: a look around for some ten microseconds, and others run once.
   Patience looking() const;
 
-  bool has_failed() const { return failure_.load(std::memory_order_relaxed) != 0; }
+  bool has_failed() const { return failure_.load(std::memory_order_acquire) != 0; }
   // Says on which core this rank is. Where ranks share cores, it comes home first.
   void tell_core();
   void publish(std::atomic<std::uint32_t>& word, std::uint32_t value) { publish_for(own_, word, value); }

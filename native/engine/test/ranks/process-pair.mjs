@@ -20,7 +20,8 @@ export async function openPair(transport, algorithm) {
     if (memories[rank]) group.playShared(memories[rank], cores);
     else {
       const sockets = rank === 0 ? [[], [data[0]]] : [[data[1]], []];
-      group.playMessages({ sockets, rings: [undefined, undefined], generation: 0, cores });
+      const local = { number: rank, ranks: 2, cores };
+      group.playMessages({ sockets, rings: [undefined, undefined], generation: 0, local, allShareCores: false });
     }
   }
   if (memories.length > 0) for (const socket of data) processes.closeSocket(socket);

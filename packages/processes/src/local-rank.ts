@@ -1,0 +1,18 @@
+import type { LocalRank } from '@coll/native';
+import { type Card, hostOf } from './card.js';
+import { isSameHost } from './host.js';
+
+/** Where a member is among those that may share cores with it. Containers of one machine share its cores. */
+export function localRankOf(cards: readonly Card[], rank: number): LocalRank {
+  const own = cards[rank] as Card;
+  const isNear = (card: Card) =>
+    own.bootId === '' ? isSameHost(hostOf(own), hostOf(card)) : card.bootId === own.bootId;
+  const near = [...cards.keys()].filter((other) => isNear(cards[other] as Card));
+  return { number: near.indexOf(rank), ranks: near.length, cores: own.cores };
+}
+
+/** Whether all members run on one machine, with fewer cores for some of them than there are members. */
+export function doAllShareCores(cards: readonly Card[]): boolean {
+  const isOneMachine = localRankOf(cards, 0).ranks === cards.length;
+  return isOneMachine && cards.some(({ cores }) => cores < cards.length);
+}
