@@ -120,6 +120,20 @@ describe.runIf(hasDoubles)('what goes wrong', () => {
     expect(await failure(addUp(communicator))).toMatchObject({ code: 'ERR_COLL_ABORTED' });
   });
 
+  it('ends a group with one that was split from it and shares what it has', async () => {
+    await using all = await NcclCommunicator.open(fourGpus);
+    const halves = await all.split([0, 0, 1, 1], undefined, { share: true });
+    const [first, second] = halves.map(({ communicator }) => communicator) as [NcclCommunicator, NcclCommunicator];
+    letFail('stuck collective');
+    const controller = new AbortController();
+    const running = failure(addUp(first, { signal: controller.signal }));
+    controller.abort(new Error('enough'));
+    const aborted = { code: 'ERR_COLL_ABORTED' };
+    expect(await running).toMatchObject(aborted);
+    expect(await failure(addUp(second))).toMatchObject(aborted);
+    expect(await failure(addUp(all))).toMatchObject(aborted);
+  });
+
   it('keeps what happened in the flight recorder', async () => {
     await using communicator = await NcclCommunicator.open(fourGpus.slice(0, 2), { name: 'recorded' });
     await addUp(communicator);

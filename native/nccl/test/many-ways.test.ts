@@ -139,27 +139,18 @@ describe.runIf(hasDoubles)('NCCL by other names', () => {
     expect(alone?.communicator.size).toBe(2);
   });
 
-  it('splits a group into such as share what it has, and fail with it', async () => {
+  it('splits a group into such as share what it has', async () => {
     await using all = await NcclCommunicator.open(fourGpus, { name: 'whole' });
     const halves = await all.split([0, 0, 1, 1], undefined, { share: true });
     const sum = { kind: 'all-reduce', op: 'sum' } as const;
     const addUp = async (communicator: NcclCommunicator) => {
       const values = communicator.localRanks.map(() => tensor(Float32Array.of(1)));
-      await communicator.run(sum, values, values, { signal: ending.signal });
+      await communicator.run(sum, values, values);
       return values.map(({ data }) => data[0]);
     };
-    const ending = new AbortController();
     expect(await Promise.all(halves.map(({ communicator }) => addUp(communicator)))).toEqual([
       [2, 2],
       [2, 2],
     ]);
-    const [first, second] = halves.map(({ communicator }) => communicator) as [NcclCommunicator, NcclCommunicator];
-    const running = addUp(first);
-    ending.abort(new Error('enough'));
-    await expect(running).rejects.toMatchObject({ code: 'ERR_COLL_ABORTED' });
-    for (const group of [second, all]) {
-      const values = group.localRanks.map(() => tensor(Float32Array.of(1)));
-      await expect(group.run(sum, values, values)).rejects.toMatchObject({ code: 'ERR_COLL_ABORTED' });
-    }
   });
 });
