@@ -26,7 +26,7 @@ export interface MessageOptions {
   readonly rings: readonly (SegmentHandle | undefined)[];
   readonly generation: number;
   readonly local: LocalRank;
-  /** Whether all members run on one machine, with fewer cores than members. The same for all. */
+  /** Whether all members run on one host, with fewer cores than members. The same for all. */
   readonly allShareCores: boolean;
 }
 

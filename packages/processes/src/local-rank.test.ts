@@ -30,14 +30,15 @@ describe('localRankOf', () => {
 });
 
 describe('doAllShareCores', () => {
-  it('is so on one machine with fewer cores than members, for any of them', () => {
-    const [few, many] = [cardOn('a', 'boot', 2), cardOn('b', 'boot', 3)];
+  it('is so on one host with fewer cores than members, for any of them', () => {
+    const [few, many] = [cardOn('a', 'boot', 2), cardOn('a', 'boot', 3)];
     expect(doAllShareCores([many, few, many])).toBe(true);
     expect(doAllShareCores([many, many, many])).toBe(false);
     expect(doAllShareCores([few, few])).toBe(false);
   });
 
-  it('is not so on several machines', () => {
+  it('is not so on several hosts, even if they are one machine', () => {
     expect(doAllShareCores([cardOn('a', 'boot 1', 1), cardOn('b', 'boot 2', 1)])).toBe(false);
+    expect(doAllShareCores([cardOn('a', 'boot', 1), cardOn('b', 'boot', 1)])).toBe(false);
   });
 });

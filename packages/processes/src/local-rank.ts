@@ -11,8 +11,8 @@ export function localRankOf(cards: readonly Card[], rank: number): LocalRank {
   return { number: near.indexOf(rank), ranks: near.length, cores: own.cores };
 }
 
-/** Whether all members run on one machine, with fewer cores for some of them than there are members. */
+/** Whether all members run on one host, where some of them may use fewer cores than there are members. Between containers a message may take any time. */
 export function doAllShareCores(cards: readonly Card[]): boolean {
-  const isOneMachine = localRankOf(cards, 0).ranks === cards.length;
-  return isOneMachine && cards.some(({ cores }) => cores < cards.length);
+  const first = hostOf(cards[0] as Card);
+  return cards.every((card) => isSameHost(first, hostOf(card))) && cards.some(({ cores }) => cores < cards.length);
 }
