@@ -1,6 +1,6 @@
-import { availableParallelism } from 'node:os';
 import { describe, expect, it } from 'vitest';
 import { type Card, cardOf, readCard, requireCompatible } from './card.js';
+import { ownCores } from './cores.js';
 import { memberOf } from './member.js';
 
 const member = memberOf({ rank: 0, size: 2, jobKey: 'a secret of many letters' });
@@ -15,7 +15,7 @@ describe('cards', () => {
       addresses: [{ host: '127.0.0.1', port: 4711 }],
       hostName: 'host-a',
       bootId: 'boot-a',
-      cores: availableParallelism(),
+      ...ownCores(),
       insecure: false,
       transport: 'auto',
       streams: 'auto',

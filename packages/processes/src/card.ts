@@ -1,5 +1,5 @@
-import { availableParallelism } from 'node:os';
 import { CollError, RuntimeError } from '@coll/core';
+import { areCores, type Cores, ownCores } from './cores.js';
 import { type Host, isLoopback, isSameHost } from './host.js';
 import type { Member, Transport } from './member.js';
 
@@ -13,19 +13,17 @@ export interface Address {
 }
 
 /** What the others get to know of a member before they are connected. It holds no secret. */
-export interface Card extends Pick<Member, 'insecure' | 'transport' | 'streams' | 'heartbeatSeconds'> {
+export interface Card extends Cores, Pick<Member, 'insecure' | 'transport' | 'streams' | 'heartbeatSeconds'> {
   readonly addresses: readonly Address[];
   readonly hostName: string;
   readonly bootId: string;
-  /** How many threads of it can run at once. */
-  readonly cores: number;
 }
 
 /** The card of a member that listens there. */
 export function cardOf(member: Member, host: Host, addresses: readonly Address[]): Uint8Array {
   const { insecure, transport, streams, heartbeatSeconds } = member;
   const settings = { insecure, transport, streams, heartbeatSeconds };
-  const place = { addresses, hostName: host.name, bootId: host.bootId, cores: availableParallelism() };
+  const place = { addresses, hostName: host.name, bootId: host.bootId, ...ownCores() };
   const card: Card = { ...place, ...settings };
   return Buffer.from(JSON.stringify(card));
 }
@@ -85,21 +83,17 @@ function parse(bytes: Uint8Array): Partial<Card> | undefined {
 }
 
 function isCard(card: Partial<Card>): card is Card {
-  const { addresses, hostName, bootId, cores, insecure, transport, streams, heartbeatSeconds } = card;
+  const { addresses, hostName, bootId, insecure, transport, streams, heartbeatSeconds } = card;
   const areSome = Array.isArray(addresses) && addresses.length > 0 && addresses.length <= mostAddresses;
   const areAddresses = areSome && addresses.every(isAddress);
   const areTexts = isName(hostName) && isName(bootId);
   const areSettings = typeof insecure === 'boolean' && transports.includes(transport as Transport);
   const areNumbers = (streams === 'auto' || Number.isInteger(streams)) && typeof heartbeatSeconds === 'number';
-  return areAddresses && areTexts && isCount(cores) && areSettings && areNumbers;
+  return areAddresses && areTexts && areCores(card) && areSettings && areNumbers;
 }
 
 function isName(value: unknown): value is string {
   return typeof value === 'string' && value.length <= mostCharacters;
-}
-
-function isCount(value: unknown): boolean {
-  return Number.isInteger(value) && Number(value) > 0 && Number(value) < 2 ** 31;
 }
 
 function isAddress(value: unknown): value is Address {

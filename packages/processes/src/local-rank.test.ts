@@ -5,17 +5,17 @@ import { memberOf } from './member.js';
 
 const member = memberOf({ rank: 0, size: 2, jobKey: 'a secret of many letters' });
 
-function cardOn(name: string, bootId: string, cores = 2) {
+function cardOn(name: string, bootId: string, coreList = '0-1') {
   const card = readCard(cardOf(member, { name, bootId }, [{ host: '127.0.0.1', port: 4711 }]), 0);
-  return { ...card, cores };
+  return { ...card, cores: 8, coreList };
 }
 
 describe('localRankOf', () => {
   it('counts those of one machine, whatever their containers are called', () => {
-    const [one, two] = [cardOn('a', 'boot 1'), cardOn('a', 'boot 2', 8)];
-    const cards = [one, two, cardOn('container', 'boot 1', 3), two, two];
+    const [one, two] = [cardOn('a', 'boot 1'), cardOn('a', 'boot 2', '0-7')];
+    const cards = [one, two, cardOn('container', 'boot 1', '1-2'), two, two];
     expect(cards.map((_, rank) => localRankOf(cards, rank))).toEqual([
-      { number: 0, ranks: 2, cores: 2 },
+      { number: 0, ranks: 2, cores: 3 },
       { number: 0, ranks: 3, cores: 8 },
       { number: 1, ranks: 2, cores: 3 },
       { number: 1, ranks: 3, cores: 8 },
@@ -30,15 +30,15 @@ describe('localRankOf', () => {
 });
 
 describe('doAllShareCores', () => {
-  it('is so on one host with fewer cores than members, for any of them', () => {
-    const [few, many] = [cardOn('a', 'boot', 2), cardOn('a', 'boot', 3)];
-    expect(doAllShareCores([many, few, many])).toBe(true);
-    expect(doAllShareCores([many, many, many])).toBe(false);
-    expect(doAllShareCores([few, few])).toBe(false);
+  it('is so on one host with fewer cores than members', () => {
+    const [two, one, another] = [cardOn('a', 'boot'), cardOn('a', 'boot', '1'), cardOn('a', 'boot', '4')];
+    expect(doAllShareCores([two, two, one])).toBe(true);
+    expect(doAllShareCores([two, two])).toBe(false);
+    expect(doAllShareCores([two, one, another])).toBe(false);
   });
 
   it('is not so on several hosts, even if they are one machine', () => {
-    expect(doAllShareCores([cardOn('a', 'boot 1', 1), cardOn('b', 'boot 2', 1)])).toBe(false);
-    expect(doAllShareCores([cardOn('a', 'boot', 1), cardOn('b', 'boot', 1)])).toBe(false);
+    expect(doAllShareCores([cardOn('a', 'boot 1', '0'), cardOn('b', 'boot 2', '0')])).toBe(false);
+    expect(doAllShareCores([cardOn('a', 'boot', '0'), cardOn('b', 'boot', '0')])).toBe(false);
   });
 });

@@ -1,5 +1,6 @@
 import type { LocalRank } from '@coll/native';
 import { type Card, hostOf } from './card.js';
+import { coresTogether } from './cores.js';
 import { isSameHost } from './host.js';
 
 /** Where a member is among those that may share cores with it. Containers of one machine share its cores. */
@@ -8,11 +9,12 @@ export function localRankOf(cards: readonly Card[], rank: number): LocalRank {
   const isNear = (card: Card) =>
     own.bootId === '' ? isSameHost(hostOf(own), hostOf(card)) : card.bootId === own.bootId;
   const near = [...cards.keys()].filter((other) => isNear(cards[other] as Card));
-  return { number: near.indexOf(rank), ranks: near.length, cores: own.cores };
+  const cores = coresTogether(near.map((other) => cards[other] as Card));
+  return { number: near.indexOf(rank), ranks: near.length, cores };
 }
 
-/** Whether all members run on one host, where some of them may use fewer cores than there are members. Between containers a message may take any time. */
+/** Whether all members run on one host, with fewer cores than members. Between containers a message may take any time. */
 export function doAllShareCores(cards: readonly Card[]): boolean {
   const first = hostOf(cards[0] as Card);
-  return cards.every((card) => isSameHost(first, hostOf(card))) && cards.some(({ cores }) => cores < cards.length);
+  return cards.every((card) => isSameHost(first, hostOf(card))) && localRankOf(cards, 0).cores < cards.length;
 }

@@ -1,0 +1,80 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { areCores, coresTogether, ownCores } from './cores.js';
+
+describe('cores', () => {
+  it('of this process are such as others believe', () => {
+    expect(areCores(ownCores())).toBe(true);
+    expect(coresTogether([ownCores()])).toBe(ownCores().cores);
+  });
+
+  it.each([
+    [
+      'one and the same for all',
+      [
+        [2, '0-1'],
+        [2, '0-1'],
+        [2, '0-1'],
+      ],
+      2,
+    ],
+    [
+      'one for each',
+      [
+        [1, '0'],
+        [1, '2'],
+        [1, '5'],
+      ],
+      3,
+    ],
+    [
+      'some in common',
+      [
+        [3, '0-2'],
+        [2, '2,4'],
+      ],
+      4,
+    ],
+    [
+      'fewer than listed where there is a quota',
+      [
+        [2, '0-63'],
+        [2, '0-63'],
+      ],
+      2,
+    ],
+    [
+      'the most of any where the system does not tell',
+      [
+        [2, ''],
+        [4, '0-3'],
+      ],
+      4,
+    ],
+  ] as const)('of several processes: %s', (_, processes, together) => {
+    expect(coresTogether(processes.map(([cores, coreList]) => ({ cores, coreList })))).toBe(together);
+  });
+
+  it.each([
+    { cores: 0, coreList: '0' },
+    { cores: 1.5, coreList: '0' },
+    { cores: 9000, coreList: '0' },
+    { cores: 1 },
+    { cores: 1, coreList: '0-' },
+    { cores: 1, coreList: '0 ' },
+    { cores: 1, coreList: '99999' },
+    { cores: 1, coreList: '0-9999' },
+    { cores: 1, coreList: '1,'.repeat(600) },
+    { cores: 1, coreList: 7 as never },
+  ])('that nobody has are not believed: %o', (cores) => {
+    expect(areCores(cores)).toBe(false);
+  });
+
+  it('are believed or not, whatever text comes', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: fc.constantFrom(...'0123456789,-') }), (coreList) => {
+        if (areCores({ cores: 1, coreList })) expect(coresTogether([{ cores: 1, coreList }])).toBeGreaterThanOrEqual(0);
+      }),
+    );
+  });
+});

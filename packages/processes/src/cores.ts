@@ -1,0 +1,55 @@
+import { readFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+
+/** The cores that a process may use. */
+export interface Cores {
+  /** How many threads of it can run at once. */
+  readonly cores: number;
+  /** Which, as Linux lists them: `0-3,8`. Empty where the system does not tell. */
+  readonly coreList: string;
+}
+
+/** Those of this process. */
+export function ownCores(): Cores {
+  return { cores: availableParallelism(), coreList: listOfSystem() };
+}
+
+/** Whether it is what `ownCores` may say, so that others may believe it. */
+export function areCores({ cores, coreList }: Partial<Cores>): boolean {
+  const isCount = Number.isInteger(cores) && Number(cores) > 0 && Number(cores) <= mostCores;
+  return isCount && typeof coreList === 'string' && coreList.length <= mostCharacters && isList(coreList);
+}
+
+/** How many threads of all these processes of one machine can run at once: launchers often give each process cores of its own. */
+export function coresTogether(processes: readonly Cores[]): number {
+  const lists = processes.map(({ coreList }) => numbersIn(coreList));
+  if (lists.some(({ length }) => length === 0)) return Math.max(...processes.map(({ cores }) => cores));
+  // Who may use fewer than are listed has a quota, which holds for all of its container.
+  const quotas = processes.map(({ cores }, index) => (cores < (lists[index] as number[]).length ? cores : mostCores));
+  return Math.min(new Set(lists.flat()).size, ...quotas);
+}
+
+const mostCores = 8192;
+const mostCharacters = 1024;
+
+function isList(text: string): boolean {
+  return (
+    text === '' || (/^\d{1,4}(-\d{1,4})?(,\d{1,4}(-\d{1,4})?)*$/.test(text) && numbersIn(text).length <= mostCores)
+  );
+}
+
+function numbersIn(list: string): number[] {
+  if (list === '') return [];
+  return list.split(',').flatMap((part) => {
+    const [first, last = first] = part.split('-').map(Number) as [number, number?];
+    return Array.from({ length: Math.max(last - first + 1, 0) }, (_, index) => first + index);
+  });
+}
+
+function listOfSystem(): string {
+  try {
+    return /^Cpus_allowed_list:\s*(\S+)$/m.exec(readFileSync('/proc/self/status', 'utf8'))?.[1] ?? '';
+  } catch {
+    return '';
+  }
+}
