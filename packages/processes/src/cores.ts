@@ -11,7 +11,8 @@ export interface Cores {
 
 /** Those of this process. */
 export function ownCores(): Cores {
-  return { cores: availableParallelism(), coreList: listOfSystem() };
+  const own = { cores: availableParallelism(), coreList: listOfSystem() };
+  return areCores(own) ? own : { ...own, coreList: '' };
 }
 
 /** Whether it is what `ownCores` may say, so that others may believe it. */
