@@ -47,7 +47,15 @@ class Home : public testing::Test {
 
   LocalRank local(int number) const { return {number, 2 * static_cast<int>(cores_.size()), static_cast<int>(cores_.size())}; }
 
-  // Where the thread usually is after that, begun on a core; the system may move it, on a busy machine often.
+  // Whether a thread that begins on a core is mostly on the expected one after that, in one of some tries. The system may move it as well, or keep it
+  // from running meanwhile, on a busy machine often.
+  bool brings(int core, int expected, const std::function<void()>& action) const {
+    for (int tries = 0; tries < 20; ++tries) {
+      if (mostly_after(core, action) == expected) return true;
+    }
+    return false;
+  }
+
   int mostly_after(int core, const std::function<void()>& action) const {
     std::vector<int> times(static_cast<std::size_t>(cores_.back()) + 1);
     for (int tries = 0; tries < 20; ++tries) {
@@ -70,7 +78,7 @@ class Home : public testing::Test {
 TEST_F(Home, HasAsManyRanksAsAnyOther) {
   for (int number = 0; number < 2 * static_cast<int>(cores_.size()); ++number) {
     const int away = number < 2 ? cores_.back() : cores_.front();
-    EXPECT_EQ(mostly_after(away, [&] { HomeCore(local(number)).come_back(); }), cores_[static_cast<std::size_t>(number) / 2]) << number;
+    EXPECT_TRUE(brings(away, cores_[static_cast<std::size_t>(number) / 2], [&] { HomeCore(local(number)).come_back(); })) << number;
   }
 }
 
@@ -93,7 +101,7 @@ TEST_F(Home, LeavesTheThreadAllItsCores) {
 
 TEST_F(Home, IsWhereverARankIsThatHasACoreOfItsOwn) {
   const LocalRank alone{0, 2, 2};
-  EXPECT_EQ(mostly_after(cores_.back(), [&] { HomeCore(alone).come_back(); }), cores_.back());
+  EXPECT_TRUE(brings(cores_.back(), cores_.back(), [&] { HomeCore(alone).come_back(); }));
 }
 
 TEST_F(Home, IsNotComeBackToAtOnceButAfterAWhile) {
@@ -105,8 +113,8 @@ TEST_F(Home, IsNotComeBackToAtOnceButAfterAWhile) {
     std::this_thread::sleep_for(between);
     home.come_back();
   };
-  EXPECT_EQ(mostly_after(cores_.back(), [&] { come_back_twice(milliseconds(0)); }), cores_.back());
-  EXPECT_EQ(mostly_after(cores_.back(), [&] { come_back_twice(milliseconds(2)); }), cores_.front());
+  EXPECT_TRUE(brings(cores_.back(), cores_.back(), [&] { come_back_twice(milliseconds(0)); }));
+  EXPECT_TRUE(brings(cores_.back(), cores_.front(), [&] { come_back_twice(milliseconds(2)); }));
 }
 
 }  // namespace

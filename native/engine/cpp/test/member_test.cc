@@ -24,6 +24,7 @@ class Table {
     return std::make_unique<Member>(Board::in(memory_.data()), Control{&words_[0], arrival, arrival + 1}, rank, ranks_, cores);
   }
   void fail() { words_[0].store(2); }
+  std::int32_t arrived(int rank) const { return words_[1 + static_cast<std::size_t>(rank) * 32].load(); }
   void count_sleeper(int rank, int change) { words_[2 + static_cast<std::size_t>(rank) * 32].fetch_add(change); }
 
  private:
@@ -116,7 +117,7 @@ TEST(Member, CutsLargeCollectivesIntoSlices) {
 // Whoever finds it first fails the group at once, as the callers in JavaScript do, while others still wait or are about to leave.
 TEST(Member, FindsADisagreementThoughOthersHaveFailedTheGroupForItAlready) {
   const auto program = sum_of(5);
-  for (int round = 0; round < (is_short() ? 100 : 1000) && !::testing::Test::HasFailure(); ++round) {
+  for (int round = 0; round < (is_short() ? 50 : 300) && !::testing::Test::HasFailure(); ++round) {
     Table table(5);
     on_threads(5, [&](int rank) {
       const auto member = table.join(rank, 1);
@@ -127,6 +128,29 @@ TEST(Member, FindsADisagreementThoughOthersHaveFailedTheGroupForItAlready) {
       EXPECT_EQ(status, Status::kDisagreed) << "rank " << rank << ", round " << round;
     });
   }
+}
+
+// Who waits for arrivals takes a failure to be of an earlier meeting as long as somebody has not come to this one.
+TEST(Member, HasArrivedOnceItIsAnnounced) {
+  const auto program = sum_of(2);
+  int late = 0;
+  for (int round = 0; round < (is_short() ? 50 : 300); ++round) {
+    Table table(2);
+    const auto waiting = table.join(1, 1);
+    Floats own(4, 1);
+    Offer offer = offer_of(program, own, own);
+    EXPECT_EQ(waiting->play(offer, Wait::kBrief), Status::kWaiting);
+    std::thread other([&] {
+      const auto member = table.join(0, 1);
+      Floats values(4, 1);
+      Offer its = offer_of(program, values, values);
+      EXPECT_EQ(finish(*member, its, true), Status::kDone);
+    });
+    while (waiting->is_missing(0)) yield();
+    late += table.arrived(0) == 1 ? 0 : 1;
+    other.join();
+  }
+  EXPECT_EQ(late, 0);
 }
 
 TEST(Member, LeavesUntilTheOthersCome) {
