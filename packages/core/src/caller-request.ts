@@ -12,6 +12,8 @@ export interface CallerRequest {
   readonly length: number;
   /** To join values, to reduce sparse ones, or to measure the links. Default: the collective itself. */
   readonly purpose?: (typeof purposes)[number];
+  /** Where links are measured, what that is for, of which ranks need not agree. */
+  readonly measuredFor?: Collective | undefined;
   /** By rank of the group that plays the part, which ranks of the caller's it stands for, such as `2, 3`. Default: itself. */
   readonly ranks?: readonly string[] | undefined;
 }
@@ -23,7 +25,9 @@ interface AskedCall {
 
 /** What messages call a collective, or what it is a part of. */
 export function operationOf({ collective, request }: AskedCall): string {
-  if (request?.purpose === 'measure') return 'measure the links';
+  if (request?.purpose === 'measure') {
+    return `measure the links${request.measuredFor ? ` for ${nameOf(request.measuredFor)}` : ''}`;
+  }
   // Which op sparse values are reduced by is said in what they exchange first.
   return request?.purpose === 'sparse' ? request.collective.kind : nameOf(request?.collective ?? collective);
 }

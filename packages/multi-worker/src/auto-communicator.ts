@@ -71,16 +71,20 @@ class AutoCommunicator implements Communicator {
 
   async run(collective: Collective, inputs: Tensors, outputs: Tensors, options?: RunOptions): Promise<void> {
     this.#requirePlayable(collective, inputs[0]);
-    await this.#tuning.begin((choices) => {
-      const begin = performance.now();
-      const choice = choices.choose(collective, bytesOf(collective, inputs, outputs));
-      return followed(choice, begin, this.#of(choice).run(collective, inputs, outputs, options));
-    }, options);
+    await this.#tuning.begin(
+      (choices) => {
+        const begin = performance.now();
+        const choice = choices.choose(collective, bytesOf(collective, inputs, outputs));
+        return followed(choice, begin, this.#of(choice).run(collective, inputs, outputs, options));
+      },
+      options,
+      collective,
+    );
   }
 
   runSync(collective: Collective, inputs: Tensors, outputs: Tensors, options?: RunOptions): void {
     this.#requirePlayable(collective, inputs[0]);
-    const choices = this.#tuning.beginSync(options);
+    const choices = this.#tuning.beginSync(options, collective);
     const begin = performance.now();
     const choice = choices.choose(collective, bytesOf(collective, inputs, outputs));
     this.#of(choice).runSync(collective, inputs, outputs, options);
@@ -99,17 +103,21 @@ class AutoCommunicator implements Communicator {
 
   async #runPieces(collective: Collective, inputs: Pieces, outputs: Pieces, options?: RunOptions): Promise<void> {
     this.#requirePlayable(collective, inputs[0]?.[0]);
-    await this.#tuning.begin((choices) => {
-      const begin = performance.now();
-      const choice = choices.choose(collective, bytesOf(collective, inputs[0], outputs[0]));
-      const communicator = this.#of(choice) as PiecesCommunicator;
-      return followed(choice, begin, communicator.runPieces(collective, inputs, outputs, options));
-    }, options);
+    await this.#tuning.begin(
+      (choices) => {
+        const begin = performance.now();
+        const choice = choices.choose(collective, bytesOf(collective, inputs[0], outputs[0]));
+        const communicator = this.#of(choice) as PiecesCommunicator;
+        return followed(choice, begin, communicator.runPieces(collective, inputs, outputs, options));
+      },
+      options,
+      collective,
+    );
   }
 
   #runPiecesSync(collective: Collective, inputs: Pieces, outputs: Pieces, options?: RunOptions): void {
     this.#requirePlayable(collective, inputs[0]?.[0]);
-    const choices = this.#tuning.beginSync(options);
+    const choices = this.#tuning.beginSync(options, collective);
     const begin = performance.now();
     const choice = choices.choose(collective, bytesOf(collective, inputs[0], outputs[0]));
     const communicator = this.#of(choice) as PiecesCommunicator;

@@ -1,4 +1,4 @@
-import { type CallerRequest, type ProcessGroup, type RunOptions, RuntimeError } from '@coll/core';
+import { type CallerRequest, type Collective, type ProcessGroup, type RunOptions, RuntimeError } from '@coll/core';
 import type { Algorithm } from '@coll/core/schedule';
 import { directAlgorithm } from '@coll/direct';
 import { ringAlgorithm } from '@coll/ring';
@@ -15,6 +15,8 @@ const candidates: readonly Algorithm[] = [
   ringAlgorithm(),
   binaryTreeAlgorithm,
 ];
+
+type Call = (choices: AlgorithmChoices) => Promise<void>;
 
 /** What is known of the links of a group: measured once, when the first collective comes that is to be chosen for. */
 export class LinkTuning {
@@ -36,18 +38,18 @@ export class LinkTuning {
     return this.#choices?.explained ?? [];
   }
 
-  /** Begins a call after those that came before it. The options are those of a call that has to measure. */
-  begin(call: (choices: AlgorithmChoices) => Promise<void>, options?: RunOptions): Promise<void> {
-    return this.#choices && this.#waiting === 0 ? call(this.#choices) : this.#beginLater(call, options);
+  /** Begins a call after those that came before it. The options, and what messages call it, are those of a call that has to measure. */
+  begin(call: Call, options?: RunOptions, collective?: Collective): Promise<void> {
+    return this.#choices && this.#waiting === 0 ? call(this.#choices) : this.#beginLater(call, options, collective);
   }
 
   /** The choices for a call that blocks the thread. @throws RuntimeError while others wait for them */
-  beginSync(options?: RunOptions): AlgorithmChoices {
+  beginSync(options?: RunOptions, collective?: Collective): AlgorithmChoices {
     if (this.#waiting > 0) {
       const told = 'asynchronous collectives wait for the links to be measured; await them first';
       throw new RuntimeError('ERR_COLL_BUSY', told);
     }
-    this.#choices ??= this.#measureSync(options);
+    this.#choices ??= this.#measureSync(options, collective);
     return this.#choices;
   }
 
@@ -56,11 +58,11 @@ export class LinkTuning {
     return this.begin(async () => {}, options);
   }
 
-  async #beginLater(call: (choices: AlgorithmChoices) => Promise<void>, options?: RunOptions): Promise<void> {
+  async #beginLater(call: Call, options?: RunOptions, collective?: Collective): Promise<void> {
     this.#waiting += 1;
     let choices: AlgorithmChoices;
     try {
-      this.#measuring ??= this.#measure(options);
+      this.#measuring ??= this.#measure(options, collective);
       choices = await this.#measuring;
     } finally {
       this.#waiting -= 1;
@@ -68,13 +70,13 @@ export class LinkTuning {
     return call(choices);
   }
 
-  async #measure(options?: RunOptions): Promise<AlgorithmChoices> {
+  async #measure(options?: RunOptions, collective?: Collective): Promise<AlgorithmChoices> {
     const { probe, close } = this.#open();
     try {
       let next = probe.next();
       while (!next.done) {
         const begin = performance.now();
-        await next.value.communicator.run(...argumentsOf(next.value, options));
+        await next.value.communicator.run(...argumentsOf(next.value, options, collective));
         next = probe.next((performance.now() - begin) / 1000);
       }
       this.#choices = this.#choicesBy(next.value);
@@ -87,13 +89,13 @@ export class LinkTuning {
     }
   }
 
-  #measureSync(options?: RunOptions): AlgorithmChoices {
+  #measureSync(options?: RunOptions, collective?: Collective): AlgorithmChoices {
     const { probe, close } = this.#open();
     try {
       let next = probe.next();
       while (!next.done) {
         const begin = performance.now();
-        next.value.communicator.runSync(...argumentsOf(next.value, options));
+        next.value.communicator.runSync(...argumentsOf(next.value, options, collective));
         next = probe.next((performance.now() - begin) / 1000);
       }
       return this.#choicesBy(next.value);
@@ -133,10 +135,14 @@ export function tuningOf(group: ProcessGroup): LinkTuning {
   return known;
 }
 
-function argumentsOf({ collective, input, output }: ProbeCall, { timeoutSeconds, signal, request }: RunOptions = {}) {
+function argumentsOf(
+  { collective, input, output }: ProbeCall,
+  { timeoutSeconds, signal, request }: RunOptions = {},
+  asked?: Collective,
+) {
   const options: RunOptions = {
     timeoutSeconds: timeoutSeconds ?? null,
-    request: { ...measuring, ranks: request?.ranks },
+    request: { ...measuring, measuredFor: request?.collective ?? asked, ranks: request?.ranks },
     ...(signal ? { signal } : {}),
   };
   return [collective, [input], [output], options] as const;

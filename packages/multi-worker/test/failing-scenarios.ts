@@ -47,6 +47,14 @@ function slicesOf(item: Tensor): IndexedSlices {
   return new IndexedSlices({ ...item, shape: [2, 2] }, tensor(Int32Array.of(0, 1), { device: item.device }), [2, 2]);
 }
 
+/** The odd worker comes when the others have given up. */
+async function notComing(group: ProcessGroup, count: number, implementation: 'AUTO' | 'RING'): Promise<Told[]> {
+  await using ops = opsOf(group, count, implementation);
+  const value = contributions(group, count, 4);
+  while (isOdd(group) && !group.failure?.()) await new Promise((resolve) => setTimeout(resolve, 20));
+  return [await toldOf(ops.reduce(ReduceOp.SUM, value, value, { timeoutSeconds: 0.2 }))];
+}
+
 /** Whether this is the worker that does something else than the others. */
 function isOdd(group: ProcessGroup): boolean {
   return group.rank === 1;
@@ -121,12 +129,8 @@ export const failingScenarios = {
     if (isOdd(group)) controller.abort(new Error('enough'));
     return [await running];
   },
-  'a worker that never comes': async (group, count) => {
-    await using ops = opsOf(group, count);
-    const value = contributions(group, count, 4);
-    while (isOdd(group) && !group.failure?.()) await new Promise((resolve) => setTimeout(resolve, 20));
-    return [await toldOf(ops.reduce(ReduceOp.SUM, value, value, { timeoutSeconds: 0.2 }))];
-  },
+  'a worker that never comes': (group, count) => notComing(group, count, 'RING'),
+  'a worker that never comes while links are measured': (group, count) => notComing(group, count, 'AUTO'),
 } satisfies Readonly<Record<string, FailingScenario>>;
 
 /** Which ones there are. */
