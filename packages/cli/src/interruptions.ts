@@ -26,8 +26,7 @@ export class Interruptions implements Disposable {
     for (const stream of [process.stdout, process.stderr]) stream.setMaxListeners(0).on('error', this.#onBrokenOutput);
     if (timeoutSeconds === undefined) return;
     this.#timer = setTimeout(() => {
-      const told = `timed out after ${timeoutSeconds} seconds; still running: ${listOf(this.#group?.running ?? [])}`;
-      this.#end({ exitCode: timedOut, told });
+      this.#end({ exitCode: timedOut, told: `timed out after ${timeoutSeconds} seconds; ${this.#stateOfRanks()}` });
     }, timeoutSeconds * 1000);
   }
 
@@ -39,6 +38,12 @@ export class Interruptions implements Disposable {
   [Symbol.dispose](): void {
     clearTimeout(this.#timer);
     for (const signal of stopSignals) process.off(signal, this.#onSignal);
+  }
+
+  #stateOfRanks(): string {
+    if (!this.#group) return 'no rank had started';
+    const { running } = this.#group;
+    return running.length > 0 ? `still running: ${listOf(running)}` : 'the ranks have ended, but not all they started';
   }
 
   readonly #onSignal = (signal: (typeof stopSignals)[number]) => {

@@ -142,6 +142,13 @@ describe.concurrent('a rank', () => {
     expect(stderr).toBe('coll run: timed out after 4 seconds; still running: ranks 0, 2\n');
     expect(code).toBe(124);
   });
+
+  it('that has ended is not named where only what it started takes longer', async () => {
+    const leave = `(trap "" TERM; ${forEver}) &`;
+    const { code, stderr } = await launcher.run('-n', '1', '--timeout', '4', '--grace', '8', 'sh', '-c', leave);
+    expect(stderr).toBe('coll run: timed out after 4 seconds; the ranks have ended, but not all they started\n');
+    expect(code).toBe(124);
+  });
 });
 
 describe.concurrent('a group', () => {

@@ -34,16 +34,22 @@ const mostCores = 8192;
 const mostCharacters = 1024;
 
 function isList(text: string): boolean {
-  return (
-    text === '' || (/^\d{1,4}(-\d{1,4})?(,\d{1,4}(-\d{1,4})?)*$/.test(text) && numbersIn(text).length <= mostCores)
-  );
+  if (text !== '' && !/^\d{1,4}(-\d{1,4})?(,\d{1,4}(-\d{1,4})?)*$/.test(text)) return false;
+  const sizes = rangesIn(text).map(([first, last]) => last - first + 1);
+  return sizes.every((size) => size > 0) && sizes.reduce((sum, size) => sum + size, 0) <= mostCores;
 }
 
 function numbersIn(list: string): number[] {
+  return rangesIn(list).flatMap(([first, last]) =>
+    Array.from({ length: last - first + 1 }, (_, index) => first + index),
+  );
+}
+
+function rangesIn(list: string): [first: number, last: number][] {
   if (list === '') return [];
-  return list.split(',').flatMap((part) => {
+  return list.split(',').map((part) => {
     const [first, last = first] = part.split('-').map(Number) as [number, number?];
-    return Array.from({ length: Math.max(last - first + 1, 0) }, (_, index) => first + index);
+    return [first, last];
   });
 }
 

@@ -71,12 +71,6 @@ Exchange::Outcome Exchange::lose(int rank) {
   return Outcome::kLost;
 }
 
-bool Exchange::is_missing(int rank) const {
-  if (program_ == nullptr) return false;
-  const auto is_missing = [&](const Peer& peer) { return peer.rank == rank && !link_with(rank).in.has_header(); };
-  return std::any_of(program_->peers.begin(), program_->peers.end(), is_missing);
-}
-
 bool Exchange::all_agree() const {
   const auto agrees = [&](const Peer& peer) { return link_with(peer.rank).in.has_header() && !link_with(peer.rank).in.disagrees(); };
   return std::all_of(program_->peers.begin(), program_->peers.end(), agrees);

@@ -37,7 +37,6 @@ class Exchange {
   Outcome advance();
   // Sent and received since begin().
   std::size_t moved_bytes() const { return moved_bytes_; }
-  bool is_missing(int rank) const;
   const Values& values() const { return values_; }
 
   // Hands those that the collective waits for to `to_send(channel)` and `to_receive(channel)`.

@@ -92,8 +92,6 @@ void MessagePlayer::abandon() {
   if (is_under_way_) fail(Status::kFailed);
 }
 
-bool MessagePlayer::is_missing(int rank) const { return is_under_way_ && rank != rank_ && exchange_.is_missing(rank); }
-
 void MessagePlayer::wait(Clock::time_point now, Clock::time_point deadline) {
   const auto idle = now - moved_;
   home_.come_back();

@@ -29,7 +29,6 @@ class MessagePlayer : public Player {
   // A group in which a rank was lost, disagreed or was abandoned has failed for good.
   Status play(Offer& offer, std::chrono::microseconds patience, std::chrono::microseconds slice = kLongestSlice) override;
   void abandon() override;
-  bool is_missing(int rank) const override;
   bool came_last() const override { return came_last_; }
 
  private:

@@ -26,8 +26,6 @@ class Player {
   virtual Status play(Offer& offer, std::chrono::microseconds patience, std::chrono::microseconds slice = kLongestSlice) = 0;
   // Forgets the collective under way; the group has failed.
   virtual void abandon() = 0;
-  // Whether the rank is known not to have come to the collective under way.
-  virtual bool is_missing(int rank) const = 0;
   // Whether the collective that has just ended found all that it needs of the others when it began. They may have given up since, unless
   // the player itself learns that.
   virtual bool came_last() const { return false; }

@@ -72,11 +72,6 @@ void SharedPlayer::abandon() {
   is_at_work_ = false;
 }
 
-bool SharedPlayer::is_missing(int rank) const {
-  const std::uint32_t turn = announcement(rank).turn.load(std::memory_order_acquire);
-  return turn != turn_ && turn != turn_ + 2;
-}
-
 void SharedPlayer::begin(const Offer& offer) {
   scratch_.fit(*offer.program);
   is_under_way_ = true;

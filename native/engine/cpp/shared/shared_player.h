@@ -35,7 +35,6 @@ class SharedPlayer : public Player {
 
   Status play(Offer& offer, std::chrono::microseconds patience, std::chrono::microseconds slice = kLongestSlice) override;
   void abandon() override;
-  bool is_missing(int rank) const override;
 
  private:
   using Clock = std::chrono::steady_clock;

@@ -124,8 +124,6 @@ TEST(MessagePlayer, IsResumedAfterItsPatience) {
   const Schedule schedule = ring_all_reduce(Op::kSum, DType::kFloat32, 2);
   Case data(schedule, 1000000, {0}, false, random);
   EXPECT_EQ(group.players[0]->play(data.offers[0], std::chrono::milliseconds(1)), Status::kWaiting);
-  EXPECT_TRUE(group.players[0]->is_missing(1));
-  EXPECT_FALSE(group.players[0]->is_missing(0));
   bool is_done[2] = {false, false};
   for (int turn = 0; !(is_done[0] && is_done[1]); ++turn) {
     ASSERT_LT(turn, 100000);

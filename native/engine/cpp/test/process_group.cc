@@ -41,7 +41,6 @@ class MeetingPlayer : public Player {
   }
 
   void abandon() override { is_under_way_ = false; }
-  bool is_missing(int) const override { return false; }
 
  private:
   std::atomic<int>& own() { return meetings_.arrived[static_cast<std::size_t>(rank_)]; }
@@ -205,7 +204,6 @@ class LastPlayer : public Player {
  public:
   Status play(Offer&, std::chrono::microseconds, std::chrono::microseconds) override { return Status::kDone; }
   void abandon() override {}
-  bool is_missing(int) const override { return false; }
   bool came_last() const override { return true; }
 };
 
@@ -228,7 +226,6 @@ class PoorPlayer : public Player {
  public:
   Status play(Offer&, std::chrono::microseconds, std::chrono::microseconds) override { throw std::bad_alloc(); }
   void abandon() override {}
-  bool is_missing(int) const override { return false; }
 };
 
 TEST_F(ProcessGroup, FailsForAllWhereOneLacksMemory) {

@@ -221,33 +221,6 @@ TEST(SharedPlayer, ComesBackBetweenSlices) {
   for (const pid_t child : fork_ranks(*notices, 3, 3, work)) EXPECT_EQ(ending_of(child), 0);
 }
 
-TEST(SharedPlayer, SaysWhoIsMissing) {
-  SharedNotices notices;
-  const auto work = [](SharedRank& self) {
-    if (self.rank == 1) {
-      while (self.notices.words[0] == 0) std::this_thread::yield();
-      return play_case(self, sum_of(self.ranks, 10, false));
-    }
-    std::vector<std::byte> values = input_of(sum_of(3, 10, false), self.rank);
-    SharedCase it = sum_of(self.ranks, 10, false);
-    Offer offer{};
-    offer.program = it.program;
-    offer.length = 10;
-    offer.begins = it.begins;
-    offer.buffers = {{values.data()}, {values.data()}};
-    offer.fingerprint = it.seed;
-    Status status = Status::kWaiting;
-    do status = self.player->play(offer, std::chrono::microseconds(50));
-    while (self.player->is_missing(2 - self.rank));
-    const bool is_right = status == Status::kWaiting && self.player->is_missing(1);
-    self.notices.words[1].fetch_add(1);
-    while (self.notices.words[1] != 2) std::this_thread::yield();
-    self.notices.words[0] = 1;
-    return is_right && self.finish(offer) == Status::kDone && values == expected(it, self.rank);
-  };
-  for (const pid_t child : fork_ranks(*notices, 3, 2, work)) EXPECT_EQ(ending_of(child), 0);
-}
-
 }  // namespace
 }  // namespace coll::test
 
