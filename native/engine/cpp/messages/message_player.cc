@@ -15,10 +15,8 @@ using namespace std::chrono_literals;
 // milliseconds; where ranks share cores, who only looks delays the others.
 constexpr auto kLooking = 100us;
 constexpr auto kYielding = 300us;
-// Systems put processes that often wait for each other on one core. Who has waited longer than messages take goes elsewhere, but
-// not too often: moving costs some ten microseconds, and systems undo it with every wake-up.
+// Systems put processes that often wait for each other on one core. Who has waited longer than messages take goes elsewhere.
 constexpr auto kHop = 15us;
-constexpr auto kLeastStay = 1ms;
 // The failure word is looked at as often.
 constexpr int kSleepMillis = 5;
 // Where nothing wakes for memory.

@@ -19,9 +19,6 @@ constexpr int kTurnsWithoutYield = 20;
 // him again and again, who sleeps is woken ahead of him.
 constexpr std::chrono::microseconds kLongYield{200};
 
-// Moving costs some ten microseconds, and what a rank said of its core may be old. Systems undo it with every wake-up.
-constexpr std::chrono::milliseconds kLeastStay{1};
-
 }  // namespace
 
 Waiter::Waiter(Presence own, const LocalRank& local, const std::atomic<std::int32_t>& failure, Reach reach)

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 
 namespace coll {
@@ -41,6 +42,9 @@ void yield();
 
 // The core that this thread runs on; -1 where that is not known.
 int current_core();
+
+// A rank that has gone to another core stays there for so long at least: moving costs some ten microseconds, and systems undo it with every wake-up.
+constexpr std::chrono::milliseconds kLeastStay{1};
 
 // Goes to another core than this one, where the system allows it; may stay.
 void leave_core(int core);
