@@ -153,7 +153,7 @@ export class ReplicaThreads implements ReplicaListener {
   #hearError(replica: number, error: Error): void {
     const { code, rank } = error as Partial<CollError>;
     // What a replica suffers because another one failed may be heard before that one's own error, which is the one to tell.
-    if (code === 'ERR_COLL_PEER_FAILED' && rank !== replica)
+    if (code === 'ERR_COLL_PEER_FAILED' && rank !== this.#idOf(replica))
       this.#timers.push(setTimeout(() => this.#fail(replica, error), consequenceMillis));
     // What other threads have said by now may say more about it.
     else setImmediate(() => this.#fail(replica, this.#explained(error)));

@@ -8,6 +8,7 @@ import {
   toNumbers,
   ValueError,
 } from '@coll/core';
+import { TcpStoreServer } from '@coll/rendezvous';
 import {
   ClusterSpec,
   ExperimentalMultiWorkerMirroredStrategy,
@@ -218,6 +219,23 @@ describe('a MultiWorkerMirroredStrategy', () => {
       { status: 'rejected', reason: expect.any(RangeError) },
     ]);
     expect(outcomes[1]).toMatchObject({ reason: { message: 'replica 3: out of memory', rank: 3 } });
+  });
+
+  it.each(['at the store', 'for the store'])('can be closed while it waits %s for the others', async (where) => {
+    const jobKey = TcpStoreServer.newKey();
+    await using server = await TcpStoreServer.listen({ job: 'alone', jobKey });
+    vi.stubEnv('COLL_STORE', server.address);
+    if (where === 'for the store') await server.close();
+    const clusterResolver = resolverOf('worker');
+    const strategy = new MultiWorkerMirroredStrategy({ clusterResolver, host: '127.0.0.1', job: 'alone', jobKey });
+    const refused = expect(strategy.ready()).rejects.toMatchObject({
+      name: 'RuntimeError',
+      code: 'ERR_COLL_CLOSED',
+      message: expect.stringMatching(/was closed while it waited for the other workers/),
+    });
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    await strategy.close();
+    await refused;
   });
 
   it('refuses what comes after close', async () => {

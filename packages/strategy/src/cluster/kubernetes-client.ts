@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
-import { type RequestOptions, request } from 'node:https';
+import { request } from 'node:https';
 import { RuntimeError } from '@coll/core';
+import { answerOf } from './answer-of.js';
 import { type Environment, processEnvironment } from './environment.js';
 
 /** What is asked of a pod. */
@@ -13,7 +14,7 @@ export interface Pod {
 
 /** Lists the pods of all namespaces that a label selector such as `job-name=tensorflow` matches. */
 export interface KubernetesClient {
-  /** The pods of all namespaces that a label selector matches, in any order. */
+  /** The pods of all namespaces that a label selector matches, in any order. @throws RuntimeError where they cannot be had */
   listPods(labelSelector: string): Promise<readonly Pod[]>;
 }
 
@@ -24,6 +25,7 @@ interface PodList {
   }[];
 }
 
+const answerMillis = 10_000;
 const account = '/var/run/secrets/kubernetes.io/serviceaccount';
 
 /** A client of the API server of the cluster that this process runs in, by the account of its pod. @throws RuntimeError outside of a cluster */
@@ -37,34 +39,20 @@ export function kubernetesClient(variables: Environment = processEnvironment()):
   return {
     async listPods(labelSelector) {
       const path = `/api/v1/pods?labelSelector=${encodeURIComponent(labelSelector)}`;
-      const [ca, token] = await Promise.all([readFile(`${account}/ca.crt`), readFile(`${account}/token`, 'utf8')]);
-      const text = await get({ host, port, path, ca, headers: { authorization: `Bearer ${token.trim()}` } });
-      return (JSON.parse(text) as PodList).items?.map(podOf) ?? [];
+      try {
+        const [ca, token] = await Promise.all([readFile(`${account}/ca.crt`), readFile(`${account}/token`, 'utf8')]);
+        const headers = { authorization: `Bearer ${token.trim()}` };
+        const signal = AbortSignal.timeout(answerMillis);
+        const list = (await answerOf(request({ host, port, path, ca, headers, signal }))) as PodList;
+        return list.items?.map(podOf) ?? [];
+      } catch (cause) {
+        const told = `the Kubernetes API server gives no list of pods: ${(cause as Error).message}`;
+        throw new RuntimeError('ERR_COLL_CLUSTER', told, { cause });
+      }
     },
   };
 }
 
 function podOf({ metadata, status }: NonNullable<PodList['items']>[number]): Pod {
   return { name: metadata?.name ?? '', phase: status?.phase ?? 'unknown', hostIP: status?.hostIP ?? '' };
-}
-
-function get(options: RequestOptions): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const fail = (why: string, cause?: unknown) =>
-      reject(
-        new RuntimeError('ERR_COLL_CLUSTER', `the Kubernetes API server gives no list of pods: ${why}`, { cause }),
-      );
-    const asked = request({ ...options, timeout: 10_000 }, (answer) => {
-      const parts: Buffer[] = [];
-      answer.on('data', (part: Buffer) => parts.push(part));
-      answer.on('end', () => {
-        const text = Buffer.concat(parts).toString('utf8');
-        if (answer.statusCode === 200) resolve(text);
-        else fail(`status ${answer.statusCode}; may the account of this pod list pods?`);
-      });
-    });
-    asked.on('timeout', () => asked.destroy(new Error('no answer within 10 seconds')));
-    asked.on('error', (error) => fail(error.message, error));
-    asked.end();
-  });
 }

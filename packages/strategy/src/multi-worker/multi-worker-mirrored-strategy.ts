@@ -102,7 +102,7 @@ export class MultiWorkerMirroredStrategy extends Strategy {
       host,
       communication: this.#communication,
       engine: this.#engine,
-      open: () => this.#openGroup(),
+      open: (signal) => this.#openGroup(signal),
     });
     this.extended = new MultiWorkerExtended(this, {
       place: this.#place,
@@ -172,7 +172,7 @@ export class MultiWorkerMirroredStrategy extends Strategy {
     return { ...explanation, notes, workers, worker, links: this.#collectives.links };
   }
 
-  /** Leaves the group of workers, and closes what this strategy opened. */
+  /** Leaves the group of workers, and closes what this strategy opened. Who waits for the workers to start gets a RuntimeError (ERR_COLL_CLOSED). */
   close(): Promise<void> {
     return this.#collectives.close();
   }
@@ -217,13 +217,13 @@ export class MultiWorkerMirroredStrategy extends Strategy {
     return results;
   }
 
-  async #openGroup(): Promise<OpenGroup> {
+  async #openGroup(signal: AbortSignal): Promise<OpenGroup> {
     const { group } = this.#options;
     if (group) return { group, [Symbol.asyncDispose]: async () => {} };
     const seat = this.#seat('workers');
     const server = await keepStore(seat);
     try {
-      const opened = await openWorkerGroup(seat);
+      const opened = await openWorkerGroup(seat, signal);
       const close = async () => {
         await opened.close();
         await server?.close();

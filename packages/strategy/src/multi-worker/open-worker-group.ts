@@ -34,9 +34,9 @@ export async function keepStore({ meeting }: WorkerSeat): Promise<TcpStoreServer
 
 /**
  * Meets the other workers and opens a group of them.
- * @throws RuntimeError that names who never came, where there is a time limit; what `TcpStore.connect` and `openProcessGroup` throw
+ * @throws RuntimeError that names who never came, where there is a time limit; AbortedError; what `TcpStore.connect` and `openProcessGroup` throw
  */
-export async function openWorkerGroup(seat: WorkerSeat): Promise<ProcessGroup> {
+export async function openWorkerGroup(seat: WorkerSeat, signal?: AbortSignal): Promise<ProcessGroup> {
   const { rank, size, startupTimeoutSeconds } = seat;
   const begin = performance.now();
   const secondsLeft = () => {
@@ -47,7 +47,7 @@ export async function openWorkerGroup(seat: WorkerSeat): Promise<ProcessGroup> {
   };
   for (;;) {
     try {
-      return await meetAndOpen(seat, secondsLeft);
+      return await meetAndOpen(seat, secondsLeft, signal);
     } catch (error) {
       if (isOfFormerStore(error)) continue;
       if (!(error instanceof DeadlineExceededError)) throw error;
@@ -64,10 +64,15 @@ function isOfFormerStore(error: unknown): boolean {
   return error instanceof UnavailableError && error.code === 'ERR_COLL_STORE' && error.rank === undefined;
 }
 
-async function meetAndOpen(seat: WorkerSeat, secondsLeft: () => number | null): Promise<ProcessGroup> {
+async function meetAndOpen(
+  seat: WorkerSeat,
+  secondsLeft: () => number | null,
+  signal: AbortSignal | undefined,
+): Promise<ProcessGroup> {
   const { meeting, rank, size, transport, scope } = seat;
   const { address, job, jobKey, generation } = meeting;
-  await using store = await TcpStore.connect({ address, job, jobKey, timeoutSeconds: secondsLeft() }).catch((error) => {
+  const where = { address, job, jobKey, timeoutSeconds: secondsLeft(), signal };
+  await using store = await TcpStore.connect(where).catch((error) => {
     if (!(error instanceof DeadlineExceededError)) throw error;
     const told = `worker 0 at ${address.replace('tcp://', '')} never came`;
     throw new DeadlineExceededError('ERR_COLL_DEADLINE', told, { rank: 0, operation: 'start', cause: error });
@@ -81,5 +86,6 @@ async function meetAndOpen(seat: WorkerSeat, secondsLeft: () => number | null): 
     job,
     jobKey,
     timeoutSeconds: secondsLeft(),
+    signal,
   });
 }

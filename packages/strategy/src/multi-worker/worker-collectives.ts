@@ -28,8 +28,8 @@ export interface WorkerCollectivesOptions {
   readonly communication: CommunicationOptions;
   /** What does the arithmetic within this worker. */
   readonly engine: EngineResolution;
-  /** Opens the group of workers; called only where there are several, and again only after that failed. */
-  readonly open: () => Promise<OpenGroup>;
+  /** Opens the group of workers, until the signal; called only where there are several, and again only after that failed. */
+  readonly open: (signal: AbortSignal) => Promise<OpenGroup>;
 }
 
 /** A group, and what is to be done when nobody needs it any more. */
@@ -52,7 +52,8 @@ export class WorkerCollectives implements WorkerGroup {
   readonly #options: WorkerCollectivesOptions;
   #opening: Promise<Opened> | undefined;
   #opened: Opened | undefined;
-  #isClosed = false;
+  /** Aborted by `close`. */
+  readonly #closing = new AbortController();
 
   constructor(options: WorkerCollectivesOptions) {
     this.size = options.workers;
@@ -113,7 +114,7 @@ export class WorkerCollectives implements WorkerGroup {
 
   /** Leaves the workers. */
   async close(): Promise<void> {
-    this.#isClosed = true;
+    this.#closing.abort();
     // What could not be opened needs no closing, and whoever asked for it was told.
     const opened = await this.#opening?.catch(() => undefined);
     if (!opened) return;
@@ -144,8 +145,7 @@ export class WorkerCollectives implements WorkerGroup {
   }
 
   #open(): Promise<Opened> {
-    if (this.#isClosed)
-      throw new RuntimeError('ERR_COLL_CLOSED', 'this MultiWorkerMirroredStrategy was closed; create a new one');
+    if (this.#closing.signal.aborted) throw closedError();
     this.#opening ??= this.#meet().catch((error: unknown) => {
       // Who asks again tries again.
       this.#opening = undefined;
@@ -155,7 +155,7 @@ export class WorkerCollectives implements WorkerGroup {
   }
 
   async #meet(): Promise<Opened> {
-    const opened = this.size === 1 ? undefined : await this.#options.open();
+    const opened = this.size === 1 ? undefined : await this.#openGroup();
     try {
       this.#opened = await this.#opsAmong(opened);
     } catch (error) {
@@ -163,6 +163,15 @@ export class WorkerCollectives implements WorkerGroup {
       throw error;
     }
     return this.#opened;
+  }
+
+  async #openGroup(): Promise<OpenGroup> {
+    const { signal } = this.#closing;
+    try {
+      return await this.#options.open(signal);
+    } catch (error) {
+      throw signal.aborted ? closedError(' while it waited for the other workers', error) : error;
+    }
   }
 
   async #opsAmong(opened: OpenGroup | undefined): Promise<Opened> {
@@ -181,6 +190,11 @@ export class WorkerCollectives implements WorkerGroup {
     if (deviceOps !== hostOps) await deviceOps.join();
     return { group, deviceOps, hostOps, close: async () => opened?.[Symbol.asyncDispose]() };
   }
+}
+
+function closedError(when = '', cause?: unknown): RuntimeError {
+  const told = `this MultiWorkerMirroredStrategy was closed${when}; create a new one`;
+  return new RuntimeError('ERR_COLL_CLOSED', told, { operation: 'start', cause });
 }
 
 function replicasOf({ replicaGroup }: CollectiveAllReduce) {

@@ -1,0 +1,44 @@
+import { once } from 'node:events';
+import { createServer, type RequestListener, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { describe, expect, it } from 'vitest';
+import { answerOf } from './answer-of.js';
+
+async function asked(listener: RequestListener, millis = 10_000): Promise<unknown> {
+  const server = createServer(listener).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  try {
+    return await answerOf(request({ host: '127.0.0.1', port, signal: AbortSignal.timeout(millis) }));
+  } finally {
+    server.closeAllConnections();
+    server.close();
+  }
+}
+
+const breaksOff: RequestListener = (_, answer) => {
+  answer.write('{"items"');
+  setTimeout(() => answer.destroy(), 20);
+};
+
+describe('the answer of a server', () => {
+  it('is its JSON', async () => {
+    expect(await asked((_, answer) => answer.end('{"items":[1]}'))).toEqual({ items: [1] });
+  });
+
+  it.each<readonly [string, RequestListener, RegExp]>([
+    ['of another status', (_, answer) => answer.writeHead(403).end('no'), /^status 403; may the account/],
+    ['without JSON', (_, answer) => answer.end('<html>'), /JSON/],
+    ['that ends in its midst', breaksOff, /aborted|terminated|premature/i],
+    ['that never begins', (asking) => asking.socket.destroy(), /socket hang up/],
+  ])('%s is an error', async (_, listener, words) => {
+    await expect(asked(listener)).rejects.toThrow(words);
+  });
+
+  it.each<readonly [string, RequestListener]>([
+    ['begins', () => {}],
+    ['goes on', (_, answer) => answer.write('{"items"')],
+  ])('is not waited for where it never %s', async (_, listener) => {
+    await expect(asked(listener, 100)).rejects.toThrow(/timeout|aborted/);
+  });
+});
