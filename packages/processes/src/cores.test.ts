@@ -66,7 +66,7 @@ describe('cores', () => {
     { cores: 1, coreList: '0-9999' },
     { cores: 1, coreList: '3-1' },
     { cores: 1, coreList: '1,'.repeat(600) },
-    { cores: 1, coreList: '0-8191,'.repeat(120) + '0' },
+    { cores: 1, coreList: `${'0-8191,'.repeat(120)}0` },
     { cores: 1, coreList: 7 as never },
   ])('that nobody has are not believed: %o', (cores) => {
     expect(areCores(cores)).toBe(false);

@@ -26,6 +26,10 @@ describe('memberOf', () => {
     expect(member).toMatchObject({ rank: 0, size: 1, generation: 7, job: 'mine' });
   });
 
+  it('is of the generation of its launcher, whoever says its rank', () => {
+    expect(memberOf({ rank: 0, size: 1 }, launched)).toMatchObject({ rank: 0, size: 1, generation: 1, job: 'run' });
+  });
+
   it('needs no environment where all is said', () => {
     expect(memberOf({ rank: 1, size: 2, jobKey }, {})).toMatchObject({ rank: 1, size: 2, generation: 0, job: '' });
   });

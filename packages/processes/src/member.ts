@@ -1,6 +1,12 @@
 import { hkdfSync } from 'node:crypto';
 import { optionsOf, quote, requireSignal, requireTimeout, ValueError } from '@coll/core';
-import { memberFromEnvironment, requireStore, type Store, storeFromEnvironment } from '@coll/rendezvous';
+import {
+  generationFromEnvironment,
+  memberFromEnvironment,
+  requireStore,
+  type Store,
+  storeFromEnvironment,
+} from '@coll/rendezvous';
 import type { OpenProcessGroupOptions } from './options.js';
 
 /** How members exchange data; `'auto'` lets what is there decide. */
@@ -82,10 +88,13 @@ function placeOf(
   { rank, size, generation }: OpenProcessGroupOptions,
   environment: Readonly<Record<string, string | undefined>>,
 ): Pick<Member, 'rank' | 'size' | 'generation'> {
-  // Whoever says which rank he is, does not lean on the environment.
   const isTold = rank !== undefined && size !== undefined;
-  const told = isTold ? { rank, size, generation: 0 } : memberFromEnvironment(environment);
-  const place = { rank: rank ?? told.rank, size: size ?? told.size, generation: generation ?? told.generation };
+  const told = isTold ? { rank, size } : memberFromEnvironment(environment);
+  const place = {
+    rank: rank ?? told.rank,
+    size: size ?? told.size,
+    generation: generation ?? generationFromEnvironment(environment),
+  };
   within('size', place.size, 1, mostMembers);
   within('rank', place.rank, 0, place.size - 1);
   within('generation', place.generation, 0, 2 ** 32 - 1);

@@ -5,17 +5,17 @@ import type { Store } from '@coll/rendezvous';
  * are read from the environment.
  */
 export interface OpenProcessGroupOptions {
-  /** Where the members meet. It is used until the group is open, and left open. */
+  /** Where the members meet. It is used until the group is open, and left open. Default: a connection to `COLL_STORE`, for as long. */
   readonly store?: Store | undefined;
-  /** This member, from 0. */
+  /** This member, from 0. Default: `COLL_RANK`. */
   readonly rank?: number | undefined;
-  /** Members of the group, the same number on all of them. */
+  /** Members of the group, the same number on all of them. Default: `COLL_SIZE`. */
   readonly size?: number | undefined;
-  /** Which of the groups of a job this is: one that is opened after a failure has a higher number. Default: 0. */
+  /** Which of the groups of a job this is: one that is opened after a failure has a higher number. Default: `COLL_GENERATION`, else 0. */
   readonly generation?: number | undefined;
-  /** The name of the job; a member of another one is refused. Default: none. */
+  /** The name of the job; a member of another one is refused. Default: `COLL_JOB`, else none. */
   readonly job?: string | undefined;
-  /** The secret that all members have, and nobody else: a text of 16 bytes or more. */
+  /** The secret that all members have, and nobody else: a text of 16 bytes or more. Default: `COLL_JOB_KEY`. */
   readonly jobKey?: string | undefined;
   /** Longest time until all members are there and connected. Null, 0 and less: for ever. Default: 60. */
   readonly timeoutSeconds?: number | null | undefined;

@@ -1,7 +1,6 @@
 import { quote, ValueError } from '@coll/core';
 import type { MeetOptions } from './meet.js';
-import type { WaitOptions } from './store.js';
-import { TcpStore } from './tcp-store.js';
+import { TcpStore, type TcpStoreOptions } from './tcp-store.js';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -12,7 +11,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
  */
 export async function storeFromEnvironment(
   environment: Environment = process.env,
-  options: WaitOptions = {},
+  options: Pick<TcpStoreOptions, 'signal' | 'timeoutSeconds'> = {},
 ): Promise<TcpStore> {
   const address = requireVariable(environment, 'COLL_STORE');
   const job = requireVariable(environment, 'COLL_JOB');
@@ -28,10 +27,15 @@ export function memberFromEnvironment(
   environment: Environment = process.env,
 ): Required<Pick<MeetOptions, 'generation' | 'rank' | 'size'>> {
   return {
-    generation: wholeNumber('COLL_GENERATION', environment['COLL_GENERATION'] || '0'),
+    generation: generationFromEnvironment(environment),
     rank: wholeNumber('COLL_RANK', requireVariable(environment, 'COLL_RANK')),
     size: wholeNumber('COLL_SIZE', requireVariable(environment, 'COLL_SIZE')),
   };
+}
+
+/** Which generation of its job this process is of: `COLL_GENERATION`, or 0 where that is absent. @throws ValueError where it is no whole number */
+export function generationFromEnvironment(environment: Environment = process.env): number {
+  return wholeNumber('COLL_GENERATION', environment['COLL_GENERATION'] || '0');
 }
 
 function requireVariable(environment: Environment, name: string): string {

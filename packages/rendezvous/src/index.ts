@@ -1,4 +1,4 @@
-export { memberFromEnvironment, storeFromEnvironment } from './environment-store.js';
+export { generationFromEnvironment, memberFromEnvironment, storeFromEnvironment } from './environment-store.js';
 export { EtcdStore, type EtcdStoreOptions } from './etcd-store.js';
 export { FileStore, type FileStoreOptions } from './file-store.js';
 export { makeFolder } from './make-folder.js';

@@ -1,6 +1,7 @@
 import { CollError, optionsOf, quote, ValueError } from '@coll/core';
 import { CheckedStore } from './checked-store.js';
 import { requireJob } from './job-key.js';
+import { noCounter } from './store.js';
 import { poll } from './waiting.js';
 
 /** What is used of a client of `ioredis`. */
@@ -41,10 +42,15 @@ if ARGV[1] == '0' and present or ARGV[1] == '1' and present ~= ARGV[2] then retu
 redis.call('SET', KEYS[1], ARGV[3], 'EX', ARGV[4])
 return 1`;
 
+// Lua's numbers are those of JavaScript, and the largest safe integer is ARGV[3].
 const raise = `
-local sum = redis.call('INCRBY', KEYS[1], ARGV[1])
-redis.call('EXPIRE', KEYS[1], ARGV[2])
-return tostring(sum)`;
+local text = redis.pcall('GET', KEYS[1]) or '0'
+if type(text) ~= 'string' or #text > 17 or not text:match('^-?%d+$') then return false end
+local sum = tonumber(text) + tonumber(ARGV[1])
+if math.abs(sum) > tonumber(ARGV[3]) then return false end
+local digits = string.format('%.0f', sum)
+redis.call('SET', KEYS[1], digits, 'EX', ARGV[2])
+return digits`;
 
 /** A store in a Redis or Valkey server. */
 export class RedisStore extends CheckedStore {
@@ -86,13 +92,10 @@ export class RedisStore extends CheckedStore {
   }
 
   protected async raise(key: string, amount: number): Promise<number> {
-    try {
-      return Number(await this.#client.eval(raise, 1, this.#prefix + key, amount, this.#seconds));
-    } catch (cause) {
-      if (!String(cause).includes('not an integer')) throw cause;
-      const told = `the value of ${quote(key)} is no counter that can be raised by ${amount}`;
-      throw new ValueError('ERR_COLL_VALUE', told, { operation: 'add', cause });
-    }
+    const most = Number.MAX_SAFE_INTEGER;
+    const sum = await this.#client.eval(raise, 1, this.#prefix + key, amount, this.#seconds, most);
+    if (sum === null) throw noCounter(key, amount);
+    return Number(sum);
   }
 
   protected async exchange(key: string, expected: Uint8Array | undefined, desired: Uint8Array): Promise<boolean> {

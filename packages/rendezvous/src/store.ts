@@ -71,7 +71,13 @@ export function raised(key: string, value: Uint8Array | undefined, amount: numbe
   const text = value === undefined ? '0' : Buffer.from(value).toString('latin1');
   const sum = /^-?\d{1,16}$/.test(text) ? Number(text) + amount : Number.NaN;
   if (Number.isSafeInteger(sum)) return sum;
-  throw new ValueError('ERR_COLL_VALUE', `the value of ${quote(key)} is no counter that can be raised by ${amount}`);
+  throw noCounter(key, amount);
+}
+
+/** For a value that is none, or would leave the safe integers. */
+export function noCounter(key: string, amount: number): ValueError {
+  const told = `the value of ${quote(key)} is no counter that can be raised by ${amount}`;
+  return new ValueError('ERR_COLL_VALUE', told, { operation: 'add' });
 }
 
 export function sameBytes(a: Uint8Array | undefined, b: Uint8Array | undefined): boolean {

@@ -84,6 +84,8 @@ export class TcpStoreServer implements AsyncDisposable {
       });
       server.listen(port, host, resolve);
     });
+    // Such as too many open files while somebody connects, who tries again.
+    server.on('error', () => {});
     return new TcpStoreServer(server, host, sockets, strangers);
   }
 

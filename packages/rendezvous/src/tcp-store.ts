@@ -23,15 +23,20 @@ export interface TcpStoreOptions extends WaitOptions {
   readonly job: string;
   /** The secret that the members of a job share. */
   readonly jobKey: string;
+  /** Longest time to wait for the server; then `DeadlineExceededError`. Null, 0 and less: for ever. Default: 60. */
+  readonly timeoutSeconds?: number | null | undefined;
 }
 
 interface Pending {
+  readonly operation: string;
   readonly resolve: (value: Uint8Array) => void;
   readonly reject: (error: CollError) => void;
 }
 
 const retryMillis = 100;
 const longestGoodbyeSeconds = 1;
+/** What messages call them, where that is another word. */
+const operations: Partial<Record<Op, string>> = { hello: 'connect', compareSet: 'compare-set' };
 const nothing = new Uint8Array();
 
 /** A store that a `TcpStoreServer` keeps. */
@@ -40,7 +45,8 @@ export class TcpStore extends CheckedStore {
   readonly #socket: TLSSocket;
   readonly #pending = new Map<number, Pending>();
   #nextId = 0;
-  #lost: CollError | undefined;
+  /** The error of whatever is asked for once the server is gone. */
+  #lost: ((operation: string) => CollError) | undefined;
 
   private constructor(address: string, socket: TLSSocket) {
     super();
@@ -151,11 +157,12 @@ export class TcpStore extends CheckedStore {
   }
 
   #ask(op: Op, key: string, value: Uint8Array, expected?: Uint8Array): Promise<Uint8Array> {
-    if (this.#lost) return Promise.reject(this.#lost);
+    const operation = operations[op] ?? op;
+    if (this.#lost) return Promise.reject(this.#lost(operation));
     const id = this.#nextId;
     this.#nextId = (id + 1) >>> 0;
     return new Promise((resolve, reject) => {
-      this.#pending.set(id, { resolve, reject });
+      this.#pending.set(id, { operation, resolve, reject });
       this.#socket.write(encodeRequest({ id, op, key, value, expected }));
     });
   }
@@ -168,15 +175,15 @@ export class TcpStore extends CheckedStore {
   #settle({ id, isRefused, value }: Answer): void {
     const pending = this.#pending.get(id);
     this.#pending.delete(id);
-    if (isRefused) pending?.reject(errorFrom(Buffer.from(value).toString('utf8')));
-    else pending?.resolve(value);
+    if (!isRefused) pending?.resolve(value);
+    else pending?.reject(errorFrom(Buffer.from(value).toString('utf8'), pending.operation));
   }
 
   #lose(cause?: Error): void {
     const why = cause ? `: ${cause.message}` : '';
     const told = `the store at ${this.address} is gone${why}; whoever keeps it has ended`;
-    this.#lost ??= new UnavailableError('ERR_COLL_STORE', told, { cause });
-    for (const { reject } of this.#pending.values()) reject(this.#lost);
+    this.#lost ??= (operation) => new UnavailableError('ERR_COLL_STORE', told, { operation, cause });
+    for (const { operation, reject } of this.#pending.values()) reject(this.#lost(operation));
     this.#pending.clear();
   }
 }
@@ -219,10 +226,12 @@ function secured(address: string, socket: TLSSocket): Promise<Error | undefined>
   });
 }
 
-function errorFrom(refusal: string): CollError {
+function errorFrom(refusal: string, operation: string): CollError {
   const [code = '', ...message] = refusal.split('\n');
   const told = message.join('\n');
-  return code === 'ERR_COLL_VALUE' ? new ValueError(code, told) : new CollError('ERR_COLL_STORE', told);
+  return code === 'ERR_COLL_VALUE'
+    ? new ValueError(code, told, { operation })
+    : new CollError('ERR_COLL_STORE', told, { operation });
 }
 
 function aborted(address: string, signal: AbortSignal): AbortedError {

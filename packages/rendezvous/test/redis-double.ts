@@ -86,12 +86,12 @@ function answer(values: Map<string, Buffer>, [command, ...words]: readonly Buffe
 function evaluated(values: Map<string, Buffer>, [script, , name, ...values_]: readonly Buffer[]): Buffer {
   const key = String(name);
   const present = values.get(key);
-  if (String(script).includes('INCRBY')) {
+  if (String(script).includes('local sum')) {
     const before = String(present ?? 0);
-    if (!/^-?\d+$/.test(before)) return Buffer.from('-ERR value is not an integer or out of range\r\n');
-    const sum = String(Number(before) + Number(values_[0]));
-    values.set(key, Buffer.from(sum));
-    return bulk(Buffer.from(sum));
+    const sum = /^-?\d{1,16}$/.test(before) ? Number(before) + Number(values_[0]) : Number.NaN;
+    if (!Number.isSafeInteger(sum)) return bulk(undefined);
+    values.set(key, Buffer.from(String(sum)));
+    return bulk(Buffer.from(String(sum)));
   }
   const [isThere, expected, desired] = values_;
   const fits = String(isThere) === '1' ? present?.equals(expected as Buffer) : present === undefined;

@@ -71,12 +71,16 @@ describe.each(Object.entries(tables))('%s', (_, make) => {
     expect(textOf((await stores[1]?.get(key)) as Uint8Array)).toBe('-1');
   });
 
-  it('does not count with what is no number', async () => {
+  it('does not count with what is no number, nor to where numbers are not whole any more', async () => {
     const store = await open();
     const key = newKey();
-    await store.set(key, bytes('many'));
-    await expect(store.add(key, 1)).rejects.toThrow(ValueError);
-    expect(textOf(await store.get(key))).toBe('many');
+    for (const text of ['many', '1.5', '', '99999999999999999', String(Number.MAX_SAFE_INTEGER)]) {
+      await store.set(key, bytes(text));
+      const refused = { name: 'ValueError', code: 'ERR_COLL_VALUE', operation: 'add' };
+      await expect(store.add(key, 1), text).rejects.toMatchObject(refused);
+      expect(textOf(await store.get(key))).toBe(text);
+    }
+    expect(await store.add(key, -1)).toBe(Number.MAX_SAFE_INTEGER - 1);
   });
 
   it('writes where the present value is the expected one', async () => {

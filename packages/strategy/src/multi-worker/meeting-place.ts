@@ -1,4 +1,5 @@
 import { quote, ValueError } from '@coll/core';
+import { generationFromEnvironment } from '@coll/rendezvous';
 import type { ClusterResolver } from '../cluster/cluster-resolver.js';
 import { type Environment, processEnvironment } from '../cluster/environment.js';
 import type { WorkerPlace } from './worker-place.js';
@@ -32,7 +33,7 @@ export function meetingPlace(
   environment: Environment = processEnvironment(),
 ): MeetingPlace {
   const { job = environment['COLL_JOB'] || 'multi-worker', jobKey = environment['COLL_JOB_KEY'] } = options;
-  const generation = options.generation ?? wholeNumber('COLL_GENERATION', environment['COLL_GENERATION'] || '0');
+  const generation = options.generation ?? generationFromEnvironment(environment);
   if (!jobKey) {
     const cure =
       'give all workers the same secret, as COLL_JOB_KEY or jobKey; TcpStoreServer.newKey() of @coll/rendezvous makes one';
@@ -57,9 +58,4 @@ function addressOfFirst(resolver: ClusterResolver): string {
   const cure = 'describe the cluster by addresses host:port, or set COLL_STORE to the address of a TcpStoreServer';
   const told = `workers meet at the address of ${job} 0, which is ${address === '' ? 'not known' : quote(address)}`;
   throw new ValueError('ERR_COLL_CLUSTER', `${told}: ${cure}`);
-}
-
-function wholeNumber(name: string, text: string): number {
-  if (/^\d{1,9}$/.test(text)) return Number(text);
-  throw new ValueError('ERR_COLL_CLUSTER', `${name} is a whole number from 0 on, not ${quote(text)}`);
 }
