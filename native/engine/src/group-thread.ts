@@ -42,7 +42,7 @@ export class GroupThread {
     return first;
   }
 
-  /** Takes a call over. @returns false where that has to wait for one before. @throws Error where there is no memory for it */
+  /** Takes a call over. @returns false where that has to wait for one before. @throws Error where there is no memory for it, or no thread: the group has failed */
   take(pending: PendingCall): boolean {
     const { call, number, isBroken } = pending;
     const { handle } = call.handle;

@@ -169,6 +169,15 @@ it('ends the group by a signal between slices', async () => {
   await playing;
 });
 
+it('tells why the group has failed where it gets no thread, or no memory', async () => {
+  native.binding.submit = () => {
+    throw new Error('Resource temporarily unavailable');
+  };
+  native.answers.set('poor', [status.failed]);
+  await expect(queue.add(call('poor'), 0, {})).rejects.toThrow('the group has failed');
+  expect(queue.isEmpty).toBe(true);
+});
+
 it('rejects what has not ended when the group is closed, and plays no more', async () => {
   native.answers.set('first', [status.slice, status.slice]);
   const playing = [queue.add(call('first'), 0, {}), queue.add(call('second'), 1, {})];

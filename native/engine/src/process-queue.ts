@@ -1,4 +1,4 @@
-import type { CollError, RunOptions } from '@coll/core';
+import { CollError, type RunOptions } from '@coll/core';
 import { closedError, type KnownCall } from '@coll/core/executor';
 import { GroupThread, type ThreadOwner } from './group-thread.js';
 import { status } from './native-binding.js';
@@ -179,7 +179,10 @@ export class ProcessQueue {
         if (!this.#thread.take(first)) return;
         this.#held.shift();
       } catch (error) {
-        this.#drop().reject(error);
+        const { call, number, signal } = first;
+        // Where there is no memory or no thread for a call, the engine has ended the group.
+        const isOurs = error instanceof CollError;
+        this.#drop().reject(isOurs ? error : this.#owner.failureOf(call, number, signal));
       }
     }
   }

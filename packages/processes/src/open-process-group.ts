@@ -1,13 +1,19 @@
 import { CollError, type ProcessGroup, RuntimeError } from '@coll/core';
-import { NativeProcessGroup, type ProcessBinding, processBinding, type StallListener } from '@coll/native';
+import {
+  NativeProcessGroup,
+  type ProcessBinding,
+  processBinding,
+  type SegmentHandle,
+  type StallListener,
+} from '@coll/native';
 import { Meeting, type Store } from '@coll/rendezvous';
 import { abortedError, awaitAllOpened } from './all-opened.js';
 import { type Card, cardOf, groupVersion, hostOf, readCard, requireCompatible } from './card.js';
 import { type Channel, connectAll, type Mesh } from './connections.js';
 import type { GroupExplanation } from './explanation.js';
 import { addressOf, isSameHost, thisHost } from './host.js';
-import { findLinks } from './links.js';
-import { Listener } from './listener.js';
+import { findLinks, type Links } from './links.js';
+import { type Connection, Listener } from './listener.js';
 import { doAllShareCores, localRankOf } from './local-rank.js';
 import { type Member, memberOf, storeOf } from './member.js';
 import { Neighbours } from './neighbours.js';
@@ -96,58 +102,88 @@ async function connect(
   const native = binding.processes;
   const host = await addressOf(member.host);
   const segments = new SharedSegments(native, member, member.transport !== 'tcp');
+  const { secret } = segments;
   const sockets = new Sockets(native);
-  const listener = await Listener.listen({ member, host, secret: segments.secret, sockets });
+  let listener: Listener | undefined;
   let neighbours: Neighbours | undefined;
   const leave = () => {
     neighbours?.close();
-    listener.close();
+    listener?.close();
     sockets.close();
   };
   try {
+    listener = await Listener.listen({ member, host, secret, sockets });
     const cards = (await meeting.gather('cards', cardOf(member, thisHost(), [listener.address]))).map(readCard);
     requireCompatible(cards);
-    const mesh: Mesh = { member, host, secret: segments.secret, sockets, cards, listener, meeting };
+    const mesh: Mesh = { member, host, secret, sockets, cards, listener, meeting };
     neighbours = new Neighbours(mesh, (error) => void meeting.fail(error));
-    const others = [...cards.keys()].filter((other) => other !== member.rank);
-    const controls = await connectAll(
-      mesh,
-      others.map((rank) => ({ rank, channel: 0 })),
-    );
-    const { links, areAllShared } = await findLinks(member, cards, controls, segments, meeting);
-    const far = links.filter(({ transport }) => transport === 'tcp').map((link) => link.rank);
-    const data = await connectAll(
-      mesh,
-      far.flatMap((rank) => dataChannels(member, cards, rank)),
-    );
-    const near = areAllShared ? [] : others.filter((other) => !far.includes(other));
-    const rings = segments.makeRings(near, member.size);
-    // Nobody sends anything before all others have taken their connections over, and have room.
-    await meeting.gather('ready', Buffer.of());
-    const memory = areAllShared ? segments.join() : undefined;
-    const group = startGroup(native, member, cards, sockets.handOver(controls), stalls);
-    const local = localRankOf(cards, member.rank);
-    try {
-      if (memory) group.playShared(memory, local.cores);
-      else {
-        const { size, generation } = member;
-        const allShareCores = doAllShareCores(cards);
-        group.playMessages({ sockets: byRank(sockets.handOver(data), size), rings, generation, local, allShareCores });
-      }
-    } catch (error) {
-      // The others have the group already.
-      group.fail('failed', `rank ${member.rank} cannot play: ${(error as Error).message}`);
-      await group.close();
-      throw error;
-    }
+    const reached = await reachAll(mesh, segments);
+    const playing = await play(native, mesh, segments, reached, stalls);
     const hosts = cards.map(({ hostName }) => hostName);
-    return { binding, group, memory, generation: member.generation, hosts, links, leave };
+    return { ...playing, binding, generation: member.generation, hosts, links: reached.links, leave };
   } catch (error) {
     leave();
     throw error;
   } finally {
     neighbours?.stop();
     segments.release();
+  }
+}
+
+/** All connections of a member, and where its messages go otherwise. */
+interface Reached extends Links {
+  /** Over which members watch each other. */
+  readonly controls: readonly Connection[];
+  readonly data: readonly Connection[];
+  /** Memory for messages, by rank. */
+  readonly rings: readonly (SegmentHandle | undefined)[];
+}
+
+async function reachAll(mesh: Mesh, segments: SharedSegments): Promise<Reached> {
+  const { member, cards, meeting } = mesh;
+  const others = [...cards.keys()].filter((other) => other !== member.rank);
+  const controls = await connectAll(
+    mesh,
+    others.map((rank) => ({ rank, channel: 0 })),
+  );
+  const { links, areAllShared } = await findLinks(member, cards, controls, segments, meeting);
+  const far = links.filter(({ transport }) => transport === 'tcp').map((link) => link.rank);
+  const data = await connectAll(
+    mesh,
+    far.flatMap((rank) => dataChannels(member, cards, rank)),
+  );
+  const near = areAllShared ? [] : others.filter((other) => !far.includes(other));
+  const rings = segments.makeRings(near, member.size);
+  // Nobody sends anything before all others have taken their connections over, and have room.
+  await meeting.gather('ready', Buffer.of());
+  return { links, areAllShared, controls, data, rings };
+}
+
+async function play(
+  native: ProcessBinding,
+  { member, cards, sockets }: Mesh,
+  segments: SharedSegments,
+  { areAllShared, controls, data, rings }: Reached,
+  stalls: StallListener | undefined,
+): Promise<Pick<Connected, 'group' | 'memory'>> {
+  const memory = areAllShared ? segments.join() : undefined;
+  let group: NativeProcessGroup | undefined;
+  try {
+    group = startGroup(native, member, cards, sockets.handOver(controls), stalls);
+    const { size, generation } = member;
+    const local = localRankOf(cards, member.rank);
+    if (memory) group.playShared(memory, local.cores);
+    else {
+      const allShareCores = doAllShareCores(cards);
+      group.playMessages({ sockets: byRank(sockets.handOver(data), size), rings, generation, local, allShareCores });
+    }
+    return { group, memory };
+  } catch (error) {
+    // The others have the group already.
+    group?.fail('failed', `rank ${member.rank} cannot play: ${(error as Error).message}`);
+    await group?.close();
+    if (memory) native.releaseMemory(memory);
+    throw error;
   }
 }
 

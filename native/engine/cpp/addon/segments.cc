@@ -26,7 +26,6 @@ Napi::Value make_segment(const Napi::CallbackInfo& info) {
   const auto segment = Segment::create(std::max(wanted, bytes_with_rings(integer_of(info[1]))));
   const SegmentCard& card = segment->card();
   Napi::Uint8Array bytes = Napi::Uint8Array::New(info.Env(), sizeof card);
-  std::memset(bytes.Data(), 0, sizeof card);
   std::memcpy(bytes.Data(), &card, sizeof card);
   Napi::Array result = Napi::Array::New(info.Env(), 2);
   result.Set(0u, hold(info.Env(), new SharedSegment(segment)));

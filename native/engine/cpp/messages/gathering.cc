@@ -7,7 +7,7 @@ namespace coll {
 namespace {
 
 // Among more ranks the messages take longer than the rounds of a tree.
-constexpr int kMostRanks = 16;
+constexpr int kMostGatherers = 16;
 // What a rank receives. Above, sending each byte to everybody takes longer than a second round.
 constexpr std::size_t kMostReceived = 32 * 1024;
 // What a rank hands in where messages are to be few.
@@ -72,7 +72,7 @@ MessageProgram doubling_of(DType dtype, int rank, int ranks) {
 bool Gathering::suits(const Offer& offer) const {
   if (offer.program == nullptr) return false;
   const Program& program = *offer.program;
-  if (program.kind != Kind::kAllReduce || ranks_ == 1 || ranks_ > kMostRanks || offer.length == 0) return false;
+  if (program.kind != Kind::kAllReduce || ranks_ == 1 || ranks_ > kMostGatherers || offer.length == 0) return false;
   const std::size_t most = is_doubling_ ? kMostDoubled : kMostReceived / (static_cast<std::size_t>(ranks_) - 1);
   return offer.length <= most / byte_size(program.dtype);
 }

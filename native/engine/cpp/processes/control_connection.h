@@ -12,7 +12,7 @@ namespace coll {
 
 using Clock = std::chrono::steady_clock;
 
-// The connection over which one member watches another. Only the monitor's thread uses it.
+// The connection over which one member watches another. Used under the monitor's mutex only.
 class ControlConnection {
  public:
   // Takes over a connected socket that does not block; -1 for none.

@@ -152,7 +152,7 @@ Status Group::expire(Call& call) {
   if (has_failed()) return settle();
   if (is_contradicted(call)) return disagree(call);
   missing_ = absent();
-  return kExpired;
+  return Status::kExpired;
 }
 
 std::vector<int> Group::absent() {

@@ -18,9 +18,6 @@ struct Call {
   State state{};
 };
 
-// Answers of Group::play beside those of a player.
-constexpr Status kExpired = static_cast<Status>(7);
-
 // One member of a group of processes: what plays, and what watches over the others. All but the monitor's part is used by one thread at a time.
 class Group {
  public:

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <exception>
 
 #include "../error.h"
 
@@ -83,8 +84,7 @@ bool Monitor::catch_up() {
   while (!failure_ && peers_.have_news()) {
     const std::uint64_t turn = turns_;
     wake();
-    const bool goes_on = changed_.wait_for(lock, watch_.silence, [&] { return turns_ != turn || has_ended_; });
-    if (!goes_on || has_ended_) break;
+    if (!changed_.wait_for(lock, watch_.silence, [&] { return turns_ != turn || has_ended_; }) || has_ended_) break;
   }
   return failure_.has_value();
 }
@@ -147,18 +147,25 @@ void Monitor::fail_here(const std::string& how) {
 }
 
 void Monitor::run() {
-  while (true) {
-    await_events();
-    const Lock lock(mutex_);
-    const auto now = Clock::now();
-    turn(now);
-    if (!must_end_ && !has_parted(now)) continue;
-    for (WatchedMember& peer : peers_) peer.control->close();
-    has_ended_ = true;
-    changed_.notify_all();
-    if (!must_end_ && watch_.parted) watch_.parted();
-    return;
+  try {
+    while (watch()) continue;
+  } catch (const std::exception&) {
+    // There is no memory: with nobody who watches over it, the group cannot go on.
+    word_.store(1, std::memory_order_seq_cst);
   }
+  const Lock lock(mutex_);
+  for (WatchedMember& peer : peers_) peer.control->close();
+  has_ended_ = true;
+  changed_.notify_all();
+  if (!must_end_ && watch_.parted) watch_.parted();
+}
+
+// Until the next event. False where that was the last one.
+bool Monitor::watch() {
+  await_events();
+  const Lock lock(mutex_);
+  turn(Clock::now());
+  return !must_end_ && !has_parted(last_turn_);
 }
 
 void Monitor::turn(Clock::time_point now) {
@@ -196,8 +203,7 @@ void Monitor::await_events() {
   }
   poll(events.data(), events.size(), static_cast<int>(std::max<std::int64_t>(longest.count(), 1)));
   std::uint64_t count = 0;
-  while (::read(event_, &count, sizeof count) > 0) {
-  }
+  [[maybe_unused]] const ssize_t taken = ::read(event_, &count, sizeof count);
 }
 
 void Monitor::read(int rank, Clock::time_point now) {
@@ -281,8 +287,7 @@ bool Monitor::is_settled(Clock::time_point now) const {
 }
 
 bool Monitor::has_parted(Clock::time_point now) const {
-  if (!leaving_since_) return false;
-  return now - *leaving_since_ >= kParting || peers_.are_gone();
+  return leaving_since_ && (now - *leaving_since_ >= kParting || peers_.are_gone());
 }
 
 void Monitor::wake() {

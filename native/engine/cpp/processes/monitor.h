@@ -58,6 +58,7 @@ class Monitor {
   using Lock = std::unique_lock<std::mutex>;
 
   void run();
+  bool watch();
   void turn(Clock::time_point now);
   void await_events();
   void read(int rank, Clock::time_point now);

@@ -2,6 +2,9 @@
 
 #include "runner.h"
 
+#include <exception>
+#include <string>
+
 namespace coll {
 
 Runner::~Runner() {
@@ -28,6 +31,16 @@ std::vector<Runner::Result> Runner::take_results() {
   return std::move(results_);
 }
 
+// What is lacking here ends the group, not the process.
+Status Runner::play(const Job& job) {
+  try {
+    return group_.play(*job.call, Group::deadline_after(job.timeout));
+  } catch (const std::exception& error) {
+    group_.monitor().fail_here(std::string("cannot go on: ") + error.what());
+    return Status::kFailed;
+  }
+}
+
 void Runner::run() {
   std::unique_lock<std::mutex> lock(mutex_);
   while (true) {
@@ -36,7 +49,7 @@ void Runner::run() {
     const Job job = jobs_.front();
     jobs_.pop_front();
     lock.unlock();
-    const Status status = group_.play(*job.call, Group::deadline_after(job.timeout));
+    const Status status = play(job);
     lock.lock();
     results_.push_back({job.id, status});
     if (results_.size() == 1) wake_();

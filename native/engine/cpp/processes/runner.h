@@ -38,6 +38,7 @@ class Runner {
 
  private:
   void run();
+  Status play(const Job& job);
 
   Group& group_;
   const std::function<void()> wake_;

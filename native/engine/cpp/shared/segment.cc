@@ -79,7 +79,7 @@ std::shared_ptr<Segment> Segment::create(std::size_t most_bytes) {
   if (descriptor.number() < 0) throw failure("the system gives no shared memory");
   if (fcntl(descriptor.number(), F_ADD_SEALS, F_SEAL_SHRINK) != 0) throw failure("shared memory cannot be kept from shrinking");
   const struct stat status = status_of(descriptor.number());
-  SegmentCard card{getpid(), descriptor.number(), status.st_dev, status.st_ino, {}};
+  SegmentCard card{getpid(), descriptor.number(), 0, status.st_dev, status.st_ino, {}};
   const ssize_t drawn = getrandom(card.token.data(), card.token.size(), 0);
   if (drawn != static_cast<ssize_t>(card.token.size())) throw failure("the system gives no random numbers");
   std::shared_ptr<Segment> segment(new Segment(descriptor.take(), card));
@@ -150,16 +150,21 @@ bool Segment::reaches(std::size_t offset, std::size_t bytes) {
   return offset + bytes <= bytes_;
 }
 
+std::atomic<std::uint64_t>& Segment::mark_of(int rank) const {
+  if (rank < 0 || rank >= kMostRanks) throw Error("shared memory has no room for the mark of rank " + std::to_string(rank));
+  return head().marks[rank];
+}
+
 void Segment::leave_mark(int rank) {
   std::uint64_t mark = 0;
   std::memcpy(&mark, card_.token.data(), sizeof mark);
-  head().marks[rank].store(mark);
+  mark_of(rank).store(mark);
 }
 
 bool Segment::has_mark_of(int rank) const {
   std::uint64_t mark = 0;
   std::memcpy(&mark, card_.token.data(), sizeof mark);
-  return head().marks[rank].load() == mark;
+  return mark_of(rank).load() == mark;
 }
 
 }  // namespace coll

@@ -14,6 +14,7 @@ namespace coll {
 struct SegmentCard {
   std::int64_t pid;
   std::int32_t descriptor;  // of that process
+  std::int32_t unused;      // 0: others see all bytes
   std::uint64_t device;
   std::uint64_t inode;
   std::array<std::uint8_t, 16> token;
@@ -47,7 +48,7 @@ class Segment {
   // Whether `bytes` from `offset` can be touched.
   bool reaches(std::size_t offset, std::size_t bytes);
 
-  // The trial: whoever has opened a segment leaves its mark there, for its owner to find.
+  // The trial: whoever has opened a segment leaves its mark there, for its owner to find. Throws Error for a rank of `kMostRanks` or more.
   void leave_mark(int rank);
   bool has_mark_of(int rank) const;
 
@@ -56,6 +57,7 @@ class Segment {
 
  private:
   struct Head;
+  std::atomic<std::uint64_t>& mark_of(int rank) const;
   Segment(int descriptor, SegmentCard card) : descriptor_(descriptor), card_(card) {}
   Head& head() const;
   void map(std::size_t most_bytes);

@@ -138,9 +138,9 @@ TEST_F(ProcessGroup, AllRaiseTheSameFailureThoughTheyFindOutDifferentOnes) {
 TEST_F(ProcessGroup, NamesWhoNeverCame) {
   open(3);
   const auto statuses = play(1, Clock::now() + milliseconds(2000));
-  const bool has_expired = statuses[1] == kExpired || statuses[2] == kExpired;
+  const bool has_expired = statuses[1] == Status::kExpired || statuses[2] == Status::kExpired;
   EXPECT_TRUE(has_expired);
-  const int rank = statuses[1] == kExpired ? 1 : 2;
+  const int rank = statuses[1] == Status::kExpired ? 1 : 2;
   EXPECT_EQ(group(rank).missing(), std::vector<int>{0});
   EXPECT_EQ(group(1).monitor().settled_failure().text, group(2).monitor().settled_failure().text);
 }
@@ -240,7 +240,7 @@ TEST_F(ProcessGroup, ComesBackAfterAPause) {
   Call call{};
   EXPECT_EQ(group(1).play(call, std::nullopt, milliseconds(30)), Status::kWaiting);
   const auto begin = Clock::now();
-  EXPECT_EQ(group(1).play(call, begin + milliseconds(30), milliseconds(5000)), kExpired);
+  EXPECT_EQ(group(1).play(call, begin + milliseconds(30), milliseconds(5000)), Status::kExpired);
 }
 
 TEST_F(ProcessGroup, MissesWhoSaysWhatNobodyUnderstands) {

@@ -78,11 +78,22 @@ TEST(Segment, OpensSegmentsOnly) {
   ASSERT_EQ(ftruncate(file, 1 << 20), 0);
   struct stat status {};
   fstat(file, &status);
-  const SegmentCard card{getpid(), file, status.st_dev, status.st_ino, {}};
+  const SegmentCard card{getpid(), file, 0, status.st_dev, status.st_ino, {}};
   EXPECT_NE(reason_of(card), "");
   ASSERT_EQ(fcntl(file, F_ADD_SEALS, F_SEAL_SHRINK), 0);
   EXPECT_NE(reason_of(card), "");
   close(file);
+}
+
+TEST(Segment, HasRoomForTheMarksOfItsRanksOnly) {
+  const auto own = Segment::create(kBytes);
+  own->leave_mark(Segment::kMostRanks - 1);
+  EXPECT_TRUE(own->has_mark_of(Segment::kMostRanks - 1));
+  EXPECT_FALSE(own->has_mark_of(0));
+  for (const int rank : {-1, Segment::kMostRanks}) {
+    EXPECT_THROW(own->leave_mark(rank), Error);
+    EXPECT_THROW(own->has_mark_of(rank), Error);
+  }
 }
 
 TEST(Segment, DoesNotShrink) {

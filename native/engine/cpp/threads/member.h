@@ -22,6 +22,7 @@ enum class Status : int {
   kFailed,     // the group has failed
   kDisagreed,  // the ranks do not ask for the same
   kClashed,    // memory of two ranks overlaps
+  kExpired,    // not everybody came in time
 };
 
 // How long a call may take to wait for others: as long as it likes, coming back now and then; as long as an event loop does
