@@ -21,7 +21,8 @@ export interface HierarchicalAlgorithmOptions {
  *                        /             \
  *     worker 1:  3 +-> 2                 2 --> 3
  *
- * All-reduce only.
+ * All-reduce only: `plan` throws ValueError (ERR_COLL_REFUSED) for other kinds, and for ranks that cannot be shared out evenly. The scheme is that of
+ * leaders in MPI on clusters of multi-core hosts (Karonis et al. 2000).
  */
 export function hierarchicalAlgorithm({ workers, within, across }: HierarchicalAlgorithmOptions): Algorithm {
   const refuses = (collective: Collective, ranks: number): string | undefined => {

@@ -1,8 +1,9 @@
 import type { CollectiveKind } from '@coll/core';
 import { cost, type LinkTimes, type Schedule } from '@coll/core/schedule';
 
-/** Of links of one kind, all of them. */
+/** Of links of one kind, all of them; `LinkTimes` has those of a message and of a byte. */
 interface AllTimes extends LinkTimes {
+  /** Seconds that a rank takes for each message that it sends or receives. */
   readonly overhead: number;
 }
 
@@ -93,6 +94,8 @@ function slopeAt(numbers: readonly number[], index: number, sample: Sample): num
 }
 
 /**
+ * Least squares with bounds by coordinate descent (Hildreth 1957; Franc, Hlaváč and Navara 2005).
+ *
  * Numbers, none below its floor, whose products with the rows are next to 1 by least squares: one is improved after the other, until all are as good
  * as can be. Of numbers that rows do not tell apart, the first one moves most.
  */

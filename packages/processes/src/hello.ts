@@ -87,15 +87,18 @@ export function refusalOf(hello: Hello, member: Member): Refusal | undefined {
   return isKnown ? undefined : { why: 'rank', detail: member.rank };
 }
 
+/** What a listener answers to a hello: a number used once, and that it has the key. */
 export function encodeChallenge(key: Buffer, hello: Buffer): Buffer {
   const head = Buffer.concat([Buffer.alloc(5), randomBytes(nonceBytes)]);
   return Buffer.concat([head, proofOf(key, 'challenge', hello, head)]);
 }
 
+/** What proves that the caller has the key, and only a member may know. */
 export function encodeProof(key: Buffer, hello: Buffer, challenge: Buffer, secret: Buffer): Buffer {
   return Buffer.concat([secret, proofOf(key, 'proof', hello, challenge, secret)]);
 }
 
+/** What proves the same of the listener, to a caller who has proven it. */
 export function encodeWelcome(key: Buffer, hello: Buffer, challenge: Buffer, proof: Buffer, secret: Buffer): Buffer {
   const head = Buffer.concat([Buffer.alloc(5), secret]);
   return Buffer.concat([head, proofOf(key, 'welcome', hello, challenge, proof, head)]);
@@ -115,6 +118,7 @@ export function decodeRefusal(bytes: Buffer): Refusal | undefined {
   return why === 0 ? undefined : { why: refusals[why] ?? 'no', detail: bytes.readUInt32BE(1) };
 }
 
+/** Whether who sent a challenge has the key. */
 export function isChallenge(key: Buffer, hello: Buffer, challenge: Buffer): boolean {
   const [head, mac] = split(challenge);
   return timingSafeEqual(mac, proofOf(key, 'challenge', hello, head));

@@ -4,10 +4,12 @@ import { mostKeyBytes, mostValueBytes } from './store.js';
 /** What a client asks for; the numbers are what is sent. */
 export const ops = { hello: 0, set: 1, get: 2, add: 3, compareSet: 4, delete: 5, cancel: 6 } as const;
 
+/** By name. */
 export type Op = keyof typeof ops;
 
 const opNames = Object.keys(ops) as readonly Op[];
 
+/** What a client sends. */
 export interface Request {
   /** Of the answer, the same. */
   readonly id: number;
@@ -18,6 +20,7 @@ export interface Request {
   readonly expected: Uint8Array | undefined;
 }
 
+/** What a server sends back: a value, or why it refuses. */
 export interface Answer {
   readonly id: number;
   readonly isRefused: boolean;
@@ -36,6 +39,7 @@ const mostFrameBytes = mostKeyBytes + 2 * mostValueBytes + 64;
 const requestHead = 12;
 const answerHead = 5;
 
+/** A frame with a request. */
 export function encodeRequest({ id, op, key, value, expected }: Request): Buffer {
   const keyBytes = Buffer.from(key);
   const head = Buffer.alloc(4 + requestHead);
@@ -65,6 +69,7 @@ export function decodeRequest(frame: Buffer): Request {
   };
 }
 
+/** A frame with an answer. */
 export function encodeAnswer({ id, isRefused, value }: Answer): Buffer {
   const head = Buffer.alloc(4 + answerHead);
   head.writeUInt32BE(answerHead + value.length, 0);

@@ -11,6 +11,7 @@ export interface Newest {
   readonly terms: Terms;
 }
 
+/** As the store has it. */
 export function encodeNewest(newest: Newest): Uint8Array {
   return Buffer.from(JSON.stringify(newest));
 }
@@ -44,10 +45,12 @@ function parse(bytes: Uint8Array): Newest | undefined {
   }
 }
 
+/** Whether it is a whole number from 0. */
 export function isCount(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0;
 }
 
+/** Whether it is a table of texts and finite numbers. */
 export function isTerms(value: unknown): value is Terms {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
   return Object.values(value).every((each) => typeof each === 'string' || Number.isFinite(each));

@@ -6,6 +6,7 @@ import type { RunOptions } from './strategy.js';
 import type { ThreadStart } from './thread-messages.js';
 import { encode } from './thread-values.js';
 
+/** Which replicas run where, and what they run. */
 export interface ThreadRun {
   readonly engine: Engine;
   readonly devices: readonly string[];
@@ -18,6 +19,7 @@ export interface ThreadRun {
   readonly others?: OtherReplicas;
 }
 
+/** Those of other workers, from here. */
 export interface OtherReplicas {
   /** Why one of them has failed. It is asked again and again. */
   failure(): Error | undefined;
