@@ -1,7 +1,7 @@
 import { CollError, RuntimeError } from '@coll/core';
 import { areCores, type Cores, ownCores } from './cores.js';
 import { type Host, isLoopback, isSameHost } from './host.js';
-import type { Member, Transport } from './member.js';
+import { type Member, type Transport, transports } from './member.js';
 
 /** What all members must speak alike, which they compare before anything else; it is raised when anything that they tell each other changes. */
 export const groupVersion = 4;
@@ -68,7 +68,6 @@ export function hostOf({ hostName, bootId }: Card): Host {
 }
 
 const operation = 'open a group';
-const transports: readonly Transport[] = ['auto', 'shared-memory', 'tcp'];
 const mostAddresses = 16;
 // Names of hosts have no more.
 const mostCharacters = 255;

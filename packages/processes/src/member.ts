@@ -12,6 +12,9 @@ import type { OpenProcessGroupOptions } from './options.js';
 /** How members exchange data; `'auto'` lets what is there decide. */
 export type Transport = 'auto' | 'shared-memory' | 'tcp';
 
+/** All of them. */
+export const transports: readonly Transport[] = ['auto', 'shared-memory', 'tcp'];
+
 /** One who opens a group: all that its options and the environment say, found right. */
 export interface Member {
   readonly rank: number;
@@ -34,7 +37,6 @@ export interface Member {
 
 const mostMembers = 1024;
 const fewestKeyBytes = 16;
-const transports: readonly Transport[] = ['auto', 'shared-memory', 'tcp'];
 
 /** @throws ValueError for options that make no sense, and where the environment does not say what they leave out */
 export function memberOf(
