@@ -13,6 +13,7 @@ let results: number[];
 /** Calls that have to wait for one before. */
 let waiting: Set<string>;
 let refused: Error | undefined;
+let copiedBytes: number;
 let thread: GroupThread;
 
 beforeEach(() => {
@@ -20,7 +21,9 @@ beforeEach(() => {
   results = [];
   waiting = new Set();
   refused = undefined;
+  copiedBytes = 0;
   const binding = {
+    copiedBytes: () => copiedBytes,
     stage: (_: GroupHandle, call: CallHandle) => asked.push(`stage ${call}`) > 0 && !waiting.has(String(call)),
     submit: (_: GroupHandle, call: CallHandle, id: number, millis: number) => {
       asked.push(`submit ${call} as ${id} for ${millis}`);
@@ -112,4 +115,16 @@ it('lets go of all that it has', () => {
   expect(thread.release()).toEqual(calls);
   expect(thread.isIdle).toBe(true);
   expect(asked.slice(-2)).toEqual(['finish first false', 'finish second false']);
+});
+
+it('takes no more over than is copied in a moment, but any call alone', async () => {
+  copiedBytes = 100e6;
+  const [first, second] = [pendingCall('first', 0), pendingCall('second', 1)];
+  expect([thread.take(first), thread.take(second)]).toEqual([true, false]);
+  expect(asked).toEqual(['stage first', 'submit first as 0 for 0']);
+  results.push(0, status.done);
+  thread.settle();
+  await first.ended;
+  copiedBytes = 300e6;
+  expect(thread.take(second)).toBe(true);
 });

@@ -7,6 +7,9 @@ import type { ProcessCall } from './process-calls.js';
 
 type Call = KnownCall<ProcessCall>;
 
+// Of all calls that wait together, in and out. Copying takes an eighth of a second at worst, in which the event loop stands still, and memory in which they play.
+const mostCopiedBytes = 2 ** 27;
+
 /** Whose thread it is. */
 export interface ThreadOwner {
   readonly rank: number;
@@ -25,6 +28,7 @@ export class GroupThread {
   readonly #group: GroupHandle;
   readonly #owner: ThreadOwner;
   readonly #calls = new Map<number, PendingCall>();
+  #copiedBytes = 0;
 
   constructor(binding: ProcessBinding, group: GroupHandle, owner: ThreadOwner) {
     this.#binding = binding;
@@ -42,10 +46,12 @@ export class GroupThread {
     return first;
   }
 
-  /** Takes a call over. @returns false where that has to wait for one before. @throws Error where there is no memory for it, or no thread: the group has failed */
+  /** Takes a call over. @returns false where that has to wait for calls before. @throws Error where there is no memory for it, or no thread: the group has failed */
   take(pending: PendingCall): boolean {
     const { call, number, isBroken } = pending;
     const { handle } = call.handle;
+    const bytes = isBroken ? 0 : this.#binding.copiedBytes(this.#group, handle);
+    if (!this.isIdle && this.#copiedBytes + bytes > mostCopiedBytes) return false;
     if (!isBroken && !this.#binding.stage(this.#group, handle)) return false;
     try {
       this.#binding.submit(this.#group, handle, number, pending.millisLeft);
@@ -54,6 +60,8 @@ export class GroupThread {
       throw error;
     }
     this.#calls.set(number, pending);
+    this.#copiedBytes += bytes;
+    pending.copiedBytes = bytes;
     return true;
   }
 
@@ -86,8 +94,9 @@ export class GroupThread {
     else pending.resolve();
   }
 
-  #finish({ call, number }: PendingCall, delivers: boolean): void {
+  #finish({ call, number, copiedBytes }: PendingCall, delivers: boolean): void {
     this.#calls.delete(number);
+    this.#copiedBytes -= copiedBytes;
     this.#binding.finish(this.#group, call.handle.handle, delivers);
   }
 }

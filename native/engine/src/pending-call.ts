@@ -25,6 +25,8 @@ export class PendingCall {
   readonly ended: Promise<void>;
   /** Of a call that has begun here. */
   pace: Pace | undefined;
+  /** In and out, by the group's thread that has taken it over. */
+  copiedBytes = 0;
   /** Nothing of it moves any more: the group's thread finds out why. */
   isBroken = false;
   readonly #millis: number;

@@ -1,4 +1,4 @@
-import { CollError, type RunOptions } from '@coll/core';
+import { CollError, messageOf, type RunOptions } from '@coll/core';
 import { closedError, type KnownCall } from '@coll/core/executor';
 import { GroupThread, type ThreadOwner } from './group-thread.js';
 import { status } from './native-binding.js';
@@ -62,7 +62,7 @@ export class ProcessQueue {
     const answer = this.isEmpty ? this.#begin(call) : undefined;
     if (answer === status.done) return undefined;
     const { signal } = options;
-    const abort = () => this.#owner.fail('aborted', `aborted: ${signal?.reason}`);
+    const abort = () => this.#owner.fail('aborted', `aborted: ${messageOf(signal?.reason)}`);
     const pending = new PendingCall({ call, number, millis: millisOf(options), signal, abort });
     this.#held.push(pending);
     if (answer !== undefined) this.#leave(pending, answer);

@@ -102,6 +102,7 @@ export { communicatorOf } from './hierarchical/communicator-of.js';
 export { type HierarchicalOptions, hierarchical } from './hierarchical/hierarchical-communicator.js';
 export { rankOfWorker, type WorkerSeatOptions } from './hierarchical/rank-of-worker.js';
 export { type LogLevel, type LogSink, log, logDeprecated, logFirst, setLogSink } from './logger.js';
+export { messageOf } from './message-of.js';
 export { optionsOf } from './options-of.js';
 export type { PackingOptions } from './packing/arrangement.js';
 export { ConcatAndSplitPacker } from './packing/concat-and-split-packer.js';

@@ -35,7 +35,7 @@ export interface ProcessGroup extends AsyncDisposable {
   communicator(algorithm: Algorithm): Communicator;
 
   /** Ends the group for all members: collectives under way and later ones fail with an error that has this one's message. May be called again. */
-  fail(error: Error): void;
+  fail(error: unknown): void;
 
   /** Why the group has failed, for members that wait for something else meanwhile; undefined while it has not. Absent: only collectives tell. */
   failure?(): CollError | undefined;

@@ -58,6 +58,17 @@ describe('requireCompatible', () => {
     refused([card, other], /rank 0 listens at 127.0.0.1 only, which no other host reaches; open the group with host/);
   });
 
+  it('refuses to share memory between hosts, in the same words for all', () => {
+    const [one, far] = [near, other].map((each) => ({ ...each, transport: 'shared-memory' as const, insecure: true }));
+    expect(() => requireCompatible([one, far] as Card[])).toThrow(
+      expect.objectContaining({
+        code: 'ERR_COLL_REFUSED',
+        rank: 1,
+        message: expect.stringMatching(/^shared memory was asked for, but rank 0 is on host-a, rank 1 on host-b;/),
+      }),
+    );
+  });
+
   it('refuses to talk in clear between hosts, unless all have said so', () => {
     refused([near, other], /not encrypted.*insecure: true on all members/);
     requireCompatible([near, other].map((one) => ({ ...one, insecure: true })));

@@ -35,7 +35,7 @@ export function readCard(bytes: Uint8Array, rank: number): Card {
   throw new CollError('ERR_COLL_STORE', `rank ${rank} shows a card that cannot be read`, { rank, operation });
 }
 
-/** @throws RuntimeError (ERR_COLL_CLUSTER) where members want different things, or cannot or must not reach each other. All members find the same. */
+/** @throws RuntimeError (ERR_COLL_CLUSTER) where members want different things, or cannot or must not reach each other; CollError (ERR_COLL_REFUSED) where they cannot share memory. All members find the same. */
 export function requireCompatible(cards: readonly Card[]): void {
   for (const setting of ['transport', 'streams', 'heartbeatSeconds', 'insecure'] as const) {
     const [first] = cards as readonly [Card, ...Card[]];
@@ -48,6 +48,10 @@ export function requireCompatible(cards: readonly Card[]): void {
   const other = cards.findIndex((card) => !isSameHost(hostOf(one), hostOf(card)));
   if (other < 0) return;
   const hosts = `rank 0 is on ${one.hostName}, rank ${other} on ${cards[other]?.hostName}`;
+  if (one.transport === 'shared-memory') {
+    const told = `shared memory was asked for, but ${hosts}; transport: 'auto' takes TCP between them`;
+    throw new CollError('ERR_COLL_REFUSED', told, { rank: other, operation });
+  }
   const local = cards.findIndex(({ addresses }) => addresses.every(({ host }) => isLoopback(host)));
   if (local >= 0) {
     const told = `rank ${local} listens at ${cards[local]?.addresses[0]?.host} only, which no other host reaches`;

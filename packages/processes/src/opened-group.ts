@@ -1,4 +1,4 @@
-import { type Algorithm, type CollError, type Communicator, type Link, RuntimeError } from '@coll/core';
+import { type Algorithm, type CollError, type Communicator, type Link, messageOf, RuntimeError } from '@coll/core';
 import { type MemoryHandle, type NativeProcessGroup, ProcessCommunicator, type processBinding } from '@coll/native';
 import type { GroupExplanation } from './explanation.js';
 import type { OpenedProcessGroup } from './open-process-group.js';
@@ -29,6 +29,7 @@ export class OpenedGroup implements OpenedProcessGroup {
   readonly hosts: readonly string[];
   readonly links: readonly Link[];
   readonly #options: OpenedGroupOptions;
+  #closing: Promise<void> | undefined;
 
   constructor(options: OpenedGroupOptions) {
     const { group, generation, hosts, links } = options;
@@ -49,7 +50,7 @@ export class OpenedGroup implements OpenedProcessGroup {
     throw new RuntimeError('ERR_COLL_CLOSED', 'this group of processes was closed; open another one', details);
   }
 
-  fail(error: Error): void {
+  fail(error: unknown): void {
     this.#options.group.fail('failed', `rank ${this.rank} on ${this.hosts[this.rank]} failed: ${messageOf(error)}`);
   }
 
@@ -72,7 +73,12 @@ export class OpenedGroup implements OpenedProcessGroup {
     };
   }
 
-  async close(): Promise<void> {
+  close(): Promise<void> {
+    this.#closing ??= this.#leave();
+    return this.#closing;
+  }
+
+  async #leave(): Promise<void> {
     const { binding, group, memory } = this.#options;
     opened.delete(group);
     if (opened.size === 0) process.removeListener('exit', leaveAll);
@@ -83,9 +89,4 @@ export class OpenedGroup implements OpenedProcessGroup {
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
-}
-
-/** Of whatever was thrown. */
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

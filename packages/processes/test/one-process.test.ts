@@ -97,6 +97,36 @@ it('holds no memory of a group that was closed but that of its tensors', async (
   await expect.poll(more).toBeLessThanOrEqual(3 * 2);
 });
 
+it('is closed when any of its closes has ended', async () => {
+  const store = new MemoryStore();
+  const open = (rank: number) => openProcessGroup({ store, rank, size: 2, jobKey });
+  const groups = await Promise.all([open(0), open(1)]);
+  const [first] = groups as [OpenedProcessGroup, OpenedProcessGroup];
+  expect(first.close()).toBe(first.close());
+  await Promise.all(groups.map((group) => group.close()));
+});
+
+it.each([
+  [Symbol('stop'), 'Symbol(stop)'],
+  [Object.create(null), 'an object (no prototype)'],
+])('fails, and aborts, for whatever is thrown: %s', async (thrown, words) => {
+  for (const how of ['fail', 'abort'] as const) {
+    const store = new MemoryStore();
+    const open = (rank: number) => openProcessGroup({ store, rank, size: 2, jobKey });
+    const groups = await Promise.all([open(0), open(1)]);
+    const controller = new AbortController();
+    const { signal } = controller;
+    const [values, [first, second]] = [tensor(new Float32Array(4)), groups];
+    const running = first.communicator(directAlgorithm).run(sum, [values], [values], { signal });
+    if (how === 'fail') second.fail(thrown);
+    else controller.abort(thrown);
+    const code = how === 'fail' ? 'ERR_COLL_PEER_FAILED' : 'ERR_COLL_ABORTED';
+    await expect(running).rejects.toMatchObject({ code });
+    expect(second.failure()?.message).toContain(words);
+    await Promise.all(groups.map((group) => group.close()));
+  }
+});
+
 it('refuses a tensor that is longer than any buffer of Node', async () => {
   const alone = { store: new MemoryStore(), rank: 0, size: 1, jobKey };
   await using group = await openProcessGroup({ ...alone, maxBytes: 2 ** 40 });

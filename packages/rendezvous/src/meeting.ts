@@ -1,6 +1,14 @@
 import { setMaxListeners } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
-import { CollError, DeadlineExceededError, optionsOf, quote, UnavailableError, ValueError } from '@coll/core';
+import {
+  CollError,
+  DeadlineExceededError,
+  optionsOf,
+  quote,
+  RuntimeError,
+  UnavailableError,
+  ValueError,
+} from '@coll/core';
 import { decodeEnding, encodeEnding } from './ending.js';
 import { decodeNewest, differenceOf, encodeNewest, isCount, isTerms, type Newest, type Terms } from './newest.js';
 import { requireStore, requireValue, requireWait, type Store, type WaitOptions } from './store.js';
@@ -238,16 +246,24 @@ export class Meeting {
     const details = { rank, operation: this.#operation };
     const { message, code } = error as Partial<CollError>;
     // Members that do not fit together, or miss one, all find the same, whoever does so first.
-    if (code === 'ERR_COLL_CLUSTER' || code === 'ERR_COLL_PEER_FAILED') return error as CollError;
+    if (sameForAll.includes(code)) return error as CollError;
     const why = code === 'ERR_COLL_ABORTED' ? 'its caller has aborted that' : message;
     const told = `rank ${rank} cannot ${this.#operation}: ${why}`;
     // Time is over for all of them.
     if (code === 'ERR_COLL_DEADLINE') return new DeadlineExceededError(code, told, details);
+    // A mistake in the program, which stays when it is tried again.
+    if (code === 'ERR_COLL_VALUE') return new RuntimeError('ERR_COLL_CLUSTER', told, details);
     return new UnavailableError('ERR_COLL_PEER_FAILED', told, details);
   }
 }
 
 const newestKey = 'newest';
+const sameForAll: readonly unknown[] = [
+  'ERR_COLL_CLUSTER',
+  'ERR_COLL_PEER_FAILED',
+  'ERR_COLL_REFUSED',
+  'ERR_COLL_STORE',
+];
 
 function overKey(generation: number): string {
   return `generation/${generation}/over`;

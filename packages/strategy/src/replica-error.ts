@@ -1,4 +1,4 @@
-import { CollError, quote, RuntimeError } from '@coll/core';
+import { CollError, messageOf, quote, RuntimeError } from '@coll/core';
 
 /**
  * The error of a replica with the replica's number in front of its message, and as `rank` unless one is named already. It stays the same
@@ -6,8 +6,8 @@ import { CollError, quote, RuntimeError } from '@coll/core';
  */
 export function annotate(error: unknown, replica: number): Error {
   if (!(error instanceof Error) || !isChangeable(error)) {
-    const message = error instanceof Error ? error.message : String(error);
-    return new RuntimeError('ERR_COLL_REPLICA', `replica ${replica}: ${message}`, { rank: replica, cause: error });
+    const told = `replica ${replica}: ${messageOf(error)}`;
+    return new RuntimeError('ERR_COLL_REPLICA', told, { rank: replica, cause: error });
   }
   if (annotated.has(error)) return error;
   annotated.add(error);

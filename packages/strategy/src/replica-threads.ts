@@ -3,6 +3,7 @@ import {
   type CollError,
   failThreadGroup,
   InternalError,
+  messageOf,
   RuntimeError,
   type ThreadGroup,
 } from '@coll/core';
@@ -180,7 +181,7 @@ export class ReplicaThreads implements ReplicaListener {
   }
 
   #fail(replica: number, error: unknown, reason: 'peer' | 'aborted' = 'peer'): void {
-    failThreadGroup(this.#group, replica, error instanceof Error ? error.message : String(error), reason);
+    failThreadGroup(this.#group, replica, messageOf(error), reason);
     for (const timer of this.#timers) clearTimeout(timer);
     this.#reject(error);
   }

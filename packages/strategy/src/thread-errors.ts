@@ -1,5 +1,5 @@
 import * as core from '@coll/core';
-import { CollError, type ErrorCode, quote, RuntimeError } from '@coll/core';
+import { CollError, type ErrorCode, messageOf, quote, RuntimeError } from '@coll/core';
 import { setStack } from './replica-error.js';
 
 type Plain = string | number | boolean | bigint;
@@ -16,7 +16,7 @@ export interface EncodedError {
 
 export function encodeError(thrown: unknown): EncodedError {
   const error =
-    thrown instanceof Error ? thrown : new RuntimeError('ERR_COLL_REPLICA', String(thrown), { cause: thrown });
+    thrown instanceof Error ? thrown : new RuntimeError('ERR_COLL_REPLICA', messageOf(thrown), { cause: thrown });
   const { name, message, stack, cause } = error;
   const fields = Object.entries(error).filter(([key, value]) => key !== 'name' && isPlain(value));
   return { name, message, stack, fields: Object.fromEntries(fields), cause: encodeCause(cause) };

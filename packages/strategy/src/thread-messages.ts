@@ -1,4 +1,4 @@
-import { RuntimeError, type ThreadGroup } from '@coll/core';
+import { messageOf, RuntimeError, type ThreadGroup } from '@coll/core';
 import type { WorkerHome } from './multi-worker/worker-home.js';
 import type { EncodedError } from './thread-errors.js';
 
@@ -55,10 +55,9 @@ export function post(
 }
 
 export function notCloneable(what: string, cause: unknown): RuntimeError {
-  const why = cause instanceof Error ? cause.message : String(cause);
   return new RuntimeError(
     'ERR_COLL_NOT_CLONEABLE',
-    `${what} cannot be posted between threads (${why}); hand over plain data and tensors`,
+    `${what} cannot be posted between threads (${messageOf(cause)}); hand over plain data and tensors`,
     { cause },
   );
 }

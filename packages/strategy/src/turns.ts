@@ -3,6 +3,7 @@ import {
   afterSeconds,
   DeadlineExceededError,
   InternalError,
+  messageOf,
   RuntimeError,
   UnavailableError,
 } from '@coll/core';
@@ -249,7 +250,7 @@ function abortedBefore(operation: string, cause: unknown): AbortedError {
 }
 
 function abortedBy(operation: string, rank: number, cause: unknown): AbortedError {
-  return new AbortedError('ERR_COLL_ABORTED', `${operation}: replica ${rank} aborted: ${cause}`, {
+  return new AbortedError('ERR_COLL_ABORTED', `${operation}: replica ${rank} aborted: ${messageOf(cause)}`, {
     rank,
     operation,
     cause,

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { type Collective, nameOf } from '@coll/core';
+import { type Collective, messageOf, nameOf } from '@coll/core';
 import { type Algorithm, chunkRange, cost, hasBlocks, problemOf, type Schedule, scheduleOf } from '@coll/core/schedule';
 
 /** Declares a test, as `test` of vitest and of node:test do. */
@@ -122,8 +122,7 @@ function plansOf(algorithm: Algorithm, ranks: number): Plan[] {
       assert.ok(Array.isArray(schedule?.rounds), 'what it plans has no rounds');
       return { collective, schedule };
     } catch (cause) {
-      const reason = cause instanceof Error ? cause.message : String(cause);
-      const message = `${titleOf(algorithm, collective, ranks)} is neither planned nor refused: ${reason}`;
+      const message = `${titleOf(algorithm, collective, ranks)} is neither planned nor refused: ${messageOf(cause)}`;
       throw new assert.AssertionError({ message, actual: cause, operator: 'plan' });
     }
   });

@@ -8,6 +8,7 @@ import {
   type ErrorCode,
   InternalError,
   InvalidArgumentError,
+  messageOf,
   NotImplementedError,
   RuntimeError,
   type ThreadGroup,
@@ -76,7 +77,7 @@ export function encodeError(error: Error): EncodedError {
     ...(code === undefined ? {} : { code }),
     ...(rank === undefined ? {} : { rank }),
     ...(operation === undefined ? {} : { operation }),
-    ...(cause === undefined ? {} : { cause: cause instanceof Error ? cause.message : String(cause) }),
+    ...(cause === undefined ? {} : { cause: messageOf(cause) }),
   };
 }
 

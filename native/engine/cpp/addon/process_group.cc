@@ -39,6 +39,8 @@ bool HeldGroup::stage(HeldCall& held) {
   const auto is_before = [&](const HeldCall* other) { return other == &held || other->stage->is_read_by(held.call.offer); };
   if (std::any_of(staged_.begin(), staged_.end(), is_before)) return false;
   const bool is_under_way = std::exchange(begun_, nullptr) == &held;
+  // Nobody is going to play it.
+  if (!is_under_way && group().has_failed()) return true;
   try {
     auto stage = std::make_unique<Stage>(staging_, held.call.offer, held.losable, is_under_way);
     if (stage->is_empty()) return true;

@@ -6,6 +6,7 @@ import { type Collective, nameOf, rootOf } from '../collective.js';
 import type { Communicator, RunOptions } from '../communicator.js';
 import type { DType } from '../dtype.js';
 import { type CollError, UnavailableError } from '../errors.js';
+import { messageOf } from '../message-of.js';
 import { OneByOne } from '../one-by-one.js';
 import { untilAllHaveEnded } from '../packing/pack-runner.js';
 import type { Tensor } from '../tensor.js';
@@ -178,11 +179,8 @@ export abstract class TwoLevels implements Communicator {
 }
 
 function unknownFailure(cause: unknown, operation: string, rank: number): CollError {
-  const message = cause instanceof Error ? cause.message : String(cause);
-  return new UnavailableError('ERR_COLL_PEER_FAILED', `${operation}: rank ${rank} failed: ${message}`, {
-    operation,
-    rank,
-  });
+  const told = `${operation}: rank ${rank} failed: ${messageOf(cause)}`;
+  return new UnavailableError('ERR_COLL_PEER_FAILED', told, { operation, rank });
 }
 
 function optionsOf({ isBehind = false }: Stage, { level, isShared = false }: Job, options: CallOptions): CallOptions {

@@ -1,4 +1,5 @@
 import { AbortedError, CollError, UnavailableError } from '../errors.js';
+import { messageOf } from '../message-of.js';
 import { OpenPacks } from '../packing/open-packs.js';
 import { IndexedSlices } from '../sparse/indexed-slices.js';
 import type { Value } from '../sparse/sparse.js';
@@ -172,12 +173,11 @@ function isPromise(leaf: unknown): leaf is PromiseLike<unknown> {
 
 function rejected(rank: number, index: number | undefined, cause: unknown): UnavailableError {
   const what = index === undefined ? 'a value' : `value ${index}`;
-  const reason = cause instanceof Error ? cause.message : String(cause);
-  const told = `${operation}: ${what} of replica ${rank} did not come: ${reason}`;
+  const told = `${operation}: ${what} of replica ${rank} did not come: ${messageOf(cause)}`;
   return new UnavailableError('ERR_COLL_PEER_FAILED', told, { rank, operation, cause });
 }
 
 function aborted(rank: number, cause: unknown): AbortedError {
-  const told = `${operation}: replica ${rank} aborted: ${cause}`;
+  const told = `${operation}: replica ${rank} aborted: ${messageOf(cause)}`;
   return new AbortedError('ERR_COLL_ABORTED', told, { rank, operation, cause });
 }

@@ -2,6 +2,7 @@ import { refusedCollective } from '../buffers.js';
 import { type Collective, nameOf } from '../collective.js';
 import type { DType } from '../dtype.js';
 import { CollError, ValueError } from '../errors.js';
+import { messageOf } from '../message-of.js';
 import { quote } from '../quote.js';
 import type { Algorithm, Schedule } from './schedule.js';
 import { problemOf } from './verify.js';
@@ -51,7 +52,7 @@ export class Planner {
     } catch (cause) {
       throw cause instanceof CollError
         ? cause
-        : this.#wrong(collective, `planning it failed: ${wordsOf(cause)}`, cause);
+        : this.#wrong(collective, `planning it failed: ${messageOf(cause)}`, cause);
     }
   }
 
@@ -59,7 +60,7 @@ export class Planner {
     try {
       return this.algorithm.refuses?.(collective, this.size);
     } catch (error) {
-      return `algorithm "${this.algorithm.name}" failed to say whether it has a schedule: ${wordsOf(error)}`;
+      return `algorithm "${this.algorithm.name}" failed to say whether it has a schedule: ${messageOf(error)}`;
     }
   }
 
@@ -68,8 +69,4 @@ export class Planner {
     const told = `algorithm "${this.algorithm.name}" has no right schedule for ${operation} among ${this.size} ranks`;
     return new CollError('ERR_COLL_SCHEDULE', `${told}: ${problem}`, { operation, cause });
   }
-}
-
-function wordsOf(thrown: unknown): string {
-  return thrown instanceof Error ? thrown.message : quote(thrown);
 }

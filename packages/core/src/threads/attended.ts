@@ -1,4 +1,5 @@
 import { AbortedError } from '../errors.js';
+import { messageOf } from '../message-of.js';
 import type { Rendezvous, Wait } from './rendezvous.js';
 
 /** Does the work of a rank that waits for others. Meanwhile the event loop stays alive, and the signal ends the group. */
@@ -8,7 +9,7 @@ export async function attended(
   signal: AbortSignal | undefined,
   work: () => Promise<void>,
 ): Promise<void> {
-  const abort = () => rendezvous.fail(rank, 'aborted', `rank ${rank} aborted: ${signal?.reason}`);
+  const abort = () => rendezvous.fail(rank, 'aborted', `rank ${rank} aborted: ${messageOf(signal?.reason)}`);
   // A pending Atomics.waitAsync does not keep a thread's event loop alive; a timer does.
   const alive = setInterval(() => {}, 2 ** 30);
   signal?.addEventListener('abort', abort);

@@ -4,7 +4,7 @@ import { expectations } from './verdict.ts';
 
 const told: Readonly<Record<Exclude<Fault, 'none'>, readonly [what: string, who: string]>> = {
   kill: ['its process is killed', 'all others'],
-  exit: ['its process ends', 'all others'],
+  exit: ['its process ends with another exit code than 0', 'all others'],
   stop: ['its process is stopped', 'all others, and the member itself when it goes on'],
   cut: ['its connections are cut', 'all members; those that are cut off from each other name each other'],
   'cut one': [

@@ -5,6 +5,7 @@ import {
   deviceType,
   type EngineResolution,
   type Link,
+  messageOf,
   type ProcessGroup,
   portableWorld,
   type ReduceOp,
@@ -109,7 +110,7 @@ export class WorkerCollectives implements WorkerGroup {
 
   /** Ends what the workers do together, for all of them. */
   fail(error: unknown): void {
-    this.#opened?.group?.fail(error instanceof Error ? error : new Error(String(error)));
+    this.#opened?.group?.fail(error instanceof Error ? error : new Error(messageOf(error)));
   }
 
   /** Leaves the workers. */

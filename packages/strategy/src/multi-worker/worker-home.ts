@@ -4,6 +4,7 @@ import {
   canonicalize,
   DeviceSpec,
   type Engine,
+  messageOf,
   type ProcessGroup,
   rankOfWorker,
   registry,
@@ -59,7 +60,7 @@ export async function openWorkerHome(start: ThreadStart, home: WorkerHome): Prom
     await ops.close();
     await group?.close();
   };
-  const fail = (error: unknown) => group?.fail(error instanceof Error ? error : new Error(String(error)));
+  const fail = (error: unknown) => group?.fail(error instanceof Error ? error : new Error(messageOf(error)));
   return { strategy, ops, defaults: options, fail, [Symbol.asyncDispose]: close };
 }
 
