@@ -44,11 +44,11 @@ export class RankOutput {
     this.#stderr = stderr?.pipe(this.#newLines('')).on('data', (lines: Buffer) => this.lastLines.add(lines));
   }
 
-  /** After the process has ended: whether its last lines on stderr tell that it lost a peer. */
+  /** After the process has ended: whether its last lines on stderr tell that it lost a peer, or that one has left. */
   async tellsOfPeer(): Promise<boolean> {
     // Descendants may hold the pipe open.
     for (let look = 0; look < silentLooks && this.#stderr && !isOver(this.#stderr); look++) await nextLook();
-    return this.lastLines.read().some((line) => line.includes('ERR_COLL_PEER_FAILED'));
+    return this.lastLines.read().some((line) => /ERR_COLL_(PEER_FAILED|CLOSED)/.test(line));
   }
 
   /** After the processes have ended: waits until all their output has been written. */
@@ -57,13 +57,17 @@ export class RankOutput {
     for (let silent = 0, before = -1; silent < silentLooks && !this.#lines.every(isOver); ) {
       await nextLook();
       const now = this.#sources.reduce((sum, { bytesRead }) => sum + bytesRead, 0);
-      const isSlow = !this.#isBroken && (process.stdout.writableNeedDrain || process.stderr.writableNeedDrain);
-      silent = now === before && !isSlow ? silent + 1 : 0;
+      silent = now === before && !this.#isReadSlowly() ? silent + 1 : 0;
       before = now;
     }
     for (const source of this.#sources) source.unpipe().destroy();
     for (const lines of this.#lines) lines.end();
     this.#log?.end();
+  }
+
+  #isReadSlowly(): boolean {
+    const isOnScreen = process.stdout.writableNeedDrain || process.stderr.writableNeedDrain;
+    return this.#log?.writableNeedDrain || (!this.#isBroken && isOnScreen);
   }
 
   #pass(from: Readable | null, screen: Writable): void {

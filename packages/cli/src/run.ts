@@ -33,10 +33,12 @@ export async function run(request: RunRequest): Promise<number> {
     using _watch = new StallWatch(stalls, () => group.finished);
     interruptions.watch(group);
     const failure = await group.ended;
-    const isLast = restart === request.maxRestarts || interruptions.first !== undefined;
-    if (failure) tellFailure(failure, request, isLast ? undefined : restart + 1);
-    if (failure && isLast) return failure.exitCode;
     if (!failure) return interruptions.first?.exitCode ?? 0;
+    const mayRestart = restart < request.maxRestarts;
+    const goesOn = mayRestart && !interruptions.first;
+    tellFailure(failure, request, goesOn ? restart + 1 : undefined);
+    // An interruption decides where only it has kept the ranks from starting again.
+    if (!goesOn) return (mayRestart && interruptions.first?.exitCode) || failure.exitCode;
   }
 }
 

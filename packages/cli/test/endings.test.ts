@@ -84,23 +84,26 @@ describe.concurrent('a rank', () => {
     ]);
   });
 
-  it('that lost a peer is not the one that is told of, even if it has ended before that peer', async () => {
-    launcher.write(
-      'follow.sh',
-      `if test $COLL_RANK = 0; then
-        echo $$ >pid-follower
-        echo "  code: 'ERR_COLL_PEER_FAILED'," >&2
+  it.each(['PEER_FAILED', 'CLOSED'])(
+    'that lost a peer is not the one that is told of, even if it has ended before that peer: %s',
+    async (how) => {
+      launcher.write(
+        `follow-${how}.sh`,
+        `if test $COLL_RANK = 0; then
+        echo $$ >pid-${how}
+        echo "  code: 'ERR_COLL_${how}'," >&2
         exit 1
       fi
-      until test -s pid-follower; do sleep 0.01; done
-      while kill -0 $(cat pid-follower) 2>/dev/null; do sleep 0.01; done
+      until test -s pid-${how}; do sleep 0.01; done
+      while kill -0 $(cat pid-${how}) 2>/dev/null; do sleep 0.01; done
       test $COLL_RANK = 1 && exit 42
       ${forEver}`,
-    );
-    const { code, stderr } = await launcher.run('-n', '3', 'sh', 'follow.sh');
-    expect(linesOf(stderr).at(-1)).toBe('coll run: rank 1 exited with code 42; ended rank 2');
-    expect(code).toBe(42);
-  });
+      );
+      const { code, stderr } = await launcher.run('-n', '3', 'sh', `follow-${how}.sh`);
+      expect(linesOf(stderr).at(-1)).toBe('coll run: rank 1 exited with code 42; ended rank 2');
+      expect(code).toBe(42);
+    },
+  );
 
   it('that lost a peer is told of where no other fails', async () => {
     const follow = `test $COLL_RANK = 0 && echo ERR_COLL_PEER_FAILED >&2 && exit 3; ${forEver}`;
@@ -141,6 +144,11 @@ describe.concurrent('a rank', () => {
     const { code, stderr } = await launcher.run('-n', '3', '--timeout', '4', '--max-restarts', '3', 'sh', '-c', wait);
     expect(stderr).toBe('coll run: timed out after 4 seconds; still running: ranks 0, 2\n');
     expect(code).toBe(124);
+  });
+
+  it('that is started again and again ends in time, too', async () => {
+    const again = ['--max-restarts', '1000', '--timeout', '3', 'sh', '-c', 'exit 1'];
+    expect((await launcher.run('-n', '1', ...again)).code).toBe(124);
   });
 
   it('that has ended is not named where only what it started takes longer', async () => {

@@ -1,3 +1,4 @@
+import { execFileSync, spawn } from 'node:child_process';
 import { chmodSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -163,6 +164,19 @@ describe.concurrent('the output of ranks', () => {
     const leave = "require('child_process').spawn('sleep', ['30'], { detached: true, stdio: 'inherit' }).unref()";
     launcher.write('leave.cjs', `console.log('left'); ${leave};`);
     expect(await launcher.run('-n', '1', 'leave.cjs')).toEqual({ code: 0, stdout: '[0] left\n', stderr: '' });
+  });
+
+  it('is whole in a log that takes its time', async () => {
+    const count = 60_000;
+    const slow = path.join(launcher.folder, 'slow');
+    mkdirSync(slow);
+    execFileSync('sh', ['-c', 'mkfifo rank-0.log'], { cwd: slow });
+    spawn('sh', ['-c', 'exec 9<rank-0.log; sleep 2; wc -l <&9 >count'], { cwd: slow, stdio: 'ignore' });
+    const { stdout } = await launcher.run('-n', '1', '--log-dir', 'slow', 'seq', '1', `${count}`);
+    expect(linesOf(stdout)).toHaveLength(count);
+    const counted = () => Number(readFileSync(path.join(slow, 'count'), 'utf8'));
+    while (counted() === 0) await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(counted()).toBe(count);
   });
 
   it('ends the run when nobody reads it', async () => {

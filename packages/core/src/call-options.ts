@@ -1,3 +1,4 @@
+import { abortedError } from './call-errors.js';
 import { CommunicationOptions, type CommunicationOptionsInit } from './communication-options.js';
 import { ValueError } from './errors.js';
 import { logDeprecated } from './logger.js';
@@ -59,6 +60,13 @@ export function resolveCallOptions(call: CallOptions | null | undefined): Resolv
   const fields = new CommunicationOptions(call);
   const merged = given ? fields.merge(given) : fields;
   return { options: merged, signal, ...flags };
+}
+
+/** The options of a call that begins. @throws AbortedError where its signal does not let it, which ends nothing but the call */
+export function begunOptions(operation: string, options: CallOptions | undefined): ResolvedOptions {
+  const resolved = resolveCallOptions(options);
+  if (resolved.signal?.aborted) throw abortedError('before it began', resolved.signal, { operation });
+  return resolved;
 }
 
 /** A flag that is set. @throws ValueError */

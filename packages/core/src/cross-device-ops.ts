@@ -1,4 +1,4 @@
-import { type CallOptions, type ResolvedOptions, resolveCallOptions } from './call-options.js';
+import { begunOptions, type CallOptions, type ResolvedOptions } from './call-options.js';
 import { concatAlong } from './concat-along.js';
 import {
   allDevicesMatch,
@@ -77,7 +77,7 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
     options?: ReduceOptions,
   ): Promise<PossiblyMirrored> {
     this.#requireOpen('reduce');
-    const resolved = resolveCallOptions(options);
+    const resolved = begunOptions('reduce', options);
     const value = asPerReplica(perReplicaValue);
     validateDestinations(destinations);
     if (options && 'into' in options && options.into !== undefined) {
@@ -106,7 +106,7 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
     options?: BatchReduceOptions,
   ): Promise<PossiblyMirrored[]> {
     this.#requireOpen('batch-reduce');
-    const resolved = resolveCallOptions(options);
+    const resolved = begunOptions('batch-reduce', options);
     const pairs = readyPairs(valueDestinationPairs);
     for (const [, destinations] of pairs) validateDestinations(destinations);
     const targets = resultTargets(reduceOp, pairs, options);
@@ -142,7 +142,7 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
       const told = 'gather has no meaning for indexed slices: make them dense first';
       throw new NotImplementedError('ERR_COLL_NOT_IMPLEMENTED', told, { operation: 'gather' });
     }
-    const resolved = resolveCallOptions(options);
+    const resolved = begunOptions('gather', options);
     const value = asPerReplica(perReplicaValue) as DistributedValues<Tensor>;
     validateDestinations(destinations);
     if (this.#isWhole(value) && devicesMatch(value, destinations)) {

@@ -18,7 +18,7 @@ export async function meet(store: Store, options: MeetOptions): Promise<readonly
   requireValue(card);
   const meeting = new Meeting(store, options);
   try {
-    return await meeting.gather('card', card);
+    return await meeting.attempt(() => meeting.gather('card', card));
   } finally {
     meeting.end();
   }

@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import {
+  AbortedError,
   CollError,
   DeadlineExceededError,
   optionsOf,
@@ -99,7 +100,10 @@ export class Meeting {
         );
       return await this.#collect(step, keyOf, card);
     } catch (error) {
-      throw this.#over.signal.aborted ? this.#over.signal.reason : error;
+      if (this.#over.signal.aborted) throw this.#over.signal.reason;
+      if (!(error instanceof AbortedError)) throw error;
+      const told = `rank ${rank} was aborted while it waited for the others: ${this.#operation}`;
+      throw new AbortedError(error.code, told, { rank, operation: this.#operation, cause: error.cause });
     }
   }
 

@@ -130,7 +130,8 @@ async function closeClient(client: OwnClient): Promise<void> {
 async function clientOf(url: string): Promise<OwnClient> {
   try {
     const { Redis } = await import('ioredis');
-    const client = new Redis(url, { commandTimeout: longestAnswerMillis });
+    // What was sent again would be counted twice.
+    const client = new Redis(url, { commandTimeout: longestAnswerMillis, autoResendUnfulfilledCommands: false });
     // Calls fail by themselves; without a listener the client prints.
     return client.on('error', () => {}) as OwnClient;
   } catch (cause) {

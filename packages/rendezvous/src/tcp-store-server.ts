@@ -1,7 +1,7 @@
 import type { AddressInfo, Socket } from 'node:net';
 import { createServer, type Server, type TLSSocket } from 'node:tls';
 import { CollError, optionsOf, quote, ValueError } from '@coll/core';
-import { decodeRequest, encodeAnswer, FrameSplitter, type Op, type Request } from './frames.js';
+import { type Answer, decodeRequest, encodeAnswer, FrameSplitter, type Op, type Request } from './frames.js';
 import { connectionKey, newJobKey, preSharedKeys, pskIdentity, requireJob } from './job-key.js';
 import { mostValueBytes, requireAmount, requireKey, requireValue } from './store.js';
 import { Strangers } from './strangers.js';
@@ -24,7 +24,7 @@ export interface TcpStoreServerOptions extends TableLimits {
   readonly helloSeconds?: number;
 }
 
-// Answers that a client does not read.
+// Answers that a client has not read yet; those behind them wait where they are, and it is asked nothing more of.
 const mostUnreadBytes = 16 * mostValueBytes;
 const mostWaits = 4096;
 const mostHelloSeconds = 3600;
@@ -124,6 +124,7 @@ function requireTime(helloSeconds: unknown): void {
 function serve(socket: TLSSocket, job: string, table: Table, helloSeconds: number): void {
   const splitter = new FrameSplitter();
   const waits = new Map<number, () => void>();
+  const answers: Answer[] = [];
   let isMember = false;
   const tooLate = setTimeout(() => socket.destroy(), helloSeconds * 1000);
   socket.setNoDelay();
@@ -132,6 +133,7 @@ function serve(socket: TLSSocket, job: string, table: Table, helloSeconds: numbe
     clearTimeout(tooLate);
     for (const stop of waits.values()) stop();
   });
+  socket.on('drain', send);
   socket.on('data', (part: Buffer) => {
     try {
       for (const frame of splitter.push(part)) take(decodeRequest(frame));
@@ -155,7 +157,7 @@ function serve(socket: TLSSocket, job: string, table: Table, helloSeconds: numbe
       act(request);
     } catch (error) {
       if (!(error instanceof CollError)) throw error;
-      socket.write(encodeAnswer({ id, isRefused: true, value: refusal(error.code, error.message) }));
+      answer(id, refusal(error.code, error.message), true);
     }
   }
 
@@ -183,9 +185,20 @@ function serve(socket: TLSSocket, job: string, table: Table, helloSeconds: numbe
     if (!isOver) waits.set(id, end);
   }
 
-  function answer(id: number, value: Uint8Array): void {
-    socket.write(encodeAnswer({ id, isRefused: false, value }));
-    if (socket.writableLength > mostUnreadBytes) socket.destroy();
+  function answer(id: number, value: Uint8Array, isRefused = false): void {
+    answers.push({ id, isRefused, value });
+    send();
+  }
+
+  /** As much as is read at the other end; who reads nothing is not listened to. */
+  function send(): void {
+    while (socket.writableLength < mostUnreadBytes) {
+      const next = answers.shift();
+      if (!next) break;
+      socket.write(encodeAnswer(next));
+    }
+    if (answers.length > 0) socket.pause();
+    else socket.resume();
   }
 }
 

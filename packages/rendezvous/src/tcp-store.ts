@@ -35,6 +35,8 @@ interface Pending {
 
 const retryMillis = 100;
 const longestGoodbyeSeconds = 1;
+// Of what the server answers at once.
+const longestAnswerSeconds = 10;
 /** What messages call them, where that is another word. */
 const operations: Partial<Record<Op, string>> = { hello: 'connect', compareSet: 'compare-set' };
 const nothing = new Uint8Array();
@@ -161,10 +163,20 @@ export class TcpStore extends CheckedStore {
     if (this.#lost) return Promise.reject(this.#lost(operation));
     const id = this.#nextId;
     this.#nextId = (id + 1) >>> 0;
-    return new Promise((resolve, reject) => {
+    const answered = new Promise<Uint8Array>((resolve, reject) => {
       this.#pending.set(id, { operation, resolve, reject });
       this.#socket.write(encodeRequest({ id, op, key, value, expected }));
     });
+    if (op === 'get') return answered;
+    const endTimer = afterSeconds(longestAnswerSeconds, () => this.#giveUp(id));
+    return answered.finally(endTimer);
+  }
+
+  #giveUp(id: number): void {
+    const pending = this.#pending.get(id);
+    this.#pending.delete(id);
+    const told = `the store at ${this.address} has not answered for ${longestAnswerSeconds} seconds: it is stopped, or cut off`;
+    pending?.reject(new UnavailableError('ERR_COLL_STORE', told, { operation: pending.operation }));
   }
 
   #cancel(id: number): void {

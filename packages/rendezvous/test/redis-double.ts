@@ -8,14 +8,18 @@ export class RedisDouble {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
 
-  private constructor(server: Server, sockets: Set<Socket>) {
+  readonly #faults: { losesNext: boolean };
+
+  private constructor(server: Server, sockets: Set<Socket>, faults: { losesNext: boolean }) {
     this.#server = server;
     this.#sockets = sockets;
+    this.#faults = faults;
   }
 
   static async listen(): Promise<RedisDouble> {
     const values = new Map<string, Buffer>();
     const sockets = new Set<Socket>();
+    const faults = { losesNext: false };
     const server = createServer((socket) => {
       sockets.add(socket);
       let unread = Buffer.alloc(0);
@@ -24,16 +28,24 @@ export class RedisDouble {
         unread = Buffer.concat([unread, part]);
         for (let next = commandIn(unread); next; next = commandIn(unread)) {
           unread = unread.subarray(next.end);
-          socket.write(answer(values, next.words));
+          const answered = answer(values, next.words);
+          if (!faults.losesNext) socket.write(answered);
+          else socket.destroy();
+          faults.losesNext = false;
         }
       });
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    return new RedisDouble(server, sockets);
+    return new RedisDouble(server, sockets, faults);
   }
 
   get url(): string {
     return `redis://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  /** The next command is done, and then its connection ends without an answer. */
+  loseNextAnswer(): void {
+    this.#faults.losesNext = true;
   }
 
   async close(): Promise<void> {

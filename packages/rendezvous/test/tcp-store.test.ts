@@ -4,7 +4,7 @@ import { type AddressInfo, connect, createServer } from 'node:net';
 import { connect as connectTls, createServer as createTlsServer } from 'node:tls';
 import { fileURLToPath } from 'node:url';
 import { AbortedError, CollError, DeadlineExceededError, UnavailableError, ValueError } from '@coll/core';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { encodeAnswer, encodeRequest } from '../src/frames.js';
 import { TcpStore, TcpStoreServer } from '../src/index.js';
 import { connectionKey, preSharedKeys, pskIdentity } from '../src/job-key.js';
@@ -121,7 +121,40 @@ it('closes although the server does not take what was sent', async () => {
   deaf.close();
 });
 
+it('gives up where the server answers nothing any more', async () => {
+  const psk = connectionKey(jobKey);
+  const deaf = createTlsServer({ ...preSharedKeys, pskCallback: () => psk }, (socket) => {
+    socket.on('error', () => {});
+    socket.once('data', () => socket.write(encodeAnswer({ id: 0, isRefused: false, value: Buffer.of() })));
+  });
+  await new Promise<void>((resolve) => deaf.listen(0, '127.0.0.1', resolve));
+  const store = await open({ address: `tcp://127.0.0.1:${(deaf.address() as AddressInfo).port}` });
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  const refused = expect(store.add('a', 1)).rejects.toMatchObject({
+    name: 'UnavailableError',
+    code: 'ERR_COLL_STORE',
+    operation: 'add',
+    message: expect.stringMatching(/has not answered for 10 seconds/),
+  });
+  await vi.advanceTimersByTimeAsync(10_000);
+  vi.useRealTimers();
+  await refused;
+  await store.close();
+  deaf.close();
+});
+
 describe('TcpStoreServer', () => {
+  it('sends as much as is asked for at once, when it is read', async () => {
+    await using store = await open();
+    await using other = await open();
+    const value = new Uint8Array(2 ** 20).fill(7);
+    const keys = Array.from({ length: 40 }, (_, index) => `key ${index}`);
+    const waiting = keys.map((key) => store.get(key));
+    for (const key of keys) await other.set(key, value);
+    for (const values of [await Promise.all(waiting), await Promise.all(keys.map((key) => store.get(key)))])
+      expect(values.every((each) => Buffer.compare(each, value) === 0)).toBe(true);
+  });
+
   it('keeps no more than it may', async () => {
     await using small = await TcpStoreServer.listen({ job: 'here', jobKey, mostKeys: 2, mostBytes: 100 });
     await using store = await open({ address: small.address });

@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { UnavailableError, ValueError } from '@coll/core';
 import { afterEach, expect, it, vi } from 'vitest';
 import { EtcdStore, FileStore, type RedisClient, RedisStore, type Store } from '../src/index.js';
+import { RedisDouble } from './redis-double.js';
 
 afterEach(() => {
   vi.restoreAllMocks();
@@ -48,4 +49,15 @@ it('needs the name of a job, or a folder', async () => {
   expect(() => new EtcdStore({ url: `http://${nowhere}` } as never)).toThrow(ValueError);
   for (const options of [undefined, {}, { folder: '' }, '/tmp/job'])
     expect(() => new FileStore(options as never)).toThrow('takes { folder: a path }');
+});
+
+it('does nothing twice where a Redis did it, and its answer was lost', async () => {
+  const double = await RedisDouble.listen();
+  await using store = await RedisStore.connect({ redis: double.url, job: 'lossy' });
+  expect(await store.add('count', 1)).toBe(1);
+  double.loseNextAnswer();
+  await expect(store.add('count', 1)).rejects.toThrow(UnavailableError);
+  expect(await store.add('count', 0)).toBe(2);
+  await store.close();
+  await double.close();
 });

@@ -21,6 +21,13 @@ describe.concurrent('workers in processes of their own', () => {
     expect(told).toMatchObject([0, 1].map((worker) => ({ links: [[1 - worker, expect.any(String)]] })));
   });
 
+  it.each([
+    [1, [11, 11, 10.5, 12, 12, 11]],
+    [2, [11, 12.25, 11.5, 14, 19, 16]],
+  ])('count the number of each of their %i replicas by itself', async (replicas, sums) => {
+    expect(printed(await runWorkers('worker.ts', 2, ['numbers', String(replicas)]))).toEqual([sums, sums]);
+  });
+
   it('may block where a worker has one replica', async () => {
     const told = printed(await runWorkers('worker.ts', 2, ['blocking']));
     const combined = { dense: [1, 2], rows: [1, 2], into: [0.5, 1], ofLast: [1, 7] };

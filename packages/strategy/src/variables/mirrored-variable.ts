@@ -114,6 +114,12 @@ export class MirroredVariable extends DistributedVariable {
 
   #reducible(value: unknown, ready: (item: unknown) => Value): unknown {
     if (value instanceof PerReplica) return new PerReplica(value.values.map(ready));
+    const { workers, workerDevices } = this.strategy.extended;
+    // What is the same on all replicas here need not be so elsewhere: each brings its own.
+    if (workers.size > 1) {
+      const local = this.strategy.experimentalLocalResults(value);
+      return new PerReplica(workerDevices.map((_, place) => ready(local[place] ?? local[0])));
+    }
     return typeof value === 'number' && this.strategy.numReplicasInSync === 1 ? ready(value) : value;
   }
 
