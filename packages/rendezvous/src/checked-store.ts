@@ -26,7 +26,7 @@ export abstract class CheckedStore implements Store {
 
   async compareSet(key: string, expected: Uint8Array | undefined, desired: Uint8Array): Promise<boolean> {
     this.#check('compare-set', key, desired);
-    if (expected !== undefined) requireValue(expected);
+    if (expected !== undefined) requireValue(expected, 'compare-set');
     return this.#answered('compare-set', this.exchange(key, expected, desired));
   }
 
@@ -59,13 +59,18 @@ export abstract class CheckedStore implements Store {
   /** Forgets a key: whether it was there. */
   protected abstract erase(key: string): Promise<boolean>;
 
+  /** What the store itself answered that refuses a call; undefined for errors of another kind. Default: all are. */
+  protected refusal(_: unknown): string | undefined {
+    return undefined;
+  }
+
   /** Gives back what it holds; may be called again. Default: nothing. */
   protected async release(): Promise<void> {}
 
   #check(operation: string, key: string, value?: Uint8Array): void {
     this.#waits.requireOpen(operation);
-    requireKey(key);
-    if (value !== undefined) requireValue(value);
+    requireKey(key, operation);
+    if (value !== undefined) requireValue(value, operation);
   }
 
   /** What a store answers; errors of the system, or of a client, become ours. */
@@ -76,6 +81,9 @@ export abstract class CheckedStore implements Store {
       // What is under way when it is closed fails in many ways.
       this.#waits.requireOpen(operation);
       if (cause instanceof CollError) throw cause;
+      const refusal = this.refusal(cause);
+      if (refusal !== undefined)
+        throw new CollError('ERR_COLL_STORE', `${operation}: ${refusal}`, { operation, cause });
       const told = `${operation}: the store cannot be reached: ${(cause as Error).message}`;
       throw new UnavailableError('ERR_COLL_STORE', told, { operation, cause });
     }

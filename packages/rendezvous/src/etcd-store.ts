@@ -1,8 +1,9 @@
 import { CollError, optionsOf, quote, UnavailableError, ValueError } from '@coll/core';
 import { CheckedStore } from './checked-store.js';
 import { requireJob } from './job-key.js';
-import { raised } from './store.js';
+import { raised, sameBytes } from './store.js';
 import { poll } from './waiting.js';
+import { withoutPassword } from './without-password.js';
 
 /** Which etcd, and which job in it. */
 export interface EtcdStoreOptions {
@@ -14,19 +15,25 @@ export interface EtcdStoreOptions {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
+/** What a key has. */
+interface Present {
+  readonly value: Uint8Array;
+  /** Another one after each writing. */
+  readonly revision: string;
+}
+
 const longestAnswerMillis = 10_000;
 
 /** A store in etcd, by the JSON gateway of its server. */
 export class EtcdStore extends CheckedStore {
   readonly #options: EtcdStoreOptions;
 
-  /** @throws ValueError for what is no URL, or no name of a job */
+  /** @throws ValueError for what is no URL, or one with a password, and for what is no name of a job */
   constructor(options: EtcdStoreOptions) {
     super();
     const { url, job } = optionsOf(options, "{ url: 'http://127.0.0.1:2379', job: 'training' }");
     requireJob(job);
-    if (typeof url !== 'string' || !/^https?:/.test(url) || !URL.canParse(url))
-      throw new ValueError('ERR_COLL_VALUE', `the URL of an etcd is http://host:port, not ${quote(url)}`);
+    requireUrl(url);
     this.#options = options;
   }
 
@@ -35,27 +42,23 @@ export class EtcdStore extends CheckedStore {
   }
 
   protected read(key: string, over: AbortSignal): Promise<Uint8Array> {
-    return poll(() => this.#peek(key), over);
+    return poll(async () => (await this.#peek(key))?.value, over);
   }
 
   protected async raise(key: string, amount: number): Promise<number> {
     for (;;) {
-      const value = await this.#peek(key);
-      const sum = raised(key, value, amount);
-      if (await this.exchange(key, value, Buffer.from(String(sum)))) return sum;
+      const present = await this.#peek(key);
+      const sum = raised(key, present?.value, amount);
+      if (await this.#replace(key, present, Buffer.from(String(sum)))) return sum;
     }
   }
 
   protected async exchange(key: string, expected: Uint8Array | undefined, desired: Uint8Array): Promise<boolean> {
-    const name = this.#named(key);
-    const compare =
-      expected === undefined
-        ? { key: name, target: 'CREATE', createRevision: '0' }
-        : { key: name, target: 'VALUE', value: encode(expected) };
-    const success = [{ requestPut: { key: name, value: encode(desired) } }];
-    // An answer leaves out what is false.
-    const { succeeded = false } = await this.#post('kv/txn', { compare: [compare], success });
-    return succeeded === true;
+    for (;;) {
+      const present = await this.#peek(key);
+      if (!sameBytes(present?.value, expected)) return false;
+      if (await this.#replace(key, present, desired)) return true;
+    }
   }
 
   protected async erase(key: string): Promise<boolean> {
@@ -63,10 +66,20 @@ export class EtcdStore extends CheckedStore {
     return deleted === '1';
   }
 
-  async #peek(key: string): Promise<Uint8Array | undefined> {
+  /** Writes where nobody has written since: compared by revisions, because two values may be more than etcd takes in one request. */
+  async #replace(key: string, present: Present | undefined, desired: Uint8Array): Promise<boolean> {
+    const name = this.#named(key);
+    const compare = [{ key: name, target: 'MOD', modRevision: present?.revision ?? '0' }];
+    const success = [{ requestPut: { key: name, value: encode(desired) } }];
+    // An answer leaves out what is false.
+    const { succeeded = false } = await this.#post('kv/txn', { compare, success });
+    return succeeded === true;
+  }
+
+  async #peek(key: string): Promise<Present | undefined> {
     const { kvs = [] } = await this.#post('kv/range', { key: this.#named(key) });
-    const [found] = kvs as readonly { readonly value?: string }[];
-    return found && Uint8Array.from(Buffer.from(found.value ?? '', 'base64'));
+    const [found] = kvs as readonly { readonly value?: string; readonly mod_revision: string }[];
+    return found && { value: Uint8Array.from(Buffer.from(found.value ?? '', 'base64')), revision: found.mod_revision };
   }
 
   #named(key: string): string {
@@ -92,6 +105,14 @@ export class EtcdStore extends CheckedStore {
     const told = `etcd at ${url} refuses: status ${answer.status}, ${(await answer.text()).slice(0, 200)}`;
     throw new CollError('ERR_COLL_STORE', told, { operation });
   }
+}
+
+function requireUrl(url: unknown): asserts url is string {
+  const parsed = typeof url === 'string' && /^https?:/.test(url) && URL.canParse(url) ? new URL(url) : undefined;
+  if (parsed && parsed.username === '' && parsed.password === '') return;
+  const given = quote(typeof url === 'string' ? withoutPassword(url) : url);
+  const cure = parsed ? '; the credentials of a user belong into an Authorization among the headers' : '';
+  throw new ValueError('ERR_COLL_VALUE', `the URL of an etcd is http://host:port, not ${given}${cure}`);
 }
 
 function encode(bytes: Uint8Array): string {

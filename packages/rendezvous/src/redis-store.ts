@@ -3,6 +3,7 @@ import { CheckedStore } from './checked-store.js';
 import { requireJob } from './job-key.js';
 import { noCounter } from './store.js';
 import { poll } from './waiting.js';
+import { withoutPassword } from './without-password.js';
 
 /** What is used of a client of `ioredis`. */
 export interface RedisClient {
@@ -108,6 +109,10 @@ export class RedisStore extends CheckedStore {
     return (await this.#client.del(this.#prefix + key)) === 1;
   }
 
+  protected override refusal(cause: unknown): string | undefined {
+    return cause instanceof Error && cause.name === 'ReplyError' ? `Redis refuses: ${cause.message}` : undefined;
+  }
+
   protected override async release(): Promise<void> {
     if (this.#own) this.#over ??= closeClient(this.#own);
     await this.#over;
@@ -118,7 +123,8 @@ function requireClient(redis: unknown): asserts redis is RedisClient | string {
   const { getBuffer, eval: script } = Object(redis) as Partial<RedisClient>;
   const isUrl = typeof redis === 'string' && /^(rediss?:\/\/|\/)/.test(redis);
   if (isUrl || (typeof getBuffer === 'function' && typeof script === 'function')) return;
-  throw new ValueError('ERR_COLL_VALUE', `redis is redis://host:port, or a client of ioredis, not ${quote(redis)}`);
+  const given = quote(typeof redis === 'string' ? withoutPassword(redis) : redis);
+  throw new ValueError('ERR_COLL_VALUE', `redis is redis://host:port, or a client of ioredis, not ${given}`);
 }
 
 /** Says goodbye where somebody listens. */

@@ -48,22 +48,23 @@ export function requireWait(options: WaitOptions): void {
 }
 
 /** @throws ValueError for what is no key */
-export function requireKey(key: string): void {
+export function requireKey(key: string, operation?: string): void {
   if (typeof key === 'string' && key !== '' && Buffer.byteLength(key) <= mostKeyBytes) return;
-  throw new ValueError('ERR_COLL_VALUE', `a key is a text of 1 to ${mostKeyBytes} bytes, not ${quote(key)}`);
+  const told = `a key is a text of 1 to ${mostKeyBytes} bytes, not ${quote(key)}`;
+  throw new ValueError('ERR_COLL_VALUE', told, { operation });
 }
 
 /** @throws ValueError for what is no value */
-export function requireValue(value: Uint8Array): void {
+export function requireValue(value: Uint8Array, operation?: string): void {
   if (value instanceof Uint8Array && value.length <= mostValueBytes) return;
   const told = value instanceof Uint8Array ? `${value.length} bytes` : quote(value);
-  throw new ValueError('ERR_COLL_VALUE', `a value has up to ${mostValueBytes} bytes, not ${told}`);
+  throw new ValueError('ERR_COLL_VALUE', `a value has up to ${mostValueBytes} bytes, not ${told}`, { operation });
 }
 
 /** @throws ValueError for an amount that is no whole number */
-export function requireAmount(amount: number): void {
+export function requireAmount(amount: number, operation = 'add'): void {
   if (Number.isSafeInteger(amount)) return;
-  throw new ValueError('ERR_COLL_VALUE', `a counter is raised by a whole number, not ${quote(amount)}`);
+  throw new ValueError('ERR_COLL_VALUE', `a counter is raised by a whole number, not ${quote(amount)}`, { operation });
 }
 
 /** What a counter is after it was raised. @throws ValueError where the value is none, or it would leave the safe integers */

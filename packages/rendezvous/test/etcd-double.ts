@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers';
 interface Body {
   readonly key?: string;
   readonly value?: string;
-  readonly compare?: readonly { readonly key: string; readonly target: string; readonly value?: string }[];
+  readonly compare?: readonly { readonly key: string; readonly modRevision: string }[];
   readonly success?: readonly { readonly requestPut: { readonly key: string; readonly value: string } }[];
 }
 
@@ -18,10 +18,10 @@ export class EtcdDouble {
   }
 
   static async listen(): Promise<EtcdDouble> {
-    const values = new Map<string, string>();
+    const table: Table = { values: new Map(), revision: 0 };
     const server = createServer((request, response) => {
       void text(request).then((body) => {
-        response.end(JSON.stringify(answer(values, request.url ?? '', JSON.parse(body) as Body)));
+        response.end(JSON.stringify(answer(table, request.url ?? '', JSON.parse(body) as Body)));
       });
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -38,27 +38,33 @@ export class EtcdDouble {
   }
 }
 
-function answer(
-  values: Map<string, string>,
-  path: string,
-  { key = '', value = '', compare = [], success = [] }: Body,
-): object {
+interface Table {
+  readonly values: Map<string, { readonly value: string; readonly revision: string }>;
+  revision: number;
+}
+
+function answer(table: Table, path: string, { key = '', value = '', compare = [], success = [] }: Body): object {
+  const { values } = table;
+  const put = (name: string, text: string) => {
+    table.revision += 1;
+    values.set(name, { value: text, revision: `${table.revision}` });
+  };
   const present = values.get(key);
   switch (path) {
     case '/v3/kv/put':
-      values.set(key, value);
+      put(key, value);
       return { header: {} };
-    case '/v3/kv/range':
+    case '/v3/kv/range': {
       if (present === undefined) return { header: {} };
-      return { kvs: [present === '' ? { key } : { key, value: present }], count: '1' };
+      const found = { key, mod_revision: present.revision };
+      return { kvs: [present.value === '' ? found : { ...found, value: present.value }], count: '1' };
+    }
     case '/v3/kv/deleterange':
       return values.delete(key) ? { deleted: '1' } : {};
     case '/v3/kv/txn': {
-      const holds = compare.every((one) =>
-        one.target === 'CREATE' ? !values.has(one.key) : values.get(one.key) === (one.value ?? ''),
-      );
+      const holds = compare.every((one) => (values.get(one.key)?.revision ?? '0') === one.modRevision);
       if (!holds) return { header: {} };
-      for (const { requestPut } of success) values.set(requestPut.key, requestPut.value);
+      for (const { requestPut } of success) put(requestPut.key, requestPut.value);
       return { succeeded: true };
     }
     default:

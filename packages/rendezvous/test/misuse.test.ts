@@ -39,6 +39,17 @@ it.each<[string, () => unknown]>([
   await expect(ask()).rejects.toThrow(ValueError);
 });
 
+it.each<[string, () => unknown]>([
+  ['a Redis', () => redis({ redis: 'reds://user:secret@host:6379' })],
+  ['a Redis without a scheme', () => redis({ redis: 'user:sec@ret@host:6379' })],
+  ['an etcd', async () => new EtcdStore({ url: 'http://user:secret@host:2379', job })],
+  ['an etcd that is none', async () => new EtcdStore({ url: 'htp://:secret@host:2379', job })],
+])('does not tell the password of %s', async (_, ask) => {
+  const error: unknown = await Promise.resolve(ask()).catch((thrown: unknown) => thrown);
+  expect(error).toMatchObject({ name: 'ValueError', message: expect.stringContaining('***@host') });
+  expect(String(error)).not.toMatch(/sec|ret@/);
+});
+
 it('gives up on a folder that cannot be made', async () => {
   // The recursive mkdir of Node tries again for ever there.
   await using store = new FileStore({ folder: '/proc/none/job' });

@@ -94,6 +94,18 @@ describe.each(Object.entries(tables))('%s', (_, make) => {
     expect(textOf(await store.get(key))).toBe('c');
   });
 
+  it('compares and writes the largest values', async () => {
+    const store = await open();
+    const key = newKey();
+    const [first, second] = [new Uint8Array(2 ** 20).fill(1), new Uint8Array(2 ** 20).fill(2)];
+    await store.set(key, first);
+    expect([await store.compareSet(key, second, first), await store.compareSet(key, first, second)]).toEqual([
+      false,
+      true,
+    ]);
+    expect((await store.get(key)).at(-1)).toBe(2);
+  });
+
   it('lets one of many win', async () => {
     const stores = await Promise.all(Array.from({ length: 6 }, open));
     const key = newKey();
@@ -149,7 +161,7 @@ describe.each(Object.entries(tables))('%s', (_, make) => {
   it('refuses keys, values and amounts that cannot be', async () => {
     const store = await open();
     for (const key of ['', 'x'.repeat(513), 'ü'.repeat(257), 1 as never])
-      await expect(store.get(key)).rejects.toThrow(ValueError);
+      await expect(store.get(key)).rejects.toMatchObject({ name: 'ValueError', operation: 'get' });
     await expect(store.set('a', new Uint8Array(2 ** 20 + 1))).rejects.toThrow('1048577 bytes');
     await expect(store.set('a', 'text' as never)).rejects.toThrow(ValueError);
     for (const amount of [0.5, Number.NaN, 2 ** 53]) await expect(store.add('a', amount)).rejects.toThrow(ValueError);

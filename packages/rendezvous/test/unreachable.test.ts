@@ -34,6 +34,21 @@ it.each<[string, () => Store | Promise<Store>]>([
   }
 });
 
+it('tells what a Redis refuses', async () => {
+  // As ioredis tells of an answer that is an error.
+  const refuse = () =>
+    Promise.reject(Object.assign(new Error('NOAUTH Authentication required.'), { name: 'ReplyError' }));
+  const redis: RedisClient = { getBuffer: refuse, set: refuse, del: refuse, eval: refuse };
+  await using store = await RedisStore.connect({ redis, job: 'closed' });
+  const refused = { name: 'CollError', message: 'set: Redis refuses: NOAUTH Authentication required.' };
+  await expect(store.set('a', Buffer.of(1))).rejects.toMatchObject({
+    ...refused,
+    code: 'ERR_COLL_STORE',
+    operation: 'set',
+  });
+  await expect(store.get('a')).rejects.toThrow('get: Redis refuses: NOAUTH');
+});
+
 it('waits for a Redis that is not there yet in silence, and closes at once', async () => {
   const printed = vi.spyOn(console, 'error').mockImplementation(() => {});
   const store = await RedisStore.connect({ redis: `redis://${nowhere}`, job: 'early' });
