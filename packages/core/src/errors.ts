@@ -42,9 +42,9 @@ export type ErrorCode =
 export interface ErrorDetails {
   readonly cause?: unknown;
   /** The rank on which, or because of which, the operation failed. */
-  readonly rank?: number;
+  readonly rank?: number | undefined;
   /** What was being done, for example `all-reduce` or `reduce`. */
-  readonly operation?: string;
+  readonly operation?: string | undefined;
 }
 
 const brand = Symbol.for('@coll/core.error');

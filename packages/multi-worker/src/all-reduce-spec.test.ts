@@ -89,6 +89,7 @@ describe('parseSpec', () => {
     ['equal limits', [['xring', 1, 7], ['pscpu', 1, 7], ['xring']], /entry 1 .*its limit 7 is not above 7/],
     ['an entry after the last', [['xring'], ['pscpu']], /entry 1 \(pscpu\): gets nothing: entry 0 has no limit/],
     ['a text that ends with a limit', 'xring:2k', /ends with a limit: name the algorithm for what is larger than 2k/],
+    ['a text that ends with a colon', 'xring:', /the limit "" is no whole number/],
     ['a limit in words', 'xring:few:pscpu', /the limit "few" is no whole number/],
     ['a negative limit in a text', 'xring:-1:pscpu', /the limit "-1" is no whole number/],
     ['a limit beyond all numbers', 'xring:9000000T:pscpu', /the limit "9000000T"/],

@@ -40,6 +40,10 @@ const listen = () => setLogSink((level, message) => void logged.push(`${level}: 
 describe('devices and group size', () => {
   it('go together', () => {
     expect(() => new CollectiveAllReduce(two, 3)).toThrow(/group_size 3: it must be divisible by 2/);
+    for (const collectiveKeys of [null, {}] as never[])
+      expect(() => new CollectiveAllReduce(two, 2, { collectiveKeys })).toThrow(
+        /collectiveKeys are new CollectiveKeys/,
+      );
     expect(() => new CollectiveAllReduce(two, 4)).toThrow(/2 devices here and 2 workers, but 2 devices take part/);
     expect(() => new CollectiveAllReduce(undefined, 2)).toThrow(ValueError);
     for (const size of [0, -2, 1.5, Number.NaN]) {

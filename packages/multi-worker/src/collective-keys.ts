@@ -1,4 +1,4 @@
-import { ValueError } from '@coll/core';
+import { quote, ValueError } from '@coll/core';
 
 // As in the original, so that logs of both read alike.
 const firstInstanceKey = 100;
@@ -22,8 +22,10 @@ export class CollectiveKeys {
     this.#nextInstances = new Map();
   }
 
-  /** The key of a list of devices, in this order; new lists are numbered from the start on. */
+  /** The key of a list of devices, in this order; new lists are numbered from the start on. @throws ValueError for what is no list */
   getGroupKey(devices: readonly string[]): number {
+    if (!Array.isArray(devices))
+      throw new ValueError('ERR_COLL_VALUE', `a group is a list of devices, not ${quote(devices)}`);
     const name = devices.join(',');
     const known = this.#groupKeys.get(name);
     if (known !== undefined) return known;

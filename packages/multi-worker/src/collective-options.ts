@@ -45,6 +45,8 @@ export function collectiveSetting(
 ): CollectiveSetting {
   const { options, bytesPerPack, timeoutSeconds, implementation, checkCalls } = given;
   const { collectiveKeys = new CollectiveKeys() } = given;
+  if (!(collectiveKeys instanceof CollectiveKeys))
+    throw new ValueError('ERR_COLL_VALUE', `collectiveKeys are new CollectiveKeys(), not ${quote(collectiveKeys)}`);
   const merged = resolveCallOptions({ options, bytesPerPack, timeoutSeconds, implementation, checkCalls }).options;
   requireProcessGroup(given.group);
   const group = given.group && given.group.size > 1 ? given.group : undefined;

@@ -47,7 +47,7 @@ export class LinkTuning {
   beginSync(options?: RunOptions, collective?: Collective): AlgorithmChoices {
     if (this.#waiting > 0) {
       const told = 'asynchronous collectives wait for the links to be measured; await them first';
-      throw new RuntimeError('ERR_COLL_BUSY', told);
+      throw new RuntimeError('ERR_COLL_BUSY', told, { operation: (options?.request?.collective ?? collective)?.kind });
     }
     this.#choices ??= this.#measureSync(options, collective);
     return this.#choices;

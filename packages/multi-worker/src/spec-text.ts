@@ -10,11 +10,11 @@ const suffixes = 'kMGT';
  */
 export function entriesOfText(text: string): readonly (readonly [alg: string, shards: number, limit: number])[] {
   const parts = text.split(':');
+  const names = parts.filter((_, index) => index % 2 === 0);
+  const limits = parts.filter((_, index) => index % 2 === 1).map((part) => limitOf(part, text));
   if (parts.length % 2 === 0) {
     throw wrong(text, `ends with a limit: name the algorithm for what is larger than ${parts.at(-1)}`);
   }
-  const names = parts.filter((_, index) => index % 2 === 0);
-  const limits = parts.filter((_, index) => index % 2 === 1).map((part) => limitOf(part, text));
   return names.map((name, index) => [...algorithmOf(name, index, text), limits[index] ?? -1] as const);
 }
 

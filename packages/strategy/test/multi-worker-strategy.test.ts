@@ -65,7 +65,8 @@ describe('a MultiWorkerMirroredStrategy', () => {
   it('wants options and resolvers to be such', () => {
     const make = (options: unknown) => () => new MultiWorkerMirroredStrategy(options as never);
     for (const [options, told] of [
-      [{ communicationOptions: { bytesPerPack: 1 } }, /communicationOptions must be CommunicationOptions/],
+      [{ communicationOptions: 'RING' }, /communicationOptions are CommunicationOptions or their fields, not "RING"/],
+      [{ communicationOptions: { bytesPerPack: -1 } }, /bytesPerPack must be 0 or more bytes, not -1/],
       [{ clusterResolver: cluster }, /clusterResolver must be a ClusterResolver/],
       [resolverOf('chief'), /takes one object/],
       [{ clusterResolver: resolverOf('ps') }, /not in the cluster/],
@@ -77,6 +78,7 @@ describe('a MultiWorkerMirroredStrategy', () => {
       expect(make(options)).toThrow(told);
     }
     expect(make({ communicationOptions: new CollectiveHints({ bytesPerPack: 1 }) })).not.toThrow();
+    expect(make({ communicationOptions: { bytesPerPack: 1, implementation: 'ring' } })).not.toThrow();
   });
 
   it('keeps a group that was handed in, which cannot go to threads', async () => {
@@ -157,6 +159,7 @@ describe('a MultiWorkerMirroredStrategy', () => {
     });
     const strategy = new MultiWorkerMirroredStrategy({ clusterResolver: resolverOf('chief') });
     expect(old).toBeInstanceOf(MultiWorkerMirroredStrategy);
+    expect(() => new ExperimentalMultiWorkerMirroredStrategy('RING' as never)).toThrow(/\{ communication: 'RING' \}/);
     expect(strategy).toBeInstanceOf(ExperimentalMultiWorkerMirroredStrategy);
     expect(strategy).toBeInstanceOf(Strategy);
     expect(sink).toHaveBeenCalledWith('warn', expect.stringMatching(/^Experimental.* is deprecated/));

@@ -1,4 +1,4 @@
-import { CommunicationOptions, type CommunicationOptionsInit, logDeprecated } from '@coll/core';
+import { type CommunicationOptionsInit, logDeprecated, optionsOf } from '@coll/core';
 import {
   MultiWorkerMirroredStrategy,
   type MultiWorkerMirroredStrategyOptions,
@@ -22,8 +22,9 @@ export class ExperimentalMultiWorkerMirroredStrategy extends MultiWorkerMirrored
   }
 
   /** @throws as `MultiWorkerMirroredStrategy` */
-  constructor({ communication: implementation, ...options }: ExperimentalMultiWorkerMirroredStrategyOptions = {}) {
+  constructor(options?: ExperimentalMultiWorkerMirroredStrategyOptions) {
     logDeprecated('ExperimentalMultiWorkerMirroredStrategy', 'MultiWorkerMirroredStrategy');
-    super({ ...options, communicationOptions: new CommunicationOptions({ implementation }) });
+    const { communication: implementation, ...others } = optionsOf(options, "{ communication: 'RING' }");
+    super({ ...others, communicationOptions: { implementation } });
   }
 }

@@ -1,5 +1,6 @@
 import {
   CommunicationOptions,
+  type CommunicationOptionsInit,
   canonicalize,
   type EngineRequest,
   type EngineResolution,
@@ -40,8 +41,8 @@ const noGpus = 'NCCL was asked for, but this worker has no GPUs: a ring serves i
 export interface MultiWorkerMirroredStrategyOptions extends JobOptions, TransportOptions {
   /** Which workers there are, and which one this is. Default: what `TF_CONFIG` says, or the launcher that started this process. */
   readonly clusterResolver?: ClusterResolver | undefined;
-  /** Options of all collectives; those of a call are merged into them. */
-  readonly communicationOptions?: CommunicationOptions | undefined;
+  /** Options of all collectives, or their fields; those of a call are merged into them. */
+  readonly communicationOptions?: CommunicationOptions | CommunicationOptionsInit | undefined;
   /** The devices of this worker, with one replica on each; all workers have equally many. Default: the GPUs that the resolver counts, else one CPU. */
   readonly devices?: readonly string[] | undefined;
   /** What does the arithmetic within this worker. Default: `'auto'`. */
@@ -86,7 +87,8 @@ export class MultiWorkerMirroredStrategy extends Strategy {
   constructor(options: MultiWorkerMirroredStrategyOptions = {}) {
     super();
     requireOptions(options);
-    const { clusterResolver = defaultResolver(), communicationOptions = new CommunicationOptions() } = options;
+    const { clusterResolver = defaultResolver() } = options;
+    const communicationOptions = new CommunicationOptions(options.communicationOptions);
     this.#resolver = clusterResolver;
     this.#options = options;
     this.#place = placeIn(clusterResolver, options.group);
@@ -257,8 +259,8 @@ function requireOptions(options: MultiWorkerMirroredStrategyOptions): void {
   requireProcessGroup(group);
   if (clusterResolver !== undefined && !(clusterResolver instanceof ClusterResolver))
     throw fail(`clusterResolver must be a ClusterResolver, not ${quote(clusterResolver)}`);
-  if (communicationOptions !== undefined && !(communicationOptions instanceof CommunicationOptions))
-    throw fail(`communicationOptions must be CommunicationOptions, not ${quote(communicationOptions)}`);
+  if (communicationOptions !== undefined && (typeof communicationOptions !== 'object' || communicationOptions === null))
+    throw fail(`communicationOptions are CommunicationOptions or their fields, not ${quote(communicationOptions)}`);
   if (typeof job !== 'string') throw fail(`job is a name, not ${quote(job)}`);
   const isTime = typeof startupTimeoutSeconds === 'number' && startupTimeoutSeconds >= 0;
   if (!isTime && startupTimeoutSeconds !== null)

@@ -81,7 +81,7 @@ export class WorkerCollectives implements WorkerGroup {
 
   broadcastSync(value: Tensor, worker: number, call?: CallOptions): Tensor {
     if (this.size === 1) return value;
-    return this.#replicas(this.#requireOpen()).broadcastSync(value, worker, this.#merged(call)) as Tensor;
+    return this.#replicas(this.#requireOpen('broadcast')).broadcastSync(value, worker, this.#merged(call)) as Tensor;
   }
 
   async allReduce(op: ReduceOp, value: Tensor): Promise<Tensor> {
@@ -92,7 +92,7 @@ export class WorkerCollectives implements WorkerGroup {
 
   allReduceSync(op: ReduceOp, value: Tensor): Tensor {
     if (this.size === 1) return value;
-    const { hostOps, group } = this.#requireOpen();
+    const { hostOps, group } = this.#requireOpen('all-reduce');
     return hostOps.allReduceSync(op, value, (group as ProcessGroup).rank, this.#call) as Tensor;
   }
 
@@ -138,11 +138,11 @@ export class WorkerCollectives implements WorkerGroup {
     return replicasOf(hostOps);
   }
 
-  #requireOpen(): Opened {
+  #requireOpen(operation: string): Opened {
     if (this.#opened) return this.#opened;
     const told = 'the workers have not met yet, and this call cannot wait for them';
     const cure = 'await strategy.ready() before variables are created or read outside of replicas';
-    throw new RuntimeError('ERR_COLL_CONTEXT', `${told}: ${cure}`);
+    throw new RuntimeError('ERR_COLL_CONTEXT', `${told}: ${cure}`, { operation });
   }
 
   #open(): Promise<Opened> {
