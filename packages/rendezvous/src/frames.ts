@@ -1,6 +1,9 @@
 import { CollError } from '@coll/core';
 import { mostKeyBytes, mostValueBytes } from './store.js';
 
+/** Of the frames, which both sides must agree about. */
+export const frameVersion = 1;
+
 /** What a client asks for; the numbers are what is sent. */
 export const ops = { hello: 0, set: 1, get: 2, add: 3, compareSet: 4, delete: 5, cancel: 6 } as const;
 

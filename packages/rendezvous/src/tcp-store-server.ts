@@ -1,14 +1,10 @@
 import type { AddressInfo, Socket } from 'node:net';
 import { createServer, type Server, type TLSSocket } from 'node:tls';
 import { CollError, optionsOf, quote, ValueError } from '@coll/core';
-import { type Answer, decodeRequest, encodeAnswer, FrameSplitter, type Op, type Request } from './frames.js';
 import { connectionKey, newJobKey, preSharedKeys, pskIdentity, requireJob } from './job-key.js';
-import { mostValueBytes, requireAmount, requireKey, requireValue } from './store.js';
+import { StoreConnection } from './store-connection.js';
 import { Strangers } from './strangers.js';
 import { Table, type TableLimits } from './table.js';
-
-/** What both sides must agree about; it is raised when frames change. */
-export const storeVersion = 1;
 
 /** Where the server listens, and whom it serves. */
 export interface TcpStoreServerOptions extends TableLimits {
@@ -24,9 +20,6 @@ export interface TcpStoreServerOptions extends TableLimits {
   readonly helloSeconds?: number;
 }
 
-// Answers that a client has not read yet; those behind them wait where they are, and it is asked nothing more of.
-const mostUnreadBytes = 16 * mostValueBytes;
-const mostWaits = 4096;
 const mostHelloSeconds = 3600;
 const mostConnections = 16_384;
 
@@ -71,7 +64,7 @@ export class TcpStoreServer implements AsyncDisposable {
       strangers.know(socket);
       sockets.add(socket);
       socket.once('close', () => sockets.delete(socket));
-      serve(socket, job, table, helloSeconds);
+      new StoreConnection({ socket, job, table, helloSeconds });
     });
     server.maxConnections = mostConnections;
     server.on('connection', (socket: Socket) => strangers.add(socket));
@@ -118,127 +111,4 @@ function requireTime(helloSeconds: unknown): void {
   if (typeof helloSeconds === 'number' && helloSeconds > 0 && helloSeconds <= mostHelloSeconds) return;
   const told = `helloSeconds is a number above 0, up to ${mostHelloSeconds}, not ${quote(helloSeconds)}`;
   throw new ValueError('ERR_COLL_VALUE', told);
-}
-
-/** One member's connection. What is no frame ends it, and nothing else. */
-function serve(socket: TLSSocket, job: string, table: Table, helloSeconds: number): void {
-  const splitter = new FrameSplitter();
-  const waits = new Map<number, () => void>();
-  const answers: Answer[] = [];
-  let isMember = false;
-  const tooLate = setTimeout(() => socket.destroy(), helloSeconds * 1000);
-  socket.setNoDelay();
-  socket.on('error', () => socket.destroy());
-  socket.on('close', () => {
-    clearTimeout(tooLate);
-    for (const stop of waits.values()) stop();
-  });
-  socket.on('drain', send);
-  socket.on('data', (part: Buffer) => {
-    try {
-      for (const frame of splitter.push(part)) take(decodeRequest(frame));
-    } catch {
-      socket.destroy();
-    }
-  });
-
-  function take(request: Request): void {
-    const { id } = request;
-    if (!isMember) {
-      const refused = refusalOf(request, job);
-      if (refused !== undefined)
-        socket.end(encodeAnswer({ id, isRefused: true, value: refusal('ERR_COLL_STORE', refused) }));
-      else answer(id, Buffer.of());
-      isMember = refused === undefined;
-      clearTimeout(tooLate);
-      return;
-    }
-    try {
-      act(request);
-    } catch (error) {
-      if (!(error instanceof CollError)) throw error;
-      answer(id, refusal(error.code, error.message), true);
-    }
-  }
-
-  function act({ id, op, key, value, expected }: Request): void {
-    if (op === 'cancel') {
-      waits.get(id)?.();
-      waits.delete(id);
-      return;
-    }
-    requireKey(key);
-    requireValue(value);
-    if (op === 'get') wait(id, key);
-    else answer(id, tableAnswer(table, op, key, value, expected));
-  }
-
-  function wait(id: number, key: string): void {
-    if (waits.size >= mostWaits)
-      throw new ValueError('ERR_COLL_VALUE', `one member waits for ${mostWaits} keys at most`);
-    let isOver = false;
-    const end = table.whenThere(key, (found) => {
-      isOver = true;
-      waits.delete(id);
-      answer(id, found);
-    });
-    if (!isOver) waits.set(id, end);
-  }
-
-  function answer(id: number, value: Uint8Array, isRefused = false): void {
-    answers.push({ id, isRefused, value });
-    send();
-  }
-
-  /** As much as is read at the other end; who reads nothing is not listened to. */
-  function send(): void {
-    while (socket.writableLength < mostUnreadBytes) {
-      const next = answers.shift();
-      if (!next) break;
-      socket.write(encodeAnswer(next));
-    }
-    if (answers.length > 0) socket.pause();
-    else socket.resume();
-  }
-}
-
-function tableAnswer(
-  table: Table,
-  op: Op,
-  key: string,
-  value: Uint8Array,
-  expected: Uint8Array | undefined,
-): Uint8Array {
-  switch (op) {
-    case 'set':
-      table.set(key, value);
-      return Buffer.of();
-    case 'add': {
-      const amount = Number(Buffer.from(value).toString('latin1'));
-      requireAmount(amount);
-      return Buffer.from(String(table.add(key, amount)));
-    }
-    case 'compareSet':
-      return flag(table.compareSet(key, expected, value));
-    case 'delete':
-      return flag(table.delete(key));
-    default:
-      throw new ValueError('ERR_COLL_VALUE', `a member that is known cannot ask for ${op}`);
-  }
-}
-
-/** Why whoever says this is no member. */
-function refusalOf({ op, key, value }: Request, job: string): string | undefined {
-  if (op !== 'hello') return 'a member says hello first';
-  if (value[0] !== storeVersion)
-    return `this store speaks version ${storeVersion}, you version ${value[0]}: install the same release everywhere`;
-  return key === job ? undefined : `this is the store of job "${job}", not of "${key}"`;
-}
-
-function refusal(code: string, message: string): Buffer {
-  return Buffer.from(`${code}\n${message}`);
-}
-
-function flag(is: boolean): Buffer {
-  return Buffer.of(Number(is));
 }

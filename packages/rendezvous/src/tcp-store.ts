@@ -10,10 +10,9 @@ import {
   ValueError,
 } from '@coll/core';
 import { CheckedStore } from './checked-store.js';
-import { type Answer, decodeAnswer, encodeRequest, FrameSplitter, type Op } from './frames.js';
+import { type Answer, decodeAnswer, encodeRequest, FrameSplitter, frameVersion, type Op } from './frames.js';
 import { connectionKey, preSharedKeys, pskIdentity, requireJob } from './job-key.js';
 import { requireWait, type WaitOptions } from './store.js';
-import { storeVersion } from './tcp-store-server.js';
 
 /** Which server, and how long to wait for it. */
 export interface TcpStoreOptions extends WaitOptions {
@@ -149,7 +148,7 @@ export class TcpStore extends CheckedStore {
 
   async #greet(job: string): Promise<TcpStore | Error> {
     try {
-      await this.#ask('hello', job, Buffer.of(storeVersion));
+      await this.#ask('hello', job, Buffer.of(frameVersion));
       return this;
     } catch (error) {
       await this.close();

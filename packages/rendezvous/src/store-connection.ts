@@ -1,0 +1,164 @@
+import type { TLSSocket } from 'node:tls';
+import { CollError, ValueError } from '@coll/core';
+import {
+  type Answer,
+  decodeRequest,
+  encodeAnswer,
+  FrameSplitter,
+  frameVersion,
+  type Op,
+  type Request,
+} from './frames.js';
+import { mostValueBytes, requireAmount, requireKey, requireValue } from './store.js';
+import type { Table } from './table.js';
+
+// Answers that a client has not read yet; those behind them wait where they are, and it is asked nothing more of.
+const mostUnreadBytes = 16 * mostValueBytes;
+const mostWaits = 4096;
+
+/** Who is served, and what with. */
+export interface StoreConnectionOptions {
+  readonly socket: TLSSocket;
+  readonly job: string;
+  readonly table: Table;
+  /** How long to wait for a hello. */
+  readonly helloSeconds: number;
+}
+
+/** One member's connection to the server of a store. What is no frame ends it, and nothing else. */
+export class StoreConnection {
+  readonly #socket: TLSSocket;
+  readonly #job: string;
+  readonly #table: Table;
+  readonly #waits = new Map<number, () => void>();
+  readonly #answers: Answer[] = [];
+  readonly #tooLate: NodeJS.Timeout;
+  #isMember = false;
+
+  constructor({ socket, job, table, helloSeconds }: StoreConnectionOptions) {
+    this.#socket = socket;
+    this.#job = job;
+    this.#table = table;
+    this.#tooLate = setTimeout(() => socket.destroy(), helloSeconds * 1000);
+    const splitter = new FrameSplitter();
+    socket.setNoDelay();
+    socket.on('error', () => socket.destroy());
+    socket.on('close', () => this.#end());
+    socket.on('drain', () => this.#send());
+    socket.on('data', (part: Buffer) => {
+      try {
+        for (const frame of splitter.push(part)) this.#take(decodeRequest(frame));
+      } catch {
+        socket.destroy();
+      }
+    });
+  }
+
+  #take(request: Request): void {
+    if (!this.#isMember) {
+      this.#meet(request);
+      return;
+    }
+    try {
+      this.#act(request);
+    } catch (error) {
+      if (!(error instanceof CollError)) throw error;
+      this.#answer(request.id, refusal(error.code, error.message), true);
+    }
+  }
+
+  #meet(request: Request): void {
+    clearTimeout(this.#tooLate);
+    const { id } = request;
+    const refused = refusalOf(request, this.#job);
+    this.#isMember = refused === undefined;
+    if (refused === undefined) this.#answer(id, Buffer.of());
+    else this.#socket.end(encodeAnswer({ id, isRefused: true, value: refusal('ERR_COLL_STORE', refused) }));
+  }
+
+  #act({ id, op, key, value, expected }: Request): void {
+    if (op === 'cancel') {
+      this.#waits.get(id)?.();
+      this.#waits.delete(id);
+      return;
+    }
+    requireKey(key);
+    requireValue(value);
+    if (op === 'get') this.#wait(id, key);
+    else this.#answer(id, tableAnswer(this.#table, op, key, value, expected));
+  }
+
+  #wait(id: number, key: string): void {
+    if (this.#waits.size >= mostWaits)
+      throw new ValueError('ERR_COLL_VALUE', `one member waits for ${mostWaits} keys at most`);
+    let isOver = false;
+    const stop = this.#table.whenThere(key, (found) => {
+      isOver = true;
+      this.#waits.delete(id);
+      this.#answer(id, found);
+    });
+    if (!isOver) this.#waits.set(id, stop);
+  }
+
+  #answer(id: number, value: Uint8Array, isRefused = false): void {
+    this.#answers.push({ id, isRefused, value });
+    this.#send();
+  }
+
+  /** As much as is read at the other end; who reads nothing is not listened to. */
+  #send(): void {
+    while (this.#socket.writableLength < mostUnreadBytes) {
+      const next = this.#answers.shift();
+      if (!next) break;
+      this.#socket.write(encodeAnswer(next));
+    }
+    if (this.#answers.length > 0) this.#socket.pause();
+    else this.#socket.resume();
+  }
+
+  #end(): void {
+    clearTimeout(this.#tooLate);
+    for (const stop of this.#waits.values()) stop();
+  }
+}
+
+function tableAnswer(
+  table: Table,
+  op: Op,
+  key: string,
+  value: Uint8Array,
+  expected: Uint8Array | undefined,
+): Uint8Array {
+  switch (op) {
+    case 'set':
+      table.set(key, value);
+      return Buffer.of();
+    case 'add': {
+      const amount = Number(Buffer.from(value).toString('latin1'));
+      requireAmount(amount);
+      return Buffer.from(String(table.add(key, amount)));
+    }
+    case 'compareSet':
+      return flag(table.compareSet(key, expected, value));
+    case 'delete':
+      return flag(table.delete(key));
+    default:
+      throw new ValueError('ERR_COLL_VALUE', `a member that is known cannot ask for ${op}`);
+  }
+}
+
+/** Why whoever says this is no member. */
+function refusalOf({ op, key, value }: Request, job: string): string | undefined {
+  if (op !== 'hello') return 'a member says hello first';
+  if (value[0] !== frameVersion)
+    return `this store speaks version ${frameVersion}, you version ${value[0]}: install the same release everywhere`;
+  return key === job ? undefined : `this is the store of job "${job}", not of "${key}"`;
+}
+
+function refusal(code: string, message: string): Buffer {
+  return Buffer.from(`${code}\n${message}`);
+}
+
+function flag(is: boolean): Buffer {
+  return Buffer.of(Number(is));
+}
