@@ -82,6 +82,11 @@ describe.each([
       );
       expect(value.values).toHaveLength(replicas);
       const mirrored = await strategy.extended.reduceTo('sum', value, cpus(replicas));
+      // Which leaves the group as it is.
+      await expect(strategy.extended.reduceTo('sum', value, '/job:worker/task:9/cpu:0')).rejects.toMatchObject({
+        code: 'ERR_COLL_DEVICE',
+        message: expect.stringContaining('belongs to another one'),
+      });
       return {
         sum: numbersOf(await strategy.reduce('sum', value, null)),
         // Replicas have batches of different sizes.

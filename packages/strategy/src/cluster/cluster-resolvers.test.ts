@@ -4,7 +4,7 @@ import { ClusterSpec } from './cluster-spec.js';
 import type { Environment } from './environment.js';
 import { EnvironmentClusterResolver } from './environment-cluster-resolver.js';
 import type { Pod } from './kubernetes-client.js';
-import { KubernetesClusterResolver } from './kubernetes-cluster-resolver.js';
+import { KubernetesClusterResolver, type KubernetesOptions } from './kubernetes-cluster-resolver.js';
 import { SimpleClusterResolver } from './simple-cluster-resolver.js';
 import { SlurmClusterResolver, type SlurmOptions } from './slurm-cluster-resolver.js';
 import { TFConfigClusterResolver } from './tf-config-cluster-resolver.js';
@@ -70,8 +70,16 @@ describe('TFConfigClusterResolver', () => {
     expect(() => new TFConfigClusterResolver({ variables: { TF_CONFIG: text } }).clusterSpec()).toThrow(ValueError);
   });
 
-  it.each(['one', '', 1.5])('refuses the task number %j', (index) => {
+  it.each(['one', '', '0x1', '1e0', 1.5, [], [1], true, {}])('refuses the task number %j', (index) => {
     expect(() => of({ task: { type: 'worker', index } }).taskId).toThrow(ValueError);
+  });
+
+  it('refuses other values that are no texts, and takes null for none', () => {
+    expect(() => of({ rpc_layer: 5 }).rpcLayer).toThrow(/TF_CONFIG: rpc_layer is a text, not 5/);
+    expect(() => of({ session_master: {} }).master()).toThrow(ValueError);
+    expect(() => of({ environment: false }).environment).toThrow(ValueError);
+    const none = of({ session_master: null, rpc_layer: null, environment: null });
+    expect([none.master(), none.rpcLayer, none.environment]).toEqual(['', undefined, '']);
   });
 });
 
@@ -189,7 +197,8 @@ describe('SlurmClusterResolver', () => {
     expect(() => new SlurmClusterResolver({ variables: step(), gpusPerNode: 2, gpusPerTask: 2 })).toThrow('do not fit');
     expect(() => new SlurmClusterResolver({ variables: step({ SLURM_PROCID: '5' }) })).toThrow('SLURM_PROCID is 5');
     expect(() => new SlurmClusterResolver({ variables: step({ SLURM_STEP_TASKS_PER_NODE: '2' }) })).toThrow(ValueError);
-    expect(() => new SlurmClusterResolver({ variables: step({ SLURM_PROCID: 'x' }) })).toThrow(ValueError);
+    for (const SLURM_PROCID of ['x', ' ', '1e0', '-1', '0x1'])
+      expect(() => new SlurmClusterResolver({ variables: step({ SLURM_PROCID }) })).toThrow(ValueError);
   });
 
   it.each<[string, SlurmOptions, Environment?]>([
@@ -197,6 +206,7 @@ describe('SlurmClusterResolver', () => {
     ['gpusPerNode is a whole number from 0 on, not -1', { gpusPerNode: -1 }],
     ['gpusPerTask is a whole number from 0 on, not 0.5', { gpusPerTask: 0.5, gpusPerNode: 4 }],
     ['tasksPerNode is a whole number from 1 on, not 1.5', { tasksPerNode: 1.5 }],
+    ['tasksPerNode is a whole number from 1 on, not null', { tasksPerNode: null as never }],
     ['tasksPerNode: b is a whole number from 1 on, not 0', { tasksPerNode: { a: 5, b: 0 } }],
     ['jobs: worker is a whole number from 0 on, not -1', { jobs: { worker: -1, ps: 6 } }],
     ['portBase is a port that leaves room for 2 tasks, not 65535', { portBase: 65_535 }],
@@ -244,6 +254,20 @@ describe('KubernetesClusterResolver', () => {
     );
   });
 
+  it.each<[string, KubernetesOptions]>([
+    ['jobToLabelMapping has a list', { jobToLabelMapping: null as never }],
+    ['jobToLabelMapping has a list', { jobToLabelMapping: ['a'] as never }],
+    ['jobToLabelMapping has a list', { jobToLabelMapping: { worker: undefined } as never }],
+    ['serverPort is a port, from 1 to 65535, not 0', { serverPort: 0 }],
+    ['serverPort is a port, from 1 to 65535, not "http"', { serverPort: 'http' as never }],
+    ['client lists pods', { client: {} as never }],
+    ['listPods of the client returns a list of pods, not undefined', { client: { listPods: async () => {} } as never }],
+    ['pod w-0 of job worker has no address', { client: clientOf({ 'job-name=tensorflow': [pod('w-0', '')] }) }],
+  ])('says what makes no sense: %s', async (told, options) => {
+    const create = KubernetesClusterResolver.create({ client: clientOf({}), ...options });
+    await expect(create).rejects.toMatchObject({ code: 'ERR_COLL_CLUSTER', message: expect.stringContaining(told) });
+  });
+
   it('refuses a pod that is not running, and to ask where there is no cluster', async () => {
     const client = clientOf({ 'job-name=tensorflow': [pod('w-0', '10.0.0.1', 'Pending')] });
     await expect(KubernetesClusterResolver.create({ client })).rejects.toThrow(
@@ -256,6 +280,7 @@ describe('KubernetesClusterResolver', () => {
 it.each<[string, () => unknown]>([
   ['TFConfigClusterResolver', () => new TFConfigClusterResolver(null as never)],
   ['SimpleClusterResolver', () => new SimpleClusterResolver(new ClusterSpec({ worker: ['a:1'] }), 1 as never)],
+  ['UnionResolver', () => new UnionResolver([new TFConfigClusterResolver()], null as never)],
   ['SlurmClusterResolver', () => new SlurmClusterResolver(null as never)],
   ['EnvironmentClusterResolver', () => new EnvironmentClusterResolver('statefulSetService' as never)],
   ['KubernetesClusterResolver', () => KubernetesClusterResolver.create([] as never)],

@@ -29,7 +29,7 @@ export function validateCluster(cluster: ClusterSpec, { taskType, taskId }: Task
   }
   const count = cluster.jobs.includes(taskType) ? cluster.numTasks(taskType) : 1;
   if (!(Number.isInteger(taskId) && taskId >= 0 && taskId < count))
-    throw broken(`task ${taskId} is not one of the ${count} of job ${taskType}, which count from 0`);
+    throw broken(`task ${quote(taskId)} is not one of the ${count} of job ${taskType}, which count from 0`);
 }
 
 /** Whether a task does what is done once: the chief does, or without one worker 0; an evaluator is its own. @throws ValueError */

@@ -172,12 +172,23 @@ describe('membershipFrom', () => {
     { TF_CONFIG: '{"cluster": {"worker": "a:1"}, "task": {"type": "worker", "index": 0}}' },
     { TF_CONFIG: '{"cluster": {"worker": ["a:1"]}, "task": {"type": "worker", "index": 1}}' },
     { TF_CONFIG: '{"cluster": {"worker": ["a:1"]}, "task": {"type": "worker", "index": -1}}' },
+    { TF_CONFIG: '{"cluster": {"worker": ["a:1"]}, "task": {"type": "chief", "index": 0}}' },
+    { TF_CONFIG: '{"cluster": {"worker": ["a:1"]}}' },
+    { TF_CONFIG: '{"cluster": {"worker": ["a:1"]}, "task": {"type": "worker"}}' },
     { SM_HOSTS: 'algo-1', SM_CURRENT_HOST: 'algo-1' },
     { SM_HOSTS: '["algo-1"]', SM_CURRENT_HOST: 'algo-2' },
     { ...slurmStep, SLURM_STEP_NODELIST: 'gpu[' },
   ])('refuses %j', (environment) => {
     expect(() => membershipFrom(environment)).toThrow(ValueError);
   });
+});
+
+it('names the launcher whose variables make no sense', () => {
+  expect(() => membershipFrom({ RANK: 'one', WORLD_SIZE: '2', MASTER_ADDR: 'h' })).toThrow(
+    'the process seems to be started by torchrun, but RANK is a whole number from 0 on, not "one"',
+  );
+  const variables = { TF_CONFIG: '{"cluster": {"worker": ["a:1"]}}', OMPI_COMM_WORLD_RANK: '0' };
+  expect(() => membershipFrom(variables)).toThrow(/TF_CONFIG has a cluster, but no task: say which/);
 });
 
 describe('EnvironmentClusterResolver', () => {

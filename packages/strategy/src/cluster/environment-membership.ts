@@ -10,9 +10,9 @@ import type { Membership } from './membership.js';
  * @throws ValueError for variables that are there and make no sense
  */
 export function membershipFrom(environment: Environment, statefulSetService?: string): Membership | undefined {
-  const variables = new Variables(environment);
   const asked = statefulSetService === undefined ? launchers : [...launchers, statefulSet(statefulSetService)];
   for (const { name, markers, read } of asked) {
+    const variables = new Variables(environment, name);
     if (!markers.every((marker) => variables.has(marker))) continue;
     const found = read(variables);
     if (!found) continue;

@@ -9,12 +9,14 @@ export interface GroupPlace {
   readonly localSize: number | undefined;
 }
 
-/** Variables, read with care. An empty one is as good as none. */
+/** Variables that a launcher sets, read with care. An empty one is as good as none. */
 export class Variables {
   readonly environment: Environment;
+  readonly #launcher: string;
 
-  constructor(environment: Environment) {
+  constructor(environment: Environment, launcher: string) {
     this.environment = environment;
+    this.#launcher = launcher;
   }
 
   has(name: string): boolean {
@@ -26,22 +28,16 @@ export class Variables {
   }
 
   number(name: string): number | undefined {
-    return this.whole(name, this.text(name));
+    const text = this.text(name);
+    if (text === undefined) return undefined;
+    if (/^\d{1,15}$/.test(text)) return Number(text);
+    throw this.#wrong(`${name} is a whole number from 0 on, not ${quote(text)}`);
   }
 
   require(name: string): number {
     const number = this.number(name);
     if (number !== undefined) return number;
-    throw new ValueError('ERR_COLL_CLUSTER', `the variable ${name} is not set`);
-  }
-
-  whole(name: string, text: string | undefined): number | undefined {
-    if (text === undefined) return undefined;
-    if (/^\d{1,15}$/.test(text)) return Number(text);
-    throw new ValueError(
-      'ERR_COLL_CLUSTER',
-      `${name} is a whole number from 0 on, not ${quote(this.environment[name])}`,
-    );
+    throw this.#wrong(`the variable ${name} is not set`);
   }
 
   address(host: string, port: string | undefined): string | undefined {
@@ -68,5 +64,9 @@ export class Variables {
       localRank: 0,
       localSize: 1,
     };
+  }
+  /** Of several launchers that could be meant, it tells which one is. */
+  #wrong(problem: string): ValueError {
+    return new ValueError('ERR_COLL_CLUSTER', `the process seems to be started by ${this.#launcher}, but ${problem}`);
   }
 }

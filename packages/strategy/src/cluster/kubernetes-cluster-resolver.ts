@@ -1,7 +1,7 @@
 import { optionsOf, quote, RuntimeError, ValueError } from '@coll/core';
 import { type Accelerators, ClusterResolver, masterUrl, type TaskOptions } from './cluster-resolver.js';
 import { ClusterSpec } from './cluster-spec.js';
-import { type KubernetesClient, kubernetesClient } from './kubernetes-client.js';
+import { type KubernetesClient, kubernetesClient, type Pod } from './kubernetes-client.js';
 
 /** Which pods make up the cluster, how they are reached (by `grpc` unless said otherwise), and which task this process is: Kubernetes does not know. */
 export interface KubernetesOptions extends TaskOptions {
@@ -28,19 +28,22 @@ export class KubernetesClusterResolver extends ClusterResolver {
     this.rpcLayer = rpcLayer;
   }
 
-  /** Asks for the pods. @throws RuntimeError for a pod that is not running, and where no API server answers */
+  /** Asks for the pods. @throws RuntimeError for a pod that is not running, and where no API server answers; ValueError for options that make no sense */
   static async create(given?: KubernetesOptions): Promise<KubernetesClusterResolver> {
     const options = optionsOf(given, "{ taskType: 'worker', taskId: 0 }");
     const { jobToLabelMapping = { worker: ['job-name=tensorflow'] }, serverPort = 8470 } = options;
     const client = options.client ?? kubernetesClient();
+    requireClient(client);
+    requirePort(serverPort);
+    requireSelectors(jobToLabelMapping);
     const jobs: Record<string, string[]> = {};
     for (const [job, selectors] of Object.entries(jobToLabelMapping)) {
-      requireSelectors(job, selectors);
-      const lists = await Promise.all(selectors.map((selector) => client.listPods(selector)));
+      const lists = await Promise.all(selectors.map(async (selector) => listOf(await client.listPods(selector))));
       const pods = lists.flatMap((list) => list.toSorted((a, b) => (a.name < b.name ? -1 : Number(a.name > b.name))));
-      const odd = pods.find(({ phase }) => phase !== 'Running');
+      const odd = pods.find(({ phase, hostIP }) => phase !== 'Running' || !hostIP);
       if (odd) {
-        const told = `pod ${odd.name} of job ${job} is not running, but ${odd.phase}`;
+        const state = odd.phase === 'Running' ? 'has no address of a host' : `is not running, but ${odd.phase}`;
+        const told = `pod ${odd.name} of job ${job} ${state}`;
         throw new RuntimeError('ERR_COLL_CLUSTER', `${told}: wait until all pods run, then create the resolver`);
       }
       jobs[job] = pods.map(({ hostIP }) => `${hostIP.includes(':') ? `[${hostIP}]` : hostIP}:${serverPort}`);
@@ -62,8 +65,27 @@ export class KubernetesClusterResolver extends ClusterResolver {
   }
 }
 
-function requireSelectors(job: string, selectors: unknown): void {
-  if (Array.isArray(selectors)) return;
-  const told = `jobToLabelMapping has a list of label selectors for each job, { ${job}: ['app=train'] }`;
-  throw new ValueError('ERR_COLL_CLUSTER', `${told}, not ${quote(selectors)}`);
+function requireClient(client: unknown): void {
+  if (typeof (Object(client) as Partial<KubernetesClient>).listPods === 'function') return;
+  const told = 'client lists pods, { listPods: async (labelSelector) => [{ name, phase, hostIP }] }';
+  throw new ValueError('ERR_COLL_CLUSTER', `${told}, not ${quote(client)}`);
+}
+
+function requirePort(port: unknown): void {
+  if (Number.isInteger(port) && Number(port) >= 1 && Number(port) < 2 ** 16) return;
+  throw new ValueError('ERR_COLL_CLUSTER', `serverPort is a port, from 1 to 65535, not ${quote(port)}`);
+}
+
+function requireSelectors(mapping: unknown): void {
+  const isMapping = typeof mapping === 'object' && mapping !== null && !Array.isArray(mapping);
+  const lists: readonly unknown[] = isMapping ? Object.values(mapping) : [];
+  if (isMapping && lists.every(Array.isArray)) return;
+  const odd = isMapping ? lists.find((selectors) => !Array.isArray(selectors)) : mapping;
+  const told = "jobToLabelMapping has a list of label selectors for each job, { worker: ['app=train'] }";
+  throw new ValueError('ERR_COLL_CLUSTER', `${told}, not ${quote(odd)}`);
+}
+
+function listOf(pods: readonly Pod[]): readonly Pod[] {
+  if (Array.isArray(pods)) return pods;
+  throw new ValueError('ERR_COLL_CLUSTER', `listPods of the client returns a list of pods, not ${quote(pods)}`);
 }

@@ -1,4 +1,5 @@
 import { quote, ValueError } from '@coll/core';
+import { validateCluster } from './cluster-rules.js';
 import type { Variables } from './environment-variables.js';
 import { expandHostList, expandTaskCounts } from './host-list.js';
 import type { Membership } from './membership.js';
@@ -134,14 +135,13 @@ export const launchers: readonly Launcher[] = [
 export function statefulSet(service: string): Launcher {
   return {
     name: 'StatefulSet',
-    markers: ['HOSTNAME'],
+    // Who names the service says so.
+    markers: [],
     read(v) {
-      const [, name, rank] = /^(.+)-(\d+)$/.exec(v.text('HOSTNAME') as string) ?? [];
+      const host = v.text('HOSTNAME');
+      const [, name, rank] = /^(.+)-(\d+)$/.exec(host ?? '') ?? [];
       if (name === undefined)
-        throw new ValueError(
-          'ERR_COLL_CLUSTER',
-          `HOSTNAME of a pod ends in -0, -1, …, not ${quote(v.text('HOSTNAME'))}`,
-        );
+        throw new ValueError('ERR_COLL_CLUSTER', `HOSTNAME of a pod ends in -0, -1, …, not ${quote(host)}`);
       const coordinator = `${name}-0.${service}`;
       return { rank: Number(rank), localRank: 0, localSize: 1, coordinator };
     },
@@ -154,16 +154,19 @@ function readTFConfig({ environment }: Variables): Found | undefined {
   const resolver = new TFConfigClusterResolver({ variables: environment });
   const cluster = resolver.clusterSpec();
   const { taskType, taskId } = resolver;
-  if (cluster.isEmpty || taskType === undefined || taskId === undefined) return undefined;
-  // Parameter servers and evaluators are no members.
-  const isMember = memberJobs.includes(taskType);
-  if (isMember && cluster.jobs.includes(taskType)) cluster.taskAddress(taskType, taskId);
+  if (cluster.isEmpty) return undefined;
+  if (taskType === undefined || taskId === undefined) {
+    const cure = 'say which task of it this process is: "task": {"type": "worker", "index": 0}';
+    throw new ValueError('ERR_COLL_CLUSTER', `TF_CONFIG has a cluster, but no task: ${cure}`);
+  }
+  validateCluster(cluster, { taskType, taskId });
   const tasks = memberJobs
     .filter((job) => cluster.jobs.includes(job))
     .flatMap((job) =>
       cluster.taskIndices(job).map((index) => ({ job, index, address: cluster.taskAddress(job, index) })),
     );
   const rank = tasks.findIndex(({ job, index }) => job === taskType && index === taskId);
+  // Parameter servers and evaluators are no members.
   if (rank < 0) return undefined;
   const addresses = tasks.map(({ address }) => address);
   const hosts = addresses.map((address) => address.replace(/:\d+$/, ''));

@@ -88,7 +88,7 @@ type TasksByHost = readonly (readonly [host: string, tasks: number])[];
 
 /** The hosts of the step by name, and how many tasks each has. */
 function tasksPerHost(given: SlurmOptions['tasksPerNode'], variables: Environment): TasksByHost {
-  if (typeof given === 'object') {
+  if (typeof given === 'object' && given !== null) {
     for (const [host, count] of Object.entries(given)) requireWhole(`tasksPerNode: ${host}`, count, 1);
     return byName(Object.entries(given));
   }
@@ -160,9 +160,9 @@ function textOf(name: string, variables: Environment): string {
 }
 
 function numberOf(name: string, variables: Environment): number {
-  const value = Number(textOf(name, variables));
-  if (Number.isInteger(value) && value >= 0) return value;
-  throw new ValueError('ERR_COLL_CLUSTER', `${name} is a whole number, not ${quote(variables[name])}`);
+  const text = textOf(name, variables);
+  if (/^\d{1,15}$/.test(text)) return Number(text);
+  throw new ValueError('ERR_COLL_CLUSTER', `${name} is a whole number, not ${quote(text)}`);
 }
 
 function missing(told: string): RuntimeError {

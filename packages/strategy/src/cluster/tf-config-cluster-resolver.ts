@@ -16,9 +16,9 @@ export interface TFConfigOptions extends TaskOptions {
 interface TFConfig {
   readonly cluster?: ClusterDescription;
   readonly task?: { readonly type?: unknown; readonly index?: unknown };
-  readonly rpc_layer?: string;
-  readonly session_master?: string;
-  readonly environment?: string;
+  readonly rpc_layer?: unknown;
+  readonly session_master?: unknown;
+  readonly environment?: unknown;
 }
 
 /**
@@ -44,18 +44,17 @@ export class TFConfigClusterResolver extends ClusterResolver {
   get taskId(): number | undefined {
     const index = this.#options.taskId ?? this.#config().task?.index;
     if (index === undefined || index === null) return undefined;
-    const number = typeof index === 'string' && index.trim() === '' ? Number.NaN : Number(index);
-    if (Number.isInteger(number)) return number;
+    if (Number.isInteger(index) || (typeof index === 'string' && /^\s*\d{1,9}\s*$/.test(index))) return Number(index);
     throw new ValueError('ERR_COLL_CLUSTER', `TF_CONFIG: task.index is a whole number, not ${quote(index)}`);
   }
 
   /** The protocol that stands before addresses: the one given, or that of the variable. */
   get rpcLayer(): string | undefined {
-    return this.#options.rpcLayer ?? this.#config().rpc_layer;
+    return this.#options.rpcLayer ?? this.#text('rpc_layer');
   }
 
   override get environment(): string {
-    return this.#options.environment ?? this.#config().environment ?? '';
+    return this.#options.environment ?? this.#text('environment') ?? '';
   }
 
   clusterSpec(): ClusterSpec {
@@ -69,7 +68,7 @@ export class TFConfigClusterResolver extends ClusterResolver {
 
   /** Empty for a cluster of one task, which needs no address. */
   master({ taskType = this.taskType, taskId = this.taskId, rpcLayer = this.rpcLayer }: TaskOptions = {}): string {
-    const { session_master: sessionMaster } = this.#config();
+    const sessionMaster = this.#text('session_master');
     if (sessionMaster !== undefined) return sessionMaster;
     const cluster = this.clusterSpec();
     const [job, ...others] = cluster.jobs;
@@ -92,6 +91,12 @@ export class TFConfigClusterResolver extends ClusterResolver {
       counts[type] = (counts[type] ?? 0) + 1;
     }
     return counts;
+  }
+
+  #text(name: 'rpc_layer' | 'session_master' | 'environment'): string | undefined {
+    const text = this.#config()[name] ?? undefined;
+    if (text === undefined || typeof text === 'string') return text;
+    throw new ValueError('ERR_COLL_CLUSTER', `TF_CONFIG: ${name} is a text, not ${quote(text)}`);
   }
 
   #config(): TFConfig {

@@ -1,4 +1,4 @@
-import { KeyError, quote, ValueError, WrongTypeError } from '@coll/core';
+import { KeyError, optionsOf, quote, ValueError, WrongTypeError } from '@coll/core';
 import { type Accelerators, ClusterResolver, masterUrl, type TaskOptions } from './cluster-resolver.js';
 import { ClusterSpec, type JobTasks } from './cluster-spec.js';
 
@@ -11,8 +11,9 @@ export class UnionResolver extends ClusterResolver {
   readonly #options: UnionOptions;
 
   /** @throws ValueError without a resolver, or for an option that there is not; WrongTypeError for what is no resolver */
-  constructor(resolvers: readonly ClusterResolver[], options: UnionOptions = {}) {
+  constructor(resolvers: readonly ClusterResolver[], given?: UnionOptions) {
     super();
+    const options = optionsOf(given, "{ taskType: 'worker', taskId: 0 }");
     if (!Array.isArray(resolvers)) throw new WrongTypeError(`resolvers are a list, not ${quote(resolvers)}`);
     const odd = resolvers.findIndex((resolver) => !(resolver instanceof ClusterResolver));
     if (odd >= 0) throw new WrongTypeError(`resolver ${odd} is no ClusterResolver, but ${quote(resolvers[odd])}`);

@@ -1,7 +1,6 @@
 import {
   asValue,
   type CallOptions,
-  canonicalize,
   type Destinations,
   DistributedValues,
   type PerReplica,
@@ -15,7 +14,7 @@ import { type Serving, StrategyExtended, type ValuePair } from '../extended.js';
 import type { Strategy } from '../strategy.js';
 import type { WorkerGroup } from '../worker-group.js';
 import type { WorkerCollectives } from './worker-collectives.js';
-import { taskName } from './worker-devices.js';
+import { ownDevices } from './worker-devices.js';
 import type { WorkerPlace } from './worker-place.js';
 
 /** What the lower-level methods of a strategy of several workers are made for. */
@@ -71,10 +70,10 @@ export class MultiWorkerExtended extends StrategyExtended {
   }
 
   protected override placedDestinations(destinations: Destinations, devices: readonly string[]): Destinations {
-    const own = (device: string) => canonicalize(device, taskName(this.#home.place));
-    if (typeof destinations === 'string' && destinations !== '') return own(destinations);
+    const own = (names: readonly string[]) => ownDevices(names, this.#home.place);
+    if (typeof destinations === 'string' && destinations !== '') return own([destinations])[0] as string;
     if (Array.isArray(destinations) && destinations.every((device) => typeof device === 'string'))
-      return destinations.map(own);
+      return own(destinations);
     return super.placedDestinations(destinations, devices);
   }
 

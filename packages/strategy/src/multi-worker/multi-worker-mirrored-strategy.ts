@@ -97,7 +97,7 @@ export class MultiWorkerMirroredStrategy extends Strategy {
     const host = canonicalize('cpu:0', taskName(this.#place));
     this.#communication = forDevices(communicationOptions, devices);
     this.#notes = this.#communication === communicationOptions ? [] : [noGpus];
-    tell(this.#place, devices, communicationOptions, this.#notes);
+    tell(this.#place, clusterResolver, devices, communicationOptions, this.#notes);
     this.#collectives = new WorkerCollectives({
       workers: this.#place.workers,
       devices,
@@ -281,11 +281,13 @@ function placeIn(resolver: ClusterResolver, group: ProcessGroup | undefined): Wo
 
 function tell(
   place: WorkerPlace,
+  { environment }: ClusterResolver,
   devices: readonly string[],
   { implementation }: CommunicationOptions,
   notes: readonly string[],
 ): void {
-  const told = `worker ${place.idInCluster} of ${place.workers}, with devices ${devices.join(', ')}`;
+  const source = environment === '' ? '' : ` (${environment})`;
+  const told = `worker ${place.idInCluster} of ${place.workers}${source}, with devices ${devices.join(', ')}`;
   log('info', `MultiWorkerMirroredStrategy as ${told}, communication ${implementation}`);
   for (const note of notes) log('warn', note);
 }

@@ -1,4 +1,4 @@
-import { canonicalize, DeviceSpec, localDevicesFromNumGpus, ValueError } from '@coll/core';
+import { canonicalize, DeviceSpec, localDevicesFromNumGpus, quote, ValueError } from '@coll/core';
 import type { ClusterResolver } from '../cluster/cluster-resolver.js';
 import { namedDevices } from '../mirrored-devices.js';
 import type { WorkerPlace } from './worker-place.js';
@@ -10,19 +10,29 @@ export function taskName({ task }: WorkerPlace): string {
 
 /**
  * The full names of the devices of a worker, which has one replica on each. Default: its GPUs, as the resolver counts them, and its CPU where there are none.
- * @throws ValueError for what is no list of devices, and for devices of another task; AssertionError for no device or one twice
+ * @throws ValueError for what is no list of devices, and for devices of another task, or a count that is none; AssertionError for no device or one twice
  */
 export function workerDevices(devices: unknown, place: WorkerPlace, resolver: ClusterResolver): readonly string[] {
   const task = taskName(place);
   if (devices === undefined) {
     const { GPU: gpus = 0 } = resolver.numAccelerators(place.task ?? {});
+    if (!(Number.isInteger(gpus) && gpus >= 0)) {
+      const told = `numAccelerators of the resolver counts GPUs, { GPU: 2 }, not { GPU: ${quote(gpus)} }`;
+      throw new ValueError('ERR_COLL_CLUSTER', told);
+    }
     return localDevicesFromNumGpus(gpus).map((device) => canonicalize(device, task));
   }
-  const names = namedDevices(devices, 'a worker', task);
-  const own = canonicalize('cpu:0', task);
-  const odd = names.find((name) => ownerOf(name) !== ownerOf(own));
+  return ownDevices(namedDevices(devices, 'a worker', task), place);
+}
+
+/** The full names of devices of a worker. @throws ValueError for one of another task */
+export function ownDevices(devices: readonly string[], place: WorkerPlace): readonly string[] {
+  const task = taskName(place);
+  const names = devices.map((device) => canonicalize(device, task));
+  const owner = ownerOf(canonicalize('cpu:0', task));
+  const odd = names.find((name) => ownerOf(name) !== owner);
   if (odd === undefined) return names;
-  const told = `devices are those of this worker, ${ownerOf(own)}: ${odd} belongs to another one`;
+  const told = `devices are those of this worker, ${owner}: ${odd} belongs to another one`;
   throw new ValueError('ERR_COLL_DEVICE', told);
 }
 

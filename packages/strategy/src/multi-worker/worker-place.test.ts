@@ -1,5 +1,5 @@
-import { ValueError } from '@coll/core';
-import { describe, expect, it } from 'vitest';
+import { setLogSink, ValueError } from '@coll/core';
+import { describe, expect, it, vi } from 'vitest';
 import { type ClusterDescription, ClusterSpec } from '../cluster/cluster-spec.js';
 import { SimpleClusterResolver } from '../cluster/simple-cluster-resolver.js';
 import { defaultResolver } from './default-resolver.js';
@@ -32,6 +32,7 @@ describe('the place of a worker', () => {
     [resolverOf('worker'), /nobody says which task/],
     [resolverOf('ps', 0, { ps: ['a:1'] }), /a ps is not a worker/],
     [resolverOf('worker', 2), /task 2 is not one of the 2/],
+    [resolverOf('worker', '1' as never), /task "1" is not one of the 2/],
     [resolverOf('worker', 0, { worker: ['a:1'], chief: ['b:1', 'c:1'] }), /one chief at most/],
   ])('is refused by a ValueError: %#', (resolver, told) => {
     expect(() => placeOf(resolver)).toThrow(told);
@@ -55,6 +56,21 @@ describe('the resolver of who names none', () => {
   });
 });
 
+it.each<[warns: boolean, variables: Readonly<Record<string, string>>]>([
+  [true, { SLURM_PROCID: '0', SLURM_NTASKS: '4' }],
+  [false, { SLURM_PROCID: '0', SLURM_NTASKS: '1' }],
+  [false, { SLURM_PROCID: '0', SLURM_NTASKS: '4', SLURM_STEP_ID: '0' }],
+  [false, { SLURM_PROCID: '0', SLURM_NTASKS: '4', TF_CONFIG: tfConfig }],
+])('warns in a batch script of Slurm that is alone: %s for %j', (warns, variables) => {
+  const sink = vi.fn();
+  setLogSink(sink);
+  defaultResolver(variables);
+  setLogSink();
+  expect(sink).toHaveBeenCalledTimes(Number(warns));
+  if (warns)
+    expect(sink).toHaveBeenCalledWith('warn', expect.stringMatching(/of 4 tasks.*: start the program with srun/));
+});
+
 describe('the devices of a worker', () => {
   const place = placeOf(resolverOf('worker', 1));
   const name = '/job:worker/replica:0/task:1/device:';
@@ -76,6 +92,11 @@ describe('the devices of a worker', () => {
     [['/job:worker/task:0/cpu:0'], /belongs to another one/],
   ])('cannot be %j', (devices, told) => {
     expect(() => workerDevices(devices, place, resolverOf('worker', 1))).toThrow(told);
+  });
+
+  it.each([-2, 0.5, '2', Number.NaN])('are not counted by %j', (GPU) => {
+    const resolver = new SimpleClusterResolver(new ClusterSpec(cluster), { numAccelerators: { GPU } as never });
+    expect(() => workerDevices(undefined, place, resolver)).toThrow(/numAccelerators of the resolver counts GPUs/);
   });
 });
 
