@@ -1,5 +1,6 @@
 import { constants } from 'node:os';
 import { isatty } from 'node:tty';
+import { NpmWatch } from './npm-watch.js';
 import type { RankGroup } from './rank-group.js';
 import { listOf, tell } from './report.js';
 
@@ -14,11 +15,12 @@ const stopSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 /** One Ctrl-C arrives twice where npm or npx started us: from the terminal, and from them. */
 const echoMillis = 250;
 
-/** What ends a run from outside: signals, its timeout, or a closed output pipe. */
+/** What ends a run from outside: signals, its timeout, a closed output pipe, or the end of the npm that started it. */
 export class Interruptions implements Disposable {
   first: Interruption | undefined;
   #group: RankGroup | undefined;
   readonly #timer: NodeJS.Timeout | undefined;
+  readonly #npm = new NpmWatch(() => this.#onEndOfNpm());
   #interruptedAt = Number.NEGATIVE_INFINITY;
 
   constructor(timeoutSeconds: number | undefined) {
@@ -32,11 +34,12 @@ export class Interruptions implements Disposable {
 
   watch(group: RankGroup): void {
     this.#group = group;
-    if (this.first) group.end();
+    if (this.first) group.interrupt();
   }
 
   [Symbol.dispose](): void {
     clearTimeout(this.#timer);
+    this.#npm[Symbol.dispose]();
     for (const signal of stopSignals) process.off(signal, this.#onSignal);
   }
 
@@ -59,6 +62,11 @@ export class Interruptions implements Disposable {
     });
   };
 
+  #onEndOfNpm(): void {
+    const told = `npm has ended, which started this launcher: ending ${listOf(this.#group?.running ?? [])}`;
+    this.#end({ exitCode: 128 + constants.signals.SIGTERM, told });
+  }
+
   readonly #onBrokenOutput = ({ message }: Error) => {
     this.#end({ exitCode: 128 + constants.signals.SIGPIPE, told: `the output pipe was closed: ${message}` });
   };
@@ -67,6 +75,6 @@ export class Interruptions implements Disposable {
     if (this.first) return;
     this.first = interruption;
     tell(interruption.told);
-    this.#group?.end();
+    this.#group?.interrupt();
   }
 }

@@ -6,7 +6,10 @@ import { run } from './run.js';
 const exitCodes = { internal: 1, badUsage: 2 };
 
 try {
-  process.exitCode = await run(parseArguments(process.argv.slice(2)));
+  const { exitCode, isUnread } = await run(parseArguments(process.argv.slice(2)));
+  process.exitCode = exitCode;
+  // What is still to be written keeps the process.
+  if (isUnread) process.exit();
 } catch (error) {
   process.exitCode = exitCodeOf(error);
 }

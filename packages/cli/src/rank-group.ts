@@ -34,6 +34,7 @@ export class RankGroup {
   readonly #ranks: readonly Rank[];
   readonly #running = new Set<number>();
   readonly #atOnce = new AbortController();
+  readonly #unread = new AbortController();
   #ending: Promise<unknown> | undefined;
 
   /** @throws ValueError for a log that cannot be written */
@@ -59,14 +60,26 @@ export class RankGroup {
     return this.#ending !== undefined;
   }
 
+  /** Whether it has given up on who reads its output. */
+  get isUnread(): boolean {
+    return this.#unread.signal.aborted;
+  }
+
   /** Asks the ranks that are left to end, once, and kills those that have not after the grace. */
-  end(): void {
+  end(): Promise<unknown> {
     this.#ending ??= Promise.all(this.#ranks.map((rank) => rank.end(this.#graceSeconds, this.#atOnce.signal)));
+    return this.#ending;
+  }
+
+  /** The same from outside: who reads their output has as long again. */
+  interrupt(): void {
+    void this.end().then(() => setTimeout(() => this.#unread.abort(), this.#graceSeconds * 1000).unref());
   }
 
   kill(): void {
     this.#atOnce.abort();
-    this.end();
+    this.#unread.abort();
+    void this.end();
   }
 
   async #watch(): Promise<Failure | undefined> {
@@ -82,13 +95,12 @@ export class RankGroup {
         if (!isCause) await this.#otherCause();
         if (this.isEnding) return;
         others = this.running;
-        this.end();
+        void this.end();
       }),
     );
     // Processes that ranks have started and left behind.
-    this.end();
-    await this.#ending;
-    await Promise.all(this.#ranks.map(({ output }) => output.end()));
+    await this.end();
+    await Promise.all(this.#ranks.map(({ output }) => output.end(this.#unread.signal)));
     const first = failures.find(({ isCause }) => isCause) ?? failures[0];
     if (!first) return undefined;
     const { from, exitCode, told } = first;

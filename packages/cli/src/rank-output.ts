@@ -51,10 +51,10 @@ export class RankOutput {
     return this.lastLines.read().some((line) => /ERR_COLL_(PEER_FAILED|CLOSED)/.test(line));
   }
 
-  /** After the processes have ended: waits until all their output has been written. */
-  async end(): Promise<void> {
+  /** After the processes have ended: waits until all their output has been written, or nobody waits for its reader any more. */
+  async end(unread: AbortSignal): Promise<void> {
     // A process that has left the group may hold the pipe open forever.
-    for (let silent = 0, before = -1; silent < silentLooks && !this.#lines.every(isOver); ) {
+    for (let silent = 0, before = -1; silent < silentLooks && !unread.aborted && !this.#lines.every(isOver); ) {
       await nextLook();
       const now = this.#sources.reduce((sum, { bytesRead }) => sum + bytesRead, 0);
       silent = now === before && !this.#isReadSlowly() ? silent + 1 : 0;

@@ -11,11 +11,19 @@ import { tell, tellFailure } from './report.js';
 import { StallFile } from './stall-file.js';
 import { StallWatch } from './stall-watch.js';
 
+/** How a run has ended. */
+export interface RunEnd {
+  /** Of the launcher. */
+  readonly exitCode: number;
+  /** Whether there is output that nobody reads. */
+  readonly isUnread: boolean;
+}
+
 /**
- * Runs the ranks of a program, and all of them again if one fails and restarts are left. Returns the exit code of the launcher.
+ * Runs the ranks of a program, and all of them again if one fails and restarts are left.
  * @throws RuntimeError inside of a rank; CollError for a program or a log folder that cannot be used
  */
-export async function run(request: RunRequest): Promise<number> {
+export async function run(request: RunRequest): Promise<RunEnd> {
   if (!request.isNested) requireNoLauncher(process.env);
   const command = commandFor(request.program, request.args, request.isCommand);
   const name = `run-${randomUUID()}`;
@@ -33,12 +41,13 @@ export async function run(request: RunRequest): Promise<number> {
     using _watch = new StallWatch(stalls, () => group.finished);
     interruptions.watch(group);
     const failure = await group.ended;
-    if (!failure) return interruptions.first?.exitCode ?? 0;
+    const { isUnread } = group;
+    if (!failure) return { exitCode: interruptions.first?.exitCode ?? 0, isUnread };
     const mayRestart = restart < request.maxRestarts;
     const goesOn = mayRestart && !interruptions.first;
     tellFailure(failure, request, goesOn ? restart + 1 : undefined);
     // An interruption decides where only it has kept the ranks from starting again.
-    if (!goesOn) return (mayRestart && interruptions.first?.exitCode) || failure.exitCode;
+    if (!goesOn) return { exitCode: (mayRestart && interruptions.first?.exitCode) || failure.exitCode, isUnread };
   }
 }
 

@@ -1,5 +1,6 @@
+import { once } from 'node:events';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { dies, Launcher, linesOf } from './launcher.ts';
+import { dies, Launcher, linesOf, Running } from './launcher.ts';
 
 const launcher = new Launcher();
 beforeAll(() => launcher.build());
@@ -60,6 +61,52 @@ describe.concurrent('a signal', () => {
       await dies(Number(first));
       await dies(Number(second));
     }
+  });
+});
+
+// Who pulls the plug on npm means what it has started.
+describe.runIf(process.platform === 'linux').concurrent('the end of the npm that started it', () => {
+  it.each(['SIGTERM', 'SIGHUP', 'SIGKILL'] as const)('by %s ends the launcher and its ranks', async (signal) => {
+    const command = launcher.command('run', '-n', '2', 'sh', '-c', `echo pid $$; ${forEver}`).map(quoted).join(' ');
+    const npm = new Running(['npm', 'exec', '--offline', '--call', command], { cwd: launcher.folder });
+    const [, first, second] = await npm.prints(/pid (\d+)[\s\S]*pid (\d+)/);
+    npm.child.kill(signal);
+    await dies(Number(first));
+    await dies(Number(second));
+    expect((await npm.outcome).stderr).toContain(
+      'coll run: npm has ended, which started this launcher: ending ranks 0, 1',
+    );
+  });
+
+  const quoted = (word: string) => `'${word.replaceAll("'", "'\\''")}'`;
+});
+
+describe.concurrent('who reads the output and stops', () => {
+  const start = async (...options: readonly string[]) => {
+    const running = launcher.start(['-n', '2', ...options, 'sh', '-c', 'echo begun >&2; yes']);
+    running.child.stdout?.pause();
+    await running.prints(/begun[\s\S]*begun/);
+    // Until nothing fits into the pipe any more.
+    await new Promise((resolve) => setTimeout(resolve, 1000));
+    return running.child;
+  };
+
+  it('does not keep a launcher that was interrupted', async () => {
+    const child = await start('--grace', '0.5');
+    child.kill('SIGTERM');
+    expect(await once(child, 'exit')).toEqual([143, null]);
+  });
+
+  it('nor one that is interrupted for a second time, however long ranks may take', async () => {
+    const child = await start('--grace', '600');
+    child.kill('SIGINT');
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    child.kill('SIGINT');
+    expect(await once(child, 'exit')).toEqual([130, null]);
+  });
+
+  it('nor one whose time is over', async () => {
+    expect(await once(await start('--timeout', '4', '--grace', '0.5'), 'exit')).toEqual([124, null]);
   });
 });
 
@@ -147,12 +194,12 @@ describe.concurrent('a rank', () => {
   });
 
   it('that is started again and again ends in time, too', async () => {
-    const again = ['--max-restarts', '1000', '--timeout', '3', 'sh', '-c', 'exit 1'];
+    const again = ['--max-restarts', '1000000', '--timeout', '3', 'sh', '-c', 'exit 1'];
     expect((await launcher.run('-n', '1', ...again)).code).toBe(124);
   });
 
   it('that has ended is not named where only what it started takes longer', async () => {
-    const leave = `(trap "" TERM; ${forEver}) &`;
+    const leave = `trap "" TERM; (${forEver}) &`;
     const { code, stderr } = await launcher.run('-n', '1', '--timeout', '4', '--grace', '8', 'sh', '-c', leave);
     expect(stderr).toBe('coll run: timed out after 4 seconds; the ranks have ended, but not all they started\n');
     expect(code).toBe(124);
