@@ -46,7 +46,8 @@ export class Interruptions implements Disposable {
   #stateOfRanks(): string {
     if (!this.#group) return 'no rank had started';
     const { running } = this.#group;
-    return running.length > 0 ? `still running: ${listOf(running)}` : 'the ranks have ended, but not all they started';
+    if (running.length > 0) return `still running: ${listOf(running)}`;
+    return 'the ranks have ended, but not all they started, or nobody reads what they printed';
   }
 
   readonly #onSignal = (signal: (typeof stopSignals)[number]) => {

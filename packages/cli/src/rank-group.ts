@@ -26,6 +26,9 @@ export interface GroupStart {
 /** How long a rank that has failed may take to end after those that failed because of it. */
 const causeSeconds = 2;
 
+/** For who reads their output, however short the grace is. */
+const leastReadSeconds = 1;
+
 /** The ranks of one generation: they start together, and if one fails, all are ended. */
 export class RankGroup {
   /** Settles when all ranks have ended and their output is printed; with undefined if none failed before `end`. */
@@ -73,7 +76,8 @@ export class RankGroup {
 
   /** The same from outside: who reads their output has as long again. */
   interrupt(): void {
-    void this.end().then(() => setTimeout(() => this.#unread.abort(), this.#graceSeconds * 1000).unref());
+    const seconds = Math.max(this.#graceSeconds, leastReadSeconds);
+    void this.end().then(() => setTimeout(() => this.#unread.abort(), seconds * 1000).unref());
   }
 
   kill(): void {

@@ -54,10 +54,10 @@ export class RankOutput {
   /** After the processes have ended: waits until all their output has been written, or nobody waits for its reader any more. */
   async end(unread: AbortSignal): Promise<void> {
     // A process that has left the group may hold the pipe open forever.
-    for (let silent = 0, before = -1; silent < silentLooks && !unread.aborted && !this.#lines.every(isOver); ) {
+    for (let silent = 0, before = -1; silent < silentLooks && !unread.aborted && !this.#isPrinted(); ) {
       await nextLook();
       const now = this.#sources.reduce((sum, { bytesRead }) => sum + bytesRead, 0);
-      silent = now === before && !this.#isReadSlowly() ? silent + 1 : 0;
+      silent = now === before && !this.#isBehind() ? silent + 1 : 0;
       before = now;
     }
     for (const source of this.#sources) source.unpipe().destroy();
@@ -65,9 +65,14 @@ export class RankOutput {
     this.#log?.end();
   }
 
-  #isReadSlowly(): boolean {
-    const isOnScreen = process.stdout.writableNeedDrain || process.stderr.writableNeedDrain;
-    return this.#log?.writableNeedDrain || (!this.#isBroken && isOnScreen);
+  #isPrinted(): boolean {
+    return this.#lines.every(isOver) && !this.#isBehind();
+  }
+
+  /** Whether a reader has not taken yet what was written for it. */
+  #isBehind(): boolean {
+    const screens = this.#isBroken ? [] : [process.stdout, process.stderr];
+    return [...screens, ...(this.#log ? [this.#log] : [])].some((to) => !to.destroyed && to.writableLength > 0);
   }
 
   #pass(from: Readable | null, screen: Writable): void {

@@ -1,4 +1,7 @@
+import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
+import { closeSync, constants, openSync, writeSync } from 'node:fs';
+import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { dies, Launcher, linesOf, Running } from './launcher.ts';
 
@@ -88,26 +91,52 @@ describe.concurrent('who reads the output and stops', () => {
     await running.prints(/begun[\s\S]*begun/);
     // Until nothing fits into the pipe any more.
     await new Promise((resolve) => setTimeout(resolve, 1000));
-    return running.child;
+    return running;
   };
 
   it('does not keep a launcher that was interrupted', async () => {
-    const child = await start('--grace', '0.5');
+    const { child } = await start('--grace', '0.5');
     child.kill('SIGTERM');
     expect(await once(child, 'exit')).toEqual([143, null]);
   });
 
   it('nor one that is interrupted for a second time, however long ranks may take', async () => {
-    const child = await start('--grace', '600');
+    const running = await start('--grace', '600');
+    const { child } = running;
     child.kill('SIGINT');
-    await new Promise((resolve) => setTimeout(resolve, 500));
+    await running.prints(/SIGINT: ending/);
     child.kill('SIGINT');
     expect(await once(child, 'exit')).toEqual([130, null]);
   });
 
   it('nor one whose time is over', async () => {
-    expect(await once(await start('--timeout', '4', '--grace', '0.5'), 'exit')).toEqual([124, null]);
+    const { child } = await start('--timeout', '4', '--grace', '0.5');
+    expect(await once(child, 'exit')).toEqual([124, null]);
   });
+
+  it.each([
+    ['is to end', 'sleep 600'],
+    ['has ended', ''],
+  ])('nor one whose rank %s, and whose own buffer is large enough for the rest', async (_, last) => {
+    const pipe = fullPipe();
+    const args = ['-n', '1', '--timeout', '4', '--grace', '0.5', 'sh', '-c', `echo printed; ${last}`];
+    const { code } = await launcher.start(args, { stdio: ['ignore', pipe, 'pipe'] }).outcome;
+    closeSync(pipe);
+    expect(code).toBe(124);
+  });
+
+  let pipes = 0;
+  /** The end to write to of a pipe that takes no byte more. */
+  const fullPipe = () => {
+    const file = path.join(launcher.folder, `pipe-${pipes++}`);
+    execFileSync('mkfifo', [file]);
+    const pipe = openSync(file, constants.O_RDWR | constants.O_NONBLOCK);
+    try {
+      for (;;) writeSync(pipe, 'x');
+    } catch {
+      return pipe;
+    }
+  };
 });
 
 describe.concurrent('a rank', () => {
@@ -201,7 +230,9 @@ describe.concurrent('a rank', () => {
   it('that has ended is not named where only what it started takes longer', async () => {
     const leave = `trap "" TERM; (${forEver}) &`;
     const { code, stderr } = await launcher.run('-n', '1', '--timeout', '4', '--grace', '8', 'sh', '-c', leave);
-    expect(stderr).toBe('coll run: timed out after 4 seconds; the ranks have ended, but not all they started\n');
+    expect(stderr).toBe(
+      'coll run: timed out after 4 seconds; the ranks have ended, but not all they started, or nobody reads what they printed\n',
+    );
     expect(code).toBe(124);
   });
 });
