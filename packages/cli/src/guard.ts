@@ -33,6 +33,11 @@ export class Guard implements Disposable {
     this.#watchdog.stdin?.write(`+${group}\n`);
   }
 
+  /** The launcher ends this group now: if it is killed meanwhile, by another launcher whose grace is over, there is no second grace. */
+  watchEnding(group: number): void {
+    this.#watchdog.stdin?.write(`!${group}\n`);
+  }
+
   forget(group: number): void {
     this.#watchdog.stdin?.write(`-${group}\n`);
   }

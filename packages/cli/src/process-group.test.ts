@@ -1,11 +1,13 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { afterEach, expect, it } from 'vitest';
-import { endGroup, groupEnds, isGroupAlive } from './process-group.js';
+import { GroupEnder, isGroupAlive } from './process-group.js';
+import { runningGroups } from './process-stat.js';
 
 const started: number[] = [];
-afterEach(() => {
-  for (const pid of started.splice(0)) endGroup(pid, 'SIGKILL');
+afterEach(async () => {
+  const ender = new GroupEnder();
+  await Promise.all(started.splice(0).map((pid) => ender.end(pid, 0)));
 });
 
 /** Starts a shell in a group of its own, which prints the number of a group. */
@@ -16,16 +18,18 @@ async function groupPrintedBy(script: string): Promise<number> {
   return Number(printed.toString());
 }
 
+const isOver = (group: number) => !isGroupAlive(group) || runningGroups()?.has(group) === false;
+
 it('ends with its last process', async () => {
-  const group = await groupPrintedBy('echo $$; sleep 0.2 & sleep 100 &');
-  expect(await groupEnds(group, 0.5)).toBe(false);
-  endGroup(group, 'SIGTERM');
-  expect(await groupEnds(group, 60)).toBe(true);
+  const group = await groupPrintedBy(`echo $$; (trap "" TERM; sleep 1; exec sleep 600) & sleep 600 &`);
+  await new GroupEnder().end(group, 0.5);
+  expect(isOver(group)).toBe(true);
 });
 
 it.runIf(process.platform === 'linux')('has ended where only zombies are left of it', async () => {
   // The second sleep takes the place of the shell, and does not ask how its child has ended.
-  const group = await groupPrintedBy("setsid sh -c 'echo $$' & exec sleep 100");
-  expect(await groupEnds(group, 60)).toBe(true);
+  const group = await groupPrintedBy("setsid sh -c 'echo $$' & exec sleep 600");
+  await new GroupEnder().end(group, 600);
   expect(isGroupAlive(group)).toBe(true);
+  expect(isOver(group)).toBe(true);
 });

@@ -1,8 +1,7 @@
 import { spawnSync } from 'node:child_process';
-import { readdirSync } from 'node:fs';
-import { processStat } from './process-stat.js';
+import { runningGroups } from './process-stat.js';
 
-// What differs between operating systems is here, and what Linux alone tells in process-stat.ts: how a process is ended together with its descendants.
+// How a process is ended together with its descendants, which differs between operating systems. What only Linux tells is in process-stat.ts.
 
 const isWindows = process.platform === 'win32';
 
@@ -13,7 +12,7 @@ const isWindows = process.platform === 'win32';
 export const ownGroup = isWindows ? ({ windowsHide: true } as const) : ({ detached: true } as const);
 
 /** Ends a group: with a chance to clean up, or at once. Windows has no signals, so that both end it at once there. */
-export function endGroup(pid: number, signal: 'SIGTERM' | 'SIGKILL'): void {
+function endGroup(pid: number, signal: 'SIGTERM' | 'SIGKILL'): void {
   if (isWindows) {
     spawnSync('taskkill', ['/pid', String(pid), '/T', '/F'], { stdio: 'ignore', windowsHide: true });
     return;
@@ -34,33 +33,43 @@ export function isGroupAlive(pid: number): boolean {
   }
 }
 
-/**
- * Whether one of them is more than a zombie. Those whose parent has ended stay zombies where process 1 does not ask for them, as a program
- * does not that is process 1 of a container. Only Linux tells; elsewhere all count.
- */
-function isAnyRunning(pid: number): boolean {
-  try {
-    return readdirSync('/proc').some((name) => /^\d+$/.test(name) && runsIn(pid, name));
-  } catch {
-    return true;
-  }
-}
-
-function runsIn(group: number, pid: string): boolean {
-  const stat = processStat(pid);
-  return stat?.group === group && stat.state !== 'Z';
-}
-
 const lookEveryMillis = 20;
 /** To look through all processes takes milliseconds. */
-const looksPerSearch = 10;
+const searchEveryMillis = 200;
+/** How long the system may take to remove a killed process. */
+const clearSeconds = 1;
 
-/** Whether a group has ended in time, or as soon as waiting is given up. */
-export async function groupEnds(pid: number, withinSeconds: number, over?: AbortSignal): Promise<boolean> {
-  const deadline = performance.now() + withinSeconds * 1000;
-  for (let look = 0; isGroupAlive(pid) && (look % looksPerSearch !== 0 || isAnyRunning(pid)); look++) {
-    if (over?.aborted || performance.now() > deadline) return false;
-    await new Promise((resolve) => setTimeout(resolve, lookEveryMillis));
+/** Ends process groups that are there already. What it learns about all processes of the system serves all of them. */
+export class GroupEnder {
+  /** The latest two. */
+  #searches: readonly (ReadonlySet<number> | undefined)[] = [];
+  #searchedAt = Number.NEGATIVE_INFINITY;
+
+  /** SIGTERM, then SIGKILL after the grace, or as soon as `atOnce` says so. */
+  async end(pid: number, graceSeconds: number, atOnce?: AbortSignal): Promise<void> {
+    endGroup(pid, 'SIGTERM');
+    if (await this.#isGone(pid, graceSeconds, atOnce)) return;
+    endGroup(pid, 'SIGKILL');
+    await this.#isGone(pid, clearSeconds);
   }
-  return true;
+
+  async #isGone(pid: number, withinSeconds: number, atOnce?: AbortSignal): Promise<boolean> {
+    const deadline = performance.now() + withinSeconds * 1000;
+    while (isGroupAlive(pid) && this.#isRunning(pid)) {
+      if (atOnce?.aborted || performance.now() > deadline) return false;
+      await new Promise((resolve) => setTimeout(resolve, lookEveryMillis));
+    }
+    return true;
+  }
+
+  /** False where only zombies are left: they stay where process 1 does not ask how its orphans have ended, as most do not in containers. */
+  #isRunning(pid: number): boolean {
+    const now = performance.now();
+    if (now - this.#searchedAt >= searchEveryMillis) {
+      this.#searches = [...this.#searches.slice(-1), runningGroups()];
+      this.#searchedAt = now;
+    }
+    // One search misses a process that starts another one meanwhile, and ends.
+    return this.#searches.length < 2 || this.#searches.some((running) => running?.has(pid) ?? true);
+  }
 }

@@ -1,5 +1,6 @@
 import type { RunRequest } from './arguments.js';
 import type { Guard } from './guard.js';
+import { GroupEnder } from './process-group.js';
 import type { Command } from './program-command.js';
 import { type Ending, Rank } from './rank.js';
 import { colourEnvironment, type Job, rankEnvironment } from './rank-environment.js';
@@ -36,6 +37,7 @@ export class RankGroup {
   readonly #graceSeconds: number;
   readonly #ranks: readonly Rank[];
   readonly #running = new Set<number>();
+  readonly #ender = new GroupEnder();
   readonly #atOnce = new AbortController();
   readonly #unread = new AbortController();
   #ending: Promise<unknown> | undefined;
@@ -70,7 +72,9 @@ export class RankGroup {
 
   /** Asks the ranks that are left to end, once, and kills those that have not after the grace. */
   end(): Promise<unknown> {
-    this.#ending ??= Promise.all(this.#ranks.map((rank) => rank.end(this.#graceSeconds, this.#atOnce.signal)));
+    this.#ending ??= Promise.all(
+      this.#ranks.map((rank) => rank.end(this.#ender, this.#graceSeconds, this.#atOnce.signal)),
+    );
     return this.#ending;
   }
 

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { constants } from 'node:os';
 import type { Guard } from './guard.js';
-import { endGroup, groupEnds, isGroupAlive, ownGroup } from './process-group.js';
+import { type GroupEnder, isGroupAlive, ownGroup } from './process-group.js';
 import type { Command } from './program-command.js';
 import type { RankOutput } from './rank-output.js';
 
@@ -21,9 +21,6 @@ export interface RankStart {
   readonly guard: Guard;
 }
 
-/** How long the system may take to remove a killed process. */
-const clearSeconds = 1;
-
 /** The process of one rank, with its descendants. */
 export class Rank {
   readonly rank: number;
@@ -42,14 +39,10 @@ export class Rank {
   }
 
   /** Ends it and its descendants: SIGTERM, then SIGKILL after the grace, or as soon as `atOnce` says so. */
-  async end(graceSeconds: number, atOnce: AbortSignal): Promise<void> {
-    const group = this.#group;
-    if (group === undefined) return;
-    endGroup(group, 'SIGTERM');
-    if (!(await groupEnds(group, graceSeconds, atOnce))) {
-      endGroup(group, 'SIGKILL');
-      await groupEnds(group, clearSeconds);
-    }
+  async end(ender: GroupEnder, graceSeconds: number, atOnce: AbortSignal): Promise<void> {
+    if (this.#group === undefined) return;
+    this.#guard.watchEnding(this.#group);
+    await ender.end(this.#group, graceSeconds, atOnce);
     this.#forget();
   }
 

@@ -2,23 +2,21 @@
 // thread waits for peers, and not if they are commands other than Node.
 import { rmSync } from 'node:fs';
 import { createInterface } from 'node:readline';
-import { endGroup, groupEnds } from './process-group.js';
+import { GroupEnder } from './process-group.js';
 
 const graceSeconds = Number(process.argv[2]);
 const folder = process.argv[3] as string;
-const groups = new Set<number>();
+/** How long each group has to end. */
+const graces = new Map<number, number>();
 
-// The launcher holds the other end: it says which groups came and went, and its end, however it comes, closes the pipe.
+// The launcher holds the other end: it says which groups came, were asked to end, and went. Its own end, however it comes, closes the pipe.
 for await (const line of createInterface({ input: process.stdin })) {
   const pid = Number(line.slice(1));
-  if (line.startsWith('+')) groups.add(pid);
-  else groups.delete(pid);
+  if (line.startsWith('+')) graces.set(pid, graceSeconds);
+  else if (line.startsWith('!')) graces.set(pid, 0);
+  else graces.delete(pid);
 }
 
 rmSync(folder, { recursive: true, force: true });
-await Promise.all(
-  [...groups].map(async (pid) => {
-    endGroup(pid, 'SIGTERM');
-    if (!(await groupEnds(pid, graceSeconds))) endGroup(pid, 'SIGKILL');
-  }),
-);
+const ender = new GroupEnder();
+await Promise.all([...graces].map(([pid, grace]) => ender.end(pid, grace)));

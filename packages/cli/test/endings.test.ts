@@ -51,6 +51,16 @@ describe.concurrent('a signal', () => {
     expect((await running.outcome).code).toBe(143);
   });
 
+  it('reaches the ranks of a launcher in a rank within the grace of the outer one', async () => {
+    const rank = ['sh', '-c', `trap "" TERM; echo pid $$; ${forEver}`];
+    const inner = launcher.command('run', '-n', '1', '--nested', '--grace', '600', ...rank);
+    const running = launcher.start(['-n', '1', '--grace', '1', '--command', ...inner]);
+    const [, pid] = await running.prints(/pid (\d+)/);
+    running.child.kill('SIGTERM');
+    await dies(Number(pid));
+    expect((await running.outcome).code).toBe(143);
+  });
+
   it('SIGKILL for the launcher ends the ranks, busy ones and commands too', async () => {
     launcher.write(
       'blocked.mjs',
