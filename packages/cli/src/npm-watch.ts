@@ -1,8 +1,6 @@
-import { processStat } from './process-stat.js';
+import { type ProcessStat, processStat } from './process-stat.js';
 
 const lookEveryMillis = 500;
-// A shell, and npm.
-const mostSteps = 2;
 
 /**
  * Notices that npm has ended, or npx, which started this launcher by a shell that passes no signal on. Only Linux tells who has started whom;
@@ -12,10 +10,10 @@ export class NpmWatch implements Disposable {
   readonly #timer: NodeJS.Timeout | undefined;
 
   constructor(onEnd: () => void) {
-    const npm = findNpm();
-    if (!npm) return;
+    const found = npmsAbove();
+    if (found.length === 0) return;
     this.#timer = setInterval(() => {
-      if (isThere(npm)) return;
+      if (found.every(isThere)) return;
       clearInterval(this.#timer);
       onEnd();
     }, lookEveryMillis).unref();
@@ -26,24 +24,19 @@ export class NpmWatch implements Disposable {
   }
 }
 
-interface Npm {
-  readonly pid: number;
-  readonly startedAt: number;
-}
-
-function findNpm(): Npm | undefined {
-  let pid = process.ppid;
-  for (let step = 0; step < mostSteps; step++) {
-    const stat = processStat(pid);
-    if (!stat) return undefined;
+/** One script of npm may run another. What has left its process group, as by `setsid`, is meant to outlive it. */
+function npmsAbove(): readonly ProcessStat[] {
+  const found: ProcessStat[] = [];
+  const own = processStat('self');
+  if (!own) return found;
+  for (let above = processStat(own.parent); above?.group === own.group; above = processStat(above.parent)) {
     // As npm and npx call themselves: `npm exec coll`, `npm run train`.
-    if (stat.name.startsWith('npm ')) return { pid, startedAt: stat.startedAt };
-    pid = stat.parent;
+    if (above.name.startsWith('npm ')) found.push(above);
   }
-  return undefined;
+  return found;
 }
 
-function isThere({ pid, startedAt }: Npm): boolean {
+function isThere({ pid, startedAt }: ProcessStat): boolean {
   const stat = processStat(pid);
   return stat?.startedAt === startedAt && stat.state !== 'Z';
 }

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { closeSync, constants, openSync, writeSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { dies, Launcher, linesOf, Running } from './launcher.ts';
+import { dies, Launcher, linesOf } from './launcher.ts';
 
 const launcher = new Launcher();
 beforeAll(() => launcher.build());
@@ -75,23 +75,6 @@ describe.concurrent('a signal', () => {
       await dies(Number(second));
     }
   });
-});
-
-// Who pulls the plug on npm means what it has started.
-describe.runIf(process.platform === 'linux').concurrent('the end of the npm that started it', () => {
-  it.each(['SIGTERM', 'SIGHUP', 'SIGKILL'] as const)('by %s ends the launcher and its ranks', async (signal) => {
-    const command = launcher.command('run', '-n', '2', 'sh', '-c', `echo pid $$; ${forEver}`).map(quoted).join(' ');
-    const npm = new Running(['npm', 'exec', '--offline', '--call', command], { cwd: launcher.folder });
-    const [, first, second] = await npm.prints(/pid (\d+)[\s\S]*pid (\d+)/);
-    npm.child.kill(signal);
-    await dies(Number(first));
-    await dies(Number(second));
-    expect((await npm.outcome).stderr).toContain(
-      'coll run: npm has ended, which started this launcher: ending ranks 0, 1',
-    );
-  });
-
-  const quoted = (word: string) => `'${word.replaceAll("'", "'\\''")}'`;
 });
 
 describe.concurrent('who reads the output and stops', () => {

@@ -1,0 +1,46 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { dies, Launcher, Running } from './launcher.ts';
+
+const launcher = new Launcher();
+beforeAll(() => launcher.build());
+afterAll(() => launcher.remove());
+
+const quoted = (word: string) => `'${word.replaceAll("'", "'\\''")}'`;
+const commandOf = (words: readonly string[]) => words.map(quoted).join(' ');
+const npmExec = (command: string) => ['npm', 'exec', '--offline', '--call', command];
+const run = (ranks: number, script: string) => commandOf(launcher.command('run', '-n', `${ranks}`, 'sh', '-c', script));
+
+const startNpm = (command: string) => new Running(npmExec(command), { cwd: launcher.folder });
+const untilEnded = 'echo pid $$; while :; do sleep 0.05; done';
+const told = 'coll run: npm has ended, which started this launcher: ending';
+
+// Who ends npm means what it has started.
+describe.runIf(process.platform === 'linux').concurrent('the end of the npm that started it', () => {
+  it.each(['SIGTERM', 'SIGHUP', 'SIGKILL'] as const)('by %s ends the launcher and its ranks', async (signal) => {
+    const npm = startNpm(run(2, untilEnded));
+    const [, first, second] = await npm.prints(/pid (\d+)[\s\S]*pid (\d+)/);
+    npm.child.kill(signal);
+    await dies(Number(first));
+    await dies(Number(second));
+    expect((await npm.outcome).stderr).toContain(`${told} ranks 0, 1`);
+  });
+
+  it('counts also where that one was started by another one, and by a program that passes no signal on', async () => {
+    launcher.write(
+      'pass.mjs',
+      `import { spawn } from 'node:child_process'; spawn('sh', ['-c', process.argv[2]], { stdio: 'inherit' });`,
+    );
+    const npm = startNpm(commandOf([process.execPath, 'pass.mjs', commandOf(npmExec(run(1, untilEnded)))]));
+    const [, pid] = await npm.prints(/pid (\d+)/);
+    npm.child.kill('SIGTERM');
+    await dies(Number(pid));
+    expect((await npm.outcome).stderr).toContain(`${told} rank 0`);
+  });
+
+  it('is nothing to a launcher that has left its process group', async () => {
+    const npm = startNpm(`setsid ${run(1, 'echo begun; sleep 3; echo done')}`);
+    await npm.prints(/begun/);
+    npm.child.kill('SIGKILL');
+    expect((await npm.outcome).stdout).toBe('[0] begun\n[0] done\n');
+  });
+});
