@@ -16,6 +16,12 @@ export interface Failure extends Ending {
   readonly others: readonly number[];
 }
 
+interface FailedRank extends Ending {
+  readonly from: Rank;
+  /** It does not tell that it has lost a peer. */
+  readonly isCause: boolean;
+}
+
 export interface GroupStart {
   readonly request: RunRequest;
   readonly command: Command;
@@ -37,6 +43,10 @@ export class RankGroup {
   readonly #graceSeconds: number;
   readonly #ranks: readonly Rank[];
   readonly #running = new Set<number>();
+  /** Before the ending began, in the order of their ends. */
+  readonly #failures: FailedRank[] = [];
+  /** Ranks that were running when a failure ended the group. */
+  #others: readonly number[] = [];
   readonly #ender = new GroupEnder();
   readonly #atOnce = new AbortController();
   readonly #unread = new AbortController();
@@ -78,12 +88,13 @@ export class RankGroup {
     return this.#ending;
   }
 
-  /** The same from outside: who reads their output has as long again. */
+  /** Ends them for a reason from outside: who reads their output has as long again. */
   interrupt(): void {
     const seconds = Math.max(this.#graceSeconds, leastReadSeconds);
     void this.end().then(() => setTimeout(() => this.#unread.abort(), seconds * 1000).unref());
   }
 
+  /** Ends them at once, and waits for nobody who reads their output. */
   kill(): void {
     this.#atOnce.abort();
     this.#unread.abort();
@@ -91,28 +102,26 @@ export class RankGroup {
   }
 
   async #watch(): Promise<Failure | undefined> {
-    const failures: (Ending & { readonly from: Rank; readonly isCause: boolean })[] = [];
-    let others: readonly number[] = [];
-    await Promise.all(
-      this.#ranks.map(async (from) => {
-        const ending = await from.ended;
-        this.#running.delete(from.rank);
-        if (ending.exitCode === 0 || this.isEnding) return;
-        const isCause = !(await from.output.tellsOfPeer());
-        failures.push({ ...ending, from, isCause });
-        if (!isCause) await this.#otherCause();
-        if (this.isEnding) return;
-        others = this.running;
-        void this.end();
-      }),
-    );
+    await Promise.all(this.#ranks.map((rank) => this.#watchRank(rank)));
     // Processes that ranks have started and left behind.
     await this.end();
     await Promise.all(this.#ranks.map(({ output }) => output.end(this.#unread.signal)));
-    const first = failures.find(({ isCause }) => isCause) ?? failures[0];
+    const first = this.#failures.find(({ isCause }) => isCause) ?? this.#failures[0];
     if (!first) return undefined;
     const { from, exitCode, told } = first;
-    return { rank: from.rank, exitCode, told, others, lastLines: from.output.lastLines.read() };
+    return { rank: from.rank, exitCode, told, others: this.#others, lastLines: from.output.lastLines.read() };
+  }
+
+  async #watchRank(from: Rank): Promise<void> {
+    const ending = await from.ended;
+    this.#running.delete(from.rank);
+    if (ending.exitCode === 0 || this.isEnding) return;
+    const isCause = !(await from.output.tellsOfPeer());
+    this.#failures.push({ ...ending, from, isCause });
+    if (!isCause) await this.#otherCause();
+    if (this.isEnding) return;
+    this.#others = this.running;
+    void this.end();
   }
 
   /** A rank that fails tells its peers, and may take longer to end than they do. Waits until it has, or all have. */

@@ -30,8 +30,7 @@ export class RankOutput {
   #stderr: WholeLines | undefined;
   readonly #prefix: string;
   readonly #log: WriteStream | undefined;
-  /** The launcher's own output pipe is closed. */
-  #isBroken = false;
+  readonly #readers = new Set<Writable>();
 
   constructor(prefix: string, log: WriteStream | undefined) {
     this.#prefix = prefix;
@@ -71,16 +70,12 @@ export class RankOutput {
 
   /** Whether a reader has not taken yet what was written for it. */
   #isBehind(): boolean {
-    const screens = this.#isBroken ? [] : [process.stdout, process.stderr];
-    return [...screens, ...(this.#log ? [this.#log] : [])].some((to) => !to.destroyed && to.writableLength > 0);
+    return [...this.#readers].some(({ writableLength }) => writableLength > 0);
   }
 
   #pass(from: Readable | null, screen: Writable): void {
     if (!from) return;
     this.#sources.push(from as Socket);
-    screen.once('error', () => {
-      this.#isBroken = true;
-    });
     this.#send(from, this.#prefix, screen);
     if (this.#log) this.#send(from, '', this.#log);
   }
@@ -88,8 +83,12 @@ export class RankOutput {
   #send(from: Readable, prefix: string, to: Writable): void {
     const lines = this.#newLines(prefix);
     from.pipe(lines).pipe(to, { end: false });
-    // A rank that prints does not wait for a reader that is gone.
-    to.once('error', () => lines.resume());
+    this.#readers.add(to);
+    to.once('error', () => {
+      this.#readers.delete(to);
+      // A rank that prints does not wait for a reader that is gone.
+      lines.resume();
+    });
   }
 
   #newLines(prefix: string): WholeLines {

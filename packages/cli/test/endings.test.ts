@@ -122,7 +122,7 @@ describe.concurrent('who reads the output and stops', () => {
   /** The end to write to of a pipe that takes no byte more. */
   const fullPipe = () => {
     const file = path.join(launcher.folder, `pipe-${pipes++}`);
-    execFileSync('mkfifo', [file]);
+    execFileSync('sh', ['-c', 'mkfifo "$0"', file]);
     const pipe = openSync(file, constants.O_RDWR | constants.O_NONBLOCK);
     try {
       for (;;) writeSync(pipe, 'x');
