@@ -36,6 +36,7 @@ export function isGroupAlive(pid: number): boolean {
 const lookEveryMillis = 20;
 /** To look through all processes takes milliseconds. */
 const searchEveryMillis = 200;
+const oldMillis = 2000;
 /** How long the system may take to remove a killed process. */
 const clearSeconds = 1;
 
@@ -65,8 +66,10 @@ export class GroupEnder {
   /** False where only zombies are left: they stay where process 1 does not ask how its orphans have ended, as most do not in containers. */
   #isRunning(pid: number): boolean {
     const now = performance.now();
-    if (now - this.#searchedAt >= searchEveryMillis) {
-      this.#searches = [...this.#searches.slice(-1), runningGroups()];
+    const age = now - this.#searchedAt;
+    if (age >= searchEveryMillis) {
+      // One from an earlier ending knows nothing of the groups of this one.
+      this.#searches = [...(age < oldMillis ? this.#searches.slice(-1) : []), runningGroups()];
       this.#searchedAt = now;
     }
     // One search misses a process that starts another one meanwhile, and ends.
