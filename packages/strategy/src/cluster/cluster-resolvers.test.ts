@@ -1,16 +1,26 @@
 import { KeyError, RuntimeError, ValueError } from '@coll/core';
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ClusterSpec } from './cluster-spec.js';
 import type { Environment } from './environment.js';
 import { EnvironmentClusterResolver } from './environment-cluster-resolver.js';
-import type { Pod } from './kubernetes-client.js';
-import { KubernetesClusterResolver, type KubernetesOptions } from './kubernetes-cluster-resolver.js';
+import { KubernetesClusterResolver } from './kubernetes-cluster-resolver.js';
 import { SimpleClusterResolver } from './simple-cluster-resolver.js';
 import { SlurmClusterResolver, type SlurmOptions } from './slurm-cluster-resolver.js';
 import { TFConfigClusterResolver } from './tf-config-cluster-resolver.js';
 import { UnionResolver } from './union-cluster-resolver.js';
 
 const two = new ClusterSpec({ worker: ['a:1', 'b:1'] });
+
+/** What a call returns; undefined where it throws a ValueError, or a RuntimeError that says what is missing. */
+function orRefused<T>(call: () => T): T | undefined {
+  try {
+    return call();
+  } catch (error) {
+    if (!(error instanceof RuntimeError)) expect(error).toBeInstanceOf(ValueError);
+    return undefined;
+  }
+}
 
 describe('TFConfigClusterResolver', () => {
   const of = (config: object, options = {}) =>
@@ -70,8 +80,10 @@ describe('TFConfigClusterResolver', () => {
     expect(() => new TFConfigClusterResolver({ variables: { TF_CONFIG: text } }).clusterSpec()).toThrow(ValueError);
   });
 
-  it.each(['one', '', '0x1', '1e0', 1.5, [], [1], true, {}])('refuses the task number %j', (index) => {
-    expect(() => of({ task: { type: 'worker', index } }).taskId).toThrow(ValueError);
+  it.each(['one', '', '-1', '0x1', '1e0', -1, 1.5, 1e300, [], [1], true, {}])('refuses the task number %j', (index) => {
+    const resolver = of({ task: { type: 'worker', index } });
+    expect(() => resolver.taskId).toThrow('TF_CONFIG: task.index is a whole number from 0 on, not ');
+    expect(() => resolver.taskId).toThrow(ValueError);
   });
 
   it('refuses other values that are no texts, and takes null for none', () => {
@@ -80,6 +92,23 @@ describe('TFConfigClusterResolver', () => {
     expect(() => of({ environment: false }).environment).toThrow(ValueError);
     const none = of({ session_master: null, rpc_layer: null, environment: null });
     expect([none.master(), none.rpcLayer, none.environment]).toEqual(['', undefined, '']);
+  });
+
+  it('answers, or refuses by a ValueError, whatever the variable says', () => {
+    const odd = fc.oneof(fc.constantFrom('worker', 'chief', 0, 1, '1', ' ', -1, null), fc.jsonValue({ maxDepth: 1 }));
+    const tasks = fc.oneof(odd, fc.array(fc.constantFrom<unknown>('a:1', 'b:1', 5), { maxLength: 3 }));
+    const described = fc.oneof(odd, fc.record({ worker: tasks, chief: tasks }, { requiredKeys: [] }));
+    const task = fc.oneof(odd, fc.record({ type: odd, index: odd }, { requiredKeys: [] }));
+    const config = fc.record({ cluster: described, task, rpc_layer: odd, session_master: odd }, { requiredKeys: [] });
+    fc.assert(
+      fc.property(config, (given) => {
+        const resolver = of(given);
+        const index = orRefused(() => resolver.taskId);
+        expect(index === undefined || index >= 0).toBe(true);
+        orRefused(() => resolver.master());
+        orRefused(() => resolver.clusterSpec());
+      }),
+    );
   });
 });
 
@@ -202,7 +231,7 @@ describe('SlurmClusterResolver', () => {
   });
 
   it.each<[string, SlurmOptions, Environment?]>([
-    ['SLURM_GPUS_ON_NODE is a whole number, not "gpu:2"', {}, { SLURM_GPUS_ON_NODE: 'gpu:2' }],
+    ['SLURM_GPUS_ON_NODE is a whole number from 0 on, not "gpu:2"', {}, { SLURM_GPUS_ON_NODE: 'gpu:2' }],
     ['gpusPerNode is a whole number from 0 on, not -1', { gpusPerNode: -1 }],
     ['gpusPerTask is a whole number from 0 on, not 0.5', { gpusPerTask: 0.5, gpusPerNode: 4 }],
     ['tasksPerNode is a whole number from 1 on, not 1.5', { tasksPerNode: 1.5 }],
@@ -216,64 +245,24 @@ describe('SlurmClusterResolver', () => {
     expect(create).toThrow(ValueError);
     expect(create).toThrow(told);
   });
-});
 
-describe('KubernetesClusterResolver', () => {
-  const clientOf = (pods: Readonly<Record<string, readonly Pod[]>>) => ({
-    listPods: async (selector: string) => pods[selector] ?? [],
-  });
-  const pod = (name: string, hostIP: string, phase = 'Running') => ({ name, hostIP, phase });
-
-  it('sorts the pods of a label by name', async () => {
-    const client = clientOf({ 'job-name=tensorflow': [pod('w-1', '10.0.0.2'), pod('w-0', '10.0.0.1')] });
-    const resolver = await KubernetesClusterResolver.create({ client });
-    expect(resolver.clusterSpec().asDescription()).toEqual({ worker: ['10.0.0.1:8470', '10.0.0.2:8470'] });
-    expect([resolver.taskType, resolver.master()]).toEqual([undefined, '']);
-    resolver.taskType = 'worker';
-    resolver.taskId = 1;
-    expect(resolver.master()).toBe('grpc://10.0.0.2:8470');
-  });
-
-  it('takes several labels and jobs', async () => {
-    const client = clientOf({ 'a=1': [pod('x', '1')], 'a=2': [pod('b', '2')], c: [pod('c', '3')] });
-    const jobToLabelMapping = { worker: ['a=1', 'a=2'], chief: ['c'] };
-    const resolver = await KubernetesClusterResolver.create({ client, jobToLabelMapping, serverPort: 9 });
-    expect(resolver.clusterSpec().asDescription()).toEqual({ chief: ['3:9'], worker: ['1:9', '2:9'] });
-  });
-
-  it('writes addresses of IPv6 in brackets', async () => {
-    const client = clientOf({ 'job-name=tensorflow': [pod('w-0', 'fd00::1')] });
-    const resolver = await KubernetesClusterResolver.create({ client });
-    expect(resolver.clusterSpec().asDescription()).toEqual({ worker: ['[fd00::1]:8470'] });
-  });
-
-  it('refuses labels that are no list', async () => {
-    const jobToLabelMapping = { worker: 'app=train' } as never;
-    await expect(KubernetesClusterResolver.create({ client: clientOf({}), jobToLabelMapping })).rejects.toThrow(
-      'jobToLabelMapping has a list of label selectors for each job, { worker: [\'app=train\'] }, not "app=train"',
+  it('has as many tasks as there are, or refuses, whatever the variables say', () => {
+    const number = fc.constantFrom('', '0', '1', '2', '3', ' ', '1e0', '0x1', '-1');
+    const variables = fc.record({
+      SLURM_PROCID: number,
+      SLURM_STEP_NUM_TASKS: number,
+      SLURM_GPUS_ON_NODE: number,
+      SLURM_STEP_NODELIST: fc.constantFrom('', 'a', 'b,a', 'n[1-3]', 'n['),
+      SLURM_STEP_TASKS_PER_NODE: fc.constantFrom('', '1', '3', '1(x2)', '1(x3)', '2(x', '0'),
+    });
+    fc.assert(
+      fc.property(variables, (given) => {
+        const resolver = orRefused(() => new SlurmClusterResolver({ variables: given }));
+        if (!resolver) return;
+        expect(resolver.clusterSpec().numTasks('worker')).toBe(Number(given.SLURM_STEP_NUM_TASKS));
+        expect(resolver.taskId).toBe(Number(given.SLURM_PROCID));
+      }),
     );
-  });
-
-  it.each<[string, KubernetesOptions]>([
-    ['jobToLabelMapping has a list', { jobToLabelMapping: null as never }],
-    ['jobToLabelMapping has a list', { jobToLabelMapping: ['a'] as never }],
-    ['jobToLabelMapping has a list', { jobToLabelMapping: { worker: undefined } as never }],
-    ['serverPort is a port, from 1 to 65535, not 0', { serverPort: 0 }],
-    ['serverPort is a port, from 1 to 65535, not "http"', { serverPort: 'http' as never }],
-    ['client lists pods', { client: {} as never }],
-    ['listPods of the client returns a list of pods, not undefined', { client: { listPods: async () => {} } as never }],
-    ['pod w-0 of job worker has no address', { client: clientOf({ 'job-name=tensorflow': [pod('w-0', '')] }) }],
-  ])('says what makes no sense: %s', async (told, options) => {
-    const create = KubernetesClusterResolver.create({ client: clientOf({}), ...options });
-    await expect(create).rejects.toMatchObject({ code: 'ERR_COLL_CLUSTER', message: expect.stringContaining(told) });
-  });
-
-  it('refuses a pod that is not running, and to ask where there is no cluster', async () => {
-    const client = clientOf({ 'job-name=tensorflow': [pod('w-0', '10.0.0.1', 'Pending')] });
-    await expect(KubernetesClusterResolver.create({ client })).rejects.toThrow(
-      'w-0 of job worker is not running, but Pending',
-    );
-    await expect(KubernetesClusterResolver.create()).rejects.toThrow(RuntimeError);
   });
 });
 

@@ -32,6 +32,7 @@ describe('expandHostList', () => {
     'a[x]',
     'a[1-2-3]',
     'a[0-9999999]',
+    'a[99999999999999999998]',
   ])('refuses %j', (list) => {
     expect(() => expandHostList(list)).toThrow(ValueError);
   });

@@ -62,7 +62,8 @@ function expand(part: string, list: string): string[] {
 }
 
 function numbersOf(range: string, list: string): string[] {
-  const [, first, last = first] = /^(\d+)(?:-(\d+))?$/.exec(range) ?? [];
+  // More digits are no exact number.
+  const [, first, last = first] = /^(\d{1,15})(?:-(\d{1,15}))?$/.exec(range) ?? [];
   if (first === undefined || last === undefined) throw badList(list, `${quote(range)} is no number and no range`);
   const count = Number(last) - Number(first) + 1;
   if (count < 1) throw badList(list, `the range ${range} runs backwards`);

@@ -1,7 +1,8 @@
-import { optionsOf, quote, RuntimeError, ValueError } from '@coll/core';
+import { optionsOf, RuntimeError } from '@coll/core';
 import { type Accelerators, ClusterResolver, masterUrl, type TaskOptions } from './cluster-resolver.js';
 import { ClusterSpec } from './cluster-spec.js';
 import { type KubernetesClient, kubernetesClient, type Pod } from './kubernetes-client.js';
+import { wrongValue } from './wrong-value.js';
 
 /** Which pods make up the cluster, how they are reached (by `grpc` unless said otherwise), and which task this process is: Kubernetes does not know. */
 export interface KubernetesOptions extends TaskOptions {
@@ -38,7 +39,7 @@ export class KubernetesClusterResolver extends ClusterResolver {
     requireSelectors(jobToLabelMapping);
     const jobs: Record<string, string[]> = {};
     for (const [job, selectors] of Object.entries(jobToLabelMapping)) {
-      const lists = await Promise.all(selectors.map(async (selector) => listOf(await client.listPods(selector))));
+      const lists = await Promise.all(selectors.map(async (selector) => podsOf(await client.listPods(selector))));
       const pods = lists.flatMap((list) => list.toSorted((a, b) => (a.name < b.name ? -1 : Number(a.name > b.name))));
       const odd = pods.find(({ phase, hostIP }) => phase !== 'Running' || !hostIP);
       if (odd) {
@@ -67,13 +68,12 @@ export class KubernetesClusterResolver extends ClusterResolver {
 
 function requireClient(client: unknown): void {
   if (typeof (Object(client) as Partial<KubernetesClient>).listPods === 'function') return;
-  const told = 'client lists pods, { listPods: async (labelSelector) => [{ name, phase, hostIP }] }';
-  throw new ValueError('ERR_COLL_CLUSTER', `${told}, not ${quote(client)}`);
+  throw wrongValue('client lists pods, { listPods: async (labelSelector) => [{ name, phase, hostIP }] }', client);
 }
 
 function requirePort(port: unknown): void {
   if (Number.isInteger(port) && Number(port) >= 1 && Number(port) < 2 ** 16) return;
-  throw new ValueError('ERR_COLL_CLUSTER', `serverPort is a port, from 1 to 65535, not ${quote(port)}`);
+  throw wrongValue('serverPort is a port, from 1 to 65535', port);
 }
 
 function requireSelectors(mapping: unknown): void {
@@ -81,11 +81,18 @@ function requireSelectors(mapping: unknown): void {
   const lists: readonly unknown[] = isMapping ? Object.values(mapping) : [];
   if (isMapping && lists.every(Array.isArray)) return;
   const odd = isMapping ? lists.find((selectors) => !Array.isArray(selectors)) : mapping;
-  const told = "jobToLabelMapping has a list of label selectors for each job, { worker: ['app=train'] }";
-  throw new ValueError('ERR_COLL_CLUSTER', `${told}, not ${quote(odd)}`);
+  throw wrongValue("jobToLabelMapping has a list of label selectors for each job, { worker: ['app=train'] }", odd);
 }
 
-function listOf(pods: readonly Pod[]): readonly Pod[] {
-  if (Array.isArray(pods)) return pods;
-  throw new ValueError('ERR_COLL_CLUSTER', `listPods of the client returns a list of pods, not ${quote(pods)}`);
+function podsOf(listed: readonly Pod[]): readonly Pod[] {
+  const isList = Array.isArray(listed);
+  if (isList && listed.every(isPod)) return listed;
+  const odd: unknown = isList ? listed.find((pod) => !isPod(pod)) : listed;
+  throw wrongValue('listPods of the client returns a list of pods, [{ name, phase, hostIP }]', odd);
+}
+
+function isPod(pod: unknown): boolean {
+  const { name, phase, hostIP } = Object(pod) as Partial<Pod>;
+  // A pod that waits for a host has no address yet.
+  return [name, phase, hostIP ?? ''].every((text) => typeof text === 'string');
 }

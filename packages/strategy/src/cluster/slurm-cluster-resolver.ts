@@ -1,8 +1,9 @@
-import { optionsOf, quote, RuntimeError, ValueError } from '@coll/core';
+import { optionsOf, RuntimeError, ValueError } from '@coll/core';
 import { type Accelerators, ClusterResolver, masterUrl, type TaskOptions } from './cluster-resolver.js';
 import { ClusterSpec } from './cluster-spec.js';
 import { type Environment, processEnvironment } from './environment.js';
 import { expandHostList, expandTaskCounts } from './host-list.js';
+import { wholeNumber, wrongValue } from './wrong-value.js';
 
 /** What Slurm does not say, or is not to be asked for. */
 export interface SlurmOptions {
@@ -125,13 +126,12 @@ function gpusOfTask(options: SlurmOptions, tasksByHost: TasksByHost, variables: 
 function requirePorts(portBase: unknown, tasksByHost: TasksByHost): void {
   const most = Math.max(1, ...tasksByHost.map(([, count]) => count));
   if (Number.isInteger(portBase) && (portBase as number) >= 1 && (portBase as number) + most - 1 <= 65_535) return;
-  const told = `portBase is a port that leaves room for ${most} tasks, not ${quote(portBase)}`;
-  throw new ValueError('ERR_COLL_CLUSTER', told);
+  throw wrongValue(`portBase is a port that leaves room for ${most} tasks`, portBase);
 }
 
 function requireWhole(name: string, value: unknown, least: number): void {
   if (Number.isInteger(value) && (value as number) >= least) return;
-  throw new ValueError('ERR_COLL_CLUSTER', `${name} is a whole number from ${least} on, not ${quote(value)}`);
+  throw wrongValue(`${name} is a whole number from ${least} on`, value);
 }
 
 function requireAllInJobs(jobs: Readonly<Record<string, number>>, tasks: number): void {
@@ -160,9 +160,7 @@ function textOf(name: string, variables: Environment): string {
 }
 
 function numberOf(name: string, variables: Environment): number {
-  const text = textOf(name, variables);
-  if (/^\d{1,15}$/.test(text)) return Number(text);
-  throw new ValueError('ERR_COLL_CLUSTER', `${name} is a whole number, not ${quote(text)}`);
+  return wholeNumber(name, textOf(name, variables));
 }
 
 function missing(told: string): RuntimeError {

@@ -2,6 +2,7 @@ import { DeviceSpec, optionsOf, quote, ValueError, WrongTypeError } from '@coll/
 import { type Accelerators, ClusterResolver, masterUrl, type TaskOptions } from './cluster-resolver.js';
 import { type ClusterDescription, ClusterSpec } from './cluster-spec.js';
 import { type Environment, processEnvironment } from './environment.js';
+import { wrongValue } from './wrong-value.js';
 
 /** What wins over the variable, and where that is. */
 export interface TFConfigOptions extends TaskOptions {
@@ -44,8 +45,9 @@ export class TFConfigClusterResolver extends ClusterResolver {
   get taskId(): number | undefined {
     const index = this.#options.taskId ?? this.#config().task?.index;
     if (index === undefined || index === null) return undefined;
-    if (Number.isInteger(index) || (typeof index === 'string' && /^\s*\d{1,9}\s*$/.test(index))) return Number(index);
-    throw new ValueError('ERR_COLL_CLUSTER', `TF_CONFIG: task.index is a whole number, not ${quote(index)}`);
+    const number = typeof index === 'string' && /^\s*\d{1,9}\s*$/.test(index) ? Number(index) : index;
+    if (typeof number === 'number' && Number.isSafeInteger(number) && number >= 0) return number;
+    throw wrongValue('TF_CONFIG: task.index is a whole number from 0 on', index);
   }
 
   /** The protocol that stands before addresses: the one given, or that of the variable. */
@@ -96,7 +98,7 @@ export class TFConfigClusterResolver extends ClusterResolver {
   #text(name: 'rpc_layer' | 'session_master' | 'environment'): string | undefined {
     const text = this.#config()[name] ?? undefined;
     if (text === undefined || typeof text === 'string') return text;
-    throw new ValueError('ERR_COLL_CLUSTER', `TF_CONFIG: ${name} is a text, not ${quote(text)}`);
+    throw wrongValue(`TF_CONFIG: ${name} is a text`, text);
   }
 
   #config(): TFConfig {
@@ -110,6 +112,6 @@ export class TFConfigClusterResolver extends ClusterResolver {
       throw new ValueError('ERR_COLL_CLUSTER', `TF_CONFIG is no JSON, such as ${form}: ${quote(text)}`, { cause });
     }
     if (typeof config === 'object' && config !== null && !Array.isArray(config)) return config;
-    throw new ValueError('ERR_COLL_CLUSTER', `TF_CONFIG is an object of cluster and task, not ${quote(config)}`);
+    throw wrongValue('TF_CONFIG is an object of cluster and task', config);
   }
 }

@@ -1,0 +1,83 @@
+import { RuntimeError } from '@coll/core';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { Pod } from './kubernetes-client.js';
+import { KubernetesClusterResolver, type KubernetesOptions } from './kubernetes-cluster-resolver.js';
+
+describe('KubernetesClusterResolver', () => {
+  const clientOf = (pods: Readonly<Record<string, readonly Pod[]>>) => ({
+    listPods: async (selector: string) => pods[selector] ?? [],
+  });
+  const pod = (name: string, hostIP: string, phase = 'Running') => ({ name, hostIP, phase });
+
+  it('sorts the pods of a label by name', async () => {
+    const client = clientOf({ 'job-name=tensorflow': [pod('w-1', '10.0.0.2'), pod('w-0', '10.0.0.1')] });
+    const resolver = await KubernetesClusterResolver.create({ client });
+    expect(resolver.clusterSpec().asDescription()).toEqual({ worker: ['10.0.0.1:8470', '10.0.0.2:8470'] });
+    expect([resolver.taskType, resolver.master()]).toEqual([undefined, '']);
+    resolver.taskType = 'worker';
+    resolver.taskId = 1;
+    expect(resolver.master()).toBe('grpc://10.0.0.2:8470');
+  });
+
+  it('takes several labels and jobs', async () => {
+    const client = clientOf({ 'a=1': [pod('x', '1')], 'a=2': [pod('b', '2')], c: [pod('c', '3')] });
+    const jobToLabelMapping = { worker: ['a=1', 'a=2'], chief: ['c'] };
+    const resolver = await KubernetesClusterResolver.create({ client, jobToLabelMapping, serverPort: 9 });
+    expect(resolver.clusterSpec().asDescription()).toEqual({ chief: ['3:9'], worker: ['1:9', '2:9'] });
+  });
+
+  it('writes addresses of IPv6 in brackets', async () => {
+    const client = clientOf({ 'job-name=tensorflow': [pod('w-0', 'fd00::1')] });
+    const resolver = await KubernetesClusterResolver.create({ client });
+    expect(resolver.clusterSpec().asDescription()).toEqual({ worker: ['[fd00::1]:8470'] });
+  });
+
+  it('refuses labels that are no list', async () => {
+    const jobToLabelMapping = { worker: 'app=train' } as never;
+    await expect(KubernetesClusterResolver.create({ client: clientOf({}), jobToLabelMapping })).rejects.toThrow(
+      'jobToLabelMapping has a list of label selectors for each job, { worker: [\'app=train\'] }, not "app=train"',
+    );
+  });
+
+  it.each<[string, KubernetesOptions]>([
+    ['jobToLabelMapping has a list', { jobToLabelMapping: null as never }],
+    ['jobToLabelMapping has a list', { jobToLabelMapping: ['a'] as never }],
+    ['jobToLabelMapping has a list', { jobToLabelMapping: { worker: undefined } as never }],
+    ['serverPort is a port, from 1 to 65535, not 0', { serverPort: 0 }],
+    ['serverPort is a port, from 1 to 65535, not "http"', { serverPort: 'http' as never }],
+    ['client lists pods', { client: {} as never }],
+    [
+      'listPods of the client returns a list of pods, [{ name, phase, hostIP }], not undefined',
+      { client: { listPods: async () => {} } as never },
+    ],
+    ['hostIP }], not null', { client: clientOf({ 'job-name=tensorflow': [null as never] }) }],
+    ['hostIP }], not an object', { client: clientOf({ 'job-name=tensorflow': [{ phase: 'Running' } as never] }) }],
+    ['pod w-0 of job worker has no address', { client: clientOf({ 'job-name=tensorflow': [pod('w-0', '')] }) }],
+  ])('says what makes no sense: %s', async (told, options) => {
+    const create = KubernetesClusterResolver.create({ client: clientOf({}), ...options });
+    await expect(create).rejects.toMatchObject({ code: 'ERR_COLL_CLUSTER', message: expect.stringContaining(told) });
+  });
+
+  it('refuses a pod that is not running, and to ask where there is no cluster', async () => {
+    const client = clientOf({ 'job-name=tensorflow': [pod('w-0', '10.0.0.1', 'Pending')] });
+    await expect(KubernetesClusterResolver.create({ client })).rejects.toThrow(
+      'w-0 of job worker is not running, but Pending',
+    );
+    await expect(KubernetesClusterResolver.create()).rejects.toThrow(RuntimeError);
+  });
+
+  it('has the address of every pod, or refuses, whatever is listed', async () => {
+    const odd = fc.constantFrom<unknown>(undefined, null, '', 'w-0', 'Running', 'Pending', 5, []);
+    const pods = fc.oneof(odd, fc.array(fc.oneof(odd, fc.record({ name: odd, phase: odd, hostIP: odd }))));
+    await fc.assert(
+      fc.asyncProperty(pods, async (listed) => {
+        const create = KubernetesClusterResolver.create({ client: { listPods: async () => listed as never } });
+        const made = await create.catch((error: unknown) => error);
+        if (made instanceof KubernetesClusterResolver)
+          expect(made.clusterSpec().numTasks('worker')).toBe((listed as readonly Pod[]).length);
+        else expect(made).toMatchObject({ code: 'ERR_COLL_CLUSTER' });
+      }),
+    );
+  });
+});
