@@ -49,7 +49,8 @@ describe('rules of a cluster', () => {
       'one evaluator',
     ],
     ['a number too high', workersOnly, task('worker', 2), 'task 2 is not one of the 2 of job worker'],
-    ['a number below 0', workersOnly, task('worker', -1), 'task -1'],
+    ['a number below 0', workersOnly, task('worker', -1), 'the number of a task is a whole number from 0 on, not -1'],
+    ['a number as a text', workersOnly, task('worker', '1' as never), 'a whole number from 0 on, not "1"'],
   ])('refuse %s', (_, cluster, who, told) => {
     expect(() => validateCluster(cluster, who)).toThrow(told);
     expect(() => isChief(cluster, who)).toThrow(ValueError);

@@ -27,9 +27,10 @@ export function validateCluster(cluster: ClusterSpec, { taskType, taskId }: Task
     const count = countOf(cluster, single);
     if (count > 1) throw broken(`there is one ${single} at most, not ${count}`);
   }
+  if (!(Number.isInteger(taskId) && taskId >= 0))
+    throw broken(`the number of a task is a whole number from 0 on, not ${quote(taskId)}`);
   const count = cluster.jobs.includes(taskType) ? cluster.numTasks(taskType) : 1;
-  if (!(Number.isInteger(taskId) && taskId >= 0 && taskId < count))
-    throw broken(`task ${quote(taskId)} is not one of the ${count} of job ${taskType}, which count from 0`);
+  if (taskId >= count) throw broken(`task ${taskId} is not one of the ${count} of job ${taskType}, which count from 0`);
 }
 
 /** Whether a task does what is done once: the chief does, or without one worker 0; an evaluator is its own. @throws ValueError */

@@ -1,8 +1,10 @@
 import { RuntimeError, ValueError } from '@coll/core';
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Environment } from './environment.js';
 import { EnvironmentClusterResolver } from './environment-cluster-resolver.js';
 import { membershipFrom } from './environment-membership.js';
+import { launchers } from './launchers.js';
 import type { Membership } from './membership.js';
 
 const tfConfig = JSON.stringify({
@@ -98,7 +100,12 @@ const cases: readonly (readonly [string, Environment, Partial<Membership>])[] = 
     { JSM_NAMESPACE_RANK: '1', JSM_NAMESPACE_SIZE: '2', LSB_MCPU_HOSTS: 'h1 4 h2 4' },
     { rank: 1, size: 2, coordinator: 'h1' },
   ],
-  ['Flux', { FLUX_TASK_RANK: '1', FLUX_JOB_SIZE: '2', FLUX_TASK_LOCAL_ID: '0' }, { rank: 1, size: 2, localRank: 0 }],
+  ['MPICH', { PMI_RANK: '1' }, { rank: 1, size: undefined }],
+  [
+    'Flux',
+    { FLUX_TASK_RANK: '1', FLUX_JOB_SIZE: '2', FLUX_TASK_LOCAL_ID: '0', PMI_RANK: '1', PMI_SIZE: '2' },
+    { rank: 1, size: 2, localRank: 0 },
+  ],
   ['Slurm', slurmStep, { rank: 5, size: 11, localRank: 1, localSize: 4, coordinator: 'gpu001:61482' }],
   ['Slurm', { ...slurmStep, PMI_RANK: '5', PMI_SIZE: '11', PMI_JOBID: '42.0' }, { rank: 5, size: 11, localSize: 4 }],
   // Clusters of a federation number their jobs from beyond a billion.
@@ -110,7 +117,7 @@ const cases: readonly (readonly [string, Environment, Partial<Membership>])[] = 
   ],
   [
     'LeaderWorkerSet',
-    { LWS_WORKER_INDEX: '2', LWS_GROUP_SIZE: '3', LWS_LEADER_ADDRESS: 'l.svc' },
+    { LWS_WORKER_INDEX: '2', LWS_GROUP_SIZE: '3', LWS_LEADER_ADDRESS: 'l.svc', JOB_COMPLETION_INDEX: '0' },
     { rank: 2, size: 3, coordinator: 'l.svc' },
   ],
   ['Kubernetes indexed job', { JOB_COMPLETION_INDEX: '1', COLL_SIZE: '2' }, { rank: 1, size: 2, localRank: 0 }],
@@ -185,10 +192,61 @@ describe('membershipFrom', () => {
 
 it('names the launcher whose variables make no sense', () => {
   expect(() => membershipFrom({ RANK: 'one', WORLD_SIZE: '2', MASTER_ADDR: 'h' })).toThrow(
-    'the process seems to be started by torchrun, but RANK is a whole number from 0 on, not "one"',
+    'this process seems to belong to torchrun, but RANK is a whole number from 0 on, not "one"',
   );
-  const variables = { TF_CONFIG: '{"cluster": {"worker": ["a:1"]}}', OMPI_COMM_WORLD_RANK: '0' };
-  expect(() => membershipFrom(variables)).toThrow(/TF_CONFIG has a cluster, but no task: say which/);
+  const slurm = { ...slurmStep, SLURM_STEP_NODELIST: 'gpu[' };
+  expect(() => membershipFrom(slurm)).toThrow('to Slurm, but hosts are listed as in gpu[001-003,7],login; in "gpu["');
+  expect(() => membershipFrom({ ...openMpi, OMPI_COMM_WORLD_RANK: '4' })).toThrow(
+    'to Open MPI, but this would be rank 4 of 4, and ranks count from 0',
+  );
+});
+
+describe('a TF_CONFIG with a cluster', () => {
+  const of = (task: object) => ({ TF_CONFIG: JSON.stringify({ cluster: { worker: ['a:1'], ps: ['b:1'] }, ...task }) });
+
+  it.each([
+    [{}, 'it has a cluster, and no task: add which task of it this process is, "task": {"type":'],
+    [{ task: { type: 'worker', index: 1 } }, 'task 1 is not one of the 1 of job worker'],
+    [{ task: { type: 'chief', index: 0 } }, 'task type "chief" is not in the cluster'],
+    [{ task: { type: 'worker', index: 0 }, cluster: { worker: { 1: 'a:1' } } }, 'job "worker" has no task 0; it has 1'],
+  ])('has to name a task that is in it, not %j', (task, told) => {
+    const asked = () => new EnvironmentClusterResolver({ variables: { ...of(task), ...openMpi } });
+    expect(asked).toThrow('this process seems to belong to TF_CONFIG, but ');
+    expect(asked).toThrow(told);
+  });
+
+  it.each(['ps', 'evaluator'])('makes a task of job %s no member, whatever other launchers left', (type) => {
+    const variables = { ...of({ task: { type, index: 0 } }), ...slurmStep };
+    expect(membershipFrom(variables)).toBeUndefined();
+    expect(() => new EnvironmentClusterResolver({ variables })).toThrow(
+      `TF_CONFIG says that this is ${type} 0, which is no member of the group`,
+    );
+  });
+});
+
+it('finds a member, none, or refuses by a ValueError, whatever the variables are', () => {
+  const names = [
+    'COLL_SIZE',
+    'WORLD_SIZE',
+    'PMI_SIZE',
+    'SLURM_NTASKS',
+    'SLURM_NODEID',
+    'SLURM_STEP_NODELIST',
+    'HOSTNAME',
+  ];
+  const text = fc.constantFrom('', ' ', '0', '1', '2', '-1', '1e0', '0x1', 'a-0', 'a[1-3]', 'n[', '["a"]', '{}', '1:4');
+  const all = [...new Set([...launchers.flatMap(({ markers }) => markers), ...names])];
+  const variables = fc.record(Object.fromEntries(all.map((name) => [name, text])), { requiredKeys: [] });
+  fc.assert(
+    fc.property(variables, fc.constantFrom(undefined, 'service'), (environment, service) => {
+      try {
+        const { rank, size } = membershipFrom(environment, service) ?? { rank: 0 };
+        expect(Number.isSafeInteger(rank) && rank >= 0 && rank < (size ?? Infinity)).toBe(true);
+      } catch (error) {
+        expect(error).toBeInstanceOf(ValueError);
+      }
+    }),
+  );
 });
 
 describe('EnvironmentClusterResolver', () => {
@@ -214,6 +272,9 @@ describe('EnvironmentClusterResolver', () => {
     expect(membershipFrom({ ...variables, ...openMpi }, 'workers')).toMatchObject({ launcher: 'Open MPI' });
     for (const HOSTNAME of ['train', 'train-x', 'train-3'])
       expect(() => membershipFrom({ ...variables, HOSTNAME }, 'workers')).toThrow(ValueError);
+    expect(() => membershipFrom({ COLL_SIZE: '3' }, 'workers')).toThrow(
+      'this process seems to belong to StatefulSet, but the variable HOSTNAME is not set',
+    );
   });
 
   it('says what is missing', () => {
@@ -221,5 +282,8 @@ describe('EnvironmentClusterResolver', () => {
     expect(() => new EnvironmentClusterResolver({ variables: {} })).toThrow('start it with one, such as coll run -n 2');
     expect(() => new EnvironmentClusterResolver({ variables: { SLURM_PROCID: '0' } })).toThrow('with srun');
     expect(() => new EnvironmentClusterResolver({ variables: { JOB_COMPLETION_INDEX: '0' } })).toThrow('COLL_SIZE');
+    expect(() => new EnvironmentClusterResolver({ variables: { PMI_RANK: '0' } })).toThrow(
+      'MPICH does not say how many members there are: set COLL_SIZE to their number',
+    );
   });
 });

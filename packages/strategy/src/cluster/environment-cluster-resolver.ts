@@ -5,6 +5,7 @@ import { type Environment, processEnvironment } from './environment.js';
 import { membershipFrom } from './environment-membership.js';
 import { launchers } from './launchers.js';
 import type { Membership } from './membership.js';
+import { TFConfigClusterResolver } from './tf-config-cluster-resolver.js';
 
 /** Where the variables are. */
 export interface EnvironmentOptions {
@@ -29,17 +30,10 @@ export class EnvironmentClusterResolver extends ClusterResolver {
     const given = optionsOf(options, '{ statefulSetService }');
     const { variables = processEnvironment(), statefulSetService } = given;
     const found = membershipFrom(variables, statefulSetService);
-    if (!found) {
-      const told = `no launcher left its variables here; asked for: ${launchers.map(({ name }) => name).join(', ')}`;
-      const batch =
-        variables['SLURM_PROCID'] === undefined
-          ? '; start it with one, such as coll run -n 2'
-          : '. A batch script of Slurm is one process: start its steps with srun';
-      throw new RuntimeError('ERR_COLL_CLUSTER', `${told}${batch}`);
-    }
+    if (!found) throw new RuntimeError('ERR_COLL_CLUSTER', reasonForNone(variables));
     if (found.size === undefined) {
       const told = `${found.launcher} does not say how many members there are`;
-      throw new RuntimeError('ERR_COLL_CLUSTER', `${told}: set COLL_SIZE, and COLL_RANK where that is not enough`);
+      throw new RuntimeError('ERR_COLL_CLUSTER', `${told}: set COLL_SIZE to their number`);
     }
     this.membership = found;
   }
@@ -69,4 +63,15 @@ export class EnvironmentClusterResolver extends ClusterResolver {
   numAccelerators(): Accelerators {
     return {};
   }
+}
+
+function reasonForNone(variables: Environment): string {
+  const tfConfig = new TFConfigClusterResolver({ variables });
+  if (!tfConfig.clusterSpec().isEmpty) {
+    const told = `TF_CONFIG says that this is ${tfConfig.taskType} ${tfConfig.taskId}, which is no member of the group`;
+    return `${told}: only the chief and workers are. For its cluster, take a TFConfigClusterResolver`;
+  }
+  const told = `no launcher left its variables here; asked for: ${launchers.map(({ name }) => name).join(', ')}`;
+  if (variables['SLURM_PROCID'] === undefined) return `${told}; start it with one, such as coll run -n 2`;
+  return `${told}. A batch script of Slurm is one process: start its steps with srun`;
 }

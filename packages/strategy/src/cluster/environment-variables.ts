@@ -1,5 +1,6 @@
-import { quote, ValueError } from '@coll/core';
+import { ValueError } from '@coll/core';
 import type { Environment } from './environment.js';
+import { wholeNumber } from './wrong-value.js';
 
 /** Where a process stands in a group, and among those of its host. */
 export interface GroupPlace {
@@ -12,11 +13,9 @@ export interface GroupPlace {
 /** Variables that a launcher sets, read with care. An empty one is as good as none. */
 export class Variables {
   readonly environment: Environment;
-  readonly #launcher: string;
 
-  constructor(environment: Environment, launcher: string) {
+  constructor(environment: Environment) {
     this.environment = environment;
-    this.#launcher = launcher;
   }
 
   has(name: string): boolean {
@@ -29,15 +28,17 @@ export class Variables {
 
   number(name: string): number | undefined {
     const text = this.text(name);
-    if (text === undefined) return undefined;
-    if (/^\d{1,15}$/.test(text)) return Number(text);
-    throw this.#wrong(`${name} is a whole number from 0 on, not ${quote(text)}`);
+    return text === undefined ? undefined : wholeNumber(name, text);
   }
 
   require(name: string): number {
-    const number = this.number(name);
-    if (number !== undefined) return number;
-    throw this.#wrong(`the variable ${name} is not set`);
+    return wholeNumber(name, this.requireText(name));
+  }
+
+  requireText(name: string): string {
+    const text = this.text(name);
+    if (text !== undefined) return text;
+    throw new ValueError('ERR_COLL_CLUSTER', `the variable ${name} is not set`);
   }
 
   address(host: string, port: string | undefined): string | undefined {
@@ -64,9 +65,5 @@ export class Variables {
       localRank: 0,
       localSize: 1,
     };
-  }
-  /** Of several launchers that could be meant, it tells which one is. */
-  #wrong(problem: string): ValueError {
-    return new ValueError('ERR_COLL_CLUSTER', `the process seems to be started by ${this.#launcher}, but ${problem}`);
   }
 }

@@ -1,9 +1,10 @@
-import { quote, ValueError } from '@coll/core';
+import { ValueError } from '@coll/core';
 import { validateCluster } from './cluster-rules.js';
 import type { Variables } from './environment-variables.js';
 import { expandHostList, expandTaskCounts } from './host-list.js';
 import type { Membership } from './membership.js';
 import { TFConfigClusterResolver } from './tf-config-cluster-resolver.js';
+import { wrongValue } from './wrong-value.js';
 
 /** The part of a membership that a launcher tells. */
 type Found = Partial<Omit<Membership, 'launcher'>> & Pick<Membership, 'rank'>;
@@ -13,8 +14,8 @@ export interface Launcher {
   readonly name: string;
   /** Variables that are all set where this launcher started the process. */
   readonly markers: readonly string[];
-  /** Undefined where the markers are set for another reason. */
-  read(variables: Variables): Found | undefined;
+  /** Undefined where the markers are set for another reason; `no member` where they say that this process stands outside of the group. */
+  read(variables: Variables): Found | 'no member' | undefined;
 }
 
 /**
@@ -77,11 +78,11 @@ export const launchers: readonly Launcher[] = [
     read: (v) => v.group('PALS_RANKID', 'PMI_SIZE', 'PALS_LOCAL_RANKID', 'PALS_LOCAL_SIZE'),
   },
   {
-    // srun --mpi=pmi2 sets these, too, but none of a host; there Slurm knows more.
+    // srun --mpi=pmi2 and Flux set these, too, but none of a host; there Slurm and Flux know more.
     name: 'MPICH',
-    markers: ['PMI_RANK', 'PMI_SIZE'],
+    markers: ['PMI_RANK'],
     read: (v) =>
-      v.has('SLURM_STEP_ID') && !v.has('MPI_LOCALRANKID')
+      (v.has('SLURM_STEP_ID') || v.has('FLUX_TASK_RANK')) && !v.has('MPI_LOCALRANKID')
         ? undefined
         : v.group('PMI_RANK', 'PMI_SIZE', 'MPI_LOCALRANKID', 'MPI_LOCALNRANKS'),
   },
@@ -108,6 +109,7 @@ export const launchers: readonly Launcher[] = [
     }),
   },
   {
+    // Unlike an indexed job, it says how many there are, and where the first is.
     name: 'LeaderWorkerSet',
     markers: ['LWS_WORKER_INDEX'],
     read: (v) => ({ ...v.single('LWS_WORKER_INDEX', 'LWS_GROUP_SIZE'), coordinator: v.text('LWS_LEADER_ADDRESS') }),
@@ -138,10 +140,9 @@ export function statefulSet(service: string): Launcher {
     // Who names the service says so.
     markers: [],
     read(v) {
-      const host = v.text('HOSTNAME');
-      const [, name, rank] = /^(.+)-(\d+)$/.exec(host ?? '') ?? [];
-      if (name === undefined)
-        throw new ValueError('ERR_COLL_CLUSTER', `HOSTNAME of a pod ends in -0, -1, …, not ${quote(host)}`);
+      const host = v.requireText('HOSTNAME');
+      const [, name, rank] = /^(.+)-(\d+)$/.exec(host) ?? [];
+      if (name === undefined) throw wrongValue('HOSTNAME is the name of a pod, which ends in -0, -1, …', host);
       const coordinator = `${name}-0.${service}`;
       return { rank: Number(rank), localRank: 0, localSize: 1, coordinator };
     },
@@ -150,24 +151,25 @@ export function statefulSet(service: string): Launcher {
 
 const memberJobs: readonly string[] = ['chief', 'worker'];
 
-function readTFConfig({ environment }: Variables): Found | undefined {
+function readTFConfig({ environment }: Variables): Found | 'no member' | undefined {
   const resolver = new TFConfigClusterResolver({ variables: environment });
   const cluster = resolver.clusterSpec();
   const { taskType, taskId } = resolver;
   if (cluster.isEmpty) return undefined;
   if (taskType === undefined || taskId === undefined) {
-    const cure = 'say which task of it this process is: "task": {"type": "worker", "index": 0}';
-    throw new ValueError('ERR_COLL_CLUSTER', `TF_CONFIG has a cluster, but no task: ${cure}`);
+    const cure = 'add which task of it this process is, "task": {"type": "worker", "index": 0}';
+    throw new ValueError('ERR_COLL_CLUSTER', `it has a cluster, and no task: ${cure}`);
   }
   validateCluster(cluster, { taskType, taskId });
+  if (!memberJobs.includes(taskType)) return 'no member';
+  // The numbers of a job may have gaps, in which there is no task.
+  cluster.taskAddress(taskType, taskId);
   const tasks = memberJobs
     .filter((job) => cluster.jobs.includes(job))
     .flatMap((job) =>
       cluster.taskIndices(job).map((index) => ({ job, index, address: cluster.taskAddress(job, index) })),
     );
   const rank = tasks.findIndex(({ job, index }) => job === taskType && index === taskId);
-  // Parameter servers and evaluators are no members.
-  if (rank < 0) return undefined;
   const addresses = tasks.map(({ address }) => address);
   const hosts = addresses.map((address) => address.replace(/:\d+$/, ''));
   const here = [...hosts.keys()].filter((other) => hosts[other] === hosts[rank]);
@@ -200,14 +202,12 @@ function readSlurm(v: Variables): Found {
 }
 
 function readSageMaker(v: Variables): Found {
-  const text = v.text('SM_HOSTS') as string;
+  const text = v.requireText('SM_HOSTS');
+  const own = v.requireText('SM_CURRENT_HOST');
   const hosts = listFrom(text);
-  const rank = hosts?.indexOf(v.text('SM_CURRENT_HOST') as string) ?? -1;
+  const rank = hosts?.indexOf(own) ?? -1;
   if (hosts && rank >= 0) return { rank, size: hosts.length, localRank: 0, localSize: 1, coordinator: hosts[0] };
-  throw new ValueError(
-    'ERR_COLL_CLUSTER',
-    `SM_HOSTS is a JSON list of hosts, ${quote(v.text('SM_CURRENT_HOST'))} among them, not ${quote(text)}`,
-  );
+  throw wrongValue(`SM_HOSTS is a JSON list of hosts, and SM_CURRENT_HOST, ${own}, is one of them`, text);
 }
 
 function listFrom(text: string): readonly string[] | undefined {

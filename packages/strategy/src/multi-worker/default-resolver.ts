@@ -7,15 +7,23 @@ import { TFConfigClusterResolver } from '../cluster/tf-config-cluster-resolver.j
 
 /** What `TF_CONFIG` says, or, where that is not set, whichever launcher left its variables. `coll run` comes before both. Warns in a batch script of Slurm. */
 export function defaultResolver(variables: Environment = processEnvironment()): ClusterResolver {
-  const isTold = variables['COLL_RANK'] || (!variables['TF_CONFIG'] && membershipFrom(variables));
-  if (isTold) return new EnvironmentClusterResolver({ variables });
-  if (isBatchOfMany(variables) && !variables['TF_CONFIG']) {
-    const told = `this is the batch script of a Slurm job of ${variables['SLURM_NTASKS']} tasks, which is one worker by itself`;
-    log('warn', `MultiWorkerMirroredStrategy: ${told}: start the program with srun`);
+  const { COLL_RANK, TF_CONFIG } = variables;
+  if (TF_CONFIG && !COLL_RANK) {
+    // The resolver looks later, and its errors do not all name the variable.
+    membershipFrom({ TF_CONFIG });
+    log('info', 'MultiWorkerMirroredStrategy: TF_CONFIG says which workers there are');
+    return new TFConfigClusterResolver({ variables });
   }
+  if (membershipFrom(variables)) return new EnvironmentClusterResolver({ variables });
+  warnInBatchScript(variables);
   return new TFConfigClusterResolver({ variables });
 }
 
-function isBatchOfMany(variables: Environment): boolean {
-  return Boolean(variables['SLURM_PROCID']) && !variables['SLURM_STEP_ID'] && Number(variables['SLURM_NTASKS']) > 1;
+function warnInBatchScript(variables: Environment): void {
+  if (!variables['SLURM_PROCID'] || variables['SLURM_STEP_ID']) return;
+  // srun starts one task a node, unless the job says how many.
+  const tasks = Number(variables['SLURM_NTASKS'] ?? variables['SLURM_JOB_NUM_NODES']);
+  if (!(tasks > 1)) return;
+  const told = `this is the batch script of a Slurm job of ${tasks} tasks, which is one worker by itself`;
+  log('warn', `MultiWorkerMirroredStrategy: ${told}: start the program with srun`);
 }

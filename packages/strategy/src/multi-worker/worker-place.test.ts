@@ -32,7 +32,7 @@ describe('the place of a worker', () => {
     [resolverOf('worker'), /nobody says which task/],
     [resolverOf('ps', 0, { ps: ['a:1'] }), /a ps is not a worker/],
     [resolverOf('worker', 2), /task 2 is not one of the 2/],
-    [resolverOf('worker', '1' as never), /task "1" is not one of the 2/],
+    [resolverOf('worker', '1' as never), /a task is a whole number from 0 on, not "1"/],
     [resolverOf('worker', 0, { worker: ['a:1'], chief: ['b:1', 'c:1'] }), /one chief at most/],
   ])('is refused by a ValueError: %#', (resolver, told) => {
     expect(() => placeOf(resolver)).toThrow(told);
@@ -58,6 +58,7 @@ describe('the resolver of who names none', () => {
 
 it.each<[warns: boolean, variables: Readonly<Record<string, string>>]>([
   [true, { SLURM_PROCID: '0', SLURM_NTASKS: '4' }],
+  [true, { SLURM_PROCID: '0', SLURM_JOB_NUM_NODES: '4' }],
   [false, { SLURM_PROCID: '0', SLURM_NTASKS: '1' }],
   [false, { SLURM_PROCID: '0', SLURM_NTASKS: '4', SLURM_STEP_ID: '0' }],
   [false, { SLURM_PROCID: '0', SLURM_NTASKS: '4', TF_CONFIG: tfConfig }],
@@ -66,9 +67,23 @@ it.each<[warns: boolean, variables: Readonly<Record<string, string>>]>([
   setLogSink(sink);
   defaultResolver(variables);
   setLogSink();
-  expect(sink).toHaveBeenCalledTimes(Number(warns));
+  const warnings = sink.mock.calls.filter(([level]) => level === 'warn');
+  expect(warnings).toHaveLength(Number(warns));
   if (warns)
     expect(sink).toHaveBeenCalledWith('warn', expect.stringMatching(/of 4 tasks.*: start the program with srun/));
+});
+
+it('names TF_CONFIG where its task is not in its cluster', () => {
+  const TF_CONFIG = tfConfig.replace('"index":1', '"index":2');
+  expect(() => defaultResolver({ TF_CONFIG })).toThrow(/belong to TF_CONFIG, but .* task 2 is not one of the 2/);
+});
+
+it('says where TF_CONFIG comes before the variables of a launcher', () => {
+  const sink = vi.fn();
+  setLogSink(sink);
+  defaultResolver({ TF_CONFIG: '{}', SLURM_PROCID: '0', SLURM_STEP_ID: '0', SLURM_NTASKS: '4' });
+  setLogSink();
+  expect(sink.mock.calls).toEqual([['info', expect.stringContaining('TF_CONFIG says which workers there are')]]);
 });
 
 describe('the devices of a worker', () => {
