@@ -22,6 +22,13 @@ interface Present {
   readonly revision: string;
 }
 
+/** Gateways name fields as etcd does, or as JSON does. */
+interface KeyValue {
+  readonly value?: string;
+  readonly mod_revision?: string;
+  readonly modRevision?: string;
+}
+
 const longestAnswerMillis = 10_000;
 
 /** A store in etcd, by the JSON gateway of its server. */
@@ -78,8 +85,16 @@ export class EtcdStore extends CheckedStore {
 
   async #peek(key: string): Promise<Present | undefined> {
     const { kvs = [] } = await this.#post('kv/range', { key: this.#named(key) });
-    const [found] = kvs as readonly { readonly value?: string; readonly mod_revision: string }[];
-    return found && { value: Uint8Array.from(Buffer.from(found.value ?? '', 'base64')), revision: found.mod_revision };
+    const [found] = kvs as readonly KeyValue[];
+    if (!found) return undefined;
+    const { value = '', mod_revision: revision = found.modRevision } = found;
+    // Without one nothing would ever be written, and whoever wants to would try for ever.
+    if (revision === undefined) throw new CollError('ERR_COLL_STORE', this.#noRevision(), { operation: 'kv/range' });
+    return { value: Uint8Array.from(Buffer.from(value, 'base64')), revision };
+  }
+
+  #noRevision(): string {
+    return `what answers at ${this.#options.url} tells no revision of a key: it must be the JSON gateway of etcd 3.4 or later`;
   }
 
   #named(key: string): string {

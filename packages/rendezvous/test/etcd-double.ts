@@ -17,8 +17,9 @@ export class EtcdDouble {
     this.#server = server;
   }
 
-  static async listen(): Promise<EtcdDouble> {
-    const table: Table = { values: new Map(), revision: 0 };
+  /** @param revisionName what the field of a key's revision is called */
+  static async listen(revisionName = 'mod_revision'): Promise<EtcdDouble> {
+    const table: Table = { values: new Map(), revision: 0, revisionName };
     const server = createServer((request, response) => {
       void text(request).then((body) => {
         response.end(JSON.stringify(answer(table, request.url ?? '', JSON.parse(body) as Body)));
@@ -41,6 +42,7 @@ export class EtcdDouble {
 interface Table {
   readonly values: Map<string, { readonly value: string; readonly revision: string }>;
   revision: number;
+  readonly revisionName: string;
 }
 
 function answer(table: Table, path: string, { key = '', value = '', compare = [], success = [] }: Body): object {
@@ -56,7 +58,7 @@ function answer(table: Table, path: string, { key = '', value = '', compare = []
       return { header: {} };
     case '/v3/kv/range': {
       if (present === undefined) return { header: {} };
-      const found = { key, mod_revision: present.revision };
+      const found = { key, [table.revisionName]: present.revision };
       return { kvs: [present.value === '' ? found : { ...found, value: present.value }], count: '1' };
     }
     case '/v3/kv/deleterange':

@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { UnavailableError, ValueError } from '@coll/core';
 import { afterEach, expect, it, vi } from 'vitest';
 import { EtcdStore, FileStore, type RedisClient, RedisStore, type Store } from '../src/index.js';
+import { EtcdDouble } from './etcd-double.js';
 import { RedisDouble } from './redis-double.js';
 
 afterEach(() => {
@@ -47,6 +48,25 @@ it('tells what a Redis refuses', async () => {
     operation: 'set',
   });
   await expect(store.get('a')).rejects.toThrow('get: Redis refuses: NOAUTH');
+});
+
+it.each(['mod_revision', 'modRevision'])('takes the revision of a key that an etcd calls %s', async (name) => {
+  const double = await EtcdDouble.listen(name);
+  await using store = new EtcdStore({ url: double.url, job: 'named' });
+  await store.set('count', Buffer.from('2'));
+  expect([await store.add('count', 3), await store.compareSet('count', Buffer.from('5'), Buffer.of())]).toEqual([
+    5,
+    true,
+  ]);
+  await double.close();
+});
+
+it('does not try for ever where an etcd tells no revision', async () => {
+  const double = await EtcdDouble.listen('version');
+  await using store = new EtcdStore({ url: double.url, job: 'none' });
+  await store.set('count', Buffer.from('2'));
+  await expect(store.add('count', 1)).rejects.toMatchObject({ code: 'ERR_COLL_STORE', message: /tells no revision/ });
+  await double.close();
 });
 
 it('waits for a Redis that is not there yet in silence, and closes at once', async () => {

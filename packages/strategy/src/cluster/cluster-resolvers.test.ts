@@ -86,6 +86,10 @@ describe('TFConfigClusterResolver', () => {
     expect(() => resolver.taskId).toThrow(ValueError);
   });
 
+  it.each([5, [], { toString: '' }])('refuses the task type %j', (type) => {
+    expect(() => of({ task: { type, index: 0 } }).taskType).toThrow(/TF_CONFIG: task.type is a text/);
+  });
+
   it('refuses other values that are no texts, and takes null for none', () => {
     expect(() => of({ rpc_layer: 5 }).rpcLayer).toThrow(/TF_CONFIG: rpc_layer is a text, not 5/);
     expect(() => of({ session_master: {} }).master()).toThrow(ValueError);

@@ -38,8 +38,9 @@ export class TFConfigClusterResolver extends ClusterResolver {
   }
 
   get taskType(): string | undefined {
-    const type = this.#options.taskType ?? this.#config().task?.type;
-    return type === undefined || type === null ? undefined : String(type);
+    const type = this.#options.taskType ?? this.#config().task?.type ?? undefined;
+    if (type === undefined || typeof type === 'string') return type;
+    throw wrongValue('TF_CONFIG: task.type is a text', type);
   }
 
   get taskId(): number | undefined {
