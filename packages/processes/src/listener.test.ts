@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto';
-import { setMaxListeners } from 'node:events';
+import { once, setMaxListeners } from 'node:events';
+import { connect as dial, type Socket } from 'node:net';
 import type { ProcessBinding } from '@coll/native';
-import { expect, it } from 'vitest';
+import { afterEach, expect, it, vi } from 'vitest';
 import { connect } from './connect.js';
-import { secretBytes } from './hello.js';
+import { encodeHello, encodeProof, lengths, secretBytes } from './hello.js';
 import { Listener } from './listener.js';
-import { memberOf } from './member.js';
+import { type Member, memberOf } from './member.js';
 import { Sockets } from './sockets.js';
 
 const jobKey = randomBytes(16).toString('hex');
@@ -13,6 +14,10 @@ const size = 300;
 
 /** A double: connections keep the numbers that Node gave them, and are Node's to close. */
 const untaken = { takeSocket: (descriptor: number) => descriptor, closeSocket: () => {} } as unknown as ProcessBinding;
+
+afterEach(() => {
+  vi.useRealTimers();
+});
 
 it('accepts as many members as a group has, who come one after the other', async () => {
   const memberAt = (rank: number) => memberOf({ rank, size, jobKey });
@@ -37,5 +42,30 @@ it('ends waiting with the reason of the signal', async () => {
   const accepted = listener.accept(1, 0, over.signal);
   over.abort(new Error('enough'));
   await expect(accepted).rejects.toThrow('enough');
+  listener.close();
+});
+
+it('ends the connection of a stranger that has not proven in 2 seconds that it is a member', async () => {
+  const [member, other] = [0, 1].map((rank) => memberOf({ rank, size: 2, jobKey })) as [Member, Member];
+  const secret = Buffer.alloc(secretBytes);
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  const listener = await Listener.listen({ member, host: '127.0.0.1', secret, sockets: new Sockets(untaken) });
+  const hello = encodeHello(other, 0, 0);
+  const strangers = [Buffer.of(), hello.subarray(0, -1), hello, hello].map((said) => {
+    const socket = dial(listener.address);
+    socket.write(said);
+    return socket;
+  });
+  const closed = Promise.all(strangers.map((socket) => once(socket, 'close')));
+  const [, , unproven, halfProven] = strangers;
+  // The listener has come to all of them by then: they connected in this order.
+  const [[challenge]] = await Promise.all([once(halfProven as Socket, 'data'), once(unproven as Socket, 'data')]);
+  const proof = encodeProof(other.key, hello, challenge, secret);
+  halfProven?.write(proof.subarray(0, lengths.proof - 1));
+  await vi.advanceTimersByTimeAsync(1999);
+  expect(vi.getTimerCount()).toBe(strangers.length);
+  await vi.advanceTimersByTimeAsync(1);
+  await closed;
+  expect(vi.getTimerCount()).toBe(0);
   listener.close();
 });

@@ -186,6 +186,27 @@ describe('TcpStoreServer', () => {
     expect(await waiting).toEqual(bytes('still here'));
   });
 
+  it('ends connections that have not said hello within helloSeconds, and keeps its members', {
+    // Node's own limit ends a TLS handshake after 120 seconds.
+    timeout: 60_000,
+  }, async () => {
+    await using hasty = await TcpStoreServer.listen({ job: 'here', jobKey, helloSeconds: 0.5 });
+    await using member = await open({ address: hasty.address });
+    const psk = connectionKey(jobKey);
+    const place = { host: '127.0.0.1', port: portOf(hasty) };
+    const secure = { ...preSharedKeys, ...place, checkServerIdentity: () => undefined };
+    const secured = () => connectTls({ ...secure, pskCallback: () => ({ psk, identity: pskIdentity }) });
+    const hello = encodeRequest({ id: 0, op: 'hello', key: 'here', value: Buffer.of(1), expected: undefined });
+    await Promise.all([
+      speak(connect(place)),
+      // The head of a TLS record without the record.
+      speak(connect(place), Buffer.of(22, 3, 1, 2, 0)),
+      speak(secured()),
+      speak(secured(), hello.subarray(0, -1)),
+    ]);
+    expect(await member.add('calls', 1)).toBe(1);
+  });
+
   it('holds no more strangers than it has to, and lets members in all the same', async () => {
     await using patient = await TcpStoreServer.listen({ job: 'here', jobKey, helloSeconds: 3600 });
     const member = await open({ address: patient.address });
@@ -262,13 +283,13 @@ describe('TcpStoreServer', () => {
   });
 });
 
-/** Says something, and waits until the other side hangs up. */
-function speak(socket: ReturnType<typeof connect>, part: Buffer): Promise<void> {
+/** Says something, or nothing at all, and waits until the other side hangs up. */
+function speak(socket: ReturnType<typeof connect>, part?: Buffer): Promise<void> {
   return new Promise((resolve) => {
     socket.on('error', () => {});
     socket.on('data', () => {});
     socket.once('close', () => resolve());
-    if (part.length > 0) socket.write(part);
-    else socket.end();
+    if (part?.length === 0) socket.end();
+    else if (part) socket.write(part);
   });
 }

@@ -1,0 +1,218 @@
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import type { ProcessBinding } from '@coll/native';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import type { Address } from './card.js';
+import { type ConnectOptions, connect } from './connect.js';
+import {
+  encodeChallenge,
+  encodeHello,
+  encodeRefusal,
+  encodeWelcome,
+  lengths,
+  type Refusal,
+  refusals,
+  secretBytes,
+} from './hello.js';
+import { Listener } from './listener.js';
+import { type Member, memberOf } from './member.js';
+import { Sockets } from './sockets.js';
+
+const jobKey = randomBytes(16).toString('hex');
+const host = '127.0.0.1';
+const [listening, connecting] = [0, 1].map((rank) => memberOf({ rank, size: 2, jobKey })) as [Member, Member];
+const { key } = connecting;
+const otherKey = randomBytes(32);
+const secret = randomBytes(secretBytes);
+/** What rank 0 would tell rank 1. */
+const listenersSecret = randomBytes(secretBytes);
+
+/** A double: connections keep the numbers that Node gave them, and are Node's to close. */
+const untaken = { takeSocket: (descriptor: number) => descriptor, closeSocket: () => {} } as unknown as ProcessBinding;
+
+/** What an impostor has read from rank 1 so far, and has answered. */
+interface Heard {
+  readonly hello: Buffer;
+  readonly challenge: Buffer;
+  readonly proof: Buffer;
+}
+
+/** Who listens where rank 1 expects rank 0. */
+interface Impostor {
+  challenge(hello: Buffer): Buffer;
+  /** Undefined: it does not come so far. */
+  readonly welcome?: (heard: Heard) => Buffer;
+}
+
+const servers: Server[] = [];
+const sockets: Socket[] = [];
+afterEach(() => {
+  vi.useRealTimers();
+  for (const socket of sockets.splice(0)) socket.destroy();
+  for (const server of servers.splice(0)) server.close();
+});
+
+async function listen(serve: (socket: Socket) => void): Promise<Address> {
+  const server = createServer((socket) => {
+    sockets.push(socket);
+    socket.on('error', () => {});
+    serve(socket);
+  });
+  servers.push(server);
+  server.listen(0, host);
+  await once(server, 'listening');
+  return { host, port: (server.address() as AddressInfo).port };
+}
+
+function connectTo(addresses: readonly Address[], more: Partial<ConnectOptions> = {}) {
+  const { signal } = new AbortController();
+  const common = { member: connecting, secret, sockets: new Sockets(untaken), rank: 0, channel: 0 };
+  return connect({ ...common, addresses, signal, ...more });
+}
+
+/** Connects rank 1 to an impostor: why it fails, and all bytes that the impostor got. */
+async function meet({ challenge, welcome }: Impostor): Promise<{ address: Address; error: unknown; read: Buffer }> {
+  let read = Buffer.of();
+  let ended: Promise<unknown> | undefined;
+  const over = new AbortController();
+  const address = await listen((socket) => {
+    if (ended) over.abort(new Error('rank 1 came again'));
+    ended = once(socket, 'close');
+    let challenged: Buffer | undefined;
+    socket.on('data', (part) => {
+      read = Buffer.concat([read, part]);
+      const [hello, proof] = [read.subarray(0, lengths.hello), read.subarray(lengths.hello)];
+      if (challenged && !welcome) over.abort(new Error('rank 1 took the challenge'));
+      if (!challenged && hello.length === lengths.hello) {
+        challenged = challenge(hello);
+        socket.write(challenged);
+      }
+      if (challenged && proof.length === lengths.proof)
+        socket.write(welcome?.({ hello, challenge: challenged, proof }) ?? '');
+    });
+  });
+  const error = await connectTo([address], { signal: over.signal }).catch((reason: unknown) => reason);
+  await ended;
+  return { address, error, read };
+}
+
+/** A message with one bit of it turned. */
+function turned(message: Buffer, at: number): Buffer {
+  const copy = Buffer.from(message);
+  copy[at] = (copy[at] as number) ^ 1;
+  return copy;
+}
+
+const keyRefused = ({ host, port }: Address) => ({
+  name: 'CollError',
+  code: 'ERR_COLL_STORE',
+  rank: 1,
+  message: `rank 0 at ${host}:${port} refuses rank 1: it has another job key`,
+});
+
+describe('connecting to an impostor in the place of a member', () => {
+  const anotherHello = encodeHello(connecting, 0, 0);
+
+  it.each<[string, Impostor['challenge']]>([
+    ['random bytes', () => Buffer.concat([Buffer.alloc(5), randomBytes(lengths.challenge - 5)])],
+    ['made with another key', (hello) => encodeChallenge(otherKey, hello)],
+    ['recorded from another connection', () => encodeChallenge(key, anotherHello)],
+    ['changed on the way', (hello) => turned(encodeChallenge(key, hello), 7)],
+  ])('rejects a challenge that is %s, and sends no proof', async (_, challenge) => {
+    const { address, error, read } = await meet({ challenge });
+    expect(error).toMatchObject(keyRefused(address));
+    // The proof carries the secret of this member.
+    expect(read.length).toBe(lengths.hello);
+  });
+
+  const welcomeOf = ({ hello, challenge, proof }: Heard, by = key) =>
+    encodeWelcome(by, hello, challenge, proof, listenersSecret);
+
+  it.each<[string, NonNullable<Impostor['welcome']>]>([
+    ['random bytes', () => Buffer.concat([Buffer.alloc(5), randomBytes(lengths.welcome - 5)])],
+    ['made with another key', (heard) => welcomeOf(heard, otherKey)],
+    ['recorded from another connection', (heard) => welcomeOf({ ...heard, hello: anotherHello })],
+    ['changed in its secret', (heard) => turned(welcomeOf(heard), 5)],
+    ['changed in its proof', (heard) => turned(welcomeOf(heard), lengths.welcome - 1)],
+    ['the own proof sent back', ({ proof }) => Buffer.concat([Buffer.alloc(5), proof])],
+  ])('rejects a welcome that is %s', async (_, welcome) => {
+    // As one who passes on what a real member answers, up to here.
+    const { address, error } = await meet({ challenge: (hello) => encodeChallenge(key, hello), welcome });
+    expect(error).toMatchObject(keyRefused(address));
+  });
+});
+
+it('takes the secret from a welcome of the member itself', async () => {
+  const options = { member: listening, host, secret: listenersSecret, sockets: new Sockets(untaken) };
+  const listener = await Listener.listen(options);
+  const { signal } = new AbortController();
+  const accepted = listener.accept(1, 0, signal);
+  const connection = await connectTo([listener.address]);
+  expect(connection).toMatchObject({ rank: 0, channel: 0, secret: listenersSecret });
+  expect(await accepted).toMatchObject({ rank: 1, channel: 0, secret });
+  listener.close();
+});
+
+it.each<[Refusal, string]>([
+  [{ why: 'version', detail: 99 }, 'rank 1: it speaks version 99'],
+  [{ why: 'job', detail: 0 }, 'rank 1: it belongs to another job than ""'],
+  [{ why: 'generation', detail: 7 }, 'rank 1: its group is of generation 7, this one of 0'],
+  [{ why: 'rank', detail: 3 }, 'rank 1: it is rank 3 of another group'],
+  [{ why: 'key', detail: 0 }, 'rank 1: it has another job key'],
+])('reports a refusal %o, before and after the proof', async (refused, message) => {
+  await expectRefused((length) => encodeRefusal(refused, length), message);
+});
+
+it('reports a refusal without a known reason', () =>
+  expectRefused((length) => Buffer.alloc(length, refusals.length), 'rank 1: it says not why'));
+
+async function expectRefused(encoded: (length: number) => Buffer, message: string): Promise<void> {
+  for (const listener of [
+    { challenge: () => encoded(lengths.challenge) },
+    { challenge: (hello: Buffer) => encodeChallenge(key, hello), welcome: () => encoded(lengths.welcome) },
+  ]) {
+    const { error } = await meet(listener);
+    expect(error).toMatchObject({ code: 'ERR_COLL_STORE', message: expect.stringContaining(message) });
+  }
+}
+
+it.each<[string, (socket: Socket) => void]>([
+  ['nothing', () => {}],
+  ['half a challenge', (socket) => socket.write(Buffer.alloc(lengths.challenge - 1))],
+  [
+    'a challenge, and no welcome',
+    (socket) => socket.once('data', (hello) => socket.write(encodeChallenge(key, hello))),
+  ],
+])('gives up after 10 seconds on a listener that answers %s, and tries the next address', async (_, answer) => {
+  let connected: Promise<unknown> | undefined;
+  let hear = () => {};
+  const heard = new Promise<void>((resolve) => {
+    hear = resolve;
+  });
+  let ended: Promise<unknown> | undefined;
+  const silent = await listen((socket) => {
+    ended = once(socket, 'close');
+    answer(socket);
+    socket.on('data', hear);
+  });
+  const listener = await Listener.listen({ member: listening, host, secret, sockets: new Sockets(untaken) });
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  const missed: unknown[] = [];
+  const retried = new Promise<void>((resolve) => {
+    const onMissed = (why: unknown) => {
+      missed.push(why);
+      setImmediate(resolve);
+    };
+    connected = connectTo([silent, listener.address], { onMissed });
+  });
+  await heard;
+  await vi.advanceTimersByTimeAsync(9_999);
+  expect(missed).toEqual([]);
+  await vi.advanceTimersByTimeAsync(1);
+  await Promise.all([ended, retried]);
+  expect(missed).toEqual([new Error('it did not say who it is in time')]);
+  await vi.advanceTimersByTimeAsync(50);
+  expect(await connected).toMatchObject({ rank: 0, channel: 0 });
+  listener.close();
+});
