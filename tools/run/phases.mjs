@@ -1,32 +1,89 @@
 // Runs before anything is installed: Node's own modules only.
 import { createHash } from 'node:crypto';
-import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { showPhase } from './progress.mjs';
 import { root, run } from './run.mjs';
 
 const lock = path.join(root, 'package-lock.json');
-const stamp = path.join(root, 'node_modules/.coll-lock-hash');
+const stamp = path.join(root, 'node_modules/.coll-installed');
 const npmsRecord = path.join(root, 'node_modules/.package-lock.json');
 
 const node = process.execPath;
 const npm = process.env.npm_execpath === undefined ? ['npm'] : [node, process.env.npm_execpath];
 
-/** Installs what is missing and builds. Reports to stderr, because stdout belongs to the program that follows. */
-export async function prepare() {
-  if (!isInstalled()) {
-    // Without these, NODE_ENV=production would leave out the build tools, and `npm --silent` the reason of a failure.
-    await quietly('install', [...npm, 'ci', '--include=dev', '--loglevel=notice', '--no-audit', '--no-fund']);
-    writeFileSync(stamp, lockHash());
-  }
-  // Not through nx, which costs a second and keeps to itself what a target says that succeeds.
-  await quietly('native', [node, 'native/engine/build.mjs']);
-  await quietly('nccl', [node, 'native/nccl/build.mjs']);
-  await quietly('build', [...installed('nx'), 'run-many', '-t', 'build']);
+/** What can be installed: what `npm start` needs, or all that the repository uses. */
+const parts = {
+  start: { doing: 'npm packages of the training example', workspaces: ['@coll/examples', '@coll/native'] },
+  everything: { doing: 'all npm packages', workspaces: [] },
+};
+
+/** Prepares the training example: it runs from the sources of the packages, so that only the engine is built. */
+export async function prepareStart() {
+  const installing = install('start');
+  await together(installing, compileEngine(installing));
+  if ((await installing) === 'start')
+    process.stderr.write('This is what training needs. `npm run build` installs and builds the rest.\n');
 }
 
-/** Runs a TypeScript program of this repository and ends as it ends. */
-export async function becomeProgram(file, args) {
-  process.exit((await run([node, '--import', 'tsx', file, ...args])).code);
+/** Installs what is missing and builds everything. */
+export async function prepare() {
+  await together(install('everything'));
+  await together(compileEngine());
+  await together(compileNccl());
+  await together(buildPackages());
+}
+
+/** Waits until all phases have ended, and ends the process if one has failed. */
+export async function together(...phases) {
+  const results = await Promise.allSettled(phases);
+  if (results.every(({ status }) => status === 'fulfilled')) return;
+  const { reason } = ending.signal;
+  if (reason instanceof PhaseFailed) process.exit(reason.code);
+  throw reason;
+}
+
+/** Installs a part unless it is there. What was installed before stays. Returns the part that has been installed, if any. */
+export async function install(part) {
+  const before = installedPart();
+  if (before === part || before === 'everything') return;
+  const wanted = wantedBefore() ?? part;
+  const { doing, workspaces } = parts[wanted];
+  // Adding to what is there takes less than npm ci, which begins by removing it, but is for a folder that is in order only.
+  const command = before === undefined ? ['ci', ...workspaces.flatMap((it) => ['-w', it])] : ['install', '--no-save'];
+  await phase('install', doing, async (step) => {
+    // npm writes it again at its end: without it an installation that was interrupted is begun anew.
+    rmSync(npmsRecord, { force: true });
+    // Without these, NODE_ENV=production would leave out the build tools, and `npm --silent` the reason of a failure.
+    await step([...npm, ...command, '--include=dev', '--loglevel=notice', '--no-audit', '--no-fund']);
+    writeFileSync(stamp, stampOf(wanted));
+  });
+  return wanted;
+}
+
+/** Compiles the native engine, as soon as its headers are installed. */
+export function compileEngine(installing) {
+  return phase('engine', 'the native engine, from C++', async (step) => {
+    await installing;
+    // Not through nx, which costs a second and keeps to itself what a target says that succeeds.
+    await step([node, 'native/engine/build.mjs']);
+  });
+}
+
+/** Compiles the addon for NVIDIA's NCCL. */
+export function compileNccl() {
+  return phase('nccl', 'the addon for NVIDIA GPUs, from C++', (step) => step([node, 'native/nccl/build.mjs']));
+}
+
+/** Builds `dist` of every package. */
+export function buildPackages() {
+  return phase('build', 'dist of every package', (step) => step([...installed('nx'), 'run-many', '-t', 'build']));
+}
+
+/** Runs a TypeScript program of this repository and ends as it ends. `conditions` of package exports are Node's. */
+export async function becomeProgram(file, args, conditions = []) {
+  const flags = ['--import', 'tsx', ...conditions.map((condition) => `--conditions=${condition}`)];
+  process.exit((await run([node, ...flags, file, ...args])).code);
 }
 
 /** Runs an installed command and ends as it ends. */
@@ -34,14 +91,22 @@ export async function becomeCommand(name, args) {
   process.exit((await run([...installed(name), ...args])).code);
 }
 
-const lockHash = () => createHash('sha256').update(readFileSync(lock)).digest('hex');
-
-function isInstalled() {
-  if (!existsSync(npmsRecord)) return false;
-  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === lockHash()) return true;
+/** The part that is installed, or undefined. */
+function installedPart() {
+  if (!existsSync(npmsRecord)) return undefined;
+  const part = Object.keys(parts).find((it) => readStamp() === stampOf(it));
+  if (part !== undefined) return part;
   // An `npm install` by hand leaves no stamp, but a record younger than the lock.
-  return statSync(npmsRecord).mtimeMs >= statSync(lock).mtimeMs;
+  return statSync(npmsRecord).mtimeMs >= statSync(lock).mtimeMs ? 'everything' : undefined;
 }
+
+/** Whoever had everything gets everything again after the lock has changed. */
+function wantedBefore() {
+  return existsSync(npmsRecord) && !readStamp().startsWith('start') ? 'everything' : undefined;
+}
+
+const readStamp = () => (existsSync(stamp) ? readFileSync(stamp, 'utf8') : '');
+const stampOf = (part) => `${part} ${createHash('sha256').update(readFileSync(lock)).digest('hex')}\n`;
 
 function installed(command) {
   const folder = path.join(root, 'node_modules', command);
@@ -49,18 +114,45 @@ function installed(command) {
   return [node, path.join(folder, bin[command])];
 }
 
-/** What a phase that succeeded has to say all the same: that it did without a native part. */
+/** What a command that succeeded has to say all the same: that a native part was left out. */
 const noticesIn = (output) => (output.match(/^(native engine|nccl): .*\n/gm) ?? []).join('');
 
-async function quietly(phase, command) {
-  process.stderr.write(`${phase} ... `);
-  const begin = performance.now();
-  const { code, stoppedWith, output } = await run(command, { collectOutput: true });
-  const seconds = ((performance.now() - begin) / 1000).toFixed(1);
-  if (code === 0 && stoppedWith === undefined) {
-    process.stderr.write(`${seconds} s\n${noticesIn(output)}`);
-    return;
+/** The last line that says how far a command is, such as `[ 40%] …` or `[2/5] …`; undefined without one. */
+const progressIn = (text) => text.match(/^\[.*/gm)?.at(-1);
+
+/** Aborted by the first failure, which is its reason. */
+const ending = new AbortController();
+
+/**
+ * Shows a phase while `work` runs its steps, each a command. The first phase that fails prints the output of its command and ends the others.
+ * @throws PhaseFailed with the exit code
+ */
+async function phase(name, doing, work) {
+  const line = showPhase(name, doing);
+  let notices = '';
+  const step = async (command) => {
+    ending.signal.throwIfAborted();
+    const onOutput = (text) => line.detail(progressIn(text));
+    const { code, stoppedWith, output } = await run(command, { onOutput, abort: ending.signal });
+    if (code !== 0 || stoppedWith !== undefined) throw new PhaseFailed(stoppedWith ?? code, stoppedWith, output);
+    notices += noticesIn(output);
+  };
+  try {
+    await work(step);
+    line.end('done', notices);
+  } catch (error) {
+    const isStopped = ending.signal.aborted || error.stoppedWith !== undefined;
+    ending.abort(error);
+    line.end(isStopped ? 'stopped' : 'failed', isStopped ? '' : error.output);
+    throw error;
   }
-  process.stderr.write(stoppedWith === undefined ? `failed after ${seconds} s\n${output}` : 'stopped\n');
-  process.exit(stoppedWith ?? code);
+}
+
+class PhaseFailed extends Error {
+  constructor(code, stoppedWith, output) {
+    super(`a command of the phase ended with ${code}`);
+    this.code = code;
+    this.stoppedWith = stoppedWith;
+    this.output = output;
+  }
 }

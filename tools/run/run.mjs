@@ -8,38 +8,66 @@ const killAfterSeconds = 5;
 const orphanCheckMilliseconds = 500;
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 const codeOf = (signal) => 128 + constants.signals[signal];
+const hasProcessGroups = process.platform !== 'win32';
 
 /**
- * Runs a command in the root folder until it ends. A signal that reaches us reaches the command, which cannot outlive it.
- * `code` is what the command exited with, counted as shells do; `stoppedWith` is the code for a signal sent to us.
+ * Runs a command in the root folder until it ends. A signal that reaches this process is passed on, and the command cannot outlive it.
+ * With `onOutput` the command runs in the background: `onOutput` gets what it prints, and a signal ends the processes that it started, too.
+ * `abort` ends it early. Returns the exit `code`, counted as shells do, the `output`, and as `stoppedWith` the code of a signal to this process.
  */
-export async function run([command, ...args], { collectOutput = false } = {}) {
-  const stdio = collectOutput ? 'pipe' : 'inherit';
-  const child = spawn(command, args, { cwd: root, stdio: ['inherit', stdio, stdio] });
+export async function run([command, ...args], { onOutput, abort } = {}) {
+  const isBackground = onOutput !== undefined;
+  const isGroup = isBackground && hasProcessGroups;
+  const stdio = isBackground ? ['ignore', 'pipe', 'pipe'] : 'inherit';
+  const child = spawn(command, args, { cwd: root, stdio, detached: isGroup });
   let output = '';
   for (const stream of [child.stdout, child.stderr]) {
     stream?.setEncoding('utf8').on('data', (text) => {
       output += text;
+      onOutput(text);
     });
   }
+
+  let killTimer;
+  const end = (signal) => {
+    kill(child, signal, isGroup);
+    killTimer ??= setTimeout(() => kill(child, 'SIGKILL', isGroup), killAfterSeconds * 1000).unref();
+  };
   let stoppedWith;
   const stop = (signal) => {
     stoppedWith ??= codeOf(signal);
-    // Ctrl-C in a terminal has reached the command too, and many programs take a second one as "do not clean up".
-    if (signal !== 'SIGINT' || !process.stdin.isTTY) child.kill(signal);
-    setTimeout(() => child.kill('SIGKILL'), killAfterSeconds * 1000).unref();
+    // Ctrl-C in a terminal reaches a command in the foreground by itself, and many programs take a second one as "do not clean up".
+    if (isBackground || signal !== 'SIGINT' || !process.stdin.isTTY) end(signal);
   };
+  const endEarly = () => end('SIGTERM');
   for (const signal of signals) process.on(signal, stop);
-  // npm hands a SIGTERM to its shell only, which dies and leaves us behind.
+  abort?.addEventListener('abort', endEarly);
+  // npm hands a SIGTERM to its shell only, which dies and leaves this process behind.
   const parent = process.ppid;
   const orphanCheck = setInterval(() => {
     if (process.ppid !== parent) stop('SIGTERM');
   }, orphanCheckMilliseconds).unref();
+
   const code = await new Promise((resolve, reject) => {
     child.once('error', reject);
     child.once('close', (exitCode, signal) => resolve(exitCode ?? codeOf(signal)));
   });
   clearInterval(orphanCheck);
+  clearTimeout(killTimer);
+  abort?.removeEventListener('abort', endEarly);
   for (const signal of signals) process.off(signal, stop);
   return { code, stoppedWith, output };
+}
+
+/** Signals a command, and with `isGroup` all processes that it started. */
+function kill(child, signal, isGroup) {
+  if (!isGroup) {
+    child.kill(signal);
+    return;
+  }
+  try {
+    process.kill(-child.pid, signal);
+  } catch (error) {
+    if (error.code !== 'ESRCH') throw error;
+  }
 }

@@ -1,4 +1,4 @@
-import { becomeProgram, prepare } from './phases.mjs';
+import { becomeProgram, prepareStart } from './phases.mjs';
 
-await prepare();
-await becomeProgram('examples/train/main.ts', process.argv.slice(2));
+await prepareStart();
+await becomeProgram('examples/train/main.ts', process.argv.slice(2), ['@coll/source']);

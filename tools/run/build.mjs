@@ -1,0 +1,3 @@
+import { prepare } from './phases.mjs';
+
+await prepare();
