@@ -1,11 +1,12 @@
-import { jsEngine } from '@coll/core';
+import { jsEngine, tensor } from '@coll/core';
+import { Rendezvous } from '@coll/core/executor';
 import { direct, directAlgorithm } from '@coll/direct';
 import { hierarchicalCopy, hierarchicalCopyAlgorithm } from '@coll/hierarchical-copy';
 import { native } from '@coll/native';
 import { reductionToOne, reductionToOneAlgorithm } from '@coll/reduction-to-one';
 import { ring, ringAlgorithm } from '@coll/ring';
 import { executorSuite, threadRanks } from '@coll/testing';
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it, vi } from 'vitest';
 
 const threads = threadRanks({ engine: native, engineModule: new URL('../src/register.ts', import.meta.url).href });
 afterAll(() => threads.close());
@@ -35,4 +36,22 @@ it('refuses two ranks in one thread', () => {
 it('refuses a group of another engine', () => {
   const group = jsEngine.createGroup({ size: 2 });
   expect(() => native.join(group, { rank: 0, algorithm: directAlgorithm })).toThrow(/made by the js engine/);
+});
+
+it.each(['run', 'runSync'] as const)('wakes an event loop that sleeps until this rank comes, by %s', async (method) => {
+  const group = native.createGroup({ size: 2 });
+  const communicator = native.join(group, { rank: 0, algorithm: directAlgorithm });
+  const arrival = new Rendezvous(group.control, 2, 0).arrivalOf(0);
+  const wake = vi.spyOn(Rendezvous.prototype, 'wake');
+  // As rank 1 does.
+  Atomics.add(arrival, 1, 1);
+  const sleeping = Atomics.waitAsync(arrival, 0, 0, 60_000);
+  const call = [{ kind: 'all-reduce', op: 'sum' }, [tensor([1])], [tensor([0])], { timeoutSeconds: 0.1 }] as const;
+  const failed = expect((async () => communicator[method](...call))()).rejects.toThrow('rank 1 never came');
+  expect(await sleeping.value).toBe('ok');
+  // What wakes everybody at the end of a group comes later.
+  expect(wake).toHaveBeenCalledExactlyOnceWith(0);
+  await failed;
+  wake.mockRestore();
+  await communicator.close();
 });

@@ -72,8 +72,21 @@ describe.each(Object.entries(waits))('%s', (_, wait) => {
   });
 });
 
-describe('wait', () => {
+/** Has sleeping ranks sleep until somebody wakes them, so that a test ends only if somebody does. */
+function sleepWithoutLimit(): void {
+  const { waitAsync } = Atomics;
+  vi.spyOn(Atomics, 'waitAsync').mockImplementation((...args: unknown[]) =>
+    waitAsync(...(args.slice(0, 3) as [Int32Array, number, number])),
+  );
+}
+
+describe('a rank that sleeps', () => {
+  afterEach(() => {
+    vi.restoreAllMocks();
+  });
+
   it('is woken by the last rank that comes', async () => {
+    sleepWithoutLimit();
     const [first, second] = views(2) as [Rendezvous, Rendezvous];
     let isThere = false;
     first.advance(0);
@@ -88,10 +101,40 @@ describe('wait', () => {
   });
 
   it('is woken by a failure', async () => {
+    sleepWithoutLimit();
     const [first, second] = views(2) as [Rendezvous, Rendezvous];
     const waiting = rejection(first.wait(1, waitOf(0)));
     second.fail(1, 'peer', 'rank 1 ran out of memory');
     expect(await waiting).toMatchObject({ code: 'ERR_COLL_PEER_FAILED', rank: 1 });
+  });
+
+  it('is woken for a rank that an engine has counted itself', async () => {
+    sleepWithoutLimit();
+    const [first, second] = views(2) as [Rendezvous, Rendezvous];
+    first.advance(0);
+    const waiting = first.wait(1, waitOf(0));
+    const arrival = second.arrivalOf(1);
+    expect(Atomics.load(arrival, 1)).toBe(1);
+    Atomics.store(arrival, 0, 1);
+    second.wake(1);
+    await waiting;
+    expect(Atomics.load(arrival, 1)).toBe(0);
+  });
+
+  it('is woken in a thread that blocks, and nobody is once it is awake', () => {
+    const [first, second] = views(2) as [Rendezvous, Rendezvous];
+    const notify = vi.spyOn(Atomics, 'notify');
+    const slept = vi.spyOn(Atomics, 'wait').mockImplementation((words, index) => {
+      expect(notify).not.toHaveBeenCalled();
+      second.advance(1);
+      expect(notify).toHaveBeenCalledExactlyOnceWith(words, index);
+      return 'ok';
+    });
+    first.advance(0);
+    first.waitSync(1, waitOf(0));
+    expect(slept).toHaveBeenCalledOnce();
+    second.advance(1);
+    expect(notify).toHaveBeenCalledOnce();
   });
 });
 
