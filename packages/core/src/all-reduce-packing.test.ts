@@ -65,14 +65,6 @@ it('joins small neighbours of float32 when asked to, without packs', async () =>
   expect(await lengthsOf({ numPacks: 0, aggSmallGradsMaxBytes: 12 })).toEqual([5, 6, 2, 3, 6]);
 });
 
-it.each([
-  { numPacks: 0, aggSmallGradsMaxBytes: 0 },
-  { numPacks: 0, aggSmallGradsMaxBytes: 1000, aggSmallGradsMaxGroup: 0 },
-  { numPacks: 0, aggSmallGradsMaxBytes: -1 },
-])('joins nothing for %j', async (packing) => {
-  expect(await lengthsOf(packing)).toEqual([2, 3, 6]);
-});
-
 it('goes by bytes, last values first, where a call says how many', async () => {
   expect(await lengthsOf({ numPacks: 3 }, 24)).toEqual([9, 2]);
   lengths.length = 0;

@@ -84,6 +84,16 @@ describe('arrange', () => {
     expect(packs.map(textOf)).toEqual(['0 = 2:0-1 + 3:0-1', '1 = 0:0-1', '2 = 1:0-1']);
   });
 
+  it.each([
+    { aggSmallGradsMaxBytes: 1000, aggSmallGradsMaxGroup: 0 },
+    { aggSmallGradsMaxBytes: 1000, aggSmallGradsMaxGroup: -1 },
+    { aggSmallGradsMaxBytes: 0 },
+    { aggSmallGradsMaxBytes: -1 },
+  ])('joins no small neighbours with %o', (packing) => {
+    const apart = ['0 = 0:0-0', '1 = 1:0-0', '2 = 2:0-1', '3 = 3:0-1'];
+    expect(told([0, 0, 1, 1], { numPacks: 0, ...packing })).toEqual(apart);
+  });
+
   it('goes by bytes, last values first, where a call says how many', () => {
     expect(told([2, 2, 10, 15], { numPacks: 3 }, 100)).toEqual(['0 = 3:0-15 + 2:0-10 + 1:0-2', '1 = 0:0-2']);
   });
