@@ -52,6 +52,14 @@ describe('a module of replicas', () => {
     expect(await one.run(fixture('top-level.mjs'))).toBe(true);
   });
 
+  it('cannot set a strategy at its top level, which is in a replica', async () => {
+    expect(await one.run(fixture('sets-strategy.mjs'))).toEqual({
+      name: 'RuntimeError',
+      code: 'ERR_COLL_CONTEXT',
+      message: 'experimentalSetStrategy must not be called inside a strategy scope or a replica',
+    });
+  });
+
   it.each([
     [undefined, /exports no function called default or replica: export default async function/],
     ['train', /exports no function called train/],
