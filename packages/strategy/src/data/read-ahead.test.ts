@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { deferred } from '../../test/deferred.js';
 import { ReadAhead, type Steps } from './read-ahead.js';
 
 /** A double of a source of numbered steps, which are given when they are let go. */
@@ -37,16 +38,6 @@ class NumberedSteps implements Steps<number> {
     for (let at = this.#given.length; at <= number; at++) this.#given.push(deferred());
     return this.#given[number] as PromiseWithResolvers<IteratorResult<number, undefined>>;
   }
-}
-
-function deferred<T>(): PromiseWithResolvers<T> {
-  let resolve: (value: T | PromiseLike<T>) => void = () => {};
-  let reject: (reason?: unknown) => void = () => {};
-  const promise = new Promise<T>((onValue, onError) => {
-    resolve = onValue;
-    reject = onError;
-  });
-  return { promise, resolve, reject };
 }
 
 const settled = () => new Promise((resolve) => setImmediate(resolve));
