@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
 #include <numeric>
+#include <thread>
 
 namespace coll::test {
 namespace {
@@ -26,6 +29,25 @@ TEST(Crew, WorksWithoutHelpers) {
   int calls = 0;
   crew.run({[](void* context, int, std::size_t, std::size_t) { ++*static_cast<int*>(context); }, &calls, 10, 3});
   EXPECT_EQ(calls, 4);
+}
+
+// A helper that nobody wakes finds out after a second.
+TEST(Crew, WakesItsHelpers) {
+  using Clock = std::chrono::steady_clock;
+  Crew crew(1);
+  const auto begin = Clock::now();
+  for (int round = 0; round < 10; ++round) {
+    // Helpers that have nothing to do fall asleep in less.
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    std::atomic<bool> is_helped{false};
+    const auto work = [](void* context, int worker, std::size_t, std::size_t) {
+      auto& helped = *static_cast<std::atomic<bool>*>(context);
+      if (worker > 0) helped = true;
+      while (!helped) std::this_thread::yield();
+    };
+    crew.run({work, &is_helped, 2, 1});
+  }
+  EXPECT_LT(Clock::now() - begin, std::chrono::seconds(5));
 }
 
 TEST(Crew, EndsWhetherItHasWorkedOrNot) {

@@ -3,8 +3,11 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <random>
+#include <thread>
 
 #include "message_group.h"
 #include "messages/inbox.h"
@@ -123,6 +126,36 @@ TEST(RingChannel, KeepsTheOrderOfBytes) {
     RingChannel higher(memory.begin(), bytes, false);
     exchange_bytes(lower, higher, 7);
   }
+}
+
+// What one end does wakes the other one, long before its sleep would be over. The bell of the lower end comes after the counts of both rings.
+TEST(RingChannel, WakesTheOtherEndWhenItSendsAndWhenItReceives) {
+  constexpr std::size_t bytes = 16 * 1024;
+  SharedLines memory(bytes);
+  RingChannel lower(memory.begin(), bytes, true);
+  RingChannel higher(memory.begin(), bytes, false);
+  auto* const bell = reinterpret_cast<std::atomic<std::uint32_t>*>(memory.begin() + 4 * 64);
+  const auto& rung = bell[0];
+  const auto& is_asleep = bell[1];
+  std::byte byte{};
+  const iovec part{&byte, 1};
+  const auto begin = std::chrono::steady_clock::now();
+  for (std::uint32_t round = 0; round < 200; ++round) {
+    const bool sends = round % 2 == 0;
+    if (!sends) {
+      ASSERT_EQ(lower.send(&part, 1), 1);
+    }
+    std::thread sleeper([&] { lower.sleep(60'000); });
+    while (is_asleep == 0) std::this_thread::yield();
+    // For the sleeper to fall asleep.
+    for (int turn = 0; turn < 100; ++turn) std::this_thread::yield();
+    ASSERT_EQ(sends ? higher.send(&part, 1) : higher.receive(&part, 1), 1);
+    sleeper.join();
+    EXPECT_EQ(rung, round + 1);
+    // Takes note of what the other end has done.
+    ASSERT_EQ(sends ? lower.receive(&part, 1) : lower.send(nullptr, 0), sends ? 1 : 0);
+  }
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(60));
 }
 
 TEST(RingChannel, RefusesMemoryThatIsTooSmallOrLiesWrong) {
