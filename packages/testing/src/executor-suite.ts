@@ -2,7 +2,7 @@ import { type CollectiveKind, collectiveKinds } from '@coll/core';
 import type { DeclareGroup } from './algorithm-suite.js';
 import type { DeclareTest } from './declare-test.js';
 import { disagreementCases } from './executor/disagreement-cases.js';
-import type { ExecutorCases } from './executor/executor-case.js';
+import type { ExecutorCase, ExecutorCases } from './executor/executor-case.js';
 import { memoryCases } from './executor/memory-cases.js';
 import { refusalCases } from './executor/refusal-cases.js';
 import { sequenceCases } from './executor/sequence-cases.js';
@@ -32,6 +32,10 @@ export interface ExecutorSuiteOptions {
   readonly ranks?: readonly number[];
   /** Default: all. */
   readonly kinds?: readonly CollectiveKind[];
+  /** How many members a group of so many ranks has: cases that it leaves nothing to check are not declared. Default: unknown. */
+  readonly membersOf?: (size: number) => number;
+  /** The optional methods of `Member` that members do not have: cases that call them are not declared. Default: none. */
+  readonly lacks?: readonly ('crash' | 'reserve')[];
 }
 
 /** Declares the tests that every executor of collectives has to pass, however its ranks are deployed. */
@@ -48,6 +52,8 @@ function declareAll({
   algorithms,
   ranks = usualRanks,
   kinds = collectiveKinds,
+  membersOf,
+  lacks = [],
 }: ExecutorSuiteOptions) {
   const played = algorithms ? [...algorithms, ownAlgorithm] : [undefined];
   for (const algorithm of played) {
@@ -58,7 +64,10 @@ function declareAll({
       const subject = new Subject({ open, algorithm, size, kinds });
       const cases = { ...fewCases, ...(algorithm ? referenceCases : {}), ...(isWhole ? manyCases : {}) };
       const title = `${name}: ${titleOf(algorithm)} among ${size}`;
-      declare(test, title, isWhole && size <= 3 ? { ...cases, ...crashCases } : cases, subject);
+      const setting = { size, members: size === 1 ? 1 : membersOf?.(size), kinds, lacks };
+      const all = Object.entries(isWhole && size <= 3 ? { ...cases, ...crashCases } : cases);
+      const declared = all.filter(([, { appliesTo }]) => appliesTo?.(setting) ?? true);
+      declare(test, title, declared, subject);
     }
   }
 }
@@ -73,9 +82,14 @@ const manyCases: ExecutorCases = {
   ...refusalCases,
 };
 
-function declare(test: DeclareTest, title: string, cases: ExecutorCases, subject: Subject): void {
-  let left = Object.keys(cases).length;
-  for (const [name, run] of Object.entries(cases)) {
+function declare(
+  test: DeclareTest,
+  title: string,
+  cases: readonly (readonly [string, ExecutorCase])[],
+  subject: Subject,
+): void {
+  let left = cases.length;
+  for (const [name, run] of cases) {
     test(`${title} ${name}`, async () => {
       let isWhole = false;
       left--;

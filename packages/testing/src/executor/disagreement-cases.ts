@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { CollError, type ErrorCode, InternalError, InvalidArgumentError, ValueError } from '@coll/core';
 import type { Call, Group, Member, Outcome } from '../group.js';
 import { assertError, type ExpectedError } from './error-check.js';
-import type { ExecutorCase, ExecutorCases } from './executor-case.js';
+import { caseFor, type ExecutorCase, type ExecutorCases, type Setting, severalMembers } from './executor-case.js';
 import { type GoodRequest, goodCall, Untouched } from './good-call.js';
 import type { Subject } from './subject.js';
 
@@ -27,7 +27,7 @@ export const disagreementCases: ExecutorCases = {
   'notices another length': disagree(sum, { ...sum, block: 5 }, otherLength),
   'notices another length of a broadcast': disagree(from(0), { ...from(0), block: 3 }, otherLength),
   'notices another length of a gather': disagree(gather, { ...gather, block: 9 }, otherLength),
-  'fails what is in flight behind a disagreement': failsWhatIsBehind,
+  'fails what is in flight behind a disagreement': caseFor(disagreeing([sum]), failsWhatIsBehind),
   'notices outputs that share memory': share((index) => ({ input: 64 * index, output: 4096 })),
   'notices an output on the input of another rank': share((index, size) => {
     return { input: 64 * index, output: index === 0 ? 64 * (size - 1) : 4096 + 64 * index };
@@ -40,7 +40,7 @@ function internal(code: ErrorCode): ExpectedError {
 
 /** One member makes the odd request, all others the usual one. */
 function disagree(usual: GoodRequest, odd: GoodRequest, expected: ExpectedError): ExecutorCase {
-  return async (subject) => {
+  return caseFor(disagreeing([usual, odd]), async (subject) => {
     if (!(await canRun(subject, [usual, odd]))) return;
     for (const mode of ['run', 'runSync'] as const) {
       await using group = await subject.another();
@@ -59,7 +59,13 @@ function disagree(usual: GoodRequest, odd: GoodRequest, expected: ExpectedError)
       untouched.assert('after a disagreement');
       await assertFailed(group, subject);
     }
-  };
+  });
+}
+
+/** Several members, which may ask for each of these. */
+function disagreeing(requests: readonly GoodRequest[]) {
+  return (setting: Setting): boolean =>
+    severalMembers(setting) && requests.every(({ collective: { kind } }) => setting.kinds.includes(kind));
 }
 
 async function canRun(subject: Subject, requests: readonly GoodRequest[]): Promise<boolean> {
@@ -124,7 +130,8 @@ async function failsWhatIsBehind(subject: Subject): Promise<void> {
 
 /** All members use memory that they share, where `placeOf` says. */
 function share(placeOf: (index: number, size: number) => { input: number; output: number }): ExecutorCase {
-  return async (subject) => {
+  const appliesTo = (setting: Setting) => disagreeing([sum])(setting) && !setting.lacks.includes('reserve');
+  return caseFor(appliesTo, async (subject) => {
     if (!(await canRun(subject, [sum]))) return;
     await using group = await subject.another();
     const base = await group.members[0]?.reserve?.(8192);
@@ -135,5 +142,5 @@ function share(placeOf: (index: number, size: number) => { input: number; output
       return goodCall(subject.size, member, { ...sum, options: { timeoutSeconds: 60, sharedAt } });
     });
     assertSameError('one buffer given twice', await playOne(group, calls), sharedMemory);
-  };
+  });
 }

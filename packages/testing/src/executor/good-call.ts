@@ -13,7 +13,11 @@ export interface GoodRequest {
 }
 
 /** A member's part of a call with which nothing is wrong, in memory of its own. */
-export function goodCall(size: number, member: Member, { collective, options, ...rest }: GoodRequest): Call {
+export function goodCall(
+  size: number,
+  member: Pick<Member, 'localRanks'>,
+  { collective, options, ...rest }: GoodRequest,
+): Call {
   const { dtype = 'float32', block = 4 } = rest;
   const length = collective.kind === 'reduce-scatter' ? block * size : block;
   const buffers = placeBuffers({ collective, dtype, size, length, placement: 'in own memory' });

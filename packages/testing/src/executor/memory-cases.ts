@@ -1,6 +1,6 @@
 import { type Collective, type DType, opOf } from '@coll/core';
 import { oneOfEach } from './collectives.js';
-import type { ExecutorCases } from './executor-case.js';
+import { caseFor, type ExecutorCases } from './executor-case.js';
 import { placements } from './placement.js';
 import type { Subject } from './subject.js';
 import type { Trial } from './trial.js';
@@ -13,7 +13,10 @@ export const memoryCases: ExecutorCases = {
       return [name, (subject: Subject) => subject.check(trialsOf(subject).map((trial) => ({ ...trial, placement })))];
     }),
   ),
-  'writes one result for all where the caller says that they share it': writesOneResult,
+  'writes one result for all where the caller says that they share it': caseFor(
+    ({ members = 1 }) => members === 1,
+    writesOneResult,
+  ),
 };
 
 async function writesOneResult(subject: Subject): Promise<void> {

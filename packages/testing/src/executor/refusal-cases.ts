@@ -4,7 +4,7 @@ import type { Call, CallOptions, Group, Member } from '../group.js';
 import { abortReason } from '../play-calls.js';
 import { oneOfEach } from './collectives.js';
 import { assertError, type ExpectedError } from './error-check.js';
-import type { ExecutorCases } from './executor-case.js';
+import { caseFor, type ExecutorCase, type ExecutorCases, type Setting } from './executor-case.js';
 import { goodCall, Untouched } from './good-call.js';
 import type { Subject } from './subject.js';
 import { damages } from './wrong-buffers.js';
@@ -12,7 +12,10 @@ import { damages } from './wrong-buffers.js';
 /** What is wrong is said before any byte moves, and the group goes on. */
 export const refusalCases: ExecutorCases = {
   ...Object.fromEntries(Object.keys(damages).map((damage) => [`refuses ${damage}`, refusesDamage(damage)])),
-  'refuses a root that is no rank': refusesRoots,
+  'refuses a root that is no rank': caseFor(
+    ({ kinds }) => kinds.includes('reduce') || kinds.includes('broadcast'),
+    refusesRoots,
+  ),
   'refuses to begin what is aborted already': refusesAborted,
   'refuses everything once it is closed': refusesWhenClosed,
 };
@@ -28,8 +31,20 @@ interface Attempt {
 // Enough for a member that does not notice, and waits for the others.
 const soon: CallOptions = { timeoutSeconds: 0.1 };
 
-function refusesDamage(name: string) {
-  return async (subject: Subject): Promise<void> => {
+/** Of a group with one member, or one of each rank, it is known whether any of its calls can be damaged like that. */
+function canBeDamaged(name: string) {
+  return ({ size, members, kinds }: Setting): boolean => {
+    if (members !== 1 && members !== size) return true;
+    const localRanks = members === 1 ? Array.from({ length: size }, (_, rank) => rank) : [size - 1];
+    const collectives = oneOfEach(size - 1).filter(({ kind }) => kinds.includes(kind));
+    return collectives.some(
+      (collective) => damages[name]?.(goodCall(size, { localRanks }, { collective })) !== undefined,
+    );
+  };
+}
+
+function refusesDamage(name: string): ExecutorCase {
+  return caseFor(canBeDamaged(name), async (subject) => {
     const group = await subject.group();
     const last = group.members.at(-1) as Member;
     for (const collective of subject.among(oneOfEach(subject.size - 1))) {
@@ -42,7 +57,7 @@ function refusesDamage(name: string) {
       }
     }
     await subject.check([{ collective: { kind: 'all-reduce', op: 'sum' }, dtype: 'float32', block: 3 }]);
-  };
+  });
 }
 
 async function refusesRoots(subject: Subject): Promise<void> {

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
-import { type Collective, dtypes, isFloating, PortableCommunicator } from '@coll/core';
+import { type Collective, type CollectiveKind, dtypes, isFloating, PortableCommunicator } from '@coll/core';
 import { specialLength } from '../oracle/contributions.js';
 import { moves, ops, reductions, rooted, unrooted } from './collectives.js';
-import type { ExecutorCases } from './executor-case.js';
+import { caseFor, type ExecutorCases, type Setting } from './executor-case.js';
 import { expectFrom, type Subject } from './subject.js';
 import type { Trial } from './trial.js';
 
 /** Right numbers wherever schedules differ: at every root, for every length. */
 export const scheduleCases: ExecutorCases = {
-  'serves every root': servesEveryRoot,
+  'serves every root': caseFor(hasAny('reduce', 'broadcast'), servesEveryRoot),
   'serves every length': servesEveryLength,
   'plays long buffers': playsLongBuffers,
 };
@@ -16,13 +16,17 @@ export const scheduleCases: ExecutorCases = {
 /** Right numbers of every kind, to the bit. */
 export const dtypeCases: ExecutorCases = {
   'combines every dtype by every op': combinesEveryDType,
-  'moves every dtype': movesEveryDType,
+  'moves every dtype': caseFor(hasAny('broadcast', 'all-gather'), movesEveryDType),
   'keeps NaN, infinities, -0 and wraps integers around': keepsSpecialValues,
   'has no mean of bool': hasNoMeanOfBool,
 };
 
 /** The bits of another executor; only where both play the same algorithm. */
 export const referenceCases: ExecutorCases = { 'gives the bits of the reference': givesBitsOfReference };
+
+function hasAny(...kinds: readonly CollectiveKind[]) {
+  return (setting: Setting): boolean => kinds.some((kind) => setting.kinds.includes(kind));
+}
 
 async function combinesEveryDType(subject: Subject): Promise<void> {
   const everywhere = ops.flatMap((op): Collective[] => [

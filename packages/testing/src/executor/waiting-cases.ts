@@ -10,9 +10,8 @@ import {
 import type { CallOptions, Group, Member, Outcome } from '../group.js';
 import { abortReason } from '../play-calls.js';
 import { assertError, type ExpectedError } from './error-check.js';
-import type { ExecutorCase, ExecutorCases } from './executor-case.js';
+import { caseFor, type ExecutorCase, type ExecutorCases, type Setting, severalMembers } from './executor-case.js';
 import { type GoodRequest, goodCall } from './good-call.js';
-import type { Subject } from './subject.js';
 
 /** Who waits for others, and what ends the waiting. Groups with one member never wait. */
 export const waitingCases: ExecutorCases = {
@@ -27,7 +26,10 @@ export const waitingCases: ExecutorCases = {
 
 /** A member that ends without a word: these cases take a member's life, which may be costly. */
 export const crashCases: ExecutorCases = {
-  'wakes the others when a member crashes': withMembers(wakesWhenCrashed),
+  'wakes the others when a member crashes': caseFor(
+    (setting) => severalMembers(setting) && setting.kinds.includes('all-reduce') && !setting.lacks.includes('crash'),
+    withMembers(wakesWhenCrashed),
+  ),
 };
 
 const sum: GoodRequest = { collective: { kind: 'all-reduce', op: 'sum' } };
@@ -37,14 +39,15 @@ type Mode = NonNullable<CallOptions['mode']>;
 
 /** A new group of several members for each way to call. */
 function withMembers(run: (group: Group, mode: Mode) => Promise<void>): ExecutorCase {
-  return async (subject: Subject) => {
+  const appliesTo = (setting: Setting) => severalMembers(setting) && setting.kinds.includes('all-reduce');
+  return caseFor(appliesTo, async (subject) => {
     if (subject.size === 1 || subject.among([sum.collective]).length === 0) return;
     for (const mode of ['run', 'runSync'] as const) {
       await using group = await subject.another();
       if (group.members.length < 2 || (mode === 'runSync' && !group.canBlock)) return;
       await run(group, mode);
     }
-  };
+  });
 }
 
 async function call(group: Group, member: Member, options: CallOptions): Promise<Outcome> {
