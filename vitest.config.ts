@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import path from 'node:path';
-import { defineConfig } from 'vitest/config';
+import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 const root = import.meta.dirname;
@@ -27,12 +27,39 @@ const packages = ['packages', 'native'].flatMap((parent) =>
     .map(({ name }) => path.join(root, parent, name)),
 );
 
-/** Tests from end to end, which take longest, come first, so that the short ones beside the sources fill up all workers at last. */
+/** Which test files are whole programs, grids, and so on: tools/tests/parts.json. */
+type Parts = Readonly<Record<'grids' | 'rest' | 'built' | 'doubles', Readonly<Record<string, readonly string[]>>>>;
+const parts: Parts = JSON.parse(readFileSync(path.join(root, 'tools/tests/parts.json'), 'utf8'));
+const [grids, rest, built, doubles] = (['grids', 'rest', 'built', 'doubles'] as const).map((part) =>
+  Object.values(parts[part]).flat(),
+) as [string[], string[], string[], string[]];
+
+const all = ['{packages,native,tools,examples}/**/*.test.ts'];
+const unit = ['{packages,native,tools}/*/src/**/*.test.ts'];
+const never = ['**/node_modules/**', '**/dist/**', '**/out-tsc/**', 'native/*/build/**'];
+
+/** `core` is `npm test`, `rest` is `npm run test:rest`; vitest by itself runs everything. */
+const mode = process.env['COLL_TESTS'];
+const projects: TestProjectInlineConfiguration['test'][] = [];
+// Test files share threads and modules: what they change globally they put back.
+if (mode !== 'rest') projects.push({ name: 'unit', include: unit, pool: 'threads', isolate: false });
+projects.push({
+  name: 'process',
+  include: mode === 'rest' ? [...rest, ...grids] : all,
+  exclude: [...unit, ...built, ...doubles, ...(mode === 'core' ? rest : [])],
+});
+if (mode !== 'core') {
+  const setupFiles = 'tools/tests/need-build.ts';
+  projects.push({ name: 'built', include: built, globalSetup: 'tools/tests/build-packages.ts', setupFiles });
+  projects.push({ name: 'doubles', include: doubles, globalSetup: 'tools/tests/build-doubles.ts', setupFiles });
+}
+
+/** The short unit tests come last, so that they fill up all workers in the end. */
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const isLong = ({ moduleId }: TestSpecification) => !path.relative(root, moduleId).includes('/src/');
+    const isUnit = ({ project }: TestSpecification) => project.name === 'unit';
     const sorted = await super.sort(files);
-    return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))];
+    return [...sorted.filter((file) => !isUnit(file)), ...sorted.filter(isUnit)];
   }
 }
 
@@ -40,8 +67,10 @@ export default defineConfig({
   // Aliases and not the '@coll/source' condition: vitest would hand a condition on to every worker thread of a test.
   resolve: { alias: packages.flatMap(sourceAliases) },
   test: {
-    include: ['{packages,native,tools,examples}/**/*.test.ts'],
-    exclude: ['**/node_modules/**', '**/dist/**', '**/out-tsc/**', 'native/*/build/**'],
+    projects: projects.map((test) => ({
+      extends: true,
+      test: { ...test, exclude: [...never, ...(test?.exclude ?? [])] },
+    })),
     pool: 'forks',
     // These end what hangs. How fast a machine is, and what else it does, decides no test.
     testTimeout: 300_000,

@@ -26,10 +26,15 @@ export async function prepareStart() {
     process.stderr.write('This is what training needs. `npm run build` installs and builds the rest.\n');
 }
 
-/** Installs what is missing and builds everything. */
-export async function prepare() {
+/** Installs what is missing and compiles the engine: tests run from sources, and those that need more build it themselves. */
+export async function prepareTests() {
   await together(install('everything'));
   await together(compileEngine());
+}
+
+/** Installs what is missing and builds everything. */
+export async function prepare() {
+  await prepareTests();
   await together(compileNccl());
   await together(buildPackages());
 }
@@ -86,9 +91,9 @@ export async function becomeProgram(file, args, conditions = []) {
   process.exit((await run([node, ...flags, file, ...args])).code);
 }
 
-/** Runs an installed command and ends as it ends. */
-export async function becomeCommand(name, args) {
-  process.exit((await run([...installed(name), ...args])).code);
+/** Runs an installed command. Returns its exit code. */
+export async function runCommand(name, args) {
+  return (await run([...installed(name), ...args])).code;
 }
 
 /** The part that is installed, or undefined. */

@@ -7,23 +7,27 @@ import { reductionToOne, reductionToOneAlgorithm } from '@coll/reduction-to-one'
 import { ring, ringAlgorithm } from '@coll/ring';
 import { executorSuite, threadRanks } from '@coll/testing';
 import { afterAll, describe, expect, it, vi } from 'vitest';
+import { drawnSuite } from '../../../tools/tests/drawn.ts';
 
 const threads = threadRanks({ engine: native, engineModule: new URL('../src/register.ts', import.meta.url).href });
 afterAll(() => threads.close());
 
-executorSuite({
-  test: it,
-  describe,
-  name: 'NativeThreadCommunicator',
-  open: threads.open,
-  algorithms: [
-    { algorithm: directAlgorithm, source: { module: direct.module, export: 'direct' } },
-    { algorithm: ringAlgorithm(), source: { module: ring.module, export: 'ring' } },
-    { algorithm: reductionToOneAlgorithm(), source: { module: reductionToOne.module, export: 'reductionToOne' } },
-    { algorithm: hierarchicalCopyAlgorithm, source: { module: hierarchicalCopy.module, export: 'hierarchicalCopy' } },
-  ],
-  ranks: [1, 2, 3, 4, 7],
-});
+executorSuite(
+  drawnSuite({
+    test: it,
+    describe,
+    name: 'NativeThreadCommunicator',
+    membersOf: (size) => size,
+    open: threads.open,
+    algorithms: [
+      { algorithm: directAlgorithm, source: { module: direct.module, export: 'direct' } },
+      { algorithm: ringAlgorithm(), source: { module: ring.module, export: 'ring' } },
+      { algorithm: reductionToOneAlgorithm(), source: { module: reductionToOne.module, export: 'reductionToOne' } },
+      { algorithm: hierarchicalCopyAlgorithm, source: { module: hierarchicalCopy.module, export: 'hierarchicalCopy' } },
+    ],
+    ranks: [1, 2, 3, 4, 7],
+  }),
+);
 
 it('refuses two ranks in one thread', () => {
   const group = native.createGroup({ size: 2 });

@@ -1,6 +1,7 @@
 import { TcpStoreServer } from '@coll/rendezvous';
 import { executorSuite, processRanks } from '@coll/testing';
 import { afterAll, describe, it } from 'vitest';
+import { drawnSuite } from '../../../tools/tests/drawn.ts';
 import type { JoinOptions } from './join-auto.ts';
 
 const member = { job: 'chosen algorithms', jobKey: TcpStoreServer.newKey() };
@@ -13,4 +14,14 @@ afterAll(async () => {
   await server.close();
 });
 
-executorSuite({ test: it, describe, name: 'chosen algorithms among processes', open: processes.open, ranks: [1, 3] });
+executorSuite(
+  drawnSuite({
+    test: it,
+    describe,
+    name: 'chosen algorithms among processes',
+    membersOf: (size) => size,
+    lacks: ['reserve'],
+    open: processes.open,
+    ranks: [1, 3],
+  }),
+);

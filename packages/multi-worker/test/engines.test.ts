@@ -3,6 +3,7 @@ import { multiWorker, recursiveHalvingDoublingAlgorithm, specAlgorithm } from '@
 import { native } from '@coll/native';
 import { controllerGroup, executorSuite, type SuiteAlgorithm, threadRanks } from '@coll/testing';
 import { afterAll, describe, it } from 'vitest';
+import { drawnSuite } from '../../../tools/tests/drawn.ts';
 
 const algorithms: readonly SuiteAlgorithm[] = [
   { algorithm: specAlgorithm({ alg: 'pscpu/pscpu', shards: 2 }, { workers: 2, gpusPerWorker: 2 }) },
@@ -10,15 +11,18 @@ const algorithms: readonly SuiteAlgorithm[] = [
 ];
 
 for (const engine of [jsEngine, wasmEngine, native].filter((each) => each.probe().available)) {
-  executorSuite({
-    test: it,
-    describe,
-    name: `${engine.name} engine`,
-    open: controllerGroup((algorithm, size) => engine.communicator(size, algorithm)),
-    algorithms,
-    ranks: [4],
-    kinds: ['all-reduce'],
-  });
+  executorSuite(
+    drawnSuite({
+      test: it,
+      describe,
+      name: `${engine.name} engine`,
+      membersOf: () => 1,
+      open: controllerGroup((algorithm, size) => engine.communicator(size, algorithm)),
+      algorithms,
+      ranks: [4],
+      kinds: ['all-reduce'],
+    }),
+  );
 }
 
 const threads = threadRanks({ spins: 0 });
@@ -26,17 +30,20 @@ afterAll(() => threads.close());
 
 const options = { workerDevices: ['/job:a/task:0', '/job:a/task:1'], numGpusPerWorker: 1 };
 const { module } = multiWorker;
-executorSuite({
-  test: it,
-  describe,
-  name: 'threads',
-  open: threads.open,
-  algorithms: [
-    {
-      algorithm: specAlgorithm({ alg: 'pscpu/pscpu', shards: 2 }, { workers: 2, gpusPerWorker: 1 }),
-      source: { module, export: 'multiWorker', options },
-    },
-  ],
-  ranks: [2],
-  kinds: ['all-reduce'],
-});
+executorSuite(
+  drawnSuite({
+    test: it,
+    describe,
+    name: 'threads',
+    membersOf: (size) => size,
+    open: threads.open,
+    algorithms: [
+      {
+        algorithm: specAlgorithm({ alg: 'pscpu/pscpu', shards: 2 }, { workers: 2, gpusPerWorker: 1 }),
+        source: { module, export: 'multiWorker', options },
+      },
+    ],
+    ranks: [2],
+    kinds: ['all-reduce'],
+  }),
+);

@@ -12,6 +12,7 @@ import {
 } from '@coll/core';
 import { type AllReduceSpecLike, MultiWorkerAllReduce, type Workers } from '@coll/multi-worker';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { drawn } from '../../../tools/tests/drawn.ts';
 import { ncclDouble } from './nccl-double.ts';
 import { shapes } from './shapes.ts';
 
@@ -83,7 +84,7 @@ function specsFor({ workers, gpusPerWorker }: Workers): Readonly<Record<string, 
 
 beforeAll(() => registry.register(ncclDouble));
 
-describe.each(shapes)('$workers workers with $gpusPerWorker devices', (shape) => {
+describe.each(drawn('shapes', shapes, 3))('$workers workers with $gpusPerWorker devices', (shape) => {
   it('agree with plain arithmetic by every algorithm', async () => {
     const batch = batchOf(shape);
     const before = batch.map(({ values }) => values.map((component) => Buffer.from(bytesOf(component))));

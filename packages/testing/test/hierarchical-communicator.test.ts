@@ -2,6 +2,7 @@ import { createThreadGroup, hierarchical, PortableCommunicator, rankOfWorker, Th
 import { directAlgorithm } from '@coll/direct';
 import { controllerGroup, executorSuite } from '@coll/testing';
 import { describe, it } from 'vitest';
+import { drawnSuite } from '../../../tools/tests/drawn.ts';
 
 const kinds = ['all-reduce', 'broadcast', 'all-gather'] as const;
 const portable = (size: number) => new PortableCommunicator({ size, algorithm: directAlgorithm });
@@ -9,17 +10,20 @@ const portable = (size: number) => new PortableCommunicator({ size, algorithm: d
 /** Two workers with as many ranks, or one more in the second. */
 const workersOf = (size: number) => (size === 1 ? [1] : [Math.floor(size / 2), Math.ceil(size / 2)]);
 
-executorSuite({
-  test: it,
-  describe,
-  name: 'two levels in one hand',
-  open: controllerGroup((_, size) => {
-    const ranksPerWorker = workersOf(size);
-    return hierarchical(ranksPerWorker.map(portable), portable(ranksPerWorker.length), { ranksPerWorker });
+executorSuite(
+  drawnSuite({
+    test: it,
+    describe,
+    name: 'two levels in one hand',
+    membersOf: () => 1,
+    open: controllerGroup((_, size) => {
+      const ranksPerWorker = workersOf(size);
+      return hierarchical(ranksPerWorker.map(portable), portable(ranksPerWorker.length), { ranksPerWorker });
+    }),
+    ranks: [1, 3, 4],
+    kinds,
   }),
-  ranks: [1, 3, 4],
-  kinds,
-});
+);
 
 /** That many ranks among threads, all in this one. */
 function threadRanksHere(size: number) {
@@ -27,33 +31,41 @@ function threadRanksHere(size: number) {
   return Array.from({ length: size }, (_, rank) => new ThreadCommunicator(group, { rank, algorithm: directAlgorithm }));
 }
 
-executorSuite({
-  test: it,
-  describe,
-  name: 'two levels, one worker in each hand',
-  open: controllerGroup((_, size) => {
-    const ranksPerWorker = size === 5 ? [2, 1, 2] : workersOf(size);
-    return threadRanksHere(ranksPerWorker.length).map((across, worker) =>
-      hierarchical([portable(ranksPerWorker[worker] as number)], across, { ranksPerWorker }),
-    );
+executorSuite(
+  drawnSuite({
+    test: it,
+    describe,
+    name: 'two levels, one worker in each hand',
+    membersOf: (size) => (size === 5 ? 3 : 2),
+    lacks: ['crash', 'reserve'],
+    open: controllerGroup((_, size) => {
+      const ranksPerWorker = size === 5 ? [2, 1, 2] : workersOf(size);
+      return threadRanksHere(ranksPerWorker.length).map((across, worker) =>
+        hierarchical([portable(ranksPerWorker[worker] as number)], across, { ranksPerWorker }),
+      );
+    }),
+    ranks: [2, 3, 5],
+    kinds,
   }),
-  ranks: [2, 3, 5],
-  kinds,
-});
+);
 
-executorSuite({
-  test: it,
-  describe,
-  name: 'two levels, one rank in each hand',
-  open: controllerGroup((_, size) => {
-    const ranks = size === 2 ? 1 : 2;
-    const leaders = threadRanksHere(size / ranks);
-    return leaders.flatMap((leader, worker) =>
-      threadRanksHere(ranks).map((within, place) =>
-        rankOfWorker(within, { workers: leaders.length, worker, across: place === 0 ? leader : undefined }),
-      ),
-    );
+executorSuite(
+  drawnSuite({
+    test: it,
+    describe,
+    name: 'two levels, one rank in each hand',
+    membersOf: (size) => size,
+    lacks: ['crash', 'reserve'],
+    open: controllerGroup((_, size) => {
+      const ranks = size === 2 ? 1 : 2;
+      const leaders = threadRanksHere(size / ranks);
+      return leaders.flatMap((leader, worker) =>
+        threadRanksHere(ranks).map((within, place) =>
+          rankOfWorker(within, { workers: leaders.length, worker, across: place === 0 ? leader : undefined }),
+        ),
+      );
+    }),
+    ranks: [2, 4],
+    kinds,
   }),
-  ranks: [2, 4],
-  kinds,
-});
+);

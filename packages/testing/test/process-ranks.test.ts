@@ -1,6 +1,7 @@
 import { direct, directAlgorithm } from '@coll/direct';
 import { executorSuite, processRanks } from '@coll/testing';
 import { afterAll, describe, expect, it } from 'vitest';
+import { drawnSuite } from '../../../tools/tests/drawn.ts';
 
 const join = { module: new URL('./doubles/join-in-one-hand.ts', import.meta.url).href, export: 'join' };
 const algorithms = [{ algorithm: directAlgorithm, source: { module: direct.module, export: 'direct' } }];
@@ -10,8 +11,28 @@ const threads = processRanks({ join, membersOf: () => 1, threadsPerProcess: 1 })
 afterAll(() => Promise.all([processes.close(), threads.close()]));
 
 // The executor is known to be right: what is tested is the way to another process and back.
-executorSuite({ test: it, describe, name: 'in a process', open: processes.open, algorithms, ranks: [1, 3] });
-executorSuite({ test: it, describe, name: 'in a thread of a process', open: threads.open, algorithms, ranks: [2] });
+executorSuite(
+  drawnSuite({
+    test: it,
+    describe,
+    name: 'in a process',
+    membersOf: () => 1,
+    open: processes.open,
+    algorithms,
+    ranks: [1, 3],
+  }),
+);
+executorSuite(
+  drawnSuite({
+    test: it,
+    describe,
+    name: 'in a thread of a process',
+    membersOf: () => 1,
+    open: threads.open,
+    algorithms,
+    ranks: [2],
+  }),
+);
 
 it('tells what went wrong in the process, and starts another one after it', async () => {
   const odd = processRanks({ join });

@@ -5,33 +5,40 @@ import { reductionToOneAlgorithm } from '@coll/reduction-to-one';
 import { ring, ringAlgorithm } from '@coll/ring';
 import { controllerGroup, executorSuite, threadRanks } from '@coll/testing';
 import { afterAll, describe, it } from 'vitest';
+import { drawnSuite } from '../../../tools/tests/drawn.ts';
 
 const threads = threadRanks({ spins: 0, engine: wasmEngine });
 afterAll(() => threads.close());
 
 // The communicator that plain JavaScript has, with other kernels: every algorithm and size are played by that one.
-executorSuite({
-  test: it,
-  describe,
-  name: 'wasm threads',
-  open: threads.open,
-  algorithms: [
-    { algorithm: ringAlgorithm(), source: { module: ring.module, export: 'ring' } },
-    { algorithm: directAlgorithm, source: { module: direct.module, export: 'direct' } },
-  ],
-  ranks: [1, 2, 3, 7],
-});
+executorSuite(
+  drawnSuite({
+    test: it,
+    describe,
+    name: 'wasm threads',
+    membersOf: (size) => size,
+    open: threads.open,
+    algorithms: [
+      { algorithm: ringAlgorithm(), source: { module: ring.module, export: 'ring' } },
+      { algorithm: directAlgorithm, source: { module: direct.module, export: 'direct' } },
+    ],
+    ranks: [1, 2, 3, 7],
+  }),
+);
 
-executorSuite({
-  test: it,
-  describe,
-  name: 'wasm controller',
-  open: controllerGroup((algorithm, size) => wasmEngine.communicator(size, algorithm)),
-  algorithms: [
-    { algorithm: ringAlgorithm() },
-    { algorithm: directAlgorithm },
-    { algorithm: reductionToOneAlgorithm() },
-    { algorithm: hierarchicalCopyAlgorithm },
-  ],
-  ranks: [1, 2, 3, 4, 7],
-});
+executorSuite(
+  drawnSuite({
+    test: it,
+    describe,
+    name: 'wasm controller',
+    membersOf: () => 1,
+    open: controllerGroup((algorithm, size) => wasmEngine.communicator(size, algorithm)),
+    algorithms: [
+      { algorithm: ringAlgorithm() },
+      { algorithm: directAlgorithm },
+      { algorithm: reductionToOneAlgorithm() },
+      { algorithm: hierarchicalCopyAlgorithm },
+    ],
+    ranks: [1, 2, 3, 4, 7],
+  }),
+);

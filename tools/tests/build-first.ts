@@ -1,0 +1,21 @@
+import { spawnSync } from 'node:child_process';
+import path from 'node:path';
+import type { TestProject } from 'vitest/node';
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** Why what the tests of a project need could not be built. */
+    readonly buildFailure: string | undefined;
+  }
+}
+
+const root = path.resolve(import.meta.dirname, '../..');
+
+/** Runs a build before the tests of a project, all of which fail when it does: see need-build.ts. */
+export function buildFirst(project: TestProject, command: string, args: readonly string[]): void {
+  const title = [path.basename(command), ...args].join(' ');
+  const begin = performance.now();
+  const { status, error, stdout, stderr } = spawnSync(command, args, { cwd: root, encoding: 'utf8' });
+  process.stderr.write(`${title} ... ${((performance.now() - begin) / 1000).toFixed(1)} s\n`);
+  project.provide('buildFailure', status === 0 ? undefined : `${title} failed: ${error ?? ''}\n${stdout}${stderr}`);
+}

@@ -1,0 +1,65 @@
+// `node tools/tests/compare.mjs COMMIT`: every test case of that commit must be in `npm test` or `npm run test:rest`, or in
+// contained.json beside the case that contains it. Lists cases without running them; native addons must be built.
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+
+const root = path.resolve(import.meta.dirname, '../..');
+const [commit] = process.argv.slice(2);
+if (commit === undefined) throw new Error('which commit to compare with? node tools/tests/compare.mjs COMMIT');
+
+const temporary = mkdtempSync(path.join(tmpdir(), 'coll-cases-'));
+const base = path.join(temporary, 'base');
+const git = (...args) => execFileSync('git', args, { cwd: root, stdio: ['ignore', 'ignore', 'inherit'] });
+
+/** The cases of a checkout, each as `file > name`. */
+function casesOf(folder, mode, sharesThreads = []) {
+  const file = path.join(temporary, `${mode ?? 'all'}.json`);
+  const vitest = path.join(root, 'node_modules/vitest/vitest.mjs');
+  const { COLL_TESTS: _, ...env } = process.env;
+  execFileSync(process.execPath, [vitest, 'list', `--json=${file}`, ...sharesThreads], {
+    cwd: folder,
+    env: mode === undefined ? env : { ...env, COLL_TESTS: mode },
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+  const cases = JSON.parse(readFileSync(file, 'utf8'));
+  return cases.map((each) => `${path.relative(folder, each.file)} > ${each.name}`);
+}
+
+/** Each case that is not among those of today, with what contained.json says of it. */
+function missingFrom(today, before) {
+  const { contained, renamed } = JSON.parse(readFileSync(path.join(import.meta.dirname, 'contained.json'), 'utf8'));
+  const rules = contained.map((rule) => ({ ...rule, pattern: new RegExp(rule.cases) }));
+  const names = renamed.map(({ from, to }) => ({ pattern: new RegExp(from), to }));
+  const counts = new Map(rules.map((rule) => [rule, 0]));
+  const missing = [];
+  for (const title of new Set(before)) {
+    if (today.has(title) || names.some(({ pattern, to }) => today.has(title.replace(pattern, to)))) continue;
+    const rule = rules.find(({ pattern }) => pattern.test(title));
+    if (rule === undefined) missing.push(title);
+    else counts.set(rule, counts.get(rule) + 1);
+  }
+  return { missing, counts };
+}
+
+try {
+  git('worktree', 'add', '--detach', base, commit);
+  for (const linked of ['node_modules', 'native/engine/build', 'native/nccl/build']) {
+    if (existsSync(path.join(root, linked))) symlinkSync(path.join(root, linked), path.join(base, linked));
+  }
+  // Cases are only listed, so that files can share threads at a commit that did not do so.
+  const before = casesOf(base, undefined, ['--pool=threads', '--no-isolate']);
+  const [core, rest] = ['core', 'rest'].map((mode) => new Set(casesOf(root, mode)));
+  const { missing, counts } = missingFrom(new Set([...core, ...rest]), before);
+  const both = [...core].filter((title) => rest.has(title)).length;
+  console.log(
+    `${commit}: ${before.length} cases; npm test: ${core.size}; npm run test:rest: ${rest.size}; in both: ${both}`,
+  );
+  for (const [{ by, why }, count] of counts) console.log(`${count} are contained in ${by}: ${why}`);
+  for (const title of missing) console.log(`missing: ${title}`);
+  process.exitCode = missing.length === 0 ? 0 : 1;
+} finally {
+  git('worktree', 'remove', '--force', base);
+  rmSync(temporary, { recursive: true, force: true });
+}

@@ -1,0 +1,38 @@
+import { createHash } from 'node:crypto';
+
+const isDrawn = process.env['COLL_TESTS'] === 'core';
+const seed = process.env['COLL_TEST_SEED'] ?? '0';
+const ranksByDefault: readonly number[] = [1, 2, 3, 4, 5, 6, 7, 8];
+
+/**
+ * `count` of the values in `npm test`, by its seed and this name, in their order; all values otherwise.
+ * @example it.each(drawn('shapes', shapes, 2))('are proven for $workers workers', ({ workers }) => { … });
+ */
+export function drawn<T>(name: string, values: readonly T[], count = 1): readonly T[] {
+  if (!isDrawn) return values;
+  const lot = (index: number) => createHash('sha256').update(`${seed} ${name} ${index}`).digest('hex');
+  const lots = values.map((_, index) => ({ index, lot: lot(index) }));
+  const chosen = new Set(
+    lots
+      .sort((one, other) => one.lot.localeCompare(other.lot))
+      .slice(0, count)
+      .map(({ index }) => index),
+  );
+  return values.filter((_, index) => chosen.has(index));
+}
+
+/** The options of an executor's suite, in `npm test` with one of its algorithms and one of its numbers of ranks. */
+export function drawnSuite<Options extends SuiteOptions>(options: Options): Options {
+  const { name, algorithms, ranks = ranksByDefault } = options;
+  return {
+    ...options,
+    ranks: drawn(`ranks of ${name}`, ranks),
+    ...(algorithms && { algorithms: drawn(`algorithms of ${name}`, algorithms) }),
+  };
+}
+
+interface SuiteOptions {
+  readonly name: string;
+  readonly algorithms?: readonly unknown[];
+  readonly ranks?: readonly number[];
+}
