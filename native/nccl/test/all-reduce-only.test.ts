@@ -1,7 +1,7 @@
 import { PerReplica, ReduceOp, tensor, type World } from '@coll/core';
 import { NcclAllReduce } from '@coll/nccl';
 import { describe, expect, it } from 'vitest';
-import { hasDoubles } from './doubles.ts';
+import './doubles.ts';
 
 const own = ['/task:1/device:GPU:0', '/task:1/device:GPU:1'];
 const value = (...devices: readonly string[]) =>
@@ -17,7 +17,7 @@ const world: World = {
   },
 };
 
-describe.runIf(hasDoubles)('NcclAllReduce among processes', () => {
+describe('NcclAllReduce among processes', () => {
   it('does not reduce what is here alone where that is not what was asked for', async () => {
     await using ops = new NcclAllReduce({}, world);
     const refused = { code: 'ERR_COLL_NOT_IMPLEMENTED', message: /use CollectiveAllReduce of @coll\/multi-worker/ };

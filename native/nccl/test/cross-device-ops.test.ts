@@ -1,10 +1,10 @@
 import { nccl } from '@coll/nccl';
 import { crossDeviceOpsSuite } from '@coll/testing';
 import { describe, it } from 'vitest';
-import { fourGpus, hasDoubles } from './doubles.ts';
+import { fourGpus } from './doubles.ts';
 
 crossDeviceOpsSuite({
-  test: it.runIf(hasDoubles),
+  test: it,
   describe,
   plugin: nccl,
   devices: fourGpus,

@@ -1,9 +1,9 @@
 import { dtypes, isTensor, tensor, tensorSymbol } from '@coll/core';
 import { bufferOf, counts, type DeviceBuffer, type Gpu, gpus, toHost } from '@coll/nccl';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { hasDoubles } from './doubles.ts';
+import './doubles.ts';
 
-describe.runIf(hasDoubles)('DeviceBuffer', () => {
+describe('DeviceBuffer', () => {
   let gpu: Gpu;
   let other: Gpu;
   beforeAll(() => {

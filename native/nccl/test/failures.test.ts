@@ -5,7 +5,7 @@ import { CollError, type Communicator, type RunOptions, type Tensor, tensor } fr
 import { counts, flightRecorder, gpus, type JoinRequest, NcclCommunicator } from '@coll/nccl';
 import { MemoryStore } from '@coll/rendezvous';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { fourGpus, hasDoubles } from './doubles.ts';
+import { fourGpus } from './doubles.ts';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'coll-nccl-'));
 const control = path.join(folder, 'control');
@@ -31,7 +31,7 @@ const failure = (call: Promise<unknown>): Promise<CollError> =>
     (error: CollError) => error,
   );
 
-describe.runIf(hasDoubles)('what goes wrong', () => {
+describe('what goes wrong', () => {
   beforeAll(() => letFail());
   afterEach(() => letFail());
   afterAll(() => rmSync(folder, { recursive: true }));

@@ -15,7 +15,7 @@ import {
 import { bufferOf, counts, flightRecorder, type Gpu, NcclAllReduce, toHost } from '@coll/nccl';
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
-import { fourGpus, hasDoubles } from './doubles.ts';
+import { fourGpus } from './doubles.ts';
 import { quietGpus } from './quiet-gpus.ts';
 
 const componentsOf = (result: unknown) => (result instanceof Mirrored ? result.values : [result]) as readonly Value[];
@@ -37,7 +37,7 @@ function asked(since: number): string[] {
     .map(({ operation }) => operation);
 }
 
-describe.runIf(hasDoubles)('values on GPUs that are joined', () => {
+describe('values on GPUs that are joined', () => {
   const all = quietGpus();
 
   async function onGpu(value: Tensor): Promise<Tensor> {

@@ -10,7 +10,7 @@ import {
 } from '@coll/core';
 import { bufferOf, type DeviceBuffer, type Gpu, NcclAllReduce, toHost } from '@coll/nccl';
 import { describe, expect, it } from 'vitest';
-import { fourGpus, hasDoubles } from './doubles.ts';
+import { fourGpus } from './doubles.ts';
 import { quietGpus } from './quiet-gpus.ts';
 
 /** The numbers of a result, by component. */
@@ -19,7 +19,7 @@ async function numbersOf(result: unknown): Promise<number[][]> {
   return Promise.all(components.map(async (component) => toNumbers(await toHost(component))));
 }
 
-describe.runIf(hasDoubles)('NcclAllReduce of tensors in the memory of GPUs', () => {
+describe('NcclAllReduce of tensors in the memory of GPUs', () => {
   const all = quietGpus();
 
   const on = (gpu: number, data: TypedArray, dtype: Tensor['dtype'] = 'float32') =>

@@ -4,11 +4,11 @@ import '@coll/nccl/register';
 import { MultiWorkerAllReduce } from '@coll/multi-worker';
 import { MirroredStrategy, selectPlugin } from '@coll/strategy';
 import { describe, expect, it } from 'vitest';
-import { fourGpus, hasDoubles } from './doubles.ts';
+import { fourGpus } from './doubles.ts';
 
 const workers = ['/job:worker/task:0', '/job:worker/task:1'];
 
-describe.runIf(hasDoubles)('NCCL by other names', () => {
+describe('NCCL by other names', () => {
   it('is what auto and the rules of TensorFlow take for GPUs', async () => {
     expect(await registry.explain('auto', { devices: fourGpus })).toMatchObject({ chosen: 'nccl' });
     expect((await selectPlugin(fourGpus)).plugin).toBe(nccl);

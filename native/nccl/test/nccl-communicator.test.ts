@@ -2,12 +2,13 @@ import { NcclCommunicator } from '@coll/nccl';
 import { controllerGroup, executorSuite } from '@coll/testing';
 import { describe, it } from 'vitest';
 import { blockingNoThread } from './blocking-no-thread.ts';
-import { fourGpus, hasDoubles } from './doubles.ts';
+import { fourGpus } from './doubles.ts';
 
 executorSuite({
-  test: it.runIf(hasDoubles),
+  test: it,
   describe,
   name: 'NcclCommunicator in one process',
+  membersOf: () => 1,
   open: blockingNoThread(controllerGroup((_, size) => NcclCommunicator.open(fourGpus.slice(0, size)))),
   ranks: [1, 2, 4],
 });

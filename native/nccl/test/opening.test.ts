@@ -5,7 +5,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { TcpStore, TcpStoreServer } from '@coll/rendezvous';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { hasDoubles } from './doubles.ts';
+import './doubles.ts';
 
 const program = fileURLToPath(new URL('./members/lone-member.ts', import.meta.url));
 const folder = mkdtempSync(path.join(tmpdir(), 'coll-nccl-opening-'));
@@ -74,7 +74,7 @@ async function expectNamed(lost: number): Promise<void> {
   }
 }
 
-describe.runIf(hasDoubles)('processes of which one dies', () => {
+describe('processes of which one dies', () => {
   it.each([0, 2])('when it begins to open the group: rank %i', async (rank) => {
     startWith(`die init rank=${rank}`);
     await expectNamed(rank);

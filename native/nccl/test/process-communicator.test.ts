@@ -6,7 +6,7 @@ import { TcpStoreServer } from '@coll/rendezvous';
 import { type Call, type Member, processRanks } from '@coll/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { blockingNoThread } from './blocking-no-thread.ts';
-import { hasDoubles } from './doubles.ts';
+import './doubles.ts';
 
 const ranks = processRanks({ join: { module: new URL('./join-by-group.ts', import.meta.url).href, export: 'join' } });
 const open = blockingNoThread(ranks.open);
@@ -31,7 +31,7 @@ const sumOf = (data: TypedArray): Call => {
   return { collective: { kind: 'all-reduce', op: 'sum' }, inputs: [value], outputs: [value] };
 };
 
-describe.runIf(hasDoubles)('a process group that has NCCL do its arithmetic', () => {
+describe('a process group that has NCCL do its arithmetic', () => {
   it('adds up, also what NCCL knows no arithmetic of', async () => {
     await using group = await open(undefined, 2);
     const calls = [0, 1].map((rank) => [sumOf(Float32Array.of(rank, 5)), sumOf(Int16Array.of(rank, 7))]);

@@ -3,7 +3,7 @@ import { TcpStoreServer } from '@coll/rendezvous';
 import { type Call, type CallOptions, executorSuite, type Member, processRanks } from '@coll/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { blockingNoThread } from './blocking-no-thread.ts';
-import { hasDoubles } from './doubles.ts';
+import './doubles.ts';
 
 const join = { module: new URL('./join-by-store.ts', import.meta.url).href, export: 'join' };
 const oneEach = processRanks({ join });
@@ -21,18 +21,24 @@ afterAll(async () => {
   await server.close();
 });
 
-const test = it.runIf(hasDoubles);
-const suite = { test, describe };
+const suite = { test: it, describe, lacks: ['reserve'] } as const;
 const open = blockingNoThread(oneEach.open);
-executorSuite({ ...suite, name: 'NcclCommunicator, a process a rank', open, ranks: [1, 2, 4] });
+executorSuite({
+  ...suite,
+  name: 'NcclCommunicator, a process a rank',
+  open,
+  ranks: [1, 2, 4],
+  membersOf: (size) => size,
+});
 executorSuite({
   ...suite,
   name: 'NcclCommunicator, two ranks a process',
   open: blockingNoThread(twoEach.open),
+  membersOf: (size) => size / 2,
   ranks: [4],
 });
 
-describe.runIf(hasDoubles)('processes whose calls are not compared', () => {
+describe('processes whose calls are not compared', () => {
   const call = (rank: number, options: CallOptions = {}): Call => {
     const value = tensor(Float32Array.of(rank + 1));
     return { collective: { kind: 'all-reduce', op: 'sum' }, inputs: [value], outputs: [value], ...options };

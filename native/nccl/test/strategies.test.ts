@@ -2,7 +2,7 @@ import { toNumbers } from '@coll/core';
 import { bufferOf, flightRecorder, type Gpu, gpus, nccl, toHost } from '@coll/nccl';
 import { MirroredStrategy } from '@coll/strategy';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { fourGpus, hasDoubles } from './doubles.ts';
+import { fourGpus } from './doubles.ts';
 import type { Joined } from './fixtures/joining.ts';
 import { type Outcome, train } from './fixtures/training.ts';
 import { type GpuAnswer, GpuWorkers } from './gpu-workers.ts';
@@ -26,7 +26,7 @@ async function expectAsOnCpus(outcome: Outcome, replicas: number): Promise<void>
   }
 }
 
-describe.runIf(hasDoubles)('MirroredStrategy on GPUs', () => {
+describe('MirroredStrategy on GPUs', () => {
   it.each([1, 2, 4])('trains on %i as on CPUs', async (count) => {
     await using strategy = new MirroredStrategy({ devices: fourGpus.slice(0, count), crossDeviceOps: nccl });
     const before = flightRecorder().length;
@@ -36,7 +36,7 @@ describe.runIf(hasDoubles)('MirroredStrategy on GPUs', () => {
   });
 });
 
-describe.runIf(hasDoubles)('replicas of one process on GPUs', () => {
+describe('replicas of one process on GPUs', () => {
   it.each([1, 4])(
     'broadcast what one of %i has, and gather what all have, in the memory of their GPUs',
     async (count) => {
@@ -86,7 +86,7 @@ async function expectTrained(answers: readonly GpuAnswer<Trained>[], replicas: n
   }
 }
 
-describe.runIf(hasDoubles)('MultiWorkerMirroredStrategy on GPUs', () => {
+describe('MultiWorkerMirroredStrategy on GPUs', () => {
   let workers: GpuWorkers;
   beforeAll(async () => {
     workers = await GpuWorkers.start([{}, {}]);
@@ -173,14 +173,14 @@ describe.runIf(hasDoubles)('MultiWorkerMirroredStrategy on GPUs', () => {
   });
 });
 
-describe.runIf(hasDoubles)('workers that share a GPU', () => {
+describe('workers that share a GPU', () => {
   it('train as on CPUs', async () => {
     await using workers = await GpuWorkers.start([{ NCCL_HOSTID: 'one' }, { NCCL_HOSTID: 'other' }]);
     await expectTrained(await workers.play('trains', () => ['gpu:0']), 2);
   });
 });
 
-describe.runIf(hasDoubles)('workers of which one sees no GPU', () => {
+describe('workers of which one sees no GPU', () => {
   let workers: GpuWorkers;
   beforeAll(async () => {
     workers = await GpuWorkers.start([{}, { COLL_CUDA_LIBRARY: '/nowhere/libcuda.so.1' }]);

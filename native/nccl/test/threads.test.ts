@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { hasDoubles } from './doubles.ts';
+import './doubles.ts';
 
 const addon = process.env['COLL_NCCL_PATH'] ?? path.resolve(import.meta.dirname, '../build/release/coll_nccl.node');
 
@@ -25,7 +25,7 @@ const programWith = (thread: string) => `
   run().then(run).then(() => setTimeout(() => console.log('alive'), 200));
 `;
 
-describe.runIf(hasDoubles)('a program outlives its only thread with GPUs', () => {
+describe('a program outlives its only thread with GPUs', () => {
   it.each([
     ['once its work is done', ''],
     ['with work under way', 'process.exit();'],
@@ -38,7 +38,7 @@ describe.runIf(hasDoubles)('a program outlives its only thread with GPUs', () =>
   });
 });
 
-describe.runIf(hasDoubles)('a thread that ends with groups', () => {
+describe('a thread that ends with groups', () => {
   it('ends them, so that other ranks are told, and leaves nothing', () => {
     const folder = mkdtempSync(path.join(tmpdir(), 'coll-nccl-threads-'));
     const file = path.join(folder, 'counts');

@@ -1,9 +1,9 @@
 import { type Gpu, gpus } from '@coll/nccl';
 import { describe, expect, it } from 'vitest';
-import { hasDoubles } from '../../../native/nccl/test/doubles.ts';
+import '../../../native/nccl/test/doubles.ts';
 import { held, nothingLeft } from '../src/held.js';
 
-describe.runIf(hasDoubles)('what is held', () => {
+describe('what is held', () => {
   it('is missed while it is held, and not when it was given back', async () => {
     const [gpu] = gpus() as [Gpu];
     const before = await held(gpu);

@@ -3,7 +3,7 @@ import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { hasDoubles } from '../../../native/nccl/test/doubles.ts';
+import '../../../native/nccl/test/doubles.ts';
 import { makeParts } from '../src/bundle.js';
 import type { StepResult } from '../src/step.js';
 
@@ -29,7 +29,7 @@ function check(reports: string, args: readonly string[], env: NodeJS.ProcessEnv)
   return { ended, results: results as readonly StepResult[] };
 }
 
-describe.runIf(hasDoubles)('the bundle, on test doubles', () => {
+describe('the bundle, on test doubles', () => {
   beforeAll(() => makeParts(bundle));
   afterAll(() => rmSync(folder, { recursive: true }));
 
