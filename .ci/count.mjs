@@ -1,9 +1,13 @@
-// The line CI ends with: vitest's tests and GoogleTest's. A file that could not be loaded and a report that is missing have
-// no tests to count, so they count as one that failed.
+// The line CI ends with: vitest's tests and GoogleTest's. A case that both commands of vitest run counts once. A file that
+// could not be loaded and a report that is missing have no tests to count, so they count as one that failed.
 import { existsSync, readFileSync } from 'node:fs';
 
-const [vitest, ...googleTests] = process.argv.slice(2);
-const counts = [countOf(vitest, countVitest), ...googleTests.map((report) => countOf(report, countGoogleTest))];
+const [core, rest, ...googleTests] = process.argv.slice(2);
+const counted = new Set();
+const counts = [
+  ...[core, rest].map((report) => countOf(report, countVitest)),
+  ...googleTests.map((report) => countOf(report, countGoogleTest)),
+];
 const passed = sum(counts.map((count) => count.passed));
 const failed = sum(counts.map((count) => count.failed));
 console.log(`${passed} passed, ${failed} failed`);
@@ -13,11 +17,17 @@ function countOf(report, count) {
   return existsSync(report) ? count(JSON.parse(readFileSync(report, 'utf8'))) : { passed: 0, failed: 1 };
 }
 
-function countVitest({ numPassedTests, numFailedTests, testResults }) {
+function countVitest({ testResults }) {
   const unloaded = testResults.filter(
     ({ status, assertionResults }) => status === 'failed' && !assertionResults.some((test) => test.status === 'failed'),
   );
-  return { passed: numPassedTests, failed: numFailedTests + unloaded.length };
+  const tests = testResults.flatMap(({ name: file, assertionResults }) =>
+    assertionResults.map(({ fullName, status }) => ({ title: `${file} ${fullName}`, status })),
+  );
+  const failed = tests.filter(({ status }) => status === 'failed').length + unloaded.length;
+  const passed = tests.filter(({ title, status }) => status === 'passed' && !counted.has(title));
+  for (const { title } of passed) counted.add(title);
+  return { passed: passed.length, failed };
 }
 
 function countGoogleTest({ failures, errors, testsuites }) {
