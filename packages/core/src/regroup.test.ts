@@ -38,6 +38,16 @@ describe('regroup', () => {
     expect(regroup([value, value])).toBe(value);
   });
 
+  it.each([[3], [Number.NaN], [7n]])('wraps the equal number %o of several replicas with wrapNumbers', (value) => {
+    const wrapped = regroup([{ loss: value }, { loss: value }], { wrapNumbers: true });
+    expect(wrapped).toEqual({ loss: new PerReplica([value, value]) });
+    expect(regroup([value], { wrapNumbers: true })).toBe(value);
+  });
+
+  it('leaves equal texts and identical objects bare with wrapNumbers', () => {
+    expect(regroup([['text', shared], ['text', shared]], { wrapNumbers: true })).toEqual(['text', shared]);
+  });
+
   it('tells -0 from 0, as Object.is does', () => {
     expect(regroup([0, -0])).toBeInstanceOf(PerReplica);
   });

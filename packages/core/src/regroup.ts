@@ -8,8 +8,10 @@ export interface RegroupOptions {
   readonly wrapClass?: new (
     values: readonly unknown[],
   ) => DistributedValues;
-  /** Wrap leaves that are identical on all replicas, too. */
+  /** Wrap leaves that are identical on all replicas, too. Default: false. */
   readonly alwaysWrap?: boolean;
+  /** Wrap numbers and bigints of several replicas even if they are equal. Default: false. */
+  readonly wrapNumbers?: boolean;
 }
 
 /**
@@ -19,7 +21,7 @@ export interface RegroupOptions {
  */
 export function regroup(
   values: readonly Structure<unknown>[],
-  { wrapClass = PerReplica, alwaysWrap = false }: RegroupOptions = {},
+  { wrapClass = PerReplica, alwaysWrap = false, wrapNumbers = false }: RegroupOptions = {},
 ): Structure<unknown> {
   return zipStructures(values, (leaves) => {
     const [first] = leaves;
@@ -28,8 +30,9 @@ export function regroup(
       requireSameVariable(container, leaves);
       return container;
     }
+    const mustWrap = alwaysWrap || (wrapNumbers && leaves.length > 1 && isNumber(first));
     const identical = leaves.every((leaf) => Object.is(leaf, first));
-    return identical && (isVariable(first) || !alwaysWrap) ? first : new wrapClass(leaves);
+    return identical && (isVariable(first) || !mustWrap) ? first : new wrapClass(leaves);
   });
 }
 
@@ -51,6 +54,10 @@ export function selectReplicaMirrored(replica: number, structure: Structure<unkn
     }
   });
   return selectReplica(replica, structure);
+}
+
+function isNumber(value: unknown): boolean {
+  return typeof value === 'number' || typeof value === 'bigint';
 }
 
 function isVariable(value: unknown): boolean {

@@ -83,7 +83,7 @@ export class MirroredStrategy extends Strategy {
     const argsOf = (id: number) => args.map((arg) => componentOf(arg, id));
     if (typeof replica === 'function') {
       const results = await runLocalReplicas({ strategy: this, fn: replica, argsOf, options });
-      return regroup(results as Structure<unknown>[]) as Regrouped<Awaited<Result>>;
+      return regroup(results as Structure<unknown>[], { wrapNumbers: true }) as Regrouped<Awaited<Result>>;
     }
     requireModule(replica);
     const { plugin, options: pluginOptions, engine } = await this.#choice.isolated();
@@ -96,7 +96,7 @@ export class MirroredStrategy extends Strategy {
       argsOf,
       options,
     });
-    return regroup(results as Structure<unknown>[]) as Regrouped<Awaited<Result>>;
+    return regroup(results as Structure<unknown>[], { wrapNumbers: true }) as Regrouped<Awaited<Result>>;
   }
 
   /** Which cross-device ops serve this strategy, and why. */

@@ -227,6 +227,34 @@ describe('gather', () => {
   });
 });
 
+describe('numbers that replicas return', () => {
+  it.each([
+    [[3, 4], 7],
+    [[3, 3], 6],
+    [[0, 0], 0],
+    [[Number.NaN, Number.NaN], Number.NaN],
+  ])('can be summed, equal or not: %o', async (losses, sum) => {
+    const strategy = new MirroredStrategy({ devices: ['cpu:0', 'cpu:1'] });
+    const results = await strategy.run(({ replicaIdInSyncGroup }) => losses[replicaIdInSyncGroup] as number);
+    expect(results).toEqual(new PerReplica(losses));
+    expect(await strategy.reduce('SUM', results, null)).toMatchObject({ data: Float64Array.of(sum) });
+  });
+
+  it('are a PerReplica as leaves of structures, as bigints and as results of a merge call', async () => {
+    const strategy = new MirroredStrategy({ devices: ['cpu:0', 'cpu:1'] });
+    const results = await strategy.run(async (replica) => {
+      const merged = await replica.mergeCall(() => 5);
+      return { steps: [2n, 'text'], merged };
+    });
+    expect(results).toEqual({ steps: [new PerReplica([2n, 2n]), 'text'], merged: new PerReplica([5, 5]) });
+  });
+
+  it('stay bare with one replica', async () => {
+    const strategy = new MirroredStrategy({ devices: ['cpu:0'] });
+    expect(await strategy.run(() => 3)).toBe(3);
+  });
+});
+
 describe('experimentalLocalResults', () => {
   it('lists the components, structure by structure', () => {
     expect(two.experimentalLocalResults(new PerReplica(['a', 'b']))).toEqual(['a', 'b']);

@@ -92,8 +92,9 @@ export abstract class Strategy {
   }
 
   /**
-   * Runs a function once on every replica, or a module in a thread for each, and regroups the results: bare if all are identical,
-   * `PerReplica` otherwise.
+   * Runs a function once on every replica, or a module in a thread for each, and regroups the results. Where this process has several
+   * replicas, numbers and bigints become a `PerReplica`, equal or not; any other leaf is bare if all replicas returned the identical
+   * value, and a `PerReplica` otherwise. With one replica per process, results stay as they are.
    * @throws ValueError for arguments of the wrong kind; an error of a replica, with the replica's number in its message
    */
   abstract run<Args extends readonly unknown[], Result>(

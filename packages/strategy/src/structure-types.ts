@@ -30,7 +30,10 @@ type RegroupedStructure<T> =
       ? { readonly [Key in keyof T]: Regrouped<T[Key]> }
       : never;
 
-/** What becomes of the values that replicas return: each leaf is bare where it is identical on all, `PerReplica` otherwise. */
+/**
+ * What becomes of the values that replicas return. Numbers and bigints of several replicas are a `PerReplica`, equal or not; with one
+ * replica in this process they are bare. Any other leaf is bare if it is identical on all replicas, and a `PerReplica` otherwise.
+ */
 export type Regrouped<T> = unknown extends T ? unknown : RegroupedLeaf<LeavesOf<T>> | RegroupedStructure<T>;
 
 /** What one replica has of a value: components in the place of distributed values. */

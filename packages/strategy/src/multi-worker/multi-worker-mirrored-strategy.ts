@@ -157,7 +157,7 @@ export class MultiWorkerMirroredStrategy extends Strategy {
       const results = await (typeof replica === 'function'
         ? runLocalReplicas({ strategy: this, fn: replica, argsOf, options })
         : this.#runThreads(replica, argsOf, options));
-      return regroup(results as Structure<unknown>[]) as Regrouped<Awaited<Result>>;
+      return regroup(results as Structure<unknown>[], { wrapNumbers: true }) as Regrouped<Awaited<Result>>;
     } catch (error) {
       // The others wait for this worker, or will.
       this.#collectives.fail(error);
