@@ -45,7 +45,15 @@ describe('regroup', () => {
   });
 
   it('leaves equal texts and identical objects bare with wrapNumbers', () => {
-    expect(regroup([['text', shared], ['text', shared]], { wrapNumbers: true })).toEqual(['text', shared]);
+    expect(
+      regroup(
+        [
+          ['text', shared],
+          ['text', shared],
+        ],
+        { wrapNumbers: true },
+      ),
+    ).toEqual(['text', shared]);
   });
 
   it('tells -0 from 0, as Object.is does', () => {

@@ -1,4 +1,6 @@
 import {
+  AbortedError,
+  CommunicationOptions,
   type DType,
   IndexedSlices,
   Mirrored,
@@ -87,6 +89,24 @@ describe('reduce without an axis', () => {
     const sum = (await two.reduce('sum', new PerReplica([slices(1), slices(3)]), null)) as IndexedSlices;
     expect(sum).toBeInstanceOf(IndexedSlices);
     expect([sum.values.data, sum.indices.data]).toEqual([Float32Array.of(1, 3), Int32Array.of(1, 3)]);
+  });
+
+  it('stops a reduce by the signal of its options before it begins', async () => {
+    await expect(three.reduce('sum', value, null, { signal: AbortSignal.abort() })).rejects.toThrow(AbortedError);
+    await expect(three.reduce('sum', value, 0, { signal: AbortSignal.abort() })).rejects.toThrow(AbortedError);
+  });
+
+  it.each([
+    [{ options: new CommunicationOptions(), experimentalHints: new CommunicationOptions() }, /both given/],
+    [{ timeout: 3 }, /reduce: the options must be CommunicationOptions or fields of .*, got/],
+    [[], /reduce: the options must be/],
+    ['hints', /options must be/],
+    [{ options: 5 }, /options must be/],
+    [{ timeoutSeconds: 'soon' }, /timeoutSeconds/],
+  ])('rejects the options %o', async (options, message) => {
+    const reduced = three.reduce('sum', value, null, options as never);
+    await expect(reduced).rejects.toThrow(ValueError);
+    await expect(reduced).rejects.toThrow(message);
   });
 
   it('rejects ops and values of the wrong kind', async () => {

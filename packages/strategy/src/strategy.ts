@@ -1,5 +1,7 @@
 import {
   asTensor,
+  type CallFields,
+  type CallOptions,
   DistributedValues,
   divide,
   isMapping,
@@ -10,6 +12,7 @@ import {
   ReduceOp,
   type ReduceOpLike,
   regroup,
+  resolveCallOptions,
   type Structure,
   type Tensor,
   ValueError,
@@ -105,24 +108,28 @@ export abstract class Strategy {
   /**
    * Combines a value over all replicas into one tensor on the first device. With axes, each replica first sums along them;
    * a mean then weighs every element alike, so replicas may have batches of different sizes.
-   * @throws WrongTypeError for other ops than SUM and MEAN with an axis, or an axis that is no integer; ValueError for one out of range
+   * @param options of the collectives that this takes: their fields, `{ options }` or, as in older programs, `{ experimentalHints }`
+   * @throws WrongTypeError for other ops than SUM and MEAN with an axis, or an axis that is no integer; ValueError for one out of range,
+   * for unknown options, and for `options` together with `experimentalHints`
    */
   async reduce(
     reduceOp: ReduceOpLike,
     value: unknown,
     axis: number | readonly number[] | null | undefined,
+    options?: CallOptions,
   ): Promise<Structure<unknown>> {
     requireCrossReplica(this, 'reduce');
     const op = strategyOp(reduceOp);
-    if (axis === undefined || axis === null) return this.#reduceAcross(op, value);
+    const call = requireReduceOptions(options);
+    if (axis === undefined || axis === null) return this.#reduceAcross(op, value, call);
     requireSummable(op, axis);
     const components = this.#components(value).map((component) => asTensor(component));
     if (op === ReduceOp.MEAN) requireDivisible(components);
     const sums = components.map((component) => sumAlong(component, axis));
-    const total = (await this.#reduceAcross(ReduceOp.SUM, regroup(sums))) as Tensor;
+    const total = (await this.#reduceAcross(ReduceOp.SUM, regroup(sums), call)) as Tensor;
     if (op === ReduceOp.SUM) return total;
     const count = components.reduce((sum, component) => sum + sizeAlong(component, axesOf(component, axis)), 0);
-    const counts = await this.extended.workers.allReduce(ReduceOp.SUM, asTensor(count));
+    const counts = await this.extended.workers.allReduce(ReduceOp.SUM, asTensor(count), call);
     return divide(total, Number(counts.data[0]));
   }
 
@@ -226,8 +233,8 @@ export abstract class Strategy {
     return this.run(replica, options);
   }
 
-  async #reduceAcross(op: ReduceOp, value: unknown): Promise<Structure<unknown>> {
-    const reduced = await this.extended.reduceTo(op, value, this.extended.defaultDevice);
+  async #reduceAcross(op: ReduceOp, value: unknown, call: CallOptions): Promise<Structure<unknown>> {
+    const reduced = await this.extended.reduceTo(op, value, this.extended.defaultDevice, call);
     // What is mirrored already comes back as it is; its first component is the result.
     const [first] = this.experimentalLocalResults(reduced);
     // A variable's component would change later.
@@ -249,6 +256,30 @@ export function argumentsOf({ args = [], kwargs }: RunOptions): readonly unknown
   if (!isMapping(kwargs))
     throw new ValueError('ERR_COLL_VALUE', 'run: kwargs must be an object: { kwargs: { name: value } }');
   return [...args, kwargs];
+}
+
+const reduceOptions: ReadonlySet<string> = new Set<keyof CallFields>([
+  'bytesPerPack',
+  'timeoutSeconds',
+  'implementation',
+  'checkCalls',
+  'signal',
+  'sharedResult',
+  'deduplicate',
+  'options',
+  'experimentalHints',
+]);
+
+/** The fourth argument of `reduce`, checked once. @throws ValueError for unknown options, and values that they cannot have */
+function requireReduceOptions(given: CallOptions | null | undefined): CallOptions {
+  const { options, signal, ...flags } = resolveCallOptions(given);
+  const unknown = Object.keys(given ?? {}).find((name) => !reduceOptions.has(name));
+  if (unknown === undefined && !Array.isArray(given)) return { options, signal, ...flags };
+  throw new ValueError(
+    'ERR_COLL_VALUE',
+    `reduce: the options must be CommunicationOptions or fields of ${[...reduceOptions].join(', ')}, got ${quote(given)}`,
+    { operation: 'reduce' },
+  );
 }
 
 /** The first distributed value in a structure. */

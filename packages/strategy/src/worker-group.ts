@@ -14,7 +14,7 @@ export interface WorkerGroup {
   /** The same, blocking. @throws RuntimeError while the group of workers is not open yet */
   broadcastSync(value: Tensor, worker: number, options?: CallOptions): Tensor;
   /** What all workers hand in, combined. */
-  allReduce(op: ReduceOp, value: Tensor): Promise<Tensor>;
+  allReduce(op: ReduceOp, value: Tensor, options?: CallOptions): Promise<Tensor>;
   /** The same, blocking. @throws RuntimeError while the group of workers is not open yet */
   allReduceSync(op: ReduceOp, value: Tensor): Tensor;
 }

@@ -207,6 +207,27 @@ describe('a MultiWorkerMirroredStrategy', () => {
     await expect(sum).rejects.toMatchObject({ code: 'ERR_COLL_DEADLINE', message: expect.stringMatching(/rank 1/) });
   });
 
+  it.each([
+    ['options', { options: new CommunicationOptions({ timeoutSeconds: 0.05 }) }],
+    ['experimentalHints', { experimentalHints: new CommunicationOptions({ timeoutSeconds: 0.05 }) }],
+    ['their fields', { timeoutSeconds: 0.05 }],
+  ])('gives up a reduce after the timeoutSeconds of its %s', async (_name, options) => {
+    const [early, late] = (await workersHere(2, 1)) as [MultiWorkerMirroredStrategy, MultiWorkerMirroredStrategy];
+    await Promise.all([early.ready(), late.ready()]);
+    await expect(early.reduce('sum', tensor([1]), null, options)).rejects.toMatchObject({
+      code: 'ERR_COLL_DEADLINE',
+      message: expect.stringMatching(/rank 1/),
+    });
+  });
+
+  it('gives up a mean along an axis after timeoutSeconds while other workers count their elements', async () => {
+    const [early, late] = (await workersHere(2, 1)) as [MultiWorkerMirroredStrategy, MultiWorkerMirroredStrategy];
+    await Promise.all([early.ready(), late.ready()]);
+    const mean = early.reduce('mean', tensor([1, 2]), 0, { timeoutSeconds: 2 });
+    await late.reduce('sum', tensor(3), null);
+    await expect(mean).rejects.toMatchObject({ code: 'ERR_COLL_DEADLINE' });
+  });
+
   it('ends the others when it fails, which are told by whom', async () => {
     const strategies = await workersHere(2, 2);
     const outcomes = await Promise.allSettled(

@@ -84,10 +84,10 @@ export class WorkerCollectives implements WorkerGroup {
     return this.#replicas(this.#requireOpen('broadcast')).broadcastSync(value, worker, this.#merged(call)) as Tensor;
   }
 
-  async allReduce(op: ReduceOp, value: Tensor): Promise<Tensor> {
+  async allReduce(op: ReduceOp, value: Tensor, call?: CallOptions): Promise<Tensor> {
     if (this.size === 1) return value;
     const { hostOps, group } = await this.#open();
-    return hostOps.allReduce(op, value, (group as ProcessGroup).rank, this.#call) as Promise<Tensor>;
+    return hostOps.allReduce(op, value, (group as ProcessGroup).rank, this.#merged(call)) as Promise<Tensor>;
   }
 
   allReduceSync(op: ReduceOp, value: Tensor): Tensor {
