@@ -47,14 +47,15 @@ const log = (text: string) =>
 const files = git('ls-files', '--cached', '--others', '--exclude-standard', '--deduplicate');
 const sources: Source[] = files
   .filter((file) => file.startsWith(`${folder}/src/`) && /(?<!\.test|\.test-d|\.d)\.ts$/.test(file))
+  .filter((file) => file.includes(values.sources))
   .map((name) => ({ name, content: readFileSync(path.join(root, name), 'utf8') }));
 const contents = new Map(sources.map(({ name, content }) => [name, content]));
 const contentOf = ({ file }: Mutant) => contents.get(file) ?? '';
 
+const list: Listed[] = JSON.parse(readFileSync(path.join(root, 'tools/mutants/listed.json'), 'utf8'));
 const mutants = await mutantsOf(sources);
-const among = mutants.filter(({ file }) => file.includes(values.sources));
-const sample = draw(among, numberOf('sample'), numberOf('seed'));
-log(`${sample.length} of ${among.length} mutants, seed ${values.seed}`);
+const sample = draw(mutants, numberOf('sample'), numberOf('seed'));
+log(`${sample.length} of ${mutants.length} mutants, seed ${values.seed}`);
 
 const workplaces = Array.from({ length: numberOf('concurrency') }, () => new Workplace(root, files));
 process.once('exit', () => {
@@ -63,8 +64,7 @@ process.once('exit', () => {
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => process.exit(1));
 
 const tests = await timed(testFiles());
-const survivors = await survivorsOf(sample);
-report();
+report(await survivorsOf(sample));
 
 /** Runs every test file once, to see how long it takes and which mutants it reaches. */
 async function timed(names: readonly string[]) {
@@ -99,8 +99,9 @@ async function timed(names: readonly string[]) {
   return known;
 }
 
-async function survivorsOf(all: readonly Mutant[]): Promise<{ mutant: Mutant; isReached: boolean }[]> {
-  const survived: { mutant: Mutant; isReached: boolean }[] = [];
+/** Prints each survivor when it is found. */
+async function survivorsOf(all: readonly Mutant[]): Promise<{ listed: number; unlisted: number }> {
+  const survivors = { listed: 0, unlisted: 0 };
   let done = 0;
   await forEach(all, async (mutant, workplace) => {
     const content = contentOf(mutant);
@@ -109,45 +110,44 @@ async function survivorsOf(all: readonly Mutant[]): Promise<{ mutant: Mutant; is
     const due = tests
       .filter(({ reaches }) => reaches(mutant))
       .sort((a, b) => Number(isBeside(b.name)) - Number(isBeside(a.name)) || a.seconds - b.seconds);
-    const limitSeconds = 20 + 5 * due.reduce((sum, { seconds }) => sum + seconds, 0);
-    if (due.length > 0) {
-      workplace.write({ name: mutant.file, content: applied(mutant, content) });
-      const names = due.map(({ name }) => name);
-      const { outcome } = await workplace.test(names, limitSeconds);
-      workplace.write({ name: mutant.file, content });
-      if (outcome !== 'passed') {
-        if (++done % 20 === 0) log(`${done} of ${all.length}`);
-        return;
-      }
-    }
-    survived.push({ mutant, isReached: due.length > 0 });
+    const outcome = due.length > 0 ? await outcomeOf(mutant, due, workplace) : 'passed';
     if (++done % 20 === 0) log(`${done} of ${all.length}`);
+    if (outcome !== 'passed') return;
+    if (findListed(list, mutant, content) !== undefined) {
+      survivors.listed++;
+      return;
+    }
+    survivors.unlisted++;
+    console.log(`${mutant.file}:${mutant.location.start.line + 1}${due.length > 0 ? '' : '  no test reaches it'}`);
+    console.log(`    ${lineOf(mutant, content)}\n    ${short(mutant.original)}  ->  ${short(mutant.replacement)}`);
   });
-  return survived;
+  return survivors;
 }
 
-function report(): void {
-  const list: Listed[] = JSON.parse(readFileSync(path.join(root, 'tools/mutants/listed.json'), 'utf8'));
-  const isListed = ({ mutant }: { mutant: Mutant }) => findListed(list, mutant, contentOf(mutant)) !== undefined;
-  const unlisted = survivors.filter((survivor) => !isListed(survivor));
-  unlisted.sort((a, b) => sample.indexOf(a.mutant) - sample.indexOf(b.mutant));
-  for (const { mutant, isReached } of unlisted) {
-    console.log(`${mutant.file}:${mutant.location.start.line + 1}${isReached ? '' : '  no test reaches it'}`);
-    console.log(`    ${lineOf(mutant, contentOf(mutant))}`);
-    console.log(`    ${short(mutant.original)}  ->  ${short(mutant.replacement)}`);
-  }
+async function outcomeOf(mutant: Mutant, due: readonly { name: string; seconds: number }[], workplace: Workplace) {
+  const content = contentOf(mutant);
+  workplace.write({ name: mutant.file, content: applied(mutant, content) });
+  const usual = due.reduce((sum, { seconds }) => sum + seconds, 0);
+  const { outcome } = await workplace.test(
+    due.map(({ name }) => name),
+    20 + 5 * usual,
+  );
+  workplace.write({ name: mutant.file, content });
+  return outcome;
+}
+
+function report(survivors: { listed: number; unlisted: number }): void {
   const obsolete = list.filter(
-    (entry) =>
-      entry.file.startsWith(`${folder}/`) && !mutants.some((mutant) => findListed([entry], mutant, contentOf(mutant))),
+    (entry) => contents.has(entry.file) && !mutants.some((mutant) => findListed([entry], mutant, contentOf(mutant))),
   );
   for (const { file, line } of obsolete)
     console.log(`tools/mutants/listed.json: no mutant of ${file} matches: ${line}`);
-  const killed = sample.length - survivors.length;
+  const killed = sample.length - survivors.listed - survivors.unlisted;
   const percent = (100 * killed) / sample.length;
   const counts = [
     `${killed} of ${sample.length} mutants of ${values.package} killed (${percent.toFixed(1)} %), seed ${values.seed}`,
-    `${unlisted.length} survived`,
-    `${survivors.length - unlisted.length} listed as changing nothing`,
+    `${survivors.unlisted} survived`,
+    `${survivors.listed} listed as changing nothing`,
   ];
   console.log(counts.join('; '));
   process.exitCode = percent >= numberOf('at-least') && obsolete.length === 0 ? 0 : 1;
