@@ -16,7 +16,8 @@ runs into an endless loop, and survives otherwise; survivors are printed. Ends w
   --package NAME      a folder of packages/
   --sample N          mutants to draw from all of the package; default: 200
   --seed N            which ones; default: 1
-  --tests PATH        test files by a part of their path, may be given again; default: packages/NAME/
+  --tests PATH        test files by a part of their path, may be given again; default: packages/NAME/. Those of
+                      npm test; with COLL_TESTS=rest in the environment, those of npm run test:rest
   --sources TEXT      draw from source files whose path contains TEXT
   --at-least PERCENT  default: 85
   --concurrency N     mutants at a time; default: 2`;
@@ -38,6 +39,10 @@ if (values.help || values.package === undefined) {
   console.log(usage);
   process.exit(values.help ? 0 : 2);
 }
+
+// The tests of `npm test`, which draw the same part of their grids every time.
+process.env['COLL_TESTS'] ??= 'core';
+process.env['COLL_TEST_SEED'] ??= values.seed;
 
 const folder = `packages/${values.package}`;
 const begun = performance.now();
@@ -63,7 +68,7 @@ process.once('exit', () => {
 });
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => process.exit(1));
 
-const tests = await timed(testFiles());
+const tests = await timed(await testFiles());
 report(await survivorsOf(sample));
 
 /** Runs every test file once, to see how long it takes and which mutants it reaches. */
@@ -153,9 +158,10 @@ function report(survivors: { listed: number; unlisted: number }): void {
   process.exitCode = percent >= numberOf('at-least') && obsolete.length === 0 ? 0 : 1;
 }
 
-function testFiles(): string[] {
+async function testFiles(): Promise<string[]> {
+  const names = await (workplaces[0] as Workplace).testFiles();
   const parts = values.tests ?? [`${folder}/`];
-  return files.filter((file) => file.endsWith('.test.ts') && parts.some((part) => file.includes(part)));
+  return names.filter((name) => parts.some((part) => name.includes(part)));
 }
 
 /** Hands each item to a workplace that is free. */

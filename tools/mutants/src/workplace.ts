@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
   cpSync,
@@ -13,7 +13,11 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { promisify } from 'node:util';
 import type { Source } from './mutants.ts';
+
+const vitest = 'node_modules/vitest/vitest.mjs';
+const options = ['--root', '.', '--config', 'tools/mutants/vitest.config.ts'];
 
 export type Outcome = 'passed' | 'failed' | 'timed out';
 
@@ -71,6 +75,14 @@ export class Workplace {
     const ids = readFileSync(this.#reached, 'utf8').split('\n').filter(Boolean);
     writeFileSync(this.#reached, '');
     return new Set(ids);
+  }
+
+  /** All test files that vitest would run. */
+  async testFiles(): Promise<string[]> {
+    const list = [vitest, 'list', '--filesOnly', '--json', ...options];
+    const { stdout } = await promisify(execFile)(process.execPath, list, { cwd: this.folder });
+    const entries: { file: string }[] = JSON.parse(stdout);
+    return entries.map(({ file }) => path.relative(this.folder, file)).sort();
   }
 
   /** Runs test files in the order given until one fails. */
