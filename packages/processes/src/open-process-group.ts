@@ -45,7 +45,7 @@ export async function openProcessGroup(options: OpenProcessGroupOptions = {}): P
   requireGoing(member);
   const binding = processBinding();
   const { store, isOwn } = await storeOf(options, member);
-  const meeting = meetingOf(store, member);
+  const meeting = meetingOf(store, member, options.onWait);
   const stalls = stallListener(member);
   const endWatch = watchOpening(stalls);
   try {
@@ -65,9 +65,14 @@ export async function openProcessGroup(options: OpenProcessGroupOptions = {}): P
 }
 
 /** What members have to say alike comes before anything else that they tell each other. */
-function meetingOf(store: Store, { rank, size, generation, job, timeoutSeconds, signal }: Member): Meeting {
+function meetingOf(
+  store: Store,
+  { rank, size, generation, job, timeoutSeconds, signal }: Member,
+  onWait: OpenProcessGroupOptions['onWait'],
+): Meeting {
   const terms = { version: groupVersion, job };
-  return new Meeting(store, { rank, size, generation, terms, operation: 'open a group', timeoutSeconds, signal });
+  const operation = 'open a group';
+  return new Meeting(store, { rank, size, generation, terms, operation, timeoutSeconds, signal, onWait });
 }
 
 /** A member that has all its connections. */

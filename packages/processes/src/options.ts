@@ -31,6 +31,8 @@ export interface OpenProcessGroupOptions {
   readonly heartbeatSeconds?: number | undefined;
   /** Upper bound of the memory that `allocate` gives out here; it is taken as it is needed. Default: as much as the machine has. */
   readonly maxBytes?: number | undefined;
+  /** Called at each step of the opening with the ranks that have not arrived yet; they leave the set as they arrive. */
+  readonly onWait?: ((missing: ReadonlySet<number>) => void) | undefined;
   /** Ends the opening with `AbortedError`. */
   readonly signal?: AbortSignal | undefined;
 }

@@ -27,6 +27,8 @@ export interface MeetingOptions extends WaitOptions {
   readonly terms?: Terms;
   /** What errors call this. Default: `meet`. */
   readonly operation?: string;
+  /** Called at each step with the ranks that have not arrived yet; they leave the set as they arrive. */
+  readonly onWait?: ((missing: ReadonlySet<number>) => void) | undefined;
 }
 
 const mostMembers = 4096;
@@ -51,6 +53,7 @@ export class Meeting {
   readonly #operation: string;
   readonly #timeoutSeconds: number | null;
   readonly #until: number;
+  readonly #onWait: MeetingOptions['onWait'];
   readonly #over = new AbortController();
   #entered: Promise<void> | undefined;
   #first: string | undefined;
@@ -60,7 +63,7 @@ export class Meeting {
     requireStore(store);
     requireWait(options);
     const given = optionsOf(options, '{ rank: 0, size: 2 }') as MeetingOptions;
-    const { generation = 0, rank, size, terms = {}, operation = 'meet', timeoutSeconds, signal } = given;
+    const { generation = 0, rank, size, terms = {}, operation = 'meet', timeoutSeconds, signal, onWait } = given;
     requireMember(generation, rank, size);
     if (!isTerms(terms))
       throw new ValueError('ERR_COLL_VALUE', `terms are texts and numbers by name, not ${quote(terms)}`, { operation });
@@ -70,6 +73,7 @@ export class Meeting {
     this.#operation = operation;
     this.#timeoutSeconds = timeoutSeconds && timeoutSeconds > 0 ? timeoutSeconds : null;
     this.#until = this.#timeoutSeconds === null ? Infinity : performance.now() + this.#timeoutSeconds * 1000;
+    this.#onWait = onWait;
     this.signal = signal ? AbortSignal.any([this.#over.signal, signal]) : this.#over.signal;
     // Some for each member; Node warns of more than ten.
     setMaxListeners(0, this.signal);
@@ -162,23 +166,26 @@ export class Meeting {
     this.#first ??= step;
     const problem = step === this.#first ? 'never came' : `came, but not as far as "${step}"`;
     const waiting = this.#waiting;
-    const missing: number[] = [];
+    const members = [...Array(this.#size).keys()];
+    const missing = new Set(members.filter((member) => member !== rank));
     let late: DeadlineExceededError | undefined;
     const shown = async (member: number): Promise<Uint8Array> => {
       if (member === rank) return Uint8Array.from(card);
       try {
-        return await this.#store.get(keyOf(member), waiting);
+        const bytes = await this.#store.get(keyOf(member), waiting);
+        missing.delete(member);
+        return bytes;
       } catch (error) {
         // Any other error ends the waiting for all.
         if (!(error instanceof DeadlineExceededError)) throw error;
         late = error;
-        missing.push(member);
         return noCard;
       }
     };
-    const cards = await Promise.all(Array.from({ length: this.#size }, (_, member) => shown(member)));
+    this.#onWait?.(missing);
+    const cards = await Promise.all(members.map(shown));
     if (!late) return cards;
-    const whom = `the ${this.#size} members of generation ${generation}: rank ${missing.sort((a, b) => a - b).join(', ')} ${problem}`;
+    const whom = `the ${this.#size} members of generation ${generation}: rank ${[...missing].join(', ')} ${problem}`;
     const isLost = await this.#hasLost(keyOf(rank), card);
     throw this.#late(
       `for ${whom}${isLost ? `; the store has lost what rank ${rank} wrote, so it ${losses}` : ''}`,

@@ -2,6 +2,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { createServer, type Server, type TLSSocket } from 'node:tls';
 import { CollError, optionsOf, quote, ValueError } from '@coll/core';
 import { connectionKey, newJobKey, preSharedKeys, pskIdentity, requireJob } from './job-key.js';
+import { requireKey, requireValue } from './store.js';
 import { StoreConnection } from './store-connection.js';
 import { Strangers } from './strangers.js';
 import { Table, type TableLimits } from './table.js';
@@ -30,13 +31,15 @@ export class TcpStoreServer implements AsyncDisposable {
   readonly #server: Server;
   readonly #sockets: Set<TLSSocket>;
   readonly #strangers: Strangers;
+  readonly #table: Table;
 
-  private constructor(server: Server, host: string, sockets: Set<TLSSocket>, strangers: Strangers) {
+  private constructor(server: Server, host: string, sockets: Set<TLSSocket>, strangers: Strangers, table: Table) {
     const { port } = server.address() as AddressInfo;
     this.address = `tcp://${host.includes(':') ? `[${host}]` : host}:${port}`;
     this.#server = server;
     this.#sockets = sockets;
     this.#strangers = strangers;
+    this.#table = table;
   }
 
   /** A secret for a new job. */
@@ -79,7 +82,14 @@ export class TcpStoreServer implements AsyncDisposable {
     });
     // Such as too many open files while somebody connects, who tries again.
     server.on('error', () => {});
-    return new TcpStoreServer(server, host, sockets, strangers);
+    return new TcpStoreServer(server, host, sockets, strangers, table);
+  }
+
+  /** Writes a value, as a member does. Nobody can ask for it before the next turn of the event loop. @throws ValueError, CollError */
+  set(key: string, value: Uint8Array): void {
+    requireKey(key, 'set');
+    requireValue(value, 'set');
+    this.#table.set(key, Uint8Array.from(value));
   }
 
   /** Lets the process end although the server still listens. */

@@ -18,6 +18,8 @@ export interface JobOptions {
 export interface MeetingPlace extends Required<{ readonly [Key in keyof JobOptions]: NonNullable<JobOptions[Key]> }> {
   /** Of the store: `tcp://host:port`. */
   readonly address: string;
+  /** Whether worker 0 keeps the store, and not a launcher. */
+  readonly isOfWorker: boolean;
   /** Whether this worker keeps the store. */
   readonly isHere: boolean;
 }
@@ -40,8 +42,9 @@ export function meetingPlace(
     throw new ValueError('ERR_COLL_CLUSTER', `workers prove that they belong together by a job key: ${cure}`);
   }
   const store = environment['COLL_STORE'];
-  if (store) return { job, jobKey, generation, address: store, isHere: false };
-  return { job, jobKey, generation, address: addressOfFirst(resolver), isHere: place.idInCluster === 0 };
+  if (store) return { job, jobKey, generation, address: store, isOfWorker: false, isHere: false };
+  const address = addressOfFirst(resolver);
+  return { job, jobKey, generation, address, isOfWorker: true, isHere: place.idInCluster === 0 };
 }
 
 /** The host of this worker's own address, at which the others reach it; undefined where it has none. */

@@ -47,7 +47,7 @@ export interface MultiWorkerMirroredStrategyOptions extends JobOptions, Transpor
   readonly devices?: readonly string[] | undefined;
   /** What does the arithmetic within this worker. Default: `'auto'`. */
   readonly engine?: EngineRequest | undefined;
-  /** How long to wait for all workers before a `RuntimeError`. Absent, null and 0: forever. */
+  /** Seconds to wait for all workers before a `RuntimeError` that names the missing ones. Default: 600. Null and 0: no limit. */
   readonly startupTimeoutSeconds?: number | null | undefined;
   /** A group of the workers that the caller has opened, and closes. Default: opened when it is first needed. */
   readonly group?: ProcessGroup | undefined;
@@ -238,7 +238,13 @@ export class MultiWorkerMirroredStrategy extends Strategy {
   }
 
   #seat(scope: string): WorkerSeat {
-    const { insecure, transport, streams, heartbeatSeconds, startupTimeoutSeconds = null } = this.#options;
+    const {
+      insecure,
+      transport,
+      streams,
+      heartbeatSeconds,
+      startupTimeoutSeconds = defaultStartupSeconds,
+    } = this.#options;
     const host = this.#options.host ?? ownHost(this.#resolver, this.#place);
     return {
       meeting: meetingPlace(this.#resolver, this.#place, this.#options),
@@ -250,6 +256,9 @@ export class MultiWorkerMirroredStrategy extends Strategy {
     };
   }
 }
+
+// Machines are started one after the other, and images are pulled.
+const defaultStartupSeconds = 600;
 
 function requireOptions(options: MultiWorkerMirroredStrategyOptions): void {
   const fail = (told: string) => new ValueError('ERR_COLL_VALUE', `MultiWorkerMirroredStrategy: ${told}`);

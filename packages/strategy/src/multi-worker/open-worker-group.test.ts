@@ -1,9 +1,27 @@
-import { meet, subStore, TcpStore, TcpStoreServer } from '@coll/rendezvous';
-import { expect, it } from 'vitest';
+import { meet, type Store, subStore, TcpStore, TcpStoreServer } from '@coll/rendezvous';
+import { afterEach, expect, it, vi } from 'vitest';
 import { openWorkerGroup } from './open-worker-group.js';
 
+const job = { job: 'workers', jobKey: TcpStoreServer.newKey() };
+const generation = 0;
+
+/** Worker 1 of some whose worker 0 keeps a store there. */
+function seatAt(address: string, size: number) {
+  const meeting = { ...job, address, generation, isOfWorker: true, isHere: false };
+  return { meeting, rank: 1, size, transport: {}, startupTimeoutSeconds: null, scope: 'main' };
+}
+
+/** Waits until a member has shown its card. */
+async function cardOf(store: Store, rank: number) {
+  await subStore(store, 'main').get(`generation/${generation}/cards/${rank}`);
+}
+
+afterEach(() => {
+  vi.useRealTimers();
+  vi.restoreAllMocks();
+});
+
 it('does not try again where workers of a newer generation have come', async () => {
-  const job = { job: 'workers', jobKey: TcpStoreServer.newKey() };
   await using server = await TcpStoreServer.listen(job);
   const { address } = server;
   await using store = await TcpStore.connect({ ...job, address });
@@ -12,19 +30,82 @@ it('does not try again where workers of a newer generation have come', async () 
   const over = new AbortController();
   const newer = meet(part, { rank: 0, size: 2, generation: 1, card, signal: over.signal }).catch(() => {});
   await part.get('newest');
-  const seat = {
-    meeting: { ...job, address, generation: 0, isHere: false },
-    rank: 1,
-    size: 2,
-    transport: {},
-    startupTimeoutSeconds: null,
-    scope: 'main',
-  };
-  await expect(openWorkerGroup(seat)).rejects.toMatchObject({
+  await expect(openWorkerGroup(seatAt(address, 2))).rejects.toMatchObject({
     name: 'UnavailableError',
     code: 'ERR_COLL_STORE',
     message: expect.stringMatching(/^generation 0 is over: rank 0 has come for generation 1/),
   });
   over.abort();
   await newer;
+});
+
+it('rejects naming worker 0 when it ends while the workers meet, even without a time limit', async () => {
+  const server = await TcpStoreServer.listen(job);
+  server.set(`keeper/${generation}`, new Uint8Array());
+  const { address } = server;
+  const store = await TcpStore.connect({ ...job, address });
+  const opening = openWorkerGroup(seatAt(address, 3));
+  const rejection = expect(opening).rejects.toMatchObject({
+    name: 'UnavailableError',
+    code: 'ERR_COLL_PEER_FAILED',
+    rank: 0,
+    message: expect.stringMatching(/^worker 0 at 127\.0\.0\.1:\d+ was lost before all workers had met: /),
+  });
+  await cardOf(store, 1);
+  await server.close();
+  await rejection;
+  await store.close();
+});
+
+it('waits for the next store when the one of an earlier generation goes away', async () => {
+  const former = await TcpStoreServer.listen(job);
+  const { address } = former;
+  const store = await TcpStore.connect({ ...job, address });
+  const over = new AbortController();
+  const opening = openWorkerGroup(seatAt(address, 2), over.signal);
+  await cardOf(store, 1);
+  await former.close();
+  await store.close();
+  await using next = await TcpStoreServer.listen({ ...job, port: Number(new URL(address).port) });
+  next.set(`keeper/${generation}`, new Uint8Array());
+  await using again = await TcpStore.connect({ ...job, address });
+  await cardOf(again, 1);
+  over.abort();
+  await expect(opening).rejects.toMatchObject({ code: 'ERR_COLL_ABORTED' });
+});
+
+it('does not wait for another store of a launcher that has ended', async () => {
+  const server = await TcpStoreServer.listen(job);
+  const { address } = server;
+  const store = await TcpStore.connect({ ...job, address });
+  const { meeting, ...seat } = seatAt(address, 2);
+  const opening = openWorkerGroup({ ...seat, meeting: { ...meeting, isOfWorker: false } });
+  const rejection = expect(opening).rejects.toMatchObject({ code: 'ERR_COLL_STORE' });
+  await cardOf(store, 1);
+  await server.close();
+  await rejection;
+  await store.close();
+});
+
+it('warns after 30 seconds, and then every minute, which workers are missing', async () => {
+  const lines = vi.spyOn(console, 'error').mockImplementation(() => {});
+  await using server = await TcpStoreServer.listen(job);
+  const { address } = server;
+  await using store = await TcpStore.connect({ ...job, address });
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  const over = new AbortController();
+  const opening = openWorkerGroup(seatAt(address, 4), over.signal);
+  await cardOf(store, 1);
+  await subStore(store, 'main').set(`generation/${generation}/cards/2`, new Uint8Array());
+  await cardOf(store, 2);
+  vi.advanceTimersByTime(29_999);
+  expect(lines).not.toHaveBeenCalled();
+  vi.advanceTimersByTime(1);
+  vi.advanceTimersByTime(60_000);
+  const told = (seconds: number) => [`coll warn: worker 1 of 4 has waited ${seconds} seconds for worker 0, 3`];
+  expect(lines.mock.calls).toEqual([told(30), told(90)]);
+  over.abort();
+  await expect(opening).rejects.toMatchObject({ code: 'ERR_COLL_ABORTED' });
+  vi.advanceTimersByTime(600_000);
+  expect(lines).toHaveBeenCalledTimes(2);
 });

@@ -133,14 +133,14 @@ describe('the place where workers meet', () => {
     meetingPlace(resolver, placeOf(resolver), options, environment);
 
   it('is the address of the first worker, who keeps the store', () => {
-    const expected = { address: 'tcp://a:1', job: 'multi-worker', jobKey: key, generation: 0 };
+    const expected = { address: 'tcp://a:1', isOfWorker: true, job: 'multi-worker', jobKey: key, generation: 0 };
     expect(meet({ COLL_JOB_KEY: key })).toEqual({ ...expected, isHere: false });
     expect(meet({}, { jobKey: key }, resolverOf('chief', 0))).toEqual({ ...expected, isHere: true });
   });
 
   it('is the store of a launcher, and options win over variables', () => {
     const environment = { COLL_STORE: 'tcp://h:1', COLL_JOB: 'one', COLL_JOB_KEY: key, COLL_GENERATION: '2' };
-    const expected = { address: 'tcp://h:1', isHere: false, job: 'one', jobKey: key, generation: 2 };
+    const expected = { address: 'tcp://h:1', isOfWorker: false, isHere: false, job: 'one', jobKey: key, generation: 2 };
     expect(meet(environment, {}, resolverOf('chief', 0))).toEqual(expected);
     expect(meet(environment, { job: 'two', generation: 5 })).toEqual({ ...expected, job: 'two', generation: 5 });
   });
