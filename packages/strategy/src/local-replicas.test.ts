@@ -177,16 +177,16 @@ describe('results', () => {
   it('are regrouped: bare where all replicas return the identical thing', async () => {
     const shared = new Float32Array(1);
     const results = await two.run((replica) => ({
-      number: 5,
+      text: 'same',
       shared,
       own: replica.replicaIdInSyncGroup,
-      list: [Number.NaN, [replica.replicaIdInSyncGroup]],
+      list: [undefined, [replica.replicaIdInSyncGroup]],
     }));
     expect(results).toEqual({
-      number: 5,
+      text: 'same',
       shared,
       own: new PerReplica([0, 1]),
-      list: [Number.NaN, [new PerReplica([0, 1])]],
+      list: [undefined, [new PerReplica([0, 1])]],
     });
   });
 

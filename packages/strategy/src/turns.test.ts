@@ -37,7 +37,7 @@ describe('replicas of one thread', () => {
   });
 
   it('are functions that need not be asynchronous', async () => {
-    expect(await two.run((replica) => replica.numReplicasInSync)).toBe(2);
+    expect(await two.run((replica) => replica.numReplicasInSync)).toEqual(new PerReplica([2, 2]));
     expect(await two.run(() => {})).toBeUndefined();
   });
 

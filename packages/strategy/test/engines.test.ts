@@ -1,3 +1,4 @@
+import { PerReplica } from '@coll/core';
 import { RingAllReduce, ring } from '@coll/ring';
 import { MirroredStrategy } from '@coll/strategy';
 import { describe, expect, it } from 'vitest';
@@ -21,7 +22,7 @@ describe('engine', () => {
     expect(await strategy.run((replica) => replica.allReduce('sum', replica.replicaIdInSyncGroup + 1))).toMatchObject({
       values: [{ data: Float64Array.of(3) }, { data: Float64Array.of(3) }],
     });
-    expect(await strategy.run(module)).toBe(3);
+    expect(await strategy.run(module)).toEqual(new PerReplica([3, 3]));
     expect(await strategy.run(module, { exportName: 'engine' })).toBe(engine);
   });
 

@@ -39,14 +39,14 @@ describe('a plug-in that a user has written', () => {
     const strategy = strategyOf('mine');
     expect(await strategy.explain()).toMatchObject({ name: 'mine (plain)', candidates: [{ name: 'mine' }] });
     expect(await strategy.reduce('sum', new PerReplica([1, 2]), null)).toMatchObject({ data: Float64Array.of(3) });
-    expect(await strategy.run(module)).toBe(3);
+    expect(await strategy.run(module)).toEqual(new PerReplica([3, 3]));
   });
 
   it("is taken by 'auto' where it is wanted most and does not refuse, here and in threads", async () => {
     const known = registryOf(mine, ring);
     const pair = strategyOf('auto', { registry: known });
     expect(await pair.explain()).toMatchObject({ name: 'mine (plain)' });
-    expect(await pair.run(module)).toBe(3);
+    expect(await pair.run(module)).toEqual(new PerReplica([3, 3]));
     const crowd = new MirroredStrategy({ devices: cpu(3), registry: known });
     const { name, candidates } = await crowd.explain();
     expect([name, refusals(candidates)]).toEqual([
@@ -64,13 +64,13 @@ describe('a plug-in that a user has written', () => {
   it('gets its options, also in threads', async () => {
     const strategy = strategyOf({ name: mine, options: { label: 'mine own' } });
     expect(await strategy.explain()).toMatchObject({ name: 'mine (mine own)' });
-    expect(await strategy.run(module)).toBe(3);
+    expect(await strategy.run(module)).toEqual(new PerReplica([3, 3]));
   });
 
   it('is asked whether it serves threads', async () => {
     const strategy = strategyOf('auto', { registry: registryOf(homebody, ring) });
     expect(await strategy.explain()).toMatchObject({ name: 'mine (home)' });
-    expect(await strategy.run(module)).toBe(3);
+    expect(await strategy.run(module)).toEqual(new PerReplica([3, 3]));
     const named = strategyOf('homebody', { registry: registryOf(homebody) });
     await expect(named.run(module)).rejects.toMatchObject({
       code: 'ERR_COLL_REFUSED',
