@@ -5,12 +5,9 @@
 #include <cstdint>
 #include <cstring>
 
+#include "../threads/board.h"
+
 namespace coll {
-namespace {
-
-constexpr std::size_t kLine = 64;
-
-}  // namespace
 
 std::byte* Inbox::memory() const {
   const std::uintptr_t at = (reinterpret_cast<std::uintptr_t>(block_.get()) + kLine - 1) / kLine * kLine;

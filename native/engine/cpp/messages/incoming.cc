@@ -9,11 +9,11 @@
 namespace coll {
 namespace {
 
-constexpr int kMostParts = 32;
+constexpr int kMostScattered = 32;
 // Received at once, so that sending gets its turn.
-constexpr std::size_t kMostBytes = 512 * 1024;
+constexpr std::size_t kReceivedBytes = 512 * 1024;
 // Of a message that ends sooner the following ones are received along.
-constexpr std::size_t kSmallBytes = 16 * 1024;
+constexpr std::size_t kShortBytes = 16 * 1024;
 
 }  // namespace
 
@@ -79,13 +79,13 @@ ssize_t Incoming::receive_more(std::size_t writable) {
   is_starved_ = false;
   if (has_header_ && is_copy() && inbox_.size() == 0) {
     const std::size_t most = writable * element_bytes_;
-    if (placed_ < most) return receive_in_place(std::min(most - placed_, kMostBytes));
+    if (placed_ < most) return receive_in_place(std::min(most - placed_, kReceivedBytes));
     if (placed_ < values_->bytes(value())) return 0;
   }
   iovec room = inbox_.room();
   if (room.iov_len == 0) return 0;
   // Of a large copy no more than needed goes through the inbox.
-  if (!has_header_ && is_copy() && values_->bytes(value()) > kSmallBytes) room.iov_len = std::min(room.iov_len, kSmallBytes);
+  if (!has_header_ && is_copy() && values_->bytes(value()) > kShortBytes) room.iov_len = std::min(room.iov_len, kShortBytes);
   const ssize_t received = take(&room, 1);
   if (received > 0) inbox_.add(static_cast<std::size_t>(received));
   return received;
@@ -94,11 +94,11 @@ ssize_t Incoming::receive_more(std::size_t writable) {
 // The message at hand, from the channel to its place.
 ssize_t Incoming::receive_in_place(std::size_t bytes) {
   std::byte padding[8];
-  iovec parts[kMostParts + 2];
+  iovec parts[kMostScattered + 2];
   int count = 0;
   if (padding_ > 0) parts[count++] = {padding, padding_};
   std::size_t at = placed_;
-  while (at < placed_ + bytes && count < kMostParts) {
+  while (at < placed_ + bytes && count < kMostScattered) {
     const Values::Stretch stretch = values_->stretch(value(), at / element_bytes_);
     const std::size_t skipped = at % element_bytes_;
     const std::size_t part = std::min(stretch.count * element_bytes_ - skipped, placed_ + bytes - at);
@@ -106,7 +106,7 @@ ssize_t Incoming::receive_in_place(std::size_t bytes) {
     at += part;
   }
   const std::size_t ahead = padding_ + at - placed_;
-  if (at == values_->bytes(value()) && at - placed_ < kSmallBytes) parts[count++] = inbox_.room_after(ahead);
+  if (at == values_->bytes(value()) && at - placed_ < kShortBytes) parts[count++] = inbox_.room_after(ahead);
   const ssize_t received = take(parts, count);
   if (received <= 0) return received;
   const std::size_t size = static_cast<std::size_t>(received);

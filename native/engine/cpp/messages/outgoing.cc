@@ -7,9 +7,9 @@
 namespace coll {
 namespace {
 
-constexpr int kMostParts = 32;
+constexpr int kMostGathered = 32;
 // Less of a message than this waits for more of it, since every call has its price.
-constexpr std::size_t kLeastBytes = 16 * 1024;
+constexpr std::size_t kLeastReadyBytes = 16 * 1024;
 
 constexpr std::byte kPadding[8]{};
 
@@ -17,12 +17,12 @@ constexpr std::byte kPadding[8]{};
 
 struct Outgoing::Gathered {
   const std::size_t most_bytes;
-  iovec parts[kMostParts];
+  iovec parts[kMostGathered];
   int count = 0;
   std::size_t bytes = 0;
 
   explicit Gathered(std::size_t most) : most_bytes(most) {}
-  bool is_full() const { return count == kMostParts || bytes >= most_bytes; }
+  bool is_full() const { return count == kMostGathered || bytes >= most_bytes; }
   void add(const void* at, std::size_t size) {
     parts[count++] = {const_cast<void*>(at), size};
     bytes += size;
@@ -90,7 +90,7 @@ bool Outgoing::gather_message(std::size_t index, std::size_t offset, Gathered& g
   const std::size_t size = values_->element_bytes(value);
   const std::size_t bytes = values_->bytes(value);
   const std::size_t ready = values_->ready(value) * size;
-  if (ready < bytes && ready < offset + kLeastBytes) return false;
+  if (ready < bytes && ready < offset + kLeastReadyBytes) return false;
   while (offset < ready) {
     if (gathered.is_full()) return false;
     const Values::Stretch stretch = values_->stretch(value, offset / size);
@@ -101,7 +101,7 @@ bool Outgoing::gather_message(std::size_t index, std::size_t offset, Gathered& g
   }
   if (ready < bytes) return false;
   if (offset < padded_bytes(index)) {
-    if (gathered.count == kMostParts) return false;
+    if (gathered.count == kMostGathered) return false;
     gathered.add(kPadding, padded_bytes(index) - offset);
   }
   return true;

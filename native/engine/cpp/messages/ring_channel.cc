@@ -12,7 +12,7 @@
 namespace coll {
 namespace {
 
-constexpr std::size_t kLeastBytes = 16 * 1024;
+constexpr std::size_t kLeastMemory = 16 * 1024;
 
 // Does copy(at, bytes, offset) for the stretches of a ring that hold `bytes` from `position` on.
 template <class Copy>
@@ -26,7 +26,7 @@ void for_stretches(std::byte* ring, std::size_t capacity, std::uint64_t position
 }  // namespace
 
 RingChannel::RingChannel(std::byte* memory, std::size_t bytes, bool is_lower) {
-  if (bytes < kLeastBytes) throw Error("a ring needs memory of 16 KiB");
+  if (bytes < kLeastMemory) throw Error("a ring needs memory of 16 KiB");
   if (reinterpret_cast<std::uintptr_t>(memory) % kLine != 0) throw Error("a ring's memory begins at a cache line");
   Shared& shared = *reinterpret_cast<Shared*>(memory);
   const int own = is_lower ? 0 : 1;

@@ -18,7 +18,7 @@ namespace {
 
 // Large enough to be worth a call, and small enough that several are on the way at once.
 constexpr std::size_t kUnitBytes = 128 * 1024;
-constexpr int kMostParts = 64;
+constexpr int kMostVectors = 64;
 // A header and what small messages carry.
 constexpr std::size_t kJoinedBytes = 512;
 // More would push what is being combined out of the second-level cache.
@@ -73,7 +73,7 @@ void prepare(int socket, const TcpOptions& options) {
 // The first `bytes` of parts; how many parts that takes.
 int cut(const iovec* parts, int count, std::size_t bytes, iovec* into) {
   int taken = 0;
-  for (; taken < std::min(count, kMostParts) && bytes > 0; ++taken) {
+  for (; taken < std::min(count, kMostVectors) && bytes > 0; ++taken) {
     into[taken] = {parts[taken].iov_base, std::min(parts[taken].iov_len, bytes)};
     bytes -= into[taken].iov_len;
   }
@@ -153,7 +153,7 @@ ssize_t TcpChannel::send(const iovec* parts, int count) { return transfer(out_, 
 ssize_t TcpChannel::receive(const iovec* parts, int count) { return transfer(in_, parts, count, false); }
 
 ssize_t TcpChannel::transfer(Direction& direction, const iovec* parts, int count, bool is_sent) {
-  iovec own[kMostParts];
+  iovec own[kMostVectors];
   const std::size_t most = direction.sockets.size() == 1 ? static_cast<std::size_t>(-1) : direction.left;
   const int own_count = cut(parts, count, most, own);
   ssize_t moved = 0;

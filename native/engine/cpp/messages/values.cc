@@ -2,12 +2,9 @@
 
 #include <algorithm>
 
+#include "../threads/board.h"
+
 namespace coll {
-namespace {
-
-constexpr std::size_t kLine = 64;
-
-}  // namespace
 
 void Values::begin(const MessageProgram& program, const Offer& offer) {
   program_ = &program;

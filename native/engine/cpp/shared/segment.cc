@@ -29,7 +29,7 @@ constexpr std::size_t kUsualBytes = std::size_t{1} << 39;
 
 Error failure(const std::string& what) { return Error(what + ": " + std::strerror(errno)); }
 
-std::size_t in_pages(std::size_t bytes) {
+std::size_t in_system_pages(std::size_t bytes) {
   static const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   return (bytes + page - 1) / page * page;
 }
@@ -70,7 +70,7 @@ std::size_t Segment::usual_bound() {
 }
 
 std::size_t Segment::first_free() {
-  static const std::size_t first = in_pages(sizeof(Head));
+  static const std::size_t first = in_system_pages(sizeof(Head));
   return first;
 }
 
@@ -83,7 +83,7 @@ std::shared_ptr<Segment> Segment::create(std::size_t most_bytes) {
   const ssize_t drawn = getrandom(card.token.data(), card.token.size(), 0);
   if (drawn != static_cast<ssize_t>(card.token.size())) throw failure("the system gives no random numbers");
   std::shared_ptr<Segment> segment(new Segment(descriptor.take(), card));
-  segment->map(std::clamp(in_pages(most_bytes), kReadyBytes, kMostBytes));
+  segment->map(std::clamp(in_system_pages(most_bytes), kReadyBytes, kMostBytes));
   segment->grow_to(kReadyBytes);
   Head& head = segment->head();
   head.magic = kMagic;
@@ -106,7 +106,7 @@ std::shared_ptr<Segment> Segment::open(const SegmentCard& card) {
   segment->map(first_free());
   const std::size_t most_bytes = segment->head().most_bytes;
   if (segment->head().magic != kMagic || segment->head().token != card.token) throw Error(wrong);
-  if (most_bytes < kReadyBytes || most_bytes > kMostBytes || most_bytes != in_pages(most_bytes)) throw Error(wrong);
+  if (most_bytes < kReadyBytes || most_bytes > kMostBytes || most_bytes != in_system_pages(most_bytes)) throw Error(wrong);
   segment->map(most_bytes);
   return segment;
 }

@@ -2,14 +2,14 @@
 
 #include <algorithm>
 
+#include "shares.h"
+
 namespace coll {
 namespace {
 
-// So much an event loop may be kept waiting for.
-constexpr std::size_t kSliceBytes = std::size_t{32} << 20;
 // Less is done sooner than a second thread takes notice.
 constexpr std::size_t kSharedBytes = std::size_t{128} << 10;
-constexpr std::size_t kUnitBytes = std::size_t{128} << 10;
+constexpr std::size_t kShiftBytes = std::size_t{128} << 10;
 
 }  // namespace
 
@@ -37,7 +37,7 @@ std::size_t Controller::play(const Offer* const* offers, std::size_t begin) {
   }
   begin_ = begin;
   // Whole cache lines, so that no two threads write one.
-  const std::size_t unit = std::max(kUnitBytes / bytes_of_all / 64 * 64, std::size_t{64});
+  const std::size_t unit = std::max(kShiftBytes / bytes_of_all / 64 * 64, std::size_t{64});
   const auto work = [](void* self, int worker, std::size_t from, std::size_t to) {
     static_cast<Controller*>(self)->play_range(worker, from, to);
   };

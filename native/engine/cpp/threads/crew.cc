@@ -10,7 +10,7 @@ namespace {
 
 // How long a helper looks for the next shift: back-to-back calls find it awake.
 constexpr int kLooks = 2000;
-constexpr int kSleepMillis = 1000;
+constexpr int kIdleMillis = 1000;
 
 }  // namespace
 
@@ -57,7 +57,7 @@ void Crew::help(int worker) {
     for (int look = 0; look < kLooks && latest_.load() == seen; ++look) pause();
     if (latest_.load() == seen) {
       parked_.fetch_add(1);
-      park(latest_, seen, kSleepMillis);
+      park(latest_, seen, kIdleMillis);
       parked_.fetch_sub(1);
       continue;
     }
