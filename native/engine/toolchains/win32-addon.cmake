@@ -8,8 +8,10 @@ add_custom_command(
   DEPENDS ${definition})
 add_custom_target(coll_node_api DEPENDS ${delayed})
 add_dependencies(coll_native coll_node_api)
+# Its macros are for nobody else.
+set_source_files_properties(cpp/windows/delay_load_hook.cc PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 target_sources(coll_native PRIVATE cpp/windows/delay_load_hook.cc)
 # Windows has no libstdc++ of its own.
 target_link_options(coll_native PRIVATE -static)
 target_link_libraries(coll_native PRIVATE ${delayed} delayimp)
-target_link_libraries(coll_threads PUBLIC synchronization)
+target_link_libraries(coll_engine PUBLIC synchronization)

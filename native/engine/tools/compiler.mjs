@@ -1,6 +1,9 @@
 // Which compiler and which CMake are here, and whether they will do.
 import { spawnSync } from 'node:child_process';
-import { flagsOf } from './flags.mjs';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { flagsOf, kernelsWithFlags } from './flags.mjs';
 
 const oldestCMake = [3, 19];
 
@@ -28,6 +31,20 @@ export function refusalOf(compiler) {
   const { status, stderr } = spawnSync(compiler.command, args, { input: probe, encoding: 'utf8' });
   if (status === 0) return undefined;
   return `${compiler.command} (${compiler.version}) cannot compile our C++17: ${stderr.trim().split('\n')[0]}`;
+}
+
+/** The files of cpp/kernels whose instructions this processor has, of those that have flags; all if that cannot be found out. */
+export function runnableKernels(compiler) {
+  if (kernelsWithFlags.length === 0) return [];
+  const scratch = mkdtempSync(path.join(tmpdir(), 'coll-processor-'));
+  try {
+    const program = path.join(scratch, 'processor');
+    spawnSync(compiler.command, [path.join(import.meta.dirname, 'processor.cc'), '-o', program]);
+    const { status, stdout } = spawnSync(program, { encoding: 'utf8' });
+    return status === 0 ? stdout.split('\n').filter((line) => line !== '') : kernelsWithFlags;
+  } finally {
+    rmSync(scratch, { recursive: true });
+  }
 }
 
 /** CMake with something it can drive, or undefined. */

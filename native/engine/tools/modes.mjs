@@ -9,6 +9,8 @@ const both = [name, 'coll_tests'];
 const crossBuilt = Object.keys(platforms).filter((it) => itsPlatforms?.includes(platforms[it].os) !== false);
 const common = {
   release: () => buildAddon('release'),
+  early: () => buildAddon('release', { isEarly: true }),
+  'every-processor': () => buildAddon('release', { forEveryProcessor: true }),
   debug: () => buildAddon('debug'),
   test: () => runCppTests(buildTests('release')),
   asan: () => runSanitized('asan', buildTests('asan', both)),

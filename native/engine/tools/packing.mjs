@@ -16,7 +16,7 @@ const tarballOf = (name) => `${name.slice(1).replace('/', '-')}-${version}.tgz`;
 async function binaryOf(platform) {
   if (platform === thisPlatform() && platforms[platform].settings === undefined) {
     process.env.COLL_REQUIRE_NATIVE = '1';
-    await buildAddon('release');
+    await buildAddon('release', { forEveryProcessor: true });
     return path.join(buildFolder('release'), `${binaryName}.node`);
   }
   return path.join(buildPlatform(platform).into, `${binaryName}.node`);

@@ -5,10 +5,10 @@ const longestCommand = 200;
 /** Thrown for a command that failed; its output has been shown. */
 export class CommandFailed extends Error {}
 
-/** Runs a command. `quiet` shows its output only where it failed or warned, and returns it. */
-export function runToEnd(command, args, { quiet = false, env, cwd, timeoutSeconds } = {}) {
+/** Runs a command. `quiet` shows its output only if it failed or warned, and returns it; `showsProgress` does so with stderr only. */
+export function runToEnd(command, args, { quiet = false, showsProgress = false, env, cwd, timeoutSeconds } = {}) {
   const { status, signal, error, stdout, stderr } = spawnSync(command, args, {
-    stdio: quiet ? 'pipe' : 'inherit',
+    stdio: ['inherit', quiet ? 'pipe' : 'inherit', quiet || showsProgress ? 'pipe' : 'inherit'],
     encoding: 'utf8',
     maxBuffer: Number.POSITIVE_INFINITY,
     env: { ...process.env, ...env },

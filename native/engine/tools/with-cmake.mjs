@@ -1,23 +1,16 @@
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { availableParallelism } from 'node:os';
 import path from 'node:path';
 import { findCMake } from './compiler.mjs';
-import { folder, name } from './flags.mjs';
+import { folder, name, nodeApiDefinition, nodeApiIncludes } from './flags.mjs';
 import { oneAtATime } from './one-at-a-time.mjs';
 import { CommandFailed, runToEnd } from './run-to-end.mjs';
-
-const require = createRequire(import.meta.url);
-const { include_dir: nodeApi, def_paths: definitions } = require('node-api-headers');
-
-/** Where napi.h and node_api.h are: npm packages, so that no Node source is downloaded. */
-export const nodeApiIncludes = [path.dirname(require.resolve('node-addon-api/napi.h')), nodeApi];
 
 const always = [
   `COLL_NODE_API_INCLUDES=${nodeApiIncludes.join(';')}`,
   // For Windows, whose linker wants to know what Node exports.
-  `COLL_NODE_API_DEFINITION=${definitions.node_api_def}`,
+  `COLL_NODE_API_DEFINITION=${nodeApiDefinition}`,
 ];
 
 /**
@@ -53,5 +46,5 @@ function buildIn(into, cmake, settings, targets) {
   }
   // Without a number, Make would start all compilers at once.
   const jobs = String(availableParallelism());
-  runToEnd('cmake', ['--build', into, '--parallel', jobs, '--target', ...targets], { quiet: true });
+  runToEnd('cmake', ['--build', into, '--parallel', jobs, '--target', ...targets], { showsProgress: true });
 }

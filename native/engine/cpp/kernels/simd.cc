@@ -6,6 +6,7 @@
 
 #include "../error.h"
 #include "fold.h"
+#include "processor.h"
 
 namespace coll {
 namespace {
@@ -14,18 +15,6 @@ namespace {
 constexpr const char* kNames[] = {"avx512", "avx2", "neon", "scalar"};
 
 const Kernels* runnable(const Kernels* kernels, bool has_instructions) { return has_instructions ? kernels : nullptr; }
-
-#if defined(__x86_64__)
-bool has_avx2() { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("f16c"); }
-
-bool has_avx512() {
-  return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-         __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
-}
-#else
-bool has_avx2() { return false; }
-bool has_avx512() { return false; }
-#endif
 
 const Kernels& widest() {
   for (const char* name : kNames) {

@@ -1,0 +1,9 @@
+// Prints the files of cpp/kernels whose instructions this processor has, of those that flags.json names.
+#include "../cpp/kernels/processor.h"
+
+#include <cstdio>
+
+int main() {
+  if (coll::has_avx2()) std::puts("avx2.cc");
+  if (coll::has_avx512()) std::puts("avx512.cc");
+}
