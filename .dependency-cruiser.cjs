@@ -51,10 +51,14 @@ module.exports = {
       comment: 'import another package by its name, as a user would',
       severity: 'error',
       from: { path: '^((?:packages|native|tools)/[^/]+|examples)/' },
-      // Native packages are built by the same tools. Tests share doubles of GPUs, and what starts processes.
+      // Native packages are built by the same tools. `npm start` reads the options of the example. Tests share doubles of GPUs, and what starts processes.
       to: {
         path: '^(packages|native|examples)/',
-        pathNot: ['^($1|native/engine/tools)/', `^(${sharedByTests.join('|')})[.]ts$`],
+        pathNot: [
+          '^($1|native/engine/tools)/',
+          '^examples/train/options[.]mjs$',
+          `^(${sharedByTests.join('|')})[.]ts$`,
+        ],
         dependencyTypes: ['local'],
       },
     },

@@ -2,10 +2,9 @@ import '@coll/direct/register';
 import '@coll/reduction-to-one/register';
 import '@coll/ring/register';
 import type { MirroredStrategy, MultiWorkerMirroredStrategy } from '@coll/strategy';
-import { CommanderError } from 'commander';
+import { type Settings, settingsOrExit } from './options.mjs';
 import { type Course, Progress } from './progress.ts';
 import type { ReplicaResult, StepReport, Task } from './replica.ts';
-import { type Settings, settingsFrom } from './settings.ts';
 import { mirrored, multiWorker } from './strategies.ts';
 import { summary, weightsAreIdentical, weightsAreIdenticalAcross } from './summary.ts';
 
@@ -14,7 +13,7 @@ const testSamples = 1000;
 // Enough to measure one replica on the whole batch, and no more: it learns nothing new.
 const stepsOfOneReplica = 15;
 
-const exitCodes = { failed: 1, badUsage: 2, interrupted: 130 };
+const exitCodes = { failed: 1, interrupted: 130 };
 
 let progress: Progress | undefined;
 
@@ -24,19 +23,13 @@ process.once('SIGINT', () => {
 });
 
 try {
-  const settings = settingsFrom(process.argv.slice(2));
+  const settings = settingsOrExit(process.argv.slice(2));
   await using several = multiWorker(settings);
   process.exitCode = several ? await trainTogether(several, settings) : await main(settings);
 } catch (error) {
   progress?.stop();
-  process.exitCode = exitCodeOf(error);
-}
-
-/** Commander has printed what was wrong; other errors are printed here. */
-function exitCodeOf(error: unknown): number {
-  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : exitCodes.badUsage;
   process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
-  return exitCodes.failed;
+  process.exitCode = exitCodes.failed;
 }
 
 async function main(settings: Settings): Promise<number> {

@@ -1,5 +1,5 @@
 import { MirroredStrategy, MultiWorkerMirroredStrategy, membershipFrom } from '@coll/strategy';
-import type { Settings } from './settings.ts';
+import type { Settings } from './options.mjs';
 
 type Choice = Pick<Settings, 'replicas' | 'ops' | 'engine' | 'insecure'>;
 

@@ -1,4 +1,7 @@
+import { settingsOrExit } from '../../examples/train/options.mjs';
 import { becomeProgram, prepareStart } from './phases.mjs';
 
+const args = process.argv.slice(2);
+settingsOrExit(args);
 await prepareStart();
-await becomeProgram('examples/train/main.ts', process.argv.slice(2), ['@coll/source']);
+await becomeProgram('examples/train/main.ts', args, ['@coll/source']);

@@ -1,0 +1,18 @@
+import type { EngineRequest } from '@coll/core';
+
+export interface Settings {
+  readonly replicas: number;
+  readonly ops: string;
+  readonly engine: EngineRequest;
+  readonly epochs: number;
+  readonly batchSize: number;
+  readonly samples: number;
+  readonly seed: number;
+  /** Of several workers: whether they may be on different hosts, although nothing is encrypted. */
+  readonly insecure: boolean;
+}
+
+export const algorithms: readonly string[];
+export class BadUsage extends Error {}
+export function settingsFrom(args: readonly string[]): Settings | undefined;
+export function settingsOrExit(args: readonly string[]): Settings;
