@@ -28,8 +28,8 @@ export async function prepareStart() {
 
 /** Installs what is missing and compiles the engine: tests run from sources, and those that need more build it themselves. */
 export async function prepareTests() {
-  await together(install('everything'));
-  await together(compileEngine());
+  const installing = install('everything');
+  await together(installing, compileEngine(installing));
 }
 
 /** Installs what is missing and builds everything. */
@@ -66,12 +66,14 @@ export async function install(part) {
   return wanted;
 }
 
-/** Compiles the native engine, as soon as its headers are installed. */
+/** Compiles the native engine. Only its addon needs npm packages; the rest is compiled while they are installed. */
 export function compileEngine(installing) {
   return phase('engine', 'the native engine, from C++', async (step) => {
-    await installing;
     // Not through nx, which costs a second and keeps to itself what a target says that succeeds.
-    await step([node, 'native/engine/build.mjs']);
+    const build = [node, 'native/engine/build.mjs'];
+    if (installedPart() === undefined) await step([...build, 'early']);
+    await installing;
+    await step(build);
   });
 }
 
@@ -88,12 +90,12 @@ export function buildPackages() {
 /** Runs a TypeScript program of this repository and ends as it ends. `conditions` of package exports are Node's. */
 export async function becomeProgram(file, args, conditions = []) {
   const flags = ['--import', 'tsx', ...conditions.map((condition) => `--conditions=${condition}`)];
-  process.exit((await run([node, ...flags, file, ...args])).code);
+  process.exit((await run([node, ...flags, file, ...args], { name: file })).code);
 }
 
 /** Runs an installed command. Returns its exit code. */
 export async function runCommand(name, args) {
-  return (await run([...installed(name), ...args])).code;
+  return (await run([...installed(name), ...args], { name })).code;
 }
 
 /** The part that is installed, or undefined. */
@@ -120,7 +122,7 @@ function installed(command) {
 }
 
 /** What a command that succeeded has to say all the same: that a native part was left out. */
-const noticesIn = (output) => (output.match(/^(native engine|nccl): .*\n/gm) ?? []).join('');
+const noticesIn = (output) => output.match(/^(native engine|nccl): .*\n/gm) ?? [];
 
 /** The last line that says how far a command is, such as `[ 40%] …` or `[2/5] …`; undefined without one. */
 const progressIn = (text) => text.match(/^\[.*/gm)?.at(-1);
@@ -134,17 +136,17 @@ const ending = new AbortController();
  */
 async function phase(name, doing, work) {
   const line = showPhase(name, doing);
-  let notices = '';
+  const notices = new Set();
   const step = async (command) => {
     ending.signal.throwIfAborted();
     const onOutput = (text) => line.detail(progressIn(text));
-    const { code, stoppedWith, output } = await run(command, { onOutput, abort: ending.signal });
+    const { code, stoppedWith, output } = await run(command, { onOutput, abort: ending.signal, name });
     if (code !== 0 || stoppedWith !== undefined) throw new PhaseFailed(stoppedWith ?? code, stoppedWith, output);
-    notices += noticesIn(output);
+    for (const notice of noticesIn(output)) notices.add(notice);
   };
   try {
     await work(step);
-    line.end('done', notices);
+    line.end('done', [...notices].join(''));
   } catch (error) {
     const isStopped = ending.signal.aborted || error.stoppedWith !== undefined;
     ending.abort(error);

@@ -1,6 +1,8 @@
 import { spawn } from 'node:child_process';
+import { appendFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import path from 'node:path';
+import { cpuSecondsOfChildren } from './cpu-seconds.mjs';
 
 export const root = path.resolve(import.meta.dirname, '../..');
 
@@ -13,9 +15,10 @@ const hasProcessGroups = process.platform !== 'win32';
 /**
  * Runs a command in the root folder until it ends. A signal that reaches this process is passed on, and the command cannot outlive it.
  * With `onOutput` the command runs in the background: `onOutput` gets what it prints, and a signal ends the processes that it started, too.
- * `abort` ends it early. Returns the exit `code`, counted as shells do, the `output`, and as `stoppedWith` the code of a signal to this process.
+ * `abort` ends it early, `name` is what measure.mjs calls it. Returns the exit `code`, counted as shells do, the `output`, and as `stoppedWith` the code of a signal to this process.
  */
-export async function run([command, ...args], { onOutput, abort } = {}) {
+export async function run([command, ...args], { onOutput, abort, name = command } = {}) {
+  const begin = performance.now();
   const isBackground = onOutput !== undefined;
   const isGroup = isBackground && hasProcessGroups;
   const stdio = isBackground ? ['ignore', 'pipe', 'pipe'] : 'inherit';
@@ -50,6 +53,8 @@ export async function run([command, ...args], { onOutput, abort } = {}) {
 
   const code = await new Promise((resolve, reject) => {
     child.once('error', reject);
+    // Before another child ends, what has been added is this one's.
+    child.once('exit', () => record(name, (performance.now() - begin) / 1000));
     child.once('close', (exitCode, signal) => resolve(exitCode ?? codeOf(signal)));
   });
   clearInterval(orphanCheck);
@@ -57,6 +62,17 @@ export async function run([command, ...args], { onOutput, abort } = {}) {
   abort?.removeEventListener('abort', endEarly);
   for (const signal of signals) process.off(signal, stop);
   return { code, stoppedWith, output };
+}
+
+let cpuSecondsBefore = 0;
+
+/** For measure.mjs: a line for each command that has ended. */
+function record(name, wallSeconds) {
+  if (process.env.COLL_MEASURE === undefined) return;
+  const all = cpuSecondsOfChildren();
+  const cpuSeconds = all - cpuSecondsBefore;
+  cpuSecondsBefore = all;
+  appendFileSync(process.env.COLL_MEASURE, `${JSON.stringify({ name, wallSeconds, cpuSeconds })}\n`);
 }
 
 /** Signals a command, and with `isGroup` all processes that it started. */
