@@ -2,9 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <atomic>
-#include <chrono>
 #include <memory>
 #include <random>
 #include <thread>
@@ -176,38 +173,6 @@ TEST(Member, LeavesUntilTheOthersCome) {
     late.join();
   });
   EXPECT_EQ(values[0], 3);
-}
-
-// A rank that nobody wakes finds out at the end of its sleep of 25 milliseconds.
-TEST(Member, WakesARankThatSleepsInACall) {
-  using Clock = std::chrono::steady_clock;
-  const auto program = sum_of(2);
-  for (const std::size_t length : {4u, 4000u}) {
-    Table table(2);
-    const auto early = table.join(0, 1);
-    const auto late = table.join(1, 1);
-    Clock::duration shortest = Clock::duration::max();
-    for (int round = 0; round < 20; ++round) {
-      std::atomic<bool> is_waiting{false};
-      Clock::time_point end;
-      std::thread sleeper([&] {
-        Floats values(length, 1);
-        Offer offer = offer_of(program, values, values);
-        is_waiting = true;
-        EXPECT_EQ(finish(*early, offer, true), Status::kDone);
-        end = Clock::now();
-      });
-      while (!is_waiting) yield();
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));
-      Floats values(length, 1);
-      Offer offer = offer_of(program, values, values);
-      const auto begin = Clock::now();
-      EXPECT_EQ(finish(*late, offer, true), Status::kDone);
-      sleeper.join();
-      shortest = std::min(shortest, end - begin);
-    }
-    EXPECT_LT(shortest, std::chrono::milliseconds(8));
-  }
 }
 
 TEST(Member, AsksToWakeAnEventLoopThatWaitsForIt) {
