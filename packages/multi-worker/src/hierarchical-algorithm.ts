@@ -5,7 +5,7 @@ import { type Algorithm, onRanks, refine, type Schedule, sequence, together } fr
 export interface HierarchicalAlgorithmOptions {
   /** Ranks are numbered worker by worker, as many in each. */
   readonly workers: number;
-  /** Plans, for the ranks of a worker, a reduce to the first of them, its leader, and a broadcast from there. */
+  /** Plans, for the ranks of a worker, a reduce to the first of them, its leader, and a broadcast from there; for those of a single worker the all-reduce. */
   readonly within: Algorithm;
   /** Plans an all-reduce of the leaders. */
   readonly across: Algorithm;
@@ -27,13 +27,14 @@ export interface HierarchicalAlgorithmOptions {
 export function hierarchicalAlgorithm({ workers, within, across }: HierarchicalAlgorithmOptions): Algorithm {
   const refuses = (collective: Collective, ranks: number): string | undefined => {
     if (collective.kind !== 'all-reduce') return `two levels are an all-reduce, they have no ${collective.kind}`;
+    if (workers === 1) return within.refuses?.(collective, ranks);
     const { op } = collective;
     const perWorker = ranks / workers;
     if (!Number.isInteger(perWorker)) return `${ranks} ranks cannot be shared out evenly among ${workers} workers`;
     return (
       within.refuses?.({ kind: 'reduce', op, root: 0 }, perWorker) ??
       within.refuses?.({ kind: 'broadcast', root: 0 }, perWorker) ??
-      (workers > 1 ? across.refuses?.(collective, workers) : undefined)
+      across.refuses?.(collective, workers)
     );
   };
   return {
@@ -44,13 +45,15 @@ export function hierarchicalAlgorithm({ workers, within, across }: HierarchicalA
       if (refused !== undefined || collective.kind !== 'all-reduce') {
         throw new ValueError('ERR_COLL_REFUSED', refused ?? collective.kind);
       }
+      // One worker's ranks would send each other what they have already, after the reduce.
+      if (workers === 1) return within.plan(collective, ranks);
       const { op } = collective;
       const perWorker = ranks / workers;
       const up = inEachWorker(within.plan({ kind: 'reduce', op, root: 0 }, perWorker), workers);
       const down = inEachWorker(within.plan({ kind: 'broadcast', root: 0 }, perWorker), workers);
       const leaders = Array.from({ length: workers }, (_, worker) => worker * perWorker);
-      const between = workers === 1 ? [] : [onRanks(across.plan({ kind: 'all-reduce', op }, workers), leaders, ranks)];
-      return sequence(...inEqualChunks([up, ...between, down]));
+      const between = onRanks(across.plan({ kind: 'all-reduce', op }, workers), leaders, ranks);
+      return sequence(...inEqualChunks([up, between, down]));
     },
   };
 }

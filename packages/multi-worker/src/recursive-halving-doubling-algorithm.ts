@@ -74,7 +74,8 @@ function* roundsOf(collective: Collective, cube: Cube): Generator<Iterable<Trans
     case 'broadcast': {
       const { root } = collective;
       for (const distance of outwards) yield scatter(cube, distance, root);
-      for (const distance of back) yield double(cube, distance, (rank) => rank !== root);
+      // Ranks that handed something of the root's on still have it.
+      for (const distance of back) yield double(cube, distance, (rank) => !isNear(rank, root, distance));
     }
   }
 }

@@ -67,6 +67,17 @@ describe('the algorithm suite', () => {
     expect(failures).toContain('forgetful: all-reduce sum among 3 ranks on 1 elements gives rank 1 something else');
   });
 
+  it('fails a schedule with a transfer that nobody needs', () => {
+    const plan: Algorithm['plan'] = (collective, ranks) => {
+      const schedule = directAlgorithm.plan(collective, ranks);
+      const [last = []] = schedule.rounds.slice(-1);
+      return { ...schedule, rounds: [...schedule.rounds, last.filter(({ reduce }) => !reduce)] };
+    };
+    expect(failuresOf({ name: 'wordy', plan }, [2]).join('\n')).toMatch(
+      /wordy: all-reduce sum among 2 ranks is wrong: round 2: rank \d copies chunk \d to rank \d, which has it already: leave it out/,
+    );
+  });
+
   it('fails a schedule for another number of ranks', () => {
     const failures = failuresOf({ name: 'small', plan: (collective) => directAlgorithm.plan(collective, 2) }, [3]);
     expect(failures.join('\n')).toContain('small: all-reduce sum among 3 ranks is a schedule for 2 ranks');

@@ -75,6 +75,16 @@ function hasRace(round: Round, ranks: number, chunks: number): boolean {
   return round.some(({ from, to, chunk }) => at(from, chunk) > 0 || at(to, chunk) > aCopy);
 }
 
+/** Whether a schedule that is right would be so without one of its transfers, too. */
+function isWordy(schedule: Schedule, expectation: Expectation): boolean {
+  const { rounds } = schedule;
+  return rounds.some((round, index) =>
+    round.some(
+      (_, position) => !isWrong({ ...schedule, rounds: rounds.with(index, round.toSpliced(position, 1)) }, expectation),
+    ),
+  );
+}
+
 /** Every schedule that differs from this one by a single change to a single transfer. */
 function* mutantsOf(schedule: Schedule): Generator<Schedule> {
   const { rounds } = schedule;
@@ -129,12 +139,13 @@ function judge(algorithm: Algorithm, ranks: number): Tally {
   for (const collective of collectivesOf(ranks)) {
     const schedule = algorithm.plan(collective, ranks);
     const expectation = expectationOf(collective, ranks, schedule.chunks);
-    if (isWrong(schedule, expectation)) throw new Error(`${algorithm.name} has no right ${nameOf(collective)}`);
+    if (isWrong(schedule, expectation) || isWordy(schedule, expectation))
+      throw new Error(`${algorithm.name} has no right ${nameOf(collective)}`);
     for (const mutant of mutantsOf(schedule)) {
-      const wrong = isWrong(mutant, expectation);
+      const wrong = isWrong(mutant, expectation) || isWordy(mutant, expectation);
       const problem = problemOf(mutant, collective);
       if (wrong !== (problem !== undefined)) {
-        const verdict = wrong ? 'accepts a wrong' : `rejects a harmless (${problem})`;
+        const verdict = wrong ? 'accepts a wrong or wordy' : `rejects a right (${problem})`;
         throw new Error(`verify ${verdict} ${nameOf(collective)} among ${ranks}: ${JSON.stringify(mutant.rounds)}`);
       }
       tally[wrong ? 'wrong' : 'harmless'] += 1;

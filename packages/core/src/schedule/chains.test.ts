@@ -82,6 +82,8 @@ const mergings: fc.Arbitrary<Merging> = fc
   .map(([ranks, choices]) => {
     const choose = (count: number) => (choices.next().value as number) % count;
     const places = new Map<number, Tree>(Array.from({ length: ranks }, (_, rank) => [rank, rank]));
+    // By rank, what it was last given, used up or not.
+    const held: Tree[] = [...places.values()];
     const rounds: Round[] = [];
     while (places.size > 1) {
       const alive = [...places.keys()];
@@ -93,19 +95,20 @@ const mergings: fc.Arbitrary<Merging> = fc
       rounds.push(joining.map((from) => add(from, to)));
       const operands = [to, ...joining].sort((a, b) => a - b).map((rank) => places.get(rank) as Tree);
       for (const rank of joining) places.delete(rank);
-      places.set(
-        to,
-        operands.reduce((left, right) => [left, right]),
-      );
+      held[to] = operands.reduce((left, right) => [left, right]);
+      places.set(to, held[to]);
       if (choose(3) > 0) continue;
-      const empty = Array.from({ length: ranks }, (_, rank) => rank).filter((rank) => !places.has(rank));
-      const [from, next] = [[...places.keys()][choose(places.size)] as number, empty[choose(empty.length)] as number];
+      const [from, moved] = [...places][choose(places.size)] as [number, Tree];
+      const empty = [...held.keys()].filter((rank) => !places.has(rank) && held[rank] !== moved);
+      if (empty.length === 0) continue;
+      const next = empty[choose(empty.length)] as number;
       rounds.push([copy(from, next)]);
-      places.set(next, places.get(from) as Tree);
+      held[next] = moved;
+      places.set(next, moved);
       places.delete(from);
     }
     const [[end, tree]] = [...places] as [[number, Tree]];
-    const others = Array.from({ length: ranks }, (_, rank) => rank).filter((rank) => rank !== end);
+    const others = [...held.keys()].filter((rank) => held[rank] !== tree);
     if (others.length > 0) rounds.push(others.map((rank) => copy(end, rank)));
     return { schedule: { ranks, chunks: 1, rounds }, tree };
   });

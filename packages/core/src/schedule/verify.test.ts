@@ -28,9 +28,6 @@ describe('problemOf finds nothing wrong with', () => {
     ['an all-gather', schedule(2, 2, [copy(0, 1, 0), copy(1, 0, 1)]), allGather],
     ['a reduce-scatter', schedule(2, 2, [add(0, 1, 1), add(1, 0, 0)]), reduceScatter],
     ['a round in which nothing moves', schedule(2, 1, [copy(0, 1)], []), broadcastFrom(0)],
-    ['a copy of what is there already', schedule(2, 1, [copy(0, 1)], [copy(1, 0)]), broadcastFrom(0)],
-    ['counting twice where nobody looks', schedule(2, 1, [add(1, 0)], [add(0, 1)]), reduceTo(0)],
-    ['counting twice and writing over it', schedule(2, 1, [add(1, 0)], [add(0, 1)], [copy(0, 1)]), allReduce],
   ])('%s', (_, right, collective) => {
     expect(problemOf(right, collective)).toBeUndefined();
   });
@@ -118,6 +115,37 @@ describe('problemOf names the first problem:', () => {
       schedule(4, 1, [add(2, 0)]),
       reduceTo(0),
     ],
+    [
+      'round 1: rank 1 copies chunk 0 to rank 0, which has it already: leave it out',
+      schedule(2, 1, [copy(0, 1)], [copy(1, 0)]),
+      broadcastFrom(0),
+    ],
+    [
+      'round 1: rank 2 copies chunk 0 to rank 1, which has it already: leave it out',
+      schedule(3, 1, [copy(0, 1), copy(0, 2)], [copy(2, 1)]),
+      broadcastFrom(0),
+    ],
+    [
+      'round 1: rank 0 adds chunk 0 to that of rank 1, which does not use it: leave it out',
+      schedule(2, 1, [add(1, 0)], [add(0, 1)]),
+      reduceTo(0),
+    ],
+    [
+      // A contribution that is counted twice, and written over.
+      'round 1: rank 0 adds chunk 0 to that of rank 1, which does not use it: leave it out',
+      schedule(2, 1, [add(1, 0)], [add(0, 1)], [copy(0, 1)]),
+      allReduce,
+    ],
+    [
+      'round 1: rank 0 copies chunk 0 to rank 1, which does not use it: leave it out',
+      schedule(2, 1, [add(1, 0)], [copy(0, 1)]),
+      reduceTo(0),
+    ],
+    [
+      'round 1: rank 1 copies chunk 0 to rank 2, which does not use it: leave it out',
+      schedule(3, 3, [add(1, 0), add(2, 0), add(0, 1, 1), add(2, 1, 1), add(0, 2, 2), add(1, 2, 2)], [copy(1, 2)]),
+      reduceScatter,
+    ],
   ])('%s', (problem, wrong, collective) => {
     expect(problemOf(wrong, collective)).toBe(problem);
   });
@@ -129,6 +157,13 @@ describe('problemOf', () => {
     expect(problemOf(schedule(4, 1, ...rounds), reduceTo(3))).toBe(
       'after the last round chunk 0 at rank 3 has the contribution of rank 0 more than once, ' +
         'first in round 1, where rank 1 takes it from rank 0',
+    );
+  });
+
+  it('names a transfer of which only others make use that nobody needs', () => {
+    const rounds = [[add(1, 0), add(2, 0)], [copy(0, 1)], [copy(1, 2)]];
+    expect(problemOf(schedule(3, 1, ...rounds), reduceTo(0))).toBe(
+      'round 2: rank 1 copies chunk 0 to rank 2, which does not use it: leave it out',
     );
   });
 

@@ -6,7 +6,8 @@ import { goalOf, hasBlocks } from './goal.js';
 import type { Round, Schedule, Transfer } from './schedule.js';
 
 /**
- * Proves that a schedule carries out a collective, for every input and every timing of the moves within a round.
+ * Proves that a schedule carries out a collective, for every input and every timing of the moves within a round, and that no
+ * transfer can be left out.
  *
  * @throws CollError that names the first problem
  */
@@ -26,7 +27,7 @@ export function problemOf(schedule: Schedule, collective: Collective): string | 
     const problem = run.play(index, round);
     if (problem !== undefined) return `round ${index}: ${problem}`;
   }
-  return run.endProblem();
+  return run.endProblem() ?? run.needlessTransfer();
 }
 
 // More than any group needs that this library is for; who asks for more by mistake would be out of memory first.
@@ -75,6 +76,8 @@ class SymbolicRun {
   readonly #read: Int32Array;
   readonly #copied: Int32Array;
   readonly #reduced: Int32Array;
+  /** The first copy of what was there already, in words. */
+  #repeated: string | undefined;
 
   constructor(schedule: Schedule, collective: Collective) {
     const { ranks, chunks } = schedule;
@@ -111,6 +114,30 @@ class SymbolicRun {
       for (let rank = 0; rank < ranks; rank++) {
         const problem = this.#goal.receives(rank, chunk) ? this.#outputProblem(rank, chunk, all) : undefined;
         if (problem !== undefined) return `after the last round ${problem}`;
+      }
+    }
+    return undefined;
+  }
+
+  /**
+   * A transfer that can be left out: one that copies what is there already, or whose value is overwritten, or kept, without being used.
+   * For a schedule without other problems.
+   */
+  needlessTransfer(): string | undefined {
+    if (this.#repeated !== undefined) return this.#repeated;
+    const { ranks, chunks, rounds } = this.#schedule;
+    // By place, from the last round back to the first: whether what is there after the round is used.
+    const isUsed = Array.from({ length: ranks * chunks }, (_, place) =>
+      this.#goal.receives(Math.floor(place / chunks), place % chunks),
+    );
+    for (let index = rounds.length - 1; index >= 0; index--) {
+      // No place is both read and written in a round, so that the order of its transfers does not matter.
+      for (const transfer of rounds[index] as Round) {
+        const { from, to, chunk, reduce } = transfer;
+        const target = to * chunks + chunk;
+        if (!isUsed[target]) return `round ${index}: ${wordsOf(transfer)}, which does not use it: leave it out`;
+        if (!reduce) isUsed[target] = false;
+        isUsed[from * chunks + chunk] = true;
       }
     }
     return undefined;
@@ -168,6 +195,8 @@ class SymbolicRun {
     const moved = this.#held[source] as bigint;
     const own = reduce ? (this.#held[target] as bigint) : 0n;
     const twice = own & moved;
+    if (!reduce && moved === this.#held[target] && !this.#spoils[target])
+      this.#repeated ??= `round ${round}: ${wordsOf(transfer)}, which has it already: leave it out`;
     const inherited = earlier(this.#spoils[source], reduce ? this.#spoils[target] : undefined);
     this.#spoils[target] = inherited ?? (twice === 0n ? undefined : { twice, round, transfer });
     this.#held[target] = own | moved;
