@@ -1,5 +1,5 @@
 // How long the two commands of the README take in a fresh clone of the last commit, by phase, on Linux:
-// `node tools/run/measure.mjs start|test [without-compiler]`. `test` runs after `start`, in the same clone.
+// `npm run measure -- start|test [without-compiler]`. `test` runs after `start`, in the same clone.
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { cpus, tmpdir } from 'node:os';
@@ -11,7 +11,7 @@ const lastCharacters = 1500;
 
 const [wanted, option] = process.argv.slice(2);
 if (!['start', 'test'].includes(wanted) || ![undefined, 'without-compiler'].includes(option)) {
-  console.error('node tools/run/measure.mjs start|test [without-compiler]');
+  console.error('npm run measure -- start|test [without-compiler]');
   process.exit(2);
 }
 

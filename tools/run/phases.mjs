@@ -40,7 +40,7 @@ export async function prepare() {
 }
 
 /** Waits until all phases have ended, and ends the process if one has failed. */
-export async function together(...phases) {
+async function together(...phases) {
   const results = await Promise.allSettled(phases);
   if (results.every(({ status }) => status === 'fulfilled')) return;
   const { reason } = ending.signal;
@@ -49,7 +49,7 @@ export async function together(...phases) {
 }
 
 /** Installs a part unless it is there. What was installed before stays. Returns the part that has been installed, if any. */
-export async function install(part) {
+async function install(part) {
   const before = installedPart();
   if (before === part || before === 'everything') return;
   const wanted = wantedBefore() ?? part;
@@ -67,7 +67,7 @@ export async function install(part) {
 }
 
 /** Compiles the native engine. Only its addon needs npm packages; the rest is compiled while they are installed. */
-export function compileEngine(installing) {
+function compileEngine(installing) {
   return phase('engine', 'the native engine, from C++', async (step) => {
     // Not through nx, which costs a second and keeps to itself what a target says that succeeds.
     const build = [node, 'native/engine/build.mjs'];
@@ -78,12 +78,12 @@ export function compileEngine(installing) {
 }
 
 /** Compiles the addon for NVIDIA's NCCL. */
-export function compileNccl() {
+function compileNccl() {
   return phase('nccl', 'the addon for NVIDIA GPUs, from C++', (step) => step([node, 'native/nccl/build.mjs']));
 }
 
 /** Builds `dist` of every package. */
-export function buildPackages() {
+function buildPackages() {
   return phase('build', 'dist of every package', (step) => step([...installed('nx'), 'run-many', '-t', 'build']));
 }
 
