@@ -13,6 +13,8 @@ const root = path.resolve(import.meta.dirname, '../..');
 
 /** Runs a build before the tests of a project, all of which fail when it does: see need-build.ts. */
 export function buildFirst(project: TestProject, command: string, args: readonly string[]): void {
+  // `vitest list` only reads the names of the tests.
+  if (process.argv.includes('list')) return;
   const title = [path.basename(command), ...args].join(' ');
   const begin = performance.now();
   const { status, error, stdout, stderr } = spawnSync(command, args, { cwd: root, encoding: 'utf8' });

@@ -13,18 +13,16 @@ const temporary = mkdtempSync(path.join(tmpdir(), 'coll-cases-'));
 const base = path.join(temporary, 'base');
 const git = (...args) => execFileSync('git', args, { cwd: root, stdio: ['ignore', 'ignore', 'inherit'] });
 
-/** The cases of a checkout, each as `file > name`. */
-function casesOf(folder, mode, sharesThreads = []) {
-  const file = path.join(temporary, `${mode ?? 'all'}.json`);
-  const vitest = path.join(root, 'node_modules/vitest/vitest.mjs');
-  const { COLL_TESTS: _, ...env } = process.env;
-  execFileSync(process.execPath, [vitest, 'list', `--json=${file}`, ...sharesThreads], {
-    cwd: folder,
-    env: mode === undefined ? env : { ...env, COLL_TESTS: mode },
-    stdio: ['ignore', 'ignore', 'inherit'],
-  });
-  const cases = JSON.parse(readFileSync(file, 'utf8'));
-  return cases.map((each) => `${path.relative(folder, each.file)} > ${each.name}`);
+/** The cases of a checkout, each as `file > name`. They are only listed, so that all files may share threads. */
+function casesOf(folder, mode) {
+  const file = path.join(temporary, 'cases.json');
+  const list = ['node_modules/vitest/vitest.mjs', 'list', `--json=${file}`, '--pool=threads', '--no-isolate'];
+  const env = { ...process.env, COLL_TESTS: mode };
+  execFileSync(process.execPath, list, { cwd: folder, env, stdio: ['ignore', 'ignore', 'inherit'] });
+  const titles = JSON.parse(readFileSync(file, 'utf8')).map(
+    (each) => `${path.relative(folder, each.file)} > ${each.name}`,
+  );
+  return new Set(titles.map((title) => title.replace(/\(seed \d+\)/, '(a seed)')));
 }
 
 /** Each case that is not among those of today, with what contained.json says of it. */
@@ -34,7 +32,7 @@ function missingFrom(today, before) {
   const names = renamed.map(({ from, to }) => ({ pattern: new RegExp(from), to }));
   const counts = new Map(rules.map((rule) => [rule, 0]));
   const missing = [];
-  for (const title of new Set(before)) {
+  for (const title of before) {
     if (today.has(title) || names.some(({ pattern, to }) => today.has(title.replace(pattern, to)))) continue;
     const rule = rules.find(({ pattern }) => pattern.test(title));
     if (rule === undefined) missing.push(title);
@@ -48,13 +46,12 @@ try {
   for (const linked of ['node_modules', 'native/engine/build', 'native/nccl/build']) {
     if (existsSync(path.join(root, linked))) symlinkSync(path.join(root, linked), path.join(base, linked));
   }
-  // Cases are only listed, so that files can share threads at a commit that did not do so.
-  const before = casesOf(base, undefined, ['--pool=threads', '--no-isolate']);
-  const [core, rest] = ['core', 'rest'].map((mode) => new Set(casesOf(root, mode)));
+  const before = casesOf(base, 'all');
+  const [core, rest] = ['core', 'rest'].map((mode) => casesOf(root, mode));
   const { missing, counts } = missingFrom(new Set([...core, ...rest]), before);
   const both = [...core].filter((title) => rest.has(title)).length;
   console.log(
-    `${commit}: ${before.length} cases; npm test: ${core.size}; npm run test:rest: ${rest.size}; in both: ${both}`,
+    `${commit}: ${before.size} cases; npm test: ${core.size}; npm run test:rest: ${rest.size}; in both: ${both}`,
   );
   for (const [{ by, why }, count] of counts) console.log(`${count} are contained in ${by}: ${why}`);
   for (const title of missing) console.log(`missing: ${title}`);

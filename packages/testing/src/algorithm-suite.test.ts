@@ -1,18 +1,8 @@
 import type { Algorithm } from '@coll/core/schedule';
 import { directAlgorithm } from '@coll/direct';
-import { reductionToOneAlgorithm } from '@coll/reduction-to-one';
 import { ringAlgorithm } from '@coll/ring';
 import { describe, expect, it } from 'vitest';
 import { algorithmSuite } from './algorithm-suite.js';
-
-for (const algorithm of [
-  directAlgorithm,
-  reductionToOneAlgorithm(),
-  ringAlgorithm(),
-  ringAlgorithm({ subChunks: 2 }),
-]) {
-  algorithmSuite({ test: it, describe, algorithm });
-}
 
 /** The messages of the tests that an algorithm fails. */
 function failuresOf(algorithm: Algorithm, ranks: readonly number[]): string[] {

@@ -13,7 +13,6 @@ algorithmSuite({
   test: it,
   describe: named('ring in 2 sub-chunks'),
   algorithm: ringAlgorithm({ subChunks: 2 }),
-  ranks: [1, 2, 3, 4, 8, 9, 16],
 });
 algorithmSuite({
   test: it,
