@@ -28,14 +28,20 @@ const packages = ['packages', 'native'].flatMap((parent) =>
 );
 
 /** Which test files are whole programs, grids, and so on: tools/tests/parts.json. */
-type Parts = Readonly<Record<'grids' | 'rest' | 'built' | 'doubles', Readonly<Record<string, readonly string[]>>>>;
+type Parts = Readonly<
+  Record<'unit' | 'grids' | 'rest' | 'built' | 'doubles', Readonly<Record<string, readonly string[]>>>
+>;
 const parts: Parts = JSON.parse(readFileSync(path.join(root, 'tools/tests/parts.json'), 'utf8'));
-const [grids, rest, built, doubles] = (['grids', 'rest', 'built', 'doubles'] as const).map((part) =>
-  Object.values(parts[part]).flat(),
-) as [string[], string[], string[], string[]];
+const filesOf = (part: keyof Parts): string[] => Object.values(parts[part]).flat();
+const [unit, grids, rest, built, doubles] = [
+  filesOf('unit'),
+  filesOf('grids'),
+  filesOf('rest'),
+  filesOf('built'),
+  filesOf('doubles'),
+];
 
 const all = ['{packages,native,tools,examples}/**/*.test.ts'];
-const unit = ['{packages,native,tools}/*/src/**/*.test.ts'];
 const never = ['**/node_modules/**', '**/dist/**', '**/out-tsc/**', 'native/*/build/**'];
 
 /** `core` is `npm test`, `rest` is `npm run test:rest`; vitest by itself runs everything. */
