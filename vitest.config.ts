@@ -29,12 +29,13 @@ const packages = ['packages', 'native'].flatMap((parent) =>
 
 /** Which test files are whole programs, grids, and so on: tools/tests/parts.json. */
 type Parts = Readonly<
-  Record<'unit' | 'grids' | 'rest' | 'built' | 'doubles', Readonly<Record<string, readonly string[]>>>
+  Record<'unit' | 'alone' | 'grids' | 'rest' | 'built' | 'doubles', Readonly<Record<string, readonly string[]>>>
 >;
 const parts: Parts = JSON.parse(readFileSync(path.join(root, 'tools/tests/parts.json'), 'utf8'));
 const filesOf = (part: keyof Parts): string[] => Object.values(parts[part]).flat();
-const [unit, grids, rest, built, doubles] = [
+const [unit, alone, grids, rest, built, doubles] = [
   filesOf('unit'),
+  filesOf('alone'),
   filesOf('grids'),
   filesOf('rest'),
   filesOf('built'),
@@ -47,8 +48,11 @@ const never = ['**/node_modules/**', '**/dist/**', '**/out-tsc/**', 'native/*/bu
 /** `core` is `npm test`, `rest` is `npm run test:rest`; vitest by itself runs everything. */
 const mode = process.env['COLL_TESTS'];
 const projects: TestProjectInlineConfiguration['test'][] = [];
-// Test files share threads and modules: what they change globally they put back.
-if (mode !== 'rest') projects.push({ name: 'unit', include: unit, pool: 'threads', isolate: false });
+if (mode !== 'rest') {
+  // Test files share threads and modules: what they change globally they put back.
+  projects.push({ name: 'unit', include: unit, exclude: alone, pool: 'threads', isolate: false });
+  projects.push({ name: 'alone', include: alone });
+}
 projects.push({
   name: 'process',
   include: mode === 'rest' ? [...rest, ...grids] : all,
