@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { thrown } from '../test/thrown.js';
-import { refusedCollective, validateBuffers } from './buffers.js';
+import { refusedCollective, requireCall, requireCollective, requireCounts, validateBuffers } from './buffers.js';
 import { type Collective, collectiveKinds, outputLength } from './collective.js';
 import { type DType, dtypes } from './dtype.js';
 import { slice } from './packing/concatenate.js';
@@ -265,11 +265,74 @@ describe('refusedCollective', () => {
     );
   });
 
+  it.each(['float', undefined])('refuses %s, which is not a dtype', (dtype) => {
+    expect(refusedCollective(allReduce, dtype as never, 2)).toMatch(/^no dtype is called/);
+  });
+
+  it.each([undefined, null, 7])('refuses %s in place of a collective', (collective) => {
+    expect(refusedCollective(collective as never, 'int8', 2)).toMatch(/^no collective is called undefined/);
+  });
+
   it('refuses a kind that there is not', () => {
     expect(refusedCollective({ kind: 'all-to-all' } as never, 'int8', 2)).toBe(
       `no collective is called "all-to-all"; there are ${collectiveKinds.join(', ')}`,
     );
   });
+});
+
+describe('requireCall', () => {
+  it('accepts a collective and two lists', () => {
+    expect(() => requireCall(allReduce, [], [])).not.toThrow();
+  });
+
+  it.each([
+    ['text as a collective', 'sum', [], []],
+    ['null as a collective', null, [], []],
+    ['inputs that are not a list', allReduce, floats(1), []],
+    ['outputs that are not a list', allReduce, [], undefined],
+  ])('refuses %s', (_, collective, inputs, outputs) => {
+    expect(thrown(() => requireCall(collective, inputs, outputs))).toMatchObject({
+      name: 'ValueError',
+      code: 'ERR_COLL_VALUE',
+      message: expect.stringMatching(/^a communicator is handed a collective/),
+    });
+  });
+});
+
+describe('requireCollective', () => {
+  it.each(collectives)('accepts the parts of $kind', (collective) => {
+    expect(() => requireCollective(collective)).not.toThrow();
+  });
+
+  it.each([
+    ['a kind that is not text', { kind: 1 }],
+    ['no kind', { op: 'sum' }],
+    ['an op that is not text', { kind: 'all-reduce', op: 1 }],
+    ['a root that is not a number', { kind: 'broadcast', root: '1' }],
+  ])('refuses %s', (_, collective) => {
+    expect(thrown(() => requireCollective(collective as never))).toMatchObject({
+      name: 'ValueError',
+      code: 'ERR_COLL_VALUE',
+      message: expect.stringMatching(/^a collective has a kind, an op and a root/),
+    });
+  });
+});
+
+it('requireCounts wants one input and one output for each local rank, and names the operation', () => {
+  const counts = (inputs: number, outputs: number) =>
+    requireCounts({ collective: allReduce, size: 2, localRanks: both }, Array(inputs), Array(outputs));
+  expect(() => counts(2, 2)).not.toThrow();
+  for (const [inputs, outputs] of [
+    [1, 2],
+    [2, 1],
+    [3, 2],
+  ] as const)
+    expect(thrown(() => counts(inputs, outputs))).toMatchObject({
+      name: 'ValueError',
+      code: 'ERR_COLL_VALUE',
+      operation: 'all-reduce sum',
+      message: expect.stringContaining(`${inputs} inputs and ${outputs} outputs for 2 local ranks`),
+    });
 });
 
 it('names rank and operation of memory that was given away', () => {

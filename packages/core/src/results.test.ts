@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { thrown } from '../test/thrown.js';
 import { slice } from './packing/concatenate.js';
-import { resultsFor, writtenTo } from './results.js';
+import { filled, newResults, requireOneEach, resultsFor, writtenTo } from './results.js';
 import { IndexedSlices } from './sparse/indexed-slices.js';
 import { reshape, type Tensor, tensor, zeros } from './tensor.js';
 
@@ -99,5 +99,56 @@ describe('writtenTo', () => {
     const written = writtenTo(memory, results, [dense, slices, slices, dense]);
     expect(written).toEqual([memory[0], slices, joined, memory[1]]);
     expect(memory.map(({ data }) => data[0])).toEqual([5, 6]);
+  });
+});
+
+describe('requireOneEach', () => {
+  const memory = zeros('int8', [16]);
+
+  it('accepts memory of its own for each result', () => {
+    expect(() => requireOneEach([slice(memory, 0, 4), slice(memory, 4, 8), zeros('int8', [1])], 3)).not.toThrow();
+    expect(() => requireOneEach([], 0)).not.toThrow();
+  });
+
+  it.each([
+    ['too few', [slice(memory, 0, 4)], 'into: 1 results were given for 2 values'],
+    ['too many', [0, 1, 2].map((at) => slice(memory, at, at + 1)), 'into: 3 results were given for 2 values'],
+    ['overlapping', [slice(memory, 3, 7), slice(memory, 0, 4)], 'into: one buffer was given twice'],
+  ])('refuses %s results', (_, into, message) => {
+    expect(thrown(() => requireOneEach(into, 2))).toMatchObject({
+      name: 'ValueError',
+      code: 'ERR_COLL_BUFFER',
+      message: expect.stringContaining(message),
+    });
+  });
+});
+
+describe('newResults', () => {
+  it('puts the results of one dtype side by side in one buffer', () => {
+    const values = [zeros('int8', [2, 2], 'cpu:1'), zeros('float32', [3]), zeros('int8', [3])];
+    const results = newResults(values, (dtype) => (dtype === 'int8' ? 'int16' : dtype));
+    expect(results).toEqual([zeros('int16', [2, 2], 'cpu:1'), zeros('float32', [3]), zeros('int16', [3])]);
+    const [first, , third] = results;
+    expect(third?.data.buffer).toBe(first?.data.buffer);
+    expect([first?.data.byteOffset, third?.data.byteOffset, first?.data.buffer.byteLength]).toEqual([0, 8, 14]);
+  });
+});
+
+describe('filled', () => {
+  it('copies the elements to the target', () => {
+    const target = zeros('int8', [2]);
+    expect(filled(target, tensor(Int8Array.of(1, 2)))).toBe(target);
+    expect(target.data).toEqual(Int8Array.of(1, 2));
+    expect(filled(target, target).data).toEqual(Int8Array.of(1, 2));
+  });
+
+  it('asks the memory of a device to take over elements, unless they are there already', () => {
+    const taken: Tensor[] = [];
+    const onDevice = () => ({ shape: [1], memory: { set: (from: Tensor) => taken.push(from) } }) as unknown as Tensor;
+    const [target, from] = [onDevice(), onDevice()];
+    expect(filled(target, from)).toBe(target);
+    expect(filled(target, { ...target })).toBe(target);
+    expect(taken).toEqual([from]);
+    expect(taken[0]).toBe(from);
   });
 });

@@ -5,6 +5,7 @@ import {
   asTensor,
   copyElements,
   copyTo,
+  type DeviceMemory,
   elementCount,
   isTensor,
   isTensorLike,
@@ -255,4 +256,35 @@ it('validates what is put together by hand', () => {
   const made = tensor([1, 2]);
   expect(() => validateTensor(made)).not.toThrow();
   expect(() => validateTensor({ ...made, shape: [] })).toThrow('shape [] asks for 1 elements, the array has 2');
+});
+
+describe('a tensor in the memory of a device', () => {
+  const calls: unknown[] = [];
+  /** A double of device memory, which keeps what it is asked for. */
+  const memory: DeviceMemory = {
+    length: 6,
+    view: (shape, device) => kept('view', shape, device),
+    copy: (shape, device) => kept('copy', shape, device),
+    set: () => {},
+  };
+  const onDevice = { dtype: 'float32', shape: [2, 3], device: 'gpu:0', memory } as unknown as Tensor;
+  function kept(call: string, shape: readonly number[], device: string): Tensor {
+    calls.push([call, shape, device]);
+    return { ...onDevice, shape, device };
+  }
+
+  it('is reshaped and copied by its memory', () => {
+    expect(reshape(onDevice, [6])).toEqual({ ...onDevice, shape: [6] });
+    expect(copyTo(onDevice, 'gpu:1')).toEqual({ ...onDevice, device: 'gpu:1' });
+    expect(calls).toEqual([
+      ['view', [6], 'gpu:0'],
+      ['copy', [2, 3], 'gpu:1'],
+    ]);
+  });
+
+  it('must have a shape of as many elements', () => {
+    expect(() => validateTensor(onDevice)).not.toThrow();
+    expect(() => validateTensor({ ...onDevice, shape: [5] })).toThrow('shape [5] asks for 5 elements, the array has 6');
+    expect(() => validateTensor({ ...onDevice, shape: [-2, -3] })).toThrow('a shape is a list of whole numbers');
+  });
 });

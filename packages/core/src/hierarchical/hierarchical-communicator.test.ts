@@ -63,6 +63,19 @@ describe('a hierarchical communicator', () => {
     expect(outputs.map(numbersOf)).toEqual([[[13 / 3], [13 / 3]], [[13 / 3]]]);
   });
 
+  it('gathers what all ranks have, in the order of the ranks', async () => {
+    const outputs = [0, 1, 2, 3].map(() => zeros('int32', [8]));
+    const inputs = [ints(1, 2), ints(3, 4), ints(5, 6), ints(7, 8)];
+    await twoByTwo().run(gather, inputs, outputs);
+    expect(numbersOf(outputs)).toEqual(inputs.map(() => [1, 2, 3, 4, 5, 6, 7, 8]));
+  });
+
+  it.each([0, 1, 2, 3])('broadcasts what rank %i has, which leads its worker or not', async (root) => {
+    const outputs = [0, 1, 2, 3].map(() => zeros('int32', [2]));
+    await twoByTwo().run({ kind: 'broadcast', root }, [ints(0, 0), ints(1, 1), ints(2, 2), ints(3, 3)], outputs);
+    expect(numbersOf(outputs)).toEqual(outputs.map(() => [root, root]));
+  });
+
   it('rounds halves once', async () => {
     // Their sums within a worker are no float16: rounded there, the small ones would be lost.
     const inputs = [2048, 1, 1, 2048].map((value) => tensor(Uint16Array.of(toFloat16(value)), { dtype: 'float16' }));

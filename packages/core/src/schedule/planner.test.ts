@@ -48,4 +48,28 @@ describe('a planner', () => {
     const planner = new Planner({ name: 'odd', plan: () => ({ ranks: 2, chunks: 1, rounds: [] }), refuses }, 2);
     expect(planner.refuses(sum, 'float32')).toBe('algorithm "odd" failed to say whether it has a schedule: mine');
   });
+
+  it.each([undefined, null, 'ring', {}, { name: 'ring', plan: 'around' }])(
+    'refuses %o as an algorithm',
+    (algorithm) => {
+      expect(thrown(() => new Planner(algorithm as never, 2))).toMatchObject({
+        name: 'ValueError',
+        code: 'ERR_COLL_VALUE',
+        message: expect.stringMatching(/^an algorithm is an object with a name and a plan/),
+      });
+    },
+  );
+
+  it('asks the algorithm once for each collective, whatever the call', () => {
+    const asked: Collective[] = [];
+    const plan: Algorithm['plan'] = (collective) => {
+      asked.push(collective);
+      return { ranks: 1, chunks: 1, rounds: [] };
+    };
+    const planner = new Planner({ name: 'kept', plan }, 1);
+    const first = planner.plan(sum);
+    expect(planner.plan({ ...sum })).toBe(first);
+    planner.plan({ kind: 'all-reduce', op: 'max' });
+    expect(asked).toEqual([sum, { kind: 'all-reduce', op: 'max' }]);
+  });
 });
