@@ -117,6 +117,7 @@ describe('requireAxis', () => {
   it('refuses scalars, which have none', () => {
     expect(thrown(() => requireAxis(0, []))).toMatchObject({
       name: 'ValueError',
+      code: 'ERR_COLL_VALUE',
       message: expect.stringContaining('scalars have no axis'),
     });
   });

@@ -105,8 +105,7 @@ class RankOfWorker extends TwoLevels {
     // Nobody but the root has an output, so that any tensor can stand there.
     yield stage(within, up, mine, isReduce && !across ? mine : sum, across);
     if (across) {
-      const isDirect = wide === output.dtype && op !== 'mean';
-      const total = isDirect ? output : sum;
+      const total = wide === output.dtype ? output : sum;
       yield stage(across, { kind: 'all-reduce', op: base }, sum, total, within);
       finish(total, output, op === 'mean' ? this.size : undefined);
     }

@@ -14,14 +14,15 @@ export interface Ranges {
 export function extractRanges(indices: readonly number[], rangeSizeLimit = 32): Ranges {
   const ranges: (readonly [number, number])[] = [];
   const singles: number[] = [];
-  let [first, last] = [indices[0], indices[0]];
+  const [start, ...others] = indices;
+  if (start === undefined) return { ranges, singles };
+  let [first, last] = [start, start];
   const close = () => {
-    if (first === undefined || last === undefined) return;
     if (last > first) ranges.push([first, last]);
     else singles.push(first);
   };
-  for (const index of indices.slice(1)) {
-    const extends_ = index === (last as number) + 1 && (last as number) - (first as number) <= rangeSizeLimit;
+  for (const index of others) {
+    const extends_ = index === last + 1 && last - first <= rangeSizeLimit;
     if (!extends_) {
       close();
       first = index;

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { AbortedError, UnavailableError } from '../errors.js';
+import { IndexedSlices } from '../sparse/indexed-slices.js';
 import { asValue, type Value } from '../sparse/sparse.js';
-import { zeros } from '../tensor.js';
+import { tensor, zeros } from '../tensor.js';
 import { type Arrival, isArriving, reduceArriving } from './arriving-values.js';
 
 const never = new Promise<never>(() => {});
@@ -53,6 +54,38 @@ describe('reduceArriving', () => {
     await ended;
     expect(log.slice(3)).toEqual(['end', 'last result']);
     expect((await Promise.all(results)).map((result) => 'data' in result && result.data[0])).toEqual([1, 2, 3]);
+  });
+
+  it('reduces values of a dtype together up to the size of a pack, from the last, and sparse ones at the end', async () => {
+    const slices = () => new IndexedSlices(Float32Array.of(1), Int32Array.of(0));
+    const floats = (count: number) => zeros('float32', [count]);
+    const values = [floats(1), slices(), floats(2), zeros('int8', [1]), slices(), floats(3)];
+    const { arrival, log } = watched({ bytesPerPack: 16 });
+    reduceArriving(values, arrival);
+    await turn();
+    expect(log).toEqual(['reduce 2,5', 'reduce 3', 'reduce 0', 'reduce 1,4']);
+  });
+
+  it('reduces all values of a dtype together where packs have no limit', async () => {
+    const { arrival, log } = watched({ bytesPerPack: 0 });
+    reduceArriving([zeros('float32', [9]), tensor([1]), zeros('float32', [7])], arrival);
+    await turn();
+    expect(log).toEqual(['reduce 0,2', 'reduce 1']);
+  });
+
+  it('names the replica, and the value unless it is one that has come', async () => {
+    const late = Promise.reject(new Error('burst'));
+    expect(await outcome(reduceArriving([1, late], watched().arrival).ended)).toMatchObject({
+      code: 'ERR_COLL_PEER_FAILED',
+      rank: 3,
+      operation: 'all-reduce',
+      message: 'all-reduce: value 1 of replica 3 did not come: burst',
+    });
+    const reduce = () => Promise.reject(new Error('broke'));
+    expect(await outcome(reduceArriving([1], watched({ reduce }).arrival).ended)).toMatchObject({
+      code: 'ERR_COLL_PEER_FAILED',
+      message: 'all-reduce: a value of replica 3 did not come: broke',
+    });
   });
 
   it('has nothing to do for no values', async () => {

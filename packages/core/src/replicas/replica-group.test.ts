@@ -55,6 +55,43 @@ describe('a replica whose others live elsewhere', () => {
     ]);
   });
 
+  it('reduces values that arrive one by one, into memory that is named for them', async () => {
+    const groups = replicas(2);
+    const targets = [Int32Array.of(0), Int32Array.of(0)] as const;
+    const structures = groups.map((group, rank) => {
+      const value = { w: Promise.resolve(ints(rank + 1)), b: [ints(rank, 5)] };
+      const into = { w: targets[rank] as Int32Array, b: [Int32Array.of(0, 0)] };
+      return group.allReduceArriving(ReduceOp.SUM, value, rank, { into });
+    });
+    for (const [rank, { results, ended }] of structures.entries()) {
+      const { w, b } = results as { w: Promise<Tensor>; b: Promise<Tensor>[] };
+      expect([await w, await b[0]]).toEqual([on(rank, 3), on(rank, 1, 10)]);
+      await ended;
+    }
+    expect(targets).toEqual([Int32Array.of(3), Int32Array.of(3)]);
+  });
+
+  it('ends for all replicas where a value that arrives fails', async () => {
+    const [first, second] = replicas(2) as [RemoteReplicaGroup, RemoteReplicaGroup];
+    const waiting = second.allReduceArriving(ReduceOp.SUM, [Promise.resolve(ints(1))], 1);
+    const failing = first.allReduceArriving(ReduceOp.SUM, [Promise.reject(new Error('burst'))], 0);
+    for (const { ended } of [failing, waiting])
+      expect(await rejection(ended)).toMatchObject({ message: expect.stringContaining('burst') });
+  });
+
+  it('allocates zeros of a shape on its device, in memory of its engine where there is any', () => {
+    const [, second] = replicas(2) as [unknown, RemoteReplicaGroup];
+    const made = second.allocate('float32', [2, 3]);
+    expect({ ...made, data: [...made.data] }).toEqual({
+      data: [0, 0, 0, 0, 0, 0],
+      dtype: 'float32',
+      shape: [2, 3],
+      device: 'cpu:1',
+    });
+    expect(made.data.buffer).toBeInstanceOf(SharedArrayBuffer);
+    expect(thrown(() => second.allocate('float32', [-1]))).toMatchObject({ code: 'ERR_COLL_VALUE' });
+  });
+
   it('refuses to speak for another replica', async () => {
     const [, second] = replicas(2) as [unknown, RemoteReplicaGroup];
     const error = { code: 'ERR_COLL_RANGE', message: expect.stringContaining('replica 0 does not live here') };
