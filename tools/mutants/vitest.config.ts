@@ -15,5 +15,5 @@ class AsGiven extends BaseSequencer {
 
 export default mergeConfig(
   whole,
-  defineConfig({ test: { bail: 1, maxWorkers: 1, reporters: ['dot'], sequence: { sequencer: AsGiven } } }),
+  defineConfig({ test: { bail: 1, maxWorkers: 1, reporters: ['default'], sequence: { sequencer: AsGiven } } }),
 );

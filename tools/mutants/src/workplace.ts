@@ -85,7 +85,7 @@ export class Workplace {
     return entries.map(({ file }) => path.relative(this.folder, file)).sort();
   }
 
-  /** Runs test files in the order given until one fails. */
+  /** Runs test files in the order given until one fails, or none has ended for `limitSeconds`. */
   async test(files: readonly string[], limitSeconds: number): Promise<{ outcome: Outcome; output: string }> {
     const vitest = [
       'node_modules/vitest/vitest.mjs',
@@ -101,17 +101,19 @@ export class Workplace {
       detached: true,
       stdio: ['ignore', 'pipe', 'pipe'],
     });
-    let output = '';
-    for (const stream of [child.stdout, child.stderr]) {
-      stream.setEncoding('utf8').on('data', (text) => {
-        output += text;
-      });
-    }
     let isLate = false;
     const limit = setTimeout(() => {
       isLate = true;
       if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
     }, limitSeconds * 1000);
+    let output = '';
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.setEncoding('utf8').on('data', (text) => {
+        output += text;
+        // Vitest prints each file when it has ended.
+        limit.refresh();
+      });
+    }
     const [code] = await once(child, 'exit');
     clearTimeout(limit);
     this.#endOrphans();

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { thrown } from '../../test/thrown.js';
+import { CommunicationOptions } from '../communication-options.js';
 import { ReduceOp } from '../reduce-op.js';
 import { IndexedSlices } from '../sparse/indexed-slices.js';
 import { type Tensor, tensor, zeros } from '../tensor.js';
@@ -19,7 +20,7 @@ describe('prepareArriving', () => {
   });
 
   it('keeps the size of packs for the values that come, and puts those that have come in one pack', () => {
-    const call = prepareArriving(ReduceOp.SUM, promises, { options: { bytesPerPack: 64 } });
+    const call = prepareArriving(ReduceOp.SUM, promises, { options: new CommunicationOptions({ bytesPerPack: 64 }) });
     expect(call.bytesPerPack).toBe(64);
     expect(call.optionsFor([0], [tensor(1)])).toMatchObject({ options: { bytesPerPack: Number.POSITIVE_INFINITY } });
   });
@@ -52,7 +53,7 @@ describe('prepare', () => {
     const call = prepare(ReduceOp.SUM, [1], undefined);
     expect([call.run, call.into, call.deduplicate]).toEqual([{ timeoutSeconds: null }, undefined, false]);
     const { signal } = new AbortController();
-    const limited = prepare(ReduceOp.SUM, [1], { signal, options: { timeoutSeconds: 5 } });
+    const limited = prepare(ReduceOp.SUM, [1], { signal, options: new CommunicationOptions({ timeoutSeconds: 5 }) });
     expect(limited.run).toEqual({ timeoutSeconds: 5, signal });
   });
 
