@@ -160,7 +160,7 @@ describe('arguments', () => {
   it('may have names: those come as one object, after the others', async () => {
     const kwargs = { x: new PerReplica([1, 2]), y: 'same' };
     const seen = await two.run((_, z: number, named: typeof kwargs) => ({ z, ...named }), { args: [3], kwargs });
-    expect(seen).toEqual({ x: new PerReplica([1, 2]), y: 'same', z: 3 });
+    expect(seen).toEqual({ x: new PerReplica([1, 2]), y: 'same', z: new PerReplica([3, 3]) });
     await expect(two.run(() => 0, { kwargs: [1] as never })).rejects.toThrow(/kwargs must be an object/);
   });
 

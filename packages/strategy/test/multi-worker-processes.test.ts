@@ -12,7 +12,8 @@ const device = (worker: number, place: number) => `/job:worker/replica:0/task:${
 describe.concurrent('workers in processes of their own', () => {
   it('have the same variables, which start with what the chief brings', async () => {
     const told = printed(await runWorkers('worker.ts', 2, ['variables']));
-    const inReplicas = [[[2.5, 3], [0, 1, 7], [5]]];
+    const ofReplica = [[2.5, 3], [0, 1, 7], [5]];
+    const inReplicas = [ofReplica, ofReplica];
     const same = { initial: [1, 2], inReplicas, together: [[10], [1.5], [3]] };
     expect(told).toMatchObject([
       { ...same, names: ['weights', 'weights/replica_1'] },
