@@ -1,4 +1,12 @@
-import { CollError, IndexedSlices, NotImplementedError, PerReplica, RuntimeError, ValueError } from '@coll/core';
+import {
+  CollError,
+  IndexedSlices,
+  NotImplementedError,
+  PerReplica,
+  RuntimeError,
+  tensor,
+  ValueError,
+} from '@coll/core';
 import { afterEach, describe, expect, it } from 'vitest';
 import {
   experimentalSetStrategy,
@@ -86,6 +94,24 @@ describe('the default strategy', () => {
     expect(await extended.batchReduceTo('sum', [[value, 'cpu:0']])).toEqual([value]);
     expect(await extended.broadcastTo(value, undefined as never)).toBe(value);
     expect(byDefault.experimentalLocalResults(value)).toEqual([value]);
+  });
+
+  it('takes the one component of a value that it distributed, in run, reduce, gather and local results', async () => {
+    const value = byDefault.experimentalDistributeValuesFromFunction(({ replicaIdInSyncGroup }) =>
+      tensor([replicaIdInSyncGroup + 5]),
+    );
+    const [component] = value.values;
+    const { extended } = byDefault;
+    expect(value.values).toHaveLength(1);
+    expect(await byDefault.run((_, given: unknown) => given, { args: [value] })).toBe(component);
+    const named = (_: ReplicaContext, given: unknown) => given;
+    expect(await byDefault.run(named, { kwargs: { list: [value] } })).toEqual({ list: [component] });
+    expect(await byDefault.reduce('sum', { loss: value }, null)).toEqual({ loss: component });
+    expect(await byDefault.reduce('mean', value, 0)).toMatchObject({ data: Float64Array.of(5), shape: [] });
+    expect(await byDefault.gather(value, 0)).toBe(component);
+    expect(await extended.batchReduceTo('sum', [[value, 'cpu:0']])).toEqual([component]);
+    expect(await extended.broadcastTo(value, undefined as never)).toBe(component);
+    expect(byDefault.experimentalLocalResults({ x: value })).toEqual([{ x: component }]);
   });
 
   it('sums along an axis all the same', async () => {

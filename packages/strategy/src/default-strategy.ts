@@ -2,7 +2,9 @@ import {
   canonicalize,
   type Destinations,
   DistributedValues,
+  mapStructure,
   NotImplementedError,
+  PerReplica,
   type PossiblyMirrored,
   type ReduceOpLike,
   RuntimeError,
@@ -18,7 +20,7 @@ import { StrategyExtended } from './extended.js';
 import { strategyOp } from './placed-values.js';
 import type { ReplicaContext } from './replica-context.js';
 import { requireDense } from './replica-request.js';
-import { argumentsOf, type ReplicaCode, type RunOptions, Strategy } from './strategy.js';
+import { argumentsOf, findDistributed, type ReplicaCode, type RunOptions, Strategy } from './strategy.js';
 import type { LocalResult, Regrouped } from './structure-types.js';
 import { localVariable } from './variables/create-variable.js';
 import { type UpdateFunction, type UpdateOptions, updateRegroup } from './variables/update-variable.js';
@@ -49,7 +51,7 @@ class DefaultStrategy extends Strategy {
   }
 
   override experimentalLocalResults<T>(value: T): readonly LocalResult<T>[] {
-    return [value as LocalResult<T>];
+    return [onlyComponents(value) as LocalResult<T>];
   }
 
   /** The dataset as it is. */
@@ -81,7 +83,7 @@ class DefaultStrategy extends Strategy {
         'run: the default strategy has no threads for a module; make a MirroredStrategy',
       );
     }
-    return (await replica(defaultReplica, ...(args as never))) as Regrouped<Awaited<Result>>;
+    return (await replica(defaultReplica, ...(args.map(onlyComponents) as never))) as Regrouped<Awaited<Result>>;
   }
 }
 
@@ -94,7 +96,7 @@ class DefaultExtended extends StrategyExtended {
   override async reduceTo(reduceOp: ReduceOpLike, value: unknown): Promise<Structure<unknown>> {
     requireCrossReplica(this.strategy, 'reduceTo');
     strategyOp(reduceOp);
-    return value as Structure<unknown>;
+    return onlyComponents(value) as Structure<unknown>;
   }
 
   override async batchReduceTo(
@@ -103,12 +105,12 @@ class DefaultExtended extends StrategyExtended {
   ): Promise<PossiblyMirrored[]> {
     requireCrossReplica(this.strategy, 'batchReduceTo');
     strategyOp(reduceOp);
-    return Array.from(pairs, ([value]) => value as Value);
+    return Array.from(pairs, ([value]) => onlyComponents(value) as Value);
   }
 
   override async broadcastTo(value: unknown, destinations?: Destinations): Promise<PossiblyMirrored | number> {
     requireCrossReplica(this.strategy, 'broadcastTo');
-    if (destinations === undefined) return value as Value;
+    if (destinations === undefined) return onlyComponents(value) as Value;
     throw new NotImplementedError(
       'ERR_COLL_NOT_IMPLEMENTED',
       'broadcastTo with destinations needs a strategy other than the default one',
@@ -141,9 +143,18 @@ class DefaultExtended extends StrategyExtended {
 
   override async gatherTo(value: unknown): Promise<PossiblyMirrored> {
     requireCrossReplica(this.strategy, 'gatherTo');
-    requireDense([value], 'gather');
-    return value as Value;
+    const component = onlyComponents(value);
+    requireDense([component], 'gather');
+    return component as Value;
   }
+}
+
+/** A structure with the component of each `PerReplica` of one, as `experimentalDistributeValuesFromFunction` makes them. */
+function onlyComponents(structure: unknown): unknown {
+  if (!findDistributed(structure)) return structure;
+  return mapStructure(structure as Structure<unknown>, (leaf) =>
+    leaf instanceof PerReplica && leaf.values.length === 1 ? leaf.values[0] : leaf,
+  );
 }
 
 function noDevices(what: string): RuntimeError {
