@@ -184,7 +184,9 @@ export abstract class Strategy {
     options?: InputOptionsInit,
   ): DistributedDataset<Distributed<Element>> {
     requireCrossReplica(this, 'experimentalDistributeDataset');
-    return distributeDataset(dataset, this.inputContext, this.extended.workerDevices, options);
+    const { workers, workerDevices } = this.extended;
+    const max = (numbers: Float64Array) => workers.allReduce(ReduceOp.MAX, asTensor(numbers));
+    return distributeDataset(dataset, this.inputContext, workerDevices, options, max);
   }
 
   /**

@@ -187,3 +187,21 @@ describe.each([
 function sumTo(workers: number): number {
   return (workers * (workers + 1)) / 2;
 }
+
+it('workers refuse a dataset whose first batch differs between them, on all of them', async () => {
+  const outcomes = await onAll(await workersHere(2, 1), async (strategy, worker) => {
+    const dataset = strategy.experimentalDistributeDataset([Float32Array.of(1, 2), Float32Array.of(worker, 3)]);
+    const steps: unknown[] = [];
+    for await (const step of dataset) steps.push(step.values.map((part) => [...part]));
+    const shuffled = strategy.experimentalDistributeDataset([Float32Array.of(worker, 2)]);
+    const error = await shuffled[Symbol.asyncIterator]()
+      .next()
+      .catch((reason: unknown) => reason);
+    return { steps, error };
+  });
+  const error = { code: 'ERR_COLL_VALUE', message: expect.stringMatching(/^workers read different first batches/) };
+  expect(outcomes).toMatchObject([
+    { steps: [[[1]], [[0]]], error },
+    { steps: [[[2]], [[3]]], error },
+  ]);
+});

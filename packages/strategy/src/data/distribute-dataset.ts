@@ -6,7 +6,7 @@ import { type Distributed, DistributedDataset } from './distributed-dataset.js';
 import type { InputContext } from './input-context.js';
 import { InputOptions, type InputOptionsInit } from './input-options.js';
 import { RebatchedSteps, type Rebatching } from './rebatched-steps.js';
-import type { WorkerPlace } from './sub-batches.js';
+import { type MaxOverReaders, type Readers, requireSameInput } from './same-input.js';
 
 /** Splits the batches of a dataset among the replicas of a worker, which live on these devices. */
 export function distributeDataset<Element>(
@@ -14,16 +14,23 @@ export function distributeDataset<Element>(
   context: InputContext,
   devices: readonly string[],
   options?: InputOptionsInit,
+  max?: MaxOverReaders,
 ): DistributedDataset<Distributed<Element>> {
   const { numInputPipelines: numWorkers, inputPipelineId: workerIndex } = context;
   const place = { numWorkers, workerIndex, replicasPerWorker: devices.length };
-  return rebatched(dataset, { place, devices, join: (parts) => new PerReplica(parts) }, options);
+  const others = max && { max, readers: 'workers' };
+  return rebatched(dataset, { place, devices, join: (parts) => new PerReplica(parts), others }, options);
 }
 
 /** @throws ValueError for what is no dataset, bad options and files that cannot be shared; NotImplementedError for PER_REPLICA */
 export function rebatched<Element, Step>(
   dataset: DatasetLike<Element>,
-  { place, devices, join }: Pick<Rebatching, 'devices' | 'join'> & { readonly place: WorkerPlace },
+  {
+    place,
+    devices,
+    join,
+    others,
+  }: Pick<Rebatching, 'place' | 'devices' | 'join'> & { readonly others?: Readers | undefined },
   init?: InputOptionsInit,
 ): DistributedDataset<Step> {
   const options = new InputOptions(init);
@@ -37,9 +44,20 @@ export function rebatched<Element, Step>(
   const sharding = shardingOf(options.autoShardPolicy, fileCountOf(dataset), place.numWorkers);
   const own = datasetOfWorker(dataset, sharding, place);
   const { globalBatchSize, experimentalFetchToDevice } = options;
-  const rebatching = { place, sharding, globalBatchSize, devices: experimentalFetchToDevice ? devices : [], join };
+  // By file, or with all of it for everyone, readers are meant to read different elements.
+  const compared = sharding === 'DATA' && place.numWorkers > 1 ? others : undefined;
+  const rebatching = {
+    place,
+    sharding,
+    globalBatchSize,
+    devices: experimentalFetchToDevice ? devices : [],
+    join,
+    isChecked: compared !== undefined,
+  };
+  const agree = compared && ((steps: unknown) => requireSameInput(steps as RebatchedSteps, compared));
   return new DistributedDataset(
     () => new RebatchedSteps(new DatasetReader(own), rebatching) as never,
     options.experimentalPerReplicaBufferSize,
+    agree,
   );
 }

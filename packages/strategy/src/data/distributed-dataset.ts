@@ -16,15 +16,20 @@ export type Distributed<Element> = unknown extends Element
 /** Input of the replicas, step by step: `for await (const step of dataset)`. Each time it is read from its beginning. */
 export class DistributedDataset<Step> implements AsyncIterable<Step> {
   readonly #begin: () => Steps<Step>;
+  readonly #afterFirst: ((steps: Steps<Step>) => Promise<void>) | undefined;
   readonly #bufferSize: number;
 
-  constructor(begin: () => Steps<Step>, bufferSize: number) {
+  /** `afterFirst` is awaited before the first step of each time that it is read is handed out. */
+  constructor(begin: () => Steps<Step>, bufferSize: number, afterFirst?: (steps: Steps<Step>) => Promise<void>) {
     this.#begin = begin;
     this.#bufferSize = bufferSize;
+    this.#afterFirst = afterFirst;
   }
 
   /** Reads from the beginning. Disposing of the iterator, or leaving its loop, closes the source and frees what was read ahead. */
   [Symbol.asyncIterator](): AsyncIterableIterator<Step, undefined> & AsyncDisposable {
-    return new ReadAhead(this.#begin(), this.#bufferSize);
+    const steps = this.#begin();
+    const afterFirst = this.#afterFirst;
+    return new ReadAhead(steps, this.#bufferSize, afterFirst && (() => afterFirst(steps)));
   }
 }

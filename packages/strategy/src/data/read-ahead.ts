@@ -14,16 +14,21 @@ export class ReadAhead<Step> implements AsyncIterableIterator<Step, undefined> {
   readonly #buffer: Promise<IteratorResult<Step, undefined>>[] = [];
   #latest: Promise<unknown> = Promise.resolve();
   #isOver = false;
+  #afterFirst: (() => Promise<void>) | undefined;
 
-  constructor(steps: Steps<Step>, size: number) {
+  /** `afterFirst` is awaited between the first step, or the end in its place, and whoever asked for it. */
+  constructor(steps: Steps<Step>, size: number, afterFirst?: () => Promise<void>) {
     this.#steps = steps;
     this.#size = size;
+    this.#afterFirst = afterFirst;
   }
 
   next(): Promise<IteratorResult<Step, undefined>> {
     const step = this.#buffer.shift() ?? this.#read();
     void this.#fillAfter(step);
-    return step;
+    const afterFirst = this.#afterFirst;
+    this.#afterFirst = undefined;
+    return afterFirst ? this.#checked(step, afterFirst) : step;
   }
 
   /** Ends reading: closes the source and frees the steps that were read ahead. */
@@ -48,6 +53,18 @@ export class ReadAhead<Step> implements AsyncIterableIterator<Step, undefined> {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.return();
+  }
+
+  async #checked(step: Promise<IteratorResult<Step, undefined>>, check: () => Promise<void>) {
+    const first = await step;
+    try {
+      await check();
+      return first;
+    } catch (error) {
+      if (!first.done) this.#steps.discard(first.value);
+      await this.return().catch(() => {});
+      throw error;
+    }
   }
 
   /** Reads one step, after those before it. */

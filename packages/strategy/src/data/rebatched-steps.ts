@@ -3,6 +3,7 @@ import type { Sharding } from './auto-shard.js';
 import { type Batch, batchesOf, batchSizeOf, dispose } from './batch.js';
 import type { DatasetReader } from './dataset-reader.js';
 import type { Steps } from './read-ahead.js';
+import { checksumOf } from './same-input.js';
 import { evenSizes, sizesUntilExhausted, stepsOfBatch, type WorkerPlace } from './sub-batches.js';
 
 export interface Rebatching {
@@ -14,6 +15,8 @@ export interface Rebatching {
   readonly devices: readonly string[];
   /** What stands in a step for the parts of one batch, one a replica. */
   readonly join: (parts: readonly unknown[]) => unknown;
+  /** Whether to take the checksum of the first batch. */
+  readonly isChecked: boolean;
 }
 
 /** Batches of the global size, split among replicas. */
@@ -24,11 +27,17 @@ export class RebatchedSteps implements Steps<Structure<unknown>> {
   readonly #pending: Structure<unknown>[] = [];
   #globalBatchSize: number | undefined;
   #isClosed = false;
+  #checksum: number | undefined;
 
   constructor(reader: DatasetReader, rebatching: Rebatching) {
     this.#reader = reader;
     this.#rebatching = rebatching;
     this.#globalBatchSize = rebatching.globalBatchSize;
+  }
+
+  /** Of the first batch, once it has been read with `isChecked`; undefined without one. */
+  get checksum(): number | undefined {
+    return this.#checksum;
   }
 
   async next(): Promise<IteratorResult<Structure<unknown>, undefined>> {
@@ -59,7 +68,10 @@ export class RebatchedSteps implements Steps<Structure<unknown>> {
 
   async #split(element: unknown): Promise<Structure<unknown>[]> {
     try {
-      return this.#stepsOf(batchesOf(element));
+      const batches = batchesOf(element);
+      const steps = this.#stepsOf(batches);
+      if (this.#rebatching.isChecked) this.#checksum ??= await checksumOf(batches);
+      return steps;
     } catch (error) {
       await this.#reader.abandon();
       throw error;

@@ -1,4 +1,4 @@
-import { NotImplementedError, type PerReplica, tensor } from '@coll/core';
+import { NotImplementedError, PerReplica, tensor } from '@coll/core';
 import { describe, expect, it } from 'vitest';
 import { MirroredStrategy, shardForReplica } from '../index.js';
 
@@ -44,6 +44,31 @@ describe('the shard of a replica', () => {
       for await (const _ of shardForReplica(generator, replica));
     });
     await expect(run).rejects.toThrow(/hand in a function/);
+  });
+
+  it('is refused in every epoch in which replicas read different first batches, as after a shuffle without a seed', async () => {
+    const readEpochs = (batchesOf: (replica: number, epoch: number) => unknown[], epochs: number) =>
+      three.run(async (replica) => {
+        let [epoch, read] = [0, 0];
+        const shard = shardForReplica(() => batchesOf(replica.replicaIdInSyncGroup, epoch) as never, replica);
+        for (; epoch < epochs; epoch++) for await (const _ of shard) read++;
+        return read;
+      });
+    const alike = (_: number, epoch: number) => [{ x: Float32Array.of(epoch, 1, 2), y: ['a', 'b', `${epoch}`] }];
+    expect(await readEpochs(alike, 2)).toEqual(new PerReplica([2, 2, 2]));
+    const unseeded = {
+      name: 'ValueError',
+      code: 'ERR_COLL_VALUE',
+      message: expect.stringMatching(/replicas read different first batches.*shuffle\(1000, seed\)/),
+    };
+    const odd = (replica: number) => [Int32Array.of(0, 1, 2), Int32Array.of(0, 1, replica === 2 ? 3 : 2)];
+    await expect(readEpochs((replica) => [odd(replica)[1]], 1)).rejects.toMatchObject(unseeded);
+    await expect(
+      readEpochs((replica, epoch) => [['same', 'same', epoch === 1 && replica === 1 ? 'other' : 'same']], 2),
+    ).rejects.toMatchObject(unseeded);
+    await expect(readEpochs((replica) => (replica === 0 ? [] : [[1, 2, 3]]), 1)).rejects.toMatchObject(unseeded);
+    // Only the first batch of an epoch is compared.
+    expect(await readEpochs(odd, 1)).toEqual(new PerReplica([2, 2, 2]));
   });
 
   it('has no replication mode', () => {

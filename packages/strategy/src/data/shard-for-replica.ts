@@ -8,14 +8,21 @@ import type { InputOptionsInit } from './input-options.js';
  * What one replica gets of a dataset, for replicas that read their input themselves, as those in worker threads do: in every step the
  * part that `experimentalDistributeDataset` would give it. Every replica hands in the same dataset, batched by the global batch size,
  * and keeps its part; of a dataset made of files, with one for each replica at least, it reads its own files only.
- * @throws ValueError for what is no dataset and bad options; NotImplementedError for PER_REPLICA
+ * In each epoch replicas compare a checksum of their first batch, which is a collective: all replicas read the dataset equally often.
+ * @throws ValueError for what is no dataset and bad options, and in the first step if the first batches differ, as after a shuffle
+ * without a seed; NotImplementedError for PER_REPLICA
  */
 export function shardForReplica<Element>(
   dataset: DatasetLike<Element>,
-  context: Pick<ReplicaContext, 'numReplicasInSync' | 'replicaIdInSyncGroup' | 'devices'>,
+  context: Pick<ReplicaContext, 'numReplicasInSync' | 'replicaIdInSyncGroup' | 'devices'> &
+    Partial<Pick<ReplicaContext, 'allReduce'>>,
   options?: InputOptionsInit,
 ): DistributedDataset<Element> {
   const { numReplicasInSync: numWorkers, replicaIdInSyncGroup: workerIndex, devices } = context;
   const place = { numWorkers, workerIndex, replicasPerWorker: 1 };
-  return rebatched(dataset, { place, devices, join: ([part]) => part }, options);
+  const others = context.allReduce && {
+    max: (numbers: Float64Array) => (context as ReplicaContext).allReduce('max', numbers),
+    readers: 'replicas',
+  };
+  return rebatched(dataset, { place, devices, join: ([part]) => part, others }, options);
 }

@@ -1,0 +1,54 @@
+import { asTensor, flatten, type Structure, type TensorLike, ValueError } from '@coll/core';
+import type { Batch } from './batch.js';
+
+/** Combines numbers of all readers of a dataset to their maxima. */
+export type MaxOverReaders = (numbers: Float64Array) => Promise<TensorLike>;
+
+/** Who reads the same dataset. */
+export interface Readers {
+  readonly max: MaxOverReaders;
+  /** What they are called in messages. */
+  readonly readers: string;
+}
+
+/**
+ * Compares the checksum of the first batch of an epoch with those of all other readers of the same dataset.
+ * @throws ValueError on all of them where they differ
+ */
+export async function requireSameInput(
+  { checksum = -1 }: { readonly checksum: number | undefined },
+  { max, readers }: Readers,
+): Promise<void> {
+  const [highest, lowest] = asTensor(await max(Float64Array.of(checksum, -checksum))).data;
+  if (Number(highest) === -Number(lowest)) return;
+  throw new ValueError(
+    'ERR_COLL_VALUE',
+    `${readers} read different first batches of one dataset, so samples are lost or seen twice. Is it shuffled without a seed? ` +
+      'Give the shuffle a seed, shuffle(1000, seed), which may change with the epoch, or share the samples first and shuffle then',
+    { operation: 'input' },
+  );
+}
+
+/** A number from 0 to 2**32 - 1 that depends on every value of a batch. */
+export async function checksumOf(batches: Structure<Batch>): Promise<number> {
+  let hash = 0x811c9dc5;
+  for (const batch of flatten(batches)) {
+    const values = await valuesOf(batch.value);
+    const bytes = ArrayBuffer.isView(values)
+      ? new Uint8Array(values.buffer, values.byteOffset, values.byteLength)
+      : new TextEncoder().encode(
+          JSON.stringify(values, (_, value) => (typeof value === 'bigint' ? `${value}` : value)),
+        );
+    for (const byte of bytes) hash = Math.imul(hash ^ byte, 0x01000193);
+  }
+  return hash >>> 0;
+}
+
+/** The numbers or texts of a batch. */
+async function valuesOf(value: unknown): Promise<unknown> {
+  if (Array.isArray(value) || ArrayBuffer.isView(value)) return value;
+  const { data } = value as { readonly data?: unknown };
+  // Tensors of TensorFlow.js are read by a method.
+  if (typeof data === 'function') return data.call(value);
+  return asTensor(value).data;
+}
