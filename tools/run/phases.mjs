@@ -71,7 +71,7 @@ function compileEngine(installing) {
   return phase('engine', 'the native engine, from C++', async (step) => {
     // Not through nx, which costs a second and keeps to itself what a target says that succeeds.
     const build = [node, 'native/engine/build.mjs'];
-    if (installedPart() === undefined) await step([...build, 'early']);
+    if (installedPart() === undefined && (await step([...build, 'early'])).length > 0) return;
     await installing;
     await step(build);
   });
@@ -132,21 +132,23 @@ const ending = new AbortController();
 
 /**
  * Shows a phase while `work` runs its steps, each a command. The first phase that fails prints the output of its command and ends the others.
+ * `step` returns the notices of its command.
  * @throws PhaseFailed with the exit code
  */
 async function phase(name, doing, work) {
   const line = showPhase(name, doing);
-  const notices = new Set();
+  let notices = [];
   const step = async (command) => {
     ending.signal.throwIfAborted();
     const onOutput = (text) => line.detail(progressIn(text));
     const { code, stoppedWith, output } = await run(command, { onOutput, abort: ending.signal, name });
     if (code !== 0 || stoppedWith !== undefined) throw new PhaseFailed(stoppedWith ?? code, stoppedWith, output);
-    for (const notice of noticesIn(output)) notices.add(notice);
+    notices = noticesIn(output);
+    return notices;
   };
   try {
     await work(step);
-    line.end('done', [...notices].join(''));
+    line.end(notices.length > 0 ? 'left out' : 'done', notices.join(''));
   } catch (error) {
     const isStopped = ending.signal.aborted || error.stoppedWith !== undefined;
     ending.abort(error);

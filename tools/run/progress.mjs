@@ -54,8 +54,9 @@ function redraw() {
   drawnLines = text.split('\n').length - 1;
 }
 
-/** What is shown stays; the next phase begins below it. */
+/** What is shown stays, with the notes, which may be long, below it. Then the next phase may begin. */
 function rest() {
+  stream.write(shown.map(({ notes }) => notes).join(''));
   clearInterval(timer);
   timer = undefined;
   shown.length = 0;
@@ -64,9 +65,8 @@ function rest() {
 
 const nameColumns = 10;
 
-function textOf({ name, doing, detail, outcome, notes, seconds }) {
+function textOf({ name, doing, detail, outcome, seconds }) {
   const state = outcome ?? `${Math.floor(seconds())} s${detail === '' ? '' : ` · ${detail}`}`;
   // A line that wraps would count as one and be two.
-  const line = `${name.padEnd(nameColumns)}${doing} · ${state}`.slice(0, stream.columns - 1);
-  return `${line}\n${outcome === undefined ? '' : notes}`;
+  return `${`${name.padEnd(nameColumns)}${doing} · ${state}`.slice(0, stream.columns - 1)}\n`;
 }
