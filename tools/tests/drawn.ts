@@ -21,12 +21,12 @@ export function drawn<T>(name: string, values: readonly T[], count = 1): readonl
   return values.filter((_, index) => chosen.has(index));
 }
 
-/** The options of an executor's suite, in `npm test` with one of its algorithms and one of its numbers of ranks. */
+/** The options of an executor's suite, in `npm test` with one of its algorithms and one number of ranks, 4 at most. */
 export function drawnSuite<Options extends SuiteOptions>(options: Options): Options {
   const { name, algorithms, ranks = ranksByDefault } = options;
   return {
     ...options,
-    ranks: drawn(`ranks of ${name}`, ranks),
+    ranks: drawn(`ranks of ${name}`, isDrawn ? ranks.filter((count) => count <= 4) : ranks),
     ...(algorithms && { algorithms: drawn(`algorithms of ${name}`, algorithms) }),
   };
 }

@@ -3,14 +3,15 @@ import { multiWorker, recursiveHalvingDoublingAlgorithm, specAlgorithm } from '@
 import { native } from '@coll/native';
 import { controllerGroup, executorSuite, type SuiteAlgorithm, threadRanks } from '@coll/testing';
 import { afterAll, describe, it } from 'vitest';
-import { drawnSuite } from '../../../tools/tests/drawn.ts';
+import { drawn, drawnSuite } from '../../../tools/tests/drawn.ts';
 
 const algorithms: readonly SuiteAlgorithm[] = [
   { algorithm: specAlgorithm({ alg: 'pscpu/pscpu', shards: 2 }, { workers: 2, gpusPerWorker: 2 }) },
   { algorithm: recursiveHalvingDoublingAlgorithm },
 ];
 
-for (const engine of [jsEngine, wasmEngine, native].filter((each) => each.probe().available)) {
+const engines = [jsEngine, wasmEngine, native].filter((each) => each.probe().available);
+for (const engine of drawn('engines', engines)) {
   executorSuite(
     drawnSuite({
       test: it,

@@ -4,6 +4,7 @@ import { reductionToOne } from '@coll/reduction-to-one';
 import { ring } from '@coll/ring';
 import { MirroredStrategy } from '@coll/strategy';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { drawn } from '../../../tools/tests/drawn.ts';
 import { everything, type Shared } from './fixtures/everything.js';
 import { cpu } from './strategies.js';
 
@@ -17,7 +18,7 @@ function argsFor(replicas: number): readonly unknown[] {
   return [shared, new PerReplica(names)];
 }
 
-describe.each([1, 2, 3, 4])('%i replicas in threads', (replicas) => {
+describe.each(drawn('replicas in threads', [1, 2, 3, 4]))('%i replicas in threads', (replicas) => {
   const ids = Array.from({ length: replicas }, (_, id) => id);
   const total = ids.reduce((sum, id) => sum + id, 0);
   const strategy = new MirroredStrategy({ devices: cpu(replicas), crossDeviceOps: ring });

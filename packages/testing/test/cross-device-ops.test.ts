@@ -52,4 +52,4 @@ const suites: readonly (() => void)[] = [
     }),
 ];
 
-for (const declare of drawn('cross-device ops', suites, 2)) declare();
+for (const declare of drawn('cross-device ops', suites)) declare();
