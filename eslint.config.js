@@ -2,7 +2,17 @@
 import tseslint from 'typescript-eslint';
 
 export default tseslint.config(
-  { ignores: ['**/dist/', '**/out-tsc/', '**/coverage/', 'native/*/build/', '.nx/', 'docs/reference/'] },
+  {
+    ignores: [
+      '**/dist/',
+      '**/out-tsc/',
+      '{packages,native}/*/types/',
+      '**/coverage/',
+      'native/*/build/',
+      '.nx/',
+      'docs/reference/',
+    ],
+  },
   {
     files: ['**/*.ts'],
     extends: [tseslint.configs.base],

@@ -1,3 +1,3 @@
 import { libConfig } from '../../tools/tsup/lib-config.ts';
 
-export default libConfig({ entry: ['src/main.ts', 'src/watchdog.ts'], dts: false });
+export default libConfig({ entry: ['src/main.ts', 'src/watchdog.ts'] });

@@ -1,3 +1,4 @@
+import ts from 'typescript';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { diagnose, toJavaScript } from './diagnose.ts';
 import { hasBinary, readmeProgram, UserProject } from './user-project.ts';
@@ -13,6 +14,20 @@ const value = new PerReplica([
 new RingAllReduce().reduce(ReduceOp.SUM, value, value).then((sum) => {
   console.log(sum.values.map(({ data }) => data.join(' ')).join(' | '));
 });
+`;
+
+const inferredExports = `
+import { MirroredStrategy } from '@coll/strategy';
+import { ringAlgorithm } from '@coll/ring';
+import { verify } from '@coll/core/schedule';
+import { tensor } from '@coll/core';
+
+export const strategy = new MirroredStrategy({ devices: ['cpu:0', 'cpu:1'] });
+export const means = strategy.run((replica) => replica.allReduce('mean', new Float32Array([1])));
+export const both = strategy.run((replica) => ({ id: replica.replicaIdInSyncGroup, value: tensor([1, 2]) }));
+export const options = strategy.extended;
+export const ring = ringAlgorithm;
+export const check = verify;
 `;
 
 const everythingOfCore = `
@@ -59,6 +74,12 @@ describe('the packages as published', () => {
 
   it('type-check it under the strictest settings', () => {
     expect(diagnose(project.write('first.mts', readmeProgram()), { types: ['node'] })).toEqual([]);
+  });
+
+  it('let a bundled program name all inferred types in declarations of its own', () => {
+    const file = project.write('inferred.ts', inferredExports);
+    const bundler = { module: ts.ModuleKind.ESNext, moduleResolution: ts.ModuleResolutionKind.Bundler };
+    expect(diagnose(file, { types: ['node'], declaration: true, ...bundler })).toEqual([]);
   });
 
   it('can be required from CommonJS', () => {

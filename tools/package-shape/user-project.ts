@@ -60,8 +60,10 @@ export class UserProject {
 }
 
 function buildIfMissing(packages: readonly string[]): void {
-  const missing = packages.filter((name) => !existsSync(path.join(folderOf(name), 'dist/index.js')));
-  if (missing.length > 0) npm(root, ['run', 'build', '--', '-p', missing.map((name) => `@coll/${name}`).join()]);
+  const built = packages.flatMap((name) =>
+    ['dist/index.js', 'types/index.d.ts'].map((it) => path.join(folderOf(name), it)),
+  );
+  if (!built.every(existsSync)) npm(root, ['run', 'build']);
 }
 
 const npm = (cwd: string, args: readonly string[]) => run(cwd, 'npm', args);

@@ -82,9 +82,11 @@ function compileNccl() {
   return phase('nccl', 'the addon for NVIDIA GPUs, from C++', (step) => step([node, 'native/nccl/build.mjs']));
 }
 
-/** Builds `dist` of every package. */
+/** Builds every package: JavaScript in `dist`, declarations in `types`. */
 function buildPackages() {
-  return phase('build', 'dist of every package', (step) => step([...installed('nx'), 'run-many', '-t', 'build']));
+  // nx would start a process for each of its plug-ins, which takes half of its time when nothing has changed.
+  process.env.NX_ISOLATE_PLUGINS = 'false';
+  return phase('build', 'the packages', (step) => step([...installed('nx'), 'run-many', '-t', 'build']));
 }
 
 /** Runs a TypeScript program of this repository and ends as it ends. `conditions` of package exports are Node's. */

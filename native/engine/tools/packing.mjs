@@ -55,14 +55,16 @@ async function packBinary(platform, into) {
 
 /** The package that people install. It names the binaries packed so far, which the manifest in the repository cannot do: they are not published yet. */
 function packNative(into) {
-  if (!existsSync(path.join(folder, 'dist/index.js'))) throw new CommandFailed('dist is missing: npm run build');
+  for (const built of ['dist/index.js', 'types/index.d.ts']) {
+    if (!existsSync(path.join(folder, built))) throw new CommandFailed(`${built} is missing: npm run build`);
+  }
   const packed = Object.keys(platforms).filter((platform) =>
     existsSync(path.join(into, tarballOf(packageOf(platform)))),
   );
   const { devDependencies: _, scripts: __, ...published } = manifest;
   const optionalDependencies = Object.fromEntries(packed.map((platform) => [packageOf(platform), version]));
   const stage = stageFor(manifest.name);
-  for (const part of ['dist', 'src', 'README.md', 'LICENSE'])
+  for (const part of ['dist', 'types', 'src', 'README.md', 'LICENSE'])
     cpSync(path.join(folder, part), path.join(stage, part), { recursive: true });
   writeJson(stage, { ...published, optionalDependencies });
   pack(manifest.name, stage, into);
