@@ -1,9 +1,11 @@
 import { directAlgorithm } from '@coll/direct';
 import { expect, it } from 'vitest';
-import { thrown } from '../test/thrown.js';
+import { rejection, thrown } from '../test/thrown.js';
 import { resolveEngine } from './engines.js';
+import { UnavailableError } from './errors.js';
 import { PortableCommunicator } from './portable/portable-communicator.js';
 import type { ProcessGroup } from './process-group.js';
+import { tensor } from './tensor.js';
 import { ThreadCommunicator } from './threads/thread-communicator.js';
 import { jsEngine } from './threads/thread-engine.js';
 import { createThreadGroup } from './threads/thread-group.js';
@@ -38,6 +40,25 @@ it('takes the engine of the group for a world of threads, and none in its place'
   expect(threadWorld(group, 0, devices).engine).toBe('js');
   const foreign = { ...group, engine: 'native' } as const;
   expect(thrown(() => threadWorld(foreign, 0, devices))).toMatchObject({ code: 'ERR_COLL_NO_ENGINE' });
+});
+
+it('ends a group of threads for all ranks by the message of one', async () => {
+  const group = createThreadGroup({ size: 2, maxBytes: 2 ** 16 });
+  const other = threadWorld(group, 0, devices.slice(1)).communicator(directAlgorithm);
+  threadWorld(group, 1, devices.slice(1)).fail?.('rank 1 threw');
+  const tensors = [tensor(new Float32Array(1))];
+  expect(await rejection(other.run({ kind: 'all-reduce', op: 'sum' }, tensors, tensors))).toMatchObject({
+    code: 'ERR_COLL_PEER_FAILED',
+    rank: 1,
+    message: expect.stringContaining('rank 1 threw'),
+  });
+});
+
+it('knows why a group of processes failed, unless the group keeps that to its collectives', () => {
+  const failure = new UnavailableError('ERR_COLL_PEER_FAILED', 'rank 0 is gone');
+  const group = { rank: 1, size: 3, failure: () => failure };
+  expect(processWorld(group as unknown as ProcessGroup, devices).failure?.()).toBe(failure);
+  expect(processWorld({ rank: 1, size: 3 } as unknown as ProcessGroup, devices).failure?.()).toBeUndefined();
 });
 
 it('holds one device of a world of processes', () => {

@@ -17,6 +17,19 @@ describe('the names of ranks', () => {
     expect(names.names).toEqual(['0', '1, 2, 3', '4 to 9']);
   });
 
+  it('are as many ranks for each of some workers', () => {
+    expect(RankNames.ofWorkers(3, 2).names).toEqual(['0, 1', '2, 3', '4, 5']);
+    const error = new UnavailableError('ERR_COLL_PEER_FAILED', 'rank 2 and rank 7 are gone', { rank: 2 });
+    expect(RankNames.ofWorkers(3, 2).retold(error)).toMatchObject({
+      message: 'rank 4, 5 and rank 7 are gone',
+      rank: 4,
+    });
+  });
+
+  it('lists up to four ranks, and names the first and last of more', () => {
+    expect(new RankNames([0, 4, 9]).names).toEqual(['0, 1, 2, 3', '4 to 8']);
+  });
+
   it('stand in messages, but not in what others have said, nor in the name of the operation', () => {
     const operation = 'broadcast from rank 1';
     const told = (message: string, rank?: number) =>

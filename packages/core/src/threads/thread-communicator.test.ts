@@ -113,6 +113,25 @@ describe.each([jsEngine, wasmEngine])('threads of the $name engine', (engine) =>
     },
   );
 
+  it.each(['own', 'shared'] as const)(
+    'keep the bits of NaNs that are broadcast, and of outputs of a reduce at other ranks than its root, in %s memory',
+    async (kind) => {
+      const communicators = open(engine, 2);
+      const bits = [0x7fc00001, 0xffc00002, 0x7fc00003];
+      const made = (communicator: Communicator) => {
+        const tensor = (kind === 'own' ? own : shared)(communicator, 'float32', 3);
+        new Uint32Array(tensor.data.buffer, tensor.data.byteOffset, 3).set(bits);
+        return tensor;
+      };
+      const bitsOf = ({ data }: Tensor) => [...new Uint32Array(data.buffer, data.byteOffset, 3)];
+      const [inputs, outputs] = [communicators.map(made), communicators.map(made)] as [Tensor[], [Tensor, Tensor]];
+      await runAll(communicators, { kind: 'reduce', op: 'sum', root: 1 }, inputs, outputs);
+      expect(outputs.map(bitsOf)).toEqual([bits, [0x7fc00000, 0x7fc00000, 0x7fc00000]]);
+      await runAll(communicators, { kind: 'broadcast', root: 0 }, inputs, outputs);
+      expect(outputs.map(bitsOf)).toEqual([bits, bits]);
+    },
+  );
+
   it('take the same memory of one rank with any of another', async () => {
     const communicators = open(engine, 2);
     const [first, second] = communicators as [Communicator, Communicator];
