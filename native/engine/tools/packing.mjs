@@ -8,7 +8,8 @@ import { CommandFailed, runToEnd } from './run-to-end.mjs';
 import { checkSystemSymbols } from './system-symbols.mjs';
 
 const manifest = JSON.parse(readFileSync(path.join(folder, 'package.json'), 'utf8'));
-const { version, license, engines, publishConfig } = manifest;
+const { version, license, homepage, repository, keywords, engines, publishConfig } = manifest;
+const about = { license, homepage, repository, keywords, engines };
 const packageOf = (platform) => `${manifest.name}-${platform}`;
 const tarballOf = (name) => `${name.slice(1).replace('/', '-')}-${version}.tgz`;
 
@@ -47,7 +48,7 @@ async function packBinary(platform, into) {
   const description = `The binary of ${manifest.name} for ${platform}`;
   const where = { os: [os], cpu: [cpu], ...(libc && { libc: [libc] }) };
   const main = path.basename(binary);
-  writeJson(stage, { name, version, description, license, engines, ...where, main, files: [main], publishConfig });
+  writeJson(stage, { name, version, description, ...about, ...where, main, files: [main], publishConfig });
   writeFileSync(path.join(stage, 'README.md'), `# ${name}\n\n${description}, which installs it by itself.\n`);
   cpSync(path.join(folder, 'LICENSE'), path.join(stage, 'LICENSE'));
   pack(name, stage, into);

@@ -1,0 +1,78 @@
+// Published manifests have homepage, repository and keywords of the root package.json, and READMEs link to files of their tarball or to
+// the homepage. `--write` makes it so, after a change of the root's fields, too.
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+
+const root = path.resolve(import.meta.dirname, '../..');
+const isWriting = process.argv.includes('--write');
+const read = (file) => readFileSync(path.join(root, file), 'utf8');
+const { homepage, repository, keywords } = JSON.parse(read('package.json'));
+const parents = ['packages', 'native'];
+const folders = parents
+  .flatMap((parent) => readdirSync(path.join(root, parent)).map((name) => `${parent}/${name}`))
+  .filter((folder) => existsSync(path.join(root, folder, 'package.json')));
+const faults = [];
+
+/** Writes a file, or notes a fault, where its text is not as it must be. */
+function ensure(file, wanted, fault) {
+  if (read(file) === wanted) return;
+  if (isWriting) writeFileSync(path.join(root, file), wanted);
+  else faults.push(`${file}: ${fault}: npm run manifests`);
+}
+
+const addressOf = (file) =>
+  `${homepage}/${statSync(path.join(root, file)).isDirectory() ? 'tree' : 'blob'}/main/${file}`;
+
+function manifestOf(folder) {
+  const {
+    name,
+    version,
+    description,
+    license,
+    homepage: _,
+    repository: __,
+    keywords: ___,
+    ...rest
+  } = JSON.parse(read(`${folder}/package.json`));
+  const home = { homepage: addressOf(folder), repository: { ...repository, directory: folder }, keywords };
+  return `${JSON.stringify({ name, version, description, license, ...home, ...rest }, null, 2)}\n`;
+}
+
+/** The file in the repository that a link of a README leads to, and whether the README writes it as an address; undefined elsewhere. */
+function destination(folder, link, oldHome) {
+  const [target] = link.split('#');
+  if (target === '' || target.startsWith('mailto:')) return undefined;
+  if (!/^https?:/.test(target)) return { file: path.posix.join(folder, target), isAddress: false };
+  const home = [homepage, oldHome].find((it) => it && target.startsWith(`${it}/`));
+  return home && { file: target.slice(home.length + 1).replace(/^(blob|tree)\/main\//, ''), isAddress: true };
+}
+
+function linkOf(folder, files, link, oldHome) {
+  const to = destination(folder, link, oldHome);
+  if (to === undefined) return link;
+  if (!existsSync(path.join(root, to.file))) {
+    faults.push(`${folder}/README.md: there is no ${to.file}, to which it links`);
+    return link;
+  }
+  const inside = path.posix.relative(folder, to.file);
+  const isShipped = ['README.md', 'LICENSE', ...files].some((part) => inside === part || inside.startsWith(`${part}/`));
+  if (!to.isAddress && isShipped) return link;
+  const [, anchor] = link.split('#');
+  return addressOf(to.file) + (anchor === undefined ? '' : `#${anchor}`);
+}
+
+for (const folder of folders) {
+  const { homepage: old = '', files = [] } = JSON.parse(read(`${folder}/package.json`));
+  ensure(
+    `${folder}/package.json`,
+    manifestOf(folder),
+    'homepage, repository and keywords must be as in the root package.json',
+  );
+  const oldHome = old.replace(/\/tree\/main\/.*$/, '');
+  const readme = `${folder}/README.md`;
+  const linked = read(readme).replace(/\]\(([^)\s]+)\)/g, (_, link) => `](${linkOf(folder, files, link, oldHome)})`);
+  ensure(readme, linked, 'links must lead to files of the tarball or to the homepage');
+}
+
+for (const fault of faults) console.error(fault);
+process.exitCode = faults.length > 0 ? 1 : 0;
