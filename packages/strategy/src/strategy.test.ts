@@ -198,7 +198,10 @@ describe('reduce along axes', () => {
 
   it.each([2, -3, [0, 2], [-3]])('rejects axis %j, which is out of range', async (axis) => {
     await expect(two.reduce('sum', value, axis)).rejects.toBeInstanceOf(ValueError);
-    await expect(two.reduce('mean', value, axis)).rejects.toMatchObject({ code: 'ERR_COLL_RANGE' });
+    await expect(two.reduce('mean', value, axis)).rejects.toMatchObject({
+      code: 'ERR_COLL_RANGE',
+      operation: 'reduce',
+    });
   });
 
   it('rejects any axis of a scalar', async () => {
@@ -220,6 +223,7 @@ describe('reduce along axes', () => {
     await expect(two.reduce('mean', new PerReplica([flags, flags]), 0)).rejects.toMatchObject({
       name: 'ValueError',
       code: 'ERR_COLL_REFUSED',
+      operation: 'reduce',
     });
   });
 });
