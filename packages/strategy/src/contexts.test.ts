@@ -31,9 +31,10 @@ async function errorOf(code: () => unknown): Promise<CollError> {
   throw new Error('nothing was thrown');
 }
 
-async function expectContextError(code: () => unknown, message: string | RegExp): Promise<void> {
+async function expectContextError(code: () => unknown, message: string | RegExp, operation?: string): Promise<void> {
   const error = await errorOf(code);
   expect(error).toBeInstanceOf(RuntimeError);
+  if (operation !== undefined) expect(error.operation).toBe(operation);
   expect(error).toMatchObject({ code: 'ERR_COLL_CONTEXT', message: expect.stringMatching(message) });
 }
 
@@ -214,9 +215,9 @@ describe('a replica context', () => {
           broadcast: () => left?.broadcast(1),
           mergeCall: () => left?.mergeCall(() => 0),
         })[method]();
-      await expectContextError(call, `^${method} must be called inside a replica function`);
-      await expectContextError(() => one.scope(call), `^${method} must be called inside a replica function`);
-      await expectContextError(() => other.scope(call), `^Mixing different strategies: ${method}`);
+      await expectContextError(call, `^${method} must be called inside a replica function`, method);
+      await expectContextError(() => one.scope(call), `^${method} must be called inside a replica function`, method);
+      await expectContextError(() => other.scope(call), `^Mixing different strategies: ${method}`, method);
       await expectContextError(() => other.run(call), `^replica 0: Mixing different strategies: ${method}`);
     },
   );
@@ -250,9 +251,9 @@ describe('a strategy beside another one', () => {
     ['experimentalDistributeValuesFromFunction', async () => one.experimentalDistributeValuesFromFunction(() => 0)],
   ] as const)('refuses %s while the other one is in charge', async (method, call) => {
     const message = new RegExp(`Mixing different strategies: ${method} of a MirroredStrategy`);
-    await expectContextError(() => other.scope(call), message);
-    await expectContextError(() => other.run(call as () => Promise<unknown>), message);
+    await expectContextError(() => other.scope(call), message, method);
+    await expectContextError(() => other.run(call as () => Promise<unknown>), message, method);
     experimentalSetStrategy(other);
-    await expectContextError(call, message);
+    await expectContextError(call, message, method);
   });
 });

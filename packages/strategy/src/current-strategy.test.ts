@@ -198,6 +198,16 @@ describe('the default replica', () => {
     await expect(alone.mergeCall(() => alone.allReduce('sum', 1))).rejects.toThrow(/inside a replica function/);
   });
 
+  it.each([
+    ['allReduce', () => alone.allReduce('sum', 1)],
+    ['allGather', () => alone.allGather(Float32Array.of(1), 0)],
+    ['broadcast', () => alone.broadcast(1)],
+    ['mergeCall', () => alone.mergeCall(() => 0)],
+  ] as const)('refuses %s by name while another strategy is in charge', async (operation, call) => {
+    const message = expect.stringMatching(`^Mixing different strategies: ${operation} of a `);
+    await expect(one.scope<Promise<unknown>>(call)).rejects.toMatchObject({ operation, message });
+  });
+
   it('is not there while another strategy is in charge', async () => {
     expect.assertions(3);
     await expect(one.scope(() => alone.allReduce('sum', 1))).rejects.toThrow(/^Mixing different strategies/);

@@ -183,6 +183,7 @@ describe('membershipFrom', () => {
     { TF_CONFIG: '{"cluster": {"worker": ["a:1"]}}' },
     { TF_CONFIG: '{"cluster": {"worker": ["a:1"]}, "task": {"type": "worker"}}' },
     { SM_HOSTS: 'algo-1', SM_CURRENT_HOST: 'algo-1' },
+    { SM_HOSTS: '["algo-1",2]', SM_CURRENT_HOST: 'algo-1' },
     { SM_HOSTS: '["algo-1"]', SM_CURRENT_HOST: 'algo-2' },
     { ...slurmStep, SLURM_STEP_NODELIST: 'gpu[' },
   ])('refuses %j', (environment) => {
