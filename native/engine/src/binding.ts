@@ -58,7 +58,8 @@ export function platformPackage(
 const here = (): Surroundings => ({
   explicit: process.env['COLL_NATIVE_PATH'] || undefined,
   // From src as from dist.
-  built: fileURLToPath(new URL('../build/release/coll_native.node', import.meta.url)),
+  // As `new URL('…', import.meta.url)` bundlers would take it for a file that is always there.
+  built: path.join(path.dirname(fileURLToPath(import.meta.url)), '../build/release/coll_native.node'),
   packageName: platformPackage,
   load: createRequire(import.meta.url),
 });

@@ -34,7 +34,8 @@ export function findBinding(surroundings: Partial<Surroundings> = {}): BindingSe
 const here = (): Surroundings => ({
   explicit: process.env['COLL_NCCL_PATH'] || undefined,
   // From src as from dist.
-  built: fileURLToPath(new URL('../build/release/coll_nccl.node', import.meta.url)),
+  // As `new URL('…', import.meta.url)` bundlers would take it for a file that is always there.
+  built: path.join(path.dirname(fileURLToPath(import.meta.url)), '../build/release/coll_nccl.node'),
   platform: process.platform,
   architecture: process.arch,
   load: createRequire(import.meta.url),

@@ -33,7 +33,7 @@ export function loadingOf(modules: readonly string[]): Loading {
 /** @throws CollError where the module, or one that it imports, is not there; what the module throws itself */
 export async function importModule(module: string): Promise<Record<string, unknown>> {
   try {
-    return (await import(module)) as Record<string, unknown>;
+    return (await import(/* webpackIgnore: true */ /* @vite-ignore */ module)) as Record<string, unknown>;
   } catch (cause) {
     const { code, message } = cause as NodeJS.ErrnoException;
     if (code !== 'ERR_MODULE_NOT_FOUND') throw cause;

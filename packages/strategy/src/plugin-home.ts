@@ -3,6 +3,7 @@ import {
   type CommunicationOptions,
   type CrossDeviceOps,
   type Plugin,
+  registry,
   resolveEngine,
   threadWorld,
 } from '@coll/core';
@@ -38,8 +39,9 @@ export async function openPluginHome(start: ThreadStart, { plugin: named }: Plug
   return { strategy, ops, [Symbol.asyncDispose]: close };
 }
 
-/** Imports the module of a plug-in. @throws CollError where it is not in there */
+/** A plug-in that the entry of this thread has registered, as that of a bundle does, or the one in its module. @throws CollError where it is not in there */
 export async function loadPlugin({ name, module }: PluginHome['plugin']): Promise<Plugin<never>> {
+  if (registry.has(name)) return registry.get(name);
   const exported = Object.values(await importModule(module));
   const found = exported.find(
     (value) =>

@@ -1,5 +1,9 @@
+import { existsSync } from 'node:fs';
+import path from 'node:path';
 import { finished } from 'node:stream/promises';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { Worker } from 'node:worker_threads';
+import { CollError } from '@coll/core';
 import { Latch } from './latch.js';
 import { loadingOf } from './module-loading.js';
 import type { ReplicaListener, ReplicaThread } from './replica-threads.js';
@@ -64,7 +68,7 @@ export class ReplicaWorker implements ReplicaThread {
 const printMillis = 2000;
 
 function startWorker(start: ThreadStart): Worker {
-  const entry = new URL(`./replica-thread${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url).href;
+  const entry = threadEntry();
   const plugin = 'plugin' in start.home ? start.home.plugin : undefined;
   const { tsx, execArgv } = loadingOf(plugin ? [start.module, plugin.module] : [start.module]);
   try {
@@ -79,6 +83,16 @@ function startWorker(start: ThreadStart): Worker {
     const isArgument = !plugin || isCloneable(plugin.options);
     throw notCloneable(isArgument ? 'an argument of a replica' : `an option of plug-in "${plugin.name}"`, cause);
   }
+}
+
+/** @throws CollError where a bundler has left the file behind */
+function threadEntry(): string {
+  const here = fileURLToPath(import.meta.url);
+  const file = path.join(path.dirname(here), `replica-thread${path.extname(here) === '.ts' ? '.ts' : '.js'}`);
+  if (existsSync(file)) return pathToFileURL(file).href;
+  const cure =
+    "add an entry replica-thread to the bundle, which imports '@coll/strategy/replica-thread' and the plug-ins it uses";
+  throw new CollError('ERR_COLL_MODULE', `${file} is missing, which every replica's thread starts with: ${cure}`);
 }
 
 function isCloneable(value: unknown): boolean {
