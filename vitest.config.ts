@@ -3,6 +3,7 @@ import { availableParallelism } from 'node:os';
 import path from 'node:path';
 import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
+import { compiledSources } from './tools/tests/compiled-sources.ts';
 
 const root = import.meta.dirname;
 
@@ -74,6 +75,7 @@ class LongestFirst extends BaseSequencer {
 }
 
 export default defineConfig({
+  plugins: [compiledSources()],
   // Aliases and not the '@coll/source' condition: vitest would hand a condition on to every worker thread of a test.
   resolve: { alias: packages.flatMap(sourceAliases) },
   test: {

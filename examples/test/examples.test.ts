@@ -1,26 +1,25 @@
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import path from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { native } from '@coll/native';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 
-const folder = path.join(import.meta.dirname, '..');
+const programOf = (example: string) => fileURLToPath(new URL(`../${example.replace(/ts$/, 'js')}`, import.meta.url));
+const launcher = fileURLToPath(new URL('../../packages/cli/src/main.ts', import.meta.url));
 
 /** The lines that an example prints, with a blank one at the end. It fails where the example does, or complains. */
 async function run(example: string): Promise<string[]> {
-  const args = ['--conditions=@coll/source', '--import', 'tsx', path.join(folder, example)];
-  const { stdout, stderr } = await promisify(execFile)(process.execPath, args);
+  const { stdout, stderr } = await promisify(execFile)(process.execPath, [programOf(example)]);
   expect(stderr).toBe('');
   return stdout.split('\n');
 }
 
 /** The lines that the ranks of an example print. It fails where one of them does, or complains. */
 async function launch(ranks: number, example: string): Promise<string[]> {
-  const fromSources = ['--conditions=@coll/source', '--import', 'tsx'];
-  const launcher = [path.join(folder, '../packages/cli/src/main.ts'), 'run', '-n', String(ranks)];
-  const program = ['--env', 'NODE_OPTIONS=--conditions=@coll/source', path.join(folder, example)];
-  const { stdout, stderr } = await promisify(execFile)(process.execPath, [...fromSources, ...launcher, ...program]);
+  const args = [launcher, 'run', '-n', String(ranks), programOf(example)];
+  const { stdout, stderr } = await promisify(execFile)(process.execPath, args);
   expect(stderr).toBe('');
   return stdout.split('\n');
 }
@@ -28,7 +27,8 @@ async function launch(ranks: number, example: string): Promise<string[]> {
 const isNative = native.probe().available;
 
 /** A test double of a library of NVIDIA's, where it was built. */
-const doubleOf = (name: string) => path.join(folder, `../native/nccl/build/release/libcoll-double-${name}.so`);
+const doubleOf = (name: string) =>
+  path.join(import.meta.dirname, `../../native/nccl/build/release/libcoll-double-${name}.so`);
 
 afterEach(() => vi.unstubAllEnvs());
 

@@ -1,22 +1,15 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import path from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 
-const program = path.join(import.meta.dirname, 'main.ts');
+const program = fileURLToPath(new URL('./main.ts', import.meta.url));
+const launcher = fileURLToPath(new URL('../../packages/cli/src/main.ts', import.meta.url));
 
 /** Starts it by itself, or as so many ranks of the launcher. */
 function start(args: string, ranks?: number) {
-  const launcher = [path.join(import.meta.dirname, '../../packages/cli/src/main.ts'), 'run', '-n', String(ranks)];
-  const before = ranks === undefined ? [] : [...launcher, '--env', 'NODE_OPTIONS=--conditions=@coll/source'];
-  const child = spawn(process.execPath, [
-    '--conditions=@coll/source',
-    '--import',
-    'tsx',
-    ...before,
-    program,
-    ...args.split(' '),
-  ]);
+  const before = ranks === undefined ? [] : [launcher, 'run', '-n', String(ranks)];
+  const child = spawn(process.execPath, [...before, program, ...args.split(' ')]);
   const output = { stdout: '', stderr: '' };
   for (const name of ['stdout', 'stderr'] as const) {
     child[name].setEncoding('utf8').on('data', (text: string) => {

@@ -29,7 +29,7 @@ class MemberProcess {
 
   constructor(rank: number, store: string) {
     this.child = fork(program, [String(rank), String(size)], {
-      execArgv: ['--conditions=@coll/source', '--import', 'tsx'],
+      execArgv: [],
       env: { ...process.env, COLL_TEST_STORE: store, COLL_DOUBLE_CONTROL: control },
     });
     this.child.on('message', (told: Omit<Told, 'at'>) => {

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import path from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { createRegistry, type Mirrored, PerReplica, ReduceOp, type Tensor, tensor } from '@coll/core';
 import { direct } from '@coll/direct';
 import { counts, flightRecorder, gpus, NcclAllReduce, NcclCommunicator, nccl, probe } from '@coll/nccl';
@@ -15,8 +15,8 @@ describe('without a GPU', () => {
   it('imports and registers without a word', () => {
     const program = "import '@coll/nccl/register'; import { probe } from '@coll/nccl'; console.log(probe().available)";
     const environment = { ...process.env, NODE_OPTIONS: '' };
-    const node = ['--import', 'tsx', '--conditions=@coll/source', '--input-type=module', '--eval', program];
-    const options = { cwd: path.resolve(import.meta.dirname, '..'), env: environment, encoding: 'utf8' } as const;
+    const node = ['--input-type=module', '--eval', program];
+    const options = { cwd: fileURLToPath(new URL('..', import.meta.url)), env: environment, encoding: 'utf8' } as const;
     expect(execFileSync(process.execPath, node, { ...options, stdio: ['ignore', 'pipe', 'inherit'] })).toBe('false\n');
   });
 

@@ -3,9 +3,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
 
-const root = path.resolve(import.meta.dirname, '../../..');
-const conditions = '--conditions=@coll/source';
+const launcherProgram = fileURLToPath(new URL('../src/main.ts', import.meta.url));
 
 /**
  * What `coll run` tells of a fixture whose last rank comes late, and what the ranks print. The fixture gets `how`, and the name of a file: the late rank
@@ -15,18 +15,9 @@ export async function stalledRun(fixture: string, how: string, ranks: number, se
   const { NODE_OPTIONS: _, ...env } = process.env;
   const folder = mkdtempSync(path.join(tmpdir(), 'coll-stalls-'));
   const come = path.join(folder, 'come');
-  const options = [
-    '-n',
-    String(ranks),
-    '--stall-seconds',
-    '0.5',
-    '--timeout',
-    '240',
-    '--env',
-    `NODE_OPTIONS=${conditions}`,
-  ];
-  const program = ['packages/cli/src/main.ts', 'run', ...options, fixture, how, come];
-  const launcher = spawn(process.execPath, ['--import', 'tsx', conditions, ...program], { cwd: root, env });
+  const options = ['-n', String(ranks), '--stall-seconds', '0.5', '--timeout', '240'];
+  const program = [launcherProgram, 'run', ...options, fixture, how, come];
+  const launcher = spawn(process.execPath, program, { env });
   let told = '';
   launcher.stderr.setEncoding('utf8').on('data', (part: string) => {
     told += part;

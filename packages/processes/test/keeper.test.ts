@@ -1,7 +1,7 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import path from 'node:path';
 import { setTimeout } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import { tensor } from '@coll/core';
 import { directAlgorithm } from '@coll/direct';
 import { type Store, TcpStore, TcpStoreServer } from '@coll/rendezvous';
@@ -15,9 +15,9 @@ it.each(['shared-memory', 'tcp'] as const)(
   async (transport) => {
     const job = { job: 'keeper', jobKey: TcpStoreServer.newKey() };
     const keeper = fork(
-      path.join(import.meta.dirname, 'fixtures/keeper.ts'),
+      fileURLToPath(new URL('./fixtures/keeper.ts', import.meta.url)),
       [JSON.stringify({ ...job, size, transport, timeoutSeconds: 120 })],
-      { execArgv: ['--conditions=@coll/source', '--import', 'tsx'] },
+      { execArgv: [] },
     );
     const [address] = (await once(keeper, 'message')) as [string];
     const sum = once(keeper, 'message');

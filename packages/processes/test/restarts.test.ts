@@ -4,21 +4,21 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 import { JobProcesses } from '../../rendezvous/test/job-processes.ts';
 import type { Progress } from './fixtures/generations.ts';
 
-const root = path.resolve(import.meta.dirname, '../../..');
-const conditions = '--conditions=@coll/source';
-const fixture = path.join(import.meta.dirname, 'fixtures/restarted-rank.ts');
+const launcherProgram = fileURLToPath(new URL('../../cli/src/main.ts', import.meta.url));
+const fixture = fileURLToPath(new URL('./fixtures/restarted-rank.ts', import.meta.url));
 
 it('opens the group of a restart of coll run, and refuses what is left of the one before', async () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'coll-restarts-'));
   const [begun, told] = [path.join(folder, 'begun'), path.join(folder, 'told')];
-  const options = ['-n', '2', '--max-restarts', '1', '--timeout', '240', '--env', `NODE_OPTIONS=${conditions}`];
-  const program = ['packages/cli/src/main.ts', 'run', ...options, fixture, begun, told];
+  const options = ['-n', '2', '--max-restarts', '1', '--timeout', '240'];
+  const program = [launcherProgram, 'run', ...options, fixture, begun, told];
   const { NODE_OPTIONS: _, ...env } = process.env;
-  const launcher = spawn(process.execPath, ['--import', 'tsx', conditions, ...program], { cwd: root, env });
+  const launcher = spawn(process.execPath, program, { env });
   const [stdout, stderr] = await Promise.all([text(launcher.stdout), text(launcher.stderr)]);
   expect(stderr).toBe('coll run: rank 1 exited with code 3; ended rank 0; restart 1 of 1\n');
   expect(stdout.trimEnd().split('\n').sort()).toEqual(['[0] generation 1: sum 3', '[1] generation 1: sum 3']);

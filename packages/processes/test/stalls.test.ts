@@ -1,10 +1,10 @@
-import path from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 import { stalledRun } from '../../cli/test/stalled-run.ts';
 
 const sentence =
   /^coll run: stalled: ranks 0, 1 in all-reduce sum \(collective 0\) for \d+ seconds, rank 2 has not come$/m;
-const fixture = path.join(import.meta.dirname, 'fixtures/late-rank.ts');
+const fixture = fileURLToPath(new URL('./fixtures/late-rank.ts', import.meta.url));
 
 it.each(['run', 'runSync'])('tells coll run who waits for whom in %s', async (how) => {
   const { stderr, lines } = await stalledRun(fixture, how, 3, sentence);

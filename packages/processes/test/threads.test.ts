@@ -4,17 +4,13 @@ import { TcpStoreServer } from '@coll/rendezvous';
 import { expect, it } from 'vitest';
 import type { ThreadTask } from './fixtures/thread.js';
 
-const entry = new URL('./fixtures/thread.ts', import.meta.url).href;
-const bootstrap = `import('tsx/esm/api').then(({ register }) => {
-  register();
-  return import(${JSON.stringify(entry)});
-}).catch((error) => { throw error; });`;
+const entry = new URL('./fixtures/thread.ts', import.meta.url);
 
 // A thread may end as soon as it has told that it is ready.
 const exits = new WeakMap<Worker, Promise<unknown[]>>();
 
 function start(workerData: ThreadTask): Worker {
-  const thread = new Worker(bootstrap, { eval: true, workerData, execArgv: ['--conditions=@coll/source'] });
+  const thread = new Worker(entry, { workerData });
   exits.set(thread, once(thread, 'exit'));
   return thread;
 }

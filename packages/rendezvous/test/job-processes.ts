@@ -27,7 +27,7 @@ export class JobProcesses implements AsyncDisposable {
     const seat = { COLL_STORE: server.address, COLL_JOB: 'test', COLL_JOB_KEY: jobKey, COLL_SIZE: size };
     this.children = environments.map((environment, rank) =>
       fork(fileURLToPath(fixture), {
-        execArgv: ['--conditions=@coll/source', '--import', 'tsx'],
+        execArgv: [],
         env: { ...process.env, ...seat, COLL_RANK: String(rank), ...environment },
       }),
     );

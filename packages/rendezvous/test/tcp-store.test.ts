@@ -238,7 +238,7 @@ describe('TcpStoreServer', () => {
 
   it('lets its process end although strangers are there who say nothing', async () => {
     const keeper = fork(fileURLToPath(new URL('./fixtures/unreferenced-store.ts', import.meta.url)), [jobKey], {
-      execArgv: ['--conditions=@coll/source', '--import', 'tsx'],
+      execArgv: [],
     });
     const [address] = (await once(keeper, 'message')) as [string];
     const stranger = connect(Number(new URL(address).port), '127.0.0.1').on('error', () => {});

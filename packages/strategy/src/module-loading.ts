@@ -14,13 +14,14 @@ export interface Loading {
 /**
  * What threads need to import these modules. Threads do not inherit a TypeScript loader in Node 20, so they register tsx themselves,
  * which is looked for where the modules are.
+ * @param own the module of this library that asks: a TypeScript file means that the library runs from its sources
  * @throws CollError for what is no URL, or where a module is TypeScript and nothing can load it
  */
-export function loadingOf(modules: readonly string[]): Loading {
+export function loadingOf(modules: readonly string[], own = import.meta.url): Loading {
   const typescript = modules.filter((module) => /\.[cm]?tsx?$/.test(requireUrl(module).pathname));
-  const fromSource = import.meta.url.endsWith('.ts');
+  const fromSource = own.endsWith('.ts');
   if (typescript.length === 0 && !fromSource) return { tsx: undefined };
-  const tsx = findTsx([...typescript, import.meta.url]);
+  const tsx = findTsx([...typescript, own]);
   if (tsx === undefined && !stripsTypes()) {
     throw new CollError(
       'ERR_COLL_MODULE',

@@ -11,9 +11,8 @@ interface Outcome {
 /** Runs a program until it ends by itself; what does not end in time is killed, and has no exit code. */
 function outcomeOf(program: string, ...args: readonly string[]): Promise<Outcome> {
   const file = fileURLToPath(new URL(`./fixtures/${program}`, import.meta.url));
-  const flags = ['--import', 'tsx', '--conditions=@coll/source'];
   const { NODE_OPTIONS: _, ...env } = process.env;
-  const child = spawn(process.execPath, [...flags, file, ...args], { env, timeout: 240_000, killSignal: 'SIGKILL' });
+  const child = spawn(process.execPath, [file, ...args], { env, timeout: 240_000, killSignal: 'SIGKILL' });
   const text = { stdout: '', stderr: '' };
   for (const name of ['stdout', 'stderr'] as const) {
     child[name].setEncoding('utf8').on('data', (chunk: string) => {
@@ -34,7 +33,7 @@ describe.concurrent('a program', () => {
   it.each(['never closes', 'closes and is used no more', 'awaits nothing', 'leaves timers in threads'])(
     'that %s ends by itself',
     async (way) => {
-      expect(await outcomeOf('program.ts', way)).toEqual({ ...isClean, stdout: 'done\n' });
+      expect(await outcomeOf('program.js', way)).toEqual({ ...isClean, stdout: 'done\n' });
     },
   );
 
@@ -45,7 +44,7 @@ describe.concurrent('a program', () => {
   it.each(['throws in a replica of this thread', 'throws in a thread'])(
     'that %s fails with that error',
     async (way) => {
-      const { code, stdout, stderr } = await outcomeOf('program.ts', way);
+      const { code, stdout, stderr } = await outcomeOf('program.js', way);
       expect([code, stdout]).toEqual([1, '']);
       // Said once: by the error that the program did not catch.
       expect(stderr.match(/replica 1: boom/g)).toHaveLength(1);
@@ -55,18 +54,18 @@ describe.concurrent('a program', () => {
 
   it('that catches what replicas throw ends well', async () => {
     const stdout = 'replica 1: boom\nreplica 1: boom\n';
-    expect(await outcomeOf('program.ts', 'catches what replicas throw')).toEqual({ ...isClean, stdout });
+    expect(await outcomeOf('program.js', 'catches what replicas throw')).toEqual({ ...isClean, stdout });
   });
 
   it('that leaves timers in threads that fail ends well', async () => {
-    const outcome = await outcomeOf('program.ts', 'leaves timers in threads and fails');
+    const outcome = await outcomeOf('program.js', 'leaves timers in threads and fails');
     expect(outcome).toEqual({ ...isClean, stdout: 'replica 0: boom\n' });
   });
 
   it.each(['in a busy loop', 'in Atomics.wait', 'in an all-reduce'])(
     'that leaves by process.exit while a replica is %s has its exit code',
     async (where) => {
-      expect(await outcomeOf('program.ts', 'leaves by process.exit', where)).toEqual({
+      expect(await outcomeOf('program.js', 'leaves by process.exit', where)).toEqual({
         code: 3,
         stdout: '',
         stderr: '',
@@ -75,13 +74,13 @@ describe.concurrent('a program', () => {
   );
 
   it('that throws while threads run fails with that error', async () => {
-    const { code, stderr } = await outcomeOf('program.ts', 'throws while threads run');
+    const { code, stderr } = await outcomeOf('program.js', 'throws while threads run');
     expect(code).toBe(1);
     expect(stderr).toMatch(/Error: from the program/);
   });
 
   it('that waits for ever in one thread is ended by Node', async () => {
-    const { code, stdout } = await outcomeOf('program.ts', 'waits for ever in one thread');
+    const { code, stdout } = await outcomeOf('program.js', 'waits for ever in one thread');
     expect([code, stdout]).toEqual([13, 'waiting\n']);
   });
 
@@ -89,7 +88,7 @@ describe.concurrent('a program', () => {
     ['leaves', 0, [...linesOf(0, 2000), ...linesOf(1, 2000)]],
     ['fails', 4, linesOf(1, 60_000)],
   ] as const)('that prints in threads and %s loses no line', async (then, code, lines) => {
-    const outcome = await outcomeOf('program.ts', `prints in threads and ${then}`);
+    const outcome = await outcomeOf('program.js', `prints in threads and ${then}`);
     expect(outcome).toMatchObject({ code, stderr: '' });
     expect(outcome.stdout.trimEnd().split('\n').sort()).toEqual([...lines].sort());
   });

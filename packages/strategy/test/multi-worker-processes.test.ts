@@ -11,7 +11,7 @@ const device = (worker: number, place: number) => `/job:worker/replica:0/task:${
 
 describe.concurrent('workers in processes of their own', () => {
   it('have the same variables, which start with what the chief brings', async () => {
-    const told = printed(await runWorkers('worker.ts', 2, ['variables']));
+    const told = printed(await runWorkers('worker.js', 2, ['variables']));
     const ofReplica = [[2.5, 3], [0, 1, 7], [5]];
     const inReplicas = [ofReplica, ofReplica];
     const same = { initial: [1, 2], inReplicas, together: [[10], [1.5], [3]] };
@@ -26,18 +26,18 @@ describe.concurrent('workers in processes of their own', () => {
     [1, [11, 11, 10.5, 12, 12, 11]],
     [2, [11, 12.25, 11.5, 14, 19, 16]],
   ])('count the number of each of their %i replicas by itself', async (replicas, sums) => {
-    expect(printed(await runWorkers('worker.ts', 2, ['numbers', String(replicas)]))).toEqual([sums, sums]);
+    expect(printed(await runWorkers('worker.js', 2, ['numbers', String(replicas)]))).toEqual([sums, sums]);
   });
 
   it('may block where a worker has one replica', async () => {
-    const told = printed(await runWorkers('worker.ts', 2, ['blocking']));
+    const told = printed(await runWorkers('worker.js', 2, ['blocking']));
     const combined = { dense: [1, 2], rows: [1, 2], into: [0.5, 1], ofLast: [1, 7] };
     const each = { canBlock: true, ...combined, after: [2] };
     expect(told).toMatchObject([each, each].map((one) => ({ ...one, busy: { code: 'ERR_COLL_BUSY' } })));
   });
 
   it.each([1, 2])('run %i replicas in threads each', async (replicas) => {
-    const told = printed(await runWorkers('worker.ts', 2, ['threads', String(replicas)]));
+    const told = printed(await runWorkers('worker.js', 2, ['threads', String(replicas)]));
     const size = 2 * replicas;
     const ids = Array.from({ length: size }, (_, id) => id);
     const total = ids.reduce((sum, id) => sum + id, 0);
@@ -61,7 +61,7 @@ describe.concurrent('workers in processes of their own', () => {
   });
 
   it.each(['throws', 'throwsInThread'])('are ended by one that %s, which all are told', async (scenario) => {
-    const [first, last] = printed(await runWorkers('worker.ts', 2, [scenario]));
+    const [first, last] = printed(await runWorkers('worker.js', 2, [scenario]));
     expect(last).toMatchObject({ name: 'RangeError', message: 'replica 3: out of memory', rank: 3 });
     const told = /rank 2, 3 on .* failed: .*replica 3: out of memory/;
     expect(first).toMatchObject({ name: 'UnavailableError', code: 'ERR_COLL_PEER_FAILED', rank: 2 });
@@ -70,12 +70,12 @@ describe.concurrent('workers in processes of their own', () => {
 
   it('that create different variables are told which', async () => {
     const told = /^variable "weights": Shape mismatch in the collective: ranks disagree: .* [12] float64 elements/;
-    for (const error of printed(await runWorkers('worker.ts', 2, ['differs'])))
+    for (const error of printed(await runWorkers('worker.js', 2, ['differs'])))
       expect(error).toMatchObject({ code: 'ERR_COLL_SHAPE_MISMATCH', message: expect.stringMatching(told) });
   });
 
   it('notice at once that one has ended', async () => {
-    const [first, last] = (await runWorkers('worker.ts', 2, ['exits'])) as [EndOfWorker, EndOfWorker];
+    const [first, last] = (await runWorkers('worker.js', 2, ['exits'])) as [EndOfWorker, EndOfWorker];
     expect(last.code).toBe(7);
     expect(printed([first])).toMatchObject([
       { name: 'UnavailableError', code: 'ERR_COLL_PEER_FAILED', rank: 1, message: expect.stringMatching(/rank 1/) },
@@ -86,19 +86,19 @@ describe.concurrent('workers in processes of their own', () => {
     [0, /worker 0 of 2 waited 1 seconds for the others to start: .*rank 1/],
     [1, /worker 1 of 2 waited 1 seconds for the others to start: .*worker 0 at 127\.0\.0\.1:\d+/],
   ])('that are only worker %i give up in time, naming the other', async (worker, told) => {
-    const [alone] = printed(await runWorkers('worker.ts', 2, ['lonely'], [worker]));
+    const [alone] = printed(await runWorkers('worker.js', 2, ['lonely'], [worker]));
     expect(alone).toMatchObject({ name: 'RuntimeError', code: 'ERR_COLL_DEADLINE' });
     expect(alone).toMatchObject({ message: expect.stringMatching(told) });
   });
 
   it('go on with a strategy of the next generation after a failure', async () => {
-    expect(printed(await runWorkers('worker.ts', 2, ['again']))).toEqual([
+    expect(printed(await runWorkers('worker.js', 2, ['again']))).toEqual([
       ['object', [2]],
       ['object', [2]],
     ]);
   });
 
   it('end by themselves, whatever they left open', async () => {
-    expect(printed(await runWorkers('worker.ts', 2, ['leaves']))).toEqual([[0.5], [0.5]]);
+    expect(printed(await runWorkers('worker.js', 2, ['leaves']))).toEqual([[0.5], [0.5]]);
   });
 });

@@ -149,7 +149,7 @@ describe('two versions of a plug-in', () => {
       expect.objectContaining({
         code: 'ERR_COLL_DUPLICATE_PLUGIN',
         message: expect.stringMatching(
-          /two plug-ins are called "mine": .*my-plugin.ts is registered, .*my-plugin-too.ts clashes/,
+          /two plug-ins are called "mine": .*my-plugin.js is registered, .*my-plugin-too.js clashes/,
         ),
       }),
     );

@@ -1,10 +1,10 @@
-import path from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 import { stalledRun } from '../../cli/test/stalled-run.ts';
 
 const sentence =
   /^coll run: stalled: rank 0 in all-reduce sum \(collective \d+\) for \d+ seconds, rank 1 has not come$/m;
-const fixture = path.join(import.meta.dirname, 'fixtures/late-worker.ts');
+const fixture = fileURLToPath(new URL('./fixtures/late-worker.ts', import.meta.url));
 
 it.each(['allReduce', 'allReduceSync'])('tells coll run which worker waits in %s', async (how) => {
   const { stderr, lines } = await stalledRun(fixture, how, 2, sentence);

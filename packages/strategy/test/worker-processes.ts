@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import path from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { TcpStoreServer } from '@coll/rendezvous';
 import { freePort } from '../../rendezvous/test/free-port.ts';
 
@@ -26,8 +26,8 @@ export async function runWorkers(
   const jobKey = TcpStoreServer.newKey();
   return Promise.all(
     present.map(async (index) => {
-      const program = path.join(import.meta.dirname, 'fixtures', fixture);
-      const child = spawn(process.execPath, ['--conditions=@coll/source', '--import', 'tsx', program, ...args], {
+      const program = fileURLToPath(new URL(`./fixtures/${fixture}`, import.meta.url));
+      const child = spawn(process.execPath, [program, ...args], {
         env: {
           ...process.env,
           TF_CONFIG: JSON.stringify({ cluster, task: { type: 'worker', index } }),

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 
 it('runs all suites under the test runner of Node', async () => {
   const fixture = new URL('./fixtures/under-node-test.ts', import.meta.url).pathname;
-  const flags = ['--import', 'tsx', '--conditions=@coll/source', '--test-reporter=tap', '--test', fixture];
+  const flags = ['--test-reporter=tap', '--test', fixture];
   const { NODE_OPTIONS: _, ...env } = process.env;
   const { stdout } = await promisify(execFile)(process.execPath, flags, { env, maxBuffer: 2 ** 26 });
   expect(stdout).toMatch(/# fail 0\n/);

@@ -1,14 +1,14 @@
 import { execFile } from 'node:child_process';
-import path from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, it, vi } from 'vitest';
 import { engineNames, whyNot } from '../src/engines.js';
 import { forms } from '../src/trial.js';
 
-const program = path.resolve(import.meta.dirname, 'fixtures/growth.ts');
+const program = fileURLToPath(new URL('./fixtures/growth.ts', import.meta.url));
 // The young generation of a thread grows to 48 MB when calls happen to be slow, and would hide what they leave behind.
 const young = '--max-semi-space-size=1';
-const flags = ['--expose-gc', young, '--import', 'tsx', '--conditions=@coll/source'];
+const flags = ['--expose-gc', young];
 
 // A busy machine may take a millisecond for each of a quarter of a million calls.
 vi.setConfig({ testTimeout: 1_200_000 });

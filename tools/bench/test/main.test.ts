@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 import { engineNames, whyNot } from '../src/engines.js';
 import { compileBound, isInstalled } from '../src/peers/build.js';
@@ -10,11 +11,10 @@ import type { Row } from '../src/report/row.js';
 import { readRows } from '../src/report/write-report.js';
 import { inputKinds, places } from '../src/trial.js';
 
-const root = path.resolve(import.meta.dirname, '../../..');
+const program = fileURLToPath(new URL('../src/main.ts', import.meta.url));
 
 async function bench(...args: string[]) {
-  const program = ['--import', 'tsx', '--conditions=@coll/source', 'tools/bench/src/main.ts', ...args];
-  const child = spawn(process.execPath, program, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(process.execPath, [program, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
   const [code, output, errors] = await Promise.all([
     new Promise((resolve) => {
       child.once('close', resolve);

@@ -2,12 +2,13 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, it } from 'vitest';
 import { collectives, contribution, expected, requireSame } from '../src/expect.js';
 import { steps } from '../src/steps.js';
 
 const native = path.resolve(import.meta.dirname, '../../../native/nccl');
-const main = path.resolve(import.meta.dirname, '../src/main.ts');
+const main = fileURLToPath(new URL('../src/main.ts', import.meta.url));
 
 describe('what is expected', () => {
   it('is plain arithmetic', () => {
@@ -53,7 +54,7 @@ describe('the script that begins', () => {
     for (const name of ['dirname', 'mktemp', 'rm', 'chmod']) symlinkSync(`/usr/bin/${name}`, path.join(bin, name));
     for (const [name, script] of Object.entries(commands))
       writeFileSync(path.join(bin, name), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
-    const script = path.resolve(path.dirname(main), '../run.sh');
+    const script = path.resolve(import.meta.dirname, '../run.sh');
     const { status, stderr, stdout } = spawnSync('/bin/sh', [script], { env: { PATH: bin }, encoding: 'utf8' });
     return { status, stderr, stdout };
   }
@@ -102,9 +103,8 @@ it('says what is missing where there is no GPU, and runs nothing else', () => {
     COLL_CUDA_LIBRARY: '/nowhere/libcuda.so.1',
     COLL_NCCL_PATH: path.join(native, 'build/release/coll_nccl.node'),
   };
-  const node = ['--import', 'tsx', '--conditions=@coll/source', main, folder];
   const options = { cwd: path.dirname(main), env: environment, stdio: 'pipe' } as const;
-  expect(() => execFileSync(process.execPath, node, options)).toThrow();
+  expect(() => execFileSync(process.execPath, [main, folder], options)).toThrow();
   const [file = ''] = readdirSync(folder);
   const { backend, results } = JSON.parse(readFileSync(path.join(folder, file), 'utf8'));
   expect(backend).toBe('no GPU');

@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { StepResult } from '../src/step.js';
 
@@ -13,10 +14,9 @@ interface Ended {
 
 function run(fixture: string): Ended {
   const folder = mkdtempSync(path.join(tmpdir(), 'coll-gpu-check-'));
-  const program = path.resolve(import.meta.dirname, 'fixtures', fixture);
-  const args = ['--import', 'tsx', '--conditions=@coll/source', program, folder];
+  const program = fileURLToPath(new URL(`./fixtures/${fixture}`, import.meta.url));
   const env = { ...process.env, COLL_CUDA_LIBRARY: '/nowhere/libcuda.so.1' };
-  const { stdout: printed, status } = spawnSync(process.execPath, args, { env, encoding: 'utf8' });
+  const { stdout: printed, status } = spawnSync(process.execPath, [program, folder], { env, encoding: 'utf8' });
   const [file = ''] = readdirSync(folder);
   const { results } = JSON.parse(readFileSync(path.join(folder, file), 'utf8'));
   rmSync(folder, { recursive: true });
@@ -26,7 +26,7 @@ function run(fixture: string): Ended {
 const tellOutcomes = ({ results }: Ended) => results.map(({ step, outcome, reason }) => [step, outcome, reason]);
 
 it('ends with the time for all steps', () => {
-  expect(tellOutcomes(run('steps-that-take-long.ts'))).toEqual([
+  expect(tellOutcomes(run('steps-that-take-long.js'))).toEqual([
     ['first', 'passed', undefined],
     ['long', 'failed', expect.stringMatching(/^not done after \d+ seconds, or gone$/)],
     ['late', 'not run', 'the time for all checks is over'],
@@ -37,7 +37,7 @@ describe('a run of steps of which some fail', () => {
   let ended: Ended = { printed: '', status: null, results: [] };
 
   beforeAll(() => {
-    ended = run('steps-that-fail.ts');
+    ended = run('steps-that-fail.js');
   });
 
   it('goes on to the last one', () => {

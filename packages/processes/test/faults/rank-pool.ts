@@ -1,10 +1,8 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { createRequire } from 'node:module';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { fileURLToPath } from 'node:url';
 
 const entry = fileURLToPath(new URL('./rank.ts', import.meta.url));
-const tsx = pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href;
 
 /** Processes that take part in one scenario after the other; who has ended is replaced. */
 export class RankPool implements AsyncDisposable {
@@ -18,7 +16,7 @@ export class RankPool implements AsyncDisposable {
       if (known && known.exitCode === null && known.signalCode === null) continue;
       const child = fork(entry, {
         serialization: 'advanced',
-        execArgv: ['--expose-gc', '--import', tsx, '--conditions=@coll/source'],
+        execArgv: [...process.execArgv, '--expose-gc'],
       });
       this.#children[rank] = child;
       starting.push(started(child));

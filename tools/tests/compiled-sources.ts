@@ -1,0 +1,118 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { build } from 'esbuild';
+import type { Plugin } from 'vite';
+
+const root = path.resolve(import.meta.dirname, '../..');
+const compiled = path.join(root, 'out-tsc/compiled');
+const folders = ['packages', 'native', 'tools/bench', 'tools/gpu-check', 'tools/tests', 'examples'];
+const builtElsewhere = new Set(['node_modules', 'dist', 'build', 'out-tsc']);
+
+/**
+ * Lets the processes and threads that tests start run JavaScript: with tsx, each of them spends a second of CPU time on loading sources.
+ * All sources are compiled, file by file, into a folder of the same layout, where the packages' exports lead to the compiled sources.
+ * `import.meta.url` of every module under test points there, so a module that is found relative to it is JavaScript as well.
+ * The folder holds the TypeScript files, too, for tests that load TypeScript.
+ */
+export function compiledSources(): Plugin {
+  return {
+    name: 'compiled-sources',
+    enforce: 'pre',
+    async config() {
+      compiling ??= compileSources();
+      await compiling;
+    },
+    transform(code, id) {
+      const file = path.relative(root, id);
+      const isSource = folders.some((folder) => file.startsWith(`${folder}/`));
+      if (!isSource || !code.includes('import.meta.url')) return undefined;
+      const url = pathToFileURL(path.join(compiled, scriptOf(file))).href;
+      return { code: `import.meta.url = '${url}'; ${code.replace(addresses, '$1.js')}`, map: null };
+    },
+  };
+}
+
+// '.js' is as long as '.ts', so source maps stay right.
+const addresses = /(\bnew URL\(['"]\.{1,2}\/[^'"\n]*)\.ts(?=['"], import\.meta\.url)/g;
+const imports = /(\b(?:from|import) ?\(?['"]\.{1,2}\/[^'"\n]*)\.ts(?=['"])/g;
+
+let compiling: Promise<void> | undefined;
+
+/** Compiles the sources that have changed since the last time, and all of them when this file has. */
+async function compileSources(): Promise<void> {
+  const files = folders.flatMap(filesIn);
+  const changed = hasChanged(path.relative(root, import.meta.filename)) ? files : files.filter(hasChanged);
+  const sources = changed.filter((file) => file.endsWith('.ts') && !file.endsWith('.d.ts'));
+  const { outputFiles } = await build({
+    entryPoints: sources,
+    absWorkingDir: root,
+    outbase: root,
+    outdir: compiled,
+    write: false,
+    format: 'esm',
+    target: 'node20',
+    sourcemap: 'inline',
+    logLevel: 'silent',
+  });
+  for (const { path: file, text } of outputFiles)
+    write(file, text.replace(addresses, '$1.js').replace(imports, '$1.js'));
+  // The copies come last: by them the next run knows what has been compiled.
+  for (const file of changed) write(path.join(compiled, file), contentOf(file));
+}
+
+function filesIn(folder: string): string[] {
+  return readdirSync(path.join(root, folder), { withFileTypes: true }).flatMap((entry) => {
+    const file = path.join(folder, entry.name);
+    if (builtElsewhere.has(entry.name)) link(path.join(root, file), path.join(compiled, file));
+    else if (entry.isDirectory()) return filesIn(file);
+    else if (entry.isFile()) return [file];
+    return [];
+  });
+}
+
+function hasChanged(file: string): boolean {
+  const copy = path.join(compiled, file);
+  return !existsSync(copy) || readFileSync(copy, 'utf8') !== contentOf(file);
+}
+
+/** A file as it is in the folder of compiled sources. */
+function contentOf(file: string): string {
+  const text = readFileSync(path.join(root, file), 'utf8');
+  return path.basename(file) === 'package.json' ? manifestOf(JSON.parse(text), path.dirname(file)) : text;
+}
+
+interface Manifest {
+  readonly name: string;
+  readonly exports?: Readonly<Record<string, string | Readonly<Record<string, string>>>>;
+}
+
+function manifestOf(manifest: Manifest, folder: string): string {
+  link(path.join(compiled, folder), path.join(compiled, 'node_modules', manifest.name));
+  const entries = Object.entries(manifest.exports ?? {}).map(([subpath, target]) => {
+    const source = typeof target === 'string' ? undefined : target['@coll/source'];
+    return [subpath, source === undefined ? target : scriptOf(source)];
+  });
+  return JSON.stringify({ ...manifest, exports: Object.fromEntries(entries) });
+}
+
+function scriptOf(source: string): string {
+  return source.replace(/\.ts$/, '.js');
+}
+
+/** Whoever reads the file meanwhile sees the old or the new one whole. */
+function write(file: string, content: string): void {
+  const whole = `${file}.${process.pid}`;
+  mkdirSync(path.dirname(file), { recursive: true });
+  writeFileSync(whole, content);
+  renameSync(whole, file);
+}
+
+function link(target: string, at: string): void {
+  mkdirSync(path.dirname(at), { recursive: true });
+  try {
+    symlinkSync(target, at);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  }
+}
