@@ -2,14 +2,13 @@ import { execFile } from 'node:child_process';
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import * as esbuild from 'esbuild';
 import { build as viteBuild } from 'vite';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import webpack from 'webpack';
 
-const fixture = (name: string) => fileURLToPath(new URL(`./fixtures/bundled/${name}.ts`, import.meta.url));
+const fixture = (name: string) => path.join(import.meta.dirname, `fixtures/bundled/${name}.ts`);
 const entries = Object.fromEntries(['main', 'replica', 'replica-thread'].map((name) => [name, fixture(name)]));
 const conditions = ['@coll/source', 'module', 'import', 'node'];
 const optional = ['ioredis', 'tsx'];
@@ -58,7 +57,7 @@ const bundlers: Record<string, (outdir: string) => Promise<unknown>> = {
 /** `importMeta`: whether webpack replaces import.meta.url by where the source is, and takes URLs relative to it for assets, as it does by default. */
 function bundleByWebpack(outdir: string, importMeta: boolean): Promise<unknown> {
   return new Promise((resolve, reject) => {
-    const typescript = fileURLToPath(new URL('./fixtures/bundled/typescript-loader.cjs', import.meta.url));
+    const typescript = path.join(import.meta.dirname, 'fixtures/bundled/typescript-loader.cjs');
     const options: webpack.Configuration = {
       mode: 'none',
       target: 'node20',
