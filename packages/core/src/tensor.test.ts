@@ -66,6 +66,7 @@ describe('tensor', () => {
       Object.create(Uint16Array.prototype, { [Symbol.toStringTag]: { value: 'Float16Array' } }),
     );
     expect(tensor(halves)).toEqual({ data: new Uint16Array(3), dtype: 'float16', shape: [3], device: '' });
+    expect(Object.getPrototypeOf(tensor(halves).data)).toBe(Uint16Array.prototype);
   });
 
   it.each([
@@ -77,6 +78,13 @@ describe('tensor', () => {
       'a tensor of int32 is stored in Int32Array, not in',
     ],
     ['half types outside of a Uint16Array', new Float32Array(2), { dtype: 'float16' }, 'ERR_COLL_BUFFER', 'float16'],
+    [
+      'a DataView in place of halves',
+      new DataView(new ArrayBuffer(4)),
+      { dtype: 'float16' },
+      'ERR_COLL_BUFFER',
+      'a tensor of float16 is stored in Uint16Array, not in',
+    ],
     ['a DataView', new DataView(new ArrayBuffer(4)), {}, 'ERR_COLL_BUFFER', 'a DataView is not a tensor'],
     ['a shape of another size', new Float32Array(5), { shape: [2, 3] }, 'ERR_COLL_VALUE', 'asks for 6 elements'],
     ['a negative dimension', new Float32Array(1), { shape: [-1] }, 'ERR_COLL_VALUE', 'a shape is a list of'],

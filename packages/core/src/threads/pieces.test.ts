@@ -102,6 +102,23 @@ describe('checkedCall', () => {
     expect(() => check(reduce, floats(4, 4), [low, low])).not.toThrow();
     expectRefused(() => check(reduce, floats(4, 4), [low, low], {}, 1), 'overlap');
   });
+
+  it('takes one memory for the pieces of all results where that is asked for', () => {
+    const outputs = floats(4, 2);
+    const both = (sharedResult: boolean) =>
+      checkedCall(
+        {
+          collective: allReduce,
+          size: 2,
+          localRanks: [0, 1],
+          inputs: [floats(4, 2), floats(4, 2)],
+          outputs: [outputs, outputs],
+        },
+        { sharedResult },
+      );
+    expect(both(true).isShared).toBe(true);
+    expectRefused(() => both(false), 'overlap');
+  });
 });
 
 describe('requireLists', () => {
