@@ -187,6 +187,12 @@ describe('the default replica', () => {
     const sparse = new IndexedSlices(new Float32Array(2), Int32Array.of(0, 1));
     await expect(alone.allReduce('most' as never, 1)).rejects.toBeInstanceOf(ValueError);
     await expect(alone.allReduce('sum', 'text' as never)).rejects.toBeInstanceOf(ValueError);
+    await expect(alone.allReduce('min', [1, sparse])).rejects.toMatchObject({
+      name: 'ValueError',
+      code: 'ERR_COLL_REFUSED',
+      operation: 'all-reduce',
+      message: expect.stringContaining('indexed slices have a sum and a mean, but no MIN'),
+    });
     await expect(alone.allGather(sparse, 0)).rejects.toBeInstanceOf(NotImplementedError);
     await expect(alone.broadcast(1, 1)).rejects.toThrow(/root 1 is not one of the 1 replicas/);
     await expect(alone.mergeCall('text' as never)).rejects.toBeInstanceOf(ValueError);

@@ -76,7 +76,9 @@ describe('reduceTo', () => {
 
   it.each(['sum', 'product'] as const)('refuses the %s of a mirrored value', async (op) => {
     const mirrored = new Mirrored([1, 1]);
-    await expect(extended.reduceTo(op, mirrored, 'cpu:0')).rejects.toBeInstanceOf(AssertionError);
+    const refused = expect(extended.reduceTo(op, mirrored, 'cpu:0')).rejects;
+    await refused.toBeInstanceOf(AssertionError);
+    await refused.toMatchObject({ code: 'ERR_COLL_VALUE', operation: 'reduce' });
     await expect(extended.reduceTo(op, [mirrored], 'cpu:0')).rejects.toBeInstanceOf(AssertionError);
   });
 

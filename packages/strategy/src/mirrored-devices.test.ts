@@ -55,6 +55,8 @@ describe('mirroredDevices', () => {
       return;
     }
     expect(make).toThrow(errorClass);
-    expect(make).toThrow(message);
+    expect(make).toThrow(
+      expect.objectContaining({ code: 'ERR_COLL_DEVICE', message: expect.stringMatching(message as RegExp) }),
+    );
   });
 });

@@ -66,6 +66,10 @@ describe('a reader', () => {
     ['a number', 5],
     ['text', 'abc'],
     ['nothing', undefined],
+    ['null', null],
+    ['an object that is not iterable', {}],
+    ['files that nobody reads', { files: ['a'] }],
+    ['a list of files that is none', { files: 'a', read: () => [] }],
     ['a function that makes nothing', () => undefined],
   ])('refuses %s', async (_, dataset) => {
     await expect(new DatasetReader(dataset).next()).rejects.toThrow(ValueError);

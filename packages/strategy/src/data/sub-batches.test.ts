@@ -85,7 +85,9 @@ describe('the batch sizes for a worker', () => {
     [{ workerIndex: -1 }, OutOfRangeError],
   ])('are refused for %o', (wrong, kind) => {
     const right = { globalBatchSize: 4, numWorkers: 2, workerIndex: 0, replicasPerWorker: 1 };
-    expect(() => batchSizesForWorker({ ...right, ...wrong })).toThrow(kind);
+    const refused = () => batchSizesForWorker({ ...right, ...wrong });
+    expect(refused).toThrow(kind);
+    expect(refused).toThrow(Object.keys(wrong)[0]);
   });
 });
 

@@ -20,6 +20,7 @@ describe.each([1, 2, 3])('on %i replicas', (replicas) => {
 
   it('is created with a component a device, and not trainable unless that is said', () => {
     const made = onRead(strategy, [1, 2], { aggregation: 'sum' });
+    expect(made).toMatchObject({ kind: 'SyncOnReadVariable', isMirrored: false, isVariable: true });
     expect(made).toMatchObject({ synchronization: 'ON_READ', aggregation: 'SUM', trainable: false });
     expect(made.values.map(({ name }) => name)).toEqual(['w', ...ids.slice(1).map((id) => `w/replica_${id}`)]);
     expect(held(made)).toEqual(everywhere(replicas, [1, 2]));
