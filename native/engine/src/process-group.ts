@@ -239,7 +239,8 @@ export class NativeProcessGroup {
   }
 }
 
-const longestExitMillis = 600;
+// The engine gives up before.
+const longestExitMillis = 6000;
 const pausing = new Int32Array(new SharedArrayBuffer(4));
 
 function pauseThread(): void {

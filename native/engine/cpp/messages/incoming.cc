@@ -65,7 +65,9 @@ ssize_t Incoming::take(const iovec* parts, int count) {
 // Of the message at hand. A peer that has ended its part may be gone before this rank has used all that came from it.
 bool Incoming::lacks_bytes() const {
   if (!has_header_) return inbox_.size() < padding_ + sizeof(MessageHeader);
-  return has_message() && inbox_.size() + placed_ < padding_ + values_->count(value()) * element_bytes_;
+  if (!has_message()) return inbox_.size() < padding_;
+  const std::size_t bytes = values_->count(value()) * element_bytes_;
+  return inbox_.size() + placed_ < padding_ + bytes + padding_after(bytes);
 }
 
 ssize_t Incoming::receive(std::size_t writable) {
@@ -86,6 +88,8 @@ ssize_t Incoming::receive_more(std::size_t writable) {
   if (room.iov_len == 0) return 0;
   // Of a large copy no more than needed goes through the inbox.
   if (!has_header_ && is_copy() && values_->bytes(value()) > kShortBytes) room.iov_len = std::min(room.iov_len, kShortBytes);
+  // What follows belongs to the next collective.
+  if (has_header_ && !has_message()) room.iov_len = std::min(room.iov_len, padding_ - inbox_.size());
   const ssize_t received = take(&room, 1);
   if (received > 0) inbox_.add(static_cast<std::size_t>(received));
   return received;
@@ -106,7 +110,11 @@ ssize_t Incoming::receive_in_place(std::size_t bytes) {
     at += part;
   }
   const std::size_t ahead = padding_ + at - placed_;
-  if (at == values_->bytes(value()) && at - placed_ < kShortBytes) parts[count++] = inbox_.room_after(ahead);
+  if (at == values_->bytes(value())) {
+    iovec rest = inbox_.room_after(ahead);
+    if (at - placed_ >= kShortBytes) rest.iov_len = padding_after(at);
+    if (rest.iov_len > 0) parts[count++] = rest;
+  }
   const ssize_t received = take(parts, count);
   if (received <= 0) return received;
   const std::size_t size = static_cast<std::size_t>(received);

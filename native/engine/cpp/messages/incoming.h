@@ -20,7 +20,8 @@ class Incoming {
   Incoming(Channel& channel, std::size_t inbox_bytes) : channel_(channel), inbox_(inbox_bytes) {}
 
   void begin(const Peer& peer, const MessageProgram& program, Values& values, const MessageHeader& header);
-  bool is_done() const { return has_header_ && !disagrees_ && !has_message(); }
+  // Padding counts: bytes that nobody reads would make the system reset the connection when it is closed, and drop what is still on its way to the peer.
+  bool is_done() const { return has_header_ && !disagrees_ && !has_message() && inbox_.size() >= padding_; }
   bool has_header() const { return has_header_; }
   // Whether the channel had nothing when it was looked at last.
   bool is_starved() const { return is_starved_; }

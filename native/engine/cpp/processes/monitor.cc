@@ -21,7 +21,10 @@ using std::chrono::milliseconds;
 constexpr int kBeatsInSilence = 5;
 // For what all members find out at the same time.
 constexpr milliseconds kSettling{250};
+// For the others to read that this rank leaves, where the group has failed.
 constexpr milliseconds kParting{500};
+// For the others to end the collectives that this rank took part in: what it has sent may still be on a slow link.
+constexpr milliseconds kLongestParting{5000};
 // Between looks, where something is about to be over.
 constexpr milliseconds kSoon{10};
 // For the control connection to tell why a data connection has ended.
@@ -287,7 +290,8 @@ bool Monitor::is_settled(Clock::time_point now) const {
 }
 
 bool Monitor::has_parted(Clock::time_point now) const {
-  return leaving_since_ && (now - *leaving_since_ >= kParting || peers_.are_gone());
+  const milliseconds longest = failure_ ? kParting : std::min(watch_.silence, kLongestParting);
+  return leaving_since_ && (now - *leaving_since_ >= longest || peers_.are_gone());
 }
 
 void Monitor::wake() {

@@ -3,10 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 
 #include <csignal>
+#include <cstring>
+#include <tuple>
 
 #include "message_case.h"
 #include "message_group.h"
@@ -19,8 +22,7 @@ using namespace std::chrono_literals;
 // Rank 0 of two, whose peer is a bare socket.
 struct Lonely {
   Lonely() {
-    const auto [own, other] = socket_pair();
-    socket = other;
+    std::tie(own, socket) = socket_pair();
     std::vector<std::unique_ptr<Channel>> channels(2);
     channels[1] = std::make_unique<TcpChannel>(std::vector{own});
     player = std::make_unique<MessagePlayer>(std::move(channels), 0, 2, LocalRank{0, 2, 2}, false, 7, failure, [this](int rank, int error) {
@@ -38,6 +40,13 @@ struct Lonely {
     socket = -1;
   }
 
+  std::size_t unread() const {
+    int bytes = 0;
+    EXPECT_EQ(ioctl(own, FIONREAD, &bytes), 0);
+    return static_cast<std::size_t>(bytes);
+  }
+
+  int own;
   int socket;
   FailureWord failure{0};
   int lost = -1;
@@ -175,6 +184,43 @@ TEST(MessageFaults, FinishesWithAPeerThatHasLeftBeforeItsMessageIsUsed) {
   EXPECT_EQ(group.players[1]->play(data.offers[1], 60s), Status::kDone);
   EXPECT_EQ(data.first_wrong(), -1);
   EXPECT_TRUE(group.losses[1].empty());
+}
+
+// A connection that is closed with unread bytes is reset, and what is still on its way to the peer is lost.
+TEST(MessageFaults, LeavesNoByteOfItsLastMessageUnread) {
+  for (const std::size_t length : {1u, 4099u, 10001u}) {
+    for (const bool is_late : {false, true}) {
+      std::mt19937 random(8);
+      Case data({Kind::kBroadcast, Op::kSum, DType::kFloat32, 2, 1, 1, {{{0, 0, {1}}}}}, length, {0}, false, random);
+      Lonely rank;
+      std::vector<std::byte> stream(sizeof(MessageHeader));
+      const MessageHeader header = header_of(7, 1, 42);
+      std::memcpy(stream.data(), &header, sizeof header);
+      stream.insert(stream.end(), data.inputs[1].begin(), data.inputs[1].end());
+      rank.say(stream.data(), stream.size());
+      const std::byte padding[4]{};
+      if (is_late) {
+        EXPECT_EQ(rank.player->play(data.offers[0], 1ms), Status::kWaiting) << "the padding has not come";
+      }
+      rank.say(padding, sizeof padding);
+      EXPECT_EQ(play_to_end(*rank.player, data.offers[0]), Status::kDone);
+      EXPECT_EQ(data.outputs[0], data.inputs[1]);
+      EXPECT_EQ(rank.unread(), 0u) << length << ' ' << is_late;
+    }
+  }
+}
+
+TEST(MessageFaults, LosesAPeerThatEndsWithinThePadding) {
+  std::mt19937 random(9);
+  Case data({Kind::kBroadcast, Op::kSum, DType::kFloat32, 2, 1, 1, {{{0, 0, {1}}}}}, 10001, {0}, false, random);
+  Lonely rank;
+  const MessageHeader header = header_of(7, 1, 42);
+  rank.say(&header, sizeof header);
+  rank.say(data.inputs[1].data(), data.inputs[1].size());
+  rank.say("", 1);
+  shutdown(rank.socket, SHUT_WR);
+  EXPECT_EQ(play_to_end(*rank.player, data.offers[0]), Status::kFailed);
+  EXPECT_EQ(rank.lost, 1);
 }
 
 TEST(MessageFaults, FailsSoonAfterTheGroupDoes) {
