@@ -90,7 +90,7 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
       return isUnique ? viewOnDevice(uniqueOf(value), device) : copyToDevice(value.primary, device);
     }
     validateReduceOp(reduceOp);
-    requireReducible(value);
+    this.inReplicaNumbers(() => requireReducible(value));
     if (isUnique) return (await this.#reduceBatch(reduceOp, [[value, destinations]], resolved))[0] as PossiblyMirrored;
     return this.reduceImplementation(reduceOp, value, destinations, resolved);
   }
@@ -115,7 +115,9 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
       return targets ? inTargets(own, targets) : own;
     }
     validateReduceOp(reduceOp);
-    for (const [value] of pairs) requireReducible(value);
+    this.inReplicaNumbers(() => {
+      for (const [value] of pairs) requireReducible(value);
+    });
     if (!targets) return this.#reduceBatch(reduceOp, pairs, resolved);
     return inTargets(await this.#reduceBatch(reduceOp, pairs, { ...resolved, targets }), targets);
   }
@@ -221,6 +223,11 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
       results.push(await this.reduceImplementation(op, value, destinations, own));
     }
     return results;
+  }
+
+  /** Calls a function whose errors count the components of a value; several workers count the replicas of all of them. */
+  protected inReplicaNumbers<Result>(call: () => Result): Result {
+    return call();
   }
 
   /** Copies of a value on every destination. */

@@ -62,6 +62,28 @@ describe('devices and group size', () => {
   });
 });
 
+describe('errors about the components of a worker', () => {
+  it.each([
+    [0, 1, /replica 0 has shape \[2\], replica 1 \[3\]/],
+    [1, 3, /replica 2 has shape \[2\], replica 3 \[3\]/],
+  ])('name the replicas of worker %i by their numbers among those of all workers', async (worker, rank, message) => {
+    const group = processGroupDoubles(2)[worker];
+    await using ops = new CollectiveAllReduce(two, 4, { group });
+    const value = new PerReplica(two.map((device, index) => tensor(new Float32Array(index + 2), { device })));
+    const told = { code: 'ERR_COLL_SHAPE_MISMATCH', rank, message: expect.stringMatching(message) };
+    await expect(ops.reduce(SUM, value, two)).rejects.toMatchObject(told);
+    await expect(ops.batchReduce(SUM, [[value, two]])).rejects.toMatchObject(told);
+    const matrices = new PerReplica(
+      two.map((device, index) => tensor(new Float32Array(index + 2), { device, shape: [1, index + 2] })),
+    );
+    await expect(ops.gather(matrices, two, 0)).rejects.toMatchObject({
+      code: 'ERR_COLL_SHAPE_MISMATCH',
+      rank,
+      message: expect.stringMatching(new RegExp(`replica ${rank - 1} has shape .*replica ${rank} `)),
+    });
+  });
+});
+
 describe('options', () => {
   it('are a CommunicationOptions, or fields', () => {
     const bad = { bytesPerPack: -1 };

@@ -22,6 +22,7 @@ import {
   type Value,
   type World,
 } from '@coll/core';
+import { RankNames } from '@coll/core/executor';
 import { ringAlgorithm } from '@coll/ring';
 import type { AlgorithmChoice } from './algorithm-choices.js';
 import { autoAlgorithm, choicesOf } from './auto-communicator.js';
@@ -209,6 +210,11 @@ export class CollectiveAllReduce extends WorkerAllReduce {
   get #isRank(): boolean {
     const { devices, group } = this.#setting;
     return group !== undefined && devices?.length === 1;
+  }
+
+  protected override inReplicaNumbers<Result>(call: () => Result): Result {
+    const { group, devices = [] } = this.#setting;
+    return group ? RankNames.ofWorker(group.rank, devices.length).within(call) : call();
   }
 
   #merged(call: ResolvedOptions): ResolvedOptions {

@@ -38,6 +38,8 @@ export class GatheringOps extends CrossDeviceOps {
   readonly name = 'gathering';
   readonly #group: ProcessGroup;
   readonly #names: RankNames;
+  /** Of the components of this worker. */
+  readonly #own: RankNames;
 
   constructor({ group, devices, algorithm, connect }: GatheringOptions) {
     const names = RankNames.ofWorkers(group.size, devices);
@@ -53,6 +55,7 @@ export class GatheringOps extends CrossDeviceOps {
     );
     this.#group = group;
     this.#names = names;
+    this.#own = RankNames.ofWorker(group.rank, devices);
   }
 
   protected override get workerCount(): number {
@@ -87,7 +90,7 @@ export class GatheringOps extends CrossDeviceOps {
     axis: number,
     call: ResolvedOptions,
   ): Promise<PossiblyMirrored<Tensor>> {
-    const gathered = await this.#gather([concatAlong(value.values, axis)], axis, call);
+    const gathered = await this.#gather([this.#own.within(() => concatAlong(value.values, axis))], axis, call);
     return (await this.placeResult(gathered[0] as Tensor, destinations, call)) as PossiblyMirrored<Tensor>;
   }
 

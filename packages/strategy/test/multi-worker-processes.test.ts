@@ -68,6 +68,13 @@ describe.concurrent('workers in processes of their own', () => {
     expect(first).toMatchObject({ message: expect.stringMatching(told) });
   });
 
+  it('throw the same kind of error, each about its own replicas, when shapes differ on each worker', async () => {
+    const [first, last] = printed(await runWorkers('worker.ts', 2, ['shapes']));
+    const code = 'ERR_COLL_SHAPE_MISMATCH';
+    expect(first).toMatchObject({ code, rank: 1, message: expect.stringMatching(/replica 0 has shape .*replica 1 /) });
+    expect(last).toMatchObject({ code, rank: 3, message: expect.stringMatching(/replica 2 has shape .*replica 3 /) });
+  });
+
   it('that create different variables are told which', async () => {
     const told = /^variable "weights": Shape mismatch in the collective: ranks disagree: .* [12] float64 elements/;
     for (const error of printed(await runWorkers('worker.js', 2, ['differs'])))

@@ -14,6 +14,8 @@ struct Failure {
   FailureKind kind = FailureKind::kFailed;
   std::int32_t rank = -1;  // because of which the group failed
   std::string text;
+  // The number of collectives that end nevertheless: the rank that fails has done its part of them.
+  std::uint64_t after = 0;
 };
 
 // Members that find out different things at the same time all take the first of them in this order.

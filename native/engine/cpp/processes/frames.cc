@@ -78,6 +78,7 @@ std::string failure_frame(const Failure& failure) {
   std::string body;
   put(body, failure.kind);
   put(body, failure.rank);
+  put(body, failure.after);
   return frame(FrameKind::kFailure, body + cut(failure.text, kMostFrameBytes - 1 - body.size()));
 }
 
@@ -103,8 +104,9 @@ std::optional<Failure> failure_of(const Frame& frame) {
   Taker taker(frame.body);
   const auto kind = taker.take<std::uint8_t>();
   const auto rank = taker.take<std::int32_t>();
+  const auto after = taker.take<std::uint64_t>();
   if (taker.is_short() || kind >= kFailureKindCount) return std::nullopt;
-  return Failure{static_cast<FailureKind>(kind), rank, taker.rest()};
+  return Failure{static_cast<FailureKind>(kind), rank, taker.rest(), after};
 }
 
 std::optional<Frame> FrameReader::next() {

@@ -78,6 +78,7 @@ std::vector<int> Monitor::unopened() {
 
 void Monitor::fail(Failure failure) {
   const Lock lock(mutex_);
+  failure.after = calls_.current();
   adopt(failure);
   wake();
 }
@@ -106,7 +107,7 @@ void Monitor::fail_for_leaver() {
   const auto leaver = std::find_if(peers_.begin(), peers_.end(), [](const WatchedMember& peer) { return peer.has_left; });
   if (leaver == peers_.end()) return;
   const auto rank = leaver - peers_.begin();
-  adopt({FailureKind::kClosed, static_cast<int>(rank), watch_.names[static_cast<std::size_t>(rank)] + " has left the group"});
+  adopt({FailureKind::kClosed, static_cast<int>(rank), watch_.names[static_cast<std::size_t>(rank)] + " has left the group", calls_.current()});
   wake();
 }
 
@@ -183,6 +184,7 @@ void Monitor::turn(Clock::time_point now) {
     peer.control->flush();
   }
   last_turn_ = now;
+  if (pending_ && calls_.current() >= pending_->after) adopt(*pending_);
   look_after(now);
   if (!is_decided_ && is_settled(now)) is_decided_ = true;
   ++turns_;
@@ -194,7 +196,7 @@ void Monitor::await_events() {
   milliseconds longest = watch_.silence / kBeatsInSilence;
   {
     const Lock lock(mutex_);
-    bool is_urgent = (failure_ && !is_decided_) || leaving_since_;
+    bool is_urgent = (failure_ ? !is_decided_ : pending_.has_value()) || leaving_since_;
     for (const WatchedMember& peer : peers_) {
       if (peer.is_gone()) continue;
       is_urgent = is_urgent || peer.suspected || peer.has_ended;
@@ -238,13 +240,12 @@ void Monitor::take(int rank, const Frame& frame) {
     const auto count = number_of(frame);
     peer.has_left = true;
     peer.collectives = count.value_or(0);
-    if (count && calls_.leave_after(*count)) adopt({FailureKind::kClosed, rank, name + " has left the group"});
+    if (count && calls_.leave_after(*count)) adopt({FailureKind::kClosed, rank, name + " has left the group", calls_.current()});
   } else if (frame.kind == FrameKind::kFailure) {
     const auto failure = failure_of(frame);
     if (!failure) return;
     peer.has_told = true;
-    adopt(*failure);
-    if (!is_decided_ && *failure < *failure_) failure_ = failure;
+    hear_of(*failure);
   }
 }
 
@@ -256,8 +257,11 @@ void Monitor::part(WatchedMember& peer) {
 void Monitor::lose(int rank, const std::string& how) {
   const WatchedMember& peer = peers_[static_cast<std::size_t>(rank)];
   const bool is_expected = peer.has_left || failure_ || leaving_since_;
+  if (is_expected) return;
+  // Why it has ended is known already.
+  if (pending_) adopt(*pending_);
   // Told to the lost one, too: who was only stopped learns what became of the group.
-  if (!is_expected) adopt({FailureKind::kLost, rank, watch_.names[static_cast<std::size_t>(rank)] + " was lost: " + how});
+  adopt({FailureKind::kLost, rank, watch_.names[static_cast<std::size_t>(rank)] + " was lost: " + how});
 }
 
 void Monitor::look_after(Clock::time_point now) {
@@ -277,11 +281,21 @@ void Monitor::look_after(Clock::time_point now) {
   }
 }
 
+// A rank that has ended its part of a collective may fail before the others have ended theirs, for which they need nothing more of it.
+void Monitor::hear_of(const Failure& failure) {
+  if (!failure_ && calls_.current() < failure.after) {
+    if (!pending_ || failure < *pending_) pending_ = failure;
+    return;
+  }
+  adopt(failure);
+  if (!is_decided_ && failure < *failure_) failure_ = failure;
+}
+
 void Monitor::adopt(const Failure& failure) {
   if (failure_) return;
-  failure_ = failure;
+  failure_ = pending_ && *pending_ < failure ? *pending_ : failure;
   failed_at_ = Clock::now();
-  peers_.tell_all(failure_frame(failure));
+  peers_.tell_all(failure_frame(*failure_));
   word_.store(1, std::memory_order_seq_cst);
 }
 

@@ -35,7 +35,7 @@ class Monitor {
   void tell_opened();
   // Who has not yet.
   std::vector<int> unopened();
-  // Ends the group for everybody, unless it has ended.
+  // Ends the group for everybody, unless it has ended. The others end the collectives that this rank has ended.
   void fail(Failure failure);
   // The same for a collective that a member who has left does not take part in.
   void fail_for_leaver();
@@ -67,6 +67,7 @@ class Monitor {
   void lose(int rank, const std::string& how);
   void look_after(Clock::time_point now);
   void adopt(const Failure& failure);
+  void hear_of(const Failure& failure);
   bool is_settled(Clock::time_point now) const;
   bool has_parted(Clock::time_point now) const;
   void wake();
@@ -79,6 +80,8 @@ class Monitor {
   std::condition_variable changed_;
   WatchedMembers peers_;
   std::optional<Failure> failure_;
+  // One that another rank has told, until this rank has ended the collectives before it.
+  std::optional<Failure> pending_;
   std::string suspicion_;
   Clock::time_point failed_at_{};
   bool is_decided_ = false;

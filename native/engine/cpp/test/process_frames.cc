@@ -24,7 +24,7 @@ std::vector<Frame> read_in_parts(FrameReader& reader, const std::string& bytes, 
 TEST(Frames, SayWhatWasSaid) {
   Answer answer{7, 9, true, {}};
   answer.state[4] = 1000;
-  const Failure failure{FailureKind::kLost, 3, "rank 3 on host-b was lost"};
+  const Failure failure{FailureKind::kLost, 3, "rank 3 on host-b was lost", 5};
   const std::string bytes = beat_frame() + ask_frame(7) + answer_frame(answer) + failure_frame(failure) + left_frame(12) + opened_frame();
   for (const std::size_t part : {1, 3, 100, 10000}) {
     FrameReader reader;
@@ -40,6 +40,7 @@ TEST(Frames, SayWhatWasSaid) {
     const auto told = failure_of(frames[3]);
     ASSERT_TRUE(told);
     EXPECT_FALSE(*told < failure || failure < *told);
+    EXPECT_EQ(told->after, failure.after);
     EXPECT_EQ(number_of(frames[4]), 12u);
     EXPECT_EQ(frames[5].kind, FrameKind::kOpened);
   }

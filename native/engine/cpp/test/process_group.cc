@@ -207,6 +207,55 @@ class LastPlayer : public Player {
   bool came_last() const override { return true; }
 };
 
+// A double of a player that has what it needs from the others, but is not done before it may.
+class SlowPlayer : public Player {
+ public:
+  SlowPlayer(const std::atomic<bool>& may_end, const FailureWord& failure) : may_end_(may_end), failure_(failure) {}
+  Status play(Offer&, std::chrono::microseconds, std::chrono::microseconds) override {
+    if (failure_.load() != 0) return Status::kFailed;
+    return may_end_ ? Status::kDone : Status::kWaiting;
+  }
+  void abandon() override {}
+
+ private:
+  const std::atomic<bool>& may_end_;
+  const FailureWord& failure_;
+};
+
+TEST_F(ProcessGroup, LetsMembersFinishWhatAMemberTookPartInThatFails) {
+  open(2);
+  std::atomic<bool> may_end{false};
+  group(0).take(std::make_unique<LastPlayer>());
+  group(1).take(std::make_unique<SlowPlayer>(may_end, group(1).failure_word()));
+  Call calls[2]{};
+  EXPECT_EQ(group(1).try_play(calls[1], milliseconds(0), milliseconds(0)), Status::kWaiting);
+  EXPECT_EQ(group(0).play(calls[0], std::nullopt), Status::kDone);
+  group(0).monitor().fail({FailureKind::kFailed, 0, "of the caller"});
+  // An answer comes after what was told before.
+  group(1).monitor().ask(0);
+  while (!group(1).monitor().answers(milliseconds(100))[0]) continue;
+  EXPECT_FALSE(group(1).has_failed());
+  may_end = true;
+  EXPECT_EQ(group(1).play(calls[1], std::nullopt), Status::kDone);
+  may_end = false;
+  EXPECT_EQ(group(1).play(calls[1], std::nullopt), Status::kFailed);
+  EXPECT_EQ(group(1).monitor().settled_failure().text, "of the caller");
+}
+
+TEST_F(ProcessGroup, TellsWhyAMemberEndedThatFailedBefore) {
+  open(2);
+  std::atomic<bool> may_end{false};
+  group(0).take(std::make_unique<LastPlayer>());
+  group(1).take(std::make_unique<SlowPlayer>(may_end, group(1).failure_word()));
+  Call calls[2]{};
+  EXPECT_EQ(group(1).try_play(calls[1], milliseconds(0), milliseconds(0)), Status::kWaiting);
+  EXPECT_EQ(group(0).play(calls[0], std::nullopt), Status::kDone);
+  group(0).monitor().fail({FailureKind::kFailed, 0, "of the caller"});
+  groups_[0].reset();
+  EXPECT_EQ(group(1).play(calls[1], std::nullopt), Status::kFailed);
+  EXPECT_EQ(group(1).monitor().settled_failure().text, "of the caller");
+}
+
 TEST_F(ProcessGroup, HearsOfAFailureBeforeACallThatNeedsNobodyEnds) {
   for (int round = 0; round < 100; ++round) {
     groups_.clear();

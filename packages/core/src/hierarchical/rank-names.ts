@@ -13,6 +13,11 @@ export class RankNames {
     this.names = allRanks(begins.length - 1).map((rank) => list(begins[rank] as number, begins[rank + 1] as number));
   }
 
+  /** Of the replicas of one worker alone, which come after those of the workers before. */
+  static ofWorker(worker: number, replicas: number): RankNames {
+    return new RankNames(Array.from({ length: replicas + 1 }, (_, replica) => worker * replicas + replica));
+  }
+
   /** Of workers that have as many replicas each. */
   static ofWorkers(workers: number, replicas: number): RankNames {
     return new RankNames(Array.from({ length: workers + 1 }, (_, worker) => worker * replicas));
@@ -31,6 +36,15 @@ export class RankNames {
     const size = this.names.length;
     if (rank !== undefined && rank >= size) return copyOf(error, message, rank - size);
     return copyOf(error, this.#translated(error), rank === undefined ? undefined : this.#begins[rank]);
+  }
+
+  /** Calls a function of the group. @throws what it throws, told in ranks of the whole */
+  within<Result>(call: () => Result): Result {
+    try {
+      return call();
+    } catch (error) {
+      throw this.retold(error);
+    }
   }
 
   /** What others have said, which follows a colon, stays as it is, and so does the name of the operation. */
