@@ -2,6 +2,8 @@
 
 #include "control_connection.h"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -13,7 +15,25 @@ namespace {
 // Somebody who reads nothing is found out by his silence; until then this much is kept for him.
 constexpr std::size_t kMostUnsent = 16 * kMostFrameBytes;
 
+// Of Linux 6.15; headers are often older.
+constexpr int kLongestRetryMillisOption = 44;
+// The least that Linux takes.
+constexpr int kLongestRetryMillis = 1000;
+
+// TCP doubles its pause before each attempt to send again: after a cut of some seconds it is silent for as long once more, which must not count
+// as the silence of the member. Systems without these options, and sockets that are not TCP, keep to that.
+void send_again_soon(int socket) {
+  const int on = 1;
+  const int longest = kLongestRetryMillis;
+  setsockopt(socket, IPPROTO_TCP, TCP_THIN_LINEAR_TIMEOUTS, &on, sizeof on);
+  setsockopt(socket, IPPROTO_TCP, kLongestRetryMillisOption, &longest, sizeof longest);
+}
+
 }  // namespace
+
+ControlConnection::ControlConnection(int socket) : socket_(socket) {
+  if (is_open()) send_again_soon(socket);
+}
 
 void ControlConnection::send(const std::string& frame) {
   if (!is_open() || has_ended_ || unsent_.size() + frame.size() > kMostUnsent) return;

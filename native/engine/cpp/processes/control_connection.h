@@ -16,7 +16,7 @@ using Clock = std::chrono::steady_clock;
 class ControlConnection {
  public:
   // Takes over a connected socket that does not block; -1 for none.
-  explicit ControlConnection(int socket) : socket_(socket) {}
+  explicit ControlConnection(int socket);
   ~ControlConnection() { close(); }
   ControlConnection(const ControlConnection&) = delete;
   ControlConnection& operator=(const ControlConnection&) = delete;

@@ -270,6 +270,11 @@ void Monitor::look_after(Clock::time_point now) {
     peers_.tell_all(beat_frame());
   }
   if (failure_ || leaving_since_) return;
+  if (is_cut_off(now)) {
+    const std::string how = "it has heard none of the others for " + seconds_of(watch_.silence) + " seconds; it is cut off, or they all are";
+    adopt({FailureKind::kLost, watch_.rank, watch_.names[static_cast<std::size_t>(watch_.rank)] + " was lost: " + how});
+    return;
+  }
   for (std::size_t rank = 0; rank < peers_.size(); ++rank) {
     WatchedMember& peer = peers_[rank];
     if (peer.is_gone() || peer.has_left) continue;
@@ -289,6 +294,19 @@ void Monitor::hear_of(const Failure& failure) {
   }
   adopt(failure);
   if (!is_decided_ && failure < *failure_) failure_ = failure;
+}
+
+// Whoever hears nobody among several others is to blame, not the one of them whose silence has lasted longest.
+bool Monitor::is_cut_off(Clock::time_point now) const {
+  int silent = 0;
+  bool is_over = false;
+  for (const WatchedMember& peer : peers_) {
+    if (peer.is_gone() || peer.has_left) continue;
+    if (now - peer.heard < watch_.silence / 2) return false;
+    is_over = is_over || now - peer.heard >= watch_.silence;
+    ++silent;
+  }
+  return is_over && silent > 1;
 }
 
 void Monitor::adopt(const Failure& failure) {

@@ -37,6 +37,8 @@ class WatchedMembers {
 
   std::size_t size() const { return members_.size(); }
   WatchedMember& operator[](std::size_t rank) { return members_[rank]; }
+  std::vector<WatchedMember>::const_iterator begin() const { return members_.begin(); }
+  std::vector<WatchedMember>::const_iterator end() const { return members_.end(); }
   std::vector<WatchedMember>::iterator begin() { return members_.begin(); }
   std::vector<WatchedMember>::iterator end() { return members_.end(); }
 

@@ -1,11 +1,14 @@
 #if defined(__linux__)
 
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <new>
 #include <thread>
+#include <utility>
 
 #include "processes/group.h"
 #include "processes/runner.h"
@@ -186,6 +189,65 @@ TEST_F(ProcessGroup, MissesWhoIsGoneAtOnce) {
     EXPECT_EQ(failure.kind, FailureKind::kLost);
     EXPECT_EQ(failure.rank, 0);
   }
+}
+
+// A member of a group whose other ends are bare sockets.
+struct Lone {
+  explicit Lone(int size, milliseconds silence) {
+    Watch watch;
+    watch.silence = silence;
+    for (int rank = 0; rank < size; ++rank) {
+      int pair[2] = {-1, -1};
+      if (rank > 0 && socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, pair) != 0) throw std::bad_alloc();
+      watch.sockets.push_back(pair[0]);
+      watch.names.push_back("rank " + std::to_string(rank) + " on here");
+      others.push_back(pair[1]);
+    }
+    group = std::make_unique<Group>(std::move(watch));
+  }
+  ~Lone() {
+    for (const int other : others) {
+      if (other >= 0) close(other);
+    }
+  }
+  void say(int rank, const std::string& frame) const { ASSERT_GT(send(others[static_cast<std::size_t>(rank)], frame.data(), frame.size(), MSG_NOSIGNAL), 0); }
+  void hang_up(int rank) { close(std::exchange(others[static_cast<std::size_t>(rank)], -1)); }
+  // The failure, while these ranks go on to beat.
+  Failure failure(const std::vector<int>& beating = {}) const {
+    while (!group->has_failed()) {
+      for (const int rank : beating) say(rank, beat_frame());
+      std::this_thread::sleep_for(milliseconds(5));
+    }
+    return group->monitor().settled_failure();
+  }
+
+  std::vector<int> others;
+  std::unique_ptr<Group> group;
+};
+
+TEST_F(ProcessGroup, BlamesItselfWhenItHearsNoneOfSeveralOthers) {
+  const Failure failure = Lone(4, milliseconds(200)).failure();
+  EXPECT_EQ(failure.kind, FailureKind::kLost);
+  EXPECT_EQ(failure.rank, 0);
+  EXPECT_EQ(failure.text, "rank 0 on here was lost: it has heard none of the others for 0.2 seconds; it is cut off, or they all are");
+}
+
+TEST_F(ProcessGroup, BlamesTheSilentOneWhenItHearsTheOthers) {
+  const Failure failure = Lone(4, milliseconds(400)).failure({1, 3});
+  EXPECT_EQ(failure.kind, FailureKind::kLost);
+  EXPECT_EQ(failure.rank, 2);
+}
+
+TEST_F(ProcessGroup, BlamesTheOtherOneOfTwo) { EXPECT_EQ(Lone(2, milliseconds(200)).failure().rank, 1); }
+
+// Otherwise TCP is silent for up to twice as long as a cut of the network.
+TEST_F(ProcessGroup, LetsControlConnectionsSendAgainSoon) {
+  const int listener = socket(AF_INET, SOCK_STREAM, 0);
+  const ControlConnection control(listener);
+  int is_on = 0;
+  socklen_t size = sizeof is_on;
+  ASSERT_EQ(getsockopt(listener, IPPROTO_TCP, TCP_THIN_LINEAR_TIMEOUTS, &is_on, &size), 0);
+  EXPECT_EQ(is_on, 1);
 }
 
 TEST_F(ProcessGroup, LetsMembersFinishWhatALeaverTookPartIn) {
