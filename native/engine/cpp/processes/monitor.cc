@@ -117,7 +117,7 @@ Failure Monitor::settled_failure() {
   await(changed_, lock, kSuspicion + kSettling + milliseconds(100), [this] { return is_decided_ || has_ended_; });
   // Nobody says why: a player has found something out that no connection shows.
   if (!failure_) adopt({FailureKind::kFailed, watch_.rank, watch_.names[static_cast<std::size_t>(watch_.rank)] + " cannot go on" + (suspicion_.empty() ? ": its transport has failed" : suspicion_)});
-  is_decided_ = true;
+  decide();
   return *failure_;
 }
 
@@ -186,7 +186,7 @@ void Monitor::turn(Clock::time_point now) {
   last_turn_ = now;
   if (pending_ && calls_.current() >= pending_->after) adopt(*pending_);
   look_after(now);
-  if (!is_decided_ && is_settled(now)) is_decided_ = true;
+  if (is_settled(now)) decide();
   ++turns_;
   changed_.notify_all();
 }
@@ -256,12 +256,13 @@ void Monitor::part(WatchedMember& peer) {
 
 void Monitor::lose(int rank, const std::string& how) {
   const WatchedMember& peer = peers_[static_cast<std::size_t>(rank)];
-  const bool is_expected = peer.has_left || failure_ || leaving_since_;
+  // Whoever has told of a failure ends because of it.
+  const bool is_expected = peer.has_left || leaving_since_ || (failure_ && (peer.has_told || is_decided_ || failure_->kind != FailureKind::kLost));
   if (is_expected) return;
   // Why it has ended is known already.
   if (pending_) adopt(*pending_);
   // Told to the lost one, too: who was only stopped learns what became of the group.
-  adopt({FailureKind::kLost, rank, watch_.names[static_cast<std::size_t>(rank)] + " was lost: " + how});
+  hear_of({FailureKind::kLost, rank, watch_.names[static_cast<std::size_t>(rank)] + " was lost: " + how});
 }
 
 void Monitor::look_after(Clock::time_point now) {
@@ -275,11 +276,15 @@ void Monitor::look_after(Clock::time_point now) {
     adopt({FailureKind::kLost, watch_.rank, watch_.names[static_cast<std::size_t>(watch_.rank)] + " was lost: " + how});
     return;
   }
+  // Of ranks that fall silent together, some were heard up to a beat later than the first one.
+  const auto is_over = [&](const WatchedMember& peer) { return !peer.is_gone() && !peer.has_left && now - peer.heard >= watch_.silence; };
+  const milliseconds longest = watch_.silence - (std::any_of(peers_.begin(), peers_.end(), is_over) ? watch_.silence / kBeatsInSilence * 5 / 4 : milliseconds(0));
   for (std::size_t rank = 0; rank < peers_.size(); ++rank) {
     WatchedMember& peer = peers_[rank];
     if (peer.is_gone() || peer.has_left) continue;
-    if (now - peer.heard >= watch_.silence) {
-      lose(static_cast<int>(rank), "it has said nothing for " + seconds_of(watch_.silence) + " seconds; it is stopped, or cut off");
+    if (now - peer.heard >= longest) {
+      const milliseconds quiet = std::max(std::chrono::duration_cast<milliseconds>(now - peer.heard), longest);
+      lose(static_cast<int>(rank), "it has said nothing for " + seconds_of(std::min(quiet, watch_.silence)) + " seconds; it is stopped, or cut off");
     } else if (peer.suspected && now - *peer.suspected >= kSuspicion) {
       lose(static_cast<int>(rank), "a connection for its data has ended");
     }
@@ -292,8 +297,20 @@ void Monitor::hear_of(const Failure& failure) {
     if (!pending_ || failure < *pending_) pending_ = failure;
     return;
   }
+  const bool is_news = failure.kind == FailureKind::kLost && !is_decided_ && lost_.emplace(failure.rank, failure.text).second;
+  if (is_news && failure_) peers_.tell_all(failure_frame(failure));
   adopt(failure);
   if (!is_decided_ && failure < *failure_) failure_ = failure;
+}
+
+// All members name all ranks that any of them has found to be lost.
+void Monitor::decide() {
+  if (is_decided_) return;
+  is_decided_ = true;
+  if (failure_->kind != FailureKind::kLost) return;
+  for (const auto& [rank, text] : lost_) {
+    if (rank != failure_->rank) failure_->text += "; " + text;
+  }
 }
 
 // Whoever hears nobody among several others is to blame, not the one of them whose silence has lasted longest.

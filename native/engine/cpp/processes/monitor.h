@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <map>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -70,6 +71,7 @@ class Monitor {
   void adopt(const Failure& failure);
   void hear_of(const Failure& failure);
   bool is_settled(Clock::time_point now) const;
+  void decide();
   bool has_parted(Clock::time_point now) const;
   void wake();
 
@@ -83,6 +85,8 @@ class Monitor {
   std::optional<Failure> failure_;
   // One that another rank has told, until this rank has ended the collectives before it.
   std::optional<Failure> pending_;
+  // What is known of the ranks that are lost, of which the failure has one: those that end with it are known a moment later.
+  std::map<int, std::string> lost_;
   std::string suspicion_;
   Clock::time_point failed_at_{};
   bool is_decided_ = false;

@@ -240,6 +240,30 @@ TEST_F(ProcessGroup, BlamesTheSilentOneWhenItHearsTheOthers) {
 
 TEST_F(ProcessGroup, BlamesTheOtherOneOfTwo) { EXPECT_EQ(Lone(2, milliseconds(200)).failure().rank, 1); }
 
+TEST_F(ProcessGroup, NamesAllThatAreLostAtOnce) {
+  Lone lone(5, milliseconds(60'000));
+  lone.hang_up(3);
+  while (!lone.group->has_failed()) std::this_thread::yield();
+  lone.hang_up(1);
+  // What another rank has found out counts, too, and its own end does not.
+  lone.say(2, failure_frame({FailureKind::kLost, 4, "rank 4 on here was lost: of 2"}));
+  lone.hang_up(2);
+  const Failure failure = lone.failure();
+  EXPECT_EQ(failure.rank, 1);
+  EXPECT_EQ(failure.text,
+            "rank 1 on here was lost: its process has ended, or its connection; rank 3 on here was lost: its process has ended, or its connection; "
+            "rank 4 on here was lost: of 2");
+}
+
+TEST_F(ProcessGroup, NamesAllThatFallSilentTogether) {
+  Lone lone(4, milliseconds(1000));
+  lone.say(1, beat_frame());
+  const Failure failure = lone.failure({2});
+  EXPECT_EQ(failure.rank, 1);
+  EXPECT_NE(failure.text.find("rank 3 on here was lost"), std::string::npos) << failure.text;
+  EXPECT_EQ(failure.text.find("rank 2"), std::string::npos) << failure.text;
+}
+
 // Otherwise TCP is silent for up to twice as long as a cut of the network.
 TEST_F(ProcessGroup, LetsControlConnectionsSendAgainSoon) {
   const int listener = socket(AF_INET, SOCK_STREAM, 0);
