@@ -32,9 +32,11 @@ export interface ListenerOptions {
   readonly sockets: Sockets;
 }
 
-// Who has not proven after so long that he is a member is none.
-const helloMillis = 2000;
-const mostStrangers = 64;
+// Who has not proven after so long that he is a member is none. Members of a busy machine need some seconds.
+const helloMillis = 10_000;
+const fewestStrangers = 64;
+// All members may come at once, with a connection to watch each other and one for data, and again.
+const connectionsAtOnce = 3;
 
 /** Accepts the connections of members of higher rank. Strangers are told why they are refused, and nothing is kept of them. */
 export class Listener {
@@ -101,7 +103,8 @@ export class Listener {
   #meet(socket: Socket): void {
     // Members need a moment only, so that the oldest ones are none.
     const [oldest] = this.#strangers;
-    if (oldest && this.#strangers.size >= mostStrangers) oldest.destroy();
+    const most = fewestStrangers + connectionsAtOnce * this.#options.member.size;
+    if (oldest && this.#strangers.size >= most) oldest.destroy();
     this.#strangers.add(socket);
     socket.once('close', () => this.#strangers.delete(socket));
     const conversation = new Conversation(socket, [lengths.hello, lengths.proof], helloMillis);

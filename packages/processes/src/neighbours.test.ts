@@ -106,3 +106,23 @@ it('tells nothing where a connection ends and another one takes its place', asyn
   await expect.poll(() => named(0)).toEqual([1]);
   network.close();
 });
+
+it('tells nothing when this process gets no core for longer than a connection may be away', async () => {
+  const given = vi.spyOn(Sockets.prototype, 'giveBack');
+  const [first, second] = (await sit(2)) as [Card, Card];
+  const network = new NetworkDouble();
+  const port = await network.route(1, 0, first.addresses[0]?.port as number);
+  seats[0]?.watch([first, second]);
+  seats[1]?.watch([{ ...first, addresses: [{ host, port }] }, second]);
+  await expect.poll(() => given.mock.calls.length).toBeGreaterThanOrEqual(2);
+  const { forget } = Listener.prototype;
+  vi.spyOn(Listener.prototype, 'forget').mockImplementation(function (this: Listener, connection) {
+    forget.call(this, connection);
+    // Rank 0 has seen the end of its connection, and the next one has not come yet.
+    setImmediate(() => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1500));
+  });
+  network.cut(1);
+  await expect.poll(() => given.mock.calls.length, { timeout: 10_000 }).toBeGreaterThanOrEqual(4);
+  expect([named(0), named(1)]).toEqual([[], []]);
+  network.close();
+});

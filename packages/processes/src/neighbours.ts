@@ -1,4 +1,4 @@
-import { afterSeconds, UnavailableError } from '@coll/core';
+import { UnavailableError } from '@coll/core';
 import { type Card, hostOf } from './card.js';
 import { connectOne, type Mesh } from './connections.js';
 import { watchChannel } from './hello.js';
@@ -6,11 +6,31 @@ import { isSameHost } from './host.js';
 import type { Connection } from './listener.js';
 import { Refusals, untilDeaf } from './listening.js';
 
+const turnMillis = 50;
+
 // Who gives up ends its connections a moment before the others hear why.
 const goneSeconds = 0.9;
 // A firewall may keep rank 0 from the last member, which needs some time to connect from its side.
 const fewestSilentSeconds = 5;
 const keepAliveMillis = 1000;
+
+/**
+ * Calls back after so many seconds of a machine that is not busy: in turns of the event loop, which take as much longer as this process waits for
+ * a core, and others of the machine with it. @returns what ends that
+ */
+function afterTurns(seconds: number, act: () => void): () => void {
+  let left = Math.ceil((seconds * 1000) / turnMillis);
+  let timer: NodeJS.Timeout;
+  const wait = () => {
+    timer = setTimeout(() => {
+      left--;
+      if (left > 0) wait();
+      else act();
+    }, turnMillis);
+  };
+  wait();
+  return () => clearTimeout(timer);
+}
 
 /**
  * Sees, while a group opens, that a member has ended, so that nobody waits in vain for it. Members make a ring by rank. Neighbours hold a connection that says nothing: it ends with either
@@ -59,7 +79,7 @@ export class Neighbours {
         // Whoever is there comes again at once.
         this.#forgive.set(
           rank,
-          afterSeconds(goneSeconds, () => this.#lose(rank, why)),
+          afterTurns(goneSeconds, () => this.#lose(rank, why)),
         );
       }
     } catch {

@@ -11,6 +11,7 @@ import { abortedError, awaitAllOpened } from './all-opened.js';
 import { type Card, cardOf, groupVersion, hostOf, readCard, requireCompatible } from './card.js';
 import { type Channel, connectAll, type Mesh } from './connections.js';
 import type { GroupExplanation } from './explanation.js';
+import { watchDescriptors } from './descriptors.js';
 import { addressOf, isSameHost, thisHost } from './host.js';
 import { findLinks, type Links } from './links.js';
 import { type Connection, Listener } from './listener.js';
@@ -111,6 +112,7 @@ async function connect(
   const sockets = new Sockets(native);
   let listener: Listener | undefined;
   let neighbours: Neighbours | undefined;
+  const endWatch = watchDescriptors(member, (error) => void meeting.fail(error));
   const leave = () => {
     neighbours?.close();
     listener?.close();
@@ -130,6 +132,7 @@ async function connect(
     leave();
     throw error;
   } finally {
+    endWatch();
     neighbours?.stop();
     segments.release();
   }

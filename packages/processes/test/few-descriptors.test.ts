@@ -1,0 +1,43 @@
+import { spawnSync } from 'node:child_process';
+import { readdirSync } from 'node:fs';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { Members } from './members.js';
+
+const hasPrlimit = process.platform === 'linux' && spawnSync('prlimit', ['--version']).status === 0;
+
+/** The system gives out the lowest number that is free, below the limit. */
+function limitThatLeaves(free: number, used: ReadonlySet<number>): number {
+  let limit = 0;
+  for (let left = free; left > 0; limit++) if (!used.has(limit)) left--;
+  return limit;
+}
+
+describe.skipIf(!hasPrlimit)('a member that may open too few files', () => {
+  let members: Members;
+  beforeEach(async () => {
+    members = await Members.start(4);
+  });
+  afterEach(() => members[Symbol.asyncDispose]());
+
+  it.each([0, 3])('fails the opening for all members with that reason, as rank %i', async (rank) => {
+    const poor = members.all[rank] as Members['all'][0];
+    // It has started when it answers.
+    await poor.ask({ do: 'explain' });
+    const { pid } = poor.child;
+    // Enough for the store and to listen, not for all connections.
+    const most = limitThatLeaves(5, new Set(readdirSync(`/proc/${pid}/fd`).map(Number)));
+    expect(spawnSync('prlimit', ['--pid', String(pid), `--nofile=${most}:${most}`]).status).toBe(0);
+    const options = { generation: members.nextGeneration(), timeoutSeconds: 600, transport: 'tcp' } as const;
+    const failures = await Promise.all(members.all.map((member) => member.failure({ do: 'open', options })));
+    for (const failure of failures) {
+      expect(failure).toMatchObject({
+        name: 'RuntimeError',
+        code: 'ERR_COLL_CLUSTER',
+        rank,
+        message: expect.stringMatching(
+          new RegExp(`^rank ${rank} cannot open a group of 4: it has too many open files .EMFILE.; .*ulimit -n`),
+        ),
+      });
+    }
+  });
+});
