@@ -3,6 +3,7 @@ import { optionsOf, quote, requireSignal, requireTimeout, ValueError } from '@co
 import {
   generationFromEnvironment,
   memberFromEnvironment,
+  requireJobKey,
   requireStore,
   type Store,
   storeFromEnvironment,
@@ -36,7 +37,6 @@ export interface Member {
 }
 
 const mostMembers = 1024;
-const fewestKeyBytes = 16;
 
 /** @throws ValueError for options that make no sense, and where the environment does not say what they leave out */
 export function memberOf(
@@ -104,12 +104,8 @@ function placeOf(
 }
 
 function keyOf(jobKey: unknown): Buffer {
-  const bytes = typeof jobKey === 'string' ? Buffer.byteLength(jobKey) : 0;
-  // The key itself must not get into logs.
-  const told = jobKey === undefined ? 'none' : typeof jobKey === 'string' ? `one of ${bytes}` : `a ${typeof jobKey}`;
-  const cure = 'start the program with `coll run`, or hand the same jobKey to all members';
-  demand(bytes >= fewestKeyBytes, `a job key is a text of ${fewestKeyBytes} bytes or more, not ${told}; ${cure}`);
-  return Buffer.from(hkdfSync('sha256', jobKey as string, 'coll', 'process group', 32));
+  requireJobKey(jobKey, 'open a group');
+  return Buffer.from(hkdfSync('sha256', jobKey, 'coll', 'process group', 32));
 }
 
 function seconds(value: number): number {

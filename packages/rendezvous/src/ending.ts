@@ -3,6 +3,17 @@ import { CollError, DeadlineExceededError, type ErrorCode, RuntimeError, Unavail
 // What a member tells the others; more of a message is of no use.
 const mostCharacters = 2000;
 
+// More than any group has.
+const mostRanks = 65_536;
+/** The codes that a member leaves for the others. */
+const codes: readonly ErrorCode[] = [
+  'ERR_COLL_CLUSTER',
+  'ERR_COLL_DEADLINE',
+  'ERR_COLL_PEER_FAILED',
+  'ERR_COLL_REFUSED',
+  'ERR_COLL_STORE',
+];
+
 /** The errors that a member can leave for the others, by the names of their classes. */
 const kinds = { CollError, DeadlineExceededError, RuntimeError, UnavailableError } as const;
 
@@ -15,12 +26,21 @@ export function encodeEnding({ name, code, message, rank }: CollError): Uint8Arr
 export function decodeEnding(bytes: Uint8Array, operation: string): CollError {
   const { name, code, message, rank } = parse(bytes);
   const Kind = Object.hasOwn(kinds, String(name)) ? kinds[name as keyof typeof kinds] : CollError;
-  const details = { operation, ...(Number.isSafeInteger(rank) ? { rank: rank as number } : {}) };
-  if (typeof message === 'string' && /^ERR_COLL_[A-Z_]+$/.test(String(code)))
-    return new Kind(code as ErrorCode, message.slice(0, mostCharacters), details);
+  const details = { operation, ...(isRank(rank) ? { rank } : {}) };
+  if (typeof message === 'string' && codes.includes(code as ErrorCode))
+    return new Kind(code as ErrorCode, printable(message.slice(0, mostCharacters)), details);
   const told =
     'a member has ended the meeting, and says nothing that can be read: look at the members, and at who else uses the store';
   return new CollError('ERR_COLL_STORE', told, details);
+}
+
+function isRank(rank: unknown): rank is number {
+  return Number.isInteger(rank) && (rank as number) >= 0 && (rank as number) < mostRanks;
+}
+
+/** Without the characters that control a terminal. */
+function printable(text: string): string {
+  return text.replace(/(?![\n\t])\p{Cc}/gu, ' ');
 }
 
 function parse(bytes: Uint8Array): Readonly<Record<'name' | 'code' | 'message' | 'rank', unknown>> {

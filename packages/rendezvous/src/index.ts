@@ -1,6 +1,7 @@
 export { generationFromEnvironment, memberFromEnvironment, storeFromEnvironment } from './environment-store.js';
 export { EtcdStore, type EtcdStoreOptions } from './etcd-store.js';
 export { FileStore, type FileStoreOptions } from './file-store.js';
+export { requireJobKey } from './job-key.js';
 export { makeFolder } from './make-folder.js';
 export { type MeetOptions, meet } from './meet.js';
 export { Meeting, type MeetingOptions } from './meeting.js';

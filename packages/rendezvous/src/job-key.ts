@@ -3,6 +3,7 @@ import { quote, ValueError } from '@coll/core';
 import { mostKeyBytes } from './store.js';
 
 const fewestBytes = 16;
+const fewestDifferent = 8;
 
 /** A new secret for a job: who has it is a member. */
 export function newJobKey(): string {
@@ -15,14 +16,22 @@ export function requireJob(job: unknown): asserts job is string {
   throw new ValueError('ERR_COLL_VALUE', `a job is a name of ${mostKeyBytes} bytes at most, not ${quote(job)}`);
 }
 
+/** Checks that a job key cannot be guessed at once. @throws ValueError that does not quote it */
+export function requireJobKey(jobKey: unknown, operation?: string): asserts jobKey is string {
+  const bytes = typeof jobKey === 'string' ? Buffer.from(jobKey) : Buffer.of();
+  const different = new Set(bytes).size;
+  if (bytes.length >= fewestBytes && different >= fewestDifferent) return;
+  const found = jobKey === undefined ? 'none' : `a ${typeof jobKey}`;
+  const got = typeof jobKey === 'string' ? `${bytes.length} bytes, ${different} different` : found;
+  const told = `a job key must be a text of at least ${fewestBytes} bytes, ${fewestDifferent} of them different, got ${got}`;
+  const cure = 'start the program with `coll run`, or give all members the same one, made by: openssl rand -base64 32';
+  throw new ValueError('ERR_COLL_VALUE', `${told}; ${cure}`, { operation });
+}
+
 /** The key of a job's connections. @throws ValueError for a secret that can be guessed */
 export function connectionKey(jobKey: unknown): Buffer {
-  if (typeof jobKey === 'string' && Buffer.byteLength(jobKey) >= fewestBytes)
-    return Buffer.from(hkdfSync('sha256', jobKey, 'coll', 'store', 32));
-  // The key itself must not get into logs.
-  const told = typeof jobKey === 'string' ? `one of ${Buffer.byteLength(jobKey)}` : `a ${typeof jobKey}`;
-  const cure = 'TcpStoreServer.newKey() makes one';
-  throw new ValueError('ERR_COLL_VALUE', `a job key is a text of ${fewestBytes} bytes or more, not ${told}; ${cure}`);
+  requireJobKey(jobKey);
+  return Buffer.from(hkdfSync('sha256', jobKey, 'coll', 'store', 32));
 }
 
 /** Of TLS with a key that both sides have: each proves it to the other, and there are no certificates. */

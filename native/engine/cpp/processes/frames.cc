@@ -58,6 +58,15 @@ std::string cut(const std::string& text, std::size_t most) {
   return text.substr(0, end);
 }
 
+// What a member says ends up on terminals, where control characters do what they like.
+std::string printable(std::string text) {
+  for (char& character : text) {
+    const auto byte = static_cast<unsigned char>(character);
+    if ((byte < 0x20 && character != '\n' && character != '\t') || byte == 0x7f) character = ' ';
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string beat_frame() { return frame(FrameKind::kBeat); }
@@ -106,7 +115,7 @@ std::optional<Failure> failure_of(const Frame& frame) {
   const auto rank = taker.take<std::int32_t>();
   const auto after = taker.take<std::uint64_t>();
   if (taker.is_short() || kind >= kFailureKindCount) return std::nullopt;
-  return Failure{static_cast<FailureKind>(kind), rank, taker.rest(), after};
+  return Failure{static_cast<FailureKind>(kind), rank, printable(taker.rest()), after};
 }
 
 std::optional<Frame> FrameReader::next() {

@@ -30,6 +30,8 @@ constexpr milliseconds kSoon{10};
 // For the control connection to tell why a data connection has ended.
 constexpr milliseconds kSuspicion{300};
 constexpr milliseconds kShortWait{25};
+// Ranks of the groups that this one is a part of are told, too.
+constexpr int kMostRank = 1 << 20;
 
 // In short waits: a pause of this process, or of the whole machine, takes one of them, and not all of the time that others have.
 template <class IsOver>
@@ -242,8 +244,9 @@ void Monitor::take(int rank, const Frame& frame) {
     peer.collectives = count.value_or(0);
     if (count && calls_.leave_after(*count)) adopt({FailureKind::kClosed, rank, name + " has left the group", calls_.current()});
   } else if (frame.kind == FrameKind::kFailure) {
-    const auto failure = failure_of(frame);
+    auto failure = failure_of(frame);
     if (!failure) return;
+    if (failure->rank < -1 || failure->rank > kMostRank) failure->rank = rank;
     peer.has_told = true;
     hear_of(*failure);
   }

@@ -58,6 +58,13 @@ TEST(Frames, CutTextThatIsTooLongBetweenCharacters) {
   EXPECT_EQ(failure->text.size() % 2, 0u);
 }
 
+TEST(Frames, DropControlCharactersOfMessages) {
+  FrameReader reader;
+  const auto frames = read_in_parts(reader, failure_frame({FailureKind::kFailed, 0, "a\x1b[2Jb\r\n\u00e9\x7f"}), 512);
+  ASSERT_EQ(frames.size(), 1u);
+  EXPECT_EQ(failure_of(frames[0])->text, "a [2Jb \n\u00e9 ");
+}
+
 TEST(Frames, RefuseLengthsAndKindsThatNoneHas) {
   for (const std::uint32_t length : {0u, 4097u, 0xffffffffu}) {
     std::string bytes(5, '\1');

@@ -240,6 +240,14 @@ TEST_F(ProcessGroup, BlamesTheSilentOneWhenItHearsTheOthers) {
 
 TEST_F(ProcessGroup, BlamesTheOtherOneOfTwo) { EXPECT_EQ(Lone(2, milliseconds(200)).failure().rank, 1); }
 
+TEST_F(ProcessGroup, NamesTheOneWhoTellsOfARankThatNoGroupHas) {
+  for (const int rank : {2147483647, -5}) {
+    Lone lone(3, milliseconds(60'000));
+    lone.say(2, failure_frame({FailureKind::kFailed, rank, "of a stranger"}));
+    EXPECT_EQ(lone.failure().rank, 2);
+  }
+}
+
 TEST_F(ProcessGroup, NamesAllThatAreLostAtOnce) {
   Lone lone(5, milliseconds(60'000));
   lone.hang_up(3);

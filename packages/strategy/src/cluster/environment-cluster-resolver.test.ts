@@ -191,6 +191,11 @@ describe('membershipFrom', () => {
   });
 });
 
+it('refuses a size at once that would need addresses for millions of members', () => {
+  const told = /coll run, but the number of members must be at most 65536, got 50000000/;
+  expect(() => membershipFrom({ COLL_RANK: '0', COLL_SIZE: '50000000' })).toThrow(told);
+});
+
 it('names the launcher whose variables make no sense', () => {
   expect(() => membershipFrom({ RANK: 'one', WORLD_SIZE: '2', MASTER_ADDR: 'h' })).toThrow(
     'this process seems to belong to torchrun, but RANK is a whole number from 0 on, not "one"',

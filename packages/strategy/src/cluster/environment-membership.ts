@@ -26,6 +26,8 @@ function toldBy({ name, read }: Launcher, variables: Variables): Membership | 'n
     if (!found || found === 'no member') return found;
     // Not every launcher says how many there are.
     const { rank, size = variables.number('COLL_SIZE') } = found;
+    if (size !== undefined && size > mostMembers)
+      throw new ValueError('ERR_COLL_CLUSTER', `the number of members must be at most ${mostMembers}, got ${size}`);
     if (size !== undefined && rank >= size)
       throw new ValueError('ERR_COLL_CLUSTER', `this would be rank ${rank} of ${size}, and ranks count from 0`);
     return { ...nothingElse, ...found, size, launcher: name };
@@ -35,6 +37,9 @@ function toldBy({ name, read }: Launcher, variables: Variables): Membership | 'n
     throw new ValueError('ERR_COLL_CLUSTER', told, { cause });
   }
 }
+
+// An address is made for each of them.
+const mostMembers = 65_536;
 
 const nothingElse = {
   counts: 'processes',
