@@ -1,4 +1,5 @@
 import { TcpStoreServer } from '@coll/rendezvous';
+import { freePort } from '../../../rendezvous/test/free-port.ts';
 import { playScenario } from './play-scenario.ts';
 import { RankPool } from './rank-pool.ts';
 import { isSilent, type Scenario, scenarioOf } from './scenario.ts';
@@ -24,6 +25,8 @@ export async function* injectFaults(seeds: Iterable<number>, heartbeatSeconds = 
     const scenario = isSilent(drawn.fault) ? { ...drawn, heartbeatSeconds } : drawn;
     // Whatever is loaded when it is first needed is there before anything is counted.
     if (generation === 0) await playScenario(pool, { ...scenarioOf(0), size: 5 }, generation++, store);
-    yield { scenario, ...verdictOf(scenario, await playScenario(pool, scenario, generation++, store)) };
+    const address = scenario.fault === 'keeper' ? `tcp://127.0.0.1:${await freePort()}` : store.address;
+    const played = await playScenario(pool, scenario, generation++, { ...store, address });
+    yield { scenario, ...verdictOf(scenario, played) };
   }
 }

@@ -32,7 +32,7 @@ export async function playScenario(
     if (++begun < scenario.size || !isFromOutside(scenario.fault)) return;
     setTimeout(() => {
       faultAtMillis = nowMillis();
-      strike(scenario, children[scenario.victim] as ChildProcess, network);
+      strike(scenario, children, network);
     }, scenario.afterMillis);
   };
   const onExit = ({ atMillis }: Exit) => {
@@ -54,9 +54,10 @@ export async function playScenario(
   return { outcomes: all, faultAtMillis };
 }
 
-function strike({ fault, victim, other }: Scenario, child: ChildProcess, network: NetworkDouble): void {
-  if (fault === 'kill') child.kill('SIGKILL');
-  if (fault === 'stop') child.kill('SIGSTOP');
+function strike({ fault, victim, other }: Scenario, children: readonly ChildProcess[], network: NetworkDouble): void {
+  if (fault === 'kill' || fault === 'kill two') children[victim]?.kill('SIGKILL');
+  if (fault === 'kill two') children[other]?.kill('SIGKILL');
+  if (fault === 'stop') children[victim]?.kill('SIGSTOP');
   if (fault === 'cut') network.cut(victim);
   if (fault === 'cut one') network.cut(victim, other);
   if (fault === 'silence') network.silence(victim);

@@ -8,8 +8,9 @@ import {
 } from '@coll/core';
 import { directAlgorithm } from '@coll/direct';
 import { type OpenedProcessGroup, openProcessGroup } from '@coll/processes';
-import { type Store, TcpStore } from '@coll/rendezvous';
+import { type Store, subStore, TcpStore } from '@coll/rendezvous';
 import { ringAlgorithm } from '@coll/ring';
+import { keepStore, openWorkerGroup, type WorkerSeat } from '../../../strategy/src/multi-worker/open-worker-group.ts';
 import { buffersOf, type Call, callAt, oddCall, ownMemory, problemOf } from './calls.ts';
 import { type FromRank, nowMillis, type Report, type Seen, type Task, type ToRank } from './messages.ts';
 import { Random } from './random.ts';
@@ -61,6 +62,7 @@ const hangSeconds = 60;
 const absentSeconds = 1;
 const lateSeconds = 0.5;
 const mostCalls = 100_000;
+const keeperScope = 'workers';
 
 /** One rank's part in a scenario. */
 class Part {
@@ -96,7 +98,7 @@ class Part {
         ring: communicatorOf(this.#group, ringAlgorithm(), replicas),
       };
       say({ type: 'begun' });
-      const isAnyTime = isFromOutside(scenario.fault) || scenario.fault === 'opening';
+      const isAnyTime = isFromOutside(scenario.fault) || ['opening', 'keeper'].includes(scenario.fault);
       const count = isAnyTime ? mostCalls : scenario.at + 8;
       for (let index = 0; index < count && this.#found.wrongResult === undefined; index++) await this.#callAt(index);
     } catch (error) {
@@ -114,6 +116,12 @@ class Part {
   async #open(): Promise<OpenedProcessGroup> {
     const { scenario, rank, generation, store: member } = this.#task;
     if (this.#isAt('absent', 0)) throw new Error('this rank stays away');
+    if (scenario.fault === 'keeper') {
+      // As a strategy does.
+      const seat = seatOf(this.#task);
+      if (rank !== scenario.victim) return (await openWorkerGroup(seat)) as OpenedProcessGroup;
+      await keepStore(seat);
+    }
     const { size, transport, streams, heartbeatSeconds } = scenario;
     await using store = await TcpStore.connect(member);
     if (scenario.fault === 'absent') this.#fault(absentSeconds);
@@ -133,10 +141,16 @@ class Part {
 
   #storeOf(store: Store): Store {
     const { scenario, rank } = this.#task;
-    const { fault, victim, step, afterMillis } = scenario;
+    const { fault, victim } = scenario;
+    if (fault === 'keeper') return this.#watched(subStore(store, keeperScope));
     if (fault !== 'opening') return reroutedStore(store, rank, askForRoute);
     // A double of the network would go on listening for a member that is gone.
-    if (rank !== victim) return store;
+    return rank === victim ? this.#watched(store) : store;
+  }
+
+  /** Kills this process when it has come to its step. */
+  #watched(store: Store): Store {
+    const { step, afterMillis } = this.#task.scenario;
     return watchedStore(store, (key) => {
       if (stepOf(key) === step) setTimeout(() => void end(() => process.kill(process.pid, 'SIGKILL')), afterMillis);
     });
@@ -234,6 +248,19 @@ class Part {
   #note(found: Partial<Report>): void {
     this.#found = { ...this.#found, ...found };
   }
+}
+
+/** The place of a worker whose rank 0 keeps the store. */
+function seatOf({ scenario, rank, generation, store }: Task): WorkerSeat {
+  const { size, transport, streams, heartbeatSeconds } = scenario;
+  return {
+    meeting: { ...store, generation, isOfWorker: true, isHere: rank === 0 },
+    rank,
+    size,
+    transport: { transport, streams, heartbeatSeconds },
+    startupTimeoutSeconds: hangSeconds,
+    scope: keeperScope,
+  };
 }
 
 function communicatorOf(group: OpenedProcessGroup, algorithm: Algorithm, replicas: number): Communicator {

@@ -6,6 +6,8 @@ export const faults = [
   'none',
   /** The victim's process is killed, from outside. */
   'kill',
+  /** So is another one's, at the same time. */
+  'kill two',
   /** It is stopped, and does not answer any more. */
   'stop',
   /** Its connections to all others are cut. */
@@ -28,6 +30,8 @@ export const faults = [
   'absent',
   /** Its process is killed while the group opens. */
   'opening',
+  /** Rank 0, which keeps the store in which workers meet, is killed while the group opens. */
+  'keeper',
   /** It asks for something else than the others. */
   'kind',
   'op',
@@ -64,7 +68,8 @@ export interface Scenario {
 }
 
 /** Faults that happen whatever the victim is doing. */
-export const isFromOutside = (fault: Fault): boolean => ['kill', 'stop', 'cut', 'cut one', 'silence'].includes(fault);
+export const isFromOutside = (fault: Fault): boolean =>
+  ['kill', 'kill two', 'stop', 'cut', 'cut one', 'silence'].includes(fault);
 
 /** Faults that nobody but a heartbeat notices. */
 export const isSilent = (fault: Fault): boolean => fault === 'stop' || fault === 'silence';
@@ -73,9 +78,9 @@ export const isSilent = (fault: Fault): boolean => fault === 'stop' || fault ===
 export function scenarioOf(seed: number): Scenario {
   const random = new Random(seed);
   const fault = faults[seed % faults.length] as Fault;
-  // To tell who is odd takes three.
-  const size = 2 + random.below(4);
-  const victim = random.below(size);
+  // To tell who is odd takes three, and somebody must be left to tell of two.
+  const size = fault === 'kill two' ? 3 + random.below(3) : 2 + random.below(4);
+  const victim = fault === 'keeper' ? 0 : random.below(size);
   return {
     seed,
     fault,
@@ -88,7 +93,8 @@ export function scenarioOf(seed: number): Scenario {
     heartbeatSeconds: 20,
     at: random.below(12),
     afterMillis: random.below(60),
-    step: random.pick(openingSteps),
+    // Before, others may not have reached the store yet: they wait for another one.
+    step: random.pick(fault === 'keeper' ? openingSteps.slice(1) : openingSteps),
     replicas: random.pick([1, 1, 2]),
   };
 }

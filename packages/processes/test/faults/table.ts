@@ -4,6 +4,7 @@ import { expectations } from './verdict.ts';
 
 const told: Readonly<Record<Exclude<Fault, 'none'>, readonly [what: string, who: string]>> = {
   kill: ['its process is killed', 'all others'],
+  'kill two': ['its process and that of another one are killed', 'all others; the message names each that is known'],
   exit: ['its process ends with another exit code than 0', 'all others'],
   stop: ['its process is stopped', 'all others, and the member itself when it goes on'],
   cut: ['its connections are cut', 'all members; those that are cut off from each other name each other'],
@@ -18,6 +19,7 @@ const told: Readonly<Record<Exclude<Fault, 'none'>, readonly [what: string, who:
   abort: ["another one's call is aborted", 'all members'],
   absent: ['it is not there when the group is opened', 'all that open the group'],
   opening: ['its process is killed while the group opens', 'all others'],
+  keeper: ['it keeps the store in which workers meet, and its process is killed while the group opens', 'all others'],
   kind: ['it calls another collective', 'all members, the same error'],
   op: ['it names another op', 'all members, the same error'],
   dtype: ['it hands in another dtype', 'all members, the same error'],

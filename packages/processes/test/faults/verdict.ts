@@ -21,6 +21,7 @@ const mismatch: Expected = { class: 'InternalError', code: 'ERR_COLL_MISMATCH', 
 /** By fault; those of `order` depend on what the two calls are. */
 export const expectations: Readonly<Record<Exclude<Fault, 'none'>, Expected>> = {
   kill: lost,
+  'kill two': lost,
   stop: lost,
   cut: lost,
   'cut one': lost,
@@ -32,6 +33,7 @@ export const expectations: Readonly<Record<Exclude<Fault, 'none'>, Expected>> = 
   abort: { class: 'AbortedError', code: 'ERR_COLL_ABORTED' },
   absent: { class: 'DeadlineExceededError', code: 'ERR_COLL_DEADLINE' },
   opening: lost,
+  keeper: { class: 'UnavailableError', code: 'ERR_COLL_PEER_FAILED' },
   kind: mismatch,
   op: mismatch,
   dtype: { class: 'InternalError', code: 'ERR_COLL_DTYPE_MISMATCH', isSame: true },
@@ -39,6 +41,7 @@ export const expectations: Readonly<Record<Exclude<Fault, 'none'>, Expected>> = 
   order: mismatch,
 };
 
+const whileOpening: readonly Fault[] = ['absent', 'opening', 'keeper'];
 const disagreements: readonly Fault[] = ['kind', 'op', 'dtype', 'length', 'order'];
 const disagreementCodes: readonly (ErrorCode | undefined)[] = [
   'ERR_COLL_MISMATCH',
@@ -64,7 +67,7 @@ export function verdictOf(scenario: Scenario, { outcomes, faultAtMillis }: Playe
     const complain = (problem: string) => problems.push(`rank ${rank}: ${problem}`);
     if (outcome === 'hung') complain('has hung');
     else if (outcome === 'ended') {
-      if (rank !== scenario.victim || !['kill', 'exit', 'opening'].includes(scenario.fault)) complain('has ended');
+      if (!mayEnd(scenario, rank)) complain('has ended');
     } else {
       for (const problem of problemsOf(outcome)) complain(problem);
       if (scenario.fault === 'none') {
@@ -81,6 +84,11 @@ export function verdictOf(scenario: Scenario, { outcomes, faultAtMillis }: Playe
     }
   });
   return { problems: [...problems, ...sameProblems(scenario, outcomes)], millis };
+}
+
+function mayEnd({ fault, victim, other }: Scenario, rank: number): boolean {
+  if (fault === 'kill two' && rank === other) return true;
+  return rank === victim && ['kill', 'kill two', 'exit', 'opening', 'keeper'].includes(fault);
 }
 
 /** When the rank that did it says it did. */
@@ -112,7 +120,7 @@ function errorProblems(scenario: Scenario, rank: number, { error, later, calls }
       ? disagreementCodes.includes(error.code)
       : error.name === expected.class && error.code === expected.code;
   if (!isRight) problems.push(`saw ${textOf(error)}, not ${expected.class} ${expected.code}`);
-  if (!['absent', 'opening'].includes(fault) && later === undefined)
+  if (!whileOpening.includes(fault) && later === undefined)
     problems.push('made another call after the group had failed');
   if (rank === victim && !disagreements.includes(fault)) return problems;
   const culprits = culpritsOf(scenario, rank);
@@ -130,15 +138,14 @@ function errorProblems(scenario: Scenario, rank: number, { error, later, calls }
 function culpritsOf(scenario: Scenario, rank: number): readonly number[] | undefined {
   const members = culpritMembers(scenario, rank);
   // While the group opens, nobody knows of replicas.
-  const counts =
-    scenario.fault === 'absent' || scenario.fault === 'opening' ? [1, scenario.replicas] : [scenario.replicas];
+  const counts = whileOpening.includes(scenario.fault) ? [1, scenario.replicas] : [scenario.replicas];
   return members && counts.flatMap((replicas) => members.map((member) => member * replicas));
 }
 
 function culpritMembers({ fault, size, victim, other }: Scenario, rank: number): readonly number[] | undefined {
   if (disagreements.includes(fault)) return size > 2 ? [victim] : undefined;
   if (fault === 'abort') return [other, rank];
-  if (fault === 'cut one') return [victim, other];
+  if (fault === 'cut one' || fault === 'kill two') return [victim, other];
   return [victim];
 }
 
