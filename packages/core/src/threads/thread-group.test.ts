@@ -1,5 +1,9 @@
-import { describe, expect, it } from 'vitest';
+import { directAlgorithm } from '@coll/direct';
+import { afterEach, describe, expect, it } from 'vitest';
 import { thrown } from '../../test/thrown.js';
+import { toNumbers } from '../element.js';
+import { resolveEngine } from '../engines.js';
+import { tensor } from '../tensor.js';
 import { Rendezvous } from './rendezvous.js';
 import { createThreadGroup, failThreadGroup, type ThreadGroup } from './thread-group.js';
 
@@ -23,6 +27,29 @@ describe('createThreadGroup', () => {
 
   it('refuses more memory than kernels can address', () => {
     expect(thrown(() => createThreadGroup({ size: 1, maxBytes: 2 ** 40 }))).toMatchObject({ code: 'ERR_COLL_VALUE' });
+  });
+});
+
+describe('a page without cross-origin isolation', () => {
+  const shared = Object.getOwnPropertyDescriptor(globalThis, 'SharedArrayBuffer') as PropertyDescriptor;
+  afterEach(() => Object.defineProperty(globalThis, 'SharedArrayBuffer', shared));
+
+  it('gets the js engine, whose group of threads is refused with the two headers that the page lacks', async () => {
+    Reflect.deleteProperty(globalThis, 'SharedArrayBuffer');
+    const { engine } = resolveEngine('js');
+    const error = thrown(() => engine.createGroup({ size: 2 }));
+    expect(error).toMatchObject({ name: 'CollError', code: 'ERR_COLL_NO_ENGINE' });
+    expect(String(error)).toContain('Cross-Origin-Opener-Policy: same-origin');
+    expect(String(error)).toContain('Cross-Origin-Embedder-Policy: require-corp');
+    expect(String(error)).toContain('keep all ranks in one thread');
+    const buffers = [tensor(Float32Array.of(1, 2)), tensor(Float32Array.of(3, 4))];
+    const communicator = engine.communicator(2, directAlgorithm);
+    await communicator.run({ kind: 'all-reduce', op: 'sum' }, buffers, buffers);
+    await communicator.close();
+    expect(buffers.map(toNumbers)).toEqual([
+      [4, 6],
+      [4, 6],
+    ]);
   });
 });
 

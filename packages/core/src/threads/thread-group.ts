@@ -1,5 +1,5 @@
 import type { EngineName } from '../engine.js';
-import { ValueError } from '../errors.js';
+import { CollError, ValueError } from '../errors.js';
 import type { FailureReason } from '../failures.js';
 import { quote } from '../quote.js';
 import { requireSize } from '../ranks.js';
@@ -31,7 +31,7 @@ export interface ThreadGroupOptions {
   readonly spins?: number;
 }
 
-/** @throws ValueError for a size below 1, more memory than 2 GiB, or a number of looks that is none */
+/** @throws ValueError for a size below 1, more memory than 2 GiB, or a number of looks that is none; CollError without shared memory */
 export function createThreadGroup(options: ThreadGroupOptions, engine: EngineName = 'js'): ThreadGroup {
   if (typeof options !== 'object' || options === null)
     throw new ValueError('ERR_COLL_VALUE', `a group is made of { size }, not of ${quote(options)}`);
@@ -39,6 +39,7 @@ export function createThreadGroup(options: ThreadGroupOptions, engine: EngineNam
   requireSize(size);
   if (!(Number.isSafeInteger(spins) && spins >= 0))
     throw new ValueError('ERR_COLL_VALUE', `spins is a number of looks, 0 or more, not ${quote(spins)}`);
+  requireSharedMemory();
   return {
     engine,
     size,
@@ -47,6 +48,16 @@ export function createThreadGroup(options: ThreadGroupOptions, engine: EngineNam
     descriptors: new SharedArrayBuffer(bytesOfDescriptors(size)),
     arena: engine === 'wasm' ? createWasmArenaMemory(maxBytes) : createArenaMemory(maxBytes),
   };
+}
+
+function requireSharedMemory(): void {
+  if (typeof SharedArrayBuffer !== 'undefined') return;
+  const headers = 'Cross-Origin-Opener-Policy: same-origin and Cross-Origin-Embedder-Policy: require-corp';
+  throw new CollError(
+    'ERR_COLL_NO_ENGINE',
+    `a group of threads needs a SharedArrayBuffer, which this page does not have: serve it with the headers ${headers}, ` +
+      'or keep all ranks in one thread, where the js engine works without shared memory',
+  );
 }
 
 /** @throws ValueError for what is no group, or does not say which rank joins it, and with what algorithm */
