@@ -10,6 +10,8 @@ export interface Pod {
   /** `Running`, `Pending`, and so on. */
   readonly phase: string;
   readonly hostIP: string;
+  /** The address of the pod itself. Undefined if it has none yet, or the client does not tell. */
+  readonly podIP?: string | undefined;
 }
 
 /** Lists the pods of all namespaces that a label selector such as `job-name=tensorflow` matches. */
@@ -21,7 +23,7 @@ export interface KubernetesClient {
 interface PodList {
   readonly items?: readonly {
     readonly metadata?: { readonly name?: string };
-    readonly status?: { readonly phase?: string; readonly hostIP?: string };
+    readonly status?: { readonly phase?: string; readonly hostIP?: string; readonly podIP?: string };
   }[];
 }
 
@@ -54,5 +56,6 @@ export function kubernetesClient(variables: Environment = processEnvironment()):
 }
 
 function podOf({ metadata, status }: NonNullable<PodList['items']>[number]): Pod {
-  return { name: metadata?.name ?? '', phase: status?.phase ?? 'unknown', hostIP: status?.hostIP ?? '' };
+  const { phase = 'unknown', hostIP = '', podIP } = status ?? {};
+  return { name: metadata?.name ?? '', phase, hostIP, podIP };
 }

@@ -20,6 +20,16 @@ describe('KubernetesClusterResolver', () => {
     expect(resolver.master()).toBe('grpc://10.0.0.2:8470');
   });
 
+  it("takes the address of a pod where the client tells it, and the host's otherwise or if asked to", async () => {
+    const pods = [{ ...pod('a', '10.0.0.1'), podIP: '172.16.0.7' }, pod('b', '10.0.0.2')];
+    const client = clientOf({ 'job-name=tensorflow': pods });
+    const addresses = async (options: KubernetesOptions) =>
+      (await KubernetesClusterResolver.create({ client, ...options })).clusterSpec().asDescription();
+    expect(await addresses({})).toEqual({ worker: ['172.16.0.7:8470', '10.0.0.2:8470'] });
+    expect(await addresses({ address: 'hostIP' })).toEqual({ worker: ['10.0.0.1:8470', '10.0.0.2:8470'] });
+    await expect(addresses({ address: 'pod' as never })).rejects.toThrow(/address is 'podIP' or 'hostIP', not "pod"/);
+  });
+
   it('takes several labels and jobs', async () => {
     const client = clientOf({ 'a=1': [pod('x', '1')], 'a=2': [pod('b', '2')], c: [pod('c', '3')] });
     const jobToLabelMapping = { worker: ['a=1', 'a=2'], chief: ['c'] };

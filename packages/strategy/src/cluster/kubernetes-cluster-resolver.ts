@@ -10,6 +10,11 @@ export interface KubernetesOptions extends TaskOptions {
   readonly jobToLabelMapping?: Readonly<Record<string, readonly string[]>> | undefined;
   /** The port on which every pod is reached. Default: 8470. */
   readonly serverPort?: number | undefined;
+  /**
+   * Where a pod is reached: its own address, or that of its host, which is right with `hostNetwork` only. Default: `'podIP'`, and the
+   * host's for pods whose own address the client does not tell.
+   */
+  readonly address?: 'podIP' | 'hostIP' | undefined;
   /** Lists pods. Default: the API server of the cluster that this process runs in. */
   readonly client?: KubernetesClient | undefined;
 }
@@ -32,22 +37,24 @@ export class KubernetesClusterResolver extends ClusterResolver {
   /** Asks for the pods. @throws RuntimeError for a pod that is not running, and where no API server answers; ValueError for options that make no sense */
   static async create(given?: KubernetesOptions): Promise<KubernetesClusterResolver> {
     const options = optionsOf(given, "{ taskType: 'worker', taskId: 0 }");
-    const { jobToLabelMapping = { worker: ['job-name=tensorflow'] }, serverPort = 8470 } = options;
+    const { jobToLabelMapping = { worker: ['job-name=tensorflow'] }, serverPort = 8470, address = 'podIP' } = options;
     const client = options.client ?? kubernetesClient();
     requireClient(client);
     requirePort(serverPort);
+    if (address !== 'podIP' && address !== 'hostIP') throw wrongValue("address is 'podIP' or 'hostIP'", address);
+    const addressOf = ({ podIP, hostIP }: Pod) => (address === 'podIP' && podIP ? podIP : hostIP);
     requireSelectors(jobToLabelMapping);
     const jobs: Record<string, string[]> = {};
     for (const [job, selectors] of Object.entries(jobToLabelMapping)) {
       const lists = await Promise.all(selectors.map(async (selector) => podsOf(await client.listPods(selector))));
       const pods = lists.flatMap((list) => list.toSorted((a, b) => (a.name < b.name ? -1 : Number(a.name > b.name))));
-      const odd = pods.find(({ phase, hostIP }) => phase !== 'Running' || !hostIP);
+      const odd = pods.find((pod) => pod.phase !== 'Running' || !addressOf(pod));
       if (odd) {
-        const state = odd.phase === 'Running' ? 'has no address of a host' : `is not running, but ${odd.phase}`;
+        const state = odd.phase === 'Running' ? 'has no address' : `is not running, but ${odd.phase}`;
         const told = `pod ${odd.name} of job ${job} ${state}`;
         throw new RuntimeError('ERR_COLL_CLUSTER', `${told}: wait until all pods run, then create the resolver`);
       }
-      jobs[job] = pods.map(({ hostIP }) => `${hostIP.includes(':') ? `[${hostIP}]` : hostIP}:${serverPort}`);
+      jobs[job] = pods.map(addressOf).map((ip) => `${ip.includes(':') ? `[${ip}]` : ip}:${serverPort}`);
     }
     return new KubernetesClusterResolver(new ClusterSpec(jobs), options);
   }
@@ -92,7 +99,7 @@ function podsOf(listed: readonly Pod[]): readonly Pod[] {
 }
 
 function isPod(pod: unknown): boolean {
-  const { name, phase, hostIP } = Object(pod) as Partial<Pod>;
+  const { name, phase, hostIP, podIP } = Object(pod) as Partial<Pod>;
   // A pod that waits for a host has no address yet.
-  return [name, phase, hostIP ?? ''].every((text) => typeof text === 'string');
+  return [name, phase, hostIP ?? '', podIP ?? ''].every((text) => typeof text === 'string');
 }
