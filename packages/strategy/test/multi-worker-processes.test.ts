@@ -69,7 +69,7 @@ describe.concurrent('workers in processes of their own', () => {
   });
 
   it('throw the same kind of error, each about its own replicas, when shapes differ on each worker', async () => {
-    const [first, last] = printed(await runWorkers('worker.ts', 2, ['shapes']));
+    const [first, last] = printed(await runWorkers('worker.js', 2, ['shapes']));
     const code = 'ERR_COLL_SHAPE_MISMATCH';
     expect(first).toMatchObject({ code, rank: 1, message: expect.stringMatching(/replica 0 has shape .*replica 1 /) });
     expect(last).toMatchObject({ code, rank: 3, message: expect.stringMatching(/replica 2 has shape .*replica 3 /) });
