@@ -2,26 +2,57 @@ import { closeSync, openSync } from 'node:fs';
 import { RuntimeError } from '@coll/core';
 import type { Member } from './member.js';
 
+const probeMillis = 100;
 // Members notice after 0.9 seconds that a connection is not replaced, and would say that this process has ended.
-const lookMillis = 100;
-// A moment with many handshakes passes.
-const mostMisses = 3;
+const mostMillis = 300;
+// Attempts to connect follow each other faster.
+const forgottenMillis = 1000;
 
 /**
- * Calls back once when this process can open no files for some tenths of a second. Connections of others are closed then before any code
- * of ours sees them.
- * @returns what ends the watch
+ * Watches whether this process can open files, while its group opens. Calls `fail` once when it cannot for some tenths of a second: other
+ * members see only connections that end at once, because the system closes them before any code of ours sees them.
  */
-export function watchDescriptors(member: Member, fail: (error: RuntimeError) => void): () => void {
-  let misses = 0;
-  const timer = setInterval(() => {
+export class Descriptors {
+  readonly #member: Member;
+  readonly #fail: (error: RuntimeError) => void;
+  readonly #timer: NodeJS.Timeout;
+  #firstMiss: number | undefined;
+  #lastMiss = 0;
+
+  constructor(member: Member, fail: (error: RuntimeError) => void) {
+    this.#member = member;
+    this.#fail = fail;
+    this.#timer = setInterval(() => this.#probe(), probeMillis);
+  }
+
+  /** A connection was taken over. */
+  opened(): void {
+    this.#firstMiss = undefined;
+  }
+
+  /** A connection could not be taken over. Between such attempts a file can be opened, so that only they tell. */
+  missed(): void {
     const why = whyNoneOpens();
-    misses = why === undefined ? 0 : misses + 1;
-    if (misses < mostMisses) return;
-    clearInterval(timer);
-    fail(tooFew(member, why));
-  }, lookMillis);
-  return () => clearInterval(timer);
+    if (why) this.#miss(why);
+  }
+
+  end(): void {
+    clearInterval(this.#timer);
+  }
+
+  #probe(): void {
+    const why = whyNoneOpens();
+    if (why) this.#miss(why);
+    else if (performance.now() - this.#lastMiss > forgottenMillis) this.#firstMiss = undefined;
+  }
+
+  #miss(why: NodeJS.ErrnoException): void {
+    this.#lastMiss = performance.now();
+    this.#firstMiss ??= this.#lastMiss;
+    if (this.#lastMiss - this.#firstMiss < mostMillis) return;
+    this.end();
+    this.#fail(tooFew(this.#member, why));
+  }
 }
 
 function whyNoneOpens(): NodeJS.ErrnoException | undefined {
@@ -35,8 +66,8 @@ function whyNoneOpens(): NodeJS.ErrnoException | undefined {
   }
 }
 
-function tooFew({ rank, size }: Member, cause: NodeJS.ErrnoException | undefined): RuntimeError {
-  const told = `rank ${rank} cannot open a group of ${size}: it has too many open files (${cause?.code})`;
+function tooFew({ rank, size }: Member, cause: NodeJS.ErrnoException): RuntimeError {
+  const told = `rank ${rank} cannot open a group of ${size}: it has too many open files (${cause.code})`;
   const cure = 'raise the limit before it starts: ulimit -n 4096';
   return new RuntimeError('ERR_COLL_CLUSTER', `${told}; ${cure}`, { rank, operation: 'open a group', cause });
 }

@@ -10,7 +10,7 @@ import { Meeting, type Store } from '@coll/rendezvous';
 import { abortedError, awaitAllOpened } from './all-opened.js';
 import { type Card, cardOf, groupVersion, hostOf, readCard, requireCompatible } from './card.js';
 import { type Channel, connectAll, type Mesh } from './connections.js';
-import { watchDescriptors } from './descriptors.js';
+import { Descriptors } from './descriptors.js';
 import type { GroupExplanation } from './explanation.js';
 import { addressOf, isSameHost, thisHost } from './host.js';
 import { findLinks, type Links } from './links.js';
@@ -109,10 +109,10 @@ async function connect(
   const host = await addressOf(member.host);
   const segments = new SharedSegments(native, member, member.transport !== 'tcp');
   const { secret } = segments;
-  const sockets = new Sockets(native);
+  const descriptors = new Descriptors(member, (error) => void meeting.fail(error));
+  const sockets = new Sockets(native, descriptors);
   let listener: Listener | undefined;
   let neighbours: Neighbours | undefined;
-  const endWatch = watchDescriptors(member, (error) => void meeting.fail(error));
   const leave = () => {
     neighbours?.close();
     listener?.close();
@@ -132,7 +132,7 @@ async function connect(
     leave();
     throw error;
   } finally {
-    endWatch();
+    descriptors.end();
     neighbours?.stop();
     segments.release();
   }

@@ -1,5 +1,6 @@
 import { Socket } from 'node:net';
 import type { ProcessBinding } from '@coll/native';
+import type { Descriptors } from './descriptors.js';
 
 /** Who is at the other end of a connection, and what it is for. */
 interface Taken {
@@ -11,19 +12,32 @@ interface Taken {
 /** Connections that were taken over from Node, until a group has them. */
 export class Sockets {
   readonly #binding: ProcessBinding;
+  readonly #descriptors: Descriptors | undefined;
   readonly #taken = new Set<number>();
   #isClosed = false;
 
-  constructor(binding: ProcessBinding) {
+  constructor(binding: ProcessBinding, descriptors?: Descriptors) {
     this.#binding = binding;
+    this.#descriptors = descriptors;
   }
 
   /** Takes over a descriptor of Node's. @throws Error after `close` */
   take(descriptor: number): number {
     if (this.#isClosed) throw new Error('nobody wants a connection any more');
-    const socket = this.#binding.takeSocket(descriptor);
+    const socket = this.#duplicate(descriptor);
     this.#taken.add(socket);
     return socket;
+  }
+
+  #duplicate(descriptor: number): number {
+    try {
+      const socket = this.#binding.takeSocket(descriptor);
+      this.#descriptors?.opened();
+      return socket;
+    } catch (error) {
+      this.#descriptors?.missed();
+      throw error;
+    }
   }
 
   /** Makes one Node's again. */
