@@ -17,12 +17,14 @@ const mayImport = {
   tfjs: ['core', 'strategy'],
   cli: ['core', 'rendezvous', 'strategy'],
 };
+// Test doubles, what starts processes, and how a strategy opens its group, into which faults are injected.
 const sharedByTests = [
   'native/nccl/test/doubles',
   'packages/rendezvous/test/free-port',
   'packages/rendezvous/test/job-processes',
   'packages/rendezvous/test/silent-store',
   'packages/cli/test/stalled-run',
+  'packages/strategy/src/multi-worker/open-worker-group',
 ];
 const tests = '\\.test(-d)?\\.ts$';
 const folderOf = (name) => (name.includes('/') ? name : `packages/${name}`);
@@ -51,7 +53,7 @@ module.exports = {
       comment: 'import another package by its name, as a user would',
       severity: 'error',
       from: { path: '^((?:packages|native|tools)/[^/]+|examples)/' },
-      // Native packages are built by the same tools. `npm start` reads the options of the example. Tests share doubles of GPUs, and what starts processes.
+      // Native packages are built by the same tools. `npm start` reads the options of the example.
       to: {
         path: '^(packages|native|examples)/',
         pathNot: [
