@@ -31,15 +31,16 @@ describe.each(engineNames.filter((name) => whyNot(name) === undefined))('40 000 
   });
 });
 
-// What an engine remembers of memory goes with it: some hundred bytes a call would be some megabytes.
+// What an engine remembers of memory goes with it: 150 bytes per call would be 3 MB. The allocator alone accounts for up to 2.3 MB, whatever
+// the number of calls.
 it.skipIf(whyNot('native') !== undefined).each(forms)(
   'forgets memory that callers have forgotten, %s',
   async (form) => {
-    for (const { rss, heap, external, buffers } of await growthOf('native', form, 'new', 10_000)) {
+    for (const { rss, heap, external, buffers } of await growthOf('native', form, 'new', 20_000)) {
       expect(heap).toBeLessThan(0.25);
       expect(external).toBeLessThan(0.1);
       expect(buffers).toBeLessThan(0.1);
-      expect(rss).toBeLessThan(2);
+      expect(rss).toBeLessThan(3);
     }
   },
 );
