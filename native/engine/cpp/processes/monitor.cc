@@ -30,7 +30,7 @@ constexpr milliseconds kSoon{10};
 // For the control connection to tell why a data connection has ended.
 constexpr milliseconds kSuspicion{300};
 constexpr milliseconds kShortWait{25};
-// Ranks of the groups that this one is a part of are told, too.
+// A failure may name a rank of an enclosing group, so that its number may exceed this group.
 constexpr int kMostRank = 1 << 20;
 
 // In short waits: a pause of this process, or of the whole machine, takes one of them, and not all of the time that others have.
@@ -259,7 +259,7 @@ void Monitor::part(WatchedMember& peer) {
 
 void Monitor::lose(int rank, const std::string& how) {
   const WatchedMember& peer = peers_[static_cast<std::size_t>(rank)];
-  // Whoever has told of a failure ends because of it.
+  // A rank that reported a failure ends because of that failure.
   const bool is_expected = peer.has_left || leaving_since_ || (failure_ && (peer.has_told || is_decided_ || failure_->kind != FailureKind::kLost));
   if (is_expected) return;
   // Why it has ended is known already.

@@ -36,7 +36,7 @@ class Monitor {
   void tell_opened();
   // Who has not yet.
   std::vector<int> unopened();
-  // Ends the group for everybody, unless it has ended. The others end the collectives that this rank has ended.
+  // Fails the group on every rank, unless it has failed already. Other ranks first complete the collectives that this rank has completed.
   void fail(Failure failure);
   // The same for a collective that a member who has left does not take part in.
   void fail_for_leaver();
@@ -83,9 +83,9 @@ class Monitor {
   std::condition_variable changed_;
   WatchedMembers peers_;
   std::optional<Failure> failure_;
-  // One that another rank has told, until this rank has ended the collectives before it.
+  // A failure reported by another rank, kept until this rank has completed the collectives before it.
   std::optional<Failure> pending_;
-  // What is known of the ranks that are lost, of which the failure has one: those that end with it are known a moment later.
+  // How each lost rank was lost. The rank of the failure is one of them; others lost with it become known a moment later.
   std::map<int, std::string> lost_;
   std::string suspicion_;
   Clock::time_point failed_at_{};
