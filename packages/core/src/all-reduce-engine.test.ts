@@ -1,14 +1,17 @@
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { piecewiseEngine } from '../test/piecewise.js';
 import { on, spread, TestedAllReduce } from '../test/tested-all-reduce.js';
 import { thrown } from '../test/thrown.js';
 import { Mirrored } from './distributed-values.js';
 import { resolveEngine } from './engines.js';
+import { setLogSink } from './logger.js';
 import { ReduceOp } from './reduce-op.js';
 import type { Tensor } from './tensor.js';
 import { portableWorld } from './worlds.js';
 
 const devices = ['cpu:0', 'cpu:1'];
+
+afterEach(() => setLogSink());
 
 describe('the engine of an all-reduce', () => {
   it('is the fastest that works here, and it tells why', () => {
@@ -33,6 +36,19 @@ describe('the engine of an all-reduce', () => {
       code: 'ERR_COLL_VALUE',
       message: expect.stringMatching(/wasm was asked for, but in this world js plays/),
     });
+  });
+
+  it('is asked for in a world without one to choose only once values of another size need it', async () => {
+    const sink = vi.fn();
+    setLogSink(sink);
+    const { resolution: _, ...world } = portableWorld(devices, piecewiseEngine([]));
+    const ops = new TestedAllReduce({ world });
+    await ops.reduce(ReduceOp.SUM, spread([1], [2]), spread([1], [2]));
+    expect(ops.explain()).toMatchObject({ engine: 'js', engines: [] });
+    const asked = () => sink.mock.calls.filter(([, line]) => line.includes('engine'));
+    expect(asked()).toEqual([]);
+    await ops.reduce(ReduceOp.SUM, spread([1], [2], [3]), spread([1], [2], [3]));
+    expect(asked()).toMatchObject([['info', expect.stringMatching(/^taking the .* engine: native was refused/)]]);
   });
 
   it('of the world serves groups of other sizes, too', async () => {

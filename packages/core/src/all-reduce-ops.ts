@@ -4,7 +4,7 @@ import type { Communicator, RunOptions } from './communicator.js';
 import { CrossDeviceOps, type PossiblyMirrored } from './cross-device-ops.js';
 import { allDevicesMatch, type Destinations, devicesMatch, requireSameDevices } from './destinations.js';
 import type { DistributedValues } from './distributed-values.js';
-import type { EngineRequest } from './engine.js';
+import type { Engine, EngineRequest } from './engine.js';
 import { type EngineResolution, requireEngineRequest, resolveEngine } from './engines.js';
 import { ValueError } from './errors.js';
 import type { Explanation } from './explanation.js';
@@ -21,6 +21,7 @@ import { newResults } from './results.js';
 import type { Algorithm } from './schedule/schedule.js';
 import { splitBySparsity, stitchValues, type Value } from './sparse/sparse.js';
 import type { Tensor } from './tensor.js';
+import { jsEngine } from './threads/thread-engine.js';
 
 export interface AllReduceOptions extends PackingOptions {
   /** What does the arithmetic, where no world says it. Default: `'auto'`, the fastest that works here. */
@@ -46,7 +47,8 @@ export interface AllReduceSetup extends AllReduceOptions {
  */
 export abstract class AllReduceOps extends CrossDeviceOps {
   readonly #setup: AllReduceSetup;
-  readonly #resolution: EngineResolution;
+  /** Undefined in a world with an engine of its own, such as a group of processes, until values of another size need one. */
+  #resolution: EngineResolution | undefined;
   readonly #routing: Routing;
   readonly #groups = new Map<number, Group>();
 
@@ -55,7 +57,7 @@ export abstract class AllReduceOps extends CrossDeviceOps {
     const { algorithm, numPacks = 1, engine = 'auto', world, routes } = setup;
     super(world, { algorithm, routes, packing: setup, communicator: (...group) => communicatorOf(setup, ...group) });
     requireEngineOf(world, engine);
-    this.#resolution = world?.resolution ?? resolveEngine(engine);
+    this.#resolution = world ? world.resolution : resolveEngine(engine);
     if (!(Number.isInteger(numPacks) && numPacks >= 0)) {
       throw new ValueError('ERR_COLL_VALUE', `${new.target.name}: numPacks must be 0 or more, not ${quote(numPacks)}`);
     }
@@ -64,11 +66,11 @@ export abstract class AllReduceOps extends CrossDeviceOps {
   }
 
   override explain(): Explanation {
-    const { engine, candidates } = this.#resolution;
     const { world } = this.#setup;
     // A world that says nothing of a choice, such as a group of processes, has its own engine, and nobody was asked.
-    const engines = world && !world.resolution ? [] : candidates;
-    return { ...super.explain(), engine: world?.engine ?? engine.name, engines };
+    if (world && !world.resolution) return { ...super.explain(), engine: world.engine, engines: [] };
+    const { engine, candidates } = this.#engines();
+    return { ...super.explain(), engine: world?.engine ?? engine.name, engines: candidates };
   }
 
   override async close(): Promise<void> {
@@ -197,13 +199,23 @@ export abstract class AllReduceOps extends CrossDeviceOps {
     logFirst(10, `${this.name} all-reduce`, 'info', `batch all-reduce: ${told} with ${this.name}`);
   }
 
+  #engines(): EngineResolution {
+    this.#resolution ??= resolveEngine(this.#setup.engine);
+    return this.#resolution;
+  }
+
+  // One rank combines nothing: with workers, whose group does that, no other engine is looked for.
+  #engineFor(size: number): Engine {
+    return size === 1 && !this.#resolution ? jsEngine : this.#engines().engine;
+  }
+
   // One communicator a size: values may live on any number of devices.
   #group(size: number): Group {
     const { world, algorithm } = this.#setup;
     const known = this.#groups.get(size);
     if (known) return known;
     const fitsWorld = world && world.localRanks.length === size && world.devices.length === size;
-    const engine = fitsWorld ? world.communicator(algorithm) : this.#resolution.engine.communicator(size, algorithm);
+    const engine = fitsWorld ? world.communicator(algorithm) : this.#engineFor(size).communicator(size, algorithm);
     const communicator = communicatorOf(this.#setup, size, engine);
     const batches = new RoutedBatches(size, this.#routing);
     const made = { communicator, runner: new PackRunner(communicator), batches };

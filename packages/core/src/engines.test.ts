@@ -62,7 +62,8 @@ describe('resolveEngine', () => {
   });
 
   it('says how to get the one that is not registered; under auto, that is no error', () => {
-    const told = "not registered: npm install @coll/native, then import '@coll/native/register'";
+    const told =
+      "not registered: import '@coll/native/register', after npm install @coll/native if it is not installed";
     expect(thrown(() => resolveEngine('native'))).toMatchObject({
       code: 'ERR_COLL_NO_ENGINE',
       message: expect.stringContaining(told),
@@ -88,7 +89,7 @@ describe('resolveEngine', () => {
     expect(sink).not.toHaveBeenCalled();
     const without = [engineOf('native', 'too old'), engineOf('wasm', 'too new')];
     for (let time = 0; time < 3; time++) resolveEngine('auto', without);
-    expect(sink.mock.calls).toEqual([['info', 'the js engine plays: native was refused (too old)']]);
+    expect(sink.mock.calls).toEqual([['info', 'taking the js engine: native was refused (too old)']]);
   });
 
   it.each(['cuda', '', null, {}])('refuses the name %o', (request) => {

@@ -69,7 +69,7 @@ export function resolveEngine(request: EngineRequest = 'auto', extra: readonly E
   if (!taken) throw noEngine(request, candidates);
   const [fastest] = candidates;
   if (fastest?.refused !== undefined) {
-    const told = `the ${taken.name} engine plays: ${fastest.name} was refused (${fastest.refused})`;
+    const told = `taking the ${taken.name} engine: ${fastest.name} was refused (${fastest.refused})`;
     logFirst(1, told, 'info', told);
   }
   return { engine: taken, candidates };
@@ -82,7 +82,8 @@ export function requireEngineRequest(request: unknown): asserts request is Engin
 }
 
 function refusalOf(engine: Engine | undefined, name: EngineName): string | undefined {
-  if (!engine) return `not registered: npm install @coll/${name}, then import '@coll/${name}/register'`;
+  if (!engine)
+    return `not registered: import '@coll/${name}/register', after npm install @coll/${name} if it is not installed`;
   try {
     const result = engine.probe();
     return result.available ? undefined : result.reason;

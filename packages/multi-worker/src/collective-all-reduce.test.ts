@@ -196,6 +196,20 @@ describe('NCCL', () => {
 });
 
 describe('workers that are processes', () => {
+  it('have the engine of their group, and ask for no other one', async () => {
+    listen();
+    const workers = ['/job:worker/task:0', '/job:worker/task:1'];
+    const reduced = processGroupDoubles(2).map(async (group) => {
+      await using ops = new CollectiveAllReduce(['cpu:0'], 2, { group });
+      await using specified = new MultiWorkerAllReduce(workers, 1, { group, allReduceSpec: 'xring' });
+      const value = valueOn(['cpu:0'], [group.rank]);
+      expect(listsOf(await ops.reduce(SUM, value, value))).toEqual([[1, 2]]);
+      expect(listsOf(await specified.reduce(SUM, value, value))).toEqual([[1, 2]]);
+      for (const made of [ops, specified]) expect(made.explain()).toMatchObject({ engine: 'native', engines: [] });
+    });
+    await Promise.all(reduced);
+    expect(logged.filter((line) => line.includes('engine'))).toEqual([]);
+  });
   const among = <Result>(size: number, work: (ops: CollectiveAllReduce, rank: number) => Promise<Result>) =>
     Promise.all(
       processGroupDoubles(size).map(async (group) => {

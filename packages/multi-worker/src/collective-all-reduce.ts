@@ -77,7 +77,7 @@ export class CollectiveAllReduce extends WorkerAllReduce {
     const { engine, numPacks, aggSmallGradsMaxBytes, aggSmallGradsMaxGroup } = given;
     const packing = { numPacks, aggSmallGradsMaxBytes, aggSmallGradsMaxGroup };
     // The replicas of this worker may call from inside whether or not there are other workers.
-    const own = world ?? (setting.devices && worldHere(setting.devices, resolveEngine(engine)));
+    const own = world ?? (setting.devices && worldHere(setting.devices, engine, setting.group));
     super({ ...packing, engine, world: own, algorithm, others: othersOf(setting, algorithm) });
     this.#setting = setting;
     this.#given = given;

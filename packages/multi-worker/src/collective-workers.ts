@@ -1,4 +1,13 @@
-import { type EngineResolution, hierarchical, portableWorld, UnavailableError, type World } from '@coll/core';
+import {
+  type EngineRequest,
+  type EngineResolution,
+  hierarchical,
+  type ProcessGroup,
+  portableWorld,
+  resolveEngine,
+  UnavailableError,
+  type World,
+} from '@coll/core';
 import type { Algorithm } from '@coll/core/schedule';
 import { connectGroup } from './auto-communicator.js';
 import type { CollectiveSetting } from './collective-options.js';
@@ -24,8 +33,14 @@ export function othersOf(
   };
 }
 
-/** The devices of this worker as a world, all in this thread. */
-export function worldHere(devices: readonly string[], resolution: EngineResolution): World {
+/** The devices of this worker as a world, all in this thread; undefined for one device among workers, whose group has an engine of its own. */
+export function worldHere(
+  devices: readonly string[],
+  engine: EngineRequest | undefined,
+  group: ProcessGroup | undefined,
+): World | undefined {
+  if (group && devices.length === 1) return undefined;
+  const resolution = resolveEngine(engine);
   return { ...portableWorld(devices, resolution.engine), resolution };
 }
 

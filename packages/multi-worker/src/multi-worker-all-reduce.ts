@@ -87,8 +87,7 @@ export class MultiWorkerAllReduce extends WorkerAllReduce {
     // The replica of a process that is alone may call from inside as well.
     const own =
       world ??
-      (options.group &&
-        worldHere(devicesOf(workers ?? alone, workerDevices?.[options.group.rank]), resolveEngine(engine)));
+      (options.group && worldHere(devicesOf(workers ?? alone, workerDevices?.[options.group.rank]), engine, group));
     const others = group && workers && othersOf({ group, workers, devices, workerDevices, plan, nccl });
     super({
       ...packing,
