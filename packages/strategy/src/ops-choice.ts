@@ -16,6 +16,7 @@ import {
 } from '@coll/core';
 import { resolveDefault } from './default-ops.js';
 import { ourEngines } from './our-engines.js';
+import { warnOfInvisible } from './visible-devices.js';
 import { withFallback } from './with-fallback.js';
 
 /** Undefined: nothing was asked for. */
@@ -48,11 +49,14 @@ export class OpsChoice {
     requestedPlugin(request, registry);
     this.#devices = devices;
     this.engine = request instanceof CrossDeviceOps ? ownEngine(engine) : resolveEngine(engine, ourEngines);
-    const find = (isolated: boolean) => () => {
+    const find = (isolated: boolean) => async () => {
       const [known, situation] = [withFallback(registry), { devices, isolated }];
-      return request === undefined
+      const found = await (request === undefined
         ? resolveDefault(known, situation)
-        : known.resolve(request as PluginRequest, situation);
+        : known.resolve(request as PluginRequest, situation));
+      // A plug-in that names the types of its devices has looked for them.
+      if (!found.plugin.capabilities?.devices) await warnOfInvisible(devices, known);
+      return found;
     };
     this.#given = request instanceof CrossDeviceOps ? request : undefined;
     this.#here = once(find(false));

@@ -1,4 +1,4 @@
-import { canonicalize, deviceType, quote, type Registry, ValueError } from '@coll/core';
+import { canonicalize, deviceType, logFirst, quote, type Registry, ValueError } from '@coll/core';
 
 /** What is known of the devices of this machine. */
 export interface DeviceInventory {
@@ -33,6 +33,23 @@ export async function invisibleDevices(
   }
   const found = await Promise.all(devices.map((device) => isFound(device, registry)));
   return devices.filter((_, index) => !found[index]);
+}
+
+/**
+ * Warns, once, of devices other than CPUs that no registered plug-in finds here, because their values are then combined on the CPU; says why,
+ * and what to do.
+ */
+export async function warnOfInvisible(devices: readonly string[], registry: Registry): Promise<void> {
+  const invisible = await invisibleDevices(devices, {}, registry);
+  if (invisible.length === 0) return;
+  const refused = registry.has('nccl')
+    ? (await registry.explain('nccl', { devices: invisible })).candidates[0]?.refused
+    : undefined;
+  const cure = refused
+    ? `nccl refused: ${refused}`
+    : "for NVIDIA GPUs npm install @coll/nccl and import '@coll/nccl/register'";
+  const told = `no plug-in finds ${invisible.join(', ')} here, so their values are combined on the CPU`;
+  logFirst(1, told, 'warn', `${told}; ${cure}; to use the CPU, name CPU devices: devices: ['cpu:0', 'cpu:1']`);
 }
 
 // A plug-in that says nothing of device types has not looked for any.

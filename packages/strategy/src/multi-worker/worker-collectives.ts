@@ -10,11 +10,13 @@ import {
   portableWorld,
   type ReduceOp,
   RuntimeError,
+  registry,
   resolveCallOptions,
   type Tensor,
 } from '@coll/core';
 import { RankNames } from '@coll/core/executor';
 import { CollectiveAllReduce } from '@coll/multi-worker';
+import { warnOfInvisible } from '../visible-devices.js';
 import type { WorkerGroup } from '../worker-group.js';
 import { forDevices } from './nccl-for-devices.js';
 import { requireSameSettings } from './same-settings.js';
@@ -178,6 +180,7 @@ export class WorkerCollectives implements WorkerGroup {
   async #opsAmong(opened: OpenGroup | undefined): Promise<Opened> {
     const { devices, host, communication: options, engine } = this.#options;
     const group = opened?.group;
+    await warnOfInvisible(devices, registry);
     const opsOf = (own: readonly string[], communication: CommunicationOptions) => {
       const world = { ...portableWorld(own, engine.engine), resolution: engine };
       return new CollectiveAllReduce(own, own.length * this.size, { options: communication, group }, world);

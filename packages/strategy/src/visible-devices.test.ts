@@ -1,0 +1,56 @@
+import { createRegistry, definePlugin, setLogSink } from '@coll/core';
+import { ring } from '@coll/ring';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { MirroredStrategy } from './mirrored-strategy.js';
+import { MultiWorkerMirroredStrategy } from './multi-worker/multi-worker-mirrored-strategy.js';
+import type { Strategy } from './strategy.js';
+
+const sink = vi.fn();
+const warnings = () => sink.mock.calls.filter(([level]) => level === 'warn').map(([, line]) => line);
+const gpus = ['gpu:0', 'gpu:1'];
+const named = gpus.map((_, index) => `/job:localhost/replica:0/task:0/device:GPU:${index}`).join(', ');
+const told = `no plug-in finds ${named} here, so their values are combined on the CPU`;
+const cure = "to use the CPU, name CPU devices: devices: ['cpu:0', 'cpu:1']";
+const install = "for NVIDIA GPUs npm install @coll/nccl and import '@coll/nccl/register'";
+
+beforeEach(() => setLogSink(sink));
+afterEach(() => {
+  setLogSink();
+  sink.mockClear();
+});
+
+async function trained(strategy: Strategy) {
+  for (let step = 0; step < 2; step++)
+    await strategy.run(async (replica) => replica.allReduce('sum', Float32Array.of(1)));
+}
+
+it('warns once, with the cure, of GPUs that nothing finds', async () => {
+  await using mirrored = new MirroredStrategy({ devices: gpus, registry: createRegistry() });
+  await trained(mirrored);
+  expect(warnings()).toEqual([`${told}; ${install}; ${cure}`]);
+});
+
+it('warns of them in a strategy of several workers', async () => {
+  await using strategy = new MultiWorkerMirroredStrategy({ devices: gpus });
+  await trained(strategy);
+  expect(warnings()).toEqual([`${told}; ${install}; ${cure}`]);
+});
+
+it('says why nccl refused them, also if another plug-in was asked for by name', async () => {
+  const registry = createRegistry();
+  const probe = () => ({ available: false, reason: 'there is no driver' }) as const;
+  registry.register(definePlugin({ ...ring, name: 'nccl', capabilities: { devices: ['GPU'] }, probe }));
+  registry.register(ring);
+  await using strategy = new MirroredStrategy({ devices: gpus, registry, crossDeviceOps: 'ring' });
+  await trained(strategy);
+  expect(warnings()).toEqual([`${told}; nccl refused: there is no driver; ${cure}`]);
+});
+
+it('does not warn of CPUs, or of GPUs that a plug-in finds', async () => {
+  const registry = createRegistry();
+  registry.register(definePlugin({ ...ring, name: 'nccl', capabilities: { devices: ['GPU'] } }));
+  await using onGpus = new MirroredStrategy({ devices: gpus, registry });
+  await using onCpus = new MirroredStrategy({ devices: ['cpu:0', 'cpu:1'], registry: createRegistry() });
+  for (const strategy of [onGpus, onCpus]) await trained(strategy);
+  expect(warnings()).toEqual([]);
+});
