@@ -68,6 +68,16 @@ describe('the console sink', () => {
     expect(written.mock.calls.map(([line]) => line)).toEqual(lines);
   });
 
+  it.each([
+    ['info', ['coll info: a']],
+    ['debug', ['coll info: a', 'coll debug: a', 'coll debug: b']],
+    ['silent', []],
+  ])('writes under COLL_LOG=%s the repeats that it asks for', (wanted, lines) => {
+    vi.stubEnv('COLL_LOG', wanted);
+    for (const message of ['a', 'a', 'b']) logFirst(1, 'topic', 'info', message);
+    expect(written.mock.calls.map(([line]) => line)).toEqual(lines);
+  });
+
   it('works where there is no process', () => {
     vi.stubGlobal('process', undefined);
     log('warn', 'c');

@@ -6,7 +6,7 @@ export type LogSink = (level: LogLevel, message: string) => void;
 
 const order: readonly LogLevel[] = ['debug', 'info', 'warn'];
 
-// Warnings always; COLL_LOG=info or COLL_LOG=debug shows more, COLL_LOG=silent nothing.
+// Warnings always; COLL_LOG=info shows more, COLL_LOG=debug repeats too, COLL_LOG=silent nothing.
 const consoleSink: LogSink = (level, message) => {
   const wanted = environment('COLL_LOG') ?? 'warn';
   if (wanted === 'silent' || order.indexOf(level) < order.indexOf(wanted as LogLevel)) return;
@@ -33,10 +33,14 @@ export function log(level: LogLevel, message: string): void {
   sink(level, message);
 }
 
-/** Logs the first `times` messages of a topic and drops the rest. */
+/** Logs the first `times` messages of a topic and drops the rest, which only the console shows under `COLL_LOG=debug`. */
 export function logFirst(times: number, topic: string, level: LogLevel, message: string): void {
   const before = timesLogged.get(topic) ?? 0;
-  if (before >= times) return;
+  if (before >= times) {
+    // Programs with a sink of their own did not ask for a line per call.
+    if (sink === consoleSink) consoleSink('debug', message);
+    return;
+  }
   timesLogged.set(topic, before + 1);
   sink(level, message);
 }
