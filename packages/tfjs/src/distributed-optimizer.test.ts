@@ -16,6 +16,20 @@ describe('a distributed optimizer', () => {
     expect(distributedOptimizer(tf, optimizer, context)).toBe(optimizer);
   });
 
+  it.each([
+    ['adam', 'got "adam"; make it: tf.train.adam(0.01)'],
+    [undefined, 'got undefined; for example tf.train.adam(0.01)'],
+    [{}, 'for example tf.train.adam(0.01)'],
+  ])('refuses %o with a ValueError that says how to make an optimizer', (given, told) => {
+    for (const numReplicasInSync of [1, 2]) {
+      const context = { ...unisonContext().context, numReplicasInSync };
+      const make = () => distributedOptimizer(tf, given as never, context);
+      expect(make).toThrow(
+        expect.objectContaining({ name: 'ValueError', code: 'ERR_COLL_VALUE', message: expect.stringContaining(told) }),
+      );
+    }
+  });
+
   it("has the optimizer's name, settings, count and state, which can be changed through it", async () => {
     const adam = tf.train.adam(0.01);
     const distributed = distributedOptimizer(tf, adam, unisonContext().context);

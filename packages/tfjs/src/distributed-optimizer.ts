@@ -1,3 +1,4 @@
+import { quote, ValueError } from '@coll/core';
 import type { ReplicaContext } from '@coll/strategy';
 import { broadcastVariables } from './broadcast-weights.js';
 import { exchangeSync, type GradientOptions } from './exchange.js';
@@ -23,7 +24,8 @@ import {
  * variable without a gradient counts as zero where another replica has one, and is left alone where none has. Losses and metrics
  * stay those of the replica.
  *
- * @throws (in the first step) InvalidArgumentError, the same on all replicas, where their models differ
+ * @throws ValueError for what is no optimizer, such as its name; (in the first step) InvalidArgumentError, the same on all replicas, where
+ * their models differ
  */
 export function distributedOptimizer<Optimizer extends TfOptimizer>(
   tf: TensorFlow,
@@ -31,6 +33,7 @@ export function distributedOptimizer<Optimizer extends TfOptimizer>(
   context: ReplicaContext,
   options: GradientOptions = {},
 ): Optimizer {
+  requireOptimizer(optimizer);
   if (context.numReplicasInSync === 1) return optimizer;
   const step = new DistributedStep(tf, optimizer, context, options);
   const replaced = {
@@ -46,6 +49,15 @@ export function distributedOptimizer<Optimizer extends TfOptimizer>(
     },
     set: (target, key, value) => Reflect.set(target, key, value, target),
   });
+}
+
+function requireOptimizer(optimizer: unknown): void {
+  const { computeGradients, applyGradients } = Object(optimizer) as Partial<TfOptimizer>;
+  if (typeof computeGradients === 'function' && typeof applyGradients === 'function') return;
+  const cure =
+    typeof optimizer === 'string' ? `make it: tf.train.${optimizer}(0.01)` : 'for example tf.train.adam(0.01)';
+  const told = `distributedOptimizer: optimizer must be an optimizer of TensorFlow.js, got ${quote(optimizer)}; ${cure}`;
+  throw new ValueError('ERR_COLL_VALUE', told);
 }
 
 class DistributedStep {
