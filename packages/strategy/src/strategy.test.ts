@@ -30,6 +30,16 @@ async function numbersOf(reduced: Promise<unknown>): Promise<{ numbers: number[]
 describe('reduce without an axis', () => {
   const value = new PerReplica([Float32Array.of(1, 2), Float32Array.of(3, 5), Float32Array.of(5, 11)]);
 
+  it('gives a float for the mean of integers, with one replica as with two', async () => {
+    const float = { numbers: [1, 2], shape: [2], dtype: 'float64' };
+    for (const replicas of [1, 2]) {
+      await using strategy = new MirroredStrategy({ devices: cpu(replicas) });
+      const own = await strategy.run(() => tensor(Int32Array.of(1, 2)));
+      expect(await numbersOf(strategy.reduce('mean', own, null))).toEqual(float);
+      expect(await numbersOf(strategy.reduce('mean', Int32Array.of(1, 2), null))).toEqual(float);
+    }
+  });
+
   it.each([
     ['sum', [9, 18]],
     ['SUM', [9, 18]],

@@ -4,7 +4,9 @@ import {
   type CallOptions,
   DistributedValues,
   divide,
+  isFloating,
   isMapping,
+  isTensor,
   logDeprecated,
   mapStructure,
   PerReplica,
@@ -239,8 +241,11 @@ export abstract class Strategy {
     const reduced = await this.extended.reduceTo(op, value, this.extended.defaultDevice, call);
     // What is mirrored already comes back as it is; its first component is the result.
     const [first] = this.experimentalLocalResults(reduced);
-    // A variable's component would change later.
-    return mapStructure(first as Structure<unknown>, (leaf) => (leaf instanceof Variable ? leaf.read() : leaf));
+    return mapStructure(first as Structure<unknown>, (leaf) => {
+      // A variable's component would change later.
+      const value = leaf instanceof Variable ? leaf.read() : leaf;
+      return op === ReduceOp.MEAN ? trueMean(value) : value;
+    });
   }
 
   /** One a replica that lives here: a value that is not distributed is what every replica has. */
@@ -248,6 +253,13 @@ export abstract class Strategy {
     if (findDistributed(value)) return this.experimentalLocalResults(value);
     return Array.from({ length: this.numLocalReplicas }, () => value);
   }
+}
+
+/** The mean of one value: integers become floats, as those of several values do. */
+function trueMean(value: unknown): unknown {
+  if (!isTensor(value) && !ArrayBuffer.isView(value)) return value;
+  const tensor = asTensor(value);
+  return isFloating(tensor.dtype) || tensor.dtype === 'bool' ? value : divide(tensor, 1);
 }
 
 /** The arguments of a replica function, after its context. @throws ValueError for arguments that are no list, or named ones that are no object */
