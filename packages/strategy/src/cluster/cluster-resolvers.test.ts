@@ -86,7 +86,11 @@ describe('TFConfigClusterResolver', () => {
     expect(() => resolver.taskId).toThrow(ValueError);
   });
 
-  it.each([5, [], { toString: '' }])('refuses the task type %j', (type) => {
+  it('reads a task type that is a number as its text', () => {
+    expect(of({ cluster: { 5: ['a:1'] }, task: { type: 5, index: 0 } }).taskType).toBe('5');
+  });
+
+  it.each([true, [], { toString: '' }])('refuses the task type %j', (type) => {
     expect(() => of({ task: { type, index: 0 } }).taskType).toThrow(/TF_CONFIG: task.type is a text/);
   });
 

@@ -40,6 +40,7 @@ export class TFConfigClusterResolver extends ClusterResolver {
   get taskType(): string | undefined {
     const type = this.#options.taskType ?? this.#config().task?.type ?? undefined;
     if (type === undefined || typeof type === 'string') return type;
+    if (typeof type === 'number') return String(type);
     throw wrongValue('TF_CONFIG: task.type is a text', type);
   }
 
