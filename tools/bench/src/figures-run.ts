@@ -1,9 +1,9 @@
 import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { type MeasureRequest, parseArguments } from './arguments.js';
-import { rowsFor, warnOfLoad } from './measure-cases.js';
+import { rowsFor, warnOf } from './measure-cases.js';
 import { peersOver } from './peers/peers.js';
-import type { Row } from './report/row.js';
+import type { FailedRow, Row } from './report/row.js';
 
 const MiB = 2 ** 20;
 // In shared memory, and Gloo, which has none.
@@ -100,16 +100,16 @@ export function figureRequests(): MeasureRequest[] {
 const sofar = path.resolve(import.meta.dirname, '../build/figures.jsonl');
 
 /** Takes the figures of the docs. @throws UsageError, WrongResultError */
-export async function takeFigures(): Promise<Row[]> {
+export async function takeFigures(): Promise<(Row | FailedRow)[]> {
   mkdirSync(path.dirname(sofar), { recursive: true });
   writeFileSync(sofar, '');
-  const rows: Row[] = [];
+  const rows: (Row | FailedRow)[] = [];
   for (const request of figureRequests()) {
     for await (const row of rowsFor(request)) {
       rows.push(row);
       appendFileSync(sofar, `${JSON.stringify(row)}\n`);
     }
   }
-  warnOfLoad(rows);
+  warnOf(rows);
   return rows;
 }

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /** Above this share, other programs disturb figures more than what is measured differs. */
@@ -48,19 +48,33 @@ function ticks(): Ticks | undefined {
   }
 }
 
-interface Running {
+/** A process as it was found. */
+export interface Running {
   readonly pid: number;
   readonly parent: number;
+  /** When it was started, in ticks: tells it from a later process of the same number. */
+  readonly started: number;
   /** Its own, and of children that it waited for. */
   readonly ticks: number;
 }
 
 /** CPU time in ticks, of which Linux has a hundred a second, of a process and all that come from it: ranks live from round to round. */
 export function ticksOfFamily(eldest: number): number {
+  return familyOf(eldest).reduce((sum, { ticks }) => sum + ticks, 0);
+}
+
+/** A process and all that come from it; nothing where the system does not tell. */
+export function familyOf(eldest: number): Running[] {
+  if (!existsSync('/proc/stat')) return [];
   const all = readdirSync('/proc').flatMap((name) => running(Number(name)) ?? []);
   const family = all.filter(({ pid }) => pid === eldest);
   for (const { pid } of family) family.push(...all.filter(({ parent }) => parent === pid));
-  return family.reduce((sum, { ticks }) => sum + ticks, 0);
+  return family;
+}
+
+/** Whether it has not ended. */
+export function isRunning({ pid, started }: Running): boolean {
+  return running(pid)?.started === started;
 }
 
 function running(pid: number): Running | undefined {
@@ -70,7 +84,7 @@ function running(pid: number): Running | undefined {
     // The name of the program, which may hold anything, ends with the last parenthesis.
     const fields = fieldsOf(status.slice(status.lastIndexOf(')') + 1));
     const ticks = fields.slice(12, 16).reduce((sum, time) => sum + time, 0);
-    return { pid, parent: fields[2] as number, ticks };
+    return { pid, parent: fields[2] as number, started: fields[20] as number, ticks };
   } catch {
     // It has ended meanwhile.
     return undefined;

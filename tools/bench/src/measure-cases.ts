@@ -6,9 +6,10 @@ import { tolerableLoad } from './foreign-load.js';
 import { compileBound, compilePeers, install, requireInstalled } from './peers/build.js';
 import { thisMachine } from './report/machine.js';
 import { markdownOf } from './report/markdown.js';
-import type { Row } from './report/row.js';
+import { type FailedRow, isMeasured, type Row } from './report/row.js';
 import { tableOf } from './report/table.js';
 import { type RunSettings, runSession } from './run-session.js';
+import { formatBytes } from './sizes.js';
 import type { Selection } from './suites/selection.js';
 import { sessionsOf } from './suites/suites.js';
 import { UsageError } from './usage-error.js';
@@ -28,11 +29,14 @@ const full: Thoroughness = {
   effort: { warmupMillis: 40, sampleMillis: 150, minSamples: 3, maxSamples: 300 },
 };
 
+// The slowest case of a peer, with its warm-up, takes less than half of it on two cores.
+const silenceSeconds = 180;
+
 /** Measures what is asked for, and prints it. @throws UsageError, WrongResultError */
 export async function measureCases(request: MeasureRequest): Promise<void> {
   const { format, out } = request;
   if (out !== undefined) writeFileSync(out, '');
-  const rows: Row[] = [];
+  const rows: (Row | FailedRow)[] = [];
   for await (const row of rowsFor(request)) {
     rows.push(row);
     const line = `${JSON.stringify(row)}\n`;
@@ -41,15 +45,16 @@ export async function measureCases(request: MeasureRequest): Promise<void> {
   }
   if (format === 'table') process.stdout.write(`${tableOf(rows)}\n`);
   if (format === 'markdown') process.stdout.write(markdownOf(rows, roundsOf(request)));
-  warnOfLoad(rows);
+  warnOf(rows);
 }
 
 /** Measures what is asked for; progress goes to stderr. @throws UsageError, WrongResultError */
-export async function* rowsFor(request: MeasureRequest): AsyncGenerator<Row> {
+export async function* rowsFor(request: MeasureRequest): AsyncGenerator<Row | FailedRow> {
   const selection = selectionOf(request);
   const settings: RunSettings = {
     ...(request.isQuick ? quick : full),
     rounds: roundsOf(request),
+    silenceSeconds,
     machine: thisMachine(),
     onProgress: tell,
   };
@@ -85,8 +90,11 @@ function usableEngines(wanted: readonly EngineName[] | undefined): readonly Engi
   });
 }
 
-/** Says how many of them other programs disturbed. */
-export function warnOfLoad(rows: readonly Row[]): void {
+/** Says which of them failed, and how many other programs disturbed. */
+export function warnOf(rows: readonly (Row | FailedRow)[]): void {
+  for (const row of rows)
+    if (!isMeasured(row))
+      tell(`${row.suite}, ${row.case}, ${row.ranks} ranks, ${formatBytes(row.bytes)}: ${row.failure}`);
   const disturbed = rows.filter(({ foreignLoad = 0 }) => foreignLoad > tolerableLoad).length;
   if (disturbed === 0) return;
   const told = `other programs took more than ${tolerableLoad * 100} % of the machine`;

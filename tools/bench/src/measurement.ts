@@ -14,9 +14,12 @@ export interface Effort {
 
 /** Microseconds a call, the largest over the ranks, one for each sample. */
 export interface Measurement {
+  /** None if it failed. */
   readonly samples: Float64Array;
   /** Only where timers ticked meanwhile. */
   readonly ticks?: Ticks;
+  /** Why there are no samples, for people. */
+  readonly failure?: string;
 }
 
 const batchMillis = 1;

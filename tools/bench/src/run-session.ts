@@ -1,7 +1,7 @@
 import { tolerableLoad, untilQuiet, watchForeignLoad } from './foreign-load.js';
 import type { Effort, Measurement } from './measurement.js';
 import type { Machine } from './report/machine.js';
-import { type Findings, type Row, rowOf } from './report/row.js';
+import { type FailedRow, type Findings, failedRowOf, type Row, rowOf } from './report/row.js';
 import { formatBytes } from './sizes.js';
 import { summarize } from './statistics.js';
 import { worstOf } from './ticking.js';
@@ -17,13 +17,15 @@ export interface RunSettings {
   readonly patienceSeconds: number;
   /** How often a round that other programs disturbed is taken again. The least disturbed counts. */
   readonly repetitions: number;
+  /** A peer that prints no figure for that long hangs, and is ended. */
+  readonly silenceSeconds: number;
   readonly machine: Machine;
   readonly onProgress: (message: string) => void;
 }
 
 /** Measures piece by piece; the rows of a piece come when all its rounds are over. @throws WrongResultError */
-export async function* runSession(session: Session, settings: RunSettings): AsyncGenerator<Row> {
-  const venues = new Venues(session.ranks);
+export async function* runSession(session: Session, settings: RunSettings): AsyncGenerator<Row | FailedRow> {
+  const venues = new Venues(session.ranks, settings.silenceSeconds);
   try {
     for (const piece of session.pieces) {
       const place = `${session.label}, ${session.ranks} ranks, ${sizesOf(piece)}`;
@@ -49,23 +51,35 @@ interface Round {
   readonly foreignLoad: number | undefined;
 }
 
-async function* runPiece(piece: Piece, venues: Venues, settings: RunSettings): AsyncGenerator<Row> {
+async function* runPiece(piece: Piece, venues: Venues, settings: RunSettings): AsyncGenerator<Row | FailedRow> {
   const rounds: Round[] = [];
+  const failures: Failures = new Map();
   for (let round = 0; round < settings.rounds; round++) {
     const onProgress = (message: string) =>
       settings.onProgress(`round ${round + 1} of ${settings.rounds}${message && `, ${message}`}`);
-    rounds.push(await takeRound(piece, venues, { ...settings, onProgress }, round === 0));
+    rounds.push(await takeRound(piece, venues, { ...settings, onProgress }, round === 0, failures));
   }
   const loads = rounds.flatMap(({ foreignLoad }) => (foreignLoad === undefined ? [] : [foreignLoad]));
   const findings = { machine: settings.machine, foreignLoad: loads.length > 0 ? Math.max(...loads) : undefined };
   const trials = piece.flatMap((turn) => turn.trials);
   for (const trial of trials.filter(({ engine }) => engine !== 'copy')) {
-    yield rowOf(trial, { ...findings, ...findingsOf(trial, trials, rounds) });
+    const failure = failures.get(trial);
+    if (failure === undefined) yield rowOf(trial, { ...findings, ...findingsOf(trial, trials, rounds) });
+    else yield failedRowOf(trial, { ...findings, failure });
   }
 }
 
+/** Trials that are not taken again, and why. */
+type Failures = Map<Trial, string>;
+
 /** Takes all turns, and again where others disturb them. */
-async function takeRound(piece: Piece, venues: Venues, settings: RunSettings, checks: boolean): Promise<Round> {
+async function takeRound(
+  piece: Piece,
+  venues: Venues,
+  settings: RunSettings,
+  checks: boolean,
+  failures: Failures,
+): Promise<Round> {
   const { effort, patienceSeconds, repetitions, onProgress } = settings;
   let best: Round | undefined;
   for (let attempt = 0; attempt <= repetitions; attempt++) {
@@ -73,7 +87,7 @@ async function takeRound(piece: Piece, venues: Venues, settings: RunSettings, ch
     const told = [attempt > 0 ? 'again' : '', isQuiet ? '' : 'while other programs are busy'];
     onProgress(told.filter(Boolean).join(', '));
     const load = watchForeignLoad();
-    const measured = await takeTurns(piece, venues, { ...effort, checks: checks && attempt === 0 });
+    const measured = await takeTurns(piece, venues, { ...effort, checks: checks && attempt === 0 }, failures);
     const round: Round = { measured, foreignLoad: load() };
     if ((round.foreignLoad ?? 0) <= (best?.foreignLoad ?? Number.POSITIVE_INFINITY)) best = round;
     if ((round.foreignLoad ?? 0) <= tolerableLoad) break;
@@ -81,11 +95,22 @@ async function takeRound(piece: Piece, venues: Venues, settings: RunSettings, ch
   return best as Round;
 }
 
-async function takeTurns(piece: Piece, venues: Venues, effort: Effort): Promise<Map<Trial, Measurement>> {
+async function takeTurns(
+  piece: Piece,
+  venues: Venues,
+  effort: Effort,
+  failures: Failures,
+): Promise<Map<Trial, Measurement>> {
   const all = new Map<Trial, Measurement>();
   for (const { venue, trials } of piece) {
-    const measured = await venues.open(venue).measure(trials, effort);
-    for (const [index, trial] of trials.entries()) all.set(trial, measured[index] as Measurement);
+    const open = trials.filter((trial) => !failures.has(trial));
+    if (open.length === 0) continue;
+    const measured = await venues.open(venue).measure(open, effort);
+    for (const [index, trial] of open.entries()) {
+      const measurement = measured[index] as Measurement;
+      all.set(trial, measurement);
+      if (measurement.failure !== undefined) failures.set(trial, measurement.failure);
+    }
   }
   return all;
 }
@@ -128,16 +153,18 @@ function hiddenShareOf(
 /** The places of one session, opened when they are first needed. */
 class Venues {
   readonly #ranks: number;
+  readonly #silenceSeconds: number;
   readonly #opened = new Map<VenueName, Venue>();
 
-  constructor(ranks: number) {
+  constructor(ranks: number, silenceSeconds: number) {
     this.#ranks = ranks;
+    this.#silenceSeconds = silenceSeconds;
   }
 
   open(name: VenueName): Venue {
     const known = this.#opened.get(name);
     if (known) return known;
-    const made = openVenue(name, this.#ranks);
+    const made = openVenue(name, this.#ranks, this.#silenceSeconds);
     this.#opened.set(name, made);
     return made;
   }

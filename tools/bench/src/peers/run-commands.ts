@@ -1,29 +1,75 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
+import { familyOf, isRunning, type Running } from '../foreign-load.js';
 import type { Command } from './commands.js';
 
-const limitMillis = 10 * 60_000;
+/** What the first process printed, and whether the processes were ended because nothing more came. */
+export interface Output {
+  readonly text: string;
+  readonly isHung: boolean;
+}
+
+// mpirun ends its ranks and removes its files in this time, unless it hangs, too.
+const graceMillis = 5000;
 
 /**
- * Runs processes that belong together until all have ended; what the first one prints. One that fails ends the others.
+ * Runs processes that belong together until all have ended. If the first one prints nothing for that long, all are ended, with all that
+ * they started. One that fails ends the others.
  * @throws Error with what it said
  */
-export async function runCommands(name: string, commands: readonly Command[]): Promise<string> {
+export async function runCommands(name: string, commands: readonly Command[], silenceSeconds: number): Promise<Output> {
   const children = commands.map(start);
   const end = () => {
     for (const child of children) child.kill();
     for (const { scratch } of commands) if (scratch !== undefined) rmSync(scratch, { recursive: true, force: true });
   };
-  const timer = setTimeout(end, limitMillis);
   process.once('exit', end);
+  const silence = watchSilence(children, silenceSeconds);
   try {
-    const outputs = await Promise.all(children.map((child) => ended(name, child)));
-    return outputs[0] as string;
+    const outputs = await Promise.all(children.map((child) => ended(name, child, silence)));
+    return { text: outputs[0] as string, isHung: silence.isHung() };
   } finally {
+    silence.end();
     end();
-    clearTimeout(timer);
     process.off('exit', end);
+  }
+}
+
+interface Silence {
+  isHung(): boolean;
+  end(): void;
+}
+
+/** Ends all when the first one prints nothing for that long. */
+function watchSilence(children: readonly ChildProcess[], seconds: number): Silence {
+  let isHung = false;
+  let grace: NodeJS.Timeout | undefined;
+  const limit = setTimeout(() => {
+    isHung = true;
+    // Before they end: orphans have another parent.
+    const family = children.flatMap(({ pid }) => (pid === undefined ? [] : familyOf(pid)));
+    for (const child of children) child.kill();
+    grace = setTimeout(() => killAll(children, family), graceMillis);
+  }, seconds * 1000);
+  children[0]?.stdout?.on('data', () => limit.refresh());
+  return {
+    isHung: () => isHung,
+    end: () => {
+      clearTimeout(limit);
+      clearTimeout(grace);
+    },
+  };
+}
+
+function killAll(children: readonly ChildProcess[], family: readonly Running[]): void {
+  for (const child of children) child.kill('SIGKILL');
+  for (const member of family.filter(isRunning)) {
+    try {
+      process.kill(member.pid, 'SIGKILL');
+    } catch {
+      // It has ended meanwhile.
+    }
   }
 }
 
@@ -31,7 +77,7 @@ function start({ argv: [program, ...args], env }: Command): ChildProcess {
   return spawn(program as string, args, { env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
 }
 
-async function ended(name: string, child: ChildProcess): Promise<string> {
+async function ended(name: string, child: ChildProcess, silence: Silence): Promise<string> {
   const [code, output, errors] = await Promise.all([
     new Promise((resolve, reject) => {
       child.once('error', reject);
@@ -40,6 +86,6 @@ async function ended(name: string, child: ChildProcess): Promise<string> {
     text(child.stdout as NonNullable<typeof child.stdout>),
     text(child.stderr as NonNullable<typeof child.stderr>),
   ]);
-  if (code !== 0) throw new Error(`${name} ended with ${code}:\n${errors}${output}`);
+  if (code !== 0 && !silence.isHung()) throw new Error(`${name} ended with ${code}:\n${errors}${output}`);
   return output;
 }

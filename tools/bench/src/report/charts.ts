@@ -6,7 +6,7 @@ import { formatBytes } from '../sizes.js';
 import { Figures, ratioOf, type Wanted } from './figures.js';
 import { labels } from './labels.js';
 import { threeDigits } from './numbers.js';
-import type { Row } from './row.js';
+import type { FailedRow, Row } from './row.js';
 
 use([LineChart, GridComponent, LegendComponent, TitleComponent, SVGRenderer]);
 
@@ -54,7 +54,7 @@ export function chartNames(ranks: number): { readonly title: string; readonly fi
 }
 
 /** The pictures of one run. */
-export function chartsOf(rows: readonly Row[]): Chart[] {
+export function chartsOf(rows: readonly (Row | FailedRow)[]): Chart[] {
   const figures = new Figures(rows);
   return figures.ranksOf(suite).flatMap((ranks) => {
     const sizes = figures.sizesOf(suite, ranks);

@@ -9,15 +9,16 @@ import { labels, networks } from './labels.js';
 import { markdownTable } from './markdown-table.js';
 import { threeDigits } from './numbers.js';
 import { processesSections } from './processes-section.js';
-import type { Row } from './row.js';
+import { type FailedRow, isMeasured, type Row } from './row.js';
 
 /** The part of docs/benchmarks.md that is made from figures. */
-export function docsSection(rows: readonly Row[]): string {
+export function docsSection(rows: readonly (Row | FailedRow)[]): string {
   const figures = new Figures(rows);
-  const [first] = rows;
+  const [first] = figures.rows;
   if (!first) return 'None have been taken yet.';
   return [
-    originOf(rows, first),
+    originOf(figures.rows, first),
+    ...failuresOf(rows),
     ...figures.ranksOf('in-process').flatMap((ranks) => inProcessSections(figures, ranks)),
     ...figures.ranksOf('gradients').map((ranks) => gradientsSection(figures, ranks)),
     ...processesSections(figures),
@@ -34,6 +35,16 @@ function originOf(rows: readonly Row[], { cpu, cpus, node, date }: Row): string 
     `within ${threeDigits(spreads[Math.floor(spreads.length / 2)] as number)} times the median. Other programs took more than 5 % of the machine`,
     `during ${disturbed} of them. Every figure, with its spread: [figures/results.jsonl](figures/results.jsonl).`,
   ].join('\n');
+}
+
+function failuresOf(rows: readonly (Row | FailedRow)[]): string[] {
+  const lines = rows.flatMap((row) =>
+    isMeasured(row)
+      ? []
+      : [`- ${row.suite}, ${row.case}, ${row.ranks} ranks, ${formatBytes(row.bytes)}: ${row.failure}`],
+  );
+  if (lines.length === 0) return [];
+  return [`Cases without figures:\n\n${lines.join('\n')}`];
 }
 
 function inProcessSections(figures: Figures, ranks: number): string[] {

@@ -2,7 +2,7 @@ import type { EngineName } from '@coll/core';
 import { engineNames } from '../engines.js';
 import { type PeerName, peerNames } from '../peers/peers.js';
 import type { Form, InputKind, Memory, Place, SuiteName, Transport } from '../trial.js';
-import type { Row } from './row.js';
+import { type FailedRow, isMeasured, type Row } from './row.js';
 
 /** Which row is meant. */
 export interface Wanted {
@@ -22,8 +22,8 @@ export interface Wanted {
 export class Figures {
   readonly rows: readonly Row[];
 
-  constructor(rows: readonly Row[]) {
-    this.rows = rows;
+  constructor(rows: readonly (Row | FailedRow)[]) {
+    this.rows = rows.filter(isMeasured);
   }
 
   ours(wanted: Wanted, engine: EngineName, form: Form = 'sync'): Row | undefined {

@@ -1,14 +1,14 @@
 import { formatBytes } from '../sizes.js';
 import { formatMicros, threeDigits } from './numbers.js';
-import { playerOf, type Row } from './row.js';
+import { type FailedRow, isMeasured, playerOf, type Row } from './row.js';
 
 /** Tables of medians, a line a case and a column a size, under a line that says where they come from. */
-export function markdownOf(rows: readonly Row[], rounds: number): string {
+export function markdownOf(rows: readonly (Row | FailedRow)[], rounds: number): string {
   const groups = groupBy(rows, ({ suite, ranks, gradients }) =>
     [suite, `${ranks} ranks`, gradients].filter(Boolean).join(', '),
   );
   const tables = [...groups].map(([title, group]) => `### ${title}\n\n${tableOf(group)}\n`);
-  return [originOf(rows, rounds), ...tables].join('\n');
+  return [originOf(rows.filter(isMeasured), rounds), ...tables].join('\n');
 }
 
 function originOf(rows: readonly Row[], rounds: number): string {
@@ -25,28 +25,29 @@ function originOf(rows: readonly Row[], rounds: number): string {
   ].join('\n');
 }
 
-function tableOf(rows: readonly Row[]): string {
+function tableOf(rows: readonly (Row | FailedRow)[]): string {
   const sizes = [...new Set(rows.map(({ bytes }) => bytes))].sort((a, b) => a - b);
-  const cellsOf = (cases: readonly Row[], microsOf: (row: Row) => number) =>
+  const cellsOf = (cases: readonly (Row | FailedRow)[], microsOf: (row: Row) => number) =>
     sizes.map((bytes) => {
       const row = cases.find((candidate) => candidate.bytes === bytes);
-      return row ? formatMicros(microsOf(row)) : '';
+      if (!row) return '';
+      return isMeasured(row) ? formatMicros(microsOf(row)) : row.failure;
     });
   const lines = [...groupBy(rows, (row) => `${row.case} ${playerOf(row)}`).values()].map((cases) => {
-    const [first] = cases as [Row];
+    const [first] = cases as [Row | FailedRow];
     return [first.case, playerOf(first), ...cellsOf(cases, (row) => row.medianMicros)];
   });
   const table = [
     ['case', 'engine', ...sizes.map(formatBytes)],
     ['---', '---', ...sizes.map(() => '---:')],
     ...lines,
-    ['plain copy', '', ...cellsOf(rows, (row) => row.copyMicros)],
+    ['plain copy', '', ...cellsOf(rows.filter(isMeasured), (row) => row.copyMicros)],
   ];
   return table.map((cells) => `| ${cells.join(' | ')} |`).join('\n');
 }
 
-function groupBy(rows: readonly Row[], keyOf: (row: Row) => string): Map<string, Row[]> {
-  const groups = new Map<string, Row[]>();
+function groupBy<Line>(rows: readonly Line[], keyOf: (row: Line) => string): Map<string, Line[]> {
+  const groups = new Map<string, Line[]>();
   for (const row of rows) {
     const key = keyOf(row);
     groups.set(key, [...(groups.get(key) ?? []), row]);

@@ -4,7 +4,7 @@ import { Figures, ratioOf, type Wanted } from './figures.js';
 import { networks } from './labels.js';
 import { markdownTable } from './markdown-table.js';
 import { formatMicros, threeDigits } from './numbers.js';
-import type { Row } from './row.js';
+import type { FailedRow, Row } from './row.js';
 
 const ranks = 2;
 const sizes = [4, 4096, 65_536, 2 ** 20, 16 * 2 ** 20, 64 * 2 ** 20, 256 * 2 ** 20];
@@ -17,7 +17,7 @@ const libraries: readonly (readonly [name: string, settings: readonly PeerName[]
 ];
 
 /** The part of README.md that is made from figures: how many times faster we are. */
-export function readmeSection(rows: readonly Row[]): string {
+export function readmeSection(rows: readonly (Row | FailedRow)[]): string {
   const figures = new Figures(rows);
   const [first] = rows;
   const [engine] = figures.engines('in-process');

@@ -14,8 +14,8 @@ import {
 } from '../trial.js';
 import type { Machine } from './machine.js';
 
-/** A line of the report: one case at one size, on one machine. */
-export interface Row extends Machine {
+/** What a line of the report is about: one case at one size, on one machine. */
+interface Case extends Machine {
   readonly suite: SuiteName;
   readonly case: string;
   readonly engine: string;
@@ -32,6 +32,18 @@ export interface Row extends Machine {
   readonly place: Place;
   readonly ranks: number;
   readonly bytes: number;
+  /** The share of the machine that other programs took meanwhile; absent where the system does not tell. */
+  readonly foreignLoad?: number;
+}
+
+/** A line about a case that has no figures. */
+export interface FailedRow extends Case {
+  /** Why, for people. */
+  readonly failure: string;
+}
+
+/** A line of figures. */
+export interface Row extends Case {
   readonly medianMicros: number;
   readonly minMicros: number;
   readonly p95Micros: number;
@@ -53,33 +65,61 @@ export interface Row extends Machine {
   /** The share of an all-reduce's time that its overlap with a computation saves, where that was measured. */
   readonly hiddenShare?: number;
   readonly samples: number;
-  /** The share of the machine that other programs took meanwhile; absent where the system does not tell. */
-  readonly foreignLoad?: number;
+}
+
+export function isMeasured(row: Row | FailedRow): row is Row {
+  return !('failure' in row);
 }
 
 /** The engine and how it was called, for people. */
-export function playerOf({ engine, form }: Pick<Row, 'engine' | 'form'>): string {
+export function playerOf({ engine, form }: Pick<Case, 'engine' | 'form'>): string {
   return form === undefined ? engine : `${engine} ${form}`;
 }
 
-export interface Findings {
+/** Where and beside what something was measured. */
+interface Circumstances {
+  readonly machine: Machine;
+  readonly foreignLoad: number | undefined;
+}
+
+export interface Findings extends Circumstances {
   readonly samples: readonly number[];
   readonly copySamples: readonly number[];
   /** Empty where the bound was not measured. */
   readonly boundSamples: readonly number[];
   readonly ticks: Ticks | undefined;
   readonly hiddenShare?: number | undefined;
-  readonly machine: Machine;
-  readonly foreignLoad: number | undefined;
 }
 
 export function rowOf(trial: Trial, findings: Findings): Row {
-  const { suite, name, engine, form, algorithm, peer, gradients, transport, memory } = trial;
-  const { input, place, ranks, work } = trial;
+  const { ranks, work } = trial;
   const { median, min, p95 } = summarize(findings.samples);
   const copy = summarize(findings.copySamples).median;
   const bytes = bytesOf(trial);
   const kind: CollectiveKind = work.type === 'collective' ? work.kind : 'all-reduce';
+  return {
+    ...caseOf(trial),
+    medianMicros: rounded(median),
+    minMicros: rounded(min),
+    p95Micros: rounded(p95),
+    algGBs: rounded(algorithmGBs(bytes, median)),
+    busGBs: rounded(busGBs(kind, ranks, bytes, median)),
+    copyMicros: rounded(copy),
+    copyRatio: rounded(median / copy),
+    ...boundOf(findings.boundSamples, median),
+    ...timersOf(findings.ticks),
+    ...(findings.hiddenShare === undefined ? {} : { hiddenShare: rounded(findings.hiddenShare) }),
+    samples: findings.samples.length,
+    ...circumstancesOf(findings),
+  };
+}
+
+export function failedRowOf(trial: Trial, findings: Circumstances & Pick<FailedRow, 'failure'>): FailedRow {
+  return { ...caseOf(trial), failure: findings.failure, ...circumstancesOf(findings) };
+}
+
+function caseOf(trial: Trial): Omit<Case, keyof Machine | 'foreignLoad'> {
+  const { suite, name, engine, form, algorithm, peer, gradients, transport, memory, input, place, ranks } = trial;
   return {
     suite,
     case: name,
@@ -93,21 +133,12 @@ export function rowOf(trial: Trial, findings: Findings): Row {
     input,
     place,
     ranks,
-    bytes,
-    medianMicros: rounded(median),
-    minMicros: rounded(min),
-    p95Micros: rounded(p95),
-    algGBs: rounded(algorithmGBs(bytes, median)),
-    busGBs: rounded(busGBs(kind, ranks, bytes, median)),
-    copyMicros: rounded(copy),
-    copyRatio: rounded(median / copy),
-    ...boundOf(findings.boundSamples, median),
-    ...timersOf(findings.ticks),
-    ...(findings.hiddenShare === undefined ? {} : { hiddenShare: rounded(findings.hiddenShare) }),
-    samples: findings.samples.length,
-    ...(findings.foreignLoad === undefined ? {} : { foreignLoad: rounded(findings.foreignLoad) }),
-    ...findings.machine,
+    bytes: bytesOf(trial),
   };
+}
+
+function circumstancesOf({ machine, foreignLoad }: Circumstances): Machine & Pick<Case, 'foreignLoad'> {
+  return { ...(foreignLoad === undefined ? {} : { foreignLoad: rounded(foreignLoad) }), ...machine };
 }
 
 function boundOf(samples: readonly number[], micros: number): Pick<Row, 'boundMicros' | 'boundShare'> {

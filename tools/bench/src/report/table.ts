@@ -1,13 +1,15 @@
 import Table from 'cli-table3';
 import { formatBytes } from '../sizes.js';
 import { formatMicros, threeDigits } from './numbers.js';
-import { playerOf, type Row } from './row.js';
+import { type FailedRow, isMeasured, playerOf, type Row } from './row.js';
 
-const columns: readonly (readonly [title: string, cell: (row: Row) => string])[] = [
+const cases: readonly (readonly [title: string, cell: (row: Row | FailedRow) => string])[] = [
   ['case', (row) => row.case],
   ['engine', playerOf],
   ['ranks', (row) => String(row.ranks)],
   ['size', (row) => formatBytes(row.bytes)],
+];
+const figures: readonly (readonly [title: string, cell: (row: Row) => string])[] = [
   ['median', (row) => formatMicros(row.medianMicros)],
   ['min', (row) => formatMicros(row.minMicros)],
   ['p95', (row) => formatMicros(row.p95Micros)],
@@ -19,12 +21,17 @@ const columns: readonly (readonly [title: string, cell: (row: Row) => string])[]
 ];
 
 /** A table for the terminal. */
-export function tableOf(rows: readonly Row[]): string {
+export function tableOf(rows: readonly (Row | FailedRow)[]): string {
   const table = new Table({
-    head: columns.map(([title]) => title),
-    colAligns: columns.map((_, index) => (index < 2 ? 'left' : 'right')),
+    head: [...cases, ...figures].map(([title]) => title),
+    colAligns: [...cases, ...figures].map((_, index) => (index < 2 ? 'left' : 'right')),
     style: { head: [], border: [], compact: true },
   });
-  for (const row of rows) table.push(columns.map(([, cell]) => cell(row)));
+  for (const row of rows) {
+    const told = isMeasured(row)
+      ? figures.map(([, cell]) => cell(row))
+      : [{ colSpan: figures.length, content: row.failure, hAlign: 'left' as const }];
+    table.push([...cases.map(([, cell]) => cell(row)), ...told]);
+  }
   return table.toString();
 }

@@ -4,13 +4,13 @@ import { UsageError } from '../usage-error.js';
 import { chartsOf } from './charts.js';
 import { docsSection } from './docs-section.js';
 import { readmeSection } from './readme-section.js';
-import type { Row } from './row.js';
+import type { FailedRow, Row } from './row.js';
 
 const root = path.resolve(import.meta.dirname, '../../../..');
 const results = 'docs/figures/results.jsonl';
 
 /** Writes what is made from figures: from these, which replace the checked-in ones first, or else from those. @throws UsageError */
-export function writeReport(rows: readonly Row[] | undefined): void {
+export function writeReport(rows: readonly (Row | FailedRow)[] | undefined): void {
   if (rows !== undefined) {
     mkdirSync(path.join(root, path.dirname(results)), { recursive: true });
     writeFileSync(path.join(root, results), rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
@@ -43,8 +43,8 @@ export function withSection(text: string, section: string, name: string): string
 }
 
 /** The rows of a file of JSON lines; other lines are left out. @throws UsageError where it cannot be read */
-export function readRows(file: string): Row[] {
+export function readRows(file: string): (Row | FailedRow)[] {
   if (!existsSync(file)) throw new UsageError(`there is no file ${file}`);
   const lines = readFileSync(file, 'utf8').split('\n');
-  return lines.filter((line) => line.startsWith('{')).map((line) => JSON.parse(line) as Row);
+  return lines.filter((line) => line.startsWith('{')).map((line) => JSON.parse(line) as Row | FailedRow);
 }

@@ -6,8 +6,8 @@ import { RankThreads } from './rank-threads.js';
 import { ReplicaThreads } from './replica-threads.js';
 import type { Venue } from './venue.js';
 
-/** The place of that name, for that many ranks. */
-export function openVenue(name: VenueName, ranks: number): Venue {
+/** The place of that name, for that many ranks. A peer that prints no figure for `silenceSeconds` is ended. */
+export function openVenue(name: VenueName, ranks: number, silenceSeconds: number): Venue {
   switch (name) {
     case 'main-thread':
       return new MainThread(ranks);
@@ -18,6 +18,6 @@ export function openVenue(name: VenueName, ranks: number): Venue {
     case 'replica-threads':
       return new ReplicaThreads(ranks);
     default:
-      return new PeerProcesses(name, ranks);
+      return new PeerProcesses(name, ranks, silenceSeconds);
   }
 }

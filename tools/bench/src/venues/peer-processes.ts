@@ -17,10 +17,13 @@ interface PeerLine {
 export class PeerProcesses implements Venue {
   readonly #peer: PeerName | 'bound';
   readonly #ranks: number;
+  readonly #silenceSeconds: number;
 
-  constructor(peer: PeerName | 'bound', ranks: number) {
+  /** `silenceSeconds` without another figure are taken for a hang. */
+  constructor(peer: PeerName | 'bound', ranks: number, silenceSeconds: number) {
     this.#peer = peer;
     this.#ranks = ranks;
+    this.#silenceSeconds = silenceSeconds;
   }
 
   async measure(trials: readonly Trial[], effort: Effort): Promise<Measurement[]> {
@@ -31,15 +34,29 @@ export class PeerProcesses implements Venue {
       ...[warmupMillis, sampleMillis, minSamples, maxSamples].map(String),
       ...jobs,
     ];
-    const output = await runCommands(this.#peer, commandsOf(this.#peer, this.#ranks, program));
-    const lines = output.split('\n').filter((line) => line.startsWith('{'));
-    if (lines.length !== trials.length)
-      throw new Error(`${this.#peer} measured ${lines.length} of ${trials.length} trials:\n${output}`);
+    const commands = commandsOf(this.#peer, this.#ranks, program);
+    const { text, isHung } = await runCommands(this.#peer, commands, this.#silenceSeconds);
+    // What comes after the last end of line was cut off.
+    const lines = text
+      .split('\n')
+      .slice(0, -1)
+      .filter((line) => line.startsWith('{'));
+    if (lines.length !== trials.length && !isHung)
+      throw new Error(`${this.#peer} measured ${lines.length} of ${trials.length} trials:\n${text}`);
     return trials.map((trial, index) => {
-      const { ok, samples } = JSON.parse(lines[index] as string) as PeerLine;
+      const line = lines[index];
+      if (line === undefined) return { samples: new Float64Array(), failure: this.#failureOf(index - lines.length) };
+      const { ok, samples } = JSON.parse(line) as PeerLine;
       if (!ok) throw new WrongResultError(`${describeTrial(trial)}: wrong result`);
       return { samples: Float64Array.from(samples) };
     });
+  }
+
+  /** Of a case that comes so many cases after the one that hung. */
+  #failureOf(later: number): string {
+    return later === 0
+      ? `${this.#peer} hung: no figure for ${this.#silenceSeconds} s`
+      : `not measured: ${this.#peer} hung in an earlier case`;
   }
 
   async close(): Promise<void> {}
