@@ -43,11 +43,15 @@ function expectationOf(collective: Collective, ranks: number, chunks: number): E
   return { combines: 'op' in collective, start, end };
 }
 
-/** Plays a schedule on numbers; whether it goes wrong, by rules of its own and not by those of the verifier. */
+// Millions of schedules are executed in this memory.
+const state = new Float64Array(8 * 24);
+const writes = new Uint16Array(8 * 24);
+
+/** Executes a schedule on numbers; whether it goes wrong, by rules of its own and not by those of the verifier. */
 function isWrong({ ranks, chunks, rounds }: Schedule, { combines, start, end }: Expectation): boolean {
-  const state = start.slice();
+  state.set(start);
   for (const round of rounds) {
-    if (round.some((transfer) => isOutside(transfer, ranks, chunks)) || hasRace(round, ranks, chunks)) return true;
+    if (round.some((transfer) => isOutside(transfer, ranks, chunks)) || hasRace(round, chunks)) return true;
     for (const { from, to, chunk, reduce } of round) {
       // Without races it is still what it was before the round.
       const moved = state[from * chunks + chunk] as number;
@@ -60,19 +64,22 @@ function isWrong({ ranks, chunks, rounds }: Schedule, { combines, start, end }: 
 }
 
 function isOutside({ from, to, chunk }: Transfer, ranks: number, chunks: number): boolean {
-  return Math.min(from, to, chunk) < 0 || Math.max(from, to) >= ranks || chunk >= chunks;
+  return from < 0 || to < 0 || chunk < 0 || from >= ranks || to >= ranks || chunk >= chunks;
 }
 
 /** Whether what a round does depends on which of its transfers comes first. */
-function hasRace(round: Round, ranks: number, chunks: number): boolean {
+function hasRace(round: Round, chunks: number): boolean {
   // More than all reductions of a round together, so that a sum above it is a copy and something else.
   const aCopy = 1000;
-  const writes = new Uint16Array(ranks * chunks);
-  for (const { to, chunk, reduce } of round) {
-    writes[to * chunks + chunk] = (writes[to * chunks + chunk] as number) + (reduce ? 1 : aCopy);
+  for (const { from, to, chunk } of round) {
+    writes[from * chunks + chunk] = 0;
+    writes[to * chunks + chunk] = 0;
   }
-  const at = (rank: number, chunk: number) => writes[rank * chunks + chunk] as number;
-  return round.some(({ from, to, chunk }) => at(from, chunk) > 0 || at(to, chunk) > aCopy);
+  for (const { to, chunk, reduce } of round) (writes[to * chunks + chunk] as number) += reduce ? 1 : aCopy;
+  for (const { from, to, chunk } of round) {
+    if ((writes[from * chunks + chunk] as number) > 0 || (writes[to * chunks + chunk] as number) > aCopy) return true;
+  }
+  return false;
 }
 
 /** Whether a schedule that is right would be so without one of its transfers, too. */
