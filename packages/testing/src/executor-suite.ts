@@ -5,7 +5,7 @@ import { disagreementCases } from './executor/disagreement-cases.js';
 import type { ExecutorCase, ExecutorCases } from './executor/executor-case.js';
 import { memoryCases } from './executor/memory-cases.js';
 import { refusalCases } from './executor/refusal-cases.js';
-import { sequenceCases } from './executor/sequence-cases.js';
+import { growthCases, sequenceCases } from './executor/sequence-cases.js';
 import { Subject } from './executor/subject.js';
 import { dtypeCases, referenceCases, scheduleCases } from './executor/value-cases.js';
 import { crashCases, waitingCases } from './executor/waiting-cases.js';
@@ -62,7 +62,13 @@ function declareAll({
       const isWhole =
         (algorithm === played[0] || algorithm === ownAlgorithm) && (size <= 4 || size === Math.max(...ranks));
       const subject = new Subject({ open, algorithm, size, kinds });
-      const cases = { ...fewCases, ...(algorithm ? referenceCases : {}), ...(isWhole ? manyCases : {}) };
+      const cases = {
+        ...fewCases,
+        ...(algorithm ? referenceCases : {}),
+        ...(isWhole ? manyCases : {}),
+        // Members compare their calls before any algorithm moves a byte.
+        ...(isWhole && algorithm === played[0] ? disagreementCases : {}),
+      };
       const title = `${name}: ${titleOf(algorithm)} among ${size}`;
       const setting = { size, members: size === 1 ? 1 : membersOf?.(size), kinds, lacks };
       const all = Object.entries(isWhole && size <= 3 ? { ...cases, ...crashCases } : cases);
@@ -77,7 +83,7 @@ const fewCases: ExecutorCases = { ...scheduleCases, ...sequenceCases };
 const manyCases: ExecutorCases = {
   ...dtypeCases,
   ...memoryCases,
-  ...disagreementCases,
+  ...growthCases,
   ...waitingCases,
   ...refusalCases,
 };

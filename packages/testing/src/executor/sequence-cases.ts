@@ -9,8 +9,10 @@ import type { Trial } from './trial.js';
 export const sequenceCases: ExecutorCases = {
   'keeps the order of many calls in flight': (subject) => keepsOrder(subject),
   'lets ranks differ in how they wait': mixesWaiting,
-  'grows with its buffers and shrinks again': grows,
 };
+
+/** Buffers of very different lengths, one after the other. */
+export const growthCases: ExecutorCases = { 'grows with its buffers and shrinks again': grows };
 
 async function keepsOrder(subject: Subject): Promise<void> {
   await subject.check(mixedTrials(subject, 60), (call) => ({ ...call, mode: 'run' }));
