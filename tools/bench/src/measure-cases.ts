@@ -29,7 +29,7 @@ const full: Thoroughness = {
   effort: { warmupMillis: 40, sampleMillis: 150, minSamples: 3, maxSamples: 300 },
 };
 
-// The slowest case of a peer, with its warm-up, takes less than half of it on two cores.
+// Generous: the slowest case of a peer takes many calls of seconds each before it prints anything.
 const silenceSeconds = 180;
 
 /** Measures what is asked for, and prints it. @throws UsageError, WrongResultError */
