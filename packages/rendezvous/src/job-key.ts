@@ -1,4 +1,4 @@
-import { hkdfSync, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { quote, ValueError } from '@coll/core';
 import { mostKeyBytes } from './store.js';
 
@@ -27,18 +27,3 @@ export function requireJobKey(jobKey: unknown, operation?: string): asserts jobK
   const cure = 'start the program with `coll run`, or give all members the same one, made by: openssl rand -base64 32';
   throw new ValueError('ERR_COLL_VALUE', `${told}; ${cure}`, { operation });
 }
-
-/** The key of a job's connections. @throws ValueError for a secret that can be guessed */
-export function connectionKey(jobKey: unknown): Buffer {
-  requireJobKey(jobKey);
-  return Buffer.from(hkdfSync('sha256', jobKey, 'coll', 'store', 32));
-}
-
-/** Of TLS with a key that both sides have: each proves it to the other, and there are no certificates. */
-export const preSharedKeys = {
-  ciphers: 'TLS_CHACHA20_POLY1305_SHA256:TLS_AES_256_GCM_SHA384:ECDHE-PSK-CHACHA20-POLY1305',
-  minVersion: 'TLSv1.3',
-  maxVersion: 'TLSv1.3',
-} as const;
-
-export const pskIdentity = 'coll';

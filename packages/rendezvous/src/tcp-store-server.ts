@@ -1,7 +1,8 @@
-import type { AddressInfo, Socket } from 'node:net';
-import { createServer, type Server, type TLSSocket } from 'node:tls';
+import type { AddressInfo, Server } from 'node:net';
+import type { TLSSocket } from 'node:tls';
 import { CollError, optionsOf, quote, ValueError } from '@coll/core';
-import { connectionKey, newJobKey, preSharedKeys, pskIdentity, requireJob } from './job-key.js';
+import { newJobKey, requireJob, requireJobKey } from './job-key.js';
+import { createSecureServer } from './secure-connection.js';
 import { requireKey, requireValue } from './store.js';
 import { StoreConnection } from './store-connection.js';
 import { Strangers } from './strangers.js';
@@ -54,25 +55,18 @@ export class TcpStoreServer implements AsyncDisposable {
     requireJob(job);
     requirePlace(host, port);
     requireTime(helloSeconds);
-    const psk = connectionKey(jobKey);
+    requireJobKey(jobKey);
     const table = new Table(limits);
     const sockets = new Set<TLSSocket>();
     const strangers = new Strangers();
-    const security = {
-      ...preSharedKeys,
-      handshakeTimeout: helloSeconds * 1000,
-      pskCallback: (_: unknown, identity: string) => (identity === pskIdentity ? psk : null),
-    };
-    const server = createServer(security, (socket) => {
+    const server = createSecureServer(jobKey, helloSeconds, (socket) => {
       strangers.know(socket);
       sockets.add(socket);
       socket.once('close', () => sockets.delete(socket));
       new StoreConnection({ socket, job, table, helloSeconds });
     });
     server.maxConnections = mostConnections;
-    server.on('connection', (socket: Socket) => strangers.add(socket));
-    // Strangers come and go; members notice by themselves that they do not get through.
-    server.on('tlsClientError', (_, socket) => socket.destroy());
+    server.prependListener('connection', (socket) => strangers.add(socket));
     await new Promise<void>((resolve, reject) => {
       server.once('error', (cause) => {
         const told = `a store cannot listen at ${host}:${port}: ${cause.message}`;

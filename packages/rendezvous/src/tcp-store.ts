@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { connect as dial, type TLSSocket } from 'node:tls';
+import type { TLSSocket } from 'node:tls';
 import {
   AbortedError,
   afterSeconds,
@@ -11,7 +11,8 @@ import {
 } from '@coll/core';
 import { CheckedStore } from './checked-store.js';
 import { type Answer, decodeAnswer, encodeRequest, FrameSplitter, frameVersion, type Op } from './frames.js';
-import { connectionKey, preSharedKeys, pskIdentity, requireJob } from './job-key.js';
+import { requireJob, requireJobKey } from './job-key.js';
+import { connectSecurely } from './secure-connection.js';
 import { requireWait, type WaitOptions } from './store.js';
 
 /** Which server, and how long to wait for it. */
@@ -76,7 +77,7 @@ export class TcpStore extends CheckedStore {
     const { address, job, jobKey, timeoutSeconds = 60, signal } = Object(options) as TcpStoreOptions;
     const target = targetOf(address);
     requireJob(job);
-    const psk = connectionKey(jobKey);
+    requireJobKey(jobKey);
     const isForEver = !timeoutSeconds || timeoutSeconds <= 0;
     const deadline = isForEver ? Infinity : performance.now() + timeoutSeconds * 1000;
     const over = new AbortController();
@@ -86,7 +87,7 @@ export class TcpStore extends CheckedStore {
     try {
       for (;;) {
         if (signal?.aborted) throw aborted(address, signal);
-        const reached = await TcpStore.#reach(address, job, connectTo(target, psk), over.signal);
+        const reached = await TcpStore.#reach(address, job, connectSecurely(target, jobKey), over.signal);
         if (reached instanceof TcpStore) return reached;
         if (!signal?.aborted && performance.now() + retryMillis > deadline) {
           const told = `no store was reached at ${address} within ${timeoutSeconds} seconds: ${reached.message}`;
@@ -209,16 +210,6 @@ function targetOf(address: unknown): Target {
   if (url?.protocol === 'tcp:' && url.hostname !== '' && url.port !== '')
     return { host: url.hostname.replace(/^\[(.*)\]$/, '$1'), port: Number(url.port) };
   throw new ValueError('ERR_COLL_VALUE', `a store's address is tcp://host:port, not ${quote(address)}`);
-}
-
-function connectTo(target: Target, psk: Buffer): TLSSocket {
-  return dial({
-    ...preSharedKeys,
-    ...target,
-    pskCallback: () => ({ psk, identity: pskIdentity }),
-    // There are no certificates: the server proves who it is by the key.
-    checkServerIdentity: () => undefined,
-  });
 }
 
 /** Waits until both sides have proven that they have the key: why they have not; undefined where they have. @throws CollError where they never will */

@@ -1,13 +1,12 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer } from 'node:net';
-import { connect as connectTls, createServer as createTlsServer } from 'node:tls';
 import { fileURLToPath } from 'node:url';
 import { AbortedError, CollError, DeadlineExceededError, UnavailableError, ValueError } from '@coll/core';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { encodeAnswer, encodeRequest } from '../src/frames.js';
 import { TcpStore, TcpStoreServer } from '../src/index.js';
-import { connectionKey, preSharedKeys, pskIdentity } from '../src/job-key.js';
+import { connectSecurely, createSecureServer } from '../src/secure-connection.js';
 import { mostStrangers } from '../src/strangers.js';
 import { freePort } from './free-port.js';
 
@@ -59,7 +58,7 @@ describe('TcpStore', () => {
 
   it.each([
     ['a listener that says nothing', () => createServer(() => {})],
-    ['a store that is stopped', () => createTlsServer({ ...preSharedKeys, pskCallback: () => connectionKey(jobKey) })],
+    ['a store that is stopped', () => createSecureServer(jobKey, 60, () => {})],
   ])('gives up in time, and on a signal, before %s', async (_, make) => {
     const silent = make().listen(0, '127.0.0.1');
     await once(silent, 'listening');
@@ -103,8 +102,7 @@ describe('TcpStore', () => {
 });
 
 it('closes although the server does not take what was sent', async () => {
-  const psk = connectionKey(jobKey);
-  const deaf = createTlsServer({ ...preSharedKeys, pskCallback: () => psk }, (socket) => {
+  const deaf = createSecureServer(jobKey, 60, (socket) => {
     socket.on('error', () => {});
     socket.once('data', () => {
       socket.write(encodeAnswer({ id: 0, isRefused: false, value: Buffer.of() }));
@@ -122,8 +120,7 @@ it('closes although the server does not take what was sent', async () => {
 });
 
 it('gives up where the server answers nothing any more', async () => {
-  const psk = connectionKey(jobKey);
-  const deaf = createTlsServer({ ...preSharedKeys, pskCallback: () => psk }, (socket) => {
+  const deaf = createSecureServer(jobKey, 60, (socket) => {
     socket.on('error', () => {});
     socket.once('data', () => socket.write(encodeAnswer({ id: 0, isRefused: false, value: Buffer.of() })));
   });
@@ -186,19 +183,28 @@ describe('TcpStoreServer', () => {
     expect(await waiting).toEqual(bytes('still here'));
   });
 
+  it('hangs up on strangers before TLS, so that they cost it little', async () => {
+    const stranger = connect(portOf(server), '127.0.0.1');
+    const read = vi.fn();
+    stranger.on('data', read).on('error', () => {});
+    // The head of a TLS record, which a TLS server would wait for or answer.
+    stranger.write(Buffer.concat([Buffer.of(22, 3, 1, 2, 0), Buffer.alloc(40)]));
+    await once(stranger, 'close');
+    expect(read).not.toHaveBeenCalled();
+  });
+
   it('ends connections that have not said hello within helloSeconds, and keeps its members', {
     // Node's own limit ends a TLS handshake after 120 seconds.
     timeout: 60_000,
   }, async () => {
     await using hasty = await TcpStoreServer.listen({ job: 'here', jobKey, helloSeconds: 0.5 });
     await using member = await open({ address: hasty.address });
-    const psk = connectionKey(jobKey);
     const place = { host: '127.0.0.1', port: portOf(hasty) };
-    const secure = { ...preSharedKeys, ...place, checkServerIdentity: () => undefined };
-    const secured = () => connectTls({ ...secure, pskCallback: () => ({ psk, identity: pskIdentity }) });
+    const secured = () => connectSecurely(place, jobKey);
     const hello = encodeRequest({ id: 0, op: 'hello', key: 'here', value: Buffer.of(1), expected: undefined });
     await Promise.all([
       speak(connect(place)),
+      speak(connect(place), Buffer.alloc(31)),
       // The head of a TLS record without the record.
       speak(connect(place), Buffer.of(22, 3, 1, 2, 0)),
       speak(secured()),
@@ -268,14 +274,7 @@ describe('TcpStoreServer', () => {
       encodeRequest({ id: 0, op: 'get', key: 'a', value: Buffer.of(), expected: undefined }),
     ];
     for (const part of parts) {
-      const psk = connectionKey(jobKey);
-      const options = {
-        ...preSharedKeys,
-        host: '127.0.0.1',
-        port: portOf(server),
-        checkServerIdentity: () => undefined,
-      };
-      const socket = connectTls({ ...options, pskCallback: () => ({ psk, identity: pskIdentity }) });
+      const socket = connectSecurely({ host: '127.0.0.1', port: portOf(server) }, jobKey);
       await new Promise((resolve) => socket.once('secureConnect', resolve));
       await speak(socket, part);
     }

@@ -1,0 +1,99 @@
+import { createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto';
+import { connect, createServer, type Server, type Socket } from 'node:net';
+import { connect as connectTls, createServer as createTlsServer, type TLSSocket } from 'node:tls';
+
+/*
+ * A connection begins with a preamble, and goes on with TLS under a key that is derived from the job key. TLS proves
+ * each side to the other. The preamble only spares the server's event loop a handshake with whoever does not know the
+ * job key, such as port scanners: accepting and refusing a connection takes a fraction of the time. An eavesdropper who
+ * repeats a preamble gets as far as TLS.
+ */
+
+const magic = Buffer.from('coll');
+// The magic and random bytes, then their MAC.
+const macLength = 16;
+const preambleLength = 2 * macLength;
+
+// TLS's fatal alert `decrypt_error`, which clients report as another key.
+const refusal = Uint8Array.of(0x15, 3, 3, 0, 2, 2, 51);
+
+const pskIdentity = 'coll';
+const preSharedKeys = {
+  ciphers: 'TLS_CHACHA20_POLY1305_SHA256:TLS_AES_256_GCM_SHA384:ECDHE-PSK-CHACHA20-POLY1305',
+  minVersion: 'TLSv1.3',
+  maxVersion: 'TLSv1.3',
+} as const;
+
+/** Connects to a server of the same job. The socket emits `secureConnect` when both sides have proven that they have the key. */
+export function connectSecurely(target: { readonly host: string; readonly port: number }, jobKey: string): TLSSocket {
+  const psk = keyOf(jobKey, 'store');
+  const socket = connect(target);
+  socket.write(preambleOf(keyOf(jobKey, 'preamble')));
+  const secured = connectTls({
+    ...preSharedKeys,
+    socket,
+    pskCallback: () => ({ psk, identity: pskIdentity }),
+    // There are no certificates: the server proves who it is by the key.
+    checkServerIdentity: () => undefined,
+  });
+  socket.once('error', (error) => secured.destroy(error));
+  // Node reports an error of the connection once more, when callers may have stopped listening.
+  secured.on('error', () => {});
+  return secured;
+}
+
+/**
+ * A server, not listening yet, that hands on the connections of members.
+ * @param seconds how long a stranger may take for the preamble, and again for the handshake
+ */
+export function createSecureServer(jobKey: string, seconds: number, accept: (socket: TLSSocket) => void): Server {
+  const psk = keyOf(jobKey, 'store');
+  const preambleKey = keyOf(jobKey, 'preamble');
+  const pskCallback = (_: unknown, identity: string) => (identity === pskIdentity ? psk : null);
+  const secure = createTlsServer({ ...preSharedKeys, handshakeTimeout: seconds * 1000, pskCallback }, accept);
+  // Strangers come and go; members notice by themselves that they do not get through.
+  secure.on('tlsClientError', (_, socket) => socket.destroy());
+  return createServer((socket) =>
+    expectPreamble(socket, preambleKey, seconds, () => secure.emit('connection', socket)),
+  );
+}
+
+function expectPreamble(socket: Socket, key: Buffer, seconds: number, accept: () => void): void {
+  const tooLate = setTimeout(() => socket.destroy(), seconds * 1000).unref();
+  socket.on('error', () => socket.destroy());
+  socket.once('close', () => clearTimeout(tooLate));
+  socket.on('readable', read);
+  function read() {
+    const bytes: Buffer | null = socket.read(preambleLength);
+    if (bytes === null) return;
+    socket.removeListener('readable', read);
+    if (bytes.indexOf(magic) !== 0) {
+      socket.destroy();
+    } else if (isPreamble(key, bytes)) {
+      clearTimeout(tooLate);
+      accept();
+    } else {
+      socket.end(refusal);
+      // A connection that is closed with unread bytes is reset, and the refusal is lost.
+      socket.resume();
+    }
+  }
+}
+
+function preambleOf(key: Buffer): Buffer {
+  const head = Buffer.concat([magic, randomBytes(preambleLength - macLength - magic.length)]);
+  return Buffer.concat([head, macOf(key, head)]);
+}
+
+function isPreamble(key: Buffer, bytes: Buffer): boolean {
+  if (bytes.length !== preambleLength) return false;
+  return timingSafeEqual(bytes.subarray(-macLength), macOf(key, bytes.subarray(0, -macLength)));
+}
+
+function macOf(key: Buffer, head: Buffer): Buffer {
+  return createHmac('sha256', key).update(head).digest().subarray(0, macLength);
+}
+
+function keyOf(jobKey: string, purpose: 'store' | 'preamble'): Buffer {
+  return Buffer.from(hkdfSync('sha256', jobKey, 'coll', purpose, 32));
+}
