@@ -137,7 +137,8 @@ describe('the default strategy', () => {
       expect(getReplicaContext()).toBe(alone);
       expect(one.scope(getStrategy)).toBe(one);
     }
-    expect(() => one.scope(() => byDefault.scope(() => {}))).toThrow(/^Must not nest/);
+    const refused = { code: 'ERR_COLL_CONTEXT', message: expect.stringMatching(/^Must not nest/) };
+    expect(() => one.scope(() => byDefault.scope(() => {}))).toThrow(expect.objectContaining(refused));
     expect(() => one.scope(() => byDefault.scope())).toThrow(RuntimeError);
   });
 

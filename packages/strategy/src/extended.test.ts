@@ -31,6 +31,10 @@ describe('devices', () => {
     expect(extended.parameterDevices).toEqual([cpu(0), cpu(1)]);
     expect(strategy.numReplicasInSync).toBe(2);
   });
+
+  it('include a default one for results, which is the first', () => {
+    expect(new MirroredStrategy({ devices: ['cpu:1', 'cpu:0'] }).extended.defaultDevice).toBe(cpu(1));
+  });
 });
 
 describe('reduceTo', () => {

@@ -19,10 +19,11 @@ describe('an input context', () => {
   });
 
   it.each([
-    [{ numInputPipelines: 0 }, ValueError],
-    [{ numReplicasInSync: 0.5 }, ValueError],
-    [{ numInputPipelines: 2, inputPipelineId: 2 }, OutOfRangeError],
-  ])('is refused for %o', (wrong, kind) => {
+    [{ numInputPipelines: 0 }, ValueError, 'numInputPipelines'],
+    [{ numReplicasInSync: 0.5 }, ValueError, 'numReplicasInSync'],
+    [{ numInputPipelines: 2, inputPipelineId: 2 }, OutOfRangeError, 'inputPipelineId'],
+  ])('is refused for %o, with the name of the field', (wrong, kind, field) => {
     expect(() => new InputContext(wrong)).toThrow(kind);
+    expect(() => new InputContext(wrong)).toThrow(field);
   });
 });

@@ -14,7 +14,7 @@ it.each(['a:1', '10.0.0.1:2222', '[::1]:2222'])('lets workers meet at %s', (addr
   expect(meetingPlaceAt(address)).toMatchObject({ address: `tcp://${address}`, isHere: true });
 });
 
-it.each(['a', 'a:b', 'a:99999', ':1', 'a b:1', '[::1:1'])('says that workers cannot meet at %j', (address) => {
+it.each(['a', 'a:b', 'a:1/b', 'a:99999', ':1', 'a b:1', '[::1:1'])('says that workers cannot meet at %j', (address) => {
   const told = `workers meet at the address of worker 0, which is "${address}": describe the`;
   const refused = { name: 'ValueError', code: 'ERR_COLL_CLUSTER', message: expect.stringContaining(told) };
   expect(() => meetingPlaceAt(address)).toThrow(expect.objectContaining(refused));
