@@ -26,7 +26,14 @@ import { mirror } from './regroup.js';
 import { LocalReplicaGroup } from './replicas/local-replica-group.js';
 import type { ReplicaCallOptions, ReplicaValue } from './replicas/replica-call.js';
 import { RemoteReplicaGroup, type ReplicaGroup, type ReplicaPlay } from './replicas/replica-group.js';
-import { type BatchReduceOptions, inTargets, type ReduceOptions, resultTargets } from './result-targets.js';
+import {
+  type BatchReduceOptions,
+  inOrderOf,
+  inTargets,
+  type ReduceOptions,
+  resultTargets,
+  targetsInOrderOfValues,
+} from './result-targets.js';
 import type { IndexedSlices } from './sparse/indexed-slices.js';
 import { reduceUnique, uniqueOf } from './sparse/reduce-unique.js';
 import { asValue, copyToDevice, isIndexedSlices, type Value, viewOnDevice } from './sparse/sparse.js';
@@ -92,7 +99,7 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
     validateReduceOp(reduceOp);
     this.inReplicaNumbers(() => requireReducible(value));
     if (isUnique) return (await this.#reduceBatch(reduceOp, [[value, destinations]], resolved))[0] as PossiblyMirrored;
-    return this.reduceImplementation(reduceOp, value, destinations, resolved);
+    return inOrderOf([value, destinations], await this.reduceImplementation(reduceOp, value, destinations, resolved));
   }
 
   /**
@@ -118,8 +125,11 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
     this.inReplicaNumbers(() => {
       for (const [value] of pairs) requireReducible(value);
     });
-    if (!targets) return this.#reduceBatch(reduceOp, pairs, resolved);
-    return inTargets(await this.#reduceBatch(reduceOp, pairs, { ...resolved, targets }), targets);
+    const call = targets ? { ...resolved, targets: targetsInOrderOfValues(pairs, targets) } : resolved;
+    const results = (await this.#reduceBatch(reduceOp, pairs, call)).map((result, index) =>
+      inOrderOf(pairs[index] as ReadyPair, result),
+    );
+    return targets ? inTargets(results, targets) : results;
   }
 
   /** Copies of a value on every destination, part by part where it is sparse. It need not be on any of them. */

@@ -40,6 +40,18 @@ export function devicesMatch(a: Destinations, b: Destinations): boolean {
   return left.every((device) => includesDevice(right, device)) && right.every((device) => includesDevice(left, device));
 }
 
+/**
+ * The place of each destination's device among `devices`; undefined if the order is the same already, or the devices are
+ * not the same.
+ */
+export function orderOf(destinations: Destinations, devices: readonly string[]): readonly number[] | undefined {
+  const wanted = getDevicesFrom(destinations);
+  if (wanted.length !== devices.length) return undefined;
+  const places = wanted.map((device) => devices.findIndex((other) => sameDevice(other, device)));
+  const isOther = places.some((place, index) => place !== index);
+  return isOther && !places.includes(-1) && new Set(places).size === places.length ? places : undefined;
+}
+
 /** Whether every value lives where its result goes, and all live on the same devices. True for no pair at all. */
 export function allDevicesMatch(pairs: readonly (readonly [DistributedValues, Destinations])[]): boolean {
   const first = pairs[0]?.[0];

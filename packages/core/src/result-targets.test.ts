@@ -65,6 +65,19 @@ describe.each(makers)('into, for %s', (_, make) => {
     expect([copy.data === alone.data, [...alone.data], copy.device]).toEqual([true, [8], 'cpu:0']);
   });
 
+  it('is in the order of the destinations', async () => {
+    const into = new PerReplica([zeros('int32', [2]), zeros('int32', [2])]);
+    const value = values[0] as PerReplica<Tensor>;
+    const result = await make().reduce(ReduceOp.SUM, value, ['cpu:1', 'cpu:0'], { into });
+    const { devices, values: components } = result as Mirrored<Tensor>;
+    expect(devices.map((device) => device.slice(-1))).toEqual(['1', '0']);
+    expect(components.map(({ data }, place) => data === into.values[place]?.data)).toEqual([true, true]);
+    expect(components.map(({ data }) => [...data])).toEqual([
+      [31, 42],
+      [31, 42],
+    ]);
+  });
+
   it('serves batches whose values go to different places', async () => {
     const ops = make();
     const into = [zeros('int32', [1]), ...memory().slice(0, 1)];

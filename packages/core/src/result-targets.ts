@@ -1,6 +1,6 @@
 import { type CallOptions, resolveCallOptions } from './call-options.js';
 import { collectiveOp } from './collective.js';
-import { devicesMatch, getDevicesFrom } from './destinations.js';
+import { devicesMatch, getDevicesFrom, orderOf } from './destinations.js';
 import { DistributedValues, type Mirrored } from './distributed-values.js';
 import { ValueError } from './errors.js';
 import { quote } from './quote.js';
@@ -66,6 +66,25 @@ export function resultTargets(
     targets.flatMap((tensors) => tensors ?? []),
   );
   return targets;
+}
+
+/** A result with its components in the order of its destinations. All-reduces leave them in the order of their value. */
+export function inOrderOf<Result extends Value | DistributedValues<Value>>(
+  [value, destinations]: ReadyPair,
+  result: Result,
+): Result | Mirrored<Value> {
+  if (destinations === value || !(result instanceof DistributedValues)) return result;
+  const order = orderOf(destinations, result.devices);
+  return order ? (mirror(order.map((place) => result.values[place] as Value)) as Mirrored<Value>) : result;
+}
+
+/** Targets as an all-reduce fills them, in the order of each value's devices. */
+export function targetsInOrderOfValues(pairs: readonly ReadyPair[], targets: ResultTargets): ResultTargets {
+  return targets.map((tensors, index) => {
+    const [value, destinations] = pairs[index] as ReadyPair;
+    const order = tensors && orderOf(destinations, value.devices);
+    return order ? order.map((_, place) => tensors[order.indexOf(place)] as Tensor) : tensors;
+  });
 }
 
 /** Results in the memory that was named for them; those that were written elsewhere are copied. */

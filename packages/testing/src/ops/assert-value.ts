@@ -36,7 +36,7 @@ export function assertTensor(title: string, result: unknown, expected: ExpectedT
   if (device !== undefined) assertDevice(title, result.device, device);
 }
 
-/** Fails unless a result has the kind that so many devices ask for, and is on just these; hands over its components. */
+/** Fails unless a result has the kind that so many devices ask for, and is on just these, in their order; hands over its components. */
 export function assertPlaced(title: string, result: unknown, devices: readonly string[]): readonly Value[] {
   if (devices.length === 1) {
     assert.ok(!(result instanceof DistributedValues), `${title} is for one device, so that it must be bare`);
@@ -46,10 +46,8 @@ export function assertPlaced(title: string, result: unknown, devices: readonly s
   assert.ok(result instanceof Mirrored, `${title} is for several devices, so that it must be Mirrored`);
   const { values } = result as Mirrored<Value>;
   assert.equal(values.length, devices.length, `${title}: number of components`);
-  for (const device of devices) {
-    const isThere = values.some((component) => sameDevice(component.device, device));
-    assert.ok(isThere, `${title} has nothing on ${device}, only on ${values.map((component) => component.device)}`);
-  }
+  for (const [place, { device }] of values.entries())
+    assertDevice(`${title}: ${place}`, device, devices[place] as string);
   return values;
 }
 

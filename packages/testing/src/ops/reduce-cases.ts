@@ -121,7 +121,10 @@ async function reducesToDestinations(subject: OpsSubject): Promise<void> {
       [first, second],
       [first, second],
     ],
-    [[third, first, second], devices],
+    [
+      [third, first, second],
+      [third, first, second],
+    ],
     [value, devices],
     [valueOn(subject.devices(2, 1)), [second, third]],
     [new Mirrored(valueOn(devices, { seed: 2 }).values), devices],
