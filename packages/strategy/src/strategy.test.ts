@@ -188,12 +188,16 @@ describe('reduce along axes', () => {
     expect(await numbersOf(two.reduce('mean', halves, 0))).toEqual({ numbers: [3.5], shape: [], dtype: 'bfloat16' });
   });
 
-  it('takes a value that is not distributed for what every replica has', async () => {
+  it('refuses the sum of a value that is not distributed, as without an axis', async () => {
     const bare = matrix([
       [1, 2],
       [3, 4],
     ]);
-    expect(await numbersOf(two.reduce('sum', bare, 0))).toMatchObject({ numbers: [8, 12] });
+    const refused = {
+      name: 'ValueError',
+      message: expect.stringMatching(/^A non-distributed value .* SUM over 2 repl/),
+    };
+    for (const axis of [null, 0, [0, 1]]) await expect(two.reduce('sum', bare, axis)).rejects.toMatchObject(refused);
     expect(await numbersOf(two.reduce('mean', bare, 0))).toMatchObject({ numbers: [2, 3] });
     expect(await numbersOf(two.reduce('sum', new Mirrored([bare, bare]), [0, 1]))).toMatchObject({ numbers: [20] });
   });

@@ -125,10 +125,15 @@ export abstract class Strategy {
     const call = requireReduceOptions(options);
     if (axis === undefined || axis === null) return this.#reduceAcross(op, value, call);
     requireSummable(op, axis);
-    const components = this.#components(value).map((component) => asTensor(component));
+    // A bare value has one component here, too.
+    const components = this.experimentalLocalResults(value).map((component) => asTensor(component));
     if (op === ReduceOp.MEAN) requireDivisible(components);
     const sums = components.map((component) => sumAlong(component, axis));
-    const total = (await this.#reduceAcross(ReduceOp.SUM, regroup(sums), call)) as Tensor;
+    const isMeanOfItself =
+      op === ReduceOp.MEAN && !findDistributed(value) && this.numLocalReplicas === this.numReplicasInSync;
+    const total = isMeanOfItself
+      ? (sums[0] as Tensor)
+      : ((await this.#reduceAcross(ReduceOp.SUM, regroup(sums), call)) as Tensor);
     if (op === ReduceOp.SUM) return total;
     const count = components.reduce((sum, component) => sum + sizeAlong(component, axesOf(component, axis)), 0);
     const counts = await this.extended.workers.allReduce(ReduceOp.SUM, asTensor(count), call);
@@ -246,12 +251,6 @@ export abstract class Strategy {
       const value = leaf instanceof Variable ? leaf.read() : leaf;
       return op === ReduceOp.MEAN ? trueMean(value) : value;
     });
-  }
-
-  /** One a replica that lives here: a value that is not distributed is what every replica has. */
-  #components(value: unknown): readonly unknown[] {
-    if (findDistributed(value)) return this.experimentalLocalResults(value);
-    return Array.from({ length: this.numLocalReplicas }, () => value);
   }
 }
 
