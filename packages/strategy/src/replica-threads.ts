@@ -157,14 +157,19 @@ export class ReplicaThreads implements ReplicaListener {
     if (code === 'ERR_COLL_PEER_FAILED' && rank !== this.#idOf(replica))
       this.#timers.push(setTimeout(() => this.#fail(replica, error), consequenceMillis));
     // What other threads have said by now may say more about it.
-    else setImmediate(() => this.#fail(replica, this.#explained(error)));
+    else setImmediate(() => this.#fail(replica, this.#explained(replica, error)));
   }
 
-  /** A merge call is noticed by the others as the collective that it does. */
-  #explained(error: Error): Error {
+  /** A replica that has ended, and a merge call, are noticed by the others in the collective that they do. */
+  #explained(replica: number, error: Error): Error {
+    const { code, rank, operation } = error as Partial<CollError>;
+    if (code === 'ERR_COLL_CLOSED' && rank !== undefined && rank !== this.#idOf(replica)) {
+      const told = `replicas made a different number of collectives: replica ${rank} has ended while replica ${this.#idOf(replica)} waits in ${operation}; give all replicas equally many steps`;
+      return new RuntimeError('ERR_COLL_MERGE', told, { rank, operation, cause: error });
+    }
     const merging = this.#merges.replicas;
     const mismatches = ['ERR_COLL_MISMATCH', 'ERR_COLL_SHAPE_MISMATCH', 'ERR_COLL_DTYPE_MISMATCH'];
-    if (merging.length === 0 || !mismatches.includes((error as Partial<CollError>).code as string)) return error;
+    if (merging.length === 0 || !mismatches.includes(code as string)) return error;
     const told = `replicas do different things together: replica ${this.#idsOf(merging)} calls mergeCall, but not all do`;
     return new InternalError('ERR_COLL_MISMATCH', `${told}; ${error.message}`, {
       cause: error,
