@@ -14,6 +14,8 @@ export interface Failure extends Ending {
   readonly lastLines: readonly string[];
   /** Ranks that had to be ended because of it. */
   readonly others: readonly number[];
+  /** The rank that it lost, where that one had not ended by itself: it was stopped, or hung. */
+  readonly lost: number | undefined;
 }
 
 interface FailedRank extends Ending {
@@ -108,8 +110,10 @@ export class RankGroup {
     await Promise.all(this.#ranks.map(({ output }) => output.end(this.#unread.signal)));
     const first = this.#failures.find(({ isCause }) => isCause) ?? this.#failures[0];
     if (!first) return undefined;
-    const { from, exitCode, told } = first;
-    return { rank: from.rank, exitCode, told, others: this.#others, lastLines: from.output.lastLines.read() };
+    const { from, exitCode, told, isCause } = first;
+    const { lastLines, lostPeer } = from.output;
+    const lost = isCause ? undefined : this.#others.find((rank) => rank === lostPeer);
+    return { rank: from.rank, exitCode, told, others: this.#others, lost, lastLines: lastLines.read() };
   }
 
   async #watchRank(from: Rank): Promise<void> {

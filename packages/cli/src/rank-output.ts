@@ -50,6 +50,12 @@ export class RankOutput {
     return this.lastLines.read().some((line) => /ERR_COLL_(PEER_FAILED|CLOSED)/.test(line));
   }
 
+  /** The rank that its last lines on stderr call lost, as Node prints the fields of an error that nobody caught. */
+  get lostPeer(): number | undefined {
+    const found = /code: 'ERR_COLL_PEER_FAILED',\s+rank: (\d+)/.exec(this.lastLines.read().join('\n'));
+    return found ? Number(found[1]) : undefined;
+  }
+
   /** After the processes have ended: waits until all their output has been written, or nobody waits for its reader any more. */
   async end(unread: AbortSignal): Promise<void> {
     // A process that has left the group may hold the pipe open forever.

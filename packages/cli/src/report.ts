@@ -1,9 +1,9 @@
 import type { RunRequest } from './arguments.js';
 import type { Failure } from './rank-group.js';
 
-/** Says which rank failed first, and how: the last words of the launcher, or the next to last where it restarts. */
+/** Says which rank failed first, and how, after the rank that it lost: the last words of the launcher, or the next to last where it restarts. */
 export function tellFailure(
-  { rank, told, lastLines, others }: Failure,
+  { rank, told, lastLines, others, lost }: Failure,
   request: RunRequest,
   restart: number | undefined,
 ): void {
@@ -12,7 +12,8 @@ export function tellFailure(
     tell([`the last lines of rank ${rank} on stderr:`, ...lastLines].join('\n  | '));
   const ended = others.length > 0 ? `; ended ${listOf(others)}` : '';
   const again = restart === undefined ? '' : `; restart ${restart} of ${request.maxRestarts}`;
-  tell(`rank ${rank} ${told}${ended}${again}`);
+  const cause = lost === undefined ? '' : `rank ${lost} was lost: `;
+  tell(`${cause}rank ${rank} ${told}${ended}${again}`);
 }
 
 const mostNamed = 16;

@@ -181,6 +181,19 @@ describe.concurrent('a rank', () => {
     expect(code).toBe(3);
   });
 
+  it('that hangs is named as the cause by the error of the one that lost it', async () => {
+    launcher.write(
+      'lost.mjs',
+      [
+        'if (process.env.COLL_RANK !== "0") setInterval(() => {}, 1000);',
+        'else throw Object.assign(new Error("lost"), { code: "ERR_COLL_PEER_FAILED", rank: 2, operation: "all-reduce" });',
+      ].join('\n'),
+    );
+    const { code, stderr } = await launcher.run('-n', '3', 'lost.mjs');
+    expect(linesOf(stderr).at(-1)).toBe('coll run: rank 2 was lost: rank 0 exited with code 1; ended ranks 1, 2');
+    expect(code).toBe(1);
+  });
+
   it('that is killed counts as in a shell', async () => {
     const { code, stderr } = await launcher.run('-n', '1', 'sh', '-c', 'kill -KILL $$');
     expect({ code, stderr }).toEqual({ code: 137, stderr: 'coll run: rank 0 was ended by SIGKILL\n' });
