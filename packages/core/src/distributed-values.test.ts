@@ -39,14 +39,16 @@ describe.each([
   });
 
   it('tells its kind and its components as text', () => {
-    expect(`${new Class([1, 'two', a])}`).toBe(`${name}:{\n  0: 1,\n  1: "two",\n  2: an object (Object)\n}`);
+    expect(`${new Class([1, 'two', a])}`).toBe(
+      `${name}:{\n  0: 1,\n  1: "two",\n  2: float64 tensor of shape [1] on cpu:0\n}`,
+    );
   });
 
   it('refuses what is no list', () => {
     expect(thrown(() => new Class(a as never))).toMatchObject({
       name: 'ValueError',
       code: 'ERR_COLL_VALUE',
-      message: `${name} takes a list of components, not an object (Object)`,
+      message: `${name} takes a list of components, not float64 tensor of shape [1] on cpu:0`,
     });
   });
 

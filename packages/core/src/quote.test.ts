@@ -15,6 +15,13 @@ it.each([
   [[1, 'a', [undefined]], '[1, "a", [undefined]]'],
   [[], '[]'],
   [{ a: 1 }, 'an object (Object)'],
+  [
+    { dtype: 'float32', shape: [2, 3], data: new Float32Array(6), device: 'cpu:0' },
+    'float32 tensor of shape [2, 3] on cpu:0',
+  ],
+  [{ dtype: 'int8', shape: [], data: new Int8Array(1), device: '' }, 'int8 tensor of shape []'],
+  [{ dtype: 'a\nb', shape: null, data: 1, device: 'c\nd' }, 'a\\nb tensor of shape null on c\\nd'],
+  [{ dtype: 7, shape: [], data: [] }, 'an object (Object)'],
   [new Map(), 'an object (Map)'],
   [Object.create(null), 'an object (no prototype)'],
   [new Float32Array(3), 'Float32Array(12 bytes)'],

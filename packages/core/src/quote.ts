@@ -17,6 +17,14 @@ function describe(value: unknown, depth = 0): string {
     const items = value.slice(0, 8).map((item) => describe(item, depth + 1));
     return `[${items.join(', ')}${value.length > 8 ? ', …' : ''}]`;
   }
-  if (typeof value === 'object' && value !== null) return `an object (${value.constructor?.name || 'no prototype'})`;
-  return String(value);
+  if (typeof value !== 'object' || value === null) return String(value);
+  if ('dtype' in value && 'data' in value && 'shape' in value && typeof value.dtype === 'string')
+    return `${JSON.stringify(value.dtype).slice(1, -1)} tensor of shape ${describe(value.shape, depth + 1)}${placeOf(value)}`;
+  return `an object (${value.constructor?.name || 'no prototype'})`;
+}
+
+function placeOf(value: { readonly device?: unknown }): string {
+  return typeof value.device === 'string' && value.device !== ''
+    ? ` on ${JSON.stringify(value.device).slice(1, -1)}`
+    : '';
 }
