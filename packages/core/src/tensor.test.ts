@@ -179,13 +179,27 @@ describe('asTensor', () => {
     ['null', null],
     ['a list', [1, 2]],
     ['an object', { data: 1 }],
-    ['an object of an unknown dtype', { data: new Float32Array(1), dtype: 'float', shape: [1] }],
     ['a bigint', 1n],
   ])('refuses %s and names what it was for', (_, value) => {
     expect(thrown(() => asTensor(value, 'the gradient'))).toMatchObject({
       name: 'ValueError',
       code: 'ERR_COLL_VALUE',
       message: expect.stringContaining('the gradient must be a tensor, a typed array or a number, not'),
+    });
+  });
+
+  it.each([
+    [
+      { data: new Float32Array(1), device: 'cpu:0' },
+      'has data but no dtype and no shape: make a tensor of it with tensor(data,',
+    ],
+    [{ data: new Float32Array(1), shape: [1] }, 'has data but no dtype: make'],
+    [{ data: new Float32Array(1), dtype: 'float', shape: [1] }, 'has no known dtype: "float"'],
+  ])('names what an object with elements lacks: %o', (value, message) => {
+    expect(thrown(() => asTensor(value, 'the gradient'))).toMatchObject({
+      name: 'ValueError',
+      code: 'ERR_COLL_VALUE',
+      message: expect.stringContaining(`the gradient ${message}`),
     });
   });
 

@@ -116,7 +116,18 @@ export function asTensor(value: unknown, what = 'value'): Tensor {
     return placed;
   }
   if (typeof value === 'number') return tensor(value);
-  throw new ValueError('ERR_COLL_VALUE', `${what} must be a tensor, a typed array or a number, not ${quote(value)}`);
+  const told = oddField(value, what) ?? `${what} must be a tensor, a typed array or a number, not ${quote(value)}`;
+  throw new ValueError('ERR_COLL_VALUE', told);
+}
+
+/** What keeps an object with elements from being a tensor; undefined for any other value. */
+function oddField(value: unknown, what: string): string | undefined {
+  if (typeof value !== 'object' || value === null || !('data' in value && ArrayBuffer.isView(value.data)))
+    return undefined;
+  const missing = ['dtype', 'shape'].filter((field) => !(field in value));
+  if (missing.length > 0)
+    return `${what} has data but no ${missing.join(' and no ')}: make a tensor of it with tensor(data, { dtype, shape, device })`;
+  return `${what} has no known dtype: ${quote((value as Partial<Tensor>).dtype)}`;
 }
 
 // What most replicas hand in, and the most often.
