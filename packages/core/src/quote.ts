@@ -23,8 +23,7 @@ function describe(value: unknown, depth = 0): string {
   return `an object (${value.constructor?.name || 'no prototype'})`;
 }
 
-function placeOf(value: { readonly device?: unknown }): string {
-  return typeof value.device === 'string' && value.device !== ''
-    ? ` on ${JSON.stringify(value.device).slice(1, -1)}`
-    : '';
+function placeOf(value: object): string {
+  const device = 'device' in value ? value.device : undefined;
+  return typeof device === 'string' && device !== '' ? ` on ${JSON.stringify(device).slice(1, -1)}` : '';
 }
