@@ -6,17 +6,21 @@ import { native } from '@coll/native';
 import { expect, it } from 'vitest';
 
 // What `node build.mjs asan` and `tsan` run under sanitizers: programs of their own, on built packages.
-const folder = path.join(import.meta.dirname, 'sanitized');
+const folders = ['sanitized', '../../../packages/processes/test/sanitized'];
+const programs = folders.flatMap((folder) => {
+  const whole = path.join(import.meta.dirname, folder);
+  return readdirSync(whole).map((name) => ({ name, file: path.join(whole, name) }));
+});
 const built = path.join(import.meta.dirname, '../dist/index.js');
 const runProgram = promisify(execFile);
 // They make a million calls, each of which a busy machine may take a millisecond for.
 const patience = 1_500_000;
 
-it.each(readdirSync(folder))('%s', { timeout: patience }, async (script) => {
+it.each(programs)('$name', { timeout: patience }, async ({ file }) => {
   expect(native.probe(), 'npm run build').toEqual({ available: true });
   expect(existsSync(built), 'npm run build').toBe(true);
   // Fails where the program does, with what it said.
-  const { stdout, stderr } = await runProgram(process.execPath, [path.join(folder, script)], { timeout: patience });
+  const { stdout, stderr } = await runProgram(process.execPath, [file], { timeout: patience });
   expect(stderr).toBe('');
   expect(stdout).toMatch(/^.+\n$/);
 });

@@ -12,9 +12,9 @@ const ofKernels = existsSync(path.join(folder, 'cpp/kernels/flags.json')) ? read
 /**
  * What is built: its `name`, its `label` in messages, its source folders as `parts`, the files
  * that are compiled `alone` and not together with their folder, what serves `without` it, the variable
- * that names another binary, its `platforms` if not all.
+ * that names another binary, its `platforms` if not all, and the folders of Node programs that run under sanitizers.
  */
-export const { name, label, parts, alone = [], without, pathVariable, platforms: itsPlatforms } = common;
+export const { name, label, parts, alone = [], without, pathVariable, platforms: itsPlatforms, sanitized } = common;
 
 /** The flags under a key of compile.json; `kernels` stands for all that any kernel gets on this processor. */
 export function flagsOf(key) {

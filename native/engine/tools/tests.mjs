@@ -3,11 +3,10 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { findCompiler } from './compiler.mjs';
-import { folder, name as itsName, pathVariable } from './flags.mjs';
+import { folder, name as itsName, pathVariable, sanitized } from './flags.mjs';
 import { CommandFailed, runToEnd } from './run-to-end.mjs';
 
 const reports = path.resolve(folder, '../../reports');
-const scripts = path.join(folder, 'test/sanitized');
 const longestSeconds = 300;
 
 const sanitizers = {
@@ -41,13 +40,13 @@ export function runCppTests(build, { emulator = [], filter = '*', isShort = fals
   console.log(output.match(/^\[.*/gm).join('\n'));
 }
 
-/** Runs coll_tests, then every script of test/sanitized in Node with the addon, all under a sanitizer. */
+/** Runs coll_tests, then every script of the `sanitized` folders in Node with the addon, all under a sanitizer. */
 export function runSanitized(name, build) {
   const { filter, ...sanitizer } = sanitizers[name];
   if (!existsSync(path.join(folder, 'dist/index.js'))) throw new CommandFailed('dist is missing: npm run build');
-  const scriptsInNode = readdirSync(scripts).map((script) => ({
-    name: script,
-    run: () => runInNode(path.join(scripts, script), build, sanitizer),
+  const scriptsInNode = scripts().map((script) => ({
+    name: path.basename(script),
+    run: () => runInNode(script, build, sanitizer),
   }));
   const all = [{ name: 'coll_tests', run: () => runCppTests(build, { filter, isShort: true }) }, ...scriptsInNode];
   const failures = all.flatMap(({ name: part, run }) => {
@@ -55,6 +54,11 @@ export function runSanitized(name, build) {
     return failureOf(run) ?? [];
   });
   if (failures.length > 0) throw new CommandFailed(`${name}: ${failures.join(', ')}`);
+}
+
+function scripts() {
+  const folders = sanitized.map((scripts) => path.join(folder, scripts));
+  return folders.flatMap((scripts) => readdirSync(scripts).map((script) => path.join(scripts, script)));
 }
 
 function runInNode(script, build, { library, inNode }) {

@@ -3,9 +3,12 @@ import assert from 'node:assert/strict';
 import { setTimeout as pause } from 'node:timers/promises';
 import { tensor } from '@coll/core';
 import { directAlgorithm as algorithm } from '@coll/direct';
-import { bufferLost, errorOf, expectError, peerFailed } from '../ranks/errors.mjs';
-import { openPair } from '../ranks/process-pair.mjs';
-import { collectGarbage } from '../ranks/this-process.mjs';
+import { openProcessGroup } from '@coll/processes';
+import { MemoryStore, TcpStoreServer } from '@coll/rendezvous';
+import { bufferLost, errorOf, expectError, peerFailed } from '../../../../native/engine/test/ranks/errors.mjs';
+import { collectGarbage } from '../../../../native/engine/test/ranks/this-process.mjs';
+
+const jobKey = TcpStoreServer.newKey();
 
 const sum = { kind: 'all-reduce', op: 'sum' };
 const pageBytes = 64 << 10;
@@ -37,7 +40,7 @@ const losses = {
 const grown = new WeakMap();
 
 let count = 0;
-for (const transport of ['shared memory', 'messages']) {
+for (const transport of ['shared-memory', 'tcp']) {
   for (const bytes of sizes) {
     for (const name of Object.keys(losses)) {
       for (const isInPlace of [true, false]) {
@@ -51,10 +54,20 @@ for (const transport of ['shared memory', 'messages']) {
 }
 console.log(`${count} buffers were taken away by ${Object.keys(losses).join(', ')}: errors name the rank`);
 
+/** Two members of a group in this thread, which call `run`. */
+async function openPair(transport) {
+  const store = new MemoryStore();
+  const open = (rank) => openProcessGroup({ store, jobKey, rank, size: 2, transport, heartbeatSeconds: 60 });
+  const groups = await Promise.all([open(0), open(1)]);
+  const communicators = groups.map((group) => group.communicator(algorithm));
+  const close = () => Promise.all(groups.map((group) => group.close()));
+  return { communicators, close };
+}
+
 /** Rank 0's memory is gone before the call gets on: that is a failure of the group. */
 async function loseAtOnce(transport, bytes, name, isInPlace) {
   const when = `${transport}, ${bytes} bytes, ${name}, in place: ${isInPlace}, at once`;
-  const { communicators, close } = await openPair(transport, algorithm);
+  const { communicators, close } = await openPair(transport);
   const { call, lose, other } = callThatLoses(communicators[0], bytes, name, isInPlace);
   await lose();
   const error = await errorOf(() => communicators[1].run(sum, [other], [other]));
@@ -67,7 +80,7 @@ async function loseAtOnce(transport, bytes, name, isInPlace) {
 /** Rank 0's memory is gone before rank 1 has come, but after its call was left to the group's thread. Rank 1 gets the result. */
 async function loseMidway(transport, bytes, name, isInPlace) {
   const when = `${transport}, ${bytes} bytes, ${name}, in place: ${isInPlace}`;
-  const { communicators, close } = await openPair(transport, algorithm);
+  const { communicators, close } = await openPair(transport);
   const { call, lose, other } = callThatLoses(communicators[0], bytes, name, isInPlace);
   await leftToThread();
   await lose();
@@ -108,7 +121,7 @@ async function leftToThread() {
 
 /** A call that waits for the one before has not got its input yet: that is a failure of the group. */
 async function losesWhileHeld(transport) {
-  const { communicators, close } = await openPair(transport, algorithm);
+  const { communicators, close } = await openPair(transport);
   const [first, second] = communicators;
   const [bytes, lost, kept] = [4 << 20, plain(4 << 20), plain(4 << 20)];
   const outputs = [plain(bytes), plain(bytes)].map((buffer) => ones(buffer, bytes));
@@ -129,7 +142,7 @@ async function losesWhileHeld(transport) {
 
 /** Calls that are under way at the same time: each takes what the one before gives, as if it had been awaited. */
 async function takesWhatOneBeforeGives(transport) {
-  const { communicators, close } = await openPair(transport, algorithm);
+  const { communicators, close } = await openPair(transport);
   const bytes = 1 << 20;
   const tensors = communicators.map(() => ones(plain(bytes), bytes));
   for (const { data } of tensors) data.fill(1);
