@@ -13,7 +13,8 @@ import {
   requireGoing,
   writes,
 } from '@coll/core/executor';
-import type { Clash, ControllerHandle, DealHandle, NativeBinding } from './native-binding.js';
+import type { Clash, ControllerHandle, DealHandle } from './handles.js';
+import type { NativeBinding } from './native-binding.js';
 import { Programs } from './programs.js';
 import { NewCalls } from './turns.js';
 

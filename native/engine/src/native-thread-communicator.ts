@@ -27,7 +27,8 @@ import {
   type Wait,
   waitOf,
 } from '@coll/core/executor';
-import { type MemberHandle, type NativeBinding, status, waiting } from './native-binding.js';
+import type { MemberHandle } from './handles.js';
+import { type NativeBinding, status, waiting } from './native-binding.js';
 import { type Offer, Offers } from './offers.js';
 import { Programs } from './programs.js';
 import { laterTurn, NewCalls } from './turns.js';

@@ -8,7 +8,8 @@ import {
   reads,
   writes,
 } from '@coll/core/executor';
-import type { NativeBinding, OfferHandle } from './native-binding.js';
+import type { OfferHandle } from './handles.js';
+import type { NativeBinding } from './native-binding.js';
 import type { Programs } from './programs.js';
 
 /** What a rank hands over to native code for a call, and says about it to the others. */

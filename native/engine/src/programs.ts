@@ -10,7 +10,8 @@ import {
   type Schedule,
 } from '@coll/core';
 import { chainsOf, collectiveOps, Planner, scheduleNumber, stepsOf } from '@coll/core/executor';
-import type { NativeBinding, ProgramHandle } from './native-binding.js';
+import type { ProgramHandle } from './handles.js';
+import type { NativeBinding } from './native-binding.js';
 
 /** A proven schedule as native code plays it. */
 export interface Program {

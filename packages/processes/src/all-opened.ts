@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { AbortedError, type CollError, DeadlineExceededError } from '@coll/core';
-import type { NativeProcessGroup } from '@coll/native';
 import type { Member } from './member.js';
+import type { NativeProcessGroup } from './process-group.js';
 
 // An opening takes some tens of milliseconds.
 const lookMillis = 1;

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
-import type { ProcessBinding } from '@coll/native';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { Address } from './card.js';
 import { type ConnectOptions, connect } from './connect.js';
@@ -17,6 +16,7 @@ import {
 } from './hello.js';
 import { Listener } from './listener.js';
 import { type Member, memberOf } from './member.js';
+import type { ProcessBinding } from './process-binding.js';
 import { Sockets } from './sockets.js';
 
 const jobKey = randomBytes(16).toString('hex');

@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
-import type { ProcessBinding } from '@coll/native';
 import { Meeting, MemoryStore } from '@coll/rendezvous';
 import { expect, it } from 'vitest';
 import { connectAll } from './connections.js';
 import { secretBytes } from './hello.js';
 import { memberOf } from './member.js';
+import type { ProcessBinding } from './process-binding.js';
 import { Sockets } from './sockets.js';
 
 it('tells why a member was not reached', async () => {

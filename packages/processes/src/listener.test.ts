@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { once, setMaxListeners } from 'node:events';
 import { connect as dial, type Socket } from 'node:net';
-import type { ProcessBinding } from '@coll/native';
 import { afterEach, expect, it, vi } from 'vitest';
 import { connect } from './connect.js';
 import { encodeHello, encodeProof, lengths, secretBytes } from './hello.js';
 import { Listener } from './listener.js';
 import { type Member, memberOf } from './member.js';
+import type { ProcessBinding } from './process-binding.js';
 import { Sockets } from './sockets.js';
 
 const jobKey = randomBytes(16).toString('hex');

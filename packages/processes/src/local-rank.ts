@@ -1,7 +1,7 @@
-import type { LocalRank } from '@coll/native';
 import { type Card, hostOf } from './card.js';
 import { coresTogether } from './cores.js';
 import { isSameHost } from './host.js';
+import type { LocalRank } from './process-group.js';
 
 /** Where a member is among those that may share cores with it. Containers of one machine share its cores. */
 export function localRankOf(cards: readonly Card[], rank: number): LocalRank {

@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
 import type { UnavailableError } from '@coll/core';
-import { processBinding } from '@coll/native';
 import type { Meeting } from '@coll/rendezvous';
 import { afterEach, expect, it, vi } from 'vitest';
 import { NetworkDouble } from '../test/faults/network-double.js';
@@ -9,6 +8,7 @@ import { secretBytes } from './hello.js';
 import { Listener } from './listener.js';
 import { type Member, memberOf } from './member.js';
 import { Neighbours } from './neighbours.js';
+import { processBinding } from './process-binding.js';
 import { Sockets } from './sockets.js';
 
 const jobKey = randomBytes(16).toString('hex');

@@ -1,11 +1,4 @@
 import { CollError, type ProcessGroup, RuntimeError } from '@coll/core';
-import {
-  NativeProcessGroup,
-  type ProcessBinding,
-  processBinding,
-  type SegmentHandle,
-  type StallListener,
-} from '@coll/native';
 import { Meeting, type Store } from '@coll/rendezvous';
 import { abortedError, awaitAllOpened } from './all-opened.js';
 import { type Card, cardOf, groupVersion, hostOf, readCard, requireCompatible } from './card.js';
@@ -20,8 +13,11 @@ import { type Member, memberOf, storeOf } from './member.js';
 import { Neighbours } from './neighbours.js';
 import { OpenedGroup, type OpenedGroupOptions } from './opened-group.js';
 import type { OpenProcessGroupOptions } from './options.js';
+import { type ProcessBinding, processBinding, type SegmentHandle } from './process-binding.js';
+import { NativeProcessGroup } from './process-group.js';
 import { SharedSegments } from './shared-memory.js';
 import { Sockets } from './sockets.js';
+import type { StallListener } from './stall-watch.js';
 import { stallListener, watchOpening } from './stalls.js';
 import { streamsTo } from './streams.js';
 

@@ -1,7 +1,9 @@
 import { type Algorithm, type CollError, type Communicator, type Link, messageOf, RuntimeError } from '@coll/core';
-import { type MemoryHandle, type NativeProcessGroup, ProcessCommunicator, type processBinding } from '@coll/native';
 import type { GroupExplanation } from './explanation.js';
 import type { OpenedProcessGroup } from './open-process-group.js';
+import type { MemoryHandle, processBinding } from './process-binding.js';
+import { ProcessCommunicator } from './process-communicator.js';
+import type { NativeProcessGroup } from './process-group.js';
 
 /** What a group was found to be when it was opened. */
 export interface OpenedGroupOptions {

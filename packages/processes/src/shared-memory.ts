@@ -1,9 +1,9 @@
 import { CollError } from '@coll/core';
-import type { MemoryHandle, ProcessBinding, SegmentHandle } from '@coll/native';
 import { type Card, hostOf } from './card.js';
 import { secretBytes } from './hello.js';
 import { isSameHost } from './host.js';
 import type { Member } from './member.js';
+import type { MemoryHandle, ProcessBinding, SegmentHandle } from './process-binding.js';
 
 /** The memory of this member, and what became of opening that of the others. */
 export class SharedSegments {

@@ -1,7 +1,7 @@
 import { connect, createServer, type Socket } from 'node:net';
-import type { ProcessBinding } from '@coll/native';
 import { expect, it } from 'vitest';
 import { Conversation } from './conversation.js';
+import type { ProcessBinding } from './process-binding.js';
 import { Sockets } from './sockets.js';
 
 it('takes no connection that comes when all is over, and leaves none open', async () => {

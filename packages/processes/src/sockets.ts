@@ -1,6 +1,6 @@
 import { Socket } from 'node:net';
-import type { ProcessBinding } from '@coll/native';
 import type { Descriptors } from './descriptors.js';
+import type { ProcessBinding } from './process-binding.js';
 
 /** Who is at the other end of a connection, and what it is for. */
 interface Taken {

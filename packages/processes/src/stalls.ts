@@ -1,6 +1,6 @@
-import type { StallListener } from '@coll/native';
 import { reportStall, stallSecondsFrom } from '@coll/rendezvous';
 import type { Member } from './member.js';
+import type { StallListener } from './stall-watch.js';
 
 /** Reports to the launcher what a member waits for; undefined where nobody reads that. */
 export function stallListener({ rank, size }: Member): StallListener | undefined {

@@ -1,10 +1,11 @@
 import { constants } from 'node:buffer';
 import { tensor } from '@coll/core';
 import { directAlgorithm } from '@coll/direct';
-import { NativeProcessGroup, processBinding } from '@coll/native';
 import { MemoryStore, TcpStoreServer } from '@coll/rendezvous';
 import { expect, it, vi } from 'vitest';
 import { type OpenedProcessGroup, openProcessGroup } from '../src/index.js';
+import { processBinding } from '../src/process-binding.js';
+import { NativeProcessGroup } from '../src/process-group.js';
 import { resourcesOfThisProcess } from './faults/resources.js';
 
 const jobKey = TcpStoreServer.newKey();

@@ -1,4 +1,4 @@
-import { status } from './native-binding.js';
+import { status } from '@coll/native/addon';
 
 /** A slice: so long an event loop may be kept waiting while a call gets on. */
 export const sliceMillis = 1;

@@ -1,6 +1,6 @@
 import { type CollError, InternalError, type RunOptions } from '@coll/core';
 import { abortedError, busyError, closedError, type KnownCall, operationOf } from '@coll/core/executor';
-import { status } from './native-binding.js';
+import { status } from '@coll/native/addon';
 import type { CallHandle, GroupHandle, MemoryHandle, ProcessBinding, SegmentHandle } from './process-binding.js';
 import type { ProcessCall } from './process-calls.js';
 import { disagreementOf, type FailureKind, failureError, failureKinds, kindOf } from './process-failures.js';

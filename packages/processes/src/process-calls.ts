@@ -12,9 +12,9 @@ import {
   reads,
   writes,
 } from '@coll/core/executor';
+import type { Program, Programs } from '@coll/native/addon';
 import { messageWords } from './message-programs.js';
 import type { CallHandle, MessagesHandle, ProcessBinding } from './process-binding.js';
-import type { Program, Programs } from './programs.js';
 
 /** What a rank among processes hands over to native code for a call. */
 export interface ProcessCall {

@@ -1,7 +1,7 @@
 import { CollError, messageOf, type RunOptions } from '@coll/core';
 import { closedError, type KnownCall } from '@coll/core/executor';
+import { status } from '@coll/native/addon';
 import { GroupThread, type ThreadOwner } from './group-thread.js';
-import { status } from './native-binding.js';
 import { PendingCall } from './pending-call.js';
 import type { GroupHandle, ProcessBinding } from './process-binding.js';
 import type { ProcessCall } from './process-calls.js';

@@ -20,12 +20,11 @@ import {
   OrderedCommunicator,
   oneRank,
 } from '@coll/core/executor';
-import type { NativeBinding } from './native-binding.js';
+import type { NativeBinding } from '@coll/native/addon';
+import { NewCalls, Programs } from '@coll/native/addon';
 import type { MemoryHandle, ProcessBinding } from './process-binding.js';
 import { type ProcessCall, ProcessCalls } from './process-calls.js';
 import type { NativeProcessGroup } from './process-group.js';
-import { Programs } from './programs.js';
-import { NewCalls } from './turns.js';
 
 type Call = KnownCall<ProcessCall>;
 

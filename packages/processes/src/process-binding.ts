@@ -1,4 +1,5 @@
-import type { Held, Offering } from './native-binding.js';
+import { CollError } from '@coll/core';
+import { type Held, type NativeBinding, nativeBinding, type Offering } from '@coll/native/addon';
 
 /** A rank's part of the memory that the processes of a host share. */
 export type SegmentHandle = Held<'segment'>;
@@ -103,3 +104,20 @@ export interface ProcessBinding {
   /** Ends its threads and connections. */
   stopGroup(group: GroupHandle): void;
 }
+
+/** The number of this interface, which the addon has, too. */
+const processInterface = 5;
+
+/** The addon, if it has groups of processes. @throws CollError that says why it has not */
+export function processBinding(): NativeBinding & { readonly processes: ProcessBinding } {
+  const found = nativeBinding();
+  if (found.interface !== processInterface) {
+    const told = `@coll/native has interface ${found.interface}, @coll/processes needs ${processInterface}`;
+    throw new CollError('ERR_COLL_NO_ENGINE', `${told}: install the same version of both`, { operation });
+  }
+  if (found.processes) return found as NativeBinding & { readonly processes: ProcessBinding };
+  const told = `groups of processes work on Linux only so far, not on ${process.platform}`;
+  throw new CollError('ERR_COLL_NO_ENGINE', told, { operation });
+}
+
+const operation = 'open a group';

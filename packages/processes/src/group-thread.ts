@@ -1,6 +1,6 @@
 import type { CollError } from '@coll/core';
 import type { KnownCall } from '@coll/core/executor';
-import { status } from './native-binding.js';
+import { status } from '@coll/native/addon';
 import type { PendingCall } from './pending-call.js';
 import type { GroupHandle, ProcessBinding } from './process-binding.js';
 import type { ProcessCall } from './process-calls.js';

@@ -1,8 +1,8 @@
 import type { CollError } from '@coll/core';
+import { status } from '@coll/native/addon';
 import { beforeEach, expect, it } from 'vitest';
 import { detach, processCallDouble } from '../test/process-call-double.js';
 import { GroupThread } from './group-thread.js';
-import { status } from './native-binding.js';
 import { PendingCall } from './pending-call.js';
 import type { CallHandle, GroupHandle, ProcessBinding } from './process-binding.js';
 

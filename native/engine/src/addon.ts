@@ -1,0 +1,6 @@
+/** The addon, for packages of the same version that call it themselves. */
+export { nativeBinding } from './engine.js';
+export type { Held, Offering } from './handles.js';
+export { type NativeBinding, nativeInterface, status } from './native-binding.js';
+export { type Program, Programs } from './programs.js';
+export { NewCalls } from './turns.js';
