@@ -26,6 +26,9 @@ const sharedByTests = [
   'packages/cli/test/stalled-run',
   'packages/strategy/src/multi-worker/open-worker-group',
 ];
+// A strategy has an `extended` part, which makes variables, whose replica contexts have the strategy.
+const tensorflowCircle =
+  '^packages/strategy/src/(strategy|extended|contexts|replica-(context|request)|variables/[a-z-]+)[.]ts$';
 const tests = '\\.test(-d)?\\.ts$';
 const folderOf = (name) => (name.includes('/') ? name : `packages/${name}`);
 const anyOf = (names) => `(${names.map(folderOf).join('|')})`;
@@ -66,10 +69,10 @@ module.exports = {
     },
     {
       name: 'no-circular',
-      comment: 'modules that need each other when they run; types may name each other, they are gone by then',
+      comment: 'modules that need each other, be it for types only; TensorFlow has one such circle, tensorflowCircle',
       severity: 'error',
       from: {},
-      to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } },
+      to: { circular: true, via: { pathNot: tensorflowCircle } },
     },
     {
       name: 'core-runs-in-browsers',

@@ -5,18 +5,7 @@ import type { Command } from './program-command.js';
 import { type Ending, Rank } from './rank.js';
 import { colourEnvironment, type Job, rankEnvironment } from './rank-environment.js';
 import { openLog, RankOutput } from './rank-output.js';
-import { tell } from './report.js';
-
-/** The rank that failed first: it may have caused the other failures. */
-export interface Failure extends Ending {
-  readonly rank: number;
-  /** The last lines of its stderr. */
-  readonly lastLines: readonly string[];
-  /** Ranks that had to be ended because of it. */
-  readonly others: readonly number[];
-  /** The rank that it lost, where that one had not ended by itself: it was stopped, or hung. */
-  readonly lost: number | undefined;
-}
+import { type Failure, tell } from './report.js';
 
 interface FailedRank extends Ending {
   readonly from: Rank;

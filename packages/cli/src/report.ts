@@ -1,5 +1,16 @@
 import type { RunRequest } from './arguments.js';
-import type { Failure } from './rank-group.js';
+import type { Ending } from './rank.js';
+
+/** The rank that failed first: it may have caused the other failures. */
+export interface Failure extends Ending {
+  readonly rank: number;
+  /** The last lines of its stderr. */
+  readonly lastLines: readonly string[];
+  /** Ranks that had to be ended because of it. */
+  readonly others: readonly number[];
+  /** The rank that it lost, where that one had not ended by itself: it was stopped, or hung. */
+  readonly lost: number | undefined;
+}
 
 /** Says which rank failed first, and how, after the rank that it lost: the last words of the launcher, or the next to last where it restarts. */
 export function tellFailure(

@@ -5,7 +5,7 @@ import { keepLengths, on, spread, TestedAllReduce } from '../test/tested-all-red
 import { rejection } from '../test/thrown.js';
 import { Mirrored, PerReplica } from './distributed-values.js';
 import { type LogSink, setLogSink } from './logger.js';
-import type { World } from './plugins/plugin.js';
+import type { World } from './plugins/world.js';
 import { PortableCommunicator } from './portable/portable-communicator.js';
 import { ReduceOp } from './reduce-op.js';
 import type { ReadyPair } from './reducible.js';

@@ -7,15 +7,16 @@ import {
   getDevicesFrom,
   validateDestinations,
 } from './destinations.js';
-import { DistributedValues, type Mirrored } from './distributed-values.js';
-import type { EngineCandidate } from './engines.js';
+import { DistributedValues } from './distributed-values.js';
+import type { EngineCandidate } from './engine.js';
 import { NotImplementedError, RuntimeError } from './errors.js';
 import type { Explanation } from './explanation.js';
-import type { World } from './plugins/plugin.js';
+import type { World } from './plugins/world.js';
 import { type ReduceOp, validateReduceOp } from './reduce-op.js';
 import {
   asPerReplica,
   hasIndexedSlices,
+  type PossiblyMirrored,
   type ReadyPair,
   type ReducibleLike,
   readyPairs,
@@ -39,9 +40,6 @@ import { reduceUnique, uniqueOf } from './sparse/reduce-unique.js';
 import { asValue, copyToDevice, isIndexedSlices, type Value, viewOnDevice } from './sparse/sparse.js';
 import type { Structure } from './structure.js';
 import type { Tensor, TensorLike } from './tensor.js';
-
-/** A value on one device, or one for each of several. */
-export type PossiblyMirrored<T = Value> = T | Mirrored<T>;
 
 const brand = Symbol.for('@coll/core.cross-device-ops');
 

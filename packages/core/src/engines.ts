@@ -1,22 +1,9 @@
-import type { Engine, EngineName, EngineRequest } from './engine.js';
+import type { Engine, EngineCandidate, EngineName, EngineRequest, EngineResolution } from './engine.js';
 import { CollError, ValueError } from './errors.js';
 import { logFirst } from './logger.js';
 import { quote } from './quote.js';
 import { jsEngine } from './threads/thread-engine.js';
 import { wasmEngine } from './wasm/wasm-engine.js';
-
-/** An engine that could have played. */
-export interface EngineCandidate {
-  readonly name: EngineName;
-  /** Why it was not taken; absent for the one that was, and for those that were not asked. */
-  readonly refused?: string;
-}
-
-/** An engine that was found, and how the choice was made. */
-export interface EngineResolution {
-  readonly engine: Engine;
-  readonly candidates: readonly EngineCandidate[];
-}
 
 /** The order in which `'auto'` asks. */
 const names: readonly EngineName[] = ['native', 'wasm', 'js'];

@@ -1,4 +1,4 @@
-import type { EngineCandidate } from './engines.js';
+import type { EngineCandidate } from './engine.js';
 
 /** What a `CrossDeviceOps` does and why, for people. */
 export interface Explanation {

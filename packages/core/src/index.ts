@@ -28,7 +28,7 @@ export {
 } from './communication-options.js';
 export type { Communicator, RunOptions } from './communicator.js';
 export { concatAlong } from './concat-along.js';
-export { CrossDeviceOps, type PossiblyMirrored } from './cross-device-ops.js';
+export { CrossDeviceOps } from './cross-device-ops.js';
 export {
   allDevicesMatch,
   type Destinations,
@@ -71,13 +71,18 @@ export {
   viewOf,
 } from './dtype.js';
 export { decodeNumber, encodeNumber, toNumbers } from './element.js';
-export type { Engine, EngineName, EngineRequest, JoinRequest } from './engine.js';
-export {
-  type EngineCandidate,
-  type EngineResolution,
-  registerEngine,
-  resolveEngine,
-} from './engines.js';
+export type {
+  Engine,
+  EngineCandidate,
+  EngineName,
+  EngineRequest,
+  EngineResolution,
+  JoinRequest,
+  ProbeResult,
+  ThreadGroup,
+  ThreadGroupOptions,
+} from './engine.js';
+export { registerEngine, resolveEngine } from './engines.js';
 export {
   AbortedError,
   AssertionError,
@@ -116,10 +121,8 @@ export {
   type CrossDeviceOpsOptionsMap,
   definePlugin,
   type Plugin,
-  type ProbeResult,
   pluginApiVersion,
   type Situation,
-  type World,
 } from './plugins/plugin.js';
 export type { Candidate } from './plugins/plugin-choice.js';
 export {
@@ -130,10 +133,12 @@ export {
   type Resolution,
   registry,
 } from './plugins/registry.js';
+export type { World } from './plugins/world.js';
 export { PortableCommunicator, type PortableCommunicatorOptions } from './portable/portable-communicator.js';
 export { type Link, type ProcessGroup, requireProcessGroup } from './process-group.js';
 export { quote } from './quote.js';
 export { isReduceOp, ReduceOp, type ReduceOpLike, reduceOpFrom, reduceOps } from './reduce-op.js';
+export type { PossiblyMirrored } from './reducible.js';
 export { asPerReplica, type ReadyPair, type ReducibleLike, type ValueDestinationPair } from './reducible.js';
 export { mirror, type RegroupOptions, regroup, selectReplica, selectReplicaMirrored } from './regroup.js';
 export {
@@ -190,12 +195,7 @@ export {
 } from './tensor.js';
 export { type JoinOptions, ThreadCommunicator } from './threads/thread-communicator.js';
 export { jsEngine } from './threads/thread-engine.js';
-export {
-  createThreadGroup,
-  failThreadGroup,
-  type ThreadGroup,
-  type ThreadGroupOptions,
-} from './threads/thread-group.js';
+export { createThreadGroup, failThreadGroup } from './threads/thread-group.js';
 export { afterSeconds, longestTimer } from './timer.js';
 export { wasmEngine } from './wasm/wasm-engine.js';
 export { portableWorld, processWorld, threadWorld } from './worlds.js';

@@ -1,5 +1,5 @@
 import type { Destinations } from './destinations.js';
-import { DistributedValues, PerReplica } from './distributed-values.js';
+import { DistributedValues, type Mirrored, PerReplica } from './distributed-values.js';
 import { ValueError } from './errors.js';
 import { quote } from './quote.js';
 import { IndexedSlices } from './sparse/indexed-slices.js';
@@ -9,6 +9,9 @@ import { isTensor, type TensorLike } from './tensor.js';
 
 /** What can be reduced: distributed values, or a tensor or slices, which count as a value of one component. */
 export type ReducibleLike = DistributedValues | TensorLike | IndexedSlices;
+
+/** A value on one device, or one for each of several. */
+export type PossiblyMirrored<T = Value> = T | Mirrored<T>;
 
 /** A value of a batch, and where its result goes. */
 export type ValueDestinationPair = readonly [value: ReducibleLike, destinations: Destinations];

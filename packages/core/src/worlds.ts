@@ -1,9 +1,9 @@
-import type { Engine } from './engine.js';
-import { type EngineResolution, resolveEngine } from './engines.js';
+import type { Engine, EngineResolution, ThreadGroup } from './engine.js';
+import { resolveEngine } from './engines.js';
 import { UnavailableError, ValueError } from './errors.js';
-import type { World } from './plugins/plugin.js';
+import type { World } from './plugins/world.js';
 import type { ProcessGroup } from './process-group.js';
-import { failThreadGroup, requireGroup, type ThreadGroup } from './threads/thread-group.js';
+import { failThreadGroup, requireGroup } from './threads/thread-group.js';
 
 /** All devices in this thread, under one controller. Default: the fastest engine that works here. */
 export function portableWorld(devices: readonly string[], engine?: Engine): World {

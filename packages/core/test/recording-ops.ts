@@ -1,9 +1,10 @@
 import { vi } from 'vitest';
 import type { ResolvedOptions } from '../src/call-options.js';
-import { CrossDeviceOps, type PossiblyMirrored } from '../src/cross-device-ops.js';
+import { CrossDeviceOps } from '../src/cross-device-ops.js';
 import type { Destinations } from '../src/destinations.js';
 import type { DistributedValues } from '../src/distributed-values.js';
 import type { ReduceOp } from '../src/reduce-op.js';
+import type { PossiblyMirrored } from '../src/reducible.js';
 import type { Value } from '../src/sparse/sparse.js';
 
 type Reduce = (

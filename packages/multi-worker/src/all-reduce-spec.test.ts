@@ -2,7 +2,7 @@ import { ValueError } from '@coll/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type AllReduceSpec, type AllReduceSpecLike, allReduceAlgs, parseSpec } from './all-reduce-spec.js';
-import { formatSpec } from './spec-text.js';
+import { formatSpec } from './format-spec.js';
 
 const parsed = (spec: unknown) => parseSpec(spec as AllReduceSpecLike);
 

@@ -24,6 +24,7 @@ export {
 export { CollectiveAllReduce, type CollectiveExplanation } from './collective-all-reduce.js';
 export { CollectiveKeys } from './collective-keys.js';
 export type { CollectiveAllReduceOptions } from './collective-options.js';
+export { formatSpec } from './format-spec.js';
 export { groupDeviceNames } from './group-device-names.js';
 export { type HierarchicalAlgorithmOptions, hierarchicalAlgorithm } from './hierarchical-algorithm.js';
 export { MultiWorkerAllReduce, type MultiWorkerAllReduceOptions } from './multi-worker-all-reduce.js';
@@ -33,6 +34,5 @@ export { type ShuffleAlgorithmOptions, shuffleAlgorithm } from './shuffle-algori
 export { groupCount, specAlgorithm } from './spec-algorithm.js';
 export type { SpecChoice } from './spec-fit.js';
 export type { LimitUnit } from './spec-plan.js';
-export { formatSpec } from './spec-text.js';
 export { type SplitGrads, splitGradsBySize } from './split-grads-by-size.js';
 export type { Workers } from './workers.js';

@@ -11,9 +11,9 @@ import {
 import type { Algorithm } from '@coll/core/schedule';
 import { ringAlgorithm } from '@coll/ring';
 import type { AllReduceSpec } from './all-reduce-spec.js';
+import { formatSpec } from './format-spec.js';
 import { groupCount, specAlgorithm } from './spec-algorithm.js';
 import { misfitOfRanks, requireFit, usesNccl } from './spec-fit.js';
-import { formatSpec } from './spec-text.js';
 import type { Workers } from './workers.js';
 
 /** What limits count. */

@@ -1,7 +1,7 @@
 import { ValueError } from '@coll/core';
-import type { AllReduceSpec } from './all-reduce-spec.js';
 
-const suffixes = 'kMGT';
+/** Of limits, for 2^10, 2^20, 2^30 and 2^40. */
+export const suffixes = 'kMGT';
 
 /**
  * Entries of the one-line form, not checked any further: `alg[#shards]`, then as often as needed `:limit:alg[#shards]`. A limit
@@ -16,16 +16,6 @@ export function entriesOfText(text: string): readonly (readonly [alg: string, sh
     throw wrong(text, `ends with a limit: name the algorithm for what is larger than ${parts.at(-1)}`);
   }
   return names.map((name, index) => [...algorithmOf(name, index, text), limits[index] ?? -1] as const);
-}
-
-/** The one-line form of a specification that was parsed: parsing it gives the same entries. */
-export function formatSpec(entries: readonly AllReduceSpec[]): string {
-  return entries
-    .map(({ alg, shards, limit }) => {
-      const name = shards === 1 ? alg : `${alg}#${shards}`;
-      return limit < 0 ? name : `${name}:${withSuffix(limit)}`;
-    })
-    .join(':');
 }
 
 function algorithmOf(part: string, index: number, text: string): readonly [alg: string, shards: number] {
@@ -44,12 +34,6 @@ function limitOf(part: string, text: string): number {
   const limit = Number(digits) * 1024 ** (suffix === '' ? 0 : power);
   if (digits !== undefined && Number.isSafeInteger(limit)) return limit;
   throw wrong(text, `the limit "${part}" is no whole number, nor one with a suffix k, M, G or T`);
-}
-
-function withSuffix(limit: number): string {
-  let power = 0;
-  while (limit > 0 && power < suffixes.length && limit % 1024 ** (power + 1) === 0) power += 1;
-  return power === 0 ? `${limit}` : `${limit / 1024 ** power}${suffixes[power - 1]}`;
 }
 
 function wrong(text: string, problem: string): ValueError {

@@ -1,17 +1,16 @@
-import { CollError, type ProcessGroup, RuntimeError } from '@coll/core';
+import { CollError, RuntimeError } from '@coll/core';
 import { Meeting, type Store } from '@coll/rendezvous';
 import { abortedError, awaitAllOpened } from './all-opened.js';
 import { type Card, cardOf, groupVersion, hostOf, readCard, requireCompatible } from './card.js';
 import { type Channel, connectAll, type Mesh } from './connections.js';
 import { Descriptors } from './descriptors.js';
-import type { GroupExplanation } from './explanation.js';
 import { addressOf, isSameHost, thisHost } from './host.js';
 import { findLinks, type Links } from './links.js';
 import { type Connection, Listener } from './listener.js';
 import { doAllShareCores, localRankOf } from './local-rank.js';
 import { type Member, memberOf, storeOf } from './member.js';
 import { Neighbours } from './neighbours.js';
-import { OpenedGroup, type OpenedGroupOptions } from './opened-group.js';
+import { OpenedGroup, type OpenedGroupOptions, type OpenedProcessGroup } from './opened-group.js';
 import type { OpenProcessGroupOptions } from './options.js';
 import { type ProcessBinding, processBinding, type SegmentHandle } from './process-binding.js';
 import { NativeProcessGroup } from './process-group.js';
@@ -20,15 +19,6 @@ import { Sockets } from './sockets.js';
 import type { StallListener } from './stall-watch.js';
 import { stallListener, watchOpening } from './stalls.js';
 import { streamsTo } from './streams.js';
-
-/** A group as `openProcessGroup` opens it. */
-export interface OpenedProcessGroup extends ProcessGroup {
-  /** How this group exchanges data, and why so. */
-  explain(): GroupExplanation;
-
-  /** Why the group has failed; undefined while it has not, and once it is closed. */
-  failure(): CollError | undefined;
-}
 
 /**
  * Opens a group of processes, which may be threads as well: all members call this, each with a rank of its own, and get the group when all

@@ -1,10 +1,24 @@
-import { messageOf, RuntimeError, type ThreadGroup } from '@coll/core';
-import type { WorkerHome } from './multi-worker/worker-home.js';
+import { type CommunicationOptionsInit, messageOf, RuntimeError, type ThreadGroup } from '@coll/core';
+import type { Task } from './cluster/cluster-rules.js';
+import type { ClusterDescription } from './cluster/cluster-spec.js';
+import type { WorkerSeat } from './multi-worker/open-worker-group.js';
 import type { EncodedError } from './thread-errors.js';
 
 /** Replicas of one process, whose collectives are those of a plug-in. */
 export interface PluginHome {
   readonly plugin: { readonly name: string; readonly module: string; readonly options: unknown };
+}
+
+/** Replicas of one worker among several. Plain data, which can be posted to a thread. */
+export interface WorkerHome {
+  readonly cluster: ClusterDescription;
+  /** Undefined for a worker that is alone. */
+  readonly task: Task | undefined;
+  /** The place of the first replica of this worker in the group that it forms with those of the others; undefined for a worker that is alone. */
+  readonly seat: WorkerSeat | undefined;
+  readonly communication: CommunicationOptionsInit;
+  /** What is to be registered as `nccl` in the thread. */
+  readonly nccl: PluginHome['plugin'] | undefined;
 }
 
 /** What a replica thread starts with. */

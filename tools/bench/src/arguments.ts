@@ -3,7 +3,8 @@ import { Command, CommanderError } from 'commander';
 import { type AlgorithmName, algorithmNames } from './algorithms.js';
 import { engineNames } from './engines.js';
 import { type GradientSet, gradientSets } from './gradients.js';
-import { type PeerName, peerNames } from './peers/peers.js';
+import type { Transport } from './peers/peers.js';
+import { type PeerName, peerNames, transports } from './peers/peers.js';
 import { parseBytes } from './sizes.js';
 import {
   type Form,
@@ -14,8 +15,6 @@ import {
   places,
   type SuiteName,
   suiteNames,
-  type Transport,
-  transports,
 } from './trial.js';
 import { UsageError } from './usage-error.js';
 

@@ -1,6 +1,6 @@
 import type { CollectiveKind, EngineName, PackingOptions } from '@coll/core';
 import type { AlgorithmName } from './algorithms.js';
-import type { PeerName } from './peers/peers.js';
+import type { PeerName, Transport } from './peers/peers.js';
 import { bytesPerElement, formatBytes } from './sizes.js';
 
 export const suiteNames = [
@@ -26,10 +26,6 @@ export type InputKind = (typeof inputKinds)[number];
 /** Whether a call's output is the memory of its input, or other memory. */
 export const places = ['in', 'out'] as const;
 export type Place = (typeof places)[number];
-
-/** How the members of a group of processes exchange data. */
-export const transports = ['shared-memory', 'tcp'] as const;
-export type Transport = (typeof transports)[number];
 
 /** `arena`: what the group's communicator allocates. `ordinary`: any other array. */
 export type Memory = 'arena' | 'ordinary';

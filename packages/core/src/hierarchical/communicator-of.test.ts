@@ -1,7 +1,8 @@
 import { ReductionToOneDevice } from '@coll/reduction-to-one';
 import { describe, expect, it } from 'vitest';
 import type { Collective } from '../collective.js';
-import { CrossDeviceOps, type PossiblyMirrored } from '../cross-device-ops.js';
+import { CrossDeviceOps } from '../cross-device-ops.js';
+import type { PossiblyMirrored } from '../reducible.js';
 import { mirror } from '../regroup.js';
 import { type Tensor, tensor, zeros } from '../tensor.js';
 import { communicatorOf } from './communicator-of.js';

@@ -1,31 +1,11 @@
-import type { Communicator } from '../communicator.js';
 import type { CrossDeviceOps } from '../cross-device-ops.js';
 import type { DType } from '../dtype.js';
-import type { EngineResolution } from '../engines.js';
-import type { CollError } from '../errors.js';
+import type { ProbeResult } from '../engine.js';
 import type { ReduceOp } from '../reduce-op.js';
-import type { Algorithm } from '../schedule/schedule.js';
+import type { World } from './world.js';
 
 /** The version of this contract. A plug-in of another version is refused at registration. */
 export const pluginApiVersion = 1;
-
-/** The devices of a group, who of them is here, and the engine that plays schedules among them. */
-export interface World {
-  /** One a rank, in rank order. */
-  readonly devices: readonly string[];
-  /** The ranks whose buffers this caller hands in: all of them, one, or, of several processes with as many each, those of this one. */
-  readonly localRanks: readonly number[];
-  /** What plays the schedules, for `explain()`: `native`, `wasm`, `js`, or a name of its own. */
-  readonly engine: string;
-  /** How that engine was chosen; it also serves groups of other sizes whose ranks are all here. */
-  readonly resolution?: EngineResolution;
-  /** A communicator over all devices that plays this algorithm. */
-  communicator(algorithm: Algorithm): Communicator;
-  /** Ends the group: whoever waits in it, now or later, gets an UnavailableError with this message. Absent: closing a communicator does. */
-  fail?(message: string): void;
-  /** Why the group has failed, for who waits for something else meanwhile; undefined while it has not. Absent: only collectives tell. */
-  failure?(): CollError | undefined;
-}
 
 /** What `'auto'` asks a plug-in for. Absent fields mean that nothing special is needed. */
 export interface Situation {
@@ -48,9 +28,6 @@ export interface Capabilities {
   /** Whether its ops serve a world of several processes, each of which hands in the components of its own devices. Absent: no. */
   readonly severalProcesses?: boolean;
 }
-
-/** Whether something can be used here and now; where not, why. */
-export type ProbeResult = { readonly available: true } | { readonly available: false; readonly reason: string };
 
 /**
  * Options of each plug-in by name. Packages add theirs by declaration merging, so that

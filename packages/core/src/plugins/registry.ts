@@ -1,8 +1,9 @@
 import type { CrossDeviceOps } from '../cross-device-ops.js';
 import { CollError, ValueError } from '../errors.js';
 import { quote } from '../quote.js';
-import { type CrossDeviceOpsOptionsMap, type Plugin, pluginApiVersion, type Situation, type World } from './plugin.js';
+import { type CrossDeviceOpsOptionsMap, type Plugin, pluginApiVersion, type Situation } from './plugin.js';
 import { type Candidate, chooseFirst, chooseNamed, type PluginChoice } from './plugin-choice.js';
+import type { World } from './world.js';
 
 /** A name is completed and its options are checked where its package declares them; any other string is allowed. */
 export type PluginName = keyof CrossDeviceOpsOptionsMap | (string & {});

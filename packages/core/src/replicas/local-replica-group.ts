@@ -3,7 +3,7 @@ import type { RunOptions } from '../communicator.js';
 import { PerReplica } from '../distributed-values.js';
 import type { DType } from '../dtype.js';
 import { AbortedError, type CollError, DeadlineExceededError, InternalError, RuntimeError } from '../errors.js';
-import type { World } from '../plugins/plugin.js';
+import type { World } from '../plugins/world.js';
 import type { ReduceOp } from '../reduce-op.js';
 import { resultsFor, writtenTo } from '../results.js';
 import { IndexedSlices } from '../sparse/indexed-slices.js';

@@ -3,7 +3,7 @@ import { collectiveOp } from '../collective.js';
 import type { Communicator } from '../communicator.js';
 import type { DType } from '../dtype.js';
 import { hashOf } from '../layout.js';
-import type { World } from '../plugins/plugin.js';
+import type { World } from '../plugins/world.js';
 import type { ReduceOp } from '../reduce-op.js';
 import type { Algorithm } from '../schedule/schedule.js';
 import { withMoves } from '../schedule/with-moves.js';

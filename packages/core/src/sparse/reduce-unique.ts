@@ -1,9 +1,8 @@
 import type { ResolvedOptions } from '../call-options.js';
-import type { PossiblyMirrored } from '../cross-device-ops.js';
 import type { Destinations } from '../destinations.js';
 import { DistributedValues } from '../distributed-values.js';
 import { ReduceOp } from '../reduce-op.js';
-import type { ReadyPair } from '../reducible.js';
+import type { PossiblyMirrored, ReadyPair } from '../reducible.js';
 import { deduplicate, deduplicatedMean } from './deduplicate.js';
 import type { IndexedSlices } from './indexed-slices.js';
 import { splitBySparsity, stitchValues, type Value } from './sparse.js';

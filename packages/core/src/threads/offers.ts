@@ -9,7 +9,6 @@ import { JoinedPieces } from './joined-pieces.js';
 import type { PieceCuts, PiecePlaces } from './piece-table.js';
 import { type CheckedCall, type Pieces, reads, writes } from './pieces.js';
 import type { Plan, Plans } from './plans.js';
-import type { Share } from './share.js';
 import { bytesOfStage, inputSlot, outputSlot, Stage, type StageShape } from './stage.js';
 
 /**
@@ -56,6 +55,14 @@ export interface Part {
   isStaged: boolean;
   isMixed: boolean;
   share: Share | undefined;
+}
+
+/** What one rank does of a collective, between meetings. */
+export interface Share {
+  /** Parts of the buffer, one after the other, that are loaded, folded and stored by themselves. */
+  readonly blocks: number;
+  /** Works off a block, or goes on with it, and may stop at that time of `performance.now()`: whether it is done. */
+  play(block: number, until: number): boolean;
 }
 
 /** Up to here a copy costs less than a second meeting. */

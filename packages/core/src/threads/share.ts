@@ -3,18 +3,10 @@ import type { Fold, FoldMemory, Span } from '../kernels/fold.js';
 import { settleNaNs } from '../kernels/one-nan.js';
 import { chunkRange } from '../schedule/chunk-range.js';
 import type { Descriptors } from './descriptors.js';
-import type { Offer } from './offers.js';
+import type { Offer, Share } from './offers.js';
 import { writes } from './pieces.js';
 import { type PlacedPiece, shareOf, sharesOf, spansOf, spansOfPieces, type Work } from './spans.js';
 import { inputSlot, outputSlot } from './stage.js';
-
-/** What one rank does of a collective, between meetings. */
-export interface Share {
-  /** Parts of the buffer, one after the other, that are loaded, folded and stored by themselves. */
-  readonly blocks: number;
-  /** Works off a block, or goes on with it, and may stop at that time of `performance.now()`: whether it is done. */
-  play(block: number, until: number): boolean;
-}
 
 // Elements that are folded between two looks at the clock: some hundred microseconds.
 const sliceLength = 1 << 18;

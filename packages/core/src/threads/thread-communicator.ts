@@ -2,6 +2,7 @@ import { lostBufferError } from '../call-errors.js';
 import type { Collective } from '../collective.js';
 import type { RunOptions } from '../communicator.js';
 import type { DType } from '../dtype.js';
+import type { ThreadGroup } from '../engine.js';
 import type { CollError } from '../errors.js';
 import type { MakeKernels } from '../kernels/fold.js';
 import { javascriptKernels } from '../kernels/javascript-kernels.js';
@@ -19,7 +20,7 @@ import { PieceTable } from './piece-table.js';
 import type { CheckedCall, Pieces } from './pieces.js';
 import { Plans } from './plans.js';
 import { fewLooks, Rendezvous, waitOf } from './rendezvous.js';
-import { requireJoin, type ThreadGroup } from './thread-group.js';
+import { requireJoin } from './thread-group.js';
 import { type Need, Turn } from './turn.js';
 
 /** Which rank joins, and what it plays. */

@@ -2,10 +2,11 @@ import { directAlgorithm } from '@coll/direct';
 import { afterEach, describe, expect, it } from 'vitest';
 import { thrown } from '../../test/thrown.js';
 import { toNumbers } from '../element.js';
+import type { ThreadGroup } from '../engine.js';
 import { resolveEngine } from '../engines.js';
 import { tensor } from '../tensor.js';
 import { Rendezvous } from './rendezvous.js';
-import { createThreadGroup, failThreadGroup, type ThreadGroup } from './thread-group.js';
+import { createThreadGroup, failThreadGroup } from './thread-group.js';
 
 describe('createThreadGroup', () => {
   it('makes what can be posted to threads', () => {

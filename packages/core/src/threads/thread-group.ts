@@ -1,35 +1,11 @@
-import type { EngineName } from '../engine.js';
+import type { EngineName, ThreadGroup, ThreadGroupOptions } from '../engine.js';
 import { CollError, ValueError } from '../errors.js';
 import type { FailureReason } from '../failures.js';
 import { quote } from '../quote.js';
 import { requireSize } from '../ranks.js';
-import { type ArenaMemory, createArenaMemory, createWasmArenaMemory } from './arena.js';
+import { createArenaMemory, createWasmArenaMemory } from './arena.js';
 import { bytesOfDescriptors } from './descriptors.js';
 import { Rendezvous } from './rendezvous.js';
-
-/** What the threads of a group share. It can be posted to them; each then joins with its rank. */
-export interface ThreadGroup {
-  /** What plays in this group; its members join with the same. */
-  readonly engine: EngineName;
-  readonly size: number;
-  /** Looks at a peer's count before a waiting thread goes to sleep. */
-  readonly spins: number;
-  readonly control: SharedArrayBuffer;
-  readonly descriptors: SharedArrayBuffer;
-  readonly arena: ArenaMemory;
-  /** More of the native engine's own. */
-  readonly board?: SharedArrayBuffer;
-}
-
-/** How large a group of threads is, and what it may take. */
-export interface ThreadGroupOptions {
-  /** Ranks in the group, each in a thread of its own. */
-  readonly size: number;
-  /** Upper bound of the memory that the group shares. Default, and most: 2 GiB of addresses, of which only what is used is taken. */
-  readonly maxBytes?: number;
-  /** 0 where there are more threads than cores: who spins then keeps the others from running. */
-  readonly spins?: number;
-}
 
 /** @throws ValueError for a size below 1, more memory than 2 GiB, or a number of looks that is none; CollError without shared memory */
 export function createThreadGroup(options: ThreadGroupOptions, engine: EngineName = 'js'): ThreadGroup {

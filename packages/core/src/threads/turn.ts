@@ -2,11 +2,11 @@ import { clashError } from '../call-errors.js';
 import type { CollError } from '../errors.js';
 import type { FoldMemory } from '../kernels/fold.js';
 import { type Descriptors, nowhere } from './descriptors.js';
-import type { Offer, Part } from './offers.js';
+import type { Offer, Part, Share } from './offers.js';
 import type { PieceTable } from './piece-table.js';
 import { reads, writes } from './pieces.js';
 import type { Rendezvous } from './rendezvous.js';
-import { directShare, type Share, smallShare, stagedShare } from './share.js';
+import { directShare, smallShare, stagedShare } from './share.js';
 import { placedPieces } from './spans.js';
 
 /** What a turn needs next: that all ranks come to its count, a pause, or nothing. */

@@ -1,6 +1,5 @@
 import {
   CommunicationOptions,
-  type CommunicationOptionsInit,
   canonicalize,
   DeviceSpec,
   type Engine,
@@ -14,26 +13,13 @@ import {
 } from '@coll/core';
 import { directAlgorithm } from '@coll/direct';
 import { CollectiveAllReduce, connectGroup } from '@coll/multi-worker';
-import type { Task } from '../cluster/cluster-rules.js';
 import { type ClusterDescription, ClusterSpec } from '../cluster/cluster-spec.js';
 import { SimpleClusterResolver } from '../cluster/simple-cluster-resolver.js';
 import { ourEngines } from '../our-engines.js';
 import { loadPlugin, type ThreadHome } from '../plugin-home.js';
-import type { PluginHome, ThreadStart } from '../thread-messages.js';
+import type { ThreadStart, WorkerHome } from '../thread-messages.js';
 import { MultiWorkerMirroredStrategy } from './multi-worker-mirrored-strategy.js';
-import { openWorkerGroup, type WorkerSeat } from './open-worker-group.js';
-
-/** Replicas of one worker among several. Plain data, which can be posted to a thread. */
-export interface WorkerHome {
-  readonly cluster: ClusterDescription;
-  /** Undefined for a worker that is alone. */
-  readonly task: Task | undefined;
-  /** The place of the first replica of this worker in the group that it forms with those of the others; undefined for a worker that is alone. */
-  readonly seat: WorkerSeat | undefined;
-  readonly communication: CommunicationOptionsInit;
-  /** What is to be registered as `nccl` in the thread. */
-  readonly nccl: PluginHome['plugin'] | undefined;
-}
+import { openWorkerGroup } from './open-worker-group.js';
 
 /**
  * The home of a replica of a worker among several. The first replica of each worker opens a group with those of the others, and does for all of its

@@ -1,4 +1,6 @@
-import type { Transport } from '../trial.js';
+/** How the members of a group of processes exchange data. */
+export const transports = ['shared-memory', 'tcp'] as const;
+export type Transport = (typeof transports)[number];
 
 export const peerNames = [
   'openmpi',

@@ -1,14 +1,7 @@
-import { peersOver } from '../peers/peers.js';
+import type { Transport } from '../peers/peers.js';
+import { peersOver, transports } from '../peers/peers.js';
 import { formatBytes } from '../sizes.js';
-import {
-  type Form,
-  type InputKind,
-  inputKinds,
-  type Memory,
-  memoriesOver,
-  type Transport,
-  transports,
-} from '../trial.js';
+import { type Form, type InputKind, inputKinds, type Memory, memoriesOver } from '../trial.js';
 import { bold, percent, plain, timeOf } from './cells.js';
 import { type Figures, ratioOf, type Wanted } from './figures.js';
 import { labels } from './labels.js';

@@ -1,17 +1,9 @@
 import type { CollectiveKind } from '@coll/core';
 import { algorithmGBs, busGBs } from '../bandwidth.js';
+import type { Transport } from '../peers/peers.js';
 import { summarize } from '../statistics.js';
 import type { Ticks } from '../ticking.js';
-import {
-  bytesOf,
-  type Form,
-  type InputKind,
-  type Memory,
-  type Place,
-  type SuiteName,
-  type Transport,
-  type Trial,
-} from '../trial.js';
+import { bytesOf, type Form, type InputKind, type Memory, type Place, type SuiteName, type Trial } from '../trial.js';
 import type { Machine } from './machine.js';
 
 /** What a line of the report is about: one case at one size, on one machine. */

@@ -1,6 +1,7 @@
+import type { Transport } from '../peers/peers.js';
 import { peersOver } from '../peers/peers.js';
 import { bytesPerElement } from '../sizes.js';
-import { memoriesOver, type Piece, type Session, type Transport, type Trial, type Turn } from '../trial.js';
+import { memoriesOver, type Piece, type Session, type Trial, type Turn } from '../trial.js';
 import { sizesOf, spansOf } from './in-process.js';
 import { inputsFor, nameOf, playersOf, yardsticks } from './players.js';
 import type { Selection } from './selection.js';

@@ -1,8 +1,8 @@
 import type { EngineName } from '@coll/core';
 import type { AlgorithmName } from '../algorithms.js';
 import type { GradientSet } from '../gradients.js';
-import type { PeerName } from '../peers/peers.js';
-import type { Form, InputKind, Place, Transport } from '../trial.js';
+import type { PeerName, Transport } from '../peers/peers.js';
+import type { Form, InputKind, Place } from '../trial.js';
 
 /** Which cases are wanted. */
 export interface Selection {

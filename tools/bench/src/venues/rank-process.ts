@@ -3,9 +3,10 @@ import { openProcessGroup } from '@coll/processes';
 import { subStore, TcpStore } from '@coll/rendezvous';
 import { algorithms } from '../algorithms.js';
 import { type Measurement, measure } from '../measurement.js';
+import type { Transport } from '../peers/peers.js';
 import { Buffers } from '../subjects/buffers.js';
 import { collectiveSubject } from '../subjects/collective-subject.js';
-import type { Transport, Trial } from '../trial.js';
+import type { Trial } from '../trial.js';
 import { type Order, playedBy } from './venue.js';
 
 /** The entry of a rank's process: measures what it is told to. */

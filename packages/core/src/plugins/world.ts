@@ -1,0 +1,22 @@
+import type { Communicator } from '../communicator.js';
+import type { EngineResolution } from '../engine.js';
+import type { CollError } from '../errors.js';
+import type { Algorithm } from '../schedule/schedule.js';
+
+/** The devices of a group, who of them is here, and the engine that plays schedules among them. */
+export interface World {
+  /** One a rank, in rank order. */
+  readonly devices: readonly string[];
+  /** The ranks whose buffers this caller hands in: all of them, one, or, of several processes with as many each, those of this one. */
+  readonly localRanks: readonly number[];
+  /** What plays the schedules, for `explain()`: `native`, `wasm`, `js`, or a name of its own. */
+  readonly engine: string;
+  /** How that engine was chosen; it also serves groups of other sizes whose ranks are all here. */
+  readonly resolution?: EngineResolution;
+  /** A communicator over all devices that plays this algorithm. */
+  communicator(algorithm: Algorithm): Communicator;
+  /** Ends the group: whoever waits in it, now or later, gets an UnavailableError with this message. Absent: closing a communicator does. */
+  fail?(message: string): void;
+  /** Why the group has failed, for who waits for something else meanwhile; undefined while it has not. Absent: only collectives tell. */
+  failure?(): CollError | undefined;
+}
