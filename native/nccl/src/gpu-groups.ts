@@ -1,5 +1,5 @@
 import type { Collective, Communicator, DType, RunOptions, Tensor } from '@coll/core';
-import { allRanks, refusedCollective } from '@coll/core/executor';
+import { allRanks, JoiningCommunicator, refusedCollective } from '@coll/core/executor';
 import { refusedByNccl } from './element-types.js';
 import { blocksNoThread } from './failures.js';
 import { gpuIndex } from './gpu-memory.js';
@@ -67,7 +67,7 @@ export class GpuGroups implements GpuRanks {
 }
 
 /** Ranks that are all here, on the GPUs that their tensors name. */
-export class GroupedCommunicator implements Communicator {
+export class GroupedCommunicator extends JoiningCommunicator {
   readonly size: number;
   readonly localRanks: readonly number[];
   readonly #groups: GpuGroups;
@@ -75,6 +75,7 @@ export class GroupedCommunicator implements Communicator {
 
   /** `engine` serves blocking calls of a rank that is alone. */
   constructor(size: number, groups: GpuGroups, engine: Communicator) {
+    super();
     this.#engine = engine;
     this.size = size;
     this.localRanks = allRanks(size);
@@ -85,7 +86,7 @@ export class GroupedCommunicator implements Communicator {
     return refusedCollective(collective, dtype, this.size) ?? refusedByNccl(collective, dtype);
   }
 
-  async run(
+  protected async runWhole(
     collective: Collective,
     inputs: readonly Tensor[],
     outputs: readonly Tensor[],
@@ -95,7 +96,12 @@ export class GroupedCommunicator implements Communicator {
     await group.run(collective, inputs, outputs, options);
   }
 
-  runSync(collective: Collective, inputs: readonly Tensor[], outputs: readonly Tensor[], options?: RunOptions): void {
+  protected runWholeSync(
+    collective: Collective,
+    inputs: readonly Tensor[],
+    outputs: readonly Tensor[],
+    options?: RunOptions,
+  ): void {
     if (this.size > 1) throw blocksNoThread(collective);
     this.#engine.runSync(collective, inputs, outputs, options);
   }
@@ -103,9 +109,5 @@ export class GroupedCommunicator implements Communicator {
   /** The groups belong to the ops, which have one of these for each number of components. */
   close(): Promise<void> {
     return this.#engine.close();
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.close();
   }
 }

@@ -1,6 +1,5 @@
 import {
   type Collective,
-  type Communicator,
   type DType,
   longestTimer,
   nameOf,
@@ -9,7 +8,14 @@ import {
   type Tensor,
   ValueError,
 } from '@coll/core';
-import { abortedError, closedError, refusedCollective, refusedError, validateBuffers } from '@coll/core/executor';
+import {
+  abortedError,
+  closedError,
+  JoiningCommunicator,
+  refusedCollective,
+  refusedError,
+  validateBuffers,
+} from '@coll/core/executor';
 import type { Clique, Submission } from './clique.js';
 import { type Exchange, type JoinRequest, join, joinBy, openLocal } from './connect.js';
 import { isOnGpu } from './device-buffer.js';
@@ -56,7 +62,7 @@ const largestKey = 2 ** 31 - 1;
  * All ranks issue the same collectives in the same order, over all communicators of the same GPUs together: NCCL does not check it. Half types are
  * added up by NCCL, which may round more than once; a mean is NCCL's sum and one division.
  */
-export class NcclCommunicator implements Communicator {
+export class NcclCommunicator extends JoiningCommunicator {
   readonly size: number;
   readonly localRanks: readonly number[];
   /** The GPU of each local rank. */
@@ -67,6 +73,7 @@ export class NcclCommunicator implements Communicator {
   #turn: Promise<void> = Promise.resolve();
 
   private constructor(clique: Clique, { defaultTimeoutSeconds = usualTimeoutSeconds }: NcclOptions) {
+    super();
     const { size, ranks, devices } = clique.members;
     this.size = size;
     this.localRanks = ranks;
@@ -106,7 +113,7 @@ export class NcclCommunicator implements Communicator {
     return refusedCollective(collective, dtype, this.size) ?? refusedByNccl(collective, dtype);
   }
 
-  async run(
+  protected async runWhole(
     collective: Collective,
     inputs: readonly Tensor[],
     outputs: readonly Tensor[],
@@ -129,7 +136,7 @@ export class NcclCommunicator implements Communicator {
     );
   }
 
-  runSync(collective: Collective): never {
+  protected runWholeSync(collective: Collective): never {
     throw blocksNoThread(collective);
   }
 
@@ -162,10 +169,6 @@ export class NcclCommunicator implements Communicator {
     leftBehind.unregister(this);
     await this.#clique.close();
     this.#scratch.free();
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.close();
   }
 
   async #run(

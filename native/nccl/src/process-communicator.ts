@@ -1,9 +1,10 @@
 import type { Collective, Communicator, DType, RunOptions, Tensor } from '@coll/core';
+import { JoiningCommunicator } from '@coll/core/executor';
 import { refusedByNccl } from './element-types.js';
 import type { ProcessGpus } from './process-gpus.js';
 
 /** The ranks of one process among those of several. The communicator that they have already does what NCCL does not: other dtypes, and calls that block. */
-export class ProcessCommunicator implements Communicator {
+export class ProcessCommunicator extends JoiningCommunicator {
   readonly size: number;
   readonly localRanks: readonly number[];
   readonly #others: Communicator;
@@ -11,6 +12,7 @@ export class ProcessCommunicator implements Communicator {
 
   /** Both are closed with it. */
   constructor(others: Communicator, gpus: ProcessGpus) {
+    super();
     this.size = others.size;
     this.localRanks = others.localRanks;
     this.#others = others;
@@ -21,7 +23,7 @@ export class ProcessCommunicator implements Communicator {
     return this.#others.refuses(collective, dtype);
   }
 
-  async run(
+  protected async runWhole(
     collective: Collective,
     inputs: readonly Tensor[],
     outputs: readonly Tensor[],
@@ -34,16 +36,17 @@ export class ProcessCommunicator implements Communicator {
     return this.#others.run(collective, inputs, outputs, options);
   }
 
-  runSync(collective: Collective, inputs: readonly Tensor[], outputs: readonly Tensor[], options?: RunOptions): void {
+  protected runWholeSync(
+    collective: Collective,
+    inputs: readonly Tensor[],
+    outputs: readonly Tensor[],
+    options?: RunOptions,
+  ): void {
     this.#others.runSync(collective, inputs, outputs, options);
   }
 
   async close(): Promise<void> {
     await this.#gpus.close();
     await this.#others.close();
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.close();
   }
 }

@@ -36,13 +36,16 @@ function ofTensorsOnGpus(communicator: NcclCommunicator): Communicator {
     localRanks: communicator.localRanks,
     refuses: (collective, dtype) => communicator.refuses(collective, dtype),
     async run(collective, inputs, outputs, options) {
-      const [from, into] = await Promise.all([upload(inputs), upload(outputs)]);
+      const [from, into] = await Promise.all([
+        upload(inputs as readonly Tensor[]),
+        upload(outputs as readonly Tensor[]),
+      ]);
       const tensorsOf = (buffers: readonly DeviceBuffer[]) => buffers.map((buffer) => buffer.tensor());
       await communicator.run(collective, tensorsOf(from), tensorsOf(into), options);
       await Promise.all(into.map((buffer, index) => buffer.read((outputs[index] as Tensor).data)));
       for (const buffer of [...from, ...into]) buffer.dispose();
     },
-    runSync: (collective) => communicator.runSync(collective),
+    runSync: (...call) => communicator.runSync(...call),
     close: () => communicator.close(),
     [Symbol.asyncDispose]: () => communicator.close(),
   };

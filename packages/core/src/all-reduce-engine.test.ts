@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { piecewiseEngine } from '../test/piecewise.js';
+import { segmentsEngine } from '../test/keep-segments.js';
 import { on, spread, TestedAllReduce } from '../test/tested-all-reduce.js';
 import { thrown } from '../test/thrown.js';
 import { Mirrored } from './distributed-values.js';
@@ -28,7 +28,7 @@ describe('the engine of an all-reduce', () => {
   });
 
   it('is that of the world where there is one, which nobody may contradict', () => {
-    const world = portableWorld(devices, piecewiseEngine([]));
+    const world = portableWorld(devices, segmentsEngine([]));
     expect(new TestedAllReduce({ world }).explain()).toMatchObject({ engine: 'js', engines: [{ name: 'js' }] });
     expect(new TestedAllReduce({ world, engine: 'js' }).explain().engine).toBe('js');
     expect(thrown(() => new TestedAllReduce({ world, engine: 'wasm' }))).toMatchObject({
@@ -41,7 +41,7 @@ describe('the engine of an all-reduce', () => {
   it('is asked for in a world without one to choose only once values of another size need it', async () => {
     const sink = vi.fn();
     setLogSink(sink);
-    const { resolution: _, ...world } = portableWorld(devices, piecewiseEngine([]));
+    const { resolution: _, ...world } = portableWorld(devices, segmentsEngine([]));
     const ops = new TestedAllReduce({ world });
     await ops.reduce(ReduceOp.SUM, spread([1], [2]), spread([1], [2]));
     expect(ops.explain()).toMatchObject({ engine: 'js', engines: [] });
@@ -53,7 +53,7 @@ describe('the engine of an all-reduce', () => {
 
   it('of the world serves groups of other sizes, too', async () => {
     const calls: string[] = [];
-    const ops = new TestedAllReduce({ world: portableWorld(devices, piecewiseEngine(calls)) });
+    const ops = new TestedAllReduce({ world: portableWorld(devices, segmentsEngine(calls)) });
     const three = spread([1], [2], [3]);
     await ops.batchReduce(ReduceOp.SUM, [
       [three, three],
@@ -63,12 +63,12 @@ describe('the engine of an all-reduce', () => {
   });
 });
 
-describe('where the communicator takes pieces', () => {
+describe('packs as segments of one buffer', () => {
   const value = spread([1, 2], [30, 40]);
   const other = spread([5], [6]);
   const reduce = async (setup: { readonly numPacks?: number }, bytesPerPack = 0) => {
     const calls: string[] = [];
-    const ops = new TestedAllReduce({ ...setup, world: portableWorld(devices, piecewiseEngine(calls)) });
+    const ops = new TestedAllReduce({ ...setup, world: portableWorld(devices, segmentsEngine(calls)) });
     const pairs = [value, other, value].map((item) => [item, item] as const);
     return { calls, results: (await ops.batchReduce(ReduceOp.SUM, pairs, { bytesPerPack })) as Mirrored<Tensor>[] };
   };
@@ -78,15 +78,15 @@ describe('where the communicator takes pieces', () => {
     new Mirrored([on('cpu:0', 31, 42), on('cpu:1', 31, 42)]),
   ];
 
-  it('a pack is not copied together', async () => {
+  it('pass a whole pack without a copy', async () => {
     expect(await reduce({})).toEqual({ calls: ['all-reduce 2+1+2'], results: sums });
   });
 
-  it('packs by bytes go last ones first', async () => {
+  it('pass packs by bytes from the last value to the first', async () => {
     expect(await reduce({}, 9)).toEqual({ calls: ['all-reduce 2+1'], results: sums });
   });
 
-  it('packs that cut tensors apart are not copied either', async () => {
+  it('pass packs that cut tensors without a copy', async () => {
     expect(await reduce({ numPacks: 3 })).toEqual({ calls: ['all-reduce 1+2'], results: sums });
   });
 });

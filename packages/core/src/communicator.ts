@@ -23,12 +23,18 @@ export interface RunOptions {
   readonly request?: CallerRequest | undefined;
 }
 
+/** One rank's buffer: a tensor, or several of one dtype that count as one buffer, joined in this order. */
+export type Segments = Tensor | readonly Tensor[];
+
 /**
  * A group of ranks that carries out collectives. Every member issues the same collectives in the same order.
  *
  * `localRanks` are the ranks whose buffers this caller hands in: all of them (one controller holds every replica's
  * buffer) or one (a worker thread or process among many). `inputs[i]` and `outputs[i]` belong to `localRanks[i]` and
  * may be the same memory; lengths and dtypes are those of `Collective`. Shapes do not matter to a communicator.
+ *
+ * All-reduce, reduce and broadcast take buffers in segments, cut alike for all ranks and on both sides. `JoiningCommunicator` joins them for
+ * engines that need each buffer in one tensor.
  */
 export interface Communicator extends AsyncDisposable {
   readonly size: number;
@@ -46,29 +52,16 @@ export interface Communicator extends AsyncDisposable {
    */
   run(
     collective: Collective,
-    inputs: readonly Tensor[],
-    outputs: readonly Tensor[],
+    inputs: readonly Segments[],
+    outputs: readonly Segments[],
     options?: RunOptions,
   ): Promise<void>;
 
   /** The same, blocking the calling thread, which must not be the one that its peers need to make progress. */
-  runSync(collective: Collective, inputs: readonly Tensor[], outputs: readonly Tensor[], options?: RunOptions): void;
-
-  /**
-   * The same for buffers in pieces: `inputs[i]` is a list of tensors of one dtype that stand for one buffer, joined in this order, and so
-   * is `outputs[i]`. The pieces of all ranks are of the same lengths. Only for all-reduce, reduce and broadcast. Absent where pieces have to be joined first.
-   */
-  runPieces?(
+  runSync(
     collective: Collective,
-    inputs: readonly (readonly Tensor[])[],
-    outputs: readonly (readonly Tensor[])[],
-    options?: RunOptions,
-  ): Promise<void>;
-  /** `runPieces` that blocks the calling thread. */
-  runPiecesSync?(
-    collective: Collective,
-    inputs: readonly (readonly Tensor[])[],
-    outputs: readonly (readonly Tensor[])[],
+    inputs: readonly Segments[],
+    outputs: readonly Segments[],
     options?: RunOptions,
   ): void;
 

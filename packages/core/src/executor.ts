@@ -9,6 +9,7 @@ export { requireGoing } from './in-one-hand.js';
 export { hashOf, layoutOf } from './layout.js';
 export { OneByOne } from './one-by-one.js';
 export { arrange, type Pack, type Piece } from './packing/arrangement.js';
+export { JoiningCommunicator } from './packing/joining-communicator.js';
 export { PackRunner } from './packing/pack-runner.js';
 export { allRanks, oneRank } from './ranks.js';
 export { chainsOf } from './schedule/chains.js';
@@ -27,6 +28,6 @@ export {
 export { nextTurn } from './threads/event-loop.js';
 export { type KnownCall, lostRank } from './threads/known-calls.js';
 export { OrderedCommunicator } from './threads/ordered-communicator.js';
-export { type CheckedCall, type Pieces, reads, writes } from './threads/pieces.js';
+export { type CheckedCall, listOf, type Pieces, reads, writes } from './threads/pieces.js';
 export { deadlineOf, Rendezvous, type Wait, waitOf } from './threads/rendezvous.js';
 export { requireJoin } from './threads/thread-group.js';

@@ -1,11 +1,12 @@
 import { type Collective, nameOf } from '../src/collective.js';
-import type { Communicator } from '../src/communicator.js';
-import type { Tensor } from '../src/tensor.js';
+import type { Communicator, Segments } from '../src/communicator.js';
+import { listOf } from '../src/threads/pieces.js';
 
 /** A communicator that keeps what it was asked for, and of how many elements a rank. */
 export function keepCalls(inner: Communicator, calls: string[]): Communicator {
-  const keep = (collective: Collective, [input]: readonly Tensor[]) => {
-    calls.push(`${nameOf(collective)} of ${input?.data.length}`);
+  const keep = (collective: Collective, [input = []]: readonly Segments[]) => {
+    const length = listOf(input).reduce((sum, { data }) => sum + data.length, 0);
+    calls.push(`${nameOf(collective)} of ${length}`);
   };
   return {
     size: inner.size,

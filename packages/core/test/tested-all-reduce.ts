@@ -4,6 +4,7 @@ import { AllReduceOps, type AllReduceSetup } from '../src/all-reduce-ops.js';
 import { PerReplica } from '../src/distributed-values.js';
 import { PortableCommunicator } from '../src/portable/portable-communicator.js';
 import { type Tensor, tensor } from '../src/tensor.js';
+import { listOf } from '../src/threads/pieces.js';
 
 /** An all-reduce that plays `direct`, so that results do not depend on packing. */
 export class TestedAllReduce extends AllReduceOps {
@@ -33,7 +34,7 @@ export function spread(...lists: readonly (readonly number[])[]): PerReplica<Ten
 export function keepLengths(lengths: number[]): PortableCommunicator['run'] {
   const { runSync } = PortableCommunicator.prototype;
   return async function (this: PortableCommunicator, ...args) {
-    lengths.push(args[1][0]?.data.length as number);
+    lengths.push(listOf(args[1][0] ?? []).reduce((sum, { data }) => sum + data.length, 0));
     runSync.apply(this, args);
   };
 }

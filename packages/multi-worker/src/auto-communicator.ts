@@ -7,18 +7,16 @@ import {
   type ProcessGroup,
   type RunOptions,
   RuntimeError,
-  type Tensor,
+  type Segments,
   ValueError,
 } from '@coll/core';
-import { refusedCollective } from '@coll/core/executor';
+import { listOf, refusedCollective } from '@coll/core/executor';
 import type { Algorithm } from '@coll/core/schedule';
 import { directAlgorithm } from '@coll/direct';
 import type { AlgorithmChoice, SizeClass } from './algorithm-choices.js';
 import { type LinkTuning, tuningOf } from './link-tuning.js';
 
-type Tensors = readonly Tensor[];
-type Pieces = readonly Tensors[];
-type PiecesCommunicator = Required<Pick<Communicator, 'runPieces' | 'runPiecesSync'>>;
+type Buffers = readonly Segments[];
 
 /** Stands for the algorithm that suits the size of each collective: see `connectGroup`. Played as it is, it is `direct`. */
 export const autoAlgorithm: Algorithm = { ...directAlgorithm, name: 'auto' };
@@ -42,8 +40,6 @@ class AutoCommunicator implements Communicator {
   readonly size: number;
   readonly localRanks: readonly number[];
   // Only where all the others have them, too.
-  readonly runPieces?: NonNullable<Communicator['runPieces']>;
-  readonly runPiecesSync?: NonNullable<Communicator['runPiecesSync']>;
   readonly allocate?: NonNullable<Communicator['allocate']>;
   readonly fail?: (error: CollError) => void;
   readonly failure?: () => CollError | undefined;
@@ -60,8 +56,6 @@ class AutoCommunicator implements Communicator {
     if (first.allocate) this.allocate = first.allocate.bind(first);
     if (first.fail) this.fail = first.fail.bind(first);
     if (first.failure) this.failure = first.failure.bind(first);
-    if (first.runPieces) this.runPieces = (...call) => this.#runPieces(...call);
-    if (first.runPiecesSync) this.runPiecesSync = (...call) => this.#runPiecesSync(...call);
   }
 
   refuses(collective: Collective, dtype: DType): string | undefined {
@@ -69,8 +63,8 @@ class AutoCommunicator implements Communicator {
     return refused.includes(undefined) ? undefined : refused[0];
   }
 
-  async run(collective: Collective, inputs: Tensors, outputs: Tensors, options?: RunOptions): Promise<void> {
-    this.#requirePlayable(collective, inputs[0]);
+  async run(collective: Collective, inputs: Buffers, outputs: Buffers, options?: RunOptions): Promise<void> {
+    this.#requirePlayable(collective, inputs);
     await this.#tuning.begin(
       (choices) => {
         const begin = performance.now();
@@ -82,8 +76,8 @@ class AutoCommunicator implements Communicator {
     );
   }
 
-  runSync(collective: Collective, inputs: Tensors, outputs: Tensors, options?: RunOptions): void {
-    this.#requirePlayable(collective, inputs[0]);
+  runSync(collective: Collective, inputs: Buffers, outputs: Buffers, options?: RunOptions): void {
+    this.#requirePlayable(collective, inputs);
     const choices = this.#tuning.beginSync(options, collective);
     const begin = performance.now();
     const choice = choices.choose(collective, bytesOf(collective, inputs, outputs));
@@ -101,33 +95,9 @@ class AutoCommunicator implements Communicator {
     return this.close();
   }
 
-  async #runPieces(collective: Collective, inputs: Pieces, outputs: Pieces, options?: RunOptions): Promise<void> {
-    this.#requirePlayable(collective, inputs[0]?.[0]);
-    await this.#tuning.begin(
-      (choices) => {
-        const begin = performance.now();
-        const choice = choices.choose(collective, bytesOf(collective, inputs[0], outputs[0]));
-        const communicator = this.#of(choice) as PiecesCommunicator;
-        return followed(choice, begin, communicator.runPieces(collective, inputs, outputs, options));
-      },
-      options,
-      collective,
-    );
-  }
-
-  #runPiecesSync(collective: Collective, inputs: Pieces, outputs: Pieces, options?: RunOptions): void {
-    this.#requirePlayable(collective, inputs[0]?.[0]);
-    const choices = this.#tuning.beginSync(options, collective);
-    const begin = performance.now();
-    const choice = choices.choose(collective, bytesOf(collective, inputs[0], outputs[0]));
-    const communicator = this.#of(choice) as PiecesCommunicator;
-    communicator.runPiecesSync(collective, inputs, outputs, options);
-    choice.ended(begin);
-  }
-
   /** What nobody can play is said before anything is measured. */
-  #requirePlayable(collective: Collective, input: Tensor | undefined): void {
-    const refused = refusedCollective(collective, input?.dtype ?? 'float32', this.size);
+  #requirePlayable(collective: Collective, [input = []]: Buffers): void {
+    const refused = refusedCollective(collective, listOf(input)[0]?.dtype ?? 'float32', this.size);
     if (refused === undefined && !this.#isClosed) return;
     const operation = nameOf(collective);
     if (this.#isClosed)
@@ -145,9 +115,10 @@ async function followed(choice: SizeClass, begin: number, running: Promise<void>
   choice.ended(begin);
 }
 
-/** Of the whole buffer, which has the blocks of all ranks where there are blocks; of one rank's tensors, or those that stand for its buffer. */
-function bytesOf({ kind }: Collective, inputs: Tensors = [], outputs: Tensors = []): number {
+/** Of the whole buffer of the rank that is here, which has the blocks of all ranks if there are blocks. */
+function bytesOf({ kind }: Collective, [input = []]: Buffers, [output = []]: Buffers): number {
   let bytes = 0;
-  for (const { data } of kind === 'broadcast' || kind === 'all-gather' ? outputs : inputs) bytes += data.byteLength;
+  const buffer = kind === 'broadcast' || kind === 'all-gather' ? output : input;
+  for (const { data } of listOf(buffer)) bytes += data.byteLength;
   return bytes;
 }

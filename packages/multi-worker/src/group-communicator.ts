@@ -5,14 +5,14 @@ import {
   type DType,
   type ProcessGroup,
   type RunOptions,
+  type Segments,
   type Tensor,
   ValueError,
   zeros,
 } from '@coll/core';
-import { hashOf, OneByOne, PackRunner } from '@coll/core/executor';
+import { hashOf, listOf, OneByOne } from '@coll/core/executor';
 
-type Tensors = readonly Tensor[];
-type Pieces = readonly Tensors[];
+type Buffers = readonly Segments[];
 
 export interface GroupCommunicatorOptions {
   readonly group: ProcessGroup;
@@ -29,14 +29,13 @@ export interface GroupCommunicatorOptions {
 }
 
 /**
- * The ranks of all workers as one communicator, which takes pieces, too. Members must agree about how these are cut. Where a collective
+ * The ranks of all workers as one communicator. Members must agree about how buffers are cut into segments. Where a collective
  * ends on this worker alone, the group fails, because the others wait for it.
  */
 export class GroupCommunicator implements Communicator {
   readonly size: number;
   readonly localRanks: readonly number[];
   readonly #options: GroupCommunicatorOptions;
-  readonly #runner: PackRunner;
   readonly #underWay = new OneByOne();
 
   constructor(options: GroupCommunicatorOptions) {
@@ -44,32 +43,20 @@ export class GroupCommunicator implements Communicator {
     this.size = ranks.size;
     this.localRanks = ranks.localRanks;
     this.#options = options;
-    this.#runner = new PackRunner(ranks);
   }
 
   refuses(collective: Collective, dtype: DType): string | undefined {
     return this.#options.ranks.refuses(collective, dtype);
   }
 
-  run(collective: Collective, inputs: Tensors, outputs: Tensors, options?: RunOptions): Promise<void> {
-    const launched = this.#launched(options);
+  run(collective: Collective, inputs: Buffers, outputs: Buffers, options?: RunOptions): Promise<void> {
+    const launched = this.#launched(options, inputs);
     return this.#play(() => this.#options.ranks.run(collective, inputs, outputs, launched));
   }
 
-  runSync(collective: Collective, inputs: Tensors, outputs: Tensors, options?: RunOptions): void {
-    this.#watchSync(() => this.#options.ranks.runSync(collective, inputs, outputs, this.#launched(options)));
-  }
-
-  runPieces(collective: Collective, inputs: Pieces, outputs: Pieces, options?: RunOptions): Promise<void> {
-    const pieces = wholeOf(inputs);
-    const launched = this.#launched(options, pieces);
-    return this.#play(() => this.#runner.run({ collective, inputs, outputs, pieces }, launched));
-  }
-
-  runPiecesSync(collective: Collective, inputs: Pieces, outputs: Pieces, options?: RunOptions): void {
-    const pieces = wholeOf(inputs);
-    const launched = this.#launched(options, pieces);
-    this.#watchSync(() => this.#runner.runSync({ collective, inputs, outputs, pieces }, launched));
+  runSync(collective: Collective, inputs: Buffers, outputs: Buffers, options?: RunOptions): void {
+    const launched = this.#launched(options, inputs);
+    this.#watchSync(() => this.#options.ranks.runSync(collective, inputs, outputs, launched));
   }
 
   allocate(dtype: DType, length: number): Tensor {
@@ -86,11 +73,13 @@ export class GroupCommunicator implements Communicator {
     return this.close();
   }
 
-  #launched(options: RunOptions = {}, pieces: readonly { readonly end: number }[] = []): RunOptions {
+  #launched(options: RunOptions = {}, [input = []]: Buffers): RunOptions {
     const numbers = [options.layout ?? 0, this.#options.launch?.() ?? 0];
+    const segments = listOf(input);
+    if (segments.length > 1) for (const { data } of segments) numbers.push(data.length);
     const { names } = this.#options;
     const named = names && options.request ? { request: { ...options.request, ranks: names } } : {};
-    return { ...options, ...named, layout: hashOf(numbers.concat(pieces.map(({ end }) => end))) };
+    return { ...options, ...named, layout: hashOf(numbers) };
   }
 
   #play(run: () => Promise<void>): Promise<void> {
@@ -125,8 +114,4 @@ export class GroupCommunicator implements Communicator {
     if (ranks.fail && error instanceof CollError) ranks.fail(error);
     else group.fail(error);
   }
-}
-
-function wholeOf([first = []]: Pieces) {
-  return first.map(({ data }, index) => ({ index, begin: 0, end: data.length }));
 }

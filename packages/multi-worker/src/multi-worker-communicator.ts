@@ -4,24 +4,23 @@ import {
   type DType,
   NotImplementedError,
   type RunOptions,
+  type Segments,
   type Tensor,
   variantOf,
   zeros,
 } from '@coll/core';
-import { PackRunner, refusedCollective } from '@coll/core/executor';
+import { listOf, refusedCollective } from '@coll/core/executor';
 import type { NcclGroups } from './nccl-groups.js';
 import { usesNccl } from './spec-fit.js';
 import type { SpecPlan, SpecVariant } from './spec-plan.js';
 
-/** For each local rank the tensors that stand for its buffer. */
-type Pieces = readonly (readonly Tensor[])[];
+type Buffers = readonly Segments[];
 
 /** Stands before the communicator of an engine, which plays the schedules of a plan, and has NCCL do what the plan leaves to that. */
 export class MultiWorkerCommunicator implements Communicator {
   readonly size: number;
   readonly localRanks: readonly number[];
   readonly #engine: Communicator;
-  readonly #schedules: PackRunner;
   readonly #plan: SpecPlan;
   readonly #nccl: NcclGroups;
 
@@ -29,7 +28,6 @@ export class MultiWorkerCommunicator implements Communicator {
     this.size = engine.size;
     this.localRanks = engine.localRanks;
     this.#engine = engine;
-    this.#schedules = new PackRunner(engine);
     this.#plan = plan;
     this.#nccl = nccl;
   }
@@ -41,34 +39,22 @@ export class MultiWorkerCommunicator implements Communicator {
       : this.#engine.refuses(collective, dtype);
   }
 
-  async run(
-    collective: Collective,
-    inputs: readonly Tensor[],
-    outputs: readonly Tensor[],
-    options?: RunOptions,
-  ): Promise<void> {
-    if (!this.#isNccl(collective)) return this.#engine.run(collective, inputs, outputs, options);
-    return this.runPieces(collective, inputs.map(alone), outputs.map(alone), options);
-  }
-
-  runSync(collective: Collective, inputs: readonly Tensor[], outputs: readonly Tensor[], options?: RunOptions): void {
-    this.#requireSchedule(collective);
-    this.#engine.runSync(collective, inputs, outputs, options);
-  }
-
-  async runPieces(collective: Collective, inputs: Pieces, outputs: Pieces, options?: RunOptions): Promise<void> {
-    const run = { inputs, outputs, pieces: wholeOf(inputs) };
-    if (!this.#isNccl(collective)) return this.#schedules.run({ ...run, collective }, options);
-    const { entry } = this.#variantOf(collective) as SpecVariant;
-    const devices = inputs.map(([first]) => first?.device ?? '');
-    const group = await this.#nccl.group(entry, this.#plan.workersOf(this.size), devices);
+  async run(collective: Collective, inputs: Buffers, outputs: Buffers, options?: RunOptions): Promise<void> {
+    const variant = this.#ncclVariant(collective);
+    if (!variant) return this.#engine.run(collective, inputs, outputs, options);
+    const devices = inputs.map((buffer) => listOf(buffer)[0]?.device ?? '');
+    const group = await this.#nccl.group(variant.entry, this.#plan.workersOf(this.size), devices);
     const { variant: _, ...plain } = collective as Extract<Collective, { kind: 'all-reduce' }>;
-    return group.run({ ...run, collective: plain }, options);
+    return group.run(plain, inputs, outputs, options);
   }
 
-  runPiecesSync(collective: Collective, inputs: Pieces, outputs: Pieces, options?: RunOptions): void {
-    this.#requireSchedule(collective);
-    this.#schedules.runSync({ collective, inputs, outputs, pieces: wholeOf(inputs) }, options);
+  runSync(collective: Collective, inputs: Buffers, outputs: Buffers, options?: RunOptions): void {
+    if (this.#ncclVariant(collective)) {
+      throw new NotImplementedError('ERR_COLL_NOT_IMPLEMENTED', 'NCCL blocks no thread: use the asynchronous call', {
+        operation: collective.kind,
+      });
+    }
+    this.#engine.runSync(collective, inputs, outputs, options);
   }
 
   allocate(dtype: DType, length: number): Tensor {
@@ -83,27 +69,10 @@ export class MultiWorkerCommunicator implements Communicator {
     return this.close();
   }
 
-  #variantOf(collective: Collective): SpecVariant | undefined {
-    return collective.kind === 'all-reduce' ? this.#plan.variants(this.size)[variantOf(collective)] : undefined;
+  /** The variant that is played by NCCL; undefined for one that the engine plays. */
+  #ncclVariant(collective: Collective): SpecVariant | undefined {
+    if (collective.kind !== 'all-reduce') return undefined;
+    const variant = this.#plan.variants(this.size)[variantOf(collective)];
+    return variant && usesNccl(variant.entry) ? variant : undefined;
   }
-
-  #isNccl(collective: Collective): boolean {
-    const variant = this.#variantOf(collective);
-    return variant !== undefined && usesNccl(variant.entry);
-  }
-
-  #requireSchedule(collective: Collective): void {
-    if (!this.#isNccl(collective)) return;
-    throw new NotImplementedError('ERR_COLL_NOT_IMPLEMENTED', 'NCCL blocks no thread: use the asynchronous call', {
-      operation: collective.kind,
-    });
-  }
-}
-
-function alone(tensor: Tensor): readonly Tensor[] {
-  return [tensor];
-}
-
-function wholeOf([first = []]: Pieces) {
-  return first.map(({ data }, index) => ({ index, begin: 0, end: data.length }));
 }

@@ -6,23 +6,16 @@ import {
   hierarchical,
   registry,
 } from '@coll/core';
-import { PackRunner } from '@coll/core/executor';
 import type { Algorithm } from '@coll/core/schedule';
 import { acrossAlgorithm } from './spec-algorithm.js';
 import type { SpecChoice } from './spec-fit.js';
 import type { Workers } from './workers.js';
 
-/** A group that NCCL reduces in, alone or as the first of two levels. */
-interface NcclGroup {
-  readonly communicator: Communicator;
-  readonly runner: PackRunner;
-}
-
 /** The groups in which whatever is registered as `nccl` takes part; opened when they are first needed. */
 export class NcclGroups {
   readonly #engine: () => Engine;
   readonly #connect: ((algorithm: Algorithm) => Communicator) | undefined;
-  readonly #groups = new Map<string, Promise<NcclGroup>>();
+  readonly #groups = new Map<string, Promise<Communicator>>();
   #nccl: Promise<CrossDeviceOps> | undefined;
   #opened: CrossDeviceOps | undefined;
 
@@ -33,12 +26,12 @@ export class NcclGroups {
   }
 
   /** @throws CollError where nothing is registered as `nccl`, or what is refuses these devices */
-  async group(choice: SpecChoice, workers: Workers, devices: readonly string[]): Promise<PackRunner> {
+  async group(choice: SpecChoice, workers: Workers, devices: readonly string[]): Promise<Communicator> {
     const key = `${choice.alg} ${devices.join()}`;
     const opened = this.#groups.get(key) ?? this.#open(choice, workers, devices);
     this.#groups.set(key, opened);
     try {
-      return (await opened).runner;
+      return await opened;
     } catch (error) {
       // What is missing now may be registered later.
       this.#groups.delete(key);
@@ -66,17 +59,12 @@ export class NcclGroups {
 
   async close(): Promise<void> {
     const groups = await Promise.allSettled(this.#groups.values());
-    for (const group of groups) if (group.status === 'fulfilled') await group.value.communicator.close();
+    for (const group of groups) if (group.status === 'fulfilled') await group.value.close();
     const nccl = await this.#nccl?.catch(() => undefined);
     await nccl?.close();
   }
 
-  async #open(choice: SpecChoice, workers: Workers, devices: readonly string[]): Promise<NcclGroup> {
-    const communicator = await this.#communicatorOf(choice, workers, devices);
-    return { communicator, runner: new PackRunner(communicator) };
-  }
-
-  async #communicatorOf(choice: SpecChoice, workers: Workers, devices: readonly string[]): Promise<Communicator> {
+  async #open(choice: SpecChoice, workers: Workers, devices: readonly string[]): Promise<Communicator> {
     const nccl = await this.ops(devices);
     const algorithm = acrossAlgorithm(choice, workers);
     if (!algorithm) return communicatorOf(nccl, devices);

@@ -5,23 +5,17 @@ import {
   hierarchical,
   type ProcessGroup,
   type RunOptions,
-  type Tensor,
+  type Segments,
   variantOf,
 } from '@coll/core';
-import { allRanks, PackRunner } from '@coll/core/executor';
+import { allRanks } from '@coll/core/executor';
 import type { Algorithm } from '@coll/core/schedule';
 import { ringAlgorithm } from '@coll/ring';
 import { algorithmAcross } from './spec-algorithm.js';
 import { usesNccl } from './spec-fit.js';
 import type { SpecPlan } from './spec-plan.js';
 
-type Tensors = readonly Tensor[];
-
-/** One schedule among all workers. */
-interface Played {
-  readonly communicator: Communicator;
-  readonly runner: PackRunner;
-}
+type Buffers = readonly Segments[];
 
 /**
  * The ranks of all workers for the schedules of a specification: an engine plays what is within this worker, a process group what goes across. What NCCL
@@ -34,7 +28,7 @@ export class SpecRanks implements Communicator {
   readonly #engine: Communicator;
   readonly #group: ProcessGroup;
   readonly #plan: SpecPlan;
-  readonly #played = new Map<number | undefined, Played>();
+  readonly #played = new Map<number | undefined, Communicator>();
 
   /** `engine` has the ranks of this worker; or, where replicas are processes, that of this one and of all the others. */
   constructor(engine: Communicator, group: ProcessGroup, plan: SpecPlan) {
@@ -47,54 +41,32 @@ export class SpecRanks implements Communicator {
   }
 
   refuses(collective: Collective, dtype: DType): string | undefined {
-    return this.#for(collective).communicator.refuses(withoutVariant(collective), dtype);
+    return this.#for(collective).refuses(withoutVariant(collective), dtype);
   }
 
-  run(collective: Collective, inputs: Tensors, outputs: Tensors, options?: RunOptions): Promise<void> {
-    return this.#for(collective).communicator.run(withoutVariant(collective), inputs, outputs, options);
+  run(collective: Collective, inputs: Buffers, outputs: Buffers, options?: RunOptions): Promise<void> {
+    return this.#for(collective).run(withoutVariant(collective), inputs, outputs, options);
   }
 
-  runSync(collective: Collective, inputs: Tensors, outputs: Tensors, options?: RunOptions): void {
-    this.#for(collective).communicator.runSync(withoutVariant(collective), inputs, outputs, options);
-  }
-
-  runPieces(
-    collective: Collective,
-    inputs: readonly Tensors[],
-    outputs: readonly Tensors[],
-    options?: RunOptions,
-  ): Promise<void> {
-    const run = { collective: withoutVariant(collective), inputs, outputs, pieces: wholeOf(inputs) };
-    return this.#for(collective).runner.run(run, options);
-  }
-
-  runPiecesSync(
-    collective: Collective,
-    inputs: readonly Tensors[],
-    outputs: readonly Tensors[],
-    options?: RunOptions,
-  ): void {
-    const run = { collective: withoutVariant(collective), inputs, outputs, pieces: wholeOf(inputs) };
-    this.#for(collective).runner.runSync(run, options);
+  runSync(collective: Collective, inputs: Buffers, outputs: Buffers, options?: RunOptions): void {
+    this.#for(collective).runSync(withoutVariant(collective), inputs, outputs, options);
   }
 
   /** Leaves the group open. */
   async close(): Promise<void> {
-    const opened = [...this.#played.values()].map(({ communicator }) => communicator);
-    await Promise.all([...opened, this.#engine].map((communicator) => communicator.close()));
+    await Promise.all([...this.#played.values(), this.#engine].map((communicator) => communicator.close()));
   }
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
 
-  #for(collective: Collective): Played {
+  #for(collective: Collective): Communicator {
     const variant = collective.kind === 'all-reduce' ? variantOf(collective) : undefined;
     const known = this.#played.get(variant);
     if (known) return known;
     const across = this.#group.communicator(this.#algorithmOf(variant));
-    const communicator = this.#own === 1 ? across : hierarchical([this.#engine], across);
-    const made = { communicator, runner: new PackRunner(communicator) };
+    const made = this.#own === 1 ? across : hierarchical([this.#engine], across);
     this.#played.set(variant, made);
     return made;
   }
@@ -110,8 +82,4 @@ export class SpecRanks implements Communicator {
 /** Each variant has a communicator of its own. */
 function withoutVariant(collective: Collective): Collective {
   return collective.kind === 'all-reduce' ? { kind: 'all-reduce', op: collective.op } : collective;
-}
-
-function wholeOf([first = []]: readonly Tensors[]) {
-  return first.map(({ data }, index) => ({ index, begin: 0, end: data.length }));
 }

@@ -17,10 +17,10 @@ it('refuses an output that lies in memory of another piece of the same rank', as
   const memory = new Float32Array(12);
   const at = (begin: number) => tensor(memory.subarray(begin, begin + 4));
   const clash = { name: 'ValueError', code: 'ERR_COLL_BUFFER', rank: 0 };
-  await expect(communicator.runPieces?.(sum, [[at(0), at(4)]], [[at(4), at(8)]])).rejects.toMatchObject(clash);
-  await expect(communicator.runPieces?.(sum, [[at(0), at(4)]], [[at(8), at(6)]])).rejects.toMatchObject(clash);
+  await expect(communicator.run(sum, [[at(0), at(4)]], [[at(4), at(8)]])).rejects.toMatchObject(clash);
+  await expect(communicator.run(sum, [[at(0), at(4)]], [[at(8), at(6)]])).rejects.toMatchObject(clash);
   memory.fill(1);
-  await communicator.runPieces?.(sum, [[at(0), at(4)]], [[at(0), at(8)]]);
+  await communicator.run(sum, [[at(0), at(4)]], [[at(0), at(8)]]);
   expect([...memory]).toEqual(Array(12).fill(1));
 });
 

@@ -13,6 +13,8 @@ export interface CallOptions {
   readonly abort?: 'before' | 'at once' | 'later';
   /** Uses memory of the communicator's `allocate`, where there is one, in place of the tensors'. */
   readonly isAllocated?: boolean;
+  /** Hands in each buffer as segments that begin at its start and at these elements, in ascending order. */
+  readonly cuts?: readonly number[];
   /** Detaches the buffer of the first input or output before the call. */
   readonly detached?: 'input' | 'output';
   /** Bytes from the start of memory that all members share at which the input and the output of the call lie. */

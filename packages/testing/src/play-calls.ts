@@ -1,4 +1,4 @@
-import type { Communicator, RunOptions, Tensor, TypedArray } from '@coll/core';
+import type { Communicator, RunOptions, Segments, Tensor, TypedArray } from '@coll/core';
 import type { Call, Outcome } from './group.js';
 
 /** The reason that the signals of `abort` give. */
@@ -35,7 +35,7 @@ async function makeCall(communicator: Communicator, call: Call): Promise<void> {
     ...(abort === undefined ? {} : { signal: controller.signal }),
   };
   const places = call.isAllocated && communicator.allocate ? allocatedPlaces(communicator, call) : undefined;
-  const { inputs, outputs } = places ?? call;
+  const [inputs = [], outputs = []] = segmentsOf(places ?? call, call.cuts);
   if (call.detached) detach(call);
   if (mode === 'runSync') {
     communicator.runSync(collective, inputs, outputs, options);
@@ -46,6 +46,20 @@ async function makeCall(communicator: Communicator, call: Call): Promise<void> {
     await running;
   }
   places?.copyBack();
+}
+
+/** The buffers of a call, cut at these elements. */
+function segmentsOf(
+  { inputs, outputs }: Pick<Call, 'inputs' | 'outputs'>,
+  cuts: readonly number[] | undefined,
+): readonly (readonly Segments[])[] {
+  if (!cuts) return [inputs, outputs];
+  const cut = ({ data, dtype, device }: Tensor): Tensor[] =>
+    [0, ...cuts].map((begin, index) => {
+      const part = data.subarray(begin, cuts[index] ?? data.length);
+      return { data: part, dtype, shape: [part.length], device };
+    });
+  return [inputs.map(cut), outputs.map(cut)];
 }
 
 function detach({ inputs, outputs, detached }: Call): void {

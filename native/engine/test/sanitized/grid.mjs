@@ -58,20 +58,18 @@ async function playCalls(communicators, size, ranks, isSync) {
 
 function playSync(communicator, call, buffers) {
   const { collective } = call;
-  if (isInPieces(call)) communicator.runPiecesSync(collective, ...piecesOf(buffers));
-  else communicator.runSync(collective, ...tensorsOf(buffers));
+  communicator.runSync(collective, ...(isInSegments(call) ? segmentsOf(buffers) : tensorsOf(buffers)));
   for (const { check } of buffers) check();
 }
 
 async function play(communicator, call, buffers) {
   const { collective } = call;
-  if (isInPieces(call)) await communicator.runPieces(collective, ...piecesOf(buffers));
-  else await communicator.run(collective, ...tensorsOf(buffers));
+  await communicator.run(collective, ...(isInSegments(call) ? segmentsOf(buffers) : tensorsOf(buffers)));
   for (const { check } of buffers) check();
 }
 
 // Of the others the buffers have blocks.
-function isInPieces(call) {
+function isInSegments(call) {
   return ['all-reduce', 'reduce', 'broadcast'].includes(call.collective.kind) && drawn(call, 4, 3) === 0;
 }
 
@@ -79,6 +77,6 @@ function tensorsOf(buffers) {
   return [buffers.map(({ input }) => input), buffers.map(({ output }) => output)];
 }
 
-function piecesOf(buffers) {
+function segmentsOf(buffers) {
   return tensorsOf(buffers).map((tensors) => tensors.map(cut));
 }

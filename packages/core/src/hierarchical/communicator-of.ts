@@ -6,6 +6,7 @@ import type { CrossDeviceOps } from '../cross-device-ops.js';
 import { DistributedValues, PerReplica } from '../distributed-values.js';
 import type { DType } from '../dtype.js';
 import { CollError, NotImplementedError, ValueError } from '../errors.js';
+import { JoiningCommunicator } from '../packing/joining-communicator.js';
 import { allRanks } from '../ranks.js';
 import type { ReduceOp } from '../reduce-op.js';
 import { type Value, viewOnDevice } from '../sparse/sparse.js';
@@ -23,13 +24,14 @@ export function communicatorOf(ops: CrossDeviceOps, devices: readonly string[]):
 
 const kinds: readonly CollectiveKind[] = ['all-reduce', 'reduce', 'broadcast', 'all-gather'];
 
-class OpsCommunicator implements Communicator {
+class OpsCommunicator extends JoiningCommunicator {
   readonly size: number;
   readonly localRanks: readonly number[];
   readonly #ops: CrossDeviceOps;
   readonly #devices: readonly string[];
 
   constructor(ops: CrossDeviceOps, devices: readonly string[]) {
+    super();
     this.size = devices.length;
     this.localRanks = allRanks(this.size);
     this.#ops = ops;
@@ -43,7 +45,7 @@ class OpsCommunicator implements Communicator {
     return `${this.#ops.name} is only known as cross-device ops, which have ${kinds.join(', ')}, but no ${kind}`;
   }
 
-  async run(
+  protected async runWhole(
     collective: Collective,
     inputs: readonly Tensor[],
     outputs: readonly Tensor[],
@@ -62,7 +64,7 @@ class OpsCommunicator implements Communicator {
     }
   }
 
-  runSync(collective: Collective): never {
+  protected runWholeSync(collective: Collective): never {
     const operation = nameOf(collective);
     throw new NotImplementedError(
       'ERR_COLL_NOT_IMPLEMENTED',
@@ -73,10 +75,6 @@ class OpsCommunicator implements Communicator {
 
   async close(): Promise<void> {
     // The ops belong to whoever made them.
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.close();
   }
 
   /** Ops are written by anyone: what they give is looked at before it is taken for a result. */

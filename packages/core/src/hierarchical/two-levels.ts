@@ -3,12 +3,13 @@ import { refusedCollective, validateBuffers } from '../buffers.js';
 import { abortedError, busyError, closedError, refusedError } from '../call-errors.js';
 import type { CallerRequest } from '../caller-request.js';
 import { type Collective, nameOf, rootOf } from '../collective.js';
-import type { Communicator, RunOptions } from '../communicator.js';
+import type { RunOptions } from '../communicator.js';
 import type { DType } from '../dtype.js';
 import { type CollError, UnavailableError } from '../errors.js';
 import { messageOf } from '../message-of.js';
 import { OneByOne } from '../one-by-one.js';
-import { untilAllHaveEnded } from '../packing/pack-runner.js';
+import { JoiningCommunicator } from '../packing/joining-communicator.js';
+import { untilAllHaveEnded } from '../packing/until-all-have-ended.js';
 import type { Tensor } from '../tensor.js';
 import { type HandedIn, type Job, requestOf, type Stage, type Stages } from './hierarchical-stages.js';
 import type { Level } from './level.js';
@@ -28,7 +29,7 @@ interface CallOptions extends RunOptions {
  * Calls run one after the other, too, so that workers that are elsewhere meet the same ones. What ends a stage for one ends the call for
  * all ranks of all levels at once. Closing it closes the levels.
  */
-export abstract class TwoLevels implements Communicator {
+export abstract class TwoLevels extends JoiningCommunicator {
   readonly size: number;
   readonly localRanks: readonly number[];
   readonly #levels: readonly Level[];
@@ -39,6 +40,7 @@ export abstract class TwoLevels implements Communicator {
   #isClosed = false;
 
   constructor(size: number, localRanks: readonly number[], levels: readonly Level[]) {
+    super();
     this.size = size;
     this.localRanks = localRanks;
     this.#levels = levels;
@@ -63,7 +65,7 @@ export abstract class TwoLevels implements Communicator {
     return arithmetic ?? this.levelsRefuse(collective, dtype);
   }
 
-  async run(
+  protected async runWhole(
     collective: Collective,
     inputs: readonly Tensor[],
     outputs: readonly Tensor[],
@@ -81,7 +83,12 @@ export abstract class TwoLevels implements Communicator {
     });
   }
 
-  runSync(collective: Collective, inputs: readonly Tensor[], outputs: readonly Tensor[], given: RunOptions = {}): void {
+  protected runWholeSync(
+    collective: Collective,
+    inputs: readonly Tensor[],
+    outputs: readonly Tensor[],
+    given: RunOptions = {},
+  ): void {
     const options = this.#check(collective, inputs, outputs, given);
     if (this.#underWay.latest) throw busyError({ operation: nameOf(collective) });
     this.#requireUnfailed();
@@ -111,10 +118,6 @@ export abstract class TwoLevels implements Communicator {
     this.#isClosed = true;
     this.#watch?.end();
     await Promise.all(this.#levels.map(({ communicator }) => communicator.close()));
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.close();
   }
 
   async #run(stage: Stage, options: CallOptions): Promise<void> {

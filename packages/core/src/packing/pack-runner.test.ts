@@ -2,14 +2,15 @@ import { directAlgorithm } from '@coll/direct';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { arbitraryShape, arbitraryTensor } from '../../test/arbitrary-tensor.js';
-import { piecewise } from '../../test/piecewise.js';
 import type { Collective } from '../collective.js';
 import { byteSize, dtypes, isHalf } from '../dtype.js';
 import { toNumbers } from '../element.js';
 import { PortableCommunicator } from '../portable/portable-communicator.js';
 import { type Tensor, zeros } from '../tensor.js';
+import { wasmEngine } from '../wasm/wasm-engine.js';
 import { arrange } from './arrangement.js';
-import { PackRunner, untilAllHaveEnded } from './pack-runner.js';
+import { PackRunner } from './pack-runner.js';
+import { untilAllHaveEnded } from './until-all-have-ended.js';
 
 const collective: Collective = { kind: 'broadcast', root: 0 };
 
@@ -36,7 +37,8 @@ const arbitraryPacking = fc.record({
 describe('packing and unpacking', () => {
   const seed = Date.now();
   it(`is the identity, whatever the shapes, dtypes and options (seed ${seed})`, async () => {
-    const runners = [new PackRunner(alone()), new PackRunner(piecewise(alone(), []))];
+    const engines = [alone(), wasmEngine.communicator(1, directAlgorithm)];
+    const runners = engines.map((engine) => new PackRunner(engine));
     await fc.assert(
       fc.asyncProperty(arbitraryBatch, arbitraryPacking, fc.nat({ max: 64 }), async (values, packing, bytesPerPack) => {
         for (const runner of runners) {
@@ -57,19 +59,18 @@ describe('PackRunner', () => {
   const values = [3, 5].map((length) => ({ ...zeros('int32', [length]), data: new Int32Array(length).fill(length) }));
 
   it('hands the same arrays to the communicator when a pack comes again', () => {
-    const inner = alone();
     const seen: (readonly Tensor[])[] = [];
-    const watched = Object.assign(Object.create(inner) as PortableCommunicator, {
-      runSync: (...args: Parameters<PortableCommunicator['runSync']>) => {
+    class Watched extends PortableCommunicator {
+      protected override runWholeSync(...args: Parameters<PortableCommunicator['runWholeSync']>): void {
         seen.push([args[1][0] as Tensor, args[2][0] as Tensor]);
-        inner.runSync(...args);
-      },
-    });
-    const runner = new PackRunner(watched);
+        super.runWholeSync(...args);
+      }
+    }
+    const runner = new PackRunner(new Watched({ size: 1, algorithm: directAlgorithm }));
     const results = values.map(({ shape }) => zeros('int32', shape));
     for (let step = 0; step < 2; step++) {
       for (const { pieces } of arrange(values, { numPacks: 3 }))
-        runner.runSync({ collective, inputs: [values], outputs: [results], pieces });
+        runner.runSync({ collective: { kind: 'all-reduce', op: 'sum' }, inputs: [values], outputs: [results], pieces });
     }
     expect(results).toEqual(values);
     const arrays = seen.map((pair) => pair.map(({ data }) => data));

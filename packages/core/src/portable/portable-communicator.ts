@@ -1,10 +1,11 @@
 import { requireCall, requireCollective, validateBuffers } from '../buffers.js';
 import { abortedError, closedError, refusedError } from '../call-errors.js';
 import { type Collective, nameOf, opOf, outputDType, rootOf } from '../collective.js';
-import type { Communicator, RunOptions } from '../communicator.js';
+import type { RunOptions } from '../communicator.js';
 import { accumulatorOf, allocate, type DType, type TypedArray } from '../dtype.js';
 import { combineKernel, divideKernel, elementaryOp } from '../kernels/combine.js';
 import { copyRange, narrowKernel, widenKernel } from '../kernels/convert.js';
+import { JoiningCommunicator } from '../packing/joining-communicator.js';
 import { allRanks } from '../ranks.js';
 import { requireRunOptions } from '../run-options.js';
 import { chunkRange } from '../schedule/chunk-range.js';
@@ -26,7 +27,7 @@ export interface PortableCommunicatorOptions {
  * All ranks in one thread: plays a schedule transfer by transfer, exactly as it is written. The reference for every other
  * executor, which must give the same bits.
  */
-export class PortableCommunicator implements Communicator {
+export class PortableCommunicator extends JoiningCommunicator {
   readonly size: number;
   readonly localRanks: readonly number[];
   readonly #planner: Planner;
@@ -35,6 +36,7 @@ export class PortableCommunicator implements Communicator {
   #isClosed = false;
 
   constructor({ size, algorithm }: PortableCommunicatorOptions) {
+    super();
     this.size = size;
     this.localRanks = allRanks(size);
     this.#planner = new Planner(algorithm, size);
@@ -44,16 +46,16 @@ export class PortableCommunicator implements Communicator {
     return this.#planner.refuses(collective, dtype);
   }
 
-  async run(
+  protected async runWhole(
     collective: Collective,
     inputs: readonly Tensor[],
     outputs: readonly Tensor[],
     options?: RunOptions,
   ): Promise<void> {
-    this.runSync(collective, inputs, outputs, options);
+    this.runWholeSync(collective, inputs, outputs, options);
   }
 
-  runSync(
+  protected runWholeSync(
     collective: Collective,
     inputs: readonly Tensor[],
     outputs: readonly Tensor[],
@@ -81,10 +83,6 @@ export class PortableCommunicator implements Communicator {
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#scratch.clear();
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.close();
   }
 
   /** Every rank's part of the whole buffer, in the accumulator's type: in the outputs where these have room for it. */

@@ -1,14 +1,15 @@
 import { directAlgorithm } from '@coll/direct';
 import { describe, expect, it } from 'vitest';
-import { piecewise } from '../../test/piecewise.js';
+import { keepSegments } from '../../test/keep-segments.js';
 import { rejection, thrown } from '../../test/thrown.js';
 import type { Collective } from '../collective.js';
-import type { Communicator } from '../communicator.js';
+import type { Communicator, Segments } from '../communicator.js';
 import { toNumbers } from '../element.js';
 import { PortableCommunicator } from '../portable/portable-communicator.js';
 import { IndexedSlices } from '../sparse/indexed-slices.js';
 import type { Value } from '../sparse/sparse.js';
 import { reshape, type Tensor, tensor, zeros } from '../tensor.js';
+import { listOf } from '../threads/pieces.js';
 import { ThreadCommunicator } from '../threads/thread-communicator.js';
 import { createThreadGroup } from '../threads/thread-group.js';
 import { ReplicaCollectives } from './replica-collectives.js';
@@ -30,8 +31,10 @@ async function together<Result>(
 function alone(): { readonly collectives: ReplicaCollectives; readonly requests: string[] } {
   const inner = new PortableCommunicator({ size: 1, algorithm: directAlgorithm });
   const requests: string[] = [];
-  const keep = (collective: Collective, [input]: readonly Tensor[]) => {
-    requests.push(`${collective.kind} ${input?.dtype} ${input?.data.length}`);
+  const keep = (collective: Collective, [input = []]: readonly Segments[]) => {
+    const segments = listOf(input);
+    const length = segments.reduce((sum, { data }) => sum + data.length, 0);
+    requests.push(`${collective.kind} ${segments[0]?.dtype} ${length}`);
   };
   const communicator = Object.assign(Object.create(inner) as Communicator, {
     size: 1,
@@ -238,25 +241,25 @@ describe('broadcast', () => {
   });
 });
 
-describe('where the communicator takes pieces', () => {
-  const inPieces = () => {
+describe('packs as segments of one buffer', () => {
+  const inSegments = () => {
     const { collectives: plain } = alone();
     const calls: string[] = [];
     const inner = new PortableCommunicator({ size: 1, algorithm: directAlgorithm });
-    return { plain, calls, collectives: new ReplicaCollectives(piecewise(inner, calls)) };
+    return { plain, calls, collectives: new ReplicaCollectives(keepSegments(inner, calls)) };
   };
   const values = [ints(1, 2), ints(3), tensor([1.5]), ints(4, 5, 6)];
 
-  it('packs are not copied together, and the results are those of packs', async () => {
-    const { plain, calls, collectives } = inPieces();
+  it('give the results of packs that are copied together', async () => {
+    const { plain, calls, collectives } = inSegments();
     const expected = plain.runSync(plain.allReduce('mean', values, { bytesPerPack: 15 }));
     expect(collectives.runSync(collectives.allReduce('mean', values, { bytesPerPack: 15 }))).toEqual(expected);
     expect(await collectives.run(collectives.allReduce('mean', values, { bytesPerPack: 15 }))).toEqual(expected);
     expect(calls).toEqual(['all-reduce 3+1', 'all-reduce 3+1']);
   });
 
-  it('results are written where the caller wants them', () => {
-    const { calls, collectives } = inPieces();
+  it('are written where the caller wants the results', () => {
+    const { calls, collectives } = inSegments();
     const into = [ints(0, 0), ints(0)];
     const results = collectives.runSync(collectives.allReduce('sum', [ints(1, 2), ints(3)], { into }));
     expect([results, into]).toEqual([[ints(1, 2), ints(3)], into]);
@@ -264,8 +267,8 @@ describe('where the communicator takes pieces', () => {
     expect(calls).toEqual(['all-reduce 2+1']);
   });
 
-  it('a broadcast takes all values of a dtype at once', async () => {
-    const { calls, collectives } = inPieces();
+  it('broadcast all values of a dtype at once', async () => {
+    const { calls, collectives } = inSegments();
     expect(await collectives.run(collectives.broadcast(values, 0))).toEqual(values);
     expect(calls).toEqual(['broadcast 2+1+3']);
   });

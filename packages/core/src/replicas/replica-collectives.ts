@@ -5,8 +5,9 @@ import { RuntimeError, ValueError } from '../errors.js';
 import { hashOf, layoutOf } from '../layout.js';
 import { OneByOne } from '../one-by-one.js';
 import { arrange } from '../packing/arrangement.js';
-import { type PackRun, PackRunner, untilAllHaveEnded } from '../packing/pack-runner.js';
+import { type PackRun, PackRunner } from '../packing/pack-runner.js';
 import { RoutedBatches, type Routing } from '../packing/routes.js';
+import { untilAllHaveEnded } from '../packing/until-all-have-ended.js';
 import { resultsFor } from '../results.js';
 import type { IndexedSlices } from '../sparse/indexed-slices.js';
 import { type SplitValues, splitBySparsity, stitchValues, type Value } from '../sparse/sparse.js';
@@ -158,7 +159,7 @@ export class ReplicaCollectives {
 
   *#broadcastAll(values: readonly Tensor[], root: number, into?: readonly Tensor[]): Requests<Tensor[]> {
     const results = resultsFor(undefined, values, into);
-    const packs = arrange(values, { numPacks: this.#communicator.runPieces ? 1 : 0 });
+    const packs = arrange(values);
     yield packs.map((pack): Request => [{ kind: 'broadcast', root }, values, results, pack]);
     return results;
   }

@@ -15,7 +15,7 @@ const smallBytes = 1 << 16;
 const mostBytes = 2 ** 31 - 1;
 
 /** What a gather has to know of the communicator of a rank. */
-export type Member = Pick<Communicator, 'size' | 'localRanks' | 'runPieces'>;
+export type Member = Pick<Communicator, 'size' | 'localRanks'>;
 
 /**
  * The values of all ranks joined along an axis, in rank order; that axis may differ between ranks. Results are in new memory.
@@ -92,7 +92,7 @@ export function memoryFor(
  * @throws ValueError where own memory was detached after its length was told
  */
 export function* collect(
-  { localRanks, runPieces }: Member,
+  { localRanks }: Member,
   own: readonly Tensor[],
   parts: readonly (readonly Tensor[])[],
   part: CallerRequest,
@@ -103,11 +103,10 @@ export function* collect(
   if (longest === 0) return;
   if (longest <= smallBytes) return yield* collectPadded(own, parts, longest, part);
   const view = longest <= mostBytes ? bytesOf : (tensor: Tensor) => tensor;
-  const packing = { numPacks: runPieces ? 1 : 0 };
   yield parts.flatMap((ofRank, root) => {
     const outputs = ofRank.filter(hasElements).map(view);
     const inputs = root === rank ? own.filter(hasElements).map(view) : outputs;
-    return arrange(outputs, packing).map((pack): Request => [{ kind: 'broadcast', root }, inputs, outputs, pack, part]);
+    return arrange(outputs).map((pack): Request => [{ kind: 'broadcast', root }, inputs, outputs, pack, part]);
   });
 }
 

@@ -12,6 +12,7 @@ import { deduplicate } from '../sparse/deduplicate.js';
 import { IndexedSlices } from '../sparse/indexed-slices.js';
 import type { Value } from '../sparse/sparse.js';
 import { type Tensor, tensor, zeros } from '../tensor.js';
+import { listOf } from '../threads/pieces.js';
 import { ThreadCommunicator } from '../threads/thread-communicator.js';
 import { createThreadGroup } from '../threads/thread-group.js';
 import { ReplicaCollectives, type ReplicaReduceOptions } from './replica-collectives.js';
@@ -30,20 +31,14 @@ async function together(calls: readonly Call[]) {
   const results = calls.map(({ values, op = 'sum', options, run: runOptions }, rank) => {
     const communicator = new ThreadCommunicator(group, { rank, algorithm: directAlgorithm });
     const keep = (kind: string, lengths: readonly number[]) => requests[rank]?.push(`${kind} ${lengths.join('+')}`);
-    const { run, runPieces } = communicator;
+    const { run } = communicator;
     communicator.run = (...args) => {
+      const [, [input = []]] = args;
       keep(
         args[0].kind,
-        args[1].map(({ data }) => data.length),
+        listOf(input).map(({ data }) => data.length),
       );
       return run.apply(communicator, args);
-    };
-    communicator.runPieces = (...args) => {
-      keep(
-        args[0].kind,
-        (args[1][0] as readonly Tensor[]).map(({ data }) => data.length),
-      );
-      return runPieces.apply(communicator, args);
     };
     const collectives = new ReplicaCollectives(communicator);
     return collectives.run(collectives.allReduce(op, values, options), runOptions);

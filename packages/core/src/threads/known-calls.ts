@@ -1,9 +1,9 @@
 import { type CallerRequest, isSameRequest } from '../caller-request.js';
 import { type Collective, isSameCollective } from '../collective.js';
-import type { RunOptions } from '../communicator.js';
+import type { RunOptions, Segments } from '../communicator.js';
 import type { DType, TypedArray } from '../dtype.js';
 import type { Tensor } from '../tensor.js';
-import type { Pieces } from './pieces.js';
+import { isList, type Pieces } from './pieces.js';
 
 /** A call as it was checked, with what was made of it. */
 export interface KnownCall<Handle> {
@@ -33,21 +33,16 @@ export class KnownCalls<Handle> {
   readonly #byOutput = new WeakMap<TypedArray, KnownCall<Handle>>();
   #latest: KnownCall<Handle> | undefined;
 
-  /** A call of one buffer a rank; undefined where something about it is new. */
-  find(collective: Collective, inputs: Pieces, outputs: Pieces, options: RunOptions): KnownCall<Handle> | undefined {
-    const call = this.#candidate(collective, outputs[0], options);
-    return call && isOn(call.inputs, inputs) && isOn(call.outputs, outputs) ? call : undefined;
-  }
-
-  /** A call of buffers in pieces. */
-  findPieces(
+  /** The same call, made before on the same memory; undefined if something about it is new. */
+  find(
     collective: Collective,
-    inputs: readonly Pieces[],
-    outputs: readonly Pieces[],
+    inputs: readonly Segments[],
+    outputs: readonly Segments[],
     options: RunOptions,
   ): KnownCall<Handle> | undefined {
-    const call = this.#candidate(collective, outputs[0]?.[0], options);
-    return call && areOn(call.inputs, inputs) && areOn(call.outputs, outputs) ? call : undefined;
+    const [output] = outputs;
+    const call = output && this.#candidate(collective, isList(output) ? output[0] : output, options);
+    return call && isOn(call.inputs, inputs) && isOn(call.outputs, outputs) ? call : undefined;
   }
 
   add(
@@ -112,22 +107,15 @@ function knownOf({ data, dtype }: Tensor): Known {
   return { data, dtype, length: data.length };
 }
 
-/** Whether these are the tensors of the known arrays, all of them. */
-function isOn(known: readonly Known[], tensors: Pieces): boolean {
-  if (known.length !== tensors.length) return false;
-  for (let index = 0; index < tensors.length; index++) {
-    if (!isOf(known[index], tensors[index] as Tensor)) return false;
-  }
-  return true;
-}
-
-function areOn(known: readonly Known[], lists: readonly Pieces[]): boolean {
+/** Whether these buffers, one per rank, are made of the known arrays. */
+function isOn(known: readonly Known[], buffers: readonly Segments[]): boolean {
   let next = 0;
-  for (const list of lists) {
-    if (list?.length * lists.length !== known.length) return false;
-    for (const tensor of list) {
-      if (!isOf(known[next++], tensor)) return false;
-    }
+  for (const buffer of buffers) {
+    const count = isList(buffer) ? buffer.length : 1;
+    if (count * buffers.length !== known.length) return false;
+    if (isList(buffer)) {
+      for (const segment of buffer) if (!isOf(known[next++], segment)) return false;
+    } else if (!isOf(known[next++], buffer)) return false;
   }
   return next === known.length;
 }

@@ -71,7 +71,7 @@ describe('calls', () => {
   it('are checked and prepared once, whichever way they are made', async () => {
     const communicator = new Noting();
     communicator.runSync(sum, buffer, buffer);
-    communicator.runPiecesSync({ kind: 'all-reduce', op: 'sum' }, [buffer], [buffer]);
+    communicator.runSync({ kind: 'all-reduce', op: 'sum' }, [buffer], [buffer]);
     expect(communicator.played).toEqual(['sync 1', 'sync 1']);
     expect(communicator.prepared).toMatchObject([{ dtype: 'float32', length: 3, layout: 0, isShared: false }]);
   });
@@ -91,7 +91,7 @@ describe('calls', () => {
   it('follow each other in their order, even after one that failed', async () => {
     const communicator = new Noting();
     const first = rejection(communicator.run(sum, buffer, buffer));
-    const second = communicator.runPieces(sum, [other], [other]);
+    const second = communicator.run(sum, [other], [other]);
     const third = communicator.run(sum, buffer, buffer);
     expect(communicator.played).toEqual(['now 1']);
     communicator.ends[0]?.reject(new Error('lost'));
@@ -108,12 +108,8 @@ describe('calls', () => {
   it('that block are refused while another is under way, by name of the one rank', async () => {
     const communicator = new Noting();
     const running = communicator.run(sum, buffer, buffer);
-    for (const call of [
-      () => communicator.runSync(sum, buffer, buffer),
-      () => communicator.runPiecesSync(sum, [buffer], [buffer]),
-    ]) {
-      expect(thrown(call)).toMatchObject({ code: 'ERR_COLL_BUSY', rank: 1, operation: 'all-reduce sum' });
-    }
+    const call = () => communicator.runSync(sum, buffer, buffer);
+    expect(thrown(call)).toMatchObject({ code: 'ERR_COLL_BUSY', rank: 1, operation: 'all-reduce sum' });
     communicator.ends[0]?.resolve();
     await running;
   });
@@ -190,8 +186,11 @@ it('gives back what it holds once, and takes no calls afterwards', async () => {
   await communicator.close();
   await communicator[Symbol.asyncDispose]();
   expect(communicator.released).toBe(1);
-  for (const call of [communicator.run(sum, buffer, buffer), communicator.runPieces(sum, [buffer], [buffer])])
-    expect(await rejection(call)).toMatchObject({ name: 'RuntimeError', code: 'ERR_COLL_CLOSED', rank: 1 });
+  expect(await rejection(communicator.run(sum, buffer, buffer))).toMatchObject({
+    name: 'RuntimeError',
+    code: 'ERR_COLL_CLOSED',
+    rank: 1,
+  });
 });
 
 it('keeps no memory of the latest call alive once it is closed', async () => {

@@ -2,13 +2,13 @@ import { requireCall, requireCollective } from '../buffers.js';
 import { abortedError, busyError, type CallDetails, closedError, refusedError } from '../call-errors.js';
 import { type CallerRequest, operationOf } from '../caller-request.js';
 import type { Collective } from '../collective.js';
-import type { Communicator, RunOptions } from '../communicator.js';
+import type { Communicator, RunOptions, Segments } from '../communicator.js';
 import type { DType } from '../dtype.js';
 import { OneByOne } from '../one-by-one.js';
 import { requireRunOptions } from '../run-options.js';
 import { nextTurn } from './event-loop.js';
 import { type KnownCall, KnownCalls } from './known-calls.js';
-import { type CheckedCall, checkedCall, type Pieces, requireLists } from './pieces.js';
+import { type CheckedCall, checkedCall, listOf, type Pieces } from './pieces.js';
 
 // Of all ranks together: so much is over in a millisecond or two, even where each call has few of it.
 const mostBytesOfTurn = 2 ** 25;
@@ -69,40 +69,26 @@ export abstract class OrderedCommunicator<Handle> implements Communicator {
     return lists;
   }
 
-  runSync(collective: Collective, inputs: Pieces, outputs: Pieces, options: RunOptions = noOptions): void {
-    this.#requireReady(collective, options);
+  runSync(
+    collective: Collective,
+    inputs: readonly Segments[],
+    outputs: readonly Segments[],
+    options: RunOptions = noOptions,
+  ): void {
+    this.#requireOpen(collective, options);
+    if (this.#underWay.latest) throw busyError(this.#detailsOf(collective, options.request));
     this.playSync(this.#callOf(collective, inputs, outputs, options), options);
   }
 
-  /** `runPieces` that blocks the calling thread. */
-  runPiecesSync(
+  run(
     collective: Collective,
-    inputs: readonly Pieces[],
-    outputs: readonly Pieces[],
-    options: RunOptions = noOptions,
-  ): void {
-    this.#requireReady(collective, options);
-    this.playSync(this.#callOfPieces(collective, inputs, outputs, options), options);
-  }
-
-  run(collective: Collective, inputs: Pieces, outputs: Pieces, options: RunOptions = noOptions): Promise<void> {
-    try {
-      this.#requireOpen(collective, options);
-      return this.#enqueue(this.#callOf(collective, inputs, outputs, options), options);
-    } catch (error) {
-      return Promise.reject(error);
-    }
-  }
-
-  runPieces(
-    collective: Collective,
-    inputs: readonly Pieces[],
-    outputs: readonly Pieces[],
+    inputs: readonly Segments[],
+    outputs: readonly Segments[],
     options: RunOptions = noOptions,
   ): Promise<void> {
     try {
       this.#requireOpen(collective, options);
-      return this.#enqueue(this.#callOfPieces(collective, inputs, outputs, options), options);
+      return this.#enqueue(this.#callOf(collective, inputs, outputs, options), options);
     } catch (error) {
       return Promise.reject(error);
     }
@@ -120,11 +106,6 @@ export abstract class OrderedCommunicator<Handle> implements Communicator {
     return this.close();
   }
 
-  #requireReady(collective: Collective, options: RunOptions): void {
-    this.#requireOpen(collective, options);
-    if (this.#underWay.latest) throw busyError(this.#detailsOf(collective, options.request));
-  }
-
   #requireOpen(collective: Collective, options: RunOptions): void {
     requireRunOptions(options);
     const { signal, request } = options;
@@ -138,23 +119,15 @@ export abstract class OrderedCommunicator<Handle> implements Communicator {
     return others.length === 0 ? { operation, rank } : { operation };
   }
 
-  #callOf(collective: Collective, inputs: Pieces, outputs: Pieces, options: RunOptions): KnownCall<Handle> {
-    requireCall(collective, inputs, outputs);
-    const known = this.#calls.find(collective, inputs, outputs, options);
-    return known ?? this.#check(collective, inputs.map(alone), outputs.map(alone), options);
-  }
-
-  #callOfPieces(
+  #callOf(
     collective: Collective,
-    inputs: readonly Pieces[],
-    outputs: readonly Pieces[],
+    inputs: readonly Segments[],
+    outputs: readonly Segments[],
     options: RunOptions,
   ): KnownCall<Handle> {
     requireCall(collective, inputs, outputs);
-    const known = this.#calls.findPieces(collective, inputs, outputs, options);
-    if (known) return known;
-    requireLists(collective, inputs, outputs);
-    return this.#check(collective, inputs, outputs, options);
+    const known = this.#calls.find(collective, inputs, outputs, options);
+    return known ?? this.#check(collective, inputs.map(listOf), outputs.map(listOf), options);
   }
 
   #check(
@@ -187,8 +160,4 @@ export abstract class OrderedCommunicator<Handle> implements Communicator {
     this.#bytesOfTurn = 0;
     return nextTurn();
   }
-}
-
-function alone<T>(tensor: T): readonly [T] {
-  return [tensor];
 }

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { thrown } from '../../test/thrown.js';
 import type { Collective } from '../collective.js';
 import { slice } from '../packing/concatenate.js';
-import { type Tensor, tensor, zeros } from '../tensor.js';
-import { checkedCall, requireLists } from './pieces.js';
+import { type Tensor, zeros } from '../tensor.js';
+import { checkedCall } from './pieces.js';
 
 const allReduce: Collective = { kind: 'all-reduce', op: 'sum' };
 const broadcast: Collective = { kind: 'broadcast', root: 1 };
@@ -25,7 +25,7 @@ function expectRefused(action: () => unknown, message: string): void {
 }
 
 describe('checkedCall', () => {
-  it('knows where each piece begins, how long all of them are, and their dtype', () => {
+  it('finds where each segment begins, the length of all, and their dtype', () => {
     const call = check(allReduce, floats(2, 3), floats(2, 3));
     expect([...call.begins]).toEqual([0, 2, 5]);
     expect([call.length, call.dtype, call.isShared]).toEqual([5, 'float32', false]);
@@ -41,7 +41,7 @@ describe('checkedCall', () => {
     expect(check(broadcast, floats(4), floats(4), {}, 1).length).toBe(4);
   });
 
-  it('keeps the layout of a single piece, and gives pieces that are cut otherwise another one', () => {
+  it('keeps the layout of a single segment and hashes it with the cuts of several', () => {
     const layoutOf = (layout: number, ...lengths: number[]) =>
       check(allReduce, floats(...lengths), floats(...lengths), { layout }).layout;
     expect(layoutOf(7, 5)).toBe(7);
@@ -69,28 +69,31 @@ describe('checkedCall', () => {
     expect(check(allReduce, floats(4), floats(4)).isShared).toBe(false);
   });
 
-  it('refuses inputs and outputs in different numbers of pieces, or in none', () => {
-    const message = 'all-reduce sum: every input and output must be in as many pieces, one at least';
+  it('refuses inputs and outputs with different numbers of segments, or none', () => {
+    const message = 'all-reduce sum: every input and output must have the same number of segments, at least one';
     expectRefused(() => check(allReduce, floats(1, 1), floats(1)), message);
     expectRefused(() => check(allReduce, floats(1), floats(1, 1)), message);
     expectRefused(() => check(allReduce, [], []), message);
   });
 
-  it('refuses pieces of collectives whose buffers have a block for each rank', () => {
-    const message = 'its buffers have blocks and cannot be in pieces; join them first';
+  it('refuses segments for collectives whose buffers have a block per rank', () => {
+    const message = 'its buffers have a block per rank and take one segment each; join them first';
     expectRefused(() => check(allGather, floats(1, 1), floats(2, 2)), message);
     expectRefused(() => check({ kind: 'reduce-scatter', op: 'sum' }, floats(2, 2), floats(1, 1)), message);
     expect(() => check(allGather, floats(1), floats(2))).not.toThrow();
   });
 
-  it('refuses pieces of different dtypes', () => {
+  it('refuses segments of different dtypes', () => {
     const mixed = [zeros('float32', [1]), zeros('int32', [1])];
     const others = [zeros('float32', [1]), zeros('int32', [1])];
-    expectRefused(() => check(allReduce, mixed, others), 'all-reduce sum: all pieces of a buffer have one dtype');
-    expectRefused(() => check(broadcast, mixed, others), 'all pieces of a buffer have one dtype');
+    expectRefused(
+      () => check(allReduce, mixed, others),
+      'all-reduce sum: all segments of a buffer must have one dtype',
+    );
+    expectRefused(() => check(broadcast, mixed, others), 'all segments of a buffer must have one dtype');
   });
 
-  it('refuses a piece that is written where another piece lies', () => {
+  it('refuses an output segment that overlaps another segment', () => {
     const memory = zeros('float32', [8]);
     const [low, high, across] = [slice(memory, 0, 4), slice(memory, 4, 8), slice(memory, 2, 6)];
     expect(() => check(allReduce, [low, high], [low, high])).not.toThrow();
@@ -103,7 +106,7 @@ describe('checkedCall', () => {
     expectRefused(() => check(reduce, floats(4, 4), [low, low], {}, 1), 'overlap');
   });
 
-  it('takes one memory for the pieces of all results where that is asked for', () => {
+  it('accepts one memory for the results of all ranks with sharedResult', () => {
     const outputs = floats(4, 2);
     const both = (sharedResult: boolean) =>
       checkedCall(
@@ -118,21 +121,5 @@ describe('checkedCall', () => {
       );
     expect(both(true).isShared).toBe(true);
     expectRefused(() => both(false), 'overlap');
-  });
-});
-
-describe('requireLists', () => {
-  it('accepts lists of tensors', () => {
-    expect(() => requireLists(allReduce, [floats(1, 2)], [floats(1, 2)])).not.toThrow();
-  });
-
-  it.each([
-    ['a tensor', tensor([1])],
-    ['a list of numbers', [1]],
-    ['undefined', undefined],
-  ])('refuses %s in place of a list, among inputs and outputs', (_, wrong) => {
-    const message = 'all-reduce sum: in pieces, every input and output is a list of tensors, not';
-    expectRefused(() => requireLists(allReduce, [floats(1), wrong], [floats(1)]), message);
-    expectRefused(() => requireLists(allReduce, [floats(1)], [wrong]), message);
   });
 });

@@ -2,12 +2,12 @@ import { requireCounts, validateBuffers } from '../buffers.js';
 import { clashError } from '../call-errors.js';
 import type { CallerRequest } from '../caller-request.js';
 import { type Collective, nameOf } from '../collective.js';
-import type { RunOptions } from '../communicator.js';
+import type { RunOptions, Segments } from '../communicator.js';
 import type { DType } from '../dtype.js';
 import { ValueError } from '../errors.js';
 import { hashOf } from '../layout.js';
 import { quote } from '../quote.js';
-import { isTensor, type Tensor } from '../tensor.js';
+import type { Tensor } from '../tensor.js';
 import { clashAmong, type Stretch } from './clashes.js';
 
 /** The tensors of one rank that stand for one buffer. */
@@ -37,13 +37,14 @@ export interface CheckedCall extends Buffers {
   readonly request: CallerRequest | undefined;
 }
 
-/** @throws ValueError for inputs and outputs that are no lists of tensors */
-export function requireLists(collective: Collective, inputs: readonly unknown[], outputs: readonly unknown[]): void {
-  const odd = [...inputs, ...outputs].filter((pieces) => !(Array.isArray(pieces) && pieces.every(isTensor)));
-  if (odd.length === 0) return;
-  const operation = nameOf(collective);
-  const told = `in pieces, every input and output is a list of tensors, not ${quote(odd[0])}`;
-  throw new ValueError('ERR_COLL_BUFFER', `${operation}: ${told}`, { operation });
+/** Whether a buffer is in segments. */
+export function isList(buffer: Segments): buffer is Pieces {
+  return Array.isArray(buffer);
+}
+
+/** A buffer as the list of its segments. */
+export function listOf(buffer: Segments): Pieces {
+  return isList(buffer) ? buffer : [buffer];
 }
 
 /** @throws ValueError for buffers that do not fit the collective, each other, or the pieces of other ranks */
@@ -78,11 +79,11 @@ function validatePieces(buffers: Buffers, isShared: boolean): void {
   const count = inputs[0]?.length ?? 0;
   const operation = nameOf(collective);
   const fail = (problem: string) => new ValueError('ERR_COLL_BUFFER', `${operation}: ${problem}`, { operation });
-  if ([...inputs, ...outputs].some((pieces) => pieces.length !== count || count === 0)) {
-    throw fail('every input and output must be in as many pieces, one at least');
+  if ([...inputs, ...outputs].some((pieces?: Pieces) => pieces?.length !== count || count === 0)) {
+    throw fail('every input and output must have the same number of segments, at least one');
   }
   if (count > 1 && (collective.kind === 'all-gather' || collective.kind === 'reduce-scatter')) {
-    throw fail('its buffers have blocks and cannot be in pieces; join them first');
+    throw fail('its buffers have a block per rank and take one segment each; join them first');
   }
   for (let piece = 0; piece < count; piece++) {
     const at = (lists: readonly Pieces[]) => lists.map((pieces) => pieces[piece] as Tensor);
@@ -91,7 +92,7 @@ function validatePieces(buffers: Buffers, isShared: boolean): void {
   const source = sourceOf(collective, localRanks, inputs, outputs);
   const read = inputs.filter((_, index) => reads(collective, localRanks[index]));
   if ([source, ...read].some((pieces) => pieces.some(({ dtype }) => dtype !== source[0]?.dtype))) {
-    throw fail('all pieces of a buffer have one dtype');
+    throw fail('all segments of a buffer must have one dtype');
   }
   if (count > 1) requireApart(buffers, isShared);
 }

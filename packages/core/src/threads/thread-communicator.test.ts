@@ -177,16 +177,15 @@ describe.each([jsEngine, wasmEngine])('threads of the $name engine', (engine) =>
           (_, at) => Number(buffers[0]?.[piece]?.data[at]) + Number(buffers[1]?.[piece]?.data[at]),
         ),
       );
-      const calls = communicators.map(
-        (each, rank) =>
-          each.runPieces?.(sum, [buffers[rank] as Tensor[]], [buffers[rank] as Tensor[]]) as Promise<void>,
+      const calls = communicators.map((each, rank) =>
+        each.run(sum, [buffers[rank] as Tensor[]], [buffers[rank] as Tensor[]]),
       );
       await Promise.all(calls);
       for (const pieces of buffers) expect(pieces.map(({ data }) => [...data])).toEqual(wanted);
     }
     const odd = communicators.map((each, rank) => {
       const pieces = [cut(rank === 0 ? [3, 5] : [5, 3])];
-      return rejection(each.runPieces?.(sum, pieces, pieces) as Promise<void>);
+      return rejection(each.run(sum, pieces, pieces));
     });
     for (const error of await Promise.all(odd)) expect(error).toMatchObject({ code: 'ERR_COLL_SHAPE_MISMATCH' });
   });

@@ -16,6 +16,7 @@ import {
   type Tensor,
   zeros,
 } from '@coll/core';
+import { JoiningCommunicator } from '@coll/core/executor';
 import type { Algorithm } from '@coll/core/schedule';
 
 /** What a double does otherwise than usual. */
@@ -120,7 +121,7 @@ class ProcessGroupDouble implements ProcessGroup {
   }
 }
 
-class MemberDouble implements Communicator {
+class MemberDouble extends JoiningCommunicator {
   readonly size: number;
   readonly localRanks: readonly number[];
   readonly #room: Room;
@@ -128,6 +129,7 @@ class MemberDouble implements Communicator {
   readonly #whole: PortableCommunicator;
 
   constructor(room: Room, rank: number, algorithm: Algorithm) {
+    super();
     this.size = room.size;
     this.localRanks = [rank];
     this.#room = room;
@@ -139,7 +141,7 @@ class MemberDouble implements Communicator {
     return this.#whole.refuses(collective, dtype);
   }
 
-  async run(
+  protected async runWhole(
     collective: Collective,
     inputs: readonly Tensor[],
     outputs: readonly Tensor[],
@@ -177,7 +179,7 @@ class MemberDouble implements Communicator {
     }
   }
 
-  runSync(): never {
+  protected runWholeSync(): never {
     throw new RuntimeError('ERR_COLL_CONTEXT', 'doubles share a thread: use run');
   }
 
@@ -190,8 +192,4 @@ class MemberDouble implements Communicator {
   }
 
   async close(): Promise<void> {}
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.close();
-  }
 }

@@ -1,4 +1,4 @@
-import { type Collective, type DType, opOf } from '@coll/core';
+import { type Collective, type CollectiveKind, type DType, opOf } from '@coll/core';
 import { oneOfEach } from './collectives.js';
 import { caseFor, type ExecutorCases } from './executor-case.js';
 import { placements } from './placement.js';
@@ -13,11 +13,27 @@ export const memoryCases: ExecutorCases = {
       return [name, (subject: Subject) => subject.check(trialsOf(subject).map((trial) => ({ ...trial, placement })))];
     }),
   ),
+  'takes buffers in segments': caseFor(({ kinds }) => kinds.some(hasSegments), takesSegments),
   'writes one result for all where the caller says that they share it': caseFor(
     ({ members = 1 }) => members === 1,
     writesOneResult,
   ),
 };
+
+/** Collectives whose buffers have no blocks take them in segments: empty ones, of one element, and longer ones. */
+async function takesSegments(subject: Subject): Promise<void> {
+  const trials = trialsOf(subject).filter(({ collective, block }) => hasSegments(collective.kind) && block > 1);
+  const lists = [[1], [0, 1, 1, 2]];
+  for (const placement of ['in own memory', 'in place', 'in allocated memory'] as const) {
+    await subject.check(
+      trials.map((trial, index) => ({ ...trial, placement, options: { cuts: lists[index % 2] as readonly number[] } })),
+    );
+  }
+}
+
+function hasSegments(kind: CollectiveKind): boolean {
+  return kind !== 'all-gather' && kind !== 'reduce-scatter';
+}
 
 async function writesOneResult(subject: Subject): Promise<void> {
   const { members } = await subject.group();

@@ -12,6 +12,10 @@ import { damages } from './wrong-buffers.js';
 /** What is wrong is said before any byte moves, and the group goes on. */
 export const refusalCases: ExecutorCases = {
   ...Object.fromEntries(Object.keys(damages).map((damage) => [`refuses ${damage}`, refusesDamage(damage)])),
+  'refuses segments of buffers that have a block per rank': caseFor(
+    ({ kinds }) => kinds.includes('all-gather') || kinds.includes('reduce-scatter'),
+    refusesSegments,
+  ),
   'refuses a root that is no rank': caseFor(
     ({ kinds }) => kinds.includes('reduce') || kinds.includes('broadcast'),
     refusesRoots,
@@ -76,6 +80,19 @@ async function refusesRoots(subject: Subject): Promise<void> {
         const title = `${mode} ${nameOf(collective)} among ${subject.size} ranks`;
         await attempt({ title, member, call, expected: { class: ValueError } });
       }
+    }
+  }
+}
+
+async function refusesSegments(subject: Subject): Promise<void> {
+  const group = await subject.group();
+  const member = group.members.at(-1) as Member;
+  for (const collective of subject.among([{ kind: 'all-gather' }, { kind: 'reduce-scatter', op: 'sum' }])) {
+    if ((await subject.refusal(collective, 'float32')) !== undefined) continue;
+    for (const mode of modesOf(group)) {
+      const call = goodCall(subject.size, member, { collective, options: { ...soon, mode, cuts: [1] } });
+      const title = `${mode} ${nameOf(collective)} in segments`;
+      await attempt({ title, member, call, expected: { class: ValueError, code: 'ERR_COLL_BUFFER' } });
     }
   }
 }

@@ -178,6 +178,13 @@ class CannotAlias extends Double {
   }
 }
 
+class RunsFirstSegments extends Double {
+  override runSync(...[collective, inputs, outputs, options]: Parameters<Run>): void {
+    const firsts = (side: typeof inputs) => side.map((buffer) => (Array.isArray(buffer) ? buffer[0] : buffer));
+    super.runSync(collective, firsts(inputs), firsts(outputs), options);
+  }
+}
+
 /** Executors with one thing wrong, and a test of the suite that must notice. */
 export const brokenExecutors: readonly (readonly [
   double: new (options: PortableCommunicatorOptions) => Communicator,
@@ -198,4 +205,5 @@ export const brokenExecutors: readonly (readonly [
   [ChecksTooLate, /refuses no input/],
   [RefusesInSilence, /combines every dtype/],
   [CannotAlias, /in place/],
+  [RunsFirstSegments, /takes buffers in segments/],
 ];

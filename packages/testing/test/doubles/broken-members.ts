@@ -3,6 +3,7 @@ import {
   createThreadGroup,
   type ErrorCode,
   type RunOptions,
+  type Tensor,
   ThreadCommunicator,
   type ThreadGroup,
 } from '@coll/core';
@@ -44,7 +45,7 @@ class NoticesNoLength extends ThreadCommunicator {
   override run(...[collective, inputs, outputs, options]: Run): Promise<void> {
     const cut = (tensors: typeof inputs) =>
       collective.kind === 'broadcast'
-        ? tensors.map((tensor) => ({ ...tensor, data: tensor.data.subarray(0, 3), shape: [3] }))
+        ? (tensors as readonly Tensor[]).map((tensor) => ({ ...tensor, data: tensor.data.subarray(0, 3), shape: [3] }))
         : tensors;
     return super.run(collective, cut(inputs), cut(outputs), options);
   }

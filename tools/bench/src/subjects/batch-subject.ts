@@ -6,7 +6,7 @@ import {
   ReduceOp,
   type Tensor,
 } from '@coll/core';
-import { describeTrial, type Trial } from '../trial.js';
+import type { Trial } from '../trial.js';
 import { agreeThrough } from './agreement.js';
 import type { GradientBuffers } from './buffers.js';
 import { problemOf, writePattern } from './pattern.js';
@@ -38,17 +38,13 @@ export function piecesSubject(communicator: Communicator, buffers: GradientBuffe
   const { localRanks, size } = communicator;
   const lists = localRanks.map((rank) => buffers.takeFor(communicator, trial, rank));
   const sum = { kind: 'all-reduce', op: 'sum' } as const;
-  if (!communicator.runPieces || !communicator.runPiecesSync)
-    throw new TypeError(`${describeTrial(trial)}: this engine has no pieces`);
-  const run = communicator.runPieces.bind(communicator);
-  const runSync = communicator.runPiecesSync.bind(communicator);
   const isSync = trial.form === 'sync';
   return {
     isSync,
     rewrite() {
       for (const [index, tensors] of lists.entries()) rewrite(tensors, localRanks[index] as number);
     },
-    call: isSync ? () => runSync(sum, lists, lists) : () => run(sum, lists, lists),
+    call: isSync ? () => communicator.runSync(sum, lists, lists) : () => communicator.run(sum, lists, lists),
     problem() {
       const problems = lists.map((tensors, index) => problemIn(tensors, localRanks[index] as number, size));
       return problems.find((problem) => problem !== undefined);

@@ -1,0 +1,179 @@
+import { requireCall } from '../buffers.js';
+import type { Collective } from '../collective.js';
+import type { Communicator, RunOptions, Segments } from '../communicator.js';
+import { allocate, type DType } from '../dtype.js';
+import type { Tensor } from '../tensor.js';
+import { JoinedPieces } from '../threads/joined-pieces.js';
+import { checkedCall, isList, listOf, type Pieces, writes } from '../threads/pieces.js';
+import { untilAllHaveEnded } from './until-all-have-ended.js';
+import { Views } from './views.js';
+
+/** Joined buffers, and what brings their results back. */
+interface Joined {
+  readonly inputs: readonly Tensor[];
+  readonly outputs: readonly Tensor[];
+  separate(): void;
+}
+
+/**
+ * The base of communicators whose engine needs each buffer in one tensor. The segments of an all-reduce or a reduce are copied
+ * together, in memory that is kept for later calls; those of a broadcast run one by one.
+ */
+export abstract class JoiningCommunicator implements Communicator {
+  abstract readonly size: number;
+  abstract readonly localRanks: readonly number[];
+  readonly #views = new Views();
+  /** Memory that no call uses, by dtype. */
+  readonly #free = new Map<DType, Tensor[]>();
+
+  abstract refuses(collective: Collective, dtype: DType): string | undefined;
+  abstract close(): Promise<void>;
+
+  /** `run` for buffers of one tensor each. */
+  protected abstract runWhole(
+    collective: Collective,
+    inputs: readonly Tensor[],
+    outputs: readonly Tensor[],
+    options?: RunOptions,
+  ): Promise<void>;
+
+  /** `runSync` for buffers of one tensor each. */
+  protected abstract runWholeSync(
+    collective: Collective,
+    inputs: readonly Tensor[],
+    outputs: readonly Tensor[],
+    options?: RunOptions,
+  ): void;
+
+  async run(
+    collective: Collective,
+    inputs: readonly Segments[],
+    outputs: readonly Segments[],
+    options?: RunOptions,
+  ): Promise<void> {
+    requireCall(collective, inputs, outputs);
+    const whole = wholeOf(inputs, outputs);
+    if (whole) return this.runWhole(collective, ...whole, options);
+    const lists = this.#checked(collective, inputs, outputs, options);
+    if (collective.kind === 'broadcast') {
+      const runs = columnsOf(lists).map(([from, into]) => this.runWhole(collective, from, into, options));
+      return untilAllHaveEnded(runs);
+    }
+    const joined = this.#join(collective, lists);
+    await this.runWhole(collective, joined.inputs, joined.outputs, options);
+    joined.separate();
+  }
+
+  runSync(
+    collective: Collective,
+    inputs: readonly Segments[],
+    outputs: readonly Segments[],
+    options?: RunOptions,
+  ): void {
+    requireCall(collective, inputs, outputs);
+    const whole = wholeOf(inputs, outputs);
+    if (whole) {
+      this.runWholeSync(collective, ...whole, options);
+      return;
+    }
+    const lists = this.#checked(collective, inputs, outputs, options);
+    if (collective.kind === 'broadcast') {
+      for (const [from, into] of columnsOf(lists)) this.runWholeSync(collective, from, into, options);
+      return;
+    }
+    const joined = this.#join(collective, lists);
+    this.runWholeSync(collective, joined.inputs, joined.outputs, options);
+    joined.separate();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  /** @throws ValueError for segments that do not fit the collective or each other */
+  #checked(
+    collective: Collective,
+    inputs: readonly Segments[],
+    outputs: readonly Segments[],
+    options: RunOptions = {},
+  ): Lists {
+    const { size, localRanks } = this;
+    const lists = { inputs: inputs.map(listOf), outputs: outputs.map(listOf) };
+    checkedCall({ collective, size, localRanks, ...lists }, options);
+    return lists;
+  }
+
+  #join(collective: Collective, { inputs: from, outputs: into }: Lists): Joined {
+    const taken: Tensor[] = [];
+    const take = (like: Pieces): Tensor => {
+      const { length } = new JoinedPieces(like);
+      const memory = this.#take(first(like).dtype, length);
+      taken.push(memory);
+      return { ...this.#views.of(memory, 0, length), device: first(like).device };
+    };
+    const inputs = from.map(take);
+    inputs.forEach(({ data }, index) => {
+      new JoinedPieces(from[index] as Pieces).copyTo(data, 0, data.length);
+    });
+    const isShared = into.length > 1 && first(into[1] as Pieces).data === first(first(into)).data;
+    // What all ranks share must not be what one of them reads.
+    const isInPlace = !isShared && first(first(from)).dtype === first(first(into)).dtype;
+    const results = isShared ? into.slice(0, 1) : into;
+    const own = isInPlace ? inputs : results.map(take);
+    const separate = () => {
+      results.forEach((segments, index) => {
+        if (!writes(collective, this.localRanks[index])) return;
+        const { data } = own[index] as Tensor;
+        new JoinedPieces(segments).copyFrom(data, 0, data.length);
+      });
+      for (const memory of taken) this.#giveBack(memory);
+    };
+    return { inputs, outputs: isShared ? into.map(() => first(own)) : own, separate };
+  }
+
+  #take(dtype: DType, length: number): Tensor {
+    const free = this.#free.get(dtype) ?? [];
+    const fitting = free.findIndex(({ data }) => data.length >= length);
+    if (fitting >= 0) return free.splice(fitting, 1)[0] as Tensor;
+    // Doubling bounds what outgrown memory wastes.
+    const room = Math.max(length, 2 * Math.max(0, ...free.map(({ data }) => data.length)));
+    return { data: allocate(dtype, room), dtype, shape: [room], device: '' };
+  }
+
+  #giveBack(memory: Tensor): void {
+    const free = this.#free.get(memory.dtype);
+    if (free) free.push(memory);
+    else this.#free.set(memory.dtype, [memory]);
+  }
+}
+
+type Buffers = readonly [inputs: readonly Tensor[], outputs: readonly Tensor[]];
+
+interface Lists {
+  readonly inputs: readonly Pieces[];
+  readonly outputs: readonly Pieces[];
+}
+
+/** The buffers as tensors, if each is one. */
+function wholeOf(inputs: readonly Segments[], outputs: readonly Segments[]): Buffers | undefined {
+  const buffers = [inputs, outputs] as const;
+  if (!buffers.some((side) => side.some(isList))) return buffers as Buffers;
+  const isOneEach = buffers.every((side) => side.every((buffer) => listOf(buffer).length === 1));
+  return isOneEach ? [inputs.map(firstOf), outputs.map(firstOf)] : undefined;
+}
+
+function firstOf(buffer: Segments): Tensor {
+  return first(listOf(buffer));
+}
+
+/** The first segments of all ranks, then the second ones, and so on. */
+function columnsOf({ inputs, outputs }: Lists): Buffers[] {
+  return first(inputs).map((_, segment) => {
+    const at = (lists: readonly Pieces[]) => lists.map((segments) => segments[segment] as Tensor);
+    return [at(inputs), at(outputs)];
+  });
+}
+
+function first<Item>(list: readonly Item[]): Item {
+  return list[0] as Item;
+}
