@@ -7,7 +7,7 @@ import { openProcessGroup } from '@coll/processes';
 
 // Who this is, and where the others are, is in the environment.
 await using group = await openProcessGroup();
-await using communicator = group.communicator(directAlgorithm);
+await using communicator = group.communicator(directAlgorithm());
 
 const mine = tensor(Float64Array.of(group.rank, 1));
 const sum = tensor(new Float64Array(2));

@@ -17,9 +17,9 @@ executorSuite(
     algorithms: [
       { algorithm: ringAlgorithm() },
       { algorithm: ringAlgorithm({ subChunks: 2 }), source: { module: '', export: '', options: { subChunks: 2 } } },
-      { algorithm: directAlgorithm },
+      { algorithm: directAlgorithm() },
       { algorithm: reductionToOneAlgorithm() },
-      { algorithm: hierarchicalCopyAlgorithm },
+      { algorithm: hierarchicalCopyAlgorithm() },
     ],
     ranks: [1, 2, 3, 4, 7, 9],
   }),

@@ -20,10 +20,13 @@ executorSuite(
     membersOf: (size) => size,
     open: threads.open,
     algorithms: [
-      { algorithm: directAlgorithm, source: { module: direct.module, export: 'direct' } },
+      { algorithm: directAlgorithm(), source: { module: direct.module, export: 'direct' } },
       { algorithm: ringAlgorithm(), source: { module: ring.module, export: 'ring' } },
       { algorithm: reductionToOneAlgorithm(), source: { module: reductionToOne.module, export: 'reductionToOne' } },
-      { algorithm: hierarchicalCopyAlgorithm, source: { module: hierarchicalCopy.module, export: 'hierarchicalCopy' } },
+      {
+        algorithm: hierarchicalCopyAlgorithm(),
+        source: { module: hierarchicalCopy.module, export: 'hierarchicalCopy' },
+      },
     ],
     ranks: [1, 2, 3, 4, 7],
   }),
@@ -31,20 +34,20 @@ executorSuite(
 
 it('refuses two ranks in one thread', () => {
   const group = native.createGroup({ size: 2 });
-  native.join(group, { rank: 0, algorithm: directAlgorithm });
-  expect(() => native.join(group, { rank: 1, algorithm: directAlgorithm })).toThrow(
+  native.join(group, { rank: 0, algorithm: directAlgorithm() });
+  expect(() => native.join(group, { rank: 1, algorithm: directAlgorithm() })).toThrow(
     /rank 1 cannot join in the thread of rank 0/,
   );
 });
 
 it('refuses a group of another engine', () => {
   const group = jsEngine.createGroup({ size: 2 });
-  expect(() => native.join(group, { rank: 0, algorithm: directAlgorithm })).toThrow(/made by the js engine/);
+  expect(() => native.join(group, { rank: 0, algorithm: directAlgorithm() })).toThrow(/made by the js engine/);
 });
 
 it.each(['run', 'runSync'] as const)('wakes an event loop that sleeps until this rank comes, by %s', async (method) => {
   const group = native.createGroup({ size: 2 });
-  const communicator = native.join(group, { rank: 0, algorithm: directAlgorithm });
+  const communicator = native.join(group, { rank: 0, algorithm: directAlgorithm() });
   const arrival = new Rendezvous(group.control, 2, 0).arrivalOf(0);
   const wake = vi.spyOn(Rendezvous.prototype, 'wake');
   // As rank 1 does.

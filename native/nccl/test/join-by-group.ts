@@ -19,6 +19,6 @@ export const join: Join = async ({ group: generation, member: rank, members: siz
   const group = await openProcessGroup({ store, jobKey, rank, size, generation });
   const devices = Array.from({ length: size }, (_, task) => `/job:worker/task:${task}/device:GPU:${task}`);
   const gpus = new ProcessGpus(processWorld(group, devices), {});
-  const communicator = new ProcessCommunicator(group.communicator(directAlgorithm), gpus);
+  const communicator = new ProcessCommunicator(group.communicator(directAlgorithm()), gpus);
   return { communicator, leave: () => group.close() };
 };

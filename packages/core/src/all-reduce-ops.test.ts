@@ -158,7 +158,7 @@ describe('batchReduce', () => {
 describe('what the communicator refuses', () => {
   it('goes to the fallback with the reason', async () => {
     const refuses = (_: unknown, ranks: number) => (ranks === 2 ? 'it wants three' : undefined);
-    const ops = new TestedAllReduce({ algorithm: { ...directAlgorithm, refuses } });
+    const ops = new TestedAllReduce({ algorithm: { ...directAlgorithm(), refuses } });
     const result = (await ops.reduce(ReduceOp.SUM, value, value)) as Mirrored<Tensor>;
     expect(result.primary.data).toEqual(Int32Array.of(31, 42));
     expect(ops.explain().notes).toEqual(['it wants three; reduction-to-one serves it']);
@@ -182,7 +182,7 @@ describe('a world', () => {
     const ops = new TestedAllReduce({ world });
     await ops.reduce(ReduceOp.SUM, value, value);
     await ops.reduce(ReduceOp.SUM, value, value);
-    expect(communicator.mock.calls).toEqual([[directAlgorithm]]);
+    expect(communicator.mock.calls).toEqual([[directAlgorithm()]]);
     const three = spread([1], [2], [3]);
     const result = (await ops.reduce(ReduceOp.SUM, three, three)) as Mirrored<Tensor>;
     expect(result.primary.data).toEqual(Int32Array.of(6));

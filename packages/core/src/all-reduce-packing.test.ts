@@ -121,7 +121,7 @@ describe('replicas in threads', () => {
   ];
 
   it.each([
-    ['direct', directAlgorithm, true],
+    ['direct', directAlgorithm(), true],
     ['reduction to one', reductionToOneAlgorithm(), true],
     ['ring', ringAlgorithm(), false],
   ])('have the bits of one controller, however they pack: %s', async (_, algorithm, isSame) => {

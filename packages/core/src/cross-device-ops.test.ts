@@ -192,11 +192,11 @@ describe('ops without a world', () => {
     const world = portableWorld(['cpu:0', 'cpu:1']);
     const groups = [
       new RecordingOps(world),
-      new RecordingOps(undefined, { algorithm: directAlgorithm }),
+      new RecordingOps(undefined, { algorithm: directAlgorithm() }),
       new RecordingOps(),
     ];
     expect(groups.map(({ replicaGroup }) => replicaGroup)).toEqual([undefined, undefined, undefined]);
-    expect(new RecordingOps(world, { algorithm: directAlgorithm }).replicaGroup).toBeInstanceOf(LocalReplicaGroup);
+    expect(new RecordingOps(world, { algorithm: directAlgorithm() }).replicaGroup).toBeInstanceOf(LocalReplicaGroup);
   });
 
   it('explain themselves, with each remark once', () => {

@@ -28,12 +28,12 @@ const bytes = tensor([1], { dtype: 'int8' });
 const plugin = definePlugin({ name: 'mine', module: 'file:///mine.js', create: () => new ReductionToOneDevice() });
 
 function alone(): PortableCommunicator {
-  return new PortableCommunicator({ size: 1, algorithm: directAlgorithm });
+  return new PortableCommunicator({ size: 1, algorithm: directAlgorithm() });
 }
 
 function two() {
   const group = createThreadGroup({ size: 2, maxBytes: 2 ** 16, spins: 0 });
-  const join = (rank: number) => new ThreadCommunicator(group, { rank, algorithm: directAlgorithm });
+  const join = (rank: number) => new ThreadCommunicator(group, { rank, algorithm: directAlgorithm() });
   return { group, first: join(0), second: join(1) };
 }
 

@@ -16,7 +16,7 @@ const devices = ['cpu:0', 'cpu:1', 'cpu:2'];
 it('holds all devices of a portable world', () => {
   const world = portableWorld(devices, jsEngine);
   expect(world).toMatchObject({ devices, localRanks: [0, 1, 2], engine: 'js' });
-  const communicator = world.communicator(directAlgorithm);
+  const communicator = world.communicator(directAlgorithm());
   expect(communicator).toBeInstanceOf(PortableCommunicator);
   expect(communicator.size).toBe(3);
 });
@@ -24,7 +24,7 @@ it('holds all devices of a portable world', () => {
 it('holds one device of a world of threads', async () => {
   const world = threadWorld(createThreadGroup({ size: 3, maxBytes: 2 ** 16 }), 2, devices);
   expect(world).toMatchObject({ devices, localRanks: [2], engine: 'js' });
-  const communicator = world.communicator(directAlgorithm);
+  const communicator = world.communicator(directAlgorithm());
   expect(communicator).toBeInstanceOf(ThreadCommunicator);
   expect([communicator.size, communicator.localRanks]).toEqual([3, [2]]);
   await communicator.close();
@@ -44,7 +44,7 @@ it('takes the engine of the group for a world of threads, and none in its place'
 
 it('ends a group of threads for all ranks by the message of one', async () => {
   const group = createThreadGroup({ size: 2, maxBytes: 2 ** 16 });
-  const other = threadWorld(group, 0, devices.slice(1)).communicator(directAlgorithm);
+  const other = threadWorld(group, 0, devices.slice(1)).communicator(directAlgorithm());
   threadWorld(group, 1, devices.slice(1)).fail?.('rank 1 threw');
   const tensors = [tensor(new Float32Array(1))];
   expect(await rejection(other.run({ kind: 'all-reduce', op: 'sum' }, tensors, tensors))).toMatchObject({
@@ -67,7 +67,7 @@ it('holds one device of a world of processes', () => {
   const group = { rank: 1, size: 3, communicator: () => communicator, fail: (error: Error) => failed.push(error) };
   const world = processWorld(group as unknown as ProcessGroup, devices);
   expect(world).toMatchObject({ devices, localRanks: [1], engine: 'native' });
-  expect(world.communicator(directAlgorithm)).toBe(communicator);
+  expect(world.communicator(directAlgorithm())).toBe(communicator);
   world.fail?.('rank 1 threw');
   expect(failed).toMatchObject([{ code: 'ERR_COLL_PEER_FAILED', message: 'rank 1 threw' }]);
   expect(thrown(() => processWorld(group as unknown as ProcessGroup, ['cpu:0']))).toMatchObject({

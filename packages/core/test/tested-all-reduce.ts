@@ -12,7 +12,7 @@ export class TestedAllReduce extends AllReduceOps {
 
   constructor(setup: Partial<AllReduceSetup> = {}) {
     super({
-      algorithm: directAlgorithm,
+      algorithm: directAlgorithm(),
       fallback: new ReductionToOneDevice(),
       ...(setup.world ? {} : { engine: 'js' }),
       ...setup,

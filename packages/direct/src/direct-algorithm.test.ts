@@ -19,14 +19,18 @@ function collectivesOf(ranks: number): Collective[] {
 it('is proven for every collective and root among 1 to 33 ranks', () => {
   for (let ranks = 1; ranks <= 33; ranks++) {
     for (const collective of collectivesOf(ranks)) {
-      expect(problemOf(directAlgorithm.plan(collective, ranks), collective)).toBeUndefined();
+      expect(problemOf(directAlgorithm().plan(collective, ranks), collective)).toBeUndefined();
     }
   }
 });
 
+it('is the same object at every call, by which worlds know its communicator', () => {
+  expect(directAlgorithm()).toBe(directAlgorithm());
+});
+
 it('takes two rounds at most, and none with one rank', () => {
   const roundsOf = (ranks: number) =>
-    collectivesOf(ranks).map((collective) => directAlgorithm.plan(collective, ranks).rounds.length);
+    collectivesOf(ranks).map((collective) => directAlgorithm().plan(collective, ranks).rounds.length);
   expect(roundsOf(1)).toEqual([0, 0, 0, 0, 0]);
   expect(roundsOf(3)).toEqual([2, 1, 1, 2, 2, 2, 2, 2, 2]);
 });
@@ -38,18 +42,18 @@ it('combines every chunk in the order of ranks', () => {
     { kind: 'reduce', op: 'sum', root: 2 },
   ] as const) {
     const inOrder = [0, 1, 2, 3];
-    expect(chainsOf(directAlgorithm.plan(collective, 4), collective)).toEqual([inOrder, inOrder, inOrder, inOrder]);
+    expect(chainsOf(directAlgorithm().plan(collective, 4), collective)).toEqual([inOrder, inOrder, inOrder, inOrder]);
   }
 });
 
 it('sends as few bytes a rank as a ring, over many links', () => {
   const machine = { kind: 'all-reduce', bytes: 8000, alpha: 0, beta: 1, gamma: 0 } as const;
-  const { bytesPerRank, busiestLink } = cost(directAlgorithm.plan(allReduce, 8), machine);
+  const { bytesPerRank, busiestLink } = cost(directAlgorithm().plan(allReduce, 8), machine);
   expect({ bytesPerRank, bytes: busiestLink?.bytes }).toEqual({ bytesPerRank: 14_000, bytes: 2000 });
 });
 
 it('does not send a root what it has', () => {
-  expect(draw(directAlgorithm.plan({ kind: 'broadcast', root: 1 }, 3))).toBe(
+  expect(draw(directAlgorithm().plan({ kind: 'broadcast', root: 1 }, 3))).toBe(
     ['round 0 | 1 -(0)-> 0   1 -(2)-> 2', 'round 1 | 0 -(0)-> 2   1 -(1)-> 0   1 -(1)-> 2   2 -(2)-> 0'].join('\n'),
   );
 });

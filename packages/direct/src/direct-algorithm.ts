@@ -11,7 +11,11 @@ import { type Algorithm, type StreamedSchedule, scheduleOf, type Transfer } from
  *     chunk 1   a1   b1   c1  combine   .    S1   .   hand out  S1   S1   S1
  *     chunk 2   a2   b2   c2            .    .    S2            S2   S2   S2
  */
-export const directAlgorithm: Algorithm = {
+export function directAlgorithm(): Algorithm {
+  return algorithm;
+}
+
+const algorithm: Algorithm = {
   name: 'direct',
   stream,
   plan(collective, ranks) {

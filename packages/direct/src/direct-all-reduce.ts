@@ -15,6 +15,6 @@ export class DirectAllReduce extends AllReduceOps {
   /** @throws ValueError for a negative `numPacks`, and for options that are no object; CollError for an engine that does not work here */
   constructor(options?: DirectOptions, world?: World) {
     const packing = optionsOf(options, 'new DirectAllReduce({ numPacks: 2 })');
-    super({ ...packing, algorithm: directAlgorithm, fallback: new ReductionToOneDevice(), world });
+    super({ ...packing, algorithm: directAlgorithm(), fallback: new ReductionToOneDevice(), world });
   }
 }

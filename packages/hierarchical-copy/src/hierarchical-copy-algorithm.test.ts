@@ -31,7 +31,7 @@ describe('halvesOf', () => {
 describe('hierarchicalCopyAlgorithm', () => {
   it('is proven for all roots of 1 to 16 devices, and loses no contribution', () => {
     for (const ranks of upTo(17).slice(1)) {
-      expect(hierarchicalCopyAlgorithm.variants?.(ranks)).toBe(ranks);
+      expect(hierarchicalCopyAlgorithm().variants?.(ranks)).toBe(ranks);
       for (const root of upTo(ranks)) {
         const kinds: Collective[] = [allReduce(root), { kind: 'reduce', op: 'sum', root }, { kind: 'broadcast', root }];
         for (const collective of [
@@ -39,14 +39,14 @@ describe('hierarchicalCopyAlgorithm', () => {
           { kind: 'all-gather' } as const,
           { kind: 'reduce-scatter', op: 'sum' } as const,
         ])
-          expect(problemOf(hierarchicalCopyAlgorithm.plan(collective, ranks), collective)).toBeUndefined();
+          expect(problemOf(hierarchicalCopyAlgorithm().plan(collective, ranks), collective)).toBeUndefined();
       }
     }
   });
 
   it('adds each half in the order of ranks, then both', () => {
     const addsOf = (variant: number, ranks: number) =>
-      hierarchicalCopyAlgorithm
+      hierarchicalCopyAlgorithm()
         .plan(allReduce(variant), ranks)
         .rounds.map((round) => round.filter(({ reduce }) => reduce).map(({ from, to }) => `${from}>${to}`))
         .filter((adds) => adds.length > 0);
@@ -54,11 +54,11 @@ describe('hierarchicalCopyAlgorithm', () => {
     expect(addsOf(2, 4)).toEqual([['3>2', '1>0'], ['0>2']]);
     expect(addsOf(2, 5)).toEqual([['3>2', '4>2', '1>0'], ['0>2']]);
     // Two sums of two are no chain of four.
-    expect(chainsOf(hierarchicalCopyAlgorithm.plan(allReduce(0), 4), allReduce(0))).toBeUndefined();
+    expect(chainsOf(hierarchicalCopyAlgorithm().plan(allReduce(0), 4), allReduce(0))).toBeUndefined();
   });
 
   it('copies the total to both mains before they hand it out', () => {
-    const copies = hierarchicalCopyAlgorithm
+    const copies = hierarchicalCopyAlgorithm()
       .plan(allReduce(3), 6)
       .rounds.map((round) => round.filter(({ reduce }) => !reduce).map(({ from, to }) => `${from}>${to}`))
       .filter((moves) => moves.length > 0);
@@ -66,7 +66,7 @@ describe('hierarchicalCopyAlgorithm', () => {
   });
 
   it('goes round with its roots, and starts at 0', () => {
-    const plan = (collective: Collective) => hierarchicalCopyAlgorithm.plan(collective, 3);
+    const plan = (collective: Collective) => hierarchicalCopyAlgorithm().plan(collective, 3);
     expect(plan(allReduce(4))).toEqual(plan(allReduce(1)));
     expect(plan({ kind: 'all-reduce', op: 'sum' })).toEqual(plan(allReduce(0)));
   });

@@ -31,7 +31,11 @@ export function halvesOf(root: number, ranks: number): Halves {
  *         +-> 1 <=> 4        and back         +-- 1 <=> 4        for 6 devices and root 1
  *     2 --+      +-- 5                    2 <-+      +-> 5
  */
-export const hierarchicalCopyAlgorithm: Algorithm = {
+export function hierarchicalCopyAlgorithm(): Algorithm {
+  return algorithm;
+}
+
+const algorithm: Algorithm = {
   name: 'hierarchical-copy',
   variants: (ranks) => ranks,
   plan(collective, ranks) {

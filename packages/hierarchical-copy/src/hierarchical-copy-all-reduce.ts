@@ -27,7 +27,7 @@ export class HierarchicalCopyAllReduce extends AllReduceOps {
     const packing = optionsOf(options, 'new HierarchicalCopyAllReduce({ numPacks: 2 })');
     super({
       ...packing,
-      algorithm: hierarchicalCopyAlgorithm,
+      algorithm: hierarchicalCopyAlgorithm(),
       fallback: new ReductionToOneDevice(),
       world,
       routes: (values, ranks) => [{ indices: [...values.keys()], packing, variant: (pack) => pack % ranks }],

@@ -19,15 +19,19 @@ import { type LinkTuning, tuningOf } from './link-tuning.js';
 type Buffers = readonly Segments[];
 
 /** Stands for the algorithm that suits the size of each collective: see `connectGroup`. Played as it is, it is `direct`. */
-export const autoAlgorithm: Algorithm = { ...directAlgorithm, name: 'auto' };
+export function autoAlgorithm(): Algorithm {
+  return auto;
+}
+
+const auto: Algorithm = { ...directAlgorithm(), name: 'auto' };
 
 /**
- * A communicator of a group of processes. For `autoAlgorithm` it chooses an algorithm for each kind and size of collective by the speed of the group's links, which
+ * A communicator of a group of processes. For `autoAlgorithm()` it chooses an algorithm for each kind and size of collective by the speed of the group's links, which
  * all members measure for a few milliseconds at the first collective. Until that one has ended, no other communicator of the group may be used, unless it
  * chooses, too.
  */
 export function connectGroup(group: ProcessGroup, algorithm: Algorithm): Communicator {
-  return algorithm === autoAlgorithm ? new AutoCommunicator(group) : group.communicator(algorithm);
+  return algorithm === auto ? new AutoCommunicator(group) : group.communicator(algorithm);
 }
 
 /** The algorithms chosen for the collectives of a group so far, and how long these took. */

@@ -13,7 +13,11 @@ import { type Algorithm, type StreamedSchedule, scheduleOf, type Transfer } from
  * The children of place `p` are `2p + 1` and `2p + 2`, places count from the root of the collective, or from rank 0. The tree is the same for all elements: bits
  * do not depend on where chunks begin.
  */
-export const binaryTreeAlgorithm: Algorithm = {
+export function binaryTreeAlgorithm(): Algorithm {
+  return algorithm;
+}
+
+const algorithm: Algorithm = {
   name: 'binary-tree',
   stream,
   plan(collective, ranks) {

@@ -52,7 +52,7 @@ export async function buildRecursiveHdAllReduce(
   redOp: ReduceOpLike = 'sum',
   unOp?: UnaryOp,
 ): Promise<Tensor[]> {
-  return reduced(tensors, playing(tensors, recursiveHalvingDoublingAlgorithm), redOp, unOp);
+  return reduced(tensors, playing(tensors, recursiveHalvingDoublingAlgorithm()), redOp, unOp);
 }
 
 /**
@@ -103,7 +103,7 @@ export async function buildNcclThenRecursiveHd(
   redOp: ReduceOpLike = 'sum',
   unOp?: UnaryOp,
 ): Promise<Tensor[]> {
-  return ncclThen(tensors, recursiveHalvingDoublingAlgorithm, redOp, unOp);
+  return ncclThen(tensors, recursiveHalvingDoublingAlgorithm(), redOp, unOp);
 }
 
 /** NCCL within each task, a shuffle across, in as many pieces as there are `gatherDevices`; else as `buildNcclAllReduce`. */

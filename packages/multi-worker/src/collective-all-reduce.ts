@@ -73,7 +73,7 @@ export class CollectiveAllReduce extends WorkerAllReduce {
     const given = options instanceof CommunicationOptions ? { options } : optionsOf(options, '{ group }');
     const setting = collectiveSetting(devices, groupSize, given, world);
     const plays = setting.options.implementation === 'AUTO' ? 'AUTO' : 'RING';
-    const algorithm = plays === 'AUTO' ? autoAlgorithm : ringAlgorithm();
+    const algorithm = plays === 'AUTO' ? autoAlgorithm() : ringAlgorithm();
     const { engine, numPacks, aggSmallGradsMaxBytes, aggSmallGradsMaxGroup } = given;
     const packing = { numPacks, aggSmallGradsMaxBytes, aggSmallGradsMaxGroup };
     // The replicas of this worker may call from inside whether or not there are other workers.

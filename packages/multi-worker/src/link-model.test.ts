@@ -15,7 +15,7 @@ const twoKinds: LinkModel = {
   within: { ranksPerWorker: 4, alpha: 1e-6, beta: 1e-10, overhead: 4e-7 },
 };
 
-const algorithms = [ringAlgorithm(), directAlgorithm, recursiveHalvingDoublingAlgorithm, binaryTreeAlgorithm];
+const algorithms = [ringAlgorithm(), directAlgorithm(), recursiveHalvingDoublingAlgorithm(), binaryTreeAlgorithm()];
 const asked: readonly (readonly [Collective, number])[] = [
   [{ kind: 'all-gather' }, 64],
   [{ kind: 'all-gather' }, 1 << 13],

@@ -9,7 +9,7 @@ import { type ProbeCall, probe } from './link-probe.js';
 const ranks = 4;
 // Between hosts that are five milliseconds apart.
 const truth: LinkModel = { start: 1e-6, gamma: 1e-10, across: { alpha: 5e-3, beta: 8e-9, overhead: 1e-5 } };
-const algorithms = [directAlgorithm, ringAlgorithm()];
+const algorithms = [directAlgorithm(), ringAlgorithm()];
 const sum: Collective = { kind: 'all-reduce', op: 'sum' };
 
 it('finds out how long links are, though those who come late to a collective do not wait', () => {

@@ -10,10 +10,10 @@ import { recursiveHalvingDoublingAlgorithm } from './recursive-halving-doubling-
 
 /** What is chosen from; of those that cost the same, the first. */
 const candidates: readonly Algorithm[] = [
-  directAlgorithm,
-  recursiveHalvingDoublingAlgorithm,
+  directAlgorithm(),
+  recursiveHalvingDoublingAlgorithm(),
   ringAlgorithm(),
-  binaryTreeAlgorithm,
+  binaryTreeAlgorithm(),
 ];
 
 type Call = (choices: AlgorithmChoices) => Promise<void>;

@@ -13,7 +13,11 @@ import { type Algorithm, hasBlocks, type StreamedSchedule, scheduleOf, type Tran
  *
  * Pairs combine the lower rank's value first, and the tree is the same for all elements: bits do not depend on where chunks begin.
  */
-export const recursiveHalvingDoublingAlgorithm: Algorithm = {
+export function recursiveHalvingDoublingAlgorithm(): Algorithm {
+  return algorithm;
+}
+
+const algorithm: Algorithm = {
   name: 'recursive-halving-doubling',
   refuses: (_, ranks) => refusal(ranks),
   stream,

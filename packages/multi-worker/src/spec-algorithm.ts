@@ -50,7 +50,7 @@ export function groupCount(choice: SpecChoice, { workers, gpusPerWorker }: Worke
 /** What an entry that begins with `nccl/` plays among the leaders of all workers; undefined where NCCL does everything. */
 export function acrossAlgorithm({ alg }: SpecChoice, { workers }: Workers): Algorithm | undefined {
   if (alg === 'nccl/xring') return ringAlgorithm({ workers });
-  if (alg === 'nccl/rechd') return recursiveHalvingDoublingAlgorithm;
+  if (alg === 'nccl/rechd') return recursiveHalvingDoublingAlgorithm();
   return alg === 'nccl/pscpu' ? shuffleAlgorithm({ gatherRanks: upTo(workers) }) : undefined;
 }
 

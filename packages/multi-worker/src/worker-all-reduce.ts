@@ -236,7 +236,7 @@ export function joined(others: OtherWorkers, engine: Communicator): Communicator
 }
 
 function gatheringAmong(others: OtherWorkers): GatheringOps {
-  const { group, devices, gathering: algorithm = autoAlgorithm } = others;
+  const { group, devices, gathering: algorithm = autoAlgorithm() } = others;
   return new GatheringOps({
     group,
     devices: devices.length,

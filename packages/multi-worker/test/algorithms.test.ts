@@ -17,8 +17,8 @@ import { shapes } from './shapes.ts';
 const allReduce: Collective = { kind: 'all-reduce', op: 'sum' };
 const named = (name: string) => (_: string, declare: () => void) => describe(name, declare);
 
-algorithmSuite({ test: it, describe, algorithm: recursiveHalvingDoublingAlgorithm, ranks: [1, 2, 4, 8, 16, 32] });
-algorithmSuite({ test: it, describe, algorithm: binaryTreeAlgorithm });
+algorithmSuite({ test: it, describe, algorithm: recursiveHalvingDoublingAlgorithm(), ranks: [1, 2, 4, 8, 16, 32] });
+algorithmSuite({ test: it, describe, algorithm: binaryTreeAlgorithm() });
 algorithmSuite({ test: it, describe, algorithm: shuffleAlgorithm({ gatherRanks: [0] }) });
 algorithmSuite({
   test: it,
@@ -30,7 +30,7 @@ for (const workers of [1, 2, 4]) {
   algorithmSuite({
     test: it,
     describe: named(`ring within, halving and doubling across ${workers} workers`),
-    algorithm: hierarchicalAlgorithm({ workers, within: ringAlgorithm(), across: recursiveHalvingDoublingAlgorithm }),
+    algorithm: hierarchicalAlgorithm({ workers, within: ringAlgorithm(), across: recursiveHalvingDoublingAlgorithm() }),
     ranks: [workers, 2 * workers, 3 * workers, 8 * workers],
   });
 }
@@ -69,7 +69,7 @@ describe('every schedule of a specification', () => {
 
 describe('recursive halving-doubling', () => {
   it('keeps the first half on the lower rank, and reverses bits', () => {
-    expect(draw(recursiveHalvingDoublingAlgorithm.plan(allReduce, 4))).toBe(
+    expect(draw(recursiveHalvingDoublingAlgorithm().plan(allReduce, 4))).toBe(
       [
         'round 0 | 1 -(0)+> 0   1 -(1)+> 0   0 -(2)+> 1   0 -(3)+> 1   3 -(0)+> 2   3 -(1)+> 2   2 -(2)+> 3   2 -(3)+> 3',
         'round 1 | 2 -(0)+> 0   3 -(2)+> 1   0 -(1)+> 2   1 -(3)+> 3',
@@ -81,7 +81,7 @@ describe('recursive halving-doubling', () => {
 
   it.each([2, 4, 8, 16])('needs 2 log2(%i) rounds and as few bytes as a ring', (ranks) => {
     const machine = { bytes: 64 * ranks, alpha: 0, beta: 1, gamma: 0 };
-    const { rounds, bytesPerRank } = cost(recursiveHalvingDoublingAlgorithm.plan(allReduce, ranks), machine);
+    const { rounds, bytesPerRank } = cost(recursiveHalvingDoublingAlgorithm().plan(allReduce, ranks), machine);
     expect(rounds).toBe(2 * Math.log2(ranks));
     expect(bytesPerRank).toBe(2 * 64 * (ranks - 1));
   });
@@ -91,30 +91,30 @@ describe('recursive halving-doubling', () => {
       { kind: 'reduce', op: 'sum', root: 5 },
       { kind: 'broadcast', root: 5 },
     ] as const) {
-      expect(recursiveHalvingDoublingAlgorithm.plan(collective, 8).rounds).toHaveLength(6);
+      expect(recursiveHalvingDoublingAlgorithm().plan(collective, 8).rounds).toHaveLength(6);
     }
   });
 
   it('refuses numbers that are no power of two', () => {
     for (const ranks of [3, 5, 6, 7, 12]) {
-      expect(recursiveHalvingDoublingAlgorithm.refuses?.(allReduce, ranks)).toMatch(
+      expect(recursiveHalvingDoublingAlgorithm().refuses?.(allReduce, ranks)).toMatch(
         `a power of two ranks, and there are ${ranks}`,
       );
-      expect(() => recursiveHalvingDoublingAlgorithm.plan(allReduce, ranks)).toThrow(/power of two/);
+      expect(() => recursiveHalvingDoublingAlgorithm().plan(allReduce, ranks)).toThrow(/power of two/);
     }
   });
 
   it.each([1, 2, 8])('streams among %i ranks what it plans', (ranks) => {
-    const streamed = recursiveHalvingDoublingAlgorithm.stream?.(allReduce, ranks);
+    const streamed = recursiveHalvingDoublingAlgorithm().stream?.(allReduce, ranks);
     expect(scheduleOf(ranks, streamed?.chunks ?? 0, streamed?.rounds ?? [])).toEqual(
-      recursiveHalvingDoublingAlgorithm.plan(allReduce, ranks),
+      recursiveHalvingDoublingAlgorithm().plan(allReduce, ranks),
     );
   });
 });
 
 describe('binary tree', () => {
   it('combines up the tree, and copies down', () => {
-    expect(draw(binaryTreeAlgorithm.plan(allReduce, 6))).toBe(
+    expect(draw(binaryTreeAlgorithm().plan(allReduce, 6))).toBe(
       [
         'round 0 | 3 -(0)+> 1   4 -(0)+> 1   5 -(0)+> 2',
         'round 1 | 1 -(0)+> 0   2 -(0)+> 0',
@@ -126,9 +126,9 @@ describe('binary tree', () => {
 
   it.each([2, 3, 4, 7, 8, 13, 33])('needs twice the depth of the tree among %i ranks', (ranks) => {
     const depth = Math.floor(Math.log2(ranks));
-    expect(binaryTreeAlgorithm.plan(allReduce, ranks).rounds).toHaveLength(2 * depth);
+    expect(binaryTreeAlgorithm().plan(allReduce, ranks).rounds).toHaveLength(2 * depth);
     for (const kind of ['reduce', 'broadcast'] as const) {
-      expect(binaryTreeAlgorithm.plan({ kind, op: 'sum', root: ranks - 1 }, ranks).rounds).toHaveLength(depth);
+      expect(binaryTreeAlgorithm().plan({ kind, op: 'sum', root: ranks - 1 }, ranks).rounds).toHaveLength(depth);
     }
   });
 });
@@ -173,7 +173,7 @@ describe('two levels', () => {
     const algorithm = hierarchicalAlgorithm({
       workers: 3,
       within: ringAlgorithm(),
-      across: recursiveHalvingDoublingAlgorithm,
+      across: recursiveHalvingDoublingAlgorithm(),
     });
     expect(algorithm.refuses?.(allReduce, 6)).toMatch(/power of two ranks, and there are 3/);
     expect(algorithm.refuses?.(allReduce, 7)).toBe('7 ranks cannot be shared out evenly among 3 workers');

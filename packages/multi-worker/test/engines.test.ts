@@ -7,7 +7,7 @@ import { drawn, drawnSuite } from '../../../tools/tests/drawn.ts';
 
 const algorithms: readonly SuiteAlgorithm[] = [
   { algorithm: specAlgorithm({ alg: 'pscpu/pscpu', shards: 2 }, { workers: 2, gpusPerWorker: 2 }) },
-  { algorithm: recursiveHalvingDoublingAlgorithm },
+  { algorithm: recursiveHalvingDoublingAlgorithm() },
 ];
 
 const engines = [jsEngine, wasmEngine, native].filter((each) => each.probe().available);

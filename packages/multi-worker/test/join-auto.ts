@@ -17,5 +17,5 @@ export const join: Join = async ({ group: generation, member: rank, members: siz
   // A machine that is busy with other tests may leave a member alone for some seconds.
   const patience = { timeoutSeconds: 120, heartbeatSeconds: 20 };
   const group = await openProcessGroup({ store, job, jobKey, rank, size, generation, ...patience });
-  return { communicator: connectGroup(group, autoAlgorithm), leave: () => group.close() };
+  return { communicator: connectGroup(group, autoAlgorithm()), leave: () => group.close() };
 };

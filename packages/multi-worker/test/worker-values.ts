@@ -61,7 +61,7 @@ export async function assertAlike(group: ProcessGroup, title: string, tensors: r
   const bytes = tensors.flatMap(({ data }) => [...new Uint8Array(data.buffer, data.byteOffset, data.byteLength)]);
   const own = tensor(Uint8Array.from(bytes));
   const all = zeros('uint8', [own.data.length * group.size]);
-  await using communicator = connectGroup(group, autoAlgorithm);
+  await using communicator = connectGroup(group, autoAlgorithm());
   await communicator.run({ kind: 'all-gather' }, [own], [all]);
   for (let rank = 0; rank < group.size; rank++) {
     const part = all.data.slice(rank * own.data.length, (rank + 1) * own.data.length);

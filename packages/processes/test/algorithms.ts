@@ -6,8 +6,8 @@ import type { SuiteAlgorithm } from '@coll/testing';
 
 /** What groups of processes play in the suites. */
 export const algorithms: readonly SuiteAlgorithm[] = [
-  { algorithm: directAlgorithm, source: { module: direct.module, export: 'direct' } },
+  { algorithm: directAlgorithm(), source: { module: direct.module, export: 'direct' } },
   { algorithm: ringAlgorithm(), source: { module: ring.module, export: 'ring' } },
   { algorithm: reductionToOneAlgorithm(), source: { module: reductionToOne.module, export: 'reductionToOne' } },
-  { algorithm: hierarchicalCopyAlgorithm, source: { module: hierarchicalCopy.module, export: 'hierarchicalCopy' } },
+  { algorithm: hierarchicalCopyAlgorithm(), source: { module: hierarchicalCopy.module, export: 'hierarchicalCopy' } },
 ];

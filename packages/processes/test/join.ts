@@ -15,7 +15,7 @@ export interface JoinOptions {
 /** One rank a member. */
 export const join: Join = async (seat) => {
   const group = await open(seat);
-  return { communicator: group.communicator(seat.algorithm ?? directAlgorithm), leave: () => group.close() };
+  return { communicator: group.communicator(seat.algorithm ?? directAlgorithm()), leave: () => group.close() };
 };
 
 /** Half of the ranks in the hand of each of two members, one more in the second's where they are odd. */
@@ -23,12 +23,12 @@ export const joinTwoLevels: Join = async (seat) => {
   const group = await open(seat);
   const ranksPerWorker = seat.members === 1 ? [seat.size] : [Math.floor(seat.size / 2), Math.ceil(seat.size / 2)];
   const within = portable(ranksPerWorker[seat.member] as number);
-  const communicator = hierarchical([within], group.communicator(directAlgorithm), { ranksPerWorker });
+  const communicator = hierarchical([within], group.communicator(directAlgorithm()), { ranksPerWorker });
   return { communicator, leave: () => group.close() };
 };
 
 function portable(size: number): Communicator {
-  return new PortableCommunicator({ size, algorithm: directAlgorithm });
+  return new PortableCommunicator({ size, algorithm: directAlgorithm() });
 }
 
 async function open({ group, member, members, options }: Seat) {

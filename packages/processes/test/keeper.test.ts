@@ -27,7 +27,7 @@ it.each(['shared-memory', 'tcp'] as const)(
         const options = { ...job, rank, size, transport, timeoutSeconds: 120 };
         await using group = await openProcessGroup({ ...options, store: slow(store, rank * 100) });
         const value = [tensor(Float32Array.of(1))];
-        await group.communicator(directAlgorithm).run({ kind: 'all-reduce', op: 'sum' }, value, value);
+        await group.communicator(directAlgorithm()).run({ kind: 'all-reduce', op: 'sum' }, value, value);
         return value[0]?.data[0];
       }),
     );

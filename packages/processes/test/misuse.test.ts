@@ -12,7 +12,7 @@ const refused = (code: string, message: string) =>
 
 it('says that shared memory is too small', async () => {
   await using group = await openProcessGroup({ ...alone(), maxBytes: 10 });
-  const { allocate } = group.communicator(directAlgorithm);
+  const { allocate } = group.communicator(directAlgorithm());
   expect(() => allocate?.('float64', 100_000)).toThrow(refused('ERR_COLL_BUFFER', 'larger maxBytes'));
 });
 
@@ -37,7 +37,7 @@ it.each([
   ['complex64', 4],
 ])('allocates no tensor of dtype %s and length %s', async (dtype, length) => {
   await using group = await openProcessGroup(alone());
-  const { allocate } = group.communicator(directAlgorithm);
+  const { allocate } = group.communicator(directAlgorithm());
   expect(() => allocate?.(dtype as DType, length)).toThrow(refused('ERR_COLL_VALUE', 'a whole number of elements'));
 });
 
@@ -47,6 +47,6 @@ it.each([undefined, null, 'out of memory'])('fails also for %s, which is no erro
   expect(group.failure()).toBeInstanceOf(UnavailableError);
   expect(group.failure()?.message).toContain(`failed: ${thrown}`);
   const buffers = [tensor(Float32Array.of(1))];
-  const running = group.communicator(directAlgorithm).run({ kind: 'all-reduce', op: 'sum' }, buffers, buffers);
+  const running = group.communicator(directAlgorithm()).run({ kind: 'all-reduce', op: 'sum' }, buffers, buffers);
   await expect(running).rejects.toThrow(UnavailableError);
 });

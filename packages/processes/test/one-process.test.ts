@@ -13,7 +13,7 @@ const sum = { kind: 'all-reduce', op: 'sum' } as const;
 
 it('refuses an output that lies in memory of another piece of the same rank', async () => {
   await using group = await openProcessGroup({ store: new MemoryStore(), rank: 0, size: 1, jobKey });
-  const communicator = group.communicator(directAlgorithm);
+  const communicator = group.communicator(directAlgorithm());
   const memory = new Float32Array(12);
   const at = (begin: number) => tensor(memory.subarray(begin, begin + 4));
   const clash = { name: 'ValueError', code: 'ERR_COLL_BUFFER', rank: 0 };
@@ -37,7 +37,7 @@ it.each(['playMessages', 'playShared'] as const)('fails for all where one cannot
   for (const group of groups) {
     const [input, output] = [tensor(new Float32Array(4)), tensor(new Float32Array(4))];
     const failure = await group
-      .communicator(directAlgorithm)
+      .communicator(directAlgorithm())
       .run(sum, [input], [output])
       .catch((error) => error);
     expect(failure).toMatchObject({ code: 'ERR_COLL_PEER_FAILED', rank: 1 - group.rank });
@@ -69,7 +69,7 @@ it('opens with little memory for tensors, and says where there is no more of it'
   const store = new MemoryStore();
   const open = (rank: number) => openProcessGroup({ store, rank, size: 2, jobKey, maxBytes: 1 << 16 });
   const [first, second] = await Promise.all([open(0), open(1)]);
-  const communicators = [first, second].map((group) => group.communicator(directAlgorithm));
+  const communicators = [first, second].map((group) => group.communicator(directAlgorithm()));
   const inputs = communicators.map((communicator) => communicator.allocate?.('float32', 1000) as never);
   await Promise.all(
     communicators.map((communicator, rank) => communicator.run(sum, [inputs[rank] as never], [inputs[rank] as never])),
@@ -86,7 +86,7 @@ it('holds no memory of a group that was closed but that of its tensors', async (
   for (let generation = 0; generation < 3; generation++) {
     const open = (rank: number) => openProcessGroup({ store, rank, size: 2, jobKey, generation });
     const groups = await Promise.all([open(0), open(1)]);
-    const { allocate } = (groups[0] as OpenedProcessGroup).communicator(directAlgorithm);
+    const { allocate } = (groups[0] as OpenedProcessGroup).communicator(directAlgorithm());
     const kept = allocate?.('float32', 4);
     await Promise.all(groups.map((group) => group.close()));
     expect(() => allocate?.('float32', 4)).toThrow(expect.objectContaining({ code: 'ERR_COLL_CLOSED' }));
@@ -118,7 +118,7 @@ it.each([
     const controller = new AbortController();
     const { signal } = controller;
     const [values, [first, second]] = [tensor(new Float32Array(4)), groups];
-    const running = first.communicator(directAlgorithm).run(sum, [values], [values], { signal });
+    const running = first.communicator(directAlgorithm()).run(sum, [values], [values], { signal });
     if (how === 'fail') second.fail(thrown);
     else controller.abort(thrown);
     const code = how === 'fail' ? 'ERR_COLL_PEER_FAILED' : 'ERR_COLL_ABORTED';
@@ -131,7 +131,7 @@ it.each([
 it('refuses a tensor that is longer than any buffer of Node', async () => {
   const alone = { store: new MemoryStore(), rank: 0, size: 1, jobKey };
   await using group = await openProcessGroup({ ...alone, maxBytes: 2 ** 40 });
-  const { allocate } = group.communicator(directAlgorithm);
+  const { allocate } = group.communicator(directAlgorithm());
   const longer = constants.MAX_LENGTH / 4 + 16;
   expect(() => allocate?.('float32', longer)).toThrow(expect.objectContaining({ code: 'ERR_COLL_BUFFER' }));
 });

@@ -42,7 +42,7 @@ class Opening {
     const outputs = [tensor(new Float32Array(2)), tensor(new Float32Array(2))] as const;
     await Promise.all(
       [first, second].map((group, rank) =>
-        group.communicator(directAlgorithm).run(sum, [tensor(new Float32Array([1, 2]))], [outputs[rank] as never]),
+        group.communicator(directAlgorithm()).run(sum, [tensor(new Float32Array([1, 2]))], [outputs[rank] as never]),
       ),
     );
     for (const { data } of outputs) expect([...data]).toEqual([2, 4]);

@@ -1,3 +1,3 @@
 export { reductionToOne } from './plugin.js';
-export { reductionToOneAlgorithm } from './reduction-to-one-algorithm.js';
+export { type ReductionToOneAlgorithmOptions, reductionToOneAlgorithm } from './reduction-to-one-algorithm.js';
 export { ReductionToOneDevice, type ReductionToOneOptions } from './reduction-to-one-device.js';

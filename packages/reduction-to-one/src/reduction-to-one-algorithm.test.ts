@@ -27,7 +27,7 @@ it('is proven for every collective and root among 1 to 33 ranks', () => {
 it('is proven whichever rank combines', () => {
   for (let root = 0; root < 7; root++) {
     for (const collective of collectivesOf(7)) {
-      expect(problemOf(reductionToOneAlgorithm(root).plan(collective, 7), collective)).toBeUndefined();
+      expect(problemOf(reductionToOneAlgorithm({ root }).plan(collective, 7), collective)).toBeUndefined();
     }
   }
 });
@@ -37,7 +37,7 @@ it('has no rounds with one rank', () => {
 });
 
 it('combines at the chosen rank, in the order of ranks', () => {
-  const schedule = reductionToOneAlgorithm(2).plan(allReduce, 4);
+  const schedule = reductionToOneAlgorithm({ root: 2 }).plan(allReduce, 4);
   expect(draw(schedule)).toBe(
     ['round 0 | 0 -(0)+> 2   1 -(0)+> 2   3 -(0)+> 2', 'round 1 | 2 -(0)-> 0   2 -(0)-> 1   2 -(0)-> 3'].join('\n'),
   );
@@ -46,11 +46,11 @@ it('combines at the chosen rank, in the order of ranks', () => {
 
 it('leaves the choice of rank to a collective that has a root', () => {
   const reduce: Collective = { kind: 'reduce', op: 'max', root: 1 };
-  expect(draw(reductionToOneAlgorithm(5).plan(reduce, 3))).toBe('round 0 | 0 -(0)+> 1   2 -(0)+> 1');
+  expect(draw(reductionToOneAlgorithm({ root: 5 }).plan(reduce, 3))).toBe('round 0 | 0 -(0)+> 1   2 -(0)+> 1');
 });
 
 it('refuses a group that the chosen rank is not in', () => {
-  const algorithm = reductionToOneAlgorithm(4);
+  const algorithm = reductionToOneAlgorithm({ root: 4 });
   expect(algorithm.refuses?.(allReduce, 4)).toBe('rank 4 is to combine everything, but there are 4 ranks');
   expect(() => algorithm.plan(allReduce, 4)).toThrow(ValueError);
   expect(algorithm.refuses?.(allReduce, 5)).toBeUndefined();

@@ -1,5 +1,11 @@
-import { type Collective, ValueError } from '@coll/core';
+import { type Collective, optionsOf, quote, ValueError } from '@coll/core';
 import { type Algorithm, hasBlocks, type Round, scheduleOf, type Transfer } from '@coll/core/schedule';
+
+/** Which rank combines. */
+export interface ReductionToOneAlgorithmOptions {
+  /** The rank to which everyone sends, unless the collective has a root. 0 when absent. */
+  readonly root?: number | undefined;
+}
 
 /**
  * Everyone sends to one rank, which combines in the order of ranks and sends the result to everyone: the flat tree of MPI
@@ -9,7 +15,10 @@ import { type Algorithm, hasBlocks, type Round, scheduleOf, type Transfer } from
  *     2 --+-> 0 --+--> 2
  *     3 --+       +--> 3
  */
-export function reductionToOneAlgorithm(root = 0): Algorithm {
+export function reductionToOneAlgorithm(options?: ReductionToOneAlgorithmOptions): Algorithm {
+  const { root = 0 } = optionsOf(options, '{ root: 0 }');
+  if (!(Number.isInteger(root) && root >= 0))
+    throw new ValueError('ERR_COLL_VALUE', `root must be a rank, got ${quote(root)}`);
   const refuses = (collective: Collective, ranks: number): string | undefined =>
     'root' in collective || root < ranks
       ? undefined

@@ -20,16 +20,16 @@ function failuresOf(algorithm: Algorithm, ranks: readonly number[]): string[] {
 
 describe('the algorithm suite', () => {
   it('finds nothing wrong with a right algorithm', () => {
-    expect(failuresOf(directAlgorithm, [1, 2, 3])).toEqual([]);
+    expect(failuresOf(directAlgorithm(), [1, 2, 3])).toEqual([]);
   });
 
   it('lets an algorithm refuse everything but all-reduce', () => {
     const refuses: Algorithm['refuses'] = ({ kind }) => (kind === 'all-reduce' ? undefined : 'only all-reduce');
-    expect(failuresOf({ ...directAlgorithm, refuses }, [1, 4])).toEqual([]);
+    expect(failuresOf({ ...directAlgorithm(), refuses }, [1, 4])).toEqual([]);
   });
 
   it('fails an algorithm that refuses all-reduce', () => {
-    const failures = failuresOf({ ...directAlgorithm, refuses: () => 'it is Sunday' }, [2]);
+    const failures = failuresOf({ ...directAlgorithm(), refuses: () => 'it is Sunday' }, [2]);
     expect(failures).toEqual([
       'carries out all-reduce among 2 ranks: direct refuses all-reduce among 2 ranks: it is Sunday',
     ]);
@@ -47,7 +47,7 @@ describe('the algorithm suite', () => {
 
   it('fails a schedule that is wrong, by proof and by arithmetic', () => {
     const plan: Algorithm['plan'] = (collective, ranks) => {
-      const schedule = directAlgorithm.plan(collective, ranks);
+      const schedule = directAlgorithm().plan(collective, ranks);
       return { ...schedule, rounds: schedule.rounds.map((round) => round.slice(1)) };
     };
     const failures = failuresOf({ name: 'forgetful', plan }, [3]).join('\n');
@@ -59,7 +59,7 @@ describe('the algorithm suite', () => {
 
   it('fails a schedule with a transfer that nobody needs', () => {
     const plan: Algorithm['plan'] = (collective, ranks) => {
-      const schedule = directAlgorithm.plan(collective, ranks);
+      const schedule = directAlgorithm().plan(collective, ranks);
       const [last = []] = schedule.rounds.slice(-1);
       return { ...schedule, rounds: [...schedule.rounds, last.filter(({ reduce }) => !reduce)] };
     };
@@ -69,7 +69,7 @@ describe('the algorithm suite', () => {
   });
 
   it('fails a schedule for another number of ranks', () => {
-    const failures = failuresOf({ name: 'small', plan: (collective) => directAlgorithm.plan(collective, 2) }, [3]);
+    const failures = failuresOf({ name: 'small', plan: (collective) => directAlgorithm().plan(collective, 2) }, [3]);
     expect(failures.join('\n')).toContain('small: all-reduce sum among 3 ranks is a schedule for 2 ranks');
   });
 
@@ -81,7 +81,7 @@ describe('the algorithm suite', () => {
   it('fails an algorithm that plans differently each time', () => {
     let calls = 0;
     const plan: Algorithm['plan'] = (collective, ranks) => {
-      const schedule = directAlgorithm.plan(collective, ranks);
+      const schedule = directAlgorithm().plan(collective, ranks);
       calls++;
       return { ...schedule, rounds: calls % 2 ? schedule.rounds : schedule.rounds.map((round) => round.toReversed()) };
     };
@@ -91,7 +91,7 @@ describe('the algorithm suite', () => {
   it('fails an algorithm that streams something else than it plans', () => {
     const torn = { ...ringAlgorithm(), name: 'torn' };
     expect(failuresOf(torn, [2, 3])).toEqual([]);
-    const failures = failuresOf({ ...torn, plan: directAlgorithm.plan }, [3]).join('\n');
+    const failures = failuresOf({ ...torn, plan: directAlgorithm().plan }, [3]).join('\n');
     expect(failures).toContain('torn: all-reduce sum among 3 ranks is streamed otherwise than planned');
   });
 });

@@ -32,18 +32,18 @@ algorithmSuite({
   algorithm: ringAlgorithm({ workers: 3 }),
   ranks: [3, 6, 9, 33],
 });
-algorithmSuite({ test: it, describe: named('direct'), algorithm: directAlgorithm });
+algorithmSuite({ test: it, describe: named('direct'), algorithm: directAlgorithm() });
 algorithmSuite({ test: it, describe: named('reduction to one'), algorithm: reductionToOneAlgorithm() });
 algorithmSuite({
   test: it,
   describe: named('reduction to rank 2'),
-  algorithm: reductionToOneAlgorithm(2),
+  algorithm: reductionToOneAlgorithm({ root: 2 }),
   ranks: [3, 4, 5, 8, 16],
 });
 algorithmSuite({
   test: it,
   describe: named('hierarchical copy'),
-  algorithm: hierarchicalCopyAlgorithm,
+  algorithm: hierarchicalCopyAlgorithm(),
   ranks: Array.from({ length: 16 }, (_, index) => index + 1),
 });
 algorithmSuite({ test: it, describe: named("the suite's own tree"), algorithm: treeAlgorithm });

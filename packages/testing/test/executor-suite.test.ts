@@ -14,7 +14,7 @@ interface Among3 {
 }
 
 function failuresAmong3(make: MakeCommunicator, options: Among3 = {}): Promise<string[]> {
-  const { only, algorithm = directAlgorithm, patienceMillis } = options;
+  const { only, algorithm = directAlgorithm(), patienceMillis } = options;
   const open = controllerGroup(make);
   const declare: Parameters<typeof failuresOf>[0] = (test) =>
     executorSuite({ test, name: 'double', open, algorithms: [{ algorithm }], ranks: [3] });
@@ -43,7 +43,7 @@ describe('the executor suite', () => {
 
   it('notices an algorithm that drops a transfer', async () => {
     const plan: Algorithm['plan'] = (collective, ranks) => {
-      const schedule = directAlgorithm.plan(collective, ranks);
+      const schedule = directAlgorithm().plan(collective, ranks);
       return { ...schedule, rounds: schedule.rounds.map((round) => round.slice(1)) };
     };
     const failures = await failuresAmong3(right, {

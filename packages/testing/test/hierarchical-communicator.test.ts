@@ -5,7 +5,7 @@ import { describe, it } from 'vitest';
 import { drawnSuite } from '../../../tools/tests/drawn.ts';
 
 const kinds = ['all-reduce', 'broadcast', 'all-gather'] as const;
-const portable = (size: number) => new PortableCommunicator({ size, algorithm: directAlgorithm });
+const portable = (size: number) => new PortableCommunicator({ size, algorithm: directAlgorithm() });
 
 /** Two workers with as many ranks, or one more in the second. */
 const workersOf = (size: number) => (size === 1 ? [1] : [Math.floor(size / 2), Math.ceil(size / 2)]);
@@ -28,7 +28,10 @@ executorSuite(
 /** That many ranks among threads, all in this one. */
 function threadRanksHere(size: number) {
   const group = createThreadGroup({ size });
-  return Array.from({ length: size }, (_, rank) => new ThreadCommunicator(group, { rank, algorithm: directAlgorithm }));
+  return Array.from(
+    { length: size },
+    (_, rank) => new ThreadCommunicator(group, { rank, algorithm: directAlgorithm() }),
+  );
 }
 
 executorSuite(

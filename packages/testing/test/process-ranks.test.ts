@@ -4,7 +4,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { drawnSuite } from '../../../tools/tests/drawn.ts';
 
 const join = { module: new URL('./doubles/join-in-one-hand.ts', import.meta.url).href, export: 'join' };
-const algorithms = [{ algorithm: directAlgorithm, source: { module: direct.module, export: 'direct' } }];
+const algorithms = [{ algorithm: directAlgorithm(), source: { module: direct.module, export: 'direct' } }];
 
 const processes = processRanks({ join, membersOf: () => 1 });
 const threads = processRanks({ join, membersOf: () => 1, threadsPerProcess: 1 });

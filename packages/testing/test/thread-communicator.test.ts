@@ -23,9 +23,12 @@ executorSuite(
         algorithm: ringAlgorithm({ subChunks: 2 }),
         source: { module: ring.module, export: 'ring', options: { subChunks: 2 } },
       },
-      { algorithm: directAlgorithm, source: { module: direct.module, export: 'direct' } },
+      { algorithm: directAlgorithm(), source: { module: direct.module, export: 'direct' } },
       { algorithm: reductionToOneAlgorithm(), source: { module: reductionToOne.module, export: 'reductionToOne' } },
-      { algorithm: hierarchicalCopyAlgorithm, source: { module: hierarchicalCopy.module, export: 'hierarchicalCopy' } },
+      {
+        algorithm: hierarchicalCopyAlgorithm(),
+        source: { module: hierarchicalCopy.module, export: 'hierarchicalCopy' },
+      },
     ],
     ranks: [1, 2, 3, 4, 7, 8],
   }),
@@ -43,7 +46,7 @@ executorSuite(
       const ranks = Array.from({ length: size }, (_, rank) => rank);
       return ranks.map((rank) => new ThreadCommunicator(group, { rank, algorithm }));
     }),
-    algorithms: [{ algorithm: directAlgorithm }],
+    algorithms: [{ algorithm: directAlgorithm() }],
     ranks: [2, 3, 5],
   }),
 );

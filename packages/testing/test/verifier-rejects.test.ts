@@ -174,7 +174,7 @@ const upTo8 = [2, 3, 4, 5, 6, 7, 8];
 const backwards = (ranks: number) => Array.from({ length: ranks }, (_, rank) => ranks - 1 - rank);
 
 const families: readonly Family[] = [
-  { name: 'direct', ranks: upTo8, algorithm: () => directAlgorithm, wrong: 80_000, harmless: 7000 },
+  { name: 'direct', ranks: upTo8, algorithm: () => directAlgorithm(), wrong: 80_000, harmless: 7000 },
   {
     name: 'reduction to rank 0',
     ranks: upTo8,
@@ -185,7 +185,7 @@ const families: readonly Family[] = [
   {
     name: 'reduction to the last rank',
     ranks: upTo8,
-    algorithm: (ranks) => reductionToOneAlgorithm(ranks - 1),
+    algorithm: (ranks) => reductionToOneAlgorithm({ root: ranks - 1 }),
     wrong: 17_000,
     harmless: 1700,
   },

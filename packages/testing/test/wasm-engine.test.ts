@@ -20,7 +20,7 @@ executorSuite(
     open: threads.open,
     algorithms: [
       { algorithm: ringAlgorithm(), source: { module: ring.module, export: 'ring' } },
-      { algorithm: directAlgorithm, source: { module: direct.module, export: 'direct' } },
+      { algorithm: directAlgorithm(), source: { module: direct.module, export: 'direct' } },
     ],
     ranks: [1, 2, 3, 7],
   }),
@@ -35,9 +35,9 @@ executorSuite(
     open: controllerGroup((algorithm, size) => wasmEngine.communicator(size, algorithm)),
     algorithms: [
       { algorithm: ringAlgorithm() },
-      { algorithm: directAlgorithm },
+      { algorithm: directAlgorithm() },
       { algorithm: reductionToOneAlgorithm() },
-      { algorithm: hierarchicalCopyAlgorithm },
+      { algorithm: hierarchicalCopyAlgorithm() },
     ],
     ranks: [1, 2, 3, 4, 7],
   }),

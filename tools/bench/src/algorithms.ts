@@ -9,8 +9,8 @@ export type AlgorithmName = (typeof algorithmNames)[number];
 
 export const algorithms: Readonly<Record<AlgorithmName, Algorithm>> = {
   ring: ringAlgorithm(),
-  direct: directAlgorithm,
-  'hierarchical-copy': hierarchicalCopyAlgorithm,
+  direct: directAlgorithm(),
+  'hierarchical-copy': hierarchicalCopyAlgorithm(),
   'reduction-to-one': reductionToOneAlgorithm(),
 };
 

@@ -48,7 +48,7 @@ it.each(['sync', 'async'] as const)('reduces the tensors of a replica in its thr
 });
 
 it.each(['sync', 'async'] as const)('reduces lists as pieces of one buffer, %s', async (form) => {
-  const communicator = wasmEngine.communicator(2, directAlgorithm);
+  const communicator = wasmEngine.communicator(2, directAlgorithm());
   const subject = piecesSubject(communicator, new GradientBuffers(), { ...trial, work: { type: 'pieces' }, form });
   await expect(checkFirstCall(subject, 'pieces')).resolves.toBeUndefined();
 });

@@ -17,11 +17,11 @@ export interface Contender {
 }
 
 const ring: Contender = { name: 'ring', algorithmFor: () => ringAlgorithm() };
-const direct: Contender = { name: 'direct', algorithmFor: () => directAlgorithm };
+const direct: Contender = { name: 'direct', algorithmFor: () => directAlgorithm() };
 const reductionToOne: Contender = { name: 'reduction-to-one', algorithmFor: () => reductionToOneAlgorithm() };
-const hierarchicalCopy: Contender = { name: 'hierarchical-copy', algorithmFor: () => hierarchicalCopyAlgorithm };
-const rechd: Contender = { name: 'rechd', algorithmFor: () => recursiveHalvingDoublingAlgorithm };
-const binaryTree: Contender = { name: 'binary-tree', algorithmFor: () => binaryTreeAlgorithm };
+const hierarchicalCopy: Contender = { name: 'hierarchical-copy', algorithmFor: () => hierarchicalCopyAlgorithm() };
+const rechd: Contender = { name: 'rechd', algorithmFor: () => recursiveHalvingDoublingAlgorithm() };
+const binaryTree: Contender = { name: 'binary-tree', algorithmFor: () => binaryTreeAlgorithm() };
 const xring: Contender = { name: 'xring', algorithmFor: (workers) => ringAlgorithm({ workers }) };
 
 /** Gathers on the CPUs of two workers. */
@@ -39,13 +39,13 @@ const pscpuPscpu: Contender = {
 const directRing: Contender = {
   name: 'direct/ring',
   algorithmFor: (workers) =>
-    hierarchicalAlgorithm({ workers, within: directAlgorithm, across: ringAlgorithm({ workers }) }),
+    hierarchicalAlgorithm({ workers, within: directAlgorithm(), across: ringAlgorithm({ workers }) }),
 };
 
 const directRechd: Contender = {
   name: 'direct/rechd',
   algorithmFor: (workers) =>
-    hierarchicalAlgorithm({ workers, within: directAlgorithm, across: recursiveHalvingDoublingAlgorithm }),
+    hierarchicalAlgorithm({ workers, within: directAlgorithm(), across: recursiveHalvingDoublingAlgorithm() }),
 };
 
 /** How ranks are spread, and what is played there. */

@@ -2,11 +2,13 @@
 import assert from 'node:assert/strict';
 import { isMainThread, MessageChannel } from 'node:worker_threads';
 import { tensor } from '@coll/core';
-import { directAlgorithm as algorithm } from '@coll/direct';
+import { directAlgorithm } from '@coll/direct';
 import { native } from '@coll/native';
 import { bufferLost, errorOf, expectError, peerFailed } from '../ranks/errors.mjs';
 import { playScenes, playTogether, RankThread } from '../ranks/rank-thread.mjs';
 import { collectGarbage } from '../ranks/this-process.mjs';
+
+const algorithm = directAlgorithm();
 
 const size = 2;
 const sum = { kind: 'all-reduce', op: 'sum' };

@@ -3,11 +3,13 @@ import assert from 'node:assert/strict';
 import { setTimeout } from 'node:timers/promises';
 import { isMainThread } from 'node:worker_threads';
 import { failThreadGroup, tensor } from '@coll/core';
-import { directAlgorithm as algorithm } from '@coll/direct';
+import { directAlgorithm } from '@coll/direct';
 import { native } from '@coll/native';
 import { errorOf, expectError, peerClosed, peerFailed } from '../ranks/errors.mjs';
 import { playScenes, RankThread } from '../ranks/rank-thread.mjs';
 import { countThreads, isSanitized, threadsAreDownTo } from '../ranks/this-process.mjs';
+
+const algorithm = directAlgorithm();
 
 const size = 3;
 const sum = { kind: 'all-reduce', op: 'sum' };

@@ -4,9 +4,11 @@ import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { isMainThread, Worker, workerData } from 'node:worker_threads';
 import { tensor } from '@coll/core';
-import { directAlgorithm as algorithm } from '@coll/direct';
+import { directAlgorithm } from '@coll/direct';
 import { native } from '@coll/native';
 import { runProgram } from '../ranks/run-program.mjs';
+
+const algorithm = directAlgorithm();
 
 const size = 3;
 const sum = { kind: 'all-reduce', op: 'sum' };

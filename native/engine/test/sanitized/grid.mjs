@@ -6,7 +6,7 @@ import { ringAlgorithm } from '@coll/ring';
 import { buffersOf, callsOf, cut, drawn } from '../ranks/grid.mjs';
 import { playScenes, playTogether, RankThread } from '../ranks/rank-thread.mjs';
 
-const algorithms = [directAlgorithm, ringAlgorithm()];
+const algorithms = [directAlgorithm(), ringAlgorithm()];
 const sizes = [1, 2, 3, 4];
 // Calls that a thread makes before it waits for any of them.
 const atOnce = 12;

@@ -2,10 +2,12 @@
 import assert from 'node:assert/strict';
 import { isMainThread } from 'node:worker_threads';
 import { zeros } from '@coll/core';
-import { directAlgorithm as algorithm } from '@coll/direct';
+import { directAlgorithm } from '@coll/direct';
 import { native } from '@coll/native';
 import { playScenes, playTogether, RankThread } from '../ranks/rank-thread.mjs';
 import { collectGarbage, isSanitized } from '../ranks/this-process.mjs';
+
+const algorithm = directAlgorithm();
 
 const sum = { kind: 'all-reduce', op: 'sum' };
 const size = 2;

@@ -3,11 +3,13 @@ import assert from 'node:assert/strict';
 import { setTimeout } from 'node:timers/promises';
 import { isMainThread } from 'node:worker_threads';
 import { tensor } from '@coll/core';
-import { directAlgorithm as algorithm } from '@coll/direct';
+import { directAlgorithm } from '@coll/direct';
 import { native } from '@coll/native';
 import { errorOf, expectError } from '../ranks/errors.mjs';
 import { playScenes, playTogether, RankThread } from '../ranks/rank-thread.mjs';
 import { patience } from '../ranks/this-process.mjs';
+
+const algorithm = directAlgorithm();
 
 const sum = { kind: 'all-reduce', op: 'sum' };
 const reason = 'enough';

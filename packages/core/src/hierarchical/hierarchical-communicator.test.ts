@@ -16,7 +16,7 @@ const sum: Collective = { kind: 'all-reduce', op: 'sum' };
 const mean: Collective = { kind: 'all-reduce', op: 'mean' };
 const gather: Collective = { kind: 'all-gather' };
 
-const portable = (size: number, algorithm: Algorithm = directAlgorithm) =>
+const portable = (size: number, algorithm: Algorithm = directAlgorithm()) =>
   new PortableCommunicator({ size, algorithm });
 const twoByTwo = () => hierarchical([portable(2), portable(2)], portable(2));
 const ints = (...elements: readonly number[]) => tensor(Int32Array.from(elements));
@@ -26,7 +26,7 @@ const numbersOf = (tensors: readonly Tensor[]) => tensors.map(({ data }) => [...
 function inSeveralHands(ranksPerWorker: readonly number[]): Communicator[] {
   const group = createThreadGroup({ size: ranksPerWorker.length });
   return ranksPerWorker.map((size, rank) => {
-    const across = new ThreadCommunicator(group, { rank, algorithm: directAlgorithm });
+    const across = new ThreadCommunicator(group, { rank, algorithm: directAlgorithm() });
     return hierarchical([portable(size)], across, { ranksPerWorker });
   });
 }
@@ -92,7 +92,7 @@ describe('a hierarchical communicator', () => {
 
   it('all-reduces within workers that cannot reduce to one rank', async () => {
     const algorithm: Algorithm = {
-      ...directAlgorithm,
+      ...directAlgorithm(),
       refuses: ({ kind }) => (kind === 'reduce' ? 'not to one rank' : undefined),
     };
     const whole = hierarchical([portable(2, algorithm), portable(2, algorithm)], portable(2));
@@ -122,7 +122,7 @@ describe('a hierarchical communicator', () => {
     const uneven = hierarchical([portable(1), portable(2)], portable(2), { ranksPerWorker: [1, 2] });
     expect(uneven.refuses(gather, 'int8')).toMatch(/only where all workers have as many ranks/);
     const none: Algorithm = {
-      ...directAlgorithm,
+      ...directAlgorithm(),
       refuses: ({ kind }) => (kind === 'broadcast' ? 'no way back' : undefined),
     };
     expect(hierarchical([portable(2, none)], portable(1)).refuses(sum, 'int8')).toBe('no way back');
@@ -205,7 +205,7 @@ describe('a hierarchical communicator', () => {
 
   it('tells other workers of whatever went wrong in a worker, whose error it is', async () => {
     const group = createThreadGroup({ size: 2 });
-    const across = [0, 1].map((rank) => new ThreadCommunicator(group, { rank, algorithm: directAlgorithm }));
+    const across = [0, 1].map((rank) => new ThreadCommunicator(group, { rank, algorithm: directAlgorithm() }));
     const broken = portable(2);
     vi.spyOn(broken, 'run').mockRejectedValue(new TypeError('no memory'));
     const [one, other] = [portable(2), broken].map((part, worker) =>
@@ -243,7 +243,7 @@ describe('a hierarchical communicator', () => {
     expect(() => hierarchical([portable(2)], portable(1), { ranksPerWorker: [2, 2] })).toThrow(
       'ranksPerWorker tells of 2 workers',
     );
-    const alone = new ThreadCommunicator(createThreadGroup({ size: 2 }), { rank: 0, algorithm: directAlgorithm });
+    const alone = new ThreadCommunicator(createThreadGroup({ size: 2 }), { rank: 0, algorithm: directAlgorithm() });
     expect(() => hierarchical([alone], portable(1))).toThrow('only 1 of the 2 ranks of worker 0 are here');
   });
 });

@@ -14,7 +14,7 @@ class Noting extends PortableCommunicator {
   readonly calls: string[] = [];
 
   constructor() {
-    super({ size: 2, algorithm: directAlgorithm });
+    super({ size: 2, algorithm: directAlgorithm() });
   }
 
   protected override runWholeSync(...call: Parameters<PortableCommunicator['runWholeSync']>): void {

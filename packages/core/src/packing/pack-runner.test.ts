@@ -15,7 +15,7 @@ import { untilAllHaveEnded } from './until-all-have-ended.js';
 const collective: Collective = { kind: 'broadcast', root: 0 };
 
 function alone(): PortableCommunicator {
-  return new PortableCommunicator({ size: 1, algorithm: directAlgorithm });
+  return new PortableCommunicator({ size: 1, algorithm: directAlgorithm() });
 }
 
 /** The bytes of a tensor, or the numbers of a half type: which NaN comes back is not promised, and half types would show it. */
@@ -37,7 +37,7 @@ const arbitraryPacking = fc.record({
 describe('packing and unpacking', () => {
   const seed = Date.now();
   it(`is the identity, whatever the shapes, dtypes and options (seed ${seed})`, async () => {
-    const engines = [alone(), wasmEngine.communicator(1, directAlgorithm)];
+    const engines = [alone(), wasmEngine.communicator(1, directAlgorithm())];
     const runners = engines.map((engine) => new PackRunner(engine));
     await fc.assert(
       fc.asyncProperty(arbitraryBatch, arbitraryPacking, fc.nat({ max: 64 }), async (values, packing, bytesPerPack) => {
@@ -66,7 +66,7 @@ describe('PackRunner', () => {
         super.runWholeSync(...args);
       }
     }
-    const runner = new PackRunner(new Watched({ size: 1, algorithm: directAlgorithm }));
+    const runner = new PackRunner(new Watched({ size: 1, algorithm: directAlgorithm() }));
     const results = values.map(({ shape }) => zeros('int32', shape));
     for (let step = 0; step < 2; step++) {
       for (const { pieces } of arrange(values, { numPacks: 3 }))

@@ -79,7 +79,7 @@ describe('routes', () => {
     expect(sums.map(({ primary }) => toNumbers(primary))).toEqual(lengths.map((length) => new Array(length).fill(3)));
 
     const ofReplica: string[] = [];
-    const inner = new PortableCommunicator({ size: 1, algorithm: directAlgorithm });
+    const inner = new PortableCommunicator({ size: 1, algorithm: directAlgorithm() });
     const replica = new ReplicaCollectives(keepCalls(inner, ofReplica), { routes: byLength });
     const own = lengths.map((length) => tensor(new Int32Array(length).fill(7)));
     expect(await replica.run(replica.allReduce('sum', own))).toEqual(own);
@@ -94,7 +94,7 @@ describe('routes', () => {
   });
 
   it('are found once for batches that come again', async () => {
-    const inner = new PortableCommunicator({ size: 1, algorithm: directAlgorithm });
+    const inner = new PortableCommunicator({ size: 1, algorithm: directAlgorithm() });
     const routes = vi.fn(byLength);
     const replica = new ReplicaCollectives(inner, { routes });
     const play = (lengths: readonly number[], options = {}) => {
@@ -125,7 +125,7 @@ describe('replicas that pack otherwise', () => {
     const group = createThreadGroup({ size: 2, maxBytes: 2 ** 20, spins: 0 });
     const replicas = [one, other].map(
       (routing, rank) =>
-        new ReplicaCollectives(new ThreadCommunicator(group, { rank, algorithm: directAlgorithm }), routing),
+        new ReplicaCollectives(new ThreadCommunicator(group, { rank, algorithm: directAlgorithm() }), routing),
     );
     const errors = await Promise.all(
       replicas.map((replica, rank) =>

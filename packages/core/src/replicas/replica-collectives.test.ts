@@ -23,13 +23,13 @@ async function together<Result>(
   act: (collectives: ReplicaCollectives, rank: number) => Promise<Result>,
 ): Promise<Result[]> {
   const group = createThreadGroup({ size, maxBytes: 2 ** 20, spins: 0 });
-  const communicators = ramp(size).map((rank) => new ThreadCommunicator(group, { rank, algorithm: directAlgorithm }));
+  const communicators = ramp(size).map((rank) => new ThreadCommunicator(group, { rank, algorithm: directAlgorithm() }));
   return Promise.all(communicators.map((communicator, rank) => act(new ReplicaCollectives(communicator), rank)));
 }
 
 /** Plays requests with a group of one rank, and keeps what they were. */
 function alone(): { readonly collectives: ReplicaCollectives; readonly requests: string[] } {
-  const inner = new PortableCommunicator({ size: 1, algorithm: directAlgorithm });
+  const inner = new PortableCommunicator({ size: 1, algorithm: directAlgorithm() });
   const requests: string[] = [];
   const keep = (collective: Collective, [input = []]: readonly Segments[]) => {
     const segments = listOf(input);
@@ -245,7 +245,7 @@ describe('packs as segments of one buffer', () => {
   const inSegments = () => {
     const { collectives: plain } = alone();
     const calls: string[] = [];
-    const inner = new PortableCommunicator({ size: 1, algorithm: directAlgorithm });
+    const inner = new PortableCommunicator({ size: 1, algorithm: directAlgorithm() });
     return { plain, calls, collectives: new ReplicaCollectives(keepSegments(inner, calls)) };
   };
   const values = [ints(1, 2), ints(3), tensor([1.5]), ints(4, 5, 6)];

@@ -17,7 +17,7 @@ function replicas(size: number): RemoteReplicaGroup[] {
   const group = createThreadGroup({ size, maxBytes: 2 ** 20, spins: 0 });
   const devices = Array.from({ length: size }, (_, rank) => `cpu:${rank}`);
   return devices.map(
-    (_, rank) => new RemoteReplicaGroup(threadWorld(group, rank, devices), { algorithm: directAlgorithm }),
+    (_, rank) => new RemoteReplicaGroup(threadWorld(group, rank, devices), { algorithm: directAlgorithm() }),
   );
 }
 

@@ -29,7 +29,7 @@ async function together(calls: readonly Call[]) {
   const group = createThreadGroup({ size: calls.length, maxBytes: 2 ** 20, spins: 0 });
   const requests: string[][] = calls.map(() => []);
   const results = calls.map(({ values, op = 'sum', options, run: runOptions }, rank) => {
-    const communicator = new ThreadCommunicator(group, { rank, algorithm: directAlgorithm });
+    const communicator = new ThreadCommunicator(group, { rank, algorithm: directAlgorithm() });
     const keep = (kind: string, lengths: readonly number[]) => requests[rank]?.push(`${kind} ${lengths.join('+')}`);
     const { run } = communicator;
     communicator.run = (...args) => {

@@ -5,7 +5,7 @@ import type { Schedule } from './schedule.js';
 
 it('has a chain for every chunk that ranks add up one after the other', () => {
   const collective = { kind: 'all-reduce', op: 'sum' } as const;
-  const chunks = fusedChunks(directAlgorithm.plan(collective, 3), collective);
+  const chunks = fusedChunks(directAlgorithm().plan(collective, 3), collective);
   expect(chunks).toEqual([0, 1, 2].map(() => ({ chain: [0, 1, 2], steps: [], targets: [0, 1, 2] })));
 });
 

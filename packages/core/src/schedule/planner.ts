@@ -17,7 +17,7 @@ export class Planner {
   /** @throws ValueError for what is no algorithm, such as the name of one */
   constructor(algorithm: Algorithm, size: number) {
     if (typeof Object(algorithm).plan !== 'function') {
-      const told = `an algorithm is an object with a name and a plan, such as directAlgorithm, not ${quote(algorithm)}`;
+      const told = `an algorithm is an object with a name and a plan, such as directAlgorithm(), not ${quote(algorithm)}`;
       throw new ValueError('ERR_COLL_VALUE', told);
     }
     this.algorithm = algorithm;

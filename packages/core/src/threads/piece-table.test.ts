@@ -16,7 +16,7 @@ import { jsEngine } from './thread-engine.js';
 const sum: Collective = { kind: 'all-reduce', op: 'sum' };
 
 /** All ranks of a group, in one thread: only asynchronous calls can meet. */
-function open(engine: Engine, size: number, maxBytes: number, algorithm = directAlgorithm): Communicator[] {
+function open(engine: Engine, size: number, maxBytes: number, algorithm = directAlgorithm()): Communicator[] {
   const group = engine.createGroup({ size, maxBytes, spins: 0 });
   return Array.from({ length: size }, (_, rank) => engine.join(group, { rank, algorithm }));
 }
@@ -40,7 +40,7 @@ async function check(
   collective: Collective,
   inputs: readonly (readonly Tensor[])[],
   outputs: readonly (readonly Tensor[])[],
-  algorithm = directAlgorithm,
+  algorithm = directAlgorithm(),
 ): Promise<void> {
   inputs.forEach(fill);
   const joined = inputs.map((pieces) => concatenate(pieces));
@@ -97,7 +97,7 @@ describe.each([jsEngine, wasmEngine])('pieces in the memory of a group of $name'
 });
 
 describe.each([
-  ['in one hand', () => wasmEngine.communicator(2, directAlgorithm), 2],
+  ['in one hand', () => wasmEngine.communicator(2, directAlgorithm()), 2],
   ['in a thread of its own', () => open(wasmEngine, 2, 2 ** 22)[0] as Communicator, 1],
 ] as const)('pieces of ranks %s', (_, make, count) => {
   const apart = (like: readonly Tensor[]) => like.map(({ data }) => tensor(new Float32Array(data.length)));
@@ -127,7 +127,7 @@ describe.each([
 });
 
 it('works on pieces in the memory of ranks in one hand without room for copies', () => {
-  const communicator = new WasmCommunicator(createWasmArenaMemory(2 * pieceBytes + 2 ** 14), 2, directAlgorithm);
+  const communicator = new WasmCommunicator(createWasmArenaMemory(2 * pieceBytes + 2 ** 14), 2, directAlgorithm());
   const pieces = [take(communicator), take(communicator)] as const;
   pieces.forEach(fill);
   const [one, other] = pieces.map((list) => concatenate(list)) as [Tensor, Tensor];

@@ -16,7 +16,7 @@ const mebibyte = 2 ** 20;
 const sum: Collective = { kind: 'all-reduce', op: 'sum' };
 
 /** All ranks of a group, in one thread: only asynchronous calls can meet. */
-function open(engine: Engine, size: number, algorithm = directAlgorithm): Communicator[] {
+function open(engine: Engine, size: number, algorithm = directAlgorithm()): Communicator[] {
   const group = engine.createGroup({ size, maxBytes: 64 * mebibyte, spins: 0 });
   return Array.from({ length: size }, (_, rank) => engine.join(group, { rank, algorithm }));
 }
@@ -49,7 +49,7 @@ async function check(
   collective: Collective,
   inputs: readonly Tensor[],
   outputs: readonly Tensor[],
-  algorithm = directAlgorithm,
+  algorithm = directAlgorithm(),
 ): Promise<void> {
   inputs.forEach(fill);
   const size = communicators.length;
@@ -149,7 +149,7 @@ describe.each([jsEngine, wasmEngine])('threads of the $name engine', (engine) =>
 
   it('take turns with another communicator of their group', async () => {
     const group = engine.createGroup({ size: 2, maxBytes: 8 * mebibyte, spins: 0 });
-    const [one, other] = [directAlgorithm, ringAlgorithm()].map((algorithm) =>
+    const [one, other] = [directAlgorithm(), ringAlgorithm()].map((algorithm) =>
       [0, 1].map((rank) => engine.join(group, { rank, algorithm })),
     ) as [Communicator[], Communicator[]];
     for (const count of [1, 2, 3, 5000, 4]) {

@@ -44,7 +44,7 @@ describe('a page without cross-origin isolation', () => {
     expect(String(error)).toContain('Cross-Origin-Embedder-Policy: require-corp');
     expect(String(error)).toContain('keep all ranks in one thread');
     const buffers = [tensor(Float32Array.of(1, 2)), tensor(Float32Array.of(3, 4))];
-    const communicator = engine.communicator(2, directAlgorithm);
+    const communicator = engine.communicator(2, directAlgorithm());
     await communicator.run({ kind: 'all-reduce', op: 'sum' }, buffers, buffers);
     await communicator.close();
     expect(buffers.map(toNumbers)).toEqual([

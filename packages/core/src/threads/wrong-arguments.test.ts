@@ -14,7 +14,7 @@ import { failThreadGroup } from './thread-group.js';
 const nothing = [undefined, null, 7, 'x', Symbol('x'), []] as unknown as readonly never[];
 const noNumbers = [null, Number.NaN, -1, 1.5, 'x', {}, Symbol('x'), 4n] as unknown as readonly never[];
 const sum = { kind: 'all-reduce', op: 'sum' } as const;
-const algorithm = directAlgorithm;
+const algorithm = directAlgorithm();
 
 function group(engine: Engine, size = 1) {
   return engine.createGroup({ size, maxBytes: 2 ** 20 });

@@ -16,7 +16,7 @@ const memories: readonly [string, Take][] = [
 ];
 
 function begun(take: Take, options: RunOptions = {}) {
-  const communicator = wasmEngine.communicator(2, directAlgorithm);
+  const communicator = wasmEngine.communicator(2, directAlgorithm());
   const tensors = [take(communicator), take(communicator)];
   tensors.forEach(({ data }, rank) => {
     (data as Float32Array).fill(rank + 1);

@@ -35,7 +35,7 @@ it('makes groups whose memory can be posted, and grows for all', () => {
   expect(group.engine).toBe('wasm');
   const posted = structuredClone(group);
   const [first, second] = [group, posted].map((each, rank) =>
-    wasmEngine.join(each, { rank, algorithm: directAlgorithm }),
+    wasmEngine.join(each, { rank, algorithm: directAlgorithm() }),
   );
   const small = second?.allocate?.('float32', 1);
   first?.allocate?.('float32', 2 ** 20);
@@ -49,7 +49,7 @@ it('makes groups whose memory can be posted, and grows for all', () => {
 
 it('joins no group of another engine', () => {
   const group = jsEngine.createGroup({ size: 1, maxBytes: 2 ** 16 });
-  expect(thrown(() => wasmEngine.join(group, { rank: 0, algorithm: directAlgorithm }))).toMatchObject({
+  expect(thrown(() => wasmEngine.join(group, { rank: 0, algorithm: directAlgorithm() }))).toMatchObject({
     name: 'ValueError',
     code: 'ERR_COLL_VALUE',
     message: expect.stringMatching(/made by the js engine/),

@@ -94,7 +94,7 @@ class Part {
       this.#group = await this.#open();
       const { replicas } = scenario;
       this.#communicators = {
-        direct: communicatorOf(this.#group, directAlgorithm, replicas),
+        direct: communicatorOf(this.#group, directAlgorithm(), replicas),
         ring: communicatorOf(this.#group, ringAlgorithm(), replicas),
       };
       say({ type: 'begun' });

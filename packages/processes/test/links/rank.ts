@@ -26,7 +26,7 @@ const sum = { kind: 'all-reduce', op: 'sum' } as const;
 
 await using store = new FileStore({ folder });
 await using group = await openProcessGroup({ store, rank, size, job, jobKey, host, streams, insecure: true });
-await using communicator = group.communicator(algorithm === 'ring' ? ringAlgorithm() : directAlgorithm);
+await using communicator = group.communicator(algorithm === 'ring' ? ringAlgorithm() : directAlgorithm());
 
 const [input, output] = [zeros('float32', [bytes / 4]), zeros('float32', [bytes / 4])];
 const expected = (size * (size + 1)) / 2;

@@ -2,12 +2,13 @@
 import assert from 'node:assert/strict';
 import { setTimeout as pause } from 'node:timers/promises';
 import { tensor } from '@coll/core';
-import { directAlgorithm as algorithm } from '@coll/direct';
+import { directAlgorithm } from '@coll/direct';
 import { openProcessGroup } from '@coll/processes';
 import { MemoryStore, TcpStoreServer } from '@coll/rendezvous';
 import { bufferLost, errorOf, expectError, peerFailed } from '../../../../native/engine/test/ranks/errors.mjs';
 import { collectGarbage } from '../../../../native/engine/test/ranks/this-process.mjs';
 
+const algorithm = directAlgorithm();
 const jobKey = TcpStoreServer.newKey();
 
 const sum = { kind: 'all-reduce', op: 'sum' };

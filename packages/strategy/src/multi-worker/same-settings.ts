@@ -19,7 +19,7 @@ export async function requireSameSettings(group: ProcessGroup, settings: Setting
   const width = own.data.length;
   const all = tensor(new Float64Array(width * group.size));
   // Before anything that these settings choose; the caller closes the group where this fails.
-  const communicator = group.communicator(directAlgorithm);
+  const communicator = group.communicator(directAlgorithm());
   await communicator.run({ kind: 'all-gather' }, [own], [all]);
   await communicator.close();
   const rows = Array.from({ length: group.size }, (_, worker) =>

@@ -58,7 +58,7 @@ function opsOf(start: ThreadStart, { seat, cluster, communication }: WorkerHome,
   const own = [devices[replica] as string];
   const threads = threadWorld(start.group, replica, devices, engine);
   if (!seat) return new CollectiveAllReduce(own, groupSize, { options }, threads);
-  const within = threads.communicator(directAlgorithm);
+  const within = threads.communicator(directAlgorithm());
   const world: World = {
     ...threads,
     devices: workerNames(cluster).flatMap((worker) => devices.map((device) => onWorker(device, worker))),
