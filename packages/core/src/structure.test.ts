@@ -44,6 +44,16 @@ describe('flatten', () => {
 });
 
 describe('isMapping', () => {
+  it.each(['shape', 'dtype', 'device'])('is false for elements with nothing but a %s', (field) => {
+    expect(isMapping({ data: new Float32Array(2), [field]: 'cpu:0' })).toBe(false);
+  });
+
+  it('is true for elements among other things', () => {
+    expect(isMapping({ data: new Float32Array(2) })).toBe(true);
+    expect(isMapping({ data: new Float32Array(2), labels: new Float32Array(2) })).toBe(true);
+    expect(isMapping({ data: new Float32Array(2), device: 'cpu:0', labels: 1 })).toBe(true);
+  });
+
   it('is true for plain objects, also without a prototype and of other realms', () => {
     expect([{}, { a: 1 }, Object.create(null), runInNewContext('({ a: 1 })')].map(isMapping)).toEqual([
       true,

@@ -5,6 +5,8 @@ import { tensorSymbol } from './tensor.js';
 /** Nested lists and plain objects with leaves of one kind; anything else is a leaf, tensors included. */
 export type Structure<Leaf> = Leaf | readonly Structure<Leaf>[] | { readonly [key: string]: Structure<Leaf> };
 
+const tensorFields: readonly string[] = ['data', 'dtype', 'shape', 'device'];
+
 /** The leaves from left to right; those of an object by its sorted keys, so that the order of writing does not matter. */
 export function flatten<Leaf>(structure: Structure<Leaf>): Leaf[] {
   const leaves: Leaf[] = [];
@@ -69,14 +71,20 @@ export function formOf(structure: unknown): string {
   return `{${told.join(', ')}}`;
 }
 
-/** A plain object that is not a tensor and carries none: something to walk into. */
+/** A plain object that is no tensor, carries none, and is not meant as one (`{ data, device }`): something to walk into. */
 export function isMapping(value: unknown): value is Readonly<Record<string, unknown>> {
   if (typeof value !== 'object' || value === null || tensorSymbol in value) return false;
-  // Settings may have a key of the name dtype; tensors have all three.
-  if ('dtype' in value && 'data' in value && 'shape' in value) return false;
+  if ('data' in value && isMeantAsTensor(value)) return false;
   const prototype = Object.getPrototypeOf(value);
   // Plain objects of other realms have another Object.prototype, which in turn has none.
   return prototype === null || Object.getPrototypeOf(prototype) === null;
+}
+
+// Settings may have a key of the name dtype; tensors have all three. Elements with nothing but fields of a tensor beside them lack some.
+function isMeantAsTensor(value: { readonly data: unknown }): boolean {
+  if ('dtype' in value && 'shape' in value) return true;
+  const keys = Object.keys(value);
+  return ArrayBuffer.isView(value.data) && keys.length > 1 && keys.every((key) => tensorFields.includes(key));
 }
 
 function requireAlike(structures: readonly unknown[], isAlike: (structure: unknown) => boolean): void {

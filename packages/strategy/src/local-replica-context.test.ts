@@ -116,6 +116,12 @@ describe.each([1, 2, 3, 4])('%i replicas', (replicas) => {
 });
 
 describe('allReduce', () => {
+  it('names the fields that a tensor among its values lacks', async () => {
+    const incomplete = { grads: [{ data: new Float32Array(2), device: 'cpu:0' }] };
+    const call = each(two, (replica) => replica.allReduce('sum', incomplete as never));
+    await expect(call).rejects.toThrow('replica 0: value has data but no dtype and no shape');
+  });
+
   it.each([
     ['sum', [3, 30]],
     ['MEAN', [1.5, 15]],
