@@ -9,6 +9,7 @@ import { requireEngineRequest, resolveEngine } from './engines.js';
 import { ValueError } from './errors.js';
 import type { Explanation } from './explanation.js';
 import { logFirst } from './logger.js';
+import { optionsOf } from './options-of.js';
 import type { PackingOptions } from './packing/arrangement.js';
 import { PackRunner } from './packing/pack-runner.js';
 import { type FindRoutes, RoutedBatches, type RoutedPack, type Routing } from './packing/routes.js';
@@ -55,7 +56,13 @@ export abstract class AllReduceOps extends CrossDeviceOps {
 
   /** @throws ValueError for a negative `numPacks`, or an engine that is not the world's; CollError for one that does not work here */
   constructor(setup: AllReduceSetup) {
-    const { algorithm, numPacks = 1, engine = 'auto', world, routes } = setup;
+    const {
+      algorithm,
+      numPacks = 1,
+      engine = 'auto',
+      world,
+      routes,
+    } = optionsOf(setup, '{ algorithm, fallback }') as AllReduceSetup;
     super(world, { algorithm, routes, packing: setup, communicator: (...group) => communicatorOf(setup, ...group) });
     requireEngineOf(world, engine);
     this.#resolution = world ? world.resolution : resolveEngine(engine);

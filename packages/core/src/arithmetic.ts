@@ -4,22 +4,28 @@ import { InternalError, InvalidArgumentError, ValueError } from './errors.js';
 import { combineKernel, divideKernel, elementaryOp } from './kernels/combine.js';
 import { narrowKernel, widenKernel } from './kernels/convert.js';
 import { quote } from './quote.js';
+import { requireTensors } from './requirements.js';
 import { sameShape, type Tensor } from './tensor.js';
 
 /** Why an op has no meaning for a dtype; undefined when it has. */
 export function refusedArithmetic(op: CollectiveOp | undefined, dtype: DType): string | undefined {
-  if (op !== undefined && !collectiveOps.includes(op))
-    return `no op is called ${quote(op)}; there are ${collectiveOps.join(', ')}`;
+  if (op !== undefined && !collectiveOps.includes(op)) return noOp(op);
   return op === 'mean' && dtype === 'bool' ? 'bool has no mean: convert to a number type first' : undefined;
+}
+
+function noOp(op: unknown): string {
+  return `no op is called ${quote(op)}; there are ${collectiveOps.join(', ')}`;
 }
 
 /**
  * All tensors combined from left to right, in new memory on the first one's device. Half types accumulate in float32 and
  * are rounded once, after the division of a mean.
- * @throws InvalidArgumentError for different shapes, InternalError for different dtypes, ValueError for bool's mean and for
- * an empty list
+ * @throws InvalidArgumentError for different shapes, InternalError for different dtypes, ValueError for bool's mean, an empty list, and
+ * anything but a list of tensors
  */
 export function combine(op: CollectiveOp, tensors: readonly Tensor[]): Tensor {
+  requireTensors(tensors, 'tensors');
+  if (!collectiveOps.includes(op)) throw new ValueError('ERR_COLL_REFUSED', noOp(op));
   const [first, ...rest] = tensors;
   if (!first) throw new ValueError('ERR_COLL_VALUE', `${op}: the list of tensors must be non-empty`);
   requireAlike(tensors);
@@ -70,8 +76,11 @@ export function scatterAdd(
   return { data: divided(sum, dtype, divisor), dtype: quotientOf(dtype) };
 }
 
-/** True division by a number, in new memory; integers become floats. @throws ValueError for bool */
+/** True division by a number, in new memory; integers become floats. @throws ValueError for bool, and anything but a tensor and a number */
 export function divide(tensor: Tensor, divisor: number): Tensor {
+  requireTensors([tensor], 'tensors');
+  if (typeof divisor !== 'number')
+    throw new ValueError('ERR_COLL_VALUE', `divisor must be a number, got ${quote(divisor)}`);
   requireMean(tensor.dtype);
   const dtype = quotientOf(tensor.dtype);
   return { ...tensor, data: divided(widened(tensor), tensor.dtype, divisor), dtype };

@@ -2,6 +2,8 @@ import { requireAlike } from './arithmetic.js';
 import { allocate } from './dtype.js';
 import { InvalidArgumentError, OutOfRangeError, ValueError } from './errors.js';
 import { slice } from './packing/concatenate.js';
+import { quote } from './quote.js';
+import { requireTensors } from './requirements.js';
 import { copyElements, elementCount, sameShape, type Tensor } from './tensor.js';
 
 /**
@@ -10,6 +12,7 @@ import { copyElements, elementCount, sameShape, type Tensor } from './tensor.js'
  * ranks or other dimensions differ
  */
 export function concatAlong(tensors: readonly Tensor[], axis: number): Tensor {
+  requireTensors(tensors, 'tensors');
   const [first] = tensors;
   if (!first) throw new ValueError('ERR_COLL_VALUE', 'gather: the list of tensors must be non-empty');
   requireAxis(axis, first.shape);
@@ -59,6 +62,6 @@ export function requireAxis(axis: number, shape: readonly number[]): void {
   if (shape.length === 0)
     throw new ValueError('ERR_COLL_VALUE', 'gather: scalars have no axis to be joined along; give them shape [1]');
   if (Number.isInteger(axis) && axis >= 0 && axis < shape.length) return;
-  const told = `gather: there is no axis ${axis} in shape [${shape}]: its axes are numbered 0 to ${shape.length - 1}`;
+  const told = `gather: there is no axis ${quote(axis)} in shape [${shape}]: its axes are numbered 0 to ${shape.length - 1}`;
   throw new OutOfRangeError(told, { operation: 'gather' });
 }

@@ -11,7 +11,7 @@ import { DistributedValues } from './distributed-values.js';
 import type { EngineCandidate } from './engine.js';
 import { NotImplementedError, RuntimeError } from './errors.js';
 import type { Explanation } from './explanation.js';
-import type { World } from './plugins/world.js';
+import { requireWorld, type World } from './plugins/world.js';
 import { type ReduceOp, validateReduceOp } from './reduce-op.js';
 import {
   asPerReplica,
@@ -65,6 +65,7 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
 
   /** With a world, `play` is what its replicas do when they call from inside. */
   constructor(world?: World, play?: ReplicaPlay) {
+    requireWorld(world);
     this.#engines = world?.resolution?.candidates ?? [];
     if (world && play) this.replicaGroup = this.#openReplicaGroup(world, play);
   }

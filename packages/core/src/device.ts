@@ -42,6 +42,8 @@ export class DeviceSpec {
 
   /** Fields of `other` win over those of this one. */
   overlaid(other: DeviceSpec): DeviceSpec {
+    if (!(other instanceof DeviceSpec))
+      throw new ValueError('ERR_COLL_DEVICE', `overlaid takes a DeviceSpec, got ${quote(other)}`);
     return new DeviceSpec({ ...this.fields, ...other.fields });
   }
 
@@ -84,8 +86,10 @@ export function hostForDevice(device: string, deviceIndex = 0): string {
   return owner.overlaid(new DeviceSpec({ type: 'CPU', index: deviceIndex })).toString();
 }
 
-/** `/device:GPU:0` up to the count, or the CPU when there are none. */
+/** `/device:GPU:0` up to the count, or the CPU when there are none. @throws ValueError for a count that is no whole number from 0 to 65,536 */
 export function localDevicesFromNumGpus(numGpus: number): string[] {
+  if (!(Number.isInteger(numGpus) && numGpus >= 0 && numGpus <= 2 ** 16))
+    throw new ValueError('ERR_COLL_DEVICE', `numGpus must be a whole number from 0 to 65536, got ${quote(numGpus)}`);
   return numGpus === 0 ? ['/device:CPU:0'] : Array.from({ length: numGpus }, (_, index) => `/device:GPU:${index}`);
 }
 

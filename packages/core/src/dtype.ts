@@ -1,4 +1,5 @@
 import { ValueError } from './errors.js';
+import { quote } from './quote.js';
 
 /** Element types. `float16` and `bfloat16` live in a `Uint16Array`, `bool` in a `Uint8Array` of zeros and ones. */
 export const dtypes = [
@@ -37,48 +38,70 @@ interface TypedArrayConstructor {
   new (length: number): TypedArray;
   new (buffer: ArrayBufferLike, byteOffset?: number, length?: number): TypedArray;
   readonly BYTES_PER_ELEMENT: number;
+  readonly name: string;
 }
 
-const storage: Record<DType, TypedArrayConstructor> = {
-  float16: Uint16Array,
-  bfloat16: Uint16Array,
-  float32: Float32Array,
-  float64: Float64Array,
-  int8: Int8Array,
-  int16: Int16Array,
-  int32: Int32Array,
-  int64: BigInt64Array,
-  uint8: Uint8Array,
-  uint16: Uint16Array,
-  uint32: Uint32Array,
-  uint64: BigUint64Array,
-  bool: Uint8Array,
-};
+const storage: ReadonlyMap<unknown, TypedArrayConstructor> = new Map<DType, TypedArrayConstructor>([
+  ['float16', Uint16Array],
+  ['bfloat16', Uint16Array],
+  ['float32', Float32Array],
+  ['float64', Float64Array],
+  ['int8', Int8Array],
+  ['int16', Int16Array],
+  ['int32', Int32Array],
+  ['int64', BigInt64Array],
+  ['uint8', Uint8Array],
+  ['uint16', Uint16Array],
+  ['uint32', Uint32Array],
+  ['uint64', BigUint64Array],
+  ['bool', Uint8Array],
+]);
 
 /** Whether a value is the name of an element type. */
 export function isDType(value: unknown): value is DType {
-  return typeof value === 'string' && Object.hasOwn(storage, value);
+  return storage.has(value);
 }
 
-/** Bytes of one element. */
+/** Bytes of one element. @throws ValueError for an unknown dtype */
 export function byteSize(dtype: DType): number {
-  return storage[dtype].BYTES_PER_ELEMENT;
+  return storageOf(dtype).BYTES_PER_ELEMENT;
 }
 
-/** Zeros of a dtype, in the kind of array that stores it. */
+/** Zeros of a dtype, in the kind of array that stores it. @throws ValueError for an unknown dtype, or more elements than there is memory for */
 export function allocate(dtype: DType, length: number): TypedArray {
-  return new storage[dtype](length);
+  const Storage = storageOf(dtype);
+  try {
+    return new Storage(length);
+  } catch (cause) {
+    throw new ValueError('ERR_COLL_BUFFER', `cannot allocate ${quote(length)} elements of ${dtype}`, { cause });
+  }
 }
 
-/** A view of `length` elements that start at byte `byteOffset`, which must be a multiple of the element size. */
+/**
+ * A view of `length` elements that start at byte `byteOffset`, which must be a multiple of the element size.
+ * @throws ValueError for an unknown dtype, or elements outside of the buffer
+ */
 export function viewOf(dtype: DType, buffer: ArrayBufferLike, byteOffset: number, length: number): TypedArray {
-  return new storage[dtype](buffer, byteOffset, length);
+  const Storage = storageOf(dtype);
+  try {
+    return new Storage(buffer, byteOffset, length);
+  } catch (cause) {
+    const told = `${quote(length)} elements of ${dtype} from byte ${quote(byteOffset)} of ${quote(buffer)}`;
+    throw new ValueError('ERR_COLL_BUFFER', `cannot view ${told}: ${(cause as Error).message}`, { cause });
+  }
+}
+
+function storageOf(dtype: DType): TypedArrayConstructor {
+  const found = storage.get(dtype);
+  if (found) return found;
+  throw new ValueError('ERR_COLL_VALUE', `dtype must be one of ${dtypes.join(', ')}, got ${quote(dtype)}`);
 }
 
 /** Whether this array can hold elements of that dtype. */
 export function stores(dtype: DType, data: TypedArray): boolean {
   // The tag is slower to ask for; it tells of arrays of other realms.
-  return data instanceof storage[dtype] || arrayName(data) === storage[dtype].name;
+  const Storage = storageOf(dtype);
+  return data instanceof Storage || arrayName(data) === Storage.name;
 }
 
 // Those of this realm, whose kind is plain to see.

@@ -1,5 +1,7 @@
-import type { DType, TypedArray } from './dtype.js';
+import { type DType, isDType, type TypedArray } from './dtype.js';
+import { ValueError } from './errors.js';
 import { fromBfloat16, fromFloat16, toBfloat16, toFloat16 } from './half.js';
+import { quote } from './quote.js';
 
 /** What one element of a dtype holds for a number: bits for half types, a bigint for 64-bit integers. */
 export function encodeNumber(value: number, dtype: DType): number | bigint {
@@ -18,7 +20,10 @@ export function decodeNumber(data: TypedArray, index: number, dtype: DType): num
   return Number(element);
 }
 
-/** All elements as numbers: for showing, checking and small results, not for hot paths. */
+/** All elements as numbers: for showing, checking and small results, not for hot paths. @throws ValueError for anything but a tensor */
 export function toNumbers(tensor: { readonly data: TypedArray; readonly dtype: DType }): number[] {
-  return Array.from({ length: tensor.data.length }, (_, index) => decodeNumber(tensor.data, index, tensor.dtype));
+  const { data, dtype } = Object(tensor) as Partial<typeof tensor>;
+  if (!ArrayBuffer.isView(data) || !isDType(dtype))
+    throw new ValueError('ERR_COLL_VALUE', `toNumbers takes a tensor, got ${quote(tensor)}`);
+  return Array.from({ length: (data as TypedArray).length }, (_, index) => decodeNumber(data, index, dtype));
 }

@@ -2,6 +2,7 @@ import type { Engine, EngineCandidate, EngineName, EngineRequest, EngineResoluti
 import { CollError, ValueError } from './errors.js';
 import { logFirst } from './logger.js';
 import { quote } from './quote.js';
+import { requireList } from './requirements.js';
 import { jsEngine } from './threads/thread-engine.js';
 import { wasmEngine } from './wasm/wasm-engine.js';
 
@@ -43,6 +44,7 @@ export function registerEngine(engine: Engine): void {
  */
 export function resolveEngine(request: EngineRequest = 'auto', extra: readonly Engine[] = []): EngineResolution {
   requireEngineRequest(request);
+  requireList(extra, 'extra engines');
   for (const engine of extra) requireEngine(engine);
   const wanted = request === 'auto' ? names : [request];
   const candidates: EngineCandidate[] = [];

@@ -132,10 +132,12 @@ export {
   Registry,
   type Resolution,
   registry,
+  requireRegistry,
 } from './plugins/registry.js';
 export type { World } from './plugins/world.js';
+export { requireWorld } from './plugins/world.js';
 export { PortableCommunicator, type PortableCommunicatorOptions } from './portable/portable-communicator.js';
-export { type Link, type ProcessGroup, requireProcessGroup } from './process-group.js';
+export { type Link, type ProcessGroup, requireGivenGroup, requireProcessGroup } from './process-group.js';
 export { quote } from './quote.js';
 export { isReduceOp, ReduceOp, type ReduceOpLike, reduceOpFrom, reduceOps } from './reduce-op.js';
 export type { PossiblyMirrored } from './reducible.js';
@@ -159,6 +161,13 @@ export {
   type ReplicaValue,
 } from './replicas/replica-call.js';
 export type { ReplicaGroup, ReplicaPlay } from './replicas/replica-group.js';
+export {
+  requireCommunicator,
+  requireFunction,
+  requireList,
+  requireTensorLists,
+  requireTensors,
+} from './requirements.js';
 export type { BatchReduceOptions, ReduceOptions } from './result-targets.js';
 export { resultsFor, writtenTo } from './results.js';
 export { requireTimeout } from './run-options.js';

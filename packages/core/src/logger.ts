@@ -1,3 +1,5 @@
+import { requireFunction } from './requirements.js';
+
 /** How much a line matters. */
 export type LogLevel = 'debug' | 'info' | 'warn';
 
@@ -24,6 +26,7 @@ const timesLogged = new Map<string, number>();
 
 /** Sends log lines elsewhere; without an argument, back to the console's standard error. */
 export function setLogSink(next: LogSink = consoleSink): void {
+  requireFunction(next, 'a log sink');
   sink = next;
   timesLogged.clear();
 }

@@ -46,7 +46,11 @@ export interface ProcessGroup extends AsyncDisposable {
 
 /** @throws ValueError for what is no group, such as the promise of one, where there is something */
 export function requireProcessGroup(group: unknown): void {
-  if (group === undefined) return;
+  if (group !== undefined) requireGivenGroup(group);
+}
+
+/** @throws ValueError for what is no group */
+export function requireGivenGroup(group: unknown): asserts group is ProcessGroup {
   const { communicator, fail, rank, size } = Object(group) as Partial<ProcessGroup>;
   const isGroup = typeof communicator === 'function' && typeof fail === 'function';
   if (isGroup && Number.isInteger(rank) && Number.isInteger(size)) return;

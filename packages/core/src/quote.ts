@@ -20,7 +20,8 @@ function describe(value: unknown, depth = 0): string {
   if (typeof value !== 'object' || value === null) return String(value);
   if ('dtype' in value && 'data' in value && 'shape' in value && typeof value.dtype === 'string')
     return `${JSON.stringify(value.dtype).slice(1, -1)} tensor of shape ${describe(value.shape, depth + 1)}${placeOf(value)}`;
-  return `an object (${value.constructor?.name || 'no prototype'})`;
+  const name: unknown = value.constructor?.name;
+  return `an object (${typeof name === 'string' && name !== '' ? name : 'no prototype'})`;
 }
 
 function placeOf(value: object): string {

@@ -1,5 +1,7 @@
 import { componentOf, containerOf, DistributedValues, Mirrored, PerReplica } from './distributed-values.js';
 import { AssertionError, WrongTypeError } from './errors.js';
+import { optionsOf } from './options-of.js';
+import { requireFunction } from './requirements.js';
 import { mapStructure, type Structure, zipStructures } from './structure.js';
 
 /** How leaves are wrapped. */
@@ -19,10 +21,13 @@ export interface RegroupOptions {
  * stay bare, so with one replica nothing is wrapped. Components of one variable become the variable again.
  * @throws AssertionError where the structures differ in form, or where components belong to different variables.
  */
-export function regroup(
-  values: readonly Structure<unknown>[],
-  { wrapClass = PerReplica, alwaysWrap = false, wrapNumbers = false }: RegroupOptions = {},
-): Structure<unknown> {
+export function regroup(values: readonly Structure<unknown>[], options: RegroupOptions = {}): Structure<unknown> {
+  const {
+    wrapClass = PerReplica,
+    alwaysWrap = false,
+    wrapNumbers = false,
+  } = optionsOf(options, '{ alwaysWrap: true }');
+  requireFunction(wrapClass, 'wrapClass');
   return zipStructures(values, (leaves) => {
     const [first] = leaves;
     const container = containerOf(first);

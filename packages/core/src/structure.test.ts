@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { thrown } from '../test/thrown.js';
 import { PerReplica } from './distributed-values.js';
+import { ValueError } from './errors.js';
 import { IndexedSlices } from './sparse/indexed-slices.js';
 import { flatten, formOf, isMapping, mapStructure, packLike, type Structure, zipStructures } from './structure.js';
 import { tensor, tensorSymbol } from './tensor.js';
@@ -40,6 +41,35 @@ describe('flatten', () => {
   it.each(leaves)('takes %s for a leaf', (_, leaf) => {
     expect(flatten<unknown>(leaf)).toEqual([leaf]);
     expect(flatten<unknown>({ a: [leaf] } as never)[0]).toBe(leaf);
+  });
+});
+
+describe('a structure that contains itself', () => {
+  const circle: Record<string, unknown> = { a: 1 };
+  circle['self'] = circle;
+  const list: unknown[] = [1];
+  list.push(list, list);
+
+  it.each([
+    ['an object', circle as Structure<unknown>],
+    ['a list', list as Structure<unknown>],
+  ])('is refused by all that walk into %s', (_, structure) => {
+    for (const walk of [
+      () => flatten(structure),
+      () => mapStructure(structure, (leaf) => leaf),
+      () => packLike(structure, []),
+      () => zipStructures([structure, structure], (leaves) => leaves),
+      () => formOf(structure),
+    ]) {
+      expect(walk).toThrow(ValueError);
+      expect(walk).toThrow('a structure must be at most 100 levels deep; does a list or an object contain itself?');
+    }
+  });
+
+  it('is told from a deep one', () => {
+    const nest = (depth: number): Structure<number> => (depth === 0 ? 1 : [nest(depth - 1)]);
+    expect(flatten(nest(100))).toEqual([1]);
+    expect(() => flatten(nest(101))).toThrow(ValueError);
   });
 });
 

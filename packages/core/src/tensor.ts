@@ -10,6 +10,7 @@ import {
 } from './dtype.js';
 import { encodeNumber } from './element.js';
 import { ValueError } from './errors.js';
+import { optionsOf } from './options-of.js';
 import { quote } from './quote.js';
 
 /**
@@ -65,12 +66,13 @@ const mostElements = 2 ** 31 - 1;
  * A tensor over the given memory, without a copy. Numbers and arrays of numbers become float64 unless a dtype is named.
  * @throws ValueError for memory of another type than `dtype` stores, a shape of another size, or a detached buffer.
  */
-export function tensor(data: ArrayBufferView | number | readonly number[], options: TensorOptions = {}): Tensor {
-  const shape = options.shape ?? (typeof data === 'number' ? [] : undefined);
-  const dtype = options.dtype ?? (ArrayBuffer.isView(data) ? naturalDType(data) : 'float64');
+export function tensor(data: ArrayBufferView | number | readonly number[], options?: TensorOptions): Tensor {
+  const given = optionsOf(options, '{ dtype, shape, device }');
+  const shape = given.shape ?? (typeof data === 'number' ? [] : undefined);
+  const dtype = given.dtype ?? (ArrayBuffer.isView(data) ? naturalDType(data) : 'float64');
   requireDType(dtype);
   const elements = ArrayBuffer.isView(data) ? elementsOf(data) : fromNumbers(data, dtype);
-  const made: Tensor = { data: elements, dtype, shape: shape ?? [elements.length], device: options.device ?? '' };
+  const made: Tensor = { data: elements, dtype, shape: shape ?? [elements.length], device: given.device ?? '' };
   requirePlace(made);
   validateTensor(made);
   return made;
@@ -80,6 +82,7 @@ export function tensor(data: ArrayBufferView | number | readonly number[], optio
 export function zeros(dtype: DType, shape: readonly number[], device = ''): Tensor {
   requireDType(dtype);
   requireShape(shape);
+  requireElements(elementCount(shape));
   return { data: allocate(dtype, elementCount(shape)), dtype, shape, device };
 }
 
@@ -105,7 +108,7 @@ export function isTensorLike(value: unknown): value is TensorLike {
 /** The tensor that a value is or carries. @throws ValueError for anything else, naming `what`. */
 export function asTensor(value: unknown, what = 'value'): Tensor {
   if (typeof value === 'object' && value !== null && tensorSymbol in value) {
-    return asTensor((value as TensorCarrier)[tensorSymbol](), what);
+    return asTensor(carriedBy(value as TensorCarrier), what);
   }
   if (ArrayBuffer.isView(value)) return tensorOver(value);
   if (isTensor(value)) {
@@ -116,8 +119,18 @@ export function asTensor(value: unknown, what = 'value'): Tensor {
     return placed;
   }
   if (typeof value === 'number') return tensor(value);
-  const told = oddField(value, what) ?? `${what} must be a tensor, a typed array or a number, not ${quote(value)}`;
+  const name = typeof what === 'string' ? what : 'value';
+  const told = oddField(value, name) ?? `${name} must be a tensor, a typed array or a number, not ${quote(value)}`;
   throw new ValueError('ERR_COLL_VALUE', told);
+}
+
+function carriedBy(carrier: TensorCarrier): unknown {
+  const carried: unknown = typeof carrier[tensorSymbol] === 'function' ? carrier[tensorSymbol]() : undefined;
+  if (carried !== undefined && carried !== carrier) return carried;
+  throw new ValueError(
+    'ERR_COLL_VALUE',
+    `the tensor method of ${quote(carrier)} must return a tensor or a typed array`,
+  );
 }
 
 /** What keeps an object with elements from being a tensor; undefined for any other value. */

@@ -2,11 +2,13 @@ import type { Engine, EngineResolution, ThreadGroup } from './engine.js';
 import { resolveEngine } from './engines.js';
 import { UnavailableError, ValueError } from './errors.js';
 import type { World } from './plugins/world.js';
-import type { ProcessGroup } from './process-group.js';
+import { type ProcessGroup, requireGivenGroup } from './process-group.js';
+import { requireList } from './requirements.js';
 import { failThreadGroup, requireGroup } from './threads/thread-group.js';
 
 /** All devices in this thread, under one controller. Default: the fastest engine that works here. */
 export function portableWorld(devices: readonly string[], engine?: Engine): World {
+  requireList(devices, 'devices');
   const resolution = resolved(engine);
   return {
     devices,
@@ -23,6 +25,7 @@ export function portableWorld(devices: readonly string[], engine?: Engine): Worl
  */
 export function threadWorld(group: ThreadGroup, rank: number, devices: readonly string[], engine?: Engine): World {
   requireGroup(group);
+  requireList(devices, 'devices');
   const resolution = engine ? resolved(engine) : resolveEngine(group.engine);
   return {
     devices,
@@ -36,6 +39,8 @@ export function threadWorld(group: ThreadGroup, rank: number, devices: readonly 
 
 /** One device of a group of processes, each of which has one: `devices` in rank order. @throws ValueError for another number of them */
 export function processWorld(group: ProcessGroup, devices: readonly string[]): World {
+  requireGivenGroup(group);
+  requireList(devices, 'devices');
   if (devices.length !== group.size) {
     const told = `a group of ${group.size} processes has as many devices, not ${devices.length}: [${devices.join(', ')}]`;
     throw new ValueError('ERR_COLL_DEVICE', told);

@@ -10,6 +10,7 @@ import {
   type ReduceOp,
   type Registry,
   type ResolvedOptions,
+  requireRegistry,
   registry as sharedRegistry,
   type Tensor,
   type Value,
@@ -48,6 +49,7 @@ export class AllReduceCrossDeviceOps extends CrossDeviceOps {
     const { allReduceAlg = 'nccl', registry = sharedRegistry, ...options } = fields;
     const isNccl = allReduceAlg === 'nccl';
     logDeprecated('AllReduceCrossDeviceOps', isNccl ? 'NcclAllReduce' : 'HierarchicalCopyAllReduce');
+    requireRegistry(registry);
     if (isNccl) {
       const plugin = registry.get('nccl');
       this.#open = () => registry.create({ name: plugin, options });

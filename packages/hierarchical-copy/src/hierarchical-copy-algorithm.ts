@@ -1,4 +1,4 @@
-import { variantOf } from '@coll/core';
+import { quote, ValueError, variantOf } from '@coll/core';
 import { type Algorithm, onChunks, type Round, scheduleOf, sequence, together } from '@coll/core/schedule';
 
 /** The two halves of a group, each with the device that speaks for it. The first one holds the root. */
@@ -14,6 +14,10 @@ export interface Halves {
  * other main would fall into the root's half, which happens for one root of an odd number, device 0 stands in.
  */
 export function halvesOf(root: number, ranks: number): Halves {
+  if (!(Number.isInteger(ranks) && ranks >= 2 && ranks <= 2 ** 16))
+    throw new ValueError('ERR_COLL_VALUE', `ranks must be a whole number from 2 to 65536, got ${quote(ranks)}`);
+  if (!(Number.isInteger(root) && root >= 0 && root < ranks))
+    throw new ValueError('ERR_COLL_VALUE', `root must be one of ${ranks} ranks, got ${quote(root)}`);
   const half = Math.floor(ranks / 2);
   const everyone = Array.from({ length: ranks }, (_, rank) => rank);
   const [first, second] = [everyone.slice(0, half), everyone.slice(half)];

@@ -7,6 +7,7 @@ import {
   type ProcessGroup,
   type RunOptions,
   RuntimeError,
+  requireGivenGroup,
   type Segments,
   ValueError,
 } from '@coll/core';
@@ -31,11 +32,13 @@ const auto: Algorithm = { ...directAlgorithm(), name: 'auto' };
  * chooses, too.
  */
 export function connectGroup(group: ProcessGroup, algorithm: Algorithm): Communicator {
+  requireGivenGroup(group);
   return algorithm === auto ? new AutoCommunicator(group) : group.communicator(algorithm);
 }
 
 /** The algorithms chosen for the collectives of a group so far, and how long these took. */
 export function choicesOf(group: ProcessGroup): readonly AlgorithmChoice[] {
+  requireGivenGroup(group);
   return tuningOf(group).explained;
 }
 

@@ -4,10 +4,14 @@ import {
   communicatorOf,
   hierarchical,
   outputDType,
+  quote,
   type ReduceOp,
   type ReduceOpLike,
   reduceOpFrom,
   registry,
+  requireFunction,
+  requireList,
+  requireTensors,
   resolveEngine,
   sameDevice,
   type Tensor,
@@ -38,6 +42,7 @@ export async function buildRingAllReduce(
   redOp: ReduceOpLike = 'sum',
   unOp?: UnaryOp,
 ): Promise<Tensor[]> {
+  requireTensors(tensors, 'tensors');
   if (tensors.length < 2) throw new ValueError('ERR_COLL_VALUE', 'a ring needs 2 tensors or more');
   const algorithm = ringAlgorithm({ workers: numWorkers, subChunks: numSubchunks, order: gpuPerm });
   return reduced(tensors, playing(tensors, algorithm), redOp, unOp);
@@ -52,6 +57,7 @@ export async function buildRecursiveHdAllReduce(
   redOp: ReduceOpLike = 'sum',
   unOp?: UnaryOp,
 ): Promise<Tensor[]> {
+  requireAlike(tensors);
   return reduced(tensors, playing(tensors, recursiveHalvingDoublingAlgorithm()), redOp, unOp);
 }
 
@@ -67,6 +73,7 @@ export async function buildShuffleAllReduce(
   unOp?: UnaryOp,
 ): Promise<Tensor[]> {
   requireAlike(tensors);
+  requireList(gatherDevices, 'gatherDevices');
   const gatherRanks = gatherDevices.map((device, index) => {
     const rank = tensors.findIndex((tensor) => sameDevice(tensor.device, device));
     return rank < 0 ? index % tensors.length : rank;
@@ -84,6 +91,7 @@ export async function buildNcclAllReduce(
   unOp?: UnaryOp,
 ): Promise<Tensor[]> {
   requireSum(redOp);
+  requireAlike(tensors);
   return withNccl(tensors, (connect) => reduced(tensors, connect(tensors), redOp, unOp));
 }
 
@@ -148,6 +156,7 @@ function ringAcross(tensors: readonly Tensor[], subdiv: number): Algorithm {
 
 function shuffleAcross(tensors: readonly Tensor[], gatherDevices: readonly string[]): Algorithm {
   const { workers } = tasksOf(tensors);
+  requireList(gatherDevices, 'gatherDevices');
   return shuffleAlgorithm({ gatherRanks: gatherDevices.map((_, index) => index % workers) });
 }
 
@@ -159,6 +168,7 @@ async function shuffleThen(
   unOp: UnaryOp | undefined,
 ): Promise<Tensor[]> {
   const { workers, order } = tasksOf(tensors);
+  requireList(gatherDevices, 'gatherDevices');
   if (gatherDevices.length !== workers) {
     const told = `${workers} tasks need one gather device each, not ${gatherDevices.length}`;
     throw new ValueError('ERR_COLL_VALUE', told);
@@ -227,7 +237,7 @@ async function reduced(
   unOp: UnaryOp = (tensor) => tensor,
 ): Promise<Tensor[]> {
   await using parts = communicator;
-  requireAlike(tensors);
+  requireFunction(unOp, 'unOp');
   const collective: Collective = { kind: 'all-reduce', op: reduceOpFrom(redOp).toLowerCase() as Lowercase<ReduceOp> };
   const results = tensors.map(({ dtype, shape, device }) => zeros(outputDType(collective, dtype), shape, device));
   await parts.run(collective, tensors, results);
@@ -235,6 +245,7 @@ async function reduced(
 }
 
 function requireAlike(tensors: readonly Tensor[]): void {
+  requireTensors(tensors, 'tensors');
   const [first, ...others] = tensors;
   if (!first) throw new ValueError('ERR_COLL_VALUE', 'there are no tensors to reduce');
   const kindOf = ({ dtype, shape }: Tensor) => `${dtype} of shape [${shape}]`;
@@ -245,5 +256,5 @@ function requireAlike(tensors: readonly Tensor[]): void {
 
 function requireSum(redOp: ReduceOpLike): void {
   if (reduceOpFrom(redOp) === 'SUM') return;
-  throw new ValueError('ERR_COLL_VALUE', `NCCL all-reduce is a sum here, not ${redOp}`);
+  throw new ValueError('ERR_COLL_VALUE', `NCCL all-reduce is a sum here, not ${quote(redOp)}`);
 }

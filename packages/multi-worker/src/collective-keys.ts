@@ -15,7 +15,7 @@ export class CollectiveKeys {
   /** @throws ValueError for a start that is no whole number */
   constructor(groupKeyStart = 1) {
     if (!Number.isSafeInteger(groupKeyStart)) {
-      throw new ValueError('ERR_COLL_VALUE', `groupKeyStart must be a whole number, not ${groupKeyStart}`);
+      throw new ValueError('ERR_COLL_VALUE', `groupKeyStart must be a whole number, not ${quote(groupKeyStart)}`);
     }
     this.#nextGroupKey = groupKeyStart;
     this.#groupKeys = new Map();
@@ -24,7 +24,7 @@ export class CollectiveKeys {
 
   /** The key of a list of devices, in this order; new lists are numbered from the start on. @throws ValueError for what is no list */
   getGroupKey(devices: readonly string[]): number {
-    if (!Array.isArray(devices))
+    if (!Array.isArray(devices) || !Array.from(devices, (device) => typeof device).every((type) => type === 'string'))
       throw new ValueError('ERR_COLL_VALUE', `a group is a list of devices, not ${quote(devices)}`);
     const name = devices.join(',');
     const known = this.#groupKeys.get(name);
@@ -43,7 +43,9 @@ export class CollectiveKeys {
       instances.set(device, key + 1);
       return key;
     }
-    const problem = instances ? `device "${device}" is not in group ${groupKey}` : `there is no group ${groupKey}`;
+    const problem = instances
+      ? `device ${quote(device)} is not in group ${groupKey}`
+      : `there is no group ${quote(groupKey)}`;
     throw new ValueError('ERR_COLL_VALUE', `${problem}: getGroupKey makes groups`);
   }
 

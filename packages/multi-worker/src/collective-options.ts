@@ -7,6 +7,7 @@ import {
   quote,
   requireDistinct,
   requireProcessGroup,
+  requireWorld,
   resolveCallOptions,
   ValueError,
   type World,
@@ -48,6 +49,7 @@ export function collectiveSetting(
   if (!(collectiveKeys instanceof CollectiveKeys))
     throw new ValueError('ERR_COLL_VALUE', `collectiveKeys are new CollectiveKeys(), not ${quote(collectiveKeys)}`);
   const merged = resolveCallOptions({ options, bytesPerPack, timeoutSeconds, implementation, checkCalls }).options;
+  requireWorld(world);
   requireProcessGroup(given.group);
   const group = given.group && given.group.size > 1 ? given.group : undefined;
   const devices = named ?? world?.devices ?? (given.group && ['/device:CPU:0']);
@@ -66,7 +68,7 @@ function requireDevices(devices: readonly string[]): void {
   if (!Array.isArray(devices) || devices.length === 0) {
     throw new ValueError('ERR_COLL_DEVICE', "devices are a list of those of this worker, such as ['cpu:0', 'cpu:1']");
   }
-  requireDistinct(devices.map((device) => canonicalize(device)));
+  requireDistinct(Array.from(devices, (device) => canonicalize(device)));
 }
 
 function requireGroupSize(

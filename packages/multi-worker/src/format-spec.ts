@@ -1,8 +1,16 @@
+import { quote, requireList, ValueError } from '@coll/core';
 import type { AllReduceSpec } from './all-reduce-spec.js';
+import { requireChoice } from './spec-fit.js';
 import { suffixes } from './spec-text.js';
 
-/** The one-line form of a specification that was parsed: parsing it gives the same entries. */
+/** The one-line form of a specification that was parsed: parsing it gives the same entries. @throws ValueError for anything but parsed entries */
 export function formatSpec(entries: readonly AllReduceSpec[]): string {
+  requireList(entries, 'entries');
+  for (const entry of entries) {
+    requireChoice(entry);
+    if (!Number.isSafeInteger(entry.limit))
+      throw new ValueError('ERR_COLL_VALUE', `limit must be a whole number, got ${quote(entry.limit)}`);
+  }
   return entries
     .map(({ alg, shards, limit }) => {
       const name = shards === 1 ? alg : `${alg}#${shards}`;

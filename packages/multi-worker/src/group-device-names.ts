@@ -1,4 +1,4 @@
-import { ValueError } from '@coll/core';
+import { quote, requireList, ValueError } from '@coll/core';
 
 /**
  * Devices in groups of `groupSize`, as many groups as it takes for all: `[0, 1, 2, 3, 4]` by 3 is `[0, 2, 4]` and `[1, 3, 0]`. Members lie as far apart as
@@ -6,8 +6,9 @@ import { ValueError } from '@coll/core';
  * @throws ValueError for groups larger than there are devices
  */
 export function groupDeviceNames<Device>(devices: readonly Device[], groupSize: number): Device[][] {
+  requireList(devices, 'devices');
   if (!(Number.isInteger(groupSize) && groupSize >= 1)) {
-    throw new ValueError('ERR_COLL_VALUE', `group_size must be a whole number from 1, not ${groupSize}`);
+    throw new ValueError('ERR_COLL_VALUE', `group_size must be a whole number from 1, not ${quote(groupSize)}`);
   }
   if (groupSize > devices.length) {
     throw new ValueError('ERR_COLL_VALUE', `only ${devices.length} devices, but group_size=${groupSize}`);

@@ -1,4 +1,4 @@
-import { type Collective, ValueError } from '@coll/core';
+import { type Collective, optionsOf, quote, ValueError } from '@coll/core';
 import { type Algorithm, onRanks, refine, type Schedule, sequence, together } from '@coll/core/schedule';
 
 /** Which algorithms play within workers and across them, and among whom. */
@@ -23,8 +23,18 @@ export interface HierarchicalAlgorithmOptions {
  *
  * All-reduce only: `plan` throws ValueError (ERR_COLL_REFUSED) for other kinds, and for ranks that cannot be shared out evenly. The scheme is that of
  * leaders in MPI on clusters of multi-core hosts (Karonis et al. 2000).
+ *
+ * @throws ValueError for anything but a number of workers and two algorithms
  */
-export function hierarchicalAlgorithm({ workers, within, across }: HierarchicalAlgorithmOptions): Algorithm {
+export function hierarchicalAlgorithm(options: HierarchicalAlgorithmOptions): Algorithm {
+  const given = optionsOf(options, '{ workers: 2, within, across }') as HierarchicalAlgorithmOptions;
+  const { workers, within, across } = given;
+  if (!(Number.isInteger(workers) && workers >= 1))
+    throw new ValueError('ERR_COLL_VALUE', `workers must be a whole number from 1, got ${quote(workers)}`);
+  for (const level of ['within', 'across'] as const) {
+    if (typeof Object(given[level]).plan !== 'function')
+      throw new ValueError('ERR_COLL_VALUE', `${level} must be an algorithm, got ${quote(given[level])}`);
+  }
   const refuses = (collective: Collective, ranks: number): string | undefined => {
     if (collective.kind !== 'all-reduce') return `two levels are an all-reduce, they have no ${collective.kind}`;
     if (workers === 1) return within.refuses?.(collective, ranks);

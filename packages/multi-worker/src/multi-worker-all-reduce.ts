@@ -16,6 +16,7 @@ import {
   type ReduceOp,
   type ResolvedOptions,
   requireProcessGroup,
+  requireWorld,
   resolveEngine,
   type Tensor,
   type Value,
@@ -73,6 +74,7 @@ export class MultiWorkerAllReduce extends WorkerAllReduce {
     const options = optionsOf(given, "{ allReduceSpec: 'xring' }");
     const { limitUnit = 'elements', engine } = options;
     requireLimitUnit(limitUnit);
+    requireWorld(world);
     requireProcessGroup(options.group);
     const group = options.group && options.group.size > 1 ? options.group : undefined;
     const workers = workersFor(workerDevices, numGpusPerWorker, world, group);

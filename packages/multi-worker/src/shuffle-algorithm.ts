@@ -1,4 +1,4 @@
-import { type Collective, quote, ValueError } from '@coll/core';
+import { type Collective, optionsOf, quote, ValueError } from '@coll/core';
 import { type Algorithm, scheduleOf, type Transfer } from '@coll/core/schedule';
 
 /** Which ranks gather. */
@@ -18,7 +18,8 @@ export interface ShuffleAlgorithmOptions {
  *
  * @throws ValueError for no ranks, or what is no rank
  */
-export function shuffleAlgorithm({ gatherRanks }: ShuffleAlgorithmOptions): Algorithm {
+export function shuffleAlgorithm(options: ShuffleAlgorithmOptions): Algorithm {
+  const { gatherRanks } = optionsOf(options, '{ gatherRanks: [0] }') as ShuffleAlgorithmOptions;
   const isList = Array.isArray(gatherRanks) && gatherRanks.length > 0;
   if (!isList || !gatherRanks.every((rank) => Number.isInteger(rank) && rank >= 0)) {
     throw new ValueError('ERR_COLL_VALUE', `${quote(gatherRanks)} is no list of ranks that gather`);

@@ -1,4 +1,4 @@
-import { type Collective, ValueError } from '@coll/core';
+import { type Collective, quote, ValueError } from '@coll/core';
 import type { Algorithm } from '@coll/core/schedule';
 import { reductionToOneAlgorithm } from '@coll/reduction-to-one';
 import { ringAlgorithm } from '@coll/ring';
@@ -6,7 +6,7 @@ import { groupDeviceNames } from './group-device-names.js';
 import { hierarchicalAlgorithm } from './hierarchical-algorithm.js';
 import { recursiveHalvingDoublingAlgorithm } from './recursive-halving-doubling-algorithm.js';
 import { shuffleAlgorithm } from './shuffle-algorithm.js';
-import { misfitOfRanks, requireFit, type SpecChoice, usesNccl } from './spec-fit.js';
+import { misfitOfRanks, requireChoice, requireFit, requireWorkers, type SpecChoice, usesNccl } from './spec-fit.js';
 import type { Workers } from './workers.js';
 
 /**
@@ -21,6 +21,10 @@ import type { Workers } from './workers.js';
  * @throws ValueError for what does not fit the workers
  */
 export function specAlgorithm(choice: SpecChoice, workers: Workers, group = 0): Algorithm {
+  requireChoice(choice);
+  requireWorkers(workers);
+  if (!Number.isInteger(group) || group < 0)
+    throw new ValueError('ERR_COLL_VALUE', `group must be a whole number from 0, got ${quote(group)}`);
   requireFit(choice, workers);
   const refuses = (collective: Collective, ranks: number): string | undefined => {
     if (usesNccl(choice)) return noSchedule(choice.alg);
@@ -41,8 +45,11 @@ function noSchedule(alg: string): string {
   return `${alg} is no schedule: NCCL needs the values of all replicas in one thread; in threads of their own they use xring, pscpu, psgpu or pscpu/pscpu`;
 }
 
-/** How many schedules an entry has; pack `k` of a call is played by number `k mod` that. */
-export function groupCount(choice: SpecChoice, { workers, gpusPerWorker }: Workers): number {
+/** How many schedules an entry has; pack `k` of a call is played by number `k mod` that. @throws ValueError */
+export function groupCount(choice: SpecChoice, among: Workers): number {
+  requireChoice(choice);
+  requireWorkers(among);
+  const { workers, gpusPerWorker } = among;
   if (choice.alg === 'pscpu') return Math.ceil(workers / choice.shards);
   return choice.alg === 'psgpu' ? Math.ceil((workers * gpusPerWorker) / choice.shards) : 1;
 }

@@ -1,4 +1,4 @@
-import { ValueError } from '@coll/core';
+import { quote, ValueError } from '@coll/core';
 import type { AllReduceSpec } from './all-reduce-spec.js';
 import type { Workers } from './workers.js';
 
@@ -8,6 +8,27 @@ export type SpecChoice = Pick<AllReduceSpec, 'alg' | 'shards'>;
 /** Whether NCCL reduces for this entry, within each worker or everywhere: no schedule says how. */
 export function usesNccl({ alg }: SpecChoice): boolean {
   return alg.startsWith('nccl');
+}
+
+/** @throws ValueError for anything but an entry */
+export function requireChoice(choice: unknown): asserts choice is SpecChoice {
+  const { alg, shards } = Object(choice) as Partial<SpecChoice>;
+  if (typeof alg === 'string' && isCount(shards) && shards > 0) return;
+  throw new ValueError('ERR_COLL_VALUE', `an entry must be such as { alg: 'pscpu', shards: 1 }, got ${quote(choice)}`);
+}
+
+/** @throws ValueError for anything but numbers of workers and of devices in each */
+export function requireWorkers(workers: unknown): asserts workers is Workers {
+  const { workers: count, gpusPerWorker } = Object(workers) as Partial<Workers>;
+  if (isCount(count) && count > 0 && isCount(gpusPerWorker)) return;
+  throw new ValueError(
+    'ERR_COLL_VALUE',
+    `workers must be such as { workers: 2, gpusPerWorker: 4 }, got ${quote(workers)}`,
+  );
+}
+
+function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
 }
 
 /** @throws ValueError, in words that say what to change, for an entry that these workers cannot play */

@@ -1,4 +1,4 @@
-import { type Tensor, ValueError } from '@coll/core';
+import { quote, requireTensorLists, type Tensor, ValueError } from '@coll/core';
 
 /** Tensors by size, each in lists by device. */
 export interface SplitGrads {
@@ -8,9 +8,12 @@ export interface SplitGrads {
 
 /**
  * Lists of tensors, one a device and alike on all of them, cut in two: those of at most `thresholdSize` elements, and the others, in order.
- * @throws ValueError for lists of different lengths
+ * @throws ValueError for lists of different lengths, and anything but lists of tensors
  */
 export function splitGradsBySize(thresholdSize: number, deviceGrads: readonly (readonly Tensor[])[]): SplitGrads {
+  if (typeof thresholdSize !== 'number')
+    throw new ValueError('ERR_COLL_VALUE', `thresholdSize must be a number of elements, got ${quote(thresholdSize)}`);
+  requireTensorLists(deviceGrads, 'deviceGrads');
   const [first = []] = deviceGrads;
   if (deviceGrads.some((tensors) => tensors.length !== first.length)) {
     throw new ValueError('ERR_COLL_VALUE', 'all devices must have as many tensors');

@@ -15,7 +15,7 @@ export function workersOf(workerDevices: readonly string[], numGpusPerWorker: nu
     const told = `workerDevices is a list of workers such as ['/job:worker/task:0'], not ${quote(workerDevices)}`;
     throw new ValueError('ERR_COLL_VALUE', told);
   }
-  const names = workerDevices.map((device) => DeviceSpec.fromString(device).toString());
+  const names = Array.from(workerDevices, (device) => DeviceSpec.fromString(device).toString());
   const twice = names.find((name, index) => names.indexOf(name) !== index);
   if (twice !== undefined) throw new ValueError('ERR_COLL_DEVICE', `workerDevices names ${quote(twice)} twice`);
   if (!(Number.isSafeInteger(numGpusPerWorker) && numGpusPerWorker >= 0)) {

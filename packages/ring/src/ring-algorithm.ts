@@ -1,5 +1,8 @@
-import { type Collective, ValueError } from '@coll/core';
+import { type Collective, optionsOf, quote, requireList, ValueError } from '@coll/core';
 import { type Algorithm, hasBlocks, type StreamedSchedule, scheduleOf, type Transfer } from '@coll/core/schedule';
+
+// Groups have no more.
+const mostRanks = 2 ** 16;
 
 /** How chunks travel around the ring. */
 export interface RingAlgorithmOptions {
@@ -28,7 +31,8 @@ export interface RingPermutations {
  *     chunk 1   2 +-> 0 +-> 1 --> 2 --> 0     completes segment k of the buffer
  *     chunk 2   0 +-> 1 +-> 2 --> 0 --> 1
  */
-export function ringAlgorithm({ subChunks = 1, workers = 1, order }: RingAlgorithmOptions = {}): Algorithm {
+export function ringAlgorithm(options?: RingAlgorithmOptions): Algorithm {
+  const { subChunks = 1, workers = 1, order } = optionsOf(options, '{ subChunks: 2 }');
   validate(subChunks, workers, order);
   const refuses = (_: Collective, ranks: number): string | undefined => {
     const perWorker = ranks / workers;
@@ -69,8 +73,16 @@ export function ringPermutations(
   numSubchunks: number,
   gpuPerm: readonly number[],
 ): RingPermutations {
+  for (const [name, count] of Object.entries({ numWorkers, numSubchunks }))
+    if (!(Number.isInteger(count) && count >= 0 && count <= mostRanks))
+      throw new ValueError(
+        'ERR_COLL_VALUE',
+        `${name} must be a whole number from 0 to ${mostRanks}, got ${quote(count)}`,
+      );
+  requireList(gpuPerm, 'gpuPerm');
   const perWorker = gpuPerm.length;
   if (perWorker * numWorkers === 0) return { ranks: [], predecessors: [] };
+  requireOrder(gpuPerm);
   if (numSubchunks > perWorker) throw new ValueError('ERR_COLL_VALUE', tooManySubChunks(numSubchunks, perWorker));
   const rotation = Math.max(1, Math.floor(perWorker / numSubchunks));
   const orders = Array.from({ length: numSubchunks }, (_, subChunk) => {
@@ -188,9 +200,19 @@ function tooManySubChunks(subChunks: number, perWorker: number): string {
 function validate(subChunks: number, workers: number, order: readonly number[] = [0]): void {
   for (const [name, count] of Object.entries({ subChunks, workers })) {
     if (Number.isInteger(count) && count >= 1) continue;
-    throw new ValueError('ERR_COLL_VALUE', `${name} is 1 or more, not ${count}`);
+    throw new ValueError('ERR_COLL_VALUE', `${name} is 1 or more, not ${quote(count)}`);
   }
-  if (order.length > 0 && order.toSorted((a, b) => a - b).every((rank, index) => rank === index)) return;
-  const message = `[${order.join(', ')}] is no order of a worker's ranks: it names each once, from 0 on`;
+  requireOrder(order);
+}
+
+function requireOrder(order: readonly number[]): void {
+  requireList(order, 'order');
+  if (
+    order.length > 0 &&
+    order.every(Number.isInteger) &&
+    order.toSorted((a, b) => a - b).every((rank, index) => rank === index)
+  )
+    return;
+  const message = `${quote(order)} is no order of a worker's ranks: it names each once, from 0 on`;
   throw new ValueError('ERR_COLL_VALUE', message);
 }

@@ -4,10 +4,12 @@ import {
   DistributedValues,
   mapStructure,
   NotImplementedError,
+  optionsOf,
   PerReplica,
   type PossiblyMirrored,
   type ReduceOpLike,
   RuntimeError,
+  requireFunction,
   type Structure,
   type Value,
 } from '@coll/core';
@@ -18,12 +20,13 @@ import type { Distributed, DistributedDataset } from './data/distributed-dataset
 import { DefaultReplicaContext } from './default-replica-context.js';
 import { StrategyExtended } from './extended.js';
 import { strategyOp } from './placed-values.js';
+import { requireModule } from './replica-code.js';
 import type { ReplicaContext } from './replica-context.js';
 import { requireDense } from './replica-request.js';
-import { argumentsOf, findDistributed, type ReplicaCode, type RunOptions, Strategy } from './strategy.js';
+import { argumentsOf, findDistributed, type ReplicaCode, type RunOptions, requireCode, Strategy } from './strategy.js';
 import type { LocalResult, Regrouped } from './structure-types.js';
 import { localVariable } from './variables/create-variable.js';
-import { type UpdateFunction, type UpdateOptions, updateRegroup } from './variables/update-variable.js';
+import { requireUpdate, type UpdateFunction, type UpdateOptions, updateRegroup } from './variables/update-variable.js';
 import { Variable } from './variables/variable.js';
 import type { VariableOptions, VariableValue } from './variables/variable-options.js';
 
@@ -47,7 +50,7 @@ class DefaultStrategy extends Strategy {
         'Must not nest the scope of the default strategy inside that of another one',
       );
     }
-    return code ? code() : { [Symbol.dispose]: () => {} };
+    return requireCode(code) ? code() : { [Symbol.dispose]: () => {} };
   }
 
   override experimentalLocalResults<T>(value: T): readonly LocalResult<T>[] {
@@ -67,6 +70,7 @@ class DefaultStrategy extends Strategy {
     make: DatasetFunction<Element>,
   ): DistributedDataset<Distributed<Element>> {
     requireCrossReplica(this, 'distributeDatasetsFromFunction');
+    requireFunction(make, 'distributeDatasetsFromFunction: make');
     return make(this.inputContext) as never;
   }
 
@@ -83,6 +87,7 @@ class DefaultStrategy extends Strategy {
         'run: the default strategy has no threads for a module; make a MirroredStrategy',
       );
     }
+    if (typeof replica !== 'function') requireModule(replica);
     return (await replica(defaultReplica, ...(args.map(onlyComponents) as never))) as Regrouped<Awaited<Result>>;
   }
 }
@@ -117,16 +122,14 @@ class DefaultExtended extends StrategyExtended {
     );
   }
 
-  override createVariable(initial: VariableValue, options: VariableOptions = {}): Variable {
-    return localVariable(initial, options, canonicalize('cpu:0'));
+  override createVariable(initial: VariableValue, options?: VariableOptions): Variable {
+    return localVariable(initial, optionsOf(options, "{ name: 'weights' }"), canonicalize('cpu:0'));
   }
 
-  override async update(
-    variable: unknown,
-    fn: UpdateFunction,
-    { args = [], kwargs, group = true }: UpdateOptions = {},
-  ): Promise<unknown> {
+  override async update(variable: unknown, fn: UpdateFunction, options: UpdateOptions = {}): Promise<unknown> {
     requireCrossReplica(this.strategy, 'update');
+    requireUpdate(fn, options);
+    const { args = [], kwargs, group = true } = options;
     const result = await fn(variable as never, ...([...args, ...(kwargs ? [kwargs] : [])] as never[]));
     return group ? result : updateRegroup(this.strategy, [result as Structure<unknown>], group);
   }
@@ -134,7 +137,7 @@ class DefaultExtended extends StrategyExtended {
   override colocateVarsWith(variable: unknown): Disposable;
   override colocateVarsWith<Result>(variable: unknown, code: () => Result): Result;
   override colocateVarsWith<Result>(_variable: unknown, code?: () => Result): Result | Disposable {
-    return code ? this.strategy.scope(code) : this.strategy.scope();
+    return requireCode(code) ? this.strategy.scope(code) : this.strategy.scope();
   }
 
   override variableCreatedInScope(variable: unknown): boolean {

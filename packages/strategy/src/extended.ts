@@ -8,6 +8,7 @@ import {
   flatten,
   isMapping,
   Mirrored,
+  optionsOf,
   type PerReplica,
   type PossiblyMirrored,
   packLike,
@@ -180,8 +181,8 @@ export class StrategyExtended {
   }
 
   /** As the function `variable`, for this strategy. */
-  createVariable(initial: VariableValue, options: VariableOptions = {}): Variable {
-    return distributedVariable(this.strategy, initial, options);
+  createVariable(initial: VariableValue, options?: VariableOptions): Variable {
+    return distributedVariable(this.strategy, initial, optionsOf(options, "{ name: 'weights' }"));
   }
 
   /**
@@ -206,7 +207,7 @@ export class StrategyExtended {
   colocateVarsWith<Result>(variable: unknown, code: () => Result): Result;
   colocateVarsWith<Result>(variable: unknown, code?: () => Result): Result | Disposable {
     requireVariable(variable, this.strategy, 'colocateVarsWith');
-    return code ? this.strategy.scope(code) : this.strategy.scope();
+    return code !== undefined ? this.strategy.scope(code) : this.strategy.scope();
   }
 
   /** Whether a variable, or the one that it is a component of, was created by this strategy. */

@@ -9,6 +9,7 @@ import {
   type Registry,
   type Resolution,
   regroup,
+  requireRegistry,
   type Structure,
   registry as sharedRegistry,
   ValueError,
@@ -67,6 +68,7 @@ export class MirroredStrategy extends Strategy {
       throw new ValueError('ERR_COLL_VALUE', `MirroredStrategy takes one object, ${form}, not ${quote(options)}`);
     }
     const { crossDeviceOps, engine = 'auto', registry = sharedRegistry } = options;
+    requireRegistry(registry);
     const severalTasks = servesSeveralTasks(crossDeviceOps, registry);
     const names = mirroredDevices(options.devices, { severalTasks });
     log('info', `MirroredStrategy with devices ${names.join(', ')}`);

@@ -5,9 +5,11 @@ import {
   deviceType,
   logDeprecated,
   logFirst,
+  optionsOf,
   quote,
   type Registry,
   type Resolution,
+  requireRegistry,
   registry as sharedRegistry,
   ValueError,
 } from '@coll/core';
@@ -29,8 +31,10 @@ const nccl = 'nccl';
  * obstacle is logged once. The registry's own choice, over all plug-ins, is `'auto'`.
  * @throws ValueError for what is no list of devices, or no number of GPUs
  */
-export async function selectPlugin(devices: readonly string[], options: SelectionOptions = {}): Promise<Resolution> {
+export async function selectPlugin(devices: readonly string[], given?: SelectionOptions): Promise<Resolution> {
+  const options = optionsOf(given, '{ registry }');
   const { registry = sharedRegistry } = options;
+  requireRegistry(registry);
   const names = requireDevices(devices);
   const obstacle = await obstacleOf(names, options, registry);
   if (obstacle) logFirst(1, obstacle.why, 'warn', `${obstacle.why}: taking ${reductionToOne.name} in place of nccl`);

@@ -9,11 +9,14 @@ import {
   isTensor,
   logDeprecated,
   mapStructure,
+  optionsOf,
   PerReplica,
   quote,
   ReduceOp,
   type ReduceOpLike,
   regroup,
+  requireFunction,
+  requireSignal,
   resolveCallOptions,
   type Structure,
   type Tensor,
@@ -93,7 +96,7 @@ export abstract class Strategy {
   scope(): Disposable;
   scope<Result>(code: () => Result): Result;
   scope<Result>(code?: () => Result): Result | Disposable {
-    return code ? runInScope(this, code) : enterScope(this);
+    return requireCode(code) ? runInScope(this, code) : enterScope(this);
   }
 
   /**
@@ -254,6 +257,12 @@ export abstract class Strategy {
   }
 }
 
+/** Whether a scope is that of a function. @throws ValueError for anything else */
+export function requireCode<Code>(code: Code | undefined): code is Code {
+  if (code !== undefined) requireFunction(code, 'scope: code');
+  return code !== undefined;
+}
+
 /** The mean of one value: integers become floats, as those of several values do. */
 function trueMean(value: unknown): unknown {
   if (!isTensor(value) && !ArrayBuffer.isView(value)) return value;
@@ -261,8 +270,11 @@ function trueMean(value: unknown): unknown {
   return isFloating(tensor.dtype) || tensor.dtype === 'bool' ? value : divide(tensor, 1);
 }
 
-/** The arguments of a replica function, after its context. @throws ValueError for arguments that are no list, or named ones that are no object */
-export function argumentsOf({ args = [], kwargs }: RunOptions): readonly unknown[] {
+/** The arguments of a replica function, after its context. @throws ValueError for options of the wrong kind */
+export function argumentsOf(options: RunOptions): readonly unknown[] {
+  const { args = [], kwargs, signal, onReport } = optionsOf(options, '{ args: [first, second] }');
+  requireSignal(signal);
+  if (onReport !== undefined) requireFunction(onReport, 'run: onReport');
   if (!Array.isArray(args))
     throw new ValueError('ERR_COLL_VALUE', 'run: positional args must be a list: { args: [first, second] }');
   if (kwargs === undefined) return args;

@@ -1,15 +1,24 @@
 import { type Tensor, tensor } from '@coll/core';
 import type { ReplicaContext } from '@coll/strategy';
 import { exchangeSync } from './exchange.js';
-import { type Place, requireSameVariables } from './same-variables.js';
-import { type CarriedDType, elementsOf, type TensorFlow, type TfModel, type TfVariable } from './tensorflow.js';
+import { type Place, requireContext, requireSameVariables } from './same-variables.js';
+import {
+  type CarriedDType,
+  elementsOf,
+  requireTensorFlow,
+  requireVariables,
+  type TensorFlow,
+  type TfModel,
+  type TfVariable,
+} from './tensorflow.js';
 
 type Broadcaster = Place & Pick<ReplicaContext, 'allReduceSync' | 'broadcastSync'>;
 
 /**
  * Gives every replica the weights of replica `root`, the ones that are not trained included. For models that were loaded or built
  * at random, and for statistics such as those of batch normalisation, which each replica gathers from its own share of the data.
- * @throws InvalidArgumentError, the same on all replicas, where their models differ
+ * @throws InvalidArgumentError, the same on all replicas, where their models differ; ValueError for anything but TensorFlow.js, a model or
+ * its variables, and the context of a replica
  */
 export function broadcastWeights(
   tf: TensorFlow,
@@ -17,10 +26,21 @@ export function broadcastWeights(
   context: Broadcaster,
   root = 0,
 ): void {
+  const operation = 'broadcastWeights';
+  requireTensorFlow(tf, operation);
+  requireContext(context, 'broadcastSync', operation);
+  const variables = variablesOf(weights, operation);
   if (context.numReplicasInSync === 1) return;
-  const variables = 'weights' in weights ? weights.weights.map((weight) => weight.read() as TfVariable) : weights;
   exchangeSync(requireSameVariables(variables, context), context);
   broadcastVariables(tf, variables, context, { root });
+}
+
+function variablesOf(weights: TfModel | readonly TfVariable[], operation: string): readonly TfVariable[] {
+  const ofModel = (Object(weights) as Partial<TfModel>).weights;
+  const isModel = Array.isArray(ofModel) && ofModel.every((weight) => typeof Object(weight).read === 'function');
+  const variables = isModel ? ofModel.map((weight) => weight.read() as TfVariable) : weights;
+  requireVariables(variables, operation);
+  return variables;
 }
 
 /** The same for variables that have been compared. */

@@ -1,11 +1,13 @@
-import { quote, ValueError } from '@coll/core';
+import { optionsOf, quote, ValueError } from '@coll/core';
 import type { ReplicaContext } from '@coll/strategy';
 import { broadcastVariables } from './broadcast-weights.js';
 import { exchangeSync, type GradientOptions } from './exchange.js';
 import { gradientList, isList, tensorsOf } from './gradient-list.js';
 import { GradientMean } from './gradient-mean.js';
 import { memoryOf } from './gradient-memory.js';
+import { requireContext } from './same-variables.js';
 import {
+  requireTensorFlow,
   type TensorFlow,
   type TfGradients,
   type TfOptimizer,
@@ -31,11 +33,14 @@ export function distributedOptimizer<Optimizer extends TfOptimizer>(
   tf: TensorFlow,
   optimizer: Optimizer,
   context: ReplicaContext,
-  options: GradientOptions = {},
+  options?: GradientOptions,
 ): Optimizer {
+  requireTensorFlow(tf, 'distributedOptimizer');
   requireOptimizer(optimizer);
+  requireContext(context, 'allReduceSync', 'distributedOptimizer');
+  const given = optionsOf(options, '{ timeoutSeconds: 60 }');
   if (context.numReplicasInSync === 1) return optimizer;
-  const step = new DistributedStep(tf, optimizer, context, options);
+  const step = new DistributedStep(tf, optimizer, context, given);
   const replaced = {
     computeGradients: (f: () => TfTensor, variables?: TfVariable[]) => step.computeGradients(f, variables),
     applyGradients: (gradients: TfGradients) => step.applyGradients(gradients),

@@ -1,9 +1,17 @@
+import { optionsOf, quote, ValueError } from '@coll/core';
 import { type AsyncReducer, exchange, exchangeSync, type GradientOptions, type SyncReducer } from './exchange.js';
 import { gradientList, tensorsOf } from './gradient-list.js';
 import { GradientMean } from './gradient-mean.js';
 import { type GradientMemory, lastingMemoryOf, memoryOf } from './gradient-memory.js';
-import type { Place } from './same-variables.js';
-import type { TensorFlow, TfGradient, TfTensor, TfVariable } from './tensorflow.js';
+import { type Place, requireContext } from './same-variables.js';
+import {
+  requireTensorFlow,
+  requireVariables,
+  type TensorFlow,
+  type TfGradient,
+  type TfTensor,
+  type TfVariable,
+} from './tensorflow.js';
 
 /** How gradients are averaged, and which variables they may be for. */
 export interface ReduceGradientsOptions extends GradientOptions {
@@ -20,19 +28,25 @@ const means = new WeakMap<Place, GradientMean>();
  * The means over all replicas of the gradients that `tf.variableGrads` returns, by the same names; zeros count where a replica has
  * no gradient and another has one. Takes over the tensors handed in: they are disposed or, where their memory has no other owner,
  * hold the result, which the caller disposes. Variables do not change: `broadcastWeights` makes them equal before the first step.
- * @throws InvalidArgumentError, the same on all replicas, where their variables differ
+ * @throws InvalidArgumentError, the same on all replicas, where their variables differ; ValueError for arguments of the wrong kind
  */
 export async function reduceGradients<T extends TfTensor>(
   tf: TensorFlow,
   gradients: NamedGradients<T>,
   context: Place & AsyncReducer,
-  options: ReduceGradientsOptions = {},
+  options?: ReduceGradientsOptions,
 ): Promise<Record<string, T>> {
+  const { variables: candidates, ...exchangeOptions } = checkedOptions({
+    tf,
+    gradients,
+    context,
+    options,
+    method: 'allReduce',
+  });
   if (context.numReplicasInSync === 1) return { ...gradients };
-  const { variables: candidates, ...exchangeOptions } = options;
   const { variables, gradients: own } = gradientList(tf, gradients, candidates && [...candidates]);
   const mean = meanOf(context);
-  await exchange(mean.compare(variables), context, { timeoutSeconds: options.timeoutSeconds });
+  await exchange(mean.compare(variables), context, { timeoutSeconds: exchangeOptions.timeoutSeconds });
   const memory = await lastingMemoryOf(variables, own);
   return takeOver(tf, variables, own, await exchange(mean.average(variables, memory), context, exchangeOptions));
 }
@@ -42,15 +56,43 @@ export function reduceGradientsSync<T extends TfTensor>(
   tf: TensorFlow,
   gradients: NamedGradients<T>,
   context: Place & SyncReducer,
-  options: ReduceGradientsOptions = {},
+  options?: ReduceGradientsOptions,
 ): Record<string, T> {
+  const { variables: candidates, ...exchangeOptions } = checkedOptions({
+    tf,
+    gradients,
+    context,
+    options,
+    method: 'allReduceSync',
+  });
   if (context.numReplicasInSync === 1) return { ...gradients };
-  const { variables: candidates, ...exchangeOptions } = options;
   const { variables, gradients: own } = gradientList(tf, gradients, candidates && [...candidates]);
   const mean = meanOf(context);
-  exchangeSync(mean.compare(variables), context, { timeoutSeconds: options.timeoutSeconds });
+  exchangeSync(mean.compare(variables), context, { timeoutSeconds: exchangeOptions.timeoutSeconds });
   const memory = memoryOf(tf, variables, own);
   return takeOver(tf, variables, own, exchangeSync(mean.average(variables, memory), context, exchangeOptions));
+}
+
+interface Call {
+  readonly tf: unknown;
+  readonly gradients: unknown;
+  readonly context: unknown;
+  readonly options: ReduceGradientsOptions | undefined;
+  readonly method: 'allReduce' | 'allReduceSync';
+}
+
+/** The options of a call whose arguments have been checked. @throws ValueError */
+function checkedOptions({ tf, gradients, context, options, method }: Call): Partial<ReduceGradientsOptions> {
+  const operation = method === 'allReduce' ? 'reduceGradients' : 'reduceGradientsSync';
+  requireTensorFlow(tf, operation);
+  requireContext(context, method, operation);
+  if (typeof gradients !== 'object' || gradients === null) {
+    const told = `gradients must be those that tf.variableGrads returns, got ${quote(gradients)}`;
+    throw new ValueError('ERR_COLL_VALUE', `${operation}: ${told}`);
+  }
+  const given = optionsOf(options, '{ timeoutSeconds: 60 }');
+  if (given.variables !== undefined) requireVariables(given.variables, operation);
+  return given;
 }
 
 function meanOf(context: Place): GradientMean {

@@ -1,9 +1,18 @@
-import { InvalidArgumentError, ValueError } from '@coll/core';
+import { InvalidArgumentError, quote, ValueError } from '@coll/core';
 import type { ReplicaContext } from '@coll/strategy';
 import type { Exchange } from './exchange.js';
 import { isCarried, type TfVariable } from './tensorflow.js';
 
 export type Place = Pick<ReplicaContext, 'numReplicasInSync' | 'replicaIdInSyncGroup'>;
+
+/** @throws ValueError for anything but the context of a replica that has a method */
+export function requireContext(context: unknown, method: keyof ReplicaContext, operation: string): void {
+  const given = Object(context) as Partial<ReplicaContext>;
+  const isPlace = Number.isInteger(given.numReplicasInSync) && Number.isInteger(given.replicaIdInSyncGroup);
+  if (isPlace && typeof given[method] === 'function') return;
+  const told = `context must be the one that strategy.run gives to each replica, with ${method}, got ${quote(context)}`;
+  throw new ValueError('ERR_COLL_VALUE', `${operation}: ${told}`);
+}
 
 interface Description {
   readonly name: string;

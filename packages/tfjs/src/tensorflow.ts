@@ -1,4 +1,4 @@
-import { ValueError } from '@coll/core';
+import { quote, requireList, ValueError } from '@coll/core';
 
 // By shape and not by import: whichever 4.x build the program uses fits, and a second copy of tfjs does no harm.
 
@@ -58,6 +58,24 @@ export interface TensorFlow {
   engine(): { readonly registeredVariables: Readonly<Record<string, TfVariable>> };
   /** A new tensor of these elements. */
   tensor(values: Float32Array | Int32Array | Uint8Array, shape: number[], dtype: CarriedDType): TfTensor;
+}
+
+/** @throws ValueError for anything but an import of TensorFlow.js */
+export function requireTensorFlow(tf: unknown, operation: string): void {
+  const { engine, tensor } = Object(tf) as Partial<TensorFlow>;
+  if (typeof engine === 'function' && typeof tensor === 'function') return;
+  const told = `tf must be TensorFlow.js, as \`import * as tf from '@tensorflow/tfjs'\`, got ${quote(tf)}`;
+  throw new ValueError('ERR_COLL_VALUE', `${operation}: ${told}`);
+}
+
+/** @throws ValueError for anything but a list of variables */
+export function requireVariables(variables: unknown, operation: string): asserts variables is readonly TfVariable[] {
+  requireList(variables, `${operation}: variables`);
+  for (const variable of variables) {
+    const { dtype, shape, dataSync } = Object(variable) as Partial<TfVariable>;
+    if (typeof dtype === 'string' && Array.isArray(shape) && typeof dataSync === 'function') continue;
+    throw new ValueError('ERR_COLL_VALUE', `${operation}: variables must be those of tf, got ${quote(variable)}`);
+  }
 }
 
 const arrays = { float32: Float32Array, int32: Int32Array, bool: Uint8Array } as const;

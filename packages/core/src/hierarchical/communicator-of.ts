@@ -2,13 +2,15 @@ import { combine } from '../arithmetic.js';
 import { refusedCollective } from '../buffers.js';
 import { type Collective, type CollectiveKind, nameOf } from '../collective.js';
 import type { Communicator, RunOptions } from '../communicator.js';
-import type { CrossDeviceOps } from '../cross-device-ops.js';
+import { CrossDeviceOps } from '../cross-device-ops.js';
 import { DistributedValues, PerReplica } from '../distributed-values.js';
 import type { DType } from '../dtype.js';
 import { CollError, NotImplementedError, ValueError } from '../errors.js';
 import { JoiningCommunicator } from '../packing/joining-communicator.js';
+import { quote } from '../quote.js';
 import { allRanks } from '../ranks.js';
 import type { ReduceOp } from '../reduce-op.js';
+import { requireList } from '../requirements.js';
 import { type Value, viewOnDevice } from '../sparse/sparse.js';
 import { copyElements, reshape, type Tensor } from '../tensor.js';
 
@@ -16,9 +18,12 @@ import { copyElements, reshape, type Tensor } from '../tensor.js';
  * Cross-device ops as a communicator, one rank a device, all of them here: for libraries that are only known as ops. It has
  * all-reduce, reduce, broadcast and all-gather, and blocks no thread; results of the ops that do not fit are a `CollError`. Closing it leaves
  * the ops open.
- * @throws ValueError for no devices
+ * @throws ValueError for no devices, and anything but ops and a list of devices
  */
 export function communicatorOf(ops: CrossDeviceOps, devices: readonly string[]): Communicator {
+  if (!(ops instanceof CrossDeviceOps))
+    throw new ValueError('ERR_COLL_VALUE', `communicatorOf takes cross-device ops, got ${quote(ops)}`);
+  requireList(devices, 'devices');
   return new OpsCommunicator(ops, devices);
 }
 

@@ -3,7 +3,9 @@ import type { Communicator } from '../communicator.js';
 import { accumulatorOf, type DType } from '../dtype.js';
 import { ValueError } from '../errors.js';
 import { elementaryOp } from '../kernels/combine.js';
+import { optionsOf } from '../options-of.js';
 import { allRanks } from '../ranks.js';
+import { requireCommunicator, requireList } from '../requirements.js';
 import {
   allGatherStages,
   allReduceStages,
@@ -40,7 +42,13 @@ export function hierarchical(
   across: Communicator,
   options: HierarchicalOptions = {},
 ): Communicator {
-  const sizes = options.ranksPerWorker ?? Array.from({ length: across.size }, () => within[0]?.size ?? 0);
+  requireList(within, 'hierarchical: within');
+  for (const [worker, communicator] of within.entries())
+    requireCommunicator(communicator, `hierarchical: within[${worker}]`);
+  requireCommunicator(across, 'hierarchical: across');
+  const { ranksPerWorker } = optionsOf(options, '{ ranksPerWorker: [2, 2] }');
+  if (ranksPerWorker !== undefined) requireList(ranksPerWorker, 'hierarchical: ranksPerWorker');
+  const sizes = ranksPerWorker ?? Array.from({ length: across.size }, () => within[0]?.size ?? 0);
   requireFit(within, across, sizes);
   return new HierarchicalCommunicator(levelsOf(within, across, sizes), new Set(sizes).size === 1);
 }

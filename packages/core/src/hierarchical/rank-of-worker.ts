@@ -3,8 +3,11 @@ import type { Communicator } from '../communicator.js';
 import { accumulatorOf } from '../dtype.js';
 import { ValueError } from '../errors.js';
 import { elementaryOp } from '../kernels/combine.js';
+import { optionsOf } from '../options-of.js';
 import { slice } from '../packing/concatenate.js';
+import { quote } from '../quote.js';
 import { allRanks } from '../ranks.js';
+import { requireCommunicator } from '../requirements.js';
 import type { Tensor } from '../tensor.js';
 import {
   finish,
@@ -35,7 +38,11 @@ export interface WorkerSeatOptions {
  * @throws ValueError where the parts do not fit together
  */
 export function rankOfWorker(within: Communicator, options: WorkerSeatOptions): Communicator {
-  const { workers, worker, across } = options;
+  requireCommunicator(within, 'rankOfWorker: within');
+  const { workers, worker, across } = optionsOf(options, '{ workers: 2, worker: 0, across }') as WorkerSeatOptions;
+  if (!(Number.isInteger(workers) && Number.isInteger(worker) && worker >= 0 && worker < workers))
+    throw misfit(`there is no worker ${quote(worker)} of ${quote(workers)}`);
+  if (across !== undefined) requireCommunicator(across, 'rankOfWorker: across');
   const [place, ...others] = within.localRanks as readonly [number, ...number[]];
   if (others.length > 0) throw misfit(`one rank is here, not ${within.localRanks.length}`);
   if ((place === 0) !== (across !== undefined))

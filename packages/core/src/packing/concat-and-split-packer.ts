@@ -1,8 +1,13 @@
 import { AssertionError, ValueError } from '../errors.js';
+import { quote } from '../quote.js';
+import { requireTensorLists } from '../requirements.js';
 import { elementCount, type Tensor } from '../tensor.js';
 import { cutEvenly } from './arrangement.js';
 import { concatenate, slice, splitLike } from './concatenate.js';
 import type { Packer } from './packer.js';
+
+// More are none of use, and take their time.
+const mostPacks = 2 ** 16;
 
 /**
  * Joins all tensors of a device, which have one dtype, and cuts the whole into exactly `numPacks` packs of
@@ -13,14 +18,18 @@ export class ConcatAndSplitPacker implements Packer {
   readonly numPacks: number;
   #shapes: readonly (readonly number[])[] = [];
 
-  /** @throws ValueError for `numPacks` of 0 or less */
+  /** @throws ValueError for `numPacks` that is no whole number from 1 to 65,536 */
   constructor(numPacks: number) {
-    if (!(numPacks > 0)) throw new ValueError('ERR_COLL_VALUE', `numPacks must be greater than zero, not ${numPacks}`);
+    const isCount = Number.isInteger(numPacks) && numPacks > 0;
+    if (!isCount) throw new ValueError('ERR_COLL_VALUE', `numPacks must be greater than zero, not ${quote(numPacks)}`);
+    if (numPacks > mostPacks)
+      throw new ValueError('ERR_COLL_VALUE', `numPacks must be at most ${mostPacks}, not ${numPacks}`);
     this.numPacks = numPacks;
   }
 
   /** The packs of each device, from its tensors: `numPacks` of them, of which the last takes the remainder. */
   pack(perDevice: readonly (readonly Tensor[])[]): Tensor[][] {
+    requireTensorLists(perDevice, 'perDevice');
     this.#shapes = (perDevice[0] ?? []).map((tensor) => tensor.shape);
     return perDevice.map((tensors) => {
       const joined = concatenate(tensors);
@@ -36,6 +45,7 @@ export class ConcatAndSplitPacker implements Packer {
 
   /** The tensors of each device, from its packs, in their order and shapes. */
   unpack(packed: readonly (readonly Tensor[])[]): Tensor[][] {
+    requireTensorLists(packed, 'packed');
     const total = this.#shapes.reduce((sum, shape) => sum + elementCount(shape), 0);
     return packed.map((packs) => {
       const joined = packs.length === 1 ? (packs[0] as Tensor) : concatenate(packs);

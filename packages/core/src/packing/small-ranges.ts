@@ -1,3 +1,6 @@
+import { ValueError } from '../errors.js';
+import { quote } from '../quote.js';
+import { requireList } from '../requirements.js';
 import { byteLength, type Tensor } from '../tensor.js';
 
 /** Runs of neighbours in a list, and what stands alone. */
@@ -12,6 +15,9 @@ export interface Ranges {
  * `rangeSizeLimit`, as in the original, so it can reach `rangeSizeLimit + 2` members.
  */
 export function extractRanges(indices: readonly number[], rangeSizeLimit = 32): Ranges {
+  requireList(indices, 'indices');
+  if (!indices.every((index) => typeof index === 'number'))
+    throw new ValueError('ERR_COLL_VALUE', `indices must be numbers, got ${quote(indices)}`);
   const ranges: (readonly [number, number])[] = [];
   const singles: number[] = [];
   const [start, ...others] = indices;

@@ -1,4 +1,6 @@
 import { ValueError } from '../errors.js';
+import { quote } from '../quote.js';
+import { requireTensorLists } from '../requirements.js';
 import type { Tensor } from '../tensor.js';
 import { concatenate, splitLike } from './concatenate.js';
 import type { Packer } from './packer.js';
@@ -16,14 +18,15 @@ export class AggregateSmallTensorPacker implements Packer {
 
   /** @throws ValueError for a limit of 0 or less */
   constructor(maxBytes = 1_048_576, maxGroup = 16) {
-    if (!(maxBytes > 0)) throw new ValueError('ERR_COLL_VALUE', `maxBytes must be greater than zero, not ${maxBytes}`);
-    if (!(maxGroup > 0)) throw new ValueError('ERR_COLL_VALUE', `maxGroup must be greater than zero, not ${maxGroup}`);
+    requireLimit('maxBytes', maxBytes);
+    requireLimit('maxGroup', maxGroup);
     this.maxBytes = maxBytes;
     this.maxGroup = maxGroup;
   }
 
   /** The packs of each device: first the joined small tensors, then all others in their order. */
   pack(perDevice: readonly (readonly Tensor[])[]): Tensor[][] {
+    requireTensorLists(perDevice, 'perDevice');
     const [first = []] = perDevice;
     this.#ranges = smallRanges(first, this.maxBytes, this.maxGroup);
     this.#shapes = first.map((tensor) => tensor.shape);
@@ -35,6 +38,7 @@ export class AggregateSmallTensorPacker implements Packer {
 
   /** The tensors of each device, from its packs, in their order and shapes. */
   unpack(packed: readonly (readonly Tensor[])[]): Tensor[][] {
+    requireTensorLists(packed, 'packed');
     return packed.map((packs) => {
       const parts = this.#ranges.flatMap(([begin, end], index) => {
         const shapes = this.#shapes.slice(begin, end + 1).map((shape) => ({ shape }));
@@ -48,4 +52,9 @@ export class AggregateSmallTensorPacker implements Packer {
   #isPacked(index: number): boolean {
     return this.#ranges.some(([begin, end]) => begin <= index && index <= end);
   }
+}
+
+function requireLimit(name: string, limit: unknown): void {
+  if (typeof limit === 'number' && limit > 0) return;
+  throw new ValueError('ERR_COLL_VALUE', `${name} must be greater than zero, not ${quote(limit)}`);
 }

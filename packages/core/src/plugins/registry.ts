@@ -1,9 +1,11 @@
 import type { CrossDeviceOps } from '../cross-device-ops.js';
 import { CollError, ValueError } from '../errors.js';
+import { optionsOf } from '../options-of.js';
 import { quote } from '../quote.js';
+import { requireList } from '../requirements.js';
 import { type CrossDeviceOpsOptionsMap, type Plugin, pluginApiVersion, type Situation } from './plugin.js';
 import { type Candidate, chooseFirst, chooseNamed, type PluginChoice } from './plugin-choice.js';
-import type { World } from './world.js';
+import { requireWorld, type World } from './world.js';
 
 /** A name is completed and its options are checked where its package declares them; any other string is allowed. */
 export type PluginName = keyof CrossDeviceOpsOptionsMap | (string & {});
@@ -19,6 +21,13 @@ export interface Resolution {
   readonly plugin: Plugin<never>;
   readonly options: unknown;
   readonly candidates: readonly Candidate[];
+}
+
+/** @throws ValueError for anything but a registry */
+export function requireRegistry(registry: unknown): void {
+  const { has, get, list, create } = Object(registry) as Partial<Registry>;
+  if ([has, get, list, create].every((method) => typeof method === 'function')) return;
+  throw new ValueError('ERR_COLL_VALUE', `registry must be one of createRegistry(), got ${quote(registry)}`);
 }
 
 /** The plug-ins that can be found by name. */
@@ -70,6 +79,7 @@ export class Registry {
    * asked, too, and its refusal is an error: nothing else is taken in its place.
    */
   async resolve(request: PluginRequest, situation: Situation = { devices: [] }): Promise<Resolution> {
+    requireSituation(situation);
     const { taken, candidates } = await this.#choose(request, situation);
     if (taken) return { plugin: taken, options: partsOf(request).options, candidates };
     throw partsOf(request).name === 'auto' ? noPlugin(situation, candidates) : refusedPlugin(candidates);
@@ -90,6 +100,7 @@ export class Registry {
   ): Promise<CrossDeviceOps>;
   create(request: PluginRequest, options?: undefined, world?: World): Promise<CrossDeviceOps>;
   async create(request: PluginRequest, options?: unknown, world?: World): Promise<CrossDeviceOps> {
+    requireWorld(world);
     const situation = world ? { devices: world.devices } : { devices: [] };
     const found = await this.resolve(request, situation);
     return found.plugin.create((options ?? found.options) as never, world);
@@ -100,6 +111,7 @@ export class Registry {
     request: PluginRequest,
     situation: Situation = { devices: [] },
   ): Promise<{ readonly chosen?: string; readonly candidates: readonly Candidate[] }> {
+    requireSituation(situation);
     const { taken, candidates } = await this.#choose(request, situation);
     return { ...(taken ? { chosen: taken.name } : {}), candidates };
   }
@@ -162,6 +174,10 @@ function requirePlugin(plugin: unknown): void {
       `plug-in "${name}" (${module}) speaks version ${quote(apiVersion)} of the plug-in contract, this @coll/core version ${pluginApiVersion}: install releases that belong together`,
     );
   }
+}
+
+function requireSituation(situation: Situation): void {
+  requireList(optionsOf(situation, "{ devices: ['cpu:0'] }").devices, 'devices');
 }
 
 function refusedPlugin(candidates: readonly Candidate[]): CollError {

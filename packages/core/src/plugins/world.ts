@@ -1,6 +1,7 @@
 import type { Communicator } from '../communicator.js';
 import type { EngineResolution } from '../engine.js';
-import type { CollError } from '../errors.js';
+import { type CollError, ValueError } from '../errors.js';
+import { quote } from '../quote.js';
 import type { Algorithm } from '../schedule/schedule.js';
 
 /** The devices of a group, who of them is here, and the engine that plays schedules among them. */
@@ -19,4 +20,13 @@ export interface World {
   fail?(message: string): void;
   /** Why the group has failed, for who waits for something else meanwhile; undefined while it has not. Absent: only collectives tell. */
   failure?(): CollError | undefined;
+}
+
+/** @throws ValueError for what is no world, where there is something */
+export function requireWorld(world: unknown): void {
+  if (world === undefined) return;
+  const { devices, localRanks, communicator } = Object(world) as Partial<World>;
+  if (Array.isArray(devices) && Array.isArray(localRanks) && typeof communicator === 'function') return;
+  const example = "such as portableWorld(['cpu:0', 'cpu:1'])";
+  throw new ValueError('ERR_COLL_VALUE', `world must be a World, ${example}, got ${quote(world)}`);
 }

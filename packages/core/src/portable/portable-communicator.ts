@@ -5,6 +5,7 @@ import type { RunOptions } from '../communicator.js';
 import { accumulatorOf, allocate, type DType, type TypedArray } from '../dtype.js';
 import { combineKernel, divideKernel, elementaryOp } from '../kernels/combine.js';
 import { copyRange, narrowKernel, widenKernel } from '../kernels/convert.js';
+import { optionsOf } from '../options-of.js';
 import { JoiningCommunicator } from '../packing/joining-communicator.js';
 import { allRanks } from '../ranks.js';
 import { requireRunOptions } from '../run-options.js';
@@ -35,8 +36,9 @@ export class PortableCommunicator extends JoiningCommunicator {
   readonly #scratch = new Map<string, TypedArray>();
   #isClosed = false;
 
-  constructor({ size, algorithm }: PortableCommunicatorOptions) {
+  constructor(options: PortableCommunicatorOptions) {
     super();
+    const { size, algorithm } = optionsOf(options, '{ size: 2, algorithm }') as PortableCommunicatorOptions;
     this.size = size;
     this.localRanks = allRanks(size);
     this.#planner = new Planner(algorithm, size);

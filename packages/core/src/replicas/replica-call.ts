@@ -2,6 +2,7 @@ import { type CallOptions, type ResolvedOptions, resolveCallOptions } from '../c
 import { CommunicationOptions } from '../communication-options.js';
 import type { RunOptions } from '../communicator.js';
 import { NotImplementedError, OutOfRangeError, ValueError } from '../errors.js';
+import { quote } from '../quote.js';
 import { type ReduceOp, validateReduceOp } from '../reduce-op.js';
 import { requireOneEach } from '../results.js';
 import { IndexedSlices } from '../sparse/indexed-slices.js';
@@ -41,8 +42,8 @@ export function prepare(
   options: ReplicaCallOptions | undefined,
   device = '',
 ): PreparedCall {
-  const into = options && 'into' in options ? options.into : undefined;
   const resolved = resolveCallOptions(options as CallOptions | undefined);
+  const into = options && 'into' in options ? options.into : undefined;
   if (into !== undefined && resolved.sharedResult) throw intoAndShared();
   validateReduceOp(op);
   const values = flatten(value).map((leaf) => placed(asValue(leaf), device));
@@ -141,7 +142,7 @@ export function prepareDense(value: ReplicaValue, options: ReplicaCallOptions | 
 export function requireLocal(replicaId: number, here: readonly number[]): void {
   if (here.includes(replicaId)) return;
   throw new OutOfRangeError(
-    `all-reduce: replica ${replicaId} does not live here, where replica ${here.join(', ')} does`,
+    `all-reduce: replica ${quote(replicaId)} does not live here, where replica ${here.join(', ')} does`,
     { operation: 'all-reduce' },
   );
 }

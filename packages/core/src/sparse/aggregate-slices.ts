@@ -2,11 +2,12 @@ import { combine, convertNumbers, fromAccumulator, toAccumulator } from '../arit
 import { quotientOf } from '../dtype.js';
 import { ValueError } from '../errors.js';
 import { concatenate } from '../packing/concatenate.js';
+import { requireFunction, requireList } from '../requirements.js';
 import { requireElements, reshape, type Tensor } from '../tensor.js';
 import { densifyOf } from './densify.js';
-import { IndexedSlices } from './indexed-slices.js';
+import { IndexedSlices, requireSlices } from './indexed-slices.js';
 import { requireLikeRows, requireLikeValues, rowKindOf } from './like-values.js';
-import type { Value } from './sparse.js';
+import { asValue, type Value } from './sparse.js';
 
 /**
  * The sum of dense or sparse values. All dense: `accumulate` of them. All sparse: their slices one after the other, with
@@ -18,8 +19,10 @@ export function aggregateTensorsOrIndexedSlices(
   values: readonly (Value | undefined)[],
   accumulate: (tensors: readonly Tensor[]) => Tensor,
 ): Value | undefined {
+  requireList(values, 'values');
+  requireFunction(accumulate, 'accumulate');
   if (!values.some((value) => value instanceof IndexedSlices)) return accumulate(values as readonly Tensor[]);
-  const present = values.filter((value) => value !== undefined && value !== null);
+  const present = values.filter((value) => value !== undefined && value !== null).map(asValue);
   if (present.length < 2) return present[0];
   return present.every((value) => value instanceof IndexedSlices)
     ? concatenateSlices(present)
@@ -32,6 +35,8 @@ export function aggregateTensorsOrIndexedSlices(
  * or for more elements than a tensor has
  */
 export function concatenateSlices(slices: readonly IndexedSlices[]): IndexedSlices {
+  requireList(slices, 'slices');
+  for (const item of slices) requireSlices(item);
   const [first] = slices;
   if (!first) throw new ValueError('ERR_COLL_VALUE', 'the list of indexed slices must be non-empty');
   requireLikeRows(slices.map(rowKindOf));
@@ -48,12 +53,14 @@ export function concatenateSlices(slices: readonly IndexedSlices[]): IndexedSlic
  * @throws InvalidArgumentError for different shapes, InternalError for different dtypes; what `densify` throws
  */
 export function combineMixed(op: 'sum' | 'mean', values: readonly Value[]): Tensor {
-  requireLikeValues(values);
-  const wide = values.map((value, rank) => {
+  requireList(values, 'values');
+  const parts = Array.from(values, (value) => asValue(value));
+  requireLikeValues(parts);
+  const wide = parts.map((value, rank) => {
     if ('data' in value) return toAccumulator(value);
     return densifyOf(new IndexedSlices(toAccumulator(value.values), value.indices, value.denseShape), rank);
   });
   const combined = combine(op, wide);
-  const { dtype } = (values as readonly [Value])[0];
+  const { dtype } = parts[0] as Value;
   return fromAccumulator(combined, op === 'mean' ? quotientOf(dtype) : dtype);
 }

@@ -1,6 +1,8 @@
 import { divide } from '../arithmetic.js';
 import { DistributedValues, Mirrored } from '../distributed-values.js';
 import { AssertionError } from '../errors.js';
+import { quote } from '../quote.js';
+import { requireList } from '../requirements.js';
 import { asTensor, copyTo, type Tensor } from '../tensor.js';
 import { IndexedSlices } from './indexed-slices.js';
 
@@ -25,13 +27,13 @@ export function isIndexedSlices(value: unknown): boolean {
 
 /** True division by `n`; of sparse values, their `values`. The mean of integers is a float. */
 export function divideByN(value: Value, n: number): Value {
-  if (!(value instanceof IndexedSlices)) return divide(value, n);
+  if (!(value instanceof IndexedSlices)) return divide(asTensor(value), n);
   return new IndexedSlices(divide(value.values, n), value.indices, value.denseShape);
 }
 
 /** A copy on a device. */
 export function copyToDevice(value: Value, device: string): Value {
-  if (!(value instanceof IndexedSlices)) return copyTo(value, device);
+  if (!(value instanceof IndexedSlices)) return copyTo(asTensor(value), device);
   return new IndexedSlices(copyTo(value.values, device), copyTo(value.indices, device), value.denseShape);
 }
 
@@ -52,6 +54,7 @@ export interface SplitValues<T> {
 
 /** Sorts values into dense and sparse ones, with the positions that they had. */
 export function splitBySparsity<T>(values: readonly T[]): SplitValues<T> {
+  requireList(values, 'values');
   const split = { dense: [] as T[], denseIndices: [] as number[], sparse: [] as T[], sparseIndices: [] as number[] };
   values.forEach((value, index) => {
     if (isIndexedSlices(value)) {
@@ -65,15 +68,25 @@ export function splitBySparsity<T>(values: readonly T[]): SplitValues<T> {
   return split;
 }
 
-/** The inverse of splitting: puts values back to their positions. @throws AssertionError where one is filled twice, or is beyond their number */
+/**
+ * The inverse of splitting: puts values back to their positions.
+ * @throws AssertionError where one is filled twice, or is beyond their number; ValueError for anything but pairs of lists
+ */
 export function stitchValues<T>(parts: readonly (readonly [values: readonly T[], indices: readonly number[]])[]): T[] {
+  requireList(parts, 'parts');
+  for (const part of parts) {
+    requireList(part, 'a part');
+    requireList(part[0], 'the values of a part');
+    requireList(part[1], 'the indices of a part');
+  }
   const count = parts.reduce((sum, [values]) => sum + values.length, 0);
   const whole: T[] = new Array(count);
   for (const [values, indices] of parts) {
     values.forEach((value, position) => {
       const index = indices[position] as number;
+      if (!(Number.isInteger(index) && index >= 0 && index < count))
+        throw new AssertionError('ERR_COLL_INTERNAL', `position ${quote(index)} is not one of ${count}`);
       if (index in whole) throw new AssertionError('ERR_COLL_INTERNAL', `position ${index} is filled twice`);
-      if (!(index < count)) throw new AssertionError('ERR_COLL_INTERNAL', `position ${index} is not one of ${count}`);
       whole[index] = value;
     });
   }

@@ -1,3 +1,4 @@
+import { optionsOf } from '@coll/core';
 import type { ClusterSpec } from './cluster-spec.js';
 
 /** Devices of a task by type, such as `{ GPU: 2 }`. */
@@ -11,6 +12,11 @@ export interface TaskOptions {
   readonly taskId?: number | undefined;
   /** The protocol that stands before addresses, as in `grpc://host:port`. Default: the resolver's own. */
   readonly rpcLayer?: string | undefined;
+}
+
+/** @throws ValueError for anything but options */
+export function taskOptions(options: TaskOptions | undefined): Partial<TaskOptions> {
+  return optionsOf(options, "{ taskType: 'worker', taskId: 0 }");
 }
 
 /** Says which processes work together, at which addresses, and which of them this one is. */

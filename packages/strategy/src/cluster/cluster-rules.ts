@@ -1,5 +1,6 @@
 import { quote, ValueError } from '@coll/core';
 import type { ClusterSpec } from './cluster-spec.js';
+import { wrongValue } from './wrong-value.js';
 
 const allowedJobs: readonly string[] = ['chief', 'worker', 'evaluator', 'ps'];
 
@@ -14,7 +15,11 @@ export interface Task {
  * the task's job is one of them, and its number is there. An evaluator stands beside the cluster, and may be missing from it.
  * @throws ValueError that says which rule is broken
  */
-export function validateCluster(cluster: ClusterSpec, { taskType, taskId }: Task): void {
+export function validateCluster(cluster: ClusterSpec, task: Task): void {
+  requireCluster(cluster);
+  if (typeof task !== 'object' || task === null)
+    throw wrongValue("a task is an object such as { taskType: 'worker', taskId: 0 }", task);
+  const { taskType, taskId } = task;
   const odd = cluster.jobs.find((job) => !allowedJobs.includes(job));
   if (odd !== undefined) throw broken(`job ${quote(odd)} is none of ${allowedJobs.join(', ')}`);
   if (!allowedJobs.includes(taskType))
@@ -65,10 +70,16 @@ export function idInCluster(cluster: ClusterSpec, task: Task): number {
 
 /** The device name of the worker that leads collectives, `/job:chief/replica:0/task:0`; empty for a single process and for an evaluator. @throws ValueError */
 export function collectiveLeader(cluster: ClusterSpec, task: Task): string {
+  requireCluster(cluster);
   if (cluster.isEmpty) return '';
   validateCluster(cluster, task);
   if (task.taskType === 'evaluator') return '';
   return `/job:${countOf(cluster, 'chief') > 0 ? 'chief' : 'worker'}/replica:0/task:0`;
+}
+
+function requireCluster(cluster: unknown): void {
+  const { jobs, numTasks } = Object(cluster) as Partial<ClusterSpec>;
+  if (!Array.isArray(jobs) || typeof numTasks !== 'function') throw wrongValue('a cluster is a ClusterSpec', cluster);
 }
 
 function countOf(cluster: ClusterSpec, job: string): number {

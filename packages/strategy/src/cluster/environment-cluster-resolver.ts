@@ -1,5 +1,5 @@
 import { optionsOf, RuntimeError } from '@coll/core';
-import { type Accelerators, ClusterResolver, type TaskOptions } from './cluster-resolver.js';
+import { type Accelerators, ClusterResolver, type TaskOptions, taskOptions } from './cluster-resolver.js';
 import { ClusterSpec } from './cluster-spec.js';
 import { type Environment, processEnvironment } from './environment.js';
 import { membershipFrom } from './environment-membership.js';
@@ -56,7 +56,8 @@ export class EnvironmentClusterResolver extends ClusterResolver {
     return new ClusterSpec({ worker });
   }
 
-  master({ taskType = this.taskType, taskId = this.taskId }: TaskOptions = {}): string {
+  master(options?: TaskOptions): string {
+    const { taskType = this.taskType, taskId = this.taskId } = taskOptions(options);
     return this.clusterSpec().taskAddress(taskType, taskId);
   }
 

@@ -1,6 +1,6 @@
 import { ValueError } from '@coll/core';
 import type { Environment } from './environment.js';
-import { wholeNumber } from './wrong-value.js';
+import { wholeNumber, wrongValue } from './wrong-value.js';
 
 /** Where a process stands in a group, and among those of its host. */
 export interface GroupPlace {
@@ -15,6 +15,8 @@ export class Variables {
   readonly environment: Environment;
 
   constructor(environment: Environment) {
+    if (typeof environment !== 'object' || environment === null)
+      throw wrongValue('the environment is an object such as process.env', environment);
     this.environment = environment;
   }
 
@@ -23,7 +25,10 @@ export class Variables {
   }
 
   text(name: string): string | undefined {
-    return this.environment[name] || undefined;
+    const text: unknown = this.environment[name];
+    if (text === undefined || text === '') return undefined;
+    if (typeof text !== 'string') throw wrongValue(`${name} is a text`, text);
+    return text;
   }
 
   number(name: string): number | undefined {

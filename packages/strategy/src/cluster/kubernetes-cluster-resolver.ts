@@ -1,5 +1,5 @@
 import { optionsOf, RuntimeError } from '@coll/core';
-import { type Accelerators, ClusterResolver, masterUrl, type TaskOptions } from './cluster-resolver.js';
+import { type Accelerators, ClusterResolver, masterUrl, type TaskOptions, taskOptions } from './cluster-resolver.js';
 import { ClusterSpec } from './cluster-spec.js';
 import { type KubernetesClient, kubernetesClient, type Pod } from './kubernetes-client.js';
 import { wrongValue } from './wrong-value.js';
@@ -63,7 +63,8 @@ export class KubernetesClusterResolver extends ClusterResolver {
     return this.#cluster;
   }
 
-  master({ taskType = this.taskType, taskId = this.taskId, rpcLayer = this.rpcLayer }: TaskOptions = {}): string {
+  master(options?: TaskOptions): string {
+    const { taskType = this.taskType, taskId = this.taskId, rpcLayer = this.rpcLayer } = taskOptions(options);
     if (taskType === undefined || taskId === undefined) return '';
     return masterUrl(this.#cluster.taskAddress(taskType, taskId), rpcLayer);
   }

@@ -1,5 +1,5 @@
 import { optionsOf, quote, WrongTypeError } from '@coll/core';
-import { type Accelerators, ClusterResolver, masterUrl, type TaskOptions } from './cluster-resolver.js';
+import { type Accelerators, ClusterResolver, masterUrl, type TaskOptions, taskOptions } from './cluster-resolver.js';
 import { ClusterSpec } from './cluster-spec.js';
 
 /** What a resolver says besides the addresses. */
@@ -43,7 +43,8 @@ export class SimpleClusterResolver extends ClusterResolver {
     return this.#cluster;
   }
 
-  master({ taskType, taskId, rpcLayer = this.rpcLayer }: TaskOptions = {}): string {
+  master(options?: TaskOptions): string {
+    const { taskType, taskId, rpcLayer = this.rpcLayer } = taskOptions(options);
     const isNamed = taskType !== undefined && taskId !== undefined;
     const address = isNamed ? this.#cluster.taskAddress(taskType, taskId) : (this.#options.master ?? '');
     return masterUrl(address, rpcLayer);

@@ -1,5 +1,5 @@
 import { optionsOf, RuntimeError, ValueError } from '@coll/core';
-import { type Accelerators, ClusterResolver, masterUrl, type TaskOptions } from './cluster-resolver.js';
+import { type Accelerators, ClusterResolver, masterUrl, type TaskOptions, taskOptions } from './cluster-resolver.js';
 import { ClusterSpec } from './cluster-spec.js';
 import { type Environment, processEnvironment } from './environment.js';
 import { expandHostList, expandTaskCounts } from './host-list.js';
@@ -76,7 +76,8 @@ export class SlurmClusterResolver extends ClusterResolver {
     return this.#cluster;
   }
 
-  master({ taskType = this.taskType, taskId = this.taskId, rpcLayer = this.rpcLayer }: TaskOptions = {}): string {
+  master(options?: TaskOptions): string {
+    const { taskType = this.taskType, taskId = this.taskId, rpcLayer = this.rpcLayer } = taskOptions(options);
     return masterUrl(this.#cluster.taskAddress(taskType, taskId), rpcLayer);
   }
 

@@ -1,5 +1,5 @@
 import { DeviceSpec, optionsOf, quote, ValueError, WrongTypeError } from '@coll/core';
-import { type Accelerators, ClusterResolver, masterUrl, type TaskOptions } from './cluster-resolver.js';
+import { type Accelerators, ClusterResolver, masterUrl, type TaskOptions, taskOptions } from './cluster-resolver.js';
 import { type ClusterDescription, ClusterSpec } from './cluster-spec.js';
 import { type Environment, processEnvironment } from './environment.js';
 import { wrongValue } from './wrong-value.js';
@@ -71,7 +71,8 @@ export class TFConfigClusterResolver extends ClusterResolver {
   }
 
   /** Empty for a cluster of one task, which needs no address. */
-  master({ taskType = this.taskType, taskId = this.taskId, rpcLayer = this.rpcLayer }: TaskOptions = {}): string {
+  master(options?: TaskOptions): string {
+    const { taskType = this.taskType, taskId = this.taskId, rpcLayer = this.rpcLayer } = taskOptions(options);
     const sessionMaster = this.#text('session_master');
     if (sessionMaster !== undefined) return sessionMaster;
     const cluster = this.clusterSpec();
@@ -85,7 +86,8 @@ export class TFConfigClusterResolver extends ClusterResolver {
   }
 
   /** Of the task that is meant; where none is named, as without a cluster, of all devices. */
-  numAccelerators({ taskType = this.taskType, taskId = this.taskId }: TaskOptions = {}): Accelerators {
+  numAccelerators(options?: TaskOptions): Accelerators {
+    const { taskType = this.taskType, taskId = this.taskId } = taskOptions(options);
     const counts: Record<string, number> = {};
     const isNamed = taskType !== undefined && taskId !== undefined;
     for (const device of this.#options.devices ?? []) {

@@ -1,5 +1,5 @@
 import { KeyError, optionsOf, quote, ValueError, WrongTypeError } from '@coll/core';
-import { type Accelerators, ClusterResolver, masterUrl, type TaskOptions } from './cluster-resolver.js';
+import { type Accelerators, ClusterResolver, masterUrl, type TaskOptions, taskOptions } from './cluster-resolver.js';
 import { ClusterSpec, type JobTasks } from './cluster-spec.js';
 
 /** What wins over the first of the joined resolvers; 0 and empty texts count. */
@@ -55,7 +55,8 @@ export class UnionResolver extends ClusterResolver {
   }
 
   /** The address of a named task in the union; without a name the first resolver's master. */
-  master({ taskType, taskId, rpcLayer }: TaskOptions = {}): string {
+  master(options?: TaskOptions): string {
+    const { taskType, taskId, rpcLayer } = taskOptions(options);
     if (taskType === undefined || taskId === undefined) return this.#resolvers[0].master({ rpcLayer });
     return masterUrl(this.clusterSpec().taskAddress(taskType, taskId), rpcLayer ?? this.rpcLayer);
   }

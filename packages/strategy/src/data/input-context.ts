@@ -1,4 +1,4 @@
-import { OutOfRangeError, quote, ValueError } from '@coll/core';
+import { OutOfRangeError, optionsOf, quote, ValueError } from '@coll/core';
 import { requireWhole } from './sub-batches.js';
 
 /** The fields of an `InputContext`, all of which may be left out. */
@@ -21,7 +21,12 @@ export class InputContext {
   readonly numReplicasInSync: number;
 
   /** @throws ValueError for counts below 1, OutOfRangeError for a pipeline that is not there */
-  constructor({ numInputPipelines = 1, inputPipelineId = 0, numReplicasInSync = 1 }: InputContextInit = {}) {
+  constructor(init?: InputContextInit) {
+    const {
+      numInputPipelines = 1,
+      inputPipelineId = 0,
+      numReplicasInSync = 1,
+    } = optionsOf(init, '{ numReplicasInSync: 2 }');
     requireWhole('numInputPipelines', numInputPipelines, 1);
     requireWhole('numReplicasInSync', numReplicasInSync, 1);
     if (!(Number.isInteger(inputPipelineId) && inputPipelineId >= 0 && inputPipelineId < numInputPipelines)) {

@@ -1,4 +1,4 @@
-import { quote, ValueError } from '@coll/core';
+import { optionsOf, quote, ValueError } from '@coll/core';
 import { AutoShardPolicy } from './auto-shard.js';
 import { requireWhole } from './sub-batches.js';
 
@@ -34,7 +34,8 @@ export class InputOptions implements InputOptionsInit {
   readonly autoShardPolicy: AutoShardPolicy;
 
   /** @throws ValueError for unknown names, sizes that are no whole numbers, and a placement that the mode does not have */
-  constructor(fields: InputOptionsInit = {}) {
+  constructor(init?: InputOptionsInit) {
+    const fields = optionsOf(init, '{ globalBatchSize: 64 }');
     const { globalBatchSize, experimentalPerReplicaBufferSize = 1, experimentalFetchToDevice = true } = fields;
     requireWhole('experimentalPerReplicaBufferSize', experimentalPerReplicaBufferSize, 0);
     if (globalBatchSize !== undefined) requireWhole('globalBatchSize', globalBatchSize, 1);

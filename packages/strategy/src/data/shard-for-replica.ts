@@ -1,3 +1,4 @@
+import { quote, ValueError } from '@coll/core';
 import type { ReplicaContext } from '../replica-context.js';
 import type { DatasetLike } from './dataset.js';
 import { rebatched } from './distribute-dataset.js';
@@ -18,11 +19,21 @@ export function shardForReplica<Element>(
     Partial<Pick<ReplicaContext, 'allReduce'>>,
   options?: InputOptionsInit,
 ): DistributedDataset<Element> {
-  const { numReplicasInSync: numWorkers, replicaIdInSyncGroup: workerIndex, devices } = context;
+  const { numReplicasInSync: numWorkers, replicaIdInSyncGroup: workerIndex, devices } = requireContext(context);
   const place = { numWorkers, workerIndex, replicasPerWorker: 1 };
   const others = context.allReduce && {
     max: (numbers: Float64Array) => (context as ReplicaContext).allReduce('max', numbers),
     readers: 'replicas',
   };
   return rebatched(dataset, { place, devices, join: ([part]) => part, others }, options);
+}
+
+type Context = Parameters<typeof shardForReplica>[1];
+
+function requireContext(context: Context): Context {
+  const { numReplicasInSync, replicaIdInSyncGroup, devices } = Object(context) as Partial<Context>;
+  const isContext = Number.isInteger(numReplicasInSync) && Number.isInteger(replicaIdInSyncGroup);
+  if (isContext && Array.isArray(devices)) return context;
+  const told = `shardForReplica: context must be the context of a replica, got ${quote(context)}`;
+  throw new ValueError('ERR_COLL_VALUE', told);
 }

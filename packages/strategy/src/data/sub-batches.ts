@@ -1,4 +1,4 @@
-import { OutOfRangeError, quote, ValueError } from '@coll/core';
+import { OutOfRangeError, optionsOf, quote, ValueError } from '@coll/core';
 import type { Sharding } from './auto-shard.js';
 
 /** Which replicas read their input here: those of worker `workerIndex` of `numWorkers`, all of which have as many. */
@@ -20,10 +20,9 @@ export interface Range {
  * and rotated from worker to worker, so that the sub-batches of one step add up to the global batch size over all workers.
  * @throws ValueError for sizes that are no whole numbers, OutOfRangeError for a worker that is not there
  */
-export function batchSizesForWorker({
-  globalBatchSize,
-  ...place
-}: WorkerPlace & { readonly globalBatchSize: number }): number[] {
+export function batchSizesForWorker(options: WorkerPlace & { readonly globalBatchSize: number }): number[] {
+  const example = '{ globalBatchSize: 64, numWorkers: 2, workerIndex: 0, replicasPerWorker: 1 }';
+  const { globalBatchSize, ...place } = optionsOf(options, example) as typeof options;
   requireWhole('globalBatchSize', globalBatchSize, 0);
   requirePlace(place);
   return rotated(evenSizes(globalBatchSize, place.numWorkers * place.replicasPerWorker), place);

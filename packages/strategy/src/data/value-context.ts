@@ -1,3 +1,5 @@
+import { optionsOf } from '@coll/core';
+
 /** The fields of a `ValueContext`, all of which may be left out. */
 export interface ValueContextInit {
   /** Default: 0. */
@@ -13,7 +15,8 @@ export class ValueContext {
   /** How many replicas there are, over all workers. */
   readonly numReplicasInSync: number;
 
-  constructor({ replicaIdInSyncGroup = 0, numReplicasInSync = 1 }: ValueContextInit = {}) {
+  constructor(init?: ValueContextInit) {
+    const { replicaIdInSyncGroup = 0, numReplicasInSync = 1 } = optionsOf(init, '{ numReplicasInSync: 2 }');
     this.replicaIdInSyncGroup = replicaIdInSyncGroup;
     this.numReplicasInSync = numReplicasInSync;
   }

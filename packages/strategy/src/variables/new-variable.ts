@@ -6,6 +6,6 @@ import type { VariableOptions, VariableValue } from './variable-options.js';
  * A variable of the strategy in charge, with a component on each of its devices; where none is in charge, a variable by itself.
  * @throws ValueError for an initial value or options of the wrong kind
  */
-export function variable(initial: VariableValue, options: VariableOptions = {}): Variable {
+export function variable(initial: VariableValue, options?: VariableOptions): Variable {
   return getStrategy().extended.createVariable(initial, options);
 }

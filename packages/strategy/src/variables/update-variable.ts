@@ -5,6 +5,7 @@ import {
   isTensorLike,
   Mirrored,
   mapStructure,
+  optionsOf,
   quote,
   regroup,
   type Structure,
@@ -31,7 +32,8 @@ export interface UpdateOptions {
 export type UpdateFunction = (component: LocalVariable, ...args: never[]) => unknown;
 
 /** @throws ValueError for what cannot be called like that */
-export function requireUpdate(fn: unknown, { args = [], kwargs }: UpdateOptions): void {
+export function requireUpdate(fn: unknown, options: UpdateOptions): void {
+  const { args = [], kwargs } = optionsOf(options, '{ args: [delta] }');
   if (typeof fn === 'function' && Array.isArray(args) && (kwargs === undefined || isMapping(kwargs))) return;
   const given = [fn, args, ...(kwargs === undefined ? [] : [kwargs])].map(quote).join(', ');
   throw new ValueError(
@@ -79,6 +81,8 @@ export function updateFromReplica(
  * a structure, for each leaf.
  */
 export function updateRegroup(strategy: Strategy, updates: readonly Structure<unknown>[], group: boolean): unknown {
+  if (typeof Object(strategy).experimentalLocalResults !== 'function')
+    throw new ValueError('ERR_COLL_VALUE', `updateRegroup takes a strategy, got ${quote(strategy)}`);
   const regrouped = regroup(updates, { wrapClass: Mirrored });
   if (!group) return mapStructure(regrouped, (leaf) => strategy.experimentalLocalResults(leaf));
   return mapStructure(regrouped, (leaf) => (isJoined(leaf) ? leaf : undefined));
