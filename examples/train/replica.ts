@@ -1,4 +1,3 @@
-import type { Tensor } from '@coll/core';
 import type { ReplicaContext } from '@coll/strategy';
 import { distributedOptimizer } from '@coll/tfjs';
 import * as tf from '@tensorflow/tfjs';
@@ -52,7 +51,7 @@ export async function replica(context: ReplicaContext, task: Task): Promise<Repl
   const { x, y } = tensorsOf(digits({ seed, first, stride, count: stepsPerEpoch * share }));
   const onBatchEnd = (_batch: number, logs: tf.Logs | undefined) => {
     watch.endStep();
-    const { data } = context.allReduceSync('mean', Float64Array.of(logs?.['loss'] as number)) as Tensor;
+    const { data } = context.allReduceSync('mean', Float64Array.of(logs?.['loss'] as number));
     context.report({ loss: data[0] as number } satisfies StepReport);
   };
   await model.fit(x, y, { epochs, batchSize: share, shuffle: false, verbose: 0, callbacks: { onBatchEnd } });
@@ -65,7 +64,7 @@ function testAccuracy(context: ReplicaContext, model: tf.Sequential, { seed, tes
   const { replicaIdInSyncGroup, numReplicasInSync: stride } = context;
   const count = Math.floor(testSamples / stride);
   const correct = countCorrect(model, digits({ seed, first: firstTestNumber + replicaIdInSyncGroup, stride, count }));
-  const sums = context.allReduceSync('sum', Float64Array.of(correct, count)) as Tensor;
+  const sums = context.allReduceSync('sum', Float64Array.of(correct, count));
   const [allCorrect, allTested] = sums.data as Float64Array as unknown as [number, number];
   return allCorrect / allTested;
 }

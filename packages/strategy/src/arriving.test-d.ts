@@ -8,18 +8,16 @@ declare const slices: Promise<IndexedSlices>;
 
 it('gives a promise of a structure for values, and a structure of promises for promises', () => {
   expectTypeOf(replica.allReduce('sum', { a: 1, b: Float32Array.of(1) })).resolves.toEqualTypeOf<{
-    readonly a: Tensor;
-    readonly b: Tensor;
+    a: Tensor;
+    b: Tensor;
   }>();
   const sums = replica.allReduce('sum', { a: gradient, b: [slices], c: Float32Array.of(1) });
   expectTypeOf(sums.a).toEqualTypeOf<Promise<Tensor>>();
-  expectTypeOf(sums.b).toEqualTypeOf<readonly [Promise<IndexedSlices>]>();
+  expectTypeOf(sums.b).toEqualTypeOf<[Promise<IndexedSlices>]>();
   expectTypeOf(sums.c).toEqualTypeOf<Promise<Tensor>>();
   const [first, second] = replica.allReduce('sum', [gradient, 1]);
   expectTypeOf(first).toEqualTypeOf<Promise<Tensor>>();
   expectTypeOf(second).toEqualTypeOf<Promise<Tensor>>();
-  expectTypeOf(replica.allReduce('sum', [gradient] as Promise<Float32Array>[])).toEqualTypeOf<
-    readonly Promise<Tensor>[]
-  >();
+  expectTypeOf(replica.allReduce('sum', [gradient] as Promise<Float32Array>[])).toEqualTypeOf<Promise<Tensor>[]>();
   expectTypeOf(replica.allReduce('sum', gradient)).toEqualTypeOf<Promise<Tensor>>();
 });

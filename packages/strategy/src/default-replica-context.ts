@@ -13,7 +13,6 @@ import {
   reduceOpFrom,
   type Structure,
   type Tensor,
-  type TensorLike,
   type Value,
   zeros,
 } from '@coll/core';
@@ -30,7 +29,7 @@ import {
   requireRoot,
 } from './replica-request.js';
 import type { Strategy } from './strategy.js';
-import type { Reduced } from './structure-types.js';
+import type { Movable, Reduced, Reducible } from './structure-types.js';
 
 /** The one replica of the default strategy: everything it does with the others, it does alone. */
 export class DefaultReplicaContext extends ReducingReplica implements ReplicaContext {
@@ -64,17 +63,17 @@ export class DefaultReplicaContext extends ReducingReplica implements ReplicaCon
     return packLike(value, results);
   }
 
-  allReduceSync<const T extends ReplicaValue>(op: ReduceOpLike, value: T, options?: ReplicaCallOptions): Reduced<T> {
+  allReduceSync<const T extends Reducible<T>>(op: ReduceOpLike, value: T, options?: ReplicaCallOptions): Reduced<T> {
     this.#requireHere('allReduce');
     return reduced(reduceRequest(op, value, this.devices[0], options)) as Reduced<T>;
   }
 
-  async allGather<const T extends ReplicaValue>(value: T, _axis: number, options?: CallOptions): Promise<Reduced<T>> {
+  async allGather<const T extends Reducible<T>>(value: T, _axis: number, options?: CallOptions): Promise<Reduced<T>> {
     this.#requireHere('allGather');
     return this.#copies<T>(denseRequest('all-gather', value, this.devices[0], options));
   }
 
-  async broadcast<const T extends Structure<TensorLike>>(
+  async broadcast<const T extends Movable<T>>(
     value: T,
     root?: number,
     options?: ReplicaCallOptions,
@@ -82,7 +81,7 @@ export class DefaultReplicaContext extends ReducingReplica implements ReplicaCon
     return this.broadcastSync<T>(value, root, options);
   }
 
-  broadcastSync<const T extends Structure<TensorLike>>(value: T, root = 0, options?: ReplicaCallOptions): Reduced<T> {
+  broadcastSync<const T extends Movable<T>>(value: T, root = 0, options?: ReplicaCallOptions): Reduced<T> {
     this.#requireHere('broadcast');
     requireRoot(root, this.numReplicasInSync);
     return this.#copies<T>(denseRequest('broadcast', value, this.devices[0], options));

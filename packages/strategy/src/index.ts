@@ -56,7 +56,15 @@ export {
   selectPlugin,
 } from './select-cross-device-ops.js';
 export { type ReplicaCode, type ReplicaFunction, type RunOptions, Strategy } from './strategy.js';
-export type { LocalResult, Reduced, ReducedLater, Regrouped } from './structure-types.js';
+export type {
+  Arriving,
+  LocalResult,
+  Movable,
+  Reduced,
+  ReducedLater,
+  Reducible,
+  Regrouped,
+} from './structure-types.js';
 export type { Change } from './variables/change.js';
 export { DistributedVariable } from './variables/distributed-variable.js';
 export { LocalVariable } from './variables/local-variable.js';

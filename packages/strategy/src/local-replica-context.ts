@@ -20,7 +20,6 @@ import {
   type Structure,
   selectReplica,
   type Tensor,
-  type TensorLike,
   UnavailableError,
   type Value,
   zeros,
@@ -41,7 +40,7 @@ import {
   toldOf,
 } from './replica-request.js';
 import type { RunOptions, Strategy } from './strategy.js';
-import type { Reduced } from './structure-types.js';
+import type { Movable, Reduced, Reducible } from './structure-types.js';
 import type { Turns } from './turns.js';
 
 export interface LocalReplica {
@@ -116,18 +115,14 @@ export class LocalReplicaContext extends ReducingReplica implements ReplicaConte
     return packLike(value, results);
   }
 
-  allGather<const T extends ReplicaValue>(value: T, axis: number, options?: CallOptions): Promise<Reduced<T>> {
+  allGather<const T extends Reducible<T>>(value: T, axis: number, options?: CallOptions): Promise<Reduced<T>> {
     const prepare = () => denseRequest('all-gather', value, this.devices[0], options);
     return this.#together('allGather', prepare, (request) =>
       this.#ask(`all-gather along axis ${axis}`, request, (inputs) => this.#gather(request, axis, inputs)),
     ) as Promise<Reduced<T>>;
   }
 
-  broadcast<const T extends Structure<TensorLike>>(
-    value: T,
-    root = 0,
-    options?: ReplicaCallOptions,
-  ): Promise<Reduced<T>> {
+  broadcast<const T extends Movable<T>>(value: T, root = 0, options?: ReplicaCallOptions): Promise<Reduced<T>> {
     const prepare = () => {
       requireRoot(root, this.numReplicasInSync);
       return denseRequest('broadcast', value, this.devices[0], options);
@@ -137,11 +132,11 @@ export class LocalReplicaContext extends ReducingReplica implements ReplicaConte
     ) as Promise<Reduced<T>>;
   }
 
-  allReduceSync<const T extends ReplicaValue>(op: ReduceOpLike, value: T, options?: ReplicaCallOptions): Reduced<T> {
+  allReduceSync<const T extends Reducible<T>>(op: ReduceOpLike, value: T, options?: ReplicaCallOptions): Reduced<T> {
     return this.#alone('allReduceSync', 'allReduce').allReduce(op, value, options) as Reduced<T>;
   }
 
-  broadcastSync<const T extends Structure<TensorLike>>(value: T, root = 0, options?: ReplicaCallOptions): Reduced<T> {
+  broadcastSync<const T extends Movable<T>>(value: T, root = 0, options?: ReplicaCallOptions): Reduced<T> {
     const blocking = this.#alone('broadcastSync', 'broadcast');
     requireRoot(root, this.numReplicasInSync);
     return blocking.broadcast(value, root, options) as Reduced<T>;

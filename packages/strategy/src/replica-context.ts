@@ -1,16 +1,6 @@
-import type {
-  ArrivingValue,
-  CallOptions,
-  DType,
-  ReduceOpLike,
-  ReplicaCallOptions,
-  ReplicaValue,
-  Structure,
-  Tensor,
-  TensorLike,
-} from '@coll/core';
+import type { CallOptions, DType, ReduceOpLike, ReplicaCallOptions, Tensor } from '@coll/core';
 import type { Strategy } from './strategy.js';
-import type { Reduced, ReducedLater } from './structure-types.js';
+import type { Arriving, Movable, Reduced, ReducedLater, Reducible } from './structure-types.js';
 
 /** Runs in a merge call: once for all replicas, with their arguments regrouped. */
 export type MergeFunction<Args extends readonly unknown[] = readonly unknown[], Result = unknown> = (
@@ -36,7 +26,7 @@ export interface ReplicaContext {
    * Combines a value with those of all other replicas: `'mean'`, `ReduceOp.SUM`, … `into` names memory for the results.
    * @throws ValueError for an unknown op or a value that is no tensor; the errors of `Communicator.run`
    */
-  allReduce<const T extends ReplicaValue>(
+  allReduce<const T extends Reducible<T>>(
     op: ReduceOpLike,
     value: T,
     options?: ReplicaCallOptions,
@@ -47,27 +37,19 @@ export interface ReplicaContext {
    * with its pack of `bytesPerPack`; a pack starts as soon as its values and all after them have arrived, last ones first. All replicas pass
    * promises, or none does. Later calls wait until all packs have ended; a rejected promise ends the group.
    */
-  allReduce<const V extends ArrivingValue>(op: ReduceOpLike, value: V, options?: ReplicaCallOptions): ReducedLater<V>;
+  allReduce<const V extends Arriving<V>>(op: ReduceOpLike, value: V, options?: ReplicaCallOptions): ReducedLater<V>;
 
   /** `allReduce` that blocks the thread. @throws RuntimeError where replicas share a thread */
-  allReduceSync<const T extends ReplicaValue>(op: ReduceOpLike, value: T, options?: ReplicaCallOptions): Reduced<T>;
+  allReduceSync<const T extends Reducible<T>>(op: ReduceOpLike, value: T, options?: ReplicaCallOptions): Reduced<T>;
 
   /** The values of all replicas joined along an axis, in replica order. @throws NotImplementedError for sparse values */
-  allGather<const T extends ReplicaValue>(value: T, axis: number, options?: CallOptions): Promise<Reduced<T>>;
+  allGather<const T extends Reducible<T>>(value: T, axis: number, options?: CallOptions): Promise<Reduced<T>>;
 
   /** Replica `root`'s value on every replica; the others pass values of the same shapes. */
-  broadcast<const T extends Structure<TensorLike>>(
-    value: T,
-    root?: number,
-    options?: ReplicaCallOptions,
-  ): Promise<Reduced<T>>;
+  broadcast<const T extends Movable<T>>(value: T, root?: number, options?: ReplicaCallOptions): Promise<Reduced<T>>;
 
   /** `broadcast` that blocks the thread. @throws RuntimeError where replicas share a thread */
-  broadcastSync<const T extends Structure<TensorLike>>(
-    value: T,
-    root?: number,
-    options?: ReplicaCallOptions,
-  ): Reduced<T>;
+  broadcastSync<const T extends Movable<T>>(value: T, root?: number, options?: ReplicaCallOptions): Reduced<T>;
 
   /**
    * Zeros on the device of this replica, for gradients and results that are reused: in worker threads the engines in WebAssembly and JavaScript

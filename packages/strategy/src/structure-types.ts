@@ -1,4 +1,4 @@
-import type { DistributedValues, IndexedSlices, PerReplica, Tensor, TensorLike } from '@coll/core';
+import type { DistributedValues, IndexedSlices, PerReplica, Structure, Tensor, TensorLike } from '@coll/core';
 
 type AnyFunction = (...args: never[]) => unknown;
 
@@ -47,14 +47,36 @@ export type LocalResult<T> = unknown extends T
         ? { readonly [Key in keyof T]: LocalResult<T[Key]> }
         : T;
 
-/** What collectives make of values: the same structure, with tensors and slices as leaves. */
+/** What replicas may reduce. */
+export type Reducible<T> = StructureLike<T, TensorLike | IndexedSlices>;
+
+/** What they may reduce while some of it is still computed. */
+export type Arriving<T> = StructureLike<T, TensorLike | IndexedSlices | PromiseLike<TensorLike | IndexedSlices>>;
+
+/** What they may gather and broadcast. */
+export type Movable<T> = StructureLike<T, TensorLike>;
+
+/** `T` as a structure of leaves. An object whose type is an interface has no index signature, so its fields are looked at one by one. */
+type StructureLike<T, Leaf> = Structure<Leaf> | (object & FieldsLike<T, Leaf>);
+
+type FieldsLike<T, Leaf> = {
+  readonly [Key in keyof T]: T[Key] extends Structure<Leaf>
+    ? T[Key]
+    : T[Key] extends AnyFunction
+      ? never
+      : T[Key] extends object
+        ? FieldsLike<T[Key], Leaf>
+        : never;
+};
+
+/** What collectives make of values: a new structure like theirs, with tensors and slices as leaves. */
 export type Reduced<T> = T extends IndexedSlices
   ? IndexedSlices
   : T extends TensorLike
     ? Tensor
     : T extends List<T>
-      ? readonly Reduced<T[number]>[]
-      : { readonly [Key in keyof T]: Reduced<T[Key]> };
+      ? Reduced<T[number]>[]
+      : { -readonly [Key in keyof T]: Reduced<T[Key]> };
 
 /** What an all-reduce of promises gives: the same structure, with a promise of a result in the place of each leaf. */
 export type ReducedLater<T> =
@@ -65,5 +87,5 @@ export type ReducedLater<T> =
       : T extends TensorLike
         ? Promise<Tensor>
         : T extends List<T>
-          ? readonly ReducedLater<T[number]>[]
-          : { readonly [Key in keyof T]: ReducedLater<T[Key]> };
+          ? ReducedLater<T[number]>[]
+          : { -readonly [Key in keyof T]: ReducedLater<T[Key]> };

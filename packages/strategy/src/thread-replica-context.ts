@@ -24,7 +24,7 @@ import { ReducingReplica } from './reducing-replica.js';
 import type { MergeFunction, ReplicaContext } from './replica-context.js';
 import { requireMergeCall, requireRoot } from './replica-request.js';
 import type { Strategy } from './strategy.js';
-import type { Reduced } from './structure-types.js';
+import type { Movable, Reduced, Reducible } from './structure-types.js';
 import { encodeError } from './thread-errors.js';
 import { type FromReplica, post, type ToReplica } from './thread-messages.js';
 import { decode, encode } from './thread-values.js';
@@ -84,23 +84,19 @@ export class ThreadReplicaContext extends ReducingReplica implements ReplicaCont
     return results;
   }
 
-  allReduceSync<const T extends ReplicaValue>(op: ReduceOpLike, value: T, options?: ReplicaCallOptions): Reduced<T> {
+  allReduceSync<const T extends Reducible<T>>(op: ReduceOpLike, value: T, options?: ReplicaCallOptions): Reduced<T> {
     requireReplica(this, 'allReduceSync');
     return this.#ops.allReduceSync(reduceOpFrom(op), value, this.replicaIdInSyncGroup, options) as Reduced<T>;
   }
 
-  allGather<const T extends ReplicaValue>(value: T, axis: number, options?: CallOptions): Promise<Reduced<T>> {
+  allGather<const T extends Reducible<T>>(value: T, axis: number, options?: CallOptions): Promise<Reduced<T>> {
     return this.#begin(async () => {
       requireReplica(this, 'allGather');
       return this.#group('allGather').allGather(value, axis, this.#merged(options)) as Promise<Reduced<T>>;
     });
   }
 
-  broadcast<const T extends Structure<TensorLike>>(
-    value: T,
-    root = 0,
-    options?: ReplicaCallOptions,
-  ): Promise<Reduced<T>> {
+  broadcast<const T extends Movable<T>>(value: T, root = 0, options?: ReplicaCallOptions): Promise<Reduced<T>> {
     return this.#begin(async () => {
       requireReplica(this, 'broadcast');
       requireRoot(root, this.numReplicasInSync);
@@ -108,7 +104,7 @@ export class ThreadReplicaContext extends ReducingReplica implements ReplicaCont
     });
   }
 
-  broadcastSync<const T extends Structure<TensorLike>>(value: T, root = 0, options?: ReplicaCallOptions): Reduced<T> {
+  broadcastSync<const T extends Movable<T>>(value: T, root = 0, options?: ReplicaCallOptions): Reduced<T> {
     requireReplica(this, 'broadcastSync');
     requireRoot(root, this.numReplicasInSync);
     return this.#group('broadcastSync').broadcastSync(value, root, this.#merged(options)) as Reduced<T>;
