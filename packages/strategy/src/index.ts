@@ -1,3 +1,16 @@
+export {
+  type CallFields,
+  type CallOptions,
+  CollectiveCommunication,
+  CollectiveHints,
+  CommunicationImplementation,
+  type CommunicationImplementationLike,
+  CommunicationOptions,
+  type CommunicationOptionsInit,
+  ReduceOp,
+  type ReduceOpLike,
+  type ReplicaCallOptions,
+} from '@coll/core';
 export { type Accelerators, ClusterResolver, type TaskOptions } from './cluster/cluster-resolver.js';
 export {
   collectiveLeader,
