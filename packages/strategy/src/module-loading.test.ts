@@ -11,9 +11,26 @@ describe('loadingOf', () => {
     'finds the loader for %s, also where the module has none',
     (name) => {
       const { tsx } = loadingOf([pathToFileURL(`/nowhere/${name}`).href], source);
-      expect(tsx).toMatch(/^file:.*node_modules\/tsx\/.*\.[cm]js$/);
+      const file = expect.stringMatching(/^file:.*node_modules\/tsx\/.*\.[cm]js$/);
+      expect(tsx).toMatchObject({ esm: file, cjs: file });
     },
   );
+
+  it.each([
+    ['x.ts', true],
+    ['x.js', true],
+    ['x.cts', true],
+    ['x.cjs', true],
+    ['x.mts', false],
+    ['x.mjs', false],
+  ])('takes %s outside of any package for CommonJS: %s', (name, isCommonJs) => {
+    expect(loadingOf([pathToFileURL(`/nowhere/${name}`).href], source).tsx?.isCommonJs).toBe(isCommonJs);
+  });
+
+  it('takes modules of a package of type "module" for ES modules, but not .cjs', () => {
+    const isCommonJs = (name: string) => loadingOf([new URL(name, source).href], source).tsx?.isCommonJs;
+    expect(['x.js', 'x.ts', 'x.cjs'].map(isCommonJs)).toEqual([false, false, true]);
+  });
 
   it('lets threads resolve packages as this thread does', () => {
     expect(loadingOf(['data:text/javascript,'], source)).toMatchObject({ execArgv: ['--conditions=@coll/source'] });

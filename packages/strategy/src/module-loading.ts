@@ -1,28 +1,40 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { pathToFileURL } from 'node:url';
+import path from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { CollError, quote } from '@coll/core';
 
 /** How a worker thread gets to its modules. */
 export interface Loading {
-  /** The file of tsx's registration, where something is TypeScript. */
-  readonly tsx: string | undefined;
+  /** The registration of tsx, if something is TypeScript or this process runs under tsx. */
+  readonly tsx: Tsx | undefined;
   /** Absent: those of this process. */
   readonly execArgv?: readonly string[];
 }
 
+/** The files that register tsx in a thread. */
+export interface Tsx {
+  readonly esm: string;
+  readonly cjs: string;
+  /** tsx makes CommonJS of the replica's module. The thread requires its entry, so that both share one copy of this library. */
+  readonly isCommonJs: boolean;
+}
+
 /**
- * What threads need to import these modules. Threads do not inherit a TypeScript loader in Node 20, so they register tsx themselves,
- * which is looked for where the modules are.
+ * What threads need to import these modules. Threads do not inherit a TypeScript loader in Node 20, so they register tsx themselves
+ * if a module is TypeScript or this process runs under tsx. tsx is looked for where the modules are.
+ * @param modules that of the replicas first
  * @param own the module of this library that asks: a TypeScript file means that the library runs from its sources
  * @throws CollError for what is no URL, or where a module is TypeScript and nothing can load it
  */
 export function loadingOf(modules: readonly string[], own = import.meta.url): Loading {
   const typescript = modules.filter((module) => /\.[cm]?tsx?$/.test(requireUrl(module).pathname));
   const fromSource = own.endsWith('.ts');
-  if (typescript.length === 0 && !fromSource) return { tsx: undefined };
-  const tsx = findTsx([...typescript, own]);
-  if (tsx === undefined && !stripsTypes()) {
+  const flags = tsxFlags();
+  if (typescript.length === 0 && !fromSource && flags.length === 0) return { tsx: undefined };
+  const loaders = flags.flatMap((flag) => /file:.*/.exec(flag) ?? []);
+  const tsx = findTsx(modules[0] as string, [...modules, own, ...loaders]);
+  if (tsx === undefined && typescript.length > 0 && !stripsTypes()) {
     throw new CollError(
       'ERR_COLL_MODULE',
       `${typescript[0]} is TypeScript, which a worker thread of Node ${process.versions.node} cannot load: npm install tsx, use a Node that strips types, or pass the compiled .js`,
@@ -50,12 +62,18 @@ function requireUrl(module: string): URL {
   );
 }
 
-function findTsx(from: readonly string[]): string | undefined {
+/** The flags of this process that load tsx, as `tsx program.ts` gives them to Node. */
+function tsxFlags(): string[] {
+  const flags = [...process.execArgv, ...(process.env['NODE_OPTIONS'] ?? '').split(/\s+/)];
+  return flags.filter((flag) => /(^|[=/\\])tsx($|[/\\])/.test(flag));
+}
+
+function findTsx(replica: string, from: readonly string[]): Tsx | undefined {
   for (const module of from) {
     if (!module.startsWith('file:')) continue;
     try {
       const manifest = createRequire(module).resolve('tsx/package.json');
-      return new URL(registrationOf(manifest), pathToFileURL(manifest)).href;
+      return { ...registrationsOf(manifest), isCommonJs: isCommonJs(replica) };
     } catch {
       // Not installed there: the next place may have it.
     }
@@ -64,11 +82,30 @@ function findTsx(from: readonly string[]): string | undefined {
 }
 
 // Resolved as `import` would: the file for `require` looks for its hooks in the wrong folder.
-function registrationOf(manifest: string): string {
+function registrationsOf(manifest: string): { readonly esm: string; readonly cjs: string } {
   const { exports } = JSON.parse(readFileSync(manifest, 'utf8')) as {
-    exports: Record<string, { import: { default: string } }>;
+    exports: Record<'./esm/api' | './cjs/api', { import: { default: string } }>;
   };
-  return (exports['./esm/api'] as { import: { default: string } }).import.default;
+  const fileOf = (subpath: './esm/api' | './cjs/api') =>
+    new URL(exports[subpath].import.default, pathToFileURL(manifest)).href;
+  return { esm: fileOf('./esm/api'), cjs: fileOf('./cjs/api') };
+}
+
+/** Whether tsx takes a module for CommonJS: by its extension, or else by the `type` of its package. */
+function isCommonJs(module: string): boolean {
+  const { protocol, pathname } = new URL(module);
+  if (protocol !== 'file:' || /\.m[jt]s$/.test(pathname)) return false;
+  if (/\.c[jt]s$/.test(pathname)) return true;
+  const manifest = nearestManifest(fileURLToPath(module));
+  return manifest === undefined || (JSON.parse(readFileSync(manifest, 'utf8')) as { type?: string }).type !== 'module';
+}
+
+function nearestManifest(file: string): string | undefined {
+  for (let folder = path.dirname(file); ; folder = path.dirname(folder)) {
+    const manifest = path.join(folder, 'package.json');
+    if (existsSync(manifest)) return manifest;
+    if (folder === path.dirname(folder)) return undefined;
+  }
 }
 
 function stripsTypes(): boolean {

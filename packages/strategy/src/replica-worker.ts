@@ -12,9 +12,11 @@ import { type FromReplica, notCloneable, post, type ThreadStart, type ToReplica 
 // Text that is the same as a script and as a module, which it is under --input-type=module. It brings the TypeScript loader before
 // the first module.
 const bootstrap = `
-import('node:worker_threads').then(async ({ workerData }) => {
-  if (workerData.tsx) (await import(workerData.tsx)).register();
-  await import(workerData.entry);
+import('node:worker_threads').then(async ({ workerData: { tsx, entry } }) => {
+  if (tsx?.isCommonJs) (await import(tsx.cjs)).register();
+  if (tsx) (await import(tsx.esm)).register();
+  if (tsx?.isCommonJs) (await import('node:module')).createRequire(entry)((await import('node:url')).fileURLToPath(entry));
+  else await import(entry);
 });
 `;
 
