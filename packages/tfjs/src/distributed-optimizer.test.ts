@@ -1,5 +1,6 @@
+import { setLogSink } from '@coll/core';
 import * as tf from '@tensorflow/tfjs';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { unisonContext } from '../test/unison-context.ts';
 import { distributedOptimizer } from './distributed-optimizer.js';
 import { reduceGradients } from './reduce-gradients.js';
@@ -8,6 +9,8 @@ beforeAll(async () => {
   tf.enableProdMode();
   await tf.setBackend('cpu');
 });
+
+afterEach(() => setLogSink());
 
 describe('a distributed optimizer', () => {
   it('is the optimizer itself where there is one replica', () => {
@@ -67,6 +70,33 @@ describe('a distributed optimizer', () => {
     expect(saved?.trainingConfig?.['optimizer_config']).toMatchObject({ class_name: 'Adam' });
     const loaded = await tf.loadLayersModel(tf.io.fromMemory(saved as tf.io.ModelArtifacts));
     expect(loaded.optimizer.iterations).toBe(1);
+  });
+
+  it('is missed once, in a warning, if the model is compiled again without it', async () => {
+    const lines: string[] = [];
+    setLogSink((level, message) => lines.push(`${level}: ${message}`));
+    const compile = (model: tf.LayersModel, optimizer: tf.Optimizer | string) =>
+      model.compile({ optimizer, loss: 'meanSquaredError' });
+    const fit = (model: tf.LayersModel) => model.fit(tf.ones([4, 2]), tf.ones([4, 1]), { epochs: 2, verbose: 0 });
+    const [model, other] = [1, 2].map(() =>
+      tf.sequential({ layers: [tf.layers.dense({ inputShape: [2], units: 1 })] }),
+    ) as [tf.Sequential, tf.Sequential];
+
+    const distributed = () => distributedOptimizer(tf, tf.train.adam(0.01), unisonContext().context);
+    for (const optimizer of [distributed(), distributed()]) {
+      compile(model, optimizer);
+      await fit(model);
+    }
+    compile(other, 'sgd');
+    await fit(other);
+    expect(lines).toEqual([]);
+
+    compile(model, 'adam');
+    await fit(model);
+    await fit(model);
+    expect(lines).toEqual([
+      expect.stringMatching(/^warn: replica 0: .* diverge .*; compile the model with distributedOptimizer\(/),
+    ]);
   });
 
   it('works for optimizers with private state', () => {

@@ -5,6 +5,7 @@ import { exchangeSync, type GradientOptions } from './exchange.js';
 import { gradientList, isList, tensorsOf } from './gradient-list.js';
 import { GradientMean } from './gradient-mean.js';
 import { memoryOf } from './gradient-memory.js';
+import { noteTrained, watchPlainOptimizers } from './plain-optimizers.js';
 import { requireContext } from './same-variables.js';
 import {
   requireTensorFlow,
@@ -24,7 +25,8 @@ import {
  * the whole batch. Variables take replica 0's values when they are first used: before the first forward pass in `fit`, `minimize`
  * and `computeGradients`. Gradients handed to `applyGradients` hold the means afterwards, where their memory has no other owner. A
  * variable without a gradient counts as zero where another replica has one, and is left alone where none has. Losses and metrics
- * stay those of the replica.
+ * stay those of the replica. A model that is compiled again takes its new optimizer as it is; if that one is not distributed, the first
+ * step logs a warning.
  *
  * @throws ValueError for what is no optimizer, such as its name; (in the first step) InvalidArgumentError, the same on all replicas, where
  * their models differ
@@ -45,7 +47,7 @@ export function distributedOptimizer<Optimizer extends TfOptimizer>(
     computeGradients: (f: () => TfTensor, variables?: TfVariable[]) => step.computeGradients(f, variables),
     applyGradients: (gradients: TfGradients) => step.applyGradients(gradients),
   };
-  return new Proxy(optimizer, {
+  const distributed = new Proxy(optimizer, {
     get(target, key) {
       if (Object.hasOwn(replaced, key)) return replaced[key as keyof typeof replaced];
       const value = Reflect.get(target, key, target);
@@ -54,6 +56,8 @@ export function distributedOptimizer<Optimizer extends TfOptimizer>(
     },
     set: (target, key, value) => Reflect.set(target, key, value, target),
   });
+  watchPlainOptimizers(tf, optimizer, distributed, context.replicaIdInSyncGroup);
+  return distributed;
 }
 
 function requireOptimizer(optimizer: unknown): void {
@@ -115,5 +119,6 @@ class DistributedStep {
     const added = variables.filter(({ id }) => !this.#started.has(id));
     broadcastVariables(this.#tf, added, this.#context, { root: 0, timeoutSeconds });
     for (const { id } of added) this.#started.add(id);
+    noteTrained(added);
   }
 }

@@ -1,0 +1,41 @@
+import { logFirst } from '@coll/core';
+import { type TensorFlow, type TfOptimizer, type TfVariable, trainableVariables } from './tensorflow.js';
+
+type Minimize = (this: object, f: unknown, returnCost?: boolean, variables?: TfVariable[]) => unknown;
+
+const distributed = new WeakSet<object>();
+const trained = new WeakSet<TfVariable>();
+const watched = new WeakSet<object>();
+
+/** Remembers variables that a distributed optimizer trains. */
+export function noteTrained(variables: readonly TfVariable[]): void {
+  for (const variable of variables) trained.add(variable);
+}
+
+/**
+ * Warns once if any other optimizer minimizes over variables that a distributed one has trained: `model.compile` takes a new optimizer in
+ * silence, and `fit` calls nothing of ours then. So `minimize` of all optimizers of this TensorFlow.js looks at its variables first.
+ */
+export function watchPlainOptimizers(tf: TensorFlow, plain: TfOptimizer, ours: TfOptimizer, replica: number): void {
+  distributed.add(ours);
+  const owner = ownerOfMinimize(plain);
+  if (!owner || watched.has(owner)) return;
+  watched.add(owner);
+  const { minimize } = owner;
+  owner.minimize = function (f, returnCost, variables) {
+    if (!distributed.has(this) && (variables ?? trainableVariables(tf)).some((variable) => trained.has(variable))) {
+      const told = `replica ${replica}: an optimizer that is not distributed trains a model that distributedOptimizer has trained, so replicas diverge from now on`;
+      const cure = 'compile the model with distributedOptimizer(tf, optimizer, replica) again';
+      logFirst(1, 'plain optimizer after a distributed one', 'warn', `${told}; ${cure}`);
+    }
+    return minimize.call(this, f, returnCost, variables);
+  };
+}
+
+/** The class that brings `minimize`, which is TensorFlow.js's own. */
+function ownerOfMinimize(optimizer: object): { minimize: Minimize } | undefined {
+  for (let owner: object | null = optimizer; owner; owner = Object.getPrototypeOf(owner) as object | null) {
+    if (Object.hasOwn(owner, 'minimize')) return owner as { minimize: Minimize };
+  }
+  return undefined;
+}
