@@ -1,7 +1,7 @@
 import ts from 'typescript';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { diagnose, toJavaScript } from './diagnose.ts';
-import { hasBinary, readmeProgram, UserProject } from './user-project.ts';
+import { declarationsOf, hasBinary, publishedPackages, readmeProgram, UserProject } from './user-project.ts';
 
 const reduceInCommonJs = `
 const { PerReplica, ReduceOp, tensor } = require('@coll/core');
@@ -59,6 +59,11 @@ const { available, reason } = probe();
 console.log(available ? 'available' : reason);
 `;
 
+const withoutNode: ts.CompilerOptions = {
+  types: [],
+  lib: ['lib.es2024.d.ts', 'lib.esnext.disposable.d.ts', 'lib.dom.d.ts'],
+};
+
 describe('the packages as published', () => {
   let project: UserProject;
   beforeAll(() => {
@@ -93,9 +98,7 @@ describe('the packages as published', () => {
   });
 
   it("need none of Node's types for core", () => {
-    const file = project.write('browser.mts', everythingOfCore);
-    const lib = ['lib.es2024.d.ts', 'lib.esnext.disposable.d.ts', 'lib.dom.d.ts'];
-    expect(diagnose(file, { types: [], lib })).toEqual([]);
+    expect(diagnose(project.write('browser.mts', everythingOfCore), withoutNode)).toEqual([]);
   });
 
   it('bring their licence', () => {
@@ -106,6 +109,10 @@ describe('the packages as published', () => {
     project.write('probe.mjs', probeOfNative);
     expect(project.run('probe.mjs')).toMatch(/@coll\/native-[a-z0-9-]+ \(not installed: npm install /);
   });
+});
+
+it.each(publishedPackages())('the declarations of %s need none of the types of Node', (name) => {
+  expect(declarationsOf(name).flatMap((file) => diagnose(file, withoutNode))).toEqual([]);
 });
 
 describe.runIf(hasBinary('native'))('the native engine as published', () => {

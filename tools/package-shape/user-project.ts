@@ -13,6 +13,23 @@ const folderOf = (name: string) => path.join(root, nativeFolders[name] ?? path.j
 export const hasBinary = (name: string): boolean =>
   existsSync(path.join(folderOf(name), `build/release/coll_${name}.node`));
 
+/** The folders' names of the packages, by which `folderOf` finds them. */
+export function publishedPackages(): string[] {
+  const all = [...readdirSync(path.join(root, 'packages')), ...Object.keys(nativeFolders)];
+  return all.filter((name) => declarationsOf(name).length > 0);
+}
+
+/** The declarations to which the manifest of a package leads. */
+export function declarationsOf(name: string): string[] {
+  const manifest = JSON.parse(readFileSync(path.join(folderOf(name), 'package.json'), 'utf8')) as {
+    exports?: Record<string, string | { types?: string }>;
+  };
+  const targets = Object.values(manifest.exports ?? {});
+  return targets.flatMap((target) =>
+    typeof target === 'object' && target.types ? [path.join(folderOf(name), target.types)] : [],
+  );
+}
+
 /** A folder outside the repository with packages installed as from the registry: what a user has. */
 export class UserProject {
   readonly folder: string;

@@ -31,6 +31,8 @@ export interface Runtime {
   readonly isDouble: boolean;
 }
 
+type Environment = Readonly<Record<string, string | undefined>>;
+
 let search: BindingSearch | undefined;
 let probed: NcclProbe | undefined;
 
@@ -52,7 +54,7 @@ export function runtime(): Runtime {
 }
 
 /** What a binding says of its machine. */
-export function probeWith(binding: NcclBinding, environment: NodeJS.ProcessEnv = process.env): NcclProbe {
+export function probeWith(binding: NcclBinding, environment: Environment = process.env): NcclProbe {
   const [cudaLibrary, ncclLibrary] = [environment['COLL_CUDA_LIBRARY'], environment['COLL_NCCL_LIBRARY']];
   const { driver, nccl, devices } = binding.probe({
     ...(cudaLibrary ? { cudaLibrary } : {}),

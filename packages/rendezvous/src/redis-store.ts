@@ -5,17 +5,19 @@ import { noCounter } from './store.js';
 import { poll } from './waiting.js';
 import { withoutPassword } from './without-password.js';
 
-/** What is used of a client of `ioredis`. */
+/** What is used of a client of `ioredis`. Bytes are a `Buffer`, named by its parent so that these types need none of Node's. */
 export interface RedisClient {
   /** The value of a key; null where there is none. */
-  getBuffer(key: string): Promise<Buffer | null>;
+  getBuffer(key: string): Promise<Uint8Array | null>;
   /** Writes a value that expires after so many seconds. */
-  set(key: string, value: Buffer, unit: 'EX', seconds: number): Promise<unknown>;
+  set(key: string, value: RedisValue, unit: 'EX', seconds: number): Promise<unknown>;
   /** Deletes a key; 1 where it was there, else 0. */
   del(key: string): Promise<number>;
   /** Runs a Lua script on `keys` keys, which come first among the values. */
-  eval(script: string, keys: number, ...values: (string | Buffer | number)[]): Promise<unknown>;
+  eval(script: string, keys: number, ...values: RedisValue[]): Promise<unknown>;
 }
+
+type RedisValue = string | Uint8Array | number;
 
 /** Which Redis, and which job in it. */
 export interface RedisStoreOptions {

@@ -6,8 +6,8 @@ import { type PackedOutcomes, packCall, takeOutcomes } from './packed-call.js';
 import type { SeatRequest } from './process-seat.js';
 import { RankClient, type RankHost } from './rank-client.js';
 import type { Reply } from './rank-messages.js';
+import { conditions, moduleBeside, needsTypeScript } from './start-thread.js';
 import type { ModuleExport } from './suite-algorithm.js';
-import { conditions, moduleBeside, needsTypeScript } from './thread-client.js';
 
 /** How processes become members of groups. */
 export interface ProcessRanksOptions {

@@ -3,8 +3,8 @@ import { packOutcomes, unpackCall } from './packed-call.js';
 import { playCalls } from './play-calls.js';
 import type { Join, Joined, SeatRequest } from './process-seat.js';
 import { buffersOf, encodeError, type Reply } from './rank-messages.js';
+import { moduleBeside, needsTypeScript, startThread } from './start-thread.js';
 import { loadAlgorithm } from './suite-algorithm.js';
-import { moduleBeside, needsTypeScript, startThread } from './thread-client.js';
 
 /** The entry of a rank's process, and of the threads of one that has several ranks: it joins groups and makes the calls that it is asked to. */
 
