@@ -1,12 +1,11 @@
-import { CollError, optionsOf, quote, UnavailableError, ValueError } from '@coll/core';
-import { CheckedStore } from './checked-store.js';
+import { CollError, optionsOf, quote, ValueError } from '@coll/core';
 import { requireJob } from './job-key.js';
+import { NoAnswer, type OutageOptions, ServerStore } from './server-store.js';
 import { raised, sameBytes } from './store.js';
-import { poll } from './waiting.js';
 import { withoutPassword } from './without-password.js';
 
 /** Which etcd, and which job in it. */
-export interface EtcdStoreOptions {
+export interface EtcdStoreOptions extends OutageOptions {
   /** Of a member of etcd 3.4 or later: `http://127.0.0.1:2379`. */
   readonly url: string;
   /** What stands before each key, to keep jobs apart. */
@@ -30,45 +29,47 @@ interface KeyValue {
 }
 
 const longestAnswerMillis = 10_000;
+// Of an etcd that stops or has no leader yet, and of proxies before it.
+const unavailable: readonly number[] = [408, 502, 503, 504];
 
 /** A store in etcd, by the JSON gateway of its server. */
-export class EtcdStore extends CheckedStore {
+export class EtcdStore extends ServerStore {
   readonly #options: EtcdStoreOptions;
 
-  /** @throws ValueError for what is no URL, or one with a password, and for what is no name of a job */
+  /** @throws ValueError for what is no URL, or one with a password, and for what is no name of a job or number of seconds */
   constructor(options: EtcdStoreOptions) {
-    super();
+    super(Object(options));
     const { url, job } = optionsOf(options, "{ url: 'http://127.0.0.1:2379', job: 'training' }");
     requireJob(job);
     requireUrl(url);
     this.#options = options;
   }
 
-  protected async write(key: string, value: Uint8Array): Promise<void> {
+  protected async put(key: string, value: Uint8Array): Promise<void> {
     await this.#post('kv/put', { key: this.#named(key), value: encode(value) });
   }
 
-  protected read(key: string, over: AbortSignal): Promise<Uint8Array> {
-    return poll(async () => (await this.#peek(key))?.value, over);
+  protected async peek(key: string): Promise<Uint8Array | undefined> {
+    return (await this.#find(key))?.value;
   }
 
-  protected async raise(key: string, amount: number): Promise<number> {
+  protected async increase(key: string, amount: number): Promise<number> {
     for (;;) {
-      const present = await this.#peek(key);
+      const present = await this.#find(key);
       const sum = raised(key, present?.value, amount);
       if (await this.#replace(key, present, Buffer.from(String(sum)))) return sum;
     }
   }
 
-  protected async exchange(key: string, expected: Uint8Array | undefined, desired: Uint8Array): Promise<boolean> {
+  protected async swap(key: string, expected: Uint8Array | undefined, desired: Uint8Array): Promise<boolean> {
     for (;;) {
-      const present = await this.#peek(key);
+      const present = await this.#find(key);
       if (!sameBytes(present?.value, expected)) return false;
       if (await this.#replace(key, present, desired)) return true;
     }
   }
 
-  protected async erase(key: string): Promise<boolean> {
+  protected async drop(key: string): Promise<boolean> {
     const { deleted = '0' } = await this.#post('kv/deleterange', { key: this.#named(key) });
     return deleted === '1';
   }
@@ -83,7 +84,7 @@ export class EtcdStore extends CheckedStore {
     return succeeded === true;
   }
 
-  async #peek(key: string): Promise<Present | undefined> {
+  async #find(key: string): Promise<Present | undefined> {
     const { kvs = [] } = await this.#post('kv/range', { key: this.#named(key) });
     const [found] = kvs as readonly KeyValue[];
     if (!found) return undefined;
@@ -103,8 +104,8 @@ export class EtcdStore extends CheckedStore {
 
   async #post(path: string, body: object): Promise<Readonly<Record<string, unknown>>> {
     const { url, headers } = this.#options;
-    const operation = path;
     let answer: Response;
+    let text: string;
     try {
       const request = {
         method: 'POST',
@@ -113,12 +114,15 @@ export class EtcdStore extends CheckedStore {
         signal: AbortSignal.timeout(longestAnswerMillis),
       };
       answer = await fetch(new URL(`/v3/${path}`, url), request);
-    } catch (cause) {
-      throw new UnavailableError('ERR_COLL_STORE', `no etcd answers at ${url}`, { operation, cause });
+      text = await answer.text();
+    } catch (error) {
+      const { message, code } = ((error as Error).cause ?? error) as NodeJS.ErrnoException;
+      throw new NoAnswer(`no etcd answers at ${url} (${message || code})`, code === 'ECONNREFUSED', error);
     }
-    if (answer.ok) return (await answer.json()) as Readonly<Record<string, unknown>>;
-    const told = `etcd at ${url} refuses: status ${answer.status}, ${(await answer.text()).slice(0, 200)}`;
-    throw new CollError('ERR_COLL_STORE', told, { operation });
+    if (answer.ok) return JSON.parse(text) as Readonly<Record<string, unknown>>;
+    const told = `etcd at ${url} refuses: status ${answer.status}, ${text.slice(0, 200)}`;
+    if (unavailable.includes(answer.status)) throw new NoAnswer(told, false);
+    throw new CollError('ERR_COLL_STORE', told, { operation: path });
   }
 }
 

@@ -12,7 +12,7 @@ import {
 } from '@coll/core';
 import { decodeEnding, encodeEnding } from './ending.js';
 import { decodeNewest, differenceOf, encodeNewest, isCount, isTerms, type Newest, type Terms } from './newest.js';
-import { requireStore, requireValue, requireWait, type Store, type WaitOptions } from './store.js';
+import { requireStore, requireValue, requireWait, type Store, sameBytes, type WaitOptions } from './store.js';
 import { Waits } from './waiting.js';
 
 /** Who comes, to which group, and how long it waits for the others. */
@@ -36,7 +36,9 @@ const noCard = new Uint8Array();
 const longestTellingMillis = 1000;
 // None would be for ever.
 const leastSeconds = 0.001;
-const losses = 'was restarted or emptied, or keeps values for too short a time';
+const checkMillis = 1000;
+const longestLookSeconds = 0.5;
+const unref = { ref: false };
 
 /**
  * How the members of a group come together in a store, step by step. Who cannot go on says so, and nobody waits for him in vain.
@@ -57,6 +59,8 @@ export class Meeting {
   readonly #over = new AbortController();
   #entered: Promise<void> | undefined;
   #first: string | undefined;
+  /** When the store answered last. */
+  #heard = performance.now();
 
   /** @throws ValueError for a rank that is not in the group, and what is no store or wait */
   constructor(store: Store, options: MeetingOptions) {
@@ -88,7 +92,7 @@ export class Meeting {
   /**
    * Shows the others a card of up to 1 MiB, and waits for what all show in this step: in rank order.
    * @throws CollError (ERR_COLL_STORE), on all members that are there, where they do not say the same of the group or one rank is there twice; UnavailableError (ERR_COLL_STORE)
-   * where members have come for a newer generation, now or before; DeadlineExceededError that names the ranks that never came, or where the store does not answer; AbortedError;
+   * where members have come for a newer generation, now or before, or the store has lost what a member wrote; DeadlineExceededError that names the ranks that never came, or where the store does not answer; AbortedError;
    * what another member left
    */
   async gather(step: string, card: Uint8Array): Promise<readonly Uint8Array[]> {
@@ -102,6 +106,7 @@ export class Meeting {
         await this.#answered(newestKey, () =>
           this.#refuse(`rank ${rank} of generation ${generation} is there already`),
         );
+      this.#heard = performance.now();
       return await this.#collect(step, keyOf, card);
     } catch (error) {
       if (this.#over.signal.aborted) throw this.#over.signal.reason;
@@ -183,20 +188,36 @@ export class Meeting {
       }
     };
     this.#onWait?.(missing);
-    const cards = await Promise.all(members.map(shown));
+    const done = new AbortController();
+    const lost = this.#untilLost(keyOf(rank), card, done.signal);
+    const cards = await Promise.race([Promise.all(members.map(shown)), lost]).finally(() => done.abort());
+    // Otherwise this member would go on with members that wait for its card in vain.
+    const isKept = await Promise.race([this.#keeps(keyOf(rank), card), pause(longestTellingMillis, undefined, unref)]);
+    if (isKept === false) throw this.#lost();
     if (!late) return cards;
+    if (isKept === undefined) throw this.#silent(late);
     const whom = `the ${this.#size} members of generation ${generation}: rank ${[...missing].join(', ')} ${problem}`;
-    const isLost = await this.#hasLost(keyOf(rank), card);
-    throw this.#late(
-      `for ${whom}${isLost ? `; the store has lost what rank ${rank} wrote, so it ${losses}` : ''}`,
-      late,
-    );
+    throw this.#late(`for ${whom}`, late);
   }
 
-  /** Whether the store says that a key has no value any more. It gets it back. */
-  async #hasLost(key: string, card: Uint8Array): Promise<boolean> {
-    const asked = this.#store.compareSet(key, undefined, card).catch(() => false);
-    return Promise.race([asked, pause(longestTellingMillis, false, { ref: false })]);
+  /** Ends once the store has lost what this member wrote. It is not written again: others may have given up for that. */
+  async #untilLost(key: string, card: Uint8Array, over: AbortSignal): Promise<never> {
+    do await pause(checkMillis, undefined, { ...unref, signal: over });
+    while ((await this.#keeps(key, card)) !== false);
+    throw this.#lost();
+  }
+
+  /** Whether the store has what this member wrote; undefined where it does not answer. */
+  async #keeps(key: string, card: Uint8Array): Promise<boolean | undefined> {
+    const look = { timeoutSeconds: longestLookSeconds, signal: this.signal };
+    const isFound = await this.#store.get(key, look).then(
+      (found) => sameBytes(found, card),
+      () => false,
+    );
+    // Only in doubt, because it may write once more; nothing where the card is gone.
+    const isKept = isFound || (await this.#store.compareSet(key, card, card).catch(() => undefined));
+    if (isKept !== undefined) this.#heard = performance.now();
+    return isKept;
   }
 
   /** Waits no longer for the store than for the others. */
@@ -206,8 +227,20 @@ export class Meeting {
       return await new Waits().within(awaited, this.#waiting, ask);
     } catch (cause) {
       if (!(cause instanceof DeadlineExceededError)) throw cause;
-      throw this.#late('for the store, which does not answer: look at whoever keeps it', cause);
+      throw this.#silent(cause);
     }
+  }
+
+  #silent(cause: unknown): DeadlineExceededError {
+    const seconds = ((performance.now() - this.#heard) / 1000).toFixed(1);
+    return this.#late(`for the store, which has not answered for ${seconds} seconds: check its server`, cause);
+  }
+
+  #lost(): UnavailableError {
+    const { rank } = this.#own;
+    const told = `the store has lost what rank ${rank} wrote: it was emptied, restarted without its data, or keeps values for too short a time`;
+    const cure = 'start the members again, in a store that keeps its data, for the next generation';
+    return new UnavailableError('ERR_COLL_STORE', `${told}; ${cure}`, { rank, operation: this.#operation });
   }
 
   #late(forWhat: string, cause: unknown): DeadlineExceededError {

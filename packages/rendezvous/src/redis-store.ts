@@ -1,8 +1,7 @@
 import { CollError, optionsOf, quote, ValueError } from '@coll/core';
-import { CheckedStore } from './checked-store.js';
 import { requireJob } from './job-key.js';
+import { NoAnswer, type OutageOptions, requireOutage, ServerStore } from './server-store.js';
 import { noCounter } from './store.js';
-import { poll } from './waiting.js';
 import { withoutPassword } from './without-password.js';
 
 /** What is used of a client of `ioredis`. Bytes are a `Buffer`, named by its parent so that these types need none of Node's. */
@@ -20,7 +19,7 @@ export interface RedisClient {
 type RedisValue = string | Uint8Array | number;
 
 /** Which Redis, and which job in it. */
-export interface RedisStoreOptions {
+export interface RedisStoreOptions extends OutageOptions {
   /** A client, which stays the caller's, or the URL of a server, for which `ioredis` has to be installed. */
   readonly redis: RedisClient | string;
   /** What stands before each key, to keep jobs apart. */
@@ -32,6 +31,9 @@ export interface RedisStoreOptions {
 /** A client of our own, which is closed with its store. */
 interface OwnClient extends RedisClient {
   readonly status: string;
+  readonly stream: { readonly writable: boolean };
+  on(event: 'error', listener: (error: Error) => void): unknown;
+  connect(): Promise<unknown>;
   quit(): Promise<unknown>;
   disconnect(): void;
 }
@@ -56,17 +58,27 @@ redis.call('SET', KEYS[1], digits, 'EX', ARGV[2])
 return digits`;
 
 /** A store in a Redis or Valkey server. */
-export class RedisStore extends CheckedStore {
+export class RedisStore extends ServerStore {
   readonly #client: RedisClient;
   readonly #own: OwnClient | undefined;
   readonly #prefix: string;
   readonly #seconds: number;
   #over: Promise<unknown> | undefined;
+  /** The end of our own client's first attempt; those that follow are its business. */
+  readonly #attempted: Promise<unknown> | undefined;
+  /** Why our own client has no connection. */
+  #trouble = new Error('the connection was lost');
 
-  private constructor(client: RedisClient | OwnClient, { redis, job, expireSeconds = oneDay }: RedisStoreOptions) {
-    super();
+  private constructor(client: RedisClient | OwnClient, options: RedisStoreOptions) {
+    super(options);
+    const { redis, job, expireSeconds = oneDay } = options;
     this.#client = client;
     this.#own = typeof redis === 'string' ? (client as OwnClient) : undefined;
+    // Without a listener the client prints.
+    this.#own?.on('error', (error) => {
+      this.#trouble = error;
+    });
+    this.#attempted = this.#own?.connect().catch(() => {});
     this.#prefix = `coll/${job}/`;
     this.#seconds = expireSeconds;
   }
@@ -80,45 +92,71 @@ export class RedisStore extends CheckedStore {
     } = optionsOf(options, "{ redis: 'redis://host:6379', job: 'training' }");
     requireJob(job);
     requireClient(redis);
+    requireOutage(options);
     if (!(Number.isSafeInteger(expireSeconds) && expireSeconds >= 1))
       throw new ValueError('ERR_COLL_VALUE', `expireSeconds is a whole number from 1, not ${quote(expireSeconds)}`);
     return new RedisStore(typeof redis === 'string' ? await clientOf(redis) : redis, options);
   }
 
-  protected async write(key: string, value: Uint8Array): Promise<void> {
-    await this.#client.set(this.#prefix + key, Buffer.from(value), 'EX', this.#seconds);
+  protected async put(key: string, value: Uint8Array): Promise<void> {
+    await this.#ask((client) => client.set(this.#prefix + key, Buffer.from(value), 'EX', this.#seconds));
   }
 
-  protected async read(key: string, over: AbortSignal): Promise<Uint8Array> {
-    const ask = async () => (await this.#client.getBuffer(this.#prefix + key)) ?? undefined;
-    return Uint8Array.from(await poll(ask, over));
+  protected async peek(key: string): Promise<Uint8Array | undefined> {
+    const value = await this.#ask((client) => client.getBuffer(this.#prefix + key));
+    return value === null ? undefined : Uint8Array.from(value);
   }
 
-  protected async raise(key: string, amount: number): Promise<number> {
-    const most = Number.MAX_SAFE_INTEGER;
-    const sum = await this.#client.eval(raise, 1, this.#prefix + key, amount, this.#seconds, most);
+  protected async increase(key: string, amount: number): Promise<number> {
+    const values = [this.#prefix + key, amount, this.#seconds, Number.MAX_SAFE_INTEGER];
+    const sum = await this.#ask((client) => client.eval(raise, 1, ...values));
     if (sum === null) throw noCounter(key, amount);
     return Number(sum);
   }
 
-  protected async exchange(key: string, expected: Uint8Array | undefined, desired: Uint8Array): Promise<boolean> {
+  protected async swap(key: string, expected: Uint8Array | undefined, desired: Uint8Array): Promise<boolean> {
     const present = [expected === undefined ? '0' : '1', Buffer.from(expected ?? [])] as const;
-    const values = [...present, Buffer.from(desired), this.#seconds];
-    return (await this.#client.eval(compareAndSet, 1, this.#prefix + key, ...values)) === 1;
+    const values = [this.#prefix + key, ...present, Buffer.from(desired), this.#seconds];
+    return (await this.#ask((client) => client.eval(compareAndSet, 1, ...values))) === 1;
   }
 
-  protected async erase(key: string): Promise<boolean> {
-    return (await this.#client.del(this.#prefix + key)) === 1;
+  protected async drop(key: string): Promise<boolean> {
+    return (await this.#ask((client) => client.del(this.#prefix + key))) === 1;
   }
 
   protected override refusal(cause: unknown): string | undefined {
-    return cause instanceof Error && cause.name === 'ReplyError' ? `Redis refuses: ${cause.message}` : undefined;
+    return isRefusal(cause) ? `Redis refuses: ${cause.message}` : undefined;
   }
 
   protected override async release(): Promise<void> {
+    await super.release();
     if (this.#own) this.#over ??= closeClient(this.#own);
     await this.#over;
   }
+
+  /** Whether our own client has no connection. */
+  #isAway(): boolean {
+    return this.#own !== undefined && !(this.#own.status === 'ready' && this.#own.stream.writable);
+  }
+
+  /** What Redis answers. @throws NoAnswer; what it refuses with */
+  async #ask<Answer>(call: (client: RedisClient) => Promise<Answer>): Promise<Answer> {
+    await this.#attempted;
+    const isUnsent = this.#isAway();
+    try {
+      if (isUnsent) throw this.#trouble;
+      return await call(this.#client);
+    } catch (error) {
+      const cause = this.#isAway() ? this.#trouble : error;
+      if (isRefusal(cause)) throw cause;
+      throw new NoAnswer((cause as Error).message, isUnsent, cause);
+    }
+  }
+}
+
+/** As ioredis tells of an answer that is an error. */
+function isRefusal(error: unknown): error is Error {
+  return error instanceof Error && error.name === 'ReplyError';
 }
 
 function requireClient(redis: unknown): asserts redis is RedisClient | string {
@@ -138,10 +176,14 @@ async function closeClient(client: OwnClient): Promise<void> {
 async function clientOf(url: string): Promise<OwnClient> {
   try {
     const { Redis } = await import('ioredis');
-    // What was sent again would be counted twice.
-    const client = new Redis(url, { commandTimeout: longestAnswerMillis, autoResendUnfulfilledCommands: false });
-    // Calls fail by themselves; without a listener the client prints.
-    return client.on('error', () => {}) as OwnClient;
+    // The store decides what is repeated: the client neither keeps calls nor sends them again.
+    const repeatsNothing = {
+      autoResendUnfulfilledCommands: false,
+      enableOfflineQueue: false,
+      lazyConnect: true,
+      maxRetriesPerRequest: 0,
+    };
+    return new Redis(url, { commandTimeout: longestAnswerMillis, ...repeatsNothing }) as OwnClient;
   } catch (cause) {
     throw new CollError('ERR_COLL_MODULE', 'a RedisStore needs a client: npm install ioredis', { cause });
   }

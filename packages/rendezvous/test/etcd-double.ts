@@ -1,6 +1,6 @@
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:http';
 import { text } from 'node:stream/consumers';
+import { ServerDouble } from './server-double.js';
 
 interface Body {
   readonly key?: string;
@@ -10,33 +10,60 @@ interface Body {
 }
 
 /** A double of etcd's JSON gateway: the requests that an EtcdStore makes, with answers that leave out what is empty or false, as the real ones do. */
-export class EtcdDouble {
-  readonly #server: Server;
-
-  private constructor(server: Server) {
-    this.#server = server;
-  }
+export class EtcdDouble extends ServerDouble {
+  readonly #table: Table;
+  readonly #faults: Faults;
 
   /** @param revisionName what the field of a key's revision is called */
   static async listen(revisionName = 'mod_revision'): Promise<EtcdDouble> {
-    const table: Table = { values: new Map(), revision: 0, revisionName };
+    const double = new EtcdDouble(
+      { values: new Map(), revision: 0, revisionName },
+      { isLeaderless: false, losesNextOf: '' },
+    );
+    await double.start();
+    return double;
+  }
+
+  private constructor(table: Table, faults: Faults) {
     const server = createServer((request, response) => {
       void text(request).then((body) => {
-        response.end(JSON.stringify(answer(table, request.url ?? '', JSON.parse(body) as Body)));
+        if (faults.isLeaderless) {
+          response.statusCode = 503;
+          response.end('{"code":14,"error":"etcdserver: no leader"}');
+          return;
+        }
+        const answered = JSON.stringify(answer(table, request.url ?? '', JSON.parse(body) as Body));
+        if (faults.losesNextOf !== '' && request.url?.endsWith(faults.losesNextOf)) {
+          faults.losesNextOf = '';
+          request.socket.destroy();
+        } else response.end(answered);
       });
     });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    return new EtcdDouble(server);
+    super('http', server);
+    this.#table = table;
+    this.#faults = faults;
   }
 
-  get url(): string {
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  /** The next request to this path is done, and then its connection ends without an answer. */
+  loseNextAnswer(path = 'txn'): void {
+    this.#faults.losesNextOf = path;
   }
 
-  async close(): Promise<void> {
-    this.#server.closeAllConnections();
-    await new Promise<void>((resolve) => this.#server.close(() => resolve()));
+  /** From now on it has no leader, or has one again. */
+  set isLeaderless(is: boolean) {
+    this.#faults.isLeaderless = is;
   }
+
+  async forget(): Promise<void> {
+    this.#table.values.clear();
+    this.#table.revision = 0;
+  }
+}
+
+interface Faults {
+  isLeaderless: boolean;
+  /** A path; empty: of none. */
+  losesNextOf: string;
 }
 
 interface Table {

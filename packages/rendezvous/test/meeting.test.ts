@@ -122,17 +122,82 @@ describe('a Meeting', () => {
     second.end();
   });
 
-  it('tells that the store has lost what was written, where others are waited for in vain', async () => {
+  it.each([0.2, timeoutSeconds])(
+    'ends for all members when the store has lost a card, with %d seconds to wait',
+    async (seconds) => {
+      const store = new MemoryStore();
+      const member = { size: 2, card, timeoutSeconds: seconds };
+      const first = meet(store, { ...member, rank: 0 });
+      await store.get('generation/0/card/0');
+      await store.delete('generation/0/card/0');
+      const lost = {
+        name: UnavailableError.name,
+        code: 'ERR_COLL_STORE',
+        rank: 0,
+        operation: 'meet',
+        message:
+          'the store has lost what rank 0 wrote: it was emptied, restarted without its data, or keeps values for too short a time; start the members again, in a store that keeps its data, for the next generation',
+      };
+      await expect(first).rejects.toMatchObject(lost);
+      // It was not written again, so that nobody goes on without rank 0.
+      await expect(meet(store, { ...member, rank: 1 })).rejects.toMatchObject(lost);
+    },
+  );
+
+  it('ends for both members when one comes after the store has lost the card of the other', async () => {
     const store = new MemoryStore();
-    const first = open(store, 0, { timeoutSeconds: 0.2 });
-    const waiting = first.gather('cards', card);
-    await store.get('generation/0/cards/0');
-    await store.delete('generation/0/cards/0');
-    await expect(waiting).rejects.toMatchObject({
-      name: DeadlineExceededError.name,
-      message: expect.stringMatching(
-        /: rank 1 never came; the store has lost what rank 0 wrote, so it was restarted or emptied, or keeps values for too short a time$/,
-      ),
+    const member = { size: 2, card, timeoutSeconds };
+    const first = meet(store, { ...member, rank: 0 });
+    await store.get('generation/0/card/0');
+    await store.delete('generation/0/card/0');
+    const lost = { status: 'rejected', reason: { code: 'ERR_COLL_STORE', rank: 0, name: UnavailableError.name } };
+    expect(await Promise.allSettled([first, meet(store, { ...member, rank: 1 })])).toMatchObject([lost, lost]);
+  });
+
+  describe('whose look at its own card fails', () => {
+    /** A meeting of rank 0, for which the store answers nothing about its card once that is written. */
+    async function cutOff(seconds: number): Promise<{ store: MemoryStore; first: Promise<unknown> }> {
+      const shared = new MemoryStore();
+      const store: Store = new MemoryStore(shared);
+      const first = meet(store, { rank: 0, size: 2, card, timeoutSeconds: seconds }).catch((error) => error);
+      const own = 'generation/0/card/0';
+      await shared.get(own);
+      const fail = () => Promise.reject(new UnavailableError('ERR_COLL_STORE', 'cut off'));
+      store.get = (key, options) => (key === own ? fail() : shared.get(key, options));
+      store.compareSet = (key, ...values) => (key === own ? fail() : shared.compareSet(key, ...values));
+      return { store: shared, first };
+    }
+
+    it('names the store instead of a rank when time is up', async () => {
+      const { first } = await cutOff(0.2);
+      expect(await first).toMatchObject({
+        name: DeadlineExceededError.name,
+        message: expect.stringMatching(
+          /^rank 0 waited 0\.2 seconds for the store, which has not answered for \d\.\d seconds/,
+        ),
+      });
+    });
+
+    it('goes on, and meets who comes later', async () => {
+      const { store, first } = await cutOff(timeoutSeconds);
+      // A look is due after a second.
+      await new Promise((resolve) => setTimeout(resolve, 1200));
+      const second = meet(store, { rank: 1, size: 2, card, timeoutSeconds });
+      expect(await Promise.all([first, second])).toEqual([
+        [card, card],
+        [card, card],
+      ]);
+    });
+  });
+
+  it('ends when the store has another card of this rank', async () => {
+    const store = new MemoryStore();
+    const first = meet(store, { rank: 0, size: 2, card, timeoutSeconds });
+    await store.get('generation/0/card/0');
+    await store.set('generation/0/card/0', Buffer.from('somebody else'));
+    await expect(first).rejects.toMatchObject({
+      code: 'ERR_COLL_STORE',
+      message: expect.stringMatching(/^the store has lost/),
     });
   });
 

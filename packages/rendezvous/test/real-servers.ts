@@ -1,26 +1,23 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { once } from 'node:events';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { freePort } from './free-port.js';
-
-export interface RunningServer {
-  readonly url: string;
-  close(): Promise<void>;
-}
+import type { Restartable } from './server-double.js';
 
 export function installed(program: string): boolean {
   return spawnSync(program, ['--version']).error === undefined;
 }
 
-export async function startRedis(): Promise<RunningServer> {
+export async function startRedis(): Promise<Restartable> {
   const port = await freePort();
-  const args = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'];
+  const args = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'yes'];
   return started('redis-server', args, `redis://127.0.0.1:${port}`, port);
 }
 
-export async function startEtcd(): Promise<RunningServer> {
+export async function startEtcd(): Promise<Restartable> {
   const [port, peerPort] = [await freePort(), await freePort()];
   const url = `http://127.0.0.1:${port}`;
   const peers = `http://127.0.0.1:${peerPort}`;
@@ -29,19 +26,28 @@ export async function startEtcd(): Promise<RunningServer> {
   return started('etcd', [...args, ...more], url, port);
 }
 
-async function started(program: string, args: readonly string[], url: string, port: number): Promise<RunningServer> {
+async function started(program: string, args: readonly string[], url: string, port: number): Promise<Restartable> {
   const cwd = await mkdtemp(path.join(tmpdir(), 'coll-'));
-  const child = spawn(program, args, { cwd, stdio: 'ignore' });
-  await untilListening(program, child, port);
-  return {
-    url,
-    async close() {
-      const ended = new Promise((resolve) => child.once('exit', resolve));
-      child.kill();
-      await ended;
-      await rm(cwd, { recursive: true, force: true });
-    },
+  let child: ChildProcess;
+  const start = async () => {
+    child = spawn(program, args, { cwd, stdio: 'ignore' });
+    await untilListening(program, child, port);
   };
+  const stop = async () => {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    const ended = once(child, 'exit');
+    child.kill();
+    await ended;
+  };
+  const forget = async () => {
+    for (const name of await readdir(cwd)) await rm(path.join(cwd, name), { recursive: true });
+  };
+  const close = async () => {
+    await stop();
+    await rm(cwd, { recursive: true, force: true });
+  };
+  await start();
+  return { url, stop, forget, start, close };
 }
 
 async function untilListening(program: string, child: ChildProcess, port: number): Promise<void> {

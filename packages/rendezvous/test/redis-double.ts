@@ -1,29 +1,23 @@
-import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { createServer } from 'node:net';
+import { ServerDouble } from './server-double.js';
 
 /**
  * A double of a Redis server: the commands that a RedisStore sends, in one process, for machines without the real one. Scripts are told apart by
  * what they call, and done in JavaScript.
  */
-export class RedisDouble {
-  readonly #server: Server;
-  readonly #sockets = new Set<Socket>();
-
+export class RedisDouble extends ServerDouble {
+  readonly #values: Map<string, Buffer>;
   readonly #faults: { losesNext: boolean };
 
-  private constructor(server: Server, sockets: Set<Socket>, faults: { losesNext: boolean }) {
-    this.#server = server;
-    this.#sockets = sockets;
-    this.#faults = faults;
+  static async listen(): Promise<RedisDouble> {
+    const double = new RedisDouble(new Map(), { losesNext: false });
+    await double.start();
+    return double;
   }
 
-  static async listen(): Promise<RedisDouble> {
-    const values = new Map<string, Buffer>();
-    const sockets = new Set<Socket>();
-    const faults = { losesNext: false };
+  private constructor(values: Map<string, Buffer>, faults: { losesNext: boolean }) {
     const server = createServer((socket) => {
-      sockets.add(socket);
       let unread = Buffer.alloc(0);
-      socket.on('error', () => socket.destroy());
       socket.on('data', (part: Buffer) => {
         unread = Buffer.concat([unread, part]);
         for (let next = commandIn(unread); next; next = commandIn(unread)) {
@@ -35,12 +29,9 @@ export class RedisDouble {
         }
       });
     });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    return new RedisDouble(server, sockets, faults);
-  }
-
-  get url(): string {
-    return `redis://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+    super('redis', server);
+    this.#values = values;
+    this.#faults = faults;
   }
 
   /** The next command is done, and then its connection ends without an answer. */
@@ -48,9 +39,8 @@ export class RedisDouble {
     this.#faults.losesNext = true;
   }
 
-  async close(): Promise<void> {
-    for (const socket of this.#sockets) socket.destroy();
-    await new Promise<void>((resolve) => this.#server.close(() => resolve()));
+  async forget(): Promise<void> {
+    this.#values.clear();
   }
 }
 

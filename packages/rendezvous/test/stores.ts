@@ -5,12 +5,13 @@ import { EtcdStore, FileStore, MemoryStore, RedisStore, type Store, TcpStore, Tc
 import { EtcdDouble } from './etcd-double.js';
 import { installed, startEtcd, startRedis } from './real-servers.js';
 import { RedisDouble } from './redis-double.js';
+import type { Restartable } from './server-double.js';
 
 /** Where a table is, as another process can be told. */
 export type Place =
   | { readonly kind: 'file'; readonly folder: string }
   | { readonly kind: 'tcp'; readonly address: string; readonly job: string; readonly jobKey: string }
-  | { readonly kind: 'redis' | 'etcd'; readonly url: string; readonly job: string };
+  | { readonly kind: 'redis' | 'etcd'; readonly url: string; readonly job: string; readonly outageSeconds?: number };
 
 /** A table, which any number of members open. */
 export interface SharedTable {
@@ -28,15 +29,33 @@ export async function storeAt(place: Place): Promise<Store> {
     case 'tcp':
       return TcpStore.connect(place);
     case 'redis':
-      return RedisStore.connect({ redis: place.url, job: place.job });
+      return RedisStore.connect({ ...place, redis: place.url });
     case 'etcd':
       return new EtcdStore(place);
   }
 }
 
+interface Server {
+  readonly kind: 'redis' | 'etcd';
+  readonly listen: () => Promise<Restartable>;
+}
+
+/** The servers of others. Those that are installed here are used beside their doubles. */
+export const servers: Readonly<Record<string, Server>> = {
+  'RedisStore on a double': { kind: 'redis', listen: () => RedisDouble.listen() },
+  'EtcdStore on a double': { kind: 'etcd', listen: () => EtcdDouble.listen() },
+  ...(installed('redis-server') ? { 'RedisStore on Redis': { kind: 'redis', listen: startRedis } } : {}),
+  ...(installed('etcd') ? { 'EtcdStore on etcd': { kind: 'etcd', listen: startEtcd } } : {}),
+};
+
 let jobs = 0;
 
-/** Every kind of store, each time with an empty table. Servers that are installed here are used beside their doubles. */
+/** A part of a server that nobody has used before. */
+export function placeIn(kind: Server['kind'], { url }: Restartable, outageSeconds = 10): Place {
+  return { kind, url, job: `test ${jobs++}`, outageSeconds };
+}
+
+/** Every kind of store, each time with an empty table. */
 export const tables: Readonly<Record<string, () => Promise<SharedTable>>> = {
   MemoryStore: async () => {
     const first = new MemoryStore();
@@ -55,20 +74,16 @@ export const tables: Readonly<Record<string, () => Promise<SharedTable>>> = {
     const server = await TcpStoreServer.listen({ job: 'test', jobKey });
     return tableAt({ kind: 'tcp', address: server.address, job: 'test', jobKey }, () => server.close());
   },
-  'RedisStore on a double': async () => servedTable('redis', await RedisDouble.listen()),
-  'EtcdStore on a double': async () => servedTable('etcd', await EtcdDouble.listen()),
-  ...(installed('redis-server') ? { 'RedisStore on Redis': async () => servedTable('redis', await startRedis()) } : {}),
-  ...(installed('etcd') ? { 'EtcdStore on etcd': async () => servedTable('etcd', await startEtcd()) } : {}),
+  ...Object.fromEntries(
+    Object.entries(servers).map(([name, { kind, listen }]) => [
+      name,
+      async () => {
+        const server = await listen();
+        return tableAt(placeIn(kind, server), () => server.close());
+      },
+    ]),
+  ),
 };
-
-interface Served {
-  readonly url: string;
-  close(): Promise<void>;
-}
-
-function servedTable(kind: 'redis' | 'etcd', server: Served): SharedTable {
-  return tableAt({ kind, url: server.url, job: `test ${jobs++}` }, () => server.close());
-}
 
 function tableAt(place: Place, close: () => Promise<void>): SharedTable {
   return { place, open: () => storeAt(place), close };

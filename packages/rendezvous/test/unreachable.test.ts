@@ -17,8 +17,8 @@ const lostClient: RedisClient = { getBuffer: gone, set: gone, del: gone, eval: g
 
 it.each<[string, () => Store | Promise<Store>]>([
   ['FileStore', () => new FileStore({ folder: path.join(fileURLToPath(import.meta.url), 'no-folder') })],
-  ['RedisStore', () => RedisStore.connect({ redis: lostClient, job: 'lost' })],
-  ['EtcdStore', () => new EtcdStore({ url: `http://${nowhere}`, job: 'lost' })],
+  ['RedisStore', () => RedisStore.connect({ redis: lostClient, job: 'lost', outageSeconds: 0 })],
+  ['EtcdStore', () => new EtcdStore({ url: `http://${nowhere}`, job: 'lost', outageSeconds: 0 })],
 ])('tells of a %s that cannot be reached by an error of ours', async (_, make) => {
   await using store = await make();
   const value = Buffer.of(1);

@@ -1,0 +1,120 @@
+import { setMaxListeners } from 'node:events';
+import { quote, ValueError } from '@coll/core';
+import { CheckedStore } from './checked-store.js';
+import { sameBytes } from './store.js';
+import { poll } from './waiting.js';
+
+/** How long the server of a store may be away. */
+export interface OutageOptions {
+  /**
+   * How long calls try to reach a server that does not answer, such as one that restarts; 0: once. `set`, `add` and `delete` are repeated only if the server cannot have carried
+   * them out; `compareSet` looks first whether it has. Default: 10.
+   */
+  readonly outageSeconds?: number;
+}
+
+/** A server has not answered a call. */
+export class NoAnswer extends Error {
+  /** Whether the server certainly has not carried out the call. */
+  readonly isUnsent: boolean;
+
+  constructor(why: string, isUnsent: boolean, cause?: unknown) {
+    super(why, { cause });
+    this.isUnsent = isUnsent;
+  }
+}
+
+/** @throws ValueError for what cannot be `outageSeconds` */
+export function requireOutage({ outageSeconds = 10 }: OutageOptions): number {
+  if (Number.isFinite(outageSeconds) && outageSeconds >= 0) return outageSeconds;
+  throw new ValueError('ERR_COLL_VALUE', `outageSeconds must be a number from 0 on, got ${quote(outageSeconds)}`);
+}
+
+/** A store in a server that may be away for a while. Its calls are repeated until then, but nothing is done twice. */
+export abstract class ServerStore extends CheckedStore {
+  readonly #outageSeconds: number;
+  readonly #closed = new AbortController();
+
+  protected constructor(options: OutageOptions) {
+    super();
+    this.#outageSeconds = requireOutage(options);
+    // One for each call that is repeated; Node warns of more than ten.
+    setMaxListeners(0, this.#closed.signal);
+  }
+
+  /** Writes a value by one request. @throws NoAnswer */
+  protected abstract put(key: string, value: Uint8Array): Promise<void>;
+  /** Reads a value by one request; undefined if there is none. @throws NoAnswer */
+  protected abstract peek(key: string): Promise<Uint8Array | undefined>;
+  /** Adds to a number by one request. @throws NoAnswer */
+  protected abstract increase(key: string, amount: number): Promise<number>;
+  /** Writes a value by one request if the expected one is there. @throws NoAnswer */
+  protected abstract swap(key: string, expected: Uint8Array | undefined, desired: Uint8Array): Promise<boolean>;
+  /** Deletes a value by one request. @throws NoAnswer */
+  protected abstract drop(key: string): Promise<boolean>;
+
+  protected write(key: string, value: Uint8Array): Promise<void> {
+    return this.#repeat(() => this.put(key, value), isUnsent);
+  }
+
+  protected read(key: string, over: AbortSignal): Promise<Uint8Array> {
+    return poll(() => this.#repeat(() => this.peek(key), isUnanswered, over), over);
+  }
+
+  protected raise(key: string, amount: number): Promise<number> {
+    return this.#repeat(() => this.increase(key, amount), isUnsent);
+  }
+
+  protected exchange(key: string, expected: Uint8Array | undefined, desired: Uint8Array): Promise<boolean> {
+    let isUnsure = false;
+    return this.#repeat(async () => {
+      if (isUnsure) {
+        const present = await this.peek(key);
+        if (sameBytes(present, desired)) return true;
+        if (!sameBytes(present, expected)) return false;
+      }
+      try {
+        return await this.swap(key, expected, desired);
+      } catch (error) {
+        isUnsure ||= !isUnsent(error);
+        throw error;
+      }
+    }, isUnanswered);
+  }
+
+  protected erase(key: string): Promise<boolean> {
+    return this.#repeat(() => this.drop(key), isUnsent);
+  }
+
+  /** Ends the calls that are being repeated. */
+  protected override async release(): Promise<void> {
+    this.#closed.abort();
+  }
+
+  async #repeat<Result>(
+    call: () => Promise<Result>,
+    mayRepeat: (error: unknown) => boolean,
+    over: AbortSignal = this.#closed.signal,
+  ): Promise<Result> {
+    const until = performance.now() + this.#outageSeconds * 1000;
+    const { result } = await poll(async () => {
+      try {
+        return { result: await call() };
+      } catch (error) {
+        if (!mayRepeat(error)) throw error;
+        if (performance.now() < until) return undefined;
+        const told = `${(error as Error).message}, tried for ${this.#outageSeconds} seconds (outageSeconds)`;
+        throw new NoAnswer(told, isUnsent(error), error);
+      }
+    }, over);
+    return result;
+  }
+}
+
+function isUnanswered(error: unknown): boolean {
+  return error instanceof NoAnswer;
+}
+
+function isUnsent(error: unknown): boolean {
+  return error instanceof NoAnswer && error.isUnsent;
+}
