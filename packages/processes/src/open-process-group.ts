@@ -109,7 +109,7 @@ async function connect(
     const cards = (await meeting.gather('cards', cardOf(member, thisHost(), [listener.address]))).map(readCard);
     requireCompatible(cards);
     const mesh: Mesh = { member, host, secret, sockets, cards, listener, meeting };
-    neighbours = new Neighbours(mesh, (error) => void meeting.fail(error));
+    neighbours = new Neighbours(mesh, (error) => void meeting.reportLoss(error));
     const reached = await reachAll(mesh, segments);
     const playing = await play(native, mesh, segments, reached, stalls);
     const hosts = cards.map(({ hostName }) => hostName);

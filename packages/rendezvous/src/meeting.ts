@@ -128,13 +128,19 @@ export class Meeting {
   }
 
   /** Ends the meeting for all, this member too, unless that has happened before. */
-  async fail(error: unknown): Promise<void> {
+  fail(error: unknown): Promise<void> {
     const told = this.#forOthers(error);
-    // The error itself is of more use than one of the store, which may never answer.
-    const telling = this.#leave(this.#own.generation, told).catch(() => true);
-    const isFirst = await Promise.race([telling, pause(longestTellingMillis, true, { ref: false })]);
-    // Otherwise the first one is on its way.
-    if (isFirst) this.#over.abort(told);
+    // The error itself is of more use than one of the store.
+    return this.#endFor(told, () => told);
+  }
+
+  /** The same because another member has ended. If the store is lost, the other one may have given up for that, and the store's error comes first. */
+  reportLoss(loss: UnavailableError): Promise<void> {
+    return this.#endFor(loss, (cause) => {
+      if (!(cause instanceof UnavailableError) || cause.code !== 'ERR_COLL_STORE') return loss;
+      const told = `${cause.message}; ${loss.message}`;
+      return new UnavailableError('ERR_COLL_STORE', told, { operation: this.#operation, cause });
+    });
   }
 
   /** Nothing more will be waited for. */
@@ -268,6 +274,18 @@ export class Meeting {
     const { generation } = this.#own;
     if (await this.#leave(generation, error)) throw error;
     throw decodeEnding(await this.#store.get(overKey(generation), this.#waiting), this.#operation);
+  }
+
+  async #endFor(error: CollError, withoutStore: (cause: unknown) => CollError): Promise<void> {
+    let reason = error;
+    const telling = this.#leave(this.#own.generation, error).catch((cause) => {
+      reason = withoutStore(cause);
+      return true;
+    });
+    // The store may never answer.
+    const isFirst = await Promise.race([telling, pause(longestTellingMillis, true, unref)]);
+    // Otherwise the first one is on its way.
+    if (isFirst) this.#over.abort(reason);
   }
 
   /** Leaves an error for the members of a generation: whether it is the first one. */

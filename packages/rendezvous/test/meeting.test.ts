@@ -237,6 +237,37 @@ describe('a Meeting', () => {
     }
   });
 
+  it('ends with the error of a lost store before that of a member that has ended, perhaps for the same reason', async () => {
+    const store = new MemoryStore();
+    const meeting = open(store, 0);
+    const waiting = meeting.gather('cards', card);
+    await store.get('generation/0/cards/0');
+    const gone = new UnavailableError('ERR_COLL_STORE', 'the store is gone');
+    store.compareSet = () => Promise.reject(gone);
+    await meeting.reportLoss(new UnavailableError('ERR_COLL_PEER_FAILED', 'rank 1 has ended', { rank: 1 }));
+    const error = await waiting.catch((reason: unknown) => reason);
+    expect(error).toBe(meeting.signal.reason);
+    expect(error).toMatchObject({
+      code: 'ERR_COLL_STORE',
+      message: 'the store is gone; rank 1 has ended',
+      cause: gone,
+    });
+    expect(error).toHaveProperty('rank', undefined);
+  });
+
+  it('ends with the loss of a member that is reported, if the store answers or fails for another reason', async () => {
+    for (const isBroken of [false, true]) {
+      const store = new MemoryStore();
+      const meeting = open(store, 0);
+      const waiting = meeting.gather('cards', card);
+      await store.get('generation/0/cards/0');
+      if (isBroken) store.compareSet = () => Promise.reject(new Error('gone'));
+      const lost = new UnavailableError('ERR_COLL_PEER_FAILED', 'rank 1 has ended', { rank: 1 });
+      await meeting.reportLoss(lost);
+      await expect(waiting).rejects.toMatchObject({ code: lost.code, message: lost.message, rank: 1 });
+    }
+  });
+
   it('that is over is not disturbed by who comes with a rank that is taken', async () => {
     const store = new MemoryStore();
     const both = [open(store, 0), open(store, 1)];
