@@ -4,7 +4,7 @@ import { type Host, isLoopback, isSameHost } from './host.js';
 import { type Member, type Transport, transports } from './member.js';
 
 /** What all members must speak alike, which they compare before anything else; it is raised when anything that they tell each other changes. */
-export const groupVersion = 5;
+export const groupVersion = 6;
 
 /** Where a member listens. */
 export interface Address {

@@ -2,15 +2,7 @@ import { connect as dial } from 'node:net';
 import { CollError } from '@coll/core';
 import type { Address } from './card.js';
 import { Conversation } from './conversation.js';
-import {
-  decodeRefusal,
-  encodeHello,
-  encodeProof,
-  isChallenge,
-  lengths,
-  type Refusal,
-  secretOfWelcome,
-} from './hello.js';
+import { decodeRefusal, encodeHello, encodeProof, lengths, type Refusal, secretOfWelcome } from './hello.js';
 import type { Connection, ListenerOptions } from './listener.js';
 import type { Member } from './member.js';
 
@@ -29,7 +21,7 @@ const answerMillis = 10_000;
 
 /**
  * Connects to a member of lower rank, again and again until it answers.
- * @throws CollError (ERR_COLL_STORE) where it refuses by name, or has another job key; the signal's reason
+ * @throws CollError (ERR_COLL_STORE) if it refuses by name, or does not prove that it has the job key; the signal's reason
  */
 export async function connect(options: ConnectOptions): Promise<Connection> {
   const { addresses, signal } = options;
@@ -56,13 +48,12 @@ async function attend({ member, secret, sockets, rank, channel, signal }: Connec
     await conversation.send(hello);
     const challenge = await conversation.next();
     requireNone(decodeRefusal(challenge), member, rank, address);
-    if (!isChallenge(key, hello, challenge)) throw refusal({ why: 'key', detail: 0 }, member, rank, address);
-    const proof = encodeProof(key, hello, challenge, secret);
+    const proof = encodeProof(key, [hello, challenge], secret);
     await conversation.send(proof);
     const welcome = await conversation.next();
     requireNone(decodeRefusal(welcome), member, rank, address);
-    const told = secretOfWelcome(key, hello, challenge, proof, welcome);
-    if (!told) throw refusal({ why: 'key', detail: 0 }, member, rank, address);
+    const told = secretOfWelcome(key, [hello, challenge, proof], welcome);
+    if (!told) throw unproven(member, rank, address);
     return { rank, channel, socket: conversation.handOver((descriptor) => sockets.take(descriptor)), secret: told };
   } finally {
     signal.removeEventListener('abort', end);
@@ -84,8 +75,16 @@ function refusal({ why, detail }: Refusal, member: Member, rank: number, { host,
     rank: `it is rank ${detail} of another group than rank ${member.rank} of ${member.size}`,
     key: 'it has another job key',
   };
-  const told = `rank ${rank} at ${host}:${port} refuses rank ${member.rank}: ${reasons[why]}`;
-  return new CollError('ERR_COLL_STORE', told, { operation: 'open a group', rank: member.rank });
+  return distrust(`rank ${rank} at ${host}:${port} refuses rank ${member.rank}: ${reasons[why]}`, member);
+}
+
+function unproven(member: Member, rank: number, { host, port }: Address): CollError {
+  const told = `the listener at ${host}:${port} does not prove to rank ${member.rank} that it is rank ${rank} and has the job key`;
+  return distrust(`${told}: check which program listens there`, member);
+}
+
+function distrust(told: string, { rank }: Member): CollError {
+  return new CollError('ERR_COLL_STORE', told, { operation: 'open a group', rank });
 }
 
 function pause(signal: AbortSignal): Promise<void> {

@@ -1,25 +1,27 @@
-import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createHash, createHmac, randomBytes } from 'node:crypto';
 import { groupVersion } from './card.js';
 import type { Member } from './member.js';
 import { mostStreams } from './streams.js';
 
 /*
- * Who connects (C) and who accepts (A) prove to each other that they have the job key before either believes anything:
+ * The member that connects (C) proves that it has the job key before the one that accepts (A) sends anything made with
+ * that key; then A proves it as well:
  *
- *     C to A   hello       who I am, whom I want, a fresh nonce                                92 bytes
- *     A to C   challenge   a fresh nonce, and a proof over all of this; or why not             69 bytes
- *     C to A   proof       what only a member may know, and a proof over all of this           80 bytes
- *     A to C   welcome     the same of the other side; or why not                              85 bytes
+ *     C to A   hello       who I am, whom I want, a fresh nonce    92 bytes
+ *     A to C   challenge   a fresh nonce; or a refusal             37 bytes
+ *     C to A   proof       the secret of C, sealed                 64 bytes
+ *     A to C   welcome     the secret of A, sealed; or a refusal   69 bytes
  *
- * Every message has its length, and nothing is kept of a longer one. A proof is an HMAC-SHA256 by the job key over
- * both nonces and all that was said before, so that none can be used again.
+ * Every message has its length, and nothing is kept of a longer one. A secret is sealed with AES-256-GCM under a key
+ * for this one message: an HMAC-SHA256 by the job key over the direction and all messages before, with both nonces and
+ * both ranks. Only a member can seal it and open it, and it cannot be replayed or sent back.
  */
-export const lengths = { hello: 92, challenge: 69, proof: 80, welcome: 85 } as const;
+export const lengths = { hello: 92, challenge: 37, proof: 64, welcome: 69 } as const;
 
 /** The channel by which neighbours in rank see each other end while the group opens. */
 export const watchChannel = 0xffff;
 
-/** What members tell each other in the proofs, for shared memory; zeros where there is none. */
+/** What only members may know of each other, for shared memory; zeros if there is none. */
 export const secretBytes = 48;
 
 /** Why somebody is refused; the numbers are sent. */
@@ -45,7 +47,11 @@ export interface Hello {
 
 const magic = Buffer.from('coll-grp');
 const nonceBytes = 32;
-const macBytes = 32;
+const headBytes = 5;
+const tagBytes = 16;
+const seal = 'aes-256-gcm';
+// Each key seals one message only.
+const noIv = Buffer.alloc(12);
 
 /** The first message, with a fresh nonce. */
 export function encodeHello(member: Member, to: number, channel: number): Buffer {
@@ -87,70 +93,66 @@ export function refusalOf(hello: Hello, member: Member): Refusal | undefined {
   return isKnown ? undefined : { why: 'rank', detail: member.rank };
 }
 
-/** What a listener answers to a hello: a number used once, and that it has the key. */
-export function encodeChallenge(key: Buffer, hello: Buffer): Buffer {
-  const head = Buffer.concat([Buffer.alloc(5), randomBytes(nonceBytes)]);
-  return Buffer.concat([head, proofOf(key, 'challenge', hello, head)]);
+/** What a listener answers to a hello. */
+export function encodeChallenge(): Buffer {
+  return Buffer.concat([Buffer.alloc(headBytes), randomBytes(nonceBytes)]);
 }
 
-/** What proves that the caller has the key, and only a member may know. */
-export function encodeProof(key: Buffer, hello: Buffer, challenge: Buffer, secret: Buffer): Buffer {
-  return Buffer.concat([secret, proofOf(key, 'proof', hello, challenge, secret)]);
+/** Proves that the caller has the key; `said` are the messages before. */
+export function encodeProof(key: Buffer, said: readonly Buffer[], secret: Buffer): Buffer {
+  return sealed(keyOf(key, 'proof', said), secret);
 }
 
-/** What proves the same of the listener, to a caller who has proven it. */
-export function encodeWelcome(key: Buffer, hello: Buffer, challenge: Buffer, proof: Buffer, secret: Buffer): Buffer {
-  const head = Buffer.concat([Buffer.alloc(5), secret]);
-  return Buffer.concat([head, proofOf(key, 'welcome', hello, challenge, proof, head)]);
+/** Proves the same of the listener, to a caller who has proven it. */
+export function encodeWelcome(key: Buffer, said: readonly Buffer[], secret: Buffer): Buffer {
+  return Buffer.concat([Buffer.alloc(headBytes), sealed(keyOf(key, 'welcome', said), secret)]);
 }
 
-/** In place of a challenge or a welcome. */
-export function encodeRefusal({ why, detail }: Refusal, length: number): Buffer {
-  const bytes = Buffer.alloc(length);
+/** Takes the place of a challenge or a welcome. It has the length of the longer one, which is the challenge of version 5. */
+export function encodeRefusal({ why, detail }: Refusal): Buffer {
+  const bytes = Buffer.alloc(lengths.welcome);
   bytes.writeUInt8(refusals.indexOf(why), 0);
   bytes.writeUInt32BE(detail, 1);
   return bytes;
 }
 
-/** What a challenge or a welcome says in place of itself; undefined where it is one. */
+/** The refusal in place of a challenge or a welcome; undefined if it is none. */
 export function decodeRefusal(bytes: Buffer): Refusal | undefined {
   const why = bytes.readUInt8(0);
   return why === 0 ? undefined : { why: refusals[why] ?? 'no', detail: bytes.readUInt32BE(1) };
 }
 
-/** Whether who sent a challenge has the key. */
-export function isChallenge(key: Buffer, hello: Buffer, challenge: Buffer): boolean {
-  const [head, mac] = split(challenge);
-  return timingSafeEqual(mac, proofOf(key, 'challenge', hello, head));
+/** The secret in a proof; undefined if nobody with the key has made it for this connection. */
+export function secretOfProof(key: Buffer, said: readonly Buffer[], proof: Buffer): Buffer | undefined {
+  return opened(keyOf(key, 'proof', said), proof);
 }
 
-/** What only a member may know; undefined where the proof is none. */
-export function secretOfProof(key: Buffer, hello: Buffer, challenge: Buffer, proof: Buffer): Buffer | undefined {
-  const [secret, mac] = split(proof);
-  return timingSafeEqual(mac, proofOf(key, 'proof', hello, challenge, secret)) ? secret : undefined;
+/** The secret in a welcome; undefined if nobody with the key has made it for this connection. */
+export function secretOfWelcome(key: Buffer, said: readonly Buffer[], welcome: Buffer): Buffer | undefined {
+  return opened(keyOf(key, 'welcome', said), welcome.subarray(headBytes));
 }
 
-/** The same of the other side. */
-export function secretOfWelcome(
-  key: Buffer,
-  hello: Buffer,
-  challenge: Buffer,
-  proof: Buffer,
-  welcome: Buffer,
-): Buffer | undefined {
-  const [head, mac] = split(welcome);
-  const isTrue = timingSafeEqual(mac, proofOf(key, 'welcome', hello, challenge, proof, head));
-  return isTrue ? head.subarray(5) : undefined;
+function sealed(key: Buffer, secret: Buffer): Buffer {
+  const cipher = createCipheriv(seal, key, noIv);
+  return Buffer.concat([cipher.update(secret), cipher.final(), cipher.getAuthTag()]);
 }
 
-function split(message: Buffer): [head: Buffer, mac: Buffer] {
-  return [message.subarray(0, message.length - macBytes), message.subarray(message.length - macBytes)];
+function opened(key: Buffer, message: Buffer): Buffer | undefined {
+  const decipher = createDecipheriv(seal, key, noIv, { authTagLength: tagBytes });
+  const secret = decipher.update(message.subarray(0, -tagBytes));
+  decipher.setAuthTag(message.subarray(-tagBytes));
+  try {
+    decipher.final();
+    return secret;
+  } catch {
+    return undefined;
+  }
 }
 
-// All parts are of fixed lengths, so that they can be joined.
-function proofOf(key: Buffer, label: string, ...parts: readonly Buffer[]): Buffer {
-  const mac = createHmac('sha256', key).update(`coll ${label}\n`);
-  for (const part of parts) mac.update(part);
+// All messages are of fixed lengths, so that they can be joined.
+function keyOf(key: Buffer, direction: 'proof' | 'welcome', said: readonly Buffer[]): Buffer {
+  const mac = createHmac('sha256', key).update(`coll ${direction}\n`);
+  for (const message of said) mac.update(message);
   return mac.digest();
 }
 

@@ -60,7 +60,7 @@ it('ends the connection of a stranger that has not proven in 10 seconds that it 
   const [, , unproven, halfProven] = strangers;
   // The listener has come to all of them by then: they connected in this order.
   const [[challenge]] = await Promise.all([once(halfProven as Socket, 'data'), once(unproven as Socket, 'data')]);
-  const proof = encodeProof(other.key, hello, challenge, secret);
+  const proof = encodeProof(other.key, [hello, challenge], secret);
   halfProven?.write(proof.subarray(0, lengths.proof - 1));
   await vi.advanceTimersByTimeAsync(9_999);
   expect(vi.getTimerCount()).toBe(strangers.length);

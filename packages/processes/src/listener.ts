@@ -117,13 +117,13 @@ export class Listener {
     const hello = decodeHello(first);
     if (!hello) return conversation.drop();
     const refused = refusalOf(hello, member);
-    if (refused) return conversation.endWith(encodeRefusal(refused, lengths.challenge));
-    const challenge = encodeChallenge(member.key, first);
+    if (refused) return conversation.endWith(encodeRefusal(refused));
+    const challenge = encodeChallenge();
     await conversation.send(challenge);
     const proof = await conversation.next();
-    const told = secretOfProof(member.key, first, challenge, proof);
-    if (!told) return conversation.endWith(encodeRefusal({ why: 'key', detail: 0 }, lengths.welcome));
-    await conversation.send(encodeWelcome(member.key, first, challenge, proof, secret));
+    const told = secretOfProof(member.key, [first, challenge], proof);
+    if (!told) return conversation.endWith(encodeRefusal({ why: 'key', detail: 0 }));
+    await conversation.send(encodeWelcome(member.key, [first, challenge, proof], secret));
     const socket = conversation.handOver((descriptor) => sockets.take(descriptor));
     this.#add({ rank: hello.from, channel: hello.channel, socket, secret: told });
   }

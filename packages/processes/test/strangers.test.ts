@@ -6,7 +6,7 @@ import { directAlgorithm } from '@coll/direct';
 import { MemoryStore, TcpStoreServer } from '@coll/rendezvous';
 import { afterEach, describe, expect, it } from 'vitest';
 import { readCard } from '../src/card.js';
-import { encodeHello, encodeProof, lengths } from '../src/hello.js';
+import { encodeHello, encodeProof, encodeRefusal, encodeWelcome, lengths } from '../src/hello.js';
 import { type OpenedProcessGroup, type OpenProcessGroupOptions, openProcessGroup } from '../src/index.js';
 import { memberOf } from '../src/member.js';
 
@@ -98,7 +98,7 @@ describe('a group that opens', () => {
     for (const bytes of cases) {
       const stranger = await opening.stranger();
       stranger.socket.write(bytes);
-      expect((await stranger.ending()).length).toBeLessThanOrEqual(lengths.challenge);
+      expect((await stranger.ending()).length).toBeLessThanOrEqual(lengths.welcome);
     }
     await opening.expectToWork();
   });
@@ -129,29 +129,47 @@ describe('a group that opens', () => {
     const { key } = memberOf({ rank: 1, size: 2, jobKey, job: 'mine' });
     const recorded: Buffer[] = [];
     for (const proofBy of [
-      (hello: Buffer, challenge: Buffer) => encodeProof(randomBytes(32), hello, challenge, Buffer.alloc(48)),
+      (hello: Buffer, challenge: Buffer) => encodeProof(randomBytes(32), [hello, challenge], Buffer.alloc(48)),
       (hello: Buffer, challenge: Buffer) => {
-        const proof = encodeProof(key, hello, challenge, Buffer.alloc(48));
+        const proof = encodeProof(key, [hello, challenge], Buffer.alloc(48));
         // One bit of what it says.
         proof[3] = (proof[3] as number) ^ 1;
         return proof;
       },
       (_: Buffer, challenge: Buffer) => {
-        const proof = encodeProof(key, helloOf(), challenge, Buffer.alloc(48));
+        const proof = encodeProof(key, [helloOf(), challenge], Buffer.alloc(48));
         recorded.push(proof);
         return proof;
       },
       () => recorded[0] as Buffer,
+      (hello: Buffer, challenge: Buffer) => encodeWelcome(key, [hello, challenge], Buffer.alloc(48)).subarray(5),
     ]) {
       const stranger = await opening.stranger();
       const hello = helloOf();
       stranger.socket.write(hello);
       stranger.socket.write(proofBy(hello, await stranger.read(lengths.challenge)));
-      const told = await stranger.ending();
-      expect(told.length).toBe(lengths.welcome);
       // Refused, because of the key.
-      expect(told[0]).toBe(5);
+      expect(await stranger.ending()).toEqual(encodeRefusal({ why: 'key', detail: 0 }));
     }
+    await opening.expectToWork();
+  });
+
+  it('sends a stranger nothing that is made with the job key', async () => {
+    const opening = new Opening();
+    const nonces: string[] = [];
+    // The same hello again, so that whatever depends on it and the key alone would be the same.
+    const hello = helloOf();
+    for (let attempt = 0; attempt < 3; attempt++) {
+      const stranger = await opening.stranger();
+      stranger.socket.write(hello);
+      const challenge = await stranger.read(lengths.challenge);
+      stranger.socket.write(randomBytes(lengths.proof));
+      expect(await stranger.ending()).toEqual(encodeRefusal({ why: 'key', detail: 0 }));
+      expect(challenge.subarray(0, 5)).toEqual(Buffer.alloc(5));
+      expect(challenge.length).toBe(5 + 32);
+      nonces.push(challenge.toString('hex', 5));
+    }
+    expect(new Set(nonces).size).toBe(nonces.length);
     await opening.expectToWork();
   });
 
@@ -168,7 +186,7 @@ describe('a group that opens', () => {
       const stranger = await opening.stranger();
       stranger.socket.write(hello);
       const told = await stranger.ending();
-      expect(told.length).toBe(lengths.challenge);
+      expect(told.length).toBe(lengths.welcome);
       expect(told[0]).toBe(why);
     }
     await opening.expectToWork();

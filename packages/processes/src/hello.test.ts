@@ -1,0 +1,96 @@
+import { randomBytes } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import {
+  decodeHello,
+  encodeChallenge,
+  encodeHello,
+  encodeProof,
+  encodeRefusal,
+  encodeWelcome,
+  lengths,
+  refusalOf,
+  secretBytes,
+  secretOfProof,
+  secretOfWelcome,
+} from './hello.js';
+import { type Member, memberOf } from './member.js';
+
+const jobKey = randomBytes(16).toString('hex');
+const [listening, connecting] = [0, 1].map((rank) => memberOf({ rank, size: 2, jobKey })) as [Member, Member];
+const { key } = listening;
+const [ownSecret, otherSecret] = [randomBytes(secretBytes), randomBytes(secretBytes)];
+const hello = encodeHello(connecting, 0, 0);
+const challenge = encodeChallenge();
+const proof = encodeProof(key, [hello, challenge], otherSecret);
+const welcome = encodeWelcome(key, [hello, challenge, proof], ownSecret);
+
+/** All copies of a message with one bit turned. */
+function* turned(message: Buffer, from = 0): Generator<Buffer> {
+  for (let bit = 8 * from; bit < 8 * message.length; bit++) {
+    const copy = Buffer.from(message);
+    copy[bit >> 3] = (copy[bit >> 3] as number) ^ (1 << (bit & 7));
+    yield copy;
+  }
+}
+
+describe('the handshake of two members', () => {
+  it('has messages of the lengths that it states', () => {
+    const messages = { hello, challenge, proof, welcome };
+    expect(Object.fromEntries(Object.entries(messages).map(([name, { length }]) => [name, length]))).toEqual(lengths);
+  });
+
+  it('gives each side the secret of the other', () => {
+    expect(secretOfProof(key, [hello, challenge], proof)).toEqual(otherSecret);
+    expect(secretOfWelcome(key, [hello, challenge, proof], welcome)).toEqual(ownSecret);
+  });
+
+  it('refuses a proof once any bit said before it, or of itself, is another', () => {
+    for (const other of turned(hello)) expect(secretOfProof(key, [other, challenge], proof)).toBeUndefined();
+    for (const other of turned(challenge)) expect(secretOfProof(key, [hello, other], proof)).toBeUndefined();
+    for (const other of turned(proof)) expect(secretOfProof(key, [hello, challenge], other)).toBeUndefined();
+  });
+
+  it('refuses a welcome once any bit said before it, or of itself, is another', () => {
+    for (const other of turned(hello)) expect(secretOfWelcome(key, [other, challenge, proof], welcome)).toBeUndefined();
+    for (const other of turned(challenge)) expect(secretOfWelcome(key, [hello, other, proof], welcome)).toBeUndefined();
+    for (const other of turned(proof)) expect(secretOfWelcome(key, [hello, challenge, other], welcome)).toBeUndefined();
+    // The first five bytes say that it is no refusal.
+    for (const other of turned(welcome, 5))
+      expect(secretOfWelcome(key, [hello, challenge, proof], other)).toBeUndefined();
+  });
+
+  it('refuses the messages of one direction in the other', () => {
+    const head = Buffer.alloc(5);
+    const [before, after] = [[hello, challenge] as const, [hello, challenge, proof] as const];
+    expect(secretOfWelcome(key, after, Buffer.concat([head, proof]))).toBeUndefined();
+    expect(secretOfWelcome(key, before, Buffer.concat([head, proof]))).toBeUndefined();
+    expect(secretOfProof(key, after, welcome.subarray(5))).toBeUndefined();
+  });
+});
+
+describe('the first message', () => {
+  it('is none in any other length or with other first bytes', () => {
+    for (let length = 0; length < 2 * lengths.hello; length++) {
+      const bytes = Buffer.concat([hello, hello]).subarray(0, length);
+      expect(decodeHello(bytes) !== undefined).toBe(length === lengths.hello);
+    }
+    for (const other of turned(hello.subarray(0, 8)))
+      expect(decodeHello(Buffer.concat([other, hello.subarray(8)]))).toBeUndefined();
+    for (let round = 0; round < 1000; round++) expect(decodeHello(randomBytes(lengths.hello))).toBeUndefined();
+  });
+
+  it('is refused for any random content after its first bytes', () => {
+    for (let round = 0; round < 1000; round++) {
+      const random = Buffer.concat([hello.subarray(0, 8), randomBytes(lengths.hello - 8)]);
+      const said = decodeHello(random);
+      expect(said && refusalOf(said, listening)?.why).toBe('version');
+      hello.copy(random, 8, 8, 10);
+      expect(refusalOf(decodeHello(random) as never, listening)?.why).toBe('job');
+    }
+  });
+});
+
+it('refuses members of version 5 in as many bytes as these expect', () => {
+  const challengeOfVersion5 = 69;
+  expect(encodeRefusal({ why: 'version', detail: 6 }).length).toBe(challengeOfVersion5);
+});
