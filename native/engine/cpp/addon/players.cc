@@ -94,7 +94,10 @@ Napi::Value play_messages(const Napi::CallbackInfo& info) {
   std::vector<std::unique_ptr<Channel>> channels = channels_of(group.rank(), lists, info[2].As<Napi::Array>());
   const int size = static_cast<int>(lists.Length());
   Monitor& monitor = group.monitor();
-  const auto lost = [&monitor](int rank, int error) { monitor.suspect(rank, error); };
+  const auto lost = [&monitor](int rank, int error) {
+    if (error == EBADMSG) monitor.fail_for_garbled(rank);
+    else monitor.suspect(rank, error);
+  };
   const std::uint32_t generation = info[3].As<Napi::Number>().Uint32Value();
   const LocalRank local{integer_of(info[4]), integer_of(info[5]), integer_of(info[6])};
   group.take(std::make_unique<MessagePlayer>(std::move(channels), group.rank(), size, local, info[7].ToBoolean(), generation, group.failure_word(), lost));

@@ -42,7 +42,7 @@ Exchange::Outcome Exchange::advance() {
     Link& link = link_with(peer.rank);
     if (!link.out.is_done()) {
       const ssize_t sent = link.out.send();
-      if (sent < 0) return lose(peer.rank);
+      if (sent < 0) return lose(peer.rank, errno);
       has_moved = has_moved || sent > 0;
       moved_bytes_ += static_cast<std::size_t>(sent);
     }
@@ -51,13 +51,13 @@ Exchange::Outcome Exchange::advance() {
   for (const Peer& peer : program_->peers) {
     Incoming& in = link_with(peer.rank).in;
     // Its header may have come along with what was received for an earlier collective.
-    if (in.disagrees()) return Outcome::kDisagreed;
+    if (in.disagrees()) return disagree(peer.rank);
     if (in.is_done()) continue;
     const ssize_t received = in.receive(in.has_message() ? writable(program_->steps[in.step()]) : 0);
-    if (received < 0) return lose(peer.rank);
+    if (received < 0) return lose(peer.rank, errno);
     moved_bytes_ += static_cast<std::size_t>(received);
     has_moved = play_received() || received > 0 || has_moved;
-    if (in.disagrees()) return Outcome::kDisagreed;
+    if (in.disagrees()) return disagree(peer.rank);
     is_done = is_done && in.is_done();
   }
   if (!all_agree_ && all_agree()) all_agree_ = has_moved = true;
@@ -66,10 +66,12 @@ Exchange::Outcome Exchange::advance() {
   return has_moved ? Outcome::kMoved : Outcome::kStuck;
 }
 
-Exchange::Outcome Exchange::lose(int rank) {
-  if (lost_) lost_(rank, errno);
+Exchange::Outcome Exchange::lose(int rank, int error) {
+  if (lost_) lost_(rank, error);
   return Outcome::kLost;
 }
+
+Exchange::Outcome Exchange::disagree(int rank) { return link_with(rank).in.is_garbled() ? lose(rank, EBADMSG) : Outcome::kDisagreed; }
 
 bool Exchange::all_agree() const {
   const auto agrees = [&](const Peer& peer) { return link_with(peer.rank).in.has_header() && !link_with(peer.rank).in.disagrees(); };

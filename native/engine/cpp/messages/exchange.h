@@ -67,7 +67,8 @@ class Exchange {
   bool play_combination(std::size_t index);
   bool play_local();
   void combine(const MessageStep& step, std::size_t count);
-  Outcome lose(int rank);
+  Outcome lose(int rank, int error);
+  Outcome disagree(int rank);
 
   std::vector<std::unique_ptr<Link>> links_;
   const std::function<void(int rank, int error)> lost_;

@@ -24,6 +24,7 @@ void Incoming::begin(const Peer& peer, const MessageProgram& program, Values& va
   header_ = header;
   has_header_ = false;
   disagrees_ = false;
+  is_garbled_ = false;
   index_ = 0;
   look_at_step();
 }
@@ -50,6 +51,7 @@ bool Incoming::open() {
   inbox_.drop(sizeof header);
   has_header_ = true;
   disagrees_ = !(header == header_);
+  is_garbled_ = !header.is_plausible_beside(header_);
   return !disagrees_ && has_message();
 }
 

@@ -25,8 +25,10 @@ class Incoming {
   bool has_header() const { return has_header_; }
   // Whether the channel had nothing when it was looked at last.
   bool is_starved() const { return is_starved_; }
-  // Whether the peer is at another collective than this rank, or asks for something else.
+  // Whether the peer asks for something else than this rank, or its stream is garbled.
   bool disagrees() const { return disagrees_; }
+  // Whether a header came that no member sends here: others write to the connection, or it corrupts data.
+  bool is_garbled() const { return is_garbled_; }
   bool has_message() const { return index_ < peer_->received.size(); }
   // The step that the message at hand is for.
   std::size_t step() const { return peer_->received[index_]; }
@@ -64,6 +66,7 @@ class Incoming {
   MessageHeader header_;
   bool has_header_ = false;
   bool disagrees_ = false;
+  bool is_garbled_ = false;
   bool is_starved_ = false;
   bool has_ended_ = false;  // the channel, with an error or 0
   int error_ = 0;

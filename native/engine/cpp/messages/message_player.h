@@ -22,7 +22,7 @@ class MessagePlayer : public Player {
  public:
   // `channels`: by rank, null for one's own. `local`: among the ranks of this host. `all_share_cores`: the group has this one host, and fewer
   // cores than ranks, on which fewer messages are better than fewer rounds. `generation`: of the group. The last two are the same for all.
-  // `lost` is told which rank is gone, with errno, or 0 where its stream has ended before everything had come.
+  // `lost` gets the rank that is gone, with errno: 0 if its stream has ended before everything had come, EBADMSG if the stream is garbled.
   MessagePlayer(std::vector<std::unique_ptr<Channel>> channels, int rank, int size, const LocalRank& local, bool all_share_cores,
                 std::uint32_t generation, const FailureWord& failure, std::function<void(int rank, int error)> lost);
 

@@ -22,9 +22,11 @@ struct MessageHeader {
   std::uint64_t fingerprint = 0;
   std::uint64_t reserved = 0;
 
-  bool operator==(const MessageHeader& other) const {
-    return magic == other.magic && generation == other.generation && sequence == other.sequence && fingerprint == other.fingerprint;
+  // Whether a member of the same group can say it at the same place of its stream, though perhaps for something else.
+  bool is_plausible_beside(const MessageHeader& other) const {
+    return magic == other.magic && generation == other.generation && sequence == other.sequence && reserved == other.reserved;
   }
+  bool operator==(const MessageHeader& other) const { return is_plausible_beside(other) && fingerprint == other.fingerprint; }
 };
 static_assert(sizeof(MessageHeader) == 32, "the same for both ends");
 

@@ -104,6 +104,12 @@ void Monitor::suspect(int rank, int error) {
   wake();
 }
 
+void Monitor::fail_for_garbled(int rank) {
+  const auto name = [&](int member) { return watch_.names[static_cast<std::size_t>(member)]; };
+  const std::string what = "corrupt or foreign bytes came over the data connection of " + name(rank) + " to " + name(watch_.rank);
+  fail({FailureKind::kFailed, rank, what + ": look for what changes data between them, or writes to that connection"});
+}
+
 void Monitor::fail_for_leaver() {
   const Lock lock(mutex_);
   const auto leaver = std::find_if(peers_.begin(), peers_.end(), [](const WatchedMember& peer) { return peer.has_left; });
@@ -220,11 +226,11 @@ void Monitor::read(int rank, Clock::time_point now) {
     peer.heard = now;
     take(rank, *frame);
   }
-  goes_on = goes_on && !peer.control->is_broken();
-  if (goes_on) return;
+  const bool is_broken = peer.control->is_broken();
+  if (goes_on && !is_broken) return;
   peer.has_ended = true;
   if (peer.has_left) return;
-  lose(rank, "its process has ended, or its connection");
+  lose(rank, is_broken ? "corrupt or foreign bytes came over its control connection" : "its process has ended, or its connection");
   peer.control->close();
 }
 

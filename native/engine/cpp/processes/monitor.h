@@ -44,6 +44,8 @@ class Monitor {
   bool catch_up();
   // A connection for data to a rank has ended, with that error or 0: whether it has left or is lost shows here.
   void suspect(int rank, int error);
+  // What came over a connection for data is no message that the rank can have sent.
+  void fail_for_garbled(int rank);
   // Waits until all members have told their failures, or some hundred milliseconds.
   Failure settled_failure();
   // Asks all others about a collective, and forgets older answers.

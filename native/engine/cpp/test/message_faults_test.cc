@@ -68,19 +68,28 @@ MessageHeader header_of(std::uint32_t generation, std::uint64_t sequence, std::u
   return header;
 }
 
-TEST(MessageFaults, FindsRanksThatAreAtSomethingElseBeforeItTouchesTheOutput) {
+// What comes of a header ahead of a message, in a player that must not touch the output.
+void expect_header_to(const MessageHeader& header, Status status, int lost, int lost_to) {
+  Lonely rank;
+  TwoRanks two;
+  rank.say(&header, sizeof header);
+  const std::vector<std::byte> payload(3000, std::byte{1});
+  rank.say(payload.data(), payload.size());
+  EXPECT_EQ(play_to_end(*rank.player, two.data.offers[0]), status);
+  EXPECT_EQ(rank.lost, lost);
+  EXPECT_EQ(rank.lost_to, lost_to);
+  EXPECT_EQ(two.data.outputs[0], std::vector<std::byte>(two.data.outputs[0].size()));
+  EXPECT_EQ(rank.player->play(two.data.offers[0], 1ms), Status::kFailed) << "a group fails for good";
+}
+
+TEST(MessageFaults, FindsRanksThatAreAtSomethingElseBeforeItTouchesTheOutput) { expect_header_to(header_of(7, 1, 43), Status::kDisagreed, -1, -1); }
+
+TEST(MessageFaults, LosesAPeerWhoseStreamIsGarbledBeforeItTouchesTheOutput) {
   MessageHeader magic = header_of(7, 1, 42);
   magic.magic = 0x20544547;
-  for (const MessageHeader& header : {header_of(7, 1, 43), header_of(7, 2, 42), header_of(8, 1, 42), magic}) {
-    Lonely rank;
-    TwoRanks two;
-    rank.say(&header, sizeof header);
-    const std::vector<std::byte> payload(3000, std::byte{1});
-    rank.say(payload.data(), payload.size());
-    EXPECT_EQ(play_to_end(*rank.player, two.data.offers[0]), Status::kDisagreed);
-    EXPECT_EQ(two.data.outputs[0], std::vector<std::byte>(two.data.outputs[0].size()));
-    EXPECT_EQ(rank.player->play(two.data.offers[0], 1ms), Status::kFailed) << "a group fails for good";
-  }
+  MessageHeader reserved = header_of(7, 1, 42);
+  reserved.reserved = 1;
+  for (const MessageHeader& header : {header_of(7, 2, 42), header_of(8, 1, 42), magic, reserved}) expect_header_to(header, Status::kFailed, 1, EBADMSG);
 }
 
 // Also who only sends, and has nothing to wait for.
