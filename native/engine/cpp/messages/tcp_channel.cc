@@ -12,6 +12,7 @@
 #include <cstring>
 
 #include "../error.h"
+#include "../processes/socket_ends.h"
 
 namespace coll {
 namespace {
@@ -31,27 +32,6 @@ void set(int socket, int level, int name, const void* value, std::size_t bytes, 
   if (setsockopt(socket, level, name, value, static_cast<socklen_t>(bytes)) != 0) {
     throw Error(std::string("a socket refuses ") + what + ": " + std::strerror(errno));
   }
-}
-
-// Whether both ends have one address, and are on one host therefore.
-bool is_within_host(int socket) {
-  sockaddr_storage ends[2]{};
-  socklen_t sizes[2] = {sizeof ends[0], sizeof ends[1]};
-  if (getsockname(socket, reinterpret_cast<sockaddr*>(&ends[0]), &sizes[0]) != 0) return false;
-  if (getpeername(socket, reinterpret_cast<sockaddr*>(&ends[1]), &sizes[1]) != 0) return false;
-  if (ends[0].ss_family != ends[1].ss_family) return false;
-  if (ends[0].ss_family == AF_INET) {
-    return reinterpret_cast<sockaddr_in&>(ends[0]).sin_addr.s_addr == reinterpret_cast<sockaddr_in&>(ends[1]).sin_addr.s_addr;
-  }
-  if (ends[0].ss_family != AF_INET6) return false;
-  return std::memcmp(&reinterpret_cast<sockaddr_in6&>(ends[0]).sin6_addr, &reinterpret_cast<sockaddr_in6&>(ends[1]).sin6_addr,
-                     sizeof(in6_addr)) == 0;
-}
-
-bool is_tcp(int socket) {
-  int protocol = 0;
-  socklen_t size = sizeof protocol;
-  return getsockopt(socket, SOL_SOCKET, SO_PROTOCOL, &protocol, &size) == 0 && protocol == IPPROTO_TCP;
 }
 
 void prepare(int socket, const TcpOptions& options) {

@@ -7,10 +7,15 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+
+#include "socket_ends.h"
 
 namespace coll {
 namespace {
+
+using std::chrono::milliseconds;
 
 // Somebody who reads nothing is found out by his silence; until then this much is kept for him.
 constexpr std::size_t kMostUnsent = 16 * kMostFrameBytes;
@@ -20,19 +25,26 @@ constexpr int kLongestRetryMillisOption = 44;
 // The least that Linux takes.
 constexpr int kLongestRetryMillis = 1000;
 
-// TCP doubles its pause before each attempt to send again: after a cut of some seconds it is silent for as long once more, which must not count
-// as the silence of the member. Systems without these options, and sockets that are not TCP, keep to that.
-void send_again_soon(int socket) {
+// From sending again until the other side has it.
+constexpr milliseconds kArrival{500};
+
+// TCP doubles its pause before each attempt to send again, so that after a cut of some seconds it may be silent for as long once more. Returns the
+// longest pause that it makes now, which is 0 within a host: no cut loses anything there.
+milliseconds send_again_soon(int socket) {
   const int on = 1;
   const int longest = kLongestRetryMillis;
   setsockopt(socket, IPPROTO_TCP, TCP_THIN_LINEAR_TIMEOUTS, &on, sizeof on);
-  setsockopt(socket, IPPROTO_TCP, kLongestRetryMillisOption, &longest, sizeof longest);
+  const bool is_bounded = setsockopt(socket, IPPROTO_TCP, kLongestRetryMillisOption, &longest, sizeof longest) == 0;
+  if (!is_tcp(socket) || is_within_host(socket)) return milliseconds(0);
+  return is_bounded ? milliseconds(longest) : milliseconds::max();
 }
 
 }  // namespace
 
-ControlConnection::ControlConnection(int socket) : socket_(socket) {
-  if (is_open()) send_again_soon(socket);
+ControlConnection::ControlConnection(int socket) : socket_(socket), longest_pause_(is_open() ? send_again_soon(socket) : milliseconds(0)) {}
+
+milliseconds ControlConnection::delay_after(milliseconds cut) const {
+  return longest_pause_ == milliseconds(0) ? longest_pause_ : std::min(longest_pause_, cut) + kArrival;
 }
 
 void ControlConnection::send(const std::string& frame) {

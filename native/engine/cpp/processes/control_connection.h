@@ -31,6 +31,8 @@ class ControlConnection {
   // Reads what is there; false once the other side has ended.
   bool read();
   std::optional<Frame> next() { return reader_.next(); }
+  // How long after a cut of the network of that length the next thing that the other side has said may come.
+  std::chrono::milliseconds delay_after(std::chrono::milliseconds cut) const;
   // The other side says what nobody understands.
   bool is_broken() const { return reader_.is_broken(); }
   // Nothing more will be sent than what waits to be.
@@ -39,6 +41,7 @@ class ControlConnection {
 
  private:
   int socket_;
+  std::chrono::milliseconds longest_pause_;
   bool has_ended_ = false;
   std::string unsent_;
   FrameReader reader_;

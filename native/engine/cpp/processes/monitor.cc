@@ -43,6 +43,8 @@ void await(std::condition_variable& changed, std::unique_lock<std::mutex>& lock,
 
 Monitor::Monitor(Watch watch, Calls& calls, FailureWord& word)
     : watch_(std::move(watch)), calls_(calls), word_(word), peers_(watch_.sockets, Clock::now()), last_turn_(Clock::now()) {
+  // Who is silent for less, or cut off, has said something a beat before, and is heard again a moment later.
+  for (WatchedMember& peer : peers_) peer.patience = watch_.silence + watch_.silence / kBeatsInSilence + peer.control->delay_after(watch_.silence);
   event_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   if (event_ < 0) throw Error(std::string("the system gives no events: ") + std::strerror(errno));
   try {
@@ -182,6 +184,7 @@ bool Monitor::watch() {
 
 void Monitor::turn(Clock::time_point now) {
   const bool was_stopped = now - last_turn_ > watch_.silence / 2;
+  const bool was_cut_off = are_all_silent(now);
   for (std::size_t rank = 0; rank < peers_.size(); ++rank) {
     WatchedMember& peer = peers_[rank];
     if (peer.is_gone()) continue;
@@ -190,6 +193,10 @@ void Monitor::turn(Clock::time_point now) {
     if (!peer.has_ended) read(static_cast<int>(rank), now);
     if (peer.has_ended) part(peer);
     peer.control->flush();
+  }
+  // Nor has one that was cut off: of the others, some are heard again sooner than the rest.
+  if (was_cut_off && !are_all_silent(now)) {
+    for (WatchedMember& peer : peers_) peer.heard = now;
   }
   last_turn_ = now;
   if (pending_ && calls_.current() >= pending_->after) adopt(*pending_);
@@ -280,20 +287,23 @@ void Monitor::look_after(Clock::time_point now) {
     peers_.tell_all(beat_frame());
   }
   if (failure_ || leaving_since_) return;
-  if (is_cut_off(now)) {
-    const std::string how = "it has heard none of the others for " + seconds_of(watch_.silence) + " seconds; it is cut off, or they all are";
-    adopt({FailureKind::kLost, watch_.rank, watch_.names[static_cast<std::size_t>(watch_.rank)] + " was lost: " + how});
+  const auto over = std::find_if(peers_.begin(), peers_.end(), [&](const WatchedMember& peer) { return peer.is_watched() && now - peer.heard >= peer.patience; });
+  const std::string& own_name = watch_.names[static_cast<std::size_t>(watch_.rank)];
+  // Whoever hears nobody among several others is to blame, not the one of them whose silence has lasted longest.
+  if (over != peers_.end() && peers_.watched() > 1 && are_all_silent(now)) {
+    const std::string how = "it has heard none of the others for " + seconds_of(over->patience) + " seconds; it is cut off, or they all are";
+    adopt({FailureKind::kLost, watch_.rank, own_name + " was lost: " + how});
     return;
   }
   // Of ranks that fall silent together, some were heard up to a beat later than the first one.
-  const auto is_over = [&](const WatchedMember& peer) { return !peer.is_gone() && !peer.has_left && now - peer.heard >= watch_.silence; };
-  const milliseconds longest = watch_.silence - (std::any_of(peers_.begin(), peers_.end(), is_over) ? watch_.silence / kBeatsInSilence * 5 / 4 : milliseconds(0));
+  const milliseconds earlier = over != peers_.end() ? watch_.silence / kBeatsInSilence * 5 / 4 : milliseconds(0);
   for (std::size_t rank = 0; rank < peers_.size(); ++rank) {
     WatchedMember& peer = peers_[rank];
-    if (peer.is_gone() || peer.has_left) continue;
-    if (now - peer.heard >= longest) {
-      const milliseconds quiet = std::max(std::chrono::duration_cast<milliseconds>(now - peer.heard), longest);
-      lose(static_cast<int>(rank), "it has said nothing for " + seconds_of(std::min(quiet, watch_.silence)) + " seconds; it is stopped, or cut off");
+    if (!peer.is_watched()) continue;
+    const auto quiet = std::chrono::duration_cast<milliseconds>(now - peer.heard);
+    if (quiet >= peer.patience - earlier) {
+      const std::string time = seconds_of(std::min(quiet, peer.patience)) + " seconds";
+      lose(static_cast<int>(rank), "it has said nothing to " + own_name + " for " + time + "; it is stopped, or cut off");
     } else if (peer.suspected && now - *peer.suspected >= kSuspicion) {
       lose(static_cast<int>(rank), "a connection for its data has ended");
     }
@@ -306,10 +316,17 @@ void Monitor::hear_of(const Failure& failure) {
     if (!pending_ || failure < *pending_) pending_ = failure;
     return;
   }
-  const bool is_news = failure.kind == FailureKind::kLost && !is_decided_ && lost_.emplace(failure.rank, failure.text).second;
-  if (is_news && failure_) peers_.tell_all(failure_frame(failure));
+  if (failure.kind == FailureKind::kLost && !is_decided_ && is_news(failure) && failure_) peers_.tell_all(failure_frame(failure));
   adopt(failure);
   if (!is_decided_ && failure < *failure_) failure_ = failure;
+}
+
+// Of several findings about one rank, all members take the same.
+bool Monitor::is_news(const Failure& loss) {
+  const auto [known, is_new] = lost_.emplace(loss.rank, loss.text);
+  const bool is_first = is_new || loss.text < known->second;
+  if (is_first) known->second = loss.text;
+  return is_first;
 }
 
 // All members name all ranks that any of them has found to be lost.
@@ -322,17 +339,9 @@ void Monitor::decide() {
   }
 }
 
-// Whoever hears nobody among several others is to blame, not the one of them whose silence has lasted longest.
-bool Monitor::is_cut_off(Clock::time_point now) const {
-  int silent = 0;
-  bool is_over = false;
-  for (const WatchedMember& peer : peers_) {
-    if (peer.is_gone() || peer.has_left) continue;
-    if (now - peer.heard < watch_.silence / 2) return false;
-    is_over = is_over || now - peer.heard >= watch_.silence;
-    ++silent;
-  }
-  return is_over && silent > 1;
+// For so long that beats of all are missing.
+bool Monitor::are_all_silent(Clock::time_point now) const {
+  return std::none_of(peers_.begin(), peers_.end(), [&](const WatchedMember& peer) { return peer.is_watched() && now - peer.heard < watch_.silence / 2; });
 }
 
 void Monitor::adopt(const Failure& failure) {

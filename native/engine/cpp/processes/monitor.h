@@ -69,7 +69,8 @@ class Monitor {
   void part(WatchedMember& peer);
   void lose(int rank, const std::string& how);
   void look_after(Clock::time_point now);
-  bool is_cut_off(Clock::time_point now) const;
+  bool are_all_silent(Clock::time_point now) const;
+  bool is_news(const Failure& loss);
   void adopt(const Failure& failure);
   void hear_of(const Failure& failure);
   bool is_settled(Clock::time_point now) const;

@@ -34,6 +34,10 @@ bool WatchedMembers::are_gone() const {
   return std::all_of(members_.begin(), members_.end(), [](const WatchedMember& member) { return member.is_gone(); });
 }
 
+std::ptrdiff_t WatchedMembers::watched() const {
+  return std::count_if(members_.begin(), members_.end(), [](const WatchedMember& member) { return member.is_watched(); });
+}
+
 // Who is lost says nothing, and who has left has nothing to say.
 bool WatchedMembers::have_told(const Failure& failure) const {
   const int lost = failure.kind == FailureKind::kLost ? failure.rank : -1;

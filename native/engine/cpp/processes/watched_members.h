@@ -4,6 +4,7 @@
 
 #include <poll.h>
 
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -18,6 +19,7 @@ namespace coll {
 struct WatchedMember {
   std::unique_ptr<ControlConnection> control;
   Clock::time_point heard;
+  std::chrono::milliseconds patience{};  // with its silence, until it counts as lost
   std::optional<Clock::time_point> suspected;
   std::optional<Answer> answer;
   bool has_opened = false;  // the group, and needs nothing else to do so
@@ -27,6 +29,8 @@ struct WatchedMember {
   bool has_told = false;          // its failure
 
   bool is_gone() const { return !control->is_open(); }
+  // Whether it has to go on to say something.
+  bool is_watched() const { return !is_gone() && !has_left; }
 };
 
 // All members by rank. One's own is gone from the start.
@@ -48,6 +52,8 @@ class WatchedMembers {
   // Whether all have answered that still can.
   bool have_answered() const;
   bool are_gone() const;
+  // How many have to go on to say something.
+  std::ptrdiff_t watched() const;
   // Whether all have told their failures that have something to say after this one.
   bool have_told(const Failure& failure) const;
 
