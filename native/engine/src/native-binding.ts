@@ -26,7 +26,7 @@ export const status = {
 } as const;
 
 /** Of the exports and of the integers of a program; the same number is in `cpp/addon`. */
-export const nativeInterface = 5;
+export const nativeInterface = 6;
 
 /** How long `play` may wait for others; the order is that of `Wait` in C++. */
 export const waiting = {

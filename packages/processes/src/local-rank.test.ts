@@ -15,12 +15,24 @@ describe('localRankOf', () => {
     const [one, two] = [cardOn('a', 'boot 1'), cardOn('a', 'boot 2', '0-7')];
     const cards = [one, two, cardOn('container', 'boot 1', '1-2'), two, two];
     expect(cards.map((_, rank) => localRankOf(cards, rank))).toEqual([
-      { number: 0, ranks: 2, cores: 3 },
+      { number: 0, ranks: 1, cores: 1 },
       { number: 0, ranks: 3, cores: 8 },
-      { number: 1, ranks: 2, cores: 3 },
+      { number: 0, ranks: 1, cores: 1 },
       { number: 1, ranks: 3, cores: 8 },
       { number: 2, ranks: 3, cores: 8 },
     ]);
+  });
+
+  it('numbers the ranks of each cpuset by themselves', () => {
+    const cards = [0, 1, 2, 3, 4, 5, 6, 7].map((rank) => cardOn('a', 'boot', rank < 4 ? '0-1' : '2-3'));
+    const four = [0, 1, 2, 3].map((number) => ({ number, ranks: 4, cores: 2 }));
+    expect(cards.map((_, rank) => localRankOf(cards, rank))).toEqual([...four, ...four]);
+  });
+
+  it('finds too few cores for all where cpusets overlap', () => {
+    const cards = ['0-1', '0-2', '0-1', '0-2'].map((list) => cardOn('a', 'boot', list));
+    expect(localRankOf(cards, 0)).toEqual({ number: 0, ranks: 2, cores: 1 });
+    expect(localRankOf(cards, 3)).toEqual({ number: 1, ranks: 2, cores: 1 });
   });
 
   it('goes by names where systems do not tell their boot', () => {

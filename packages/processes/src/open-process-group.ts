@@ -166,7 +166,7 @@ async function play(
     group = startGroup(native, member, cards, sockets.handOver(controls), stalls);
     const { size, generation } = member;
     const local = localRankOf(cards, member.rank);
-    if (memory) group.playShared(memory, local.cores);
+    if (memory) group.playShared(memory, local);
     else {
       const allShareCores = doAllShareCores(cards);
       group.playMessages({ sockets: byRank(sockets.handOver(data), size), rings, generation, local, allShareCores });

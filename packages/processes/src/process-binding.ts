@@ -46,7 +46,7 @@ export interface ProcessBinding {
     wake: () => void,
   ): GroupHandle;
   /** From now on all ranks work on the memory of all. */
-  playShared(group: GroupHandle, memory: MemoryHandle, cores: number): void;
+  playShared(group: GroupHandle, memory: MemoryHandle, localRank: number, localRanks: number, cores: number): void;
   /**
    * By rank: connections for data, which are taken over, or the memory of the lower one of the pair, which has made rings. Neither for one's own.
    */
@@ -106,7 +106,7 @@ export interface ProcessBinding {
 }
 
 /** The number of this interface, which the addon has, too. */
-const processInterface = 5;
+const processInterface = 6;
 
 /** The addon, if it has groups of processes. @throws CollError that says why it has not */
 export function processBinding(): NativeBinding & { readonly processes: ProcessBinding } {

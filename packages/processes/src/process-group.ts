@@ -30,7 +30,7 @@ export interface MessageOptions {
   readonly allShareCores: boolean;
 }
 
-/** Where a member is among those that run on its machine. */
+/** Where a member is among those of its machine that may use the same cores. */
 export interface LocalRank {
   readonly number: number;
   readonly ranks: number;
@@ -79,8 +79,8 @@ export class NativeProcessGroup {
   }
 
   /** Lets all members work on the memory of all. */
-  playShared(memory: MemoryHandle, cores: number): void {
-    this.#binding.playShared(this.#handle, memory, cores);
+  playShared(memory: MemoryHandle, { number, ranks, cores }: LocalRank): void {
+    this.#binding.playShared(this.#handle, memory, number, ranks, cores);
   }
 
   /** Lets members send each other messages. */

@@ -11,7 +11,7 @@ namespace coll {
 namespace {
 
 // Raised with every change of what is exported, or of the integers of a program: an older binary is refused then.
-constexpr int kInterface = 5;
+constexpr int kInterface = 6;
 
 // boardBytes(ranks: number): number
 Napi::Value board_bytes(const Napi::CallbackInfo& info) {

@@ -35,12 +35,16 @@ Napi::Value close_socket(const Napi::CallbackInfo& info) {
   return info.Env().Undefined();
 }
 
-// playShared(group, memory, cores: number)
+LocalRank local_rank_of(const Napi::CallbackInfo& info, std::size_t first) {
+  return {integer_of(info[first]), integer_of(info[first + 1]), integer_of(info[first + 2])};
+}
+
+// playShared(group, memory, localRank: number, localRanks: number, cores: number)
 Napi::Value play_shared(const Napi::CallbackInfo& info) {
   Group& group = group_of(info[0]);
   const Memory& memory = held<Memory>(info[1]);
   held<HeldGroup>(info[0]).staging().share(memory);
-  group.take(std::make_unique<SharedPlayer>(memory, group.rank(), memory->size(), integer_of(info[2]), group.failure_word()));
+  group.take(std::make_unique<SharedPlayer>(memory, group.rank(), memory->size(), local_rank_of(info, 2), group.failure_word()));
   return info.Env().Undefined();
 }
 
@@ -99,7 +103,7 @@ Napi::Value play_messages(const Napi::CallbackInfo& info) {
     else monitor.suspect(rank, error);
   };
   const std::uint32_t generation = info[3].As<Napi::Number>().Uint32Value();
-  const LocalRank local{integer_of(info[4]), integer_of(info[5]), integer_of(info[6])};
+  const LocalRank local = local_rank_of(info, 4);
   group.take(std::make_unique<MessagePlayer>(std::move(channels), group.rank(), size, local, info[7].ToBoolean(), generation, group.failure_word(), lost));
   return info.Env().Undefined();
 }

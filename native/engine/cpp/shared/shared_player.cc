@@ -25,9 +25,9 @@ std::vector<SharedSeat*> seats_in(const SharedMemory& memory) {
 
 }  // namespace
 
-SharedPlayer::SharedPlayer(std::shared_ptr<SharedMemory> memory, int rank, int size, int cores, const FailureWord& failure)
+SharedPlayer::SharedPlayer(std::shared_ptr<SharedMemory> memory, int rank, int size, const LocalRank& local, const FailureWord& failure)
     : memory_(std::move(memory)), seats_(seats_in(*memory_)), rank_(rank), ranks_(size),
-      waiter_(presence(rank), {rank, size, cores}, failure, Reach::kHost),
+      waiter_(presence(rank), local, failure, Reach::kHost),
       memories_(static_cast<std::size_t>(size)), small_inputs_(static_cast<std::size_t>(size)), slots_(*memory_, rank, scratch_) {
   if (memory_->size() != size) throw Error("shared memory of " + std::to_string(memory_->size()) + " ranks is not for " + std::to_string(size));
   places_.ranks.resize(static_cast<std::size_t>(size));

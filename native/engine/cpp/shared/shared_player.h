@@ -30,8 +30,8 @@ namespace coll {
 // to outputs in arenas, which stay mapped as long as anybody may write there.
 class SharedPlayer : public Player {
  public:
-  // `cores`: how many ranks can run at once. All ranks have opened each other's segments; the failure word outlives the player.
-  SharedPlayer(std::shared_ptr<SharedMemory> memory, int rank, int size, int cores, const FailureWord& failure);
+  // `local`: among the ranks of this host. All ranks have opened each other's segments; the failure word outlives the player.
+  SharedPlayer(std::shared_ptr<SharedMemory> memory, int rank, int size, const LocalRank& local, const FailureWord& failure);
 
   Status play(Offer& offer, std::chrono::microseconds patience, std::chrono::microseconds slice = kLongestSlice) override;
   void abandon() override;

@@ -53,7 +53,7 @@ struct SharedRank {
 inline SharedRank join(Notices& notices, int rank, std::vector<std::shared_ptr<Segment>> segments, int cores) {
   const int ranks = static_cast<int>(segments.size());
   auto memory = std::make_shared<SharedMemory>(rank, std::move(segments));
-  auto player = std::make_unique<SharedPlayer>(memory, rank, ranks, cores, notices.failure);
+  auto player = std::make_unique<SharedPlayer>(memory, rank, ranks, LocalRank{rank, ranks, cores}, notices.failure);
   return {rank, ranks, notices, std::move(memory), std::move(player)};
 }
 

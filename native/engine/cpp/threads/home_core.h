@@ -4,7 +4,7 @@
 
 namespace coll {
 
-// Where a rank is among those of its host, or of its process.
+// Where a rank is among those of its host that may use the same cores, or of its process.
 struct LocalRank {
   int number;
   int ranks;
