@@ -9,11 +9,11 @@
 namespace coll {
 namespace {
 
-// Of all processors with pages of 4 KiB. Where they are larger, the system refuses.
-constexpr std::size_t kHugePage = std::size_t{2} << 20;
-
-// Of Linux 6.1; older headers have no name for it.
+// Of Linux 5.14 and 6.1; older headers have no names for them.
+constexpr int kPopulate = 22;
 constexpr int kCollapse = 25;
+
+constexpr std::size_t kSmallPage = 4096;
 
 }  // namespace
 
@@ -36,12 +36,11 @@ std::byte* map_for_huge_pages(int descriptor, std::size_t bytes) {
 }
 
 void gather_into_huge_pages(std::byte* memory, std::size_t begin, std::size_t end) {
-  if (end - begin < kHugePage) return;
   // The page that it shares with what came before is complete now; the one that it ends in is not.
   const std::size_t first = begin / kHugePage * kHugePage;
   const std::size_t last = end / kHugePage * kHugePage;
-  // Nothing is gathered where nothing was touched.
-  for (std::size_t at = first; at < last; at += kHugePage) static_cast<void>(*static_cast<volatile std::byte*>(memory + at));
+  // Nothing is gathered where no page is. Reading would race with who writes there.
+  for (std::size_t at = first; at < last; at += kHugePage) madvise(memory + at, kSmallPage, kPopulate);
   // In one call: each first waits for all processors.
   madvise(memory + first, last - first, kCollapse);
 }
