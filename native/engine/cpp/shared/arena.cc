@@ -16,13 +16,13 @@
 namespace coll {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using Clock = IdleMemory::Clock;
 
 // Whoever allocates gathers for this long, which is enough for 256 MiB where pages are at hand: filling small pages takes four times as long
 // as gathering and filling huge ones. Where the system first has to find memory, the same takes a second.
 constexpr std::chrono::milliseconds kLongestGathering{25};
 
-// Gathered in one call, since each first waits for all processors; but no longer than the end of a group may take.
+// Gathered in one call, since each first waits for all processors; but no longer than the end of a group may take. Given back while others wait.
 constexpr std::size_t kTendedAtOnce = 8 * kHugePage;
 
 // Take the first or the last huge pages of a range out of it.
@@ -41,7 +41,8 @@ Range take_last(Range& range, std::size_t bytes) {
 
 }  // namespace
 
-Arena::Arena(std::shared_ptr<Segment> segment, std::size_t begin) : segment_(std::move(segment)), end_(begin) {}
+Arena::Arena(std::shared_ptr<Segment> segment, std::size_t begin, std::chrono::milliseconds keep)
+    : keep_(keep), segment_(std::move(segment)), end_(begin) {}
 
 Arena::~Arena() {
   {
@@ -54,25 +55,28 @@ Arena::~Arena() {
 
 std::byte* Arena::allocate(std::size_t bytes) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  const std::size_t fresh = end_;
-  const std::size_t offset = take(bytes);
-  if (offset < fresh) std::memset(segment_->begin() + offset, 0, taken_[offset]);
-  return segment_->begin() + offset;
+  return take(bytes, [this](const Range& used) { std::memset(segment_->begin() + used.begin, 0, used.end - used.begin); });
 }
 
 std::byte* Arena::allocate_unset(std::size_t bytes) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  return segment_->begin() + take(bytes);
+  return take(bytes, [](const Range&) {});
 }
 
-std::size_t Arena::take(std::size_t bytes) {
+// Memory that is not idle is all zeros, and in no pages yet.
+template <class Found>
+std::byte* Arena::take(std::size_t bytes, Found found_idle) {
   if (bytes > segment_->most_bytes()) throw Error("shared memory has no room for " + std::to_string(bytes) + " bytes");
   const std::size_t lines = bytes == 0 ? kLine : (bytes + kLine - 1) / kLine * kLine;
-  const std::size_t fresh = end_;
   const std::size_t offset = find(lines);
   taken_.emplace(offset, lines);
-  if (offset >= fresh && lines >= kHugePage) gather({offset, offset + lines});
-  return offset;
+  std::size_t idle_bytes = 0;
+  idle_.take({offset, offset + lines}, [&](const Range& used) {
+    idle_bytes += used.end - used.begin;
+    found_idle(used);
+  });
+  if (lines - idle_bytes >= kHugePage) gather({offset, offset + lines});
+  return segment_->begin() + offset;
 }
 
 // The smallest hole that is large enough; otherwise from the end.
@@ -101,6 +105,12 @@ void Arena::free(std::byte* memory) {
   taken_.erase(found);
   const auto is_here = [first = offset, end = offset + bytes](const Range& range) { return first <= range.begin && range.end <= end; };
   to_gather_.erase(std::remove_if(to_gather_.begin(), to_gather_.end(), is_here), to_gather_.end());
+  idle_.add({offset, offset + bytes}, Clock::now());
+  if (is_resting_ && idle_.bytes() >= kHugePage) wake();
+  add_hole(offset, bytes);
+}
+
+void Arena::add_hole(std::size_t offset, std::size_t bytes) {
   auto next = free_.lower_bound(offset);
   if (next != free_.end() && next->first == offset + bytes) {
     bytes += next->second;
@@ -128,16 +138,28 @@ void Arena::wake() {
   try {
     if (!thread_.joinable()) thread_ = std::thread([this] { tend(); });
   } catch (const std::system_error&) {
-    // The system gives no more threads: small pages do as well.
+    // The system gives no more threads: small pages do as well, and memory is kept until the group closes.
     return;
   }
+  is_resting_ = false;
   has_work_.notify_one();
 }
 
 void Arena::tend() {
   std::unique_lock<std::mutex> lock(mutex_);
   while (!has_ended_) {
-    if (!gather_next(lock)) has_work_.wait(lock);
+    if (gather_next(lock)) continue;
+    const Clock::time_point since = Clock::now() - keep_;
+    if (give_back_next(since)) {
+      // Others may be waiting for the lock.
+      lock.unlock();
+      std::this_thread::yield();
+      lock.lock();
+      continue;
+    }
+    is_resting_ = !idle_.has_younger_than(since);
+    if (is_resting_) has_work_.wait(lock);
+    else has_work_.wait_for(lock, keep_);
   }
 }
 
@@ -150,6 +172,13 @@ bool Arena::gather_next(std::unique_lock<std::mutex>& lock) {
   lock.unlock();
   gather_into_huge_pages(segment_->begin(), part.begin, part.end);
   lock.lock();
+  return true;
+}
+
+bool Arena::give_back_next(Clock::time_point since) {
+  const Range due = idle_.find(since, kTendedAtOnce);
+  if (due.begin == due.end || !segment_->give_back(due.begin, due.end - due.begin)) return false;
+  idle_.take(due, [](const Range&) {});
   return true;
 }
 

@@ -2,6 +2,7 @@
 
 #if defined(__linux__)
 
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <deque>
@@ -10,17 +11,21 @@
 #include <mutex>
 #include <thread>
 
-#include "../threads/request.h"
+#include "idle_memory.h"
 #include "segment.h"
 
 namespace coll {
 
-// The part of a rank's own segment from which tensors are taken. Memory that is given back is kept for the next ones: touching fresh
-// memory costs more than any collective. Large tensors lie in huge pages, because buffers of many ranks, together larger than the caches, are
+// The part of a rank's own segment from which tensors are taken. Memory that is given back is kept for the next ones for a while, since touching
+// fresh memory costs more than any collective; then the system gets it. Large tensors lie in huge pages, because buffers of many ranks, together larger than the caches, are
 // then gone through in a tenth less time; what of that takes long is left to a thread.
 class Arena {
  public:
-  Arena(std::shared_ptr<Segment> segment, std::size_t begin);
+  // Longer than most training steps, which take the same memory again.
+  static constexpr std::chrono::seconds kKeep{10};
+
+  // `keep`: memory of huge pages is kept for that long, and for less than twice that.
+  Arena(std::shared_ptr<Segment> segment, std::size_t begin, std::chrono::milliseconds keep = kKeep);
   ~Arena();
 
   // Zeros, at the begin of a cache line. Throws Error where there is no room.
@@ -31,21 +36,27 @@ class Arena {
   void free(std::byte* memory);
 
  private:
-  std::size_t take(std::size_t bytes);
+  template <class Found>
+  std::byte* take(std::size_t bytes, Found found_idle);
   std::size_t find(std::size_t bytes);
+  void add_hole(std::size_t offset, std::size_t bytes);
   void gather(Range range);
   void wake();
   void tend();
   bool gather_next(std::unique_lock<std::mutex>& lock);
+  bool give_back_next(IdleMemory::Clock::time_point since);
 
+  const std::chrono::milliseconds keep_;
   std::mutex mutex_;
   const std::shared_ptr<Segment> segment_;
   std::size_t end_;  // of what has ever been taken
   std::map<std::size_t, std::size_t> free_;   // sizes by offset; no two touch
   std::map<std::size_t, std::size_t> taken_;  // sizes by offset
+  IdleMemory idle_;
   std::deque<Range> to_gather_;
   std::condition_variable has_work_;
   bool has_ended_ = false;
+  bool is_resting_ = true;  // the thread sleeps until it is woken, if there is one
   std::thread thread_;
 };
 

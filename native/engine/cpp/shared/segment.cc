@@ -141,6 +141,11 @@ void Segment::grow_to(std::size_t bytes) {
   bytes_ = grown;
 }
 
+bool Segment::give_back(std::size_t offset, std::size_t bytes) {
+  const int how = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;
+  return fallocate(descriptor_, how, static_cast<off_t>(offset), static_cast<off_t>(bytes)) == 0;
+}
+
 bool Segment::reaches(std::size_t offset, std::size_t bytes) {
   if (offset > most_bytes_ || bytes > most_bytes_ - offset) return false;
   if (offset + bytes <= bytes_) return true;

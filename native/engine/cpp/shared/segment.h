@@ -45,6 +45,8 @@ class Segment {
 
   // Makes the first `bytes` usable. Only for who created it; throws Error where the system refuses or they are too many.
   void grow_to(std::size_t bytes);
+  // Gives the system memory back, by whole pages, which are zeros from then on; false where it takes none.
+  bool give_back(std::size_t offset, std::size_t bytes);
   // Whether `bytes` from `offset` can be touched.
   bool reaches(std::size_t offset, std::size_t bytes);
 

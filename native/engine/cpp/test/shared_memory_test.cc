@@ -9,10 +9,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <random>
+#include <thread>
 
 #include "error.h"
+#include "shared/huge_pages.h"
 #include "shared/seat.h"
 
 namespace coll::test {
@@ -140,6 +143,64 @@ TEST(SharedMemory, FindsTheArenasOfOthers) {
   EXPECT_EQ(other.at(0, one.offset_of(tensor), kBytes), nullptr);
   EXPECT_EQ(other.at(0, kBytes - 1, 1), nullptr);
   EXPECT_EQ(other.at(0, SIZE_MAX, 2), nullptr);
+}
+
+// Of the system's memory.
+std::size_t resident_bytes(const Segment& segment) {
+  struct stat status {};
+  fstat(segment.card().descriptor, &status);
+  return static_cast<std::size_t>(status.st_blocks) * 512;
+}
+
+TEST(Arena, GivesMemoryBackThatIsNotTakenAgain) {
+  const auto segment = Segment::create(kBytes);
+  Arena arena(segment, Segment::first_free(), std::chrono::milliseconds(1));
+  std::byte* const kept = arena.allocate(1000);
+  std::byte* const tensor = arena.allocate(kBytes / 2);
+  std::memset(kept, 1, 1000);
+  std::memset(tensor, 1, kBytes / 2);
+  EXPECT_GE(resident_bytes(*segment), kBytes / 2);
+  arena.free(tensor);
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (resident_bytes(*segment) > 2 * kHugePage + kHugePage / 2 && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+  EXPECT_LE(resident_bytes(*segment), 2 * kHugePage + kHugePage / 2);
+  EXPECT_EQ(std::count(kept, kept + 1000, std::byte{1}), 1000);
+  EXPECT_EQ(arena.allocate(kBytes / 2), tensor);
+  EXPECT_EQ(std::count(tensor, tensor + kBytes / 2, std::byte{0}), static_cast<std::ptrdiff_t>(kBytes / 2));
+}
+
+TEST(Arena, KeepsMemoryThatIsTakenAgain) {
+  const auto segment = Segment::create(kBytes);
+  Arena arena(segment, Segment::first_free(), std::chrono::hours(1));
+  std::byte* const tensor = arena.allocate(kBytes / 2);
+  std::memset(tensor, 1, kBytes / 2);
+  const std::size_t before = resident_bytes(*segment);
+  arena.free(tensor);
+  EXPECT_EQ(arena.allocate_unset(kBytes / 2), tensor);
+  EXPECT_EQ(std::count(tensor, tensor + kBytes / 2, std::byte{1}), static_cast<std::ptrdiff_t>(kBytes / 2));
+  EXPECT_EQ(resident_bytes(*segment), before);
+}
+
+// The other sizes are those of tensors that have huge pages of their own.
+TEST(Arena, GivesZerosWhileItGivesMemoryBack) {
+  Arena arena(Segment::create(kBytes), Segment::first_free(), std::chrono::milliseconds(0));
+  std::mt19937 random(5);
+  std::vector<std::pair<std::byte*, std::size_t>> taken;
+  for (int round = 0; round < 400; ++round) {
+    if (taken.size() == 5 || (!taken.empty() && random() % 2 == 0)) {
+      std::swap(taken[random() % taken.size()], taken.back());
+      const auto [tensor, bytes] = taken.back();
+      EXPECT_EQ(std::count(tensor, tensor + bytes, std::byte{1}), static_cast<std::ptrdiff_t>(bytes));
+      arena.free(tensor);
+      taken.pop_back();
+      continue;
+    }
+    const std::size_t bytes = random() % (3 * kHugePage);
+    std::byte* const tensor = arena.allocate(bytes);
+    EXPECT_EQ(std::count(tensor, tensor + bytes, std::byte{0}), static_cast<std::ptrdiff_t>(bytes));
+    std::memset(tensor, 1, bytes);
+    taken.emplace_back(tensor, bytes);
+  }
 }
 
 TEST(Arena, GivesZerosThatOverlapNothing) {
