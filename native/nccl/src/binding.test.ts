@@ -28,7 +28,7 @@ describe('findBinding', () => {
   it('refuses a binary of another version, and says why one does not load', () => {
     const built = import.meta.filename;
     expect(findBinding({ ...nowhere, built, load: () => ({ interface: 99 }) })).toMatchObject({
-      failure: expect.stringContaining('is 99, not 2: install the same versions, or build anew'),
+      failure: expect.stringContaining('is 99, not 3: install the same versions, or build anew'),
     });
     const broken = () => {
       throw new Error('wrong ELF class\nand more');
@@ -39,7 +39,7 @@ describe('findBinding', () => {
   });
 
   it('takes what is there', () => {
-    const binding = { interface: 2 };
+    const binding = { interface: 3 };
     expect(findBinding({ ...nowhere, built: import.meta.filename, load: () => binding })).toEqual({ binding });
   });
 });

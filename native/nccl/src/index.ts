@@ -8,4 +8,4 @@ export type { Counts, DeviceFinding, FlightEntry } from './nccl-binding.js';
 export { NcclCommunicator, type NcclOptions, type SplitGroup, type SplitOptions } from './nccl-communicator.js';
 export type { Passage } from './passage.js';
 export { nccl } from './plugin.js';
-export { type LibraryVersion, type NcclProbe, probe } from './probe.js';
+export { type LibraryVersion, type NcclProbe, type ProbeOptions, probe } from './probe.js';

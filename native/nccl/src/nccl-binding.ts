@@ -11,7 +11,7 @@ export type BufferHandle = Held<'buffer'>;
 export type CommunicatorHandle = Held<'communicator'>;
 
 /** Of the exports; the same number is in `cpp/addon`. */
-export const ncclInterface = 2;
+export const ncclInterface = 3;
 
 /** NCCL's numbers of what a call does to its element type. There are none for bool and 16-bit integers. */
 export const ncclDtype = {
@@ -37,7 +37,7 @@ export const ncclKind = { allReduce: 0, reduce: 1, broadcast: 2, allGather: 3, r
 export interface LibraryFinding {
   /** The file that was opened. Absent: none. */
   readonly path?: string;
-  /** How it was found: `option`, `process`, `loaded`, `system`, `VIRTUAL_ENV` or `CONDA_PREFIX`. */
+  /** How it was found, such as `VIRTUAL_ENV`; `current folder` is a Python environment there. */
   readonly how?: string;
   /** CUDA: 1000 * major + 10 * minor, what the driver supports; NCCL: its version code, 22809 for 2.28.9. */
   readonly version?: number;
@@ -65,10 +65,14 @@ export interface Findings {
   readonly devices: readonly DeviceFinding[];
 }
 
-/** Exact files; absent: the places of the docs. The first call of a process decides for all its threads. */
+/** Absent: the places of the docs. The first call of a process decides for all its threads. */
 export interface LibraryChoice {
+  /** A file. */
   readonly cudaLibrary?: string;
+  /** What the environment names: a file, or a folder to look in. Comes before `libraryPath`. */
   readonly ncclLibrary?: string;
+  /** What the program names, likewise. Where the process uses another one already, the call throws. */
+  readonly libraryPath?: string;
 }
 
 /**

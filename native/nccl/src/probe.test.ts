@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
 import type { DeviceFinding, Findings, NcclBinding } from './nccl-binding.js';
-import { cudaVersion, ncclVersion, probeWith } from './probe.js';
+import { cudaVersion, ncclVersion, probe, probeWith } from './probe.js';
 
 const device: DeviceFinding = {
   index: 0,
@@ -50,6 +50,21 @@ describe('probeWith', () => {
     probeWith(binding, { COLL_CUDA_LIBRARY: '/a', COLL_NCCL_LIBRARY: '' });
     expect(probe.mock.calls).toEqual([[{ cudaLibrary: '/a' }]]);
   });
+
+  it('passes on the libraries that the environment and the program name', () => {
+    const { probe, binding } = probing({});
+    probeWith(binding, { COLL_NCCL_LIBRARY: '/b' }, '/c');
+    expect(probe.mock.calls).toEqual([[{ ncclLibrary: '/b', libraryPath: '/c' }]]);
+  });
+});
+
+it.each([7, '', null])('refuses %o as libraryPath', (libraryPath) => {
+  expect(() => probe({ libraryPath: libraryPath as string })).toThrow(
+    expect.objectContaining({
+      name: 'ValueError',
+      message: expect.stringMatching(/^probe: libraryPath must be a file/),
+    }),
+  );
 });
 
 it.each([

@@ -1,6 +1,7 @@
-import { CollError } from '@coll/core';
+import { CollError, logFirst, optionsOf, quote, ValueError } from '@coll/core';
 import { type BindingSearch, findBinding } from './binding.js';
-import type { DeviceFinding, LibraryFinding, NcclBinding } from './nccl-binding.js';
+import { errorFor } from './failures.js';
+import type { DeviceFinding, Findings, LibraryFinding, NcclBinding } from './nccl-binding.js';
 
 /** What was found of NVIDIA's on this machine, and whether collectives can run on it. */
 export interface NcclProbe {
@@ -36,13 +37,26 @@ type Environment = Readonly<Record<string, string | undefined>>;
 let search: BindingSearch | undefined;
 let probed: NcclProbe | undefined;
 
+/** What a program asks for. */
+export interface ProbeOptions {
+  /**
+   * The NCCL to use: `libnccl.so.2` itself, or a folder that has it, such as a Python environment. `COLL_NCCL_LIBRARY` comes before it. Default: the first
+   * that is found, in the order that docs/gpu.md lists.
+   */
+  readonly libraryPath?: string | undefined;
+}
+
 /**
- * Whether there are GPUs and NCCL, and if not, why. Never throws; looks the first time only, which takes as long as the driver needs to
- * start. `COLL_CUDA_LIBRARY` and `COLL_NCCL_LIBRARY` name other files than the ones that are found.
+ * Whether there are GPUs and NCCL, and if not, why. It looks only once, which takes as long as the driver needs to start; a `libraryPath` counts
+ * for all threads of this process. `COLL_CUDA_LIBRARY` and `COLL_NCCL_LIBRARY` name other libraries than those that are found.
+ * @throws ValueError if this process already uses another NCCL than `libraryPath`
  */
-export function probe(): NcclProbe {
+export function probe(options?: ProbeOptions): NcclProbe {
+  const { libraryPath } = optionsOf(options, "probe({ libraryPath: '/opt/nccl' })");
+  requirePath(libraryPath);
   search ??= findBinding();
-  probed ??= 'binding' in search ? probeWith(search.binding) : unavailable(search.failure);
+  if ('failure' in search) return unavailable(search.failure);
+  if (!probed || libraryPath !== undefined) probed = probeWith(search.binding, process.env, libraryPath);
   return probed;
 }
 
@@ -53,13 +67,17 @@ export function runtime(): Runtime {
   throw new CollError('ERR_COLL_REFUSED', `nccl cannot be used here: ${reason}`, { operation: 'nccl' });
 }
 
-/** What a binding says of its machine. */
-export function probeWith(binding: NcclBinding, environment: Environment = process.env): NcclProbe {
-  const [cudaLibrary, ncclLibrary] = [environment['COLL_CUDA_LIBRARY'], environment['COLL_NCCL_LIBRARY']];
-  const { driver, nccl, devices } = binding.probe({
-    ...(cudaLibrary ? { cudaLibrary } : {}),
-    ...(ncclLibrary ? { ncclLibrary } : {}),
-  });
+/** What a binding says of its machine. @throws ValueError if it already uses another NCCL than `libraryPath` */
+export function probeWith(
+  binding: NcclBinding,
+  environment: Environment = process.env,
+  libraryPath?: string,
+): NcclProbe {
+  const { driver, nccl, devices } = findingsOf(binding, environment, libraryPath);
+  if (nccl.how === 'current folder') {
+    const told = `NCCL is ${nccl.path}, of a Python environment in the current folder; COLL_NCCL_LIBRARY names another one`;
+    logFirst(1, 'NCCL of the current folder', 'info', told);
+  }
   const noDevice = devices.length === 0 ? noVisibleDevice : undefined;
   const reason = driver.failure ?? noDevice ?? nccl.failure;
   return {
@@ -81,6 +99,25 @@ export function ncclVersion(code: number): string {
 /** CUDA's version code in words: 13010 is `13.1`. */
 export function cudaVersion(code: number): string {
   return `${Math.floor(code / 1000)}.${Math.floor((code % 1000) / 10)}`;
+}
+
+function findingsOf(binding: NcclBinding, environment: Environment, libraryPath: string | undefined): Findings {
+  const named = {
+    cudaLibrary: environment['COLL_CUDA_LIBRARY'],
+    ncclLibrary: environment['COLL_NCCL_LIBRARY'],
+    libraryPath,
+  };
+  try {
+    return binding.probe(Object.fromEntries(Object.entries(named).filter(([, path]) => path)));
+  } catch (error) {
+    throw errorFor(error, { operation: 'probe' });
+  }
+}
+
+function requirePath(libraryPath: unknown): void {
+  if (libraryPath === undefined || (typeof libraryPath === 'string' && libraryPath !== '')) return;
+  const told = `probe: libraryPath must be a file or a folder, got ${quote(libraryPath)}`;
+  throw new ValueError('ERR_COLL_VALUE', told, { operation: 'probe' });
 }
 
 const noVisibleDevice = 'the NVIDIA driver shows no GPU to this process: look at CUDA_VISIBLE_DEVICES and nvidia-smi';

@@ -10,7 +10,7 @@ namespace coll {
 namespace {
 
 // Raised with every change of what is exported: an older binary is refused then.
-constexpr int kInterface = 2;
+constexpr int kInterface = 3;
 
 // No exception of ours crosses into JavaScript but as an error there.
 template <Napi::Value (*function)(const Napi::CallbackInfo&)>

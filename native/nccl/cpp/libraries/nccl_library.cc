@@ -1,12 +1,7 @@
 #include "nccl_library.h"
 
-#include "dynamic_linking.h"
-#include <glob.h>
-
-#include <cstdlib>
 #include <mutex>
 #include <set>
-#include <vector>
 
 #include "../error.h"
 
@@ -14,8 +9,6 @@ namespace coll::nccl {
 namespace {
 
 constexpr int kOldestVersion = 21801;
-constexpr const char* kName = "libnccl.so.2";
-constexpr const char* kProof = "ncclGetVersion";
 
 // Before 2.9 the code was 1000 * major + 100 * minor + patch.
 std::string in_words(int version) {
@@ -48,57 +41,6 @@ std::string bind_all(Nccl& nccl) {
   return missing;
 }
 
-// Where the wheels nvidia-nccl-cu12 and -cu13 put it.
-std::vector<std::string> files_in_environment(const char* variable) {
-  const char* const prefix = std::getenv(variable);
-  if (prefix == nullptr || *prefix == '\0') return {};
-  glob_t found{};
-  const std::string pattern = std::string(prefix) + "/lib/python3.*/site-packages/nvidia/nccl/lib/" + kName;
-  std::vector<std::string> files;
-  if (glob(pattern.c_str(), 0, nullptr, &found) == 0) files.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
-  globfree(&found);
-  return files;
-}
-
-struct Search {
-  Library library;
-  std::string failures;
-
-  bool try_file(const std::string& file, const char* how, int flags = 0) {
-    void* const handle = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL | flags);
-    if (handle == nullptr) {
-      const char* const said = dlerror();
-      if (flags == 0) failures += (failures.empty() ? "" : "; ") + std::string(said ? said : file);
-      return false;
-    }
-    library.handle = handle;
-    library.how = how;
-    return true;
-  }
-};
-
-Library find_library(const std::string& file) {
-  Search search;
-  if (!file.empty()) {
-    if (search.try_file(file, "option")) return search.library;
-    throw Error(FailureKind::kNoLibrary, "the NCCL library that COLL_NCCL_LIBRARY names cannot be opened: " + search.failures);
-  }
-  // Profilers and replacements come in by LD_PRELOAD, which a handle would pass by.
-  if (dlsym(RTLD_DEFAULT, kProof) != nullptr) {
-    search.library.handle = RTLD_DEFAULT;
-    search.library.how = "process";
-    return search.library;
-  }
-  if (search.try_file(kName, "loaded", RTLD_NOLOAD) || search.try_file(kName, "system")) return search.library;
-  for (const char* variable : {"VIRTUAL_ENV", "CONDA_PREFIX"}) {
-    for (const std::string& candidate : files_in_environment(variable)) {
-      if (search.try_file(candidate, variable)) return search.library;
-    }
-  }
-  throw Error(FailureKind::kNoLibrary, "NCCL is not installed: " + search.failures +
-                                           "; install libnccl2, or set COLL_NCCL_LIBRARY to a libnccl.so.2, such as the one of the Python package nvidia-nccl-cu12");
-}
-
 }  // namespace
 
 std::string Nccl::text_of(Result result, Communicator communicator) const {
@@ -123,12 +65,12 @@ Config Nccl::config_for(const std::string& name, bool is_blocking) const {
   return config;
 }
 
-Nccl open_nccl(const std::string& file) {
+Nccl open_nccl(const Choice& choice, const Surroundings& surroundings) {
   Nccl nccl;
-  nccl.library = find_library(file);
+  nccl.library = find_library(choice, surroundings);
   const std::string missing = bind_all(nccl);
   identify(nccl.library, kProof);
-  if (nccl.get_version == nullptr) throw Error(FailureKind::kNoLibrary, (file.empty() ? kName : file) + " is no NCCL: it has no " + kProof);
+  if (nccl.get_version == nullptr) throw Error(FailureKind::kNoLibrary, nccl.library.path + " is no NCCL: it has no " + kProof);
   nccl.get_version(&nccl.version);
   const std::string found = "NCCL " + in_words(nccl.version) + " (" + nccl.library.path + ")";
   if (nccl.version < kOldestVersion) throw Error(FailureKind::kNoLibrary, found + " is too old: 2.18.1 or newer is needed");

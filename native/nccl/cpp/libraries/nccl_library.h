@@ -7,6 +7,7 @@
 
 #include "cuda_types.h"
 #include "library.h"
+#include "nccl_search.h"
 
 // What we use of NCCL's interface, declared by ourselves; its numbers have never changed.
 namespace coll::nccl {
@@ -87,7 +88,7 @@ struct Nccl {
   Config config_for(const std::string& name, bool is_blocking) const;
 };
 
-// Looks where the documentation says, in that order. Throws an Error of one sentence that tells every place. `file` is empty for none.
-Nccl open_nccl(const std::string& file);
+// Throws an Error of one sentence where there is none that can be used.
+Nccl open_nccl(const Choice& choice, const Surroundings& surroundings = Surroundings::of_process());
 
 }  // namespace coll::nccl

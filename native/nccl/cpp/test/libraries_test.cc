@@ -36,7 +36,7 @@ TEST(Libraries, anotherLibraryIsNoDriver) { EXPECT_EQ(refusal_of_driver("libm.so
 TEST(Libraries, anOldNcclSaysWhichIsNeeded) {
   setenv("COLL_DOUBLE_NCCL_VERSION", "21703", 1);
   try {
-    nccl::open_nccl(COLL_NCCL_DOUBLE);
+    nccl::open_nccl({COLL_NCCL_DOUBLE, ""});
     ADD_FAILURE();
   } catch (const Error& error) {
     EXPECT_NE(std::string(error.what()).find("NCCL 2.17.3"), std::string::npos);
@@ -57,7 +57,7 @@ TEST(Libraries, aNameIsGivenToAnNcclThatTakesNames) {
 }
 
 TEST(Libraries, theSearchFindsNoDouble) {
-  EXPECT_THROW(nccl::open_nccl(""), Error);
+  EXPECT_THROW(nccl::open_nccl({}), Error);
   EXPECT_TRUE(gpus().driver.library.is_double);
   EXPECT_TRUE(gpus().nccl().library.is_double);
 }

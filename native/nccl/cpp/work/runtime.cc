@@ -13,10 +13,15 @@ int count_devices(const cuda::Driver& driver) {
   return count;
 }
 
-void open_nccl_for(Opened& opened, const std::string& file) {
-  if (opened.runtime != nullptr && opened.runtime->has_nccl()) return;
+void require_same(const Library& opened, const nccl::Choice& choice) {
+  if (!choice.environment.empty() || choice.program.empty() || nccl::is_named_by(opened, choice.program)) return;
+  throw invalid("libraryPath names " + choice.program + ", but this process uses " + opened.path + " already: name it before anything else uses NCCL");
+}
+
+void open_nccl_for(Opened& opened, const LibraryChoice& choice) {
+  if (opened.runtime != nullptr && opened.runtime->has_nccl()) return require_same(opened.runtime->nccl().library, choice.nccl);
   try {
-    nccl::Nccl nccl = nccl::open_nccl(file);
+    nccl::Nccl nccl = nccl::open_nccl(choice.nccl);
     if (opened.runtime == nullptr) return;
     if (nccl.library.is_double != opened.runtime->driver.library.is_double) {
       throw Error(FailureKind::kNoLibrary, "one of the CUDA driver and NCCL is a test double and the other is not: see COLL_CUDA_LIBRARY and COLL_NCCL_LIBRARY");
@@ -84,12 +89,12 @@ void Runtime::remove_host(const std::byte* memory) {
   host_.erase(memory);
 }
 
-Opened open_libraries(const std::string& cuda_file, const std::string& nccl_file) {
+Opened open_libraries(const LibraryChoice& choice) {
   const std::lock_guard<std::mutex> lock(opening);
   Opened opened;
   if (opened_runtime == nullptr) {
     try {
-      cuda::Driver driver = cuda::open_driver(cuda_file);
+      cuda::Driver driver = cuda::open_driver(choice.cuda);
       const int devices = count_devices(driver);
       stay_loaded();
       opened_runtime = new Runtime(std::move(driver), devices);
@@ -98,7 +103,7 @@ Opened open_libraries(const std::string& cuda_file, const std::string& nccl_file
     }
   }
   opened.runtime = opened_runtime;
-  open_nccl_for(opened, nccl_file);
+  open_nccl_for(opened, choice);
   return opened;
 }
 

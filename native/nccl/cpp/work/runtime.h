@@ -66,8 +66,14 @@ struct Opened {
   Failure nccl_failure{};
 };
 
-// Opens what is not open yet. What has been opened stays, whatever other files are named later.
-Opened open_libraries(const std::string& cuda_file, const std::string& nccl_file);
+// The libraries that somebody asked for; empty for the usual ones.
+struct LibraryChoice {
+  std::string cuda;
+  nccl::Choice nccl;
+};
+
+// Opens what is not open yet. What has been opened stays. Throws where a program then asks for another NCCL.
+Opened open_libraries(const LibraryChoice& choice);
 
 // Throws where the libraries have not been opened, or there is no driver.
 Runtime& the_runtime();

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "library.h"
+
+namespace coll::nccl {
+
+// The NCCL that somebody asked for: a file, or a folder to look in. Empty for none; the environment comes first.
+struct Choice {
+  std::string environment;
+  std::string program;
+};
+
+// Where a search takes place.
+struct Surroundings {
+  std::string virtual_environment;
+  std::string conda;
+  std::string home;
+  std::string folder;
+  std::vector<std::string> prefixes = {"/usr/local", "/usr"};
+
+  static Surroundings of_process();
+};
+
+constexpr const char* kInCurrentFolder = "current folder";
+// Every NCCL has it.
+constexpr const char* kProof = "ncclGetVersion";
+
+// The first NCCL that opens, in the order of the documentation. Throws an Error of one sentence that lists the places.
+Library find_library(const Choice& choice, const Surroundings& surroundings);
+
+// Whether a library is what this file, or folder, names.
+bool is_named_by(const Library& library, const std::string& path);
+
+}  // namespace coll::nccl

@@ -1,0 +1,70 @@
+import { execFileSync } from 'node:child_process';
+import { copyFileSync, mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, describe, expect, it } from 'vitest';
+import './doubles.ts';
+
+const program = fileURLToPath(new URL('./fixtures/probes.ts', import.meta.url));
+const folder = realpathSync(mkdtempSync(path.join(tmpdir(), 'coll-nccl-libraries-')));
+
+/** A copy of the double where a Python environment has NCCL. */
+function environmentIn(place: string): { readonly environment: string; readonly library: string } {
+  const environment = path.join(folder, place);
+  const library = path.join(environment, 'lib/python3.12/site-packages/nvidia/nccl/lib/libnccl.so.2');
+  mkdirSync(path.dirname(library), { recursive: true });
+  copyFileSync(process.env['COLL_NCCL_LIBRARY'] as string, library);
+  return { environment, library };
+}
+
+/** What a process finds that probes with each of these in turn, and what it logs. */
+function probes(cwd: string, paths: readonly (string | null)[], more: NodeJS.ProcessEnv = {}) {
+  const { COLL_NCCL_LIBRARY: _, VIRTUAL_ENV: __, CONDA_PREFIX: ___, ...others } = process.env;
+  const env = { ...others, NODE_OPTIONS: '', HOME: folder, ...more };
+  const output = execFileSync(process.execPath, [program, ...paths.map((each) => each ?? '')], {
+    cwd,
+    env,
+    encoding: 'utf8',
+  });
+  return JSON.parse(output);
+}
+
+describe('the NCCL that a process uses', () => {
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  it('is found in a virtual environment of the current folder, which the log says', () => {
+    const project = path.join(folder, 'project');
+    const { library } = environmentIn('project/.venv');
+    const { found, logged } = probes(project, [null]);
+    expect(found).toEqual([{ available: true, path: library }]);
+    expect(logged).toEqual([
+      `info NCCL is ${library}, of a Python environment in the current folder; COLL_NCCL_LIBRARY names another one`,
+    ]);
+  });
+
+  it('is what libraryPath names, and nothing else', () => {
+    const { environment, library } = environmentIn('named');
+    const { library: other } = environmentIn('other');
+    const missing = path.join(folder, 'missing');
+    const { found, logged } = probes(folder, [missing, null, environment, library, null, other]);
+    const refused = {
+      available: false,
+      reason: expect.stringMatching(/libraryPath names cannot be opened: .*\/missing/),
+    };
+    const taken = { available: true, path: library };
+    expect(found).toEqual([
+      refused,
+      refused,
+      taken,
+      taken,
+      taken,
+      {
+        error: `libraryPath names ${other}, but this process uses ${library} already: name it before anything else uses NCCL`,
+        name: 'ValueError',
+        code: 'ERR_COLL_REFUSED',
+      },
+    ]);
+    expect(logged).toEqual([]);
+  });
+});
