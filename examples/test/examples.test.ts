@@ -68,7 +68,7 @@ describe('the example', () => {
   });
 
   it.runIf(existsSync(doubleOf('nccl')))('gpus.ts trains on doubles of GPUs', async () => {
-    for (const name of ['cuda', 'nccl']) vi.stubEnv(`COLL_${name.toUpperCase()}_LIBRARY`, doubleOf(name));
+    for (const name of ['cuda', 'nccl', 'nvml']) vi.stubEnv(`COLL_${name.toUpperCase()}_LIBRARY`, doubleOf(name));
     vi.stubEnv('COLL_DOUBLE_DEVICES', '4');
     const served = 'NCCL carries out all-reduces among the GPUs of';
     expect(await run('gpus.ts')).toEqual(['learned 2.500 on 4 replicas', `${served} this process`, '']);

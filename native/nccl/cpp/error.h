@@ -18,6 +18,7 @@ enum class FailureKind {
   kSpoiled,
   kStuck,
   kClosed,
+  kMachine,
 };
 
 // As JavaScript knows it.

@@ -73,11 +73,13 @@ export interface LibraryChoice {
   readonly ncclLibrary?: string;
   /** What the program names, likewise. Where the process uses another one already, the call throws. */
   readonly libraryPath?: string;
+  /** A file: NVML, which NCCL needs. */
+  readonly nvmlLibrary?: string;
 }
 
 /**
  * What went wrong. `spoiled`: the buffer holds what a failed operation left; `broken`: the communicator failed before; `stuck`:
- * a native thread does not come back, only the end of the process helps.
+ * a native thread does not come back, only the end of the process helps; `machine`: it lacks what NCCL needs, such as shared memory.
  */
 export type FailureKind =
   | 'invalid-argument'
@@ -90,7 +92,8 @@ export type FailureKind =
   | 'broken'
   | 'spoiled'
   | 'stuck'
-  | 'closed';
+  | 'closed'
+  | 'machine';
 
 /** What promises of the addon are rejected with, and what its functions throw. */
 export interface BindingError extends Error {

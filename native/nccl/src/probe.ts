@@ -48,7 +48,7 @@ export interface ProbeOptions {
 
 /**
  * Whether there are GPUs and NCCL, and if not, why. It looks only once, which takes as long as the driver needs to start; a `libraryPath` counts
- * for all threads of this process. `COLL_CUDA_LIBRARY` and `COLL_NCCL_LIBRARY` name other libraries than those that are found.
+ * for all threads of this process. `COLL_CUDA_LIBRARY`, `COLL_NCCL_LIBRARY` and `COLL_NVML_LIBRARY` name other libraries than those that are found.
  * @throws ValueError if this process already uses another NCCL than `libraryPath`
  */
 export function probe(options?: ProbeOptions): NcclProbe {
@@ -106,6 +106,7 @@ function findingsOf(binding: NcclBinding, environment: Environment, libraryPath:
     cudaLibrary: environment['COLL_CUDA_LIBRARY'],
     ncclLibrary: environment['COLL_NCCL_LIBRARY'],
     libraryPath,
+    nvmlLibrary: environment['COLL_NVML_LIBRARY'],
   };
   try {
     return binding.probe(Object.fromEntries(Object.entries(named).filter(([, path]) => path)));

@@ -9,5 +9,6 @@ export const binding = createRequire(import.meta.url)(addon);
 const found = binding.probe({
   cudaLibrary: path.join(folder, 'libcoll-double-cuda.so'),
   ncclLibrary: path.join(folder, 'libcoll-double-nccl.so'),
+  nvmlLibrary: path.join(folder, 'libcoll-double-nvml.so'),
 });
 assert.ok(found.nccl.isDouble, found.nccl.failure ?? found.driver.failure);

@@ -79,6 +79,13 @@ describe('what goes wrong', () => {
     expect(await failure(addUp(communicator))).toMatchObject({ code: 'ERR_COLL_NCCL' });
   });
 
+  it('reports a /dev/shm without room as a fault of the machine, not of a peer', async () => {
+    letFail('full shm');
+    const error = await failure(NcclCommunicator.open(fourGpus.slice(0, 2)));
+    expect(error).toMatchObject({ name: 'CollError', code: 'ERR_COLL_NCCL' });
+    expect(error.message).toMatch(/^open of local \(number 1\): \/dev\/shm is too small for NCCL: .*--shm-size=1g/);
+  });
+
   it('rejects whoever uses memory that there was none of', async () => {
     const [gpu] = gpus();
     letFail('fail cuMemAllocAsync 2', 'fail cuMemAlloc_v2 2');

@@ -67,4 +67,13 @@ describe('the NCCL that a process uses', () => {
     ]);
     expect(logged).toEqual([]);
   });
+
+  it('is not available in a container without NVML, and the reason says what to do', () => {
+    const { library } = environmentIn('contained');
+    const reason = expect.stringMatching(
+      /^NCCL needs NVML, .*NVIDIA_DRIVER_CAPABILITIES=compute,utility.*COLL_NVML_LIBRARY$/,
+    );
+    const { found } = probes(folder, [library], { COLL_NVML_LIBRARY: '/nowhere/libnvidia-ml.so.1' });
+    expect(found).toEqual([{ available: false, reason }]);
+  });
 });

@@ -10,8 +10,8 @@ const addon = process.env['COLL_NCCL_PATH'] ?? path.resolve(import.meta.dirname,
 /** Fills memory of a GPU again and again, and ends in the midst of it. */
 const busyThread = (end: string) => `
   const binding = require(${JSON.stringify(addon)});
-  const { COLL_CUDA_LIBRARY: cudaLibrary, COLL_NCCL_LIBRARY: ncclLibrary } = process.env;
-  binding.probe({ cudaLibrary, ncclLibrary });
+  const { COLL_CUDA_LIBRARY: cudaLibrary } = process.env;
+  binding.probe({ cudaLibrary });
   const bytes = 1 << 24;
   const buffer = binding.allocate(0, bytes);
   for (let i = 0; i < 20; i++) binding.fill(buffer, 0, bytes, new Uint8Array([i]));

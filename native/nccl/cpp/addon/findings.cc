@@ -70,7 +70,7 @@ Napi::Object device_of(Napi::Env env, const cuda::Driver& driver, int index) {
 Napi::Value probe(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
   const auto text = [&](const char* name) { return text_in(info[0], name); };
-  Opened opened = open_libraries({text("cudaLibrary"), {text("ncclLibrary"), text("libraryPath")}});
+  Opened opened = open_libraries({text("cudaLibrary"), {text("ncclLibrary"), text("libraryPath")}, text("nvmlLibrary")});
   Napi::Array devices = Napi::Array::New(env);
   Runtime* runtime = opened.runtime;
   if (runtime != nullptr) {

@@ -21,7 +21,9 @@ std::optional<Failure> Clique::async_failure() const {
     const nccl::Communicator communicator = __atomic_load_n(&member.communicator, __ATOMIC_ACQUIRE);
     if (communicator == nullptr || nccl->async_error(communicator, &result) != nccl::kSuccess) continue;
     if (result == nccl::kSuccess || result == nccl::kInProgress) continue;
-    return Failure{FailureKind::kNccl, result, "rank " + std::to_string(member.rank) + ": " + nccl->text_of(result, communicator)};
+    Failure failure = nccl->failure_of(result, communicator);
+    failure.message = "rank " + std::to_string(member.rank) + ": " + failure.message;
+    return failure;
   }
   return std::nullopt;
 }

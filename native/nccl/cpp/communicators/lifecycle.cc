@@ -139,7 +139,7 @@ SharedOperation make_unique_id(Runtime& runtime, const std::shared_ptr<nccl::Uni
   operation->name = "unique id";
   operation->launch = [&nccl, into](Operation&) {
     const nccl::Result result = nccl.unique_id(into.get());
-    if (result != nccl::kSuccess) throw Error({FailureKind::kNccl, result, nccl.text_of(result, nullptr)});
+    if (result != nccl::kSuccess) throw Error(nccl.failure_of(result, nullptr));
   };
   return operation;
 }

@@ -16,8 +16,7 @@ SharedOperation operation_on(const std::shared_ptr<Clique>& clique, const char* 
 
 void NcclCalls::require(nccl::Result result, nccl::Communicator communicator) const {
   if (result == nccl::kSuccess || result == nccl::kInProgress) return;
-  const FailureKind kind = result == nccl::kInvalidArgument ? FailureKind::kInvalidArgument : FailureKind::kNccl;
-  throw Error({kind, result, nccl_.text_of(result, communicator)});
+  throw Error(nccl_.failure_of(result, communicator));
 }
 
 bool NcclCalls::group(const std::function<void()>& calls) const {

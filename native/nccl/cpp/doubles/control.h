@@ -8,6 +8,7 @@
 //   stuck collective | stuck init | stuck finalize | stuck abort | stuck destroy   it does not come back (the first three do, by an abort)
 //   die id | die init | die connect | die collective   the process is killed there: at the unique id, when it opens a communicator, when it calls
 //                     its first collective, when one is on the GPU
+//   no nvml | full shm   a communicator finds no NVML, or no room in /dev/shm, when it is opened; room also in its first collective
 //   strange context   memory is said to be of another context than the device's primary one
 //   slow collective MILLIS | slow connect MILLIS   so long on the GPU; so long in the first collective's call
 //   non-blocking      all new communicators are, as NCCL_COMM_BLOCKING=0 makes them

@@ -3,7 +3,7 @@
 #include <mutex>
 #include <set>
 
-#include "../error.h"
+#include "machine.h"
 
 namespace coll::nccl {
 namespace {
@@ -43,12 +43,17 @@ std::string bind_all(Nccl& nccl) {
 
 }  // namespace
 
-std::string Nccl::text_of(Result result, Communicator communicator) const {
+Failure Nccl::failure_of(Result result, Communicator communicator) const {
   std::string text = error_string(result);
   const char* const detail = last_error(communicator);
-  if (detail != nullptr && *detail != '\0') text += ": " + std::string(detail);
-  if (text.find("driver version is insufficient") != std::string::npos) text += " (no NVIDIA driver was found, or one older than this NCCL needs)";
-  return text + " (NCCL result " + std::to_string(result) + ")";
+  const std::string said = detail != nullptr ? detail : "";
+  if (!said.empty()) text += ": " + said;
+  if (said.find("driver version is insufficient") != std::string::npos) text += " (no NVIDIA driver was found, or one older than this NCCL needs)";
+  text += " (NCCL result " + std::to_string(result) + ")";
+  if (result == kInvalidArgument) return {FailureKind::kInvalidArgument, result, text};
+  const std::string cure = result == kSystemError ? cure_of_machine(said) : "";
+  if (!cure.empty()) return {FailureKind::kMachine, result, cure + "; NCCL says " + text};
+  return {FailureKind::kNccl, result, text};
 }
 
 Config Nccl::config_for(const std::string& name, bool is_blocking) const {

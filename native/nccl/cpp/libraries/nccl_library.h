@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 
+#include "../error.h"
 #include "cuda_types.h"
 #include "library.h"
 #include "nccl_search.h"
@@ -82,8 +83,8 @@ struct Nccl {
   Result (*all_gather)(const void*, void*, std::size_t, int, Communicator, cuda::Stream) = nullptr;
   Result (*reduce_scatter)(const void*, void*, std::size_t, int, int, Communicator, cuda::Stream) = nullptr;
 
-  // What NCCL says about a result; a communicator may be null.
-  std::string text_of(Result result, Communicator communicator) const;
+  // What a result means; a communicator may be null.
+  Failure failure_of(Result result, Communicator communicator) const;
   // For a communicator of this name, which the library shows in its logs where it is new enough.
   Config config_for(const std::string& name, bool is_blocking) const;
 };

@@ -30,7 +30,7 @@ class Doubles : public testing::Environment {
     setenv("COLL_DOUBLE_DEVICES", std::to_string(kGpus).c_str(), 1);
     setenv("COLL_DOUBLE_DELAY_MICROS", "100", 1);
     setenv("COLL_DOUBLE_CONTROL", control_file().c_str(), 1);
-    const Opened opened = open_libraries({COLL_CUDA_DOUBLE, {COLL_NCCL_DOUBLE, ""}});
+    const Opened opened = open_libraries({COLL_CUDA_DOUBLE, {COLL_NCCL_DOUBLE, ""}, COLL_NVML_DOUBLE});
     ASSERT_NE(opened.runtime, nullptr) << opened.driver_failure.message;
     ASSERT_TRUE(opened.runtime->has_nccl()) << opened.nccl_failure.message;
   }

@@ -1,5 +1,6 @@
 #include <tuple>
 
+#include "../libraries/machine.h"
 #include "gpus.h"
 
 namespace coll::test {
@@ -53,6 +54,17 @@ TEST(Libraries, aNameIsGivenToAnNcclThatTakesNames) {
     EXPECT_EQ(config.version, has_name ? 22700u : 21800u);
     EXPECT_EQ(config.name == nullptr ? "" : std::string(config.name), has_name ? "world/0" : "");
     EXPECT_EQ(config.blocking, 0);
+  }
+}
+
+TEST(Libraries, withoutNvmlOneSentenceSaysWhatToDo) {
+  EXPECT_NO_THROW(nccl::require_nvml(COLL_NVML_DOUBLE));
+  try {
+    nccl::require_nvml("/nowhere/libnvidia-ml.so.1");
+    ADD_FAILURE();
+  } catch (const Error& error) {
+    EXPECT_EQ(std::string(error.what()).find("NCCL needs NVML, and libnvidia-ml.so.1 cannot be opened (/nowhere/libnvidia-ml.so.1: cannot open shared object file"), 0u);
+    EXPECT_NE(std::string(error.what()).find("NVIDIA_DRIVER_CAPABILITIES=compute,utility"), std::string::npos);
   }
 }
 

@@ -1,5 +1,6 @@
 #include <thread>
 
+#include "../libraries/machine.h"
 #include "gpus.h"
 
 namespace coll::test {
@@ -89,6 +90,34 @@ TEST(Openings, aFinalizeThatDoesNotComeBackIsEnded) {
     clique->wait_for_aborts(std::chrono::seconds(100));
   }
   expect_usable();
+}
+
+TEST(Openings, whatAContainerLacksIsOneSentenceThatSaysWhatToDo) {
+  const std::pair<const char*, const char*> lacks[] = {{"no nvml", "NCCL needs NVML, and libnvidia-ml.so.1 cannot be opened (Failed to open libnvidia-ml.so.1): give the container"},
+                                                       {"full shm", "/dev/shm is too small for NCCL: /dev/shm has "}};
+  for (const auto& [lack, words] : lacks) {
+    for (const bool is_blocking : {true, false}) {
+      const auto id = std::make_shared<nccl::UniqueId>();
+      EXPECT_FALSE(run(make_unique_id(gpus(), id)));
+      const std::shared_ptr<Clique> clique = new_clique(gpus(), {1, {0}, {0}, "contained", is_blocking});
+      const Wish wish(lack);
+      const std::optional<Failure> failure = run(open_clique(gpus(), clique, *id));
+      expect_kind(failure, FailureKind::kMachine);
+      EXPECT_EQ(failure->message.find(words), 0u) << failure->message;
+      EXPECT_NE(failure->message.find("; NCCL says unhandled system error: "), std::string::npos) << failure->message;
+    }
+  }
+  const std::string other = nccl::cure_of_machine("Error while attaching to shared memory segment /dev/shm/nccl-1 (size 4), error: No such file or directory (2)");
+  EXPECT_EQ(other, "");
+}
+
+TEST(Openings, aFirstCollectiveThatFindsNoRoomInSharedMemorySaysSo) {
+  const std::shared_ptr<Clique> clique = open_all(2);
+  const Wish wish("full shm");
+  const std::optional<Failure> failure = run(all_reduce(clique, two_buffers()));
+  expect_kind(failure, FailureKind::kMachine);
+  EXPECT_NE(failure->message.find("--shm-size=1g or --ipc=host"), std::string::npos);
+  EXPECT_NE(failure->message.find("NCCL_SHM_DISABLE=1"), std::string::npos);
 }
 
 TEST(Openings, oneGpuTwiceIsWhatNcclSays) {

@@ -127,8 +127,8 @@ TEST_F(Search, knowsWhetherTheLibraryThatIsOpenIsTheOneThatIsNamed) {
   EXPECT_TRUE(nccl::is_named_by(opened, file));
   EXPECT_FALSE(nccl::is_named_by(opened, install("other/lib")));
   EXPECT_FALSE(nccl::is_named_by(opened, "/nowhere"));
-  EXPECT_NO_THROW(open_libraries({"", {"", COLL_NCCL_DOUBLE}}));
-  EXPECT_THROW(open_libraries({"", {"", file}}), Error);
+  EXPECT_NO_THROW(open_libraries({"", {"", COLL_NCCL_DOUBLE}, ""}));
+  EXPECT_THROW(open_libraries({"", {"", file}, ""}), Error);
 }
 
 }  // namespace

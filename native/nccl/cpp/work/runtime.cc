@@ -1,5 +1,7 @@
 #include "runtime.h"
 
+#include "../libraries/machine.h"
+
 namespace coll {
 namespace {
 
@@ -23,6 +25,7 @@ void open_nccl_for(Opened& opened, const LibraryChoice& choice) {
   try {
     nccl::Nccl nccl = nccl::open_nccl(choice.nccl);
     if (opened.runtime == nullptr) return;
+    nccl::require_nvml(choice.nvml);
     if (nccl.library.is_double != opened.runtime->driver.library.is_double) {
       throw Error(FailureKind::kNoLibrary, "one of the CUDA driver and NCCL is a test double and the other is not: see COLL_CUDA_LIBRARY and COLL_NCCL_LIBRARY");
     }

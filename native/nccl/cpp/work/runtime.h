@@ -70,6 +70,7 @@ struct Opened {
 struct LibraryChoice {
   std::string cuda;
   nccl::Choice nccl;
+  std::string nvml;
 };
 
 // Opens what is not open yet. What has been opened stays. Throws where a program then asks for another NCCL.

@@ -84,8 +84,19 @@ long count_records() {
   return static_cast<long>(records().size());
 }
 
+nccl::Result lack_of_room(nccl::CommunicatorRecord& record) {
+  if (!is_wished("full shm", record.rank)) return nccl::kSuccess;
+  record.set_error(nccl::kSystemError, "Error while creating shared memory segment /dev/shm/nccl-double (size 9637888), error: No space left on device (28)");
+  return nccl::kSystemError;
+}
+
 nccl::Result open_record(nccl::CommunicatorRecord& record, const nccl::UniqueId& id) {
   die_if_wished("init", record.rank);
+  if (is_wished("no nvml", record.rank)) {
+    record.set_error(nccl::kSystemError, "Failed to open libnvidia-ml.so.1");
+    return nccl::kSystemError;
+  }
+  if (const nccl::Result lacking = lack_of_room(record)) return lacking;
   if (is_wished("stuck init", record.rank)) wait_for_abort(record);
   Hello hello{record.size, record.rank, version_of_double(), record.device, {}};
   name_host(hello.host, sizeof hello.host);

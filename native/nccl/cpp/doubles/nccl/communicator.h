@@ -61,6 +61,8 @@ long count_records();
 
 // Meets the other ranks; blocks until they have come, or the record is aborted.
 nccl::Result open_record(nccl::CommunicatorRecord& record, const nccl::UniqueId& id);
+// A failure of what the machine has to have, where that is wished for: success otherwise.
+nccl::Result lack_of_room(nccl::CommunicatorRecord& record);
 // Sends a request with its input, and takes what comes back. Blocks likewise.
 nccl::Result exchange(nccl::CommunicatorRecord& record, const Request& request, const void* input, Bytes& output);
 // Sleeps until it is aborted, as a kernel of NCCL does after an error.

@@ -89,6 +89,7 @@ Result connect_first(CommunicatorRecord& record) {
   die_if_wished("connect", record.rank);
   std::this_thread::sleep_for(std::chrono::milliseconds(wish("slow connect", 0, record.rank)));
   if (record.is_connected || record.size == 1) return kSuccess;
+  if (const Result lacking = lack_of_room(record)) return lacking;
   Bytes nothing;
   const Result result = exchange(record, {kConnect, 0, 0, 0, 0, 0, 0, 0, 0}, nullptr, nothing);
   record.is_connected = result == kSuccess;
