@@ -48,6 +48,7 @@ Device::Device(const cuda::Driver& driver, int index) : driver_(driver), index_(
   driver.require(driver.default_pool(&pool, device), "cuDeviceGetDefaultMemPool");
   keep_freed_memory(driver, pool);
   open_to_peers(driver, pool, device);
+  load_kernels();
 }
 
 void Device::enter() const { driver_.require(driver_.context_set(context_), "cuCtxSetCurrent"); }
@@ -56,15 +57,18 @@ SharedFence Device::fence(Lane lane) { return fence(stream(lane)); }
 
 SharedFence Device::fence(cuda::Stream stream) { return std::make_shared<const Fence>(driver_, context_, events_, stream); }
 
-cuda::Function Device::kernel(const std::string& name) {
-  if (module_ == nullptr) {
-    const cuda::Result result = driver_.module_load(&module_, kernels_text(), 0, nullptr, nullptr);
-    if (result == cuda::kUnsupportedPtx) throw Error({FailureKind::kCuda, result, "the NVIDIA driver does not understand our kernels: update it"});
-    driver_.require(result, "cuModuleLoadDataEx");
-  }
-  cuda::Function& function = kernels_[name];
-  if (function == nullptr) driver_.require(driver_.module_function(&function, module_, name.c_str()), name.c_str());
-  return function;
+// A driver that loads lazily compiles a kernel when it is asked for it.
+void Device::load_kernels() {
+  const cuda::Result result = driver_.module_load(&module_, kernels_text(), 0, nullptr, nullptr);
+  if (result == cuda::kUnsupportedPtx) throw Error({FailureKind::kCuda, result, "the NVIDIA driver does not understand our kernels: update it"});
+  driver_.require(result, "cuModuleLoadDataEx");
+  for (const char* name : kernel_names()) driver_.require(driver_.module_function(&kernels_[name], module_, name), name);
+}
+
+cuda::Function Device::kernel(const std::string& name) const {
+  const auto found = kernels_.find(name);
+  if (found == kernels_.end()) throw invalid("there is no kernel " + name);
+  return found->second;
 }
 
 }  // namespace coll

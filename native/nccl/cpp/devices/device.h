@@ -14,7 +14,7 @@ constexpr int kLanes = 4;
 // One GPU, used through its primary context, which all libraries of a process share. On the submission thread only, but for the events.
 class Device {
  public:
-  // Makes the context and the streams.
+  // Makes the context and the streams, and has the driver compile all kernels, which may take seconds the first time on a machine.
   Device(const cuda::Driver& driver, int index);
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;
@@ -26,11 +26,13 @@ class Device {
   void enter() const;
   SharedFence fence(Lane lane);
   SharedFence fence(cuda::Stream stream);
-  // One of the kernels of kernels.cu, which are loaded with the first.
-  cuda::Function kernel(const std::string& name);
+  // One of the kernels of kernels.cu.
+  cuda::Function kernel(const std::string& name) const;
   int multiprocessors() const { return multiprocessors_; }
 
  private:
+  void load_kernels();
+
   const cuda::Driver& driver_;
   int index_;
   cuda::Context context_ = nullptr;

@@ -11,6 +11,7 @@
 //   no nvml | full shm   a communicator finds no NVML, or no room in /dev/shm, when it is opened; room also in its first collective
 //   strange context   memory is said to be of another context than the device's primary one
 //   slow collective MILLIS | slow connect MILLIS   so long on the GPU; so long in the first collective's call
+//   slow module MILLIS   so long to compile kernels
 //   non-blocking      all new communicators are, as NCCL_COMM_BLOCKING=0 makes them
 // A line that ends with `rank=N` is about that rank only; `#` begins a remark.
 namespace coll::doubles {

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <thread>
 
 #include "../kernels/numbers.cuh"
 #include "gpus.h"
@@ -189,6 +190,32 @@ TEST(CopyKernel, packsAndUnpacksPiecesOfAllSizesAndAlignments) {
     EXPECT_EQ(values_of<unsigned char>(into), expected) << small_pieces;
   }
   EXPECT_FALSE(run(copy_pieces(gpus(), {{{from, 0}, {from, 0}, 0}})));
+}
+
+void play_slow_compiler() {
+  gpus().scheduler.configure(std::chrono::seconds(200), std::chrono::milliseconds(50));
+  const Wish wish("slow module 400");
+  const std::shared_ptr<Clique> aborted = new_clique(gpus(), {1, {0}, {0}, "aborted", true});
+  Outcome opened = submit(open_clique(gpus(), aborted, nccl::UniqueId{}));
+  while (!aborted->is_launching) std::this_thread::yield();
+  // The launch is about to compile: that it does not come back now is no reason to give up on the GPU.
+  gpus().scheduler.fail_clique(*aborted, {FailureKind::kAborted, 0, "enough"});
+  expect_kind(opened.get(), FailureKind::kAborted);
+  const SharedAllocation numbers = allocate(0, 16);
+  const auto filled = run(within(fill_buffer(gpus(), {numbers, 0}, 16, {0}), 200));
+  EXPECT_FALSE(filled) << filled->message;
+  const auto divided = run(within(divide(gpus(), {numbers, 0}, kFloat32, {numbers, 0}, kFloat32, 4, 2), 200));
+  EXPECT_FALSE(divided) << divided->message;
+}
+
+// In a process of its own, in which no GPU has been used yet.
+TEST(CompilerDeathTest, compilingKernelsTakesNoTimeOfAnyDeadline) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto play = [] {
+    play_slow_compiler();
+    std::_Exit(testing::Test::HasFailure() ? 1 : 0);
+  };
+  EXPECT_EXIT(play(), testing::ExitedWithCode(0), "");
 }
 
 }  // namespace

@@ -44,7 +44,7 @@ Device& Runtime::device(int index) {
     throw invalid("there is no GPU " + std::to_string(index) + ": this process sees " + std::to_string(device_count));
   }
   std::unique_ptr<Device>& device = devices_[index];
-  if (device == nullptr) device = std::make_unique<Device>(driver, index);
+  if (device == nullptr) scheduler.while_deadlines_stand([&] { device = std::make_unique<Device>(driver, index); });
   device->enter();
   return *device;
 }

@@ -29,6 +29,10 @@ class Scheduler {
   void submit_chore(Chore chore);
   void submit_blocking_chore(Chore chore);
 
+  // For what a launch may have to do first, and what may take long, such as compiling kernels. Deadlines stand still meanwhile, though no longer
+  // than a timeout.
+  void while_deadlines_stand(const std::function<void()>& prepare);
+
   // Fails one operation and what depends on it; takes its clique along.
   void fail(const SharedOperation& operation, const Failure& failure);
   // Fails all that a clique has under way, and aborts it.
@@ -68,6 +72,8 @@ class Scheduler {
   void watch_deadlines(Clock::time_point now);
   void watch_cliques();
   void watch_launches(Clock::time_point now);
+  bool do_deadlines_stand(Clock::time_point now) const;
+  void resume_deadlines();
   void report_stuck_locked(const std::string& message);
   bool may_block() const;
 
@@ -79,6 +85,7 @@ class Scheduler {
   std::deque<Chore> blocking_chores_;
   SharedOperation launching_;
   Clock::time_point failed_while_launching_{};
+  Clock::time_point standing_since_{};
   // Launches that take their time: other ranks have to come.
   std::vector<SharedOperation> begun_;
   std::deque<SharedOperation> launched_;

@@ -20,10 +20,35 @@ void Scheduler::watch_all() {
   for (;;) {
     std::this_thread::sleep_for(kBetweenLooks);
     const std::lock_guard<std::mutex> lock(mutex_);
-    watch_deadlines(Clock::now());
     watch_cliques();
+    if (do_deadlines_stand(Clock::now())) continue;
+    watch_deadlines(Clock::now());
     watch_launches(Clock::now());
   }
+}
+
+bool Scheduler::do_deadlines_stand(Clock::time_point now) const {
+  return standing_since_ != Clock::time_point{} && now - standing_since_ < timeout_;
+}
+
+void Scheduler::while_deadlines_stand(const std::function<void()>& prepare) {
+  struct Standing {
+    Scheduler& scheduler;
+    ~Standing() { scheduler.resume_deadlines(); }
+  };
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    standing_since_ = Clock::now();
+  }
+  const Standing standing{*this};
+  prepare();
+}
+
+void Scheduler::resume_deadlines() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const Clock::time_point now = Clock::now();
+  for (const SharedOperation& operation : unsettled_) operation->deadline += now - std::max(standing_since_, operation->submitted);
+  standing_since_ = {};
 }
 
 void Scheduler::watch_launches(Clock::time_point now) {

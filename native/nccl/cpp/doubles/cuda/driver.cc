@@ -1,7 +1,9 @@
 // The part of libcuda.so.1 that we call, in host memory. It is strict where the real one is undefined.
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <string>
+#include <thread>
 
 #include "../control.h"
 #include "../exported.h"
@@ -269,6 +271,7 @@ COLL_EXPORT Result cuMemGetAddressRange_v2(Pointer* begin, std::size_t* bytes, P
 // PTX cannot run here, but it must have what is asked of it.
 COLL_EXPORT Result cuModuleLoadDataEx(Module* module, const void* text, unsigned, int*, void**) {
   if (const Result refused = refusal("cuModuleLoadDataEx")) return refused;
+  std::this_thread::sleep_for(std::chrono::milliseconds(wish("slow module", 0)));
   *module = new ModuleRecord{static_cast<const char*>(text)};
   return (*module)->text.find("\n.version 6.3\n") == std::string::npos ? kUnsupportedPtx : kSuccess;
 }
