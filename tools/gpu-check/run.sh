@@ -36,4 +36,7 @@ for folder in [*site.getsitepackages(), site.getusersitepackages()]:
   [ -z "$found" ] || export COLL_NCCL_LIBRARY="$found"
 fi
 
-COLL_NATIVE_PATH="$here/coll_native.node" COLL_NCCL_PATH="$here/coll_nccl.node" "$work/node" "$here/gpu-check.mjs" "$reports"
+# The checks end by themselves; a driver that hangs when it is first asked may not let them.
+limit=
+if timeout --foreground 5 true 2>/dev/null; then limit="timeout --foreground --kill-after=10 600"; fi
+COLL_NATIVE_PATH="$here/coll_native.node" COLL_NCCL_PATH="$here/coll_nccl.node" $limit "$work/node" "$here/gpu-check.mjs" "$reports"

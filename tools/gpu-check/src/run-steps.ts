@@ -1,14 +1,21 @@
 import { fork } from 'node:child_process';
+import { constants } from 'node:os';
 import { probe } from '@coll/nccl';
 import { print } from './report.js';
-import type { Findings, Step, StepResult } from './step.js';
+import { type ErrorTold, type Findings, inWords, type Step, type StepResult } from './step.js';
 
 /** What a step's process says when it ends. */
 interface Told {
   readonly found?: Findings;
   readonly notHere?: string;
-  readonly error?: { readonly name: string; readonly code?: string; readonly message: string };
+  readonly error?: ErrorTold;
+  /** How it ended without a word. */
+  readonly gone?: string;
 }
+
+/** After SIGKILL. Only a call that hangs in the driver keeps a process for so long. */
+const secondsToDie = 10;
+const interruptions = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 /** How steps are run. */
 export interface Running {
@@ -50,12 +57,12 @@ function obstacleOf(step: Step, refusesFigures: boolean, first: StepResult | und
 async function run(name: string, { claim, seconds: own }: Step, left: number): Promise<StepResult> {
   const begin = performance.now();
   const most = Math.min(own, left);
-  const { found, error, notHere } = await inProcess(name, most);
+  const { found, error, notHere, gone = 'gone' } = await inProcess(name, most);
   const seconds = (performance.now() - begin) / 1000;
   const about = { step: name, claim, seconds };
   if (notHere !== undefined) return { ...about, outcome: 'not run', reason: notHere };
-  if (error) return { ...about, outcome: 'failed', reason: `${error.name} ${error.code ?? ''}: ${error.message}` };
-  if (!found) return { ...about, outcome: 'failed', reason: `not done after ${Math.ceil(most)} seconds, or gone` };
+  if (error) return { ...about, outcome: 'failed', reason: inWords(error) };
+  if (!found) return { ...about, outcome: 'failed', reason: gone };
   const due = found.expectations ?? [];
   const missed = due.filter(({ isMet }) => !isMet).length;
   if (missed === 0) return { ...about, outcome: 'passed', ...found };
@@ -69,27 +76,50 @@ function withoutFigures({ step, claim, outcome, seconds, reason, facts, expectat
   return { step, claim, outcome: 'dry', seconds, reason: `${expectations?.length ?? 0} expectations, not judged` };
 }
 
-/** A step may hang in native code: it gets a process group of its own, which is ended when its time is over. */
+/**
+ * A step may hang in native code: it gets a process group of its own, which is ended when its time is over, or when somebody interrupts the checks.
+ */
 function inProcess(step: string, seconds: number): Promise<Told> {
   const child = fork(process.argv[1] as string, ['step', step, String(seconds)], { detached: true });
+  const endAll = () => {
+    try {
+      process.kill(-(child.pid as number), 'SIGKILL');
+    } catch {
+      // There is none any more.
+    }
+  };
+  const interrupt = (signal: (typeof interruptions)[number]) => {
+    endAll();
+    process.exit(128 + constants.signals[signal]);
+  };
+  for (const signal of interruptions) process.once(signal, interrupt);
+  const late = `not done after ${Math.ceil(seconds)} seconds`;
   return new Promise((resolve) => {
     let told: Told = {};
-    const endAll = () => {
-      try {
-        process.kill(-(child.pid as number), 'SIGKILL');
-      } catch {
-        // There is none any more.
-      }
+    let isLate = false;
+    const settle = (gone: string) => {
+      clearTimeout(timer);
+      for (const signal of interruptions) process.off(signal, interrupt);
+      // Processes that it started and left behind would hold memory of the GPU.
+      endAll();
+      resolve({ gone, ...told });
     };
-    const timer = setTimeout(endAll, seconds * 1000);
+    const giveUp = () => {
+      child.disconnect();
+      child.unref();
+      settle(`${late}, and its process cannot be ended: it hangs in the driver`);
+    };
+    let timer = setTimeout(() => {
+      isLate = true;
+      endAll();
+      timer = setTimeout(giveUp, secondsToDie * 1000);
+    }, seconds * 1000);
     child.on('message', (message) => {
       told = message as Told;
     });
-    child.on('close', () => {
-      clearTimeout(timer);
-      // Processes that it started and left behind would hold memory of the GPU.
-      endAll();
-      resolve(told);
+    child.on('close', (code, signal) => {
+      const how = signal ? `was ended by ${signal}` : `ended with exit code ${code}`;
+      settle(isLate ? late : `its process ${how} before it reported`);
     });
   });
 }

@@ -28,6 +28,17 @@ export class NotHere extends Error {
   override readonly name = 'NotHere';
 }
 
+/** An error of another process. */
+export interface ErrorTold {
+  readonly name: string;
+  readonly code?: string;
+  readonly message: string;
+}
+
+export function inWords({ name, code, message }: ErrorTold): string {
+  return `${code ? `${name} ${code}` : name}: ${message}`;
+}
+
 export interface StepResult extends Partial<Findings> {
   readonly step: string;
   readonly claim: string;

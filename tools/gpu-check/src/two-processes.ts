@@ -1,6 +1,6 @@
 import { fork } from 'node:child_process';
 import { TcpStore, TcpStoreServer } from '@coll/rendezvous';
-import type { Facts, Findings } from './step.js';
+import { type ErrorTold, type Facts, type Findings, inWords } from './step.js';
 
 const [job, jobKey] = ['gpu-check', 'this machine only'];
 
@@ -28,7 +28,7 @@ const asLaunched = (rank: number, store: string) => ({
 /** How a process of two ended: what it found, or its error in words; undefined where it was killed. */
 export interface Ended {
   readonly facts?: Facts;
-  readonly error?: { readonly name: string; readonly code?: string; readonly message: string };
+  readonly error?: ErrorTold;
 }
 
 /** Runs a step as two ranks in processes of their own. `hosts`: the names by which NCCL knows their hosts. */
@@ -73,5 +73,5 @@ export function bothFacts([first, second]: readonly [Ended, Ended]): Findings {
 /** @throws where it failed */
 export function factsOf(who: string, { facts, error }: Ended): Facts {
   if (facts) return facts;
-  throw new Error(`${who}: ${error ? `${error.name} ${error.code ?? ''}: ${error.message}` : 'gone'}`);
+  throw new Error(`${who}: ${error ? inWords(error) : 'gone'}`);
 }
