@@ -1,5 +1,6 @@
 import type { Step } from './step.js';
 import { deviceMemory } from './steps/device-memory.js';
+import { exit } from './steps/exit.js';
 import { absentRank, killedRank, unlikeRanks } from './steps/failures.js';
 import { groups } from './steps/groups.js';
 import { kernels } from './steps/kernels.js';
@@ -35,5 +36,6 @@ export const steps: Readonly<Record<string, Step>> = {
   'failure-absent': absentRank,
   'failure-killed': killedRank,
   'failure-unlike': unlikeRanks,
+  exit,
   'leaks-groups': leaksOfGroups,
 };

@@ -29,6 +29,8 @@ const asLaunched = (rank: number, store: string) => ({
 export interface Ended {
   readonly facts?: Facts;
   readonly error?: ErrorTold;
+  /** What came after its last word: seconds, and its exit code unless it was killed. */
+  readonly exit?: { readonly seconds: number; readonly code: number | null };
 }
 
 /** Runs a step as two ranks in processes of their own. `hosts`: the names by which NCCL knows their hosts. */
@@ -53,10 +55,12 @@ export function processOf(step: string, rank: number, store: string, env: NodeJS
   const child = fork(process.argv[1] as string, ['rank', step, String(rank), store], { env });
   return new Promise((resolve) => {
     let told: Ended = {};
+    let at = performance.now();
     child.on('message', (message) => {
       told = message as Ended;
+      at = performance.now();
     });
-    child.on('close', () => resolve(told));
+    child.on('close', (code) => resolve({ ...told, exit: { seconds: (performance.now() - at) / 1000, code } }));
   });
 }
 

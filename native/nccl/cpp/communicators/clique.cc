@@ -31,18 +31,19 @@ std::optional<Failure> Clique::async_failure() const {
 void Clique::abort(Scheduler& scheduler, bool were_counted) {
   aborts = members.size();
   for (std::size_t i = 0; i < members.size(); ++i) {
-    std::thread([self = shared_from_this(), i, were_counted] {
+    std::thread([self = shared_from_this(), i, were_counted, &scheduler] {
       give_launch_a_chance(*self);
       Member& member = self->members[i];
       // NCCL may be about to store it.
       const nccl::Communicator communicator = __atomic_exchange_n(&member.communicator, nullptr, __ATOMIC_ACQ_REL);
-      if (communicator != nullptr) {
+      if (communicator != nullptr && scheduler.begin_call()) {
         try {
           member.device->enter();
           self->nccl->abort(communicator);
         } catch (const Error&) {
-          // The driver ends with the process, or the GPU has failed.
+          // The GPU has failed.
         }
+        scheduler.end_call();
         if (were_counted) --*self->count;
       }
       --self->aborts;

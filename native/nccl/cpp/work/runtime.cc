@@ -1,5 +1,10 @@
 #include "runtime.h"
 
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+
 #include "../libraries/machine.h"
 
 namespace coll {
@@ -13,6 +18,15 @@ int count_devices(const cuda::Driver& driver) {
   int count = 0;
   driver.require(driver.device_count(&count), "cuDeviceGetCount");
   return count;
+}
+
+// What the driver does at the exit of the process waits for the work of GPUs, and for threads inside its calls; neither may come to an end. The system
+// takes everything back in any case.
+void end_with_process(int status, void* runtime) {
+  constexpr auto kLongest = std::chrono::milliseconds(500);
+  if (static_cast<Runtime*>(runtime)->scheduler.come_to_rest(kLongest)) return;
+  std::fflush(nullptr);
+  _exit(status);
 }
 
 void require_same(const Library& opened, const nccl::Choice& choice) {
@@ -44,7 +58,12 @@ Device& Runtime::device(int index) {
     throw invalid("there is no GPU " + std::to_string(index) + ": this process sees " + std::to_string(device_count));
   }
   std::unique_ptr<Device>& device = devices_[index];
-  if (device == nullptr) scheduler.while_deadlines_stand([&] { device = std::make_unique<Device>(driver, index); });
+  if (device == nullptr) {
+    scheduler.while_deadlines_stand([&] { device = std::make_unique<Device>(driver, index); });
+    // What is registered last runs first: before the driver's own, which its first context may have registered.
+    static const int registered = on_exit(end_with_process, this);
+    static_cast<void>(registered);
+  }
   device->enter();
   return *device;
 }

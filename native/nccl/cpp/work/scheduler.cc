@@ -66,7 +66,8 @@ void Scheduler::fail_clique(Clique& clique, const Failure& failure) {
 
 bool Scheduler::has_failed(const Operation& operation) const {
   const std::lock_guard<std::mutex> lock(mutex_);
-  return operation.state == State::kFailed;
+  // Whoever waits for something that may never come asks this.
+  return is_ending_ || operation.state == State::kFailed;
 }
 
 void Scheduler::settle(const SharedOperation& operation, const Failure* failure) {

@@ -46,6 +46,13 @@ class Scheduler {
   void on_stuck(std::function<void(const std::string&)> listener);
   void report_stuck(const std::string& message);
 
+  // Around calls of CUDA and NCCL on other threads than these. False once the process ends: such a call may no longer be made.
+  bool begin_call();
+  void end_call();
+  // For the end of the process: launches nothing more, and waits so long until no thread is in a call of CUDA or NCCL, nor ever makes one, and the GPUs
+  // have finished what was launched. Whether they have.
+  bool come_to_rest(std::chrono::milliseconds longest);
+
   std::vector<FlightEntry> flight_record() const;
   std::size_t unsettled() const;
   // Under this, cliques change and are looked at.
@@ -69,6 +76,7 @@ class Scheduler {
   void spread();
   void spread_to(const SharedOperation& operation);
   void end_clique(Clique& clique, const Failure& failure);
+  [[noreturn]] void rest(std::unique_lock<std::mutex>& lock);
   void watch_deadlines(Clock::time_point now);
   void watch_cliques();
   void watch_launches(Clock::time_point now);
@@ -93,6 +101,11 @@ class Scheduler {
   std::list<SharedOperation> unsettled_;
   // Launched operations of cliques that the device has not finished.
   int busy_cliques_ = 0;
+  // The process ends. Our threads, once they rest, do so for good.
+  bool is_ending_ = false;
+  int resting_ = 0;
+  int calls_elsewhere_ = 0;
+  std::condition_variable for_ever_;
   FlightRecorder recorder_;
   Clock::duration timeout_ = std::chrono::minutes(10);
   Clock::duration grace_ = std::chrono::seconds(10);

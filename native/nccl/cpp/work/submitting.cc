@@ -22,6 +22,7 @@ void Scheduler::submit_all() {
   std::unique_lock<std::mutex> lock(mutex_);
   for (;;) {
     wait_for_work(lock);
+    if (is_ending_) rest(lock);
     look_at_begun(lock);
     std::deque<Chore>& chores = chores_.empty() && may_block() ? blocking_chores_ : chores_;
     if (!chores.empty()) {
@@ -45,7 +46,7 @@ void Scheduler::submit_all() {
 
 void Scheduler::wait_for_work(std::unique_lock<std::mutex>& lock) {
   constexpr auto kBetweenLooks = std::chrono::microseconds(500);
-  const auto has_work = [this] { return !queue_.empty() || !chores_.empty() || may_block(); };
+  const auto has_work = [this] { return is_ending_ || !queue_.empty() || !chores_.empty() || may_block(); };
   if (begun_.empty()) has_work_.wait(lock, has_work);
   // By the system's clock: waiting by the steady one asks for glibc 2.30.
   else has_work_.wait_until(lock, std::chrono::system_clock::now() + kBetweenLooks, has_work);

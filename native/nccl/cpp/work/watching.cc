@@ -19,7 +19,8 @@ void Scheduler::watch_all() {
   constexpr auto kBetweenLooks = std::chrono::milliseconds(20);
   for (;;) {
     std::this_thread::sleep_for(kBetweenLooks);
-    const std::lock_guard<std::mutex> lock(mutex_);
+    std::unique_lock<std::mutex> lock(mutex_);
+    if (is_ending_) rest(lock);
     watch_cliques();
     if (do_deadlines_stand(Clock::now())) continue;
     watch_deadlines(Clock::now());

@@ -1,6 +1,8 @@
 // The part of libcuda.so.1 that we call, in host memory. It is strict where the real one is undefined.
+#include <atomic>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <string>
 #include <thread>
@@ -27,7 +29,13 @@ namespace coll::doubles {
 
 thread_local cuda::Context current = nullptr;
 
+std::atomic<bool> is_torn_down{false};
+
 cuda::Result refusal(const char* function) {
+  if (is_torn_down) {
+    std::fprintf(stderr, "%s: called while the process exits (the real driver would crash, or hang)\n", function);
+    std::abort();
+  }
   const int wished = wish(std::string("fail ") + function, 0);
   if (wished != 0) return wished;
   return current == nullptr ? cuda::kInvalidContext : cuda::kSuccess;
@@ -67,6 +75,12 @@ Result put_copy(const char* function, void* into, const void* from, std::size_t 
   return kSuccess;
 }
 
+// At the exit of the process, as the real one: it waits for what the GPUs still do.
+void tear_down() {
+  coll::doubles::is_torn_down = true;
+  coll::doubles::wait_for_all_streams();
+}
+
 }  // namespace
 
 COLL_EXPORT int coll_is_test_double() { return 1; }
@@ -89,7 +103,11 @@ COLL_EXPORT int coll_double_device_of(const void* pointer, std::size_t bytes) {
 }
 COLL_EXPORT int coll_double_current_device() { return current == nullptr ? -1 : current->device; }
 
-COLL_EXPORT Result cuInit(unsigned) { return wish("fail cuInit", 0); }
+COLL_EXPORT Result cuInit(unsigned) {
+  static const int registered = std::atexit(tear_down);
+  static_cast<void>(registered);
+  return wish("fail cuInit", 0);
+}
 
 COLL_EXPORT Result cuDriverGetVersion(int* version) {
   *version = coll::doubles::from_environment("COLL_DOUBLE_CUDA_VERSION", 12000);

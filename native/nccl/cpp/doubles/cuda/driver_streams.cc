@@ -16,8 +16,7 @@ COLL_EXPORT Result cuStreamCreateWithPriority(Stream* stream, unsigned, int) {
 }
 
 COLL_EXPORT Result cuStreamSynchronize(Stream stream) {
-  std::unique_lock<std::mutex> lock(stream->mutex);
-  stream->changed.wait(lock, [stream] { return stream->tasks.empty() && !stream->is_busy; });
+  stream->wait();
   return kSuccess;
 }
 

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <thread>
+#include <vector>
 
 #include "../control.h"
 
@@ -9,6 +10,25 @@ namespace coll::doubles {
 
 std::atomic<long> stream_count{0};
 std::atomic<long> event_count{0};
+
+namespace {
+
+std::mutex streams_mutex;
+std::vector<cuda::Stream>& all_streams() {
+  static auto* const all = new std::vector<cuda::Stream>;
+  return *all;
+}
+
+}  // namespace
+
+void wait_for_all_streams() {
+  std::vector<cuda::Stream> all;
+  {
+    const std::lock_guard<std::mutex> lock(streams_mutex);
+    all = all_streams();
+  }
+  for (const cuda::Stream stream : all) stream->wait();
+}
 
 }  // namespace coll::doubles
 
@@ -23,7 +43,16 @@ int longest_delay() {
 }  // namespace
 
 StreamRecord::StreamRecord(int owner) : device(owner), delays(static_cast<unsigned>(owner + 1)) {
+  {
+    const std::lock_guard<std::mutex> lock(doubles::streams_mutex);
+    doubles::all_streams().push_back(this);
+  }
   std::thread([this] { run(); }).detach();
+}
+
+void StreamRecord::wait() {
+  std::unique_lock<std::mutex> lock(mutex);
+  changed.wait(lock, [this] { return tasks.empty() && !is_busy; });
 }
 
 void StreamRecord::put(std::function<void()> task) {

@@ -16,6 +16,9 @@ namespace coll::doubles {
 extern std::atomic<long> stream_count;
 extern std::atomic<long> event_count;
 
+// Waits until no stream has anything to do.
+void wait_for_all_streams();
+
 }  // namespace coll::doubles
 
 namespace coll::cuda {
@@ -23,6 +26,7 @@ namespace coll::cuda {
 // A stream is a thread with a queue, as asynchronous as a GPU.
 struct StreamRecord {
   explicit StreamRecord(int owner);
+  void wait();
   void put(std::function<void()> task);
 
   const int device;

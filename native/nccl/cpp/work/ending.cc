@@ -1,0 +1,44 @@
+// How the threads end: they do not. CUDA and NCCL tear themselves down when the process exits, and must not find a thread of ours inside a call.
+#include <thread>
+
+#include "older_waiting.h"
+#include "scheduler.h"
+
+namespace coll {
+
+bool Scheduler::begin_call() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (!is_ending_) ++calls_elsewhere_;
+  return !is_ending_;
+}
+
+void Scheduler::end_call() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  --calls_elsewhere_;
+}
+
+bool Scheduler::come_to_rest(std::chrono::milliseconds longest) {
+  constexpr int kThreads = 3;
+  constexpr auto kBetweenLooks = std::chrono::milliseconds(1);
+  const auto end = Clock::now() + longest;
+  // A thread that does not come back from a call may hold the lock.
+  std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
+  for (;; std::this_thread::sleep_for(kBetweenLooks)) {
+    if (lock.owns_lock() || lock.try_lock()) {
+      is_ending_ = true;
+      has_work_.notify_all();
+      has_flights_.notify_all();
+      // NCCL goes on by itself with what has begun.
+      if (resting_ == kThreads) return begun_.empty() && calls_elsewhere_ == 0;
+      lock.unlock();
+    }
+    if (Clock::now() > end) return false;
+  }
+}
+
+void Scheduler::rest(std::unique_lock<std::mutex>& lock) {
+  ++resting_;
+  for (;;) for_ever_.wait(lock);
+}
+
+}  // namespace coll
