@@ -20,7 +20,7 @@ if ! "$work/node" --version >/dev/null; then
   exit 1
 fi
 # What carries folders from here to there does not always keep it.
-chmod +x "$here/calls" 2>/dev/null || true
+chmod +x "$here/calls" "$here/mappings" 2>/dev/null || true
 
 # Containers may have the driver where only their own shells look.
 for folder in /usr/local/nvidia/lib64 /usr/lib64-nvidia /usr/lib/wsl/lib; do

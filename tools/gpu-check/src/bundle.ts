@@ -27,7 +27,7 @@ export async function makeParts(folder: string): Promise<void> {
   }
   copyFileSync(path.join(here, 'python/torch_calls.py'), path.join(folder, 'torch_calls.py'));
   copyFileSync(path.join(here, 'run.sh'), path.join(folder, 'run.sh'));
-  compile(['calls.c', 'older_start.c'], path.join(folder, 'calls'));
+  for (const program of ['calls', 'mappings']) compile([`${program}.c`, 'older_start.c'], path.join(folder, program));
 }
 
 /** A program that runs where glibc is older than here. */

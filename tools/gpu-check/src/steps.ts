@@ -15,12 +15,14 @@ import { torchNccl } from './steps/torch-nccl.js';
 import { mirrored, multiWorker } from './steps/training.js';
 import { twoRanks } from './steps/two-ranks.js';
 import { twoRanksInC } from './steps/two-ranks-in-c.js';
+import { virtualMemory } from './steps/virtual-memory.js';
 
 /** In the order in which they run: one rank first, then two; what takes longest comes last, and is not run where the time is over. */
 export const steps: Readonly<Record<string, Step>> = {
   probe: probeStep,
   'one-rank': oneRank,
   kernels,
+  'virtual-memory': virtualMemory,
   overhead,
   'device-memory': deviceMemory,
   staging,

@@ -80,7 +80,7 @@ describe('the bundle, on test doubles', () => {
   it('begins where glibc is as old as Node takes it', async () => {
     const file = path.resolve(import.meta.dirname, '../../../native/engine/tools/system-symbols.mjs');
     const { checkSystemSymbols } = await import(file);
-    checkSystemSymbols(path.join(bundle, 'calls'));
+    for (const program of ['calls', 'mappings']) checkSystemSymbols(path.join(bundle, program));
   });
 
   it('fails and goes on where NCCL refuses, and measures nothing unless told to', () => {

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "../devices/foreign_memory.h"
 #include "../devices/kernel_operations.h"
 #include "nccl_calls.h"
 
@@ -75,6 +76,7 @@ SharedOperation run_calls(Runtime& runtime, const std::shared_ptr<Clique>& cliqu
   operation->launch = [&runtime, all = std::move(all)](Operation& self) {
     const Clique& running = *self.clique;
     const NcclCalls calls(runtime, running, self);
+    for (const Use& use : self.uses) require_open_to(runtime.driver, *use.allocation, running.devices);
     for (const Member& member : running.members) {
       member.device->enter();
       wait_for_uses(self, *member.device, member.device->stream(Lane::kCommunication));

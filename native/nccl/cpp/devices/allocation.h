@@ -25,6 +25,8 @@ struct Allocation {
   // Set by the operation that makes it, on the submission thread, as the next one.
   cuda::Pointer pointer = 0;
   SharedFence latest;
+  // Somebody else's, of CUDA's virtual-memory API: each GPU needs leave to access it.
+  bool is_virtual = false;
   // Gives the memory back; runs when nobody has the allocation any more, on any thread.
   std::function<void(const Allocation&)> release;
   // Why its contents are worth nothing. Under the scheduler's lock.

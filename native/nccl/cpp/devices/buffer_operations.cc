@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "foreign_memory.h"
+
 namespace coll {
 namespace {
 
@@ -25,23 +27,6 @@ std::vector<SharedOperation> in_parts(std::size_t bytes, std::size_t part_bytes,
     begin += length;
   } while (begin < bytes);
   return parts;
-}
-
-// The driver knows of each pointer which allocation it lies in.
-void require_memory(const cuda::Driver& driver, const Device& device, cuda::Pointer pointer, std::size_t bytes) {
-  const std::string told = "the pointer is no memory of GPU " + std::to_string(device.index());
-  int ordinal = -1;
-  if (driver.pointer_attribute(&ordinal, cuda::kPointerOrdinal, pointer) != cuda::kSuccess) throw invalid(told);
-  if (ordinal != device.index()) throw invalid(told + ": it belongs to GPU " + std::to_string(ordinal));
-  // Memory of a pool belongs to no context.
-  cuda::Context context = nullptr;
-  const bool has_context = driver.pointer_attribute(&context, cuda::kPointerContext, pointer) == cuda::kSuccess && context != nullptr;
-  if (has_context && context != device.context()) throw invalid(told + " in its primary context, which is the one that is used here");
-  cuda::Pointer begin = 0;
-  std::size_t length = 0;
-  if (driver.address_range(&begin, &length, pointer) != cuda::kSuccess) throw invalid(told + ": the driver does not know where it ends");
-  const std::size_t left = length - static_cast<std::size_t>(pointer - begin);
-  if (bytes > left) throw invalid("the pointer has " + std::to_string(left) + " bytes up to the end of its allocation, not " + std::to_string(bytes));
 }
 
 // CUDA makes anything of ranges that overlap: these go by way of other memory.
@@ -90,8 +75,7 @@ SharedOperation adopt_pointer(Runtime& runtime, const SharedAllocation& allocati
   return operation_on("adopt", {{allocation, true}}, [&runtime, pointer](Operation& self) {
     Allocation& adopted = *self.uses[0].allocation;
     // Whatever uses it fails with the same words.
-    if (adopted.bytes > 0) require_memory(runtime.driver, runtime.device(adopted.device), pointer, adopted.bytes);
-    adopted.pointer = pointer;
+    if (adopted.bytes > 0) adopt(runtime.driver, runtime.device(adopted.device), pointer, adopted);
   });
 }
 

@@ -21,7 +21,7 @@ void open_to_peers(const cuda::Driver& driver, cuda::Pool pool, int device) {
     int can_access = 0;
     if (peer == device) continue;
     driver.require(driver.can_access_peer(&can_access, peer, device), "cuDeviceCanAccessPeer");
-    const cuda::PoolAccess access{cuda::kLocationDevice, peer, cuda::kReadAndWrite};
+    const cuda::Access access{{cuda::kLocationDevice, peer}, cuda::kReadAndWrite};
     if (can_access != 0) driver.require(driver.set_pool_access(pool, &access, 1), "cuMemPoolSetAccess");
   }
 }

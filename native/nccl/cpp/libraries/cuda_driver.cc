@@ -51,6 +51,7 @@ std::string bind_all(Driver& driver) {
   set("cuMemsetD32Async", driver.fill_words);
   set("cuPointerGetAttribute", driver.pointer_attribute);
   set("cuMemGetAddressRange_v2", driver.address_range);
+  set("cuMemGetAccess", driver.access_of);
   set("cuModuleLoadDataEx", driver.module_load);
   set("cuModuleGetFunction", driver.module_function);
   set("cuLaunchKernel", driver.launch);

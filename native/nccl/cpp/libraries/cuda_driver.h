@@ -46,7 +46,7 @@ struct Driver {
   Result (*memory_info)(std::size_t*, std::size_t*) = nullptr;
   Result (*default_pool)(Pool*, int) = nullptr;
   Result (*set_pool)(Pool, int, void*) = nullptr;
-  Result (*set_pool_access)(Pool, const PoolAccess*, std::size_t) = nullptr;
+  Result (*set_pool_access)(Pool, const Access*, std::size_t) = nullptr;
   Result (*allocate_host)(void**, std::size_t, unsigned) = nullptr;
   Result (*free_host)(void*) = nullptr;
 
@@ -58,6 +58,8 @@ struct Driver {
   Result (*fill_words)(Pointer, unsigned, std::size_t, Stream) = nullptr;
   Result (*pointer_attribute)(void*, int, Pointer) = nullptr;
   Result (*address_range)(Pointer*, std::size_t*, Pointer) = nullptr;
+  // Of a mapping of the virtual-memory API.
+  Result (*access_of)(unsigned long long*, const Location*, Pointer) = nullptr;
 
   Result (*module_load)(Module*, const void*, unsigned, int*, void**) = nullptr;
   Result (*module_function)(Function*, Module, const char*) = nullptr;

@@ -26,10 +26,14 @@ struct Uuid {
   unsigned char bytes[16];
 };
 
-// Who may use the memory of a pool, and how.
-struct PoolAccess {
-  int location_type;
-  int location;
+struct Location {
+  int type;
+  int id;
+};
+
+// Who may use the memory of a pool, or a mapping, and how.
+struct Access {
+  Location location;
   int rights;
 };
 
@@ -58,7 +62,10 @@ constexpr int kAttributeCapabilityMajor = 75;
 constexpr int kAttributeCapabilityMinor = 76;
 constexpr int kAttributeMemoryPools = 115;
 constexpr int kPointerContext = 1;
+constexpr int kPointerManaged = 8;
 constexpr int kPointerOrdinal = 9;
+constexpr int kPointerLegacyIpc = 10;
+constexpr int kPointerPool = 17;
 constexpr int kPoolReleaseThreshold = 4;
 constexpr int kLocationDevice = 1;
 constexpr int kReadAndWrite = 3;

@@ -39,6 +39,9 @@ static_assert(static_cast<int>(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR) == 
 static_assert(static_cast<int>(CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED) == static_cast<int>(kAttributeMemoryPools));
 static_assert(static_cast<int>(CU_POINTER_ATTRIBUTE_CONTEXT) == static_cast<int>(kPointerContext));
 static_assert(static_cast<int>(CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL) == static_cast<int>(kPointerOrdinal));
+static_assert(static_cast<int>(CU_POINTER_ATTRIBUTE_IS_MANAGED) == static_cast<int>(kPointerManaged));
+static_assert(static_cast<int>(CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE) == static_cast<int>(kPointerLegacyIpc));
+static_assert(static_cast<int>(CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE) == static_cast<int>(kPointerPool));
 static_assert(static_cast<int>(CU_MEMPOOL_ATTR_RELEASE_THRESHOLD) == static_cast<int>(kPoolReleaseThreshold));
 static_assert(static_cast<int>(CUDA_ERROR_DEINITIALIZED) == static_cast<int>(kShuttingDown));
 static_assert(static_cast<int>(CUDA_ERROR_STUB_LIBRARY) == static_cast<int>(kStub));
@@ -50,7 +53,7 @@ static_assert(static_cast<int>(CUDA_ERROR_SYSTEM_DRIVER_MISMATCH) == static_cast
 static_assert(static_cast<int>(CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE) == static_cast<int>(kCompatibilityUnsupported));
 static_assert(static_cast<int>(CUDA_ERROR_OUT_OF_MEMORY) == static_cast<int>(kOutOfMemory));
 
-static_assert(sizeof(CUmemAccessDesc) == sizeof(PoolAccess));
+static_assert(sizeof(CUmemAccessDesc) == sizeof(Access));
 static_assert(static_cast<int>(CU_MEM_LOCATION_TYPE_DEVICE) == kLocationDevice);
 static_assert(static_cast<int>(CU_MEM_ACCESS_FLAGS_PROT_READWRITE) == kReadAndWrite);
 static_assert(have_one_shape<decltype(Driver::can_access_peer), decltype(cuDeviceCanAccessPeer)>());
@@ -91,6 +94,7 @@ static_assert(have_one_shape<decltype(Driver::fill_words), decltype(cuMemsetD32A
 static_assert(have_one_shape<decltype(Driver::pointer_attribute), decltype(cuPointerGetAttribute)>());
 static_assert(have_one_shape<decltype(Driver::memory_info), decltype(cuMemGetInfo)>());
 static_assert(have_one_shape<decltype(Driver::address_range), decltype(cuMemGetAddressRange)>());
+static_assert(have_one_shape<decltype(Driver::access_of), decltype(cuMemGetAccess)>());
 static_assert(have_one_shape<decltype(Driver::module_load), decltype(cuModuleLoadDataEx)>());
 static_assert(have_one_shape<decltype(Driver::module_function), decltype(cuModuleGetFunction)>());
 static_assert(have_one_shape<decltype(Driver::launch), decltype(cuLaunchKernel)>());

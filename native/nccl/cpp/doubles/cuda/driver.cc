@@ -22,6 +22,7 @@ struct ModuleRecord {
 struct FunctionRecord {
   std::string name;
 };
+struct PoolRecord {};
 
 }  // namespace coll::cuda
 
@@ -56,6 +57,8 @@ constexpr int kMostDevices = 16;
 constexpr std::size_t kDeviceBytes = std::size_t{1} << 32;
 
 ContextRecord contexts[kMostDevices];
+// All memory but mappings comes from it.
+PoolRecord the_pool;
 int device_count() {
   static const int count = coll::doubles::from_environment("COLL_DOUBLE_DEVICES", 2);
   return count;
@@ -204,7 +207,7 @@ COLL_EXPORT Result cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
 }
 
 COLL_EXPORT Result cuDeviceGetDefaultMemPool(Pool* pool, int) {
-  *pool = nullptr;
+  *pool = &the_pool;
   return kSuccess;
 }
 
@@ -215,8 +218,8 @@ COLL_EXPORT Result cuDeviceCanAccessPeer(int* can_access, int device, int peer) 
   return kSuccess;
 }
 
-COLL_EXPORT Result cuMemPoolSetAccess(Pool, const PoolAccess* access, std::size_t count) {
-  return count == 1 && access->location_type == kLocationDevice && access->rights == kReadAndWrite && is_device(access->location) ? kSuccess : kInvalidValue;
+COLL_EXPORT Result cuMemPoolSetAccess(Pool, const Access* access, std::size_t count) {
+  return count == 1 && access->location.type == kLocationDevice && access->rights == kReadAndWrite && is_device(access->location.id) ? kSuccess : kInvalidValue;
 }
 
 COLL_EXPORT Result cuMemHostAlloc(void** memory, std::size_t bytes, unsigned) {
@@ -267,17 +270,23 @@ COLL_EXPORT Result cuMemsetD32Async(Pointer into, unsigned word, std::size_t cou
 }
 
 COLL_EXPORT Result cuPointerGetAttribute(void* value, int attribute, Pointer pointer) {
-  const int device = Memory::of_process().device_of(pointer, 1);
-  if (device < 0) return kInvalidValue;
-  if (attribute == kPointerContext) {
+  Memory& memory = Memory::of_process();
+  Pointer begin = 0;
+  std::size_t bytes = 0;
+  if (!memory.find(pointer, begin, bytes)) return kInvalidValue;
+  const bool is_virtual = memory.is_virtual(pointer);
+  if (attribute == kPointerContext || attribute == kPointerPool) {
     // Another context than the primary one, where that is wished for.
     static ContextRecord stranger{0};
-    const Context context = is_wished("strange context") ? &stranger : nullptr;
-    std::memcpy(value, &context, sizeof(context));
+    const void* found = nullptr;
+    if (attribute == kPointerContext && is_wished("strange context")) found = &stranger;
+    if (attribute == kPointerPool && !is_virtual) found = &the_pool;
+    std::memcpy(value, &found, sizeof found);
     return kSuccess;
   }
-  if (attribute != kPointerOrdinal) return kInvalidValue;
-  std::memcpy(value, &device, sizeof device);
+  if (attribute != kPointerOrdinal && attribute != kPointerLegacyIpc && attribute != kPointerManaged) return kInvalidValue;
+  const int found = attribute == kPointerOrdinal ? memory.device_of_block(pointer) : 0;
+  std::memcpy(value, &found, sizeof found);
   return kSuccess;
 }
 

@@ -26,7 +26,7 @@ cuda::Pointer Memory::allocate(std::size_t bytes, int device) {
   std::memset(made, kPoison, bytes);
   const std::lock_guard<std::mutex> lock(mutex_);
   const auto pointer = reinterpret_cast<cuda::Pointer>(made);
-  blocks_[pointer] = {bytes, device};
+  blocks_[pointer] = {bytes, device, false, {}};
   return pointer;
 }
 
@@ -45,21 +45,68 @@ void Memory::release(cuda::Pointer pointer, std::size_t bytes) {
   std::free(memory);
 }
 
+const Memory::Block* Memory::block_at(cuda::Pointer pointer, cuda::Pointer& begin) const {
+  const auto after = blocks_.upper_bound(pointer);
+  if (after == blocks_.begin()) return nullptr;
+  begin = std::prev(after)->first;
+  const Block& block = std::prev(after)->second;
+  return pointer - begin < block.bytes ? &block : nullptr;
+}
+
 int Memory::device_of(cuda::Pointer pointer, std::size_t bytes) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  auto after = blocks_.upper_bound(pointer);
-  if (after == blocks_.begin()) return -1;
-  const auto& [begin, block] = *--after;
-  return pointer + bytes <= begin + block.bytes ? block.device : -1;
+  cuda::Pointer begin = 0;
+  const Block* const first = block_at(pointer, begin);
+  if (first == nullptr) return -1;
+  const auto is_usable = [&](const Block& block) { return block.device == first->device && (!block.is_virtual || block.users.count(block.device) > 0); };
+  for (const Block* block = first; block != nullptr && is_usable(*block); block = block_at(begin + block->bytes, begin)) {
+    if (pointer + bytes <= begin + block->bytes) return block->device;
+    if (!block->is_virtual) break;
+  }
+  return -1;
 }
 
 bool Memory::find(cuda::Pointer pointer, cuda::Pointer& begin, std::size_t& bytes) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  const auto after = blocks_.upper_bound(pointer);
-  if (after == blocks_.begin()) return false;
-  begin = std::prev(after)->first;
-  bytes = std::prev(after)->second.bytes;
-  return pointer - begin < bytes;
+  const Block* const block = block_at(pointer, begin);
+  if (block != nullptr) bytes = block->bytes;
+  return block != nullptr;
+}
+
+void Memory::map(cuda::Pointer pointer, std::size_t bytes, int device) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  blocks_[pointer] = {bytes, device, true, {}};
+}
+
+void Memory::unmap(cuda::Pointer pointer) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  blocks_.erase(pointer);
+}
+
+void Memory::open_to(cuda::Pointer pointer, std::size_t bytes, int device) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  for (auto at = blocks_.lower_bound(pointer); at != blocks_.end() && at->first < pointer + bytes; ++at) at->second.users.insert(device);
+}
+
+bool Memory::is_open_to(cuda::Pointer pointer, int device) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  cuda::Pointer begin = 0;
+  const Block* const block = block_at(pointer, begin);
+  return block != nullptr && block->users.count(device) > 0;
+}
+
+bool Memory::is_virtual(cuda::Pointer pointer) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  cuda::Pointer begin = 0;
+  const Block* const block = block_at(pointer, begin);
+  return block != nullptr && block->is_virtual;
+}
+
+int Memory::device_of_block(cuda::Pointer pointer) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  cuda::Pointer begin = 0;
+  const Block* const block = block_at(pointer, begin);
+  return block != nullptr ? block->device : -1;
 }
 
 void* Memory::allocate_host(std::size_t bytes) {
