@@ -1,12 +1,15 @@
 #!/bin/sh
 # Checks @coll/nccl on this machine: sh run.sh [folder for the report]. Needs a driver, NCCL, and nothing else; see docs/gpu.md.
+# GPU_CHECK_NODE names a Node that is here already, in place of the one in the bundle.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 reports=${1:-docs/gpu}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-if command -v xz >/dev/null; then
+if [ -n "${GPU_CHECK_NODE:-}" ]; then
+  ln -s "$GPU_CHECK_NODE" "$work/node"
+elif command -v xz >/dev/null; then
   xz --decompress --stdout "$here/node.xz" >"$work/node"
 elif python3 -c 'import lzma' 2>/dev/null; then
   python3 -c 'import lzma, shutil, sys; shutil.copyfileobj(lzma.open(sys.argv[1]), open(sys.argv[2], "wb"))' "$here/node.xz" "$work/node"
@@ -14,7 +17,7 @@ else
   echo "run.sh: unpacking Node takes xz, or python3 with lzma, and neither is here" >&2
   exit 1
 fi
-chmod +x "$work/node"
+[ -n "${GPU_CHECK_NODE:-}" ] || chmod +x "$work/node"
 if ! "$work/node" --version >/dev/null; then
   echo "run.sh: Node does not run here: it takes a processor of the kind on which it was packed ($(cat "$here/machine" 2>/dev/null || echo '?')), glibc 2.28 or newer, libstdc++, and a folder for temporary files (TMPDIR) whose programs may run" >&2
   exit 1

@@ -19,6 +19,11 @@ export async function carryOut(
   if (command === 'step') return answer(async () => ({ found: await step.run(Number(number)) }));
   if (command === 'rank') return answer(async () => ({ facts: await step.rank?.(Number(number), store) }));
   const isDry = command === '--doubles';
+  if (command.startsWith('-') && !isDry) {
+    console.error('usage: gpu-check.mjs [--doubles] [folder for the report]');
+    process.exitCode = 2;
+    return;
+  }
   const keep = reportIn((isDry ? name : command) || 'docs/gpu');
   const results = await runSteps(steps, { isDry, mostSeconds, keep });
   const counted = (wanted: string) => results.filter(({ outcome }) => outcome === wanted).length;

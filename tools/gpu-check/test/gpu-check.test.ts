@@ -49,13 +49,17 @@ describe('the script that begins', () => {
   afterAll(() => rmSync(folder, { recursive: true }));
 
   /** On a machine that has these commands. */
-  function begin(commands: Readonly<Record<string, string>>) {
+  function begin(commands: Readonly<Record<string, string>>, variables: NodeJS.ProcessEnv = {}) {
     const bin = mkdtempSync(path.join(folder, 'bin-'));
-    for (const name of ['dirname', 'mktemp', 'rm', 'chmod']) symlinkSync(`/usr/bin/${name}`, path.join(bin, name));
+    for (const name of ['dirname', 'mktemp', 'rm', 'chmod', 'ln', 'true'])
+      symlinkSync(`/usr/bin/${name}`, path.join(bin, name));
     for (const [name, script] of Object.entries(commands))
       writeFileSync(path.join(bin, name), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
     const script = path.resolve(import.meta.dirname, '../run.sh');
-    const { status, stderr, stdout } = spawnSync('/bin/sh', [script], { env: { PATH: bin }, encoding: 'utf8' });
+    const { status, stderr, stdout } = spawnSync('/bin/sh', [script], {
+      env: { ...variables, PATH: bin },
+      encoding: 'utf8',
+    });
     return { status, stderr, stdout };
   }
 
@@ -87,6 +91,18 @@ describe('the script that begins', () => {
     });
     expect(status).toBe(0);
     expect(stdout).toMatch(/^\/venv\/libnccl.so.2 \S+coll_nccl.node \S+gpu-check.mjs docs\/gpu$/m);
+  });
+
+  it('takes a Node that is here already, and limits its time', () => {
+    const node = path.join(mkdtempSync(path.join(folder, 'node-')), 'node');
+    writeFileSync(node, '#!/bin/sh\necho "$*"\n', { mode: 0o755 });
+    const limits = mkdtempSync(path.join(folder, 'limits-'));
+    const timeout = `echo "$*" >>${limits}/calls; shift; while [ "\${1#-}" != "$1" ]; do shift; done; shift; "$@"`;
+    const { status, stdout } = begin({ timeout }, { GPU_CHECK_NODE: node });
+    expect([status, stdout]).toEqual([0, expect.stringMatching(/^\S+gpu-check.mjs docs\/gpu$/m)]);
+    expect(readFileSync(path.join(limits, 'calls'), 'utf8')).toMatch(
+      /^--foreground 5 true\n--foreground --kill-after=10 600 \S+\/node \S+gpu-check.mjs docs\/gpu\n$/,
+    );
   });
 
   it('goes on without Python, and where Python tells nothing', () => {

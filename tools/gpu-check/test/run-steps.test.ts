@@ -33,6 +33,12 @@ it('ends with the time for all steps', () => {
   ]);
 });
 
+it('prints how it is used instead of a report in a folder called --help', () => {
+  const program = fileURLToPath(new URL('./fixtures/steps-that-fail.ts', import.meta.url));
+  const { status, stdout, stderr } = spawnSync(process.execPath, [program, '--help'], { encoding: 'utf8' });
+  expect([status, stdout, stderr]).toEqual([2, '', 'usage: gpu-check.mjs [--doubles] [folder for the report]\n']);
+});
+
 it('ends the check under way when it is interrupted', async () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'coll-gpu-check-'));
   const program = fileURLToPath(new URL('./fixtures/steps-that-take-long.ts', import.meta.url));
