@@ -1,4 +1,4 @@
-import { type Tensor, toNumbers } from '@coll/core';
+import { IndexedSlices, type Tensor, toNumbers } from '@coll/core';
 import { describe, expect, it } from 'vitest';
 import { MirroredStrategy, type ReplicaContext } from './index.js';
 
@@ -23,6 +23,14 @@ describe('calls that block', () => {
     await expect(one.run((replica) => replica.broadcastSync(1, 1))).rejects.toMatchObject({
       code: 'ERR_COLL_REFUSED',
     });
+  });
+
+  it('keep the dtype of integer slices, but for their mean', async () => {
+    const slices = new IndexedSlices(Int32Array.of(5), Int32Array.of(0));
+    const dtypes = one.run((replica) =>
+      (['sum', 'mean'] as const).map((op) => replica.allReduceSync(op, slices).values.dtype),
+    );
+    expect(await dtypes).toEqual(['int32', 'float64']);
   });
 
   it('are refused while the replica waits for another', async () => {

@@ -60,6 +60,13 @@ describe('the error of a run', () => {
     expect(await failureOf(run)).toMatchObject({ code: 'ERR_COLL_PEER_FAILED' });
   });
 
+  it('is what a replica tells of its own failure, which nobody else explains', async () => {
+    const run = threadsOf(2);
+    run.say(1, consequence(1));
+    run.say(0, failed(new RangeError('heard later')));
+    expect(await failureOf(run)).toMatchObject({ code: 'ERR_COLL_PEER_FAILED', rank: 1 });
+  });
+
   it('is what the replica told, not that its thread ended then', async () => {
     const run = threadsOf(2);
     run.say(1, failed(new RangeError('told')));

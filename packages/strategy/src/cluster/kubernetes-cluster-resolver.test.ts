@@ -15,6 +15,7 @@ describe('KubernetesClusterResolver', () => {
     const resolver = await KubernetesClusterResolver.create({ client });
     expect(resolver.clusterSpec().asDescription()).toEqual({ worker: ['10.0.0.1:8470', '10.0.0.2:8470'] });
     expect([resolver.taskType, resolver.master()]).toEqual([undefined, '']);
+    expect([resolver.master({ taskType: 'worker' }), resolver.master({ taskId: 1 })]).toEqual(['', '']);
     resolver.taskType = 'worker';
     resolver.taskId = 1;
     expect(resolver.master()).toBe('grpc://10.0.0.2:8470');

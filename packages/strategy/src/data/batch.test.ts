@@ -47,6 +47,10 @@ describe('the batches of an element', () => {
 });
 
 describe('a part of a batch', () => {
+  it('cannot be had of a scalar', () => {
+    expect(() => only(3).part(0, 1)).toThrow(ValueError);
+  });
+
   it('of a tensor is rows of the same memory, on the device of its replica', () => {
     const data = Int16Array.of(1, 2, 3, 4, 5, 6);
     const part = only(tensor(data, { shape: [3, 1, 2], device: 'cpu:7' })).part(1, 3, 'cpu:1');

@@ -84,6 +84,7 @@ describe('datasets from a function', () => {
 
   it('are refused where they are none, at once or where they come later', async () => {
     expect(() => three.distributeDatasetsFromFunction(() => 3 as never)).toThrow(ValueError);
+    expect(() => three.distributeDatasetsFromFunction(() => null as never)).toThrow(ValueError);
     expect(() => three.distributeDatasetsFromFunction([[1]] as never)).toThrow(/takes a function that makes a dataset/);
     await expect(collect(async () => 3 as never)).rejects.toThrow(ValueError);
     await expect(collect(() => Promise.reject(new Error('torn')))).rejects.toThrow('torn');

@@ -94,6 +94,17 @@ describe.each(grid)('%s of %s', (operation, dtype) => {
   });
 });
 
+it.each(['min', 'max'] as const)('%s is NaN if either number is', (operation) => {
+  for (const [dtype, List] of [
+    ['float32', Float32Array],
+    ['float64', Float64Array],
+  ] as const) {
+    const into = List.of(Number.NaN, 1, Number.NaN, 2);
+    calculate(operation, dtype, into, List.of(1, Number.NaN, Number.NaN, 2));
+    expect(Array.from(into)).toEqual([Number.NaN, Number.NaN, Number.NaN, 2]);
+  }
+});
+
 // Which zero a minimum of 0 and -0 gives is left open.
 function unsigned(value: unknown): unknown {
   return value === 0 ? 0 : value;
