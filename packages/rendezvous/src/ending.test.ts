@@ -24,3 +24,7 @@ it.each(['ERR_COLL_PEER_FAILED_TOO', 'ERR_COLL_INTERNAL', 7])('takes code %j for
 it('drops the characters that control a terminal from a message', () => {
   expect(told({ ...ending, message: 'a\u001b[2Jb\r\n\u009bc' }).message).toBe('a [2Jb \n c');
 });
+
+it('takes no more than 2000 characters of a message', () => {
+  expect(told({ ...ending, message: 'x'.repeat(3000) }).message).toBe('x'.repeat(2000));
+});

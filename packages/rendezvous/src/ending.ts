@@ -43,11 +43,11 @@ function printable(text: string): string {
   return text.replace(/(?![\n\t])\p{Cc}/gu, ' ');
 }
 
-function parse(bytes: Uint8Array): Readonly<Record<'name' | 'code' | 'message' | 'rank', unknown>> {
+function parse(bytes: Uint8Array): Readonly<Partial<Record<'name' | 'code' | 'message' | 'rank', unknown>>> {
   try {
     const value = JSON.parse(Buffer.from(bytes).toString('utf8'));
     return { ...value, name: String(value?.name) };
   } catch {
-    return { name: '', code: '', message: undefined, rank: undefined };
+    return {};
   }
 }

@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -41,6 +41,14 @@ it('reports nothing where nobody reads it, and makes no file anew', () => {
   rmSync(file);
   reportStall(waiting, from(0));
   expect(existsSync(file)).toBe(false);
+});
+
+it('keeps no file open', () => {
+  const reports = 500;
+  const openFiles = () => readdirSync('/dev/fd').length;
+  const before = openFiles();
+  for (let count = 0; count < reports; count++) reportStall(waiting, from(0));
+  expect(openFiles() - before).toBeLessThan(reports / 2);
 });
 
 it.each([

@@ -66,3 +66,9 @@ it('believes no length beyond the longest frame', () => {
   head.writeUInt32BE(2 ** 21 + 1000);
   expect(() => new FrameSplitter().push(head)).toThrow('are the most');
 });
+
+it('refuses requests and answers that are cut short', () => {
+  const refused = { code: 'ERR_COLL_STORE', message: expect.stringContaining('is cut short') };
+  expect(() => decodeAnswer(Buffer.alloc(4))).toThrow(expect.objectContaining(refused));
+  expect(() => decodeRequest(Buffer.alloc(11))).toThrow(expect.objectContaining(refused));
+});

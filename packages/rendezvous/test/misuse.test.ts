@@ -34,6 +34,9 @@ it.each<[string, () => unknown]>([
   ['a Redis of nothing', () => RedisStore.connect(undefined as never)],
   ['values that are gone at once', () => redis({ expireSeconds: 0 })],
   ['an etcd of nothing', async () => new EtcdStore(undefined as never)],
+  ['a folder without a name', async () => new FileStore({ folder: '' })],
+  ['a folder that is a number', async () => new FileStore({ folder: 7 as never })],
+  ['a folder of nothing', async () => new FileStore(undefined as never)],
   ['an etcd at a path', async () => new EtcdStore({ url: 'x', job })],
 ])('refuses %s by a ValueError', async (_, ask) => {
   await expect(ask()).rejects.toThrow(ValueError);
@@ -48,6 +51,12 @@ it.each<[string, () => unknown]>([
   const error: unknown = await Promise.resolve(ask()).catch((thrown: unknown) => thrown);
   expect(error).toMatchObject({ name: 'ValueError', message: expect.stringContaining('***@host') });
   expect(String(error)).not.toMatch(/sec|ret@/);
+});
+
+it('tells where the credentials of an etcd belong, if there are any', () => {
+  const make = (url: string) => () => new EtcdStore({ url, job });
+  expect(make('http://user:secret@host:2379')).toThrow(/@host:2379"; the credentials .* among the headers$/);
+  expect(make('x')).toThrow(/ is http:\/\/host:port, not "x"$/);
 });
 
 it('gives up on a folder that cannot be made', async () => {

@@ -160,9 +160,24 @@ describe.each(Object.entries(tables))('%s', (_, make) => {
 
   it('refuses keys, values and amounts that cannot be', async () => {
     const store = await open();
+    const large = new Uint8Array(2 ** 20 + 1);
     for (const key of ['', 'x'.repeat(513), 'ü'.repeat(257), 1 as never])
-      await expect(store.get(key)).rejects.toMatchObject({ name: 'ValueError', operation: 'get' });
-    await expect(store.set('a', new Uint8Array(2 ** 20 + 1))).rejects.toThrow('1048577 bytes');
+      for (const [operation, call] of [
+        ['set', () => store.set(key, bytes(''))],
+        ['get', () => store.get(key)],
+        ['add', () => store.add(key, 1)],
+        ['compare-set', () => store.compareSet(key, undefined, bytes(''))],
+        ['delete', () => store.delete(key)],
+      ] as const)
+        await expect(call()).rejects.toMatchObject({ name: 'ValueError', operation });
+    await expect(store.set('a', large)).rejects.toThrow('1048577 bytes');
+    for (const [expected, desired] of [
+      [large, bytes('')],
+      [undefined, large],
+    ] as const) {
+      const refused = { name: 'ValueError', operation: 'compare-set' };
+      await expect(store.compareSet('a', expected, desired)).rejects.toMatchObject(refused);
+    }
     await expect(store.set('a', 'text' as never)).rejects.toThrow(ValueError);
     for (const amount of [0.5, Number.NaN, 2 ** 53]) await expect(store.add('a', amount)).rejects.toThrow(ValueError);
   });

@@ -1,0 +1,22 @@
+import { describe, expect, it } from 'vitest';
+import { requireJob, requireJobKey } from './job-key.js';
+
+it('accepts the name of a job of 512 bytes, and no longer one', () => {
+  expect(() => requireJob('ü'.repeat(256))).not.toThrow();
+  expect(() => requireJob(`${'ü'.repeat(256)}x`)).toThrow('a job is a name of 512 bytes at most');
+});
+
+describe('a job key', () => {
+  it('is accepted from 16 bytes on, 8 of them different', () => {
+    expect(() => requireJobKey('abcdefghabcdefgh')).not.toThrow();
+  });
+
+  it.each<[string, unknown, string]>([
+    ['is missing', undefined, 'got none;'],
+    ['is a number', 7, 'got a number;'],
+    ['is too short', 'abcdefghabcdefg', 'got 15 bytes, 8 different;'],
+    ['has too few different bytes', 'abcdefgabcdefgabcdefg', 'got 21 bytes, 7 different;'],
+  ])('is refused when it %s', (_, jobKey, got) => {
+    expect(() => requireJobKey(jobKey)).toThrow(got);
+  });
+});
