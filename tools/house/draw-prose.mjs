@@ -1,0 +1,136 @@
+// Draws doc comments, error messages and test titles for readers who have not seen the code:
+// `npm run -s prose -- --seed 7 --count 60`. The same seed draws the same ones; `--where` says where each stands.
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { parseArgs } from 'node:util';
+import ts from 'typescript';
+
+const root = path.resolve(import.meta.dirname, '../..');
+const { values } = parseArgs({
+  options: {
+    seed: { type: 'string', default: '1' },
+    count: { type: 'string', default: '60' },
+    where: { type: 'boolean', default: false },
+  },
+});
+
+const { stdout } = spawnSync('git', ['ls-files', 'packages', 'native', 'tools', 'examples'], {
+  cwd: root,
+  encoding: 'utf8',
+});
+const sources = stdout
+  .split('\n')
+  .filter((name) => name.endsWith('.ts') && !name.endsWith('.d.ts'))
+  .map((name) => ts.createSourceFile(name, readFileSync(path.join(root, name), 'utf8'), ts.ScriptTarget.Latest, true));
+const isTest = ({ fileName }) => /\.test(-d)?\.ts$|\/test\//.test(fileName);
+const isProduct = (source) => /^(packages|native)\/[^/]+\/src\//.test(source.fileName) && !isTest(source);
+
+/** All nodes of a source, parents first. */
+function* nodesOf(node) {
+  yield node;
+  const children = [];
+  ts.forEachChild(node, (child) => void children.push(child));
+  for (const child of children) yield* nodesOf(child);
+}
+
+/** A text as it is written, with the expressions in it in angle brackets; undefined for other expressions. */
+function textOf(node, source) {
+  if (!node) return undefined;
+  if (ts.isStringLiteralLike(node)) return node.text;
+  if (ts.isTemplateExpression(node)) {
+    const spans = node.templateSpans.map(({ expression, literal }) => {
+      return `<${textOf(constantOf(expression), source) ?? expression.getText(source)}>${literal.text}`;
+    });
+    return node.head.text + spans.join('');
+  }
+  if (ts.isIdentifier(node)) return textOf(constantOf(node), source);
+  if (ts.isBinaryExpression(node)) {
+    const parts = [node.left, node.right].map((part) => textOf(part, source) ?? `<${part.getText(source)}>`);
+    return node.operatorToken.kind === ts.SyntaxKind.PlusToken ? parts.join('') : undefined;
+  }
+  return undefined;
+}
+
+/** What a name stands for: the constant of that name in the functions around it. */
+function constantOf(node) {
+  if (!ts.isIdentifier(node)) return node;
+  for (let scope = node.parent; scope; scope = scope.parent) {
+    if (!ts.isBlock(scope) && !ts.isSourceFile(scope)) continue;
+    for (const statement of scope.statements) {
+      if (!ts.isVariableStatement(statement)) continue;
+      const found = statement.declarationList.declarations.find(({ name }) => name.getText() === node.text);
+      if (found?.initializer) return found.initializer;
+    }
+  }
+  return undefined;
+}
+
+function commentsIn(source) {
+  const found = [...nodesOf(source)].flatMap((node) => ts.getJSDocCommentsAndTags(node).filter(ts.isJSDoc));
+  return [...new Set(found)].map((comment) => [
+    comment,
+    comment
+      .getText(source)
+      .replace(/^\s*\* ?/gm, '')
+      .replace(/^\/\*\*\s*|\s*\*?\/$/g, '')
+      .trim(),
+  ]);
+}
+
+function messagesIn(source) {
+  const made = [...nodesOf(source)].filter(
+    (node) => ts.isNewExpression(node) && /Error$/.test(node.expression.getText(source)),
+  );
+  return made.map((node) => {
+    const message = node.arguments?.find((each) => !/^['"]ERR_/.test(each.getText(source)));
+    return [node, textOf(message, source)];
+  });
+}
+
+function titlesIn(source) {
+  const titled = (node) => {
+    if (!ts.isCallExpression(node)) return undefined;
+    const callee = node.expression.getText(source);
+    const [, name] = /^(it|test|describe)\b/.exec(callee) ?? [];
+    return name && node.arguments.length > 1 ? [name, textOf(node.arguments[0], source)] : undefined;
+  };
+  return [...nodesOf(source)].flatMap((node) => {
+    const [name, title] = titled(node) ?? [];
+    if (!title || name === 'describe') return [];
+    const around = [];
+    for (let parent = node.parent; parent; parent = parent.parent) {
+      const [kind, outer] = titled(parent) ?? [];
+      if (kind === 'describe' && outer) around.unshift(outer);
+    }
+    return [[node, [...around, title].join(' > ')]];
+  });
+}
+
+/** Those with the lowest lots, each of which is a number of the seed and the text. */
+function draw(kind, found) {
+  const lotOf = (text) => createHash('sha256').update(`${values.seed} ${kind} ${text}`).digest('hex');
+  const lots = found.map((each) => ({ ...each, lot: lotOf(each.text) }));
+  return lots.sort((one, other) => one.lot.localeCompare(other.lot)).slice(0, Number(values.count));
+}
+
+function print(kind, from, find) {
+  const found = from.flatMap((source) =>
+    find(source)
+      .filter(([, text]) => text)
+      .map(([node, text]) => ({ text, where: `${source.fileName}:${lineOf(node, source)}` })),
+  );
+  console.log(`\n# ${kind}: ${values.count} of ${found.length}\n`);
+  for (const [index, { text, where }] of draw(kind, found).entries()) {
+    console.log(`${index + 1}. ${text.replace(/\n/g, '\n   ')}${values.where ? `\n   (${where})` : ''}`);
+  }
+}
+
+function lineOf(node, source) {
+  return source.getLineAndCharacterOfPosition(node.getStart(source)).line + 1;
+}
+
+print('Doc comments', sources.filter(isProduct), commentsIn);
+print('Error messages', sources.filter(isProduct), messagesIn);
+print('Test titles', sources.filter(isTest), titlesIn);
