@@ -17,8 +17,9 @@ const mayImport = {
   tfjs: ['core', 'strategy'],
   cli: ['core', 'rendezvous', 'strategy'],
 };
-// Test doubles, what starts processes, and how a strategy opens its group, into which faults are injected.
+// Test doubles, helpers of programs that sanitizers watch, what starts processes, and how a strategy opens its group, into which faults are injected.
 const sharedByTests = [
+  'native/engine/test/ranks/(errors|this-process)',
   'native/nccl/test/doubles',
   'packages/rendezvous/test/free-port',
   'packages/rendezvous/test/job-processes',
@@ -63,7 +64,7 @@ module.exports = {
         pathNot: [
           '^($1|native/engine/tools)/',
           '^examples/train/options[.]mjs$',
-          `^(${sharedByTests.join('|')})[.]ts$`,
+          `^(${sharedByTests.join('|')})[.](ts|mjs)$`,
         ],
         dependencyTypes: ['local'],
       },

@@ -1,5 +1,6 @@
 // `node tools/tests/compare.mjs COMMIT`: every test case of that commit must be in `npm test` or `npm run test:rest`, or in
-// contained.json beside the case that contains it. Lists cases without running them; native addons must be built.
+// contained.json beside the case that contains it. Lists cases without running them; the native addons must be built here, and the engine of that
+// commit is built by this program, since the two may not fit together.
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -43,9 +44,10 @@ function missingFrom(today, before) {
 
 try {
   git('worktree', 'add', '--detach', base, commit);
-  for (const linked of ['node_modules', 'native/engine/build', 'native/nccl/build']) {
+  for (const linked of ['node_modules', 'native/nccl/build']) {
     if (existsSync(path.join(root, linked))) symlinkSync(path.join(root, linked), path.join(base, linked));
   }
+  execFileSync(process.execPath, ['native/engine/build.mjs'], { cwd: base, stdio: ['ignore', 'ignore', 'inherit'] });
   const before = casesOf(base, 'all');
   const [core, rest] = ['core', 'rest'].map((mode) => casesOf(root, mode));
   const { missing, counts } = missingFrom(new Set([...core, ...rest]), before);

@@ -9,14 +9,14 @@ import { expect, it } from 'vitest';
 const folders = ['sanitized', '../../../packages/processes/test/sanitized'];
 const programs = folders.flatMap((folder) => {
   const whole = path.join(import.meta.dirname, folder);
-  return readdirSync(whole).map((name) => ({ name, file: path.join(whole, name) }));
+  return readdirSync(whole).map((name) => [name, path.join(whole, name)] as const);
 });
 const built = path.join(import.meta.dirname, '../dist/index.js');
 const runProgram = promisify(execFile);
 // They make a million calls, each of which a busy machine may take a millisecond for.
 const patience = 1_500_000;
 
-it.each(programs)('$name', { timeout: patience }, async ({ file }) => {
+it.each(programs)('%s', { timeout: patience }, async (_, file) => {
   expect(native.probe(), 'npm run build').toEqual({ available: true });
   expect(existsSync(built), 'npm run build').toBe(true);
   // Fails where the program does, with what it said.
