@@ -1,8 +1,9 @@
 import { availableParallelism } from 'node:os';
-import type { Algorithm, Collective, DType, RunOptions } from '@coll/core';
+import type { Algorithm, Collective, DType, Group, RunOptions } from '@coll/core';
 import {
   allRanks,
   type CheckedCall,
+  ControllerGroup,
   clashError,
   deadlineOf,
   type KnownCall,
@@ -30,17 +31,20 @@ type Call = KnownCall<Deal>;
  * more than a millisecond lets the event loop run in between.
  */
 export class NativeCommunicator extends OrderedCommunicator<Deal> {
+  readonly group: Group;
   readonly #binding: NativeBinding;
   readonly #controller: ControllerHandle;
   readonly #programs: Programs;
   readonly #newCalls = new NewCalls();
 
   /** @throws ValueError for a size below 1 */
-  constructor(binding: NativeBinding, size: number, algorithm: Algorithm) {
+  constructor(binding: NativeBinding, size: number, algorithm: Algorithm, group?: Group) {
     super(size, allRanks(size));
     this.#binding = binding;
     this.#controller = binding.controller(size, availableParallelism());
     this.#programs = new Programs(binding, algorithm, size);
+    const communicator = (other: Algorithm, own: Group) => new NativeCommunicator(binding, size, other, own);
+    this.group = group ?? new ControllerGroup({ communicator });
   }
 
   refuses(collective: Collective, dtype: DType): string | undefined {

@@ -3,10 +3,10 @@ import {
   type CollError,
   type Collective,
   type DType,
+  type Group,
   InternalError,
   type JoinRequest,
   type RunOptions,
-  type Tensor,
   type ThreadGroup,
   ValueError,
 } from '@coll/core';
@@ -24,6 +24,7 @@ import {
   oneRank,
   operationOf,
   Rendezvous,
+  ThreadRank,
   type Wait,
   waitOf,
 } from '@coll/core/executor';
@@ -44,6 +45,7 @@ const joined = new WeakMap<SharedArrayBuffer, number>();
  * millisecond, lets the event loop run in between.
  */
 export class NativeThreadCommunicator extends OrderedCommunicator<Offer> {
+  readonly group: Group;
   readonly #binding: NativeBinding;
   readonly #rank: number;
   readonly #member: MemberHandle;
@@ -52,51 +54,42 @@ export class NativeThreadCommunicator extends OrderedCommunicator<Offer> {
   readonly #rendezvous: Rendezvous;
   readonly #descriptors: Descriptors;
   readonly #said: Float64Array;
-  readonly #arena: Arena;
   readonly #programs: Programs;
   readonly #offers: Offers;
   readonly #newCalls = new NewCalls();
   #described: Offer | undefined;
 
   /** @throws ValueError for a rank outside the group, or a group of another engine */
-  constructor(binding: NativeBinding, group: ThreadGroup, { rank, algorithm }: JoinRequest) {
-    const { size, board, control } = group;
+  constructor(binding: NativeBinding, threads: ThreadGroup, { rank, algorithm }: JoinRequest, group?: Group) {
+    const { size, board, control } = threads;
     super(size, oneRank(rank, size));
     if (!board)
       throw new ValueError(
         'ERR_COLL_VALUE',
-        `this group was made by the ${group.engine} engine; join it with that one`,
+        `this group was made by the ${threads.engine} engine; join it with that one`,
       );
     requireOwnThread(board, rank);
     this.#binding = binding;
     this.#rank = rank;
     this.#rendezvous = new Rendezvous(control, size, 0);
-    this.#descriptors = new Descriptors(group.descriptors, size);
+    this.#descriptors = new Descriptors(threads.descriptors, size);
     this.#said = this.#descriptors.saidBy(rank);
-    this.#arena = new Arena(group.arena);
     this.#programs = new Programs(binding, algorithm, size);
     this.#offers = new Offers(binding, this.#programs, rank);
     this.#memory = [new Uint8Array(board), this.#rendezvous.state, this.#rendezvous.arrivalOf(rank)];
     this.#member = binding.join(...this.#memory, rank, size, availableParallelism());
+    this.group =
+      group ??
+      new ThreadRank({
+        rank,
+        rendezvous: this.#rendezvous,
+        arena: new Arena(threads.arena),
+        communicator: (other, own) => new NativeThreadCommunicator(binding, threads, { rank, algorithm: other }, own),
+      });
   }
 
   refuses(collective: Collective, dtype: DType): string | undefined {
     return this.#programs.refuses(collective, dtype);
-  }
-
-  /** Memory in the shared arena. @throws CollError where the arena is full */
-  allocate(dtype: DType, length: number): Tensor {
-    return this.#arena.allocate(dtype, length);
-  }
-
-  /** Ends the group for all members because of an error beyond it. */
-  fail(error: CollError): void {
-    this.#rendezvous.failWith(error, this.#rank);
-  }
-
-  /** Why the group has failed; undefined while it has not. */
-  failure(): CollError | undefined {
-    return this.#rendezvous.failure('group');
   }
 
   protected prepare(call: CheckedCall): Offer {

@@ -87,6 +87,11 @@ export class Clique {
     return this.#closing !== undefined;
   }
 
+  /** Why it has ended; undefined while it works. */
+  get failure(): CollError | undefined {
+    return this.#failed;
+  }
+
   /** Compares what all processes ask for, where that is wanted; calls are then made one after the other. @throws the same error on all of them */
   async agree(request: Request, { operation, timeoutMillis }: Submission, signal: AbortSignal | undefined) {
     const { board, checkCalls } = this.members;

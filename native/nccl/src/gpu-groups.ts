@@ -1,4 +1,4 @@
-import type { Collective, Communicator, DType, RunOptions, Tensor } from '@coll/core';
+import type { Collective, Communicator, DType, Group, RunOptions, Tensor } from '@coll/core';
 import { allRanks, JoiningCommunicator, refusedCollective } from '@coll/core/executor';
 import { refusedByNccl } from './element-types.js';
 import { blocksNoThread } from './failures.js';
@@ -70,6 +70,7 @@ export class GpuGroups implements GpuRanks {
 export class GroupedCommunicator extends JoiningCommunicator {
   readonly size: number;
   readonly localRanks: readonly number[];
+  readonly group: Group;
   readonly #groups: GpuGroups;
   readonly #engine: Communicator;
 
@@ -77,6 +78,7 @@ export class GroupedCommunicator extends JoiningCommunicator {
   constructor(size: number, groups: GpuGroups, engine: Communicator) {
     super();
     this.#engine = engine;
+    this.group = engine.group;
     this.size = size;
     this.localRanks = allRanks(size);
     this.#groups = groups;

@@ -1,19 +1,23 @@
 import {
   type Collective,
   type DType,
+  type Group,
   longestTimer,
   nameOf,
   type RunOptions,
   rootOf,
   type Tensor,
   ValueError,
+  zeros,
 } from '@coll/core';
 import {
   abortedError,
+  CallOrder,
   closedError,
   JoiningCommunicator,
   refusedCollective,
   refusedError,
+  requireCollError,
   validateBuffers,
 } from '@coll/core/executor';
 import type { Clique, Submission } from './clique.js';
@@ -67,6 +71,7 @@ export class NcclCommunicator extends JoiningCommunicator {
   readonly localRanks: readonly number[];
   /** The GPU of each local rank. */
   readonly devices: readonly string[];
+  readonly group: Group;
   readonly #clique: Clique;
   readonly #scratch = new ScratchMemory();
   readonly #timeoutSeconds: number;
@@ -79,6 +84,7 @@ export class NcclCommunicator extends JoiningCommunicator {
     this.localRanks = ranks;
     this.devices = devices.map((index) => `gpu:${index}`);
     this.#clique = clique;
+    this.group = groupOf(clique);
     this.#timeoutSeconds = defaultTimeoutSeconds;
     const told = `the communicator ${clique.members.name} was not closed: use "await using", or call close()`;
     leftBehind.register(this, told, this);
@@ -227,6 +233,24 @@ export class NcclCommunicator extends JoiningCommunicator {
     const root = this.localRanks.indexOf(rootOf(collective) ?? 0);
     return (root < 0 && collective.kind === 'broadcast' ? outputs[0] : inputs[Math.max(0, root)]) as Tensor;
   }
+}
+
+/** The group of a clique, which has its own algorithms, and no memory of its own for tensors of the host. */
+function groupOf(clique: Clique): Group {
+  return {
+    order: new CallOrder(),
+    get failure() {
+      return clique.failure;
+    },
+    fail(error) {
+      requireCollError(error);
+      void clique.fail(error);
+    },
+    allocate: (dtype, length) => zeros(dtype, [length]),
+    communicator() {
+      throw refusedError('NCCL chooses its algorithms itself', { operation: 'communicator' });
+    },
+  };
 }
 
 function openingOf({ defaultTimeoutSeconds = usualTimeoutSeconds, blocking }: NcclOptions) {

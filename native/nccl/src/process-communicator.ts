@@ -1,4 +1,4 @@
-import type { Collective, Communicator, DType, RunOptions, Tensor } from '@coll/core';
+import type { Collective, Communicator, DType, Group, RunOptions, Tensor } from '@coll/core';
 import { JoiningCommunicator } from '@coll/core/executor';
 import { refusedByNccl } from './element-types.js';
 import type { ProcessGpus } from './process-gpus.js';
@@ -7,6 +7,7 @@ import type { ProcessGpus } from './process-gpus.js';
 export class ProcessCommunicator extends JoiningCommunicator {
   readonly size: number;
   readonly localRanks: readonly number[];
+  readonly group: Group;
   readonly #others: Communicator;
   readonly #gpus: ProcessGpus;
 
@@ -15,6 +16,7 @@ export class ProcessCommunicator extends JoiningCommunicator {
     super();
     this.size = others.size;
     this.localRanks = others.localRanks;
+    this.group = others.group;
     this.#others = others;
     this.#gpus = gpus;
   }

@@ -34,6 +34,7 @@ function ofTensorsOnGpus(communicator: NcclCommunicator): Communicator {
   return {
     size: communicator.size,
     localRanks: communicator.localRanks,
+    group: communicator.group,
     refuses: (collective, dtype) => communicator.refuses(collective, dtype),
     async run(collective, inputs, outputs, options) {
       const [from, into] = await Promise.all([

@@ -1,7 +1,9 @@
+import type { CallOrder, Turn } from './call-order.js';
 import type { CallerRequest } from './caller-request.js';
 import type { Collective } from './collective.js';
 import type { DType } from './dtype.js';
 import type { CollError } from './errors.js';
+import type { Algorithm } from './schedule/schedule.js';
 import type { Tensor } from './tensor.js';
 
 /** How one collective is run. All of it may be left out. */
@@ -21,6 +23,8 @@ export interface RunOptions {
   readonly checkCalls?: boolean;
   /** Where the collective is a part of something larger: what the caller asked for, which errors tell of. */
   readonly request?: CallerRequest | undefined;
+  /** The turn that the call belongs to: it does not wait for that turn to end. */
+  readonly turn?: Turn | undefined;
 }
 
 /** One rank's buffer: a tensor, or several of one dtype that count as one buffer, joined in this order. */
@@ -39,6 +43,8 @@ export type Segments = Tensor | readonly Tensor[];
 export interface Communicator extends AsyncDisposable {
   readonly size: number;
   readonly localRanks: readonly number[];
+  /** Shared by all communicators of these ranks. */
+  readonly group: Group;
 
   /** Why this communicator cannot run such a collective, in words for the user; undefined when it can. */
   refuses(collective: Collective, dtype: DType): string | undefined;
@@ -65,17 +71,25 @@ export interface Communicator extends AsyncDisposable {
     options?: RunOptions,
   ): void;
 
-  /** Memory that this communicator uses without a copy; absent where any memory is as good. Valid until `close`. */
-  allocate?(dtype: DType, length: number): Tensor;
-
-  /**
-   * Ends the group for all members because of an error beyond it: collectives under way and later ones fail with one of the same class, code and `rank`.
-   * The first failure of a group stands. Absent where all ranks are in one hand.
-   */
-  fail?(error: CollError): void;
-  /** Why the group has failed; undefined while it has not. Absent where only collectives tell. */
-  failure?(): CollError | undefined;
-
   /** Leaves the group. Calls made from now on are refused; peers that wait for this rank are told. May be called again. */
   close(): Promise<void>;
+}
+
+/** What all communicators of the same ranks share: the order of their calls, their failure and their memory. */
+export interface Group {
+  readonly order: CallOrder;
+  /** The first failure of the group. Undefined while it works. */
+  readonly failure: CollError | undefined;
+  /**
+   * Ends the group for all members because of an error outside of it. Collectives under way and later ones fail with an
+   * error of the same class, code and `rank`. Only the first failure of a group counts. @throws ValueError unless it is a CollError
+   */
+  fail(error: CollError): void;
+  /**
+   * Memory that the engine uses without a copy, or ordinary memory if the engine has none of its own. Valid until the group is closed.
+   * @throws ValueError for an unknown dtype or a bad length; CollError if the memory of the group is full
+   */
+  allocate(dtype: DType, length: number): Tensor;
+  /** A communicator of the same ranks that runs another algorithm. */
+  communicator(algorithm: Algorithm): Communicator;
 }

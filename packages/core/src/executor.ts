@@ -1,8 +1,10 @@
 /** For authors of executors and engines: what those of this package are made of. */
 export { refusedCollective, validateBuffers } from './buffers.js';
 export { abortedError, busyError, clashError, closedError, lostBufferError, refusedError } from './call-errors.js';
+export { CallOrder, type Turn } from './call-order.js';
 export { operationOf } from './caller-request.js';
 export { collectiveOps } from './collective.js';
+export { ControllerGroup, requireCollError } from './controller-group.js';
 export { failureError, reasonOf } from './failures.js';
 export { RankNames } from './hierarchical/rank-names.js';
 export { requireGoing } from './in-one-hand.js';
@@ -31,3 +33,4 @@ export { OrderedCommunicator } from './threads/ordered-communicator.js';
 export { type CheckedCall, listOf, type Pieces, reads, writes } from './threads/pieces.js';
 export { deadlineOf, Rendezvous, type Wait, waitOf } from './threads/rendezvous.js';
 export { requireJoin } from './threads/thread-group.js';
+export { ThreadRank } from './threads/thread-rank.js';

@@ -26,7 +26,7 @@ export {
   CommunicationOptions,
   type CommunicationOptionsInit,
 } from './communication-options.js';
-export type { Communicator, RunOptions, Segments } from './communicator.js';
+export type { Communicator, Group, RunOptions, Segments } from './communicator.js';
 export { concatAlong } from './concat-along.js';
 export { CrossDeviceOps } from './cross-device-ops.js';
 export {

@@ -12,6 +12,7 @@ export function keepSegments(inner: Communicator, calls: string[]): Communicator
   return {
     size: inner.size,
     localRanks: inner.localRanks,
+    group: inner.group,
     refuses: (...args) => inner.refuses(...args),
     run: (...args) => {
       keep(args[0], args[1]);

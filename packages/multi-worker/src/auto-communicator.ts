@@ -1,8 +1,8 @@
 import {
-  type CollError,
   type Collective,
   type Communicator,
   type DType,
+  type Group,
   nameOf,
   type ProcessGroup,
   type RunOptions,
@@ -46,10 +46,7 @@ export function choicesOf(group: ProcessGroup): readonly AlgorithmChoice[] {
 class AutoCommunicator implements Communicator {
   readonly size: number;
   readonly localRanks: readonly number[];
-  // Only where all the others have them, too.
-  readonly allocate?: NonNullable<Communicator['allocate']>;
-  readonly fail?: (error: CollError) => void;
-  readonly failure?: () => CollError | undefined;
+  readonly group: Group;
   readonly #tuning: LinkTuning;
   readonly #communicators: readonly Communicator[];
   #isClosed = false;
@@ -59,10 +56,7 @@ class AutoCommunicator implements Communicator {
     this.localRanks = [group.rank];
     this.#tuning = tuningOf(group);
     this.#communicators = this.#tuning.algorithms.map((algorithm) => group.communicator(algorithm));
-    const [first] = this.#communicators as readonly [Communicator];
-    if (first.allocate) this.allocate = first.allocate.bind(first);
-    if (first.fail) this.fail = first.fail.bind(first);
-    if (first.failure) this.failure = first.failure.bind(first);
+    this.group = (this.#communicators[0] as Communicator).group;
   }
 
   refuses(collective: Collective, dtype: DType): string | undefined {

@@ -3,12 +3,11 @@ import {
   type Collective,
   type Communicator,
   type DType,
+  type Group,
   type ProcessGroup,
   type RunOptions,
   type Segments,
-  type Tensor,
   ValueError,
-  zeros,
 } from '@coll/core';
 import { hashOf, listOf, OneByOne } from '@coll/core/executor';
 
@@ -35,6 +34,7 @@ export interface GroupCommunicatorOptions {
 export class GroupCommunicator implements Communicator {
   readonly size: number;
   readonly localRanks: readonly number[];
+  readonly group: Group;
   readonly #options: GroupCommunicatorOptions;
   readonly #underWay = new OneByOne();
 
@@ -42,6 +42,7 @@ export class GroupCommunicator implements Communicator {
     const { ranks } = options;
     this.size = ranks.size;
     this.localRanks = ranks.localRanks;
+    this.group = ranks.group;
     this.#options = options;
   }
 
@@ -57,10 +58,6 @@ export class GroupCommunicator implements Communicator {
   runSync(collective: Collective, inputs: Buffers, outputs: Buffers, options?: RunOptions): void {
     const launched = this.#launched(options, inputs);
     this.#watchSync(() => this.#options.ranks.runSync(collective, inputs, outputs, launched));
-  }
-
-  allocate(dtype: DType, length: number): Tensor {
-    return this.#options.ranks.allocate?.(dtype, length) ?? zeros(dtype, [length]);
   }
 
   /** Leaves the group open. */
@@ -111,7 +108,7 @@ export class GroupCommunicator implements Communicator {
     if (isRefused || !(error instanceof Error)) return;
     const { ranks, group } = this.#options;
     // Others get an error of the same class where the ranks can tell them of it.
-    if (ranks.fail && error instanceof CollError) ranks.fail(error);
+    if (error instanceof CollError) ranks.group.fail(error);
     else group.fail(error);
   }
 }

@@ -2,12 +2,11 @@ import {
   type Collective,
   type Communicator,
   type DType,
+  type Group,
   NotImplementedError,
   type RunOptions,
   type Segments,
-  type Tensor,
   variantOf,
-  zeros,
 } from '@coll/core';
 import { listOf, refusedCollective } from '@coll/core/executor';
 import type { NcclGroups } from './nccl-groups.js';
@@ -20,6 +19,7 @@ type Buffers = readonly Segments[];
 export class MultiWorkerCommunicator implements Communicator {
   readonly size: number;
   readonly localRanks: readonly number[];
+  readonly group: Group;
   readonly #engine: Communicator;
   readonly #plan: SpecPlan;
   readonly #nccl: NcclGroups;
@@ -27,6 +27,7 @@ export class MultiWorkerCommunicator implements Communicator {
   constructor(engine: Communicator, plan: SpecPlan, nccl: NcclGroups) {
     this.size = engine.size;
     this.localRanks = engine.localRanks;
+    this.group = engine.group;
     this.#engine = engine;
     this.#plan = plan;
     this.#nccl = nccl;
@@ -55,10 +56,6 @@ export class MultiWorkerCommunicator implements Communicator {
       });
     }
     this.#engine.runSync(collective, inputs, outputs, options);
-  }
-
-  allocate(dtype: DType, length: number): Tensor {
-    return this.#engine.allocate?.(dtype, length) ?? zeros(dtype, [length]);
   }
 
   close(): Promise<void> {

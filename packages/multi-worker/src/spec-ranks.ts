@@ -2,6 +2,7 @@ import {
   type Collective,
   type Communicator,
   type DType,
+  type Group,
   hierarchical,
   type ProcessGroup,
   type RunOptions,
@@ -42,6 +43,11 @@ export class SpecRanks implements Communicator {
 
   refuses(collective: Collective, dtype: DType): string | undefined {
     return this.#for(collective).refuses(withoutVariant(collective), dtype);
+  }
+
+  /** That of what plays no all-reduce, with which the others share their failure and order. */
+  get group(): Group {
+    return this.#for({ kind: 'all-gather' }).group;
   }
 
   run(collective: Collective, inputs: Buffers, outputs: Buffers, options?: RunOptions): Promise<void> {

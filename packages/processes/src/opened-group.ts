@@ -11,6 +11,7 @@ import type { GroupExplanation } from './explanation.js';
 import type { MemoryHandle, processBinding } from './process-binding.js';
 import { ProcessCommunicator } from './process-communicator.js';
 import type { NativeProcessGroup } from './process-group.js';
+import { ProcessRank } from './process-rank.js';
 
 /** A group as `openProcessGroup` opens it. */
 export interface OpenedProcessGroup extends ProcessGroup {
@@ -47,6 +48,7 @@ export class OpenedGroup implements OpenedProcessGroup {
   readonly hosts: readonly string[];
   readonly links: readonly Link[];
   readonly #options: OpenedGroupOptions;
+  readonly #own: ProcessRank;
   #closing: Promise<void> | undefined;
 
   constructor(options: OpenedGroupOptions) {
@@ -57,13 +59,16 @@ export class OpenedGroup implements OpenedProcessGroup {
     this.hosts = hosts;
     this.links = links;
     this.#options = options;
+    this.#own = new ProcessRank({
+      ...options,
+      communicator: (own, algorithm) => new ProcessCommunicator(own, algorithm),
+    });
     if (opened.size === 0) process.on('exit', leaveAll);
     opened.add(group);
   }
 
   communicator(algorithm: Algorithm): Communicator {
-    const { binding, group, memory } = this.#options;
-    if (!group.isClosed) return new ProcessCommunicator({ binding, group, algorithm, memory });
+    if (!this.#options.group.isClosed) return this.#own.communicator(algorithm);
     const details = { rank: this.rank, operation: 'communicator' };
     throw new RuntimeError('ERR_COLL_CLOSED', 'this group of processes was closed; open another one', details);
   }

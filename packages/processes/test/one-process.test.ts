@@ -70,11 +70,11 @@ it('opens with little memory for tensors, and says where there is no more of it'
   const open = (rank: number) => openProcessGroup({ store, rank, size: 2, jobKey, maxBytes: 1 << 16 });
   const [first, second] = await Promise.all([open(0), open(1)]);
   const communicators = [first, second].map((group) => group.communicator(directAlgorithm()));
-  const inputs = communicators.map((communicator) => communicator.allocate?.('float32', 1000) as never);
+  const inputs = communicators.map((communicator) => communicator.group.allocate('float32', 1000) as never);
   await Promise.all(
     communicators.map((communicator, rank) => communicator.run(sum, [inputs[rank] as never], [inputs[rank] as never])),
   );
-  expect(() => communicators[0]?.allocate?.('float32', 1 << 20)).toThrow(
+  expect(() => communicators[0]?.group.allocate('float32', 1 << 20)).toThrow(
     expect.objectContaining({ code: 'ERR_COLL_BUFFER' }),
   );
   await Promise.all([first.close(), second.close()]);
@@ -86,10 +86,10 @@ it('holds no memory of a group that was closed but that of its tensors', async (
   for (let generation = 0; generation < 3; generation++) {
     const open = (rank: number) => openProcessGroup({ store, rank, size: 2, jobKey, generation });
     const groups = await Promise.all([open(0), open(1)]);
-    const { allocate } = (groups[0] as OpenedProcessGroup).communicator(directAlgorithm());
-    const kept = allocate?.('float32', 4);
+    const own = (groups[0] as OpenedProcessGroup).communicator(directAlgorithm()).group;
+    const kept = own.allocate('float32', 4);
     await Promise.all(groups.map((group) => group.close()));
-    expect(() => allocate?.('float32', 4)).toThrow(expect.objectContaining({ code: 'ERR_COLL_CLOSED' }));
+    expect(() => own.allocate('float32', 4)).toThrow(expect.objectContaining({ code: 'ERR_COLL_CLOSED' }));
     expect([...(kept?.data ?? [])]).toEqual([0, 0, 0, 0]);
   }
   // A member's own and that of the other, for the tensor.
@@ -131,7 +131,7 @@ it.each([
 it('refuses a tensor that is longer than any buffer of Node', async () => {
   const alone = { store: new MemoryStore(), rank: 0, size: 1, jobKey };
   await using group = await openProcessGroup({ ...alone, maxBytes: 2 ** 40 });
-  const { allocate } = group.communicator(directAlgorithm());
+  const own = group.communicator(directAlgorithm()).group;
   const longer = constants.MAX_LENGTH / 4 + 16;
-  expect(() => allocate?.('float32', longer)).toThrow(expect.objectContaining({ code: 'ERR_COLL_BUFFER' }));
+  expect(() => own.allocate('float32', longer)).toThrow(expect.objectContaining({ code: 'ERR_COLL_BUFFER' }));
 });

@@ -34,7 +34,7 @@ async function makeCall(communicator: Communicator, call: Call): Promise<void> {
     ...(sharedResult === undefined ? {} : { sharedResult }),
     ...(abort === undefined ? {} : { signal: controller.signal }),
   };
-  const places = call.isAllocated && communicator.allocate ? allocatedPlaces(communicator, call) : undefined;
+  const places = call.isAllocated ? allocatedPlaces(communicator, call) : undefined;
   const [inputs = [], outputs = []] = segmentsOf(places ?? call, call.cuts);
   if (call.detached) detach(call);
   if (mode === 'runSync') {
@@ -80,7 +80,7 @@ function allocatedPlaces(communicator: Communicator, { inputs, outputs }: Call):
   const placeOf = (tensor: Tensor): Tensor => {
     const known = places.get(tensor.data);
     if (known) return known;
-    const made = communicator.allocate?.(tensor.dtype, tensor.data.length) as Tensor;
+    const made = communicator.group.allocate(tensor.dtype, tensor.data.length);
     copy(made.data, tensor.data);
     places.set(tensor.data, made);
     return made;

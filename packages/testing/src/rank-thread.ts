@@ -40,7 +40,7 @@ async function answerTo(request: Request): Promise<unknown> {
     case 'play':
       return play(seatOf(request.group), request.calls);
     case 'reserve':
-      return seatOf(request.group).communicator.allocate?.('uint8', request.bytes).data.byteOffset;
+      return seatOf(request.group).communicator.group.allocate('uint8', request.bytes).data.byteOffset;
     case 'close':
       return seatOf(request.group).communicator.close();
     case 'inspect':

@@ -27,7 +27,7 @@ export type InputKind = (typeof inputKinds)[number];
 export const places = ['in', 'out'] as const;
 export type Place = (typeof places)[number];
 
-/** `arena`: what the group's communicator allocates. `ordinary`: any other array. */
+/** `arena`: what the communicator's group allocates. `ordinary`: any other array. */
 export type Memory = 'arena' | 'ordinary';
 
 /** What groups work on; they have memory of their own where they share it. */

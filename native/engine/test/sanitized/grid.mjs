@@ -48,7 +48,7 @@ async function playCalls(communicators, size, ranks, isSync) {
     if (communicator.refuses(call.collective, call.dtype)) continue;
     calls += 1;
     if (isSync(call) || running.length === atOnce) await Promise.all(running.splice(0));
-    const buffers = ranks.map((rank) => buffersOf(call, rank, communicator.allocate?.bind(communicator)));
+    const buffers = ranks.map((rank) => buffersOf(call, rank, communicator.group.allocate.bind(communicator.group)));
     if (isSync(call)) playSync(communicator, call, buffers);
     else running.push(play(communicator, call, buffers));
   }

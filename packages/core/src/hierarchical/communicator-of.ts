@@ -1,7 +1,8 @@
 import { combine } from '../arithmetic.js';
 import { refusedCollective } from '../buffers.js';
 import { type Collective, type CollectiveKind, nameOf } from '../collective.js';
-import type { Communicator, RunOptions } from '../communicator.js';
+import type { Communicator, Group, RunOptions } from '../communicator.js';
+import { ControllerGroup } from '../controller-group.js';
 import { CrossDeviceOps } from '../cross-device-ops.js';
 import { DistributedValues, PerReplica } from '../distributed-values.js';
 import type { DType } from '../dtype.js';
@@ -32,6 +33,7 @@ const kinds: readonly CollectiveKind[] = ['all-reduce', 'reduce', 'broadcast', '
 class OpsCommunicator extends JoiningCommunicator {
   readonly size: number;
   readonly localRanks: readonly number[];
+  readonly group: Group = new ControllerGroup({ communicator: () => this.#refuseAlgorithm() });
   readonly #ops: CrossDeviceOps;
   readonly #devices: readonly string[];
 
@@ -80,6 +82,11 @@ class OpsCommunicator extends JoiningCommunicator {
 
   async close(): Promise<void> {
     // The ops belong to whoever made them.
+  }
+
+  #refuseAlgorithm(): never {
+    const told = `${this.#ops.name} is only known as cross-device ops, which choose their algorithm themselves`;
+    throw new NotImplementedError('ERR_COLL_NOT_IMPLEMENTED', `communicator: ${told}`, { operation: 'communicator' });
   }
 
   /** Ops are written by anyone: what they give is looked at before it is taken for a result. */

@@ -199,7 +199,7 @@ describe('a hierarchical communicator', () => {
     for (const whole of [first, second]) {
       await expect(whole.run(sum, buffers, buffers)).rejects.toMatchObject({ code: 'ERR_COLL_ABORTED' });
       expect(thrown(() => whole.runSync(sum, buffers, buffers))).toMatchObject({ code: 'ERR_COLL_ABORTED' });
-      expect(whole.failure?.()).toMatchObject({ code: 'ERR_COLL_ABORTED' });
+      expect(whole.group.failure).toMatchObject({ code: 'ERR_COLL_ABORTED' });
     }
   });
 

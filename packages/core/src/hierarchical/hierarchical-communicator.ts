@@ -50,7 +50,7 @@ export function hierarchical(
   if (ranksPerWorker !== undefined) requireList(ranksPerWorker, 'hierarchical: ranksPerWorker');
   const sizes = ranksPerWorker ?? Array.from({ length: across.size }, () => within[0]?.size ?? 0);
   requireFit(within, across, sizes);
-  return new HierarchicalCommunicator(levelsOf(within, across, sizes), new Set(sizes).size === 1);
+  return new HierarchicalCommunicator(levelsOf(within, across, sizes), sizes);
 }
 
 class HierarchicalCommunicator extends TwoLevels {
@@ -58,14 +58,23 @@ class HierarchicalCommunicator extends TwoLevels {
   readonly #isEven: boolean;
   readonly #scratch = new Scratch();
 
-  constructor(levels: Levels, isEven: boolean) {
+  constructor(levels: Levels, ranksPerWorker: readonly number[]) {
     const { size, within, across } = levels;
     const localRanks = within.flatMap(({ level, firstRank }) =>
       level.communicator.localRanks.map((rank) => firstRank + rank),
     );
-    super(size, localRanks, [...within.map(({ level }) => level), across]);
+    super({
+      size,
+      localRanks,
+      levels: [...within.map(({ level }) => level), across],
+      owner: across.communicator,
+      communicator: (algorithm) => {
+        const parts = within.map(({ level }) => level.communicator.group.communicator(algorithm));
+        return hierarchical(parts, across.communicator.group.communicator(algorithm), { ranksPerWorker });
+      },
+    });
     this.#levels = levels;
-    this.#isEven = isEven;
+    this.#isEven = new Set(ranksPerWorker).size === 1;
   }
 
   protected levelsRefuse(collective: Collective, dtype: DType): string | undefined {

@@ -40,10 +40,10 @@ export class LevelWatch {
 
   #look(): void {
     for (const level of this.#needed ?? this.#levels) {
-      const failure = level.communicator.failure?.();
+      const { failure } = level;
       // Between calls a rank may leave when it has had its part of the last one, which others are still about.
       if (!failure || (!this.#needed && failure.code === 'ERR_COLL_CLOSED')) continue;
-      this.#tell(level.retold(failure) as CollError);
+      this.#tell(failure);
       return;
     }
   }

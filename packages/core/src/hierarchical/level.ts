@@ -14,6 +14,18 @@ export class Level extends RankNames {
 
   /** Ends the group for an error that counts ranks of the whole. */
   fail(error: CollError): void {
-    this.communicator.fail?.(this.marked(error));
+    this.communicator.group.fail(this.marked(error));
+  }
+
+  /** Whether some ranks of the group are elsewhere, so that it can be waited for. */
+  get hasOthers(): boolean {
+    const { localRanks, size } = this.communicator;
+    return localRanks.length < size;
+  }
+
+  /** Why the group has failed, in ranks of the whole. */
+  get failure(): CollError | undefined {
+    const { failure } = this.communicator.group;
+    return failure && (this.retold(failure) as CollError);
   }
 }

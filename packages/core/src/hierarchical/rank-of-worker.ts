@@ -86,7 +86,18 @@ class RankOfWorker extends TwoLevels {
   constructor(seat: Seat) {
     const { within, across, workers, worker, place } = seat;
     const ranks = within.communicator.size;
-    super(workers * ranks, [worker * ranks + place], across ? [within, across] : [within]);
+    super({
+      size: workers * ranks,
+      localRanks: [worker * ranks + place],
+      levels: across ? [within, across] : [within],
+      owner: within.communicator,
+      communicator: (algorithm) =>
+        rankOfWorker(within.communicator.group.communicator(algorithm), {
+          workers,
+          worker,
+          across: across?.communicator.group.communicator(algorithm),
+        }),
+    });
     this.#seat = seat;
     this.#ranks = ranks;
   }

@@ -1,13 +1,14 @@
 import { refusedArithmetic } from '../arithmetic.js';
 import { refusedCollective, validateBuffers } from '../buffers.js';
 import { abortedError, busyError, closedError, refusedError } from '../call-errors.js';
+import type { Turn } from '../call-order.js';
 import type { CallerRequest } from '../caller-request.js';
 import { type Collective, nameOf, rootOf } from '../collective.js';
-import type { RunOptions } from '../communicator.js';
+import type { Communicator, Group, RunOptions } from '../communicator.js';
+import { requireCollError } from '../controller-group.js';
 import type { DType } from '../dtype.js';
 import { type CollError, UnavailableError } from '../errors.js';
 import { messageOf } from '../message-of.js';
-import { OneByOne } from '../one-by-one.js';
 import { JoiningCommunicator } from '../packing/joining-communicator.js';
 import { untilAllHaveEnded } from '../packing/until-all-have-ended.js';
 import type { Tensor } from '../tensor.js';
@@ -18,6 +19,18 @@ import { isKnown } from './rank-names.js';
 
 // How much later than others gives up who would only name a rank that waits for others itself.
 const graceSeconds = 1;
+
+/** What two levels are made of. */
+export interface TwoLevelsOptions {
+  readonly size: number;
+  readonly localRanks: readonly number[];
+  /** The memory of the first one is that of the whole. */
+  readonly levels: readonly Level[];
+  /** The communicator whose group keeps the order of calls. */
+  readonly owner: Communicator;
+  /** Two levels of the same ranks that run another algorithm. */
+  readonly communicator: Group['communicator'];
+}
 
 /** What the jobs of a call are run with. */
 interface CallOptions extends RunOptions {
@@ -32,20 +45,21 @@ interface CallOptions extends RunOptions {
 export abstract class TwoLevels extends JoiningCommunicator {
   readonly size: number;
   readonly localRanks: readonly number[];
+  readonly group: Group;
   readonly #levels: readonly Level[];
-  readonly #underWay = new OneByOne();
   /** For levels that both wait for ranks elsewhere. */
   readonly #watch: LevelWatch | undefined;
   #hasFailed = false;
   #isClosed = false;
 
-  constructor(size: number, localRanks: readonly number[], levels: readonly Level[]) {
+  constructor({ size, localRanks, levels, owner, communicator }: TwoLevelsOptions) {
     super();
     this.size = size;
     this.localRanks = localRanks;
     this.#levels = levels;
-    const waiting = levels.filter(({ communicator }) => communicator.fail && communicator.failure);
-    this.#watch = waiting.length > 1 ? new LevelWatch(waiting, (error) => this.fail(error)) : undefined;
+    this.group = this.#groupOf(owner, communicator);
+    const waiting = levels.filter(({ hasOthers }) => hasOthers);
+    this.#watch = waiting.length > 1 ? new LevelWatch(waiting, (error) => this.#fail(error)) : undefined;
   }
 
   /** What the levels have against a collective that two levels can have. */
@@ -72,15 +86,16 @@ export abstract class TwoLevels extends JoiningCommunicator {
     given: RunOptions = {},
   ): Promise<void> {
     const options = this.#check(collective, inputs, outputs, given);
-    await this.#underWay.run(async () => {
+    const runStages = async (turn: Turn) => {
       this.#requireUnfailed();
       try {
         for (const stage of this.stages(collective, handedInOf(inputs, outputs, given)))
-          await this.#run(stage, options);
+          await this.#run(stage, { ...options, turn });
       } catch (error) {
         throw this.#failedBy(error, collective);
       }
-    });
+    };
+    await (given.turn ? runStages(given.turn) : this.group.order.hold(runStages));
   }
 
   protected runWholeSync(
@@ -90,7 +105,7 @@ export abstract class TwoLevels extends JoiningCommunicator {
     given: RunOptions = {},
   ): void {
     const options = this.#check(collective, inputs, outputs, given);
-    if (this.#underWay.latest) throw busyError({ operation: nameOf(collective) });
+    if (this.group.order.isHeld && !given.turn) throw busyError({ operation: nameOf(collective) });
     this.#requireUnfailed();
     try {
       for (const stage of this.stages(collective, handedInOf(inputs, outputs, given))) this.#runSync(stage, options);
@@ -99,25 +114,31 @@ export abstract class TwoLevels extends JoiningCommunicator {
     }
   }
 
-  fail(error: CollError): void {
-    this.#hasFailed = true;
-    this.#watch?.end();
-    for (const level of this.#levels) level.fail(error);
-  }
-
-  failure(): CollError | undefined {
-    for (const level of this.#levels) {
-      const failure = level.communicator.failure?.();
-      if (failure) return level.retold(failure) as CollError;
-    }
-    return undefined;
-  }
-
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
     this.#watch?.end();
     await Promise.all(this.#levels.map(({ communicator }) => communicator.close()));
+  }
+
+  #groupOf(owner: Communicator, communicator: Group['communicator']): Group {
+    const failure = () => this.#levels.map((level) => level.failure).find((found) => found !== undefined);
+    return {
+      order: owner.group.order,
+      get failure() {
+        return failure();
+      },
+      fail: (error) => this.#fail(error),
+      allocate: (dtype, length) => this.#levels[0]?.communicator.group.allocate(dtype, length) as Tensor,
+      communicator,
+    };
+  }
+
+  #fail(error: CollError): void {
+    requireCollError(error);
+    this.#hasFailed = true;
+    this.#watch?.end();
+    for (const level of this.#levels) level.fail(error);
   }
 
   async #run(stage: Stage, options: CallOptions): Promise<void> {
@@ -151,12 +172,12 @@ export abstract class TwoLevels extends JoiningCommunicator {
 
   /** Tells all ranks what ended a call. */
   #failedBy(error: unknown, collective: Collective): unknown {
-    this.fail(isKnown(error) ? error : unknownFailure(error, nameOf(collective), this.localRanks[0] as number));
+    this.#fail(isKnown(error) ? error : unknownFailure(error, nameOf(collective), this.localRanks[0] as number));
     return error;
   }
 
   #requireUnfailed(): void {
-    const failure = this.#hasFailed ? this.failure() : undefined;
+    const failure = this.#hasFailed ? this.group.failure : undefined;
     if (failure) throw failure;
   }
 

@@ -1,6 +1,6 @@
 import { requireCall } from '../buffers.js';
 import type { Collective } from '../collective.js';
-import type { Communicator, RunOptions, Segments } from '../communicator.js';
+import type { Communicator, Group, RunOptions, Segments } from '../communicator.js';
 import { allocate, type DType } from '../dtype.js';
 import type { Tensor } from '../tensor.js';
 import { JoinedPieces } from '../threads/joined-pieces.js';
@@ -22,6 +22,7 @@ interface Joined {
 export abstract class JoiningCommunicator implements Communicator {
   abstract readonly size: number;
   abstract readonly localRanks: readonly number[];
+  abstract readonly group: Group;
   readonly #views = new Views();
   /** Memory that no call uses, by dtype. */
   readonly #free = new Map<DType, Tensor[]>();

@@ -1,7 +1,8 @@
 import { requireCall, requireCollective, validateBuffers } from '../buffers.js';
 import { abortedError, closedError, refusedError } from '../call-errors.js';
 import { type Collective, nameOf, opOf, outputDType, rootOf } from '../collective.js';
-import type { RunOptions } from '../communicator.js';
+import type { Group, RunOptions } from '../communicator.js';
+import { ControllerGroup } from '../controller-group.js';
 import { accumulatorOf, allocate, type DType, type TypedArray } from '../dtype.js';
 import { combineKernel, divideKernel, elementaryOp } from '../kernels/combine.js';
 import { copyRange, narrowKernel, widenKernel } from '../kernels/convert.js';
@@ -31,17 +32,20 @@ export interface PortableCommunicatorOptions {
 export class PortableCommunicator extends JoiningCommunicator {
   readonly size: number;
   readonly localRanks: readonly number[];
+  readonly group: Group;
   readonly #planner: Planner;
   readonly #steps = new WeakMap<Schedule, readonly (readonly Step[])[]>();
   readonly #scratch = new Map<string, TypedArray>();
   #isClosed = false;
 
-  constructor(options: PortableCommunicatorOptions) {
+  constructor(options: PortableCommunicatorOptions, group?: Group) {
     super();
     const { size, algorithm } = optionsOf(options, '{ size: 2, algorithm }') as PortableCommunicatorOptions;
     this.size = size;
     this.localRanks = allRanks(size);
     this.#planner = new Planner(algorithm, size);
+    const communicator = (other: Algorithm, own: Group) => new PortableCommunicator({ size, algorithm: other }, own);
+    this.group = group ?? new ControllerGroup({ communicator });
   }
 
   refuses(collective: Collective, dtype: DType): string | undefined {
@@ -69,6 +73,7 @@ export class PortableCommunicator extends JoiningCommunicator {
     const { signal, sharedResult = false } = options;
     const operation = nameOf(collective);
     if (this.#isClosed) throw closedError({ operation });
+    if (this.group.failure) throw this.group.failure;
     if (signal?.aborted) throw abortedError('before it began', signal, { operation });
     validateBuffers({ collective, size: this.size, localRanks: this.localRanks, sharedResult }, inputs, outputs);
     const { dtype } = inputs[rootOf(collective) ?? 0] ?? (inputs[0] as Tensor);

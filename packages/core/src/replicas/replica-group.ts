@@ -9,7 +9,7 @@ import type { Algorithm } from '../schedule/schedule.js';
 import { withMoves } from '../schedule/with-moves.js';
 import type { Value } from '../sparse/sparse.js';
 import { packLike, type Structure } from '../structure.js';
-import { elementCount, requireShape, type Tensor, zeros } from '../tensor.js';
+import { elementCount, requireShape, type Tensor } from '../tensor.js';
 import { type ArrivingStructure, type ArrivingValue, reduceArriving } from './arriving-values.js';
 import {
   prepare,
@@ -167,8 +167,7 @@ export class RemoteReplicaGroup implements ReplicaGroup {
 
   allocate(dtype: DType, shape: readonly number[]): Tensor {
     requireShape(shape);
-    const made = this.#communicator.allocate?.(dtype, elementCount(shape));
-    return made ? { ...made, shape, device: this.#device } : zeros(dtype, shape, this.#device);
+    return { ...this.#communicator.group.allocate(dtype, elementCount(shape)), shape, device: this.#device };
   }
 
   close(): Promise<void> {

@@ -3,7 +3,8 @@ import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
 import { rejection, thrown } from '../../test/thrown.js';
 import type { Collective } from '../collective.js';
-import type { RunOptions } from '../communicator.js';
+import type { Group, RunOptions } from '../communicator.js';
+import { ControllerGroup } from '../controller-group.js';
 import { zeros } from '../tensor.js';
 import type { KnownCall } from './known-calls.js';
 import { OrderedCommunicator } from './ordered-communicator.js';
@@ -15,6 +16,7 @@ const other = [zeros('float32', [5])];
 
 /** A double that moves nothing: it notes what it is asked for, and an asynchronous call ends when the test says so. */
 class Noting extends OrderedCommunicator<number> {
+  readonly group: Group = new ControllerGroup({ communicator: () => this });
   readonly prepared: CheckedCall[] = [];
   readonly played: string[] = [];
   readonly ends: { resolve(): void; reject(error: Error): void }[] = [];
@@ -56,6 +58,7 @@ class Noting extends OrderedCommunicator<number> {
 
 /** Plays at once, as an executor does that never waits. */
 class Immediate extends OrderedCommunicator<void> {
+  readonly group: Group = new ControllerGroup({ communicator: () => this });
   plays = 0;
 
   refuses(): undefined {}

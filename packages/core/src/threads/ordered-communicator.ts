@@ -2,7 +2,7 @@ import { requireCall, requireCollective } from '../buffers.js';
 import { abortedError, busyError, type CallDetails, closedError, refusedError } from '../call-errors.js';
 import { type CallerRequest, operationOf } from '../caller-request.js';
 import type { Collective } from '../collective.js';
-import type { Communicator, RunOptions, Segments } from '../communicator.js';
+import type { Communicator, Group, RunOptions, Segments } from '../communicator.js';
 import type { DType } from '../dtype.js';
 import { OneByOne } from '../one-by-one.js';
 import { requireRunOptions } from '../run-options.js';
@@ -25,6 +25,7 @@ const settled = Promise.resolve();
 export abstract class OrderedCommunicator<Handle> implements Communicator {
   readonly size: number;
   readonly localRanks: readonly number[];
+  abstract readonly group: Group;
   readonly #calls = new KnownCalls<Handle>();
   readonly #underWay = new OneByOne();
   /** Of calls that were over before they returned. */
@@ -76,7 +77,8 @@ export abstract class OrderedCommunicator<Handle> implements Communicator {
     options: RunOptions = noOptions,
   ): void {
     this.#requireOpen(collective, options);
-    if (this.#underWay.latest) throw busyError(this.#detailsOf(collective, options.request));
+    const isBusy = this.#underWay.latest !== undefined || (this.group.order.isHeld && !options.turn);
+    if (isBusy) throw busyError(this.#detailsOf(collective, options.request));
     this.playSync(this.#callOf(collective, inputs, outputs, options), options);
   }
 
@@ -88,7 +90,13 @@ export abstract class OrderedCommunicator<Handle> implements Communicator {
   ): Promise<void> {
     try {
       this.#requireOpen(collective, options);
-      return this.#enqueue(this.#callOf(collective, inputs, outputs, options), options);
+      const call = this.#callOf(collective, inputs, outputs, options);
+      const { order } = this.group;
+      if (!order.isHeld || options.turn) return this.#enqueue(call, options, false);
+      return order.start(async () => {
+        this.#requireOpen(collective, options);
+        await this.#enqueue(call, options, true);
+      });
     } catch (error) {
       return Promise.reject(error);
     }
@@ -110,6 +118,8 @@ export abstract class OrderedCommunicator<Handle> implements Communicator {
     requireRunOptions(options);
     const { signal, request } = options;
     if (this.#isClosed) throw closedError(this.#detailsOf(collective, request));
+    // Ranks elsewhere are told by their engine.
+    if (this.localRanks.length === this.size && this.group.failure) throw this.group.failure;
     if (signal?.aborted) throw abortedError('before it began', signal, this.#detailsOf(collective, request));
   }
 
@@ -145,9 +155,11 @@ export abstract class OrderedCommunicator<Handle> implements Communicator {
     return this.#calls.add(collective, inputs, outputs, options, this.prepare(call));
   }
 
-  #enqueue(call: KnownCall<Handle>, options: RunOptions): Promise<void> {
+  /** A call that has waited may have lost its memory. */
+  #enqueue(call: KnownCall<Handle>, options: RunOptions, hasWaited: boolean): Promise<void> {
     const { latest } = this.#underWay;
-    const playing = latest ? this.queue(latest, call, options) : this.play(call, options);
+    const begin = hasWaited ? this.playLater : this.play;
+    const playing = latest ? this.queue(latest, call, options) : begin.call(this, call, options);
     if (playing) this.#bytesOfTurn = 0;
     const turn = playing ?? this.#turnAfter(call);
     return turn ? this.#underWay.follow(turn) : settled;

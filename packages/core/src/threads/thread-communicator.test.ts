@@ -24,7 +24,7 @@ function open(engine: Engine, size: number, algorithm = directAlgorithm()): Comm
 type MakeTensor = (communicator: Communicator, dtype: DType, length: number) => Tensor;
 
 const own: MakeTensor = (_, dtype, length) => zeros(dtype, [length]);
-const shared: MakeTensor = (communicator, dtype, length) => communicator.allocate?.(dtype, length) as Tensor;
+const shared: MakeTensor = (communicator, dtype, length) => communicator.group.allocate(dtype, length);
 
 function fill({ data, dtype }: Tensor, rank: number): void {
   for (let index = 0; index < data.length; index++)

@@ -1,14 +1,12 @@
 import { lostBufferError } from '../call-errors.js';
 import type { Collective } from '../collective.js';
-import type { RunOptions } from '../communicator.js';
+import type { Group, RunOptions } from '../communicator.js';
 import type { DType } from '../dtype.js';
 import type { ThreadGroup } from '../engine.js';
-import type { CollError } from '../errors.js';
 import type { MakeKernels } from '../kernels/fold.js';
 import { javascriptKernels } from '../kernels/javascript-kernels.js';
 import { oneRank } from '../ranks.js';
 import type { Algorithm } from '../schedule/schedule.js';
-import type { Tensor } from '../tensor.js';
 import { Arena } from './arena.js';
 import { attended } from './attended.js';
 import { Descriptors } from './descriptors.js';
@@ -21,6 +19,7 @@ import type { CheckedCall, Pieces } from './pieces.js';
 import { Plans } from './plans.js';
 import { fewLooks, Rendezvous, waitOf } from './rendezvous.js';
 import { requireJoin } from './thread-group.js';
+import { ThreadRank } from './thread-rank.js';
 import { type Need, Turn } from './turn.js';
 
 /** Which rank joins, and what it plays. */
@@ -45,6 +44,7 @@ const turnMillis = 1;
  * An asynchronous call whose peers are there already is over before it returns.
  */
 export class ThreadCommunicator extends OrderedCommunicator<Offer> {
+  readonly group: Group;
   readonly #rank: number;
   readonly #arena: Arena;
   readonly #plans: Plans;
@@ -54,13 +54,13 @@ export class ThreadCommunicator extends OrderedCommunicator<Offer> {
   readonly #looks: number;
 
   /** @throws ValueError for a rank outside the group */
-  constructor(group: ThreadGroup, options: JoinOptions) {
-    requireJoin(group, options);
-    const { size, control, descriptors, spins } = group;
+  constructor(threads: ThreadGroup, options: JoinOptions, group?: Group) {
+    requireJoin(threads, options);
+    const { size, control, descriptors, spins } = threads;
     const { rank, algorithm, kernels = javascriptKernels } = options;
     super(size, oneRank(rank, size));
     this.#rank = rank;
-    this.#arena = new Arena(group.arena);
+    this.#arena = new Arena(threads.arena);
     this.#plans = new Plans(algorithm, size, kernels(this.#arena));
     this.#rendezvous = new Rendezvous(control, size, spins);
     this.#looks = Math.min(spins, fewLooks);
@@ -69,25 +69,18 @@ export class ThreadCommunicator extends OrderedCommunicator<Offer> {
     const tables = [new Descriptors(descriptors, size, 0), new Descriptors(descriptors, size, 1)] as const;
     const pieces = new PieceTable(this.#arena);
     this.#turn = new Turn({ rendezvous: this.#rendezvous, tables, pieces, memory: this.#arena, rank, size });
+    this.group =
+      group ??
+      new ThreadRank({
+        rank,
+        rendezvous: this.#rendezvous,
+        arena: this.#arena,
+        communicator: (other, own) => new ThreadCommunicator(threads, { ...options, algorithm: other }, own),
+      });
   }
 
   refuses(collective: Collective, dtype: DType): string | undefined {
     return this.#plans.refuses(collective, dtype);
-  }
-
-  /** Memory in the shared arena, which needs no copy. @throws CollError where the arena is full */
-  allocate(dtype: DType, length: number): Tensor {
-    return this.#arena.allocate(dtype, length);
-  }
-
-  /** Ends the group for all members because of an error beyond it. */
-  fail(error: CollError): void {
-    this.#rendezvous.failWith(error, this.#rank);
-  }
-
-  /** Why the group has failed; undefined while it has not. */
-  failure(): CollError | undefined {
-    return this.#rendezvous.failure('group');
   }
 
   // A grown arena shows itself in several buffers: checks of overlaps need one.

@@ -90,20 +90,20 @@ describe.each([jsEngine, wasmEngine])('$name', (engine) => {
 
   it('gives out memory for whole numbers of elements only, and keeps what it gave', () => {
     const communicator = engine.join(group(engine), { rank: 0, algorithm });
-    const first = communicator.allocate?.('float32', 16);
+    const first = communicator.group.allocate('float32', 16);
     for (const wrong of [...noNumbers, undefined] as never[]) {
-      expect(thrown(() => communicator.allocate?.('float32', wrong))).toBeInstanceOf(ValueError);
-      expect(thrown(() => communicator.allocate?.(wrong, 1))).toBeInstanceOf(ValueError);
+      expect(thrown(() => communicator.group.allocate('float32', wrong))).toBeInstanceOf(ValueError);
+      expect(thrown(() => communicator.group.allocate(wrong, 1))).toBeInstanceOf(ValueError);
     }
-    const next = communicator.allocate?.('float32', 16);
+    const next = communicator.group.allocate('float32', 16);
     expect(next?.data.byteOffset).toBeGreaterThanOrEqual((first?.data.byteOffset as number) + 64);
   });
 
   it('fails with errors of ours only', () => {
     const communicator = engine.join(group(engine), { rank: 0, algorithm });
-    for (const wrong of nothing) expect(thrown(() => communicator.fail?.(wrong))).toBeInstanceOf(ValueError);
-    expect(communicator.failure?.()).toBeUndefined();
-    communicator.fail?.(new UnavailableError('ERR_COLL_PEER_FAILED', 'over'));
-    expect(communicator.failure?.()).toMatchObject({ code: 'ERR_COLL_PEER_FAILED' });
+    for (const wrong of nothing) expect(thrown(() => communicator.group.fail(wrong))).toBeInstanceOf(ValueError);
+    expect(communicator.group.failure).toBeUndefined();
+    communicator.group.fail(new UnavailableError('ERR_COLL_PEER_FAILED', 'over'));
+    expect(communicator.group.failure).toMatchObject({ code: 'ERR_COLL_PEER_FAILED' });
   });
 });

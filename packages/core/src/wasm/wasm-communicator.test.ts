@@ -12,7 +12,7 @@ const length = 2 ** 22;
 type Take = (communicator: Communicator) => Tensor;
 const memories: readonly [string, Take][] = [
   ['own', () => tensor(new Float32Array(length))],
-  ['the communicator’s', (communicator) => communicator.allocate?.('float32', length) as Tensor],
+  ['the communicator’s', (communicator) => communicator.group.allocate('float32', length)],
 ];
 
 function begun(take: Take, options: RunOptions = {}) {

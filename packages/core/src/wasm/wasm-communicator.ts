@@ -1,11 +1,11 @@
 import type { Collective } from '../collective.js';
-import type { RunOptions } from '../communicator.js';
+import type { Group, RunOptions } from '../communicator.js';
+import { ControllerGroup } from '../controller-group.js';
 import type { DType } from '../dtype.js';
 import { requireGoing } from '../in-one-hand.js';
 import type { Fold } from '../kernels/fold.js';
 import { allRanks } from '../ranks.js';
 import type { Algorithm } from '../schedule/schedule.js';
-import type { Tensor } from '../tensor.js';
 import { Arena, type ArenaMemory } from '../threads/arena.js';
 import { nextTurn } from '../threads/event-loop.js';
 import type { KnownCall } from '../threads/known-calls.js';
@@ -35,24 +35,24 @@ const turnMillis = 1;
  * than a millisecond lets the event loop run in between.
  */
 export class WasmCommunicator extends OrderedCommunicator<readonly Play[]> {
+  readonly group: Group;
   readonly #arena: Arena;
   readonly #plans: Plans;
   readonly #blocks: BlockPlayer;
 
   /** @throws ValueError for a size below 1 */
-  constructor(memory: ArenaMemory, size: number, algorithm: Algorithm) {
+  constructor(memory: ArenaMemory, size: number, algorithm: Algorithm, group?: Group) {
     super(size, allRanks(size));
     this.#arena = new Arena(memory);
     this.#plans = new Plans(algorithm, size, wasmKernels(memory.wasm as WasmMemory)(this.#arena));
     this.#blocks = new BlockPlayer(this.#arena);
+    const communicator = (other: Algorithm, own: Group) => new WasmCommunicator(memory, size, other, own);
+    const allocate = this.#arena.allocate.bind(this.#arena);
+    this.group = group ?? new ControllerGroup({ communicator, allocate });
   }
 
   refuses(collective: Collective, dtype: DType): string | undefined {
     return this.#plans.refuses(collective, dtype);
-  }
-
-  allocate(dtype: DType, length: number): Tensor {
-    return this.#arena.allocate(dtype, length);
   }
 
   // A grown arena shows itself in several buffers: checks of overlaps need one.

@@ -37,9 +37,9 @@ it('makes groups whose memory can be posted, and grows for all', () => {
   const [first, second] = [group, posted].map((each, rank) =>
     wasmEngine.join(each, { rank, algorithm: directAlgorithm() }),
   );
-  const small = second?.allocate?.('float32', 1);
-  first?.allocate?.('float32', 2 ** 20);
-  const large = second?.allocate?.('float64', 2 ** 18);
+  const small = second?.group.allocate('float32', 1);
+  first?.group.allocate('float32', 2 ** 20);
+  const large = second?.group.allocate('float64', 2 ** 18);
   expect([small?.data.length, large?.data.length]).toEqual([1, 2 ** 18]);
   small?.data.set([5] as never);
   expect(new Float32Array(group.arena.wasm?.buffer as SharedArrayBuffer)[(small?.data.byteOffset as number) / 4]).toBe(

@@ -5,6 +5,7 @@ import {
   type Communicator,
   DeadlineExceededError,
   type DType,
+  type Group,
   InternalError,
   type Link,
   Meeting,
@@ -16,7 +17,7 @@ import {
   type Tensor,
   zeros,
 } from '@coll/core';
-import { JoiningCommunicator } from '@coll/core/executor';
+import { CallOrder, JoiningCommunicator } from '@coll/core/executor';
 import type { Algorithm } from '@coll/core/schedule';
 
 /** What a double does otherwise than usual. */
@@ -91,6 +92,7 @@ class ProcessGroupDouble implements ProcessGroup {
   readonly hosts: readonly string[];
   readonly links: readonly Link[];
   readonly #room: Room;
+  readonly #own: Group;
   #isClosed = false;
 
   constructor(room: Room, rank: number, transport: Link['transport'] = 'shared-memory') {
@@ -100,11 +102,20 @@ class ProcessGroupDouble implements ProcessGroup {
     const others = this.hosts.map((_, other) => other).filter((other) => other !== rank);
     this.links = others.map((other) => ({ rank: other, transport, reason: 'it is a double' }));
     this.#room = room;
+    this.#own = {
+      order: new CallOrder(),
+      get failure() {
+        return room.failure;
+      },
+      fail: (error) => room.fail(error),
+      allocate: (dtype, length) => zeros(dtype, [length]),
+      communicator: (algorithm) => this.communicator(algorithm),
+    };
   }
 
   communicator(algorithm: Algorithm): Communicator {
     if (this.#isClosed) throw new RuntimeError('ERR_COLL_CLOSED', 'the group is closed');
-    return new MemberDouble(this.#room, this.rank, algorithm);
+    return new MemberDouble(this.#room, this.rank, algorithm, this.#own);
   }
 
   fail(error: Error): void {
@@ -124,14 +135,16 @@ class ProcessGroupDouble implements ProcessGroup {
 class MemberDouble extends JoiningCommunicator {
   readonly size: number;
   readonly localRanks: readonly number[];
+  readonly group: Group;
   readonly #room: Room;
   readonly #algorithm: Algorithm;
   readonly #whole: PortableCommunicator;
 
-  constructor(room: Room, rank: number, algorithm: Algorithm) {
+  constructor(room: Room, rank: number, algorithm: Algorithm, group: Group) {
     super();
     this.size = room.size;
     this.localRanks = [rank];
+    this.group = group;
     this.#room = room;
     this.#algorithm = algorithm;
     this.#whole = new PortableCommunicator({ size: room.size, algorithm });

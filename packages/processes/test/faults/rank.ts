@@ -207,7 +207,7 @@ class Part {
   async #make(call: Call, options: RunOptions): Promise<void> {
     const { rank, scenario } = this.#task;
     const communicator = this.#communicators?.[call.algorithm] as Communicator;
-    const allocate = call.isAllocated ? communicator.allocate?.bind(communicator) : undefined;
+    const allocate = call.isAllocated ? communicator.group.allocate.bind(communicator.group) : undefined;
     const { collective } = call;
     const { replicas } = scenario;
     const size = scenario.size * replicas;

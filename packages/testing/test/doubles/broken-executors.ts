@@ -3,6 +3,7 @@ import {
   type Communicator,
   type DType,
   fromFloat16,
+  type Group,
   isHalf,
   opOf,
   PortableCommunicator,
@@ -25,11 +26,13 @@ class Double implements Communicator {
   protected readonly right: PortableCommunicator;
   readonly size: number;
   readonly localRanks: readonly number[];
+  readonly group: Group;
 
   constructor(options: PortableCommunicatorOptions) {
     this.right = new PortableCommunicator(options);
     this.size = this.right.size;
     this.localRanks = this.right.localRanks;
+    this.group = this.right.group;
   }
 
   refuses(collective: Collective, dtype: DType): string | undefined {

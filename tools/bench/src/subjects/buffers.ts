@@ -20,8 +20,8 @@ export class Buffers {
     const key = `${purpose} ${rank}`;
     let kept = this.#kept.get(key);
     if (!kept || kept.data.length < length) {
-      const shared = this.#memory === 'ordinary' ? undefined : this.#communicator.allocate?.('float32', length);
-      kept = shared ?? privateTensor(length);
+      const isOrdinary = this.#memory === 'ordinary';
+      kept = isOrdinary ? privateTensor(length) : this.#communicator.group.allocate('float32', length);
       this.#kept.set(key, kept);
     }
     return { ...kept, data: (kept.data as Float32Array).subarray(0, length), shape: [length] };
@@ -47,11 +47,11 @@ export class GradientBuffers {
   /** The same in memory of the communicator, where its engine copies ordinary arrays. */
   takeFor(communicator: Communicator, trial: Trial, rank: number): Tensor[] {
     const { engine, gradients = '', counts } = trial;
-    if (engine === 'native' || !communicator.allocate) return this.take(trial, rank);
+    if (engine === 'native') return this.take(trial, rank);
     const kept = this.#allocated.get(communicator) ?? new Map<string, Tensor[]>();
     this.#allocated.set(communicator, kept);
-    const allocate = communicator.allocate.bind(communicator);
-    return taken(kept, `${gradients} ${rank}`, () => counts.map((length) => allocate('float32', length)));
+    const make = (length: number) => communicator.group.allocate('float32', length);
+    return taken(kept, `${gradients} ${rank}`, () => counts.map(make));
   }
 }
 

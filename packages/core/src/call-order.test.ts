@@ -1,0 +1,60 @@
+import { describe, expect, it } from 'vitest';
+import { CallOrder } from './call-order.js';
+
+const eventLoop = () => new Promise((resolve) => setImmediate(resolve));
+
+describe('CallOrder', () => {
+  it('holds nothing until a turn is taken, and nothing after it has ended', () => {
+    const order = new CallOrder();
+    expect(order.isHeld).toBe(false);
+    const turn = order.take();
+    expect([order.isHeld, turn.begun]).toEqual([true, undefined]);
+    turn.end();
+    expect(order.isHeld).toBe(false);
+  });
+
+  it('starts a call once the turns before it have ended, whatever became of them', async () => {
+    const order = new CallOrder();
+    const log: string[] = [];
+    const failing = order.hold(async () => {
+      await eventLoop();
+      log.push('first ends');
+      throw new Error('burst');
+    });
+    const call = order.start(async () => {
+      log.push('second starts');
+      return 2;
+    });
+    await expect(failing).rejects.toThrow('burst');
+    expect(await call).toBe(2);
+    expect(log).toEqual(['first ends', 'second starts']);
+    expect(order.isHeld).toBe(false);
+  });
+
+  it('starts the next call once a call has started, not when it has ended', async () => {
+    const order = new CallOrder();
+    const turn = order.take();
+    const log: string[] = [];
+    let end = () => {};
+    const first = order.start(() => {
+      log.push('first');
+      return new Promise<void>((resolve) => {
+        end = resolve;
+      });
+    });
+    const second = order.start(async () => void log.push('second'));
+    expect(log).toEqual([]);
+    turn.end();
+    await second;
+    expect(log).toEqual(['first', 'second']);
+    end();
+    await first;
+  });
+
+  it('gives turns in the order in which they were taken', async () => {
+    const order = new CallOrder();
+    const log: number[] = [];
+    await Promise.all([1, 2, 3].map((number) => order.hold(async () => void log.push(number))));
+    expect(log).toEqual([1, 2, 3]);
+  });
+});

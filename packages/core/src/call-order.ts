@@ -1,0 +1,57 @@
+/** The right to run several collectives before any later call of the group. Runs that carry it do not wait. */
+export interface Turn {
+  /** Resolves once the turns taken before have ended. Undefined if none is held. */
+  readonly begun: Promise<void> | undefined;
+  end(): void;
+}
+
+/**
+ * The order of a group's calls, which is the order in which they were made. It delays a call only while a turn is held;
+ * otherwise calls go to the engine at once, which keeps their order and overlaps them.
+ */
+export class CallOrder {
+  #held: Promise<void> | undefined;
+
+  get isHeld(): boolean {
+    return this.#held !== undefined;
+  }
+
+  /** Takes a turn after those taken before. Later calls wait until it ends. */
+  take(): Turn {
+    const begun = this.#held;
+    let release = () => {};
+    const mine = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    this.#held = mine;
+    const end = () => {
+      if (this.#held === mine) this.#held = undefined;
+      release();
+    };
+    return { begun, end };
+  }
+
+  /** Starts a call after the turns that were taken before it. The next call may start once this one has started. */
+  async start<Result>(call: () => Promise<Result>): Promise<Result> {
+    const { begun, end } = this.take();
+    await begun;
+    let started: Promise<Result>;
+    try {
+      started = call();
+    } finally {
+      end();
+    }
+    return started;
+  }
+
+  /** Runs a call in a turn of its own, which ends with the call. */
+  async hold<Result>(call: (turn: Turn) => Promise<Result>): Promise<Result> {
+    const turn = this.take();
+    try {
+      if (turn.begun) await turn.begun;
+      return await call(turn);
+    } finally {
+      turn.end();
+    }
+  }
+}

@@ -1,0 +1,82 @@
+import { constants } from 'node:buffer';
+import {
+  type Algorithm,
+  byteSize,
+  CollError,
+  type Communicator,
+  type DType,
+  type Group,
+  isDType,
+  quote,
+  type Tensor,
+  ValueError,
+  viewOf,
+  zeros,
+} from '@coll/core';
+import { CallOrder, closedError, requireCollError } from '@coll/core/executor';
+import type { NativeBinding } from '@coll/native/addon';
+import type { MemoryHandle, ProcessBinding } from './process-binding.js';
+import type { NativeProcessGroup } from './process-group.js';
+
+/** What all communicators of one member of a group of processes share. */
+export class ProcessRank implements Group {
+  readonly order = new CallOrder();
+  readonly binding: NativeBinding & { readonly processes: ProcessBinding };
+  readonly group: NativeProcessGroup;
+  /** Memory that all members see. Undefined if they send each other messages. */
+  readonly memory: MemoryHandle | undefined;
+  readonly #make: (rank: ProcessRank, algorithm: Algorithm) => Communicator;
+
+  constructor({ binding, group, memory, communicator }: ProcessRankOptions) {
+    this.binding = binding;
+    this.group = group;
+    this.memory = memory;
+    this.#make = communicator;
+  }
+
+  get failure(): CollError | undefined {
+    return this.group.failure();
+  }
+
+  fail(error: CollError): void {
+    requireCollError(error);
+    this.group.failWith(error);
+  }
+
+  allocate(dtype: DType, length: number): Tensor {
+    if (this.group.isClosed) throw closedError({ operation: 'allocate', rank: this.group.rank });
+    if (!this.memory) return zeros(dtype, [length]);
+    return allocated(this.binding.processes, this.memory, dtype, length);
+  }
+
+  communicator(algorithm: Algorithm): Communicator {
+    return this.#make(this, algorithm);
+  }
+}
+
+export interface ProcessRankOptions extends Pick<ProcessRank, 'binding' | 'group' | 'memory'> {
+  readonly communicator: (rank: ProcessRank, algorithm: Algorithm) => Communicator;
+}
+
+function allocated(binding: ProcessBinding, memory: MemoryHandle, dtype: DType, length: number): Tensor {
+  if (!isDType(dtype) || !(Number.isSafeInteger(length) && length >= 0)) {
+    const told = `${quote(length)} elements of ${quote(dtype)}`;
+    throw new ValueError('ERR_COLL_VALUE', `allocate takes a dtype and a whole number of elements, not ${told}`);
+  }
+  const bytes = length * byteSize(dtype);
+  // Node's own bound, which it does not get over.
+  if (bytes > constants.MAX_LENGTH) {
+    const told = `a tensor of ${bytes} bytes is longer than ${constants.MAX_LENGTH}, the most that Node has in one buffer`;
+    throw new CollError('ERR_COLL_BUFFER', `${told}; cut it into several`);
+  }
+  try {
+    // Memory of no bytes has no place.
+    const buffer = bytes === 0 ? new ArrayBuffer(0) : binding.allocate(memory, bytes);
+    return { data: viewOf(dtype, buffer, 0, length), dtype, shape: [length], device: '' };
+  } catch (cause) {
+    const told = `there is no room for ${bytes} more bytes of shared memory: ${(cause as Error).message}`;
+    throw new CollError('ERR_COLL_BUFFER', `${told}; open the group with a larger maxBytes, or keep fewer tensors`, {
+      cause,
+    });
+  }
+}
