@@ -6,12 +6,10 @@ import {
   nameOf,
   type ProcessGroup,
   type RunOptions,
-  RuntimeError,
   requireGivenGroup,
   type Segments,
-  ValueError,
 } from '@coll/core';
-import { listOf, refusedCollective } from '@coll/core/executor';
+import { abortedError, closedError, listOf, refusedCollective, refusedError } from '@coll/core/executor';
 import type { Algorithm } from '@coll/core/schedule';
 import { directAlgorithm } from '@coll/direct';
 import type { AlgorithmChoice, SizeClass } from './algorithm-choices.js';
@@ -28,8 +26,7 @@ const auto: Algorithm = { ...directAlgorithm(), name: 'auto' };
 
 /**
  * A communicator of a group of processes. For `autoAlgorithm()` it chooses an algorithm for each kind and size of collective by the speed of the group's links, which
- * all members measure for a few milliseconds at the first collective. Until that one has ended, no other communicator of the group may be used, unless it
- * chooses, too.
+ * all members measure for a few milliseconds at the first collective; later collectives of the group wait for that.
  */
 export function connectGroup(group: ProcessGroup, algorithm: Algorithm): Communicator {
   requireGivenGroup(group);
@@ -65,12 +62,12 @@ class AutoCommunicator implements Communicator {
   }
 
   async run(collective: Collective, inputs: Buffers, outputs: Buffers, options?: RunOptions): Promise<void> {
-    this.#requirePlayable(collective, inputs);
+    this.#requirePlayable(collective, inputs, options);
     await this.#tuning.begin(
-      (choices) => {
+      (choices, inTurn) => {
         const begin = performance.now();
         const choice = choices.choose(collective, bytesOf(collective, inputs, outputs));
-        return followed(choice, begin, this.#of(choice).run(collective, inputs, outputs, options));
+        return followed(choice, begin, this.#of(choice).run(collective, inputs, outputs, inTurn));
       },
       options,
       collective,
@@ -78,7 +75,7 @@ class AutoCommunicator implements Communicator {
   }
 
   runSync(collective: Collective, inputs: Buffers, outputs: Buffers, options?: RunOptions): void {
-    this.#requirePlayable(collective, inputs);
+    this.#requirePlayable(collective, inputs, options);
     const choices = this.#tuning.beginSync(options, collective);
     const begin = performance.now();
     const choice = choices.choose(collective, bytesOf(collective, inputs, outputs));
@@ -97,13 +94,12 @@ class AutoCommunicator implements Communicator {
   }
 
   /** What nobody can play is said before anything is measured. */
-  #requirePlayable(collective: Collective, [input = []]: Buffers): void {
+  #requirePlayable(collective: Collective, [input = []]: Buffers, { signal }: RunOptions = {}): void {
+    const details = { operation: nameOf(collective) };
+    if (this.#isClosed) throw closedError(details);
     const refused = refusedCollective(collective, listOf(input)[0]?.dtype ?? 'float32', this.size);
-    if (refused === undefined && !this.#isClosed) return;
-    const operation = nameOf(collective);
-    if (this.#isClosed)
-      throw new RuntimeError('ERR_COLL_CLOSED', `${operation}: this communicator was closed`, { operation });
-    throw new ValueError('ERR_COLL_REFUSED', `${operation}: ${refused}`, { operation });
+    if (refused !== undefined) throw refusedError(refused, details);
+    if (signal?.aborted) throw abortedError('before it began', signal, details);
   }
 
   #of({ chosen }: SizeClass): Communicator {

@@ -1,4 +1,15 @@
-import { type CallerRequest, type Collective, type ProcessGroup, type RunOptions, RuntimeError } from '@coll/core';
+import {
+  type CallerRequest,
+  CollError,
+  type Collective,
+  type Group,
+  nameOf,
+  type ProcessGroup,
+  type RunOptions,
+  RuntimeError,
+  ValueError,
+} from '@coll/core';
+import { abortedError } from '@coll/core/executor';
 import type { Algorithm } from '@coll/core/schedule';
 import { directAlgorithm } from '@coll/direct';
 import { ringAlgorithm } from '@coll/ring';
@@ -16,21 +27,20 @@ const candidates: readonly Algorithm[] = [
   binaryTreeAlgorithm(),
 ];
 
-type Call = (choices: AlgorithmChoices) => Promise<void>;
+type Call = (choices: AlgorithmChoices, options: RunOptions) => Promise<void>;
 
 /** What is known of the links of a group: measured once, when the first collective comes that is to be chosen for. */
 export class LinkTuning {
   /** Those candidates that the group can play. */
   readonly algorithms: readonly Algorithm[];
   readonly #group: ProcessGroup;
+  readonly #rank: Group;
   #choices: AlgorithmChoices | undefined;
-  #measuring: Promise<AlgorithmChoices> | undefined;
-  /** Calls that came before the links were measured, and have not begun. */
-  #waiting = 0;
 
   constructor(group: ProcessGroup) {
     this.#group = group;
     this.algorithms = candidates.filter(({ refuses }) => !refuses?.({ kind: 'all-reduce', op: 'sum' }, group.size));
+    this.#rank = group.communicator(directAlgorithm()).group;
   }
 
   /** What was chosen so far, and how long it took. */
@@ -38,16 +48,18 @@ export class LinkTuning {
     return this.#choices?.explained ?? [];
   }
 
-  /** Begins a call after those that came before it. The options, and what messages call it, are those of a call that has to measure. */
-  begin(call: Call, options?: RunOptions, collective?: Collective): Promise<void> {
-    return this.#choices && this.#waiting === 0 ? call(this.#choices) : this.#beginLater(call, options, collective);
+  /**
+   * Begins a call, which measures first where none before it has. The options, and what messages call it, are for the measurement, too.
+   */
+  begin(call: Call, options: RunOptions = {}, collective?: Collective): Promise<void> {
+    return this.#choices ? call(this.#choices, options) : this.#beginMeasured(call, options, collective);
   }
 
   /** The choices for a call that blocks the thread. @throws RuntimeError while others wait for them */
-  beginSync(options?: RunOptions, collective?: Collective): AlgorithmChoices {
-    if (this.#waiting > 0) {
+  beginSync(options: RunOptions = {}, collective?: Collective): AlgorithmChoices {
+    if (!this.#choices && this.#rank.order.isHeld && !options.turn) {
       const told = 'asynchronous collectives wait for the links to be measured; await them first';
-      throw new RuntimeError('ERR_COLL_BUSY', told, { operation: (options?.request?.collective ?? collective)?.kind });
+      throw new RuntimeError('ERR_COLL_BUSY', told, { operation: (options.request?.collective ?? collective)?.kind });
     }
     this.#choices ??= this.#measureSync(options, collective);
     return this.#choices;
@@ -58,19 +70,31 @@ export class LinkTuning {
     return this.begin(async () => {}, options);
   }
 
-  async #beginLater(call: Call, options?: RunOptions, collective?: Collective): Promise<void> {
-    this.#waiting += 1;
-    let choices: AlgorithmChoices;
+  /**
+   * In the turn of the call, because others may hold a turn before it, and measure, or after it, and wait for it. A call that ends here ends the group,
+   * because other members wait for it.
+   */
+  async #beginMeasured(call: Call, options: RunOptions, collective?: Collective): Promise<void> {
+    const own = options.turn ? undefined : this.#rank.order.take();
+    const inTurn = { ...options, turn: options.turn ?? own };
+    const { signal } = options;
+    let begun: Promise<void>;
     try {
-      this.#measuring ??= this.#measure(options, collective);
-      choices = await this.#measuring;
+      if (own?.begun) await own.begun;
+      this.#choices ??= await this.#measure(inTurn, collective);
+      if (signal?.aborted)
+        throw abortedError('while it waited', signal, { operation: nameOf(collective ?? measuring.collective) });
+      begun = call(this.#choices, inTurn);
+    } catch (error) {
+      if (error instanceof CollError && !(error instanceof ValueError)) this.#rank.fail(error);
+      throw error;
     } finally {
-      this.#waiting -= 1;
+      own?.end();
     }
-    return call(choices);
+    return begun;
   }
 
-  async #measure(options?: RunOptions, collective?: Collective): Promise<AlgorithmChoices> {
+  async #measure(options: RunOptions, collective?: Collective): Promise<AlgorithmChoices> {
     const { probe, close } = this.#open();
     try {
       let next = probe.next();
@@ -79,17 +103,13 @@ export class LinkTuning {
         await next.value.communicator.run(...argumentsOf(next.value, options, collective));
         next = probe.next((performance.now() - begin) / 1000);
       }
-      this.#choices = this.#choicesBy(next.value);
-      return this.#choices;
-    } catch (error) {
-      this.#measuring = undefined;
-      throw error;
+      return this.#choicesBy(next.value);
     } finally {
       await close();
     }
   }
 
-  #measureSync(options?: RunOptions, collective?: Collective): AlgorithmChoices {
+  #measureSync(options: RunOptions, collective?: Collective): AlgorithmChoices {
     const { probe, close } = this.#open();
     try {
       let next = probe.next();
@@ -137,12 +157,13 @@ export function tuningOf(group: ProcessGroup): LinkTuning {
 
 function argumentsOf(
   { collective, input, output }: ProbeCall,
-  { timeoutSeconds, signal, request }: RunOptions = {},
+  { timeoutSeconds, signal, request, turn }: RunOptions,
   asked?: Collective,
 ) {
   const options: RunOptions = {
     timeoutSeconds: timeoutSeconds ?? null,
     request: { ...measuring, measuredFor: request?.collective ?? asked, ranks: request?.ranks },
+    turn,
     ...(signal ? { signal } : {}),
   };
   return [collective, [input], [output], options] as const;
