@@ -2,6 +2,7 @@
 export interface Turn {
   /** Resolves once the turns taken before have ended. Undefined if none is held. */
   readonly begun: Promise<void> | undefined;
+  /** Lets the turns and calls go on that were taken or made after this one. */
   end(): void;
 }
 
@@ -12,6 +13,7 @@ export interface Turn {
 export class CallOrder {
   #held: Promise<void> | undefined;
 
+  /** Whether a later call has to wait. */
   get isHeld(): boolean {
     return this.#held !== undefined;
   }

@@ -108,6 +108,22 @@ describe('calls', () => {
     communicator.runSync(sum, buffer, buffer);
   });
 
+  it.each([
+    ['end their group where ranks elsewhere wait for them', [1], 'ERR_COLL_ABORTED'],
+    ['harm no others where all ranks are here', [0, 1], undefined],
+  ])('aborted while they wait for a turn %s', async (_, localRanks, code) => {
+    const communicator = new Noting(localRanks);
+    const buffers = localRanks.map(() => zeros('float32', [3]));
+    const turn = communicator.group.order.take();
+    const controller = new AbortController();
+    const waiting = rejection(communicator.run(sum, buffers, buffers, { signal: controller.signal }));
+    controller.abort();
+    turn.end();
+    expect(await waiting).toMatchObject({ code: 'ERR_COLL_ABORTED', operation: 'all-reduce sum' });
+    expect(communicator.group.failure?.code).toBe(code);
+    expect(communicator.played).toEqual([]);
+  });
+
   it('that block are refused while another is under way, by name of the one rank', async () => {
     const communicator = new Noting();
     const running = communicator.run(sum, buffer, buffer);

@@ -4,6 +4,7 @@ import { type CallerRequest, operationOf } from '../caller-request.js';
 import type { Collective } from '../collective.js';
 import type { Communicator, Group, RunOptions, Segments } from '../communicator.js';
 import type { DType } from '../dtype.js';
+import type { CollError } from '../errors.js';
 import { OneByOne } from '../one-by-one.js';
 import { requireRunOptions } from '../run-options.js';
 import { nextTurn } from './event-loop.js';
@@ -94,7 +95,7 @@ export abstract class OrderedCommunicator<Handle> implements Communicator {
       const { order } = this.group;
       if (!order.isHeld || options.turn) return this.#enqueue(call, options, false);
       return order.start(async () => {
-        this.#requireOpen(collective, options);
+        this.#requireStillOpen(collective, options);
         await this.#enqueue(call, options, true);
       });
     } catch (error) {
@@ -121,6 +122,16 @@ export abstract class OrderedCommunicator<Handle> implements Communicator {
     // Ranks elsewhere are told by their engine.
     if (this.localRanks.length === this.size && this.group.failure) throw this.group.failure;
     if (signal?.aborted) throw abortedError('before it began', signal, this.#detailsOf(collective, request));
+  }
+
+  /** For a call that has waited, which ranks elsewhere wait for. */
+  #requireStillOpen(collective: Collective, options: RunOptions): void {
+    try {
+      this.#requireOpen(collective, options);
+    } catch (error) {
+      if (this.localRanks.length < this.size) this.group.fail(error as CollError);
+      throw error;
+    }
   }
 
   #detailsOf(collective: Collective, request: CallerRequest | undefined): CallDetails {
