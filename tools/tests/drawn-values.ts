@@ -32,6 +32,7 @@ const nonsense: readonly (() => unknown)[] = [
   () => new Proxy({}, {}),
   () => new Proxy([], {}),
   carrierOfItself,
+  carrierOfCarrier,
   () => ({ [tensorSymbol]: 1 }),
   circularObject,
   circularList,
@@ -41,6 +42,12 @@ const nonsense: readonly (() => unknown)[] = [
 function carrierOfItself(): unknown {
   const carrier = { [tensorSymbol]: (): unknown => carrier };
   return carrier;
+}
+
+function carrierOfCarrier(): unknown {
+  const one = { [tensorSymbol]: (): unknown => other };
+  const other = { [tensorSymbol]: (): unknown => one };
+  return one;
 }
 
 function circularObject(): unknown {

@@ -13,6 +13,7 @@ import {
   reshape,
   sameShape,
   type Tensor,
+  type TensorCarrier,
   tensor,
   tensorSymbol,
   validateTensor,
@@ -161,6 +162,21 @@ describe('asTensor', () => {
     expect(asTensor(carrier(made))).toBe(made);
     expect(asTensor(carrier(new Float64Array(1)))).toEqual(tensor(new Float64Array(1)));
     expect(asTensor(carrier(carrier(made) as never))).toBe(made);
+  });
+
+  it('refuses carriers without end, which return themselves or each other', () => {
+    const one = { [tensorSymbol]: (): unknown => other };
+    const other = { [tensorSymbol]: (): unknown => one };
+    const asking: TensorCarrier = { [tensorSymbol]: () => asTensor(asking) };
+    const itself = { [tensorSymbol]: (): unknown => itself };
+    for (const value of [one, asking, itself]) {
+      expect(thrown(() => asTensor(value))).toMatchObject({
+        name: 'ValueError',
+        code: 'ERR_COLL_VALUE',
+        message: expect.stringContaining('must return a tensor or a typed array, not one object'),
+      });
+    }
+    expect(asTensor(carrier(made))).toBe(made);
   });
 
   it('gives a plain object without a device an empty one', () => {

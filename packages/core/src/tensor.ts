@@ -108,7 +108,7 @@ export function isTensorLike(value: unknown): value is TensorLike {
 /** The tensor that a value is or carries. @throws ValueError for anything else, naming `what`. */
 export function asTensor(value: unknown, what = 'value'): Tensor {
   if (typeof value === 'object' && value !== null && tensorSymbol in value) {
-    return asTensor(carriedBy(value as TensorCarrier), what);
+    return carriedBy(value as TensorCarrier, what);
   }
   if (ArrayBuffer.isView(value)) return tensorOver(value);
   if (isTensor(value)) {
@@ -124,12 +124,24 @@ export function asTensor(value: unknown, what = 'value'): Tensor {
   throw new ValueError('ERR_COLL_VALUE', told);
 }
 
-function carriedBy(carrier: TensorCarrier): unknown {
-  const carried: unknown = typeof carrier[tensorSymbol] === 'function' ? carrier[tensorSymbol]() : undefined;
-  if (carried !== undefined && carried !== carrier) return carried;
+// A carrier may return another carrier, and its method may call asTensor. The count ends carriers that return each other.
+const mostCarriers = 16;
+let carriers = 0;
+
+function carriedBy(carrier: TensorCarrier, what: string): Tensor {
+  const isEndless = carriers === mostCarriers;
+  carriers++;
+  try {
+    const carried: unknown =
+      typeof carrier[tensorSymbol] === 'function' && !isEndless ? carrier[tensorSymbol]() : undefined;
+    if (carried !== undefined) return asTensor(carried, what);
+  } finally {
+    carriers--;
+  }
+  const got = isEndless ? ', not one object with such a method after another' : '';
   throw new ValueError(
     'ERR_COLL_VALUE',
-    `the tensor method of ${quote(carrier)} must return a tensor or a typed array`,
+    `the tensor method of ${quote(carrier)} must return a tensor or a typed array${got}`,
   );
 }
 
