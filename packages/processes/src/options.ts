@@ -27,7 +27,10 @@ export interface OpenProcessGroupOptions {
   readonly transport?: 'auto' | 'shared-memory' | 'tcp' | undefined;
   /** TCP connections for the data of each pair, 1 to 16. All members must agree. Default: `'auto'`, which is 2 for two members on two hosts, and 1 otherwise. */
   readonly streams?: number | 'auto' | undefined;
-  /** How long a member may be stopped or cut off without being lost; a fifth more, and between hosts 1.5 seconds, are its time to be heard again. All members must agree. Default: 5. */
+  /**
+   * How long a member may be stopped or cut off without being lost. To be heard again it has a fifth more, and between hosts up to 1.5 seconds on top
+   * (before Linux 6.15: `heartbeatSeconds` and half a second). All members must agree. Default: 5.
+   */
   readonly heartbeatSeconds?: number | undefined;
   /** Upper bound of the memory that `allocate` gives out here; it is taken as it is needed. Default: as much as the machine has. */
   readonly maxBytes?: number | undefined;
