@@ -1,4 +1,4 @@
-// Biome does the formatting and the general rules. ESLint stays for what needs types: promises nobody awaits.
+// Biome does the formatting and the general rules. ESLint stays for what needs types, promises nobody awaits, and for two imports of one module.
 import tseslint from 'typescript-eslint';
 
 export default tseslint.config(
@@ -22,6 +22,7 @@ export default tseslint.config(
       '@typescript-eslint/await-thenable': 'error',
       '@typescript-eslint/no-floating-promises': 'error',
       '@typescript-eslint/no-misused-promises': 'error',
+      'no-duplicate-imports': ['error', { includeExports: true }],
     },
   },
 );

@@ -134,14 +134,18 @@ export {
   registry,
   requireRegistry,
 } from './plugins/registry.js';
-export type { World } from './plugins/world.js';
-export { requireWorld } from './plugins/world.js';
+export { requireWorld, type World } from './plugins/world.js';
 export { PortableCommunicator, type PortableCommunicatorOptions } from './portable/portable-communicator.js';
 export { type Link, type ProcessGroup, requireGivenGroup, requireProcessGroup } from './process-group.js';
 export { quote } from './quote.js';
 export { isReduceOp, ReduceOp, type ReduceOpLike, reduceOpFrom, reduceOps } from './reduce-op.js';
-export type { PossiblyMirrored } from './reducible.js';
-export { asPerReplica, type ReadyPair, type ReducibleLike, type ValueDestinationPair } from './reducible.js';
+export {
+  asPerReplica,
+  type PossiblyMirrored,
+  type ReadyPair,
+  type ReducibleLike,
+  type ValueDestinationPair,
+} from './reducible.js';
 export { mirror, type RegroupOptions, regroup, selectReplica, selectReplicaMirrored } from './regroup.js';
 export {
   type Arrival,

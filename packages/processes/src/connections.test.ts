@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { AddressInfo } from 'node:net';
-import { createServer } from 'node:net';
+import { type AddressInfo, createServer } from 'node:net';
 import { Meeting, MemoryStore } from '@coll/rendezvous';
 import { expect, it } from 'vitest';
 import { connectAll } from './connections.js';

@@ -6,8 +6,7 @@ import { openPluginHome, type ThreadHome } from './plugin-home.js';
 import { annotate } from './replica-error.js';
 import type { ReplicaFunction } from './strategy.js';
 import { encodeError } from './thread-errors.js';
-import type { WorkerHome } from './thread-messages.js';
-import { type FromReplica, post, type ThreadStart } from './thread-messages.js';
+import { type FromReplica, post, type ThreadStart, type WorkerHome } from './thread-messages.js';
 import { ThreadReplicaContext } from './thread-replica-context.js';
 import { decode, encode } from './thread-values.js';
 

@@ -3,8 +3,7 @@ import { Command, CommanderError } from 'commander';
 import { type AlgorithmName, algorithmNames } from './algorithms.js';
 import { engineNames } from './engines.js';
 import { type GradientSet, gradientSets } from './gradients.js';
-import type { Transport } from './peers/peers.js';
-import { type PeerName, peerNames, transports } from './peers/peers.js';
+import { type PeerName, peerNames, type Transport, transports } from './peers/peers.js';
 import { parseBytes } from './sizes.js';
 import {
   type Form,

@@ -1,13 +1,13 @@
 import { divideAll } from './divide';
 // biome-ignore lint/style/useImportType: AssemblyScript has no imports of types.
-import { Divide, fold, Keep, Multiply } from './fold';
+import { copy, Divide, fold, Keep, Multiply } from './fold';
 import { foldHalves, narrow, widen as widenHalves } from './fold-halves';
 // biome-ignore lint/style/useImportType: AssemblyScript has no imports of types.
 import { Bfloat16, Float16 } from './halves';
 // biome-ignore lint/style/useImportType: AssemblyScript has no imports of types.
 import { And, Max, Min, Or, Product, Sum } from './vectors';
 
-export { copy } from './fold';
+export { copy };
 
 /**
  * The arithmetic of @coll/core on a shared memory. Dtypes and ops are numbers, as in the lists of @coll/core. `desk` is the

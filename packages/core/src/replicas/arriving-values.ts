@@ -3,8 +3,7 @@ import { messageOf } from '../message-of.js';
 import { OpenPacks } from '../packing/open-packs.js';
 import { IndexedSlices } from '../sparse/indexed-slices.js';
 import type { Value } from '../sparse/sparse.js';
-import type { Structure } from '../structure.js';
-import { flatten } from '../structure.js';
+import { flatten, type Structure } from '../structure.js';
 import type { TensorLike } from '../tensor.js';
 
 /** What replicas hand in while some of it is still computed: promises in the place of tensors and indexed slices. */

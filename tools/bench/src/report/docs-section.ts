@@ -1,7 +1,6 @@
 import { formatBytes } from '../sizes.js';
 import { tolerableMillis } from '../ticking.js';
-import type { InputKind, Place } from '../trial.js';
-import { forms } from '../trial.js';
+import { forms, type InputKind, type Place } from '../trial.js';
 import { bold, percent, timeOf } from './cells.js';
 import { chartNames } from './charts.js';
 import { Figures, ratioOf, type Wanted } from './figures.js';

@@ -1,7 +1,6 @@
 import type { EngineName } from '@coll/core';
 import { engineNames } from '../engines.js';
-import type { Transport } from '../peers/peers.js';
-import { type PeerName, peerNames } from '../peers/peers.js';
+import { type PeerName, peerNames, type Transport } from '../peers/peers.js';
 import type { Form, InputKind, Memory, Place, SuiteName } from '../trial.js';
 import { type FailedRow, isMeasured, type Row } from './row.js';
 

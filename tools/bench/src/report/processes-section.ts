@@ -1,5 +1,4 @@
-import type { Transport } from '../peers/peers.js';
-import { peersOver, transports } from '../peers/peers.js';
+import { peersOver, type Transport, transports } from '../peers/peers.js';
 import { formatBytes } from '../sizes.js';
 import { type Form, type InputKind, inputKinds, type Memory, memoriesOver } from '../trial.js';
 import { bold, percent, plain, timeOf } from './cells.js';

@@ -1,5 +1,4 @@
-import type { Transport } from '../peers/peers.js';
-import { peersOver } from '../peers/peers.js';
+import { peersOver, type Transport } from '../peers/peers.js';
 import { bytesPerElement } from '../sizes.js';
 import { memoriesOver, type Piece, type Session, type Trial, type Turn } from '../trial.js';
 import { sizesOf, spansOf } from './in-process.js';
