@@ -64,8 +64,8 @@ describe('devices and group size', () => {
 
 describe('errors about the components of a worker', () => {
   it.each([
-    [0, 1, /replica 0 has shape \[2\], replica 1 \[3\]/],
-    [1, 3, /replica 2 has shape \[2\], replica 3 \[3\]/],
+    [0, 1, /replica 0 \(worker 0\) has shape \[2\], replica 1 \(worker 0\) \[3\]/],
+    [1, 3, /replica 2 \(worker 1\) has shape \[2\], replica 3 \(worker 1\) \[3\]/],
   ])('name the replicas of worker %i by their numbers among those of all workers', async (worker, rank, message) => {
     const group = processGroupDoubles(2)[worker];
     await using ops = new CollectiveAllReduce(two, 4, { group });
@@ -79,7 +79,9 @@ describe('errors about the components of a worker', () => {
     await expect(ops.gather(matrices, two, 0)).rejects.toMatchObject({
       code: 'ERR_COLL_SHAPE_MISMATCH',
       rank,
-      message: expect.stringMatching(new RegExp(`replica ${rank - 1} has shape .*replica ${rank} `)),
+      message: expect.stringMatching(
+        new RegExp(`replica ${rank - 1} \\(worker ${worker}\\) has shape .*replica ${rank} \\(`),
+      ),
     });
   });
 });

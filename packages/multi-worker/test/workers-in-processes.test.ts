@@ -22,10 +22,10 @@ const expected: Readonly<Record<FailingScenarioName, readonly [code: string, wor
   'different ops for sparse values': ['ERR_COLL_MISMATCH', /reduces by sum, .* by mean/],
   'different implementations': ['ERR_COLL_MISMATCH', /a measurement of the links.* all-reduce sum of 4 /],
   'a worker whose call is aborted': ['ERR_COLL_ABORTED', /aborted/],
-  'a worker that never comes': ['ERR_COLL_DEADLINE', /^all-reduce sum .*rank (1|2, 3) never came/],
+  'a worker that never comes': ['ERR_COLL_DEADLINE', /^all-reduce sum .*rank (1|2, 3 \(worker 1\)) never came/],
   'a worker that never comes while links are measured': [
     'ERR_COLL_DEADLINE',
-    /^measure the links for all-reduce sum .*rank (1|2, 3) never came/,
+    /^measure the links for all-reduce sum .*rank (1|2, 3 \(worker 1\)) never came/,
   ],
 };
 
@@ -61,7 +61,7 @@ describe.each([
       expect(new Set(told.map(([first]) => JSON.stringify(first))).size, JSON.stringify(told)).toBe(1);
       // Messages and `rank` count the ranks of those who call: the devices of all workers.
       expect(rank).toBe(count);
-      expect(message).toMatch(count === 1 ? /(rank|replica) 1\b/ : /(rank|replica) 2, 3\b/);
+      expect(message).toMatch(count === 1 ? /(rank|replica) 1\b/ : /(rank|replica) 2, 3 \(worker 1\)/);
     }
   });
 });

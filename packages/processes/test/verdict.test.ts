@@ -51,8 +51,10 @@ it('expects members to be named by their first replica', () => {
   const two = (error: Seen) =>
     verdictOf({ ...scenario('kill'), replicas: 2 }, { outcomes: [report(error), 'ended'], faultAtMillis: 1000 })
       .problems;
-  expect(two({ ...lost, rank: 2, message: `rank 2, 3 on ${hostname()}` })).toEqual([]);
-  expect(two({ ...lost, rank: 4, message: `rank 4, 5 on ${hostname()}` }).join()).toMatch(/not told of rank 2/);
+  expect(two({ ...lost, rank: 2, message: `rank 2, 3 (worker 1) on ${hostname()}` })).toEqual([]);
+  expect(two({ ...lost, rank: 4, message: `rank 4, 5 (worker 2) on ${hostname()}` }).join()).toMatch(
+    /not told of rank 2/,
+  );
 });
 
 it.each<[string, Outcome, RegExp]>([

@@ -63,7 +63,7 @@ describe.concurrent('workers in processes of their own', () => {
   it.each(['throws', 'throwsInThread'])('are ended by one that %s, which all are told', async (scenario) => {
     const [first, last] = printed(await runWorkers('worker.js', 2, [scenario]));
     expect(last).toMatchObject({ name: 'RangeError', message: 'replica 3: out of memory', rank: 3 });
-    const told = /rank 2, 3 on .* failed: .*replica 3: out of memory/;
+    const told = /rank 2, 3 \(worker 1\) on .* failed: .*replica 3: out of memory/;
     expect(first).toMatchObject({ name: 'UnavailableError', code: 'ERR_COLL_PEER_FAILED', rank: 2 });
     expect(first).toMatchObject({ message: expect.stringMatching(told) });
   });
@@ -71,8 +71,16 @@ describe.concurrent('workers in processes of their own', () => {
   it('throw the same kind of error, each about its own replicas, when shapes differ on each worker', async () => {
     const [first, last] = printed(await runWorkers('worker.js', 2, ['shapes']));
     const code = 'ERR_COLL_SHAPE_MISMATCH';
-    expect(first).toMatchObject({ code, rank: 1, message: expect.stringMatching(/replica 0 has shape .*replica 1 /) });
-    expect(last).toMatchObject({ code, rank: 3, message: expect.stringMatching(/replica 2 has shape .*replica 3 /) });
+    expect(first).toMatchObject({
+      code,
+      rank: 1,
+      message: expect.stringMatching(/replica 0 \(worker 0\) has shape .*replica 1 /),
+    });
+    expect(last).toMatchObject({
+      code,
+      rank: 3,
+      message: expect.stringMatching(/replica 2 \(worker 1\) has shape .*replica 3 /),
+    });
   });
 
   it('that create different variables are told which', async () => {

@@ -136,7 +136,8 @@ describe('a hierarchical communicator', () => {
     expect(error).toBeInstanceOf(DeadlineExceededError);
     expect(error).toMatchObject({
       code: 'ERR_COLL_DEADLINE',
-      message: 'all-reduce sum: timed out on rank 0, 1 waiting for other workers: rank 2, 3 never came',
+      message:
+        'all-reduce sum: timed out on rank 0, 1 (worker 0) waiting for other workers: rank 2, 3 (worker 1) never came',
       rank: 0,
     });
     expect(numbersOf(buffers)).toEqual([[1], [2]]);
@@ -145,23 +146,37 @@ describe('a hierarchical communicator', () => {
   const floats = (length: number) => tensor(new Float32Array(length).fill(1));
   const wider = () => tensor(new Float64Array(4).fill(1));
   it.each<[string, Collective, Collective, () => Tensor, string, string]>([
-    ['ops', sum, mean, () => floats(4), 'ERR_COLL_MISMATCH', 'all-reduce mean of 4 float32 elements on rank 3, 4'],
+    [
+      'ops',
+      sum,
+      mean,
+      () => floats(4),
+      'ERR_COLL_MISMATCH',
+      'all-reduce mean of 4 float32 elements on rank 3, 4 (worker 2)',
+    ],
     [
       'roots of one worker',
       { kind: 'broadcast', root: 0 },
       { kind: 'broadcast', root: 1 },
       () => floats(4),
       'ERR_COLL_MISMATCH',
-      'broadcast of 4 float32 elements at root 1 on rank 3, 4',
+      'broadcast of 4 float32 elements at root 1 on rank 3, 4 (worker 2)',
     ],
-    ['dtypes', sum, sum, wider, 'ERR_COLL_DTYPE_MISMATCH', 'all-reduce sum of 4 float64 elements on rank 3, 4'],
+    [
+      'dtypes',
+      sum,
+      sum,
+      wider,
+      'ERR_COLL_DTYPE_MISMATCH',
+      'all-reduce sum of 4 float64 elements on rank 3, 4 (worker 2)',
+    ],
     [
       'lengths',
       sum,
       sum,
       () => floats(5),
       'ERR_COLL_SHAPE_MISMATCH',
-      'all-reduce sum of 5 float32 elements on rank 3, 4',
+      'all-reduce sum of 5 float32 elements on rank 3, 4 (worker 2)',
     ],
     [
       'kinds',
@@ -169,7 +184,7 @@ describe('a hierarchical communicator', () => {
       { kind: 'broadcast', root: 0 },
       () => floats(4),
       'ERR_COLL_MISMATCH',
-      'broadcast of 4 float32 elements at root 0 on rank 3, 4',
+      'broadcast of 4 float32 elements at root 0 on rank 3, 4 (worker 2)',
     ],
   ])('tells all workers alike of different %s, naming the odd ones', async (_, usual, odd, make, code, told) => {
     const sizes = [1, 2, 2];

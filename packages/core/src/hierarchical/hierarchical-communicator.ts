@@ -107,9 +107,10 @@ function levelsOf(within: readonly Communicator[], across: Communicator, sizes: 
   for (const size of sizes) firsts.push((firsts.at(-1) as number) + size);
   let begin = 0;
   const parts = within.map((communicator, index): WorkerPart => {
-    const firstRank = firsts[across.localRanks[index] as number] as number;
+    const worker = across.localRanks[index] as number;
+    const firstRank = firsts[worker] as number;
     const ranks = allRanks(communicator.size + 1).map((rank) => firstRank + rank);
-    const part = { level: new Level(communicator, ranks), firstRank, begin };
+    const part = { level: new Level(communicator, ranks, worker), firstRank, begin };
     begin += communicator.size;
     return part;
   });

@@ -6,9 +6,9 @@ import { RankNames } from './rank-names.js';
 export class Level extends RankNames {
   readonly communicator: Communicator;
 
-  /** `begins` tells where in the whole those of each rank begin, and at last where they end. */
-  constructor(communicator: Communicator, begins: readonly number[]) {
-    super(begins);
+  /** `begins` tells where in the whole those of each rank begin, and at last where they end. All are of `worker`; by default each rank is a worker. */
+  constructor(communicator: Communicator, begins: readonly number[], worker?: number) {
+    super(begins, worker);
     this.communicator = communicator;
   }
 

@@ -14,20 +14,28 @@ const names = new RankNames([0, 1, 4, 10]);
 
 describe('the names of ranks', () => {
   it('are the ranks that each stands for', () => {
-    expect(names.names).toEqual(['0', '1, 2, 3', '4 to 9']);
+    expect(names.names).toEqual(['0 (worker 0)', '1, 2, 3 (worker 1)', '4 to 9 (worker 2)']);
+  });
+
+  it('say which worker a rank is of, unless its number is the same', () => {
+    expect(RankNames.ofWorker(1, 2).names).toEqual(['2 (worker 1)', '3 (worker 1)']);
+    expect(RankNames.ofWorker(0, 2).names).toEqual(['0 (worker 0)', '1 (worker 0)']);
+    expect(RankNames.ofWorker(1, 1).names).toEqual(['1']);
+    expect(RankNames.ofWorkers(3, 1).names).toEqual(['0', '1', '2']);
+    expect(new RankNames([0, 1, 3]).names).toEqual(['0 (worker 0)', '1, 2 (worker 1)']);
   });
 
   it('are as many ranks for each of some workers', () => {
-    expect(RankNames.ofWorkers(3, 2).names).toEqual(['0, 1', '2, 3', '4, 5']);
+    expect(RankNames.ofWorkers(3, 2).names).toEqual(['0, 1 (worker 0)', '2, 3 (worker 1)', '4, 5 (worker 2)']);
     const error = new UnavailableError('ERR_COLL_PEER_FAILED', 'rank 2 and rank 7 are gone', { rank: 2 });
     expect(RankNames.ofWorkers(3, 2).retold(error)).toMatchObject({
-      message: 'rank 4, 5 and rank 7 are gone',
+      message: 'rank 4, 5 (worker 2) and rank 7 are gone',
       rank: 4,
     });
   });
 
   it('lists up to four ranks, and names the first and last of more', () => {
-    expect(new RankNames([0, 4, 9]).names).toEqual(['0, 1, 2, 3', '4 to 8']);
+    expect(new RankNames([0, 4, 9]).names).toEqual(['0, 1, 2, 3 (worker 0)', '4 to 8 (worker 1)']);
   });
 
   it('stand in messages, but not in what others have said, nor in the name of the operation', () => {
@@ -37,21 +45,28 @@ describe('the names of ranks', () => {
         new DeadlineExceededError('ERR_COLL_DEADLINE', message, { operation, ...(rank === undefined ? {} : { rank }) }),
       );
     expect(told(`${operation}: timed out on rank 0: rank 1, 2 never came (rank 1 on host-b)`, 2)).toMatchObject({
-      message: `${operation}: timed out on rank 0: rank 1, 2, 3, 4 to 9 never came (rank 1, 2, 3 on host-b)`,
+      message: `${operation}: timed out on rank 0 (worker 0): rank 1, 2, 3 (worker 1), 4 to 9 (worker 2) never came (rank 1, 2, 3 (worker 1) on host-b)`,
       rank: 4,
       operation,
       name: 'DeadlineExceededError',
     });
     expect(told('rank 1 on host-b failed: rank 1 is out of memory')).toMatchObject({
-      message: 'rank 1, 2, 3 on host-b failed: rank 1 is out of memory',
+      message: 'rank 1, 2, 3 (worker 1) on host-b failed: rank 1 is out of memory',
       rank: undefined,
     });
-    expect(told('rank 1 aborted: rank 2 said so')).toMatchObject({ message: 'rank 1, 2, 3 aborted: rank 2 said so' });
+    expect(told('rank 1 aborted: rank 2 said so')).toMatchObject({
+      message: 'rank 1, 2, 3 (worker 1) aborted: rank 2 said so',
+    });
   });
 
   it('stand in errors about replicas, and not a second time where ranks that disagree were called by them', () => {
-    const error = new InternalError('ERR_COLL_MISMATCH', 'replica 0 and replica 1; rank 1, 2, 3', { rank: 1 });
-    expect(names.retold(error)).toMatchObject({ message: 'replica 0 and replica 1, 2, 3; rank 1, 2, 3', rank: 1 });
+    const error = new InternalError('ERR_COLL_MISMATCH', 'replica 0 and replica 1; rank 1, 2, 3 (worker 1)', {
+      rank: 1,
+    });
+    expect(names.retold(error)).toMatchObject({
+      message: 'replica 0 (worker 0) and replica 1, 2, 3 (worker 1); rank 1, 2, 3 (worker 1)',
+      rank: 1,
+    });
   });
 
   it('leave alone what was told in ranks of the whole already', () => {

@@ -3,19 +3,26 @@ import { allRanks } from '../ranks.js';
 
 /** What the ranks of a group stand for: each for some ranks of a whole, side by side. Errors of the group count its own ranks; callers know those of the whole. */
 export class RankNames {
-  /** By rank, the ranks of the whole that it stands for, as messages tell them. */
+  /** By rank, the ranks of the whole that it stands for, as messages tell them, with their worker where that is not the same number: `2, 3 (worker 1)`. */
   readonly names: readonly string[];
   readonly #begins: readonly number[];
 
-  /** `begins` tells where in the whole those of each rank begin, and at last where they end. */
-  constructor(begins: readonly number[]) {
+  /** `begins` tells where in the whole those of each rank begin, and at last where they end. All are of `worker`; by default each rank is a worker. */
+  constructor(begins: readonly number[], worker?: number) {
     this.#begins = begins;
-    this.names = allRanks(begins.length - 1).map((rank) => list(begins[rank] as number, begins[rank + 1] as number));
+    const ranks = allRanks(begins.length - 1);
+    const isOneEach = begins.every((begin, rank) => begin === (worker ?? 0) + rank);
+    const isPlain = isOneEach && (worker === undefined || ranks.length === 1);
+    this.names = ranks.map((rank) => {
+      const name = list(begins[rank] as number, begins[rank + 1] as number);
+      return isPlain ? name : `${name} (worker ${worker ?? rank})`;
+    });
   }
 
   /** Of the replicas of one worker alone, which come after those of the workers before. */
   static ofWorker(worker: number, replicas: number): RankNames {
-    return new RankNames(Array.from({ length: replicas + 1 }, (_, replica) => worker * replicas + replica));
+    const begins = Array.from({ length: replicas + 1 }, (_, replica) => worker * replicas + replica);
+    return new RankNames(begins, worker);
   }
 
   /** Of workers that have as many replicas each. */

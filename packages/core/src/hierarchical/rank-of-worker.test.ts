@@ -97,7 +97,7 @@ describe('a rank of a worker', () => {
     expect(error).toMatchObject({
       code: 'ERR_COLL_DEADLINE',
       rank: 2,
-      message: 'all-reduce sum: timed out on rank 2 waiting for other workers: rank 3 never came',
+      message: 'all-reduce sum: timed out on rank 2 (worker 1) waiting for other workers: rank 3 (worker 1) never came',
     });
   });
 
@@ -146,7 +146,7 @@ describe('a rank of a worker', () => {
         code: 'ERR_COLL_DTYPE_MISMATCH',
         rank: 2,
         message:
-          'ranks disagree: all-reduce sum of 3 int32 elements on rank 0, 1, but all-reduce sum of 3 uint32 elements on rank 2, 3',
+          'ranks disagree: all-reduce sum of 3 int32 elements on rank 0, 1 (worker 0), but all-reduce sum of 3 uint32 elements on rank 2, 3 (worker 1)',
       });
   });
 

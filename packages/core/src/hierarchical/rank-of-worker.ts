@@ -56,6 +56,7 @@ export function rankOfWorker(within: Communicator, options: WorkerSeatOptions): 
     within: new Level(
       within,
       allRanks(size + 1).map((rank) => worker * size + rank),
+      worker,
     ),
     across:
       across &&

@@ -151,7 +151,8 @@ function culpritMembers({ fault, size, victim, other }: Scenario, rank: number):
 
 /** Deadlines are of the rank that waits; the message names who never came. */
 function namesRank({ message }: Seen, culprits: readonly number[]): boolean {
-  return culprits.some((rank) => new RegExp(`\\b${rank}\\b`).test(message));
+  const ranks = message.replaceAll(/ \(worker \d+\)/g, '');
+  return culprits.some((rank) => new RegExp(`\\b${rank}\\b`).test(ranks));
 }
 
 function sameProblems(scenario: Scenario, outcomes: readonly Outcome[]): string[] {
