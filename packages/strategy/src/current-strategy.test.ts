@@ -194,7 +194,15 @@ describe('the default replica', () => {
       operation: 'all-reduce',
       message: expect.stringContaining('indexed slices have a sum and a mean, but no MIN'),
     });
-    await expect(alone.allGather(sparse, 0)).rejects.toBeInstanceOf(NotImplementedError);
+    for (const [operation, call] of [
+      ['all-gather', () => alone.allGather(sparse, 0)],
+      ['broadcast', () => alone.broadcast(sparse as never)],
+    ] as const)
+      await expect((async () => call())()).rejects.toMatchObject({
+        name: 'NotImplementedError',
+        operation,
+        message: expect.stringMatching(`^${operation} has no meaning for indexed slices`),
+      });
     await expect(alone.broadcast(1, 1)).rejects.toThrow(/root 1 is not one of the 1 replicas/);
     await expect(alone.mergeCall('text' as never)).rejects.toBeInstanceOf(ValueError);
   });
@@ -202,6 +210,7 @@ describe('the default replica', () => {
   it('leaves itself for a merge call', async () => {
     const seen = await alone.mergeCall((strategy, x: number) => [strategy, x, inCrossReplicaContext()], [4]);
     expect(seen).toEqual([byDefault, 4, true]);
+    expect(await alone.mergeCall((strategy) => strategy.scope(getStrategy))).toBe(byDefault);
     await expect(alone.mergeCall(() => alone.allReduce('sum', 1))).rejects.toThrow(/inside a replica function/);
   });
 

@@ -74,6 +74,8 @@ describe('TFConfigClusterResolver', () => {
     expect(resolver.numAccelerators({ taskId: 0 })).toEqual({ GPU: 1 });
     const single = of({}, { devices: ['CPU:0', 'GPU:0'].map((device) => `/job:localhost/task:0/device:${device}`) });
     expect(single.numAccelerators()).toEqual({ GPU: 1 });
+    expect(single.numAccelerators({ taskId: 5 })).toEqual({ GPU: 1 });
+    expect(single.numAccelerators({ taskType: 'worker' })).toEqual({ GPU: 1 });
   });
 
   it.each(['{', '[]', '1', '"x"'])('refuses %s', (text) => {
@@ -217,6 +219,12 @@ describe('SlurmClusterResolver', () => {
     const silent = step({ SLURM_GPUS_ON_NODE: '4' });
     expect(new SlurmClusterResolver({ variables: silent, autoSetGpu: false }).clusterSpec().isEmpty).toBe(false);
     expect(silent['CUDA_VISIBLE_DEVICES']).toBeUndefined();
+  });
+
+  it('leaves CUDA_VISIBLE_DEVICES alone when tasks have no GPUs', () => {
+    const variables = step();
+    new SlurmClusterResolver({ variables }).clusterSpec();
+    expect(variables).toEqual(step());
   });
 
   it('takes the number of tasks of a host from the caller', () => {

@@ -23,9 +23,11 @@ describe('ClusterSpec', () => {
   });
 
   it('names the job or the task that is not there', () => {
-    expect(() => cluster.numTasks('evaluator')).toThrow('has no job "evaluator"; it has chief, ps, worker');
-    expect(() => cluster.taskAddress('ps', 0)).toThrow('job "ps" has no task 0; it has 1,3');
-    expect(() => new ClusterSpec().taskIndices('worker')).toThrow('it has no jobs');
+    const missing = (message: string) =>
+      expect.objectContaining({ code: 'ERR_COLL_CLUSTER', message: expect.stringContaining(message) });
+    expect(() => cluster.numTasks('evaluator')).toThrow(missing('has no job "evaluator"; it has chief, ps, worker'));
+    expect(() => cluster.taskAddress('ps', 0)).toThrow(missing('job "ps" has no task 0; it has 1,3'));
+    expect(() => new ClusterSpec().taskIndices('worker')).toThrow(missing('it has no jobs'));
   });
 
   it.each([[['a:1']], ['a:1'], [{ worker: 'a:1' }], [{ worker: [1] }], [null]])('refuses %j', (description) => {

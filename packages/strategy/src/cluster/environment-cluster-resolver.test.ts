@@ -108,6 +108,7 @@ const cases: readonly (readonly [string, Environment, Partial<Membership>])[] = 
   ],
   ['Slurm', slurmStep, { rank: 5, size: 11, localRank: 1, localSize: 4, coordinator: 'gpu001:61482' }],
   ['Slurm', { ...slurmStep, PMI_RANK: '5', PMI_SIZE: '11', PMI_JOBID: '42.0' }, { rank: 5, size: 11, localSize: 4 }],
+  ['Slurm', { ...slurmStep, SLURM_STEP_TASKS_PER_NODE: '' }, { rank: 5, size: 11, localSize: undefined }],
   // Clusters of a federation number their jobs from beyond a billion.
   ['Slurm', { ...slurmStep, SLURM_JOB_ID: '1543503875' }, { coordinator: 'gpu001:61443' }],
   [

@@ -55,6 +55,7 @@ describe('KubernetesClusterResolver', () => {
     ['jobToLabelMapping has a list', { jobToLabelMapping: null as never }],
     ['jobToLabelMapping has a list', { jobToLabelMapping: ['a'] as never }],
     ['jobToLabelMapping has a list', { jobToLabelMapping: { worker: undefined } as never }],
+    ['not "app=ps"', { jobToLabelMapping: { worker: ['app=train'], ps: 'app=ps' } as never }],
     ['serverPort is a port, from 1 to 65535, not 0', { serverPort: 0 }],
     ['serverPort is a port, from 1 to 65535, not "http"', { serverPort: 'http' as never }],
     ['client lists pods', { client: {} as never }],

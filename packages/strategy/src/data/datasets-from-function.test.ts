@@ -54,7 +54,11 @@ describe('datasets from a function', () => {
 
   it('may have scalars, as long as no replica has to go without', async () => {
     expect(await collect(() => [1, 2, 3])).toEqual([new PerReplica([1, 2, 3])]);
-    await expect(collect(() => [1, 2, 3, 4])).rejects.toThrow(/too few elements for all replicas, and a scalar/);
+    await expect(collect(() => [1, 2, 3, 4])).rejects.toMatchObject({
+      name: 'ValueError',
+      code: 'ERR_COLL_VALUE',
+      message: expect.stringMatching(/too few elements for all replicas, and a scalar/),
+    });
   });
 
   it('may be one for each replica, of different lengths', async () => {

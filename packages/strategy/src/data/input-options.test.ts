@@ -35,6 +35,9 @@ describe('input options', () => {
     { experimentalReplicationMode: 'PER_DEVICE' as 'PER_REPLICA' },
     { autoShardPolicy: 'toString' as 'AUTO' },
   ])('are refused with %o', (wrong) => {
+    const [name] = Object.keys(wrong);
+    const refused = { code: 'ERR_COLL_VALUE', message: expect.stringMatching(`^${name} (must be|is) `) };
     expect(() => new InputOptions(wrong)).toThrow(ValueError);
+    expect(() => new InputOptions(wrong)).toThrow(expect.objectContaining(refused));
   });
 });

@@ -116,7 +116,9 @@ describe('extended', () => {
     for (const value of [alone, made.primary, mirrored(other, [1]), new Mirrored([1, 1]), 5, undefined])
       await expect(call(value)).rejects.toMatchObject({
         name: 'ValueError',
-        message: expect.stringContaining(`${method}: `),
+        code: 'ERR_COLL_VALUE',
+        operation: method,
+        message: expect.stringMatching(`^${method}: `),
       });
   });
 
@@ -157,6 +159,10 @@ describe('extended', () => {
     expect(foreign.map((value) => extended.variableCreatedInScope(value))).toEqual(new Array(5).fill(false));
     expect(made.values.map((component) => extended.valueContainer(component))).toEqual([made, made]);
     for (const value of [made, alone, 5, undefined]) expect(extended.valueContainer(value)).toBe(value);
+    const byDefault = [alone, made, made.primary, 5].map((value) =>
+      getStrategy().extended.variableCreatedInScope(value),
+    );
+    expect(byDefault).toEqual([true, false, false, false]);
   });
 
   it('puts variables beside another one', () => {
