@@ -34,7 +34,7 @@ export interface MessageOptions {
 export interface LocalRank {
   readonly number: number;
   readonly ranks: number;
-  /** How many of them can run at once. */
+  /** How many of them can run at once: 0 where they have less than one core. */
   readonly cores: number;
 }
 

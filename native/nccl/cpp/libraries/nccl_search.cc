@@ -25,7 +25,7 @@ std::string from_environment(const char* variable) {
 
 // Not stat(), which glibc has as a symbol since 2.33 only.
 bool examine(const std::string& path, struct statx& found) {
-  return statx(AT_FDCWD, path.c_str(), 0, STATX_TYPE | STATX_MODE | STATX_UID, &found) == 0;
+  return statx(AT_FDCWD, path.c_str(), 0, STATX_TYPE | STATX_MODE | STATX_UID | STATX_GID, &found) == 0;
 }
 
 bool is_folder(const std::string& path) {
@@ -66,7 +66,11 @@ std::string distrust(const std::string& file) {
     struct statx found {};
     if (!examine(path, found)) return path + " cannot be examined";
     if (found.stx_uid != 0 && found.stx_uid != geteuid()) return path + " belongs to another user";
-    if ((found.stx_mode & S_IWOTH) != 0 && (found.stx_mode & S_ISVTX) == 0) return "anybody may write " + path;
+    if ((found.stx_mode & S_ISVTX) != 0) continue;
+    if ((found.stx_mode & S_IWOTH) != 0) return "anybody may write " + path;
+    // Many systems give every user a group of their own.
+    const bool is_own_group = found.stx_gid == 0 || found.stx_gid == getegid();
+    if ((found.stx_mode & S_IWGRP) != 0 && !is_own_group) return "another group may write " + path;
   }
   return "";
 }
@@ -94,6 +98,10 @@ class Search {
     if (files.empty()) note("none in " + folder);
     for (const std::string& file : files) {
       const std::string found = is_asked ? file : resolved(file);
+      if (found.empty()) {
+        note(file + " links to nothing");
+        continue;
+      }
       const std::string why_not = is_asked ? "" : distrust(found);
       if (!why_not.empty()) note(file + " is not loaded without being asked for, because " + why_not);
       else if (opens(found, how)) return true;

@@ -117,7 +117,19 @@ TEST_F(Search, loadsNothingUnaskedThatSomebodyElseCouldHavePutThere) {
   if (geteuid() == 0) {
     ASSERT_EQ(chown(file.c_str(), 12345, 12345), 0);
     expect_part(found(), "because " + file + " belongs to another user;");
+    ASSERT_EQ(chown(file.c_str(), geteuid(), 12345), 0);
+    EXPECT_EQ(found(), file);
+    ASSERT_EQ(chmod(file.c_str(), 0664), 0);
+    expect_part(found(), "because another group may write " + file + ";");
   }
+}
+
+TEST_F(Search, passesLinksToNothing) {
+  const std::string link = folder("project/.venv/lib") + "/libnccl.so.2";
+  fs::create_symlink("/nowhere/libnccl.so.2", link);
+  expect_part(found(), link + " links to nothing;");
+  const std::string file = install("project/venv/lib");
+  EXPECT_EQ(found(), file);
 }
 
 TEST_F(Search, knowsWhetherTheLibraryThatIsOpenIsTheOneThatIsNamed) {

@@ -48,7 +48,9 @@ void Scheduler::while_deadlines_stand(const std::function<void()>& prepare) {
 void Scheduler::resume_deadlines() {
   const std::lock_guard<std::mutex> lock(mutex_);
   const Clock::time_point now = Clock::now();
-  for (const SharedOperation& operation : unsettled_) operation->deadline += now - std::max(standing_since_, operation->submitted);
+  // For longer than that they did not stand.
+  for (const SharedOperation& operation : unsettled_)
+    operation->deadline += std::min<Clock::duration>(now - std::max(standing_since_, operation->submitted), timeout_);
   standing_since_ = {};
 }
 
