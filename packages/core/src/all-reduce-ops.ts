@@ -293,10 +293,9 @@ function runOptionsOf({ options, signal, sharedResult }: ResolvedOptions): RunOp
 function requireEngineOf(world: World | undefined, engine: EngineRequest): void {
   requireEngineRequest(engine);
   if (!world || engine === 'auto' || engine === world.engine) return;
-  throw new ValueError(
-    'ERR_COLL_VALUE',
-    `engine: ${engine} was asked for, but in this world ${world.engine} plays; ask whoever makes the world, such as new MirroredStrategy({ engine: '${engine}' })`,
-  );
+  const told = `engine: ${quote(engine)} was asked for, but in this world ${quote(world.engine)} plays`;
+  const cure = `ask whoever makes the world, such as new MirroredStrategy({ engine: ${quote(engine)} })`;
+  throw new ValueError('ERR_COLL_VALUE', `${told}; ${cure}`);
 }
 
 /** Memory for the results, by device: what was named for them, or a buffer for each dtype, or the same for all devices. */

@@ -209,6 +209,8 @@ it("finds the CPU of a device's task", () => {
   expect(hostForDevice('/job:w/replica:1/task:2/gpu:3')).toBe('/job:w/replica:1/task:2/device:CPU:0');
   expect(hostForDevice('/job:w/task:2/gpu:3', 4)).toBe('/job:w/task:2/device:CPU:4');
   expect(hostForDevice('gpu:3')).toBe('/device:CPU:0');
+  for (const index of [-1, 0.5, '1'])
+    expect(() => hostForDevice('gpu:3', index as number)).toThrow(/deviceIndex must be a whole number from 0/);
 });
 
 it('lists local devices: GPUs, or the CPU when there are none', () => {

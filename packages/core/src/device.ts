@@ -75,8 +75,10 @@ export function canonicalizeWithoutJobAndTask(device: string, fallback = ''): st
   }).toString();
 }
 
-/** The CPU of the task that a device belongs to. */
+/** The CPU of the task that a device belongs to. @throws ValueError for a name or an index that is none */
 export function hostForDevice(device: string, deviceIndex = 0): string {
+  if (!(Number.isInteger(deviceIndex) && deviceIndex >= 0))
+    throw new ValueError('ERR_COLL_DEVICE', `deviceIndex must be a whole number from 0, got ${quote(deviceIndex)}`);
   const { job, replica, task } = DeviceSpec.fromString(device).fields;
   const owner = new DeviceSpec({
     ...(job === undefined ? {} : { job }),

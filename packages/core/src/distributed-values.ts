@@ -128,8 +128,10 @@ export function containerOf(value: unknown): DistributedValues | undefined {
 
 /** The component of a replica. @throws OutOfRangeError where there is none */
 export function componentOf<T>({ kind, values }: DistributedValues<T>, replica: number): T {
-  if (replica in values) return values[replica] as T;
-  throw new OutOfRangeError(`replica ${replica} has no component in a ${kind} of ${values.length}`, { rank: replica });
+  const isWhole = Number.isInteger(replica);
+  if (isWhole && replica in values) return values[replica] as T;
+  const told = `replica ${quote(replica)} has no component in a ${kind} of ${values.length}`;
+  throw new OutOfRangeError(told, isWhole ? { rank: replica } : {});
 }
 
 /** The first component on a device, by full names; without one there the first of all. */

@@ -75,6 +75,18 @@ describe('regroup', () => {
     expect(value).not.toBeInstanceOf(PerReplica);
   });
 
+  it('refuses what is no class, and a replica that is no number', () => {
+    const arrow = (() => {}) as never;
+    expect(thrown(() => regroup([a, b], { wrapClass: arrow }))).toMatchObject({
+      code: 'ERR_COLL_VALUE',
+      message: 'wrapClass must be a class, got function arrow',
+    });
+    const missing = thrown(() => selectReplica(Object.create(null), new PerReplica([a, b])));
+    expect(missing).toMatchObject({
+      message: 'replica an object (no prototype) has no component in a PerReplica of 2',
+    });
+  });
+
   it('refuses structures of different forms', () => {
     expect(thrown(() => regroup([[a], [a, b]]))).toMatchObject({ name: 'AssertionError', code: 'ERR_COLL_VALUE' });
   });

@@ -1,7 +1,7 @@
 import { componentOf, containerOf, DistributedValues, Mirrored, PerReplica } from './distributed-values.js';
 import { AssertionError, WrongTypeError } from './errors.js';
 import { optionsOf } from './options-of.js';
-import { requireFunction } from './requirements.js';
+import { requireClass } from './requirements.js';
 import { mapStructure, type Structure, zipStructures } from './structure.js';
 
 /** How leaves are wrapped. */
@@ -27,7 +27,7 @@ export function regroup(values: readonly Structure<unknown>[], options: RegroupO
     alwaysWrap = false,
     wrapNumbers = false,
   } = optionsOf(options, '{ alwaysWrap: true }');
-  requireFunction(wrapClass, 'wrapClass');
+  requireClass(wrapClass, 'wrapClass');
   return zipStructures(values, (leaves) => {
     const [first] = leaves;
     const container = containerOf(first);

@@ -38,3 +38,12 @@ export function requireFunction(value: unknown, what: string): asserts value is 
   if (typeof value !== 'function')
     throw new ValueError('ERR_COLL_VALUE', `${what} must be a function, got ${quote(value)}`);
 }
+
+/** @throws ValueError, naming `what`, for anything that `new` does not take */
+export function requireClass(value: unknown, what: string): void {
+  try {
+    Reflect.construct(Object, [], value as new () => unknown);
+  } catch {
+    throw new ValueError('ERR_COLL_VALUE', `${what} must be a class, got ${quote(value)}`);
+  }
+}

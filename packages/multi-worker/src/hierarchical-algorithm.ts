@@ -32,7 +32,8 @@ export function hierarchicalAlgorithm(options: HierarchicalAlgorithmOptions): Al
   if (!(Number.isInteger(workers) && workers >= 1))
     throw new ValueError('ERR_COLL_VALUE', `workers must be a whole number from 1, got ${quote(workers)}`);
   for (const level of ['within', 'across'] as const) {
-    if (typeof Object(given[level]).plan !== 'function')
+    const { name, plan } = Object(given[level]) as Partial<Algorithm>;
+    if (typeof name !== 'string' || typeof plan !== 'function')
       throw new ValueError('ERR_COLL_VALUE', `${level} must be an algorithm, got ${quote(given[level])}`);
   }
   const refuses = (collective: Collective, ranks: number): string | undefined => {

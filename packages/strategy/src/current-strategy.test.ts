@@ -92,6 +92,7 @@ describe('the default strategy', () => {
     expect(await byDefault.gather(value, 0)).toBe(value);
     expect(await extended.reduceTo('mean', value, 'cpu:3')).toBe(value);
     expect(await extended.batchReduceTo('sum', [[value, 'cpu:0']])).toEqual([value]);
+    await expect(extended.batchReduceTo('sum', undefined as never)).rejects.toBeInstanceOf(ValueError);
     expect(await extended.broadcastTo(value, undefined as never)).toBe(value);
     expect(byDefault.experimentalLocalResults(value)).toEqual([value]);
   });

@@ -19,7 +19,7 @@ import type { DatasetFunction } from './data/datasets-from-function.js';
 import type { Distributed, DistributedDataset } from './data/distributed-dataset.js';
 import { DefaultReplicaContext } from './default-replica-context.js';
 import { StrategyExtended } from './extended.js';
-import { strategyOp } from './placed-values.js';
+import { requirePairs, strategyOp } from './placed-values.js';
 import { requireModule } from './replica-code.js';
 import type { ReplicaContext } from './replica-context.js';
 import { requireDense } from './replica-request.js';
@@ -110,7 +110,7 @@ class DefaultExtended extends StrategyExtended {
   ): Promise<PossiblyMirrored[]> {
     requireCrossReplica(this.strategy, 'batchReduceTo');
     strategyOp(reduceOp);
-    return Array.from(pairs, ([value]) => onlyComponents(value) as Value);
+    return requirePairs(pairs).map(([value]) => onlyComponents(value) as Value);
   }
 
   override async broadcastTo(value: unknown, destinations?: Destinations): Promise<PossiblyMirrored | number> {

@@ -156,7 +156,7 @@ function startsOf(jobs: Readonly<Record<string, number>>) {
 
 function textOf(name: string, variables: Environment): string {
   const value = variables[name];
-  if (value !== undefined && value !== '') return value;
+  if (typeof value === 'string' && value !== '') return value;
   throw missing(`the variable ${name} is not set`);
 }
 

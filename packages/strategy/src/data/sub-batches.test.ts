@@ -80,6 +80,7 @@ describe('the batch sizes for a worker', () => {
     [{ globalBatchSize: 1.5 }, ValueError],
     [{ globalBatchSize: -1 }, ValueError],
     [{ numWorkers: 0 }, ValueError],
+    [{ numWorkers: 2 ** 17 }, ValueError],
     [{ replicasPerWorker: 0 }, ValueError],
     [{ workerIndex: 2 }, OutOfRangeError],
     [{ workerIndex: -1 }, OutOfRangeError],

@@ -71,9 +71,16 @@ function rangesOf(sizes: readonly number[]): Range[] {
 function requirePlace({ numWorkers, workerIndex, replicasPerWorker }: WorkerPlace): void {
   requireWhole('numWorkers', numWorkers, 1);
   requireWhole('replicasPerWorker', replicasPerWorker, 1);
+  if (numWorkers * replicasPerWorker > mostReplicas) {
+    const told = `numWorkers times replicasPerWorker must be at most ${mostReplicas}, not ${numWorkers * replicasPerWorker}`;
+    throw new ValueError('ERR_COLL_VALUE', told);
+  }
   if (Number.isInteger(workerIndex) && workerIndex >= 0 && workerIndex < numWorkers) return;
   throw new OutOfRangeError(`workerIndex ${quote(workerIndex)} is not one of the ${numWorkers} workers`);
 }
+
+// As many as a group can have ranks.
+const mostReplicas = 2 ** 16;
 
 /** @throws ValueError for what is no whole number from `least` */
 export function requireWhole(name: string, value: unknown, least: number): void {

@@ -1,4 +1,14 @@
-import { asTensor, type DType, isFloating, quote, type Tensor, type TensorLike, tensor, ValueError } from '@coll/core';
+import {
+  asTensor,
+  type DType,
+  isDType,
+  isFloating,
+  quote,
+  type Tensor,
+  type TensorLike,
+  tensor,
+  ValueError,
+} from '@coll/core';
 
 /** When the components of a variable are synchronized: when it is written (also `AUTO`), or when it is read. */
 export const VariableSynchronization = {
@@ -49,9 +59,7 @@ export interface VariableTraits {
 
 /** The traits of a variable that starts with a value. @throws ValueError for a synchronization or aggregation that there is not */
 export function traitsOf({ dtype, shape }: Tensor, options: VariableOptions): VariableTraits {
-  const { name = 'Variable' } = options;
-  if (typeof name !== 'string')
-    throw new ValueError('ERR_COLL_VALUE', `the name of a variable is a text, not ${quote(name)}`);
+  const name = nameIn(options);
   const synchronization = memberOf(VariableSynchronization, options.synchronization ?? 'AUTO', 'synchronization', name);
   const aggregation = memberOf(VariableAggregation, options.aggregation ?? 'NONE', 'aggregation', name);
   const { trainable = synchronization !== 'ON_READ' } = options;
@@ -77,12 +85,21 @@ export function distributedTraits(initial: Tensor, options: VariableOptions): Va
 }
 
 /** The tensor that a variable starts with. @throws ValueError for what is none, or has another dtype than the one asked for */
-export function initialTensor(value: VariableValue, { name = 'Variable', dtype }: VariableOptions): Tensor {
+export function initialTensor(value: VariableValue, options: VariableOptions): Tensor {
+  const name = nameIn(options);
+  const { dtype } = options;
+  if (dtype !== undefined && !isDType(dtype))
+    throw new ValueError('ERR_COLL_VALUE', `variable "${name}": no dtype is called ${quote(dtype)}`);
   const isPlain = typeof value === 'number' || ArrayBuffer.isView(value) || Array.isArray(value);
   if (isPlain) return tensor(value, dtype === undefined ? {} : { dtype });
   const given = asTensor(value, `the initial value of variable "${name}"`);
   if (dtype === undefined || dtype === given.dtype) return given;
   throw new ValueError('ERR_COLL_VALUE', `variable "${name}" of ${dtype} cannot start with a tensor of ${given.dtype}`);
+}
+
+function nameIn({ name = 'Variable' }: VariableOptions): string {
+  if (typeof name === 'string') return name;
+  throw new ValueError('ERR_COLL_VALUE', `the name of a variable is a text, not ${quote(name)}`);
 }
 
 function memberOf<Member extends string>(
