@@ -23,7 +23,7 @@ import {
   OrderedCommunicator,
   oneRank,
   operationOf,
-  Rendezvous,
+  SharedBarrier,
   ThreadRank,
   type Wait,
   waitOf,
@@ -51,7 +51,7 @@ export class NativeThreadCommunicator extends OrderedCommunicator<Offer> {
   readonly #member: MemberHandle;
   // Native code keeps the addresses of these.
   readonly #memory: readonly [board: Uint8Array, failure: Int32Array, arrival: Int32Array];
-  readonly #rendezvous: Rendezvous;
+  readonly #barrier: SharedBarrier;
   readonly #descriptors: Descriptors;
   readonly #said: Float64Array;
   readonly #programs: Programs;
@@ -71,18 +71,18 @@ export class NativeThreadCommunicator extends OrderedCommunicator<Offer> {
     requireOwnThread(board, rank);
     this.#binding = binding;
     this.#rank = rank;
-    this.#rendezvous = new Rendezvous(control, size, 0);
+    this.#barrier = new SharedBarrier(control, size, 0);
     this.#descriptors = new Descriptors(threads.descriptors, size);
     this.#said = this.#descriptors.saidBy(rank);
     this.#programs = new Programs(binding, algorithm, size);
     this.#offers = new Offers(binding, this.#programs, rank);
-    this.#memory = [new Uint8Array(board), this.#rendezvous.state, this.#rendezvous.arrivalOf(rank)];
+    this.#memory = [new Uint8Array(board), this.#barrier.state, this.#barrier.arrivalOf(rank)];
     this.#member = binding.join(...this.#memory, rank, size, availableParallelism());
     this.group =
       group ??
       new ThreadRank({
         rank,
-        rendezvous: this.#rendezvous,
+        barrier: this.#barrier,
         arena: new Arena(threads.arena),
         communicator: (other, own) => new NativeThreadCommunicator(binding, threads, { rank, algorithm: other }, own),
       });
@@ -105,7 +105,7 @@ export class NativeThreadCommunicator extends OrderedCommunicator<Offer> {
     if (answer === status.done) return;
     const wait = waitOf(this.#rank, operationOf(call), options);
     for (; answer !== status.done; answer = this.#binding.play(this.#member, handle, waiting.blocking)) {
-      if (answer === status.notify) this.#rendezvous.wake(this.#rank);
+      if (answer === status.notify) this.#barrier.wake(this.#rank);
       else if (answer === status.waiting) this.#lookAfter(wait);
       else this.#fail(answer, call);
     }
@@ -125,14 +125,14 @@ export class NativeThreadCommunicator extends OrderedCommunicator<Offer> {
   /** Leaves the group: whoever waits for this rank afterwards gets an error. */
   protected override release(): void {
     joined.delete(this.#memory[0].buffer as SharedArrayBuffer);
-    this.#rendezvous.fail(this.#rank, 'closed', `rank ${this.#rank} has left the group`);
+    this.#barrier.fail(this.#rank, 'closed', `rank ${this.#rank} has left the group`);
   }
 
   /** Writes what the others read when ranks disagree; the same call needs it once. @throws the failure of a group that they may still read of */
   #describe(call: Call): void {
     const offer = call.handle;
     if (this.#described === offer) return;
-    if (this.#rendezvous.hasFailed) throw this.#rendezvous.failure(operationOf(call));
+    if (this.#barrier.hasFailed) throw this.#barrier.failure(operationOf(call));
     this.#said.set(offer.said);
     this.#described = offer;
   }
@@ -140,12 +140,12 @@ export class NativeThreadCommunicator extends OrderedCommunicator<Offer> {
   /** From the answer on that native code gave last; undefined where it was not asked yet. */
   #goOn(first: number | undefined, call: Call, options: RunOptions): Promise<void> {
     const wait = waitOf(this.#rank, operationOf(call), options);
-    return attended(this.#rendezvous, wait, options.signal, async () => {
+    return attended(this.#barrier, wait, options.signal, async () => {
       try {
         let looks = 0;
         if (first === undefined) this.#describe(call);
         for (let answer = first; answer !== status.done; answer = this.#playOn(call, wait.operation, looks)) {
-          if (answer === status.notify) this.#rendezvous.wake(this.#rank);
+          if (answer === status.notify) this.#barrier.wake(this.#rank);
           else if (answer === status.slice) await nextTurn();
           else if (answer === status.waiting) await this.#waitFor(wait, looks++);
           else if (answer !== undefined) this.#fail(answer, call);
@@ -162,13 +162,13 @@ export class NativeThreadCommunicator extends OrderedCommunicator<Offer> {
     const length = looks === 0 ? waiting.brief : waiting.patient;
     if (lostRank(call, 1) === undefined) return this.#binding.play(this.#member, call.handle.handle, length);
     const error = lostBufferError(operation, this.#rank);
-    this.#rendezvous.failFor(error, this.#rank);
+    this.#barrier.failFor(error, this.#rank);
     throw error;
   }
 
   /** Until all have arrived; those that have may be busy with something else by now. */
   async #waitFor(wait: Wait, look: number): Promise<void> {
-    await this.#rendezvous.wait(this.#binding.meeting(this.#member), wait);
+    await this.#barrier.wait(this.#binding.meeting(this.#member), wait);
     this.#lookAfter(wait);
     if (look > 0) await laterTurn(look);
   }
@@ -176,16 +176,16 @@ export class NativeThreadCommunicator extends OrderedCommunicator<Offer> {
   /** @throws the group's failure, or DeadlineExceededError, unless everybody is there by now */
   #lookAfter({ rank, operation, deadline }: Wait): void {
     // In this order: who has failed the group for what all have brought to this meeting has come to it, and so has everybody else.
-    let failure = this.#rendezvous.failure(operation);
+    let failure = this.#barrier.failure(operation);
     const others = Array.from({ length: this.size }, (_, other) => other).filter((other) => other !== rank);
     const absent = others.filter((other) => this.#binding.isMissing(this.#member, other));
     if (absent.length === 0) return;
     if (!failure && deadline !== undefined && Date.now() >= deadline) {
       const meeting = this.#binding.meeting(this.#member);
-      const missing = absent.filter((other) => ((this.#rendezvous.count(other) - meeting) | 0) < 0);
+      const missing = absent.filter((other) => ((this.#barrier.count(other) - meeting) | 0) < 0);
       const told = missing.length > 0 ? `${missing.join(', ')} never came` : `${absent.join(', ')} came, but is busy`;
-      this.#rendezvous.fail(rank, 'deadline', `timed out on rank ${rank} waiting for other workers: rank ${told}`);
-      failure = this.#rendezvous.failure(operation);
+      this.#barrier.fail(rank, 'deadline', `timed out on rank ${rank} waiting for other workers: rank ${told}`);
+      failure = this.#barrier.failure(operation);
     }
     if (!failure) return;
     this.#binding.abandon(this.#member);
@@ -195,9 +195,9 @@ export class NativeThreadCommunicator extends OrderedCommunicator<Offer> {
   /** @throws what a call ended with */
   #fail(answer: number, call: Call): never {
     const operation = operationOf(call);
-    const failure = answer === status.failed ? this.#rendezvous.failure(operation) : this.#disagreement(answer, call);
+    const failure = answer === status.failed ? this.#barrier.failure(operation) : this.#disagreement(answer, call);
     const error = failure ?? new InternalError('ERR_COLL_INTERNAL', `${operation}: the engine answered ${answer}`);
-    if (answer !== status.failed) this.#rendezvous.failFor(error, this.#rank);
+    if (answer !== status.failed) this.#barrier.failFor(error, this.#rank);
     throw error;
   }
 

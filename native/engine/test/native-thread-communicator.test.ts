@@ -1,5 +1,5 @@
 import { jsEngine, tensor } from '@coll/core';
-import { Rendezvous } from '@coll/core/executor';
+import { SharedBarrier } from '@coll/core/executor';
 import { direct, directAlgorithm } from '@coll/direct';
 import { hierarchicalCopy, hierarchicalCopyAlgorithm } from '@coll/hierarchical-copy';
 import { native } from '@coll/native';
@@ -48,8 +48,8 @@ it('refuses a group of another engine', () => {
 it.each(['run', 'runSync'] as const)('wakes an event loop that sleeps until this rank comes, by %s', async (method) => {
   const group = native.createGroup({ size: 2 });
   const communicator = native.join(group, { rank: 0, algorithm: directAlgorithm() });
-  const arrival = new Rendezvous(group.control, 2, 0).arrivalOf(0);
-  const wake = vi.spyOn(Rendezvous.prototype, 'wake');
+  const arrival = new SharedBarrier(group.control, 2, 0).arrivalOf(0);
+  const wake = vi.spyOn(SharedBarrier.prototype, 'wake');
   // As rank 1 does.
   Atomics.add(arrival, 1, 1);
   const sleeping = Atomics.waitAsync(arrival, 0, 0, 60_000);

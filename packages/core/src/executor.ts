@@ -31,6 +31,6 @@ export { nextTurn } from './threads/event-loop.js';
 export { type KnownCall, lostRank } from './threads/known-calls.js';
 export { OrderedCommunicator } from './threads/ordered-communicator.js';
 export { type CheckedCall, listOf, type Pieces, reads, writes } from './threads/pieces.js';
-export { deadlineOf, Rendezvous, type Wait, waitOf } from './threads/rendezvous.js';
+export { deadlineOf, SharedBarrier, type Wait, waitOf } from './threads/shared-barrier.js';
 export { requireJoin } from './threads/thread-group.js';
 export { ThreadRank } from './threads/thread-rank.js';

@@ -1,15 +1,15 @@
 import { AbortedError } from '../errors.js';
 import { messageOf } from '../message-of.js';
-import type { Rendezvous, Wait } from './rendezvous.js';
+import type { SharedBarrier, Wait } from './shared-barrier.js';
 
 /** Does the work of a rank that waits for others. Meanwhile the event loop stays alive, and the signal ends the group. */
 export async function attended(
-  rendezvous: Rendezvous,
+  barrier: SharedBarrier,
   { rank, operation }: Wait,
   signal: AbortSignal | undefined,
   work: () => Promise<void>,
 ): Promise<void> {
-  const abort = () => rendezvous.fail(rank, 'aborted', `rank ${rank} aborted: ${messageOf(signal?.reason)}`);
+  const abort = () => barrier.fail(rank, 'aborted', `rank ${rank} aborted: ${messageOf(signal?.reason)}`);
   // A pending Atomics.waitAsync does not keep a thread's event loop alive; a timer does.
   const alive = setInterval(() => {}, 2 ** 30);
   signal?.addEventListener('abort', abort);

@@ -78,7 +78,7 @@ export function bytesOfDescriptors(size: number): number {
 
 /**
  * The descriptors of all ranks in shared memory. Each rank writes its own before it advances, and reads those of the others once
- * they have: plain stores, ordered by the rendezvous. There are two of them, used by turns: who is one turn ahead writes into the other one.
+ * they have: plain stores, ordered by the barrier. There are two of them, used by turns: who is one turn ahead writes into the other one.
  */
 export class Descriptors {
   readonly #words: Float64Array;

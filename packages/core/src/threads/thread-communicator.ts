@@ -17,7 +17,7 @@ import { OrderedCommunicator } from './ordered-communicator.js';
 import { PieceTable } from './piece-table.js';
 import type { CheckedCall, Pieces } from './pieces.js';
 import { Plans } from './plans.js';
-import { fewLooks, Rendezvous, waitOf } from './rendezvous.js';
+import { fewLooks, SharedBarrier, waitOf } from './shared-barrier.js';
 import { requireJoin } from './thread-group.js';
 import { ThreadRank } from './thread-rank.js';
 import { type Need, Turn } from './turn.js';
@@ -48,7 +48,7 @@ export class ThreadCommunicator extends OrderedCommunicator<Offer> {
   readonly #rank: number;
   readonly #arena: Arena;
   readonly #plans: Plans;
-  readonly #rendezvous: Rendezvous;
+  readonly #barrier: SharedBarrier;
   readonly #offers: Offers;
   readonly #turn: Turn;
   readonly #looks: number;
@@ -62,18 +62,18 @@ export class ThreadCommunicator extends OrderedCommunicator<Offer> {
     this.#rank = rank;
     this.#arena = new Arena(threads.arena);
     this.#plans = new Plans(algorithm, size, kernels(this.#arena));
-    this.#rendezvous = new Rendezvous(control, size, spins);
+    this.#barrier = new SharedBarrier(control, size, spins);
     this.#looks = Math.min(spins, fewLooks);
-    const nextNumber = () => this.#rendezvous.nextOffer(rank);
+    const nextNumber = () => this.#barrier.nextOffer(rank);
     this.#offers = new Offers({ rank, size, arena: this.#arena, plans: this.#plans, nextNumber });
     const tables = [new Descriptors(descriptors, size, 0), new Descriptors(descriptors, size, 1)] as const;
     const pieces = new PieceTable(this.#arena);
-    this.#turn = new Turn({ rendezvous: this.#rendezvous, tables, pieces, memory: this.#arena, rank, size });
+    this.#turn = new Turn({ barrier: this.#barrier, tables, pieces, memory: this.#arena, rank, size });
     this.group =
       group ??
       new ThreadRank({
         rank,
-        rendezvous: this.#rendezvous,
+        barrier: this.#barrier,
         arena: this.#arena,
         communicator: (other, own) => new ThreadCommunicator(threads, { ...options, algorithm: other }, own),
       });
@@ -95,14 +95,14 @@ export class ThreadCommunicator extends OrderedCommunicator<Offer> {
   protected playSync({ handle: offer }: Call, options: RunOptions): void {
     this.#begin(offer);
     const wait = waitOf(this.#rank, offer.operation, options);
-    do this.#rendezvous.waitSync(this.#turn.count, wait);
+    do this.#barrier.waitSync(this.#turn.count, wait);
     while (this.#turn.goOn(Number.POSITIVE_INFINITY) !== 'nothing');
   }
 
   protected override play({ handle: offer }: Call, options: RunOptions): Promise<void> | undefined {
     const until = performance.now() + turnMillis;
     let need = this.#begin(offer);
-    while (need === 'meeting' && this.#rendezvous.spin(this.#turn.count, this.#looks)) need = this.#turn.goOn(until);
+    while (need === 'meeting' && this.#barrier.spin(this.#turn.count, this.#looks)) need = this.#turn.goOn(until);
     return need === 'nothing' ? undefined : this.#goOn(need, offer, options);
   }
 
@@ -112,12 +112,12 @@ export class ThreadCommunicator extends OrderedCommunicator<Offer> {
 
   /** Leaves the group: whoever waits for this rank afterwards gets an error. */
   protected override release(): void {
-    this.#rendezvous.fail(this.#rank, 'closed', `rank ${this.#rank} has left the group`);
+    this.#barrier.fail(this.#rank, 'closed', `rank ${this.#rank} has left the group`);
   }
 
   /** @throws the failure of a group whose members may still look at what this would overwrite */
   #begin(offer: Offer): Need {
-    const failure = this.#rendezvous.failure(offer.operation);
+    const failure = this.#barrier.failure(offer.operation);
     if (failure) throw failure;
     this.#turn.begin(offer);
     return 'meeting';
@@ -125,10 +125,10 @@ export class ThreadCommunicator extends OrderedCommunicator<Offer> {
 
   #goOn(first: Need | 'beginning', offer: Offer, options: RunOptions): Promise<void> {
     const wait = waitOf(this.#rank, offer.operation, options);
-    return attended(this.#rendezvous, wait, options.signal, async () => {
+    return attended(this.#barrier, wait, options.signal, async () => {
       let need = first === 'beginning' ? this.#begin(offer) : first;
       while (need !== 'nothing') {
-        if (need === 'meeting') await this.#rendezvous.wait(this.#turn.count, wait);
+        if (need === 'meeting') await this.#barrier.wait(this.#turn.count, wait);
         else await nextTurn();
         this.#requireMemory(offer.operation);
         need = this.#turn.goOn(performance.now() + turnMillis);
@@ -140,7 +140,7 @@ export class ThreadCommunicator extends OrderedCommunicator<Offer> {
   #requireMemory(operation: string): void {
     if (this.#turn.isWhole) return;
     const error = lostBufferError(operation, this.#rank);
-    this.#rendezvous.failFor(error, this.#rank);
+    this.#barrier.failFor(error, this.#rank);
     throw error;
   }
 }

@@ -5,7 +5,7 @@ import { toNumbers } from '../element.js';
 import type { ThreadGroup } from '../engine.js';
 import { resolveEngine } from '../engines.js';
 import { tensor } from '../tensor.js';
-import { Rendezvous } from './rendezvous.js';
+import { SharedBarrier } from './shared-barrier.js';
 import { createThreadGroup, failThreadGroup } from './thread-group.js';
 
 describe('createThreadGroup', () => {
@@ -61,7 +61,7 @@ describe('failThreadGroup', () => {
   ] as const)('ends the group for the reason %s, from any thread', (reason, code) => {
     const group = createThreadGroup({ size: 2, maxBytes: 2 ** 16 });
     failThreadGroup(structuredClone(group), 1, 'rank 1 is gone', reason);
-    expect(new Rendezvous(group.control, 2, 0).failure('all-gather')).toMatchObject({
+    expect(new SharedBarrier(group.control, 2, 0).failure('all-gather')).toMatchObject({
       code,
       rank: 1,
       message: 'all-gather: rank 1 is gone',

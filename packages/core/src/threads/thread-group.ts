@@ -5,7 +5,7 @@ import { quote } from '../quote.js';
 import { requireSize } from '../ranks.js';
 import { createArenaMemory, createWasmArenaMemory } from './arena.js';
 import { bytesOfDescriptors } from './descriptors.js';
-import { Rendezvous } from './rendezvous.js';
+import { SharedBarrier } from './shared-barrier.js';
 
 /** @throws ValueError for a size below 1, more memory than 2 GiB, or a number of looks that is none; CollError without shared memory */
 export function createThreadGroup(options: ThreadGroupOptions, engine: EngineName = 'js'): ThreadGroup {
@@ -20,7 +20,7 @@ export function createThreadGroup(options: ThreadGroupOptions, engine: EngineNam
     engine,
     size,
     spins,
-    control: new SharedArrayBuffer(Rendezvous.bytesFor(size)),
+    control: new SharedArrayBuffer(SharedBarrier.bytesFor(size)),
     descriptors: new SharedArrayBuffer(bytesOfDescriptors(size)),
     arena: engine === 'wasm' ? createWasmArenaMemory(maxBytes) : createArenaMemory(maxBytes),
   };
@@ -61,5 +61,5 @@ export function failThreadGroup(
   reason: FailureReason = 'peer',
 ): void {
   requireGroup(group);
-  new Rendezvous(group.control, group.size, 0).fail(rank, reason, message);
+  new SharedBarrier(group.control, group.size, 0).fail(rank, reason, message);
 }

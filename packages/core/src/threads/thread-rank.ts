@@ -5,12 +5,12 @@ import type { CollError } from '../errors.js';
 import type { Algorithm } from '../schedule/schedule.js';
 import type { Tensor } from '../tensor.js';
 import type { Arena } from './arena.js';
-import type { Rendezvous } from './rendezvous.js';
+import type { SharedBarrier } from './shared-barrier.js';
 
 /** What one rank of a group of threads sees of it. */
 export interface ThreadRankOptions {
   readonly rank: number;
-  readonly rendezvous: Rendezvous;
+  readonly barrier: SharedBarrier;
   readonly arena: Arena;
   readonly communicator: (algorithm: Algorithm, group: Group) => Communicator;
 }
@@ -25,12 +25,12 @@ export class ThreadRank implements Group {
   }
 
   get failure(): CollError | undefined {
-    return this.#options.rendezvous.failure('group');
+    return this.#options.barrier.failure('group');
   }
 
   fail(error: CollError): void {
-    const { rendezvous, rank } = this.#options;
-    rendezvous.failWith(error, rank);
+    const { barrier, rank } = this.#options;
+    barrier.failWith(error, rank);
   }
 
   allocate(dtype: DType, length: number): Tensor {

@@ -5,15 +5,15 @@ import { type Descriptors, nowhere } from './descriptors.js';
 import type { Offer, Part, Share } from './offers.js';
 import type { PieceTable } from './piece-table.js';
 import { reads, writes } from './pieces.js';
-import type { Rendezvous } from './rendezvous.js';
 import { directShare, smallShare, stagedShare } from './share.js';
+import type { SharedBarrier } from './shared-barrier.js';
 import { placedPieces } from './spans.js';
 
 /** What a turn needs next: that all ranks come to its count, a pause, or nothing. */
 export type Need = 'meeting' | 'pause' | 'nothing';
 
 export interface TurnOptions {
-  readonly rendezvous: Rendezvous;
+  readonly barrier: SharedBarrier;
   readonly tables: readonly [Descriptors, Descriptors];
   readonly pieces: PieceTable;
   readonly memory: FoldMemory;
@@ -27,7 +27,7 @@ export interface TurnOptions {
  * by block: the next one is loaded before a meeting after which this one is stored, in the other slot.
  */
 export class Turn {
-  readonly #rendezvous: Rendezvous;
+  readonly #barrier: SharedBarrier;
   readonly #tables: readonly [Descriptors, Descriptors];
   readonly #pieces: PieceTable;
   readonly #memory: FoldMemory;
@@ -40,8 +40,8 @@ export class Turn {
   #block = 0;
   #phase: 'begun' | 'staged' | 'folding' | 'folded' = 'begun';
 
-  constructor({ rendezvous, tables, pieces, memory, rank, size }: TurnOptions) {
-    this.#rendezvous = rendezvous;
+  constructor({ barrier, tables, pieces, memory, rank, size }: TurnOptions) {
+    this.#barrier = barrier;
     this.#tables = tables;
     this.#pieces = pieces;
     this.#memory = memory;
@@ -60,7 +60,7 @@ export class Turn {
   }
 
   begin(offer: Offer): void {
-    const number = this.#rendezvous.turn(this.#rank);
+    const number = this.#barrier.turn(this.#rank);
     const part = offer.parts[number] as Part;
     this.#offer = offer;
     this.#part = part;
@@ -68,10 +68,10 @@ export class Turn {
     this.#block = 0;
     part.stage?.load(0);
     // Said already two turns ago, nothing has to be said again.
-    if (this.#rendezvous.offered(this.#rank, number) !== part.number) {
+    if (this.#barrier.offered(this.#rank, number) !== part.number) {
       if (part.pieces) this.#pieces.write(number, part.pieces);
       this.#describe();
-      this.#rendezvous.offer(this.#rank, number, part.number);
+      this.#barrier.offer(this.#rank, number, part.number);
     }
     this.#meet('begun');
   }
@@ -109,7 +109,7 @@ export class Turn {
 
   #meet(phase: 'begun' | 'staged' | 'folded'): Need {
     this.#phase = phase;
-    this.#count = this.#rendezvous.advance(this.#rank);
+    this.#count = this.#barrier.advance(this.#rank);
     return 'meeting';
   }
 
@@ -118,7 +118,7 @@ export class Turn {
     const { seen } = this.#part;
     let isNew = false;
     for (let rank = 0; rank < this.#size; rank++) {
-      const offered = this.#rendezvous.offered(rank, this.#number);
+      const offered = this.#barrier.offered(rank, this.#number);
       if (seen[rank] === offered) continue;
       seen[rank] = offered;
       isNew = true;
@@ -133,7 +133,7 @@ export class Turn {
     const error = this.#descriptors.mismatch(ranks) ?? this.#overlap();
     if (error) {
       part.seen.fill(0);
-      this.#rendezvous.failFor(error, this.#rank);
+      this.#barrier.failFor(error, this.#rank);
       throw error;
     }
     const onStage = way === 'blocks' ? this.#ranks().filter((rank) => this.#needsStage(rank)).length : 0;

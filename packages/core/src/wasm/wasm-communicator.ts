@@ -12,7 +12,7 @@ import type { KnownCall } from '../threads/known-calls.js';
 import { OrderedCommunicator } from '../threads/ordered-communicator.js';
 import type { CheckedCall, Pieces } from '../threads/pieces.js';
 import { type Plan, Plans } from '../threads/plans.js';
-import { deadlineOf } from '../threads/rendezvous.js';
+import { deadlineOf } from '../threads/shared-barrier.js';
 import { placedPieces, spansOfPieces } from '../threads/spans.js';
 import { BlockPlayer } from './block-player.js';
 import { wasmKernels } from './wasm-kernels.js';

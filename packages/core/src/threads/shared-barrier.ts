@@ -10,7 +10,7 @@ import { quote } from '../quote.js';
  *
  * The group fails once, for the first reason given; from then on every wait throws.
  */
-export class Rendezvous {
+export class SharedBarrier {
   readonly #words: Int32Array;
   readonly #text: Uint8Array;
   readonly #size: number;

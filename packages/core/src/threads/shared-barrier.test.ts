@@ -1,31 +1,31 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { rejection, thrown } from '../../test/thrown.js';
 import type { FailureReason } from '../failures.js';
-import { Rendezvous, type Wait } from './rendezvous.js';
+import { SharedBarrier, type Wait } from './shared-barrier.js';
 
 /** Views of one group, one a rank, as threads would have them. */
-function views(size: number, spins = 0): Rendezvous[] {
-  const control = new SharedArrayBuffer(Rendezvous.bytesFor(size));
-  return Array.from({ length: size }, () => new Rendezvous(control, size, spins));
+function views(size: number, spins = 0): SharedBarrier[] {
+  const control = new SharedArrayBuffer(SharedBarrier.bytesFor(size));
+  return Array.from({ length: size }, () => new SharedBarrier(control, size, spins));
 }
 
 const waitOf = (rank: number, deadline?: number): Wait => ({ rank, operation: 'all-reduce sum', deadline });
 
 /** Both ways to wait; one blocks. */
 const waits = {
-  wait: (view: Rendezvous, count: number, wait: Wait) => view.wait(count, wait),
-  waitSync: async (view: Rendezvous, count: number, wait: Wait) => view.waitSync(count, wait),
+  wait: (view: SharedBarrier, count: number, wait: Wait) => view.wait(count, wait),
+  waitSync: async (view: SharedBarrier, count: number, wait: Wait) => view.waitSync(count, wait),
 };
 
 it('counts each rank by itself, for all to see', () => {
-  const [first, second, third] = views(3) as [Rendezvous, Rendezvous, Rendezvous];
+  const [first, second, third] = views(3) as [SharedBarrier, SharedBarrier, SharedBarrier];
   expect([first.advance(0), first.advance(0), second.advance(1)]).toEqual([1, 2, 1]);
   expect([0, 1, 2].map((rank) => third.count(rank))).toEqual([2, 1, 0]);
 });
 
 describe.each(Object.entries(waits))('%s', (_, wait) => {
   it.each([0, 10])('returns once all ranks have come to a count, after %i looks', async (spins) => {
-    const [first, second] = views(2, spins) as [Rendezvous, Rendezvous];
+    const [first, second] = views(2, spins) as [SharedBarrier, SharedBarrier];
     first.advance(0);
     second.advance(1);
     second.advance(1);
@@ -35,7 +35,7 @@ describe.each(Object.entries(waits))('%s', (_, wait) => {
   });
 
   it('gives up at the deadline, and names who never came and who waited', async () => {
-    const [first, , third] = views(3) as [Rendezvous, Rendezvous, Rendezvous];
+    const [first, , third] = views(3) as [SharedBarrier, SharedBarrier, SharedBarrier];
     first.advance(0);
     const error = await rejection(wait(first, 1, waitOf(0, Date.now() + 5)));
     expect(error).toMatchObject({
@@ -51,16 +51,16 @@ describe.each(Object.entries(waits))('%s', (_, wait) => {
   });
 
   it('looks once more at a deadline that is over', async () => {
-    const [first] = views(1) as [Rendezvous];
+    const [first] = views(1) as [SharedBarrier];
     first.advance(0);
     await wait(first, 1, waitOf(0, Date.now() - 1));
     expect(first.failure('x')).toBeUndefined();
   });
 
   it('compares counts that wrap around', async () => {
-    const control = new SharedArrayBuffer(Rendezvous.bytesFor(1));
+    const control = new SharedArrayBuffer(SharedBarrier.bytesFor(1));
     const words = new Int32Array(control);
-    const view = new Rendezvous(control, 1, 0);
+    const view = new SharedBarrier(control, 1, 0);
     view.advance(0);
     words[words.indexOf(1)] = 2 ** 31 - 1;
     const next = view.advance(0);
@@ -87,7 +87,7 @@ describe('a rank that sleeps', () => {
 
   it('is woken by the last rank that comes', async () => {
     sleepWithoutLimit();
-    const [first, second] = views(2) as [Rendezvous, Rendezvous];
+    const [first, second] = views(2) as [SharedBarrier, SharedBarrier];
     let isThere = false;
     first.advance(0);
     const waiting = first.wait(1, waitOf(0)).then(() => {
@@ -102,7 +102,7 @@ describe('a rank that sleeps', () => {
 
   it('is woken by a failure', async () => {
     sleepWithoutLimit();
-    const [first, second] = views(2) as [Rendezvous, Rendezvous];
+    const [first, second] = views(2) as [SharedBarrier, SharedBarrier];
     const waiting = rejection(first.wait(1, waitOf(0)));
     second.fail(1, 'peer', 'rank 1 ran out of memory');
     expect(await waiting).toMatchObject({ code: 'ERR_COLL_PEER_FAILED', rank: 1 });
@@ -110,7 +110,7 @@ describe('a rank that sleeps', () => {
 
   it('is woken for a rank that an engine has counted itself', async () => {
     sleepWithoutLimit();
-    const [first, second] = views(2) as [Rendezvous, Rendezvous];
+    const [first, second] = views(2) as [SharedBarrier, SharedBarrier];
     first.advance(0);
     const waiting = first.wait(1, waitOf(0));
     const arrival = second.arrivalOf(1);
@@ -122,7 +122,7 @@ describe('a rank that sleeps', () => {
   });
 
   it('is woken in a thread that blocks, and nobody is once it is awake', () => {
-    const [first, second] = views(2) as [Rendezvous, Rendezvous];
+    const [first, second] = views(2) as [SharedBarrier, SharedBarrier];
     const notify = vi.spyOn(Atomics, 'notify');
     const slept = vi.spyOn(Atomics, 'wait').mockImplementation((words, index) => {
       expect(notify).not.toHaveBeenCalled();
@@ -147,7 +147,7 @@ describe('fail', () => {
   ];
 
   it.each(reasons)('for the reason %s is %s everywhere', (reason, name, code) => {
-    const [first, second] = views(2) as [Rendezvous, Rendezvous];
+    const [first, second] = views(2) as [SharedBarrier, SharedBarrier];
     expect(second.failure('x')).toBeUndefined();
     first.fail(1, reason, 'what happened');
     for (const view of [first, second]) {
@@ -158,20 +158,20 @@ describe('fail', () => {
   });
 
   it('keeps the first reason', () => {
-    const [first, second] = views(2) as [Rendezvous, Rendezvous];
+    const [first, second] = views(2) as [SharedBarrier, SharedBarrier];
     first.fail(0, 'peer', 'first');
     second.fail(1, 'closed', 'second');
     expect(second.failure('x')).toMatchObject({ code: 'ERR_COLL_PEER_FAILED', rank: 0, message: 'x: first' });
   });
 
   it('carries any text, and cuts what is longer than its memory', () => {
-    const [first] = views(1) as [Rendezvous];
+    const [first] = views(1) as [SharedBarrier];
     first.fail(0, 'peer', `größer als 5 µs — ${'x'.repeat(5000)}`);
     expect(first.failure('x')?.message).toMatch(/^x: größer als 5 µs — x{2000,2040}$/);
   });
 
   it('lets who has all it waited for go on', () => {
-    const [first] = views(1) as [Rendezvous];
+    const [first] = views(1) as [SharedBarrier];
     first.advance(0);
     first.fail(0, 'closed', 'left');
     expect(() => first.waitSync(1, waitOf(0))).not.toThrow();
@@ -187,7 +187,7 @@ describe('a rank that nobody wakes', () => {
   });
 
   it('sleeps no longer than its deadline', async () => {
-    const [first] = views(2) as [Rendezvous];
+    const [first] = views(2) as [SharedBarrier];
     const sleeps: unknown[] = [];
     const waitAsync = vi.spyOn(Atomics, 'waitAsync').mockImplementation((...args: unknown[]) => {
       sleeps.push(args[3]);
