@@ -4,54 +4,88 @@
 #include "../threads/controller.h"
 #include "../threads/member.h"
 #include "exports.h"
+#include "handles.h"
 #include "memory.h"
 #include "offers.h"
 
 namespace coll {
 namespace {
 
+// A member, and the arrays that it looks at, which live as long as it does.
+struct HeldMember {
+  Napi::ObjectReference arrays[3];
+  Member member;
+};
+
+using HeldController = std::unique_ptr<Controller>;
+
+}  // namespace
+
+template <>
+inline constexpr HandleKind kHandle<HeldMember> = handle_kind("member", 4);
+template <>
+inline constexpr HandleKind kHandle<HeldController> = handle_kind("controller", 5);
+
+namespace {
+
 // Raised with every change of what is exported, or of the integers of a program: an older binary is refused then.
 constexpr int kInterface = 6;
 
+constexpr int kMostCores = 1 << 16;
+
+int ranks_of(const Napi::Value& number) { return integer_of(number, "ranks", 1, kMostRanks); }
+
+int cores_of(const Napi::Value& number) { return integer_of(number, "cores", 1, kMostCores); }
+
+Member& member_of(const Napi::Value& handle) { return held<HeldMember>(handle).member; }
+
 // boardBytes(ranks: number): number
 Napi::Value board_bytes(const Napi::CallbackInfo& info) {
-  return Napi::Number::New(info.Env(), static_cast<double>(Board::bytes_for(integer_of(info[0]))));
+  return Napi::Number::New(info.Env(), static_cast<double>(Board::bytes_for(ranks_of(info[0]))));
 }
 
 // join(board: Uint8Array, failure: Int32Array, arrival: Int32Array, rank: number, ranks: number, cores: number): External
 // An arrival is two words: how far this rank has come, and how many event loops wait for that.
-// The memory of the arrays must live as long as the member.
 Napi::Value join(const Napi::CallbackInfo& info) {
-  auto* const arrival = reinterpret_cast<std::atomic<std::int32_t>*>(address_of(info[2]));
-  const Control control{reinterpret_cast<const std::atomic<std::int32_t>*>(address_of(info[1])), arrival, arrival + 1};
-  return hold(info.Env(), new Member(Board::in(address_of(info[0])), control, integer_of(info[3]), integer_of(info[4]), integer_of(info[5])));
+  const int ranks = ranks_of(info[4]);
+  const int rank = integer_of(info[3], "rank", 0, ranks - 1);
+  std::byte* const board = shared_elements_of(info[0], napi_uint8_array, "board", Board::bytes_for(ranks)).begin;
+  const auto* const failure = reinterpret_cast<const std::atomic<std::int32_t>*>(shared_elements_of(info[1], napi_int32_array, "failure", 1).begin);
+  auto* const arrival = reinterpret_cast<std::atomic<std::int32_t>*>(shared_elements_of(info[2], napi_int32_array, "arrival", 2).begin);
+  const auto array = [&](std::size_t index) { return Napi::Persistent(info[index].As<Napi::Object>()); };
+  const Control control{failure, arrival, arrival + 1};
+  return hold(info.Env(), new HeldMember{{array(0), array(1), array(2)}, {Board::in(board), control, rank, ranks, cores_of(info[5])}});
 }
 
 // play(member, offer, wait: number, a Wait): number, a Status
 Napi::Value play(const Napi::CallbackInfo& info) {
-  const Status status = held<Member>(info[0]).play(held<Offer>(info[1]), static_cast<Wait>(integer_of(info[2])));
-  return Napi::Number::New(info.Env(), static_cast<int>(status));
+  Member& member = member_of(info[0]);
+  Offer& offer = held<Offer>(info[1]);
+  const auto wait = static_cast<Wait>(integer_of(info[2], "wait", 0, kWaitCount - 1));
+  if (!member.may_play(offer)) throw WrongArgument("offer must be of this member and, while a call is under way, of that call");
+  return Napi::Number::New(info.Env(), static_cast<int>(member.play(offer, wait)));
 }
 
 // abandon(member)
 Napi::Value abandon(const Napi::CallbackInfo& info) {
-  held<Member>(info[0]).abandon();
+  member_of(info[0]).abandon();
   return info.Env().Undefined();
 }
 
 // meeting(member): number, the latest one, as the ranks' arrivals are counted
 Napi::Value meeting(const Napi::CallbackInfo& info) {
-  return Napi::Number::New(info.Env(), static_cast<std::int32_t>(held<Member>(info[0]).meeting()));
+  return Napi::Number::New(info.Env(), static_cast<std::int32_t>(member_of(info[0]).meeting()));
 }
 
 // isMissing(member, rank: number): boolean
 Napi::Value is_missing(const Napi::CallbackInfo& info) {
-  return Napi::Boolean::New(info.Env(), held<Member>(info[0]).is_missing(integer_of(info[1])));
+  const Member& member = member_of(info[0]);
+  return Napi::Boolean::New(info.Env(), member.is_missing(integer_of(info[1], "rank", 0, member.ranks() - 1)));
 }
 
 // clash(member): [rank, rank] | undefined; undefined where offers are not of the same pieces
 Napi::Value clash(const Napi::CallbackInfo& info) {
-  const Clash found = held<Member>(info[0]).clash();
+  const Clash found = member_of(info[0]).clash();
   if (!found || found.differs) return info.Env().Undefined();
   Napi::Array pair = Napi::Array::New(info.Env(), 2);
   pair.Set(0u, found.rank);
@@ -61,20 +95,22 @@ Napi::Value clash(const Napi::CallbackInfo& info) {
 
 // controller(ranks: number, cores: number): External
 Napi::Value make_controller(const Napi::CallbackInfo& info) {
-  return hold(info.Env(), new std::unique_ptr<Controller>(new Controller(integer_of(info[0]), integer_of(info[1]))));
+  return hold(info.Env(), new HeldController(new Controller(ranks_of(info[0]), cores_of(info[1]))));
 }
 
 // control(controller, deal, begin: number): number, the element at which it ended
 Napi::Value control(const Napi::CallbackInfo& info) {
+  const HeldController& controller = held<HeldController>(info[0]);
   const Deal& deal = held<Deal>(info[1]);
-  const auto begin = static_cast<std::size_t>(info[2].As<Napi::Number>().DoubleValue());
-  const std::size_t end = held<std::unique_ptr<Controller>>(info[0])->play(deal.pointers.data(), begin);
+  if (!controller) throw Error("this controller was closed");
+  if (deal.offers.size() != static_cast<std::size_t>(controller->ranks())) throw WrongArgument("deal must be of as many ranks as the controller");
+  const std::size_t end = controller->play(deal.pointers.data(), count_of(info[2], "begin", deal.offers[0].length));
   return Napi::Number::New(info.Env(), static_cast<double>(end));
 }
 
 // close(controller): ends its threads
 Napi::Value close(const Napi::CallbackInfo& info) {
-  held<std::unique_ptr<Controller>>(info[0]).reset();
+  held<HeldController>(info[0]).reset();
   return info.Env().Undefined();
 }
 
@@ -101,7 +137,7 @@ Napi::Object fill(Napi::Object exports) {
 }  // namespace
 }  // namespace coll
 
-// Loaded by every worker thread anew: nothing here is global but the instructions in use and the number of the latest offer.
+// Loaded by every worker thread anew: nothing here is global but the instructions in use, the number of the latest offer and which handles were checked.
 Napi::Object init_coll_native(Napi::Env env, Napi::Object exports) {
   // On Windows the first call of a function is what finds it in the running program, and GNU's code for that loses floating-point arguments.
   static_cast<void>(Napi::Number::New(env, 0));

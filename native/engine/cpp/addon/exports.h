@@ -5,7 +5,7 @@
 #include <new>
 #include <string>
 
-#include "../error.h"
+#include "arguments.h"
 
 namespace coll {
 
@@ -14,6 +14,8 @@ template <Napi::Value (*function)(const Napi::CallbackInfo&)>
 Napi::Value guarded(const Napi::CallbackInfo& info) {
   try {
     return function(info);
+  } catch (const WrongArgument& error) {
+    throw Napi::TypeError::New(info.Env(), error.what());
   } catch (const Error& error) {
     throw Napi::Error::New(info.Env(), error.what());
   } catch (const Napi::Error&) {

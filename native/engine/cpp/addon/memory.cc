@@ -1,43 +1,58 @@
 #include "memory.h"
 
-#include "../error.h"
-
 namespace coll {
+namespace {
 
-std::byte* address_of(const Napi::Value& array) {
-  void* data = nullptr;
-  // Views alone, never their buffers: Node 20 cannot tell where a SharedArrayBuffer is.
-  const napi_status status = napi_get_typedarray_info(array.Env(), array, nullptr, nullptr, &data, nullptr, nullptr);
-  if (status != napi_ok) throw Error("this is no typed array");
-  return static_cast<std::byte*>(data);
+constexpr const char* kTypedArrays[] = {"Int8Array",   "Uint8Array",   "Uint8ClampedArray", "Int16Array",    "Uint16Array",   "Int32Array",
+                                        "Uint32Array", "Float32Array", "Float64Array",      "BigInt64Array", "BigUint64Array"};
+
+// A SharedArrayBuffer is no ArrayBuffer: it stays, and never shrinks.
+bool is_losable(const Napi::Value& array) {
+  napi_value buffer = nullptr;
+  bool is_losable = true;
+  const napi_status status = napi_get_typedarray_info(array.Env(), array, nullptr, nullptr, nullptr, &buffer, nullptr);
+  if (status != napi_ok || napi_is_arraybuffer(array.Env(), buffer, &is_losable) != napi_ok) throw WrongArgument("this is no typed array");
+  return is_losable;
 }
 
-std::vector<std::byte*> addresses_of(const Napi::Value& arrays) {
-  const Napi::Array list = arrays.As<Napi::Array>();
-  std::vector<std::byte*> addresses(list.Length());
-  for (std::uint32_t i = 0; i < list.Length(); ++i) addresses[i] = address_of(list.Get(i));
-  return addresses;
+}  // namespace
+
+const char* name_of(napi_typedarray_type type) {
+  const auto index = static_cast<std::size_t>(type);
+  return index < std::size(kTypedArrays) ? kTypedArrays[index] : "typed array";
+}
+
+Elements elements_of(const Napi::Value& array, napi_typedarray_type type, const std::string& what, std::size_t least) {
+  // Node-API leaves the type of arrays that it does not know as it is: no call takes clamped ones.
+  Elements found{nullptr, 0, napi_uint8_clamped_array};
+  void* data = nullptr;
+  // Views alone, never their buffers: Node 20 cannot tell where a SharedArrayBuffer is.
+  const napi_status status = napi_get_typedarray_info(array.Env(), array, &found.type, &found.count, &data, nullptr, nullptr);
+  if (status == napi_ok && found.type == type && found.count >= least) {
+    found.begin = static_cast<std::byte*>(data);
+    return found;
+  }
+  const std::string size = least > 0 ? " of at least " + std::to_string(least) + " elements" : "";
+  throw WrongArgument(what + " must be of type " + name_of(type) + size + ", got " + description_of(array));
+}
+
+Elements shared_elements_of(const Napi::Value& array, napi_typedarray_type type, const char* what, std::size_t least) {
+  const Elements found = elements_of(array, type, what, least);
+  if (is_losable(array)) throw WrongArgument(std::string(what) + " must be on a SharedArrayBuffer, got an ArrayBuffer");
+  return found;
 }
 
 std::vector<bool> are_losable(const Napi::Value& arrays) {
   const Napi::Array list = arrays.As<Napi::Array>();
   std::vector<bool> result(list.Length());
-  for (std::uint32_t i = 0; i < list.Length(); ++i) {
-    napi_value buffer = nullptr;
-    const Napi::Value array = list.Get(i);
-    const napi_status status = napi_get_typedarray_info(array.Env(), array, nullptr, nullptr, nullptr, &buffer, nullptr);
-    // A SharedArrayBuffer is no ArrayBuffer: it stays, and never shrinks.
-    bool is_losable = true;
-    if (status != napi_ok || napi_is_arraybuffer(array.Env(), buffer, &is_losable) != napi_ok) throw Error("this is no typed array");
-    result[i] = is_losable;
-  }
+  for (std::uint32_t i = 0; i < list.Length(); ++i) result[i] = is_losable(list.Get(i));
   return result;
 }
 
-std::vector<double> numbers_of(const Napi::Value& array) {
-  const std::size_t length = array.As<Napi::TypedArray>().ElementLength();
-  const double* numbers = reinterpret_cast<const double*>(address_of(array));
-  return {numbers, numbers + length};
+std::vector<double> numbers_of(const Napi::Value& array, const char* what) {
+  const Elements found = elements_of(array, napi_float64_array, what);
+  const double* const numbers = reinterpret_cast<const double*>(found.begin);
+  return {numbers, numbers + found.count};
 }
 
 }  // namespace coll

@@ -3,33 +3,33 @@
 #include <napi.h>
 
 #include <cstddef>
+#include <string>
 #include <vector>
+
+#include "arguments.h"
 
 namespace coll {
 
-// Where the elements of a typed array are, on shared memory, too; null for an empty or a detached one.
-std::byte* address_of(const Napi::Value& array);
+// The elements of a typed array, on shared memory, too. `begin` is null for an empty or a detached one.
+struct Elements {
+  std::byte* begin;
+  std::size_t count;
+  napi_typedarray_type type;
+};
 
-// Those of a list of typed arrays.
-std::vector<std::byte*> addresses_of(const Napi::Value& arrays);
+// "Float32Array"
+const char* name_of(napi_typedarray_type type);
 
-// Which of them are on memory that JavaScript can take away, or a part of it.
+// Throws WrongArgument for anything but a typed array of that type, with at least so many elements. `what` names it in the message.
+Elements elements_of(const Napi::Value& array, napi_typedarray_type type, const std::string& what, std::size_t least = 0);
+
+// The same of memory that threads share, which is there as long as the array.
+Elements shared_elements_of(const Napi::Value& array, napi_typedarray_type type, const char* what, std::size_t least);
+
+// Which of a list of typed arrays are on memory that JavaScript can take away, or a part of it.
 std::vector<bool> are_losable(const Napi::Value& arrays);
 
 // The numbers of a Float64Array.
-std::vector<double> numbers_of(const Napi::Value& array);
-
-inline int integer_of(const Napi::Value& number) { return number.As<Napi::Number>().Int32Value(); }
-
-// A value of ours behind a JavaScript object, which deletes it in the end.
-template <class T>
-Napi::Value hold(Napi::Env env, T* value) {
-  return Napi::External<T>::New(env, value, [](Napi::Env, T* held) { delete held; });
-}
-
-template <class T>
-T& held(const Napi::Value& value) {
-  return *value.As<Napi::External<T>>().Data();
-}
+std::vector<double> numbers_of(const Napi::Value& array, const char* what);
 
 }  // namespace coll

@@ -1,83 +1,119 @@
 #include "offers.h"
 
 #include <atomic>
+#include <cmath>
 #include <memory>
 
-#include "../error.h"
 #include "memory.h"
 
 namespace coll {
 namespace {
 
-using SharedProgram = std::shared_ptr<const Program>;
-
 std::atomic<std::uint64_t> latest_id{0};
 
+// The typed arrays that JavaScript keeps elements in, by DType.
+constexpr napi_typedarray_type kStorage[kDTypeCount] = {
+    napi_uint16_array, napi_uint16_array,   napi_float32_array, napi_float64_array, napi_int8_array,   napi_int16_array,      napi_int32_array,
+    napi_bigint64_array, napi_uint8_array, napi_uint16_array,  napi_uint32_array,  napi_biguint64_array, napi_uint8_array};
+
 std::vector<std::size_t> begins_of(const Napi::Value& array) {
-  const std::vector<double> numbers = numbers_of(array);
-  if (numbers.size() < 2 || numbers.front() != 0) throw Error("an offer has one piece at least, and begins at 0");
+  constexpr double kMost = 9007199254740992;
+  const std::vector<double> numbers = numbers_of(array, "begins");
+  if (numbers.size() < 2 || numbers.front() != 0) throw WrongArgument("begins must start with 0 and end with the length of the buffer");
   std::vector<std::size_t> begins;
-  for (const double number : numbers) begins.push_back(static_cast<std::size_t>(number));
+  double last = 0;
+  for (const double number : numbers) {
+    if (!(number >= last) || number > kMost || std::floor(number) != number) throw WrongArgument("begins must be whole numbers in ascending order");
+    begins.push_back(static_cast<std::size_t>(number));
+    last = number;
+  }
   return begins;
 }
 
-// Checks what would be read or written out of bounds otherwise; what users can get wrong was checked before.
-void require_sound(const Offer& offer, int rank) {
+void require_sound(const Offer& offer) {
   const Program& program = *offer.program;
-  const std::size_t blocks = program.has_blocks() ? static_cast<std::size_t>(program.ranks) : 1;
-  if (offer.length % blocks != 0) throw Error("a buffer does not divide among the ranks");
-  if (program.has_blocks() && offer.piece_count() != 1) throw Error("a collective with blocks takes buffers in one piece");
-  const std::size_t pieces = offer.piece_count();
-  if (offer.buffers.inputs.size() != (program.reads(rank) ? pieces : 0)) throw Error("an offer lacks an input");
-  if (offer.buffers.outputs.size() != (program.writes(rank) ? pieces : 0)) throw Error("an offer lacks an output");
+  if (!program.has_blocks()) return;
+  if (offer.piece_count() != 1) throw WrongArgument("a buffer of a collective with blocks must be in one piece");
+  if (offer.length % static_cast<std::size_t>(program.ranks) != 0) {
+    throw WrongArgument("the length must be divisible by " + std::to_string(program.ranks) + " ranks, got " + std::to_string(offer.length));
+  }
 }
 
-Offer offer_of(const SharedProgram& program, const std::vector<std::size_t>& begins, const Napi::Value& inputs, const Napi::Value& outputs,
+// The addresses of the pieces of an input or output of `bytes` in all, or of none. Throws where a piece is shorter than what is read or written there.
+template <class Pointer>
+std::vector<Pointer> pieces_of(const Napi::Value& arrays, const Offer& offer, bool is_used, DType dtype, std::size_t bytes, const char* what) {
+  const Napi::Array list = array_of(arrays, what, is_used ? offer.piece_count() : 0);
+  std::vector<Pointer> pieces(list.Length());
+  for (std::uint32_t i = 0; i < list.Length(); ++i) {
+    const std::size_t least = offer.bytes_of_piece(i, bytes) / byte_size(dtype);
+    pieces[i] = elements_of(list.Get(i), kStorage[static_cast<int>(dtype)], what, least).begin;
+  }
+  return pieces;
+}
+
+Offer offer_of(const SharedProgram& program, int rank, const std::vector<std::size_t>& begins, const Napi::Value& inputs, const Napi::Value& outputs,
                bool shares_result) {
   Offer offer{};
   offer.program = program;
+  offer.rank = rank;
   offer.begins = begins;
   offer.length = begins.back();
-  for (std::byte* address : addresses_of(inputs)) offer.buffers.inputs.push_back(address);
-  offer.buffers.outputs = addresses_of(outputs);
+  require_sound(offer);
+  offer.buffers.inputs = pieces_of<const std::byte*>(inputs, offer, program->reads(rank), program->dtype, offer.input_bytes(), "inputs");
+  const DType result = result_of(program->dtype, program->op);
+  offer.buffers.outputs = pieces_of<std::byte*>(outputs, offer, program->writes(rank), result, offer.output_bytes(), "outputs");
   offer.shares_result = shares_result;
   offer.id = ++latest_id;
   return offer;
 }
 
+// Threads touch each other's memory as far as their own offers say, so that these must be alike, whatever callers say of them.
+std::uint64_t fingerprint_for_threads(const Offer& offer) {
+  const Program& program = *offer.program;
+  const double numbers[] = {static_cast<double>(offer.fingerprint >> 32), static_cast<double>(offer.fingerprint & 0xffffffff),
+                            static_cast<double>(program.kind),            static_cast<double>(program.op),
+                            static_cast<double>(program.dtype),           static_cast<double>(program.ranks),
+                            static_cast<double>(program.root),            static_cast<double>(offer.length)};
+  return fingerprint_of(numbers, std::size(numbers));
+}
+
 }  // namespace
 
 Napi::Value make_program(const Napi::CallbackInfo& info) {
-  const std::size_t count = info[0].As<Napi::TypedArray>().ElementLength();
-  const auto* words = reinterpret_cast<const std::int32_t*>(address_of(info[0]));
-  return hold(info.Env(), new SharedProgram(std::make_shared<const Program>(parse_program(words, count))));
+  const Elements words = elements_of(info[0], napi_int32_array, "words");
+  const auto* const first = reinterpret_cast<const std::int32_t*>(words.begin);
+  return hold(info.Env(), new SharedProgram(parsed("words", [&] { return std::make_shared<const Program>(parse_program(first, words.count)); })));
 }
 
 Offer offer_from(const Napi::CallbackInfo& info) {
   const SharedProgram& program = held<SharedProgram>(info[0]);
-  const int rank = integer_of(info[1]);
-  const bool shares_result = info[5].As<Napi::Boolean>();
-  Offer offer = offer_of(program, begins_of(info[2]), info[3], info[4], shares_result);
-  require_sound(offer, rank);
-  std::vector<double> agreed = numbers_of(info[6]);
+  const int rank = integer_of(info[1], "rank", 0, program->ranks - 1);
+  const bool shares_result = flag_of(info[5], "sharesResult");
+  Offer offer = offer_of(program, rank, begins_of(info[2]), info[3], info[4], shares_result);
+  std::vector<double> agreed = numbers_of(info[6], "agreed");
   agreed.push_back(shares_result ? 1 : 0);
   agreed.push_back(static_cast<double>(offer.piece_count()));
   offer.fingerprint = fingerprint_of(agreed.data(), agreed.size());
   return offer;
 }
 
-Napi::Value make_offer(const Napi::CallbackInfo& info) { return hold(info.Env(), new Offer(offer_from(info))); }
+Napi::Value make_offer(const Napi::CallbackInfo& info) {
+  auto offer = std::make_unique<Offer>(offer_from(info));
+  offer->fingerprint = fingerprint_for_threads(*offer);
+  return hold(info.Env(), offer.release());
+}
 
 Napi::Value make_deal(const Napi::CallbackInfo& info) {
   const SharedProgram& program = held<SharedProgram>(info[0]);
   const std::vector<std::size_t> begins = begins_of(info[1]);
-  const Napi::Array inputs = info[2].As<Napi::Array>();
-  const Napi::Array outputs = info[3].As<Napi::Array>();
+  const auto ranks = static_cast<std::size_t>(program->ranks);
+  const Napi::Array inputs = array_of(info[2], "inputs", ranks);
+  const Napi::Array outputs = array_of(info[3], "outputs", ranks);
+  const bool shares_result = flag_of(info[4], "sharesResult");
   auto deal = std::make_unique<Deal>();
   for (int rank = 0; rank < program->ranks; ++rank) {
     const auto index = static_cast<std::uint32_t>(rank);
-    deal->offers.push_back(offer_of(program, begins, inputs.Get(index), outputs.Get(index), info[4].As<Napi::Boolean>()));
-    require_sound(deal->offers.back(), rank);
+    deal->offers.push_back(offer_of(program, rank, begins, inputs.Get(index), outputs.Get(index), shares_result));
   }
   for (const Offer& offer : deal->offers) deal->pointers.push_back(&offer);
   const Clash clash = find_clash(deal->pointers.data(), program->ranks);

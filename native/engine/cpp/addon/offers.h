@@ -2,17 +2,28 @@
 
 #include <napi.h>
 
+#include <memory>
 #include <vector>
 
 #include "../threads/offer.h"
+#include "handles.h"
 
 namespace coll {
+
+using SharedProgram = std::shared_ptr<const Program>;
 
 // The offers of all ranks, in one hand.
 struct Deal {
   std::vector<Offer> offers;
   std::vector<const Offer*> pointers;
 };
+
+template <>
+inline constexpr HandleKind kHandle<SharedProgram> = handle_kind("program", 1);
+template <>
+inline constexpr HandleKind kHandle<Offer> = handle_kind("offer", 2);
+template <>
+inline constexpr HandleKind kHandle<Deal> = handle_kind("deal", 3);
 
 // program(words: Int32Array): External
 Napi::Value make_program(const Napi::CallbackInfo& info);
@@ -21,7 +32,7 @@ Napi::Value make_program(const Napi::CallbackInfo& info);
 // `begins` tells where each piece begins in the whole buffer, and at last its length; `agreed` is what all ranks must have alike.
 Napi::Value make_offer(const Napi::CallbackInfo& info);
 
-// The offer that has those arguments.
+// The offer that has those arguments. Throws WrongArgument where it would read or write outside of the arrays.
 Offer offer_from(const Napi::CallbackInfo& info);
 
 // deal(program, begins: Float64Array, inputs[][], outputs[][], sharesResult): External | [rank, rank]

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <cstring>
 #include <utility>
 
@@ -22,29 +23,35 @@
 namespace coll {
 namespace {
 
+int descriptor_of(const Napi::Value& number) { return integer_of(number, "descriptor", 0, INT_MAX); }
+
 // takeSocket(descriptor: number): number, a duplicate, which outlives Node's own
 Napi::Value take_socket(const Napi::CallbackInfo& info) {
-  const int taken = fcntl(integer_of(info[0]), F_DUPFD_CLOEXEC, 0);
+  const int taken = fcntl(descriptor_of(info[0]), F_DUPFD_CLOEXEC, 0);
   if (taken < 0) throw Error(std::string("a connection cannot be taken over: ") + std::strerror(errno));
   return Napi::Number::New(info.Env(), taken);
 }
 
 // closeSocket(descriptor: number), of one that was taken and not used
 Napi::Value close_socket(const Napi::CallbackInfo& info) {
-  ::close(integer_of(info[0]));
+  ::close(descriptor_of(info[0]));
   return info.Env().Undefined();
 }
 
 LocalRank local_rank_of(const Napi::CallbackInfo& info, std::size_t first) {
-  return {integer_of(info[first]), integer_of(info[first + 1]), integer_of(info[first + 2])};
+  const int ranks = integer_of(info[first + 1], "localRanks", 1, INT_MAX - 1);
+  return {integer_of(info[first], "localRank", 0, ranks - 1), ranks, integer_of(info[first + 2], "cores", 0, INT_MAX - 1)};
 }
 
 // playShared(group, memory, localRank: number, localRanks: number, cores: number)
 Napi::Value play_shared(const Napi::CallbackInfo& info) {
-  Group& group = group_of(info[0]);
-  const Memory& memory = held<Memory>(info[1]);
-  held<HeldGroup>(info[0]).staging().share(memory);
-  group.take(std::make_unique<SharedPlayer>(memory, group.rank(), memory->size(), local_rank_of(info, 2), group.failure_word()));
+  HeldGroup& held_group = held<HeldGroup>(info[0]);
+  const Memory& memory = memory_of(info[1]);
+  const LocalRank local = local_rank_of(info, 2);
+  const Group& group = held_group.group();
+  if (memory->rank() != group.rank() || memory->size() != held_group.size()) throw WrongArgument("memory must be that of this rank and group");
+  held_group.take(std::make_unique<SharedPlayer>(memory, group.rank(), memory->size(), local, group.failure_word()), Transport::kMemory);
+  held_group.staging().share(memory);
   return info.Env().Undefined();
 }
 
@@ -68,23 +75,29 @@ struct Unclaimed {
   }
 };
 
-// To each rank, through whichever there is; none to one's own.
-std::vector<std::unique_ptr<Channel>> channels_of(int own, const Napi::Array& lists, const Napi::Array& rings) {
+// To each rank, through whichever there is; none to one's own. Takes the sockets over once all arguments are found to be right.
+std::vector<std::unique_ptr<Channel>> channels_of(int own, std::size_t size, const Napi::Value& sockets_by_rank, const Napi::Value& rings_by_rank) {
+  const Napi::Array lists = array_of(sockets_by_rank, "sockets", size);
+  const Napi::Array rings = array_of(rings_by_rank, "rings", size);
   Unclaimed unclaimed;
-  for (std::uint32_t rank = 0; rank < lists.Length(); ++rank) {
-    const Napi::Int32Array list = Napi::Value(lists.Get(rank)).As<Napi::Int32Array>();
-    unclaimed.sockets.emplace_back(list.Data(), list.Data() + list.ElementLength());
-  }
-  std::vector<std::unique_ptr<Channel>> channels;
-  for (std::uint32_t rank = 0; rank < lists.Length(); ++rank) {
-    std::vector<int> sockets = std::exchange(unclaimed.sockets[rank], {});
+  std::vector<SharedSegment> segments(size);
+  std::vector<std::vector<int>> sockets(size);
+  for (std::uint32_t rank = 0; rank < size; ++rank) {
+    const Elements list = elements_of(lists.Get(rank), napi_int32_array, "sockets");
+    const auto* const first = reinterpret_cast<const int*>(list.begin);
+    sockets[rank].assign(first, first + list.count);
     const Napi::Value ring = rings.Get(rank);
+    if (!ring.IsUndefined()) segments[rank] = segment_of(ring);
+    const bool is_own = static_cast<int>(rank) == own;
+    if (is_own != (sockets[rank].empty() && !segments[rank])) throw WrongArgument("there must be sockets or a ring for every rank but one's own");
+  }
+  unclaimed.sockets = std::move(sockets);
+  std::vector<std::unique_ptr<Channel>> channels;
+  for (std::size_t rank = 0; rank < size; ++rank) {
+    std::vector<int> taken = std::exchange(unclaimed.sockets[rank], {});
     const int other = static_cast<int>(rank);
-    if (!ring.IsUndefined()) {
-      channels.push_back(std::make_unique<SegmentRing>(held<SharedSegment>(ring), std::max(other, own), own < other));
-    } else {
-      channels.push_back(sockets.empty() ? nullptr : std::make_unique<TcpChannel>(std::move(sockets)));
-    }
+    if (segments[rank]) channels.push_back(std::make_unique<SegmentRing>(segments[rank], std::max(other, own), own < other));
+    else channels.push_back(taken.empty() ? nullptr : std::make_unique<TcpChannel>(std::move(taken)));
   }
   return channels;
 }
@@ -93,18 +106,21 @@ std::vector<std::unique_ptr<Channel>> channels_of(int own, const Napi::Array& li
 //   allShareCores: boolean)
 // By rank: sockets, or the memory of the lower rank of the pair.
 Napi::Value play_messages(const Napi::CallbackInfo& info) {
-  Group& group = group_of(info[0]);
-  const Napi::Array lists = info[1].As<Napi::Array>();
-  std::vector<std::unique_ptr<Channel>> channels = channels_of(group.rank(), lists, info[2].As<Napi::Array>());
-  const int size = static_cast<int>(lists.Length());
+  HeldGroup& held_group = held<HeldGroup>(info[0]);
+  Group& group = held_group.group();
+  const auto generation = static_cast<std::uint32_t>(count_of(info[3], "generation", UINT32_MAX));
+  const LocalRank local = local_rank_of(info, 4);
+  const bool all_share_cores = flag_of(info[7], "allShareCores");
+  held_group.require_no_player();
+  const int size = held_group.size();
+  std::vector<std::unique_ptr<Channel>> channels = channels_of(group.rank(), static_cast<std::size_t>(size), info[1], info[2]);
   Monitor& monitor = group.monitor();
   const auto lost = [&monitor](int rank, int error) {
     if (error == EBADMSG) monitor.fail_for_garbled(rank);
     else monitor.suspect(rank, error);
   };
-  const std::uint32_t generation = info[3].As<Napi::Number>().Uint32Value();
-  const LocalRank local = local_rank_of(info, 4);
-  group.take(std::make_unique<MessagePlayer>(std::move(channels), group.rank(), size, local, info[7].ToBoolean(), generation, group.failure_word(), lost));
+  held_group.take(std::make_unique<MessagePlayer>(std::move(channels), group.rank(), size, local, all_share_cores, generation, group.failure_word(), lost),
+                  Transport::kMessages);
   return info.Env().Undefined();
 }
 

@@ -3,6 +3,8 @@
 #if defined(__linux__)
 
 #include <algorithm>
+#include <climits>
+#include <string>
 
 #include "../messages/message_program.h"
 #include "exports.h"
@@ -15,22 +17,37 @@ namespace {
 
 using Messages = std::shared_ptr<const MessageProgram>;
 
+}  // namespace
+
+template <>
+inline constexpr HandleKind kHandle<Messages> = handle_kind("message program", 10);
+
+namespace {
+
 HeldCall& call_of(const Napi::Value& value) { return held<HeldCall>(value); }
 
 std::chrono::microseconds timeout_of(const Napi::Value& millis) {
   // A hundred years are for ever.
   constexpr double kMost = 3.2e12;
-  const double count = std::clamp(millis.As<Napi::Number>().DoubleValue(), 0.0, kMost);
-  return std::chrono::microseconds(static_cast<std::int64_t>(count * 1000));
+  const double count = amount_of(millis, "timeoutMillis");
+  return std::chrono::microseconds(count > 0 ? static_cast<std::int64_t>(std::min(count, kMost) * 1000) : 0);
 }
 
 Napi::Value status_of(Napi::Env env, Status status) { return Napi::Number::New(env, static_cast<int>(status)); }
 
 // messageProgram(words: Int32Array, rank: number): External
 Napi::Value make_message_program(const Napi::CallbackInfo& info) {
-  const std::size_t count = info[0].As<Napi::TypedArray>().ElementLength();
-  const auto* words = reinterpret_cast<const std::int32_t*>(address_of(info[0]));
-  return hold(info.Env(), new Messages(std::make_shared<const MessageProgram>(parse_message_program(words, count, integer_of(info[1])))));
+  const Elements words = elements_of(info[0], napi_int32_array, "words");
+  const int rank = integer_of(info[1], "rank", 0, kMostRanks - 1);
+  const auto* const first = reinterpret_cast<const std::int32_t*>(words.begin);
+  const auto parse = [&] { return std::make_shared<const MessageProgram>(parse_message_program(first, words.count, rank)); };
+  return hold(info.Env(), new Messages(parsed("words", parse)));
+}
+
+Messages messages_for(const Offer& offer, const Napi::Value& handle) {
+  const Messages& messages = held<Messages>(handle);
+  if (messages->rank == offer.rank && messages->asks_for_same_as(*offer.program)) return messages;
+  throw WrongArgument("message program must be of the same rank and request as the program");
 }
 
 // call(program, rank, begins, inputs, outputs, sharesResult, agreed, state: Float64Array, messages?): External | undefined
@@ -42,24 +59,24 @@ Napi::Value make_call(const Napi::CallbackInfo& info) {
   const Offer* const offer = &call.offer;
   if (find_clash(&offer, 1)) return info.Env().Undefined();
   made->losable = {are_losable(info[3]), are_losable(info[4])};
-  const std::vector<double> state = numbers_of(info[7]);
-  if (state.size() != kStateWords) throw Error("a state has another number of words");
+  const std::vector<double> state = numbers_of(info[7], "state");
+  if (state.size() != kStateWords) throw WrongArgument("state must have " + std::to_string(kStateWords) + " words, got " + std::to_string(state.size()));
   std::copy(state.begin(), state.end(), call.state.begin());
-  if (!info[8].IsUndefined()) call.offer.messages = held<Messages>(info[8]);
+  if (!info[8].IsUndefined()) call.offer.messages = messages_for(call.offer, info[8]);
   return hold(info.Env(), made.release());
 }
 
 // playCall(group, call, timeoutMillis: number): number, a Status; kWaiting after a while, since JavaScript ends a thread only outside of this
 Napi::Value play_call(const Napi::CallbackInfo& info) {
-  const bool has_timeout = info[2].As<Napi::Number>().DoubleValue() > 0;
-  const Group::Deadline deadline = has_timeout ? Group::deadline_after(timeout_of(info[2])) : std::nullopt;
-  return status_of(info.Env(), group_of(info[0]).play(call_of(info[1]).call, deadline, std::chrono::milliseconds(500)));
+  HeldCall& held_call = call_of(info[1]);
+  Group& group = held<HeldGroup>(info[0]).group_for(held_call);
+  return status_of(info.Env(), group.play(held_call.call, Group::deadline_after(timeout_of(info[2])), std::chrono::milliseconds(500)));
 }
 
 // tryCall(group, call, patienceMicros: number, sliceMicros: number): number, a Status
 Napi::Value try_call(const Napi::CallbackInfo& info) {
-  const std::chrono::microseconds patience(integer_of(info[2]));
-  const std::chrono::microseconds slice(integer_of(info[3]));
+  const std::chrono::microseconds patience(integer_of(info[2], "patienceMicros", 0, INT_MAX - 1));
+  const std::chrono::microseconds slice(integer_of(info[3], "sliceMicros", 0, INT_MAX - 1));
   return status_of(info.Env(), held<HeldGroup>(info[0]).try_play(call_of(info[1]), patience, slice));
 }
 
@@ -76,13 +93,13 @@ Napi::Value stage(const Napi::CallbackInfo& info) {
 
 // submit(group, call, id: number, timeoutMillis: number), of a call that was staged
 Napi::Value submit(const Napi::CallbackInfo& info) {
-  held<HeldGroup>(info[0]).submit(call_of(info[1]), info[2].As<Napi::Number>().Uint32Value(), timeout_of(info[3]));
+  held<HeldGroup>(info[0]).submit(call_of(info[1]), static_cast<std::uint32_t>(count_of(info[2], "id", UINT32_MAX)), timeout_of(info[3]));
   return info.Env().Undefined();
 }
 
 // finish(group, call, delivers: boolean), of a call that was staged; its result is written to its outputs, which must be there
 Napi::Value finish_call(const Napi::CallbackInfo& info) {
-  held<HeldGroup>(info[0]).finish(call_of(info[1]), info[2].As<Napi::Boolean>());
+  held<HeldGroup>(info[0]).finish(call_of(info[1]), flag_of(info[2], "delivers"));
   return info.Env().Undefined();
 }
 

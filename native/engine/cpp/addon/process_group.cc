@@ -9,7 +9,7 @@
 
 namespace coll {
 
-HeldGroup::HeldGroup(Napi::Env env, Watch watch, const Napi::Function& wake) : env_(env) {
+HeldGroup::HeldGroup(Napi::Env env, Watch watch, const Napi::Function& wake) : env_(env), size_(static_cast<int>(watch.sockets.size())) {
   watch.parted = [this] {
     has_parted_ = true;
     this->wake();
@@ -28,14 +28,42 @@ Group& HeldGroup::group() const {
   return *group_;
 }
 
+void HeldGroup::require_no_player() const {
+  if (transport_ != Transport::kNone) throw Error("this group plays already");
+}
+
+void HeldGroup::take(std::unique_ptr<Player> player, Transport transport) {
+  require_no_player();
+  group().take(std::move(player));
+  transport_ = transport;
+}
+
+void HeldGroup::require_own(HeldCall& held) const {
+  const Offer& offer = held.call.offer;
+  if (transport_ == Transport::kNone) throw Error("this group does not play yet");
+  const bool is_own = held.group == nullptr || held.group == this;
+  if (!is_own || offer.rank != group().rank() || offer.program->ranks != size_) throw WrongArgument("call must be of this rank and group");
+  if (transport_ == Transport::kMessages && !offer.messages) throw WrongArgument("call must have a program for messages in a group that sends them");
+  held.group = this;
+}
+
+Group& HeldGroup::group_for(HeldCall& held) const {
+  Group& group = this->group();
+  require_own(held);
+  if (under_way_ > 0) throw Error("the group's thread plays");
+  if (!group.may_play(held.call)) throw WrongArgument("call must be the one that is under way");
+  return group;
+}
+
 Status HeldGroup::try_play(HeldCall& held, std::chrono::microseconds patience, std::chrono::microseconds slice) {
-  const Status status = group().try_play(held.call, patience, slice);
+  const Status status = group_for(held).try_play(held.call, patience, slice);
   begun_ = status == Status::kWaiting || status == Status::kSlice ? &held : nullptr;
   return status;
 }
 
 bool HeldGroup::stage(HeldCall& held) {
   Monitor& monitor = group().monitor();
+  require_own(held);
   const auto is_before = [&](const HeldCall* other) { return other == &held || other->stage->is_read_by(held.call.offer); };
   if (std::any_of(staged_.begin(), staged_.end(), is_before)) return false;
   const bool is_under_way = std::exchange(begun_, nullptr) == &held;
@@ -56,15 +84,19 @@ bool HeldGroup::stage(HeldCall& held) {
 
 void HeldGroup::finish(HeldCall& held, bool delivers) {
   if (!held.stage) return;
+  const auto staged = std::find(staged_.begin(), staged_.end(), &held);
+  if (staged == staged_.end()) throw WrongArgument("call must be one that this group has staged");
   if (delivers) held.stage->deliver();
   // Others may still be about to write there.
   else if (!group_ || group_->has_failed()) held.stage->abandon();
-  staged_.erase(std::find(staged_.begin(), staged_.end(), &held));
+  staged_.erase(staged);
   held.stage.reset();
 }
 
 void HeldGroup::submit(HeldCall& held, std::uint32_t id, std::chrono::microseconds timeout) {
   Monitor& monitor = group().monitor();
+  require_own(held);
+  if (under_way_ == 0) group_for(held);
   try {
     runner_->submit({id, &held.call, timeout});
   } catch (const std::exception& error) {

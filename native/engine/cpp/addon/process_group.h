@@ -9,15 +9,22 @@
 
 #include "../processes/runner.h"
 #include "../processes/staging.h"
-#include "memory.h"
+#include "handles.h"
 
 namespace coll {
+
+// How a group plays.
+enum class Transport { kNone, kMemory, kMessages };
+
+class HeldGroup;
 
 // A call as JavaScript holds it, with its place in staging while another thread plays it.
 struct HeldCall {
   Call call;
   Losable losable;
   std::unique_ptr<Stage> stage;
+  // The first that took it: no other does then.
+  const HeldGroup* group = nullptr;
 };
 
 // A group as JavaScript holds it. It wakes the event loop when calls have ended, or all connections, and keeps it alive only until then.
@@ -30,7 +37,13 @@ class HeldGroup {
 
   // Throws Error once it has stopped.
   Group& group() const;
+  int size() const { return size_; }
   Staging& staging() { return *staging_; }
+  // What plays, once. Throws Error where the group has it already.
+  void take(std::unique_ptr<Player> player, Transport transport);
+  void require_no_player() const;
+  // The group, for a call that its thread plays next. Throws Error where another thread plays, or the call is of another group's.
+  Group& group_for(HeldCall& held) const;
   // Plays in the calling thread, with the limits of a player.
   Status try_play(HeldCall& held, std::chrono::microseconds patience, std::chrono::microseconds slice);
   // Readies a call for another thread: from now on JavaScript may do what it likes with its memory. False where that has to wait for the
@@ -38,6 +51,7 @@ class HeldGroup {
   bool stage(HeldCall& held);
   void submit(HeldCall& held, std::uint32_t id, std::chrono::microseconds timeout);
   // A staged call has ended. `delivers`: its result is wanted, and where it belongs is still there.
+  // Throws Error where it was staged in another group.
   void finish(HeldCall& held, bool delivers);
   std::vector<Runner::Result> take_results();
   // Begins to leave; `has_parted` tells when it is done.
@@ -51,7 +65,11 @@ class HeldGroup {
   void wake();
   void keep_awake(std::size_t count);
 
+  void require_own(HeldCall& held) const;
+
   Napi::Env env_;
+  const int size_;
+  Transport transport_ = Transport::kNone;
   Napi::ThreadSafeFunction wake_;
   std::atomic<bool> has_parted_{false};
   std::size_t under_way_ = 0;
@@ -64,6 +82,11 @@ class HeldGroup {
   // Last, so that its thread ends before what it uses.
   std::unique_ptr<Runner> runner_;
 };
+
+template <>
+inline constexpr HandleKind kHandle<HeldGroup> = handle_kind("group", 8);
+template <>
+inline constexpr HandleKind kHandle<HeldCall> = handle_kind("call", 9);
 
 // The group that a JavaScript object holds. Throws Error once it has stopped.
 inline Group& group_of(const Napi::Value& value) { return held<HeldGroup>(value).group(); }

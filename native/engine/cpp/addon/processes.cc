@@ -2,6 +2,7 @@
 
 #if defined(__linux__)
 
+#include <climits>
 #include <utility>
 
 #include "memory.h"
@@ -21,13 +22,15 @@ Napi::Value list_of(Napi::Env env, const std::vector<int>& ranks) {
 
 // group(rank: number, sockets: Int32Array, names: string[], silenceMillis: number, wake: () => void): External
 Napi::Value make_group(const Napi::CallbackInfo& info) {
+  const Elements sockets = elements_of(info[1], napi_int32_array, "sockets", 1);
+  const Napi::Array names = array_of(info[2], "names", sockets.count);
+  if (!info[4].IsFunction()) throw WrongArgument("wake must be a function, got " + description_of(info[4]));
   Watch watch;
-  watch.rank = integer_of(info[0]);
-  const Napi::Int32Array sockets = info[1].As<Napi::Int32Array>();
-  watch.sockets.assign(sockets.Data(), sockets.Data() + sockets.ElementLength());
-  const Napi::Array names = info[2].As<Napi::Array>();
-  for (std::uint32_t i = 0; i < names.Length(); ++i) watch.names.push_back(names.Get(i).ToString());
-  watch.silence = std::chrono::milliseconds(integer_of(info[3]));
+  watch.rank = integer_of(info[0], "rank", 0, static_cast<int>(sockets.count) - 1);
+  watch.silence = std::chrono::milliseconds(integer_of(info[3], "silenceMillis", 1, INT_MAX - 1));
+  for (std::uint32_t i = 0; i < names.Length(); ++i) watch.names.push_back(text_of(names.Get(i), "names"));
+  const auto* const first = reinterpret_cast<const int*>(sockets.begin);
+  watch.sockets.assign(first, first + sockets.count);
   return hold(info.Env(), new HeldGroup(info.Env(), std::move(watch), info[4].As<Napi::Function>()));
 }
 
@@ -42,8 +45,10 @@ Napi::Value unopened(const Napi::CallbackInfo& info) { return list_of(info.Env()
 
 // failGroup(group, kind: number, rank: number, text: string)
 Napi::Value fail_group(const Napi::CallbackInfo& info) {
-  const auto kind = static_cast<FailureKind>(integer_of(info[1]));
-  group_of(info[0]).monitor().fail({kind, integer_of(info[2]), info[3].ToString()});
+  const auto kind = static_cast<FailureKind>(integer_of(info[1], "kind", 0, kFailureKindCount - 1));
+  // Minus one where it is because of nobody.
+  const int rank = integer_of(info[2], "rank", -1, kMostRank);
+  group_of(info[0]).monitor().fail({kind, rank, text_of(info[3], "text")});
   return info.Env().Undefined();
 }
 

@@ -11,19 +11,17 @@
 namespace coll {
 namespace {
 
-Segment& segment_of(const Napi::Value& value) {
-  const SharedSegment& segment = held<SharedSegment>(value);
-  if (!segment) throw Error("this segment was released");
-  return *segment;
-}
+int rank_with_mark(const Napi::Value& number) { return integer_of(number, "rank", 0, Segment::kMostRanks - 1); }
+
+int ranks_with_rings(const Napi::Value& number) { return integer_of(number, "ranks", 0, Segment::kMostRanks); }
 
 std::size_t bytes_with_rings(int ranks) { return Segment::first_free() + static_cast<std::size_t>(ranks) * kRingBytes; }
 
 // segment(maxBytes: number, ranks: number): [External, card: Uint8Array]; `maxBytes` of tensors, or as much as there is, or rings
 Napi::Value make_segment(const Napi::CallbackInfo& info) {
-  const double most = info[0].As<Napi::Number>().DoubleValue();
-  const std::size_t wanted = most > 0 ? SharedMemory::fixed_bytes() + static_cast<std::size_t>(most) : Segment::usual_bound();
-  const auto segment = Segment::create(std::max(wanted, bytes_with_rings(integer_of(info[1]))));
+  const std::size_t most = count_of(info[0], "maxBytes");
+  const std::size_t wanted = most > 0 ? SharedMemory::fixed_bytes() + most : Segment::usual_bound();
+  const auto segment = Segment::create(std::max(wanted, bytes_with_rings(ranks_with_rings(info[1]))));
   const SegmentCard& card = segment->card();
   Napi::Uint8Array bytes = Napi::Uint8Array::New(info.Env(), sizeof card);
   std::memcpy(bytes.Data(), &card, sizeof card);
@@ -36,22 +34,24 @@ Napi::Value make_segment(const Napi::CallbackInfo& info) {
 // openSegment(card: Uint8Array, rank: number): External; leaves the mark of this rank there
 Napi::Value open_segment(const Napi::CallbackInfo& info) {
   SegmentCard card{};
-  if (info[0].As<Napi::TypedArray>().ByteLength() != sizeof card) throw Error("a card of shared memory has another size");
-  std::memcpy(&card, address_of(info[0]), sizeof card);
+  const Elements bytes = elements_of(info[0], napi_uint8_array, "card");
+  if (bytes.count != sizeof card) throw WrongArgument("card must have " + std::to_string(sizeof card) + " bytes, got " + std::to_string(bytes.count));
+  std::memcpy(&card, bytes.begin, sizeof card);
+  const int rank = rank_with_mark(info[1]);
   SharedSegment segment = Segment::open(card);
-  segment->leave_mark(integer_of(info[1]));
+  segment->leave_mark(rank);
   return hold(info.Env(), new SharedSegment(std::move(segment)));
 }
 
 // makeRings(segment, ranks: number): rings for all ranks, in a segment that has nothing else
 Napi::Value make_rings(const Napi::CallbackInfo& info) {
-  segment_of(info[0]).grow_to(bytes_with_rings(integer_of(info[1])));
+  segment_of(info[0])->grow_to(bytes_with_rings(ranks_with_rings(info[1])));
   return info.Env().Undefined();
 }
 
 // hasMark(segment, rank: number): boolean
 Napi::Value has_mark(const Napi::CallbackInfo& info) {
-  return Napi::Boolean::New(info.Env(), segment_of(info[0]).has_mark_of(integer_of(info[1])));
+  return Napi::Boolean::New(info.Env(), segment_of(info[0])->has_mark_of(rank_with_mark(info[1])));
 }
 
 // releaseSegment(segment): its memory and its descriptor, as soon as nobody else uses them
@@ -68,17 +68,18 @@ Napi::Value release_memory(const Napi::CallbackInfo& info) {
 
 // sharedMemory(rank: number, segments: External[]): External
 Napi::Value shared_memory(const Napi::CallbackInfo& info) {
-  const Napi::Array list = info[1].As<Napi::Array>();
+  const Napi::Array list = array_of(info[1], "segments");
+  if (list.Length() == 0) throw WrongArgument("segments must be those of all ranks, got none");
+  const int rank = integer_of(info[0], "rank", 0, static_cast<int>(list.Length()) - 1);
   std::vector<SharedSegment> segments;
-  for (std::uint32_t i = 0; i < list.Length(); ++i) segments.push_back(held<SharedSegment>(list.Get(i)));
-  return hold(info.Env(), new Memory(std::make_shared<SharedMemory>(integer_of(info[0]), std::move(segments))));
+  for (std::uint32_t i = 0; i < list.Length(); ++i) segments.push_back(segment_of(list.Get(i)));
+  return hold(info.Env(), new Memory(std::make_shared<SharedMemory>(rank, std::move(segments))));
 }
 
 // allocate(memory, bytes: number): ArrayBuffer; the memory lives as long as that
 Napi::Value allocate(const Napi::CallbackInfo& info) {
-  const Memory& memory = held<Memory>(info[0]);
-  if (!memory) throw Error("the group was closed");
-  const auto bytes = static_cast<std::size_t>(info[1].As<Napi::Number>().DoubleValue());
+  const Memory& memory = memory_of(info[0]);
+  const std::size_t bytes = count_of(info[1], "bytes");
   std::byte* const data = memory->allocate(bytes);
   const auto free = [](Napi::Env, void* data, Memory* memory) {
     (*memory)->free(static_cast<std::byte*>(data));
@@ -88,6 +89,18 @@ Napi::Value allocate(const Napi::CallbackInfo& info) {
 }
 
 }  // namespace
+
+const SharedSegment& segment_of(const Napi::Value& handle) {
+  const SharedSegment& segment = held<SharedSegment>(handle);
+  if (!segment) throw Error("this segment was released");
+  return segment;
+}
+
+const Memory& memory_of(const Napi::Value& handle) {
+  const Memory& memory = held<Memory>(handle);
+  if (!memory) throw Error("the group was closed");
+  return memory;
+}
 
 std::byte* ring_of(Segment& segment, int higher) {
   const std::size_t offset = Segment::first_free() + static_cast<std::size_t>(higher) * kRingBytes;

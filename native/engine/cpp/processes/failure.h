@@ -9,6 +9,8 @@ namespace coll {
 // Why a group ended, in the order of precedence: causes before what they lead to. The numbers are sent, and JavaScript knows them.
 enum class FailureKind : std::uint8_t { kShapes, kDTypes, kMismatch, kAborted, kFailed, kClosed, kDeadline, kLost };
 constexpr int kFailureKindCount = 8;
+// A failure may name a rank of an enclosing group, so that its number may exceed this group.
+constexpr int kMostRank = 1 << 20;
 
 struct Failure {
   FailureKind kind = FailureKind::kFailed;

@@ -48,6 +48,7 @@ Status Group::try_play(Call& call, microseconds patience, microseconds slice) {
       return Status::kFailed;
     }
     is_under_way_ = true;
+    under_way_id_ = call.offer.id;
   }
   Status status = play_or_fail(call, patience, slice);
   if (status == Status::kDone && player_->came_last() && monitor_.catch_up()) status = Status::kFailed;

@@ -32,6 +32,8 @@ class Group {
   const FailureWord& failure_word() const { return word_; }
   Monitor& monitor() { return monitor_; }
 
+  // Whether try_play() takes this call: in the midst of a collective only the one that this began with. Not while another thread plays.
+  bool may_play(const Call& call) const { return !is_under_way_ || has_failed() || call.offer.id == under_way_id_; }
   // Begins a collective or goes on with it, with the limits of a player.
   Status try_play(Call& call, std::chrono::microseconds patience, std::chrono::microseconds slice);
   // The same until it ends, in kDone, kFailed, kDisagreed or kExpired; or for about `longest`, in kWaiting. After kDisagreed and kExpired the group
@@ -61,6 +63,7 @@ class Group {
   Monitor monitor_;
   std::unique_ptr<Player> player_;
   bool is_under_way_ = false;
+  std::uint64_t under_way_id_ = 0;
   // A player that has told so has lost its place.
   bool has_disagreed_ = false;
   std::vector<int> missing_;

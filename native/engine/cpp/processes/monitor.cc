@@ -30,8 +30,6 @@ constexpr milliseconds kSoon{10};
 // For the control connection to tell why a data connection has ended.
 constexpr milliseconds kSuspicion{300};
 constexpr milliseconds kShortWait{25};
-// A failure may name a rank of an enclosing group, so that its number may exceed this group.
-constexpr int kMostRank = 1 << 20;
 
 // In short waits: a pause of this process, or of the whole machine, takes one of them, and not all of the time that others have.
 template <class IsOver>

@@ -43,6 +43,7 @@ class SharedMemory {
   // Of a segment, what is no arena.
   static std::size_t fixed_bytes();
 
+  int rank() const { return rank_; }
   int size() const { return static_cast<int>(segments_.size()); }
   // Where memory of this rank's arena is for others.
   std::size_t offset_of(const void* address) const;

@@ -16,6 +16,7 @@ class Controller {
   // `most_cores`: how many threads can run at once.
   Controller(int ranks, int most_cores);
 
+  int ranks() const { return ranks_; }
   // Plays the part of a collective that begins at element `begin`, about a millisecond of work, and returns where it ended. The offers
   // are those of all ranks, in rank order, and were found to have no clash.
   std::size_t play(const Offer* const* offers, std::size_t begin);

@@ -25,12 +25,20 @@ Member::Member(Board& board, Control control, int rank, int ranks, int most_core
   places_.ranks.resize(static_cast<std::size_t>(ranks));
 }
 
+bool Member::may_play(const Offer& offer) const {
+  if (is_under_way_) return offer.id == offer_id_;
+  return (offer.player == nullptr || offer.player == this) && offer.rank == rank_ && offer.program->ranks == ranks_;
+}
+
 Status Member::play(Offer& offer, Wait wait) {
   if (!is_under_way_) {
     if (waiter_.has_failed()) return Status::kFailed;
     scratch_.fit(*offer.program);
     slice_ = 0;
     is_under_way_ = true;
+    offer_id_ = offer.id;
+    // Others may be reading beside it.
+    if (offer.player != this) offer.player = this;
     begin();
   }
   const Status status = is_small(offer) ? play_small(offer, wait) : play_slices(offer, wait);

@@ -28,6 +28,7 @@ enum class Status : int {
 // How long a call may take to wait for others: as long as it likes, coming back now and then; as long as an event loop does
 // not notice; or as long as it is only delayed, for those who wait longer.
 enum class Wait : int { kBlocking, kBrief, kPatient };
+constexpr int kWaitCount = 3;
 
 // The words of a group that JavaScript knows as well.
 struct Control {
@@ -51,6 +52,9 @@ class Member {
   // `most_cores`: how many threads can run at once.
   Member(Board& board, Control control, int rank, int ranks, int most_cores);
 
+  int ranks() const { return ranks_; }
+  // Whether play() takes this offer: one of this rank and, in the midst of a collective, the one that this began with.
+  bool may_play(const Offer& offer) const;
   // Goes on with a collective, or begins one. While the result is kWaiting, kNotify or kSlice, the same offer comes again.
   Status play(Offer& offer, Wait wait);
 
@@ -101,6 +105,7 @@ class Member {
   std::uint32_t meeting_ = 0;
   std::size_t slice_ = 0;
   bool is_under_way_ = false;
+  std::uint64_t offer_id_ = 0;  // of the collective under way
   bool has_arrived_ = false;
   bool is_written_ = false;
   bool is_announced_ = false;

@@ -23,6 +23,7 @@ struct Offer {
   std::shared_ptr<const Program> program;
   // The same for ranks that send each other messages; null where nobody does.
   std::shared_ptr<const MessageProgram> messages;
+  int rank = 0;        // whose offer it is
   std::size_t length;  // elements of the whole buffer, which the program's chunks cut
   // Where each piece begins in the buffer, and at last its length. Inputs and outputs are in pieces alike; blocks are in one piece.
   std::vector<std::size_t> begins;
@@ -39,6 +40,8 @@ struct Offer {
   std::vector<const Offer*> others;
   // Of this offer's calls; for its own rank only.
   Direction direction;
+  // Whoever plays it, as no other can go on with it; for its own rank only.
+  const void* player = nullptr;
 
   std::size_t piece_count() const { return begins.size() - 1; }
   std::size_t input_bytes() const;

@@ -6,8 +6,6 @@
 
 namespace coll {
 
-constexpr int kMostRanks = 4096;
-
 Request take_request(WordReader& reader) {
   Request request{};
   request.kind = static_cast<Kind>(reader.take("kind", 0, kKindCount - 1));

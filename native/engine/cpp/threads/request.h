@@ -11,6 +11,8 @@ namespace coll {
 enum class Kind : std::uint8_t { kAllReduce, kReduce, kBroadcast, kAllGather, kReduceScatter };
 constexpr int kKindCount = 5;
 
+constexpr int kMostRanks = 4096;
+
 // Where a chunk lies in a buffer.
 struct ChunkPlace {
   std::size_t index;
@@ -38,6 +40,10 @@ struct Request {
   bool has_blocks() const { return kind == Kind::kAllGather || kind == Kind::kReduceScatter; }
   bool reads(int rank) const { return kind != Kind::kBroadcast || rank == root; }
   bool writes(int rank) const { return kind != Kind::kReduce || rank == root; }
+  // Whatever their schedules are.
+  bool asks_for_same_as(const Request& other) const {
+    return kind == other.kind && op == other.op && dtype == other.dtype && ranks == other.ranks && root == other.root;
+  }
   int owner_of(std::size_t chunk) const;
   // Whether the rank's input is part of the chunk's result.
   bool contributes(int rank, std::size_t chunk) const;

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <napi.h>
+
+#include <cstddef>
+#include <string>
+
+#include "../error.h"
+
+namespace coll {
+
+// Thrown for an argument that JavaScript got wrong; it becomes a TypeError there.
+class WrongArgument : public Error {
+ public:
+  using Error::Error;
+};
+
+// What a value is, for messages: "a number", "a Float32Array", "a handle".
+std::string description_of(const Napi::Value& value);
+
+// The following throw WrongArgument unless the value is what their name says; `what` names it in the message.
+
+// Without its fraction.
+int integer_of(const Napi::Value& number, const char* what, int least, int most);
+// A number of bytes or elements, up to `most`.
+std::size_t count_of(const Napi::Value& number, const char* what, std::size_t most = std::size_t{1} << 53);
+// Any number but NaN.
+double amount_of(const Napi::Value& number, const char* what);
+bool flag_of(const Napi::Value& boolean, const char* what);
+std::string text_of(const Napi::Value& string, const char* what);
+Napi::Array array_of(const Napi::Value& array, const char* what);
+// With that many values.
+Napi::Array array_of(const Napi::Value& array, const char* what, std::size_t length);
+
+// What `parse` returns for an argument, of which it throws Error where that makes no sense.
+template <class Parse>
+auto parsed(const char* what, const Parse& parse) {
+  try {
+    return parse();
+  } catch (const Error& error) {
+    throw WrongArgument(std::string(what) + " cannot be understood: " + error.what());
+  }
+}
+
+}  // namespace coll

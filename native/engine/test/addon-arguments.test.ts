@@ -1,0 +1,270 @@
+import { directAlgorithm } from '@coll/direct';
+import { nativeBinding, Programs, status } from '@coll/native/addon';
+import { afterAll, describe, expect, it } from 'vitest';
+import { messageWords } from '../../../packages/processes/src/message-programs.js';
+
+// TypeScript would refuse most of what this hands over.
+type Exports = Record<string, (...args: unknown[]) => unknown>;
+/** Its name in messages, a right value, and wrong ones. */
+type Argument = readonly [name: string, right: unknown, ...wrong: unknown[]];
+
+const binding = nativeBinding();
+const addon = binding as unknown as Exports;
+const processes = binding.processes as Exports;
+const allReduce = { kind: 'all-reduce', op: 'sum' } as const;
+const shared = (bytes: number) => new Uint8Array(new SharedArrayBuffer(bytes));
+const words = (count: number) => new Int32Array(new SharedArrayBuffer(4 * count));
+const floats = (...values: number[]) => Float32Array.from(values);
+const begins = Float64Array.of(0, 4);
+const agreed = Float64Array.of(1);
+
+const program = (ranks: number) => new Programs(binding, directAlgorithm(), ranks).find(allReduce, 'float32').handle;
+const two = program(2);
+// The addon keeps addresses only: whoever plays has to keep the arrays.
+const input = [floats(1, 2, 3, 4)];
+const output = [floats(0, 0, 0, 0)];
+const offering = (of = two, rank = 0) => [of, rank, begins, input, output, false, agreed];
+const offer = addon['offer']?.(...offering());
+const board = shared(binding.boardBytes(2));
+const join = () => addon['join']?.(board, words(1), words(2), 0, 2, 1);
+const member = join();
+const controller = addon['controller']?.(2, 1);
+const results = [floats(0, 0, 0, 0), floats(0, 0, 0, 0)];
+const pieces = [[floats(1, 2, 3, 4)], [floats(5, 6, 7, 8)]];
+const deal = addon['deal']?.(two, begins, pieces, [[results[0]], [results[1]]], false);
+
+/** None of them is a handle of the kind that is asked for; a member is a right one of its own only. */
+const notA = (right: unknown) => [undefined, null, 1, 'handle', {}, right === two ? offer : two];
+const handle = (name: string, right: unknown): Argument => [name, right, ...notA(right)];
+const number = (name: string, right: number, ...wrong: unknown[]): Argument => [
+  name,
+  right,
+  undefined,
+  '1',
+  NaN,
+  ...wrong,
+];
+const flag = (name: string): Argument => [name, false, undefined, 0, 'false'];
+const lists: Argument[] = [
+  ['begins', begins, undefined, [0, 4], floats(0, 4), Float64Array.of(0), Float64Array.of(1, 4)],
+  [
+    'begins',
+    begins,
+    Float64Array.of(0, -4),
+    Float64Array.of(0, 1.5),
+    Float64Array.of(0, NaN),
+    Float64Array.of(0, 3, 2),
+  ],
+];
+const piecesOf = (name: string): Argument => {
+  const wrong = [undefined, floats(1, 2, 3, 4), [], [floats(1, 2, 3)], [Float64Array.of(1, 2, 3, 4)], [[1, 2, 3, 4]]];
+  return [name, [floats(1, 2, 3, 4)], ...wrong, [words(4)], [undefined], [floats(1, 2, 3, 4), floats(5)]];
+};
+const offered: Argument[] = [handle('program', two), number('rank', 0, -1, 2), lists[0] as Argument];
+const offerEnd: Argument[] = [
+  piecesOf('inputs'),
+  piecesOf('outputs'),
+  flag('sharesResult'),
+  ['agreed', agreed, [1], words(1)],
+];
+const dealt = (name: string): Argument => [
+  name,
+  pieces,
+  undefined,
+  [],
+  [[floats(1, 2, 3, 4)]],
+  [[floats(1)], [floats(1)]],
+  [1, 2],
+];
+const programWords: Argument = [
+  'words',
+  Int32Array.of(),
+  undefined,
+  [0],
+  floats(0),
+  Int32Array.of(),
+  Int32Array.of(99, 0, 0, 1, 0, 1),
+];
+
+const calls: Record<string, Argument[]> = {
+  boardBytes: [number('ranks', 2, 0, -1, 5000, 2 ** 32 + 1)],
+  program: [programWords],
+  offer: [...offered, ...offerEnd],
+  'offer ': [...offered.slice(0, 2), lists[1] as Argument, ...offerEnd],
+  join: [
+    [
+      'board',
+      board,
+      undefined,
+      [],
+      shared(board.length - 1),
+      new Uint8Array(board.length),
+      new Uint16Array(board.length),
+    ],
+    ['failure', words(1), undefined, words(0), new Int32Array(1), floats(0)],
+    ['arrival', words(2), undefined, words(1), new Int32Array(2), floats(0, 0)],
+    number('rank', 0, -1, 2),
+    number('ranks', 2, 0, 5000),
+    number('cores', 1, 0, -1),
+  ],
+  play: [handle('member', member), handle('offer', offer), number('wait', 1, -1, 3)],
+  abandon: [handle('member', member)],
+  meeting: [handle('member', member)],
+  isMissing: [handle('member', member), number('rank', 0, -1, 2)],
+  clash: [handle('member', member)],
+  deal: [handle('program', two), lists[0] as Argument, dealt('inputs'), dealt('outputs'), flag('sharesResult')],
+  controller: [number('ranks', 2, 0, 5000), number('cores', 1, 0)],
+  control: [handle('controller', controller), handle('deal', deal), number('begin', 0, -1, 0.5, 5)],
+  close: [handle('controller', controller)],
+};
+
+describe.each(Object.entries(calls))('%s', (name, args) => refusesAllOf(addon, name, args));
+
+function refusesAllOf(exports: Exports, name: string, args: readonly Argument[]) {
+  const rights = args.map(([, right]) => right);
+  const cases = args.flatMap(([argument, , ...wrong], index) => wrong.map((value) => ({ argument, index, value })));
+  it.each(cases)('refuses $value for $argument', ({ argument, index, value }) => {
+    expect(() => exports[name.trim()]?.(...rights.with(index, value))).toThrow(
+      expect.objectContaining({ name: 'TypeError', message: expect.stringContaining(argument) }),
+    );
+  });
+}
+
+const typeError = (message: string) =>
+  expect.objectContaining({ name: 'TypeError', message: expect.stringContaining(message) });
+
+describe('handles of others', () => {
+  it('plays no offer of another rank, size or member', () => {
+    const play = (played: unknown, by = member) => addon['play']?.(by, played, 1);
+    for (const other of [offering(two, 1), offering(program(3))]) {
+      expect(() => play(addon['offer']?.(...other))).toThrow(typeError('offer must be of this member'));
+    }
+    expect(play(offer)).toBe(status.waiting);
+    expect(() => play(addon['offer']?.(...offering()))).toThrow(typeError('offer must be of this member'));
+    expect(() => play(offer, join())).toThrow(typeError('offer must be of this member'));
+    addon['abandon']?.(member);
+  });
+
+  it('takes no deal of another size', () => {
+    expect(() => addon['control']?.(addon['controller']?.(3, 1), deal, 0)).toThrow(
+      typeError('deal must be of as many'),
+    );
+  });
+
+  it('still plays, with what is right', () => {
+    expect(addon['control']?.(controller, deal, 0)).toBe(4);
+    expect(results[0]).toEqual(floats(6, 8, 10, 12));
+  });
+});
+
+describe.skipIf(!processes)('of processes', () => {
+  if (!processes) return;
+  const one = program(1);
+  const group = () => processes['group']?.(0, Int32Array.of(-1), ['self'], 1000, () => {});
+  const [segment, card] = (processes['segment']?.(1 << 20, 1) ?? []) as [unknown, Uint8Array];
+  const memory = processes['sharedMemory']?.(0, [segment]);
+  const playing = group();
+  processes['playShared']?.(playing, memory, 0, 1, 1);
+  const idle = group();
+  const other = group();
+  processes['playShared']?.(other, memory, 0, 1, 1);
+  afterAll(() => {
+    for (const held of [playing, idle, other]) processes['stopGroup']?.(held);
+  });
+
+  const state = new Float64Array(11);
+  const messagesOf = (ranks: number, rank: number) => {
+    const { schedule } = new Programs(binding, directAlgorithm(), ranks).find(allReduce, 'float32');
+    return processes['messageProgram']?.(messageWords(schedule, allReduce, 'float32'), rank);
+  };
+  const messages = messagesOf(1, 0);
+  const newCall = (of = one, rank = 0, withMessages?: unknown) =>
+    processes['call']?.(...offering(of, rank), state, withMessages);
+  const call = newCall();
+  const local: Argument[] = [number('localRank', 0, -1, 1), number('localRanks', 1, 0, -1), number('cores', 1, -1)];
+  const group1 = handle('group', playing);
+  const call1 = handle('call', call);
+  const timeout = number('timeoutMillis', 1);
+
+  const processCalls: Record<string, Argument[]> = {
+    segment: [number('maxBytes', 0, -1, 0.5, 2 ** 60), number('ranks', 1, -1, 1e6)],
+    openSegment: [['card', card, undefined, [], card.slice(1), new Int8Array(card.length)], number('rank', 0, -1, 1e6)],
+    hasMark: [handle('segment', segment), number('rank', 0, -1, 1e6)],
+    makeRings: [handle('segment', segment), number('ranks', 1, -1, 1e6)],
+    releaseSegment: [handle('segment', segment)],
+    sharedMemory: [number('rank', 0, -1, 1), ['segments', [segment], undefined, [], segment]],
+    'sharedMemory ': [number('rank', 0, 1), ['segment', [segment], [memory], [undefined]]],
+    allocate: [handle('memory', memory), number('bytes', 8, -1, 0.5)],
+    releaseMemory: [handle('memory', memory)],
+    group: [
+      number('rank', 0, -1, 1),
+      ['sockets', Int32Array.of(-1), undefined, [-1], Int32Array.of(), floats(-1)],
+      ['names', ['self'], undefined, 'self', [], ['self', 'other'], [1]],
+      number('silenceMillis', 1000, 0, -1),
+      ['wake', () => {}, undefined, {}],
+    ],
+    playShared: [handle('group', idle), handle('memory', memory), ...local],
+    playMessages: [
+      handle('group', idle),
+      ['sockets', [Int32Array.of()], undefined, [], [[]], [floats(1)], [Int32Array.of(), Int32Array.of()]],
+      ['rings', [undefined], undefined, [], [undefined, undefined]],
+      number('generation', 0, -1, 0.5, 2 ** 32),
+      ...local,
+      flag('allShareCores'),
+    ],
+    takeSocket: [number('descriptor', 0, -1)],
+    closeSocket: [number('descriptor', 0, -1)],
+    messageProgram: [programWords, number('rank', 0, -1, 5000)],
+    call: [
+      handle('program', one),
+      number('rank', 0, -1, 1),
+      lists[0] as Argument,
+      ...offerEnd,
+      ['state', state, undefined, [1], new Float64Array(10), new Float32Array(11)],
+      ['message program', messages, null, 1, {}, two, ...(processes ? [messagesOf(2, 0), messagesOf(2, 1)] : [])],
+    ],
+    playCall: [group1, call1, timeout],
+    tryCall: [group1, call1, number('patienceMicros', 1, -1), number('sliceMicros', 1, -1)],
+    copiedBytes: [group1, call1],
+    stage: [group1, call1],
+    submit: [group1, call1, number('id', 0, -1, 0.5, 2 ** 32), timeout],
+    finish: [group1, call1, flag('delivers')],
+    failGroup: [group1, number('kind', 0, -1, 8), number('rank', 0, -2, 2 ** 21), ['text', '', undefined, 1, {}]],
+    ...Object.fromEntries(
+      [
+        'results',
+        'failure',
+        'missing',
+        'absent',
+        'states',
+        'tellOpened',
+        'unopened',
+        'leave',
+        'hasParted',
+        'stopGroup',
+      ].map((name) => [name, [group1]]),
+    ),
+  };
+
+  describe.each(Object.entries(processCalls))('%s', (name, args) => refusesAllOf(processes, name, args));
+
+  it.each(['playCall', 'tryCall', 'stage', 'submit'])('%s takes no call of another group', (name) => {
+    const playedBy = (by: unknown, played: unknown) => processes[name]?.(by, played, 1000, 1000);
+    expect(() => playedBy(playing, newCall(two, 0))).toThrow(typeError('call must be of this rank and group'));
+    expect(() => playedBy(playing, newCall(two, 1))).toThrow(typeError('call must be of this rank and group'));
+    expect(processes['playCall']?.(playing, call, 1000)).toBe(status.done);
+    expect(() => playedBy(other, call)).toThrow(typeError('call must be of this rank and group'));
+    expect(() => playedBy(idle, newCall())).toThrow('does not play yet');
+  });
+
+  it('uses nothing that was released', () => {
+    const [released] = (processes['segment']?.(0, 1) ?? []) as [unknown];
+    processes['releaseSegment']?.(released);
+    expect(() => processes['sharedMemory']?.(0, [released])).toThrow('this segment was released');
+    expect(() => processes['hasMark']?.(released, 0)).toThrow('this segment was released');
+  });
+
+  it('plays once', () => {
+    expect(() => processes['playShared']?.(playing, memory, 0, 1, 1)).toThrow('plays already');
+  });
+});
