@@ -48,7 +48,8 @@ void Crew::run(const Shift& shift) {
   if (parked_.load() != 0) unpark(latest_);
   work(0);
   open_.store(0);
-  while (inside_.load() != 0) pause();
+  // The system may have taken the core from a helper that is just leaving.
+  for (int look = 0; inside_.load() != 0; ++look) look < kLooks ? pause() : yield();
 }
 
 void Crew::help(int worker) {

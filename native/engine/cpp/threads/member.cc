@@ -240,7 +240,9 @@ bool Member::start() {
   started.store(meeting_, std::memory_order_seq_cst);
   if (board_.leaving.load(std::memory_order_seq_cst) == 0 && others_have_announced()) return true;
   started.store(meeting_ - 1, std::memory_order_seq_cst);
-  while (board_.leaving.load(std::memory_order_seq_cst) != 0) pause();
+  // The system may have taken the core from whoever is about to leave.
+  constexpr int kLooks = 1000;
+  for (int look = 0; board_.leaving.load(std::memory_order_seq_cst) != 0; ++look) look < kLooks ? pause() : yield();
   return false;
 }
 
