@@ -9,7 +9,9 @@
 
 #include <atomic>
 #include <chrono>
+#include <memory>
 #include <thread>
+#include <vector>
 
 #include "../threads/waiting.h"
 
@@ -88,14 +90,49 @@ TEST(Turns, AreShortOnceThatIsAskedForInThatThreadAlone) {
   const std::uint64_t usual = turn_nanos();
   std::uint64_t own = 0;
   std::uint64_t of_child = 0;
+  std::uint64_t again = 1;
+  std::uint64_t afterwards = 0;
   std::thread([&] {
-    take_short_turns();
+    const std::uint64_t before = take_short_turns();
+    EXPECT_EQ(before, usual);
     own = turn_nanos();
     std::thread([&] { of_child = turn_nanos(); }).join();
+    again = take_short_turns();
+    take_turns_of(before);
+    afterwards = turn_nanos();
   }).join();
   EXPECT_EQ(own, 100'000u);
+  EXPECT_EQ(again, 0u);
+  EXPECT_EQ(afterwards, usual);
   EXPECT_GT(of_child, own);
   EXPECT_EQ(turn_nanos(), usual);
+}
+
+TEST(Turns, AreAsBeforeInTheThreadOfAWaiterThatEnds) {
+  if (turn_nanos() == 0) GTEST_SKIP() << "this system does not let threads choose";
+  std::atomic<std::uint32_t> none{0};
+  std::atomic<int> core{0};
+  const std::atomic<std::int32_t> failure{0};
+  std::atomic<bool> is_over{false};
+  // Who yields among so many that compute does not come back soon.
+  std::vector<std::thread> busy;
+  for (unsigned i = 0; i < 2 * std::thread::hardware_concurrency(); ++i) {
+    busy.emplace_back([&] {
+      while (!is_over) pause();
+    });
+  }
+  const std::uint64_t usual = turn_nanos();
+  std::thread([&] {
+    auto waiter = std::make_unique<Waiter>(Presence{core, none}, kSharing, failure, Reach::kProcess);
+    std::atomic<std::uint32_t> word{0};
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    while (turn_nanos() == usual && std::chrono::steady_clock::now() < end) waiter->await(word, 1, {core, none}, waiter->blocking(0));
+    EXPECT_LT(turn_nanos(), usual);
+    waiter.reset();
+    EXPECT_EQ(turn_nanos(), usual);
+  }).join();
+  is_over = true;
+  for (std::thread& thread : busy) thread.join();
 }
 
 TEST(Waiting, EndsForWhoSleepsOnAWordThatAnotherPublishes) {

@@ -24,6 +24,10 @@ constexpr std::chrono::microseconds kLongYield{200};
 Waiter::Waiter(Presence own, const LocalRank& local, const std::atomic<std::int32_t>& failure, Reach reach)
     : own_(own), has_own_core_(local.has_own_core()), home_(local), failure_(failure), reach_(reach) {}
 
+Waiter::~Waiter() {
+  if (usual_turn_ != 0 && std::this_thread::get_id() == maker_) take_turns_of(usual_turn_);
+}
+
 Patience Waiter::blocking(int sleep_millis) const {
   const Patience& patience = has_own_core_ ? kOwnCore : kSharedCore;
   return {patience.looks, patience.turns, sleep_millis};
@@ -73,8 +77,8 @@ bool Waiter::yields_briefly() {
   const auto before = std::chrono::steady_clock::now();
   yield();
   if (std::chrono::steady_clock::now() - before < kLongYield) return true;
-  if (!has_short_turns_) take_short_turns();
-  has_short_turns_ = true;
+  const std::uint64_t usual = take_short_turns();
+  if (usual != 0 && std::this_thread::get_id() == maker_) usual_turn_ = usual;
   return false;
 }
 

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <thread>
 
 #include "home_core.h"
 #include "waiting.h"
@@ -22,6 +23,10 @@ struct Presence {
 class Waiter {
  public:
   Waiter(Presence own, const LocalRank& local, const std::atomic<std::int32_t>& failure, Reach reach);
+  // The thread of the program that made it is as it was before, if it ends there.
+  ~Waiter();
+  Waiter(const Waiter&) = delete;
+  Waiter& operator=(const Waiter&) = delete;
 
   // As long as is good, sleeping up to `sleep_millis` at last; and some ten microseconds, or some more with a short sleep.
   Patience blocking(int sleep_millis) const;
@@ -67,7 +72,9 @@ class Waiter {
   HomeCore home_;
   const std::atomic<std::int32_t>& failure_;
   const Reach reach_;
-  bool has_short_turns_ = false;
+  const std::thread::id maker_ = std::this_thread::get_id();
+  // In nanoseconds; 0 while that of its maker is as it was.
+  std::uint64_t usual_turn_ = 0;
   std::chrono::steady_clock::time_point moved_{};
 };
 

@@ -99,10 +99,22 @@ int go_to_core(int part, int parts) {
   return core;
 }
 
-void take_short_turns() {
+std::uint64_t take_short_turns() {
   Scheduling own{};
-  if (syscall(SYS_sched_getattr, 0, &own, sizeof own, 0) != 0 || own.policy != SCHED_OTHER || own.runtime <= kShortTurnNanos) return;
+  if (syscall(SYS_sched_getattr, 0, &own, sizeof own, 0) != 0 || own.policy != SCHED_OTHER || own.runtime <= kShortTurnNanos) return 0;
+  const std::uint64_t usual = own.runtime;
   own.runtime = kShortTurnNanos;
+  own.flags |= kNotInherited;
+  return syscall(SYS_sched_setattr, 0, &own, 0) == 0 ? usual : 0;
+}
+
+void take_turns_of(std::uint64_t nanos) {
+  Scheduling own{};
+  if (syscall(SYS_sched_getattr, 0, &own, sizeof own, 0) != 0) return;
+  own.runtime = nanos;
+  own.flags &= ~kNotInherited;
+  if (syscall(SYS_sched_setattr, 0, &own, 0) == 0) return;
+  // Only who may raise priorities may let threads inherit again.
   own.flags |= kNotInherited;
   syscall(SYS_sched_setattr, 0, &own, 0);
 }
@@ -126,7 +138,9 @@ void leave_core(int) {}
 
 int go_to_core(int, int) { return -1; }
 
-void take_short_turns() {}
+std::uint64_t take_short_turns() { return 0; }
+
+void take_turns_of(std::uint64_t) {}
 
 #if defined(_WIN32)
 

@@ -54,8 +54,11 @@ void leave_core(int core);
 int go_to_core(int part, int parts);
 
 // Has the system give this thread its time in shorter turns from now on, and therefore sooner when it wakes, where the system has such a thing
-// and the thread is one like any other.
-void take_short_turns();
+// and the thread is one like any other. Returns how long they were, for `take_turns_of`; 0 where nothing has changed.
+std::uint64_t take_short_turns();
+
+// Undoes that.
+void take_turns_of(std::uint64_t nanos);
 
 // Who may sleep on a word: threads of this process, or of others that share its memory.
 enum class Reach { kProcess, kHost };
