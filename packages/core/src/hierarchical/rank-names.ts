@@ -10,13 +10,9 @@ export class RankNames {
   /** `begins` tells where in the whole those of each rank begin, and at last where they end. All are of `worker`; by default each rank is a worker. */
   constructor(begins: readonly number[], worker?: number) {
     this.#begins = begins;
-    const ranks = allRanks(begins.length - 1);
-    const isOneEach = begins.every((begin, rank) => begin === (worker ?? 0) + rank);
-    const isPlain = isOneEach && (worker === undefined || ranks.length === 1);
-    this.names = ranks.map((rank) => {
-      const name = list(begins[rank] as number, begins[rank + 1] as number);
-      return isPlain ? name : `${name} (worker ${worker ?? rank})`;
-    });
+    const names = allRanks(begins.length - 1).map((rank) => list(begins[rank] as number, begins[rank + 1] as number));
+    const isPlain = names.every((name, rank) => name === `${worker ?? rank}`);
+    this.names = isPlain ? names : names.map((name, rank) => `${name} (worker ${worker ?? rank})`);
   }
 
   /** Of the replicas of one worker alone, which come after those of the workers before. */
