@@ -48,9 +48,7 @@ export class LinkTuning {
     return this.#choices?.explained ?? [];
   }
 
-  /**
-   * Begins a call, which measures first where none before it has. The options, and what messages call it, are for the measurement, too.
-   */
+  /** Begins a call, which measures first where none before it has, with its own options and name. */
   begin(call: Call, options: RunOptions = {}, collective?: Collective): Promise<void> {
     return this.#choices ? call(this.#choices, options) : this.#beginMeasured(call, options, collective);
   }
@@ -71,8 +69,8 @@ export class LinkTuning {
   }
 
   /**
-   * In the turn of the call, because others may hold a turn before it, and measure, or after it, and wait for it. A call that ends here ends the group,
-   * because other members wait for it.
+   * Measures in the turn of the call: a call with an earlier turn may measure first, and one with a later turn waits. A call that ends here ends
+   * the group, because other members wait for it.
    */
   async #beginMeasured(call: Call, options: RunOptions, collective?: Collective): Promise<void> {
     const own = options.turn ? undefined : this.#rank.order.take();

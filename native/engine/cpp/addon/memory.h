@@ -20,7 +20,7 @@ struct Elements {
 // "Float32Array"
 const char* name_of(napi_typedarray_type type);
 
-// Throws WrongArgument for anything but a typed array of that type, with at least so many elements. `what` names it in the message.
+// `least`: the fewest elements that it may have. Throws WrongArgument for any other value, which the message calls `what`.
 Elements elements_of(const Napi::Value& array, napi_typedarray_type type, const std::string& what, std::size_t least = 0);
 
 // The same of memory that threads share, which is there as long as the array.

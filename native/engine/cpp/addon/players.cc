@@ -89,7 +89,7 @@ std::vector<std::unique_ptr<Channel>> channels_of(int own, std::size_t size, con
     const Napi::Value ring = rings.Get(rank);
     if (!ring.IsUndefined()) segments[rank] = segment_of(ring);
     const bool is_own = static_cast<int>(rank) == own;
-    if (is_own != (sockets[rank].empty() && !segments[rank])) throw WrongArgument("there must be sockets or a ring for every rank but one's own");
+    if (is_own != (sockets[rank].empty() && !segments[rank])) throw WrongArgument("every other rank must have sockets or a ring, and this one neither");
   }
   unclaimed.sockets = std::move(sockets);
   std::vector<std::unique_ptr<Channel>> channels;

@@ -114,7 +114,7 @@ TEST(Turns, AreAsBeforeInTheThreadOfAWaiterThatEnds) {
   std::atomic<int> core{0};
   const std::atomic<std::int32_t> failure{0};
   std::atomic<bool> is_over{false};
-  // Who yields among so many that compute does not come back soon.
+  // Beside so many busy threads, a yield takes long.
   std::vector<std::thread> busy;
   for (unsigned i = 0; i < 2 * std::thread::hardware_concurrency(); ++i) {
     busy.emplace_back([&] {
