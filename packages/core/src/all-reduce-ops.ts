@@ -11,15 +11,15 @@ import type { Explanation } from './explanation.js';
 import { logFirst } from './logger.js';
 import { optionsOf } from './options-of.js';
 import type { PackingOptions } from './packing/arrangement.js';
-import { PackRunner } from './packing/pack-runner.js';
 import { type FindRoutes, RoutedBatches, type RoutedPack, type Routing } from './packing/routes.js';
-import { untilAllHaveEnded } from './packing/until-all-have-ended.js';
+import { Views } from './packing/views.js';
 import type { World } from './plugins/world.js';
 import { quote } from './quote.js';
 import type { ReduceOp } from './reduce-op.js';
 import type { PossiblyMirrored, ReadyPair } from './reducible.js';
 import { mirror } from './regroup.js';
 import { newResults } from './results.js';
+import { drive, onePhase, type Run } from './runtime/drive.js';
 import type { Algorithm } from './schedule/schedule.js';
 import { splitBySparsity, stitchValues, type Value } from './sparse/sparse.js';
 import type { Tensor } from './tensor.js';
@@ -193,10 +193,15 @@ export abstract class AllReduceOps extends CrossDeviceOps {
     this.#tell(inputs, packs.length);
     const outputs = resultsOf(collective, inputs, call);
     const options = runOptionsOf(call);
-    const started = packs.map(({ pieces, variant, layout }) =>
-      group.runner.run({ collective: { ...collective, variant }, inputs, outputs, pieces }, { ...options, layout }),
+    const runs = packs.map(
+      ({ pieces, variant, layout }): Run => ({
+        collective: { ...collective, variant },
+        inputs: inputs.map((values) => group.views.cut(values, pieces)),
+        outputs: outputs.map((results) => group.views.cut(results, pieces)),
+        layout,
+      }),
     );
-    await untilAllHaveEnded(started);
+    await drive(group.communicator, onePhase(runs), options);
     return values.map(({ devices }, index) =>
       mirror(devices.map((device, rank) => ({ ...(outputs[rank]?.[index] as Tensor), device }))),
     );
@@ -226,7 +231,7 @@ export abstract class AllReduceOps extends CrossDeviceOps {
     const engine = fitsWorld ? world.communicator(algorithm) : this.#engineFor(size).communicator(size, algorithm);
     const communicator = communicatorOf(this.#setup, size, engine);
     const batches = new RoutedBatches(size, this.#routing);
-    const made = { communicator, runner: new PackRunner(communicator), batches };
+    const made = { communicator, views: new Views(), batches };
     this.#groups.set(size, made);
     return made;
   }
@@ -241,7 +246,7 @@ export abstract class AllReduceOps extends CrossDeviceOps {
 /** A group of ranks that are all here. */
 interface Group {
   readonly communicator: Communicator;
-  readonly runner: PackRunner;
+  readonly views: Views;
   readonly batches: RoutedBatches;
 }
 

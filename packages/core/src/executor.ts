@@ -12,7 +12,6 @@ export { hashOf, layoutOf } from './layout.js';
 export { OneByOne } from './one-by-one.js';
 export { arrange, type Pack, type Piece } from './packing/arrangement.js';
 export { JoiningCommunicator } from './packing/joining-communicator.js';
-export { PackRunner } from './packing/pack-runner.js';
 export { allRanks, oneRank } from './ranks.js';
 export { chainsOf } from './schedule/chains.js';
 export { Planner } from './schedule/planner.js';

@@ -10,7 +10,7 @@ import type { DType } from '../dtype.js';
 import { type CollError, UnavailableError } from '../errors.js';
 import { messageOf } from '../message-of.js';
 import { JoiningCommunicator } from '../packing/joining-communicator.js';
-import { untilAllHaveEnded } from '../packing/until-all-have-ended.js';
+import { untilAllHaveEnded } from '../runtime/until-all-have-ended.js';
 import type { Tensor } from '../tensor.js';
 import { type HandedIn, type Job, requestOf, type Stage, type Stages } from './hierarchical-stages.js';
 import type { Level } from './level.js';

@@ -1,5 +1,6 @@
 import { directAlgorithm } from '@coll/direct';
 import { describe, expect, it, vi } from 'vitest';
+import { DrivenCollectives } from '../../test/driven-collectives.js';
 import { keepCalls } from '../../test/keep-calls.js';
 import { spread, TestedAllReduce } from '../../test/tested-all-reduce.js';
 import { rejection, thrown } from '../../test/thrown.js';
@@ -7,7 +8,7 @@ import type { Mirrored } from '../distributed-values.js';
 import { toNumbers } from '../element.js';
 import { PortableCommunicator } from '../portable/portable-communicator.js';
 import { ReduceOp } from '../reduce-op.js';
-import { ReplicaCollectives, type ReplicaReduceOptions } from '../replicas/replica-collectives.js';
+import type { ReplicaReduceOptions } from '../replicas/replica-collectives.js';
 import { type Tensor, tensor, zeros } from '../tensor.js';
 import { ThreadCommunicator } from '../threads/thread-communicator.js';
 import { createThreadGroup } from '../threads/thread-group.js';
@@ -80,7 +81,7 @@ describe('routes', () => {
 
     const ofReplica: string[] = [];
     const inner = new PortableCommunicator({ size: 1, algorithm: directAlgorithm() });
-    const replica = new ReplicaCollectives(keepCalls(inner, ofReplica), { routes: byLength });
+    const replica = new DrivenCollectives(keepCalls(inner, ofReplica), { routes: byLength });
     const own = lengths.map((length) => tensor(new Int32Array(length).fill(7)));
     expect(await replica.run(replica.allReduce('sum', own))).toEqual(own);
     expect(replica.runSync(replica.allReduce('sum', own))).toEqual(own);
@@ -96,7 +97,7 @@ describe('routes', () => {
   it('are found once for batches that come again', async () => {
     const inner = new PortableCommunicator({ size: 1, algorithm: directAlgorithm() });
     const routes = vi.fn(byLength);
-    const replica = new ReplicaCollectives(inner, { routes });
+    const replica = new DrivenCollectives(inner, { routes });
     const play = (lengths: readonly number[], options = {}) => {
       const own = lengths.map((length) => tensor(new Int32Array(length).fill(7)));
       expect(replica.runSync(replica.allReduce('sum', own, options))).toEqual(own);
@@ -125,7 +126,7 @@ describe('replicas that pack otherwise', () => {
     const group = createThreadGroup({ size: 2, maxBytes: 2 ** 20, spins: 0 });
     const replicas = [one, other].map(
       (routing, rank) =>
-        new ReplicaCollectives(new ThreadCommunicator(group, { rank, algorithm: directAlgorithm() }), routing),
+        new DrivenCollectives(new ThreadCommunicator(group, { rank, algorithm: directAlgorithm() }), routing),
     );
     const errors = await Promise.all(
       replicas.map((replica, rank) =>

@@ -1,5 +1,7 @@
+import type { Segments } from '../communicator.js';
 import type { TypedArray } from '../dtype.js';
 import type { Tensor } from '../tensor.js';
+import type { Piece } from './arrangement.js';
 import { slice } from './concatenate.js';
 
 interface View {
@@ -11,11 +13,17 @@ interface View {
 /** Of one array. Whoever cuts it otherwise again and again gains nothing by old ones. */
 const mostViews = 64;
 
-/** Views of parts of arrays, the same ones again for the same parts, so that a call on them is known when it comes again. */
+/** Views of parts of arrays. The same part gives the same view, so that a call on it is known when it comes again. */
 export class Views {
   readonly #known = new WeakMap<TypedArray, View[]>();
 
-  /** The elements from `begin` to `end`; all of them are the tensor itself. */
+  /** The pieces of a list of tensors as one rank's buffer. Nothing is copied. */
+  cut(tensors: readonly Tensor[], pieces: readonly Piece[]): Segments {
+    const [single, ...others] = pieces as readonly [Piece, ...Piece[]];
+    return others.length === 0 ? this.#view(tensors, single) : pieces.map((piece) => this.#view(tensors, piece));
+  }
+
+  /** Elements `[begin, end)` of a tensor; for all of them the tensor itself. */
   of(tensor: Tensor, begin: number, end: number): Tensor {
     const { data, dtype, device } = tensor;
     if (begin === 0 && end === data.length) return tensor;
@@ -31,5 +39,9 @@ export class Views {
       views.push(view);
     }
     return { data: view.data, dtype, shape: [end - begin], device };
+  }
+
+  #view(tensors: readonly Tensor[], { index, begin, end }: Piece): Tensor {
+    return this.of(tensors[index] as Tensor, begin, end);
   }
 }

@@ -1,5 +1,6 @@
 import { directAlgorithm } from '@coll/direct';
 import { describe, expect, it } from 'vitest';
+import { DrivenCollectives } from '../../test/driven-collectives.js';
 import { keepSegments } from '../../test/keep-segments.js';
 import { rejection, thrown } from '../../test/thrown.js';
 import type { Collective } from '../collective.js';
@@ -12,7 +13,6 @@ import { reshape, type Tensor, tensor, zeros } from '../tensor.js';
 import { listOf } from '../threads/pieces.js';
 import { ThreadCommunicator } from '../threads/thread-communicator.js';
 import { createThreadGroup } from '../threads/thread-group.js';
-import { ReplicaCollectives } from './replica-collectives.js';
 
 const ints = (...elements: readonly number[]) => tensor(elements, { dtype: 'int32' });
 const ramp = (length: number) => Array.from({ length }, (_, index) => index);
@@ -20,15 +20,15 @@ const ramp = (length: number) => Array.from({ length }, (_, index) => index);
 /** As many replicas in this thread, and what each of them gets. */
 async function together<Result>(
   size: number,
-  act: (collectives: ReplicaCollectives, rank: number) => Promise<Result>,
+  act: (collectives: DrivenCollectives, rank: number) => Promise<Result>,
 ): Promise<Result[]> {
   const group = createThreadGroup({ size, maxBytes: 2 ** 20, spins: 0 });
   const communicators = ramp(size).map((rank) => new ThreadCommunicator(group, { rank, algorithm: directAlgorithm() }));
-  return Promise.all(communicators.map((communicator, rank) => act(new ReplicaCollectives(communicator), rank)));
+  return Promise.all(communicators.map((communicator, rank) => act(new DrivenCollectives(communicator), rank)));
 }
 
 /** Plays requests with a group of one rank, and keeps what they were. */
-function alone(): { readonly collectives: ReplicaCollectives; readonly requests: string[] } {
+function alone(): { readonly collectives: DrivenCollectives; readonly requests: string[] } {
   const inner = new PortableCommunicator({ size: 1, algorithm: directAlgorithm() });
   const requests: string[] = [];
   const keep = (collective: Collective, [input = []]: readonly Segments[]) => {
@@ -48,7 +48,7 @@ function alone(): { readonly collectives: ReplicaCollectives; readonly requests:
       inner.runSync(...args);
     },
   });
-  return { collectives: new ReplicaCollectives(communicator), requests };
+  return { collectives: new DrivenCollectives(communicator), requests };
 }
 
 describe('allReduce', () => {
@@ -163,16 +163,16 @@ describe('calls that are under way at the same time', () => {
       ]);
   });
 
-  it('keep a blocking one out, until they have settled', async () => {
-    const { collectives } = alone();
-    const running = collectives.run(collectives.allReduce('sum', [ints(1)]));
-    expect(thrown(() => collectives.runSync(collectives.allReduce('sum', [ints(2)])))).toMatchObject({
-      name: 'RuntimeError',
-      code: 'ERR_COLL_BUSY',
-    });
-    await running;
-    expect(collectives.runSync(collectives.allReduce('sum', [ints(2)]))).toEqual([ints(2)]);
-  });
+  it('keep a blocking one out while one of several phases is under way', () =>
+    together(1, async (collectives) => {
+      const running = collectives.run(collectives.allGather([ints(1)], 0));
+      expect(thrown(() => collectives.runSync(collectives.allReduce('sum', [ints(2)])))).toMatchObject({
+        name: 'RuntimeError',
+        code: 'ERR_COLL_BUSY',
+      });
+      await running;
+      expect(collectives.runSync(collectives.allReduce('sum', [ints(2)]))).toEqual([ints(2)]);
+    }));
 
   it('are an error on all replicas where the same elements come in other shapes', async () => {
     const shapes = [
@@ -246,7 +246,7 @@ describe('packs as segments of one buffer', () => {
     const { collectives: plain } = alone();
     const calls: string[] = [];
     const inner = new PortableCommunicator({ size: 1, algorithm: directAlgorithm() });
-    return { plain, calls, collectives: new ReplicaCollectives(keepSegments(inner, calls)) };
+    return { plain, calls, collectives: new DrivenCollectives(keepSegments(inner, calls)) };
   };
   const values = [ints(1, 2), ints(3), tensor([1.5]), ints(4, 5, 6)];
 

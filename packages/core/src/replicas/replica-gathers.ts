@@ -4,15 +4,19 @@ import { concatAlong, requireAxis, requireJoinable } from '../concat-along.js';
 import { ValueError } from '../errors.js';
 import { arrange } from '../packing/arrangement.js';
 import { slice } from '../packing/concatenate.js';
+import { Views } from '../packing/views.js';
+import type { Phases, Run } from '../runtime/drive.js';
 import { elementCount, requireElements, reshape, type Tensor, tensor, zeros } from '../tensor.js';
 import { JoinedPieces } from '../threads/joined-pieces.js';
-import type { Request, Requests } from './replica-requests.js';
 
 /** Up to here, copies and padding cost less than one more meeting of the ranks. */
 const smallBytes = 1 << 16;
 
 /** A buffer is addressed by int32. */
 const mostBytes = 2 ** 31 - 1;
+
+/** What all runs of a call have alike: its layout, and what its caller asked for. */
+export type PartOfCall = Required<Pick<Run, 'layout' | 'request'>>;
 
 /** What a gather has to know of the communicator of a rank. */
 export type Member = Pick<Communicator, 'size' | 'localRanks'>;
@@ -22,11 +26,22 @@ export type Member = Pick<Communicator, 'size' | 'localRanks'>;
  * @throws ValueError and OutOfRangeError for an axis that a value does not have, before anything is sent; InvalidArgumentError, the same on all ranks,
  * where other dimensions differ
  */
-export function* gatherAlong(member: Member, values: readonly Tensor[], axis: number): Requests<Tensor[]> {
+export function* gatherAlong(
+  member: Member,
+  values: readonly Tensor[],
+  axis: number,
+  layout: number,
+): Phases<Tensor[]> {
   for (const { shape } of values) requireAxis(axis, shape);
   if (values.length === 0) return [];
   const { dtype } = values[0] as Tensor;
-  const part: CallerRequest = { collective: { kind: 'all-gather' }, dtype, length: values.length, purpose: 'gather' };
+  const request: CallerRequest = {
+    collective: { kind: 'all-gather' },
+    dtype,
+    length: values.length,
+    purpose: 'gather',
+  };
+  const part = { layout, request };
   const numbers = yield* exchange(
     member,
     values.flatMap(({ shape }) => shape),
@@ -53,10 +68,10 @@ export function* gatherAlong(member: Member, values: readonly Tensor[], axis: nu
 export function* exchange(
   { size }: Member,
   numbers: readonly number[],
-  part: CallerRequest,
-): Requests<readonly (readonly number[])[]> {
+  part: PartOfCall,
+): Phases<readonly (readonly number[])[]> {
   const all = zeros('float64', [size * numbers.length]);
-  yield [[{ kind: 'all-gather' }, [tensor(Float64Array.from(numbers))], [all], undefined, part]];
+  yield [{ collective: { kind: 'all-gather' }, inputs: [tensor(Float64Array.from(numbers))], outputs: [all], ...part }];
   return Array.from({ length: size }, (_, rank) =>
     Array.from(slice(all, rank * numbers.length, (rank + 1) * numbers.length).data, Number),
   );
@@ -95,18 +110,26 @@ export function* collect(
   { localRanks }: Member,
   own: readonly Tensor[],
   parts: readonly (readonly Tensor[])[],
-  part: CallerRequest,
-): Requests<void> {
+  part: PartOfCall,
+): Phases<void> {
   const rank = localRanks[0] as number;
   requireWhole(own, parts[rank] as readonly Tensor[], rank);
   const longest = Math.max(...parts.map(byteLengthOf));
   if (longest === 0) return;
   if (longest <= smallBytes) return yield* collectPadded(own, parts, longest, part);
+  const views = new Views();
   const view = longest <= mostBytes ? bytesOf : (tensor: Tensor) => tensor;
   yield parts.flatMap((ofRank, root) => {
     const outputs = ofRank.filter(hasElements).map(view);
     const inputs = root === rank ? own.filter(hasElements).map(view) : outputs;
-    return arrange(outputs).map((pack): Request => [{ kind: 'broadcast', root }, inputs, outputs, pack, part]);
+    return arrange(outputs).map(
+      ({ pieces }): Run => ({
+        collective: { kind: 'broadcast', root },
+        inputs: [views.cut(inputs, pieces)],
+        outputs: [views.cut(outputs, pieces)],
+        ...part,
+      }),
+    );
   });
 }
 
@@ -114,12 +137,12 @@ function* collectPadded(
   own: readonly Tensor[],
   parts: readonly (readonly Tensor[])[],
   longest: number,
-  part: CallerRequest,
-): Requests<void> {
+  part: PartOfCall,
+): Phases<void> {
   const padded = zeros('uint8', [longest]);
   const gathered = zeros('uint8', [parts.length * longest]);
   new JoinedPieces(own.map(bytesOf)).copyTo(padded.data, 0, longest);
-  yield [[{ kind: 'all-gather' }, [padded], [gathered], undefined, part]];
+  yield [{ collective: { kind: 'all-gather' }, inputs: [padded], outputs: [gathered], ...part }];
   for (const [rank, ofRank] of parts.entries()) {
     const { data } = slice(gathered, rank * longest, (rank + 1) * longest);
     new JoinedPieces(ofRank.map(bytesOf)).copyFrom(data, 0, longest);

@@ -2,9 +2,9 @@ import type { CallOptions } from '../call-options.js';
 import { collectiveOp } from '../collective.js';
 import type { Communicator } from '../communicator.js';
 import type { DType } from '../dtype.js';
-import { hashOf } from '../layout.js';
 import type { World } from '../plugins/world.js';
 import type { ReduceOp } from '../reduce-op.js';
+import { drive, driveSync } from '../runtime/drive.js';
 import type { Algorithm } from '../schedule/schedule.js';
 import { withMoves } from '../schedule/with-moves.js';
 import type { Value } from '../sparse/sparse.js';
@@ -98,7 +98,7 @@ export class RemoteReplicaGroup implements ReplicaGroup {
     refuseSharedResult(call);
     return packLike(
       value,
-      await this.#collectives.run(this.#collectives.allReduce(collectiveOp(op), call.values, call), call.run),
+      await drive(this.#communicator, this.#collectives.allReduce(collectiveOp(op), call.values, call), call.run),
     );
   }
 
@@ -111,16 +111,16 @@ export class RemoteReplicaGroup implements ReplicaGroup {
     requireLocal(replicaId, [this.#replica]);
     const groups = prepareArriving(op, value, options, this.#device);
     refuseSharedResult(groups);
-    const turn = this.#collectives.takeTurn();
+    const turn = this.#communicator.group.order.take();
     const arriving = reduceArriving(groups.leaves, {
       ...groups,
       rank: this.#replica,
       reduce: async (indices, values) => {
         const call = prepare(op, values, groups.optionsFor(indices, values), this.#device);
-        const work = this.#collectives.allReduce(collectiveOp(op), call.values, call);
-        const layout = hashOf([work.layout, groups.leaves.length, ...indices]);
-        const play = await turn.begun;
-        return play({ ...work, layout }, call.run);
+        const announced = [groups.leaves.length, ...indices];
+        const work = this.#collectives.allReduce(collectiveOp(op), call.values, { ...call, announced });
+        await turn.begun;
+        return drive(this.#communicator, work, { ...call.run, turn });
       },
       fail: ({ message }) => this.#fail(message),
       end: () => turn.end(),
@@ -134,7 +134,7 @@ export class RemoteReplicaGroup implements ReplicaGroup {
     refuseSharedResult(call);
     return packLike(
       value,
-      this.#collectives.runSync(this.#collectives.allReduce(collectiveOp(op), call.values, call), call.run),
+      driveSync(this.#communicator, this.#collectives.allReduce(collectiveOp(op), call.values, call), call.run),
     );
   }
 
@@ -143,7 +143,7 @@ export class RemoteReplicaGroup implements ReplicaGroup {
     refuseSharedResult(call);
     return packLike(
       value,
-      await this.#collectives.run(this.#collectives.allGather(call.values, axis, call.form), call.run),
+      await drive(this.#communicator, this.#collectives.allGather(call.values, axis, call.form), call.run),
     );
   }
 
@@ -152,7 +152,7 @@ export class RemoteReplicaGroup implements ReplicaGroup {
     refuseSharedResult(call);
     return packLike(
       value,
-      await this.#collectives.run(this.#collectives.broadcast(call.values, root, call.into, call.form), call.run),
+      await drive(this.#communicator, this.#collectives.broadcast(call.values, root, call.into, call.form), call.run),
     );
   }
 
@@ -161,7 +161,7 @@ export class RemoteReplicaGroup implements ReplicaGroup {
     refuseSharedResult(call);
     return packLike(
       value,
-      this.#collectives.runSync(this.#collectives.broadcast(call.values, root, call.into, call.form), call.run),
+      driveSync(this.#communicator, this.#collectives.broadcast(call.values, root, call.into, call.form), call.run),
     );
   }
 

@@ -2,6 +2,7 @@ import { directAlgorithm } from '@coll/direct';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { arbitraryTensor } from '../../test/arbitrary-tensor.js';
+import { DrivenCollectives } from '../../test/driven-collectives.js';
 import { rejection } from '../../test/thrown.js';
 import type { CollectiveOp } from '../collective.js';
 import type { RunOptions } from '../communicator.js';
@@ -15,7 +16,7 @@ import { type Tensor, tensor, zeros } from '../tensor.js';
 import { listOf } from '../threads/pieces.js';
 import { ThreadCommunicator } from '../threads/thread-communicator.js';
 import { createThreadGroup } from '../threads/thread-group.js';
-import { ReplicaCollectives, type ReplicaReduceOptions } from './replica-collectives.js';
+import type { ReplicaReduceOptions } from './replica-collectives.js';
 
 interface Call {
   readonly values: readonly Value[];
@@ -40,7 +41,7 @@ async function together(calls: readonly Call[]) {
       );
       return run.apply(communicator, args);
     };
-    const collectives = new ReplicaCollectives(communicator);
+    const collectives = new DrivenCollectives(communicator);
     return collectives.run(collectives.allReduce(op, values, options), runOptions);
   });
   return { requests, results };

@@ -3,12 +3,12 @@ import type { CallerRequest } from '../caller-request.js';
 import { type CollectiveOp, collectiveOps } from '../collective.js';
 import { type DType, dtypes } from '../dtype.js';
 import { InternalError } from '../errors.js';
+import type { Phases } from '../runtime/drive.js';
 import { deduplicate, deduplicatedMean } from '../sparse/deduplicate.js';
 import { IndexedSlices } from '../sparse/indexed-slices.js';
 import { requireLikeRows } from '../sparse/like-values.js';
 import { reshape, type Tensor } from '../tensor.js';
-import { collect, exchange, type Member, memoryFor } from './replica-gathers.js';
-import type { Requests } from './replica-requests.js';
+import { collect, exchange, type Member, memoryFor, type PartOfCall } from './replica-gathers.js';
 
 export interface SparseRequest {
   readonly op: CollectiveOp;
@@ -17,6 +17,8 @@ export interface SparseRequest {
   readonly deduplicate: boolean;
   /** How many values of the caller's each of these stands for. */
   readonly valuesEach: number;
+  /** Of the call. */
+  readonly layout: number;
 }
 
 /** What all ranks have said about the sparse values of a call, which fit together. */
@@ -44,10 +46,10 @@ const valueFields = 4;
  * @throws the same on all ranks: InvalidArgumentError for rows of different shapes, InternalError for different dtypes, ops or options, ValueError for
  * the mean of bool
  */
-export function* agreeOnSlices(member: Member, request: SparseRequest): Requests<Agreement> {
+export function* agreeOnSlices(member: Member, request: SparseRequest): Phases<Agreement> {
   const { op, sparse, deduplicate, valuesEach } = request;
   const numbers = [collectiveOps.indexOf(op), Number(deduplicate), valuesEach, ...sparse.flatMap(toldOf)];
-  const told = yield* exchange(member, numbers, partOf(sparse));
+  const told = yield* exchange(member, numbers, partOf(request));
   requireSameCall(told);
   const kinds = told.map((numbers) => kindsOf(numbers.slice(callFields), sparse));
   for (const index of sparse.keys()) {
@@ -59,10 +61,8 @@ export function* agreeOnSlices(member: Member, request: SparseRequest): Requests
 }
 
 /** Sums or means of sparse values over all ranks: the rows of all of them, in rank order. */
-export function* gatherSlices(
-  member: Member,
-  { op, sparse, deduplicate, valuesEach, kinds }: Agreement,
-): Requests<IndexedSlices[]> {
+export function* gatherSlices(member: Member, agreed: Agreement): Phases<IndexedSlices[]> {
+  const { op, sparse, deduplicate, valuesEach, kinds } = agreed;
   const [first] = kinds as readonly [readonly SliceKind[]];
   const own = sparse.flatMap(({ values, indices }, index) => {
     const isAlike = kinds.every((ofRank) => ofRank[index]?.indexDType === first[index]?.indexDType);
@@ -70,7 +70,7 @@ export function* gatherSlices(
   });
   const shapes = kinds.map((ofRank) => ofRank.flatMap(({ rows, shape }) => [[rows, ...shape], [rows]]));
   const { joined, parts } = memoryFor(own, shapes);
-  yield* collect(member, own, parts, partOf(first));
+  yield* collect(member, own, parts, partOf(agreed));
   return first.map(({ shape, denseRows }, index) => {
     const [values, indices] = [joined[2 * index], joined[2 * index + 1]] as [Tensor, Tensor];
     const rows = reshape(values, [indices.data.length, ...shape]);
@@ -80,8 +80,14 @@ export function* gatherSlices(
 }
 
 /** What all ranks have to agree about before they tell each other the rest. */
-function partOf({ length }: { readonly length: number }): CallerRequest {
-  return { collective: { kind: 'all-reduce', op: 'sum' }, dtype: 'float64', length, purpose: 'sparse' };
+function partOf({ sparse, layout }: SparseRequest): PartOfCall {
+  const request: CallerRequest = {
+    collective: { kind: 'all-reduce', op: 'sum' },
+    dtype: 'float64',
+    length: sparse.length,
+    purpose: 'sparse',
+  };
+  return { layout, request };
 }
 
 function finished(sum: IndexedSlices, op: CollectiveOp, isUnique: boolean, size: number): IndexedSlices {

@@ -6,11 +6,12 @@ import type { Collective } from '../collective.js';
 import { byteSize, dtypes, isHalf } from '../dtype.js';
 import { toNumbers } from '../element.js';
 import { PortableCommunicator } from '../portable/portable-communicator.js';
+import { drive, driveSync, onePhase } from '../runtime/drive.js';
+import { untilAllHaveEnded } from '../runtime/until-all-have-ended.js';
 import { type Tensor, zeros } from '../tensor.js';
 import { wasmEngine } from '../wasm/wasm-engine.js';
 import { arrange } from './arrangement.js';
-import { PackRunner } from './pack-runner.js';
-import { untilAllHaveEnded } from './until-all-have-ended.js';
+import { Views } from './views.js';
 
 const collective: Collective = { kind: 'broadcast', root: 0 };
 
@@ -38,15 +39,17 @@ describe('packing and unpacking', () => {
   const seed = Date.now();
   it(`is the identity, whatever the shapes, dtypes and options (seed ${seed})`, async () => {
     const engines = [alone(), wasmEngine.communicator(1, directAlgorithm())];
-    const runners = engines.map((engine) => new PackRunner(engine));
+    const views = new Views();
     await fc.assert(
       fc.asyncProperty(arbitraryBatch, arbitraryPacking, fc.nat({ max: 64 }), async (values, packing, bytesPerPack) => {
-        for (const runner of runners) {
+        for (const engine of engines) {
           const results = values.map(({ dtype, shape }) => zeros(dtype, shape));
-          const started = arrange(values, packing, bytesPerPack).map(({ pieces }) =>
-            runner.run({ collective, inputs: [values], outputs: [results], pieces }),
-          );
-          await untilAllHaveEnded(started);
+          const runs = arrange(values, packing, bytesPerPack).map(({ pieces }) => ({
+            collective,
+            inputs: [views.cut(values, pieces)],
+            outputs: [views.cut(results, pieces)],
+          }));
+          await drive(engine, onePhase(runs));
           expect(results.map(readable)).toEqual(values.map(readable));
         }
       }),
@@ -55,7 +58,7 @@ describe('packing and unpacking', () => {
   });
 });
 
-describe('PackRunner', () => {
+describe('the pieces of a pack', () => {
   const values = [3, 5].map((length) => ({ ...zeros('int32', [length]), data: new Int32Array(length).fill(length) }));
 
   it('hands the same arrays to the communicator when a pack comes again', () => {
@@ -66,11 +69,16 @@ describe('PackRunner', () => {
         super.runWholeSync(...args);
       }
     }
-    const runner = new PackRunner(new Watched({ size: 1, algorithm: directAlgorithm() }));
+    const watched = new Watched({ size: 1, algorithm: directAlgorithm() });
+    const views = new Views();
     const results = values.map(({ shape }) => zeros('int32', shape));
     for (let step = 0; step < 2; step++) {
-      for (const { pieces } of arrange(values, { numPacks: 3 }))
-        runner.runSync({ collective: { kind: 'all-reduce', op: 'sum' }, inputs: [values], outputs: [results], pieces });
+      const runs = arrange(values, { numPacks: 3 }).map(({ pieces }) => ({
+        collective: { kind: 'all-reduce', op: 'sum' } as const,
+        inputs: [views.cut(values, pieces)],
+        outputs: [views.cut(results, pieces)],
+      }));
+      driveSync(watched, onePhase(runs));
     }
     expect(results).toEqual(values);
     const arrays = seen.map((pair) => pair.map(({ data }) => data));
