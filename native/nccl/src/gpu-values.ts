@@ -11,6 +11,7 @@ import {
   outputDType,
   PerReplica,
   type PossiblyMirrored,
+  partOf,
   type ReadyPair,
   type ReduceOp,
   type ResolvedOptions,
@@ -112,7 +113,7 @@ export class GpuValues {
     const { onHost, tell } = this.#options;
     tell('a gather that is not to the GPUs of its components, one on each, goes by way of the host');
     const copied = new PerReplica(await Promise.all(value.values.map((item) => toHost(item))));
-    const gathered = await onHost.gather(copied, destinations, axis, callOf(call));
+    const gathered = await onHost.gather(copied, destinations, axis, partOf(call));
     return (await toGpus(gathered)) as PossiblyMirrored<Tensor>;
   }
 
@@ -171,7 +172,7 @@ export class GpuValues {
     if (!livesOnGpu(value)) return this.#options.reduceOnHost(op, [value, destinations], call);
     tell('what NCCL cannot add up, and indexed slices that are not on a GPU each, go by way of the host');
     const copied = new PerReplica(await Promise.all(value.values.map((item) => toHost(item))));
-    return toGpus(await onHost.reduce(op, copied, destinations, callOf(call)));
+    return toGpus(await onHost.reduce(op, copied, destinations, partOf(call)));
   }
 }
 
@@ -205,10 +206,6 @@ function newOnGpu(like: Tensor, dtype: Tensor['dtype'], device: string): Tensor 
 
 function copyOnGpu(value: Tensor, device: string): Tensor | undefined {
   return isOnGpu(value) ? value.memory?.copy(value.shape, device) : undefined;
-}
-
-function callOf({ options, signal, sharedResult }: ResolvedOptions) {
-  return { options, signal, sharedResult };
 }
 
 function runOptionsOf({ options: { timeoutSeconds, checkCalls }, signal }: ResolvedOptions): RunOptions {

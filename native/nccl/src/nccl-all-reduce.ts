@@ -1,5 +1,6 @@
 import {
   AllReduceOps,
+  type Batch,
   type Communicator,
   type CrossDeviceOps,
   canonicalize,
@@ -19,8 +20,10 @@ import {
   type Tensor,
   type Value,
   ValueError,
+  type ValueLists,
   type World,
 } from '@coll/core';
+import type { Work } from '@coll/core/executor';
 import { ReductionToOneDevice, reductionToOneAlgorithm } from '@coll/reduction-to-one';
 import { AllReduceOnly } from './all-reduce-only.js';
 import { GpuGroups, type GpuRanks, GroupedCommunicator } from './gpu-groups.js';
@@ -94,6 +97,11 @@ export class NcclAllReduce extends AllReduceOps {
 
   protected override get workerCount(): number {
     return this.#processes;
+  }
+
+  /** Values in memory of GPUs stay there. */
+  override performHere(batch: Batch, call: ResolvedOptions): Work<ValueLists> {
+    return this.performByMethods(batch, call);
   }
 
   override async close(): Promise<void> {

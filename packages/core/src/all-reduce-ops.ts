@@ -1,6 +1,6 @@
-import type { CallOptions, ResolvedOptions } from './call-options.js';
+import { partOf, type ResolvedOptions, runOptionsOf } from './call-options.js';
 import { type Collective, collectiveOp, outputDType } from './collective.js';
-import type { Communicator, RunOptions } from './communicator.js';
+import type { Communicator } from './communicator.js';
 import { CrossDeviceOps } from './cross-device-ops.js';
 import { allDevicesMatch, type Destinations, devicesMatch, requireSameDevices } from './destinations.js';
 import type { DistributedValues } from './distributed-values.js';
@@ -16,10 +16,11 @@ import { Views } from './packing/views.js';
 import type { World } from './plugins/world.js';
 import { quote } from './quote.js';
 import type { ReduceOp } from './reduce-op.js';
-import type { PossiblyMirrored, ReadyPair } from './reducible.js';
+import { type PossiblyMirrored, type ReadyPair, requireReducible } from './reducible.js';
 import { mirror } from './regroup.js';
+import { type Batch, perReplica, type ValueLists } from './replicas/batch.js';
 import { newResults } from './results.js';
-import { drive, onePhase, type Run } from './runtime/drive.js';
+import { drive, type Phases, type Work } from './runtime/drive.js';
 import type { Algorithm } from './schedule/schedule.js';
 import { splitBySparsity, stitchValues, type Value } from './sparse/sparse.js';
 import type { Tensor } from './tensor.js';
@@ -87,6 +88,11 @@ export abstract class AllReduceOps extends CrossDeviceOps {
     await this.#setup.fallback.close();
   }
 
+  /** Dense values of replicas that are all here go to the engine at once. */
+  override performHere(batch: Batch, call: ResolvedOptions): Work<ValueLists> {
+    return this.#performDense(batch, call) ?? super.performHere(batch, call);
+  }
+
   protected async reduceImplementation(
     op: ReduceOp,
     value: DistributedValues<Value>,
@@ -96,7 +102,7 @@ export abstract class AllReduceOps extends CrossDeviceOps {
     const refused = this.#setup.refuses?.([value, destinations]) ?? refusedAsMove(value, destinations);
     if (refused) {
       this.#fallBack(refused);
-      return this.#setup.fallback.reduce(op, value, destinations, callOf(call));
+      return this.#setup.fallback.reduce(op, value, destinations, partOf(call));
     }
     return (await this.#allReduceValues(op, [value], call))[0] as PossiblyMirrored;
   }
@@ -124,7 +130,7 @@ export abstract class AllReduceOps extends CrossDeviceOps {
     call: ResolvedOptions,
   ): Promise<PossiblyMirrored<Tensor>> {
     this.#fallBack(`there is no gather by ${this.name}`, 'warn');
-    return this.#setup.fallback.gather(value, destinations, axis, callOf(call));
+    return this.#setup.fallback.gather(value, destinations, axis, partOf(call));
   }
 
   async #allReduceValues(
@@ -136,13 +142,13 @@ export abstract class AllReduceOps extends CrossDeviceOps {
     const whole = dense as readonly DistributedValues<Tensor>[];
     requireSameDevices(whole);
     const isMixed = whole.some((value) => value.values.some((item) => !('data' in item)));
-    const batch = isMixed || whole.length === 0 ? undefined : this.#batchOf(op, whole, call);
+    const batch = isMixed || whole.length === 0 ? undefined : this.#batchOf(op, byDevice(whole), call);
     const refused = isMixed ? 'components are dense and sparse' : batch && refusalOf(batch);
     const own = call.targets ? { ...call, targets: denseIndices.map((index) => call.targets?.[index]) } : call;
     const reduced = refused
       ? await this.#reduceElsewhere(op, whole, call, refused)
       : batch
-        ? await this.#allReduceDense(batch, whole, own)
+        ? mirrored(await drive(this.#workOf(batch, own), runOptionsOf(own)), whole)
         : [];
     const gathered = sparse.length > 0 ? await this.#reduceSparse(op, sparse, call) : [];
     return stitchValues<PossiblyMirrored>([
@@ -171,39 +177,56 @@ export abstract class AllReduceOps extends CrossDeviceOps {
     return this.#setup.fallback.batchReduce(
       op,
       values.map((value) => [value, value] as const),
-      callOf(call),
+      partOf(call),
     );
   }
 
-  /** What is to be done with dense values, all on the same devices. */
-  #batchOf(op: ReduceOp, values: readonly DistributedValues<Tensor>[], { options }: ResolvedOptions): Batch {
-    const devices = (values[0] as DistributedValues<Tensor>).values;
-    const inputs = devices.map((_, device) => values.map((value) => value.values[device] as Tensor));
-    const group = this.#group(devices.length);
-    const packs = group.batches.packsOf(inputs[0] as Tensor[], options.bytesPerPack);
+  /** Undefined where something else than an all-reduce of these ops is needed. */
+  #performDense({ request, inputs, into }: Batch, call: ResolvedOptions): Work<ValueLists> | undefined {
+    const isDense = inputs.every((values) => values.every((value) => 'data' in value));
+    if (request.kind !== 'all-reduce' || !isDense || (inputs.length === 1 && this.workerCount === 1)) return undefined;
+    const dense = inputs as readonly (readonly Tensor[])[];
+    const values = perReplica(dense);
+    if (values.length === 0) return undefined;
+    this.inReplicaNumbers(() => {
+      for (const value of values) requireReducible(value);
+    });
+    if (values.some((value) => this.#setup.refuses?.([value, value]) !== undefined)) return undefined;
+    const packed = this.#batchOf(request.op, dense, call);
+    if (refusalOf(packed) !== undefined) return undefined;
+    return this.#workOf(packed, call, into);
+  }
+
+  /** What is to be done with dense values, by device. */
+  #batchOf(op: ReduceOp, inputs: readonly (readonly Tensor[])[], { options }: ResolvedOptions): PackedBatch {
+    const group = this.#group(inputs.length);
+    const packs = group.batches.packsOf(inputs[0] as readonly Tensor[], options.bytesPerPack);
     return { collective: { kind: 'all-reduce', op: collectiveOp(op) }, inputs, packs, group };
   }
 
-  /** All packs are under way at the same time. */
-  async #allReduceDense(
-    { collective, inputs, packs, group }: Batch,
-    values: readonly DistributedValues<Tensor>[],
+  /** All packs are under way at the same time. `into`: memory for the results of some devices. */
+  #workOf(batch: PackedBatch, call: ResolvedOptions, into?: Batch['into']): Work<readonly (readonly Tensor[])[]> {
+    this.#tell(batch.inputs, batch.packs.length);
+    return { on: batch.group.communicator, hasOnePhase: true, phases: this.#phasesOf(batch, call, into) };
+  }
+
+  *#phasesOf(
+    { collective, inputs, packs, group: { views } }: PackedBatch,
     call: ResolvedOptions,
-  ): Promise<PossiblyMirrored[]> {
-    this.#tell(inputs, packs.length);
-    const outputs = resultsOf(collective, inputs, call);
-    const options = runOptionsOf(call);
-    const runs = packs.map(
-      ({ pieces, variant, layout }): Run => ({
-        collective: { ...collective, variant },
-        inputs: inputs.map((values) => group.views.cut(values, pieces)),
-        outputs: outputs.map((results) => group.views.cut(results, pieces)),
-        layout,
+    into: Batch['into'],
+  ): Phases<readonly (readonly Tensor[])[]> {
+    const outputs = resultsOf(collective, inputs, call, into);
+    yield packs.map(({ pieces, variant, layout }) => ({
+      collective: { ...collective, variant },
+      inputs: inputs.map((values) => views.cut(values, pieces)),
+      outputs: outputs.map((results) => views.cut(results, pieces)),
+      layout,
+    }));
+    return inputs.map((values, rank) =>
+      values.map(({ device }, index) => {
+        const result = outputs[rank]?.[index] as Tensor;
+        return result.device === device ? result : { ...result, device };
       }),
-    );
-    await drive(group.communicator, onePhase(runs), options);
-    return values.map(({ devices }, index) =>
-      mirror(devices.map((device, rank) => ({ ...(outputs[rank]?.[index] as Tensor), device }))),
     );
   }
 
@@ -251,7 +274,7 @@ interface Group {
 }
 
 /** Dense values of a batch, by device, and the packs in which they travel. */
-interface Batch {
+interface PackedBatch {
   readonly collective: Extract<Collective, { kind: 'all-reduce' }>;
   readonly inputs: readonly (readonly Tensor[])[];
   readonly packs: readonly RoutedPack[];
@@ -259,7 +282,7 @@ interface Batch {
 }
 
 /** Why the communicator cannot do it: a dtype, or a variant. */
-function refusalOf({ collective, inputs: [first = []], packs, group }: Batch): string | undefined {
+function refusalOf({ collective, inputs: [first = []], packs, group }: PackedBatch): string | undefined {
   const asked = new Map(
     packs.map(({ variant, pieces }) => {
       const { dtype } = first[pieces[0]?.index ?? 0] as Tensor;
@@ -280,20 +303,6 @@ function communicatorOf(setup: AllReduceSetup, size: number, engine: Communicato
   return setup.communicator?.(size, engine) ?? engine;
 }
 
-function callOf({ options, signal, sharedResult }: ResolvedOptions): CallOptions {
-  return { options, signal, sharedResult };
-}
-
-function runOptionsOf({ options, signal, sharedResult }: ResolvedOptions): RunOptions {
-  const { timeoutSeconds, checkCalls } = options;
-  return {
-    timeoutSeconds,
-    ...(checkCalls ? { checkCalls } : {}),
-    ...(signal ? { signal } : {}),
-    ...(sharedResult ? { sharedResult } : {}),
-  };
-}
-
 /** @throws ValueError where another engine is asked for than the world's */
 function requireEngineOf(world: World | undefined, engine: EngineRequest): void {
   requireEngineRequest(engine);
@@ -303,15 +312,30 @@ function requireEngineOf(world: World | undefined, engine: EngineRequest): void 
   throw new ValueError('ERR_COLL_VALUE', `${told}; ${cure}`);
 }
 
+function byDevice(values: readonly DistributedValues<Tensor>[]): readonly (readonly Tensor[])[] {
+  const devices = (values[0] as DistributedValues<Tensor>).values;
+  return devices.map((_, device) => values.map((value) => value.values[device] as Tensor));
+}
+
+function mirrored(
+  results: readonly (readonly Tensor[])[],
+  values: readonly DistributedValues<Tensor>[],
+): PossiblyMirrored[] {
+  return values.map(({ devices }, index) =>
+    mirror(devices.map((device, rank) => ({ ...(results[rank]?.[index] as Tensor), device }))),
+  );
+}
+
 /** Memory for the results, by device: what was named for them, or a buffer for each dtype, or the same for all devices. */
 function resultsOf(
   collective: Collective,
   inputs: readonly (readonly Tensor[])[],
   { targets, sharedResult }: ResolvedOptions,
-): Tensor[][] {
+  into?: Batch['into'],
+): readonly (readonly Tensor[])[] {
   if (targets) return inputs.map((_, device) => targets.map((tensors) => tensors?.[device] as Tensor));
   const make = (tensors: readonly Tensor[]) => newResults(tensors, (dtype) => outputDType(collective, dtype));
-  if (!sharedResult) return inputs.map(make);
+  if (!sharedResult) return inputs.map((values, rank) => into?.[rank] ?? make(values));
   const shared = make(inputs[0] ?? []);
   return inputs.map(() => shared);
 }

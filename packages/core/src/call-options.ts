@@ -1,5 +1,7 @@
 import { abortedError } from './call-errors.js';
+import type { Turn } from './call-order.js';
 import { CommunicationOptions, type CommunicationOptionsInit } from './communication-options.js';
+import type { RunOptions } from './communicator.js';
 import { ValueError } from './errors.js';
 import { logDeprecated } from './logger.js';
 import { quote } from './quote.js';
@@ -17,6 +19,8 @@ export interface CallFields extends CommunicationOptionsInit {
    * rows and indices of all replicas one after the other.
    */
   readonly deduplicate?: boolean | undefined;
+  /** The turn that this call is a part of, for ops that serve a part of another call. Default: the call takes its own turn. */
+  readonly turn?: Turn | undefined;
   /** The options as an object of their own. */
   readonly options?: CommunicationOptions | undefined;
   /** @deprecated The old name of `options`. */
@@ -32,6 +36,8 @@ export interface ResolvedOptions {
   readonly options: CommunicationOptions;
   /** Ends the waiting of this call. */
   readonly signal: AbortSignal | undefined;
+  /** The turn that this call is a part of. */
+  readonly turn?: Turn | undefined;
   /** Absent: no, each component of a result has memory of its own. */
   readonly sharedResult?: boolean;
   /** Absent: no, duplicated indices of sparse results stay. */
@@ -45,9 +51,9 @@ export function resolveCallOptions(call: CallOptions | null | undefined): Resolv
   if (call instanceof CommunicationOptions) return { options: new CommunicationOptions(call), signal: undefined };
   if (call === undefined || call === null) return { options: new CommunicationOptions(), signal: undefined };
   requireFields(call);
-  const { signal, options, experimentalHints } = call;
+  const { signal, options, experimentalHints, turn } = call;
   requireSignal(signal);
-  const flags = { ...flagOf(call, 'sharedResult'), ...flagOf(call, 'deduplicate') };
+  const flags = { ...(turn ? { turn } : {}), ...flagOf(call, 'sharedResult'), ...flagOf(call, 'deduplicate') };
   if (options !== undefined && experimentalHints !== undefined) {
     throw new ValueError(
       'ERR_COLL_VALUE',
@@ -67,6 +73,30 @@ export function begunOptions(operation: string, options: CallOptions | undefined
   const resolved = resolveCallOptions(options);
   if (resolved.signal?.aborted) throw abortedError('before it began', resolved.signal, { operation });
   return resolved;
+}
+
+/** The error of a call that asks for memory of its own and for shared memory at once. */
+export function intoAndShared(): ValueError {
+  const told =
+    'into and sharedResult were both given: results are in memory of your own, or in one that all replicas share';
+  return new ValueError('ERR_COLL_VALUE', told);
+}
+
+/** The options of the collectives that a call runs. */
+export function runOptionsOf({ options, signal, sharedResult, turn }: ResolvedOptions): RunOptions {
+  const { timeoutSeconds, checkCalls } = options;
+  return {
+    timeoutSeconds,
+    ...(checkCalls ? { checkCalls } : {}),
+    ...(signal ? { signal } : {}),
+    ...(sharedResult ? { sharedResult } : {}),
+    ...(turn ? { turn } : {}),
+  };
+}
+
+/** The options of a call of other ops that serves a part of this one. */
+export function partOf({ options, signal, sharedResult, turn }: ResolvedOptions): CallFields {
+  return { options, signal, sharedResult, turn };
 }
 
 /** A flag that is set. @throws ValueError */

@@ -7,7 +7,7 @@ import { CrossDeviceOps } from './cross-device-ops.js';
 import { canonicalize } from './device.js';
 import { PerReplica } from './distributed-values.js';
 import { ReduceOp } from './reduce-op.js';
-import { LocalReplicaGroup } from './replicas/local-replica-group.js';
+import { ReplicaGroup } from './replicas/replica-group.js';
 import { IndexedSlices } from './sparse/indexed-slices.js';
 import { type Tensor, tensor, tensorSymbol, zeros } from './tensor.js';
 import { portableWorld } from './worlds.js';
@@ -196,7 +196,7 @@ describe('ops without a world', () => {
       new RecordingOps(),
     ];
     expect(groups.map(({ replicaGroup }) => replicaGroup)).toEqual([undefined, undefined, undefined]);
-    expect(new RecordingOps(world, { algorithm: directAlgorithm() }).replicaGroup).toBeInstanceOf(LocalReplicaGroup);
+    expect(new RecordingOps(world, { algorithm: directAlgorithm() }).replicaGroup).toBeInstanceOf(ReplicaGroup);
   });
 
   it('explain themselves, with each remark once', () => {

@@ -1,4 +1,6 @@
+import { requireAlike } from './arithmetic.js';
 import { begunOptions, type CallOptions, type ResolvedOptions } from './call-options.js';
+import type { Communicator } from './communicator.js';
 import { concatAlong } from './concat-along.js';
 import {
   allDevicesMatch,
@@ -7,7 +9,7 @@ import {
   getDevicesFrom,
   validateDestinations,
 } from './destinations.js';
-import { DistributedValues } from './distributed-values.js';
+import type { DistributedValues, PerReplica } from './distributed-values.js';
 import type { EngineCandidate } from './engine.js';
 import { NotImplementedError, RuntimeError } from './errors.js';
 import type { Explanation } from './explanation.js';
@@ -15,18 +17,22 @@ import { requireWorld, type World } from './plugins/world.js';
 import { type ReduceOp, validateReduceOp } from './reduce-op.js';
 import {
   asPerReplica,
-  hasIndexedSlices,
   type PossiblyMirrored,
   type ReadyPair,
   type ReducibleLike,
   readyPairs,
+  requireNoSlices,
   requireReducible,
   type ValueDestinationPair,
 } from './reducible.js';
 import { mirror } from './regroup.js';
-import { LocalReplicaGroup } from './replicas/local-replica-group.js';
+
+import { reducedAlone } from './replicas/alone.js';
+import { type Batch, componentOf, perReplica, type ValueLists } from './replicas/batch.js';
 import type { ReplicaCallOptions, ReplicaValue } from './replicas/replica-call.js';
-import { RemoteReplicaGroup, type ReplicaGroup, type ReplicaPlay } from './replicas/replica-group.js';
+import { ReplicaCollectives } from './replicas/replica-collectives.js';
+import type { ReplicaGroup } from './replicas/replica-group.js';
+import { type ReplicaPlay, replicaCommunicator, replicaGroupOf } from './replicas/replica-play.js';
 import {
   type BatchReduceOptions,
   inOrderOf,
@@ -35,6 +41,7 @@ import {
   resultTargets,
   targetsInOrderOfValues,
 } from './result-targets.js';
+import { stepOf, type Work, workDone } from './runtime/drive.js';
 import type { IndexedSlices } from './sparse/indexed-slices.js';
 import { reduceUnique, uniqueOf } from './sparse/reduce-unique.js';
 import { asValue, copyToDevice, isIndexedSlices, type Value, viewOnDevice } from './sparse/sparse.js';
@@ -59,7 +66,11 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
   abstract readonly name: string;
   /** Collectives from inside the replicas, for ops that were made for a world of them. */
   readonly replicaGroup: ReplicaGroup | undefined;
+  readonly #engine: string;
   readonly #engines: readonly EngineCandidate[];
+  /** Of the one replica that is here, if the others are elsewhere. */
+  readonly #collectives: ReplicaCollectives | undefined;
+  readonly #communicator: Communicator | undefined;
   readonly #notes = new Set<string>();
   #isClosed = false;
 
@@ -67,7 +78,12 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
   constructor(world?: World, play?: ReplicaPlay) {
     requireWorld(world);
     this.#engines = world?.resolution?.candidates ?? [];
-    if (world && play) this.replicaGroup = this.#openReplicaGroup(world, play);
+    const isRemote = world?.localRanks.length === 1 && play !== undefined;
+    this.#engine = isRemote ? world.engine : 'js'; // Ops with another engine for replicas of one thread say so themselves.
+    if (!world || !play) return;
+    this.#communicator = isRemote ? replicaCommunicator(world, play) : undefined;
+    this.#collectives = this.#communicator && new ReplicaCollectives(this.#communicator, play);
+    this.replicaGroup = replicaGroupOf(this, world, this.#communicator);
   }
 
   /**
@@ -96,9 +112,12 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
       return isUnique ? viewOnDevice(uniqueOf(value), device) : copyToDevice(value.primary, device);
     }
     validateReduceOp(reduceOp);
-    this.inReplicaNumbers(() => requireReducible(value));
-    if (isUnique) return (await this.#reduceBatch(reduceOp, [[value, destinations]], resolved))[0] as PossiblyMirrored;
-    return inOrderOf([value, destinations], await this.reduceImplementation(reduceOp, value, destinations, resolved));
+    this.#requireReducible([value]);
+    const pair: ReadyPair = [value, destinations];
+    return this.#inOrder(resolved, async (call) => {
+      if (isUnique) return (await this.#reduceBatch(reduceOp, [pair], call))[0] as PossiblyMirrored;
+      return inOrderOf(pair, await this.reduceImplementation(reduceOp, value, destinations, call));
+    });
   }
 
   /**
@@ -121,13 +140,10 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
       return targets ? inTargets(own, targets) : own;
     }
     validateReduceOp(reduceOp);
-    this.inReplicaNumbers(() => {
-      for (const [value] of pairs) requireReducible(value);
-    });
-    const call = targets ? { ...resolved, targets: targetsInOrderOfValues(pairs, targets) } : resolved;
-    const results = (await this.#reduceBatch(reduceOp, pairs, call)).map((result, index) =>
-      inOrderOf(pairs[index] as ReadyPair, result),
-    );
+    this.#requireReducible(pairs.map(([value]) => value));
+    const given = targets ? { ...resolved, targets: targetsInOrderOfValues(pairs, targets) } : resolved;
+    const reduced = await this.#inOrder(given, (call) => this.#reduceBatch(reduceOp, pairs, call));
+    const results = reduced.map((result, index) => inOrderOf(pairs[index] as ReadyPair, result));
     return targets ? inTargets(results, targets) : results;
   }
 
@@ -149,17 +165,14 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
     options?: CallOptions,
   ): Promise<PossiblyMirrored<Tensor>> {
     this.#requireOpen('gather');
-    if (hasIndexedSlices(perReplicaValue)) {
-      const told = 'gather has no meaning for indexed slices: make them dense first';
-      throw new NotImplementedError('ERR_COLL_NOT_IMPLEMENTED', told, { operation: 'gather' });
-    }
+    requireNoSlices(perReplicaValue, 'gather');
     const resolved = begunOptions('gather', options);
     const value = asPerReplica(perReplicaValue) as DistributedValues<Tensor>;
     validateDestinations(destinations);
     if (this.#isWhole(value) && devicesMatch(value, destinations)) {
       return copyToDevice(value.primary, getDevicesFrom(destinations)[0] as string) as Tensor;
     }
-    return this.gatherImplementation(value, destinations, axis, resolved);
+    return this.#inOrder(resolved, (call) => this.gatherImplementation(value, destinations, axis, call));
   }
 
   /**
@@ -173,7 +186,8 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
     replicaId: number,
     options?: ReplicaCallOptions,
   ): Promise<Structure<Value>> {
-    return this.#replicas('allReduce').allReduce(reduceOp, value, replicaId, options);
+    const group = this.#replicas('allReduce');
+    return group.run(group.reduceCall(reduceOp, value, replicaId, options));
   }
 
   /** `allReduce` that blocks the thread; only where every replica has a thread of its own. */
@@ -183,7 +197,8 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
     replicaId: number,
     options?: ReplicaCallOptions,
   ): Structure<Value> {
-    return this.#replicas('allReduceSync').allReduceSync(reduceOp, value, replicaId, options);
+    const group = this.#replicas('allReduceSync');
+    return group.runSync(group.reduceCall(reduceOp, value, replicaId, options));
   }
 
   /** Whether these ops tell the devices of several tasks (workers) from each other. Default: no, and strategies give them those of one. */
@@ -196,10 +211,53 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
     return 1;
   }
 
+  /** A communicator whose group orders the calls of these ops among others of the same workers. Default: calls need no order. */
+  protected get ordering(): Communicator | undefined {
+    return undefined;
+  }
+
   /** What this object is and what it did otherwise than asked. */
   explain(): Explanation {
-    const engine = this.replicaGroup?.engine ?? 'js';
-    return { name: this.name, engine, engines: this.#engines, notes: [...this.#notes] };
+    return { name: this.name, engine: this.#engine, engines: this.#engines, notes: [...this.#notes] };
+  }
+
+  /** Performs a call of the local replicas, which their group has checked and compared. @throws as `reduce` and `gather` */
+  perform(batch: Batch, call: ResolvedOptions): Work<ValueLists> {
+    this.#requireOpen(batch.request.kind);
+    return this.#collectives?.perform(batch, call) ?? this.performHere(batch, call);
+  }
+
+  /** The options of a replica's call, over those of these ops. Default: these ops have none. */
+  withDefaults(call: ResolvedOptions): ResolvedOptions {
+    return call;
+  }
+
+  /** As `perform`, for work that blocks the thread. */
+  performSync(batch: Batch, call: ResolvedOptions): Work<ValueLists> {
+    return this.perform(batch, call);
+  }
+
+  /** `perform` for values that are all here, or on every worker those of its devices. */
+  performHere(batch: Batch, call: ResolvedOptions): Work<ValueLists> {
+    return this.performByMethods(batch, call);
+  }
+
+  /** `performHere` by `batchReduceImplementation` and the like. */
+  protected performByMethods(batch: Batch, call: ResolvedOptions): Work<ValueLists> {
+    const { request, inputs } = batch;
+    if (inputs.length === 1 && this.workerCount === 1) {
+      const resultOf = (value: Value) =>
+        request.kind === 'all-reduce'
+          ? reducedAlone(request.op, value, call.deduplicate)
+          : copyToDevice(value, value.device);
+      return workDone(inputs.map((values) => values.map(resultOf)));
+    }
+    return stepOf(this.ordering, async ({ turn }) => {
+      const own = turn ? { ...call, turn } : call;
+      const values = perReplica(inputs);
+      const results = await this.#performTogether(batch, values, own);
+      return inputs.map((_, place) => results.map((result) => componentOf(result, place)));
+    });
   }
 
   /** Calls made from now on are refused. */
@@ -265,6 +323,25 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
     return mirror(getDevicesFrom(destinations).map((device) => viewOnDevice(value, device)));
   }
 
+  /** The values of replica `root` on the devices of each of `like`. Default: the root is one of the replicas here. */
+  protected async broadcastValues(
+    inputs: readonly (readonly Tensor[])[],
+    root: number,
+    like: readonly PerReplica<Value>[],
+    call: ResolvedOptions,
+  ): Promise<readonly PossiblyMirrored[]> {
+    return this.placeCopies(inputs[root] as readonly Tensor[], like, call);
+  }
+
+  /** Copies of the caller's values on the devices of each of `like`. */
+  protected placeCopies(values: readonly Tensor[], like: readonly PerReplica<Value>[], call: ResolvedOptions) {
+    const place = (value: Tensor, index: number) => {
+      const own = call.sharedResult && !value.memory ? copyToDevice(value, value.device) : value;
+      return this.placeResult(own, like[index] as PerReplica<Value>, call);
+    };
+    return Promise.all(values.map(place));
+  }
+
   /** Keeps a remark for `explain()`; true the first time. */
   protected note(remark: string): boolean {
     if (this.#notes.has(remark)) return false;
@@ -294,15 +371,42 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
     });
   }
 
-  #openReplicaGroup(world: World, play: ReplicaPlay): ReplicaGroup {
-    if (world.localRanks.length === 1) return new RemoteReplicaGroup(world, play);
-    return new LocalReplicaGroup(world, async (op, values, call) => {
-      const pairs = values.map((value): ReadyPair => [value, value]);
-      const results = await this.batchReduce(op, pairs, call);
-      return world.devices.map((_, replica) =>
-        results.map((result) => (result instanceof DistributedValues ? result.values[replica] : result) as Value),
-      );
+  #requireReducible(values: readonly DistributedValues<Value>[]): void {
+    this.inReplicaNumbers(() => {
+      for (const value of values) requireReducible(value);
     });
+  }
+
+  /** Runs a call after those that were made before it, unless it is a part of one of them. */
+  #inOrder<Result>(call: ResolvedOptions, run: (call: ResolvedOptions) => Promise<Result>): Promise<Result> {
+    const order = call.turn ? undefined : this.ordering?.group.order;
+    return order ? order.hold((turn) => run({ ...call, turn })) : run(call);
+  }
+
+  #performTogether(
+    { request, inputs }: Batch,
+    values: readonly PerReplica<Value>[],
+    call: ResolvedOptions,
+  ): Promise<readonly PossiblyMirrored[]> {
+    switch (request.kind) {
+      case 'all-reduce': {
+        this.#requireReducible(values);
+        const pairs = values.map((value): ReadyPair => [value, value]);
+        return this.#reduceBatch(request.op, pairs, call);
+      }
+      case 'all-gather':
+        return this.#gatherAll(values as readonly PerReplica<Tensor>[], request.axis, call);
+      case 'broadcast': {
+        for (const value of values) requireAlike(value.values as readonly Tensor[], 'broadcast');
+        return this.broadcastValues(inputs as readonly (readonly Tensor[])[], request.root, values, call);
+      }
+    }
+  }
+
+  async #gatherAll(values: readonly PerReplica<Tensor>[], axis: number, call: ResolvedOptions) {
+    const results: PossiblyMirrored[] = [];
+    for (const value of values) results.push(await this.gatherImplementation(value, value, axis, call));
+    return results;
   }
 
   #replicas(operation: string): ReplicaGroup {

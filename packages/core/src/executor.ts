@@ -13,6 +13,7 @@ export { OneByOne } from './one-by-one.js';
 export { arrange, type Pack, type Piece } from './packing/arrangement.js';
 export { JoiningCommunicator } from './packing/joining-communicator.js';
 export { allRanks, oneRank } from './ranks.js';
+export { drive, driveSync, stepOf, type Work } from './runtime/drive.js';
 export { chainsOf } from './schedule/chains.js';
 export { Planner } from './schedule/planner.js';
 export { type Step, stepsOf } from './schedule/steps.js';

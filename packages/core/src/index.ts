@@ -4,7 +4,14 @@ export {
   type AllReduceSetup,
 } from './all-reduce-ops.js';
 export { addN, combine, divide, requireAlike } from './arithmetic.js';
-export { type CallFields, type CallOptions, type ResolvedOptions, resolveCallOptions } from './call-options.js';
+export {
+  type CallFields,
+  type CallOptions,
+  partOf,
+  type ResolvedOptions,
+  resolveCallOptions,
+  runOptionsOf,
+} from './call-options.js';
 export type { CallerRequest } from './caller-request.js';
 export {
   type Collective,
@@ -147,24 +154,23 @@ export {
   type ValueDestinationPair,
 } from './reducible.js';
 export { mirror, type RegroupOptions, regroup, selectReplica, selectReplicaMirrored } from './regroup.js';
-export {
-  type Arrival,
-  type ArrivingResults,
-  type ArrivingStructure,
-  type ArrivingValue,
-  isArriving,
-  reduceArriving,
-} from './replicas/arriving-values.js';
+export { reducedAlone } from './replicas/alone.js';
+export { type ArrivingStructure, type ArrivingValue, isArriving, reduceArriving } from './replicas/arriving-values.js';
+export { type Batch, perReplica, type ReplicaRequest, type ValueLists } from './replicas/batch.js';
 export { currentReplica, findCurrentReplica } from './replicas/current-replica.js';
-export { Meeting } from './replicas/meeting.js';
+export { type ErrorFor, type Joining, Rendezvous, type RendezvousOptions } from './replicas/rendezvous.js';
 export {
-  type ArrivingCall,
-  intoAndShared,
-  prepareArriving,
+  arrivingCall,
+  broadcastCall,
+  gatherCall,
+  type ReplicaCall,
   type ReplicaCallOptions,
   type ReplicaValue,
+  reduceCall,
+  requireDense,
 } from './replicas/replica-call.js';
-export type { ReplicaGroup, ReplicaPlay } from './replicas/replica-group.js';
+export { type GroupCall, ReplicaGroup, type ReplicaGroupOptions } from './replicas/replica-group.js';
+export type { ReplicaPlay } from './replicas/replica-play.js';
 export {
   requireCommunicator,
   requireFunction,

@@ -1,6 +1,6 @@
 import type { Destinations } from './destinations.js';
 import { DistributedValues, type Mirrored, PerReplica } from './distributed-values.js';
-import { ValueError } from './errors.js';
+import { NotImplementedError, ValueError } from './errors.js';
 import { quote } from './quote.js';
 import { IndexedSlices } from './sparse/indexed-slices.js';
 import { requireLikeValues } from './sparse/like-values.js';
@@ -48,9 +48,16 @@ export function readyPairs(pairs: Iterable<ValueDestinationPair>): ReadyPair[] {
 }
 
 /** Whether any component is sparse. */
-export function hasIndexedSlices(value: unknown): boolean {
+function hasIndexedSlices(value: unknown): boolean {
   const components = value instanceof DistributedValues ? value.values : [value];
   return components.some((item) => item instanceof IndexedSlices);
+}
+
+/** @throws NotImplementedError for indexed slices */
+export function requireNoSlices(value: unknown, operation: string): void {
+  if (!hasIndexedSlices(value)) return;
+  const told = `${operation} has no meaning for indexed slices: make them dense first`;
+  throw new NotImplementedError('ERR_COLL_NOT_IMPLEMENTED', told, { operation });
 }
 
 /** @throws ValueError for a value without components; what `requireLikeValues` throws for components that cannot be combined */

@@ -1,4 +1,4 @@
-import { type CallOptions, resolveCallOptions } from './call-options.js';
+import { type CallOptions, intoAndShared, resolveCallOptions } from './call-options.js';
 import { collectiveOp } from './collective.js';
 import { devicesMatch, getDevicesFrom, orderOf } from './destinations.js';
 import { DistributedValues, type Mirrored } from './distributed-values.js';
@@ -7,7 +7,6 @@ import { quote } from './quote.js';
 import type { ReduceOp } from './reduce-op.js';
 import { asPerReplica, type ReadyPair, type ReducibleLike } from './reducible.js';
 import { mirror } from './regroup.js';
-import { intoAndShared } from './replicas/replica-call.js';
 import { filled, resultsFor } from './results.js';
 import { isIndexedSlices, type Value, viewOnDevice } from './sparse/sparse.js';
 import type { Tensor } from './tensor.js';

@@ -1,5 +1,6 @@
 import {
   allDevicesMatch,
+  type Batch,
   CommunicationOptions,
   type CrossDeviceOps,
   type Destinations,
@@ -10,29 +11,26 @@ import {
   PerReplica,
   type Plugin,
   type PossiblyMirrored,
+  partOf,
   type ReadyPair,
   type ReduceOp,
-  type ReplicaCallOptions,
-  type ReplicaValue,
   type ResolvedOptions,
-  resolveCallOptions,
   resolveEngine,
-  type Structure,
+  runOptionsOf,
   type Tensor,
   type Value,
+  type ValueLists,
   type World,
 } from '@coll/core';
-import { RankNames } from '@coll/core/executor';
+import { drive, RankNames, stepOf, type Turn, type Work } from '@coll/core/executor';
 import { ringAlgorithm } from '@coll/ring';
 import type { AlgorithmChoice } from './algorithm-choices.js';
 import { autoAlgorithm, choicesOf } from './auto-communicator.js';
 import { type CollectiveAllReduceOptions, type CollectiveSetting, collectiveSetting } from './collective-options.js';
 import { othersOf, worldHere, worldOfAll } from './collective-workers.js';
-import { inTurn } from './group-turns.js';
 import { tuningOf } from './link-tuning.js';
 import { MultiWorkerAllReduce } from './multi-worker-all-reduce.js';
 import { NcclChoice } from './nccl-choice.js';
-import { allReduceAsBatch } from './replica-batch.js';
 import { WorkerAllReduce } from './worker-all-reduce.js';
 
 /** The explanation of all ops, with the algorithms that were chosen for collectives of the group. */
@@ -85,7 +83,7 @@ export class CollectiveAllReduce extends WorkerAllReduce {
     this.#plays = plays;
     this.#nccl = new NcclChoice({
       workers: setting.group?.size ?? 1,
-      toldByAll: (line) => this.toldByAll(line, setting.options),
+      toldByAll: (line, turn) => this.toldByAll(line, { options: setting.options, turn }),
       open: (plugin) => this.#openNccl(plugin),
       remark: (level, why) => this.#remark(level, why),
     });
@@ -103,11 +101,13 @@ export class CollectiveAllReduce extends WorkerAllReduce {
   async join(): Promise<void> {
     const { group, options, devices } = this.#setting;
     if (!devices) return;
-    const join = async () => {
-      await this.#opsFor(options, devices);
-      if (group && this.#plays === 'AUTO') await tuningOf(group).measure({ timeoutSeconds: options.timeoutSeconds });
+    const { timeoutSeconds } = options;
+    const join = async (turn?: Turn) => {
+      await this.#opsFor({ options, turn }, devices);
+      if (group && this.#plays === 'AUTO') await tuningOf(group).measure({ timeoutSeconds, turn });
     };
-    await (group ? inTurn(group, join) : join());
+    const order = this.ordering?.group.order;
+    await (order ? order.hold(join) : join());
   }
 
   /** Also tells which algorithms were chosen, with predicted and measured times. */
@@ -118,22 +118,33 @@ export class CollectiveAllReduce extends WorkerAllReduce {
     return { ...explanation, notes, choices: group ? choicesOf(group) : [] };
   }
 
-  /** From inside a replica: combines each tensor of a structure over all replicas of all workers. The values of a blocking call are on the host. */
-  override allReduceSync(
-    op: ReduceOp,
-    value: ReplicaValue,
-    replicaId: number,
-    options?: ReplicaCallOptions,
-  ): Structure<Value> {
-    const call = this.#replicaCall(options);
-    const { devices = [] } = this.#setting;
-    if (this.#isRank) {
-      const { implementation } = call.options;
-      if (implementation !== 'RING') this.#nccl.refuseBlocking(implementation, devices);
-      if (implementation !== 'AUTO' && this.#plays === 'AUTO')
-        return this.#ringOps().allReduceSync(op, value, replicaId, { ...call, options: chosen(call.options) });
-    } else this.#tellThread(call.options);
-    return super.allReduceSync(op, value, replicaId, call);
+  override withDefaults(call: ResolvedOptions): ResolvedOptions {
+    const options = this.#setting.options.merge(call.options);
+    // The one result here is shared by all of the replicas here.
+    return this.#isRank && call.sharedResult ? { ...call, options, sharedResult: false } : { ...call, options };
+  }
+
+  override perform(batch: Batch, call: ResolvedOptions): Work<ValueLists> {
+    if (this.#world?.localRanks.length === 1 && !this.#isRank) {
+      this.#tellThread(call.options);
+      return super.perform(batch, call);
+    }
+    const devices = batch.inputs.map(([value]) => value?.device ?? '');
+    const known = this.#knownOps(call.options, devices);
+    if (known) return this.#performBy(known, batch, call);
+    return stepOf(this.ordering, async ({ turn }) => {
+      const own = turn ? { ...call, turn } : call;
+      return drive(this.#performBy(await this.#opsFor(own, devices), batch, own), runOptionsOf(own));
+    });
+  }
+
+  /** The values of a blocking call are on the host. */
+  override performSync(batch: Batch, call: ResolvedOptions): Work<ValueLists> {
+    if (!this.#isRank) return this.perform(batch, call);
+    const { implementation } = call.options;
+    if (implementation !== 'RING') this.#nccl.refuseBlocking(implementation, this.#setting.devices ?? []);
+    const isRing = implementation !== 'AUTO' && this.#plays === 'AUTO';
+    return this.#performBy(isRing ? this.#ringOps() : this, batch, call);
   }
 
   /** Also closes the ops that it made for calls with another implementation; the group stays open. */
@@ -143,33 +154,14 @@ export class CollectiveAllReduce extends WorkerAllReduce {
     await this.#ring?.close();
   }
 
-  protected override async allReduceImplementation(
-    op: ReduceOp,
-    value: ReplicaValue,
-    replicaId: number,
-    options?: ReplicaCallOptions,
-  ): Promise<Structure<Value>> {
-    const call = this.#replicaCall(options);
-    if (!this.#isRank) {
-      this.#tellThread(call.options);
-      return super.allReduceImplementation(op, value, replicaId, call);
-    }
-    const [device] = this.#setting.devices as readonly [string];
-    const ops = await this.#opsFor(call.options, [device]);
-    if (ops === this) return super.allReduceImplementation(op, value, replicaId, call);
-    const handedOver = { ...call, options: chosen(call.options) };
-    if (ops instanceof CollectiveAllReduce) return ops.allReduce(op, value, replicaId, handedOver);
-    return allReduceAsBatch(ops, op, value, device, handedOver);
-  }
-
   protected override async reduceImplementation(
     op: ReduceOp,
     value: DistributedValues<Value>,
     destinations: Destinations,
     given: ResolvedOptions,
   ): Promise<PossiblyMirrored> {
-    const call = this.#merged(given);
-    const ops = await this.#opsFor(call.options, value.devices);
+    const call = this.withDefaults(given);
+    const ops = await this.#opsFor(call, value.devices);
     return ops === this
       ? super.reduceImplementation(op, value, destinations, call)
       : ops.reduce(op, value, destinations, handedOver(call));
@@ -181,8 +173,8 @@ export class CollectiveAllReduce extends WorkerAllReduce {
     pairs: readonly ReadyPair[],
     given: ResolvedOptions,
   ): Promise<PossiblyMirrored[]> {
-    const call = this.#merged(given);
-    const ops = await this.#opsFor(call.options, pairs[0]?.[0].devices ?? []);
+    const call = this.withDefaults(given);
+    const ops = await this.#opsFor(call, pairs[0]?.[0].devices ?? []);
     if (ops !== this) {
       const into = call.targets?.map((tensors) => tensors && new PerReplica(tensors));
       return ops.batchReduce(op, pairs, into ? { ...handedOver(call), into } : handedOver(call));
@@ -199,8 +191,8 @@ export class CollectiveAllReduce extends WorkerAllReduce {
     given: ResolvedOptions,
   ): Promise<PossiblyMirrored<Tensor>> {
     logFirst(10, 'collective all-gather', 'info', `collective all-gather of ${value.values.length} values here`);
-    const call = this.#merged(given);
-    const ops = await this.#opsFor(call.options, value.devices);
+    const call = this.withDefaults(given);
+    const ops = await this.#opsFor(call, value.devices);
     return ops === this
       ? super.gatherImplementation(value, destinations, axis, call)
       : ops.gather(value, destinations, axis, handedOver(call));
@@ -217,15 +209,10 @@ export class CollectiveAllReduce extends WorkerAllReduce {
     return group ? RankNames.ofWorker(group.rank, devices.length).within(call) : call();
   }
 
-  #merged(call: ResolvedOptions): ResolvedOptions {
-    return { ...call, options: this.#setting.options.merge(call.options) };
-  }
-
-  #replicaCall(options: ReplicaCallOptions | undefined) {
-    const { into } = Object(options) as ReplicaCallOptions & { into?: undefined };
-    const merged = this.#merged(resolveCallOptions(options));
-    const { options: own, signal, sharedResult, deduplicate } = merged;
-    return { options: own, signal, sharedResult, deduplicate, into };
+  #performBy(ops: CrossDeviceOps, batch: Batch, call: ResolvedOptions): Work<ValueLists> {
+    if (ops === this) return super.perform(batch, call);
+    const handedOver = { ...call, options: chosen(call.options) };
+    return ops instanceof CollectiveAllReduce ? ops.perform(batch, handedOver) : ops.performHere(batch, handedOver);
   }
 
   /** Replicas in threads of their own join their group once, for what these ops play. */
@@ -236,16 +223,26 @@ export class CollectiveAllReduce extends WorkerAllReduce {
   }
 
   /** These ops, or others that play what a call asks for. All workers ask alike. @throws CollError where that is NCCL, and a worker does not have it */
-  async #opsFor({ implementation }: CommunicationOptions, devices: readonly string[]): Promise<CrossDeviceOps> {
-    const nccl = implementation === 'RING' ? undefined : await this.#nccl.opsFor(implementation, devices);
-    if (nccl) return nccl;
+  async #opsFor(call: Pick<ResolvedOptions, 'options' | 'turn'>, devices: readonly string[]): Promise<CrossDeviceOps> {
+    const { implementation } = call.options;
+    const nccl = implementation === 'RING' ? undefined : await this.#nccl.opsFor(implementation, devices, call.turn);
+    return nccl ?? this.#hostOps(implementation);
+  }
+
+  /** As `opsFor`. Undefined if that has to be found out. */
+  #knownOps({ implementation }: CommunicationOptions, devices: readonly string[]): CrossDeviceOps | undefined {
+    const isKnown = implementation === 'RING' || this.#nccl.hasNoGpu(implementation, devices);
+    return isKnown ? this.#hostOps(implementation) : undefined;
+  }
+
+  #hostOps(implementation: CommunicationOptions['implementation']): CollectiveAllReduce {
     return implementation === 'AUTO' || this.#plays === 'RING' ? this : this.#ringOps();
   }
 
   #ringOps(): CollectiveAllReduce {
     const { devices, options } = this.#setting;
     const given = { ...this.#given, options: options.merge({ implementation: 'RING' }) };
-    this.#ring ??= WorkerAllReduce.withoutTurns(new CollectiveAllReduce(devices, undefined, given, this.#world));
+    this.#ring ??= new CollectiveAllReduce(devices, undefined, given, this.#world);
     return this.#ring;
   }
 
@@ -263,7 +260,7 @@ export class CollectiveAllReduce extends WorkerAllReduce {
       );
       const workers = Array.from({ length: group.size }, (_, rank) => `/job:worker/task:${rank}`);
       const given = { ...this.#given, allReduceSpec: 'nccl/xring' };
-      return WorkerAllReduce.withoutTurns(new MultiWorkerAllReduce(workers, devices.length, given, this.#world));
+      return new MultiWorkerAllReduce(workers, devices.length, given, this.#world);
     }
     this.#remark(
       'info',
@@ -295,8 +292,8 @@ export class CollectiveAllReduce extends WorkerAllReduce {
 }
 
 /** A call, for the ops that were chosen for it. */
-function handedOver({ options, signal, sharedResult }: ResolvedOptions) {
-  return { options: chosen(options), signal, sharedResult };
+function handedOver(call: ResolvedOptions) {
+  return { ...partOf(call), options: chosen(call.options) };
 }
 
 /** Options for what these ops do themselves, such as what NCCL leaves to them: no further choice. */

@@ -11,7 +11,7 @@ import {
   type ProcessGroup,
   type ReadyPair,
   type ReduceOp,
-  type ReplicaCallOptions,
+  type ReplicaGroup,
   type ResolvedOptions,
   splitBySparsity,
   stitchValues,
@@ -37,23 +37,27 @@ export interface GatheringOptions {
 export class GatheringOps extends CrossDeviceOps {
   readonly name = 'gathering';
   readonly #group: ProcessGroup;
+  /** Among the workers. */
+  readonly communicator: Communicator;
   readonly #names: RankNames;
   /** Of the components of this worker. */
   readonly #own: RankNames;
 
   constructor({ group, devices, algorithm, connect }: GatheringOptions) {
     const names = RankNames.ofWorkers(group.size, devices);
+    const communicator = connect(names.names);
     super(
       {
         devices: Array.from({ length: group.size }, (_, rank) => `/job:worker/task:${rank}/device:CPU:0`),
         localRanks: [group.rank],
         engine: 'native',
-        communicator: () => connect(names.names),
+        communicator: () => communicator,
       },
       // All components count alike, so that a mean is divided once, and not by the number of workers.
       { algorithm, valuesEach: devices },
     );
     this.#group = group;
+    this.communicator = communicator;
     this.#names = names;
     this.#own = RankNames.ofWorker(group.rank, devices);
   }
@@ -94,6 +98,13 @@ export class GatheringOps extends CrossDeviceOps {
     return (await this.placeResult(gathered[0] as Tensor, destinations, call)) as PossiblyMirrored<Tensor>;
   }
 
+  /** The values of a worker on all of them. */
+  async broadcastAcross(values: readonly Tensor[], worker: number, call: ResolvedOptions): Promise<readonly Tensor[]> {
+    const group = this.replicaGroup as ReplicaGroup;
+    const copies = group.run(group.broadcastCall([...values], worker, this.#group.rank, ownPart(call)));
+    return (await copies.catch(this.#retell)) as readonly Tensor[];
+  }
+
   async #combineDense(
     op: ReduceOp,
     values: readonly DistributedValues<Tensor>[],
@@ -112,13 +123,14 @@ export class GatheringOps extends CrossDeviceOps {
   ): Promise<Value[]> {
     if (values.length === 0) return [];
     const own = values.map(({ values: slices }) => concatenateSlices(slices));
-    const joining = this.allReduce(op, own, this.#group.rank, callOf(call));
+    const joining = this.allReduce(op, own, this.#group.rank, ownPart(call));
     return (await joining.catch(this.#retell)) as Value[];
   }
 
   async #gather(values: readonly Tensor[], axis: number, call: ResolvedOptions): Promise<readonly Tensor[]> {
-    const gathered = await this.replicaGroup?.allGather(values, axis, callOf(call)).catch(this.#retell);
-    return gathered as readonly Tensor[];
+    const group = this.replicaGroup as ReplicaGroup;
+    const gathered = group.run(group.gatherCall([...values], axis, this.#group.rank, ownPart(call)));
+    return (await gathered.catch(this.#retell)) as readonly Tensor[];
   }
 
   readonly #retell = (error: unknown): never => {
@@ -126,8 +138,9 @@ export class GatheringOps extends CrossDeviceOps {
   };
 }
 
-function callOf({ options, signal }: ResolvedOptions): ReplicaCallOptions {
-  return { options, signal };
+/** A worker's part of a call: it shares its results with no other worker. */
+function ownPart({ options, signal, turn }: ResolvedOptions) {
+  return { options, signal, turn };
 }
 
 /** A tensor as the only row of a list of such. */

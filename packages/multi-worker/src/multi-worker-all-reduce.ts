@@ -1,6 +1,7 @@
 import {
   type AllReduceOptions,
   allDevicesMatch,
+  type Batch,
   type Destinations,
   type DistributedValues,
   devicesMatch,
@@ -11,6 +12,8 @@ import {
   optionsOf,
   type PossiblyMirrored,
   type ProcessGroup,
+  partOf,
+  perReplica,
   quote,
   type ReadyPair,
   type ReduceOp,
@@ -21,15 +24,17 @@ import {
   type Tensor,
   type Value,
   ValueError,
+  type ValueLists,
   type World,
 } from '@coll/core';
+import type { Work } from '@coll/core/executor';
 import type { Algorithm } from '@coll/core/schedule';
 import { reductionToOneAlgorithm } from '@coll/reduction-to-one';
 import { type AllReduceSpec, type AllReduceSpecLike, parseSpec } from './all-reduce-spec.js';
 import { worldHere } from './collective-workers.js';
 import { MultiWorkerCommunicator } from './multi-worker-communicator.js';
 import { NcclGroups } from './nccl-groups.js';
-import { fieldsOf, NcclValues } from './nccl-values.js';
+import { NcclValues } from './nccl-values.js';
 import { type LimitUnit, SpecPlan } from './spec-plan.js';
 import { SpecRanks } from './spec-ranks.js';
 import { type OtherWorkers, WorkerAllReduce } from './worker-all-reduce.js';
@@ -128,6 +133,17 @@ export class MultiWorkerAllReduce extends WorkerAllReduce {
     await this.#nccl.close();
   }
 
+  override performHere(batch: Batch, call: ResolvedOptions): Work<ValueLists> {
+    const { request, inputs } = batch;
+    // NCCL has the values of GPUs where they are.
+    if (request.kind !== 'all-reduce' || inputs.some((values) => values.some(isInDevice)))
+      return this.performByMethods(batch, call);
+    const values = perReplica(inputs);
+    this.#requireKnownWorkers(values);
+    this.#prepare(values);
+    return super.performHere(batch, call);
+  }
+
   /** Requires that the workers are known, then goes on as every all-reduce. */
   protected override async reduceImplementation(
     op: ReduceOp,
@@ -137,7 +153,7 @@ export class MultiWorkerAllReduce extends WorkerAllReduce {
   ): Promise<PossiblyMirrored> {
     this.#requireKnownWorkers([value]);
     const nccl = await this.#ncclValues.opsFor(value);
-    if (nccl) return nccl.reduce(op, value, destinations, fieldsOf(call));
+    if (nccl) return nccl.reduce(op, value, destinations, partOf(call));
     if (devicesMatch(value, destinations)) this.#prepare([value]);
     return super.reduceImplementation(op, value, destinations, call);
   }
@@ -164,7 +180,7 @@ export class MultiWorkerAllReduce extends WorkerAllReduce {
     call: ResolvedOptions,
   ): Promise<PossiblyMirrored<Tensor>> {
     const nccl = await this.#ncclValues.opsFor(value);
-    if (nccl) return nccl.gather(value, destinations, axis, fieldsOf(call));
+    if (nccl) return nccl.gather(value, destinations, axis, partOf(call));
     return super.gatherImplementation(value, destinations, axis, call);
   }
 
@@ -194,6 +210,10 @@ export class MultiWorkerAllReduce extends WorkerAllReduce {
       { operation: 'all-reduce' },
     );
   }
+}
+
+function isInDevice(value: Value): boolean {
+  return !isIndexedSlices(value) && 'memory' in value && value.memory !== undefined;
 }
 
 /** One process, which did not say what it has. */

@@ -1,11 +1,12 @@
 import { CollError, type CrossDeviceOps, deviceType, type Plugin, registry } from '@coll/core';
+import type { Turn } from '@coll/core/executor';
 
 /** What a choice is made for. */
 export interface NcclChoiceOptions {
   /** How many workers have to agree. */
   readonly workers: number;
   /** Tells all workers a line, and what each of them told. */
-  toldByAll(line: string): Promise<readonly string[]>;
+  toldByAll(line: string, turn: Turn | undefined): Promise<readonly string[]>;
   /** Opens the ops of the plug-in, for all workers. */
   open(plugin: Plugin<never>): CrossDeviceOps | Promise<CrossDeviceOps>;
   /** Keeps why something is not as asked, and logs it once. */
@@ -37,8 +38,9 @@ export class NcclChoice {
    * Undefined where something else is to serve, about which there is a remark, unless `AUTO` found nothing to ask. All workers ask alike, and find alike.
    * @throws CollError where NCCL was asked for by name, on GPUs, and the plug-in of a worker refuses
    */
-  async opsFor(asked: 'AUTO' | 'NCCL', devices: readonly string[]): Promise<CrossDeviceOps | undefined> {
-    const refusal = noGpuAmong(devices) ?? (await this.#refusal(devices));
+  async opsFor(asked: 'AUTO' | 'NCCL', devices: readonly string[], turn?: Turn): Promise<CrossDeviceOps | undefined> {
+    if (this.hasNoGpu(asked, devices)) return undefined;
+    const refusal = await this.#refusal(devices, turn);
     if (!refusal) return this.#opened();
     const { why, isNothing, worker } = refusal;
     if (asked === 'AUTO') {
@@ -53,6 +55,14 @@ export class NcclChoice {
     }
     this.#options.remark('warn', `${told}; a ring serves it`);
     return undefined;
+  }
+
+  /** Whether something else serves, because a device is no GPU, which all workers know at once. */
+  hasNoGpu(asked: 'AUTO' | 'NCCL', devices: readonly string[]): boolean {
+    const noGpu = noGpuAmong(devices);
+    if (noGpu && asked === 'NCCL')
+      this.#options.remark('warn', `NCCL was asked for, but ${noGpu.why}; a ring serves it`);
+    return noGpu !== undefined;
   }
 
   /** Says that a call which blocks its thread goes without it. */
@@ -82,17 +92,17 @@ export class NcclChoice {
     return this.#served;
   }
 
-  async #refusal(devices: readonly string[]): Promise<Refusal | undefined> {
-    this.#agreed ??= this.#agree(devices);
+  async #refusal(devices: readonly string[], turn: Turn | undefined): Promise<Refusal | undefined> {
+    this.#agreed ??= this.#agree(devices, turn);
     const refusal = await this.#agreed;
     // What is missing now may be there later; but workers ask each other once.
     if (refusal && this.#options.workers === 1) this.#agreed = undefined;
     return refusal;
   }
 
-  async #agree(devices: readonly string[]): Promise<Refusal | undefined> {
+  async #agree(devices: readonly string[], turn: Turn | undefined): Promise<Refusal | undefined> {
     const { workers, toldByAll } = this.#options;
-    const told = await toldByAll(JSON.stringify((await refusalHere(devices)) ?? null));
+    const told = await toldByAll(JSON.stringify((await refusalHere(devices)) ?? null), turn);
     const refusals = told.map((line) => JSON.parse(line) as Refusal | null);
     const worker = refusals.findIndex((refusal) => refusal !== null);
     const first = refusals[worker];

@@ -5,6 +5,7 @@ import {
   IndexedSlices,
   PerReplica,
   type PossiblyMirrored,
+  partOf,
   type ReadyPair,
   type ReduceOp,
   type ResolvedOptions,
@@ -51,7 +52,7 @@ export class NcclValues {
     const part = (wanted: readonly number[]) => wanted.map((index) => pairs[index] as ReadyPair);
     const targets = (wanted: readonly number[]) => wanted.map((index) => call.targets?.[index]);
     const into = call.targets && { into: targets(byNccl).map((tensors) => tensors && new PerReplica(tensors)) };
-    const reduced = await ops.batchReduce(op, part(byNccl), { ...fieldsOf(call), ...into });
+    const reduced = await ops.batchReduce(op, part(byNccl), { ...partOf(call), ...into });
     const own = call.targets ? { ...call, targets: targets(byOthers) } : call;
     const rest = byOthers.length > 0 ? await others(part(byOthers), own) : [];
     return stitchValues<PossiblyMirrored>([
@@ -68,11 +69,6 @@ export class NcclValues {
     const ops = await this.opsFor(new PerReplica([value]));
     return ops?.broadcast(value, getDevicesFrom(destinations));
   }
-}
-
-/** A call of other ops. */
-export function fieldsOf({ options, signal, sharedResult }: ResolvedOptions) {
-  return { options, signal, sharedResult };
 }
 
 function isInDeviceMemory(value: Value): boolean {

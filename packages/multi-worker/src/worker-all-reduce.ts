@@ -1,7 +1,6 @@
 import {
   AllReduceOps,
   type AllReduceSetup,
-  type BatchReduceOptions,
   type CallOptions,
   type Communicator,
   copyToDevice,
@@ -16,22 +15,17 @@ import {
   PerReplica,
   type PossiblyMirrored,
   type ProcessGroup,
+  partOf,
   processWorld,
   type ReadyPair,
   type ReduceOp,
-  type ReduceOptions,
-  type ReducibleLike,
-  type ReplicaCallOptions,
-  type ReplicaValue,
   type ResolvedOptions,
-  type Structure,
   sameDevice,
   splitBySparsity,
   stitchValues,
   type Tensor,
   tensor,
   type Value,
-  type ValueDestinationPair,
   ValueError,
   viewOnDevice,
   type World,
@@ -41,7 +35,6 @@ import { ReductionToOneDevice } from '@coll/reduction-to-one';
 import { autoAlgorithm, connectGroup } from './auto-communicator.js';
 import { GatheringOps } from './gathering-ops.js';
 import { GroupCommunicator } from './group-communicator.js';
-import { inTurn } from './group-turns.js';
 
 /** This worker among others, each of which is a process of its own. */
 export interface OtherWorkers {
@@ -72,7 +65,6 @@ export interface WorkerSetup extends Omit<AllReduceSetup, 'fallback'> {
 export abstract class WorkerAllReduce extends AllReduceOps {
   readonly #others: OtherWorkers | undefined;
   readonly #gathering: GatheringOps | undefined;
-  #takesTurns = true;
 
   /** @throws ValueError for a world whose replicas are not all in this thread where there are other workers; what `AllReduceOps` throws */
   constructor({ others, world, ...setup }: WorkerSetup) {
@@ -87,64 +79,12 @@ export abstract class WorkerAllReduce extends AllReduceOps {
     this.#gathering = gathering;
   }
 
-  /** Makes ops that serve parts of calls of others, which have taken the turns. */
-  protected static withoutTurns<Ops extends WorkerAllReduce>(ops: Ops): Ops {
-    ops.#takesTurns = false;
-    return ops;
-  }
-
   protected override get workerCount(): number {
     return this.#others?.group.size ?? 1;
   }
 
-  override reduce(
-    op: ReduceOp,
-    value: ReducibleLike,
-    destinations: Destinations,
-    options?: ReduceOptions,
-  ): Promise<PossiblyMirrored> {
-    // What is written into given memory is reduced as a batch, which has its own turn.
-    const { into } = Object(options) as { readonly into?: unknown };
-    const reduce = () => super.reduce(op, value, destinations, options);
-    return into === undefined ? this.#inTurn(reduce) : reduce();
-  }
-
-  override batchReduce(
-    op: ReduceOp,
-    pairs: Iterable<ValueDestinationPair>,
-    options?: BatchReduceOptions,
-  ): Promise<PossiblyMirrored[]> {
-    return this.#inTurn(() => super.batchReduce(op, pairs, options));
-  }
-
-  // Several replicas of a thread meet first, and are then a batch.
-  override allReduce(
-    op: ReduceOp,
-    value: ReplicaValue,
-    replicaId: number,
-    options?: ReplicaCallOptions,
-  ): Promise<Structure<Value>> {
-    const reduce = () => this.allReduceImplementation(op, value, replicaId, options);
-    return this.#others?.devices.length === 1 ? this.#inTurn(reduce) : reduce();
-  }
-
-  /** `allReduce` from inside a replica, within its turn. */
-  protected allReduceImplementation(
-    op: ReduceOp,
-    value: ReplicaValue,
-    replicaId: number,
-    options?: ReplicaCallOptions,
-  ): Promise<Structure<Value>> {
-    return super.allReduce(op, value, replicaId, options);
-  }
-
-  override gather(
-    value: ReducibleLike,
-    destinations: Destinations,
-    axis: number,
-    options?: CallOptions,
-  ): Promise<PossiblyMirrored<Tensor>> {
-    return this.#inTurn(() => super.gather(value, destinations, axis, options));
+  protected override get ordering(): Communicator | undefined {
+    return this.#gathering?.communicator;
   }
 
   /** What each worker has to say, in rank order, one line of each. */
@@ -190,8 +130,23 @@ export abstract class WorkerAllReduce extends AllReduceOps {
   ): Promise<PossiblyMirrored<Tensor>> {
     if (!this.#gathering) return super.gatherImplementation(value, destinations, axis, call);
     this.#requireComponents([value]);
-    const { options, signal, sharedResult } = call;
-    return this.#gathering.gather(value, destinations, axis, { options, signal, sharedResult });
+    return this.#gathering.gather(value, destinations, axis, partOf(call));
+  }
+
+  /** The root is the worker of that replica, which hands its values to the others; each copies them to its devices. */
+  protected override async broadcastValues(
+    inputs: readonly (readonly Tensor[])[],
+    root: number,
+    like: readonly PerReplica<Value>[],
+    call: ResolvedOptions,
+  ): Promise<readonly PossiblyMirrored[]> {
+    if (!this.#others || !this.#gathering) return super.broadcastValues(inputs, root, like, call);
+    const { group, devices } = this.#others;
+    const worker = Math.floor(root / devices.length);
+    // Where the root is not here, any value of its shapes stands for it.
+    const own = inputs[root - group.rank * devices.length] ?? inputs[0] ?? [];
+    const ofRoot = await this.#gathering.broadcastAcross(own, worker, call);
+    return this.placeCopies(ofRoot, like, call);
   }
 
   /** Dense values in packs first, sparse ones after them. */
@@ -205,20 +160,15 @@ export abstract class WorkerAllReduce extends AllReduceOps {
     const own = call.targets ? { ...call, targets: denseIndices.map((index) => call.targets?.[index]) } : call;
     const pairs = dense.map(densified).map((value): ReadyPair => [value, value]);
     const reduced = pairs.length > 0 ? await super.batchReduceImplementation(op, pairs, own) : [];
-    const { options, signal, sharedResult } = call;
     const joined = await this.#gathering?.batchReduce(
       op,
       sparse.map((value) => [value, value] as const),
-      { options, signal, sharedResult },
+      partOf(call),
     );
     return stitchValues<PossiblyMirrored>([
       [reduced, denseIndices],
       [joined ?? [], sparseIndices],
     ]);
-  }
-
-  #inTurn<Result>(call: () => Promise<Result>): Promise<Result> {
-    return this.#others && this.#takesTurns ? inTurn(this.#others.group, call) : call();
   }
 
   #requireComponents(values: readonly DistributedValues<Value>[]): void {

@@ -9,6 +9,7 @@ import {
   PerReplica,
   type ProcessGroup,
   ReduceOp,
+  type ReplicaGroup,
   type Tensor,
   tensor,
   zeros,
@@ -241,7 +242,8 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
     assert.equal(result.a.device, device);
     const around = await ops.allReduce(SUM, own, group.rank, { implementation: 'RING' });
     assertClose('around a ring', around as Tensor, combine('sum', all));
-    const first = (await ops.replicaGroup?.broadcast(own, group.size - 1)) as Tensor;
+    const replicas = ops.replicaGroup as ReplicaGroup;
+    const first = (await replicas.run(replicas.broadcastCall(own, group.size - 1, group.rank))) as Tensor;
     assert.deepEqual(first.data, all[group.size - 1]?.data);
   },
 };
@@ -253,8 +255,9 @@ export const blockingScenarios: Readonly<Record<string, Scenario>> = {
     await using ops = new CollectiveAllReduce([device], group.size, { group });
     const all = denseOf(group, 1, 70);
     const own = all[group.rank] as Tensor;
-    const first = ops.replicaGroup?.broadcastSync(own, 1) as Tensor | undefined;
-    assert.deepEqual(first?.data, all[1]?.data);
+    const replicas = ops.replicaGroup as ReplicaGroup;
+    const first = replicas.runSync(replicas.broadcastCall(own, 1, group.rank)) as Tensor;
+    assert.deepEqual(first.data, all[1]?.data);
     const sparse = new IndexedSlices({ ...own, shape: [35, 2] }, tensor(new Int32Array(35)), [1, 2]);
     for (let call = 0; call < 20; call++) {
       const [sum, slices] = ops.allReduceSync(SUM, [own, sparse], group.rank) as unknown as [Tensor, IndexedSlices];

@@ -9,6 +9,7 @@ import {
   type PossiblyMirrored,
   type ReduceOpLike,
   RuntimeError,
+  requireDense,
   requireFunction,
   type Structure,
   type Value,
@@ -22,7 +23,6 @@ import { StrategyExtended } from './extended.js';
 import { requirePairs, strategyOp } from './placed-values.js';
 import { requireModule } from './replica-code.js';
 import type { ReplicaContext } from './replica-context.js';
-import { requireDense } from './replica-request.js';
 import { argumentsOf, findDistributed, type ReplicaCode, type RunOptions, requireCode, Strategy } from './strategy.js';
 import type { LocalResult, Regrouped } from './structure-types.js';
 import { localVariable } from './variables/create-variable.js';

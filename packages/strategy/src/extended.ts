@@ -15,6 +15,7 @@ import {
   quote,
   ReduceOp,
   type ReduceOpLike,
+  requireDense,
   type Structure,
   type Tensor,
   type Value,
@@ -23,7 +24,6 @@ import {
 import { currentFrame, requireCrossReplica } from './contexts.js';
 import { placedDestinations, placedValues, requirePairs, strategyOp } from './placed-values.js';
 import { reduceNonDistributed } from './reduce-non-distributed.js';
-import { requireDense } from './replica-request.js';
 import type { ReplicaCode, RunOptions, Strategy } from './strategy.js';
 import type { Regrouped } from './structure-types.js';
 import { distributedVariable } from './variables/create-variable.js';
@@ -74,6 +74,11 @@ export class StrategyExtended {
   /** The workers of this strategy, for what they do together apart from the ops. */
   get workers(): WorkerGroup {
     return oneWorker;
+  }
+
+  /** The ops that serve the replicas. */
+  replicaOps(): Promise<CrossDeviceOps> {
+    return this.#ops();
   }
 
   /** Where results go if no destination is named. */

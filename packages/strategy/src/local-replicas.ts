@@ -1,8 +1,8 @@
-import { BlockingCalls } from './blocking-calls.js';
+import { type CrossDeviceOps, ReplicaGroup } from '@coll/core';
 import { runInReplica } from './contexts.js';
 import { LocalReplicaContext } from './local-replica-context.js';
+import { ReplicaScheduler } from './replica-scheduler.js';
 import type { ReplicaFunction, RunOptions, Strategy } from './strategy.js';
-import { Turns } from './turns.js';
 import { shareVariables } from './variables/replica-variables.js';
 
 export interface LocalRun {
@@ -12,15 +12,14 @@ export interface LocalRun {
   readonly options: RunOptions;
 }
 
-/** Runs a function as all replicas in this thread. @throws as `Turns.run` */
+/** Runs a function as all replicas in this thread. @throws as `ReplicaScheduler.run` */
 export async function runLocalReplicas({ strategy, fn, argsOf, options }: LocalRun): Promise<unknown[]> {
-  const { workerDevices, firstReplica, workers } = strategy.extended;
-  const turns = new Turns(workerDevices.length, firstReplica);
+  const { workerDevices, firstReplica } = strategy.extended;
+  const scheduler = new ReplicaScheduler(workerDevices.length, firstReplica);
   const { onReport } = options;
-  const ops = workers.size > 1 ? await workers.deviceOps?.() : undefined;
-  const blocking = workerDevices.length === 1 ? new BlockingCalls(strategy, ops) : undefined;
+  const group = groupOf(strategy, await strategy.extended.replicaOps(), scheduler);
   const contexts = workerDevices.map(
-    (_, place) => new LocalReplicaContext({ strategy, turns, place, onReport, blocking }),
+    (_, place) => new LocalReplicaContext({ strategy, place, group, scheduler, onReport }),
   );
   shareVariables(contexts);
   const call = async (place: number) => {
@@ -29,5 +28,18 @@ export async function runLocalReplicas({ strategy, fn, argsOf, options }: LocalR
     await context.settle();
     return result;
   };
-  return turns.run(call, options.signal);
+  return scheduler.run(call, options.signal);
+}
+
+function groupOf(strategy: Strategy, ops: CrossDeviceOps, scheduler: ReplicaScheduler): ReplicaGroup {
+  const { workerDevices: devices, firstReplica, workers } = strategy.extended;
+  // The only replica of a worker meets those of other workers in the group of its ops.
+  if (workers.size > 1 && devices.length === 1 && ops.replicaGroup) return ops.replicaGroup;
+  return new ReplicaGroup({
+    ops,
+    size: strategy.numReplicasInSync,
+    ids: devices.map((_, place) => firstReplica + place),
+    devices,
+    arrivals: scheduler.arrivals,
+  });
 }

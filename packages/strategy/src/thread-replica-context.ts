@@ -1,17 +1,11 @@
 import type { MessagePort } from 'node:worker_threads';
 import {
-  type ArrivingValue,
   type CallOptions,
   type CommunicationOptions,
   type CrossDeviceOps,
-  type DType,
   InternalError,
   NotImplementedError,
-  type ReduceOpLike,
-  type ReplicaCallOptions,
   type ReplicaGroup,
-  type ReplicaValue,
-  reduceOpFrom,
   regroup,
   resolveCallOptions,
   type Structure,
@@ -20,11 +14,10 @@ import {
   type TensorLike,
 } from '@coll/core';
 import { requireReplica, runAcross } from './contexts.js';
-import { ReducingReplica } from './reducing-replica.js';
-import type { MergeFunction, ReplicaContext } from './replica-context.js';
-import { requireMergeCall, requireRoot } from './replica-request.js';
+import { GroupReplicaContext, replicaAt } from './group-replica-context.js';
+import { requireMergeCall } from './merge-call.js';
+import type { MergeFunction } from './replica-context.js';
 import type { Strategy } from './strategy.js';
-import type { Movable, Reduced, Reducible } from './structure-types.js';
 import { encodeError } from './thread-errors.js';
 import { type FromReplica, post, type ToReplica } from './thread-messages.js';
 import { decode, encode } from './thread-values.js';
@@ -41,25 +34,15 @@ export interface ThreadReplica {
 }
 
 /** A replica in a thread of its own: collectives go through its ops, merge calls by message through the thread that started it. */
-export class ThreadReplicaContext extends ReducingReplica implements ReplicaContext {
-  readonly strategy: Strategy;
-  readonly numReplicasInSync: number;
-  readonly replicaIdInSyncGroup: number;
-  readonly devices: readonly [string];
-  readonly canBlock = true;
+export class ThreadReplicaContext extends GroupReplicaContext {
   readonly #ops: CrossDeviceOps;
   readonly #defaults: CommunicationOptions | undefined;
   readonly #port: MessagePort;
   readonly #merges: { readonly fn: MergeFunction; readonly met: Promise<void>; resolve(value: unknown): void }[] = [];
-  readonly #pending = new Set<Promise<unknown>>();
   #mergeCount = 0;
 
   constructor({ replica, strategy, ops, port, defaults }: ThreadReplica) {
-    super();
-    this.strategy = strategy;
-    this.numReplicasInSync = strategy.numReplicasInSync;
-    this.replicaIdInSyncGroup = strategy.extended.firstReplica + replica;
-    this.devices = [strategy.extended.workerDevices[replica] as string];
+    super(replicaAt(strategy, replica));
     this.#ops = ops;
     this.#defaults = defaults;
     this.#port = port;
@@ -69,50 +52,8 @@ export class ThreadReplicaContext extends ReducingReplica implements ReplicaCont
     });
   }
 
-  protected reduceReady(op: ReduceOpLike, value: ReplicaValue, options?: ReplicaCallOptions): Promise<unknown> {
-    return this.#begin(async () => {
-      requireReplica(this, 'allReduce');
-      return this.#ops.allReduce(reduceOpFrom(op), value, this.replicaIdInSyncGroup, options);
-    });
-  }
-
-  protected reduceArriving(op: ReduceOpLike, value: ArrivingValue, options?: ReplicaCallOptions): unknown {
-    requireReplica(this, 'allReduce');
-    const group = this.#group('allReduce');
-    const { results, ended } = group.allReduceArriving(reduceOpFrom(op), value, this.replicaIdInSyncGroup, options);
-    this.#begin(() => ended).catch(() => {});
-    return results;
-  }
-
-  allReduceSync<const T extends Reducible<T>>(op: ReduceOpLike, value: T, options?: ReplicaCallOptions): Reduced<T> {
-    requireReplica(this, 'allReduceSync');
-    return this.#ops.allReduceSync(reduceOpFrom(op), value, this.replicaIdInSyncGroup, options) as Reduced<T>;
-  }
-
-  allGather<const T extends Reducible<T>>(value: T, axis: number, options?: CallOptions): Promise<Reduced<T>> {
-    return this.#begin(async () => {
-      requireReplica(this, 'allGather');
-      return this.#group('allGather').allGather(value, axis, this.#merged(options)) as Promise<Reduced<T>>;
-    });
-  }
-
-  broadcast<const T extends Movable<T>>(value: T, root = 0, options?: ReplicaCallOptions): Promise<Reduced<T>> {
-    return this.#begin(async () => {
-      requireReplica(this, 'broadcast');
-      requireRoot(root, this.numReplicasInSync);
-      return this.#group('broadcast').broadcast(value, root, this.#merged(options)) as Promise<Reduced<T>>;
-    });
-  }
-
-  broadcastSync<const T extends Movable<T>>(value: T, root = 0, options?: ReplicaCallOptions): Reduced<T> {
-    requireReplica(this, 'broadcastSync');
-    requireRoot(root, this.numReplicasInSync);
-    return this.#group('broadcastSync').broadcastSync(value, root, this.#merged(options)) as Reduced<T>;
-  }
-
-  allocate(dtype: DType, shape: readonly number[]): Tensor {
-    requireReplica(this, 'allocate');
-    return this.#group('allocate').allocate(dtype, shape);
+  override get canBlock(): boolean {
+    return true;
   }
 
   mergeCall<Args extends readonly unknown[], Result>(
@@ -120,7 +61,7 @@ export class ThreadReplicaContext extends ReducingReplica implements ReplicaCont
     args?: readonly unknown[],
     kwargs?: Readonly<Record<string, unknown>>,
   ): Promise<Result> {
-    return this.#begin(async () => {
+    const merge = async () => {
       requireReplica(this, 'mergeCall');
       this.#say({ type: 'merge', args: encode(requireMergeCall(fn, args, kwargs)) }, 'an argument of a merge call');
       const met = this.#meet();
@@ -129,22 +70,12 @@ export class ThreadReplicaContext extends ReducingReplica implements ReplicaCont
       });
       const [result] = await Promise.all([outcome, met]);
       return result as Result;
-    });
+    };
+    return this.track(merge());
   }
 
   report(value: unknown): void {
     this.#say({ type: 'report', value: encode(value) }, 'a report');
-  }
-
-  /** Waits for what the replica has begun without awaiting it. @throws what goes wrong with it */
-  async settle(): Promise<void> {
-    await Promise.all(this.#pending);
-  }
-
-  #begin<Result>(work: () => Promise<Result>): Promise<Result> {
-    const result: Promise<Result> = work().finally(() => this.#pending.delete(result));
-    this.#pending.add(result);
-    return result;
   }
 
   /** Replica 0 runs its function for all. */
@@ -171,22 +102,22 @@ export class ThreadReplicaContext extends ReducingReplica implements ReplicaCont
     if (!group) return;
     this.#mergeCount = (this.#mergeCount % 1000) + 1;
     const mark = Float32Array.of(this.#mergeCount, -this.#mergeCount);
-    const { data } = (await group.allReduce('SUM', mark, this.replicaIdInSyncGroup)) as Tensor;
+    const { data } = (await group.run(group.reduceCall('SUM', mark, this.replicaIdInSyncGroup))) as Tensor;
     if (mark.every((number, index) => data[index] === number * this.numReplicasInSync)) return;
     throw new InternalError('ERR_COLL_MISMATCH', 'mergeCall: another replica makes another call', {
       operation: 'mergeCall',
     });
   }
 
-  /** The options of a call, and under them those of the strategy. */
-  #merged(call: ReplicaCallOptions | undefined): ReplicaCallOptions | undefined {
+  protected override merged<Options extends CallOptions>(call: Options | undefined): Options | undefined {
     if (!this.#defaults) return call;
     const { into } = (call ?? {}) as { readonly into?: Structure<TensorLike> };
     const { options, ...others } = resolveCallOptions(call);
-    return { ...others, options: this.#defaults.merge(options), ...(into === undefined ? {} : { into }) };
+    const own = into === undefined ? {} : { into };
+    return { ...others, options: this.#defaults.merge(options), ...own } as unknown as Options;
   }
 
-  #group(method: string): ReplicaGroup {
+  protected groupFor(method: string): ReplicaGroup {
     if (this.#ops.replicaGroup) return this.#ops.replicaGroup;
     const told = `${this.#ops.name} has no ${method} from inside a replica: it was made without its world`;
     throw new NotImplementedError('ERR_COLL_NOT_IMPLEMENTED', told, { operation: method });

@@ -1,4 +1,4 @@
-import type { CallOptions, CrossDeviceOps, ReduceOp, Tensor } from '@coll/core';
+import type { CallOptions, ReduceOp, Tensor } from '@coll/core';
 
 /**
  * The workers of a strategy, for what they do together beside the collectives of its ops. All of them make the same calls in the same
@@ -7,8 +7,6 @@ import type { CallOptions, CrossDeviceOps, ReduceOp, Tensor } from '@coll/core';
 export interface WorkerGroup {
   /** How many there are. */
   readonly size: number;
-  /** Ops among the devices of all workers; absent where there is one worker. */
-  deviceOps?(): Promise<CrossDeviceOps>;
   /** What that worker hands in, on all of them; the others hand in values of the same shapes. */
   broadcast(values: readonly Tensor[], worker: number, options?: CallOptions): Promise<readonly Tensor[]>;
   /** The same, blocking. @throws RuntimeError while the group of workers is not open yet */

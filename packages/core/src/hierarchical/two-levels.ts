@@ -9,6 +9,7 @@ import { requireCollError } from '../controller-group.js';
 import type { DType } from '../dtype.js';
 import { type CollError, UnavailableError } from '../errors.js';
 import { messageOf } from '../message-of.js';
+import { OneByOne } from '../one-by-one.js';
 import { JoiningCommunicator } from '../packing/joining-communicator.js';
 import { untilAllHaveEnded } from '../runtime/until-all-have-ended.js';
 import type { Tensor } from '../tensor.js';
@@ -49,6 +50,8 @@ export abstract class TwoLevels extends JoiningCommunicator {
   readonly #levels: readonly Level[];
   /** For levels that both wait for ranks elsewhere. */
   readonly #watch: LevelWatch | undefined;
+  /** Calls of one turn, which run one after the other as well. */
+  readonly #inTurn = new OneByOne();
   #hasFailed = false;
   #isClosed = false;
 
@@ -95,7 +98,8 @@ export abstract class TwoLevels extends JoiningCommunicator {
         throw this.#failedBy(error, collective);
       }
     };
-    await (given.turn ? runStages(given.turn) : this.group.order.hold(runStages));
+    const { turn } = given;
+    await (turn ? this.#inTurn.run(() => runStages(turn)) : this.group.order.hold(runStages));
   }
 
   protected runWholeSync(

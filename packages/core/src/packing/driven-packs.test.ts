@@ -3,10 +3,11 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { arbitraryShape, arbitraryTensor } from '../../test/arbitrary-tensor.js';
 import type { Collective } from '../collective.js';
+import type { Communicator } from '../communicator.js';
 import { byteSize, dtypes, isHalf } from '../dtype.js';
 import { toNumbers } from '../element.js';
 import { PortableCommunicator } from '../portable/portable-communicator.js';
-import { drive, driveSync, onePhase } from '../runtime/drive.js';
+import { drive, driveSync, type Run, type Work } from '../runtime/drive.js';
 import { untilAllHaveEnded } from '../runtime/until-all-have-ended.js';
 import { type Tensor, zeros } from '../tensor.js';
 import { wasmEngine } from '../wasm/wasm-engine.js';
@@ -17,6 +18,14 @@ const collective: Collective = { kind: 'broadcast', root: 0 };
 
 function alone(): PortableCommunicator {
   return new PortableCommunicator({ size: 1, algorithm: directAlgorithm() });
+}
+
+function packsOn(on: Communicator, runs: readonly Run[]): Work<void> {
+  return { on, hasOnePhase: true, phases: phaseOf(runs) };
+}
+
+function* phaseOf(runs: readonly Run[]): Work<void>['phases'] {
+  yield runs;
 }
 
 /** The bytes of a tensor, or the numbers of a half type: which NaN comes back is not promised, and half types would show it. */
@@ -49,7 +58,7 @@ describe('packing and unpacking', () => {
             inputs: [views.cut(values, pieces)],
             outputs: [views.cut(results, pieces)],
           }));
-          await drive(engine, onePhase(runs));
+          await drive(packsOn(engine, runs));
           expect(results.map(readable)).toEqual(values.map(readable));
         }
       }),
@@ -78,7 +87,7 @@ describe('the pieces of a pack', () => {
         inputs: [views.cut(values, pieces)],
         outputs: [views.cut(results, pieces)],
       }));
-      driveSync(watched, onePhase(runs));
+      driveSync(packsOn(watched, runs));
     }
     expect(results).toEqual(values);
     const arrays = seen.map((pair) => pair.map(({ data }) => data));

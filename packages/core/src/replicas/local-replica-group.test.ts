@@ -1,16 +1,27 @@
+import { directAlgorithm } from '@coll/direct';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { RecordingOps } from '../../test/recording-ops.js';
+import { ReplicaVerbs } from '../../test/replica-verbs.js';
 import { TestedAllReduce } from '../../test/tested-all-reduce.js';
 import { rejection, thrown } from '../../test/thrown.js';
+import type { ResolvedOptions } from '../call-options.js';
 import { ReduceOp } from '../reduce-op.js';
+import { type Work, workDone } from '../runtime/drive.js';
 import { IndexedSlices } from '../sparse/indexed-slices.js';
 import { type Tensor, tensor } from '../tensor.js';
 import { portableWorld } from '../worlds.js';
-import { LocalReplicaGroup, type ReduceTogether } from './local-replica-group.js';
+import type { Batch, ValueLists } from './batch.js';
 import type { ReplicaCallOptions, ReplicaValue } from './replica-call.js';
-import type { ReplicaGroup } from './replica-group.js';
+import { ReplicaGroup } from './replica-group.js';
 
 const world = portableWorld(['cpu:0', 'cpu:1']);
 const ints = (...elements: readonly number[]) => tensor(elements, { dtype: 'int32' });
+
+/** Ops that keep the options of calls, and give their inputs back. */
+function keep(seen: ResolvedOptions[], { inputs }: Batch, call: ResolvedOptions): Work<ValueLists> {
+  seen.push(call);
+  return workDone(inputs);
+}
 
 /** Ops for two replicas in this thread. */
 function twoReplicas() {
@@ -96,15 +107,20 @@ describe('allReduce of replicas in one thread', () => {
     const { ops } = twoReplicas();
     const calls = [ops.allReduce(ReduceOp.SUM, 1, 0), ops.allReduce(ReduceOp.MAX, 1, 1)];
     const [first, second] = await Promise.all(calls.map(rejection));
-    expect(first).toMatchObject({ name: 'InternalError', code: 'ERR_COLL_MISMATCH', rank: 1, operation: 'all-reduce' });
+    expect(first).toMatchObject({
+      name: 'InternalError',
+      code: 'ERR_COLL_MISMATCH',
+      rank: 1,
+      operation: 'all-reduce SUM',
+    });
     expect(second).toBe(first);
     const lists = await Promise.allSettled([
       ops.allReduce(ReduceOp.SUM, [1], 0),
       ops.allReduce(ReduceOp.SUM, [1, 2], 1),
     ]);
     expect(lists.map((list) => list.status === 'rejected' && list.reason.message)).toEqual([
-      expect.stringContaining('replica 0 reduces 1 values in [1] by SUM, replica 1 2 values in [2] by SUM'),
-      expect.stringContaining('replica 0 reduces 1 values in [1] by SUM, replica 1 2 values in [2] by SUM'),
+      expect.stringContaining('replica 0 calls all-reduce SUM of [1], replica 1 all-reduce SUM of [2]'),
+      expect.stringContaining('replica 0 calls all-reduce SUM of [1], replica 1 all-reduce SUM of [2]'),
     ]);
   });
 
@@ -112,7 +128,7 @@ describe('allReduce of replicas in one thread', () => {
     const { ops } = twoReplicas();
     const calls = [0, 1].map((replica) => ops.allReduce(ReduceOp.SUM, 1, replica, { deduplicate: replica === 1 }));
     const [first, second] = await Promise.all(calls.map(rejection));
-    const told = 'replica 0 reduces 1 values by SUM, replica 1 1 values by SUM with deduplicate';
+    const told = 'replica 0 calls all-reduce SUM, replica 1 all-reduce SUM with deduplicate';
     expect(first).toMatchObject({ code: 'ERR_COLL_MISMATCH', rank: 1, message: expect.stringContaining(told) });
     expect(second).toBe(first);
   });
@@ -125,10 +141,24 @@ describe('allReduce of replicas in one thread', () => {
     }
   });
 
-  it('cannot block, gather or broadcast, and says what can', () => {
-    const group = twoReplicas().ops.replicaGroup as ReplicaGroup;
-    for (const operation of ['allReduceSync', 'allGather', 'broadcast', 'broadcastSync'] as const) {
-      expect(thrown(() => (group[operation] as () => unknown)())).toMatchObject({
+  it('gathers and broadcasts', async () => {
+    const group = new ReplicaVerbs(twoReplicas().ops.replicaGroup);
+    const gathered = await Promise.all([0, 1].map((id) => group.allGather(ints(id, 7), 0, id)));
+    expect(gathered).toEqual([0, 1].map((id) => ({ ...ints(0, 7, 1, 7), device: `cpu:${id}` })));
+    const own = [ints(3), ints(4)];
+    const copies = await Promise.all(own.map((value, id) => group.broadcast([value], 1, id)));
+    expect(copies).toEqual([0, 1].map((id) => [{ ...ints(4), device: `cpu:${id}` }]));
+    expect((copies[1] as readonly Tensor[])[0]?.data).not.toBe(own[1]?.data);
+  });
+
+  it('cannot block, and says what can', () => {
+    const group = new ReplicaVerbs(twoReplicas().ops.replicaGroup);
+    const calls = [
+      ['allReduceSync', () => group.allReduceSync(ReduceOp.SUM, 1, 0)],
+      ['broadcastSync', () => group.broadcastSync(1, 0, 1)],
+    ] as const;
+    for (const [operation, call] of calls) {
+      expect(thrown(call)).toMatchObject({
         name: 'RuntimeError',
         code: 'ERR_COLL_CONTEXT',
         operation,
@@ -156,7 +186,7 @@ describe('waiting for the others', () => {
       name: 'DeadlineExceededError',
       code: 'ERR_COLL_DEADLINE',
       rank: 0,
-      operation: 'all-reduce',
+      operation: 'all-reduce SUM',
       message: expect.stringContaining('replica 1 never came'),
     });
     expect(vi.getTimerCount()).toBe(0);
@@ -176,17 +206,46 @@ describe('waiting for the others', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it('ends when a signal aborts, before or while it waits, for everybody', async () => {
-    for (const isEarly of [true, false]) {
-      const { ops } = twoReplicas();
-      const controller = new AbortController();
-      const reason = new Error('enough');
-      if (isEarly) controller.abort(reason);
-      const waiting = rejection(ops.allReduce(ReduceOp.SUM, 1, 0, { signal: controller.signal }));
-      controller.abort(reason);
-      expect(await waiting).toMatchObject({ name: 'AbortedError', code: 'ERR_COLL_ABORTED', rank: 0, cause: reason });
-      expect(await rejection(ops.allReduce(ReduceOp.SUM, 1, 1))).toMatchObject({ code: 'ERR_COLL_ABORTED' });
-    }
+  it('ends for everybody when a signal aborts', async () => {
+    const { ops } = twoReplicas();
+    const controller = new AbortController();
+    const reason = new Error('enough');
+    const waiting = rejection(ops.allReduce(ReduceOp.SUM, 1, 0, { signal: controller.signal }));
+    controller.abort(reason);
+    expect(await waiting).toMatchObject({ name: 'AbortedError', code: 'ERR_COLL_ABORTED', rank: 0, cause: reason });
+    expect(await rejection(ops.allReduce(ReduceOp.SUM, 1, 1))).toMatchObject({ code: 'ERR_COLL_ABORTED' });
+  });
+
+  it('ends for one call only whose signal was aborted before', async () => {
+    const { ops, both } = twoReplicas();
+    const refused = rejection(ops.allReduce(ReduceOp.SUM, 1, 0, { signal: AbortSignal.abort('early') }));
+    expect(await refused).toMatchObject({ name: 'AbortedError', cause: 'early' });
+    expect(((await both([1, 2])) as Tensor[]).map(({ data }) => data[0])).toEqual([3, 3]);
+  });
+
+  it('runs the call of all under the earliest deadline and any signal', async () => {
+    const seen: ResolvedOptions[] = [];
+    const made = new ReplicaGroup({
+      ops: {
+        perform: (batch, call) => keep(seen, batch, call),
+        performSync: () => expect.unreachable(),
+        withDefaults: (call) => call,
+      },
+      size: 2,
+      ids: [0, 1],
+      devices: ['cpu:0', 'cpu:1'],
+    });
+    const group = new ReplicaVerbs(made);
+    const [first, second] = [new AbortController(), new AbortController()];
+    await Promise.all([
+      group.allReduce(ReduceOp.SUM, 1, 0, { timeoutSeconds: 9, signal: first.signal }),
+      group.allReduce(ReduceOp.SUM, 1, 1, { timeoutSeconds: 5, signal: second.signal }),
+    ]);
+    expect(seen[0]?.options.timeoutSeconds).toBe(5);
+    second.abort();
+    expect(seen[0]?.signal?.aborted).toBe(true);
+    await Promise.all([group.allReduce(ReduceOp.SUM, 1, 0), group.allReduce(ReduceOp.SUM, 1, 1)]);
+    expect([seen[1]?.options.timeoutSeconds, seen[1]?.signal]).toEqual([null, undefined]);
   });
 
   it('ends when the ops are closed, and cannot begin afterwards', async () => {
@@ -194,30 +253,23 @@ describe('waiting for the others', () => {
     const waiting = rejection(ops.allReduce(ReduceOp.SUM, 1, 0));
     await ops.close();
     for (const error of [await waiting, await rejection(ops.allReduce(ReduceOp.SUM, 1, 1))]) {
-      expect(error).toMatchObject({ name: 'RuntimeError', code: 'ERR_COLL_CLOSED', operation: 'all-reduce' });
+      expect(error).toMatchObject({ name: 'RuntimeError', code: 'ERR_COLL_CLOSED', operation: 'all-reduce SUM' });
     }
   });
 });
 
-it('places values that have no device where their replica is, and leaves the others', async () => {
-  const reduceTogether = vi.fn<ReduceTogether>(async (_, values) => [
-    values.map((value) => value.values[0] as Tensor),
-    values.map((value) => value.values[1] as Tensor),
-  ]);
-  const group = new LocalReplicaGroup(world, reduceTogether);
+it('places values on the device of their replica, and hands their options to the ops', async () => {
+  const ops = new RecordingOps(world, { algorithm: directAlgorithm() });
   const placed = { ...ints(1), device: 'cpu:7' };
   const slices = new IndexedSlices(ints(1), Int32Array.of(0));
   await Promise.all([
-    group.allReduce(ReduceOp.SUM, [ints(1), slices], 0, { bytesPerPack: 4 }),
-    group.allReduce(ReduceOp.SUM, [placed, slices], 1),
+    ops.allReduce(ReduceOp.SUM, [ints(1), slices], 0, { bytesPerPack: 4 }),
+    ops.allReduce(ReduceOp.SUM, [placed, slices], 1),
   ]);
-  const [op, values, call] = reduceTogether.mock.calls[0] ?? [];
-  expect([op, values?.map(({ devices }) => devices)]).toEqual([
-    'SUM',
+  expect(ops.reduced.mock.calls.map(([op, { devices }, , { options }]) => [op, devices, options.bytesPerPack])).toEqual(
     [
-      ['cpu:0', 'cpu:7'],
-      ['cpu:0', 'cpu:1'],
+      ['SUM', ['cpu:0', 'cpu:1'], 4],
+      ['SUM', ['cpu:0', 'cpu:1'], 4],
     ],
-  ]);
-  expect(call?.options.bytesPerPack).toBe(4);
+  );
 });

@@ -3,40 +3,41 @@ import { thrown } from '../../test/thrown.js';
 import { CommunicationOptions } from '../communication-options.js';
 import { IndexedSlices } from '../sparse/indexed-slices.js';
 import { tensor } from '../tensor.js';
-import { prepare, prepareDense, requireLocal } from './replica-call.js';
+import { broadcastCall, gatherCall, reduceCall, requireLocal } from './replica-call.js';
 
 const slices = new IndexedSlices(tensor([1]), new Int32Array(1));
 const { signal } = new AbortController();
 
-describe('prepare', () => {
+describe('reduceCall', () => {
   it('takes a structure of values apart, from left to right', () => {
-    const call = prepare('SUM', { a: [Float32Array.of(1), 2], b: slices }, undefined);
+    const call = reduceCall('SUM', { a: [Float32Array.of(1), 2], b: slices }, undefined, '');
     expect(call.values).toEqual([tensor(Float32Array.of(1)), tensor(2), slices]);
-    expect([call.into, call.bytesPerPack, call.run]).toEqual([undefined, 0, { timeoutSeconds: null }]);
+    expect([call.into, call.options]).toEqual([undefined, { options: new CommunicationOptions(), signal: undefined }]);
+    expect([call.name, call.form]).toEqual(['all-reduce SUM', '{a: [2], b}']);
   });
 
   it('reads options and their fields, with the memory for results among them', () => {
     const into = [Float32Array.of(0)];
-    const call = prepare('MEAN', [1], { bytesPerPack: 8, timeoutSeconds: 2, signal, into });
+    const call = reduceCall('MEAN', [Float32Array.of(1)], { bytesPerPack: 8, timeoutSeconds: 2, signal, into }, '');
     expect(call.into).toEqual([tensor(Float32Array.of(0))]);
     expect(call.into?.[0]?.data).toBe(into[0]);
-    expect([call.bytesPerPack, call.run]).toEqual([8, { timeoutSeconds: 2, signal }]);
+    expect(call.options).toEqual({ options: new CommunicationOptions({ bytesPerPack: 8, timeoutSeconds: 2 }), signal });
     const options = new CommunicationOptions({ bytesPerPack: 9 });
-    expect(prepare('SUM', 1, options).resolved).toEqual({ options, signal: undefined });
+    expect(reduceCall('SUM', 1, options, '').options).toEqual({ options, signal: undefined });
   });
 
   it.each<readonly [string, unknown[], string]>([
-    ['options', ['sum', 'x', { bytesPerPack: -1 }], 'bytesPerPack'],
-    ['the op', ['sum', 'x'], '"sum" is not a reduce op'],
-    ['values', ['SUM', [1, 'x']], 'value must be a tensor'],
+    ['options', ['sum', 'x', { bytesPerPack: -1 }, ''], 'bytesPerPack'],
+    ['the op', ['sum', 'x', undefined, ''], '"sum" is not a reduce op'],
+    ['values', ['SUM', [1, 'x'], undefined, ''], 'value must be a tensor'],
     [
       'that results do not go to two places',
-      ['SUM', 1, { into: Float64Array.of(0), sharedResult: true }],
+      ['SUM', 1, { into: Float64Array.of(0), sharedResult: true }, ''],
       'both given',
     ],
-    ['the memory for results', ['SUM', 1, { into: 'x' }], 'into must be a tensor'],
+    ['the memory for results', ['SUM', 1, { into: 'x' }, ''], 'into must be a tensor'],
   ])('checks %s', (_, args, message) => {
-    expect(thrown(() => prepare(...(args as Parameters<typeof prepare>)))).toMatchObject({
+    expect(thrown(() => reduceCall(...(args as Parameters<typeof reduceCall>)))).toMatchObject({
       name: 'ValueError',
       code: 'ERR_COLL_VALUE',
       message: expect.stringContaining(message),
@@ -44,19 +45,37 @@ describe('prepare', () => {
   });
 });
 
-describe('prepareDense', () => {
-  it('takes dense values', () => {
-    expect(prepareDense([1, [2]], { timeoutSeconds: 1 })).toMatchObject({
-      values: [tensor(1), tensor(2)],
-      run: { timeoutSeconds: 1 },
+describe('reduceCall for values that the op has no meaning for', () => {
+  it.each<readonly [string, Parameters<typeof reduceCall>]>([
+    ['the mean of bool', ['MEAN', tensor([1], { dtype: 'bool' }), undefined, '']],
+    ['the maximum of slices', ['MAX', [slices], undefined, '']],
+  ])('refuses %s', (_, args) => {
+    expect(thrown(() => reduceCall(...args))).toMatchObject({ name: 'ValueError', code: 'ERR_COLL_REFUSED' });
+  });
+});
+
+describe('gatherCall and broadcastCall', () => {
+  it('take dense values', () => {
+    const values = [tensor(1), tensor(2)].map((value) => ({ ...value, device: 'cpu:1' }));
+    expect(gatherCall([1, [2]], 0, { timeoutSeconds: 1 }, 'cpu:1')).toMatchObject({
+      request: { kind: 'all-gather', axis: 0 },
+      values,
+      options: { options: { timeoutSeconds: 1 } },
+    });
+    expect(broadcastCall([1, [2]], 1, 2, undefined, 'cpu:1')).toMatchObject({
+      request: { kind: 'broadcast', root: 1 },
+      values,
     });
   });
 
-  it('refuses sparse ones', () => {
-    expect(thrown(() => prepareDense([tensor([1]), slices], undefined))).toMatchObject({
-      name: 'NotImplementedError',
-      code: 'ERR_COLL_NOT_IMPLEMENTED',
-    });
+  it('refuse sparse ones', () => {
+    for (const call of [() => gatherCall([slices], 0, undefined, ''), () => broadcastCall(slices, 0, 1, undefined, '')])
+      expect(thrown(call)).toMatchObject({ name: 'NotImplementedError', code: 'ERR_COLL_NOT_IMPLEMENTED' });
+  });
+
+  it.each([-1, 2, 0.5])('refuse root %s of two', (root) => {
+    const error = { code: 'ERR_COLL_REFUSED', message: expect.stringContaining('2 replicas') };
+    expect(thrown(() => broadcastCall(1, root, 2, undefined, ''))).toMatchObject(error);
   });
 });
 

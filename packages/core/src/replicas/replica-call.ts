@@ -1,15 +1,16 @@
-import { type CallOptions, type ResolvedOptions, resolveCallOptions } from '../call-options.js';
+import { type CallOptions, intoAndShared, type ResolvedOptions, resolveCallOptions } from '../call-options.js';
+import { collectiveOp } from '../collective.js';
 import { CommunicationOptions } from '../communication-options.js';
-import type { RunOptions } from '../communicator.js';
 import { NotImplementedError, OutOfRangeError, ValueError } from '../errors.js';
 import { quote } from '../quote.js';
-import { type ReduceOp, validateReduceOp } from '../reduce-op.js';
-import { requireOneEach } from '../results.js';
+import { ReduceOp, validateReduceOp } from '../reduce-op.js';
+import { requireOneEach, resultsFor, writtenTo } from '../results.js';
 import { IndexedSlices } from '../sparse/indexed-slices.js';
 import { asValue, isIndexedSlices, type Value, viewOnDevice } from '../sparse/sparse.js';
-import { flatten, formOf, type Structure } from '../structure.js';
+import { flatten, formOf, packLike, type Structure } from '../structure.js';
 import { asTensor, type Tensor, type TensorLike } from '../tensor.js';
 import type { ArrivingValue } from './arriving-values.js';
+import type { ReplicaRequest } from './batch.js';
 
 /** What replicas hand in: tensors and indexed slices, in any structure that is the same on all of them. */
 export type ReplicaValue = Structure<TensorLike | IndexedSlices>;
@@ -20,43 +21,83 @@ export type ReplicaCallOptions = CallOptions & {
   readonly into?: Structure<TensorLike> | undefined;
 };
 
-/** A replica's call, checked and taken apart. */
-export interface PreparedCall {
+/** A replica's call, checked and taken apart before it meets those of other replicas. */
+export interface ReplicaCall {
+  readonly request: ReplicaRequest;
+  /** The request in words, which all replicas have alike. */
+  readonly name: string;
+  /** From left to right, on the replica's device. */
   readonly values: readonly Value[];
-  /** Of the structure that they were taken from. */
+  /** Form of the structure that the values were taken from. */
   readonly form: string;
+  /** Checked memory for the dense results. */
   readonly into: readonly Tensor[] | undefined;
-  readonly bytesPerPack: number;
-  readonly deduplicate: boolean;
-  readonly run: RunOptions;
-  readonly resolved: ResolvedOptions;
+  readonly announced?: readonly number[] | undefined;
+  readonly options: ResolvedOptions;
+  /** The results in the structure of the values, and in the memory that was named for them. */
+  finish(results: readonly Value[]): Structure<Value>;
 }
 
 /**
- * The call of a replica on a device, where its values and results are taken to be; without a device they are where they say.
- * @throws ValueError for an unknown op or a value that is no tensor
+ * An all-reduce of a replica, whose values and results are on `device`, or where they say if that is ''.
+ * @throws ValueError for an unknown op, a value that is no tensor or that the op has no meaning for, bad options and memory
  */
-export function prepare(
+export function reduceCall(
   op: ReduceOp,
   value: ReplicaValue,
   options: ReplicaCallOptions | undefined,
-  device = '',
-): PreparedCall {
-  const resolved = resolveCallOptions(options as CallOptions | undefined);
-  const into = options && 'into' in options ? options.into : undefined;
-  if (into !== undefined && resolved.sharedResult) throw intoAndShared();
+  device: string,
+): ReplicaCall {
+  const { into, resolved } = resolve(options);
   validateReduceOp(op);
   const values = flatten(value).map((leaf) => placed(asValue(leaf), device));
-  const { bytesPerPack, timeoutSeconds } = resolved.options;
-  return {
+  requireReducible(op, values);
+  const name = `all-reduce ${op}${resolved.deduplicate ? ' with deduplicate' : ''}`;
+  return callOf({ kind: 'all-reduce', op }, name, value, values, into, resolved, device);
+}
+
+/** An all-gather of a replica. @throws NotImplementedError for sparse values; ValueError for what is no tensor, and bad options */
+export function gatherCall(
+  value: ReplicaValue,
+  axis: number,
+  options: CallOptions | undefined,
+  device: string,
+): ReplicaCall {
+  const { resolved } = resolve(options);
+  const values = denseValues('all-gather', value, device);
+  return callOf(
+    { kind: 'all-gather', axis },
+    `all-gather along axis ${axis}`,
+    value,
     values,
-    form: formOf(value),
-    into: into === undefined ? undefined : into === value ? inPlace(values) : tensorsOf(into, device),
-    bytesPerPack,
-    deduplicate: resolved.deduplicate ?? false,
-    run: resolved.signal ? { timeoutSeconds, signal: resolved.signal } : { timeoutSeconds },
+    undefined,
     resolved,
-  };
+    device,
+  );
+}
+
+/** A broadcast of a replica. @throws as `gatherCall`; ValueError for a root that is none of `size` replicas, and bad memory */
+export function broadcastCall(
+  value: ReplicaValue,
+  root: number,
+  size: number,
+  options: ReplicaCallOptions | undefined,
+  device: string,
+): ReplicaCall {
+  requireRoot(root, size);
+  const { into, resolved } = resolve(options);
+  const values = denseValues('broadcast', value, device);
+  return callOf({ kind: 'broadcast', root }, `broadcast from replica ${root}`, value, values, into, resolved, device);
+}
+
+/** @throws NotImplementedError for indexed slices, which can only be reduced */
+export function requireDense(values: readonly unknown[], operation: string): asserts values is readonly Tensor[] {
+  if (!values.some((value) => value instanceof IndexedSlices)) return;
+  throw new NotImplementedError(
+    'ERR_COLL_NOT_IMPLEMENTED',
+    `${operation} has no meaning for indexed slices: reduce them, or make them dense first`,
+    { operation },
+  );
 }
 
 /** A call with values that arrive one by one. */
@@ -64,37 +105,71 @@ export interface ArrivingCall {
   readonly leaves: readonly unknown[];
   readonly bytesPerPack: number;
   readonly signal: AbortSignal | undefined;
-  readonly resolved: ResolvedOptions;
   /** The value of a leaf that has come, on the device of its replica. @throws ValueError for what is no tensor */
   ready(index: number, came: unknown): Value;
-  /** The options of the call that reduces these values: all of one dtype in one pack. */
-  optionsFor(indices: readonly number[], values: readonly Value[]): ReplicaCallOptions;
+  /** The call that reduces these values: all of one dtype in one pack. */
+  callFor(indices: readonly number[], values: readonly Value[]): ReplicaCall;
 }
 
 /** @throws ValueError for an unknown op, bad options, or memory for another number of results, or that is named twice */
-export function prepareArriving(
+export function arrivingCall(
   op: ReduceOp,
   value: ArrivingValue,
   options: ReplicaCallOptions | undefined,
-  device = '',
+  device: string,
 ): ArrivingCall {
-  const { into, resolved, bytesPerPack } = prepare(op, [], options, device);
+  const { into, resolved } = resolve(options);
+  validateReduceOp(op);
   const leaves = flatten(value as Structure<unknown>);
-  if (into) requireOneEach(into, leaves.length);
+  const memory = into === undefined ? undefined : tensorsOf(into, device);
+  if (memory) requireOneEach(memory, leaves.length);
   const whole = new CommunicationOptions({ ...resolved.options, bytesPerPack: Number.POSITIVE_INFINITY });
   return {
     leaves,
-    bytesPerPack,
+    bytesPerPack: resolved.options.bytesPerPack,
     signal: resolved.signal,
-    resolved,
     ready: (_, came) => placed(asValue(came), device),
-    optionsFor(indices, values) {
-      const call = { ...resolved, options: whole };
-      if (!into) return call;
+    callFor(indices, values) {
       const dense = indices.filter((_, position) => !isIndexedSlices(values[position]));
-      return { ...call, into: dense.map((index) => into[index] as Tensor) };
+      const own = memory && { into: dense.map((index) => memory[index] as Tensor) };
+      const call = reduceCall(op, values, { ...resolved, options: whole, ...own }, device);
+      const name = `${call.name} of values ${indices.join(', ')} of ${leaves.length}`;
+      return { ...call, name, announced: [leaves.length, ...indices] };
     },
   };
+}
+
+function callOf(
+  request: ReplicaRequest,
+  name: string,
+  value: ReplicaValue,
+  values: readonly Value[],
+  into: Structure<TensorLike> | undefined,
+  options: ResolvedOptions,
+  device: string,
+): ReplicaCall {
+  const memory = into === undefined ? undefined : memoryFor(request, values, into === value ? undefined : into, device);
+  return {
+    request,
+    name,
+    values,
+    form: formOf(value),
+    into: memory,
+    options,
+    finish: (results) => packLike(value, writtenTo(memory, results, values)),
+  };
+}
+
+/** Checked memory for dense results; `into` is undefined for that of the values. */
+function memoryFor(
+  request: ReplicaRequest,
+  values: readonly Value[],
+  into: Structure<TensorLike> | undefined,
+  device: string,
+): readonly Tensor[] {
+  const dense = values.filter((value) => !isIndexedSlices(value)) as Tensor[];
+  const op = request.kind === 'all-reduce' ? collectiveOp(request.op) : undefined;
+  return resultsFor(op, dense, into === undefined ? inPlace(values) : tensorsOf(into, device));
 }
 
 /** The values as the memory of their results. */
@@ -106,36 +181,41 @@ function tensorsOf(into: Structure<TensorLike>, device: string): Tensor[] {
   return flatten(into).map((leaf) => placed(asTensor(leaf, 'into'), device));
 }
 
+function denseValues(operation: string, value: ReplicaValue, device: string): readonly Tensor[] {
+  const values = flatten(value).map((leaf) => placed(asValue(leaf), device));
+  requireDense(values, operation);
+  return values;
+}
+
 function placed<Kind extends Value>(value: Kind, device: string): Kind {
   return device === '' || value.device === device ? value : viewOnDevice(value, device);
 }
 
-/** The error of a call that asks for memory of its own and for shared memory at once. */
-export function intoAndShared(): ValueError {
-  const told =
-    'into and sharedResult were both given: results are in memory of your own, or in one that all replicas share';
-  return new ValueError('ERR_COLL_VALUE', told);
+function resolve(options: ReplicaCallOptions | CallOptions | undefined) {
+  const resolved = resolveCallOptions(options);
+  const { into } = (options ?? {}) as { readonly into?: Structure<TensorLike> };
+  if (into !== undefined && resolved.sharedResult) throw intoAndShared();
+  return { into, resolved };
 }
 
-/** @throws NotImplementedError where replicas in threads of their own ask for one result for all */
-export function refuseSharedResult({ resolved }: Pick<PreparedCall, 'resolved'>): void {
-  if (!resolved.sharedResult) return;
-  throw new NotImplementedError(
-    'ERR_COLL_NOT_IMPLEMENTED',
-    'sharedResult is for replicas of one thread, or ops that hold the values of all devices: in worker threads each replica has its own result; leave it out, or name memory by into',
-  );
+/** @throws ValueError for a value that an op has no meaning for */
+function requireReducible(op: ReduceOp, values: readonly Value[]): void {
+  const isSum = op === ReduceOp.SUM || op === ReduceOp.MEAN;
+  if (!isSum && values.some(isIndexedSlices))
+    throw refused(`indexed slices have a sum and a mean, but no ${op}: make them dense first`);
+  if (op === ReduceOp.MEAN && values.some(({ dtype }) => dtype === 'bool'))
+    throw refused('bool has no mean: convert to a number type first');
 }
 
-/** The call for values that are only moved. @throws NotImplementedError for sparse ones */
-export function prepareDense(value: ReplicaValue, options: ReplicaCallOptions | undefined, device = '') {
-  const call = prepare('SUM', value, options, device);
-  if (call.values.some((item) => item instanceof IndexedSlices)) {
-    throw new NotImplementedError(
-      'ERR_COLL_NOT_IMPLEMENTED',
-      'indexed slices can be reduced, but not gathered or broadcast between replicas',
-    );
-  }
-  return { ...call, values: call.values as readonly Tensor[] };
+function refused(told: string): ValueError {
+  return new ValueError('ERR_COLL_REFUSED', `all-reduce: ${told}`, { operation: 'all-reduce' });
+}
+
+/** @throws ValueError for a root that is no replica */
+export function requireRoot(root: number, size: number): void {
+  if (Number.isInteger(root) && root >= 0 && root < size) return;
+  const told = `broadcast: root ${quote(root)} is not one of the ${size} replicas`;
+  throw new ValueError('ERR_COLL_REFUSED', told, { operation: 'broadcast' });
 }
 
 /** @throws OutOfRangeError for a replica that this caller does not hold */

@@ -93,9 +93,6 @@ describe('allReduce', () => {
     const results = await collectives.run(collectives.allReduce('sum', [a, b], { into }));
     expect(results.every((result, index) => result === into[index])).toBe(true);
     expect([into, a, b]).toEqual([[ints(1), ints(2, 3)], ints(1), ints(2, 3)]);
-    expect(thrown(() => collectives.runSync(collectives.allReduce('sum', [a], { into })))).toMatchObject({
-      code: 'ERR_COLL_BUFFER',
-    });
   });
 
   it('keeps its packs from call to call, in whatever sizes they come', async () => {

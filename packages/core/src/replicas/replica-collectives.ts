@@ -1,7 +1,8 @@
-import type { Collective, CollectiveOp } from '../collective.js';
+import type { ResolvedOptions } from '../call-options.js';
+import { type Collective, type CollectiveOp, collectiveOp } from '../collective.js';
 import type { Communicator } from '../communicator.js';
 import { dtypes } from '../dtype.js';
-import { ValueError } from '../errors.js';
+import { NotImplementedError, ValueError } from '../errors.js';
 import { hashOf, layoutOf } from '../layout.js';
 import { arrange } from '../packing/arrangement.js';
 import { RoutedBatches, type Routing } from '../packing/routes.js';
@@ -11,19 +12,20 @@ import type { Phases, Run, Work } from '../runtime/drive.js';
 import type { IndexedSlices } from '../sparse/indexed-slices.js';
 import { type SplitValues, splitBySparsity, stitchValues, type Value } from '../sparse/sparse.js';
 import type { Tensor } from '../tensor.js';
+import type { Batch, ValueLists } from './batch.js';
 import { gatherAlong } from './replica-gathers.js';
 import { agreeOnSlices, gatherSlices } from './replica-sparse.js';
 
 export interface ReplicaReduceOptions {
   readonly bytesPerPack?: number;
-  /** Where results are written, one a dense value, of its shape and the result's dtype; may be the values themselves. Default: new memory. */
+  /** Checked memory for the results, one tensor a dense value; may be the values themselves. Default: new memory. */
   readonly into?: readonly Tensor[] | undefined;
   /** Of the structure that the values were taken from, which all replicas have alike. */
   readonly form?: string;
   /** Whether rows of one index are added up in sparse results. */
   readonly deduplicate?: boolean;
   /** More numbers that all replicas must have alike. */
-  readonly announced?: readonly number[];
+  readonly announced?: readonly number[] | undefined;
 }
 
 /** How calls of a replica are played, the same on all of them. */
@@ -49,6 +51,24 @@ export class ReplicaCollectives {
     this.#valuesEach = routing.valuesEach ?? 1;
   }
 
+  /** The call of the one replica that is here. @throws NotImplementedError for `sharedResult`; ValueError for what the engine refuses */
+  perform({ request, inputs, into, form, announced }: Batch, call: ResolvedOptions): Work<ValueLists> {
+    if (this.#communicator.size > 1) refuseSharedResult(call);
+    const [values, memory] = [inputs[0] as readonly Value[], into?.[0]];
+    switch (request.kind) {
+      case 'all-reduce': {
+        const { options, deduplicate = false } = call;
+        const { bytesPerPack } = options;
+        const own = { bytesPerPack, into: memory, form, deduplicate, announced };
+        return asLists(this.allReduce(collectiveOp(request.op), values, own));
+      }
+      case 'all-gather':
+        return asLists(this.allGather(values as readonly Tensor[], request.axis, form));
+      case 'broadcast':
+        return asLists(this.broadcast(values as readonly Tensor[], request.root, memory, form));
+    }
+  }
+
   /**
    * Combines each value over all replicas. Dense values go in packs, all under way at the same time: of `bytesPerPack`, last values first, because
    * the last layers' gradients are there first, or as their routes say. Sparse ones follow one by one.
@@ -59,19 +79,31 @@ export class ReplicaCollectives {
     const { form, announced } = options;
     const own = layoutOf(values, form);
     const layout = announced ? hashOf([own, ...announced]) : own;
-    return { hasOnePhase: split.sparse.length === 0, phases: this.#reduceAll(op, split, layout, options) };
+    return {
+      on: this.#communicator,
+      hasOnePhase: split.sparse.length === 0,
+      phases: this.#reduceAll(op, split, layout, options),
+    };
   }
 
   /** Each value of all replicas joined along an axis, in rank order; that axis may differ between replicas. */
   allGather(values: readonly Tensor[], axis: number, form = ''): Work<Tensor[]> {
     const kinds = values.flatMap(({ dtype, shape }) => [dtypes.indexOf(dtype), shape.length]);
     const layout = hashOf([axis, ...kinds, layoutOf([], form)]);
-    return { hasOnePhase: false, phases: gatherAlong(this.#communicator, values, axis, layout) };
+    return {
+      on: this.#communicator,
+      hasOnePhase: false,
+      phases: gatherAlong(this.#communicator, values, axis, layout),
+    };
   }
 
   /** The root's values on every replica. `values` are the root's, or on other replicas any of their shapes. */
   broadcast(values: readonly Tensor[], root: number, into?: readonly Tensor[], form = ''): Work<Tensor[]> {
-    return { hasOnePhase: true, phases: this.#broadcastAll(values, root, into, layoutOf(values, form)) };
+    return {
+      on: this.#communicator,
+      hasOnePhase: true,
+      phases: this.#broadcastAll(values, root, into, layoutOf(values, form)),
+    };
   }
 
   *#reduceAll(
@@ -80,7 +112,7 @@ export class ReplicaCollectives {
     layout: number,
     { bytesPerPack = 0, into, deduplicate = false }: ReplicaReduceOptions,
   ): Phases<Value[]> {
-    const results = resultsFor(op, dense, into);
+    const results = into ?? resultsFor(op, dense, undefined);
     const request = { op, sparse, deduplicate, valuesEach: this.#valuesEach, layout };
     const agreed = sparse.length > 0 ? yield* agreeOnSlices(this.#communicator, request) : undefined;
     const packs = this.#batches.packsOf(dense, bytesPerPack);
@@ -93,7 +125,7 @@ export class ReplicaCollectives {
         layout: hashOf([layout, packed]),
       }),
     );
-    if (!agreed) return results;
+    if (!agreed) return [...results];
     const gathered = yield* gatherSlices(this.#communicator, agreed);
     return stitchValues<Value>([
       [results, denseIndices],
@@ -118,7 +150,7 @@ export class ReplicaCollectives {
     into: readonly Tensor[] | undefined,
     layout: number,
   ): Phases<Tensor[]> {
-    const results = resultsFor(undefined, values, into);
+    const results = into ?? resultsFor(undefined, values, undefined);
     yield arrange(values).map(
       ({ pieces }): Run => ({
         collective: { kind: 'broadcast', root },
@@ -127,8 +159,25 @@ export class ReplicaCollectives {
         layout,
       }),
     );
-    return results;
+    return [...results];
   }
+}
+
+function asLists({ on, hasOnePhase, phases }: Work<readonly Value[]>): Work<ValueLists> {
+  return { on, hasOnePhase, phases: alone(phases) };
+}
+
+function* alone(phases: Phases<readonly Value[]>): Phases<ValueLists> {
+  return [yield* phases];
+}
+
+/** @throws NotImplementedError where replicas in threads of their own ask for one result for all */
+function refuseSharedResult({ sharedResult }: ResolvedOptions): void {
+  if (!sharedResult) return;
+  throw new NotImplementedError(
+    'ERR_COLL_NOT_IMPLEMENTED',
+    'sharedResult is for replicas of one thread, or ops that hold the values of all devices: in worker threads each replica has its own result; leave it out, or name memory by into',
+  );
 }
 
 /** Values of one replica, of which each is either dense or sparse. */

@@ -1,5 +1,5 @@
-import { directAlgorithm } from '@coll/direct';
 import { describe, expect, it } from 'vitest';
+import { ReplicaVerbs } from '../../test/replica-verbs.js';
 import { TestedAllReduce } from '../../test/tested-all-reduce.js';
 import { rejection, thrown } from '../../test/thrown.js';
 import { ReduceOp } from '../reduce-op.js';
@@ -7,18 +7,18 @@ import { IndexedSlices } from '../sparse/indexed-slices.js';
 import { type Tensor, tensor } from '../tensor.js';
 import { createThreadGroup } from '../threads/thread-group.js';
 import { threadWorld } from '../worlds.js';
-import { RemoteReplicaGroup } from './replica-group.js';
 
 const ints = (...elements: readonly number[]) => tensor(elements, { dtype: 'int32' });
 const on = (replica: number, ...elements: readonly number[]) => ({ ...ints(...elements), device: `cpu:${replica}` });
 
 /** As many replicas, each of which could as well be in another thread. */
-function replicas(size: number): RemoteReplicaGroup[] {
+function replicas(size: number): ReplicaVerbs[] {
   const group = createThreadGroup({ size, maxBytes: 2 ** 20, spins: 0 });
   const devices = Array.from({ length: size }, (_, rank) => `cpu:${rank}`);
-  return devices.map(
-    (_, rank) => new RemoteReplicaGroup(threadWorld(group, rank, devices), { algorithm: directAlgorithm() }),
-  );
+  return devices.map((_, rank) => {
+    const ops = new TestedAllReduce({ world: threadWorld(group, rank, devices) });
+    return new ReplicaVerbs(ops.replicaGroup);
+  });
 }
 
 describe('a replica whose others live elsewhere', () => {
@@ -30,9 +30,9 @@ describe('a replica whose others live elsewhere', () => {
   });
 
   it('blocks where it is asked to, on its own', () => {
-    const [group] = replicas(1) as [RemoteReplicaGroup];
+    const [group] = replicas(1) as [ReplicaVerbs];
     expect(group.allReduceSync(ReduceOp.MEAN, [ints(4)], 0)).toEqual([tensor([4], { device: 'cpu:0' })]);
-    expect(group.broadcastSync({ w: ints(4) }, 0)).toEqual({ w: on(0, 4) });
+    expect(group.broadcastSync({ w: ints(4) }, 0, 0)).toEqual({ w: on(0, 4) });
     const into = Int32Array.of(0);
     group.allReduceSync(ReduceOp.SUM, ints(7), 0, { into });
     expect(into).toEqual(Int32Array.of(7));
@@ -40,14 +40,16 @@ describe('a replica whose others live elsewhere', () => {
 
   it('gathers and broadcasts structures', async () => {
     const groups = replicas(2);
-    const gathered = await Promise.all(groups.map((group, rank) => group.allGather([ints(rank), ints(9)], 0)));
+    const gathered = await Promise.all(groups.map((group, rank) => group.allGather([ints(rank), ints(9)], 0, rank)));
     expect(gathered).toEqual([
       [on(0, 0, 1), on(0, 9, 9)],
       [on(1, 0, 1), on(1, 9, 9)],
     ]);
     const targets = [Int32Array.of(0), Int32Array.of(0)] as const;
     const copies = await Promise.all(
-      groups.map((group, rank) => group.broadcast({ w: ints(rank) }, 1, { into: { w: targets[rank] as Int32Array } })),
+      groups.map((group, rank) =>
+        group.broadcast({ w: ints(rank) }, 1, rank, { into: { w: targets[rank] as Int32Array } }),
+      ),
     );
     expect([copies, targets]).toEqual([
       [{ w: on(0, 1) }, { w: on(1, 1) }],
@@ -72,7 +74,7 @@ describe('a replica whose others live elsewhere', () => {
   });
 
   it('ends for all replicas where a value that arrives fails', async () => {
-    const [first, second] = replicas(2) as [RemoteReplicaGroup, RemoteReplicaGroup];
+    const [first, second] = replicas(2) as [ReplicaVerbs, ReplicaVerbs];
     const waiting = second.allReduceArriving(ReduceOp.SUM, [Promise.resolve(ints(1))], 1);
     const failing = first.allReduceArriving(ReduceOp.SUM, [Promise.reject(new Error('burst'))], 0);
     for (const { ended } of [failing, waiting])
@@ -80,8 +82,8 @@ describe('a replica whose others live elsewhere', () => {
   });
 
   it('allocates zeros of a shape on its device, in memory of its engine where there is any', () => {
-    const [, second] = replicas(2) as [unknown, RemoteReplicaGroup];
-    const made = second.allocate('float32', [2, 3]);
+    const [, second] = replicas(2) as [unknown, ReplicaVerbs];
+    const made = second.group.allocate('float32', [2, 3], 1);
     expect({ ...made, data: [...made.data] }).toEqual({
       data: [0, 0, 0, 0, 0, 0],
       dtype: 'float32',
@@ -89,38 +91,40 @@ describe('a replica whose others live elsewhere', () => {
       device: 'cpu:1',
     });
     expect(made.data.buffer).toBeInstanceOf(SharedArrayBuffer);
-    expect(thrown(() => second.allocate('float32', [-1]))).toMatchObject({ code: 'ERR_COLL_VALUE' });
+    expect(thrown(() => second.group.allocate('float32', [-1], 1))).toMatchObject({ code: 'ERR_COLL_VALUE' });
   });
 
   it('refuses to speak for another replica', async () => {
-    const [, second] = replicas(2) as [unknown, RemoteReplicaGroup];
+    const [, second] = replicas(2) as [unknown, ReplicaVerbs];
     const error = { code: 'ERR_COLL_RANGE', message: expect.stringContaining('replica 0 does not live here') };
     expect(await rejection(second.allReduce(ReduceOp.SUM, 1, 0))).toMatchObject(error);
     expect(thrown(() => second.allReduceSync(ReduceOp.SUM, 1, 0))).toMatchObject(error);
   });
 
   it('refuses to share its results with them, which are in other threads', async () => {
-    const [group] = replicas(1) as [RemoteReplicaGroup];
+    const [group] = replicas(1) as [ReplicaVerbs];
     const options = { sharedResult: true };
     const error = { code: 'ERR_COLL_NOT_IMPLEMENTED', message: expect.stringContaining('name memory by into') };
     expect(await rejection(group.allReduce(ReduceOp.SUM, 1, 0, options))).toMatchObject(error);
     expect(thrown(() => group.allReduceSync(ReduceOp.SUM, 1, 0, options))).toMatchObject(error);
-    expect(await rejection(group.allGather(ints(1), 0, options))).toMatchObject(error);
-    expect(await rejection(group.broadcast(1, 0, options))).toMatchObject(error);
-    expect(thrown(() => group.broadcastSync(1, 0, options))).toMatchObject(error);
+    expect(await rejection(group.allGather(ints(1), 0, 0, options))).toMatchObject(error);
+    expect(await rejection(group.broadcast(1, 0, 0, options))).toMatchObject(error);
+    expect(thrown(() => group.broadcastSync(1, 0, 0, options))).toMatchObject(error);
   });
 
   it('refuses to gather or broadcast sparse values', async () => {
-    const [group] = replicas(1) as [RemoteReplicaGroup];
+    const [group] = replicas(1) as [ReplicaVerbs];
     const slices = new IndexedSlices(ints(1), Int32Array.of(0));
-    for (const call of [group.allGather(slices, 0), group.broadcast([slices], 0)]) {
+    for (const call of [group.allGather(slices, 0, 0), group.broadcast([slices], 0, 0)]) {
       expect(await rejection(call)).toMatchObject({ code: 'ERR_COLL_NOT_IMPLEMENTED' });
     }
-    expect(thrown(() => group.broadcastSync(slices, 0))).toMatchObject({ code: 'ERR_COLL_NOT_IMPLEMENTED' });
+    expect(thrown(() => group.broadcastSync(slices, 0, 0))).toMatchObject({
+      code: 'ERR_COLL_NOT_IMPLEMENTED',
+    });
   });
 
   it('gives up after the timeout of the call', async () => {
-    const [first] = replicas(2) as [RemoteReplicaGroup];
+    const [first] = replicas(2) as [ReplicaVerbs];
     expect(await rejection(first.allReduce(ReduceOp.SUM, 1, 0, { timeoutSeconds: 0.01 }))).toMatchObject({
       name: 'DeadlineExceededError',
       code: 'ERR_COLL_DEADLINE',
@@ -129,8 +133,8 @@ describe('a replica whose others live elsewhere', () => {
   });
 
   it('ends with its communicator', async () => {
-    const [group] = replicas(1) as [RemoteReplicaGroup];
-    await group.close();
+    const [group] = replicas(1) as [ReplicaVerbs];
+    await group.group.close();
     expect(await rejection(group.allReduce(ReduceOp.SUM, 1, 0))).toMatchObject({ code: 'ERR_COLL_CLOSED' });
   });
 });

@@ -1,181 +1,229 @@
-import type { CallOptions } from '../call-options.js';
-import { collectiveOp } from '../collective.js';
+import { type CallOptions, type ResolvedOptions, runOptionsOf } from '../call-options.js';
 import type { Communicator } from '../communicator.js';
 import type { DType } from '../dtype.js';
-import type { World } from '../plugins/world.js';
+import { type CollError, RuntimeError, UnavailableError } from '../errors.js';
 import type { ReduceOp } from '../reduce-op.js';
-import { drive, driveSync } from '../runtime/drive.js';
-import type { Algorithm } from '../schedule/schedule.js';
-import { withMoves } from '../schedule/with-moves.js';
+import { drive, driveSync, type Work } from '../runtime/drive.js';
 import type { Value } from '../sparse/sparse.js';
 import { packLike, type Structure } from '../structure.js';
-import { elementCount, requireShape, type Tensor } from '../tensor.js';
+import { elementCount, requireShape, type Tensor, zeros } from '../tensor.js';
 import { type ArrivingStructure, type ArrivingValue, reduceArriving } from './arriving-values.js';
+import type { Batch, ReplicaRequest, ValueLists } from './batch.js';
+import { Rendezvous } from './rendezvous.js';
 import {
-  prepare,
-  prepareArriving,
-  prepareDense,
+  arrivingCall,
+  broadcastCall,
+  gatherCall,
+  type ReplicaCall,
   type ReplicaCallOptions,
   type ReplicaValue,
-  refuseSharedResult,
+  reduceCall,
   requireLocal,
 } from './replica-call.js';
-import { ReplicaCollectives, type ReplicaRouting } from './replica-collectives.js';
 
-/** What replicas play, each in a thread or process of its own: the same on all of them. */
-export interface ReplicaPlay extends ReplicaRouting {
-  readonly algorithm: Algorithm;
-  /** Puts a communicator of one's own in front of the engine's, which it closes with itself. */
-  communicator?(size: number, engine: Communicator): Communicator;
+/** What performs the calls of a replica group: `CrossDeviceOps`. */
+export interface Performer {
+  perform(batch: Batch, call: ResolvedOptions): Work<ValueLists>;
+  performSync(batch: Batch, call: ResolvedOptions): Work<ValueLists>;
+  withDefaults(call: ResolvedOptions): ResolvedOptions;
 }
 
-/** Collectives from inside the replicas of a world: each hands in its own value and gets its own result. */
-export interface ReplicaGroup {
-  readonly engine: string;
-  /** Combines the values of all replicas; the result has the structure of `value`. @throws OutOfRangeError for a replica that is not here */
-  allReduce(
-    op: ReduceOp,
-    value: ReplicaValue,
-    replicaId: number,
-    options?: ReplicaCallOptions,
-  ): Promise<Structure<Value>>;
+/** What a replica group is made of. */
+export interface ReplicaGroupOptions {
+  /** Performs the calls of the local replicas. */
+  readonly ops: Performer;
+  /** Replicas in all, here and elsewhere. */
+  readonly size: number;
+  /** The local replicas. */
+  readonly ids: readonly number[];
+  /** The device of each local replica. */
+  readonly devices: readonly string[];
+  /** Where the local replicas meet. Default: a rendezvous of their own. */
+  readonly arrivals?: Rendezvous | undefined;
+  /** The communicator of the only local replica, whose memory `allocate` gives out. Default: ordinary memory. */
+  readonly communicator?: Communicator | undefined;
+  /** Ends the group for all replicas. Default: the group of the communicator, or the rendezvous, fails. */
+  readonly fail?: ((error: CollError) => void) | undefined;
+}
+
+/** A prepared call, and the place of its replica among the local ones. */
+export interface GroupCall {
+  readonly place: number;
+  readonly call: ReplicaCall;
+}
+
+/**
+ * Collectives from inside the replicas of a world: each hands in its own values, and gets its own results on its device. The local replicas
+ * meet first, and the last to arrive performs the call for all of them. Every replica makes the same calls in the same order.
+ */
+export class ReplicaGroup {
+  readonly #options: ReplicaGroupOptions;
+  readonly #arrivals: Rendezvous;
+  /** Until the values of each replica that were handed in as promises have ended. */
+  readonly #arriving: (Promise<unknown> | undefined)[] = [];
+
+  constructor(options: ReplicaGroupOptions) {
+    this.#options = options;
+    this.#arrivals = options.arrivals ?? new Rendezvous(options.ids);
+  }
+
+  /** Whether the calls of a replica may block its thread, which it shares with no other. */
+  get canBlock(): boolean {
+    return this.#arrivals.size === 1;
+  }
+
+  /**
+   * A call that combines the values of all replicas; the result has the structure of `value`.
+   * @throws OutOfRangeError for a replica that is not here; ValueError
+   */
+  reduceCall(op: ReduceOp, value: ReplicaValue, replicaId: number, options?: ReplicaCallOptions): GroupCall {
+    const place = this.#placeOf(replicaId);
+    return { place, call: reduceCall(op, value, options, this.#deviceOf(place)) };
+  }
+
+  /** A call that joins the values of all replicas along `axis`, in replica order. @throws as `reduceCall`; NotImplementedError for sparse values */
+  gatherCall(value: ReplicaValue, axis: number, replicaId: number, options?: CallOptions): GroupCall {
+    const place = this.#placeOf(replicaId);
+    return { place, call: gatherCall(value, axis, options, this.#deviceOf(place)) };
+  }
+
+  /** A call that copies the value of replica `root` to every replica. @throws as `gatherCall` */
+  broadcastCall(value: ReplicaValue, root: number, replicaId: number, options?: ReplicaCallOptions): GroupCall {
+    const place = this.#placeOf(replicaId);
+    return { place, call: broadcastCall(value, root, this.#options.size, options, this.#deviceOf(place)) };
+  }
+
+  /** Makes a call with all other replicas. */
+  async run({ place, call }: GroupCall): Promise<Structure<Value>> {
+    const before = this.#arriving[place];
+    // Replicas make their calls in order, however long values take to arrive.
+    if (before) await before.catch(() => {});
+    if (this.canBlock) {
+      this.#arrivals.requireOpen(call);
+      return call.finish((await this.#perform([call]))[0] as readonly Value[]);
+    }
+    return call.finish(await this.#arrivals.join(place, call, this.#perform));
+  }
+
+  /** As `run`, blocking the thread. @throws RuntimeError if replicas share it (ERR_COLL_CONTEXT), or an earlier call is under way (ERR_COLL_BUSY) */
+  runSync({ place, call }: GroupCall): Structure<Value> {
+    if (!this.canBlock) throw sharedThread(call.request.kind);
+    if (this.#arriving[place]) throw busy(call.name);
+    this.#arrivals.requireOpen(call);
+    const options = this.#options.ops.withDefaults(call.options);
+    const work = this.#options.ops.performSync(batchOf([call]), options);
+    return call.finish(driveSync(work, runOptionsOf(options))[0] as readonly Value[]);
+  }
+
   /**
    * Combines values of which some are still computed, as promises. Each pack of `bytesPerPack` starts as soon as its values are there, last ones
    * first. Calls made from now on wait until all have ended.
    */
-  allReduceArriving(
-    op: ReduceOp,
-    value: ArrivingValue,
-    replicaId: number,
-    options?: ReplicaCallOptions,
-  ): ArrivingStructure;
-  /** `allReduce` that blocks the thread. @throws RuntimeError where replicas share it */
-  allReduceSync(op: ReduceOp, value: ReplicaValue, replicaId: number, options?: ReplicaCallOptions): Structure<Value>;
-  /** The values of all replicas joined along `axis`, in replica order. @throws NotImplementedError for sparse values */
-  allGather(value: ReplicaValue, axis: number, options?: CallOptions): Promise<Structure<Tensor>>;
-  /** The value of replica `root`, on every replica. */
-  broadcast(value: ReplicaValue, root: number, options?: ReplicaCallOptions): Promise<Structure<Tensor>>;
-  /** `broadcast` that blocks the thread. @throws RuntimeError where replicas share it */
-  broadcastSync(value: ReplicaValue, root: number, options?: ReplicaCallOptions): Structure<Tensor>;
+  runArriving(op: ReduceOp, value: ArrivingValue, replicaId: number, options?: ReplicaCallOptions): ArrivingStructure {
+    const place = this.#placeOf(replicaId);
+    const arriving = arrivingCall(op, value, options, this.#deviceOf(place));
+    // Replicas that share a thread must not wait for each other's turns before they meet.
+    const turn = this.canBlock ? this.#options.communicator?.group.order.take() : undefined;
+    const before = this.#arriving[place]?.catch(() => {});
+    let own: Promise<void> | undefined;
+    const { results, ended } = reduceArriving(arriving.leaves, {
+      ...arriving,
+      rank: replicaId,
+      reduce: async (indices, values) => {
+        await before;
+        await turn?.begun;
+        const part = arriving.callFor(indices, values);
+        const call = turn ? { ...part, options: { ...part.options, turn } } : part;
+        return this.#arrivals.join(place, call, this.#perform);
+      },
+      fail: (error) => this.#fail(error),
+      end: () => {
+        turn?.end();
+        if (this.#arriving[place] === own) this.#arriving[place] = undefined;
+      },
+    });
+    own = ended;
+    this.#arriving[place] = ended;
+    return { results: packLike(value, results), ended };
+  }
+
   /**
-   * Zeros, on the replica's device, in memory that its engine uses without a copy; it is kept until the group is closed. Where any memory is as good, and
-   * where replicas share a thread: ordinary memory.
-   * @throws ValueError for a dtype or a shape that is none; CollError where the group's memory is full
+   * Zeros, on the replica's device, in memory that its engine uses without a copy; it is kept until the group is closed. Ordinary memory if any is
+   * as good, and for replicas that share a thread.
+   * @throws ValueError for an unknown dtype or a bad shape; CollError if the group's memory is full
    */
-  allocate(dtype: DType, shape: readonly number[]): Tensor;
+  allocate(dtype: DType, shape: readonly number[], replicaId: number): Tensor {
+    const device = this.#deviceOf(this.#placeOf(replicaId));
+    const { communicator } = this.#options;
+    if (!communicator) return zeros(dtype, shape, device);
+    requireShape(shape);
+    return { ...communicator.group.allocate(dtype, elementCount(shape)), shape, device };
+  }
+
   /** Ends the communication of these replicas; calls made from now on are refused. */
-  close(): Promise<void>;
+  async close(): Promise<void> {
+    this.#arrivals.close(
+      (operation) => new RuntimeError('ERR_COLL_CLOSED', `${operation}: these ops were closed`, { operation }),
+    );
+    await this.#options.communicator?.close();
+  }
+
+  readonly #perform = (calls: readonly ReplicaCall[]): Promise<readonly (readonly Value[])[]> => {
+    const options = this.#options.ops.withDefaults(jointOptions(calls));
+    return drive(this.#options.ops.perform(batchOf(calls), options), runOptionsOf(options));
+  };
+
+  #placeOf(replicaId: number): number {
+    const { ids } = this.#options;
+    requireLocal(replicaId, ids);
+    return ids.indexOf(replicaId);
+  }
+
+  #deviceOf(place: number): string {
+    return this.#options.devices[place] as string;
+  }
+
+  #fail(error: CollError): void {
+    const { fail, communicator } = this.#options;
+    if (fail) fail(error);
+    else if (communicator) communicator.group.fail(error);
+    this.#arrivals.fail((operation) => peerFailed(operation, error));
+  }
 }
 
-/** One replica here, the others elsewhere: its communicator meets theirs. Values and results are on the replica's device. */
-export class RemoteReplicaGroup implements ReplicaGroup {
-  readonly engine: string;
-  readonly #world: World;
-  readonly #replica: number;
-  readonly #device: string;
-  readonly #communicator: Communicator;
-  readonly #collectives: ReplicaCollectives;
+function batchOf(calls: readonly ReplicaCall[]): Batch {
+  const { request, form, announced } = calls[0] as ReplicaCall;
+  const into = calls.some((call) => call.into) ? calls.map((call) => call.into) : undefined;
+  return { request, inputs: calls.map(({ values }) => values), into, form, announced };
+}
 
-  constructor(world: World, play: ReplicaPlay) {
-    this.engine = world.engine;
-    this.#world = world;
-    this.#replica = world.localRanks[0] as number;
-    this.#device = world.devices[this.#replica] as string;
-    // Sparse values and first values of variables are moved, also by an algorithm that has an all-reduce only.
-    const engine = world.communicator(withMoves(play.algorithm));
-    this.#communicator = play.communicator?.(world.devices.length, engine) ?? engine;
-    this.#collectives = new ReplicaCollectives(this.#communicator, play);
-  }
+/** The options of the first replica, with the earliest deadline and the signals of all of them. */
+function jointOptions(calls: readonly ReplicaCall[]): ResolvedOptions {
+  const [{ options }, ...others] = calls as readonly [ReplicaCall, ...ReplicaCall[]];
+  if (others.length === 0) return options;
+  const limits = calls.map((call) => call.options.options.timeoutSeconds ?? 0).filter((seconds) => seconds > 0);
+  const signals = new Set(calls.map((call) => call.options.signal).filter((signal) => signal !== undefined));
+  const earliest = limits.length > 0 ? Math.min(...limits) : null;
+  const isSame = (options.options.timeoutSeconds ?? 0) === (earliest ?? 0);
+  const signal = signals.size > 1 ? AbortSignal.any([...signals]) : [...signals][0];
+  if (isSame && signal === options.signal) return options;
+  return { ...options, options: options.options.merge({ timeoutSeconds: earliest }), signal };
+}
 
-  async allReduce(
-    op: ReduceOp,
-    value: ReplicaValue,
-    replicaId: number,
-    options?: ReplicaCallOptions,
-  ): Promise<Structure<Value>> {
-    requireLocal(replicaId, [this.#replica]);
-    const call = prepare(op, value, options, this.#device);
-    refuseSharedResult(call);
-    return packLike(
-      value,
-      await drive(this.#communicator, this.#collectives.allReduce(collectiveOp(op), call.values, call), call.run),
-    );
-  }
+function sharedThread(kind: ReplicaRequest['kind']): RuntimeError {
+  const instead = kind === 'all-reduce' ? 'allReduce' : 'broadcast';
+  const operation = `${instead}Sync`;
+  const cure = `await ${instead}(...), or run the replicas in worker threads: strategy.run(new URL('./replica.js', import.meta.url))`;
+  const told = `${operation} would block the thread that all replicas share: ${cure}`;
+  return new RuntimeError('ERR_COLL_CONTEXT', told, { operation });
+}
 
-  allReduceArriving(
-    op: ReduceOp,
-    value: ArrivingValue,
-    replicaId: number,
-    options?: ReplicaCallOptions,
-  ): ArrivingStructure {
-    requireLocal(replicaId, [this.#replica]);
-    const groups = prepareArriving(op, value, options, this.#device);
-    refuseSharedResult(groups);
-    const turn = this.#communicator.group.order.take();
-    const arriving = reduceArriving(groups.leaves, {
-      ...groups,
-      rank: this.#replica,
-      reduce: async (indices, values) => {
-        const call = prepare(op, values, groups.optionsFor(indices, values), this.#device);
-        const announced = [groups.leaves.length, ...indices];
-        const work = this.#collectives.allReduce(collectiveOp(op), call.values, { ...call, announced });
-        await turn.begun;
-        return drive(this.#communicator, work, { ...call.run, turn });
-      },
-      fail: ({ message }) => this.#fail(message),
-      end: () => turn.end(),
-    });
-    return { results: packLike(value, arriving.results), ended: arriving.ended };
-  }
+function busy(operation: string): RuntimeError {
+  const told = `${operation}: values of an earlier call are still arriving; await them first`;
+  return new RuntimeError('ERR_COLL_BUSY', told, { operation });
+}
 
-  allReduceSync(op: ReduceOp, value: ReplicaValue, replicaId: number, options?: ReplicaCallOptions): Structure<Value> {
-    requireLocal(replicaId, [this.#replica]);
-    const call = prepare(op, value, options, this.#device);
-    refuseSharedResult(call);
-    return packLike(
-      value,
-      driveSync(this.#communicator, this.#collectives.allReduce(collectiveOp(op), call.values, call), call.run),
-    );
-  }
-
-  async allGather(value: ReplicaValue, axis: number, options?: CallOptions): Promise<Structure<Tensor>> {
-    const call = prepareDense(value, options, this.#device);
-    refuseSharedResult(call);
-    return packLike(
-      value,
-      await drive(this.#communicator, this.#collectives.allGather(call.values, axis, call.form), call.run),
-    );
-  }
-
-  async broadcast(value: ReplicaValue, root: number, options?: ReplicaCallOptions): Promise<Structure<Tensor>> {
-    const call = prepareDense(value, options, this.#device);
-    refuseSharedResult(call);
-    return packLike(
-      value,
-      await drive(this.#communicator, this.#collectives.broadcast(call.values, root, call.into, call.form), call.run),
-    );
-  }
-
-  broadcastSync(value: ReplicaValue, root: number, options?: ReplicaCallOptions): Structure<Tensor> {
-    const call = prepareDense(value, options, this.#device);
-    refuseSharedResult(call);
-    return packLike(
-      value,
-      driveSync(this.#communicator, this.#collectives.broadcast(call.values, root, call.into, call.form), call.run),
-    );
-  }
-
-  allocate(dtype: DType, shape: readonly number[]): Tensor {
-    requireShape(shape);
-    return { ...this.#communicator.group.allocate(dtype, elementCount(shape)), shape, device: this.#device };
-  }
-
-  close(): Promise<void> {
-    return this.#communicator.close();
-  }
-
-  #fail(message: string): void {
-    if (this.#world.fail) this.#world.fail(message);
-    else void this.#communicator.close();
-  }
+function peerFailed(operation: string, { message, rank }: CollError): UnavailableError {
+  const details = rank === undefined ? { operation } : { operation, rank };
+  return new UnavailableError('ERR_COLL_PEER_FAILED', `${operation}: another replica failed: ${message}`, details);
 }

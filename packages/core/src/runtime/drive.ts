@@ -1,6 +1,7 @@
 import type { CallerRequest } from '../caller-request.js';
 import type { Collective } from '../collective.js';
 import type { Communicator, RunOptions, Segments } from '../communicator.js';
+import { RuntimeError } from '../errors.js';
 import { untilAllHaveEnded } from './until-all-have-ended.js';
 
 /** One collective on the buffers of the local ranks. */
@@ -14,41 +15,57 @@ export interface Run {
   readonly request?: CallerRequest | undefined;
 }
 
-/** Yields lists of runs. The runs of a list overlap; the next list is asked for once all of them have ended. */
-export type Phases<Result> = Generator<readonly Run[], Result, undefined>;
+/** Work that cannot block, such as a call of other cross-device ops. `options` carry the turn of the work that it is a part of. */
+export type AsyncStep<Result = unknown> = (options: RunOptions) => Promise<Result>;
 
-/** The collectives of a call, described once and driven with or without blocking. */
+/**
+ * Yields lists of runs, or asynchronous steps. The runs of a list overlap; what comes next is asked for once all of them have ended. A step gives its
+ * result back.
+ */
+export type Phases<Result> = Generator<readonly Run[] | AsyncStep, Result, unknown>;
+
+/** A call, described once and driven with or without blocking. */
 export interface Work<Result> {
+  /** Runs the collectives, and orders the call among others of its group. Undefined if there are steps only. */
+  readonly on: Communicator | undefined;
   /** Whether there is one list of runs at most. Such work needs no turn, because the engine keeps the order. */
   readonly hasOnePhase: boolean;
   readonly phases: Phases<Result>;
 }
 
-/** Work of one list of runs, without a result. */
-export function onePhase(runs: readonly Run[]): Work<void> {
-  return { hasOnePhase: true, phases: phasesOf(runs) };
+/** Work whose only phase is a step. It takes a turn of the group of `on`. */
+export function stepOf<Result>(on: Communicator | undefined, step: AsyncStep<Result>): Work<Result> {
+  return { on, hasOnePhase: false, phases: awaitStep(step) };
 }
 
-function* phasesOf(runs: readonly Run[]): Phases<void> {
-  yield runs;
+/** Work that was done when it was asked for. */
+export function workDone<Result>(result: Result): Work<Result> {
+  return { on: undefined, hasOnePhase: true, phases: onlyResult(result) };
 }
 
-/** Runs work on a communicator. Work of several phases takes a turn of the group unless `options` carry one. */
+// biome-ignore lint/correctness/useYield: work without a phase
+function* onlyResult<Result>(result: Result): Phases<Result> {
+  return result;
+}
+
+/** The phase that an asynchronous step is. */
+export function* awaitStep<Result>(step: AsyncStep<Result>): Phases<Result> {
+  return (yield step) as Result;
+}
+
+/** Runs a call. Work of several phases takes a turn of its group unless `options` carry one. */
 export async function drive<Result>(
-  on: Communicator,
-  { hasOnePhase, phases }: Work<Result>,
+  { on, hasOnePhase, phases }: Work<Result>,
   options: RunOptions = {},
 ): Promise<Result> {
-  const turn = hasOnePhase || options.turn ? undefined : on.group.order.take();
+  const turn = hasOnePhase || options.turn ? undefined : on?.group.order.take();
   const own = turn ? { ...options, turn } : options;
   try {
     if (turn?.begun) await turn.begun;
     let next = phases.next();
     while (!next.done) {
-      await untilAllHaveEnded(
-        next.value.map((run) => on.run(run.collective, run.inputs, run.outputs, optionsOf(run, own))),
-      );
-      next = phases.next();
+      const phase = next.value;
+      next = phases.next(typeof phase === 'function' ? await phase(own) : await runAll(on as Communicator, phase, own));
     }
     return next.value;
   } finally {
@@ -56,17 +73,32 @@ export async function drive<Result>(
   }
 }
 
-/** Runs work on a communicator, blocking the thread. @throws RuntimeError (ERR_COLL_BUSY) while an earlier call is under way */
-export function driveSync<Result>(on: Communicator, { phases }: Work<Result>, options: RunOptions = {}): Result {
+/**
+ * Runs a call, blocking the thread.
+ * @throws RuntimeError while an earlier call is under way (ERR_COLL_BUSY), and for a step that cannot block (ERR_COLL_CONTEXT)
+ */
+export function driveSync<Result>({ on, phases }: Work<Result>, options: RunOptions = {}): Result {
   let next = phases.next();
   while (!next.done) {
-    for (const run of next.value) on.runSync(run.collective, run.inputs, run.outputs, optionsOf(run, options));
+    const phase = next.value;
+    if (typeof phase === 'function') throw cannotBlock();
+    for (const run of phase)
+      (on as Communicator).runSync(run.collective, run.inputs, run.outputs, optionsOf(run, options));
     next = phases.next();
   }
   return next.value;
 }
 
+function runAll(on: Communicator, runs: readonly Run[], options: RunOptions): Promise<void> {
+  return untilAllHaveEnded(runs.map((run) => on.run(run.collective, run.inputs, run.outputs, optionsOf(run, options))));
+}
+
 function optionsOf({ layout, request }: Run, options: RunOptions): RunOptions {
   if (layout === undefined && request === undefined) return options;
   return request ? { ...options, layout: layout ?? 0, request } : { ...options, layout: layout ?? 0 };
+}
+
+function cannotBlock(): RuntimeError {
+  const told = 'these cross-device ops cannot block the thread: await the asynchronous call instead';
+  return new RuntimeError('ERR_COLL_CONTEXT', told, { operation: 'all-reduce' });
 }

@@ -8,17 +8,18 @@ import {
   type Group,
   InternalError,
   type Link,
-  Meeting,
   nameOf,
   PortableCommunicator,
   type ProcessGroup,
   type RunOptions,
   RuntimeError,
+  type Segments,
   type Tensor,
   zeros,
 } from '@coll/core';
 import { CallOrder, JoiningCommunicator } from '@coll/core/executor';
 import type { Algorithm } from '@coll/core/schedule';
+import { Meeting } from './meeting.js';
 
 /** What a double does otherwise than usual. */
 export interface DoubleOptions {
@@ -152,6 +153,18 @@ class MemberDouble extends JoiningCommunicator {
 
   refuses(collective: Collective, dtype: DType): string | undefined {
     return this.#whole.refuses(collective, dtype);
+  }
+
+  /** Calls wait for turns that were taken before them, as those of real members do. */
+  override run(
+    collective: Collective,
+    inputs: readonly Segments[],
+    outputs: readonly Segments[],
+    options?: RunOptions,
+  ): Promise<void> {
+    const { order } = this.group;
+    const run = () => super.run(collective, inputs, outputs, options);
+    return order.isHeld && !options?.turn ? order.start(run) : run();
   }
 
   protected async runWhole(

@@ -78,12 +78,18 @@ export class WorkerCollectives implements WorkerGroup {
 
   async broadcast(values: readonly Tensor[], worker: number, call?: CallOptions): Promise<readonly Tensor[]> {
     if (this.size === 1) return values;
-    return this.#replicas(await this.#open()).broadcast([...values], worker, this.#merged(call)) as Promise<Tensor[]>;
+    const opened = await this.#open();
+    const group = this.#replicas(opened);
+    const { rank } = opened.group as ProcessGroup;
+    return group.run(group.broadcastCall([...values], worker, rank, this.#merged(call))) as Promise<Tensor[]>;
   }
 
   broadcastSync(value: Tensor, worker: number, call?: CallOptions): Tensor {
     if (this.size === 1) return value;
-    return this.#replicas(this.#requireOpen('broadcast')).broadcastSync(value, worker, this.#merged(call)) as Tensor;
+    const opened = this.#requireOpen('broadcast');
+    const group = this.#replicas(opened);
+    const { rank } = opened.group as ProcessGroup;
+    return group.runSync(group.broadcastCall(value, worker, rank, this.#merged(call))) as Tensor;
   }
 
   async allReduce(op: ReduceOp, value: Tensor, call?: CallOptions): Promise<Tensor> {

@@ -33,9 +33,9 @@ describe('calls that block', () => {
     expect(await dtypes).toEqual(['int32', 'float64']);
   });
 
-  it('are refused while the replica waits for another', async () => {
+  it('are refused while values of an earlier call arrive', async () => {
     const running = one.run(async (replica) => {
-      const first = replica.allReduce('sum', 1);
+      const [first] = replica.allReduce('sum', [Promise.resolve(1)]);
       expect(() => replica.allReduceSync('sum', 1)).toThrow(expect.objectContaining({ code: 'ERR_COLL_BUSY' }));
       await first;
       return replica.allReduceSync('sum', 2);

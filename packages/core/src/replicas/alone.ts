@@ -1,0 +1,18 @@
+import { combine } from '../arithmetic.js';
+import { collectiveOp, outputDType } from '../collective.js';
+import { ReduceOp } from '../reduce-op.js';
+import { deduplicate } from '../sparse/deduplicate.js';
+import { IndexedSlices } from '../sparse/indexed-slices.js';
+import { copyToDevice, divideByN, type Value } from '../sparse/sparse.js';
+
+/** The all-reduce of one replica's value: new memory, of the dtype that the result has with more replicas. */
+export function reducedAlone(op: ReduceOp, value: Value, isUnique = false): Value {
+  if (value instanceof IndexedSlices) {
+    const unique = isUnique ? deduplicate(value) : value;
+    return op === ReduceOp.MEAN ? divideByN(unique, 1) : copyToDevice(unique, value.device);
+  }
+  const name = collectiveOp(op);
+  const isCopy = outputDType({ kind: 'all-reduce', op: name }, value.dtype) === value.dtype;
+  // Memory that JavaScript does not see is copied by whoever does.
+  return value.memory && isCopy ? copyToDevice(value, value.device) : combine(name, [value]);
+}

@@ -1,0 +1,170 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { rejection } from '../../test/thrown.js';
+import { RuntimeError } from '../errors.js';
+import { type Joining, Rendezvous } from './rendezvous.js';
+
+interface Spoken extends Joining {
+  readonly input: string;
+}
+
+const limit = (timeoutSeconds: number | null, signal?: AbortSignal) => ({
+  options: { options: { timeoutSeconds }, signal },
+});
+
+/** Gives each replica all inputs, after its own number. */
+function echo(size: number) {
+  const perform = vi.fn(async (calls: readonly Spoken[]) =>
+    calls.map((_, place) => `${place}: ${calls.map(({ input }) => input).join('')}`),
+  );
+  const rendezvous = new Rendezvous(Array.from({ length: size }, (_, place) => place));
+  const join = (place: number, input: string, more: Partial<Joining> = {}) =>
+    rendezvous.join(place, { name: 'echo', input, ...more }, perform);
+  return { perform, rendezvous, join };
+}
+
+const closed = (operation: string) => new RuntimeError('ERR_COLL_CLOSED', `${operation}: closed`, { operation });
+
+/** Lets all that can go on go on. */
+const rest = () => new Promise((resolve) => setImmediate(resolve));
+
+describe('a rendezvous', () => {
+  it('performs a call once for all, with the inputs in the order of the replicas', async () => {
+    const { perform, join } = echo(3);
+    const outcomes = [join(2, 'c'), join(0, 'a'), join(1, 'b')];
+    expect(await Promise.all(outcomes)).toEqual(['2: abc', '0: abc', '1: abc']);
+    expect(perform.mock.calls.map(([calls]) => calls.map(({ input }) => input))).toEqual([['a', 'b', 'c']]);
+  });
+
+  it('performs within the call of the last to arrive, and not before', async () => {
+    const { perform, join } = echo(2);
+    const first = join(0, 'a');
+    await rest();
+    expect(perform).not.toHaveBeenCalled();
+    const second = join(1, 'b');
+    expect(perform).toHaveBeenCalledOnce();
+    await Promise.all([first, second]);
+  });
+
+  it('takes the n-th call of each replica, however far one is ahead', async () => {
+    const { join } = echo(2);
+    const ahead = ['a', 'b', 'c'].map((input) => join(0, input));
+    const behind = ['x', 'y', 'z'].map((input) => join(1, input));
+    expect(await Promise.all(ahead)).toEqual(['0: ax', '0: by', '0: cz']);
+    expect(await Promise.all(behind)).toEqual(['1: ax', '1: by', '1: cz']);
+  });
+
+  it('overlaps calls, but for exclusive ones', async () => {
+    const log: string[] = [];
+    const rendezvous = new Rendezvous([0]);
+    const call = (name: string, isExclusive = false) =>
+      rendezvous.join(0, { name, isExclusive }, async () => {
+        log.push(`${name} begins`);
+        await rest();
+        log.push(`${name} ends`);
+        return [0];
+      });
+    await Promise.all([call('a'), call('b'), call('c', true), call('d')]);
+    const apart = ['c begins', 'c ends', 'd begins', 'd ends'];
+    expect(log).toEqual(['a begins', 'b begins', 'a ends', 'b ends', ...apart]);
+  });
+
+  it('tells all replicas why a call failed, and goes on with the next one', async () => {
+    const failing = vi.fn().mockRejectedValueOnce(new Error('broken')).mockResolvedValueOnce(['x', 'y']);
+    const rendezvous = new Rendezvous([0, 1]);
+    const calls = [0, 1, 0, 1].map((place) => rendezvous.join(place, { name: 'call' }, failing));
+    const settled = await Promise.allSettled(calls);
+    expect(settled.map((call) => (call.status === 'fulfilled' ? call.value : call.reason.message))).toEqual([
+      'broken',
+      'broken',
+      'x',
+      'y',
+    ]);
+  });
+
+  it('refuses calls that differ in name or form, and names the replica', async () => {
+    for (const [one, other] of [
+      [{ name: 'sum' }, { name: 'max' }],
+      [{ form: '[1]' }, { form: '[2]' }],
+    ] as const) {
+      const { perform, join } = echo(2);
+      for (const error of await Promise.all([join(0, 'a', one), join(1, 'b', other)].map(rejection)))
+        expect(error).toMatchObject({ name: 'InternalError', code: 'ERR_COLL_MISMATCH', rank: 1 });
+      expect(perform).not.toHaveBeenCalled();
+    }
+  });
+
+  it('refuses calls that wait and later ones once it is closed, and lets go on what is under way', async () => {
+    const { rendezvous, join } = echo(2);
+    const underWay = [join(0, 'a'), join(1, 'b')];
+    const waiting = join(0, 'c');
+    rendezvous.close(closed);
+    expect(await rejection(waiting)).toMatchObject({ code: 'ERR_COLL_CLOSED', operation: 'echo' });
+    expect(await rejection(join(1, 'd'))).toMatchObject({ code: 'ERR_COLL_CLOSED' });
+    expect(await Promise.all(underWay)).toEqual(['0: ab', '1: ab']);
+  });
+
+  it('ends what is under way when it fails', async () => {
+    const rendezvous = new Rendezvous([0, 1]);
+    const never = () => new Promise<never>(() => {});
+    const calls = [0, 1].map((place) => rejection(rendezvous.join(place, { name: 'call' }, never)));
+    rendezvous.fail(closed);
+    for (const error of await Promise.all(calls)) expect(error).toMatchObject({ code: 'ERR_COLL_CLOSED' });
+  });
+
+  it('hands out results in the time of its owner', async () => {
+    const kept: (readonly (() => void)[])[] = [];
+    const rendezvous = new Rendezvous([0, 1], { settle: (deliver) => kept.push(deliver) });
+    const order: number[] = [];
+    const calls = [0, 1].map((place) =>
+      rendezvous.join(place, { name: 'call' }, async (calls) => calls).then(() => order.push(place)),
+    );
+    await rest();
+    expect(order).toEqual([]);
+    for (const letGo of [...(kept[0] ?? [])].reverse()) {
+      letGo();
+      await rest();
+    }
+    await Promise.all(calls);
+    expect(order).toEqual([1, 0]);
+  });
+
+  it('knows what a replica waits for first', () => {
+    const { rendezvous, join } = echo(2);
+    expect(rendezvous.waitingIn(0)).toBeUndefined();
+    void join(0, 'a');
+    void join(0, 'b');
+    expect(rendezvous.waitingIn(0)).toMatchObject({ input: 'a' });
+    expect(rendezvous.waitingIn(1)).toBeUndefined();
+  });
+});
+
+describe('waiting', () => {
+  beforeEach(() => {
+    vi.useFakeTimers();
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  it('names those who did not make the call, for every call of a replica that is ahead', async () => {
+    const { join } = echo(3);
+    const calls = [join(0, 'a'), join(1, 'x'), join(0, 'b', limit(1))].map(rejection);
+    await vi.advanceTimersByTimeAsync(1000);
+    for (const error of await Promise.all(calls))
+      expect(error).toMatchObject({
+        name: 'DeadlineExceededError',
+        rank: 0,
+        message: expect.stringContaining('timed out on replica 0 waiting for the others: replica 1, 2'),
+      });
+  });
+
+  it('ends with its deadline and its signal, and leaves neither behind', async () => {
+    const { join } = echo(2);
+    const controller = new AbortController();
+    const limited = limit(3, controller.signal);
+    await Promise.all([join(0, 'a', limited), join(1, 'b', limited)]);
+    expect(vi.getTimerCount()).toBe(0);
+    controller.abort();
+    expect(await Promise.all([join(0, 'a'), join(1, 'b')])).toEqual(['0: ab', '1: ab']);
+  });
+});

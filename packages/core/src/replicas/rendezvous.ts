@@ -1,0 +1,233 @@
+import { abortedError } from '../call-errors.js';
+import { AbortedError, DeadlineExceededError, InternalError } from '../errors.js';
+import { messageOf } from '../message-of.js';
+import { afterSeconds } from '../timer.js';
+
+/** A call that all local replicas make. */
+export interface Joining {
+  /** The operation, for errors. All replicas must have the same one. */
+  readonly name: string;
+  /** Form of the structure that is handed in. All replicas must have the same one. Default: none. */
+  readonly form?: string;
+  /** Seconds to wait for the others from now on, and what ends the waiting for all replicas; if it is aborted already, it ends this call only. */
+  readonly options?: JoiningOptions;
+  /** Whether it is performed alone: after the calls before it, and before those after it. Default: calls may overlap, in their order. */
+  readonly isExclusive?: boolean;
+}
+
+interface JoiningOptions {
+  readonly options: { readonly timeoutSeconds: number | null };
+  readonly signal: AbortSignal | undefined;
+}
+
+/** Makes the error of a call that cannot go on, for its operation. */
+export type ErrorFor = (operation: string) => unknown;
+
+/** How the owner of a rendezvous takes part. */
+export interface RendezvousOptions {
+  /** Called when a replica has arrived, and when a call of all replicas has ended. */
+  readonly onChange?: (() => void) | undefined;
+  /** Called with an error that ends a call of all replicas, before they get it. */
+  readonly onError?: ((error: unknown) => void) | undefined;
+  /** Hands out results in its own time: `deliver[i]` lets replica `i` go on. Default: all at once. */
+  readonly settle?: ((deliver: readonly (() => void)[]) => void) | undefined;
+}
+
+interface Waiter {
+  readonly joining: Joining;
+  /** Ends deadline and signal. */
+  unwatch(): void;
+  resolve(output: unknown): void;
+  reject(error: unknown): void;
+}
+
+type Perform = (calls: readonly never[]) => Promise<readonly unknown[]>;
+
+/**
+ * Where the replicas of one thread meet. The n-th calls of all of them are one call: they are compared, and the last replica to
+ * arrive performs it for all.
+ */
+export class Rendezvous {
+  readonly #ids: readonly number[];
+  readonly #options: RendezvousOptions;
+  readonly #waiting: readonly Waiter[][];
+  readonly #performing = new Map<readonly Waiter[], Promise<void>>();
+  /** How many calls of each replica have not ended. */
+  readonly #pending: number[];
+  /** The latest exclusive call that is under way. */
+  #exclusive: Promise<void> | undefined;
+  #failure: ErrorFor | undefined;
+
+  /** `ids`: the replicas, by which errors name them. */
+  constructor(ids: readonly number[], options: RendezvousOptions = {}) {
+    this.#ids = ids;
+    this.#options = options;
+    this.#waiting = ids.map(() => []);
+    this.#pending = ids.map(() => 0);
+  }
+
+  get size(): number {
+    return this.#ids.length;
+  }
+
+  /** Whether a call of all replicas is under way. */
+  get isPerforming(): boolean {
+    return this.#performing.size > 0;
+  }
+
+  /** Whether the replica at a place waits for others, or for a call of all of them to end. */
+  isWaiting(place: number): boolean {
+    return (this.#pending[place] as number) > 0;
+  }
+
+  /** What the replica at a place waits for first. Undefined while it waits for nobody. */
+  waitingIn(place: number): Joining | undefined {
+    return this.#waiting[place]?.[0]?.joining;
+  }
+
+  /**
+   * Waits for the other replicas. `perform` gets the calls of all of them and gives each its output; that of the last to arrive is called.
+   * @throws InternalError (ERR_COLL_MISMATCH) if the replicas differ in name or form; DeadlineExceededError; AbortedError
+   */
+  join<Call extends Joining, Output>(
+    place: number,
+    joining: Call,
+    perform: (calls: readonly Call[]) => Promise<readonly Output[]>,
+  ): Promise<Output> {
+    try {
+      this.requireOpen(joining);
+    } catch (error) {
+      return Promise.reject(error);
+    }
+    const { promise, resolve, reject } = deferred<Output>();
+    const waiter = this.#waiterOf(place, joining, resolve as Waiter['resolve'], reject);
+    this.#waiting[place]?.push(waiter);
+    if (this.#waiting.every((calls) => calls.length > 0)) void this.#begin(perform);
+    this.#options.onChange?.();
+    return promise;
+  }
+
+  #waiterOf(place: number, joining: Joining, resolve: Waiter['resolve'], reject: Waiter['reject']): Waiter {
+    this.#pending[place] = (this.#pending[place] as number) + 1;
+    let isOver = false;
+    const once = (settle: () => void) => {
+      if (isOver) return;
+      isOver = true;
+      this.#pending[place] = (this.#pending[place] as number) - 1;
+      settle();
+    };
+    return {
+      joining,
+      unwatch: this.#watch(place, joining),
+      resolve: (output) => once(() => resolve(output)),
+      reject: (error) => once(() => reject(error)),
+    };
+  }
+
+  /** @throws the error of a rendezvous that has failed or was closed; AbortedError for a call whose signal was aborted */
+  requireOpen({ name, options }: Joining): void {
+    if (this.#failure) throw this.#failure(name);
+    const signal = options?.signal;
+    if (signal?.aborted) throw abortedError('before it began', signal, { operation: name });
+  }
+
+  /** Ends all calls that wait for replicas, and later ones. Only the first reason counts. */
+  close(errorFor: ErrorFor): void {
+    this.#failure ??= errorFor;
+    this.#reject(this.#waiting.flatMap((calls) => calls.splice(0)));
+    this.#options.onChange?.();
+  }
+
+  /** As `close`, also for calls that are under way. */
+  fail(errorFor: ErrorFor): void {
+    this.#failure ??= errorFor;
+    this.#reject([...this.#performing.keys()].flat());
+    this.close(errorFor);
+  }
+
+  #reject(waiters: readonly Waiter[]): void {
+    for (const waiter of waiters) {
+      waiter.unwatch();
+      waiter.reject(this.#failure?.(waiter.joining.name));
+    }
+  }
+
+  async #begin(perform: Perform): Promise<void> {
+    const waiters = this.#waiting.map((calls) => calls.shift() as Waiter);
+    for (const { unwatch } of waiters) unwatch();
+    const isExclusive = waiters.some(({ joining }) => joining.isExclusive);
+    const before = isExclusive ? Promise.all(this.#performing.values()) : this.#exclusive;
+    const ended = deferred<void>();
+    this.#performing.set(waiters, ended.promise);
+    if (isExclusive) this.#exclusive = ended.promise;
+    try {
+      this.#requireAlike(waiters);
+      if (before) await before;
+      const outputs = await perform(waiters.map(({ joining }) => joining as never));
+      const deliver = waiters.map((waiter, place) => () => waiter.resolve(outputs[place]));
+      if (this.#options.settle) this.#options.settle(deliver);
+      else for (const letGo of deliver) letGo();
+    } catch (error) {
+      this.#options.onError?.(error);
+      for (const { reject } of waiters) reject(error);
+    }
+    this.#performing.delete(waiters);
+    if (this.#exclusive === ended.promise) this.#exclusive = undefined;
+    ended.resolve();
+    this.#options.onChange?.();
+  }
+
+  #requireAlike(waiters: readonly Waiter[]): void {
+    const calls = waiters.map(({ joining: { name, form = '' } }) => (form === '' ? name : `${name} of ${form}`));
+    const odd = calls.findIndex((call) => call !== calls[0]);
+    if (odd < 0) return;
+    const [first, rank] = [this.#ids[0], this.#ids[odd] as number];
+    const told = `replica ${first} calls ${calls[0]}, replica ${rank} ${calls[odd]}`;
+    throw new InternalError(
+      'ERR_COLL_MISMATCH',
+      `replicas do different things together: ${told}; all replicas make the same calls in the same order`,
+      { rank, operation: waiters[0]?.joining.name ?? '' },
+    );
+  }
+
+  #watch(place: number, joining: Joining): () => void {
+    const signal = joining.options?.signal;
+    const endTimer = afterSeconds(joining.options?.options.timeoutSeconds, () => this.#expire(place, joining));
+    if (!signal) return endTimer;
+    const abort = () => this.close((operation) => abortedBy(operation, this.#ids[place] as number, signal.reason));
+    signal.addEventListener('abort', abort);
+    return () => {
+      endTimer();
+      signal.removeEventListener('abort', abort);
+    };
+  }
+
+  #expire(place: number, joining: Joining): void {
+    const calls = this.#waiting[place] as Waiter[];
+    const turn = calls.findIndex((waiter) => waiter.joining === joining);
+    const rank = this.#ids[place] as number;
+    const missing = this.#ids.filter((_, other) => (this.#waiting[other] as Waiter[]).length <= turn);
+    const told = `timed out on replica ${rank} waiting for the others: replica ${missing.join(', ')} never came`;
+    this.close(
+      (operation) => new DeadlineExceededError('ERR_COLL_DEADLINE', `${operation}: ${told}`, { rank, operation }),
+    );
+  }
+}
+
+function deferred<Output>() {
+  let resolve!: (output: Output) => void;
+  let reject!: (error: unknown) => void;
+  const promise = new Promise<Output>((onDone, onError) => {
+    resolve = onDone;
+    reject = onError;
+  });
+  return { promise, resolve, reject };
+}
+
+function abortedBy(operation: string, rank: number, cause: unknown): AbortedError {
+  return new AbortedError('ERR_COLL_ABORTED', `${operation}: replica ${rank} aborted: ${messageOf(cause)}`, {
+    rank,
+    operation,
+    cause,
+  });
+}

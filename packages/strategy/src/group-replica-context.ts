@@ -1,0 +1,153 @@
+import {
+  type ArrivingValue,
+  type CallOptions,
+  type DType,
+  type GroupCall,
+  isArriving,
+  type ReduceOpLike,
+  type ReplicaCallOptions,
+  type ReplicaGroup,
+  type ReplicaValue,
+  reduceOpFrom,
+  type Tensor,
+} from '@coll/core';
+import { requireReplica } from './contexts.js';
+import type { MergeFunction, ReplicaContext } from './replica-context.js';
+import type { Strategy } from './strategy.js';
+import type { Arriving, Movable, Reduced, ReducedLater, Reducible } from './structure-types.js';
+
+/** Which replica of a strategy it is. */
+export interface ReplicaIdentity {
+  readonly strategy: Strategy;
+  readonly numReplicasInSync: number;
+  readonly id: number;
+  readonly device: string;
+}
+
+/** The replica of a strategy with this number among those of this process. */
+export function replicaAt(strategy: Strategy, place: number): ReplicaIdentity {
+  const { firstReplica, workerDevices } = strategy.extended;
+  const { numReplicasInSync } = strategy;
+  return { strategy, numReplicasInSync, id: firstReplica + place, device: workerDevices[place] as string };
+}
+
+/** A replica that makes its calls through a replica group. */
+export abstract class GroupReplicaContext implements ReplicaContext {
+  readonly strategy: Strategy;
+  readonly numReplicasInSync: number;
+  readonly replicaIdInSyncGroup: number;
+  readonly devices: readonly [string];
+  readonly #pending = new Set<Promise<unknown>>();
+
+  constructor({ strategy, numReplicasInSync, id, device }: ReplicaIdentity) {
+    this.strategy = strategy;
+    this.numReplicasInSync = numReplicasInSync;
+    this.replicaIdInSyncGroup = id;
+    this.devices = [device];
+  }
+
+  /** @throws NotImplementedError if the ops of the strategy have none */
+  protected abstract groupFor(method: string): ReplicaGroup;
+
+  abstract mergeCall<Args extends readonly unknown[], Result>(
+    fn: MergeFunction<Args, Result>,
+    args?: readonly unknown[],
+    kwargs?: Readonly<Record<string, unknown>>,
+  ): Promise<Result>;
+
+  abstract report(value: unknown): void;
+
+  get canBlock(): boolean {
+    return this.groupFor('canBlock').canBlock;
+  }
+
+  allReduce<const T extends Reducible<T>>(
+    op: ReduceOpLike,
+    value: T,
+    options?: ReplicaCallOptions,
+  ): Promise<Reduced<T>>;
+  allReduce<const T extends Arriving<T>>(op: ReduceOpLike, value: T, options?: ReplicaCallOptions): ReducedLater<T>;
+  allReduce(op: ReduceOpLike, value: ArrivingValue, options?: ReplicaCallOptions): unknown {
+    if (isArriving(value)) return this.#reduceArriving(op, value, options);
+    try {
+      const group = this.#requireGroup('allReduce');
+      const id = this.replicaIdInSyncGroup;
+      const call = group.reduceCall(reduceOpFrom(op), value as ReplicaValue, id, this.merged(options));
+      return this.track(group.run(call));
+    } catch (error) {
+      return Promise.reject(error);
+    }
+  }
+
+  allReduceSync<const T extends Reducible<T>>(op: ReduceOpLike, value: T, options?: ReplicaCallOptions): Reduced<T> {
+    const group = this.#requireGroup('allReduceSync');
+    const id = this.replicaIdInSyncGroup;
+    return group.runSync(group.reduceCall(reduceOpFrom(op), value, id, this.merged(options))) as Reduced<T>;
+  }
+
+  allGather<const T extends Reducible<T>>(value: T, axis: number, options?: CallOptions): Promise<Reduced<T>> {
+    return this.#make('allGather', (group) =>
+      group.gatherCall(value, axis, this.replicaIdInSyncGroup, this.merged(options)),
+    ) as Promise<Reduced<T>>;
+  }
+
+  broadcast<const T extends Movable<T>>(value: T, root = 0, options?: ReplicaCallOptions): Promise<Reduced<T>> {
+    return this.#make('broadcast', (group) =>
+      group.broadcastCall(value, root, this.replicaIdInSyncGroup, this.merged(options)),
+    ) as Promise<Reduced<T>>;
+  }
+
+  broadcastSync<const T extends Movable<T>>(value: T, root = 0, options?: ReplicaCallOptions): Reduced<T> {
+    const group = this.#requireGroup('broadcastSync');
+    const call = group.broadcastCall(value, root, this.replicaIdInSyncGroup, this.merged(options));
+    return group.runSync(call) as Reduced<T>;
+  }
+
+  allocate(dtype: DType, shape: readonly number[]): Tensor {
+    return this.#requireGroup('allocate').allocate(dtype, shape, this.replicaIdInSyncGroup);
+  }
+
+  /** Waits for what the replica has begun without awaiting it. @throws what goes wrong with it */
+  async settle(): Promise<void> {
+    await Promise.all(this.#pending);
+  }
+
+  /** @throws RuntimeError unless this code runs in this replica */
+  protected requireHere(method: string): void {
+    requireReplica(this, method);
+  }
+
+  /** The options of a call, over those of the strategy. Default: the ops know these. */
+  protected merged<Options extends CallOptions>(call: Options | undefined): Options | undefined {
+    return call;
+  }
+
+  /** Has `settle` wait for a call. */
+  protected track<Result>(call: Promise<Result>): Promise<Result> {
+    const tracked = call.finally(() => this.#pending.delete(tracked));
+    this.#pending.add(tracked);
+    return tracked;
+  }
+
+  #reduceArriving(op: ReduceOpLike, value: ArrivingValue, options?: ReplicaCallOptions): unknown {
+    const group = this.#requireGroup('allReduce');
+    const id = this.replicaIdInSyncGroup;
+    const { results, ended } = group.runArriving(reduceOpFrom(op), value, id, this.merged(options));
+    this.track(ended).catch(() => {});
+    return results;
+  }
+
+  #make(method: string, prepare: (group: ReplicaGroup) => GroupCall): Promise<unknown> {
+    try {
+      const group = this.#requireGroup(method);
+      return this.track(group.run(prepare(group)));
+    } catch (error) {
+      return Promise.reject(error);
+    }
+  }
+
+  #requireGroup(method: string): ReplicaGroup {
+    this.requireHere(method);
+    return this.groupFor(method);
+  }
+}

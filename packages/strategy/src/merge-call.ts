@@ -1,0 +1,19 @@
+import { isMapping, quote, ValueError } from '@coll/core';
+import type { MergeFunction } from './replica-context.js';
+
+/** The arguments of a merge call, the named ones last. @throws ValueError unless there are a function, a list and an object */
+export function requireMergeCall<Args extends readonly unknown[]>(
+  fn: MergeFunction<Args>,
+  args?: readonly unknown[],
+  kwargs?: Readonly<Record<string, unknown>>,
+): Args {
+  const isCall = typeof fn === 'function' && (args === undefined || Array.isArray(args));
+  if (isCall && (kwargs === undefined || isMapping(kwargs)))
+    return [...(args ?? []), ...(kwargs ? [kwargs] : [])] as unknown as Args;
+  const given = [fn, args, ...(kwargs === undefined ? [] : [kwargs])].map(quote).join(', ');
+  throw new ValueError(
+    'ERR_COLL_VALUE',
+    `mergeCall takes a function, a list of arguments and an object of named ones, not ${given}`,
+    { operation: 'mergeCall' },
+  );
+}

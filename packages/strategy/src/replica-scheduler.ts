@@ -1,0 +1,151 @@
+import { AbortedError, type ErrorFor, Rendezvous, RuntimeError, UnavailableError } from '@coll/core';
+import { annotate } from './replica-error.js';
+
+interface Replica {
+  /** Among those here, from 0. */
+  readonly place: number;
+  /** Among those of all workers, for messages. */
+  readonly id: number;
+  hasEnded: boolean;
+  result?: unknown;
+}
+
+/**
+ * Decides whose code runs next among the replicas of one thread: replica 0 until it waits for the others or ends, then replica 1, and so on; after
+ * each call that they make together, in the same order. So runs are reproducible.
+ */
+export class ReplicaScheduler {
+  /** Where the replicas meet. */
+  readonly arrivals: Rendezvous;
+  readonly #replicas: readonly Replica[];
+  /** What the run ends with before all replicas have ended. */
+  #failure: { readonly error: unknown } | undefined;
+  /** Hands out results of one call after the other. */
+  #delivering: Promise<void> = Promise.resolve();
+  #undelivered = 0;
+  readonly #wakers: (() => void)[] = [];
+
+  /** Replicas here, and the id of the first of them. */
+  constructor(size: number, firstReplica = 0) {
+    this.#replicas = Array.from({ length: size }, (_, place) => ({ place, id: firstReplica + place, hasEnded: false }));
+    this.arrivals = new Rendezvous(
+      this.#replicas.map(({ id }) => id),
+      {
+        onChange: () => this.#wake(),
+        onError: (error) => this.fail(error, () => error),
+        settle: (deliver) => this.#deliver(deliver),
+      },
+    );
+  }
+
+  /**
+   * Calls a function as each replica and returns what they return.
+   * @throws the error of the first replica that fails, with its number; RuntimeError or InternalError if replicas differ in
+   * what they wait for; AbortedError
+   */
+  async run(call: (place: number) => unknown, signal?: AbortSignal): Promise<unknown[]> {
+    const abort = () => {
+      const error = new AbortedError('ERR_COLL_ABORTED', 'run was aborted', { cause: signal?.reason });
+      this.fail(error, () => error);
+    };
+    if (signal?.aborted) abort();
+    signal?.addEventListener('abort', abort);
+    try {
+      for (const replica of this.#replicas) {
+        if (!this.#failure) void this.#play(replica, call);
+        await this.#until(() => this.#isQuiet(replica));
+      }
+      await this.#until(() => this.#undelivered === 0 && this.#isAtRest());
+      this.#requireAllEnded();
+      return this.#replicas.map(({ result }) => result);
+    } finally {
+      signal?.removeEventListener('abort', abort);
+      this.arrivals.fail(
+        (operation) => new RuntimeError('ERR_COLL_CLOSED', `${operation}: the run of this replica has ended`),
+      );
+    }
+  }
+
+  /** Ends the run with an error, and with it everything that replicas wait for. */
+  fail(error: unknown, errorFor: ErrorFor): void {
+    this.#failure ??= { error };
+    this.arrivals.fail(errorFor);
+    this.#wake();
+  }
+
+  async #play(replica: Replica, call: (place: number) => unknown): Promise<void> {
+    try {
+      replica.result = await call(replica.place);
+    } catch (error) {
+      if (!this.#failure) {
+        const named = annotate(error, replica.id);
+        this.fail(named, (operation) => peerFailed(operation, named, replica.id));
+      }
+    }
+    replica.hasEnded = true;
+    this.#wake();
+  }
+
+  #deliver(deliver: readonly (() => void)[]): void {
+    this.#undelivered += 1;
+    this.#delivering = this.#delivering
+      .then(async () => {
+        for (const replica of this.#replicas) {
+          deliver[replica.place]?.();
+          // What follows the resolved promise runs before the next replica goes on.
+          await new Promise((resolve) => setImmediate(resolve));
+          await this.#until(() => this.#isQuiet(replica));
+        }
+      })
+      // Whatever ends the run is thrown there.
+      .catch(() => {})
+      .finally(() => {
+        this.#undelivered -= 1;
+        this.#wake();
+      });
+  }
+
+  /** Whether a replica waits for others, or has ended. */
+  #isQuiet({ place, hasEnded }: Replica): boolean {
+    return hasEnded || this.arrivals.isWaiting(place);
+  }
+
+  /** Whether nothing goes on without an end of the run. */
+  #isAtRest(): boolean {
+    return !this.arrivals.isPerforming && this.#replicas.every((replica) => this.#isQuiet(replica));
+  }
+
+  async #until(condition: () => boolean): Promise<void> {
+    for (;;) {
+      if (this.#failure) throw this.#failure.error;
+      if (condition()) return;
+      await new Promise<void>((resolve) => this.#wakers.push(resolve));
+    }
+  }
+
+  #wake(): void {
+    for (const wake of this.#wakers.splice(0)) wake();
+  }
+
+  /** @throws RuntimeError if some replicas have ended while others wait for them */
+  #requireAllEnded(): void {
+    const waiting = this.#replicas.filter(({ place }) => this.arrivals.waitingIn(place));
+    const [first] = waiting;
+    const gone = this.#replicas.find(({ place }) => !this.arrivals.waitingIn(place));
+    if (!first || !gone) return;
+    const nameOf = ({ place }: Replica) => this.arrivals.waitingIn(place)?.name ?? '';
+    const waits = waiting.map((replica) => `replica ${replica.id} waits in ${nameOf(replica)}`).join(', ');
+    const alike = 'all replicas make the same calls in the same order';
+    const told = `replicas made a different number of merge_call: replica ${gone.id} has ended while ${waits}; ${alike}`;
+    const error = new RuntimeError('ERR_COLL_MERGE', told, { rank: gone.id, operation: nameOf(first) });
+    this.fail(error, () => error);
+    throw error;
+  }
+}
+
+function peerFailed(operation: string, { message }: Error, rank: number): UnavailableError {
+  return new UnavailableError('ERR_COLL_PEER_FAILED', `${operation}: another replica failed: ${message}`, {
+    rank,
+    operation,
+  });
+}
