@@ -212,7 +212,7 @@ function refused(told: string): ValueError {
 }
 
 /** @throws ValueError for a root that is no replica */
-export function requireRoot(root: number, size: number): void {
+function requireRoot(root: number, size: number): void {
   if (Number.isInteger(root) && root >= 0 && root < size) return;
   const told = `broadcast: root ${quote(root)} is not one of the ${size} replicas`;
   throw new ValueError('ERR_COLL_REFUSED', told, { operation: 'broadcast' });

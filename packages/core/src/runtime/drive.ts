@@ -49,7 +49,7 @@ function* onlyResult<Result>(result: Result): Phases<Result> {
 }
 
 /** The phase that an asynchronous step is. */
-export function* awaitStep<Result>(step: AsyncStep<Result>): Phases<Result> {
+function* awaitStep<Result>(step: AsyncStep<Result>): Phases<Result> {
   return (yield step) as Result;
 }
 
