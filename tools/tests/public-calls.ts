@@ -159,7 +159,6 @@ const examples: Readonly<Record<string, () => readonly unknown[]>> = {
   'multi-worker: splitGradsBySize': () => [2, [tensors(), tensors()]],
   'ring: new RingAllReduce': () => [{ numPacks: 1, subChunks: 1, engine: 'js' }, core.portableWorld(devices)],
   'ring: ringAlgorithm': () => [{ subChunks: 1, workers: 2, order: [0, 1] }],
-  'ring: ringPermutations': () => [2, 1, [0, 1]],
   'strategy: batchSizesForWorker': () => [{ globalBatchSize: 8, numWorkers: 2, workerIndex: 0, replicasPerWorker: 1 }],
   'strategy: new MirroredStrategy': () => [{ devices: [...devices], crossDeviceOps: 'ring', engine: 'js' }],
   'strategy: new MultiWorkerMirroredStrategy': () => [
@@ -246,8 +245,7 @@ const trusting: ReadonlySet<string> = new Set([
     optionsOf requireCommunicator requireFunction requireList requireTensorLists requireTensors`
     .split(/\s+/)
     .map((name) => `core: ${name}`),
-  ...`Variable LocalVariable DistributedVariable MirroredVariable SyncOnReadVariable StrategyExtended MultiWorkerExtended
-    KubernetesClusterResolver`
+  ...`Variable MirroredVariable SyncOnReadVariable StrategyExtended KubernetesClusterResolver`
     .split(/\s+/)
     .map((name) => `strategy: new ${name}`),
 ]);

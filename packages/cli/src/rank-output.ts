@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import path from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { quote, ValueError } from '@coll/core';
-import { makeFolder } from '@coll/rendezvous';
+import { makeFolder } from '@coll/rendezvous/internal';
 import { LastLines } from './last-lines.js';
 import { WholeLines } from './whole-lines.js';
 

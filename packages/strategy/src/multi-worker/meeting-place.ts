@@ -1,5 +1,5 @@
 import { quote, ValueError } from '@coll/core';
-import { generationFromEnvironment } from '@coll/rendezvous';
+import { generationFromEnvironment } from '@coll/rendezvous/internal';
 import type { ClusterResolver } from '../cluster/cluster-resolver.js';
 import { type Environment, processEnvironment } from '../cluster/environment.js';
 import type { WorkerPlace } from './worker-place.js';
