@@ -3,12 +3,9 @@ import {
   type CrossDeviceOps,
   type Destinations,
   DistributedValues,
-  devicesMatch,
   getDevicesFrom,
   IndexedSlices,
   isIndexedSlices,
-  mirror,
-  outputDType,
   PerReplica,
   type PossiblyMirrored,
   type ReadyPair,
@@ -18,6 +15,7 @@ import {
   type Tensor,
   type Value,
 } from '@coll/core';
+import { devicesMatch, mirror, outputDType } from '@coll/core/plugin';
 import { bufferOf, DeviceBuffer, isOnGpu } from './device-buffer.js';
 import { isKnown } from './element-types.js';
 import { GpuGathers } from './gpu-gathers.js';

@@ -5,12 +5,9 @@ import {
   canonicalize,
   type Destinations,
   type DistributedValues,
-  deviceType,
   getDevicesFrom,
   hostForDevice,
   isIndexedSlices,
-  logFirst,
-  optionsOf,
   type PossiblyMirrored,
   type ReadyPair,
   type ReduceOp,
@@ -21,6 +18,8 @@ import {
   ValueError,
   type World,
 } from '@coll/core';
+import { optionsOf } from '@coll/core/internal';
+import { deviceType, logFirst } from '@coll/core/plugin';
 import { ReductionToOneDevice, reductionToOneAlgorithm } from '@coll/reduction-to-one';
 import { AllReduceOnly } from './all-reduce-only.js';
 import { GpuGroups, type GpuRanks, GroupedCommunicator } from './gpu-groups.js';

@@ -1,12 +1,9 @@
 import {
-  allDevicesMatch,
   CommunicationOptions,
   type CrossDeviceOps,
   type Destinations,
   type DistributedValues,
   type Explanation,
-  logFirst,
-  optionsOf,
   PerReplica,
   type Plugin,
   type PossiblyMirrored,
@@ -15,14 +12,14 @@ import {
   type ReplicaCallOptions,
   type ReplicaValue,
   type ResolvedOptions,
-  resolveCallOptions,
   resolveEngine,
   type Structure,
   type Tensor,
   type Value,
   type World,
 } from '@coll/core';
-import { RankNames } from '@coll/core/executor';
+import { optionsOf, RankNames, resolveCallOptions } from '@coll/core/internal';
+import { allDevicesMatch, logFirst } from '@coll/core/plugin';
 import { ringAlgorithm } from '@coll/ring';
 import type { AlgorithmChoice } from './algorithm-choices.js';
 import { autoAlgorithm, choicesOf } from './auto-communicator.js';

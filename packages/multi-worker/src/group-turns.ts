@@ -1,5 +1,5 @@
 import type { ProcessGroup } from '@coll/core';
-import { OneByOne } from '@coll/core/executor';
+import { OneByOne } from '@coll/core/plugin';
 
 const turns = new WeakMap<ProcessGroup, OneByOne>();
 

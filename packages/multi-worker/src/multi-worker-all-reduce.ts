@@ -1,28 +1,23 @@
 import {
   type AllReduceOptions,
-  allDevicesMatch,
   type Destinations,
   type DistributedValues,
-  devicesMatch,
   type Explanation,
   isIndexedSlices,
   localDevicesFromNumGpus,
-  logFirst,
-  optionsOf,
   type PossiblyMirrored,
   type ProcessGroup,
-  quote,
   type ReadyPair,
   type ReduceOp,
   type ResolvedOptions,
-  requireProcessGroup,
-  requireWorld,
   resolveEngine,
   type Tensor,
   type Value,
   ValueError,
   type World,
 } from '@coll/core';
+import { optionsOf, quote, requireProcessGroup } from '@coll/core/internal';
+import { allDevicesMatch, devicesMatch, logFirst, requireWorld } from '@coll/core/plugin';
 import type { Algorithm } from '@coll/core/schedule';
 import { reductionToOneAlgorithm } from '@coll/reduction-to-one';
 import { type AllReduceSpec, type AllReduceSpecLike, parseSpec } from './all-reduce-spec.js';

@@ -1,18 +1,16 @@
 import {
-  asValue,
   type CallFields,
   type CrossDeviceOps,
-  flatten,
   isIndexedSlices,
   PerReplica,
-  packLike,
   type ReduceOp,
   type ReplicaValue,
   type Structure,
   type TensorLike,
   type Value,
-  viewOnDevice,
 } from '@coll/core';
+import { asValue, flatten, packLike } from '@coll/core/internal';
+import { viewOnDevice } from '@coll/core/plugin';
 
 /** The `allReduce` of a replica, on its device, by ops that know batches only. The result has the structure of `value`. */
 export async function allReduceAsBatch(

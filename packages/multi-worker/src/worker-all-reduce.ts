@@ -4,19 +4,15 @@ import {
   type BatchReduceOptions,
   type CallOptions,
   type Communicator,
-  copyToDevice,
   type Destinations,
   DeviceSpec,
   DistributedValues,
   densify,
-  devicesMatch,
   getDevicesFrom,
   IndexedSlices,
-  mirror,
   PerReplica,
   type PossiblyMirrored,
   type ProcessGroup,
-  processWorld,
   type ReadyPair,
   type ReduceOp,
   type ReduceOptions,
@@ -25,7 +21,6 @@ import {
   type ReplicaValue,
   type ResolvedOptions,
   type Structure,
-  sameDevice,
   splitBySparsity,
   stitchValues,
   type Tensor,
@@ -33,9 +28,9 @@ import {
   type Value,
   type ValueDestinationPair,
   ValueError,
-  viewOnDevice,
   type World,
 } from '@coll/core';
+import { copyToDevice, devicesMatch, mirror, processWorld, sameDevice, viewOnDevice } from '@coll/core/plugin';
 import type { Algorithm } from '@coll/core/schedule';
 import { ReductionToOneDevice } from '@coll/reduction-to-one';
 import { autoAlgorithm, connectGroup } from './auto-communicator.js';

@@ -1,16 +1,15 @@
 import {
   type CrossDeviceOps,
-  copyToDevice,
   type ReduceOpLike,
   type ReplicaCallOptions,
   type ReplicaValue,
   RuntimeError,
-  reduceOpFrom,
   type Structure,
   type Tensor,
   type TensorLike,
   type Value,
 } from '@coll/core';
+import { copyToDevice, reduceOpFrom } from '@coll/core/plugin';
 import { denseRequest, reducedAlone, reduceRequest } from './replica-request.js';
 import type { Strategy } from './strategy.js';
 

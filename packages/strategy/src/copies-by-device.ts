@@ -1,4 +1,5 @@
-import { copyToDevice, DistributedValues, type Tensor, type Value, viewOnDevice } from '@coll/core';
+import { DistributedValues, type Tensor, type Value } from '@coll/core';
+import { copyToDevice, viewOnDevice } from '@coll/core/plugin';
 import { runAcross } from './contexts.js';
 import type { Strategy } from './strategy.js';
 

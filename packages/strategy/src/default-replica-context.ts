@@ -1,21 +1,17 @@
 import {
   type ArrivingValue,
   type CallOptions,
-  copyToDevice,
   type DType,
-  flatten,
-  packLike,
-  prepareArriving,
   type ReduceOpLike,
   type ReplicaCallOptions,
   type ReplicaValue,
-  reduceArriving,
-  reduceOpFrom,
   type Structure,
   type Tensor,
   type Value,
   zeros,
 } from '@coll/core';
+import { flatten, packLike, prepareArriving, reduceArriving } from '@coll/core/internal';
+import { copyToDevice, reduceOpFrom } from '@coll/core/plugin';
 import { currentFrame, requireReplica, runAcross } from './contexts.js';
 import { ReducingReplica } from './reducing-replica.js';
 import type { MergeFunction, ReplicaContext } from './replica-context.js';

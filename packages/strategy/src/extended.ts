@@ -2,17 +2,11 @@ import {
   AssertionError,
   type CallOptions,
   type CrossDeviceOps,
-  containerOf,
   type Destinations,
   DistributedValues,
-  flatten,
-  isMapping,
   Mirrored,
-  optionsOf,
   type PerReplica,
   type PossiblyMirrored,
-  packLike,
-  quote,
   ReduceOp,
   type ReduceOpLike,
   type Structure,
@@ -20,6 +14,7 @@ import {
   type Value,
   ValueError,
 } from '@coll/core';
+import { containerOf, flatten, isMapping, optionsOf, packLike, quote } from '@coll/core/internal';
 import { currentFrame, requireCrossReplica } from './contexts.js';
 import { placedDestinations, placedValues, requirePairs, strategyOp } from './placed-values.js';
 import { reduceNonDistributed } from './reduce-non-distributed.js';

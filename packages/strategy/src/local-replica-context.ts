@@ -3,19 +3,12 @@ import {
   type CallOptions,
   type CollError,
   type DType,
-  flatten,
   PerReplica,
-  packLike,
-  prepareArriving,
   type ReduceOpLike,
   type ReplicaCallOptions,
   type ReplicaValue,
   RuntimeError,
-  reduceArriving,
-  reduceOpFrom,
   regroup,
-  requireAlike,
-  resolveCallOptions,
   type Structure,
   selectReplica,
   type Tensor,
@@ -23,6 +16,15 @@ import {
   type Value,
   zeros,
 } from '@coll/core';
+import {
+  flatten,
+  packLike,
+  prepareArriving,
+  reduceArriving,
+  requireAlike,
+  resolveCallOptions,
+} from '@coll/core/internal';
+import { reduceOpFrom } from '@coll/core/plugin';
 import { type BlockingCalls, refuseBlocking } from './blocking-calls.js';
 import { requireReplica, runAcross } from './contexts.js';
 import { copiesByDevice } from './copies-by-device.js';

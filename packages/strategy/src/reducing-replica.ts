@@ -1,10 +1,5 @@
-import {
-  type ArrivingValue,
-  isArriving,
-  type ReduceOpLike,
-  type ReplicaCallOptions,
-  type ReplicaValue,
-} from '@coll/core';
+import type { ArrivingValue, ReduceOpLike, ReplicaCallOptions, ReplicaValue } from '@coll/core';
+import { isArriving } from '@coll/core/internal';
 import type { ReplicaContext } from './replica-context.js';
 import type { Arriving, Reduced, ReducedLater, Reducible } from './structure-types.js';
 

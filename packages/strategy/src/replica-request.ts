@@ -1,33 +1,31 @@
 import {
-  asValue,
   type CallOptions,
-  combine,
-  copyToDevice,
   deduplicate,
   divideByN,
-  flatten,
-  formOf,
   IndexedSlices,
-  intoAndShared,
-  isMapping,
   NotImplementedError,
-  outputDType,
-  packLike,
-  quote,
   ReduceOp,
   type ReduceOpLike,
   type ReplicaCallOptions,
   type ReplicaValue,
-  reduceOpFrom,
-  resolveCallOptions,
   type Structure,
   type Tensor,
   type TensorLike,
   type Value,
   ValueError,
-  viewOnDevice,
-  writtenTo,
 } from '@coll/core';
+import {
+  asValue,
+  flatten,
+  formOf,
+  intoAndShared,
+  isMapping,
+  packLike,
+  quote,
+  resolveCallOptions,
+  writtenTo,
+} from '@coll/core/internal';
+import { combine, copyToDevice, outputDType, reduceOpFrom, viewOnDevice } from '@coll/core/plugin';
 import type { MergeFunction } from './replica-context.js';
 import { resultMemory } from './result-memory.js';
 

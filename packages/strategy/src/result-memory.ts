@@ -1,15 +1,14 @@
 import {
   asTensor,
-  flatten,
   IndexedSlices,
   type ReduceOp,
-  resultsFor,
   type Structure,
   type Tensor,
   type TensorLike,
   type Value,
-  viewOnDevice,
 } from '@coll/core';
+import { flatten, resultsFor } from '@coll/core/internal';
+import { viewOnDevice } from '@coll/core/plugin';
 
 /**
  * Where dense results go: the memory of `into`, one tensor a dense value and on its device.

@@ -11,14 +11,14 @@ import {
   type ReplicaCallOptions,
   type ReplicaGroup,
   type ReplicaValue,
-  reduceOpFrom,
   regroup,
-  resolveCallOptions,
   type Structure,
   selectReplica,
   type Tensor,
   type TensorLike,
 } from '@coll/core';
+import { resolveCallOptions } from '@coll/core/internal';
+import { reduceOpFrom } from '@coll/core/plugin';
 import { requireReplica, runAcross } from './contexts.js';
 import { ReducingReplica } from './reducing-replica.js';
 import type { MergeFunction, ReplicaContext } from './replica-context.js';

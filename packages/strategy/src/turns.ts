@@ -1,12 +1,5 @@
-import {
-  AbortedError,
-  afterSeconds,
-  DeadlineExceededError,
-  InternalError,
-  messageOf,
-  RuntimeError,
-  UnavailableError,
-} from '@coll/core';
+import { AbortedError, DeadlineExceededError, InternalError, RuntimeError, UnavailableError } from '@coll/core';
+import { afterSeconds, messageOf } from '@coll/core/internal';
 import { annotate } from './replica-error.js';
 
 /** Something that all replicas do together: replica 0's `hold` gets everybody's input and gives each its output. */

@@ -8,8 +8,6 @@ import {
   type Group,
   InternalError,
   type Link,
-  Meeting,
-  nameOf,
   PortableCommunicator,
   type ProcessGroup,
   type RunOptions,
@@ -17,7 +15,8 @@ import {
   type Tensor,
   zeros,
 } from '@coll/core';
-import { CallOrder, JoiningCommunicator } from '@coll/core/executor';
+import { Meeting } from '@coll/core/internal';
+import { CallOrder, JoiningCommunicator, nameOf } from '@coll/core/plugin';
 import type { Algorithm } from '@coll/core/schedule';
 
 /** What a double does otherwise than usual. */
