@@ -70,6 +70,13 @@ module.exports = {
       },
     },
     {
+      name: 'no-internal-in-examples',
+      comment: 'the entry `internal` of a package is for the packages of this repository; a user has its other entries',
+      severity: 'error',
+      from: { path: '^examples/' },
+      to: { path: '^(packages|native)/[^/]+/src/internal[.]ts$' },
+    },
+    {
       name: 'no-circular',
       comment: 'modules that need each other, be it for types only; TensorFlow has one such circle, tensorflowCircle',
       severity: 'error',

@@ -32,7 +32,8 @@ export const check = verify;
 
 const everythingOfCore = `
 export * from '@coll/core';
-export * as executor from '@coll/core/executor';
+export * as internal from '@coll/core/internal';
+export * as plugin from '@coll/core/plugin';
 export * as schedule from '@coll/core/schedule';
 `;
 

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import * as core from '@coll/core';
+import * as forUsers from '@coll/core';
+import * as forAuthors from '@coll/core/plugin';
 import * as direct from '@coll/direct';
 import * as hierarchicalCopy from '@coll/hierarchical-copy';
 import * as multiWorker from '@coll/multi-worker';
@@ -24,6 +25,8 @@ export interface PublicCall {
 
 type NamedCall = Pick<PublicCall, 'name' | 'parameters' | 'call'>;
 type Exports = Readonly<Record<string, unknown>>;
+
+const core = { ...forUsers, ...forAuthors };
 
 const packages: Readonly<Record<string, Exports>> = {
   core,
@@ -113,7 +116,6 @@ const examples: Readonly<Record<string, () => readonly unknown[]>> = {
   'core: addN': () => [tensors()],
   'core: aggregateTensorsOrIndexedSlices': () => [[slices(), slices()], core.addN],
   'core: combine': () => ['sum', tensors()],
-  'core: combineMixed': () => ['sum', [slices(), slices()]],
   'core: concatAlong': () => [tensors(), 0],
   'core: concatenateSlices': () => [[slices(), slices()]],
   'core: divide': () => [onDevice('cpu:0'), 2],
@@ -130,7 +132,6 @@ const examples: Readonly<Record<string, () => readonly unknown[]>> = {
   ],
   'core: tensor': () => [new Float32Array(4), { dtype: 'float32', shape: [4], device: 'cpu:0' }],
   'core: viewOf': () => ['float32', new ArrayBuffer(8), 0, 2],
-  'core: zipStructures': () => [[{ a: [1] }, { a: [2] }], () => 0],
   'core: ConcatAndSplitPacker.pack': () => [[tensors(), tensors()]],
   'core: AggregateSmallTensorPacker.pack': () => [[tensors(), tensors()]],
   'core: PortableCommunicator.runSync': () => [{ kind: 'all-reduce', op: 'sum' }, tensors(), tensors(), {}],
@@ -159,7 +160,6 @@ const examples: Readonly<Record<string, () => readonly unknown[]>> = {
   'multi-worker: splitGradsBySize': () => [2, [tensors(), tensors()]],
   'ring: new RingAllReduce': () => [{ numPacks: 1, subChunks: 1, engine: 'js' }, core.portableWorld(devices)],
   'ring: ringAlgorithm': () => [{ subChunks: 1, workers: 2, order: [0, 1] }],
-  'ring: ringPermutations': () => [2, 1, [0, 1]],
   'strategy: batchSizesForWorker': () => [{ globalBatchSize: 8, numWorkers: 2, workerIndex: 0, replicasPerWorker: 1 }],
   'strategy: new MirroredStrategy': () => [{ devices: [...devices], crossDeviceOps: 'ring', engine: 'js' }],
   'strategy: new MultiWorkerMirroredStrategy': () => [
@@ -236,25 +236,27 @@ export const sensible: readonly (() => unknown)[] = [
 ];
 
 /**
- * What trusts its arguments: `@coll/core` has it for the packages above, which hand over what they have checked, most of it for each tensor or
- * element; classes that a function or a strategy makes; and what takes a label for messages.
+ * What trusts its arguments: functions for authors of engines and cross-device ops, who hand over what they have checked, most of it for each
+ * tensor or element; classes that a function or a strategy makes; and functions that take a label for messages.
  */
 const trusting: ReadonlySet<string> = new Set([
-  ...`afterSeconds allDevicesMatch componentOf containerOf decodeNumber elementCount encodeNumber findCurrentReplica fromBfloat16
-    fromFloat16 isArriving log logDeprecated logFirst mirror nameOf onDeviceOrPrimary opOf outputDType outputLength prepareArriving
-    reduceArriving requireAlike requireDistinct resultsFor rootOf textOf toBfloat16 toFloat16 variantOf viewOnDevice writtenTo
-    optionsOf requireCommunicator requireFunction requireList requireTensorLists requireTensors`
+  ...`abortedError allDevicesMatch busyError clashError closedError elementCount fromBfloat16 fromFloat16 logFirst lostRank mirror
+    nameOf opOf operationOf outputDType outputLength reads refusedError rootOf stepsOf toBfloat16 toFloat16 validateBuffers variantOf
+    viewOnDevice writes`
     .split(/\s+/)
     .map((name) => `core: ${name}`),
-  ...`Variable LocalVariable DistributedVariable MirroredVariable SyncOnReadVariable StrategyExtended MultiWorkerExtended
-    KubernetesClusterResolver`
+  ...`Variable MirroredVariable SyncOnReadVariable StrategyExtended KubernetesClusterResolver`
     .split(/\s+/)
     .map((name) => `strategy: new ${name}`),
 ]);
 
-/** Methods that public ones call with what they have checked, by TypeScript's `protected`, and what executors ask of algorithms and engines. */
+/**
+ * Methods that public ones call with what they have checked: by TypeScript's `protected`, what executors ask of algorithms and engines, and what replica groups
+ * ask of ops.
+ */
 const guarded: ReadonlySet<string> = new Set([
   ...['plan', 'stream', 'refuses', 'variants'],
+  ...['perform', 'performSync', 'performHere', 'withDefaults'],
   ...Object.keys(packages).flatMap((folder) =>
     protectedMethods(path.join(import.meta.dirname, '../../packages', folder, 'src')),
   ),

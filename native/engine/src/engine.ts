@@ -1,5 +1,6 @@
-import { CollError, createThreadGroup, type Engine } from '@coll/core';
-import { requireJoin } from '@coll/core/executor';
+import { CollError, type Engine } from '@coll/core';
+import { requireJoin } from '@coll/core/internal';
+import { createThreadGroup } from '@coll/core/plugin';
 import { type BindingSearch, describeAttempts, findBinding } from './binding.js';
 import type { NativeBinding } from './native-binding.js';
 import { NativeCommunicator } from './native-communicator.js';

@@ -1,19 +1,15 @@
 import { availableParallelism } from 'node:os';
 import type { Algorithm, Collective, DType, Group, RunOptions } from '@coll/core';
+import { allRanks, ControllerGroup, deadlineOf, nextTurn, requireGoing } from '@coll/core/internal';
 import {
-  allRanks,
   type CheckedCall,
-  ControllerGroup,
   clashError,
-  deadlineOf,
   type KnownCall,
-  nextTurn,
   OrderedCommunicator,
   operationOf,
   reads,
-  requireGoing,
   writes,
-} from '@coll/core/executor';
+} from '@coll/core/plugin';
 import type { Clash, ControllerHandle, DealHandle } from './handles.js';
 import type { NativeBinding } from './native-binding.js';
 import { Programs } from './programs.js';

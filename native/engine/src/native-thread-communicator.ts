@@ -13,21 +13,23 @@ import {
 import {
   Arena,
   attended,
-  type CheckedCall,
-  clashError,
   Descriptors,
-  type KnownCall,
-  lostBufferError,
-  lostRank,
   nextTurn,
-  OrderedCommunicator,
   oneRank,
-  operationOf,
   SharedBarrier,
   ThreadRank,
   type Wait,
   waitOf,
-} from '@coll/core/executor';
+} from '@coll/core/internal';
+import {
+  type CheckedCall,
+  clashError,
+  type KnownCall,
+  lostBufferError,
+  lostRank,
+  OrderedCommunicator,
+  operationOf,
+} from '@coll/core/plugin';
 import type { MemberHandle } from './handles.js';
 import { type NativeBinding, status, waiting } from './native-binding.js';
 import { type Offer, Offers } from './offers.js';

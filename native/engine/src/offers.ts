@@ -1,13 +1,5 @@
-import {
-  askedBy,
-  bytesOfDescriptors,
-  type CheckedCall,
-  Descriptors,
-  nowhere,
-  type Pieces,
-  reads,
-  writes,
-} from '@coll/core/executor';
+import { askedBy, bytesOfDescriptors, Descriptors, nowhere } from '@coll/core/internal';
+import { type CheckedCall, type Pieces, reads, writes } from '@coll/core/plugin';
 import type { OfferHandle } from './handles.js';
 import type { NativeBinding } from './native-binding.js';
 import type { Programs } from './programs.js';

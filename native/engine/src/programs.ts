@@ -1,15 +1,7 @@
-import {
-  type Algorithm,
-  type Collective,
-  collectiveKinds,
-  type DType,
-  dtypes,
-  nameOf,
-  opOf,
-  rootOf,
-  type Schedule,
-} from '@coll/core';
-import { chainsOf, collectiveOps, Planner, scheduleNumber, stepsOf } from '@coll/core/executor';
+import { type Algorithm, type Collective, type DType, dtypes, type Schedule } from '@coll/core';
+import { scheduleNumber } from '@coll/core/internal';
+import { collectiveKinds, collectiveOps, nameOf, opOf, Planner, rootOf, stepsOf } from '@coll/core/plugin';
+import { chainsOf } from '@coll/core/schedule';
 import type { ProgramHandle } from './handles.js';
 import type { NativeBinding } from './native-binding.js';
 

@@ -1,4 +1,4 @@
-import { registerEngine } from '@coll/core';
+import { registerEngine } from '@coll/core/plugin';
 import { native } from './engine.js';
 
 registerEngine(native);

@@ -1,5 +1,5 @@
 import { jsEngine, tensor } from '@coll/core';
-import { SharedBarrier } from '@coll/core/executor';
+import { SharedBarrier } from '@coll/core/internal';
 import { direct, directAlgorithm } from '@coll/direct';
 import { hierarchicalCopy, hierarchicalCopyAlgorithm } from '@coll/hierarchical-copy';
 import { native } from '@coll/native';

@@ -1,4 +1,5 @@
-import { type Collective, opOf, rootOf } from '@coll/core';
+import type { Collective } from '@coll/core';
+import { opOf, rootOf } from '@coll/core/plugin';
 import type { DeviceBuffer } from './device-buffer.js';
 import { carrierOf, opNumbers } from './element-types.js';
 import { type BufferHandle, ncclKind } from './nccl-binding.js';

@@ -1,5 +1,5 @@
 import { type CollError, RuntimeError, UnavailableError } from '@coll/core';
-import { abortedError } from '@coll/core/executor';
+import { abortedError } from '@coll/core/plugin';
 import { disagreement, type Request } from './agreement.js';
 import type { CallBatch } from './call-batch.js';
 import type { CliqueMembers, CliqueOpening, SplitRequest } from './clique-members.js';

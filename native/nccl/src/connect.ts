@@ -1,4 +1,5 @@
-import { CollError, optionsOf, quote, ValueError } from '@coll/core';
+import { CollError, ValueError } from '@coll/core';
+import { optionsOf, quote } from '@coll/core/internal';
 import { meet, type Store, subStore } from '@coll/rendezvous';
 import { Clique } from './clique.js';
 import { settled } from './failures.js';

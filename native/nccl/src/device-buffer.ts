@@ -1,19 +1,16 @@
 import {
-  byteSize,
   CollError,
   type DeviceMemory,
   type DType,
-  elementCount,
-  encodeNumber,
-  sameDevice,
   type Tensor,
   type TensorCarrier,
   type TypedArray,
   tensor,
   tensorSymbol,
   ValueError,
-  viewOf,
 } from '@coll/core';
+import { encodeNumber } from '@coll/core/internal';
+import { byteSize, elementCount, sameDevice, viewOf } from '@coll/core/plugin';
 import { GpuTensor } from './device-tensor.js';
 import { settled } from './failures.js';
 import { bytesOf, GpuMemory, gpuIndex, leftBehind } from './gpu-memory.js';

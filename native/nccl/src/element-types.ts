@@ -1,4 +1,5 @@
-import { byteSize, type Collective, type CollectiveOp, type DType } from '@coll/core';
+import type { Collective, CollectiveOp, DType } from '@coll/core';
+import { byteSize } from '@coll/core/plugin';
 import { ncclDtype, ncclOp } from './nccl-binding.js';
 
 /** The op of NCCL's that does the arithmetic; a mean is a sum, and one division afterwards. */

@@ -5,11 +5,11 @@ import {
   DeadlineExceededError,
   type ErrorDetails,
   NotImplementedError,
-  nameOf,
   RuntimeError,
   UnavailableError,
   ValueError,
 } from '@coll/core';
+import { nameOf } from '@coll/core/plugin';
 import type { BindingError } from './nccl-binding.js';
 
 /** NCCL's results that mean that another rank, or the way to it, is lost. */

@@ -2,18 +2,15 @@ import {
   type Destinations,
   type DistributedValues,
   type DType,
-  devicesMatch,
-  divide,
   IndexedSlices,
   InternalError,
-  mirror,
   type PossiblyMirrored,
-  quotientOf,
   type ReadyPair,
   type RunOptions,
   type Tensor,
   type Value,
 } from '@coll/core';
+import { devicesMatch, divide, mirror, quotientOf } from '@coll/core/plugin';
 import { bufferOf, DeviceBuffer, isOnGpu } from './device-buffer.js';
 import { isKnown } from './element-types.js';
 import type { GpuRanks } from './gpu-groups.js';

@@ -1,5 +1,6 @@
 import type { Collective, Communicator, DType, Group, RunOptions, Tensor } from '@coll/core';
-import { allRanks, JoiningCommunicator, refusedCollective } from '@coll/core/executor';
+import { allRanks } from '@coll/core/internal';
+import { JoiningCommunicator, refusedCollective } from '@coll/core/plugin';
 import { refusedByNccl } from './element-types.js';
 import { blocksNoThread } from './failures.js';
 import { gpuIndex } from './gpu-memory.js';

@@ -1,13 +1,5 @@
-import {
-  byteSize,
-  CollError,
-  canonicalize,
-  DeviceSpec,
-  type DType,
-  deviceType,
-  logFirst,
-  ValueError,
-} from '@coll/core';
+import { CollError, canonicalize, DeviceSpec, type DType, ValueError } from '@coll/core';
+import { byteSize, deviceType, logFirst } from '@coll/core/plugin';
 import { settled } from './failures.js';
 import type { BufferHandle, NcclBinding } from './nccl-binding.js';
 import { runtime } from './probe.js';

@@ -3,15 +3,11 @@ import {
   type CrossDeviceOps,
   type Destinations,
   DistributedValues,
-  devicesMatch,
   getDevicesFrom,
   IndexedSlices,
   isIndexedSlices,
-  mirror,
-  outputDType,
   PerReplica,
   type PossiblyMirrored,
-  partOf,
   type ReadyPair,
   type ReduceOp,
   type ResolvedOptions,
@@ -19,6 +15,8 @@ import {
   type Tensor,
   type Value,
 } from '@coll/core';
+import { partOf } from '@coll/core/internal';
+import { devicesMatch, mirror, outputDType } from '@coll/core/plugin';
 import { bufferOf, DeviceBuffer, isOnGpu } from './device-buffer.js';
 import { isKnown } from './element-types.js';
 import { GpuGathers } from './gpu-gathers.js';

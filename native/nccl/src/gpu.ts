@@ -1,14 +1,6 @@
-import {
-  byteSize,
-  type DType,
-  isDType,
-  optionsOf,
-  quote,
-  type TypedArray,
-  tensor,
-  ValueError,
-  viewOf,
-} from '@coll/core';
+import { type DType, type TypedArray, tensor, ValueError } from '@coll/core';
+import { isDType, optionsOf, quote } from '@coll/core/internal';
+import { byteSize, viewOf } from '@coll/core/plugin';
 import { DeviceBuffer } from './device-buffer.js';
 import { settled } from './failures.js';
 import { bytesOf, GpuMemory } from './gpu-memory.js';

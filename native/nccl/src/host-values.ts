@@ -1,13 +1,5 @@
-import {
-  DistributedValues,
-  deviceType,
-  IndexedSlices,
-  mirror,
-  type PossiblyMirrored,
-  type Tensor,
-  tensor,
-  type Value,
-} from '@coll/core';
+import { DistributedValues, IndexedSlices, type PossiblyMirrored, type Tensor, tensor, type Value } from '@coll/core';
+import { deviceType, mirror } from '@coll/core/plugin';
 import { bufferOf, DeviceBuffer, isOnGpu } from './device-buffer.js';
 import { gpuIndex } from './gpu-memory.js';
 

@@ -1,4 +1,5 @@
-import { byteSize, elementCount, type RunOptions, type Tensor } from '@coll/core';
+import type { RunOptions, Tensor } from '@coll/core';
+import { byteSize, elementCount } from '@coll/core/plugin';
 import { bufferOf, DeviceBuffer, isOnGpu } from './device-buffer.js';
 import type { GpuGroup } from './gpu-groups.js';
 import { gpuIndex } from './gpu-memory.js';

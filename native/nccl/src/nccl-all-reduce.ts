@@ -1,17 +1,13 @@
 import {
   AllReduceOps,
-  type Batch,
   type Communicator,
   type CrossDeviceOps,
   canonicalize,
   type Destinations,
   type DistributedValues,
-  deviceType,
   getDevicesFrom,
   hostForDevice,
   isIndexedSlices,
-  logFirst,
-  optionsOf,
   type PossiblyMirrored,
   type ReadyPair,
   type ReduceOp,
@@ -20,10 +16,10 @@ import {
   type Tensor,
   type Value,
   ValueError,
-  type ValueLists,
   type World,
 } from '@coll/core';
-import type { Work } from '@coll/core/executor';
+import { type Batch, optionsOf, type ValueLists, type Work } from '@coll/core/internal';
+import { deviceType, logFirst } from '@coll/core/plugin';
 import { ReductionToOneDevice, reductionToOneAlgorithm } from '@coll/reduction-to-one';
 import { AllReduceOnly } from './all-reduce-only.js';
 import { GpuGroups, type GpuRanks, GroupedCommunicator } from './gpu-groups.js';

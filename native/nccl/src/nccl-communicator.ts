@@ -1,25 +1,16 @@
-import {
-  type Collective,
-  type DType,
-  type Group,
-  longestTimer,
-  nameOf,
-  type RunOptions,
-  rootOf,
-  type Tensor,
-  ValueError,
-  zeros,
-} from '@coll/core';
+import { type Collective, type DType, type Group, type RunOptions, type Tensor, ValueError, zeros } from '@coll/core';
+import { longestTimer, requireCollError } from '@coll/core/internal';
 import {
   abortedError,
   CallOrder,
   closedError,
   JoiningCommunicator,
+  nameOf,
   refusedCollective,
   refusedError,
-  requireCollError,
+  rootOf,
   validateBuffers,
-} from '@coll/core/executor';
+} from '@coll/core/plugin';
 import type { Clique, Submission } from './clique.js';
 import { type Exchange, type JoinRequest, join, joinBy, openLocal } from './connect.js';
 import { isOnGpu } from './device-buffer.js';

@@ -1,4 +1,5 @@
-import { type Collective, nameOf, outputDType, outputLength, type Tensor, ValueError } from '@coll/core';
+import { type Collective, type Tensor, ValueError } from '@coll/core';
+import { nameOf, outputDType, outputLength } from '@coll/core/plugin';
 import { readsInput, writesOutput } from './call-batch.js';
 import { bufferOf, isOnGpu } from './device-buffer.js';
 

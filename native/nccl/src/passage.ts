@@ -1,4 +1,5 @@
-import { byteSize, type Collective, type DType, outputDType, outputLength, type Tensor } from '@coll/core';
+import type { Collective, DType, Tensor } from '@coll/core';
+import { byteSize, outputDType, outputLength } from '@coll/core/plugin';
 import { CallBatch, readsInput, writesOutput } from './call-batch.js';
 import type { Clique, Submission } from './clique.js';
 import { bufferOf, DeviceBuffer, isOnGpu } from './device-buffer.js';

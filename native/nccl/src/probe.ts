@@ -1,4 +1,6 @@
-import { CollError, logFirst, optionsOf, quote, ValueError } from '@coll/core';
+import { CollError, ValueError } from '@coll/core';
+import { optionsOf, quote } from '@coll/core/internal';
+import { logFirst } from '@coll/core/plugin';
 import { type BindingSearch, findBinding } from './binding.js';
 import { errorFor } from './failures.js';
 import type { DeviceFinding, Findings, LibraryFinding, NcclBinding } from './nccl-binding.js';

@@ -1,5 +1,5 @@
 import type { Collective, Communicator, DType, Group, RunOptions, Tensor } from '@coll/core';
-import { JoiningCommunicator } from '@coll/core/executor';
+import { JoiningCommunicator } from '@coll/core/plugin';
 import { refusedByNccl } from './element-types.js';
 import type { ProcessGpus } from './process-gpus.js';
 

@@ -1,5 +1,6 @@
 import { type Communicator, type RunOptions, type Tensor, ValueError, type World } from '@coll/core';
-import { hashOf, layoutOf, OneByOne } from '@coll/core/executor';
+import { hashOf, layoutOf } from '@coll/core/internal';
+import { OneByOne } from '@coll/core/plugin';
 import { reductionToOneAlgorithm } from '@coll/reduction-to-one';
 import type { Exchange } from './connect.js';
 import type { GpuGroup, GpuRanks } from './gpu-groups.js';

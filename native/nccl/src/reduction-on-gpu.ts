@@ -1,4 +1,5 @@
-import { type CollectiveOp, deviceType, mirror, type PossiblyMirrored, quotientOf, type Tensor } from '@coll/core';
+import type { CollectiveOp, PossiblyMirrored, Tensor } from '@coll/core';
+import { deviceType, mirror, quotientOf } from '@coll/core/plugin';
 import { bufferOf, DeviceBuffer, isOnGpu } from './device-buffer.js';
 import { carrierOf, opNumbers } from './element-types.js';
 import { errorFor } from './failures.js';

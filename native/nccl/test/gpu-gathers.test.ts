@@ -1,6 +1,4 @@
 import {
-  concatAlong,
-  concatenateSlices,
   type DType,
   IndexedSlices,
   Mirrored,
@@ -12,6 +10,7 @@ import {
   type Value,
   zeros,
 } from '@coll/core';
+import { concatAlong, concatenateSlices } from '@coll/core/plugin';
 import { bufferOf, counts, flightRecorder, type Gpu, NcclAllReduce, toHost } from '@coll/nccl';
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';

@@ -1,4 +1,4 @@
-import { processWorld } from '@coll/core';
+import { processWorld } from '@coll/core/plugin';
 import { directAlgorithm } from '@coll/direct';
 import { openProcessGroup } from '@coll/processes';
 import { TcpStore } from '@coll/rendezvous';

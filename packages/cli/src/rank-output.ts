@@ -2,8 +2,9 @@ import { createWriteStream, openSync, type WriteStream } from 'node:fs';
 import type { Socket } from 'node:net';
 import path from 'node:path';
 import type { Readable, Writable } from 'node:stream';
-import { quote, ValueError } from '@coll/core';
-import { makeFolder } from '@coll/rendezvous';
+import { ValueError } from '@coll/core';
+import { quote } from '@coll/core/internal';
+import { makeFolder } from '@coll/rendezvous/internal';
 import { LastLines } from './last-lines.js';
 import { WholeLines } from './whole-lines.js';
 

@@ -1,4 +1,5 @@
-import { type Stall, stallReportsIn } from '@coll/rendezvous';
+import type { Stall } from '@coll/rendezvous';
+import { stallReportsIn } from '@coll/rendezvous/internal';
 import { listOf, tell } from './report.js';
 import type { StallFile } from './stall-file.js';
 

@@ -18,7 +18,8 @@ export interface CallerRequest {
   readonly ranks?: readonly string[] | undefined;
 }
 
-interface AskedCall {
+/** A collective, and the request of the caller that it is a part of. */
+export interface AskedCall {
   readonly collective: Collective;
   readonly request?: CallerRequest | undefined;
 }

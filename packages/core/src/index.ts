@@ -1,30 +1,9 @@
-export {
-  AllReduceOps,
-  type AllReduceOptions,
-  type AllReduceSetup,
-} from './all-reduce-ops.js';
-export { addN, combine, divide, requireAlike } from './arithmetic.js';
-export {
-  type CallFields,
-  type CallOptions,
-  partOf,
-  type ResolvedOptions,
-  resolveCallOptions,
-  runOptionsOf,
-} from './call-options.js';
+export { AllReduceOps, type AllReduceOptions, type AllReduceSetup } from './all-reduce-ops.js';
+export { addN } from './arithmetic.js';
+export type { CallFields, CallOptions, ResolvedOptions } from './call-options.js';
+export type { CallOrder, Turn } from './call-order.js';
 export type { CallerRequest } from './caller-request.js';
-export {
-  type Collective,
-  type CollectiveKind,
-  type CollectiveOp,
-  collectiveKinds,
-  nameOf,
-  opOf,
-  outputDType,
-  outputLength,
-  rootOf,
-  variantOf,
-} from './collective.js';
+export type { Collective, CollectiveKind, CollectiveOp } from './collective.js';
 export {
   CollectiveCommunication,
   CollectiveHints,
@@ -34,50 +13,19 @@ export {
   type CommunicationOptionsInit,
 } from './communication-options.js';
 export type { Communicator, Group, RunOptions, Segments } from './communicator.js';
-export { concatAlong } from './concat-along.js';
 export { CrossDeviceOps } from './cross-device-ops.js';
-export {
-  allDevicesMatch,
-  type Destinations,
-  devicesMatch,
-  getDevicesFrom,
-  requireDistinct,
-  validateDestinations,
-} from './destinations.js';
+export { type Destinations, getDevicesFrom, validateDestinations } from './destinations.js';
 export {
   canonicalize,
   canonicalizeWithoutJobAndTask,
   type DeviceFields,
   DeviceSpec,
-  deviceType,
   hostForDevice,
   localDevicesFromNumGpus,
-  sameDevice,
 } from './device.js';
-export {
-  componentOf,
-  containerOf,
-  containerSymbol,
-  DistributedValues,
-  distributedValuesSymbol,
-  Mirrored,
-  onDeviceOrPrimary,
-  PerReplica,
-  textOf,
-} from './distributed-values.js';
-export {
-  accumulatorOf,
-  byteSize,
-  type DType,
-  dtypes,
-  isDType,
-  isFloating,
-  isHalf,
-  quotientOf,
-  type TypedArray,
-  viewOf,
-} from './dtype.js';
-export { decodeNumber, encodeNumber, toNumbers } from './element.js';
+export { DistributedValues, Mirrored, PerReplica } from './distributed-values.js';
+export { type DType, dtypes, type TypedArray } from './dtype.js';
+export { toNumbers } from './element.js';
 export type {
   Engine,
   EngineCandidate,
@@ -89,7 +37,7 @@ export type {
   ThreadGroup,
   ThreadGroupOptions,
 } from './engine.js';
-export { registerEngine, resolveEngine } from './engines.js';
+export { resolveEngine } from './engines.js';
 export {
   AbortedError,
   AssertionError,
@@ -108,18 +56,13 @@ export {
   WrongTypeError,
 } from './errors.js';
 export type { Explanation } from './explanation.js';
-export type { FailureReason } from './failures.js';
 export { fromBfloat16, fromFloat16, toBfloat16, toFloat16 } from './half.js';
 export { communicatorOf } from './hierarchical/communicator-of.js';
 export { type HierarchicalOptions, hierarchical } from './hierarchical/hierarchical-communicator.js';
-export { rankOfWorker, type WorkerSeatOptions } from './hierarchical/rank-of-worker.js';
-export { type LogLevel, type LogSink, log, logDeprecated, logFirst, setLogSink } from './logger.js';
-export { messageOf } from './message-of.js';
-export { optionsOf } from './options-of.js';
+export { type LogLevel, type LogSink, setLogSink } from './logger.js';
 export type { PackingOptions } from './packing/arrangement.js';
 export { ConcatAndSplitPacker } from './packing/concat-and-split-packer.js';
 export { groupBySize } from './packing/group-by-size.js';
-export type { Packer } from './packing/packer.js';
 export type { FindRoutes, Route } from './packing/routes.js';
 export { extractRanges, type Ranges } from './packing/small-ranges.js';
 export { AggregateSmallTensorPacker } from './packing/small-tensor-packer.js';
@@ -128,7 +71,6 @@ export {
   type CrossDeviceOpsOptionsMap,
   definePlugin,
   type Plugin,
-  pluginApiVersion,
   type Situation,
 } from './plugins/plugin.js';
 export type { Candidate } from './plugins/plugin-choice.js';
@@ -139,71 +81,36 @@ export {
   Registry,
   type Resolution,
   registry,
-  requireRegistry,
 } from './plugins/registry.js';
-export { requireWorld, type World } from './plugins/world.js';
+export type { World } from './plugins/world.js';
 export { PortableCommunicator, type PortableCommunicatorOptions } from './portable/portable-communicator.js';
-export { type Link, type ProcessGroup, requireGivenGroup, requireProcessGroup } from './process-group.js';
-export { quote } from './quote.js';
-export { isReduceOp, ReduceOp, type ReduceOpLike, reduceOpFrom, reduceOps } from './reduce-op.js';
-export {
-  asPerReplica,
-  type PossiblyMirrored,
-  type ReadyPair,
-  type ReducibleLike,
-  type ValueDestinationPair,
-} from './reducible.js';
-export { mirror, type RegroupOptions, regroup, selectReplica, selectReplicaMirrored } from './regroup.js';
-export { reducedAlone } from './replicas/alone.js';
-export { type ArrivingStructure, type ArrivingValue, isArriving, reduceArriving } from './replicas/arriving-values.js';
-export { type Batch, perReplica, type ReplicaRequest, type ValueLists } from './replicas/batch.js';
-export { currentReplica, findCurrentReplica } from './replicas/current-replica.js';
-export { type ErrorFor, type Joining, Rendezvous, type RendezvousOptions } from './replicas/rendezvous.js';
-export {
-  arrivingCall,
-  broadcastCall,
-  gatherCall,
-  type ReplicaCall,
-  type ReplicaCallOptions,
-  type ReplicaValue,
-  reduceCall,
-  requireDense,
-} from './replicas/replica-call.js';
-export { type GroupCall, ReplicaGroup, type ReplicaGroupOptions } from './replicas/replica-group.js';
+export type { Link, ProcessGroup } from './process-group.js';
+export { ReduceOp, type ReduceOpLike } from './reduce-op.js';
+export type { PossiblyMirrored, ReadyPair, ReducibleLike, ValueDestinationPair } from './reducible.js';
+export { type RegroupOptions, regroup, selectReplica, selectReplicaMirrored } from './regroup.js';
+export type { ArrivingStructure, ArrivingValue } from './replicas/arriving-values.js';
+export type { ReplicaCallOptions, ReplicaValue } from './replicas/replica-call.js';
+export type { ReplicaGroup } from './replicas/replica-group.js';
 export type { ReplicaPlay } from './replicas/replica-play.js';
-export {
-  requireCommunicator,
-  requireFunction,
-  requireList,
-  requireTensorLists,
-  requireTensors,
-} from './requirements.js';
 export type { BatchReduceOptions, ReduceOptions } from './result-targets.js';
-export { resultsFor, writtenTo } from './results.js';
-export { requireTimeout } from './run-options.js';
-export type { Algorithm, Round, Schedule, Transfer } from './schedule/schedule.js';
-export { requireSignal } from './signal.js';
-export { aggregateTensorsOrIndexedSlices, combineMixed, concatenateSlices } from './sparse/aggregate-slices.js';
+export type { Algorithm, Round, Schedule, StreamedSchedule, Transfer } from './schedule/schedule.js';
+export { aggregateTensorsOrIndexedSlices } from './sparse/aggregate-slices.js';
 export { deduplicate } from './sparse/deduplicate.js';
 export { densify } from './sparse/densify.js';
 export { IndexedSlices } from './sparse/indexed-slices.js';
 export {
-  asValue,
-  copyToDevice,
   divideByN,
   isIndexedSlices,
+  type SplitValues,
   splitBySparsity,
   stitchValues,
   type Value,
-  viewOnDevice,
 } from './sparse/sparse.js';
-export { flatten, formOf, isMapping, mapStructure, packLike, type Structure, zipStructures } from './structure.js';
+export type { Structure } from './structure.js';
 export {
   asTensor,
   type DeviceMemory,
-  elementCount,
   isTensor,
-  isTensorLike,
   type Tensor,
   type TensorCarrier,
   type TensorLike,
@@ -212,9 +119,7 @@ export {
   tensorSymbol,
   zeros,
 } from './tensor.js';
-export { type JoinOptions, ThreadCommunicator } from './threads/thread-communicator.js';
+export type { ArenaMemory } from './threads/arena.js';
 export { jsEngine } from './threads/thread-engine.js';
-export { createThreadGroup, failThreadGroup } from './threads/thread-group.js';
-export { afterSeconds, longestTimer } from './timer.js';
 export { wasmEngine } from './wasm/wasm-engine.js';
-export { portableWorld, processWorld, threadWorld } from './worlds.js';
+export type { WasmMemory } from './wasm/web-assembly.js';

@@ -3,19 +3,17 @@ import {
   type Destinations,
   type DistributedValues,
   type Explanation,
-  logDeprecated,
   type PossiblyMirrored,
-  quote,
   type ReadyPair,
   type ReduceOp,
   type Registry,
   type ResolvedOptions,
-  requireRegistry,
   registry as sharedRegistry,
   type Tensor,
   type Value,
   ValueError,
 } from '@coll/core';
+import { logDeprecated, quote, requireRegistry } from '@coll/core/internal';
 import { HierarchicalCopyAllReduce, type HierarchicalCopyOptions } from './hierarchical-copy-all-reduce.js';
 
 /** What the original's `AllReduceCrossDeviceOps` is told: an algorithm by name, and the packing. */

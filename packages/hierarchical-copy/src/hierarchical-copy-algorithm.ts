@@ -1,4 +1,6 @@
-import { quote, ValueError, variantOf } from '@coll/core';
+import { ValueError } from '@coll/core';
+import { quote } from '@coll/core/internal';
+import { variantOf } from '@coll/core/plugin';
 import { type Algorithm, onChunks, type Round, scheduleOf, sequence, together } from '@coll/core/schedule';
 
 /** The two halves of a group, each with the device that speaks for it. The first one holds the root. */

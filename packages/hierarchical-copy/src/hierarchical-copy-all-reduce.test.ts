@@ -1,6 +1,5 @@
 import {
   createRegistry,
-  createThreadGroup,
   jsEngine,
   type LogSink,
   type Mirrored,
@@ -11,8 +10,8 @@ import {
   setLogSink,
   type Tensor,
   tensor,
-  threadWorld,
 } from '@coll/core';
+import { createThreadGroup, threadWorld } from '@coll/core/plugin';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { HierarchicalCopyAllReduce } from './hierarchical-copy-all-reduce.js';
 import { hierarchicalCopy } from './plugin.js';

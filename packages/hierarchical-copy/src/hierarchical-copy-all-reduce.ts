@@ -3,12 +3,12 @@ import {
   type AllReduceOptions,
   type Destinations,
   type DistributedValues,
-  optionsOf,
   type PossiblyMirrored,
   type ResolvedOptions,
   type Tensor,
   type World,
 } from '@coll/core';
+import { optionsOf } from '@coll/core/internal';
 import { ReductionToOneDevice } from '@coll/reduction-to-one';
 import { hierarchicalCopyAlgorithm } from './hierarchical-copy-algorithm.js';
 

@@ -1,4 +1,5 @@
-import { quote, ValueError } from '@coll/core';
+import { ValueError } from '@coll/core';
+import { quote } from '@coll/core/internal';
 import { entriesOfText } from './spec-text.js';
 
 /** What can stand in a specification. The part before a `/` works within each worker, the one after it across workers. */

@@ -1,15 +1,6 @@
-import {
-  type Collective,
-  type Communicator,
-  type DType,
-  type Group,
-  nameOf,
-  type ProcessGroup,
-  type RunOptions,
-  requireGivenGroup,
-  type Segments,
-} from '@coll/core';
-import { abortedError, closedError, listOf, refusedCollective, refusedError } from '@coll/core/executor';
+import type { Collective, Communicator, DType, Group, ProcessGroup, RunOptions, Segments } from '@coll/core';
+import { requireGivenGroup } from '@coll/core/internal';
+import { abortedError, closedError, listOf, nameOf, refusedCollective, refusedError } from '@coll/core/plugin';
 import type { Algorithm } from '@coll/core/schedule';
 import { directAlgorithm } from '@coll/direct';
 import type { AlgorithmChoice, SizeClass } from './algorithm-choices.js';

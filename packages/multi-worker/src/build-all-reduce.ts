@@ -3,21 +3,16 @@ import {
   type Communicator,
   communicatorOf,
   hierarchical,
-  outputDType,
-  quote,
   type ReduceOp,
   type ReduceOpLike,
-  reduceOpFrom,
   registry,
-  requireFunction,
-  requireList,
-  requireTensors,
   resolveEngine,
-  sameDevice,
   type Tensor,
   ValueError,
   zeros,
 } from '@coll/core';
+import { quote, requireFunction, requireList, requireTensors } from '@coll/core/internal';
+import { outputDType, reduceOpFrom, sameDevice } from '@coll/core/plugin';
 import type { Algorithm } from '@coll/core/schedule';
 import { reductionToOneAlgorithm } from '@coll/reduction-to-one';
 import { ringAlgorithm } from '@coll/ring';

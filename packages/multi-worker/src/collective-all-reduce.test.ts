@@ -3,7 +3,6 @@ import {
   CommunicationOptions,
   Mirrored,
   PerReplica,
-  portableWorld,
   ReduceOp,
   registry,
   setLogSink,
@@ -11,6 +10,7 @@ import {
   tensor,
   ValueError,
 } from '@coll/core';
+import { portableWorld } from '@coll/core/plugin';
 import { afterEach, describe, expect, it } from 'vitest';
 import { processGroupDoubles } from '../test/doubles/process-group-double.js';
 import { ncclDouble, reducedBy } from '../test/nccl-double.js';

@@ -1,28 +1,33 @@
 import {
-  allDevicesMatch,
-  type Batch,
   CommunicationOptions,
   type CrossDeviceOps,
   type Destinations,
   type DistributedValues,
   type Explanation,
-  logFirst,
-  optionsOf,
   PerReplica,
   type Plugin,
   type PossiblyMirrored,
-  partOf,
   type ReadyPair,
   type ReduceOp,
   type ResolvedOptions,
   resolveEngine,
-  runOptionsOf,
   type Tensor,
+  type Turn,
   type Value,
-  type ValueLists,
   type World,
 } from '@coll/core';
-import { drive, RankNames, stepOf, type Turn, type Work } from '@coll/core/executor';
+import {
+  type Batch,
+  drive,
+  optionsOf,
+  partOf,
+  RankNames,
+  runOptionsOf,
+  stepOf,
+  type ValueLists,
+  type Work,
+} from '@coll/core/internal';
+import { allDevicesMatch, logFirst } from '@coll/core/plugin';
 import { ringAlgorithm } from '@coll/ring';
 import type { AlgorithmChoice } from './algorithm-choices.js';
 import { autoAlgorithm, choicesOf } from './auto-communicator.js';

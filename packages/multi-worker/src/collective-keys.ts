@@ -1,4 +1,5 @@
-import { quote, ValueError } from '@coll/core';
+import { ValueError } from '@coll/core';
+import { quote } from '@coll/core/internal';
 
 // As in the original, so that logs of both read alike.
 const firstInstanceKey = 100;

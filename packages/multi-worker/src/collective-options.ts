@@ -4,14 +4,11 @@ import {
   type CommunicationOptionsInit,
   canonicalize,
   type ProcessGroup,
-  quote,
-  requireDistinct,
-  requireProcessGroup,
-  requireWorld,
-  resolveCallOptions,
   ValueError,
   type World,
 } from '@coll/core';
+import { quote, requireDistinct, requireProcessGroup, resolveCallOptions } from '@coll/core/internal';
+import { requireWorld } from '@coll/core/plugin';
 import { CollectiveKeys } from './collective-keys.js';
 
 /** How `CollectiveAllReduce` communicates, as fields of `CommunicationOptions` or as `options`, and with which processes. */

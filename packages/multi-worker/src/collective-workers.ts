@@ -3,11 +3,11 @@ import {
   type EngineResolution,
   hierarchical,
   type ProcessGroup,
-  portableWorld,
   resolveEngine,
   UnavailableError,
   type World,
 } from '@coll/core';
+import { portableWorld } from '@coll/core/plugin';
 import type { Algorithm } from '@coll/core/schedule';
 import { connectGroup } from './auto-communicator.js';
 import type { CollectiveSetting } from './collective-options.js';

@@ -1,4 +1,5 @@
-import { quote, requireList, ValueError } from '@coll/core';
+import { ValueError } from '@coll/core';
+import { quote, requireList } from '@coll/core/internal';
 import type { AllReduceSpec } from './all-reduce-spec.js';
 import { requireChoice } from './spec-fit.js';
 import { suffixes } from './spec-text.js';

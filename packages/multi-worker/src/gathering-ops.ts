@@ -1,9 +1,6 @@
 import {
   type Communicator,
   CrossDeviceOps,
-  combine,
-  concatAlong,
-  concatenateSlices,
   type Destinations,
   type DistributedValues,
   type IndexedSlices,
@@ -18,7 +15,8 @@ import {
   type Tensor,
   type Value,
 } from '@coll/core';
-import { RankNames } from '@coll/core/executor';
+import { RankNames } from '@coll/core/internal';
+import { combine, concatAlong, concatenateSlices } from '@coll/core/plugin';
 import type { Algorithm } from '@coll/core/schedule';
 
 export interface GatheringOptions {

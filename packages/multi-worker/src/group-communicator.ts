@@ -9,7 +9,8 @@ import {
   type Segments,
   ValueError,
 } from '@coll/core';
-import { hashOf, listOf, OneByOne } from '@coll/core/executor';
+import { hashOf } from '@coll/core/internal';
+import { listOf, OneByOne } from '@coll/core/plugin';
 
 type Buffers = readonly Segments[];
 

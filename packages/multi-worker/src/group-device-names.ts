@@ -1,4 +1,5 @@
-import { quote, requireList, ValueError } from '@coll/core';
+import { ValueError } from '@coll/core';
+import { quote, requireList } from '@coll/core/internal';
 
 /**
  * Devices in groups of `groupSize`, as many groups as it takes for all: `[0, 1, 2, 3, 4]` by 3 is `[0, 2, 4]` and `[1, 3, 0]`. Members lie as far apart as

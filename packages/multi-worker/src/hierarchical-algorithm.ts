@@ -1,4 +1,5 @@
-import { type Collective, optionsOf, quote, ValueError } from '@coll/core';
+import { type Collective, ValueError } from '@coll/core';
+import { optionsOf, quote } from '@coll/core/internal';
 import { type Algorithm, onRanks, refine, type Schedule, sequence, together } from '@coll/core/schedule';
 
 /** Which algorithms play within workers and across them, and among whom. */

@@ -4,7 +4,6 @@ export {
   type AllReduceSpec,
   type AllReduceSpecEntry,
   type AllReduceSpecLike,
-  allReduceAlgs,
   parseSpec,
 } from './all-reduce-spec.js';
 export { autoAlgorithm, choicesOf, connectGroup } from './auto-communicator.js';
@@ -31,7 +30,7 @@ export { MultiWorkerAllReduce, type MultiWorkerAllReduceOptions } from './multi-
 export { type CollectiveOptions, collective, type MultiWorkerOptions, multiWorker } from './plugin.js';
 export { recursiveHalvingDoublingAlgorithm } from './recursive-halving-doubling-algorithm.js';
 export { type ShuffleAlgorithmOptions, shuffleAlgorithm } from './shuffle-algorithm.js';
-export { groupCount, specAlgorithm } from './spec-algorithm.js';
+export { specAlgorithm } from './spec-algorithm.js';
 export type { SpecChoice } from './spec-fit.js';
 export type { LimitUnit } from './spec-plan.js';
 export { type SplitGrads, splitGradsBySize } from './split-grads-by-size.js';

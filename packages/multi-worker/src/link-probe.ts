@@ -1,4 +1,5 @@
-import { type Collective, type Communicator, outputLength, type ProcessGroup, type Tensor, zeros } from '@coll/core';
+import { type Collective, type Communicator, type ProcessGroup, type Tensor, zeros } from '@coll/core';
+import { outputLength } from '@coll/core/plugin';
 import type { Algorithm } from '@coll/core/schedule';
 import { fit, type LinkModel, modelFrom, modelLength, numbersOf, type Sample } from './link-model.js';
 

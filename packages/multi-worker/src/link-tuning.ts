@@ -3,13 +3,12 @@ import {
   CollError,
   type Collective,
   type Group,
-  nameOf,
   type ProcessGroup,
   type RunOptions,
   RuntimeError,
   ValueError,
 } from '@coll/core';
-import { abortedError } from '@coll/core/executor';
+import { abortedError, nameOf } from '@coll/core/plugin';
 import type { Algorithm } from '@coll/core/schedule';
 import { directAlgorithm } from '@coll/direct';
 import { ringAlgorithm } from '@coll/ring';

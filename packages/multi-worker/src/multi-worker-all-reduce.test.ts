@@ -1,13 +1,5 @@
-import {
-  type Mirrored,
-  PerReplica,
-  portableWorld,
-  ReduceOp,
-  setLogSink,
-  type Tensor,
-  tensor,
-  ValueError,
-} from '@coll/core';
+import { type Mirrored, PerReplica, ReduceOp, setLogSink, type Tensor, tensor, ValueError } from '@coll/core';
+import { portableWorld } from '@coll/core/plugin';
 import { afterEach, describe, expect, it } from 'vitest';
 import { MultiWorkerAllReduce, type MultiWorkerAllReduceOptions } from './multi-worker-all-reduce.js';
 

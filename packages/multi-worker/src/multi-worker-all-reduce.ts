@@ -1,33 +1,32 @@
 import {
   type AllReduceOptions,
-  allDevicesMatch,
-  type Batch,
   type Destinations,
   type DistributedValues,
-  devicesMatch,
   type Explanation,
   isIndexedSlices,
   localDevicesFromNumGpus,
-  logFirst,
-  optionsOf,
   type PossiblyMirrored,
   type ProcessGroup,
-  partOf,
-  perReplica,
-  quote,
   type ReadyPair,
   type ReduceOp,
   type ResolvedOptions,
-  requireProcessGroup,
-  requireWorld,
   resolveEngine,
   type Tensor,
   type Value,
   ValueError,
-  type ValueLists,
   type World,
 } from '@coll/core';
-import type { Work } from '@coll/core/executor';
+import {
+  type Batch,
+  optionsOf,
+  partOf,
+  perReplica,
+  quote,
+  requireProcessGroup,
+  type ValueLists,
+  type Work,
+} from '@coll/core/internal';
+import { allDevicesMatch, devicesMatch, logFirst, requireWorld } from '@coll/core/plugin';
 import type { Algorithm } from '@coll/core/schedule';
 import { reductionToOneAlgorithm } from '@coll/reduction-to-one';
 import { type AllReduceSpec, type AllReduceSpecLike, parseSpec } from './all-reduce-spec.js';

@@ -6,9 +6,8 @@ import {
   NotImplementedError,
   type RunOptions,
   type Segments,
-  variantOf,
 } from '@coll/core';
-import { listOf, refusedCollective } from '@coll/core/executor';
+import { listOf, refusedCollective, variantOf } from '@coll/core/plugin';
 import type { NcclGroups } from './nccl-groups.js';
 import { usesNccl } from './spec-fit.js';
 import type { SpecPlan, SpecVariant } from './spec-plan.js';

@@ -1,5 +1,5 @@
-import { CollError, type CrossDeviceOps, deviceType, type Plugin, registry } from '@coll/core';
-import type { Turn } from '@coll/core/executor';
+import { CollError, type CrossDeviceOps, type Plugin, registry, type Turn } from '@coll/core';
+import { deviceType } from '@coll/core/plugin';
 
 /** What a choice is made for. */
 export interface NcclChoiceOptions {

@@ -5,7 +5,6 @@ import {
   IndexedSlices,
   PerReplica,
   type PossiblyMirrored,
-  partOf,
   type ReadyPair,
   type ReduceOp,
   type ResolvedOptions,
@@ -13,6 +12,7 @@ import {
   type Value,
   ValueError,
 } from '@coll/core';
+import { partOf } from '@coll/core/internal';
 import type { NcclGroups } from './nccl-groups.js';
 import type { SpecPlan } from './spec-plan.js';
 

@@ -1,4 +1,5 @@
-import { type Collective, quote, ValueError } from '@coll/core';
+import { type Collective, ValueError } from '@coll/core';
+import { quote } from '@coll/core/internal';
 import type { Algorithm } from '@coll/core/schedule';
 import { reductionToOneAlgorithm } from '@coll/reduction-to-one';
 import { ringAlgorithm } from '@coll/ring';

@@ -1,4 +1,5 @@
-import { quote, ValueError } from '@coll/core';
+import { ValueError } from '@coll/core';
+import { quote } from '@coll/core/internal';
 import type { AllReduceSpec } from './all-reduce-spec.js';
 import type { Workers } from './workers.js';
 

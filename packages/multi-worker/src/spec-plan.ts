@@ -1,13 +1,5 @@
-import {
-  type Collective,
-  deviceType,
-  type FindRoutes,
-  logFirst,
-  type PackingOptions,
-  type Tensor,
-  ValueError,
-  variantOf,
-} from '@coll/core';
+import { type Collective, type FindRoutes, type PackingOptions, type Tensor, ValueError } from '@coll/core';
+import { deviceType, logFirst, variantOf } from '@coll/core/plugin';
 import type { Algorithm } from '@coll/core/schedule';
 import { ringAlgorithm } from '@coll/ring';
 import type { AllReduceSpec } from './all-reduce-spec.js';

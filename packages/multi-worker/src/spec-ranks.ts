@@ -7,9 +7,9 @@ import {
   type ProcessGroup,
   type RunOptions,
   type Segments,
-  variantOf,
 } from '@coll/core';
-import { allRanks } from '@coll/core/executor';
+import { allRanks } from '@coll/core/internal';
+import { variantOf } from '@coll/core/plugin';
 import type { Algorithm } from '@coll/core/schedule';
 import { ringAlgorithm } from '@coll/ring';
 import { algorithmAcross } from './spec-algorithm.js';

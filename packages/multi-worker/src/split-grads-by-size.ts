@@ -1,4 +1,5 @@
-import { quote, requireTensorLists, type Tensor, ValueError } from '@coll/core';
+import { type Tensor, ValueError } from '@coll/core';
+import { quote, requireTensorLists } from '@coll/core/internal';
 
 /** Tensors by size, each in lists by device. */
 export interface SplitGrads {

@@ -3,33 +3,28 @@ import {
   type AllReduceSetup,
   type CallOptions,
   type Communicator,
-  copyToDevice,
   type Destinations,
   DeviceSpec,
   DistributedValues,
   densify,
-  devicesMatch,
   getDevicesFrom,
   IndexedSlices,
-  mirror,
   PerReplica,
   type PossiblyMirrored,
   type ProcessGroup,
-  partOf,
-  processWorld,
   type ReadyPair,
   type ReduceOp,
   type ResolvedOptions,
-  sameDevice,
   splitBySparsity,
   stitchValues,
   type Tensor,
   tensor,
   type Value,
   ValueError,
-  viewOnDevice,
   type World,
 } from '@coll/core';
+import { partOf } from '@coll/core/internal';
+import { copyToDevice, devicesMatch, mirror, processWorld, sameDevice, viewOnDevice } from '@coll/core/plugin';
 import type { Algorithm } from '@coll/core/schedule';
 import { ReductionToOneDevice } from '@coll/reduction-to-one';
 import { autoAlgorithm, connectGroup } from './auto-communicator.js';

@@ -1,13 +1,5 @@
-import {
-  IndexedSlices,
-  type Mirrored,
-  PerReplica,
-  portableWorld,
-  ReduceOp,
-  setLogSink,
-  type Tensor,
-  tensor,
-} from '@coll/core';
+import { IndexedSlices, type Mirrored, PerReplica, ReduceOp, setLogSink, type Tensor, tensor } from '@coll/core';
+import { portableWorld } from '@coll/core/plugin';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { MultiWorkerAllReduce } from './multi-worker-all-reduce.js';
 import { requireWorkerByWorker } from './workers.js';

@@ -1,4 +1,5 @@
-import { canonicalize, DeviceSpec, quote, ValueError } from '@coll/core';
+import { canonicalize, DeviceSpec, ValueError } from '@coll/core';
+import { quote } from '@coll/core/internal';
 
 /** What a group is made of: workers with as many GPUs, or logical devices that stand for them, in each. Ranks are numbered worker by worker. */
 export interface Workers {

@@ -1,15 +1,5 @@
-import {
-  type DType,
-  decodeNumber,
-  encodeNumber,
-  type Mirrored,
-  PerReplica,
-  ReduceOp,
-  registry,
-  type Tensor,
-  ValueError,
-  zeros,
-} from '@coll/core';
+import { type DType, type Mirrored, PerReplica, ReduceOp, registry, type Tensor, ValueError, zeros } from '@coll/core';
+import { decodeNumber, encodeNumber } from '@coll/core/internal';
 import { type AllReduceSpecLike, MultiWorkerAllReduce, type Workers } from '@coll/multi-worker';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { drawn } from '../../../tools/tests/drawn.ts';

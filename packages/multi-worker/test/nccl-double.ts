@@ -1,15 +1,13 @@
 import {
   CrossDeviceOps,
-  combine,
-  copyToDevice,
   type DistributedValues,
   definePlugin,
-  mirror,
   type PossiblyMirrored,
   type ReduceOp,
   type Tensor,
   type Value,
 } from '@coll/core';
+import { combine, copyToDevice, mirror } from '@coll/core/plugin';
 
 /** The devices of every reduction that was asked of a double. */
 export const reducedBy: (readonly string[])[] = [];

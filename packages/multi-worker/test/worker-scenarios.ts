@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict';
 import {
   type CrossDeviceOps,
-  combine,
-  concatAlong,
   deduplicate,
   dtypes,
   IndexedSlices,
@@ -14,6 +12,7 @@ import {
   tensor,
   zeros,
 } from '@coll/core';
+import { combine, concatAlong } from '@coll/core/plugin';
 import { CollectiveAllReduce } from '@coll/multi-worker';
 import { specScenarios } from './spec-scenarios.ts';
 import {

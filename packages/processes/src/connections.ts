@@ -1,5 +1,6 @@
 import { setMaxListeners } from 'node:events';
-import { afterSeconds, DeadlineExceededError } from '@coll/core';
+import { DeadlineExceededError } from '@coll/core';
+import { afterSeconds } from '@coll/core/internal';
 import type { Meeting } from '@coll/rendezvous';
 import type { Card } from './card.js';
 import { connect } from './connect.js';

@@ -1,5 +1,5 @@
 import type { CollError } from '@coll/core';
-import type { KnownCall } from '@coll/core/executor';
+import type { KnownCall } from '@coll/core/plugin';
 import { status } from '@coll/native/addon';
 import type { PendingCall } from './pending-call.js';
 import type { GroupHandle, ProcessBinding } from './process-binding.js';

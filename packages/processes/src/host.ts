@@ -2,7 +2,8 @@ import { lookup } from 'node:dns/promises';
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { hostname, networkInterfaces } from 'node:os';
-import { quote, ValueError } from '@coll/core';
+import { ValueError } from '@coll/core';
+import { quote } from '@coll/core/internal';
 
 /** What tells a host from others. Containers with names of their own count as hosts, as they may have networks of their own. */
 export interface Host {

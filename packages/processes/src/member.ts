@@ -1,13 +1,8 @@
 import { hkdfSync } from 'node:crypto';
-import { optionsOf, quote, requireSignal, requireTimeout, ValueError } from '@coll/core';
-import {
-  generationFromEnvironment,
-  memberFromEnvironment,
-  requireJobKey,
-  requireStore,
-  type Store,
-  storeFromEnvironment,
-} from '@coll/rendezvous';
+import { ValueError } from '@coll/core';
+import { optionsOf, quote, requireSignal, requireTimeout } from '@coll/core/internal';
+import { memberFromEnvironment, type Store, storeFromEnvironment } from '@coll/rendezvous';
+import { generationFromEnvironment, requireJobKey, requireStore } from '@coll/rendezvous/internal';
 import type { OpenProcessGroupOptions } from './options.js';
 
 /** How members exchange data; `'auto'` lets what is there decide. */

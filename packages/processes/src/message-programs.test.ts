@@ -1,5 +1,5 @@
 import type { Collective, Schedule } from '@coll/core';
-import { stepsOf } from '@coll/core/executor';
+import { stepsOf } from '@coll/core/plugin';
 import { describe, expect, it } from 'vitest';
 import { messageWords } from './message-programs.js';
 

@@ -1,5 +1,5 @@
-import { type Collective, collectiveKinds, type DType, dtypes, opOf, rootOf, type Schedule } from '@coll/core';
-import { collectiveOps, stepsOf } from '@coll/core/executor';
+import { type Collective, type DType, dtypes, type Schedule } from '@coll/core';
+import { collectiveKinds, collectiveOps, opOf, rootOf, stepsOf } from '@coll/core/plugin';
 
 /** A schedule as integers, round by round, as `parse_message_program` in C++ reads them. */
 export function messageWords({ ranks, chunks, rounds }: Schedule, collective: Collective, dtype: DType): Int32Array {

@@ -3,10 +3,10 @@ import {
   type CollError,
   type Communicator,
   type Link,
-  messageOf,
   type ProcessGroup,
   RuntimeError,
 } from '@coll/core';
+import { messageOf } from '@coll/core/internal';
 import type { GroupExplanation } from './explanation.js';
 import type { MemoryHandle, processBinding } from './process-binding.js';
 import { ProcessCommunicator } from './process-communicator.js';

@@ -1,5 +1,5 @@
 import type { CollError } from '@coll/core';
-import { type KnownCall, lostBufferError, lostRank, operationOf } from '@coll/core/executor';
+import { type KnownCall, lostBufferError, lostRank, operationOf } from '@coll/core/plugin';
 import type { ProcessCall } from './process-calls.js';
 import { leastMillis, type Pace } from './process-pace.js';
 

@@ -1,17 +1,6 @@
 import type { Collective, DType } from '@coll/core';
-import {
-  askedBy,
-  bytesOfDescriptors,
-  type CheckedCall,
-  clashError,
-  type Descriptor,
-  Descriptors,
-  nowhere,
-  operationOf,
-  type Pieces,
-  reads,
-  writes,
-} from '@coll/core/executor';
+import { askedBy, bytesOfDescriptors, type Descriptor, Descriptors, nowhere } from '@coll/core/internal';
+import { type CheckedCall, clashError, operationOf, type Pieces, reads, writes } from '@coll/core/plugin';
 import type { Program, Programs } from '@coll/native/addon';
 import { messageWords } from './message-programs.js';
 import type { CallHandle, MessagesHandle, ProcessBinding } from './process-binding.js';

@@ -1,5 +1,6 @@
 import type { Algorithm, Collective, DType, Group, RunOptions } from '@coll/core';
-import { type CheckedCall, type KnownCall, nextTurn, OrderedCommunicator, oneRank } from '@coll/core/executor';
+import { nextTurn, oneRank } from '@coll/core/internal';
+import { type CheckedCall, type KnownCall, OrderedCommunicator } from '@coll/core/plugin';
 import { NewCalls, Programs } from '@coll/native/addon';
 import { type ProcessCall, ProcessCalls } from './process-calls.js';
 import type { NativeProcessGroup } from './process-group.js';

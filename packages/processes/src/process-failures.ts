@@ -1,5 +1,5 @@
 import { type CollError, InternalError } from '@coll/core';
-import { bytesOfDescriptors, Descriptors, failureError as errorOf, reasonOf } from '@coll/core/executor';
+import { bytesOfDescriptors, Descriptors, failureError as errorOf, reasonOf } from '@coll/core/internal';
 import type { NativeFailure } from './process-binding.js';
 
 /** Why a group ended, in the order in which C++ numbers them. */

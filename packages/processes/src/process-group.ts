@@ -1,5 +1,5 @@
 import { type CollError, InternalError, type RunOptions } from '@coll/core';
-import { abortedError, busyError, closedError, type KnownCall, operationOf } from '@coll/core/executor';
+import { abortedError, busyError, closedError, type KnownCall, operationOf } from '@coll/core/plugin';
 import { status } from '@coll/native/addon';
 import type { CallHandle, GroupHandle, MemoryHandle, ProcessBinding, SegmentHandle } from './process-binding.js';
 import type { ProcessCall } from './process-calls.js';

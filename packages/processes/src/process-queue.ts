@@ -1,5 +1,6 @@
-import { CollError, messageOf, type RunOptions } from '@coll/core';
-import { closedError, type KnownCall } from '@coll/core/executor';
+import { CollError, type RunOptions } from '@coll/core';
+import { messageOf } from '@coll/core/internal';
+import { closedError, type KnownCall } from '@coll/core/plugin';
 import { status } from '@coll/native/addon';
 import { GroupThread, type ThreadOwner } from './group-thread.js';
 import { PendingCall } from './pending-call.js';

@@ -1,19 +1,16 @@
 import { constants } from 'node:buffer';
 import {
   type Algorithm,
-  byteSize,
   CollError,
   type Communicator,
   type DType,
   type Group,
-  isDType,
-  quote,
   type Tensor,
   ValueError,
-  viewOf,
   zeros,
 } from '@coll/core';
-import { CallOrder, closedError, requireCollError } from '@coll/core/executor';
+import { isDType, quote, requireCollError } from '@coll/core/internal';
+import { byteSize, CallOrder, closedError, viewOf } from '@coll/core/plugin';
 import type { NativeBinding } from '@coll/native/addon';
 import type { MemoryHandle, ProcessBinding } from './process-binding.js';
 import type { NativeProcessGroup } from './process-group.js';

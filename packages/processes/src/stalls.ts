@@ -1,4 +1,5 @@
-import { reportStall, stallSecondsFrom } from '@coll/rendezvous';
+import { reportStall } from '@coll/rendezvous';
+import { stallSecondsFrom } from '@coll/rendezvous/internal';
 import type { Member } from './member.js';
 import type { StallListener } from './stall-watch.js';
 

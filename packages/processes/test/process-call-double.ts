@@ -1,4 +1,4 @@
-import type { KnownCall } from '@coll/core/executor';
+import type { KnownCall } from '@coll/core/plugin';
 import type { CallHandle } from '../src/process-binding.js';
 import type { ProcessCall } from '../src/process-calls.js';
 

@@ -1,4 +1,5 @@
-import { type Collective, optionsOf, quote, ValueError } from '@coll/core';
+import { type Collective, ValueError } from '@coll/core';
+import { optionsOf, quote } from '@coll/core/internal';
 import { type Algorithm, hasBlocks, type Round, scheduleOf, type Transfer } from '@coll/core/schedule';
 
 /** Which rank combines. */

@@ -5,7 +5,6 @@ import {
   type LogSink,
   Mirrored,
   PerReplica,
-  portableWorld,
   ReduceOp,
   registry,
   setLogSink,
@@ -13,6 +12,7 @@ import {
   tensor,
   toNumbers,
 } from '@coll/core';
+import { portableWorld } from '@coll/core/plugin';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { reductionToOne } from './plugin.js';
 import { ReductionToOneDevice, type ReductionToOneOptions } from './reduction-to-one-device.js';

@@ -2,18 +2,11 @@ import {
   asTensor,
   CrossDeviceOps,
   canonicalize,
-  combine,
-  combineMixed,
-  concatenateSlices,
-  copyToDevice,
   type Destinations,
   type DistributedValues,
-  divide,
   divideByN,
   getDevicesFrom,
   IndexedSlices,
-  logFirst,
-  optionsOf,
   type PossiblyMirrored,
   ReduceOp,
   type ResolvedOptions,
@@ -22,6 +15,8 @@ import {
   ValueError,
   type World,
 } from '@coll/core';
+import { combineMixed, optionsOf } from '@coll/core/internal';
+import { combine, concatenateSlices, copyToDevice, divide, logFirst } from '@coll/core/plugin';
 import { reductionToOneAlgorithm } from './reduction-to-one-algorithm.js';
 
 /** Where values are combined, and by what. */

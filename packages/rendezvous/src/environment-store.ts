@@ -1,4 +1,5 @@
-import { quote, ValueError } from '@coll/core';
+import { ValueError } from '@coll/core';
+import { quote } from '@coll/core/internal';
 import type { MeetOptions } from './meet.js';
 import { TcpStore, type TcpStoreOptions } from './tcp-store.js';
 

@@ -1,15 +1,13 @@
-export { generationFromEnvironment, memberFromEnvironment, storeFromEnvironment } from './environment-store.js';
+export { memberFromEnvironment, storeFromEnvironment } from './environment-store.js';
 export { EtcdStore, type EtcdStoreOptions } from './etcd-store.js';
 export { FileStore, type FileStoreOptions } from './file-store.js';
-export { requireJobKey } from './job-key.js';
-export { makeFolder } from './make-folder.js';
 export { type MeetOptions, meet } from './meet.js';
 export { Meeting, type MeetingOptions } from './meeting.js';
 export { MemoryStore } from './memory-store.js';
 export type { Terms } from './newest.js';
 export { type RedisClient, RedisStore, type RedisStoreOptions } from './redis-store.js';
-export { reportStall, type Stall, type StallReport, stallReportsIn, stallSecondsFrom } from './stall.js';
-export { requireStore, type Store, type WaitOptions } from './store.js';
+export { reportStall, type Stall, type StallReport } from './stall.js';
+export type { Store, WaitOptions } from './store.js';
 export { subStore } from './sub-store.js';
 export type { TableLimits } from './table.js';
 export { TcpStore, type TcpStoreOptions } from './tcp-store.js';

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { quote, ValueError } from '@coll/core';
+import { ValueError } from '@coll/core';
+import { quote } from '@coll/core/internal';
 import { mostKeyBytes } from './store.js';
 
 const fewestBytes = 16;

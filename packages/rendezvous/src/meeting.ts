@@ -1,15 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
-import {
-  AbortedError,
-  CollError,
-  DeadlineExceededError,
-  optionsOf,
-  quote,
-  RuntimeError,
-  UnavailableError,
-  ValueError,
-} from '@coll/core';
+import { AbortedError, CollError, DeadlineExceededError, RuntimeError, UnavailableError, ValueError } from '@coll/core';
+import { optionsOf, quote } from '@coll/core/internal';
 import { decodeEnding, encodeEnding } from './ending.js';
 import { decodeNewest, differenceOf, encodeNewest, isCount, isTerms, type Newest, type Terms } from './newest.js';
 import { requireStore, requireValue, requireWait, type Store, sameBytes, type WaitOptions } from './store.js';

@@ -1,4 +1,5 @@
-import { CollError, quote } from '@coll/core';
+import { CollError } from '@coll/core';
+import { quote } from '@coll/core/internal';
 
 /** What all members of a group say alike, by name. */
 export type Terms = Readonly<Record<string, string | number>>;

@@ -1,4 +1,5 @@
-import { CollError, optionsOf, quote, ValueError } from '@coll/core';
+import { CollError, ValueError } from '@coll/core';
+import { optionsOf, quote } from '@coll/core/internal';
 import { requireJob } from './job-key.js';
 import { NoAnswer, type OutageOptions, requireOutage, ServerStore } from './server-store.js';
 import { noCounter } from './store.js';

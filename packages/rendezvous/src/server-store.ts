@@ -1,5 +1,6 @@
 import { setMaxListeners } from 'node:events';
-import { quote, ValueError } from '@coll/core';
+import { ValueError } from '@coll/core';
+import { quote } from '@coll/core/internal';
 import { CheckedStore } from './checked-store.js';
 import { sameBytes } from './store.js';
 import { poll } from './waiting.js';

@@ -1,4 +1,5 @@
-import { optionsOf, quote, requireSignal, requireTimeout, ValueError } from '@coll/core';
+import { ValueError } from '@coll/core';
+import { optionsOf, quote, requireSignal, requireTimeout } from '@coll/core/internal';
 
 /** How long to wait. All of it may be left out. */
 export interface WaitOptions {

@@ -1,6 +1,7 @@
 import type { AddressInfo, Server } from 'node:net';
 import type { TLSSocket } from 'node:tls';
-import { CollError, optionsOf, quote, ValueError } from '@coll/core';
+import { CollError, ValueError } from '@coll/core';
+import { optionsOf, quote } from '@coll/core/internal';
 import { newJobKey, requireJob, requireJobKey } from './job-key.js';
 import { createSecureServer } from './secure-connection.js';
 import { requireKey, requireValue } from './store.js';

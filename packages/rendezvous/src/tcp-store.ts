@@ -1,14 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { TLSSocket } from 'node:tls';
-import {
-  AbortedError,
-  afterSeconds,
-  CollError,
-  DeadlineExceededError,
-  quote,
-  UnavailableError,
-  ValueError,
-} from '@coll/core';
+import { AbortedError, CollError, DeadlineExceededError, UnavailableError, ValueError } from '@coll/core';
+import { afterSeconds, quote } from '@coll/core/internal';
 import { CheckedStore } from './checked-store.js';
 import { type Answer, decodeAnswer, encodeRequest, FrameSplitter, frameVersion, type Op } from './frames.js';
 import { requireJob, requireJobKey } from './job-key.js';

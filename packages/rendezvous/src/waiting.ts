@@ -1,4 +1,5 @@
-import { AbortedError, afterSeconds, DeadlineExceededError, RuntimeError } from '@coll/core';
+import { AbortedError, DeadlineExceededError, RuntimeError } from '@coll/core';
+import { afterSeconds } from '@coll/core/internal';
 import type { WaitOptions } from './store.js';
 
 /** What is waited for, and what is told where it does not come: `get: "card" had no value`. */

@@ -1,4 +1,5 @@
-import { type Collective, optionsOf, quote, requireList, ValueError } from '@coll/core';
+import { type Collective, ValueError } from '@coll/core';
+import { optionsOf, quote, requireList } from '@coll/core/internal';
 import { type Algorithm, hasBlocks, type StreamedSchedule, scheduleOf, type Transfer } from '@coll/core/schedule';
 
 // Groups have no more.

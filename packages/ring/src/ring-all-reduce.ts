@@ -1,4 +1,5 @@
-import { AllReduceOps, type AllReduceOptions, optionsOf, type World } from '@coll/core';
+import { AllReduceOps, type AllReduceOptions, type World } from '@coll/core';
+import { optionsOf } from '@coll/core/internal';
 import { ReductionToOneDevice } from '@coll/reduction-to-one';
 import { ringAlgorithm } from './ring-algorithm.js';
 

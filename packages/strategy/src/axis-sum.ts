@@ -1,15 +1,5 @@
-import {
-  asTensor,
-  decodeNumber,
-  encodeNumber,
-  quote,
-  ReduceOp,
-  type Tensor,
-  type TensorLike,
-  ValueError,
-  WrongTypeError,
-  zeros,
-} from '@coll/core';
+import { asTensor, ReduceOp, type Tensor, type TensorLike, ValueError, WrongTypeError, zeros } from '@coll/core';
+import { decodeNumber, encodeNumber, quote } from '@coll/core/internal';
 
 type Axis = number | readonly number[];
 

@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { findCurrentReplica, RuntimeError } from '@coll/core';
+import { RuntimeError } from '@coll/core';
+import { findCurrentReplica } from '@coll/core/internal';
 import type { ReplicaContext } from './replica-context.js';
 import type { Strategy } from './strategy.js';
 

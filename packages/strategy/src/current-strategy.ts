@@ -1,4 +1,5 @@
-import { quote, ValueError } from '@coll/core';
+import { ValueError } from '@coll/core';
+import { quote } from '@coll/core/internal';
 import { currentFrame, setOutside } from './contexts.js';
 import { defaultReplica, defaultStrategy } from './default-strategy.js';
 import type { ReplicaContext } from './replica-context.js';

@@ -1,4 +1,5 @@
-import { type Candidate, deviceType, type Registry, type Resolution, type Situation } from '@coll/core';
+import type { Candidate, Registry, Resolution, Situation } from '@coll/core';
+import { deviceType } from '@coll/core/plugin';
 import { reductionToOne } from '@coll/reduction-to-one';
 
 /**

@@ -1,4 +1,4 @@
-import { ReplicaGroup } from '@coll/core';
+import { ReplicaGroup } from '@coll/core/internal';
 import { ReductionToOneDevice } from '@coll/reduction-to-one';
 import { currentFrame, runAcross } from './contexts.js';
 import { GroupReplicaContext } from './group-replica-context.js';

@@ -2,18 +2,15 @@ import {
   canonicalize,
   type Destinations,
   DistributedValues,
-  mapStructure,
   NotImplementedError,
-  optionsOf,
   PerReplica,
   type PossiblyMirrored,
   type ReduceOpLike,
   RuntimeError,
-  requireDense,
-  requireFunction,
   type Structure,
   type Value,
 } from '@coll/core';
+import { mapStructure, optionsOf, requireDense, requireFunction } from '@coll/core/internal';
 import { currentFrame, mixing, requireCrossReplica } from './contexts.js';
 import type { DatasetLike } from './data/dataset.js';
 import type { DatasetFunction } from './data/datasets-from-function.js';

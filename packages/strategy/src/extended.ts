@@ -2,25 +2,19 @@ import {
   AssertionError,
   type CallOptions,
   type CrossDeviceOps,
-  containerOf,
   type Destinations,
   DistributedValues,
-  flatten,
-  isMapping,
   Mirrored,
-  optionsOf,
   type PerReplica,
   type PossiblyMirrored,
-  packLike,
-  quote,
   ReduceOp,
   type ReduceOpLike,
-  requireDense,
   type Structure,
   type Tensor,
   type Value,
   ValueError,
 } from '@coll/core';
+import { containerOf, flatten, isMapping, optionsOf, packLike, quote, requireDense } from '@coll/core/internal';
 import { currentFrame, requireCrossReplica } from './contexts.js';
 import { placedDestinations, placedValues, requirePairs, strategyOp } from './placed-values.js';
 import { reduceNonDistributed } from './reduce-non-distributed.js';

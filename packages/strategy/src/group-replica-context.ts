@@ -1,16 +1,15 @@
-import {
-  type ArrivingValue,
-  type CallOptions,
-  type DType,
-  type GroupCall,
-  isArriving,
-  type ReduceOpLike,
-  type ReplicaCallOptions,
-  type ReplicaGroup,
-  type ReplicaValue,
-  reduceOpFrom,
-  type Tensor,
+import type {
+  ArrivingValue,
+  CallOptions,
+  DType,
+  ReduceOpLike,
+  ReplicaCallOptions,
+  ReplicaGroup,
+  ReplicaValue,
+  Tensor,
 } from '@coll/core';
+import { type GroupCall, isArriving } from '@coll/core/internal';
+import { reduceOpFrom } from '@coll/core/plugin';
 import { requireReplica } from './contexts.js';
 import type { MergeFunction, ReplicaContext } from './replica-context.js';
 import type { Strategy } from './strategy.js';

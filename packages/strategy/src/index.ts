@@ -54,7 +54,7 @@ export {
   type ExperimentalMultiWorkerMirroredStrategyOptions,
 } from './multi-worker/experimental-strategy.js';
 export type { JobOptions } from './multi-worker/meeting-place.js';
-export { MultiWorkerExtended, type MultiWorkerHome } from './multi-worker/multi-worker-extended.js';
+export type { MultiWorkerExtended, MultiWorkerHome } from './multi-worker/multi-worker-extended.js';
 export {
   type MultiWorkerExplanation,
   MultiWorkerMirroredStrategy,
@@ -79,8 +79,8 @@ export type {
   Regrouped,
 } from './structure-types.js';
 export type { Change } from './variables/change.js';
-export { DistributedVariable } from './variables/distributed-variable.js';
-export { LocalVariable } from './variables/local-variable.js';
+export type { DistributedVariable } from './variables/distributed-variable.js';
+export type { LocalVariable } from './variables/local-variable.js';
 export { MirroredVariable } from './variables/mirrored-variable.js';
 export { variable } from './variables/new-variable.js';
 export { SyncOnReadVariable } from './variables/sync-on-read-variable.js';

@@ -1,6 +1,5 @@
 import {
   AbortedError,
-  type Joining,
   NotImplementedError,
   type ReplicaGroup,
   regroup,
@@ -8,6 +7,7 @@ import {
   selectReplica,
   ValueError,
 } from '@coll/core';
+import type { Joining } from '@coll/core/internal';
 import { requireReplica, runAcross } from './contexts.js';
 import { GroupReplicaContext, replicaAt } from './group-replica-context.js';
 import { requireMergeCall } from './merge-call.js';

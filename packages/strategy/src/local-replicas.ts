@@ -1,4 +1,5 @@
-import { type CrossDeviceOps, ReplicaGroup } from '@coll/core';
+import type { CrossDeviceOps } from '@coll/core';
+import { ReplicaGroup } from '@coll/core/internal';
 import { runInReplica } from './contexts.js';
 import { LocalReplicaContext } from './local-replica-context.js';
 import { ReplicaScheduler } from './replica-scheduler.js';

@@ -1,4 +1,5 @@
-import { isMapping, quote, ValueError } from '@coll/core';
+import { ValueError } from '@coll/core';
+import { isMapping, quote } from '@coll/core/internal';
 import type { MergeFunction } from './replica-context.js';
 
 /** The arguments of a merge call, the named ones last. @throws ValueError unless there are a function, a list and an object */

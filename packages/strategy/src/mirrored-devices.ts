@@ -1,14 +1,7 @@
 import { availableParallelism } from 'node:os';
-import {
-  AssertionError,
-  canonicalize,
-  DeviceSpec,
-  logFirst,
-  quote,
-  RuntimeError,
-  requireDistinct,
-  ValueError,
-} from '@coll/core';
+import { AssertionError, canonicalize, DeviceSpec, RuntimeError, ValueError } from '@coll/core';
+import { quote, requireDistinct } from '@coll/core/internal';
+import { logFirst } from '@coll/core/plugin';
 
 /**
  * The full names of the devices of one task, or of several where they may be; a logical CPU device for each core where none are named.

@@ -3,17 +3,15 @@ import {
   type EngineName,
   type EngineRequest,
   type Explanation,
-  log,
   type PluginRequest,
-  quote,
   type Registry,
   type Resolution,
   regroup,
-  requireRegistry,
   type Structure,
   registry as sharedRegistry,
   ValueError,
 } from '@coll/core';
+import { log, quote, requireRegistry } from '@coll/core/internal';
 import { requireCrossReplica } from './contexts.js';
 import { StrategyExtended } from './extended.js';
 import { runLocalReplicas } from './local-replicas.js';

@@ -2,7 +2,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { CollError, quote } from '@coll/core';
+import { CollError } from '@coll/core';
+import { quote } from '@coll/core/internal';
 
 /** How a worker thread gets to its modules. */
 export interface Loading {

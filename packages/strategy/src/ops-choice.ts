@@ -6,14 +6,14 @@ import {
   type EngineResolution,
   type Plugin,
   type PluginRequest,
-  portableWorld,
-  quote,
   type Registry,
   type Resolution,
   RuntimeError,
   resolveEngine,
   ValueError,
 } from '@coll/core';
+import { quote } from '@coll/core/internal';
+import { portableWorld } from '@coll/core/plugin';
 import { resolveDefault } from './default-ops.js';
 import { ourEngines } from './our-engines.js';
 import { warnOfInvisible } from './visible-devices.js';

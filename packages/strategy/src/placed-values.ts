@@ -1,17 +1,15 @@
 import {
   AssertionError,
-  asValue,
   type Destinations,
   DistributedValues,
   PerReplica,
-  quote,
   type ReduceOp,
   type ReduceOpLike,
-  reduceOpFrom,
   type Value,
   ValueError,
-  viewOnDevice,
 } from '@coll/core';
+import { asValue, quote } from '@coll/core/internal';
+import { reduceOpFrom, viewOnDevice } from '@coll/core/plugin';
 
 /** Destinations whose components have no device of their own are where the replicas are; of one replica, these are a bare value. */
 export function placedDestinations(destinations: Destinations, replicas: readonly string[]): Destinations {

@@ -5,8 +5,8 @@ import {
   type Plugin,
   registry,
   resolveEngine,
-  threadWorld,
 } from '@coll/core';
+import { threadWorld } from '@coll/core/plugin';
 import { MirroredStrategy } from './mirrored-strategy.js';
 import { importModule } from './module-loading.js';
 import { ourEngines } from './our-engines.js';

@@ -3,7 +3,6 @@ import {
   type CrossDeviceOps,
   type Destinations,
   IndexedSlices,
-  quote,
   ReduceOp,
   type Structure,
   toNumbers,
@@ -12,6 +11,7 @@ import {
   validateDestinations,
   zeros,
 } from '@coll/core';
+import { quote } from '@coll/core/internal';
 
 export interface NonDistributed {
   readonly op: ReduceOp;

@@ -1,4 +1,5 @@
-import { CollError, messageOf, quote, RuntimeError } from '@coll/core';
+import { CollError, RuntimeError } from '@coll/core';
+import { messageOf, quote } from '@coll/core/internal';
 
 /**
  * The error of a replica with the replica's number in front of its message, and as `rank` unless one is named already. It stays the same

@@ -1,4 +1,5 @@
-import { AbortedError, type ErrorFor, Rendezvous, RuntimeError, UnavailableError } from '@coll/core';
+import { AbortedError, RuntimeError, UnavailableError } from '@coll/core';
+import { type ErrorFor, Rendezvous } from '@coll/core/internal';
 import { annotate } from './replica-error.js';
 
 interface Replica {

@@ -1,5 +1,6 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
-import { CollError, failThreadGroup } from '@coll/core';
+import { CollError } from '@coll/core';
+import { failThreadGroup } from '@coll/core/internal';
 import { runInReplica, setOutside } from './contexts.js';
 import { importModule } from './module-loading.js';
 import { openPluginHome, type ThreadHome } from './plugin-home.js';

@@ -1,4 +1,5 @@
-import { type CollError, createThreadGroup, InternalError, RuntimeError, UnavailableError } from '@coll/core';
+import { type CollError, InternalError, RuntimeError, UnavailableError } from '@coll/core';
+import { createThreadGroup } from '@coll/core/plugin';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type ReplicaThread, ReplicaThreads } from './replica-threads.js';
 import { encodeError } from './thread-errors.js';

@@ -1,12 +1,5 @@
-import {
-  AbortedError,
-  type CollError,
-  failThreadGroup,
-  InternalError,
-  messageOf,
-  RuntimeError,
-  type ThreadGroup,
-} from '@coll/core';
+import { AbortedError, type CollError, InternalError, RuntimeError, type ThreadGroup } from '@coll/core';
+import { failThreadGroup, messageOf } from '@coll/core/internal';
 import { MergeCalls } from './merge-calls.js';
 import { annotate } from './replica-error.js';
 import type { RunOptions } from './strategy.js';

@@ -1,4 +1,4 @@
-import { createThreadGroup } from '@coll/core';
+import { createThreadGroup } from '@coll/core/plugin';
 import { ring } from '@coll/ring';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { ReplicaListener } from './replica-threads.js';

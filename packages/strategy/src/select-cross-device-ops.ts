@@ -2,17 +2,13 @@ import {
   type Candidate,
   type CrossDeviceOps,
   canonicalize,
-  deviceType,
-  logDeprecated,
-  logFirst,
-  optionsOf,
-  quote,
   type Registry,
   type Resolution,
-  requireRegistry,
   registry as sharedRegistry,
   ValueError,
 } from '@coll/core';
+import { logDeprecated, optionsOf, quote, requireRegistry } from '@coll/core/internal';
+import { deviceType, logFirst } from '@coll/core/plugin';
 import { reductionToOne } from '@coll/reduction-to-one';
 import { type DeviceInventory, invisibleDevices, virtualGpus } from './visible-devices.js';
 import { withFallback } from './with-fallback.js';

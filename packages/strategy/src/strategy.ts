@@ -3,25 +3,26 @@ import {
   type CallFields,
   type CallOptions,
   DistributedValues,
-  divide,
-  isFloating,
-  isMapping,
   isTensor,
-  logDeprecated,
-  mapStructure,
-  optionsOf,
   PerReplica,
-  quote,
   ReduceOp,
   type ReduceOpLike,
   regroup,
-  requireFunction,
-  requireSignal,
-  resolveCallOptions,
   type Structure,
   type Tensor,
   ValueError,
 } from '@coll/core';
+import {
+  isMapping,
+  logDeprecated,
+  mapStructure,
+  optionsOf,
+  quote,
+  requireFunction,
+  requireSignal,
+  resolveCallOptions,
+} from '@coll/core/internal';
+import { divide, isFloating } from '@coll/core/plugin';
 import { axesOf, requireDivisible, requireSummable, sizeAlong, sumAlong } from './axis-sum.js';
 import type { ClusterResolver } from './cluster/cluster-resolver.js';
 import { enterScope, requireCrossReplica, runInScope } from './contexts.js';

@@ -1,5 +1,6 @@
 import * as core from '@coll/core';
-import { CollError, type ErrorCode, messageOf, quote, RuntimeError } from '@coll/core';
+import { CollError, type ErrorCode, RuntimeError } from '@coll/core';
+import { messageOf, quote } from '@coll/core/internal';
 import { setStack } from './replica-error.js';
 
 type Plain = string | number | boolean | bigint;

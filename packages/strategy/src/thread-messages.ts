@@ -1,4 +1,5 @@
-import { type CommunicationOptionsInit, messageOf, RuntimeError, type ThreadGroup } from '@coll/core';
+import { type CommunicationOptionsInit, RuntimeError, type ThreadGroup } from '@coll/core';
+import { messageOf } from '@coll/core/internal';
 import type { Task } from './cluster/cluster-rules.js';
 import type { ClusterDescription } from './cluster/cluster-spec.js';
 import type { WorkerSeat } from './multi-worker/open-worker-group.js';

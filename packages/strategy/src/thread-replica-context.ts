@@ -7,12 +7,12 @@ import {
   NotImplementedError,
   type ReplicaGroup,
   regroup,
-  resolveCallOptions,
   type Structure,
   selectReplica,
   type Tensor,
   type TensorLike,
 } from '@coll/core';
+import { resolveCallOptions } from '@coll/core/internal';
 import { requireReplica, runAcross } from './contexts.js';
 import { GroupReplicaContext, replicaAt } from './group-replica-context.js';
 import { requireMergeCall } from './merge-call.js';

@@ -1,15 +1,14 @@
 import {
   asTensor,
   IndexedSlices,
-  isMapping,
   Mirrored,
-  mapStructure,
   PerReplica,
   RuntimeError,
   type Structure,
   type Tensor,
   tensorSymbol,
 } from '@coll/core';
+import { isMapping, mapStructure } from '@coll/core/internal';
 import { Variable } from './variables/variable.js';
 
 // Marks classes whose instances would arrive as plain objects. Posted values are plain data of this library's own threads.

@@ -1,4 +1,6 @@
-import { canonicalize, deviceType, logFirst, quote, type Registry, ValueError } from '@coll/core';
+import { canonicalize, type Registry, ValueError } from '@coll/core';
+import { quote } from '@coll/core/internal';
+import { deviceType, logFirst } from '@coll/core/plugin';
 
 /** What is known of the devices of this machine. */
 export interface DeviceInventory {

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
-import { type Collective, messageOf, nameOf } from '@coll/core';
+import type { Collective } from '@coll/core';
+import { messageOf } from '@coll/core/internal';
+import { nameOf } from '@coll/core/plugin';
 import { type Algorithm, chunkRange, cost, hasBlocks, problemOf, type Schedule, scheduleOf } from '@coll/core/schedule';
 
 /** Declares a test, as `test` of vitest and of node:test do. */

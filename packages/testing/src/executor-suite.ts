@@ -1,4 +1,5 @@
-import { type CollectiveKind, collectiveKinds } from '@coll/core';
+import type { CollectiveKind } from '@coll/core';
+import { collectiveKinds } from '@coll/core/plugin';
 import type { DeclareGroup } from './algorithm-suite.js';
 import type { DeclareTest } from './declare-test.js';
 import { disagreementCases } from './executor/disagreement-cases.js';

@@ -8,13 +8,13 @@ import {
   type ErrorCode,
   InternalError,
   InvalidArgumentError,
-  messageOf,
   NotImplementedError,
   RuntimeError,
   type ThreadGroup,
   UnavailableError,
   ValueError,
 } from '@coll/core';
+import { messageOf } from '@coll/core/internal';
 import type { Call } from './group.js';
 import type { ModuleExport } from './suite-algorithm.js';
 

@@ -1,5 +1,6 @@
 import { parentPort } from 'node:worker_threads';
-import { type Communicator, resolveEngine, type Tensor, type ThreadGroup, viewOf } from '@coll/core';
+import { type Communicator, resolveEngine, type Tensor, type ThreadGroup } from '@coll/core';
+import { viewOf } from '@coll/core/plugin';
 import type { Call } from './group.js';
 import { playCalls } from './play-calls.js';
 import { buffersOf, encodeError, type Played, type Reply, type Request } from './rank-messages.js';

@@ -1,4 +1,5 @@
-import { type Engine, failThreadGroup, jsEngine, type ThreadGroup } from '@coll/core';
+import { type Engine, jsEngine, type ThreadGroup } from '@coll/core';
+import { failThreadGroup } from '@coll/core/internal';
 import { type Call, Group, type Member, type OpenGroup, type Outcome } from './group.js';
 import { buffersOf, decodeError, type Played } from './rank-messages.js';
 import type { ModuleExport } from './suite-algorithm.js';

@@ -1,4 +1,5 @@
-import { PortableCommunicator, ThreadCommunicator } from '@coll/core';
+import { PortableCommunicator } from '@coll/core';
+import { ThreadCommunicator } from '@coll/core/internal';
 import type { Algorithm } from '@coll/core/schedule';
 import { directAlgorithm } from '@coll/direct';
 import { controllerGroup, executorSuite, type MakeCommunicator } from '@coll/testing';

@@ -1,4 +1,6 @@
-import { createThreadGroup, hierarchical, PortableCommunicator, rankOfWorker, ThreadCommunicator } from '@coll/core';
+import { hierarchical, PortableCommunicator } from '@coll/core';
+import { rankOfWorker, ThreadCommunicator } from '@coll/core/internal';
+import { createThreadGroup } from '@coll/core/plugin';
 import { directAlgorithm } from '@coll/direct';
 import { controllerGroup, executorSuite } from '@coll/testing';
 import { describe, it } from 'vitest';

@@ -1,4 +1,5 @@
-import { createThreadGroup, ThreadCommunicator } from '@coll/core';
+import { ThreadCommunicator } from '@coll/core/internal';
+import { createThreadGroup } from '@coll/core/plugin';
 import { direct, directAlgorithm } from '@coll/direct';
 import { hierarchicalCopy, hierarchicalCopyAlgorithm } from '@coll/hierarchical-copy';
 import { reductionToOne, reductionToOneAlgorithm } from '@coll/reduction-to-one';

@@ -1,4 +1,5 @@
-import { type Collective, nameOf } from '@coll/core';
+import type { Collective } from '@coll/core';
+import { nameOf } from '@coll/core/plugin';
 import { type Algorithm, problemOf, type Round, type Schedule, type Transfer } from '@coll/core/schedule';
 import { directAlgorithm } from '@coll/direct';
 import { reductionToOneAlgorithm } from '@coll/reduction-to-one';

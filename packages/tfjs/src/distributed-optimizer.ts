@@ -1,4 +1,5 @@
-import { optionsOf, quote, ValueError } from '@coll/core';
+import { ValueError } from '@coll/core';
+import { optionsOf, quote } from '@coll/core/internal';
 import type { ReplicaContext } from '@coll/strategy';
 import { broadcastVariables } from './broadcast-weights.js';
 import { exchangeSync, type GradientOptions } from './exchange.js';

@@ -1,4 +1,4 @@
-import { logFirst } from '@coll/core';
+import { logFirst } from '@coll/core/plugin';
 import { type TensorFlow, type TfOptimizer, type TfVariable, trainableVariables } from './tensorflow.js';
 
 type Minimize = (this: object, f: unknown, returnCost?: boolean, variables?: TfVariable[]) => unknown;

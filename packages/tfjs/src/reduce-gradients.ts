@@ -1,4 +1,5 @@
-import { optionsOf, quote, ValueError } from '@coll/core';
+import { ValueError } from '@coll/core';
+import { optionsOf, quote } from '@coll/core/internal';
 import { type AsyncReducer, exchange, exchangeSync, type GradientOptions, type SyncReducer } from './exchange.js';
 import { gradientList, tensorsOf } from './gradient-list.js';
 import { GradientMean } from './gradient-mean.js';

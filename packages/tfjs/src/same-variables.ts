@@ -1,4 +1,5 @@
-import { InvalidArgumentError, quote, ValueError } from '@coll/core';
+import { InvalidArgumentError, ValueError } from '@coll/core';
+import { quote } from '@coll/core/internal';
 import type { ReplicaContext } from '@coll/strategy';
 import type { Exchange } from './exchange.js';
 import { isCarried, type TfVariable } from './tensorflow.js';

@@ -1,4 +1,5 @@
-import { quote, requireList, ValueError } from '@coll/core';
+import { ValueError } from '@coll/core';
+import { quote, requireList } from '@coll/core/internal';
 
 // By shape and not by import: whichever 4.x build the program uses fits, and a second copy of tfjs does no harm.
 

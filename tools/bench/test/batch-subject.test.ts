@@ -1,4 +1,5 @@
-import { createThreadGroup, jsEngine, type Tensor, threadWorld, wasmEngine } from '@coll/core';
+import { jsEngine, type Tensor, wasmEngine } from '@coll/core';
+import { createThreadGroup, threadWorld } from '@coll/core/plugin';
 import { DirectAllReduce, directAlgorithm } from '@coll/direct';
 import { expect, it } from 'vitest';
 import { batchSubject, piecesSubject, replicaBatchSubject } from '../src/subjects/batch-subject.js';

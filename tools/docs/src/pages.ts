@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { collectiveKinds } from '@coll/core';
+import { collectiveKinds } from '@coll/core/plugin';
 import { numbersTable } from './algorithms/numbers-table.ts';
 import { orderTable } from './algorithms/order-table.ts';
 import { spaceTimePicture } from './algorithms/space-time.ts';

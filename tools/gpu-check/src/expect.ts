@@ -1,4 +1,5 @@
-import { type Collective, combine, type DType, outputDType, type Tensor, tensor, zeros } from '@coll/core';
+import { type Collective, type DType, type Tensor, tensor, zeros } from '@coll/core';
+import { combine, outputDType } from '@coll/core/plugin';
 
 const period = 4095;
 

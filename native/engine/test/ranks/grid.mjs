@@ -1,6 +1,7 @@
 // A grid of calls, thinned out: which of them a rank makes, on what memory, and what must come out.
 import assert from 'node:assert/strict';
-import { byteSize, collectiveKinds, dtypes, nameOf, outputDType, outputLength, tensor, viewOf } from '@coll/core';
+import { dtypes, tensor } from '@coll/core';
+import { byteSize, collectiveKinds, nameOf, outputDType, outputLength, viewOf } from '@coll/core/plugin';
 import { combined, contributions } from './plain-arithmetic.mjs';
 
 const ops = ['sum', 'mean', 'min', 'max', 'product'];

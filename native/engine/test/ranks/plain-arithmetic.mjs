@@ -1,5 +1,6 @@
 // What collectives give, element by element in plain JavaScript. Contributions are small whole numbers, which every dtype holds.
-import { byteSize, encodeNumber, outputDType, viewOf } from '@coll/core';
+import { encodeNumber } from '@coll/core/internal';
+import { byteSize, outputDType, viewOf } from '@coll/core/plugin';
 
 // Prime, so that an element in the wrong place is a wrong element.
 const period = 1009;

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { setTimeout } from 'node:timers/promises';
 import { isMainThread } from 'node:worker_threads';
-import { failThreadGroup, tensor } from '@coll/core';
+import { tensor } from '@coll/core';
+import { failThreadGroup } from '@coll/core/internal';
 import { directAlgorithm } from '@coll/direct';
 import { native } from '@coll/native';
 import { errorOf, expectError, peerClosed, peerFailed } from '../ranks/errors.mjs';

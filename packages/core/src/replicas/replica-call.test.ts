@@ -56,10 +56,11 @@ describe('reduceCall for values that the op has no meaning for', () => {
 
 describe('gatherCall and broadcastCall', () => {
   it('take dense values', () => {
+    const one = Float32Array.of(1);
     const values = [tensor(1), tensor(2)].map((value) => ({ ...value, device: 'cpu:1' }));
-    expect(gatherCall([1, [2]], 0, { timeoutSeconds: 1 }, 'cpu:1')).toMatchObject({
+    expect(gatherCall([one], 0, { timeoutSeconds: 1 }, 'cpu:1')).toMatchObject({
       request: { kind: 'all-gather', axis: 0 },
-      values,
+      values: [{ ...tensor(one), device: 'cpu:1' }],
       options: { options: { timeoutSeconds: 1 } },
     });
     expect(broadcastCall([1, [2]], 1, 2, undefined, 'cpu:1')).toMatchObject({
@@ -71,6 +72,11 @@ describe('gatherCall and broadcastCall', () => {
   it('refuse sparse ones', () => {
     for (const call of [() => gatherCall([slices], 0, undefined, ''), () => broadcastCall(slices, 0, 1, undefined, '')])
       expect(thrown(call)).toMatchObject({ name: 'NotImplementedError', code: 'ERR_COLL_NOT_IMPLEMENTED' });
+  });
+
+  it.each([-1, 1, '0'])('refuse axis %s of one', (axis) => {
+    const call = () => gatherCall(Float32Array.of(1), axis as number, undefined, '');
+    expect(thrown(call)).toMatchObject({ code: 'ERR_COLL_RANGE' });
   });
 
   it.each([-1, 2, 0.5])('refuse root %s of two', (root) => {

@@ -1,6 +1,7 @@
 import { type CallOptions, intoAndShared, type ResolvedOptions, resolveCallOptions } from '../call-options.js';
 import { collectiveOp } from '../collective.js';
 import { CommunicationOptions } from '../communication-options.js';
+import { requireAxis } from '../concat-along.js';
 import { NotImplementedError, OutOfRangeError, ValueError } from '../errors.js';
 import { quote } from '../quote.js';
 import { ReduceOp, validateReduceOp } from '../reduce-op.js';
@@ -56,7 +57,7 @@ export function reduceCall(
   return callOf({ kind: 'all-reduce', op }, name, value, values, into, resolved, device);
 }
 
-/** An all-gather of a replica. @throws NotImplementedError for sparse values; ValueError for what is no tensor, and bad options */
+/** An all-gather of a replica. @throws NotImplementedError for sparse values; ValueError and OutOfRangeError for bad values, axes and options */
 export function gatherCall(
   value: ReplicaValue,
   axis: number,
@@ -65,9 +66,10 @@ export function gatherCall(
 ): ReplicaCall {
   const { resolved } = resolve(options);
   const values = denseValues('all-gather', value, device);
+  for (const { shape } of values) requireAxis(axis, shape);
   return callOf(
     { kind: 'all-gather', axis },
-    `all-gather along axis ${axis}`,
+    `all-gather along axis ${quote(axis)}`,
     value,
     values,
     undefined,

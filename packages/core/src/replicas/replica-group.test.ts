@@ -102,7 +102,7 @@ describe('a replica whose others live elsewhere', () => {
   });
 
   it('refuses to share its results with them, which are in other threads', async () => {
-    const [group] = replicas(1) as [ReplicaVerbs];
+    const [group] = replicas(2) as [ReplicaVerbs];
     const options = { sharedResult: true };
     const error = { code: 'ERR_COLL_NOT_IMPLEMENTED', message: expect.stringContaining('name memory by into') };
     expect(await rejection(group.allReduce(ReduceOp.SUM, 1, 0, options))).toMatchObject(error);

@@ -45,6 +45,7 @@ export function viewOnDevice(value: Value, device: string): Value {
   return new IndexedSlices(viewOnDevice(value.values, device), viewOnDevice(value.indices, device), value.denseShape);
 }
 
+/** Values by sparsity, each with its position in the list that was split. */
 export interface SplitValues<T> {
   readonly dense: readonly T[];
   readonly denseIndices: readonly number[];

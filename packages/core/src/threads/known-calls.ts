@@ -15,11 +15,12 @@ export interface KnownCall<Handle> {
   /** Of the inputs or the outputs that are here, whichever are larger. */
   readonly bytes: number;
   /** Those of the first rank, then those of the second, and so on. */
-  readonly inputs: readonly Known[];
-  readonly outputs: readonly Known[];
+  readonly inputs: readonly KnownBuffer[];
+  readonly outputs: readonly KnownBuffer[];
 }
 
-interface Known {
+/** Memory of a call, as it was when the call was checked. */
+export interface KnownBuffer {
   readonly data: TypedArray;
   readonly dtype: DType;
   readonly length: number;
@@ -103,12 +104,12 @@ function bytesOf(lists: readonly Pieces[]): number {
   return lists.flat().reduce((sum, { data }) => sum + data.byteLength, 0);
 }
 
-function knownOf({ data, dtype }: Tensor): Known {
+function knownOf({ data, dtype }: Tensor): KnownBuffer {
   return { data, dtype, length: data.length };
 }
 
 /** Whether these buffers, one per rank, are made of the known arrays. */
-function isOn(known: readonly Known[], buffers: readonly Segments[]): boolean {
+function isOn(known: readonly KnownBuffer[], buffers: readonly Segments[]): boolean {
   let next = 0;
   for (const buffer of buffers) {
     const count = isList(buffer) ? buffer.length : 1;
@@ -121,7 +122,7 @@ function isOn(known: readonly Known[], buffers: readonly Segments[]): boolean {
 }
 
 // What is no tensor is not known, and told of by those who check.
-function isOf(known: Known | undefined, tensor: Tensor | null | undefined): boolean {
+function isOf(known: KnownBuffer | undefined, tensor: Tensor | null | undefined): boolean {
   if (!known || !tensor) return false;
   return known.data === tensor.data && known.length === tensor.data.length && known.dtype === tensor.dtype;
 }

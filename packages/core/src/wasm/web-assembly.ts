@@ -4,6 +4,7 @@ import { CollError } from '../errors.js';
 export interface WasmMemory {
   /** After the memory has grown, a new buffer, which shows all of it; the older ones stay valid for what they show. */
   readonly buffer: SharedArrayBuffer;
+  /** Adds pages of 64 KiB. @returns how many there were before */
   grow(pages: number): number;
 }
 

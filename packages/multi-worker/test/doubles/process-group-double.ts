@@ -8,7 +8,6 @@ import {
   type Group,
   InternalError,
   type Link,
-  nameOf,
   PortableCommunicator,
   type ProcessGroup,
   type RunOptions,
@@ -17,7 +16,7 @@ import {
   type Tensor,
   zeros,
 } from '@coll/core';
-import { CallOrder, JoiningCommunicator } from '@coll/core/executor';
+import { CallOrder, JoiningCommunicator, nameOf } from '@coll/core/plugin';
 import type { Algorithm } from '@coll/core/schedule';
 import { Meeting } from './meeting.js';
 

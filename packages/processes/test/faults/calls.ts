@@ -1,4 +1,5 @@
-import { type Collective, type DType, outputLength, type Tensor, viewOf } from '@coll/core';
+import type { Collective, DType, Tensor } from '@coll/core';
+import { outputLength, viewOf } from '@coll/core/plugin';
 import { Random } from './random.ts';
 import type { Scenario } from './scenario.ts';
 

@@ -1,4 +1,4 @@
-import { optionsOf } from '@coll/core';
+import { optionsOf } from '@coll/core/internal';
 import type { ClusterSpec } from './cluster-spec.js';
 
 /** Devices of a task by type, such as `{ GPU: 2 }`. */

@@ -1,4 +1,5 @@
-import { quote, ValueError } from '@coll/core';
+import { ValueError } from '@coll/core';
+import { quote } from '@coll/core/internal';
 import type { ClusterSpec } from './cluster-spec.js';
 import { wrongValue } from './wrong-value.js';
 

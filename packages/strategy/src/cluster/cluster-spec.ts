@@ -1,4 +1,5 @@
-import { quote, ValueError, WrongTypeError } from '@coll/core';
+import { ValueError, WrongTypeError } from '@coll/core';
+import { quote } from '@coll/core/internal';
 
 /** Addresses of a job's tasks: in the order of their numbers, or by number where some are missing. */
 export type JobTasks = readonly string[] | Readonly<Record<number, string>>;

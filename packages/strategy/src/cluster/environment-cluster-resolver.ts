@@ -1,4 +1,5 @@
-import { optionsOf, RuntimeError } from '@coll/core';
+import { RuntimeError } from '@coll/core';
+import { optionsOf } from '@coll/core/internal';
 import { type Accelerators, ClusterResolver, type TaskOptions, taskOptions } from './cluster-resolver.js';
 import { ClusterSpec } from './cluster-spec.js';
 import { type Environment, processEnvironment } from './environment.js';

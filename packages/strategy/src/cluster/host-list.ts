@@ -1,4 +1,5 @@
-import { quote, ValueError } from '@coll/core';
+import { ValueError } from '@coll/core';
+import { quote } from '@coll/core/internal';
 
 // More hosts than any cluster has; a list of a few characters must not fill the memory.
 const mostHosts = 100_000;

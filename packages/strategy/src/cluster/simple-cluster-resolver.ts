@@ -1,4 +1,5 @@
-import { optionsOf, quote, WrongTypeError } from '@coll/core';
+import { WrongTypeError } from '@coll/core';
+import { optionsOf, quote } from '@coll/core/internal';
 import { type Accelerators, ClusterResolver, masterUrl, type TaskOptions, taskOptions } from './cluster-resolver.js';
 import { ClusterSpec } from './cluster-spec.js';
 

@@ -1,4 +1,5 @@
-import { DeviceSpec, optionsOf, quote, ValueError, WrongTypeError } from '@coll/core';
+import { DeviceSpec, ValueError, WrongTypeError } from '@coll/core';
+import { optionsOf, quote } from '@coll/core/internal';
 import { type Accelerators, ClusterResolver, masterUrl, type TaskOptions, taskOptions } from './cluster-resolver.js';
 import { type ClusterDescription, ClusterSpec } from './cluster-spec.js';
 import { type Environment, processEnvironment } from './environment.js';

@@ -1,4 +1,5 @@
-import { KeyError, optionsOf, quote, ValueError, WrongTypeError } from '@coll/core';
+import { KeyError, ValueError, WrongTypeError } from '@coll/core';
+import { optionsOf, quote } from '@coll/core/internal';
 import { type Accelerators, ClusterResolver, masterUrl, type TaskOptions, taskOptions } from './cluster-resolver.js';
 import { ClusterSpec, type JobTasks } from './cluster-spec.js';
 

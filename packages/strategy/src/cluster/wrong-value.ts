@@ -1,4 +1,5 @@
-import { quote, ValueError } from '@coll/core';
+import { ValueError } from '@coll/core';
+import { quote } from '@coll/core/internal';
 
 /** The error of a value in the description of a cluster: what it has to be, and what it is. */
 export function wrongValue(expected: string, given: unknown): ValueError {

@@ -1,4 +1,5 @@
-import { logFirst, ValueError } from '@coll/core';
+import { ValueError } from '@coll/core';
+import { logFirst } from '@coll/core/plugin';
 
 /**
  * How workers share an input that all of them are given: by `FILE`, each reads files of its own; by `DATA`, each reads everything and

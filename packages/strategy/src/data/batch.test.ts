@@ -1,4 +1,5 @@
-import { flatten, IndexedSlices, PerReplica, type Structure, tensor, tensorSymbol, ValueError } from '@coll/core';
+import { IndexedSlices, PerReplica, type Structure, tensor, tensorSymbol, ValueError } from '@coll/core';
+import { flatten } from '@coll/core/internal';
 import { describe, expect, it } from 'vitest';
 import { type Batch, batchesOf, batchSizeOf, dispose } from './batch.js';
 

@@ -1,18 +1,15 @@
 import {
   asTensor,
   DistributedValues,
-  elementCount,
-  flatten,
-  isMapping,
   isTensor,
-  quote,
   type Structure,
   type Tensor,
   type TypedArray,
   tensorSymbol,
   ValueError,
-  viewOnDevice,
 } from '@coll/core';
+import { flatten, isMapping, quote } from '@coll/core/internal';
+import { elementCount, viewOnDevice } from '@coll/core/plugin';
 
 /** A tensor of TensorFlow.js, told by its form: this package does not import it. */
 interface TfTensor {

@@ -1,4 +1,5 @@
-import { quote, ValueError } from '@coll/core';
+import { ValueError } from '@coll/core';
+import { quote } from '@coll/core/internal';
 import { filesOfWorker, type Sharding } from './auto-shard.js';
 import type { WorkerPlace } from './sub-batches.js';
 

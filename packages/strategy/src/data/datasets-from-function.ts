@@ -1,4 +1,5 @@
-import { quote, ValueError } from '@coll/core';
+import { ValueError } from '@coll/core';
+import { quote } from '@coll/core/internal';
 import { type DatasetLike, requireDataset } from './dataset.js';
 import { DatasetReader } from './dataset-reader.js';
 import { DealtSteps } from './dealt-steps.js';

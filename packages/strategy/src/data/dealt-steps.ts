@@ -1,4 +1,5 @@
-import { mapStructure, PerReplica, type Structure, ValueError, zipStructures } from '@coll/core';
+import { PerReplica, type Structure, ValueError } from '@coll/core';
+import { mapStructure, zipStructures } from '@coll/core/internal';
 import { Batch, batchesOf, dispose } from './batch.js';
 import type { DatasetReader } from './dataset-reader.js';
 import type { Steps } from './read-ahead.js';

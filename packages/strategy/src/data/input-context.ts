@@ -1,4 +1,5 @@
-import { OutOfRangeError, optionsOf, quote, ValueError } from '@coll/core';
+import { OutOfRangeError, ValueError } from '@coll/core';
+import { optionsOf, quote } from '@coll/core/internal';
 import { requireWhole } from './sub-batches.js';
 
 /** The fields of an `InputContext`, all of which may be left out. */

@@ -1,4 +1,5 @@
-import { optionsOf, quote, ValueError } from '@coll/core';
+import { ValueError } from '@coll/core';
+import { optionsOf, quote } from '@coll/core/internal';
 import { AutoShardPolicy } from './auto-shard.js';
 import { requireWhole } from './sub-batches.js';
 

@@ -1,4 +1,5 @@
-import { mapStructure, type Structure } from '@coll/core';
+import type { Structure } from '@coll/core';
+import { mapStructure } from '@coll/core/internal';
 import type { Sharding } from './auto-shard.js';
 import { type Batch, batchesOf, batchSizeOf, dispose } from './batch.js';
 import type { DatasetReader } from './dataset-reader.js';

@@ -1,4 +1,5 @@
-import { asTensor, flatten, type Structure, type TensorLike, ValueError } from '@coll/core';
+import { asTensor, type Structure, type TensorLike, ValueError } from '@coll/core';
+import { flatten } from '@coll/core/internal';
 import type { Batch } from './batch.js';
 
 /** Combines numbers of all readers of a dataset to their maxima. */

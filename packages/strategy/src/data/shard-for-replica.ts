@@ -1,4 +1,5 @@
-import { quote, ValueError } from '@coll/core';
+import { ValueError } from '@coll/core';
+import { quote } from '@coll/core/internal';
 import type { ReplicaContext } from '../replica-context.js';
 import type { DatasetLike } from './dataset.js';
 import { rebatched } from './distribute-dataset.js';

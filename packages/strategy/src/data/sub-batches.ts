@@ -1,4 +1,5 @@
-import { OutOfRangeError, optionsOf, quote, ValueError } from '@coll/core';
+import { OutOfRangeError, ValueError } from '@coll/core';
+import { optionsOf, quote } from '@coll/core/internal';
 import type { Sharding } from './auto-shard.js';
 
 /** Which replicas read their input here: those of worker `workerIndex` of `numWorkers`, all of which have as many. */

@@ -1,4 +1,4 @@
-import { optionsOf } from '@coll/core';
+import { optionsOf } from '@coll/core/internal';
 
 /** The fields of a `ValueContext`, all of which may be left out. */
 export interface ValueContextInit {

@@ -1,4 +1,4 @@
-import { log } from '@coll/core';
+import { log } from '@coll/core/internal';
 import type { ClusterResolver } from '../cluster/cluster-resolver.js';
 import { type Environment, processEnvironment } from '../cluster/environment.js';
 import { EnvironmentClusterResolver } from '../cluster/environment-cluster-resolver.js';

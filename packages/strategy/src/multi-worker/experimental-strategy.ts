@@ -1,4 +1,5 @@
-import { type CommunicationOptionsInit, logDeprecated, optionsOf } from '@coll/core';
+import type { CommunicationOptionsInit } from '@coll/core';
+import { logDeprecated, optionsOf } from '@coll/core/internal';
 import {
   MultiWorkerMirroredStrategy,
   type MultiWorkerMirroredStrategyOptions,

@@ -1,5 +1,6 @@
-import { quote, ValueError } from '@coll/core';
-import { generationFromEnvironment } from '@coll/rendezvous';
+import { ValueError } from '@coll/core';
+import { quote } from '@coll/core/internal';
+import { generationFromEnvironment } from '@coll/rendezvous/internal';
 import type { ClusterResolver } from '../cluster/cluster-resolver.js';
 import { type Environment, processEnvironment } from '../cluster/environment.js';
 import type { WorkerPlace } from './worker-place.js';

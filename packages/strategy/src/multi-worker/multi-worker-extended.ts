@@ -1,5 +1,4 @@
 import {
-  asValue,
   type CallOptions,
   type Destinations,
   DistributedValues,
@@ -8,8 +7,9 @@ import {
   type ReduceOp,
   type Structure,
   type Value,
-  viewOnDevice,
 } from '@coll/core';
+import { asValue } from '@coll/core/internal';
+import { viewOnDevice } from '@coll/core/plugin';
 import { type Serving, StrategyExtended, type ValuePair } from '../extended.js';
 import type { Strategy } from '../strategy.js';
 import type { WorkerGroup } from '../worker-group.js';

@@ -6,17 +6,15 @@ import {
   type EngineResolution,
   type Explanation,
   type Link,
-  log,
   type ProcessGroup,
-  quote,
   RuntimeError,
   regroup,
-  requireProcessGroup,
   resolveEngine,
   type Structure,
   tensor,
   ValueError,
 } from '@coll/core';
+import { log, quote, requireProcessGroup } from '@coll/core/internal';
 import { ClusterResolver } from '../cluster/cluster-resolver.js';
 import { requireCrossReplica } from '../contexts.js';
 import { InputContext } from '../data/input-context.js';

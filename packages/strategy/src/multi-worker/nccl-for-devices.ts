@@ -1,4 +1,5 @@
-import { type CommunicationOptions, deviceType, registry } from '@coll/core';
+import { type CommunicationOptions, registry } from '@coll/core';
+import { deviceType } from '@coll/core/plugin';
 import type { PluginHome } from '../thread-messages.js';
 
 /** What collectives among these devices are made with: NCCL is for GPUs, and a ring takes its place elsewhere. */

@@ -1,4 +1,5 @@
-import { DeadlineExceededError, log, type ProcessGroup, RuntimeError, UnavailableError } from '@coll/core';
+import { DeadlineExceededError, type ProcessGroup, RuntimeError, UnavailableError } from '@coll/core';
+import { log } from '@coll/core/internal';
 import { type OpenProcessGroupOptions, openProcessGroup } from '@coll/processes';
 import { subStore, TcpStore, TcpStoreServer } from '@coll/rendezvous';
 import type { MeetingPlace } from './meeting-place.js';

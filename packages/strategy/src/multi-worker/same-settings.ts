@@ -1,4 +1,5 @@
-import { type CommunicationOptions, deviceType, type ProcessGroup, RuntimeError, tensor } from '@coll/core';
+import { type CommunicationOptions, type ProcessGroup, RuntimeError, tensor } from '@coll/core';
+import { deviceType } from '@coll/core/plugin';
 import { directAlgorithm } from '@coll/direct';
 
 /** What all workers of a strategy have alike. */

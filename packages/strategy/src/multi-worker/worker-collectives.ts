@@ -2,19 +2,16 @@ import {
   type CallOptions,
   type CommunicationOptions,
   type CrossDeviceOps,
-  deviceType,
   type EngineResolution,
   type Link,
-  messageOf,
   type ProcessGroup,
-  portableWorld,
   type ReduceOp,
   RuntimeError,
   registry,
-  resolveCallOptions,
   type Tensor,
 } from '@coll/core';
-import { RankNames } from '@coll/core/executor';
+import { messageOf, RankNames, resolveCallOptions } from '@coll/core/internal';
+import { deviceType, portableWorld } from '@coll/core/plugin';
 import { CollectiveAllReduce } from '@coll/multi-worker';
 import { warnOfInvisible } from '../visible-devices.js';
 import type { WorkerGroup } from '../worker-group.js';

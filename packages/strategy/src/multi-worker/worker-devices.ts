@@ -1,4 +1,5 @@
-import { canonicalize, DeviceSpec, localDevicesFromNumGpus, quote, ValueError } from '@coll/core';
+import { canonicalize, DeviceSpec, localDevicesFromNumGpus, ValueError } from '@coll/core';
+import { quote } from '@coll/core/internal';
 import type { ClusterResolver } from '../cluster/cluster-resolver.js';
 import { namedDevices } from '../mirrored-devices.js';
 import type { WorkerPlace } from './worker-place.js';

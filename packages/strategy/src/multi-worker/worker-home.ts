@@ -3,14 +3,13 @@ import {
   canonicalize,
   DeviceSpec,
   type Engine,
-  messageOf,
   type ProcessGroup,
-  rankOfWorker,
   registry,
   resolveEngine,
-  threadWorld,
   type World,
 } from '@coll/core';
+import { messageOf, rankOfWorker } from '@coll/core/internal';
+import { threadWorld } from '@coll/core/plugin';
 import { directAlgorithm } from '@coll/direct';
 import { CollectiveAllReduce, connectGroup } from '@coll/multi-worker';
 import { type ClusterDescription, ClusterSpec } from '../cluster/cluster-spec.js';

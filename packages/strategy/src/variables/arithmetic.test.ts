@@ -1,14 +1,6 @@
-import {
-  byteSize,
-  type DType,
-  decodeNumber,
-  dtypes,
-  encodeNumber,
-  isFloating,
-  isHalf,
-  type TypedArray,
-  viewOf,
-} from '@coll/core';
+import { type DType, dtypes, type TypedArray } from '@coll/core';
+import { decodeNumber, encodeNumber } from '@coll/core/internal';
+import { byteSize, isFloating, isHalf, viewOf } from '@coll/core/plugin';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type Arithmetic, calculate } from './arithmetic.js';

@@ -1,4 +1,6 @@
-import { type DType, decodeNumber, encodeNumber, isHalf, type TypedArray } from '@coll/core';
+import type { DType, TypedArray } from '@coll/core';
+import { decodeNumber, encodeNumber } from '@coll/core/internal';
+import { isHalf } from '@coll/core/plugin';
 
 export type Arithmetic = 'add' | 'subtract' | 'multiply' | 'divide' | 'min' | 'max';
 

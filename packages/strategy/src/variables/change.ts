@@ -1,10 +1,7 @@
 import {
   asTensor,
   DistributedValues,
-  elementCount,
   IndexedSlices,
-  isFloating,
-  quote,
   type Tensor,
   type TypedArray,
   tensor,
@@ -12,6 +9,8 @@ import {
   ValueError,
   WrongTypeError,
 } from '@coll/core';
+import { quote } from '@coll/core/internal';
+import { elementCount, isFloating } from '@coll/core/plugin';
 import { type Arithmetic, calculate } from './arithmetic.js';
 import type { VariableTraits } from './variable-options.js';
 

@@ -12,10 +12,8 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { strategyOf } from '../../test/strategies.js';
 import { held, mirrored } from '../../test/variables.js';
 import {
-  DistributedVariable,
   experimentalSetStrategy,
   getStrategy,
-  LocalVariable,
   MirroredVariable,
   SyncOnReadVariable,
   Variable,
@@ -23,6 +21,8 @@ import {
   VariableSynchronization,
   variable,
 } from '../index.js';
+import { DistributedVariable } from './distributed-variable.js';
+import { LocalVariable } from './local-variable.js';
 
 const two = strategyOf(2);
 

@@ -1,16 +1,6 @@
-import {
-  componentOf,
-  copyToDevice,
-  DistributedValues,
-  distributedValuesSymbol,
-  IndexedSlices,
-  onDeviceOrPrimary,
-  RuntimeError,
-  tensorSymbol,
-  textOf,
-  type Value,
-  WrongTypeError,
-} from '@coll/core';
+import { DistributedValues, IndexedSlices, RuntimeError, tensorSymbol, type Value, WrongTypeError } from '@coll/core';
+import { componentOf, distributedValuesSymbol, onDeviceOrPrimary, textOf } from '@coll/core/internal';
+import { copyToDevice } from '@coll/core/plugin';
 import { componentHere, currentFrame, localIdOf, mixing } from '../contexts.js';
 import type { ReplicaContext } from '../replica-context.js';
 import type { Strategy } from '../strategy.js';

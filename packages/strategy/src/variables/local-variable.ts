@@ -1,4 +1,6 @@
-import { containerSymbol, copyToDevice, type DistributedValues, type Tensor, tensorSymbol } from '@coll/core';
+import { type DistributedValues, type Tensor, tensorSymbol } from '@coll/core';
+import { containerSymbol } from '@coll/core/internal';
+import { copyToDevice } from '@coll/core/plugin';
 import { applyChange, type Change, changeValue } from './change.js';
 import { Variable } from './variable.js';
 import type { VariableTraits } from './variable-options.js';

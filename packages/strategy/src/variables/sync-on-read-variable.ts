@@ -1,10 +1,6 @@
 import {
-  combine,
   DistributedValues,
   type DType,
-  decodeNumber,
-  divide,
-  encodeNumber,
   Mirrored,
   NotImplementedError,
   ReduceOp,
@@ -13,6 +9,8 @@ import {
   ValueError,
   zeros,
 } from '@coll/core';
+import { decodeNumber, encodeNumber } from '@coll/core/internal';
+import { combine, divide } from '@coll/core/plugin';
 import { applyChange, type Change, changeValue, isScatter } from './change.js';
 import { DistributedVariable } from './distributed-variable.js';
 import type { LocalVariable } from './local-variable.js';

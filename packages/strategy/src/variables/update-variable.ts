@@ -1,17 +1,13 @@
 import {
   DistributedValues,
   InternalError,
-  isMapping,
-  isTensorLike,
   Mirrored,
-  mapStructure,
-  optionsOf,
-  quote,
   regroup,
   type Structure,
   selectReplica,
   ValueError,
 } from '@coll/core';
+import { isMapping, isTensorLike, mapStructure, optionsOf, quote } from '@coll/core/internal';
 import { runInUpdate } from '../contexts.js';
 import type { ReplicaContext } from '../replica-context.js';
 import type { Strategy } from '../strategy.js';

@@ -1,14 +1,6 @@
-import {
-  asTensor,
-  type DType,
-  isDType,
-  isFloating,
-  quote,
-  type Tensor,
-  type TensorLike,
-  tensor,
-  ValueError,
-} from '@coll/core';
+import { asTensor, type DType, type Tensor, type TensorLike, tensor, ValueError } from '@coll/core';
+import { isDType, quote } from '@coll/core/internal';
+import { isFloating } from '@coll/core/plugin';
 
 /** When the components of a variable are synchronized: when it is written (also `AUTO`), or when it is read. */
 export const VariableSynchronization = {

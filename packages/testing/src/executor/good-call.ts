@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { type Collective, type DType, opOf, type Tensor } from '@coll/core';
+import type { Collective, DType, Tensor } from '@coll/core';
+import { opOf } from '@coll/core/plugin';
 import { type Call, type CallOptions, type Member, partOf } from '../group.js';
 import { contribute } from '../oracle/contributions.js';
 import { placeBuffers } from './placement.js';

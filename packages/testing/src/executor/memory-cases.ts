@@ -1,4 +1,5 @@
-import { type Collective, type CollectiveKind, type DType, opOf } from '@coll/core';
+import type { Collective, CollectiveKind, DType } from '@coll/core';
+import { opOf } from '@coll/core/plugin';
 import { oneOfEach } from './collectives.js';
 import { caseFor, type ExecutorCases } from './executor-case.js';
 import { placements } from './placement.js';

@@ -1,4 +1,5 @@
-import { type DType, type Tensor, type TypedArray, viewOf } from '@coll/core';
+import type { DType, Tensor, TypedArray } from '@coll/core';
+import { viewOf } from '@coll/core/plugin';
 import { type Plain, plainOf, sameElement } from '../oracle/plain-arithmetic.js';
 
 /** A tensor with the name that messages give it: `output of rank 2`. */

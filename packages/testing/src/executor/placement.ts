@@ -1,4 +1,5 @@
-import { byteSize, type Collective, type DType, outputDType, outputLength, type Tensor, viewOf } from '@coll/core';
+import type { Collective, DType, Tensor } from '@coll/core';
+import { byteSize, outputDType, outputLength, viewOf } from '@coll/core/plugin';
 
 /** Where the buffers of a call are. */
 export type Placement =

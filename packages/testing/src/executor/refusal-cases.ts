@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { AbortedError, type CollError, type Collective, nameOf, RuntimeError, ValueError } from '@coll/core';
+import { AbortedError, type CollError, type Collective, RuntimeError, ValueError } from '@coll/core';
+import { nameOf } from '@coll/core/plugin';
 import type { Call, CallOptions, Group, Member } from '../group.js';
 import { abortReason } from '../play-calls.js';
 import { oneOfEach } from './collectives.js';

@@ -4,13 +4,11 @@ import {
   type CollectiveKind,
   type Communicator,
   type DType,
-  nameOf,
-  outputDType,
-  outputLength,
   type Tensor,
   type TypedArray,
   zeros,
 } from '@coll/core';
+import { nameOf, outputDType, outputLength } from '@coll/core/plugin';
 import type { Schedule } from '@coll/core/schedule';
 import { type Call, type Group, type OpenGroup, partOf } from '../group.js';
 import type { Flavour } from '../oracle/contributions.js';

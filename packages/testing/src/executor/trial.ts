@@ -1,14 +1,6 @@
 import assert from 'node:assert/strict';
-import {
-  type Collective,
-  type DType,
-  nameOf,
-  opOf,
-  outputDType,
-  type Tensor,
-  type TypedArray,
-  ValueError,
-} from '@coll/core';
+import { type Collective, type DType, type Tensor, type TypedArray, ValueError } from '@coll/core';
+import { nameOf, opOf, outputDType } from '@coll/core/plugin';
 import type { Call, CallOptions, Outcome } from '../group.js';
 import { contribute, type Flavour } from '../oracle/contributions.js';
 import { type Plain, storedOf } from '../oracle/plain-arithmetic.js';

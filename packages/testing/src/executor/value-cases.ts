@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { type Collective, type CollectiveKind, dtypes, isFloating, PortableCommunicator } from '@coll/core';
+import { type Collective, type CollectiveKind, dtypes, PortableCommunicator } from '@coll/core';
+import { isFloating } from '@coll/core/plugin';
 import { specialLength } from '../oracle/contributions.js';
 import { moves, ops, reductions, rooted, unrooted } from './collectives.js';
 import { caseFor, type ExecutorCases, type Setting } from './executor-case.js';

@@ -1,14 +1,6 @@
 import assert from 'node:assert/strict';
-import {
-  DistributedValues,
-  type DType,
-  IndexedSlices,
-  isTensor,
-  Mirrored,
-  sameDevice,
-  type Tensor,
-  type Value,
-} from '@coll/core';
+import { DistributedValues, type DType, IndexedSlices, isTensor, Mirrored, type Tensor, type Value } from '@coll/core';
+import { sameDevice } from '@coll/core/plugin';
 import { type Plain, plainOf, sameElement } from '../oracle/plain-arithmetic.js';
 
 export interface ExpectedTensor {

@@ -1,13 +1,5 @@
-import {
-  byteSize,
-  type CollectiveOp,
-  type DType,
-  elementCount,
-  PerReplica,
-  type ReduceOp,
-  type Tensor,
-  viewOf,
-} from '@coll/core';
+import { type CollectiveOp, type DType, PerReplica, type ReduceOp, type Tensor } from '@coll/core';
+import { byteSize, elementCount, viewOf } from '@coll/core/plugin';
 import { contribute, type Flavour } from '../oracle/contributions.js';
 import { expectedOutputs } from '../oracle/expected-outputs.js';
 import type { Plain } from '../oracle/plain-arithmetic.js';

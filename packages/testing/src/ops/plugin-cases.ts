@@ -1,13 +1,6 @@
 import assert from 'node:assert/strict';
-import {
-  CrossDeviceOps,
-  createRegistry,
-  type Explanation,
-  type Plugin,
-  pluginApiVersion,
-  ReduceOp,
-  RuntimeError,
-} from '@coll/core';
+import { CrossDeviceOps, createRegistry, type Explanation, type Plugin, ReduceOp, RuntimeError } from '@coll/core';
+import { pluginApiVersion } from '@coll/core/plugin';
 import { ThreadClient } from '../thread-client.js';
 import { assertEverywhere } from './assert-value.js';
 import { combinedElements, valueOn } from './contributed-values.js';

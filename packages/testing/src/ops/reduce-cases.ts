@@ -5,13 +5,13 @@ import {
   dtypes,
   IndexedSlices,
   Mirrored,
-  reduceOps as ops,
   ReduceOp,
   type Tensor,
   tensor,
   tensorSymbol,
   ValueError,
 } from '@coll/core';
+import { reduceOps as ops } from '@coll/core/plugin';
 import { assertRejects } from './assert-rejects.js';
 import { assertEverywhere, assertPlaced, assertSeparate, assertTensor, like } from './assert-value.js';
 import { combinedElements, componentOn, meanDTypes, type ValueRequest, valueOn } from './contributed-values.js';

@@ -5,14 +5,13 @@ import {
   dtypes,
   IndexedSlices,
   NotImplementedError,
-  portableWorld,
   ReduceOp,
   RuntimeError,
-  reduceOps,
   type Tensor,
   tensor,
   ValueError,
 } from '@coll/core';
+import { portableWorld, reduceOps } from '@coll/core/plugin';
 import { assertRejects } from './assert-rejects.js';
 import { assertSeparate, assertSlices, assertTensor, like } from './assert-value.js';
 import { combinedElements, componentOn, meanDTypes } from './contributed-values.js';

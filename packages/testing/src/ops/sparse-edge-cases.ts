@@ -1,15 +1,6 @@
 import assert from 'node:assert/strict';
-import {
-  type DType,
-  densify,
-  elementCount,
-  IndexedSlices,
-  PerReplica,
-  ReduceOp,
-  type Tensor,
-  tensor,
-  ValueError,
-} from '@coll/core';
+import { type DType, densify, IndexedSlices, PerReplica, ReduceOp, type Tensor, tensor, ValueError } from '@coll/core';
+import { elementCount } from '@coll/core/plugin';
 import { combiner, type Plain, plainValues, storedOf } from '../oracle/plain-arithmetic.js';
 import { assertRejects } from './assert-rejects.js';
 import { assertEverywhere, assertPlaced, assertSlices, assertTensor, like } from './assert-value.js';

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import {
   type CrossDeviceOps,
-  createThreadGroup,
   type DType,
   IndexedSlices,
   InternalError,
@@ -10,8 +9,8 @@ import {
   type ReduceOp,
   type Tensor,
   tensor,
-  threadWorld,
 } from '@coll/core';
+import { createThreadGroup, threadWorld } from '@coll/core/plugin';
 import { assertRejects } from './assert-rejects.js';
 import { assertTensor, like } from './assert-value.js';
 import type { OpsCases, OpsSubject } from './ops-subject.js';

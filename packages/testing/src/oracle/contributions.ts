@@ -1,4 +1,5 @@
-import { byteSize, type CollectiveOp, type DType, type TypedArray, viewOf } from '@coll/core';
+import type { CollectiveOp, DType, TypedArray } from '@coll/core';
+import { byteSize, viewOf } from '@coll/core/plugin';
 import { halfFormatOf } from './half-format.js';
 import { type Plain, storedOf } from './plain-arithmetic.js';
 

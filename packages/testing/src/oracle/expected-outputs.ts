@@ -1,4 +1,5 @@
-import { type Collective, type DType, opOf, rootOf, type TypedArray } from '@coll/core';
+import type { Collective, DType, TypedArray } from '@coll/core';
+import { opOf, rootOf } from '@coll/core/plugin';
 import type { Round, Schedule } from '@coll/core/schedule';
 import { combiner, finisher, type Plain, plainValues } from './plain-arithmetic.js';
 

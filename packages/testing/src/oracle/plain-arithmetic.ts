@@ -1,4 +1,5 @@
-import { type CollectiveOp, type DType, quotientOf, type TypedArray } from '@coll/core';
+import type { CollectiveOp, DType, TypedArray } from '@coll/core';
+import { quotientOf } from '@coll/core/plugin';
 import { halfFormatOf, halfOfNumber, numberOfHalf } from './half-format.js';
 
 /**

@@ -4,8 +4,6 @@ import {
   type DType,
   fromFloat16,
   type Group,
-  isHalf,
-  opOf,
   PortableCommunicator,
   type PortableCommunicatorOptions,
   type RunOptions,
@@ -13,6 +11,7 @@ import {
   toFloat16,
   toNumbers,
 } from '@coll/core';
+import { isHalf, opOf } from '@coll/core/plugin';
 
 type Run = (
   collective: Collective,

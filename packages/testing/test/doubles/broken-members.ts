@@ -1,12 +1,6 @@
-import {
-  type CollError,
-  createThreadGroup,
-  type ErrorCode,
-  type RunOptions,
-  type Tensor,
-  ThreadCommunicator,
-  type ThreadGroup,
-} from '@coll/core';
+import type { CollError, ErrorCode, RunOptions, Tensor, ThreadGroup } from '@coll/core';
+import { ThreadCommunicator } from '@coll/core/internal';
+import { createThreadGroup } from '@coll/core/plugin';
 import type { MakeCommunicator } from '@coll/testing';
 
 type Run = Parameters<ThreadCommunicator['run']>;

@@ -1,4 +1,5 @@
-import { type Communicator, type CrossDeviceOps, type EngineName, portableWorld } from '@coll/core';
+import type { Communicator, CrossDeviceOps, EngineName } from '@coll/core';
+import { portableWorld } from '@coll/core/plugin';
 import { MirroredStrategy } from '@coll/strategy';
 import { type AlgorithmName, algorithms, plugins } from '../algorithms.js';
 import { engines } from '../engines.js';

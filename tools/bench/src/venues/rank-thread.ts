@@ -1,5 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { type Communicator, type CrossDeviceOps, type ThreadGroup, threadWorld } from '@coll/core';
+import type { Communicator, CrossDeviceOps, ThreadGroup } from '@coll/core';
+import { threadWorld } from '@coll/core/plugin';
 import { algorithms, plugins } from '../algorithms.js';
 import { engines } from '../engines.js';
 import { type Measurement, measure } from '../measurement.js';

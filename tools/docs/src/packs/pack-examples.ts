@@ -1,5 +1,5 @@
 import { type PackingOptions, zeros } from '@coll/core';
-import { arrange, type Pack } from '@coll/core/executor';
+import { arrange, type Pack } from '@coll/core/internal';
 import { markdownTable } from '../markdown-table.ts';
 
 /** Tensors of a batch: names that stand in the tables, and how many float32 each has. */

@@ -1,4 +1,5 @@
-import { combine, type DType, PerReplica, ReduceOp, type Tensor, tensor } from '@coll/core';
+import { type DType, PerReplica, ReduceOp, type Tensor, tensor } from '@coll/core';
+import { combine } from '@coll/core/plugin';
 import { bufferOf, type DeviceBuffer, type Gpu, gpus, NcclAllReduce, toHost } from '@coll/nccl';
 import { contribution, requireSame } from '../expect.js';
 import { packing, unpacking } from '../pieces.js';

@@ -1,4 +1,5 @@
-import { dtypes, nameOf, outputLength } from '@coll/core';
+import { dtypes } from '@coll/core';
+import { nameOf, outputLength } from '@coll/core/plugin';
 import { type Gpu, gpus, NcclCommunicator, probe, toHost } from '@coll/nccl';
 import { collectives, contribution, expected, poisoned, requireSame } from '../expect.js';
 import type { Step } from '../step.js';

@@ -1,4 +1,5 @@
-import { type DType, nameOf, outputLength } from '@coll/core';
+import type { DType } from '@coll/core';
+import { nameOf, outputLength } from '@coll/core/plugin';
 import { NcclCommunicator, probe } from '@coll/nccl';
 import { collectives, contribution, expected, poisoned, requireSame } from '../expect.js';
 import type { Step } from '../step.js';
