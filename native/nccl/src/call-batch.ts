@@ -3,7 +3,7 @@ import type { DeviceBuffer } from './device-buffer.js';
 import { carrierOf, opNumbers } from './element-types.js';
 import { type BufferHandle, ncclKind } from './nccl-binding.js';
 
-const kinds: Readonly<Record<Collective['kind'], number>> = {
+const kinds: Readonly<Partial<Record<Collective['kind'], number>>> = {
   'all-reduce': ncclKind.allReduce,
   reduce: ncclKind.reduce,
   broadcast: ncclKind.broadcast,
@@ -32,7 +32,7 @@ export class CallBatch {
     const counted = collective.kind === 'reduce-scatter' ? outputs : [...inputs, ...outputs];
     const { length } = counted.find((buffer) => buffer !== undefined) as DeviceBuffer;
     const root = rootOf(collective) ?? 0;
-    this.calls.push(kinds[collective.kind], dtype, op ? opNumbers[op] : 0, root, length * perElement);
+    this.calls.push(kinds[collective.kind] as number, dtype, op ? opNumbers[op] : 0, root, length * perElement);
     ranks.forEach((rank, index) => {
       const [input, output] = [inputs[index], outputs[index]];
       this.#add(this.inputs, this.inputOffsets, readsInput(collective, rank) ? input : undefined);

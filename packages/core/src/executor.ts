@@ -3,7 +3,7 @@ export { refusedCollective, validateBuffers } from './buffers.js';
 export { abortedError, busyError, clashError, closedError, lostBufferError, refusedError } from './call-errors.js';
 export { CallOrder, type Turn } from './call-order.js';
 export { operationOf } from './caller-request.js';
-export { collectiveOps } from './collective.js';
+export { bufferLengths, collectiveOps, hasOneResult, inputBlocks, outputBlocks, reads, writes } from './collective.js';
 export { ControllerGroup, requireCollError } from './controller-group.js';
 export { failureError, reasonOf } from './failures.js';
 export { RankNames } from './hierarchical/rank-names.js';
@@ -30,7 +30,7 @@ export {
 export { nextTurn } from './threads/event-loop.js';
 export { type KnownCall, lostRank } from './threads/known-calls.js';
 export { OrderedCommunicator } from './threads/ordered-communicator.js';
-export { type CheckedCall, listOf, type Pieces, reads, writes } from './threads/pieces.js';
+export { type CheckedCall, listOf, type Pieces } from './threads/pieces.js';
 export { deadlineOf, SharedBarrier, type Wait, waitOf } from './threads/shared-barrier.js';
 export { requireJoin } from './threads/thread-group.js';
 export { ThreadRank } from './threads/thread-rank.js';

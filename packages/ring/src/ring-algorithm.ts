@@ -1,5 +1,12 @@
 import { type Collective, optionsOf, quote, requireList, ValueError } from '@coll/core';
-import { type Algorithm, hasBlocks, type StreamedSchedule, scheduleOf, type Transfer } from '@coll/core/schedule';
+import {
+  type Algorithm,
+  hasBlocks,
+  type StreamedSchedule,
+  scheduleOf,
+  streamedLinear,
+  type Transfer,
+} from '@coll/core/schedule';
 
 // Groups have no more.
 const mostRanks = 2 ** 16;
@@ -30,6 +37,8 @@ export interface RingPermutations {
  *     chunk 0   1 +-> 2 +-> 0 --> 1 --> 2     +-> combines, --> copies; whoever is at position k of the ring
  *     chunk 1   2 +-> 0 +-> 1 --> 2 --> 0     completes segment k of the buffer
  *     chunk 2   0 +-> 1 +-> 2 --> 0 --> 1
+ *
+ * The blocks of a gather, a scatter and an all-to-all take no detour around the ring: their ranks send them straight to each other.
  */
 export function ringAlgorithm(options?: RingAlgorithmOptions): Algorithm {
   const { subChunks = 1, workers = 1, order } = optionsOf(options, '{ subChunks: 2 }');
@@ -45,6 +54,8 @@ export function ringAlgorithm(options?: RingAlgorithmOptions): Algorithm {
     const refused = refuses(collective, ranks);
     if (refused !== undefined) throw new ValueError('ERR_COLL_REFUSED', refused);
     if (ranks === 1) return { ranks, chunks: subChunks, rounds: [] };
+    if (collective.kind === 'gather' || collective.kind === 'scatter' || collective.kind === 'all-to-all')
+      return streamedLinear(collective, ranks);
     const visited = order ?? Array.from({ length: ranks / workers }, (_, rank) => rank);
     const rings = ringsOf(ringPermutations(workers, subChunks, visited), hasBlocks(collective.kind));
     return { ranks, chunks: ranks * subChunks, rounds: roundsOf(collective, rings) };
@@ -116,6 +127,7 @@ function ringsOf(permutations: RingPermutations, blocks: boolean): Rings {
 /** Rounds that are made while they are read. */
 type Rounds = Iterable<Iterable<Transfer>>;
 
+/** Of a collective that goes around the rings. */
 function* roundsOf(collective: Collective, rings: Rings): Rounds {
   switch (collective.kind) {
     case 'all-reduce':
