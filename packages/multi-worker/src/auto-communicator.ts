@@ -9,7 +9,16 @@ import {
   requireGivenGroup,
   type Segments,
 } from '@coll/core';
-import { abortedError, closedError, listOf, refusedCollective, refusedError } from '@coll/core/executor';
+import {
+  abortedError,
+  closedError,
+  inputBlocks,
+  listOf,
+  outputBlocks,
+  reads,
+  refusedCollective,
+  refusedError,
+} from '@coll/core/executor';
 import type { Algorithm } from '@coll/core/schedule';
 import { directAlgorithm } from '@coll/direct';
 import type { AlgorithmChoice, SizeClass } from './algorithm-choices.js';
@@ -66,7 +75,7 @@ class AutoCommunicator implements Communicator {
     await this.#tuning.begin(
       (choices, inTurn) => {
         const begin = performance.now();
-        const choice = choices.choose(collective, bytesOf(collective, inputs, outputs));
+        const choice = choices.choose(collective, bytesOf(collective, this, inputs, outputs));
         return followed(choice, begin, this.#of(choice).run(collective, inputs, outputs, inTurn));
       },
       options,
@@ -78,7 +87,7 @@ class AutoCommunicator implements Communicator {
     this.#requirePlayable(collective, inputs, options);
     const choices = this.#tuning.beginSync(options, collective);
     const begin = performance.now();
-    const choice = choices.choose(collective, bytesOf(collective, inputs, outputs));
+    const choice = choices.choose(collective, bytesOf(collective, this, inputs, outputs));
     this.#of(choice).runSync(collective, inputs, outputs, options);
     choice.ended(begin);
   }
@@ -112,10 +121,16 @@ async function followed(choice: SizeClass, begin: number, running: Promise<void>
   choice.ended(begin);
 }
 
-/** Of the whole buffer of the rank that is here, which has the blocks of all ranks if there are blocks. */
-function bytesOf({ kind }: Collective, [input = []]: Buffers, [output = []]: Buffers): number {
+/** Bytes of the longest buffer of any rank, which each rank works out from a buffer of its own. */
+function bytesOf(
+  collective: Collective,
+  { size, localRanks: [rank] }: Communicator,
+  [input = []]: Buffers,
+  [output = []]: Buffers,
+): number {
+  const [into, outOf] = [inputBlocks(collective, size), outputBlocks(collective, size)];
+  const isRead = reads(collective, rank);
   let bytes = 0;
-  const buffer = kind === 'broadcast' || kind === 'all-gather' ? output : input;
-  for (const { data } of listOf(buffer)) bytes += data.byteLength;
-  return bytes;
+  for (const { data } of listOf(isRead ? input : output)) bytes += data.byteLength;
+  return (bytes / (isRead ? into : outOf)) * Math.max(into, outOf);
 }
