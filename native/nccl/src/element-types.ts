@@ -31,8 +31,6 @@ export function carrierOf(dtype: DType): Carrier {
 
 /** Why NCCL cannot do it; undefined where it can. */
 export function refusedByNccl(collective: Collective, dtype: DType): string | undefined {
-  const { kind } = collective;
-  if (kind === 'gather' || kind === 'scatter' || kind === 'all-to-all') return `NCCL has no ${kind}`;
   if (!('op' in collective) || isKnown(dtype)) return undefined;
   return `NCCL has no arithmetic of ${dtype}, and only moves it`;
 }
