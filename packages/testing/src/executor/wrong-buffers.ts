@@ -32,6 +32,7 @@ export const damages: Readonly<Record<string, Damage>> = {
   'inputs in an array that is not of the dtype': inputsOf((tensor) => ({ ...tensor, dtype: 'float64' })),
   'inputs of a shape with more elements': inputsOf((tensor) => ({ ...tensor, shape: [tensor.data.length + 1] })),
   'an input that is no multiple of the ranks': undividedInput,
+  'a buffer with elements where a rank has none': idleBuffer,
   'a detached input': (call) => detached(call, 'input', call.inputs),
   'a detached output': (call) => detached(call, 'output', call.outputs),
   'two outputs that overlap': overlappingOutputs,
@@ -77,6 +78,14 @@ function undividedInput(call: Call): Call | undefined {
     return undefined;
   const longer = (tensor: Tensor) => (tensor.data.length === 0 ? tensor : ofLength(tensor, tensor.data.length + 1));
   return { ...call, inputs: call.inputs.map(longer) };
+}
+
+function idleBuffer(call: Call): Call | undefined {
+  const { inputs, outputs, collective } = call;
+  if (inputs.length === 1) return undefined;
+  const filled = ([first, ...others]: readonly Tensor[]) => [ofLength(first as Tensor, 4), ...others];
+  if (collective.kind === 'gather') return { ...call, outputs: filled(outputs) };
+  return collective.kind === 'scatter' ? { ...call, inputs: filled(inputs) } : undefined;
 }
 
 function overlappingOutputs(call: Call): Call | undefined {
