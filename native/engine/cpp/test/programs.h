@@ -25,7 +25,7 @@ inline bool moves(Kind kind) { return request_of(kind).moves(); }
 // A chunk per rank, or per pair of ranks.
 inline int chunks_of(Kind kind, int ranks) { return kind == Kind::kAllToAll ? ranks * ranks : ranks; }
 
-// Who has a chunk that is only moved, of so many in a block.
+// The rank that holds a chunk of a move at first; `in_block` chunks make a block.
 inline int source_of(Kind kind, int chunk, int ranks, int root, int in_block = 1) {
   if (kind == Kind::kBroadcast || kind == Kind::kScatter) return root;
   return chunk / in_block / (kind == Kind::kAllToAll ? ranks : 1);

@@ -58,7 +58,7 @@ struct Request {
   ChunkPlace chunk_at(std::size_t length, std::size_t at) const;
   // The elements of a chunk in a whole buffer of `length`; possibly none.
   Range chunk_range(std::size_t length, std::size_t chunk) const;
-  // The elements of a whole buffer of `length` that are ahead of a chunk there and not in the input, or output, that has the chunk.
+  // How many elements earlier a chunk begins in a rank's input, or output, than in the whole buffer of `length`.
   std::size_t input_shift(std::size_t length, std::size_t chunk) const;
   std::size_t output_shift(std::size_t length, std::size_t chunk) const;
 

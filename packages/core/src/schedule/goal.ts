@@ -25,7 +25,7 @@ export function ownerOf({ ranks, chunks }: Pick<Schedule, 'ranks' | 'chunks'>, c
   return Math.floor(chunk / (chunks / ranks));
 }
 
-/** The rank that an all-to-all takes a chunk from, and the one that it takes it to. */
+/** The sender and the receiver of a chunk of an all-to-all. */
 export function endsOf(
   { ranks, chunks }: Pick<Schedule, 'ranks' | 'chunks'>,
   chunk: number,

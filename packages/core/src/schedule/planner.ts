@@ -7,7 +7,7 @@ import { quote } from '../quote.js';
 import type { Algorithm, Schedule } from './schedule.js';
 import { problemOf } from './verify.js';
 
-// A schedule of an all-to-all has a place for each rank and pair of ranks. The native engine takes no more places than so many ranks make.
+// An all-to-all has a chunk per pair of ranks, which every rank has a place for. The native engine has room for the places of this many ranks.
 const mostExchangingRanks = 160;
 
 /** Plans each collective of a group once, and proves the plan before anyone plays it. */

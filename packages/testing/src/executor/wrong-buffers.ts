@@ -58,7 +58,7 @@ function oddOutput(call: Call, change: (tensor: Tensor) => Tensor): Call | undef
   return { ...call, outputs: [change(first), ...others] };
 }
 
-/** Of an empty buffer nobody can tell. */
+/** Undefined for a buffer without elements: detaching it changes nothing that can be seen. */
 function detached(call: Call, side: 'input' | 'output', [first]: readonly Tensor[]): Call | undefined {
   return first?.data.length === 0 ? undefined : { ...call, detached: side };
 }

@@ -113,7 +113,7 @@ class Coordinator {
     return true;
   }
 
-  // Who sends goes on, whoever is there to receive.
+  // A sender does not wait for the receiver.
   void keep_message(Seat& seat) {
     if (!seat.request || seat.request->kind != kSend) return;
     messages_[{seat.hello.rank, seat.request->root}].push_back({*seat.request, std::move(seat.input)});

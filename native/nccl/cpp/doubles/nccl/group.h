@@ -7,7 +7,7 @@
 namespace coll::doubles {
 
 // What waits for the end of a group. `prepare` may block until other ranks come; all of a group are prepared at the same time. `start` then
-// puts work onto a stream; what waits for messages starts after the rest of its group, which may send them.
+// puts work onto a stream. Receives start after the rest of their group, which may send what they wait for.
 struct Waiting {
   Record record;
   std::function<nccl::Result()> prepare;
