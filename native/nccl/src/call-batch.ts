@@ -1,5 +1,6 @@
 import type { Collective } from '@coll/core';
-import { opOf, rootOf } from '@coll/core/plugin';
+import { inputBlocks, outputBlocks } from '@coll/core/internal';
+import { opOf, reads, rootOf, writes } from '@coll/core/plugin';
 import type { DeviceBuffer } from './device-buffer.js';
 import { carrierOf, opNumbers } from './element-types.js';
 import { type BufferHandle, ncclKind } from './nccl-binding.js';
@@ -10,6 +11,9 @@ const kinds: Readonly<Record<Collective['kind'], number>> = {
   broadcast: ncclKind.broadcast,
   'all-gather': ncclKind.allGather,
   'reduce-scatter': ncclKind.reduceScatter,
+  gather: ncclKind.gather,
+  scatter: ncclKind.scatter,
+  'all-to-all': ncclKind.allToAll,
 };
 
 /** Collectives that go to NCCL together, as one group call, in the form that the addon takes. */
@@ -23,21 +27,22 @@ export class CallBatch {
   /** Adds one, with a buffer in and out for each local rank; a mean is the sum. Buffers that a rank neither reads nor writes are not looked at. */
   add(
     collective: Collective,
-    ranks: readonly number[],
+    { ranks, size }: { readonly ranks: readonly number[]; readonly size: number },
     inputs: readonly (DeviceBuffer | undefined)[],
     outputs: readonly (DeviceBuffer | undefined)[],
   ): void {
     const sample = [...inputs, ...outputs].find((buffer) => buffer !== undefined) as DeviceBuffer;
     const { dtype, perElement } = carrierOf(sample.dtype);
     const op = opOf(collective);
-    const counted = collective.kind === 'reduce-scatter' ? outputs : [...inputs, ...outputs];
-    const { length } = counted.find((buffer) => buffer !== undefined) as DeviceBuffer;
+    const read = inputs.find((_, index) => reads(collective, ranks[index]));
+    const blocks = read ? inputBlocks(collective, size) : outputBlocks(collective, size);
+    const count = (read ?? sample).length / blocks;
     const root = rootOf(collective) ?? 0;
-    this.calls.push(kinds[collective.kind], dtype, op ? opNumbers[op] : 0, root, length * perElement);
+    this.calls.push(kinds[collective.kind], dtype, op ? opNumbers[op] : 0, root, count * perElement);
     ranks.forEach((rank, index) => {
       const [input, output] = [inputs[index], outputs[index]];
-      this.#add(this.inputs, this.inputOffsets, readsInput(collective, rank) ? input : undefined);
-      this.#add(this.outputs, this.outputOffsets, writesOutput(collective, rank) ? output : undefined);
+      this.#add(this.inputs, this.inputOffsets, reads(collective, rank) ? input : undefined);
+      this.#add(this.outputs, this.outputOffsets, writes(collective, rank) ? output : undefined);
     });
   }
 
@@ -45,14 +50,4 @@ export class CallBatch {
     handles.push(buffer?.memory.handle);
     offsets.push(buffer?.byteOffset ?? 0);
   }
-}
-
-/** Whether a rank's input takes part. */
-export function readsInput(collective: Collective, rank: number): boolean {
-  return collective.kind !== 'broadcast' || collective.root === rank;
-}
-
-/** Whether a rank gets a result. */
-export function writesOutput(collective: Collective, rank: number): boolean {
-  return collective.kind !== 'reduce' || collective.root === rank;
 }

@@ -31,7 +31,16 @@ export const ncclDtype = {
 export const ncclOp = { sum: 0, prod: 1, max: 2, min: 3, average: 4 } as const;
 
 /** The order is that of `Kind` in C++. */
-export const ncclKind = { allReduce: 0, reduce: 1, broadcast: 2, allGather: 3, reduceScatter: 4 } as const;
+export const ncclKind = {
+  allReduce: 0,
+  reduce: 1,
+  broadcast: 2,
+  allGather: 3,
+  reduceScatter: 4,
+  gather: 5,
+  scatter: 6,
+  allToAll: 7,
+} as const;
 
 /** Where a library was opened, or the sentence that says why there is none. */
 export interface LibraryFinding {
@@ -255,8 +264,8 @@ export interface NcclBinding {
     timeoutMillis: number,
   ): Promise<readonly SplitPart[]>;
   /**
-   * One group call. `calls` has five numbers for each: kind, dtype, op, root, count. `count` is NCCL's: of the input for all-gather, of the
-   * output for reduce-scatter, of the whole otherwise. For each call and local rank, in this order: a buffer and its byte offset. Where
+   * One group call. `calls` has five numbers for each: kind, dtype, op, root, count. `count` is NCCL's: of a block where there
+   * are blocks, of the whole otherwise. For each call and local rank, in this order: a buffer and its byte offset. Where
    * a rank only reads or only writes, the other list has undefined.
    */
   run(

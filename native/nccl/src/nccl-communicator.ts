@@ -8,7 +8,6 @@ import {
   nameOf,
   refusedCollective,
   refusedError,
-  rootOf,
   validateBuffers,
 } from '@coll/core/plugin';
 import type { Clique, Submission } from './clique.js';
@@ -17,7 +16,7 @@ import { isOnGpu } from './device-buffer.js';
 import { refusedByNccl } from './element-types.js';
 import { blocksNoThread, errorFor } from './failures.js';
 import { leftBehind } from './gpu-memory.js';
-import { lengthOf, validateOperands } from './operands.js';
+import { lengthOfCall, sampleOf, validateOperands } from './operands.js';
 import { type Passage, pass, passTogether } from './passage.js';
 import { ScratchMemory } from './scratch-memory.js';
 import { refuseSharing } from './sharing.js';
@@ -198,9 +197,10 @@ export class NcclCommunicator extends JoiningCommunicator {
 
   /** Calls that are compared begin in the order in which they were made. */
   #agreed(passages: readonly Passage[], submission: Submission, signal: AbortSignal | undefined): Promise<void> {
-    const samples = passages.map(({ collective, inputs, outputs }) => this.#sample(collective, inputs, outputs));
-    const [{ dtype }] = samples as [Tensor];
-    const length = samples.reduce((sum, sample) => sum + lengthOf(sample), 0);
+    const [{ collective, inputs, outputs }] = passages as readonly [Passage];
+    const { dtype } = this.#sample(collective, inputs, outputs);
+    const { size, localRanks: ranks } = this;
+    const length = passages.reduce((sum, passage) => sum + lengthOfCall(passage, { size, ranks }), 0);
     const { operation } = submission;
     const agreed = this.#turn.then(() => this.#clique.agree({ operation, dtype, length }, submission, signal));
     this.#turn = agreed.catch(() => undefined);
@@ -221,8 +221,7 @@ export class NcclCommunicator extends JoiningCommunicator {
   }
 
   #sample(collective: Collective, inputs: readonly Tensor[], outputs: readonly Tensor[]): Tensor {
-    const root = this.localRanks.indexOf(rootOf(collective) ?? 0);
-    return (root < 0 && collective.kind === 'broadcast' ? outputs[0] : inputs[Math.max(0, root)]) as Tensor;
+    return sampleOf(collective, this.localRanks, inputs, outputs);
   }
 }
 

@@ -1,11 +1,44 @@
 import { type Collective, type Tensor, ValueError } from '@coll/core';
-import { nameOf, outputDType, outputLength } from '@coll/core/plugin';
-import { readsInput, writesOutput } from './call-batch.js';
+import { bufferLengths, inputBlocks, outputBlocks } from '@coll/core/internal';
+import { nameOf, outputDType, reads, writes } from '@coll/core/plugin';
 import { bufferOf, isOnGpu } from './device-buffer.js';
 
 /** Elements of a tensor, wherever they are. */
 export function lengthOf(tensor: Tensor): number {
   return tensor.memory ? tensor.memory.length : tensor.data.length;
+}
+
+/** A tensor with the dtype of all: of a local rank that reads or, where that is elsewhere, one that writes. */
+export function sampleOf(
+  collective: Collective,
+  localRanks: readonly number[],
+  inputs: readonly Tensor[],
+  outputs: readonly Tensor[],
+): Tensor {
+  const reader = localRanks.findIndex((rank) => reads(collective, rank));
+  return (reader < 0 ? outputs[0] : inputs[reader]) as Tensor;
+}
+
+/** The `n` of `Collective`, which is the same for all ranks. */
+export function countOf(
+  { collective, inputs, outputs }: Buffers,
+  { size, ranks }: { readonly size: number; readonly ranks: readonly number[] },
+): number {
+  const isRead = ranks.some((rank) => reads(collective, rank));
+  const blocks = isRead ? inputBlocks(collective, size) : outputBlocks(collective, size);
+  return lengthOf(sampleOf(collective, ranks, inputs, outputs)) / blocks;
+}
+
+/** Elements of the input of every rank that reads one, whether it is here or not. */
+export function lengthOfCall(buffers: Buffers, members: Parameters<typeof countOf>[1]): number {
+  return countOf(buffers, members) * inputBlocks(buffers.collective, members.size);
+}
+
+/** A collective with the tensors of the local ranks. */
+interface Buffers {
+  readonly collective: Collective;
+  readonly inputs: readonly Tensor[];
+  readonly outputs: readonly Tensor[];
 }
 
 /**
@@ -21,22 +54,29 @@ export function validateOperands(
   const operation = nameOf(collective);
   const fail = (rank: number, told: string) =>
     new ValueError('ERR_COLL_BUFFER', `${operation}: rank ${rank}: ${told}`, { operation, rank });
-  const reads = localRanks.findIndex((rank) => readsInput(collective, rank));
-  const source = (reads < 0 ? outputs[0] : inputs[reads]) as Tensor;
-  const length = lengthOf(source);
-  const expected = { dtype: outputDType(collective, source.dtype), length: outputLength(collective, length, size) };
+  const source = sampleOf(collective, localRanks, inputs, outputs);
+  const count = countOf({ collective, inputs, outputs }, { size, ranks: localRanks });
+  const resultDType = outputDType(collective, source.dtype);
   localRanks.forEach((rank, index) => {
     const [input, output] = [inputs[index] as Tensor, outputs[index] as Tensor];
-    if (readsInput(collective, rank) && (input.dtype !== source.dtype || lengthOf(input) !== length)) {
+    if (!Number.isInteger(count))
+      throw fail(rank, `input of ${lengthOf(source)} elements does not divide among ${size} ranks`);
+    const lengths = bufferLengths(collective, count, size, rank);
+    const isRead = reads(collective, rank);
+    if (isRead && (input.dtype !== source.dtype || lengthOf(input) !== lengths.input))
       throw fail(rank, `input is ${told(input)}, others are ${told(source)}`);
+    if (!isRead && collective.kind === 'scatter' && lengthOf(input) > 0)
+      throw fail(rank, `input must be empty, because only the root has one; it has ${lengthOf(input)} elements`);
+    if (!writes(collective, rank)) {
+      if (collective.kind === 'reduce' || lengthOf(output) === 0) return;
+      throw fail(rank, `output must be empty, because only the root gets one; it has ${lengthOf(output)} elements`);
     }
-    if (collective.kind === 'reduce-scatter' && length % size !== 0)
-      throw fail(rank, `input of ${length} elements does not divide among ${size} ranks`);
-    if (!writesOutput(collective, rank)) return;
-    if (output.dtype !== expected.dtype || lengthOf(output) !== expected.length)
-      throw fail(rank, `output is ${told(output)}, must be ${expected.length} elements of ${expected.dtype}`);
-    if (readsInput(collective, rank) && !standsInPlace(collective, rank, input, output))
-      throw fail(rank, 'output overlaps its own input elsewhere than element for element');
+    if (output.dtype !== resultDType || lengthOf(output) !== lengths.output)
+      throw fail(rank, `output is ${told(output)}, must be ${lengths.output} elements of ${resultDType}`);
+    if (!isRead || standsInPlace(collective, size, rank, input, output)) return;
+    if (collective.kind === 'all-to-all')
+      throw fail(rank, 'output overlaps its own input: all-to-all does not run in place');
+    throw fail(rank, 'output overlaps its own input elsewhere than element for element');
   });
   refuseClashes(operation, collective, localRanks, inputs, outputs);
 }
@@ -45,16 +85,13 @@ function told(tensor: Tensor): string {
   return `${lengthOf(tensor)} elements of ${tensor.dtype}`;
 }
 
-function standsInPlace(collective: Collective, rank: number, input: Tensor, output: Tensor): boolean {
+function standsInPlace(collective: Collective, size: number, rank: number, input: Tensor, output: Tensor): boolean {
   if (!overlap(input, output)) return true;
+  if (collective.kind === 'all-to-all' && size > 1) return false;
   const [read, written] = [placeOf(input), placeOf(output)];
-  return input.dtype === output.dtype && read.begin === written.begin + shiftOf(collective, rank, read, written);
-}
-
-/** How far from its output's beginning an input that is worked on in place begins. */
-function shiftOf({ kind }: Collective, rank: number, read: Place, written: Place): number {
-  if (kind === 'all-gather') return rank * (read.end - read.begin);
-  return kind === 'reduce-scatter' ? -rank * (written.end - written.begin) : 0;
+  const blocks = outputBlocks(collective, size) - inputBlocks(collective, size);
+  const block = Math.min(read.end - read.begin, written.end - written.begin);
+  return input.dtype === output.dtype && read.begin === written.begin + Math.sign(blocks) * block * rank;
 }
 
 function refuseClashes(
@@ -65,12 +102,12 @@ function refuseClashes(
   outputs: readonly Tensor[],
 ): void {
   for (const [index, rank] of ranks.entries()) {
-    if (!writesOutput(collective, rank)) continue;
+    if (!writes(collective, rank)) continue;
     const output = outputs[index] as Tensor;
     const other = ranks.find((peer, place) => {
       if (place === index) return false;
-      const isRead = readsInput(collective, peer) && overlap(output, inputs[place] as Tensor);
-      return isRead || (writesOutput(collective, peer) && overlap(output, outputs[place] as Tensor));
+      const isRead = reads(collective, peer) && overlap(output, inputs[place] as Tensor);
+      return isRead || (writes(collective, peer) && overlap(output, outputs[place] as Tensor));
     });
     if (other === undefined) continue;
     const clash = `one buffer was given twice: the output of rank ${rank} overlaps memory of rank ${other}`;

@@ -1,12 +1,14 @@
 import type { Collective, DType, Tensor } from '@coll/core';
-import { byteSize, outputDType, outputLength } from '@coll/core/plugin';
-import { CallBatch, readsInput, writesOutput } from './call-batch.js';
+import { bufferLengths } from '@coll/core/internal';
+import { byteSize, outputDType, reads, writes } from '@coll/core/plugin';
+import { hasBlocks } from '@coll/core/schedule';
+import { CallBatch } from './call-batch.js';
 import type { Clique, Submission } from './clique.js';
 import { bufferOf, DeviceBuffer, isOnGpu } from './device-buffer.js';
 import { carrierOf } from './element-types.js';
 import type { GpuMemory } from './gpu-memory.js';
 import type { NcclBinding } from './nccl-binding.js';
-import { lengthOf } from './operands.js';
+import { countOf, lengthOf } from './operands.js';
 import type { ScratchMemory } from './scratch-memory.js';
 
 /** A collective with the tensors of the local ranks; those of the host pass through scratch memory. */
@@ -31,7 +33,7 @@ const bytesPerPart = 8 * 2 ** 20;
 export async function pass(clique: Clique, scratch: ScratchMemory, passage: Passage, submission: Submission) {
   const { collective, inputs, outputs } = passage;
   const { ranks, size } = clique.members;
-  const isSplittable = collective.kind !== 'all-gather' && collective.kind !== 'reduce-scatter';
+  const isSplittable = !hasBlocks(collective.kind);
   const isStaged = [...inputs, ...outputs].some((tensor) => !isOnGpu(tensor));
   const parts = isSplittable && isStaged && ranks.length === size ? partsOf(passage, ranks) : [undefined];
   await allEnded(parts.map((part) => passTogether(clique, scratch, [{ ...passage, part }], submission)));
@@ -48,8 +50,7 @@ export async function passTogether(
   try {
     const entered = passages.map((passage) => crossing.enter(passage));
     const batch = new CallBatch();
-    for (const { passage, sources, sums } of entered)
-      batch.add(passage.collective, clique.members.ranks, sources, sums);
+    for (const { passage, sources, sums } of entered) batch.add(passage.collective, clique.members, sources, sums);
     crossing.started.push(clique.run(batch, submission));
     for (const each of entered) crossing.leave(each);
     await allEnded(crossing.started);
@@ -100,22 +101,24 @@ class Crossing {
     const { collective, inputs, outputs, part } = passage;
     const { ranks, size } = this.#clique.members;
     const sources = ranks.map((rank, index) =>
-      readsInput(collective, rank) ? this.#source(index, inputs[index] as Tensor, part) : undefined,
+      reads(collective, rank) ? this.#source(index, inputs[index] as Tensor, part) : undefined,
     );
-    const { dtype, length } = sources.find((source) => source !== undefined) ?? sizeOf(outputs[0] as Tensor, part);
+    const { dtype } = sources.find((source) => source !== undefined) ?? (outputs[0] as Tensor);
     const resultDType = outputDType(collective, dtype);
-    const resultLength = outputLength(collective, length, size);
+    const count = part ? part.end - part.begin : countOf(passage, { size, ranks });
+    const lengths = ranks.map((rank) => bufferLengths(collective, count, size, rank).output);
     const results = ranks.map((rank, index) => {
-      if (!writesOutput(collective, rank)) return undefined;
+      if (!writes(collective, rank)) return undefined;
       const output = outputs[index] as Tensor;
       if (isOnGpu(output)) return cut(bufferOf(output), part);
       const own = isOnGpu(inputs[index] as Tensor) ? undefined : sources[index];
-      const isAlike = own?.dtype === resultDType && own.length === resultLength;
-      return isAlike ? own : this.#room(index, resultDType, resultLength);
+      const length = lengths[index] as number;
+      const isAlike = own?.dtype === resultDType && own.length === length && collective.kind !== 'all-to-all';
+      return isAlike ? own : this.#room(index, resultDType, length);
     });
     // The mean of integers is another type than their sum, which needs memory of its own.
     const sums = results.map((result, index) =>
-      result && result.dtype !== dtype ? this.#room(index, dtype, resultLength) : result,
+      result && result.dtype !== dtype ? this.#room(index, dtype, lengths[index] as number) : result,
     );
     return { passage, sources, sums, results };
   }
@@ -164,10 +167,6 @@ function cut(buffer: DeviceBuffer, part: Part): DeviceBuffer {
 
 function cutHost({ data }: Tensor, part: Part): Tensor['data'] {
   return part ? data.subarray(part.begin, part.end) : data;
-}
-
-function sizeOf(tensor: Tensor, part: Part): { readonly dtype: DType; readonly length: number } {
-  return { dtype: tensor.dtype, length: part ? part.end - part.begin : lengthOf(tensor) };
 }
 
 /** Whether an output before this one is the same memory, as all have that share a result. */

@@ -6,7 +6,7 @@ import type { Exchange } from './connect.js';
 import type { GpuGroup, GpuRanks } from './gpu-groups.js';
 import { gpuIndex } from './gpu-memory.js';
 import { NcclCommunicator, type NcclOptions } from './nccl-communicator.js';
-import { lengthOf } from './operands.js';
+import { lengthOfCall, sampleOf } from './operands.js';
 import type { Passage } from './passage.js';
 
 const bytesOfLength = 4;
@@ -138,9 +138,15 @@ export class ProcessGpus implements GpuRanks, GpuGroup {
     { timeoutSeconds = null, signal, layout = 0 }: RunOptions,
   ): Promise<void> {
     const [{ collective }] = passages as readonly [Passage];
-    const samples = passages.map(({ inputs, outputs }) => (inputs[0] ?? outputs[0]) as Tensor);
+    const { size, localRanks } = this;
+    const samples = passages.map((passage) => {
+      const sample = sampleOf(passage.collective, localRanks, passage.inputs, passage.outputs);
+      if (passage.collective.kind !== 'scatter') return sample;
+      // The root has another tensor than the others.
+      return { ...sample, shape: [lengthOfCall(passage, { size, ranks: localRanks })] };
+    });
     const [{ dtype }] = samples as [Tensor];
-    const length = samples.reduce((sum, sample) => sum + lengthOf(sample), 0);
+    const length = passages.reduce((sum, passage) => sum + lengthOfCall(passage, { size, ranks: localRanks }), 0);
     const request = { collective, dtype, length };
     const meeting = this.#met();
     const marks = meeting.localRanks.map(() => bytes(new Uint8Array(1)));

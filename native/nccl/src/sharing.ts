@@ -1,5 +1,5 @@
 import { type Tensor, ValueError } from '@coll/core';
-import { readsInput, writesOutput } from './call-batch.js';
+import { reads, writes } from '@coll/core/plugin';
 import { type Place, placeOf } from './operands.js';
 import type { Passage } from './passage.js';
 
@@ -25,8 +25,8 @@ function usesOf(passage: Passage, localRanks: readonly number[]): Use[] {
   const { collective, inputs, outputs } = passage;
   return localRanks.flatMap((rank, index) => {
     const uses: Use[] = [];
-    if (readsInput(collective, rank)) uses.push({ ...placeOf(inputs[index] as Tensor), passage, writes: false });
-    if (writesOutput(collective, rank)) uses.push({ ...placeOf(outputs[index] as Tensor), passage, writes: true });
+    if (reads(collective, rank)) uses.push({ ...placeOf(inputs[index] as Tensor), passage, writes: false });
+    if (writes(collective, rank)) uses.push({ ...placeOf(outputs[index] as Tensor), passage, writes: true });
     return uses.filter(({ begin, end }) => begin < end);
   });
 }

@@ -249,6 +249,8 @@ describe('refusedCollective', () => {
     const told = `root ${root} is not one of the 2 ranks`;
     expect(refusedCollective({ kind: 'broadcast', root: root as never }, 'int8', 2)).toBe(told);
     expect(refusedCollective({ kind: 'reduce', op: 'sum', root: root as never }, 'int8', 2)).toBe(told);
+    expect(refusedCollective({ kind: 'gather', root: root as never }, 'int8', 2)).toBe(told);
+    expect(refusedCollective({ kind: 'scatter', root: root as never }, 'int8', 2)).toBe(told);
   });
 
   it.each(['SUM', 'average'])('refuses the op %s, which there is not', (op) => {
@@ -274,8 +276,8 @@ describe('refusedCollective', () => {
   });
 
   it('refuses a kind that there is not', () => {
-    expect(refusedCollective({ kind: 'all-to-all' } as never, 'int8', 2)).toBe(
-      `no collective is called "all-to-all"; there are ${collectiveKinds.join(', ')}`,
+    expect(refusedCollective({ kind: 'shuffle' } as never, 'int8', 2)).toBe(
+      `no collective is called "shuffle"; there are ${collectiveKinds.join(', ')}`,
     );
   });
 });

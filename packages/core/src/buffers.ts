@@ -1,14 +1,20 @@
 import { refusedArithmetic } from './arithmetic.js';
 import type { CallDetails } from './call-errors.js';
 import {
+  bufferLengths,
   type Collective,
+  type CollectiveKind,
   collectiveKinds,
   collectiveOps,
+  hasOneResult,
+  inputBlocks,
   nameOf,
   opOf,
+  outputBlocks,
   outputDType,
-  outputLength,
+  reads,
   rootOf,
+  writes,
 } from './collective.js';
 import { type DType, isDType } from './dtype.js';
 import { ValueError } from './errors.js';
@@ -24,6 +30,9 @@ export interface BufferCheck {
   readonly sharedResult?: boolean | undefined;
 }
 
+const kindsWithRoot: readonly CollectiveKind[] = ['reduce', 'broadcast', 'gather', 'scatter'];
+const kindsWithOp: readonly CollectiveKind[] = ['all-reduce', 'reduce', 'reduce-scatter'];
+
 /** Why a collective cannot run in a group of that size, whatever the algorithm; undefined when it can. */
 export function refusedCollective(collective: Collective, dtype: DType, size: number): string | undefined {
   const { kind } = Object(collective) as Partial<Collective>;
@@ -31,12 +40,10 @@ export function refusedCollective(collective: Collective, dtype: DType, size: nu
   if (kind === undefined || !collectiveKinds.includes(kind))
     return `no collective is called ${quote(kind)}; there are ${collectiveKinds.join(', ')}`;
   const root = rootOf(collective) as number;
-  const hasRoot = kind === 'reduce' || kind === 'broadcast';
-  if (hasRoot && !(Number.isInteger(root) && root >= 0 && root < size))
+  if (kindsWithRoot.includes(kind) && !(Number.isInteger(root) && root >= 0 && root < size))
     return `root ${root} is not one of the ${size} ranks`;
   const op = opOf(collective);
-  const hasOp = kind !== 'broadcast' && kind !== 'all-gather';
-  if (hasOp && op === undefined) return `${kind} needs an op: ${collectiveOps.join(', ')}`;
+  if (kindsWithOp.includes(kind) && op === undefined) return `${kind} needs an op: ${collectiveOps.join(', ')}`;
   return refusedArithmetic(op, dtype);
 }
 
@@ -84,26 +91,30 @@ export function validateBuffers(check: BufferCheck, inputs: readonly Tensor[], o
     requireTensor(inputs[index], { operation, rank });
     requireTensor(outputs[index], { operation, rank });
   }
-  const source = sourceOf(collective, localRanks, inputs, outputs);
-  const length = outputLength(collective, source.data.length, size);
-  const dtype = outputDType(collective, source.dtype);
+  const { dtype, count } = elementsOf(check, inputs, outputs);
+  const resultDType = outputDType(collective, dtype);
   localRanks.forEach((rank, index) => {
     const [input, output] = [inputs[index] as Tensor, outputs[index] as Tensor];
+    const lengths = bufferLengths(collective, count, size, rank);
     const fail = (problem: string) =>
       new ValueError('ERR_COLL_BUFFER', `${operation}: rank ${rank}: ${problem}`, { operation, rank });
-    if (collective.kind !== 'broadcast') {
-      if (input.dtype !== source.dtype) throw fail(`input is ${input.dtype}, others are ${source.dtype}`);
-      if (input.data.length !== source.data.length)
-        throw fail(`input has ${input.data.length} elements, others ${source.data.length}`);
+    if (reads(collective, rank)) {
+      if (input.dtype !== dtype) throw fail(`input is ${input.dtype}, others are ${dtype}`);
+      if (input.data.length !== lengths.input)
+        throw fail(`input has ${input.data.length} elements, others ${lengths.input}`);
+    } else if (collective.kind === 'scatter' && input.data.length > 0) {
+      throw fail(`input must be empty, because only the root has one; it has ${input.data.length} elements`);
     }
-    if (collective.kind === 'reduce-scatter' && input.data.length % size !== 0) {
-      throw fail(`input of ${input.data.length} elements does not divide among ${size} ranks`);
+    if (!writes(collective, rank)) {
+      if (collective.kind === 'reduce' || output.data.length === 0) return;
+      throw fail(`output must be empty, because only the root gets one; it has ${output.data.length} elements`);
     }
-    if (collective.kind === 'reduce' && collective.root !== rank) return;
-    if (output.dtype !== dtype) throw fail(`output is ${output.dtype}, must be ${dtype}`);
-    if (output.data.length !== length) throw fail(`output has ${output.data.length} elements, must have ${length}`);
-    if (!standsInPlace(collective, rank, input, output))
-      throw fail('output overlaps its own input elsewhere than element for element');
+    if (output.dtype !== resultDType) throw fail(`output is ${output.dtype}, must be ${resultDType}`);
+    if (output.data.length !== lengths.output)
+      throw fail(`output has ${output.data.length} elements, must have ${lengths.output}`);
+    if (standsInPlace(collective, size, rank, input, output)) return;
+    if (collective.kind === 'all-to-all') throw fail('output overlaps its own input: all-to-all does not run in place');
+    throw fail('output overlaps its own input elsewhere than element for element');
   });
   const isShared = sharedResult === true && isOneResult(collective, outputs);
   refuseClashes({ collective, localRanks, isShared }, inputs, outputs);
@@ -125,29 +136,43 @@ function requireTensor(buffer: unknown, details: CallDetails & { readonly rank: 
 }
 
 /** Whether all outputs are the same memory, of a collective that gives everybody the same result. */
-function isOneResult({ kind }: Collective, outputs: readonly Tensor[]): boolean {
+function isOneResult(collective: Collective, outputs: readonly Tensor[]): boolean {
   const { buffer, byteOffset } = (outputs[0] as Tensor).data;
   const isSame = outputs.every(({ data }) => data.buffer === buffer && data.byteOffset === byteOffset);
-  return isSame && kind !== 'reduce' && kind !== 'reduce-scatter';
+  return isSame && hasOneResult(collective);
 }
 
-/** What tells the dtype and the length of all inputs. Where the root of a broadcast is not local, an output stands for it. */
-function sourceOf(
-  collective: Collective,
-  localRanks: readonly number[],
+/**
+ * The dtype of all inputs, and the `n` of `Collective`. Where no local rank reads, an output stands for the inputs.
+ * @throws ValueError for an input that does not divide into its blocks
+ */
+function elementsOf(
+  { collective, size, localRanks }: BufferCheck,
   inputs: readonly Tensor[],
   outputs: readonly Tensor[],
-): Tensor {
-  const root = localRanks.indexOf(rootOf(collective) ?? 0);
-  return (root < 0 && collective.kind === 'broadcast' ? outputs[0] : inputs[Math.max(0, root)]) as Tensor;
+): { readonly dtype: DType; readonly count: number } {
+  const root = Math.max(0, localRanks.indexOf(rootOf(collective) ?? 0));
+  if (reads(collective, localRanks[root])) {
+    const { dtype, data } = inputs[root] as Tensor;
+    const count = data.length / inputBlocks(collective, size);
+    if (Number.isInteger(count)) return { dtype, count };
+    const operation = nameOf(collective);
+    const rank = localRanks[root] as number;
+    const told = `input of ${data.length} elements does not divide among ${size} ranks`;
+    throw new ValueError('ERR_COLL_BUFFER', `${operation}: rank ${rank}: ${told}`, { operation, rank });
+  }
+  const { dtype, data } = outputs[0] as Tensor;
+  return { dtype, count: data.length / outputBlocks(collective, size) };
 }
 
 /** Whether each element of the output is in memory of its own, or in that of the element of the input that it comes from. */
-function standsInPlace(collective: Collective, rank: number, input: Tensor, output: Tensor): boolean {
-  const isRead = collective.kind !== 'broadcast' || collective.root === rank;
-  if (!isRead || !overlaps(input.data, output.data)) return true;
-  const blocks = { 'all-gather': input.data.byteLength * rank, 'reduce-scatter': -output.data.byteLength * rank };
-  const shift = collective.kind === 'all-gather' || collective.kind === 'reduce-scatter' ? blocks[collective.kind] : 0;
+function standsInPlace(collective: Collective, size: number, rank: number, input: Tensor, output: Tensor): boolean {
+  if (!reads(collective, rank) || !overlaps(input.data, output.data)) return true;
+  const { kind } = collective;
+  if (kind === 'all-to-all' && size > 1) return false;
+  const blocks = outputBlocks(collective, size) - inputBlocks(collective, size);
+  const block = Math.min(input.data.byteLength, output.data.byteLength);
+  const shift = Math.sign(blocks) * block * rank;
   return input.dtype === output.dtype && input.data.byteOffset === output.data.byteOffset + shift;
 }
 
@@ -164,17 +189,14 @@ function refuseClashes(
   outputs: readonly Tensor[],
 ): void {
   const operation = nameOf(collective);
-  const root = rootOf(collective);
   localRanks.forEach((rank, index) => {
-    if (collective.kind === 'reduce' && rank !== root) return;
+    if (!writes(collective, rank)) return;
     const output = outputs[index] as Tensor;
     const clash = localRanks.findIndex((other, position) => {
       if (position === index) return false;
-      const reads = collective.kind === 'broadcast' ? other === root : true;
-      const writes = collective.kind !== 'reduce' && !isShared;
       return (
-        (reads && overlaps(output.data, (inputs[position] as Tensor).data)) ||
-        (writes && overlaps(output.data, (outputs[position] as Tensor).data))
+        (reads(collective, other) && overlaps(output.data, (inputs[position] as Tensor).data)) ||
+        (!isShared && writes(collective, other) && overlaps(output.data, (outputs[position] as Tensor).data))
       );
     });
     if (clash < 0) return;

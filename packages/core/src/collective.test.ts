@@ -1,13 +1,17 @@
 import { expect, it } from 'vitest';
 import {
+  bufferLengths,
   type Collective,
   collectiveKinds,
+  hasOneResult,
   nameOf,
   opOf,
   outputDType,
   outputLength,
+  reads,
   rootOf,
   variantOf,
+  writes,
 } from './collective.js';
 
 const collectives: readonly Collective[] = [
@@ -16,6 +20,9 @@ const collectives: readonly Collective[] = [
   { kind: 'broadcast', root: 1 },
   { kind: 'all-gather' },
   { kind: 'reduce-scatter', op: 'mean' },
+  { kind: 'gather', root: 0 },
+  { kind: 'scatter', root: 2 },
+  { kind: 'all-to-all' },
 ];
 
 it('lists every kind once', () => {
@@ -23,8 +30,8 @@ it('lists every kind once', () => {
 });
 
 it('knows ops and roots, where there are any', () => {
-  expect(collectives.map(opOf)).toEqual(['sum', 'max', undefined, undefined, 'mean']);
-  expect(collectives.map(rootOf)).toEqual([undefined, 2, 1, undefined, undefined]);
+  expect(collectives.map(opOf)).toEqual(['sum', 'max', undefined, undefined, 'mean', undefined, undefined, undefined]);
+  expect(collectives.map(rootOf)).toEqual([undefined, 2, 1, undefined, undefined, 0, 2, undefined]);
 });
 
 it('names each for messages', () => {
@@ -34,6 +41,9 @@ it('names each for messages', () => {
     'broadcast from rank 1',
     'all-gather',
     'reduce-scatter mean',
+    'gather to rank 0',
+    'scatter from rank 2',
+    'all-to-all',
   ]);
 });
 
@@ -41,12 +51,34 @@ it('tells the schedules of an algorithm with several apart', () => {
   expect(nameOf({ kind: 'all-reduce', op: 'sum', variant: 0 })).toBe('all-reduce sum');
   expect(nameOf({ kind: 'all-reduce', op: 'sum', variant: 3 })).toBe('all-reduce sum (variant 3)');
   expect([...collectives, { kind: 'all-reduce', op: 'sum', variant: 3 } as const].map(variantOf)).toEqual([
-    0, 0, 0, 0, 0, 3,
+    0, 0, 0, 0, 0, 0, 0, 0, 3,
   ]);
 });
 
-it('multiplies the length for all-gather and divides it for reduce-scatter', () => {
-  expect(collectives.map((collective) => outputLength(collective, 12, 3))).toEqual([12, 12, 12, 36, 4]);
+it('multiplies the length where blocks are gathered and divides it where they are scattered', () => {
+  expect(collectives.map((collective) => outputLength(collective, 12, 3))).toEqual([12, 12, 12, 36, 4, 36, 4, 12]);
+});
+
+it('says how long the buffers of each rank are', () => {
+  const lengths = (rank: number) =>
+    collectives.map((collective) => {
+      const { input, output } = bufferLengths(collective, 4, 3, rank);
+      return `${input} ${output}`;
+    });
+  expect(lengths(0)).toEqual(['4 4', '4 4', '4 4', '4 12', '12 4', '4 12', '0 4', '12 12']);
+  expect(lengths(2)).toEqual(['4 4', '4 4', '4 4', '4 12', '12 4', '4 0', '12 4', '12 12']);
+});
+
+it('knows which ranks read and write', () => {
+  const ranksThat = (does: (collective: Collective, rank: number) => boolean) =>
+    collectives.map((collective) => [0, 1, 2].filter((rank) => does(collective, rank)).join(''));
+  expect(ranksThat(reads)).toEqual(['012', '012', '1', '012', '012', '012', '2', '012']);
+  expect(ranksThat(writes)).toEqual(['012', '2', '012', '012', '012', '0', '012', '012']);
+});
+
+it('knows which results are the same everywhere', () => {
+  const same = collectives.filter(hasOneResult).map(({ kind }) => kind);
+  expect(same).toEqual(['all-reduce', 'broadcast', 'all-gather']);
 });
 
 it('changes the dtype for means of integers only', () => {
@@ -56,6 +88,9 @@ it('changes the dtype for means of integers only', () => {
     'int32',
     'int32',
     'float64',
+    'int32',
+    'int32',
+    'int32',
   ]);
   expect(outputDType({ kind: 'all-reduce', op: 'mean' }, 'int16')).toBe('float32');
   expect(outputDType({ kind: 'all-reduce', op: 'mean' }, 'bfloat16')).toBe('bfloat16');

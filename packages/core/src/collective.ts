@@ -17,6 +17,11 @@ export const collectiveOps: readonly CollectiveOp[] = ['sum', 'mean', 'min', 'ma
  * | broadcast      | n at `root`     | n: the root's input                                |
  * | all-gather     | n               | N·n: the inputs in rank order                      |
  * | reduce-scatter | N·n             | n: block `rank` of all inputs combined             |
+ * | gather         | n               | N·n at `root`: the inputs in rank order; elsewhere empty |
+ * | scatter        | N·n at `root`; elsewhere empty | n: block `rank` of the root's input |
+ * | all-to-all     | N·n: block `i` is for rank `i` | N·n: block `i` is from rank `i`     |
+ *
+ * An all-to-all does not run in place.
  */
 export type Collective =
   | {
@@ -26,8 +31,8 @@ export type Collective =
       readonly variant?: number;
     }
   | { readonly kind: 'reduce'; readonly op: CollectiveOp; readonly root: number }
-  | { readonly kind: 'broadcast'; readonly root: number }
-  | { readonly kind: 'all-gather' }
+  | { readonly kind: 'broadcast' | 'gather' | 'scatter'; readonly root: number }
+  | { readonly kind: 'all-gather' | 'all-to-all' }
   | { readonly kind: 'reduce-scatter'; readonly op: CollectiveOp };
 
 /** Which collective, without its op and root. */
@@ -40,6 +45,9 @@ export const collectiveKinds: readonly CollectiveKind[] = [
   'broadcast',
   'all-gather',
   'reduce-scatter',
+  'gather',
+  'scatter',
+  'all-to-all',
 ];
 
 /** The op of a collective for a reduce op. */
@@ -62,10 +70,55 @@ export function outputDType(collective: Collective, dtype: DType): DType {
   return opOf(collective) === 'mean' ? quotientOf(dtype) : dtype;
 }
 
-/** Elements of a rank's output for an input of `inputLength`, which for reduce-scatter is a multiple of `size`. */
+/** Whether a rank reads its input. */
+export function reads(collective: Collective, rank: number | undefined): boolean {
+  const { kind } = collective;
+  return !(kind === 'broadcast' || kind === 'scatter') || collective.root === rank;
+}
+
+/** Whether a rank writes its output. */
+export function writes(collective: Collective, rank: number | undefined): boolean {
+  const { kind } = collective;
+  return !(kind === 'reduce' || kind === 'gather') || collective.root === rank;
+}
+
+/** Whether all ranks end with the same result, so that one memory can hold it for all. */
+export function hasOneResult({ kind }: Collective): boolean {
+  return kind === 'all-reduce' || kind === 'broadcast' || kind === 'all-gather';
+}
+
+/** Elements of the buffers of `rank` for `count` elements a rank, the `n` of `Collective`. */
+export function bufferLengths(
+  collective: Collective,
+  count: number,
+  size: number,
+  rank: number,
+): { readonly input: number; readonly output: number } {
+  const { kind } = collective;
+  const hasInput = kind !== 'scatter' || collective.root === rank;
+  const hasOutput = kind !== 'gather' || collective.root === rank;
+  return {
+    input: hasInput ? count * inputBlocks(collective, size) : 0,
+    output: hasOutput ? count * outputBlocks(collective, size) : 0,
+  };
+}
+
+/** How many blocks of `n` elements an input has, at a rank that reads one. */
+export function inputBlocks({ kind }: Collective, size: number): number {
+  return kind === 'reduce-scatter' || kind === 'scatter' || kind === 'all-to-all' ? size : 1;
+}
+
+/** How many blocks of `n` elements an output has, at a rank that writes one. */
+export function outputBlocks({ kind }: Collective, size: number): number {
+  return kind === 'all-gather' || kind === 'gather' || kind === 'all-to-all' ? size : 1;
+}
+
+/**
+ * Elements of the output of a rank that writes one, for an input of `inputLength` at a rank that reads one. For reduce-scatter, scatter and
+ * all-to-all that is a multiple of `size`.
+ */
 export function outputLength(collective: Collective, inputLength: number, size: number): number {
-  if (collective.kind === 'all-gather') return inputLength * size;
-  return collective.kind === 'reduce-scatter' ? inputLength / size : inputLength;
+  return (inputLength / inputBlocks(collective, size)) * outputBlocks(collective, size);
 }
 
 /** Which of an algorithm's schedules is meant; 0 where there is one. */
@@ -88,7 +141,9 @@ interface Fields {
 /** For messages: `all-reduce sum`, `broadcast from rank 2`. The same for the same request. */
 export function nameOf(collective: Collective): string {
   const op = opOf(collective);
-  if (collective.kind === 'broadcast') return `broadcast from rank ${collective.root}`;
+  if (collective.kind === 'broadcast' || collective.kind === 'scatter')
+    return `${collective.kind} from rank ${collective.root}`;
+  if (collective.kind === 'gather') return `gather to rank ${collective.root}`;
   if (collective.kind === 'reduce') return `reduce ${op} to rank ${collective.root}`;
   const variant = variantOf(collective);
   const told = variant === 0 ? '' : ` (variant ${variant})`;

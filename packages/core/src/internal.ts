@@ -1,5 +1,6 @@
 /** For the packages of this repository, of the same version. It may change in any release. */
 export { partOf, resolveCallOptions, runOptionsOf } from './call-options.js';
+export { bufferLengths, hasOneResult, inputBlocks, outputBlocks } from './collective.js';
 export { ControllerGroup, requireCollError } from './controller-group.js';
 export { requireDistinct } from './destinations.js';
 export {

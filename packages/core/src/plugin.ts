@@ -24,8 +24,10 @@ export {
   opOf,
   outputDType,
   outputLength,
+  reads,
   rootOf,
   variantOf,
+  writes,
 } from './collective.js';
 export type {
   CommunicationImplementation,
@@ -81,7 +83,7 @@ export { type DeviceMemory, elementCount, type Tensor, type TensorCarrier, type 
 export type { ArenaMemory } from './threads/arena.js';
 export { type KnownBuffer, type KnownCall, lostRank } from './threads/known-calls.js';
 export { OrderedCommunicator } from './threads/ordered-communicator.js';
-export { type CheckedCall, listOf, type Pieces, reads, writes } from './threads/pieces.js';
+export { type CheckedCall, listOf, type Pieces } from './threads/pieces.js';
 export { createThreadGroup } from './threads/thread-group.js';
 export type { WasmMemory } from './wasm/web-assembly.js';
 export { portableWorld, processWorld, threadWorld } from './worlds.js';

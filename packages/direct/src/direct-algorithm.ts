@@ -1,5 +1,5 @@
 import type { Collective } from '@coll/core';
-import { type Algorithm, type StreamedSchedule, scheduleOf, type Transfer } from '@coll/core/schedule';
+import { type Algorithm, type StreamedSchedule, scheduleOf, streamedLinear, type Transfer } from '@coll/core/schedule';
 
 /**
  * Everyone talks to everyone: rank r combines chunk r of all ranks, in the order of ranks, and hands it out. Two rounds at
@@ -10,6 +10,8 @@ import { type Algorithm, type StreamedSchedule, scheduleOf, type Transfer } from
  *     chunk 0   a0   b0   c0            S0   .    .             S0   S0   S0
  *     chunk 1   a1   b1   c1  combine   .    S1   .   hand out  S1   S1   S1
  *     chunk 2   a2   b2   c2            .    .    S2            S2   S2   S2
+ *
+ * Gather, scatter and all-to-all are one round of `linear`.
  */
 export function directAlgorithm(): Algorithm {
   return algorithm;
@@ -25,21 +27,26 @@ const algorithm: Algorithm = {
 };
 
 function stream(collective: Collective, ranks: number): StreamedSchedule {
-  return { ranks, chunks: ranks, rounds: roundsOf(collective, ranks) };
-}
-
-function roundsOf(collective: Collective, ranks: number): readonly Iterable<Transfer>[] {
+  const inChunks = (...rounds: readonly Iterable<Transfer>[]) => ({ ranks, chunks: ranks, rounds });
   switch (collective.kind) {
     case 'all-reduce':
-      return [combine(ranks), handOut(ranks)];
+      return inChunks(combine(ranks), handOut(ranks));
     case 'reduce-scatter':
-      return [combine(ranks)];
+      return inChunks(combine(ranks));
     case 'all-gather':
-      return [handOut(ranks)];
+      return inChunks(handOut(ranks));
     case 'reduce':
-      return [combine(ranks), [...handOut(ranks)].filter(({ to }) => to === collective.root)];
+      return inChunks(
+        combine(ranks),
+        [...handOut(ranks)].filter(({ to }) => to === collective.root),
+      );
     case 'broadcast':
-      return [scatter(collective.root, ranks), [...handOut(ranks)].filter(({ to }) => to !== collective.root)];
+      return inChunks(
+        scatter(collective.root, ranks),
+        [...handOut(ranks)].filter(({ to }) => to !== collective.root),
+      );
+    default:
+      return streamedLinear(collective, ranks);
   }
 }
 

@@ -1,7 +1,7 @@
 import { ValueError } from '@coll/core';
 import { quote } from '@coll/core/internal';
 import { variantOf } from '@coll/core/plugin';
-import { type Algorithm, onChunks, type Round, scheduleOf, sequence, together } from '@coll/core/schedule';
+import { type Algorithm, linear, onChunks, type Round, scheduleOf, sequence, together } from '@coll/core/schedule';
 
 /** The two halves of a group, each with the device that speaks for it. The first one holds the root. */
 export interface Halves {
@@ -36,6 +36,8 @@ export function halvesOf(root: number, ranks: number): Halves {
  *     0 --+      +-- 3                    0 <-+      +-> 3
  *         +-> 1 <=> 4        and back         +-- 1 <=> 4        for 6 devices and root 1
  *     2 --+      +-- 5                    2 <-+      +-> 5
+ *
+ * Ranks of a gather, a scatter or an all-to-all send their blocks straight to each other.
  */
 export function hierarchicalCopyAlgorithm(): Algorithm {
   return algorithm;
@@ -59,6 +61,8 @@ const algorithm: Algorithm = {
         return together(...everyone.map((block) => onChunks(collect(block, ranks), () => block, ranks)));
       case 'all-gather':
         return together(...everyone.map((block) => onChunks(distribute(block, ranks), () => block, ranks)));
+      default:
+        return linear(collective, ranks);
     }
   },
 };

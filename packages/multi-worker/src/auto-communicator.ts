@@ -1,6 +1,6 @@
 import type { Collective, Communicator, DType, Group, ProcessGroup, RunOptions, Segments } from '@coll/core';
-import { requireGivenGroup } from '@coll/core/internal';
-import { abortedError, closedError, listOf, nameOf, refusedCollective, refusedError } from '@coll/core/plugin';
+import { inputBlocks, outputBlocks, requireGivenGroup } from '@coll/core/internal';
+import { abortedError, closedError, listOf, nameOf, reads, refusedCollective, refusedError } from '@coll/core/plugin';
 import type { Algorithm } from '@coll/core/schedule';
 import { directAlgorithm } from '@coll/direct';
 import type { AlgorithmChoice, SizeClass } from './algorithm-choices.js';
@@ -57,7 +57,7 @@ class AutoCommunicator implements Communicator {
     await this.#tuning.begin(
       (choices, inTurn) => {
         const begin = performance.now();
-        const choice = choices.choose(collective, bytesOf(collective, inputs, outputs));
+        const choice = choices.choose(collective, bytesOf(collective, this, inputs, outputs));
         return followed(choice, begin, this.#of(choice).run(collective, inputs, outputs, inTurn));
       },
       options,
@@ -69,7 +69,7 @@ class AutoCommunicator implements Communicator {
     this.#requirePlayable(collective, inputs, options);
     const choices = this.#tuning.beginSync(options, collective);
     const begin = performance.now();
-    const choice = choices.choose(collective, bytesOf(collective, inputs, outputs));
+    const choice = choices.choose(collective, bytesOf(collective, this, inputs, outputs));
     this.#of(choice).runSync(collective, inputs, outputs, options);
     choice.ended(begin);
   }
@@ -103,10 +103,16 @@ async function followed(choice: SizeClass, begin: number, running: Promise<void>
   choice.ended(begin);
 }
 
-/** Of the whole buffer of the rank that is here, which has the blocks of all ranks if there are blocks. */
-function bytesOf({ kind }: Collective, [input = []]: Buffers, [output = []]: Buffers): number {
+/** Bytes of the longest buffer of any rank, which each rank works out from a buffer of its own. */
+function bytesOf(
+  collective: Collective,
+  { size, localRanks: [rank] }: Communicator,
+  [input = []]: Buffers,
+  [output = []]: Buffers,
+): number {
+  const [into, outOf] = [inputBlocks(collective, size), outputBlocks(collective, size)];
+  const isRead = reads(collective, rank);
   let bytes = 0;
-  const buffer = kind === 'broadcast' || kind === 'all-gather' ? output : input;
-  for (const { data } of listOf(buffer)) bytes += data.byteLength;
-  return bytes;
+  for (const { data } of listOf(isRead ? input : output)) bytes += data.byteLength;
+  return (bytes / (isRead ? into : outOf)) * Math.max(into, outOf);
 }

@@ -1,5 +1,5 @@
 import type { Collective } from '@coll/core';
-import { type Algorithm, type StreamedSchedule, scheduleOf, type Transfer } from '@coll/core/schedule';
+import { type Algorithm, type StreamedSchedule, scheduleOf, streamedLinear, type Transfer } from '@coll/core/schedule';
 
 /**
  * Each rank combines its children's values with its own and passes the result to its parent; the root's result goes down the same way. Twice
@@ -11,7 +11,7 @@ import { type Algorithm, type StreamedSchedule, scheduleOf, type Transfer } from
  *         3 4   5 6
  *
  * The children of place `p` are `2p + 1` and `2p + 2`, places count from the root of the collective, or from rank 0. The tree is the same for all elements: bits
- * do not depend on where chunks begin.
+ * do not depend on where chunks begin. Ranks of an all-to-all send their blocks straight to each other.
  */
 export function binaryTreeAlgorithm(): Algorithm {
   return algorithm;
@@ -49,6 +49,12 @@ function stream(collective: Collective, ranks: number): StreamedSchedule {
       const rounds = [...up(tree, true, () => everyone), ...down(tree, (place) => tree.ranksBelow(place))];
       return { ranks, chunks: ranks, rounds };
     }
+    case 'gather':
+      return { ranks, chunks: ranks, rounds: up(tree, false, (place) => tree.ranksBelow(place)) };
+    case 'scatter':
+      return { ranks, chunks: ranks, rounds: down(tree, (place) => tree.ranksBelow(place)) };
+    case 'all-to-all':
+      return streamedLinear(collective, ranks);
   }
 }
 

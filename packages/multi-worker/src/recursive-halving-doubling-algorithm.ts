@@ -1,5 +1,12 @@
 import { type Collective, ValueError } from '@coll/core';
-import { type Algorithm, hasBlocks, type StreamedSchedule, scheduleOf, type Transfer } from '@coll/core/schedule';
+import {
+  type Algorithm,
+  hasBlocks,
+  type StreamedSchedule,
+  scheduleOf,
+  streamedLinear,
+  type Transfer,
+} from '@coll/core/schedule';
 
 /**
  * Partners at doubling distances exchange halves of what they are still responsible for, and combine them; then they go back and exchange
@@ -11,7 +18,8 @@ import { type Algorithm, hasBlocks, type StreamedSchedule, scheduleOf, type Tran
  *     0 with 1      0 1 . .     . . 2 3     0 1 . .     . . 2 3      the lower one keeps the first half
  *     0 with 2      0 . . .     . . 2 .     . 1 . .     . . . 3      rank r completes the chunk of its reversed bits
  *
- * Pairs combine the lower rank's value first, and the tree is the same for all elements: bits do not depend on where chunks begin.
+ * Pairs combine the lower rank's value first, and the tree is the same for all elements: bits do not depend on where chunks begin. Ranks of a
+ * gather, a scatter or an all-to-all send their blocks straight to each other.
  */
 export function recursiveHalvingDoublingAlgorithm(): Algorithm {
   return algorithm;
@@ -36,6 +44,8 @@ function refusal(ranks: number): string | undefined {
 function stream(collective: Collective, ranks: number): StreamedSchedule {
   const refused = refusal(ranks);
   if (refused !== undefined) throw new ValueError('ERR_COLL_REFUSED', refused);
+  if (collective.kind === 'gather' || collective.kind === 'scatter' || collective.kind === 'all-to-all')
+    return streamedLinear(collective, ranks);
   return { ranks, chunks: ranks, rounds: roundsOf(collective, cubeOf(ranks, hasBlocks(collective.kind))) };
 }
 

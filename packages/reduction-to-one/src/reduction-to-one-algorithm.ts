@@ -1,6 +1,6 @@
 import { type Collective, ValueError } from '@coll/core';
 import { optionsOf, quote } from '@coll/core/internal';
-import { type Algorithm, hasBlocks, type Round, scheduleOf, type Transfer } from '@coll/core/schedule';
+import { type Algorithm, linear, type Round, type Schedule, scheduleOf, type Transfer } from '@coll/core/schedule';
 
 /** Which rank combines. */
 export interface ReductionToOneAlgorithmOptions {
@@ -15,6 +15,8 @@ export interface ReductionToOneAlgorithmOptions {
  *     1 --+       +--> 1
  *     2 --+-> 0 --+--> 2
  *     3 --+       +--> 3
+ *
+ * Ranks of an all-to-all send their blocks straight to each other.
  */
 export function reductionToOneAlgorithm(options?: ReductionToOneAlgorithmOptions): Algorithm {
   const { root = 0 } = optionsOf(options, '{ root: 0 }');
@@ -30,32 +32,42 @@ export function reductionToOneAlgorithm(options?: ReductionToOneAlgorithmOptions
     plan(collective, ranks) {
       const refused = refuses(collective, ranks);
       if (refused !== undefined) throw new ValueError('ERR_COLL_REFUSED', refused);
-      return scheduleOf(ranks, hasBlocks(collective.kind) ? ranks : 1, roundsOf(collective, ranks, root));
+      return scheduleFor(collective, ranks, root);
     },
   };
 }
 
-function roundsOf(collective: Collective, ranks: number, root: number): readonly Round[] {
+function scheduleFor(collective: Collective, ranks: number, root: number): Schedule {
   const hub = 'root' in collective ? collective.root : root;
   const everyone = Array.from({ length: ranks }, (_, rank) => rank);
   const others = everyone.filter((rank) => rank !== hub);
   const add = (from: number, chunk: number): Transfer => ({ from, to: hub, chunk, reduce: true });
   const copy = (from: number, to: number, chunk: number): Transfer => ({ from, to, chunk, reduce: false });
+  const whole = (...rounds: readonly Round[]) => scheduleOf(ranks, 1, rounds);
+  const inBlocks = (...rounds: readonly Round[]) => scheduleOf(ranks, ranks, rounds);
   switch (collective.kind) {
     case 'all-reduce':
-      return [others.map((from) => add(from, 0)), others.map((to) => copy(hub, to, 0))];
+      return whole(
+        others.map((from) => add(from, 0)),
+        others.map((to) => copy(hub, to, 0)),
+      );
     case 'reduce':
-      return [others.map((from) => add(from, 0))];
+      return whole(others.map((from) => add(from, 0)));
     case 'broadcast':
-      return [others.map((to) => copy(hub, to, 0))];
+      return whole(others.map((to) => copy(hub, to, 0)));
     case 'all-gather': {
       const blocksFor = (to: number) => everyone.filter((block) => block !== to).map((block) => copy(hub, to, block));
-      return [others.map((from) => copy(from, hub, from)), others.flatMap(blocksFor)];
+      return inBlocks(
+        others.map((from) => copy(from, hub, from)),
+        others.flatMap(blocksFor),
+      );
     }
     case 'reduce-scatter':
-      return [
+      return inBlocks(
         others.flatMap((from) => everyone.map((block) => add(from, block))),
         others.map((to) => copy(hub, to, to)),
-      ];
+      );
+    default:
+      return linear(collective, ranks);
   }
 }

@@ -1,6 +1,13 @@
 import { type Collective, ValueError } from '@coll/core';
 import { optionsOf, quote, requireList } from '@coll/core/internal';
-import { type Algorithm, hasBlocks, type StreamedSchedule, scheduleOf, type Transfer } from '@coll/core/schedule';
+import {
+  type Algorithm,
+  hasBlocks,
+  type StreamedSchedule,
+  scheduleOf,
+  streamedLinear,
+  type Transfer,
+} from '@coll/core/schedule';
 
 // Groups have no more.
 const mostRanks = 2 ** 16;
@@ -31,6 +38,8 @@ export interface RingPermutations {
  *     chunk 0   1 +-> 2 +-> 0 --> 1 --> 2     +-> combines, --> copies; whoever is at position k of the ring
  *     chunk 1   2 +-> 0 +-> 1 --> 2 --> 0     completes segment k of the buffer
  *     chunk 2   0 +-> 1 +-> 2 --> 0 --> 1
+ *
+ * The blocks of a gather, a scatter and an all-to-all take no detour around the ring: their ranks send them straight to each other.
  */
 export function ringAlgorithm(options?: RingAlgorithmOptions): Algorithm {
   const { subChunks = 1, workers = 1, order } = optionsOf(options, '{ subChunks: 2 }');
@@ -46,6 +55,8 @@ export function ringAlgorithm(options?: RingAlgorithmOptions): Algorithm {
     const refused = refuses(collective, ranks);
     if (refused !== undefined) throw new ValueError('ERR_COLL_REFUSED', refused);
     if (ranks === 1) return { ranks, chunks: subChunks, rounds: [] };
+    if (collective.kind === 'gather' || collective.kind === 'scatter' || collective.kind === 'all-to-all')
+      return streamedLinear(collective, ranks);
     const visited = order ?? Array.from({ length: ranks / workers }, (_, rank) => rank);
     const rings = ringsOf(ringPermutations(workers, subChunks, visited), hasBlocks(collective.kind));
     return { ranks, chunks: ranks * subChunks, rounds: roundsOf(collective, rings) };
@@ -117,6 +128,7 @@ function ringsOf(permutations: RingPermutations, blocks: boolean): Rings {
 /** Rounds that are made while they are read. */
 type Rounds = Iterable<Iterable<Transfer>>;
 
+/** Of a collective that goes around the rings. */
 function* roundsOf(collective: Collective, rings: Rings): Rounds {
   switch (collective.kind) {
     case 'all-reduce':

@@ -1,5 +1,13 @@
 import type { Collective } from '@coll/core';
-import { type Algorithm, type Round, type Schedule, scheduleOf, type Transfer, together } from '@coll/core/schedule';
+import {
+  type Algorithm,
+  blockCount,
+  type Round,
+  type Schedule,
+  scheduleOf,
+  type Transfer,
+  together,
+} from '@coll/core/schedule';
 
 /**
  * Neighbours combine, then neighbours of neighbours, and the result goes back the same way; each chunk has a tree of its own.
@@ -11,28 +19,35 @@ import { type Algorithm, type Round, type Schedule, scheduleOf, type Transfer, t
 export const treeAlgorithm: Algorithm = {
   name: 'tree',
   plan(collective, ranks) {
-    const chunks = Array.from({ length: ranks }, (_, chunk) => chunk);
-    const parts = chunks.map(
-      (chunk): Schedule => ({ ranks, chunks: ranks, rounds: roundsOf(collective, ranks, chunk) }),
+    const chunks = blockCount(collective.kind, ranks) === 1 ? ranks : blockCount(collective.kind, ranks);
+    const parts = Array.from(
+      { length: chunks },
+      (_, chunk): Schedule => ({ ranks, chunks, rounds: roundsOf(collective, ranks, chunk) }),
     );
     const { rounds } = together(...parts);
-    return scheduleOf(ranks, ranks, rounds);
+    return scheduleOf(ranks, chunks, rounds);
   },
 };
 
 function roundsOf(collective: Collective, ranks: number, chunk: number): Round[] {
   const hub = 'root' in collective ? collective.root : chunk;
-  const inwards = collect(ranks, hub, chunk);
-  const outwards = inwards.toReversed().map((round) => round.map(turned));
   switch (collective.kind) {
-    case 'all-reduce':
-      return [...inwards, ...outwards];
+    case 'all-reduce': {
+      const inwards = collect(ranks, hub, chunk);
+      return [...inwards, ...turned(inwards)];
+    }
     case 'reduce':
     case 'reduce-scatter':
-      return inwards;
+      return collect(ranks, hub, chunk);
     case 'broadcast':
     case 'all-gather':
-      return outwards;
+      return turned(collect(ranks, hub, chunk));
+    case 'gather':
+      return pass(ranks, chunk, hub, chunk);
+    case 'scatter':
+      return turned(pass(ranks, chunk, hub, chunk));
+    case 'all-to-all':
+      return pass(ranks, Math.floor(chunk / ranks), chunk % ranks, chunk);
   }
 }
 
@@ -50,6 +65,20 @@ function collect(ranks: number, hub: number, chunk: number): Round[] {
   return rounds;
 }
 
-function turned({ from, to, chunk }: Transfer): Transfer {
-  return { from: to, to: from, chunk, reduce: false };
+/** The way of one rank's chunk to the hub, in the rounds of `collect`. */
+function pass(ranks: number, start: number, hub: number, chunk: number): Round[] {
+  let at = start;
+  return collect(ranks, hub, chunk).map((round) => {
+    const step = round.find(({ from }) => from === at);
+    if (!step) return [];
+    at = step.to;
+    return [{ ...step, reduce: false }];
+  });
+}
+
+/** Back from the hub, in copies. */
+function turned(rounds: readonly Round[]): Round[] {
+  return rounds
+    .toReversed()
+    .map((round) => round.map(({ from, to, chunk }) => ({ from: to, to: from, chunk, reduce: false })));
 }

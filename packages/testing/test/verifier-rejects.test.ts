@@ -27,10 +27,17 @@ function expectationOf(collective: Collective, ranks: number, chunks: number): E
     for (let chunk = 0; chunk < chunks; chunk++) {
       const place = rank * chunks + chunk;
       const block = Math.floor((chunk * ranks) / chunks);
+      const pair = Math.floor((chunk * ranks * ranks) / chunks);
+      const [sender, receiver] = [Math.floor(pair / ranks), pair % ranks];
       const root = 'root' in collective ? collective.root : -1;
-      const giver = { broadcast: root, 'all-gather': block, 'all-reduce': rank, reduce: rank, 'reduce-scatter': rank };
-      const taker = { broadcast: rank, 'all-gather': rank, 'all-reduce': rank, reduce: root, 'reduce-scatter': block };
+      const moved = { 'all-gather': block, gather: block, scatter: root, 'all-to-all': sender };
+      const giver = { broadcast: root, ...moved, 'all-reduce': rank, reduce: rank, 'reduce-scatter': rank };
+      const parts = { 'reduce-scatter': block, scatter: block, gather: root, 'all-to-all': receiver };
+      const taker = { broadcast: rank, 'all-gather': rank, 'all-reduce': rank, reduce: root, ...parts };
       const only = {
+        gather: base ** block,
+        scatter: base ** root,
+        'all-to-all': base ** sender,
         broadcast: base ** root,
         'all-gather': base ** block,
         'all-reduce': sum,
@@ -47,6 +54,8 @@ function expectationOf(collective: Collective, ranks: number, chunks: number): E
 // Millions of schedules are executed in this memory.
 const state = new Float64Array(8 * 24);
 const writes = new Uint16Array(8 * 24);
+// An all-to-all has a chunk for each pair of ranks.
+const mostExchanging = 4;
 
 /** Executes a schedule on numbers; whether it goes wrong, by rules of its own and not by those of the verifier. */
 function isWrong({ ranks, chunks, rounds }: Schedule, { combines, start, end }: Expectation): boolean {
@@ -132,7 +141,10 @@ function collectivesOf(ranks: number): Collective[] {
     { kind: 'all-gather' },
     { kind: 'reduce-scatter', op: 'sum' },
     ...roots.map((root): Collective => ({ kind: 'reduce', op: 'sum', root })),
-    ...roots.map((root): Collective => ({ kind: 'broadcast', root })),
+    ...(['broadcast', 'gather', 'scatter'] as const).flatMap((kind) =>
+      roots.map((root): Collective => ({ kind, root })),
+    ),
+    ...(ranks <= mostExchanging ? [{ kind: 'all-to-all' } as const] : []),
   ];
 }
 

@@ -19,6 +19,9 @@ function busFactor(kind: CollectiveKind, ranks: number): number {
       return (2 * (ranks - 1)) / ranks;
     case 'all-gather':
     case 'reduce-scatter':
+    case 'gather':
+    case 'scatter':
+    case 'all-to-all':
       return (ranks - 1) / ranks;
     case 'reduce':
     case 'broadcast':

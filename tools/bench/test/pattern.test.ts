@@ -21,6 +21,12 @@ describe('problemOf', () => {
     expect(problemOf({ kind: 'broadcast', rank: 1, ranks }, inputs(length)[0] as Float32Array)).toBeUndefined();
     const gathered = Float32Array.from(inputs(length).flatMap((input) => [...input]));
     expect(problemOf({ kind: 'all-gather', rank: 1, ranks }, gathered)).toBeUndefined();
+    expect(problemOf({ kind: 'gather', rank: 0, ranks }, gathered)).toBeUndefined();
+    expect(problemOf({ kind: 'gather', rank: 1, ranks }, new Float32Array(0))).toBeUndefined();
+    const blocks = inputs(length * ranks).map((input) => input.slice(length, 2 * length));
+    expect(problemOf({ kind: 'scatter', rank: 1, ranks }, blocks[0] as Float32Array)).toBeUndefined();
+    const exchanged = Float32Array.from(blocks.flatMap((block) => [...block]));
+    expect(problemOf({ kind: 'all-to-all', rank: 1, ranks }, exchanged)).toBeUndefined();
     const whole = sumOf(inputs(length * ranks));
     expect(problemOf({ kind: 'reduce-scatter', rank: 1, ranks }, whole.slice(length, 2 * length))).toBeUndefined();
   });
@@ -36,7 +42,8 @@ describe('problemOf', () => {
     const [first] = inputs(100) as [Float32Array];
     expect(problemOf({ kind: 'all-reduce', rank: 0, ranks }, first)).toBeDefined();
     expect(problemOf({ kind: 'reduce-scatter', rank: 1, ranks }, sumOf(inputs(300)).slice(0, 100))).toBeDefined();
-    expect(problemOf({ kind: 'all-gather', rank: 0, ranks }, new Float32Array(300))).toBeDefined();
+    for (const kind of ['all-gather', 'gather', 'scatter', 'all-to-all'] as const)
+      expect(problemOf({ kind, rank: 0, ranks }, new Float32Array(300))).toBeDefined();
   });
 
   it('does not look at what reduce leaves on other ranks', () => {

@@ -17,19 +17,37 @@ export function contribution(rank: number, length: number, dtype: DType): Tensor
 /** What a rank must get, by plain arithmetic. */
 export function expected(collective: Collective, inputs: readonly Tensor[], rank: number): Tensor {
   const [{ dtype }] = inputs as readonly [Tensor];
-  if (collective.kind === 'broadcast') return inputs[collective.root] as Tensor;
-  if (collective.kind === 'all-gather') {
-    const all = zeros(dtype, [inputs.reduce((sum, { data }) => sum + data.length, 0)]);
-    let at = 0;
-    for (const { data } of inputs) {
-      (all.data as Float32Array).set(data as Float32Array, at);
-      at += data.length;
-    }
-    return all;
+  switch (collective.kind) {
+    case 'broadcast':
+      return inputs[collective.root] as Tensor;
+    case 'all-gather':
+      return joined(inputs);
+    case 'gather':
+      return rank === collective.root ? joined(inputs) : zeros(dtype, [0]);
+    case 'scatter':
+      return blockOf(inputs[collective.root] as Tensor, rank, inputs.length);
+    case 'all-to-all':
+      return joined(inputs.map((input) => blockOf(input, rank, inputs.length)));
+    case 'reduce-scatter':
+      return blockOf(combine(collective.op, inputs), rank, inputs.length);
+    default:
+      return combine(collective.op, inputs);
   }
-  const whole = combine(collective.op, inputs);
-  if (collective.kind !== 'reduce-scatter') return whole;
-  const length = whole.data.length / inputs.length;
+}
+
+function joined(parts: readonly Tensor[]): Tensor {
+  const [{ dtype }] = parts as readonly [Tensor];
+  const all = zeros(dtype, [parts.reduce((sum, { data }) => sum + data.length, 0)]);
+  let at = 0;
+  for (const { data } of parts) {
+    (all.data as Float32Array).set(data as Float32Array, at);
+    at += data.length;
+  }
+  return all;
+}
+
+function blockOf(whole: Tensor, rank: number, ranks: number): Tensor {
+  const length = whole.data.length / ranks;
   const data = whole.data.slice(rank * length, (rank + 1) * length);
   return { ...whole, data, shape: [length] };
 }
@@ -60,5 +78,8 @@ export function collectives(root: number): readonly Collective[] {
     { kind: 'broadcast', root },
     { kind: 'all-gather' },
     { kind: 'reduce-scatter', op: 'sum' },
+    { kind: 'gather', root },
+    { kind: 'scatter', root },
+    { kind: 'all-to-all' },
   ];
 }

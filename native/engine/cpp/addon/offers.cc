@@ -34,8 +34,8 @@ void require_sound(const Offer& offer) {
   const Program& program = *offer.program;
   if (!program.has_blocks()) return;
   if (offer.piece_count() != 1) throw WrongArgument("a buffer of a collective with blocks must be in one piece");
-  if (offer.length % static_cast<std::size_t>(program.ranks) != 0) {
-    throw WrongArgument("the length must be divisible by " + std::to_string(program.ranks) + " ranks, got " + std::to_string(offer.length));
+  if (offer.length % program.block_count() != 0) {
+    throw WrongArgument("the length must be divisible by " + std::to_string(program.block_count()) + " blocks, got " + std::to_string(offer.length));
   }
 }
 

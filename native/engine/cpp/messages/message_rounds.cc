@@ -19,7 +19,7 @@ class Reading {
     if (!rounds_.moves() && rounds_.op == Op::kMean && rounds_.dtype == DType::kBool) throw Error("a program takes the mean of bools");
     const std::size_t ranks = static_cast<std::size_t>(rounds_.ranks);
     rounds_.chunk_count = static_cast<std::size_t>(reader.take("number of chunks", 1, static_cast<int>(kMostPlaces / ranks)));
-    if (rounds_.has_blocks() && rounds_.chunk_count % ranks != 0) throw Error("a program's chunks do not divide among its ranks");
+    if (rounds_.chunk_count % rounds_.block_count() != 0) throw Error("a program's chunks do not divide among its ranks");
     places_.resize(ranks * rounds_.chunk_count);
     read_by_.resize(ranks, kNothing);
     for (std::size_t place = 0; place < places_.size(); ++place) {

@@ -14,7 +14,9 @@ void Values::begin(const MessageProgram& program, const Offer& offer) {
     const Value& value = program.values[i];
     const Range range = program.chunk_range(offer.length, value.chunk);
     const std::size_t count = range.end - range.begin;
-    states_[i] = {range.begin, count, value.where == Where::kInput ? count : 0, byte_size(dtype_of(program, value.form))};
+    const bool is_input = value.where == Where::kInput;
+    const std::size_t shift = is_input ? program.input_shift(offer.length, value.chunk) : program.output_shift(offer.length, value.chunk);
+    states_[i] = {range.begin - shift, count, is_input ? count : 0, byte_size(dtype_of(program, value.form))};
   }
   fit_slots();
 }
@@ -40,9 +42,8 @@ Values::Stretch Values::stretch(std::size_t index, std::size_t element) const {
   const std::size_t left = state.count - element;
   if (value.where == Where::kWork) return {work_.get() + slots_[value.slot] + element * state.element_bytes, left};
   const std::size_t at = state.begin + element;
-  const bool is_block = program_->kind == (value.where == Where::kInput ? Kind::kAllGather : Kind::kReduceScatter);
   std::size_t piece = 0;
-  std::size_t begin = is_block ? offer_->length / static_cast<std::size_t>(program_->ranks) * static_cast<std::size_t>(program_->rank) : 0;
+  std::size_t begin = 0;
   std::size_t end = at + left;
   if (offer_->piece_count() > 1) {
     const std::vector<std::size_t>& begins = offer_->begins;

@@ -32,7 +32,7 @@ class Values {
 
  private:
   struct State {
-    std::size_t begin;  // of the chunk in the whole buffer
+    std::size_t begin;  // of the chunk in the input, or else in the output
     std::size_t count;
     std::size_t ready;
     std::size_t element_bytes;

@@ -25,13 +25,13 @@ std::size_t block_bytes(const Program& program, std::size_t bytes_of_all) {
 }  // namespace
 
 Blocks::Blocks(const Offer& offer)
-    : kind_(offer.program->kind), ranks_(static_cast<std::size_t>(offer.program->ranks)), length_(offer.length) {
+    : kind_(offer.program->kind), ranks_(static_cast<std::size_t>(offer.program->ranks)), length_(offer.length),
+      strips_(static_cast<int>(offer.program->block_count())) {
   const Program& program = *offer.program;
   const std::size_t input = byte_size(program.dtype);
   const std::size_t output = byte_size(result_of(program.dtype, program.op));
-  strips_ = program.has_blocks() ? program.ranks : 1;
   line_ = kLine / std::min(input, output);
-  const std::size_t strips_in_slot = kind_ == Kind::kReduceScatter ? ranks_ : 1;
+  const std::size_t strips_in_slot = program.has_share_out() ? ranks_ : 1;
   const std::size_t size = std::max(input, output);
   size_ = std::max(block_bytes(program, length_ * size * ranks_) / size / strips_in_slot / line_ * line_, line_);
   const std::size_t length_of_strips = length_ / static_cast<std::size_t>(strips_);
@@ -43,6 +43,24 @@ Range Blocks::strip(std::size_t block, int index) const {
   const std::size_t begin = std::min(block * size_, whole);
   const std::size_t first = whole * static_cast<std::size_t>(index);
   return {first + begin, first + std::min(begin + size_, whole)};
+}
+
+bool Blocks::is_offered(int index, int rank) const {
+  const int ranks = static_cast<int>(ranks_);
+  switch (kind_) {
+    case Kind::kAllGather:
+    case Kind::kGather: return index == rank;
+    case Kind::kReduceScatter:
+    case Kind::kScatter: return index != rank;
+    case Kind::kAllToAll: return index / ranks == rank && index % ranks != rank;
+    default: return true;
+  }
+}
+
+std::size_t Blocks::place(int index) const {
+  if (kind_ == Kind::kAllGather || kind_ == Kind::kGather) return 0;
+  const auto strip = static_cast<std::size_t>(index);
+  return (kind_ == Kind::kAllToAll ? strip % ranks_ : strip) * size_;
 }
 
 Range Blocks::share(std::size_t block, int rank) const {

@@ -6,7 +6,7 @@
 
 namespace coll {
 
-// How a collective goes through slots: block by block, each of one strip of the whole buffer, or of one from every rank's block where there
+// How a collective goes through slots: block by block, each of one strip of the whole buffer, or of one from each of its blocks where there
 // are such. Values that only move each rank takes from everyone's slots. Others it works out in part, for all ranks: its own strip in a
 // reduce-scatter, otherwise its share.
 class Blocks {
@@ -16,15 +16,17 @@ class Blocks {
   std::size_t count() const { return count_; }
   int strips() const { return strips_; }
   Range strip(std::size_t block, int index) const;
-  // Where in a rank's slot a strip of its input begins, as elements.
-  std::size_t place(int index) const { return kind_ == Kind::kAllGather ? 0 : static_cast<std::size_t>(index) * size_; }
+  // Whether a strip is in this rank's input and other ranks need it.
+  bool is_offered(int index, int rank) const;
+  // Where in the slot of a rank that offers it a strip begins, as elements.
+  std::size_t place(int index) const;
   Range share(std::size_t block, int rank) const;
 
  private:
   const Kind kind_;
   const std::size_t ranks_;
   const std::size_t length_;
-  int strips_;
+  const int strips_;
   std::size_t line_;
   std::size_t size_;  // elements of a strip
   std::size_t count_;

@@ -30,7 +30,7 @@ std::size_t output_size(const Program& program) { return byte_size(result_of(pro
 
 // The element at which a piece of a rank's input begins.
 std::size_t input_begin(const Offer& offer, int rank, std::size_t piece) {
-  if (offer.program->kind != Kind::kAllGather) return offer.begins[piece];
+  if (!offer.program->has_share_in()) return offer.begins[piece];
   return offer.length / static_cast<std::size_t>(offer.program->ranks) * static_cast<std::size_t>(rank);
 }
 
@@ -88,7 +88,7 @@ void SlotWork::fill(const Offer& offer, const Blocks& blocks, std::size_t block,
     });
   };
   for (int index = 0; index < blocks.strips(); ++index) {
-    if (program.has_blocks() && (index == rank_) != (program.kind == Kind::kAllGather)) continue;
+    if (!blocks.is_offered(index, rank_)) continue;
     const Range strip = blocks.strip(block, index);
     if (program.has_blocks() || program.moves()) {
       copy_in(strip, blocks.place(index));
@@ -125,8 +125,13 @@ void SlotWork::begin(const Offer& offer, const Blocks& blocks, std::vector<RankM
 }
 
 void SlotWork::play(std::size_t block, std::uint32_t turn) {
-  if (program_->kind == Kind::kReduceScatter) return play_range(block, rank_, blocks_->strip(block, rank_), turn);
+  if (program_->has_share_out()) {
+    // Of an all-to-all one strip from each rank.
+    for (int index = rank_; index < blocks_->strips(); index += ranks_) play_range(block, index, blocks_->strip(block, index), turn);
+    return;
+  }
   if (!program_->moves()) return play_range(block, 0, blocks_->share(block, rank_), turn);
+  if (!program_->writes(rank_)) return;
   for (int index = 0; index < blocks_->strips(); ++index) play_range(block, index, blocks_->strip(block, index), turn);
 }
 

@@ -95,9 +95,9 @@ TEST(MessageFaults, LosesAPeerWhoseStreamIsGarbledBeforeItTouchesTheOutput) {
 // Also who only sends, and has nothing to wait for.
 TEST(MessageFaults, TellsEveryRankOfADisagreement) {
   std::mt19937 random(3);
-  for (const Kind kind : {Kind::kBroadcast, Kind::kReduce, Kind::kAllGather, Kind::kAllReduce}) {
-    const Schedule schedule = random_schedule(kind, Op::kSum, DType::kFloat32, 3, 0, 3, random);
-    Case data(schedule, 3000, {0}, false, random, true);
+  for (const Kind kind : {Kind::kBroadcast, Kind::kReduce, Kind::kAllGather, Kind::kGather, Kind::kScatter, Kind::kAllToAll, Kind::kAllReduce}) {
+    const Schedule schedule = random_schedule(kind, Op::kSum, DType::kFloat32, 3, 0, chunks_of(kind, 3), random);
+    Case data(schedule, 3006, {0}, false, random, true);
     data.offers[2].fingerprint = 43;
     MessageGroup group(3, Transport::kSocketPair);
     group.run([&](int rank, MessagePlayer& player) {

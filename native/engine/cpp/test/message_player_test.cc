@@ -11,8 +11,6 @@
 namespace coll::test {
 namespace {
 
-constexpr Kind kKinds[] = {Kind::kAllReduce, Kind::kReduce, Kind::kBroadcast, Kind::kAllGather, Kind::kReduceScatter};
-
 std::string words_for(const Schedule& schedule, std::size_t length) {
   return "kind " + std::to_string(static_cast<int>(schedule.kind)) + " op " + std::to_string(static_cast<int>(schedule.op)) + " dtype " +
          std::to_string(static_cast<int>(schedule.dtype)) + " ranks " + std::to_string(schedule.ranks) + " chunks " +
@@ -32,16 +30,17 @@ void play_random_schedules(Transport transport, int ranks, int rounds, std::size
   MessageGroup group(ranks, transport);
   const int last = is_short() ? rounds / 3 : rounds;
   for (int round = 0; round < last && !::testing::Test::HasFailure(); ++round) {
-    const Kind kind = kKinds[random() % 5];
+    const auto kind = static_cast<Kind>(random() % kKindCount);
     const auto dtype = static_cast<DType>(random() % (kDTypeCount - 1));
-    const bool has_blocks = kind == Kind::kAllGather || kind == Kind::kReduceScatter;
-    const int chunks = has_blocks ? ranks * static_cast<int>(1 + random() % 3) : static_cast<int>(1 + random() % 7);
+    const bool has_blocks = request_of(kind).has_blocks();
+    const int blocks = chunks_of(kind, ranks);
+    const int chunks = has_blocks ? blocks * static_cast<int>(1 + random() % 3) : static_cast<int>(1 + random() % 7);
     const int root = static_cast<int>(random() % static_cast<unsigned>(ranks));
     // What only moves has no op, which words say as a sum.
-    const Op op = kind == Kind::kBroadcast || kind == Kind::kAllGather ? Op::kSum : static_cast<Op>(random() % kOpCount);
+    const Op op = moves(kind) ? Op::kSum : static_cast<Op>(random() % kOpCount);
     const Schedule schedule = random_schedule(kind, op, dtype, ranks, root, chunks, random);
     std::size_t length = random() % 4 == 0 ? random() % 8 : random() % most;
-    if (has_blocks) length = length / static_cast<std::size_t>(ranks) * static_cast<std::size_t>(ranks);
+    if (has_blocks) length = length / static_cast<std::size_t>(blocks) * static_cast<std::size_t>(blocks);
     std::vector<std::size_t> starts{0};
     if (!has_blocks) {
       for (auto pieces = random() % 4; pieces > 0; --pieces) starts.push_back(random() % (length + 1));

@@ -81,21 +81,24 @@ inline Schedule ring_all_reduce(Op op, DType dtype, int ranks, int pieces = 1) {
 class RandomWay {
  public:
   RandomWay(const Schedule& schedule, int chunk, std::mt19937& random) : chunk_(chunk), ranks_(schedule.ranks), random_(random) {
-    const int blocks = schedule.chunks / schedule.ranks;
-    owner_ = schedule.kind == Kind::kAllGather || schedule.kind == Kind::kReduceScatter ? chunk / std::max(1, blocks) : schedule.root;
-    const bool moves = schedule.kind == Kind::kAllGather || schedule.kind == Kind::kBroadcast;
-    goes_to_all_ = moves || schedule.kind == Kind::kAllReduce;
+    const Kind kind = schedule.kind;
+    const int in_block = std::max(1, schedule.chunks / chunks_of(kind, ranks_));
+    const int block = chunk / in_block;
+    target_ = kind == Kind::kReduceScatter || kind == Kind::kScatter ? block : kind == Kind::kAllToAll ? block % ranks_ : schedule.root;
+    goes_to_all_ = kind == Kind::kAllGather || kind == Kind::kBroadcast || kind == Kind::kAllReduce;
+    may_detour_ = moves(kind) && !goes_to_all_;
     for (int rank = 0; rank < ranks_; ++rank) {
-      if (!moves || rank == owner_) holders_.push_back(rank);
+      if (!moves(kind) || rank == source_of(kind, chunk, ranks_, schedule.root, in_block)) holders_.push_back(rank);
     }
   }
 
-  bool is_done() const { return holders_.size() == 1 && (goes_to_all_ ? finished_.size() + 1 >= static_cast<std::size_t>(ranks_) : holders_[0] == owner_); }
+  bool is_done() const { return holders_.size() == 1 && (goes_to_all_ ? finished_.size() + 1 >= static_cast<std::size_t>(ranks_) : holders_[0] == target_); }
 
   ScheduledStep next() {
     std::shuffle(holders_.begin(), holders_.end(), random_);
     if (holders_.size() > 1) return random_() % 4 == 0 && !spent().empty() ? hop() : combine();
-    if (!goes_to_all_) return {chunk_, owner_, {std::exchange(holders_[0], owner_)}};
+    if (may_detour_ && random_() % 4 == 0) return hop();
+    if (!goes_to_all_) return {chunk_, target_, {std::exchange(holders_[0], target_)}};
     return spread();
   }
 
@@ -141,8 +144,9 @@ class RandomWay {
   const int chunk_;
   const int ranks_;
   std::mt19937& random_;
-  int owner_;
+  int target_;
   bool goes_to_all_;
+  bool may_detour_;
   std::vector<int> holders_;
   std::vector<int> finished_;
 };

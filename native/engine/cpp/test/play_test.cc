@@ -6,7 +6,7 @@
 #include <random>
 
 #include "error.h"
-#include "programs.h"
+#include "shared_cases.h"
 
 namespace coll::test {
 namespace {
@@ -15,8 +15,8 @@ namespace {
 struct Memory {
   Memory(const Program& program, std::size_t length, std::vector<std::size_t> starts, bool in_place) : begins(std::move(starts)) {
     const std::size_t ranks = static_cast<std::size_t>(program.ranks);
-    const std::size_t in = length / (program.kind == Kind::kAllGather ? ranks : 1) * byte_size(program.dtype);
-    const std::size_t out = length / (program.kind == Kind::kReduceScatter ? ranks : 1) * byte_size(result_of(program.dtype, program.op));
+    const std::size_t in = length / (program.has_share_in() ? ranks : 1) * byte_size(program.dtype);
+    const std::size_t out = length / (program.has_share_out() ? ranks : 1) * byte_size(result_of(program.dtype, program.op));
     begins.push_back(length);
     inputs.assign(ranks, std::vector<std::byte>(in));
     outputs.assign(ranks, std::vector<std::byte>(out));
@@ -133,6 +133,43 @@ TEST(Play, MovesBlocks) {
   EXPECT_EQ(blocks.outputs[1][3], std::byte{14});
 }
 
+TEST(Play, MovesBlocksToARootAndFromIt) {
+  for (const bool in_steps : {false, true}) {
+    for (const int root : {0, 2}) {
+      const auto words_of = [&](Kind kind) { return in_steps ? steps_of(kind, Op::kSum, DType::kInt16, 3, root) : chains(kind, Op::kSum, DType::kInt16, 3, root); };
+      const Program gather = parse(words_of(Kind::kGather));
+      Memory gathered(gather, 30, {0}, false);
+      fill(gathered, 2);
+      play_all(gather, gathered);
+      const Program scatter = parse(words_of(Kind::kScatter));
+      Memory scattered(scatter, 30, {0}, false);
+      fill(scattered, 3);
+      play_all(scatter, scattered);
+      for (std::size_t rank = 0; rank < 3; ++rank) {
+        EXPECT_EQ(0, std::memcmp(gathered.outputs[static_cast<std::size_t>(root)].data() + rank * 20, gathered.inputs[rank].data(), 20));
+        EXPECT_EQ(0, std::memcmp(scattered.outputs[rank].data(), scattered.inputs[static_cast<std::size_t>(root)].data() + rank * 20, 20));
+        // Nobody else gets anything.
+        if (static_cast<int>(rank) == root) continue;
+        EXPECT_EQ(gathered.outputs[rank], std::vector<std::byte>(60));
+      }
+    }
+  }
+}
+
+TEST(Play, MovesABlockFromEachRankToEach) {
+  for (const Words& words : {chains(Kind::kAllToAll, Op::kSum, DType::kInt16, 3), steps_of(Kind::kAllToAll, Op::kSum, DType::kInt16, 3, 0)}) {
+    const Program program = parse(words);
+    Memory memory(program, 45, {0}, false);
+    fill(memory, 4);
+    play_all(program, memory);
+    for (std::size_t from = 0; from < 3; ++from) {
+      for (std::size_t to = 0; to < 3; ++to) {
+        EXPECT_EQ(0, std::memcmp(memory.outputs[to].data() + from * 10, memory.inputs[from].data() + to * 10, 10)) << from << ' ' << to;
+      }
+    }
+  }
+}
+
 // A random program is refused, or else it touches nothing but the memory of its ranks: the address sanitizer watches.
 TEST(Play, PlaysWhateverProgramIsAccepted) {
   std::mt19937 random(11);
@@ -147,7 +184,7 @@ TEST(Play, PlaysWhateverProgramIsAccepted) {
     try {
       const Program program = parse(words);
       if (program.ranks > 16) continue;
-      const std::size_t length = static_cast<std::size_t>(program.ranks) * (random() % 50);
+      const std::size_t length = static_cast<std::size_t>(program.ranks * program.ranks) * (random() % 50);
       std::vector<std::size_t> starts{0};
       if (!program.has_blocks() && length > 2) starts.push_back(length / 2);
       Memory memory(program, length, starts, false);

@@ -27,7 +27,24 @@ TEST(Program, CutsBlocksIntoChunks) {
   EXPECT_EQ(program.chunk_at(10, 4).index, 1u);
   EXPECT_EQ(program.chunk_at(10, 4).end, 5u);
   EXPECT_EQ(program.chunk_at(10, 5).index, 2u);
-  EXPECT_EQ(program.owner_of(3), 1);
+  EXPECT_TRUE(program.receives(1, 3));
+  EXPECT_FALSE(program.receives(0, 3));
+}
+
+TEST(Program, CutsBlocksOfPairsIntoChunks) {
+  Words words = head(Kind::kAllToAll, Op::kSum, DType::kFloat32, 2, 0, 8);
+  for (int chunk = 0; chunk < 8; ++chunk) words.insert(words.end(), {1, 1, chunk / 4});
+  const Program program = parse(words);
+  EXPECT_EQ(program.chunk_at(20, 4).index, 1u);
+  EXPECT_EQ(program.chunk_at(20, 4).end, 5u);
+  EXPECT_EQ(program.chunk_range(20, 5).begin, 13u);
+  EXPECT_EQ(program.chunk_range(20, 5).end, 15u);
+  // From rank 1 to rank 0: the first of its blocks in its input, the second one in the other's output.
+  EXPECT_TRUE(program.contributes(1, 5));
+  EXPECT_TRUE(program.receives(0, 5));
+  EXPECT_FALSE(program.receives(1, 5));
+  EXPECT_EQ(program.input_shift(20, 5), 10u);
+  EXPECT_EQ(program.output_shift(20, 5), 5u);
 }
 
 TEST(Program, TakesChunksThatAreDoneAlikeForOne) {
@@ -50,6 +67,14 @@ TEST(Program, KnowsWhoReadsAndWrites) {
   EXPECT_TRUE(reduce.reads(0));
   EXPECT_FALSE(reduce.writes(0));
   EXPECT_EQ(reduce.chunks[0].targets.count, 1u);
+  const Program gather = parse(chains(Kind::kGather, Op::kSum, DType::kInt8, 3, 2));
+  EXPECT_TRUE(gather.reads(0));
+  EXPECT_FALSE(gather.writes(0));
+  EXPECT_TRUE(gather.writes(2));
+  const Program scatter = parse(chains(Kind::kScatter, Op::kSum, DType::kInt8, 3, 2));
+  EXPECT_FALSE(scatter.reads(0));
+  EXPECT_TRUE(scatter.reads(2));
+  EXPECT_TRUE(scatter.writes(0));
 }
 
 struct Wrong {
@@ -60,7 +85,7 @@ struct Wrong {
 TEST(Program, RefusesWhatCannotBePlayed) {
   const std::vector<Wrong> wrong = {
       {"nothing", {}},
-      {"a kind that is none", {5, 0, 2, 1, 0, 1, 1, 1, 0}},
+      {"a kind that is none", {8, 0, 2, 1, 0, 1, 1, 1, 0}},
       {"a dtype that is none", {0, 0, 13, 1, 0, 1, 1, 1, 0}},
       {"no rank", {0, 0, 2, 0, 0, 1, 1, 1, 0}},
       {"too many ranks", {0, 0, 2, 1 << 20, 0, 1, 1, 1, 0}},
@@ -72,6 +97,9 @@ TEST(Program, RefusesWhatCannotBePlayed) {
       {"a chain that reads nothing", {2, 0, 2, 2, 0, 1, 1, 1, 1}},
       {"a broadcast that adds", {2, 0, 2, 2, 0, 1, 1, 2, 0, 0}},
       {"blocks that do not divide", {3, 0, 2, 2, 0, 3, 1, 1, 0, 1, 1, 0, 1, 1, 1}},
+      {"blocks that do not divide among pairs", {7, 0, 2, 2, 0, 2, 1, 1, 0, 1, 1, 0}},
+      {"a gather of what another rank has", {5, 0, 2, 2, 0, 2, 1, 1, 0, 1, 1, 0}},
+      {"a scatter of what only the root has", {6, 0, 2, 2, 1, 2, 1, 1, 0, 1, 1, 1}},
       {"a step that reads nothing", {2, 0, 2, 2, 0, 1, 0, 1, 0, 1, 1}},
       {"a rank without its result", {2, 0, 2, 2, 0, 1, 0, 0}},
       {"a negative number of steps", {0, 0, 2, 1, 0, 1, 0, -1}},

@@ -14,12 +14,30 @@ inline Words head(Kind kind, Op op, DType dtype, int ranks, int root, int chunks
   return {static_cast<int>(kind), static_cast<int>(op), static_cast<int>(dtype), ranks, root, chunks};
 }
 
+inline Request request_of(Kind kind) {
+  Request request{};
+  request.kind = kind;
+  return request;
+}
+
+inline bool moves(Kind kind) { return request_of(kind).moves(); }
+
+// A chunk per rank, or per pair of ranks.
+inline int chunks_of(Kind kind, int ranks) { return kind == Kind::kAllToAll ? ranks * ranks : ranks; }
+
+// The rank that holds a chunk of a move at first; `in_block` chunks make a block.
+inline int source_of(Kind kind, int chunk, int ranks, int root, int in_block = 1) {
+  if (kind == Kind::kBroadcast || kind == Kind::kScatter) return root;
+  return chunk / in_block / (kind == Kind::kAllToAll ? ranks : 1);
+}
+
 // Every chunk is combined in the order of ranks that begins at its own number, as around a ring.
 inline Words chains(Kind kind, Op op, DType dtype, int ranks, int root = 0) {
-  Words words = head(kind, op, dtype, ranks, root, ranks);
-  for (int chunk = 0; chunk < ranks; ++chunk) {
-    if (kind == Kind::kBroadcast || kind == Kind::kAllGather) {
-      words.insert(words.end(), {1, 1, kind == Kind::kBroadcast ? root : chunk});
+  const int chunks = chunks_of(kind, ranks);
+  Words words = head(kind, op, dtype, ranks, root, chunks);
+  for (int chunk = 0; chunk < chunks; ++chunk) {
+    if (moves(kind)) {
+      words.insert(words.end(), {1, 1, source_of(kind, chunk, ranks, root)});
       continue;
     }
     words.insert(words.end(), {1, ranks});

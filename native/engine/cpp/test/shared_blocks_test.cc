@@ -21,11 +21,11 @@ Offer offer_of(Kind kind, Op op, DType dtype, int ranks, std::size_t length) {
 }
 
 TEST(Blocks, CoverEverythingOnceAndFitIntoSlots) {
-  for (const Kind kind : {Kind::kAllReduce, Kind::kReduce, Kind::kBroadcast, Kind::kAllGather, Kind::kReduceScatter}) {
+  for (int kind = 0; kind < kKindCount; ++kind) {
     for (const auto& [op, dtype] : {std::pair{Op::kSum, DType::kFloat32}, {Op::kSum, DType::kInt8}, {Op::kMean, DType::kInt8}, {Op::kMean, DType::kInt64}}) {
       for (const int ranks : {1, 2, 3, 64}) {
         for (const std::size_t blocks : {0u, 1u, 15u, 5000u, 40'000u}) {
-          const Offer offer = offer_of(kind, op, dtype, ranks, blocks * static_cast<std::size_t>(ranks));
+          const Offer offer = offer_of(static_cast<Kind>(kind), op, dtype, ranks, blocks * static_cast<std::size_t>(chunks_of(static_cast<Kind>(kind), ranks)));
           const Blocks all(offer);
           const std::size_t size = std::max(byte_size(dtype), byte_size(result_of(dtype, op)));
           std::vector<int> covered(offer.length);

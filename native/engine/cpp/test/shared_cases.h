@@ -17,14 +17,14 @@ namespace coll::test {
 // Steps for any kind; all-reduce is not the same for all ranks: what they get is in other orders.
 inline Words steps_of(Kind kind, Op op, DType dtype, int ranks, int root) {
   if (kind == Kind::kAllReduce && op != Op::kMax) return steps(op, dtype, ranks);
-  Words words = head(kind, op, dtype, ranks, root, ranks);
-  for (int chunk = 0; chunk < ranks; ++chunk) {
-    const bool moves = kind == Kind::kBroadcast || kind == Kind::kAllGather;
-    const int owner = kind == Kind::kReduceScatter || kind == Kind::kAllGather ? chunk : root;
-    if (moves || kind == Kind::kAllReduce) {
+  const int chunks = chunks_of(kind, ranks);
+  Words words = head(kind, op, dtype, ranks, root, chunks);
+  for (int chunk = 0; chunk < chunks; ++chunk) {
+    const int owner = kind == Kind::kReduceScatter ? chunk : root;
+    if (moves(kind) || kind == Kind::kAllReduce) {
       words.insert(words.end(), {0, ranks});
       for (int rank = 0; rank < ranks; ++rank) {
-        if (moves) words.insert(words.end(), {rank, 1, owner});
+        if (moves(kind)) words.insert(words.end(), {rank, 1, source_of(kind, chunk, ranks, root)});
         else words.insert(words.end(), {rank, 2, rank, (rank + 1) % ranks});
       }
       continue;
@@ -50,11 +50,11 @@ struct SharedCase {
   unsigned seed;
 
   std::size_t length() const { return begins.back(); }
-  std::size_t blocks() const { return program->has_blocks() ? static_cast<std::size_t>(program->ranks) : 1; }
+  std::size_t ranks() const { return static_cast<std::size_t>(program->ranks); }
   std::size_t input_size() const { return byte_size(program->dtype); }
   std::size_t output_size() const { return byte_size(result_of(program->dtype, program->op)); }
-  std::size_t input_count() const { return program->kind == Kind::kAllGather ? length() / blocks() : length(); }
-  std::size_t output_count() const { return program->kind == Kind::kReduceScatter ? length() / blocks() : length(); }
+  std::size_t input_count() const { return program->has_share_in() ? length() / ranks() : length(); }
+  std::size_t output_count() const { return program->has_share_out() ? length() / ranks() : length(); }
   std::string name() const {
     return "kind " + std::to_string(static_cast<int>(program->kind)) + " op " + std::to_string(static_cast<int>(program->op)) + " dtype " +
            std::to_string(static_cast<int>(program->dtype)) + " length " + std::to_string(length()) + " pieces " + std::to_string(begins.size() - 1) +
@@ -109,20 +109,19 @@ inline SharedCase draw(std::mt19937& random, int ranks, std::size_t most_bytes) 
   SharedCase it;
   const auto kind = static_cast<Kind>(random() % kKindCount);
   const auto dtype = static_cast<DType>(random() % kDTypeCount);
-  const bool moves = kind == Kind::kBroadcast || kind == Kind::kAllGather;
-  const Op op = moves ? Op::kSum : static_cast<Op>(random() % (dtype == DType::kBool ? 1 : kOpCount));
+  const Op op = moves(kind) ? Op::kSum : static_cast<Op>(random() % (dtype == DType::kBool ? 1 : kOpCount));
   const int root = static_cast<int>(random() % static_cast<unsigned>(ranks));
   it.program = std::make_shared<const Program>(parse(random() % 3 == 0 ? steps_of(kind, op, dtype, ranks, root) : chains(kind, op, dtype, ranks, root)));
   const std::size_t limits[] = {0, 8, 200, 3000, 70'000, most_bytes};
   const std::size_t limit = limits[random() % 6];
   std::size_t length = limit == 0 ? 0 : random() % (limit / byte_size(dtype) + 1);
-  length = length / it.blocks() * it.blocks();
+  length = length / it.program->block_count() * it.program->block_count();
   it.begins = draw_begins(random, length, it.program->has_blocks());
   const auto habit = random() % 3;  // all ordinary, all shared, anything
   for (int rank = 0; rank < ranks; ++rank) {
     Habit own{random() % 2 == 0, random() % 2 == 0, random() % 2 == 0, random() % 5};
     if (habit < 2) own.has_shared_input = own.has_shared_output = habit == 1;
-    if (it.input_size() != it.output_size()) own.is_in_place = false;
+    if (it.input_size() != it.output_size() || kind == Kind::kAllToAll) own.is_in_place = false;
     it.habits.push_back(own);
   }
   it.seed = static_cast<unsigned>(random());

@@ -63,12 +63,12 @@ bool play_case(SharedRank& self, const SharedCase& it) {
   const std::size_t most_bytes = std::max(it.length() * it.input_size(), it.output_count() * it.output_size());
   Memory in(*self.memory, habit.has_shared_input, habit.shift * it.input_size(), habit.is_in_place ? most_bytes : input.size());
   Memory out(*self.memory, habit.has_shared_output, habit.shift * it.output_size(), it.output_count() * it.output_size());
-  const std::size_t block = it.length() / it.blocks() * static_cast<std::size_t>(self.rank);
+  const std::size_t block = it.length() / it.ranks() * static_cast<std::size_t>(self.rank);
   std::byte* read = in.begin();
   std::byte* written = habit.is_in_place ? in.begin() : out.begin();
   // In place, the rank's block is where it is in the whole.
-  if (habit.is_in_place && program.kind == Kind::kAllGather) read += block * it.input_size();
-  if (habit.is_in_place && program.kind == Kind::kReduceScatter) written += block * it.output_size();
+  if (habit.is_in_place && program.has_share_in()) read += block * it.input_size();
+  if (habit.is_in_place && program.has_share_out()) written += block * it.output_size();
   std::copy(input.begin(), input.end(), read);
 
   Offer offer{};

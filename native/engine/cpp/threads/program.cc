@@ -82,8 +82,8 @@ Program parse_program(const std::int32_t* words, std::size_t count) {
   // A chunk takes two integers at least, so that no memory is taken for what is not there.
   const std::size_t most_chunks = std::min<std::size_t>(kMostChunks, reader.left() / 2);
   const int chunks = reader.take("number of chunks", 1, static_cast<int>(most_chunks));
-  if (program.has_blocks() && chunks % program.ranks != 0) throw Error("a program's chunks do not divide among its ranks");
   program.chunk_count = static_cast<std::size_t>(chunks);
+  if (program.chunk_count % program.block_count() != 0) throw Error("a program's chunks do not divide among its ranks");
   program.chunks.resize(program.chunk_count);
   for (std::size_t index = 0; index < program.chunks.size(); ++index) {
     Chunk& chunk = program.chunks[index];

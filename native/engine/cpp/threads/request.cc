@@ -16,21 +16,41 @@ Request take_request(WordReader& reader) {
   return request;
 }
 
-int Request::owner_of(std::size_t chunk) const {
-  return static_cast<int>(chunk / (chunk_count / static_cast<std::size_t>(ranks)));
+std::size_t Request::block_count() const {
+  if (!has_blocks()) return 1;
+  const std::size_t blocks = static_cast<std::size_t>(ranks);
+  return kind == Kind::kAllToAll ? blocks * blocks : blocks;
 }
 
 bool Request::contributes(int rank, std::size_t chunk) const {
-  return kind == Kind::kAllGather ? rank == owner_of(chunk) : reads(rank);
+  if (!has_share_in()) return reads(rank);
+  const std::size_t block = block_of(chunk);
+  return static_cast<std::size_t>(rank) == (kind == Kind::kAllToAll ? block / static_cast<std::size_t>(ranks) : block);
 }
 
 bool Request::receives(int rank, std::size_t chunk) const {
-  return kind == Kind::kReduceScatter ? rank == owner_of(chunk) : writes(rank);
+  if (!has_share_out()) return writes(rank);
+  const std::size_t block = block_of(chunk);
+  return static_cast<std::size_t>(rank) == (kind == Kind::kAllToAll ? block % static_cast<std::size_t>(ranks) : block);
+}
+
+std::size_t Request::input_shift(std::size_t length, std::size_t chunk) const {
+  if (!has_share_in()) return 0;
+  const std::size_t block = block_of(chunk);
+  const std::size_t first = kind == Kind::kAllToAll ? block - block % static_cast<std::size_t>(ranks) : block;
+  return length / block_count() * first;
+}
+
+std::size_t Request::output_shift(std::size_t length, std::size_t chunk) const {
+  if (!has_share_out()) return 0;
+  const std::size_t block = block_of(chunk);
+  const std::size_t ahead = kind == Kind::kAllToAll ? block - block / static_cast<std::size_t>(ranks) : block;
+  return length / block_count() * ahead;
 }
 
 ChunkPlace Request::chunk_at(std::size_t length, std::size_t at) const {
   if (chunk_count == 1) return {0, length};
-  const std::size_t blocks = has_blocks() ? static_cast<std::size_t>(ranks) : 1;
+  const std::size_t blocks = block_count();
   const std::size_t block = length / blocks;
   const std::size_t pieces = chunk_count / blocks;
   const std::size_t piece = (block + pieces - 1) / pieces;
@@ -40,7 +60,7 @@ ChunkPlace Request::chunk_at(std::size_t length, std::size_t at) const {
 }
 
 Range Request::chunk_range(std::size_t length, std::size_t chunk) const {
-  const std::size_t blocks = has_blocks() ? static_cast<std::size_t>(ranks) : 1;
+  const std::size_t blocks = block_count();
   const std::size_t block = length / blocks;
   const std::size_t pieces = chunk_count / blocks;
   const std::size_t piece = (block + pieces - 1) / pieces;

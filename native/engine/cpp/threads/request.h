@@ -8,8 +8,8 @@
 namespace coll {
 
 // The collectives, numbered as in @coll/core.
-enum class Kind : std::uint8_t { kAllReduce, kReduce, kBroadcast, kAllGather, kReduceScatter };
-constexpr int kKindCount = 5;
+enum class Kind : std::uint8_t { kAllReduce, kReduce, kBroadcast, kAllGather, kReduceScatter, kGather, kScatter, kAllToAll };
+constexpr int kKindCount = 8;
 
 constexpr int kMostRanks = 4096;
 
@@ -35,16 +35,21 @@ struct Request {
   std::size_t chunk_count;
 
   // Whether values are only moved, and bits therefore kept.
-  bool moves() const { return kind == Kind::kBroadcast || kind == Kind::kAllGather; }
-  // Whether the whole buffer is one block a rank, of which a rank's input (all-gather) or output (reduce-scatter) is one.
-  bool has_blocks() const { return kind == Kind::kAllGather || kind == Kind::kReduceScatter; }
-  bool reads(int rank) const { return kind != Kind::kBroadcast || rank == root; }
-  bool writes(int rank) const { return kind != Kind::kReduce || rank == root; }
+  bool moves() const { return kind != Kind::kAllReduce && kind != Kind::kReduce && kind != Kind::kReduceScatter; }
+  // Whether the whole buffer is blocks: one per rank, and for all-to-all one per pair of ranks, by sender, then by receiver.
+  bool has_blocks() const { return kind >= Kind::kAllGather; }
+  // Whether a rank's input, or output, is its share of the whole buffer: one block, and for all-to-all as many as there are ranks.
+  bool has_share_in() const { return kind == Kind::kAllGather || kind == Kind::kGather || kind == Kind::kAllToAll; }
+  bool has_share_out() const { return kind == Kind::kReduceScatter || kind == Kind::kScatter || kind == Kind::kAllToAll; }
+  bool reads(int rank) const { return (kind != Kind::kBroadcast && kind != Kind::kScatter) || rank == root; }
+  bool writes(int rank) const { return (kind != Kind::kReduce && kind != Kind::kGather) || rank == root; }
+  // Whether all ranks get the same, so that one memory may hold it.
+  bool has_one_result() const { return kind == Kind::kAllReduce || kind == Kind::kBroadcast || kind == Kind::kAllGather; }
+  std::size_t block_count() const;
   // Whatever their schedules are.
   bool asks_for_same_as(const Request& other) const {
     return kind == other.kind && op == other.op && dtype == other.dtype && ranks == other.ranks && root == other.root;
   }
-  int owner_of(std::size_t chunk) const;
   // Whether the rank's input is part of the chunk's result.
   bool contributes(int rank, std::size_t chunk) const;
   // Whether the rank gets the chunk's result.
@@ -53,6 +58,12 @@ struct Request {
   ChunkPlace chunk_at(std::size_t length, std::size_t at) const;
   // The elements of a chunk in a whole buffer of `length`; possibly none.
   Range chunk_range(std::size_t length, std::size_t chunk) const;
+  // How many elements earlier a chunk begins in a rank's input, or output, than in the whole buffer of `length`.
+  std::size_t input_shift(std::size_t length, std::size_t chunk) const;
+  std::size_t output_shift(std::size_t length, std::size_t chunk) const;
+
+ private:
+  std::size_t block_of(std::size_t chunk) const { return chunk / (chunk_count / block_count()); }
 };
 
 }  // namespace coll

@@ -1,7 +1,8 @@
 // A grid of calls, thinned out: which of them a rank makes, on what memory, and what must come out.
 import assert from 'node:assert/strict';
 import { dtypes, tensor } from '@coll/core';
-import { byteSize, collectiveKinds, nameOf, outputDType, outputLength, viewOf } from '@coll/core/plugin';
+import { bufferLengths } from '@coll/core/internal';
+import { byteSize, collectiveKinds, nameOf, outputDType, viewOf } from '@coll/core/plugin';
 import { combined, contributions } from './plain-arithmetic.mjs';
 
 const ops = ['sum', 'mean', 'min', 'max', 'product'];
@@ -24,7 +25,7 @@ export function* callsOf(size) {
       const inSmall = Math.floor(smallBytes(size) / byteSize(dtype));
       for (const length of [0, 1, inLine, inLine + 1, inSmall, inSmall + 1, 2000, 70_000]) {
         index += 1;
-        const call = { index, size, dtype, collective, length: isScattered(collective) ? length * size : length };
+        const call = { index, size, dtype, collective, length };
         if (drawn(call, 5, length === 70_000 ? longStride : stride) === 0) yield call;
       }
     }
@@ -33,8 +34,8 @@ export function* callsOf(size) {
 
 function* collectivesOf(size) {
   for (const kind of collectiveKinds) {
-    if (kind === 'all-gather') yield { kind };
-    else if (kind === 'broadcast') yield { kind, root: size - 1 };
+    if (kind === 'all-gather' || kind === 'all-to-all') yield { kind };
+    else if (kind === 'broadcast' || kind === 'gather' || kind === 'scatter') yield { kind, root: size - 1 };
     else for (const op of ops) yield kind === 'reduce' ? { kind, op, root: 0 } : { kind, op };
   }
 }
@@ -47,15 +48,16 @@ export function drawn({ index }, question, count) {
 /** A rank's buffers of a call, and `check`, which throws unless the output holds what it should. */
 export function buffersOf(call, rank, allocate) {
   const { size, dtype, collective, length } = call;
-  const given = contributions(dtype, rank, 0, length);
+  const lengths = bufferLengths(collective, length, size, rank);
+  const given = contributions(dtype, rank, 0, lengths.input);
   const outDType = outputDType(collective, dtype);
-  const outLength = outputLength(collective, length, size);
+  const outLength = lengths.output;
   const memory = memoryFor(drawn(call, 1, 3), allocate);
   const whole = memory(outDType, outLength + 2 * margin);
   bytesOf(whole).fill(garbage);
   const output = whole.subarray(margin, margin + outLength);
-  const isInPlace = drawn(call, 2, 2) === 0 && outDType === dtype && !isScattered(collective);
-  const input = isInPlace ? ownPart(call, rank, output) : memory(dtype, length);
+  const isInPlace = drawn(call, 2, 2) === 0 && outDType === dtype && !isScattered(collective) && outLength > 0;
+  const input = isInPlace ? ownPart(call, rank, output) : memory(dtype, lengths.input);
   input.set(given);
   const expected = expectedOf(call, rank, outLength);
   const check = () => {
@@ -74,7 +76,7 @@ export function cut({ data, dtype }) {
   return ends.map((end, piece) => tensor(data.subarray(ends[piece - 1] ?? 0, end), { dtype }));
 }
 
-const isScattered = ({ kind }) => kind === 'reduce-scatter';
+const isScattered = ({ kind }) => kind === 'reduce-scatter' || kind === 'scatter' || kind === 'all-to-all';
 const isUntouched = (array) => bytesOf(array).every((byte) => byte === garbage);
 
 function memoryFor(choice, allocate) {
@@ -84,19 +86,20 @@ function memoryFor(choice, allocate) {
 }
 
 /** Where in the output a rank's input lies that is worked on in place. */
-function ownPart({ collective, length }, rank, output) {
-  return collective.kind === 'all-gather' ? output.subarray(rank * length, (rank + 1) * length) : output;
+function ownPart({ length }, rank, output) {
+  return output.length > length ? output.subarray(rank * length, (rank + 1) * length) : output;
 }
 
 /** Undefined for a rank that gets nothing. */
 function expectedOf({ collective, dtype, length, size }, rank, outLength) {
   const { kind, op, root } = collective;
   if (kind === 'broadcast') return contributions(dtype, root, 0, length);
-  if (kind === 'reduce' && rank !== root) return undefined;
-  if (kind !== 'all-gather')
-    return combined(dtype, op, size, isScattered(collective) ? rank * outLength : 0, outLength);
+  if ((kind === 'reduce' || kind === 'gather') && rank !== root) return undefined;
+  if (kind === 'scatter') return contributions(dtype, root, rank * length, length);
+  if (op !== undefined) return combined(dtype, op, size, isScattered(collective) ? rank * outLength : 0, outLength);
+  const begin = kind === 'all-to-all' ? rank * length : 0;
   const gathered = viewOf(dtype, new ArrayBuffer(outLength * byteSize(dtype)), 0, outLength);
-  for (let other = 0; other < size; other++) gathered.set(contributions(dtype, other, 0, length), other * length);
+  for (let other = 0; other < size; other++) gathered.set(contributions(dtype, other, begin, length), other * length);
   return gathered;
 }
 

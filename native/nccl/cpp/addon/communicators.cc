@@ -110,7 +110,6 @@ Napi::Value split(const Napi::CallbackInfo& info) {
 }
 
 Napi::Value run(const Napi::CallbackInfo& info) {
-  constexpr int kLastKind = 4;
   Runtime& runtime = the_runtime();
   const SharedClique& clique = clique_of(info[0]);
   const std::vector<double> words = numbers_of(info[1]);
@@ -122,7 +121,7 @@ Napi::Value run(const Napi::CallbackInfo& info) {
   std::vector<Call> calls;
   for (std::size_t i = 0; i < call_count; ++i) {
     const double* const word = &words[i * kNumbersPerCall];
-    if (!(word[0] >= 0 && word[0] <= kLastKind)) throw invalid("there is no such kind of collective");
+    if (!(word[0] >= 0 && word[0] < kKindCount)) throw invalid("there is no such kind of collective");
     Call call{static_cast<Kind>(word[0]), static_cast<int>(word[1]), static_cast<int>(word[2]), static_cast<int>(word[3]), size_of(word[4]), {}, {}};
     for (std::size_t j = 0; j < locals; ++j) {
       call.inputs.push_back(inputs.at(i * locals + j));

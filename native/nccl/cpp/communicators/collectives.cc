@@ -9,15 +9,21 @@
 namespace coll {
 namespace {
 
-constexpr const char* kNames[] = {"all-reduce", "reduce", "broadcast", "all-gather", "reduce-scatter"};
+constexpr const char* kNames[] = {"all-reduce", "reduce", "broadcast", "all-gather", "reduce-scatter", "gather", "scatter", "all-to-all"};
 constexpr const char* kOps[] = {"sum", "prod", "max", "min", "average"};
 constexpr int kLastOp = 4;
 
-bool reads(const Call& call, int rank) { return call.kind != Kind::kBroadcast || rank == call.root; }
-bool writes(const Call& call, int rank) { return call.kind != Kind::kReduce || rank == call.root; }
+bool reads(const Call& call, int rank) { return (call.kind != Kind::kBroadcast && call.kind != Kind::kScatter) || rank == call.root; }
+bool writes(const Call& call, int rank) { return (call.kind != Kind::kReduce && call.kind != Kind::kGather) || rank == call.root; }
 
-std::size_t input_count(const Call& call, int size) { return call.kind == Kind::kReduceScatter ? call.count * static_cast<std::size_t>(size) : call.count; }
-std::size_t output_count(const Call& call, int size) { return call.kind == Kind::kAllGather ? call.count * static_cast<std::size_t>(size) : call.count; }
+std::size_t input_count(const Call& call, int size) {
+  const bool has_blocks = call.kind == Kind::kReduceScatter || call.kind == Kind::kScatter || call.kind == Kind::kAllToAll;
+  return has_blocks ? call.count * static_cast<std::size_t>(size) : call.count;
+}
+std::size_t output_count(const Call& call, int size) {
+  const bool has_blocks = call.kind == Kind::kAllGather || call.kind == Kind::kGather || call.kind == Kind::kAllToAll;
+  return has_blocks ? call.count * static_cast<std::size_t>(size) : call.count;
+}
 
 void require_place(const Place& place, std::size_t count, const Call& call, int device, const char* what) {
   const std::size_t bytes = count * dtype_bytes(call.dtype);
@@ -31,7 +37,7 @@ void require_place(const Place& place, std::size_t count, const Call& call, int 
 }
 
 void require_call(const Call& call, const Clique& clique) {
-  const bool has_root = call.kind == Kind::kReduce || call.kind == Kind::kBroadcast;
+  const bool has_root = call.kind == Kind::kReduce || call.kind == Kind::kBroadcast || call.kind == Kind::kGather || call.kind == Kind::kScatter;
   if (has_root && (call.root < 0 || call.root >= clique.size)) throw invalid("there is no rank " + std::to_string(call.root) + " among " + std::to_string(clique.size));
   if (call.op < 0 || call.op > kLastOp) throw invalid("there is no op " + std::to_string(call.op));
   for (std::size_t i = 0; i < clique.ranks.size(); ++i) {
@@ -54,6 +60,27 @@ nccl::Result issue(const nccl::Nccl& nccl, const Call& call, std::size_t i, nccl
     case Kind::kBroadcast: return nccl.broadcast(input, output, call.count, call.dtype, call.root, communicator, stream);
     case Kind::kAllGather: return nccl.all_gather(input, output, call.count, call.dtype, communicator, stream);
     default: return nccl.reduce_scatter(input, output, call.count, call.dtype, call.op, communicator, stream);
+  }
+}
+
+// NCCL has no gather, scatter and all-to-all before 2.28: they are messages of one group, also from a rank to itself.
+void issue_messages(const NcclCalls& calls, const nccl::Nccl& nccl, const Call& call, std::size_t i, const Clique& clique, nccl::Communicator communicator,
+                    cuda::Stream stream) {
+  if (call.count == 0) return;
+  const int rank = clique.ranks[i];
+  const std::size_t block = call.count * dtype_bytes(call.dtype);
+  const bool is_gather = call.kind == Kind::kGather;
+  const bool is_scatter = call.kind == Kind::kScatter;
+  for (int peer = 0; peer < clique.size; ++peer) {
+    const std::size_t place = block * static_cast<std::size_t>(peer);
+    if (is_scatter ? rank == call.root : !is_gather || peer == call.root) {
+      const auto* const from = static_cast<const std::byte*>(pointer_of(call.inputs[i])) + (is_gather ? 0 : place);
+      calls.require(nccl.send(from, call.count, call.dtype, peer, communicator, stream), communicator);
+    }
+    if (is_gather ? rank == call.root : !is_scatter || peer == call.root) {
+      auto* const into = static_cast<std::byte*>(pointer_of(call.outputs[i])) + (is_scatter ? 0 : place);
+      calls.require(nccl.receive(into, call.count, call.dtype, peer, communicator, stream), communicator);
+    }
   }
 }
 
@@ -86,7 +113,9 @@ SharedOperation run_calls(Runtime& runtime, const std::shared_ptr<Clique>& cliqu
         for (std::size_t i = 0; i < running.members.size(); ++i) {
           const Member& member = running.members[i];
           const nccl::Communicator communicator = calls.of(member);
-          calls.require(issue(*running.nccl, call, i, communicator, member.device->stream(Lane::kCommunication)), communicator);
+          const cuda::Stream stream = member.device->stream(Lane::kCommunication);
+          if (call.kind >= Kind::kGather) issue_messages(calls, *running.nccl, call, i, running, communicator, stream);
+          else calls.require(issue(*running.nccl, call, i, communicator, stream), communicator);
         }
       }
     });

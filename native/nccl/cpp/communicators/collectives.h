@@ -8,7 +8,8 @@
 namespace coll {
 
 // The order is that of `ncclKind` in TypeScript.
-enum class Kind { kAllReduce, kReduce, kBroadcast, kAllGather, kReduceScatter };
+enum class Kind { kAllReduce, kReduce, kBroadcast, kAllGather, kReduceScatter, kGather, kScatter, kAllToAll };
+constexpr int kKindCount = 8;
 
 // One collective of a group call, for all local ranks. Where a rank has no input or output, the place has no allocation.
 struct Call {

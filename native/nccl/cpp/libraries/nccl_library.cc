@@ -38,6 +38,8 @@ std::string bind_all(Nccl& nccl) {
   set("ncclBroadcast", nccl.broadcast);
   set("ncclAllGather", nccl.all_gather);
   set("ncclReduceScatter", nccl.reduce_scatter);
+  set("ncclSend", nccl.send);
+  set("ncclRecv", nccl.receive);
   return missing;
 }
 

@@ -82,6 +82,8 @@ struct Nccl {
   Result (*broadcast)(const void*, void*, std::size_t, int, int, Communicator, cuda::Stream) = nullptr;
   Result (*all_gather)(const void*, void*, std::size_t, int, Communicator, cuda::Stream) = nullptr;
   Result (*reduce_scatter)(const void*, void*, std::size_t, int, int, Communicator, cuda::Stream) = nullptr;
+  Result (*send)(const void*, std::size_t, int, int, Communicator, cuda::Stream) = nullptr;
+  Result (*receive)(void*, std::size_t, int, int, Communicator, cuda::Stream) = nullptr;
 
   // What a result means; a communicator may be null.
   Failure failure_of(Result result, Communicator communicator) const;

@@ -90,6 +90,39 @@ TEST_P(Collectives, allGatherAndReduceScatter) {
   }
 }
 
+TEST_P(Collectives, gatherAndScatter) {
+  const auto ranks = static_cast<std::size_t>(size);
+  const int root = size - 1;
+  const auto at = static_cast<std::size_t>(root);
+  std::vector<SharedAllocation> whole(ranks);
+  whole[at] = allocate(root, ranks * count * 4);
+  play(call_of(Kind::kGather, kFloat32, kSum, count, rows(size, count), whole, root));
+  const std::vector<float> gathered = values_of<float>(whole[at]);
+  const std::vector<SharedAllocation> parts = empty(size, count * 4);
+  play(call_of(Kind::kScatter, kFloat32, kSum, count, whole, parts, root));
+  for (std::size_t rank = 0; rank < ranks; ++rank) {
+    const std::vector<float> row = row_of(static_cast<int>(rank), count);
+    const auto begin = gathered.begin() + static_cast<std::ptrdiff_t>(rank * count);
+    EXPECT_TRUE(std::equal(row.begin(), row.end(), begin));
+    EXPECT_EQ(values_of<float>(parts[rank]), row);
+  }
+}
+
+TEST_P(Collectives, allToAll) {
+  const auto ranks = static_cast<std::size_t>(size);
+  const std::vector<SharedAllocation> outputs = empty(size, ranks * count * 4);
+  play(call_of(Kind::kAllToAll, kFloat32, kSum, count, rows(size, ranks * count), outputs));
+  for (std::size_t to = 0; to < ranks; ++to) {
+    std::vector<float> expected;
+    for (std::size_t from = 0; from < ranks; ++from) {
+      const std::vector<float> row = row_of(static_cast<int>(from), ranks * count);
+      const auto begin = row.begin() + static_cast<std::ptrdiff_t>(to * count);
+      expected.insert(expected.end(), begin, begin + static_cast<std::ptrdiff_t>(count));
+    }
+    EXPECT_EQ(values_of<float>(outputs[to]), expected);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Ranks, Collectives,
                          testing::Combine(testing::Values(1, 2, 4), testing::Values(std::size_t{0}, std::size_t{1}, std::size_t{1000}), testing::Bool()));
 
@@ -103,6 +136,21 @@ TEST(GroupCalls, manyCallsAreOneGroupAndKeepTheirOrder) {
   std::vector<float> expected = row_of(0, 10);
   for (float& value : expected) value *= 3;
   for (const SharedAllocation& buffer : buffers) EXPECT_EQ(values_of<float>(buffer), expected);
+  EXPECT_FALSE(run(destroy_clique(gpus(), clique)));
+}
+
+TEST(GroupCalls, messagesGoWithCollectives) {
+  const std::shared_ptr<Clique> clique = open_all(3);
+  const std::vector<SharedAllocation> sums = rows(3, 10);
+  const std::vector<SharedAllocation> exchanged = empty(3, 3 * 4);
+  std::vector<SharedAllocation> gathered(3);
+  gathered[1] = allocate(1, 3 * 4);
+  EXPECT_FALSE(run(run_calls(gpus(), clique,
+                             {call_of(Kind::kGather, kFloat32, kSum, 1, rows(3, 1), gathered, 1), call_of(Kind::kAllReduce, kFloat32, kMaximum, 10, sums, sums),
+                              call_of(Kind::kAllToAll, kFloat32, kSum, 1, rows(3, 3), exchanged)})));
+  for (const SharedAllocation& sum : sums) EXPECT_EQ(values_of<float>(sum), row_of(2, 10));
+  EXPECT_EQ(values_of<float>(gathered[1]), (std::vector<float>{100, 200, 300}));
+  EXPECT_EQ(values_of<float>(exchanged[2]), (std::vector<float>{102, 202, 302}));
   EXPECT_FALSE(run(destroy_clique(gpus(), clique)));
 }
 
@@ -147,6 +195,10 @@ TEST(Requests, whatCannotBeIsRefusedBeforeAnythingMoves) {
   refused(call_of(Kind::kAllReduce, 99, kSum, 4, buffers, buffers));
   refused(call_of(Kind::kAllReduce, kFloat32, 5, 4, buffers, buffers));
   refused(call_of(Kind::kBroadcast, kFloat32, kSum, 4, buffers, buffers, 2));
+  refused(call_of(Kind::kGather, kFloat32, kSum, 4, buffers, buffers, 0));
+  refused(call_of(Kind::kScatter, kFloat32, kSum, 4, buffers, buffers, 1));
+  refused(call_of(Kind::kScatter, kFloat32, kSum, 2, buffers, buffers, -1));
+  refused(call_of(Kind::kAllToAll, kFloat32, kSum, 3, buffers, buffers));
   EXPECT_FALSE(run(destroy_clique(gpus(), clique)));
 }
 

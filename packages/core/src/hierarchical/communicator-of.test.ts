@@ -52,6 +52,7 @@ describe('cross-device ops as a communicator', () => {
     expect(communicator.refuses(scatter, 'int32')).toMatch(
       /reduction-to-one is only known as cross-device ops.*no reduce-scatter/,
     );
+    expect(communicator.refuses({ kind: 'all-to-all' }, 'int32')).toMatch(/but no all-to-all/);
     await expect(communicator.run(scatter, inputs, inputs)).rejects.toMatchObject({ code: 'ERR_COLL_REFUSED' });
     expect(() => communicator.runSync(scatter, inputs, inputs)).toThrow(/block no thread: use run/);
     expect(() => communicatorOf(ops, [])).toThrow('a group has 1 rank or more, not 0');

@@ -118,6 +118,10 @@ describe('a hierarchical communicator', () => {
     expect(even.refuses({ kind: 'reduce', op: 'sum', root: 0 }, 'int8')).toBe(
       'two levels have all-reduce, broadcast and all-gather, but no reduce',
     );
+    for (const move of [{ kind: 'gather', root: 0 }, { kind: 'scatter', root: 0 }, { kind: 'all-to-all' }] as const)
+      expect(even.refuses(move, 'int8')).toBe(
+        `two levels have all-reduce, broadcast and all-gather, but no ${move.kind}`,
+      );
     expect(even.refuses(mean, 'bool')).toMatch(/bool has no mean/);
     const uneven = hierarchical([portable(1), portable(2)], portable(2), { ranksPerWorker: [1, 2] });
     expect(uneven.refuses(gather, 'int8')).toMatch(/only where all workers have as many ranks/);

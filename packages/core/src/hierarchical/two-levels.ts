@@ -75,7 +75,7 @@ export abstract class TwoLevels extends JoiningCommunicator {
     const { kind } = collective;
     const refused = refusedCollective(collective, dtype, this.size);
     if (refused !== undefined) return refused;
-    if (kind === 'reduce' || kind === 'reduce-scatter') {
+    if (!(kind === 'all-reduce' || kind === 'broadcast' || kind === 'all-gather')) {
       return `two levels have all-reduce, broadcast and all-gather, but no ${kind}`;
     }
     const arithmetic = kind === 'all-reduce' ? refusedArithmetic(collective.op, dtype) : undefined;

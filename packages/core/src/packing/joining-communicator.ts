@@ -1,11 +1,11 @@
 import { requireCall } from '../buffers.js';
-import type { Collective } from '../collective.js';
+import { type Collective, writes } from '../collective.js';
 import type { Communicator, Group, RunOptions, Segments } from '../communicator.js';
 import { allocate, type DType } from '../dtype.js';
 import { untilAllHaveEnded } from '../runtime/until-all-have-ended.js';
 import type { Tensor } from '../tensor.js';
 import { JoinedPieces } from '../threads/joined-pieces.js';
-import { checkedCall, isList, listOf, type Pieces, writes } from '../threads/pieces.js';
+import { checkedCall, isList, listOf, type Pieces } from '../threads/pieces.js';
 import { Views } from './views.js';
 
 /** Joined buffers, and what brings their results back. */

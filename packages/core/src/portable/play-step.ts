@@ -3,39 +3,37 @@ import type { CombineKernel } from '../kernels/combine.js';
 import { copyRange } from '../kernels/convert.js';
 import type { Step } from '../schedule/steps.js';
 
-/** Where each rank's elements are: `arrays[rank]`, from `offsets[rank]`. All arrays are of one kind. */
+/** Where each rank has its chunks: in `arrays[rank]`, a chunk from `offsetOf(rank, chunk)` on. All arrays are of one kind. */
 export interface Places {
   readonly arrays: readonly TypedArray[];
-  readonly offsets: readonly number[];
+  offsetOf(rank: number, chunk: number): number;
 }
 
 // Small enough to stay in the first-level cache between the passes over it.
 const blockLength = 2048;
 
-/** Plays a step on the elements from `begin` to `end`. `scratch` is of the arrays' kind and holds a block. */
+/** Plays a step on a chunk of `length` elements. `scratch` is of the arrays' kind and holds a block. */
 export function playStep(
-  step: Step,
+  { to, chunk, operands }: Step,
   places: Places,
-  begin: number,
-  end: number,
+  length: number,
   combine: CombineKernel,
   scratch: TypedArray,
 ): void {
   const array = (rank: number) => places.arrays[rank] as TypedArray;
-  const at = (rank: number) => places.offsets[rank] as number;
-  const { to, operands } = step;
+  const at = (rank: number) => places.offsetOf(rank, chunk);
   const [first, second] = operands as readonly [number, number];
   if (operands.length === 1) {
-    copyRange(array(to), at(to) + begin, array(first), at(first) + begin, end - begin);
+    copyRange(array(to), at(to), array(first), at(first), length);
     return;
   }
   if (operands.length === 2) {
-    combine(array(to), at(to) + begin, array(first), at(first) + begin, array(second), at(second) + begin, end - begin);
+    combine(array(to), at(to), array(first), at(first), array(second), at(second), length);
     return;
   }
   const last = operands.length - 1;
-  for (let block = begin; block < end; block += blockLength) {
-    const count = Math.min(blockLength, end - block);
+  for (let block = 0; block < length; block += blockLength) {
+    const count = Math.min(blockLength, length - block);
     combine(scratch, 0, array(first), at(first) + block, array(second), at(second) + block, count);
     for (let position = 2; position < last; position++) {
       const rank = operands[position] as number;

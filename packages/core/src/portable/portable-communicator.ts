@@ -1,16 +1,17 @@
 import { requireCall, requireCollective, validateBuffers } from '../buffers.js';
 import { abortedError, closedError, refusedError } from '../call-errors.js';
-import { type Collective, nameOf, opOf, outputDType, rootOf } from '../collective.js';
+import { type Collective, hasOneResult, nameOf, opOf, outputDType, reads, writes } from '../collective.js';
 import type { Group, RunOptions } from '../communicator.js';
 import { ControllerGroup } from '../controller-group.js';
 import { accumulatorOf, allocate, type DType, type TypedArray } from '../dtype.js';
 import { combineKernel, divideKernel, elementaryOp } from '../kernels/combine.js';
-import { copyRange, narrowKernel, widenKernel } from '../kernels/convert.js';
+import { type ConvertKernel, copyRange, narrowKernel, widenKernel } from '../kernels/convert.js';
 import { optionsOf } from '../options-of.js';
 import { JoiningCommunicator } from '../packing/joining-communicator.js';
 import { allRanks } from '../ranks.js';
 import { requireRunOptions } from '../run-options.js';
-import { chunkRange } from '../schedule/chunk-range.js';
+import { type ChunkRange, chunkRange, type Side } from '../schedule/chunk-range.js';
+import { type Goal, goalOf } from '../schedule/goal.js';
 import { Planner } from '../schedule/planner.js';
 import type { Algorithm, Schedule } from '../schedule/schedule.js';
 import { type Step, stepsOf } from '../schedule/steps.js';
@@ -34,7 +35,7 @@ export class PortableCommunicator extends JoiningCommunicator {
   readonly localRanks: readonly number[];
   readonly group: Group;
   readonly #planner: Planner;
-  readonly #steps = new WeakMap<Schedule, readonly (readonly Step[])[]>();
+  readonly #plans = new Map<string, Plan>();
   readonly #scratch = new Map<string, TypedArray>();
   #isClosed = false;
 
@@ -76,14 +77,15 @@ export class PortableCommunicator extends JoiningCommunicator {
     if (this.group.failure) throw this.group.failure;
     if (signal?.aborted) throw abortedError('before it began', signal, { operation });
     validateBuffers({ collective, size: this.size, localRanks: this.localRanks, sharedResult }, inputs, outputs);
-    const { dtype } = inputs[rootOf(collective) ?? 0] ?? (inputs[0] as Tensor);
+    const { dtype } = (inputs[this.localRanks.findIndex((rank) => reads(collective, rank))] ?? outputs[0]) as Tensor;
     const refused = this.refuses(collective, dtype);
     if (refused) throw refusedError(refused, { operation });
-    const schedule = this.#planner.plan(collective);
-    const length = wholeLength(collective, inputs, outputs);
-    const places = this.#load(collective, dtype, length, inputs, outputs);
-    this.#play(schedule, collective, dtype, length, places);
-    this.#store(collective, dtype, length, places, outputs);
+    const plan = this.#planFor(collective);
+    const cut = { collective, dtype, plan, length: longestOf(collective, inputs, outputs) };
+    const places = this.#placesFor(cut, outputs);
+    this.#load(cut, places, inputs);
+    this.#play(cut, places);
+    this.#store(cut, places, outputs);
   }
 
   /** Calls made from now on are refused. */
@@ -92,69 +94,87 @@ export class PortableCommunicator extends JoiningCommunicator {
     this.#scratch.clear();
   }
 
-  /** Every rank's part of the whole buffer, in the accumulator's type: in the outputs where these have room for it. */
-  #load(
-    collective: Collective,
-    dtype: DType,
-    length: number,
-    inputs: readonly Tensor[],
-    outputs: readonly Tensor[],
-  ): Places {
+  /** Memory for the chunks of each rank, in the accumulator's type: its output, if that has room for all of them. */
+  #placesFor(cut: Cut, outputs: readonly Tensor[]): Places {
+    const { collective, dtype, plan, length } = cut;
     const wide = carrierOf(collective, dtype);
-    const root = rootOf(collective);
-    const inOutputs =
-      wide === dtype && outputDType(collective, dtype) === dtype && collective.kind !== 'reduce-scatter';
-    const arrays = this.localRanks.map((rank) => {
-      const ownOutput = inOutputs && (collective.kind === 'reduce' ? rank === root : isFirst(rank, outputs));
-      return ownOutput ? (outputs[rank] as Tensor).data : this.#borrow(`rank ${rank}`, wide, length);
-    });
-    this.localRanks.forEach((rank, index) => {
-      if (collective.kind === 'broadcast' && rank !== root) return;
-      const from = (inputs[index] as Tensor).data;
-      const at = collective.kind === 'all-gather' ? rank * from.length : 0;
-      const load = wide === dtype ? copyRange : widenKernel(dtype);
-      load(arrays[index] as TypedArray, at, from, 0, from.length);
-    });
-    return { arrays, offsets: arrays.map(() => 0) };
+    // Outputs of an all-to-all have no room for what comes from its inputs.
+    const fits = wide === dtype && outputDType(collective, dtype) === dtype && collective.kind !== 'all-to-all';
+    const inOutput = this.localRanks.map(
+      (rank) => fits && isWritten(rank, collective, outputs) && outputs[rank]?.data.length === length,
+    );
+    const { chunks } = plan.schedule;
+    const longest = lengthOf(cut, 0);
+    const arrays = this.localRanks.map((rank) =>
+      inOutput[rank]
+        ? (outputs[rank] as Tensor).data
+        : this.#borrow(`rank ${rank}`, wide, (plan.counts[rank] as number) * longest),
+    );
+    const offsetOf = (rank: number, chunk: number) =>
+      inOutput[rank] ? rangeOf(cut, chunk, 'output').begin : (plan.indices[rank * chunks + chunk] as number) * longest;
+    return { arrays, offsetOf };
   }
 
-  #play(schedule: Schedule, collective: Collective, dtype: DType, length: number, places: Places): void {
+  #load(cut: Cut, { arrays, offsetOf }: Places, inputs: readonly Tensor[]): void {
+    const { collective, dtype, plan } = cut;
+    const load = carrierOf(collective, dtype) === dtype ? copyRange : widenKernel(dtype);
+    for (const rank of this.localRanks) {
+      const [into, from] = [arrays[rank] as TypedArray, (inputs[rank] as Tensor).data];
+      for (let chunk = 0; chunk < plan.schedule.chunks; chunk++) {
+        if (!plan.goal.contributes(rank, chunk)) continue;
+        const { begin, end } = rangeOf(cut, chunk, 'input');
+        load(into, offsetOf(rank, chunk), from, begin, end - begin);
+      }
+    }
+  }
+
+  #play(cut: Cut, places: Places): void {
+    const { collective, dtype, plan } = cut;
     const wide = carrierOf(collective, dtype);
     const combine = combineKernel(accumulatorOf(wide), elementaryOp(opOf(collective) ?? 'sum'));
     const scratch = this.#borrow('block', wide, scratchLength);
-    for (const steps of this.#stepsOf(schedule)) {
-      for (const step of steps) {
-        const { begin, end } = chunkRange(schedule, collective.kind, length, step.chunk);
-        playStep(step, places, begin, end, combine, scratch);
-      }
+    for (const steps of plan.steps) {
+      for (const step of steps) playStep(step, places, lengthOf(cut, step.chunk), combine, scratch);
     }
   }
 
-  #store(collective: Collective, dtype: DType, length: number, { arrays }: Places, outputs: readonly Tensor[]): void {
-    const ranks = this.localRanks.filter((rank) => isFirst(rank, outputs));
-    const receivers = collective.kind === 'reduce' ? [collective.root] : ranks;
-    for (const rank of receivers) {
-      const { data: into, dtype: narrow } = outputs[rank] as Tensor;
+  #store(cut: Cut, { arrays, offsetOf }: Places, outputs: readonly Tensor[]): void {
+    const { collective, plan } = cut;
+    for (const rank of this.localRanks.filter((one) => isWritten(one, collective, outputs))) {
+      const output = outputs[rank] as Tensor;
+      const finish = this.#finisher(cut, output);
       const from = arrays[rank] as TypedArray;
-      const begin = collective.kind === 'reduce-scatter' ? (rank * length) / this.size : 0;
-      if (opOf(collective) === 'mean') {
-        const wide = accumulatorOf(narrow);
-        const quotient = wide === narrow ? into : this.#borrow('quotient', wide, into.length);
-        divideKernel(accumulatorOf(dtype))(quotient, 0, from, begin, into.length, this.size);
-        if (quotient !== into) narrowKernel(narrow)(into, 0, quotient, 0, into.length);
-      } else if (from !== into) {
-        const store = opOf(collective) === undefined ? copyRange : narrowKernel(narrow);
-        store(into, 0, from, begin, into.length);
+      for (let chunk = 0; chunk < plan.schedule.chunks; chunk++) {
+        if (!plan.goal.receives(rank, chunk)) continue;
+        const { begin, end } = rangeOf(cut, chunk, 'output');
+        finish(output.data, begin, from, offsetOf(rank, chunk), end - begin);
       }
     }
   }
 
-  #stepsOf(schedule: Schedule): readonly (readonly Step[])[] {
-    const known = this.#steps.get(schedule);
+  /** Makes results of what has been carried. */
+  #finisher({ collective, dtype }: Cut, { dtype: narrow }: Tensor): ConvertKernel {
+    const op = opOf(collective);
+    if (op === undefined) return copyRange;
+    const narrowed = narrowKernel(narrow);
+    if (op !== 'mean') return narrowed;
+    const divide = divideKernel(accumulatorOf(dtype));
+    const wide = accumulatorOf(narrow);
+    return (into, intoAt, from, fromAt, count) => {
+      if (wide === narrow) return divide(into, intoAt, from, fromAt, count, this.size);
+      const quotient = this.#borrow('quotient', wide, count);
+      divide(quotient, 0, from, fromAt, count, this.size);
+      narrowed(into, intoAt, quotient, 0, count);
+    };
+  }
+
+  #planFor(collective: Collective): Plan {
+    const name = nameOf(collective);
+    const known = this.#plans.get(name);
     if (known) return known;
-    const steps = schedule.rounds.map(stepsOf);
-    this.#steps.set(schedule, steps);
-    return steps;
+    const made = planOf(this.#planner.plan(collective), collective);
+    this.#plans.set(name, made);
+    return made;
   }
 
   /** Memory of this communicator for one purpose, kept from call to call. */
@@ -173,14 +193,66 @@ function carrierOf(collective: Collective, dtype: DType): DType {
   return opOf(collective) === undefined ? dtype : accumulatorOf(dtype);
 }
 
-/** Whether nobody before this rank has the same output, as all have that share a result. */
-function isFirst(rank: number, outputs: readonly Tensor[]): boolean {
+/** Whether a rank stores its result, which of ranks that share one the first does. */
+function isWritten(rank: number, collective: Collective, outputs: readonly Tensor[]): boolean {
+  if (!hasOneResult(collective)) return writes(collective, rank);
   const own = (outputs[rank] as Tensor).data;
   return outputs.findIndex(({ data }) => data.buffer === own.buffer && data.byteOffset === own.byteOffset) === rank;
 }
 
-/** Elements of the buffer that the chunks cut: all ranks' blocks for all-gather and reduce-scatter. */
-function wholeLength(collective: Collective, inputs: readonly Tensor[], outputs: readonly Tensor[]): number {
-  const { length } = (collective.kind === 'all-gather' ? outputs[0] : inputs[rootOf(collective) ?? 0])?.data ?? [];
-  return length;
+/** A proven schedule, with the chunks that each rank ever has. */
+interface Plan {
+  readonly schedule: Schedule;
+  readonly goal: Goal;
+  readonly steps: readonly (readonly Step[])[];
+  /** How many chunks a rank has. */
+  readonly counts: readonly number[];
+  /** By place, `rank * chunks + chunk`: which of them it is. */
+  readonly indices: Int32Array;
+}
+
+function planOf(schedule: Schedule, collective: Collective): Plan {
+  const { ranks, chunks, rounds } = schedule;
+  const goal = goalOf(collective, schedule);
+  const steps = rounds.map(stepsOf);
+  const indices = new Int32Array(ranks * chunks).fill(-1);
+  const counts = allRanks(ranks).map(() => 0);
+  const hold = (rank: number, chunk: number) => {
+    const place = rank * chunks + chunk;
+    if (indices[place] === -1) {
+      indices[place] = counts[rank] as number;
+      counts[rank] = (counts[rank] as number) + 1;
+    }
+  };
+  for (const rank of allRanks(ranks)) {
+    for (let chunk = 0; chunk < chunks; chunk++) if (goal.contributes(rank, chunk)) hold(rank, chunk);
+  }
+  for (const { to, chunk } of steps.flat()) hold(to, chunk);
+  return { schedule, goal, steps, counts, indices };
+}
+
+/** What a call plays on buffers, of which the longest has `length` elements. */
+interface Cut {
+  readonly collective: Collective;
+  readonly dtype: DType;
+  readonly plan: Plan;
+  readonly length: number;
+}
+
+function rangeOf({ plan, collective, length }: Cut, chunk: number, side: Side): ChunkRange {
+  return chunkRange(plan.schedule, collective.kind, length, chunk, side);
+}
+
+/** Elements of a chunk. No chunk is longer than the first. */
+function lengthOf(cut: Cut, chunk: number): number {
+  const { begin, end } = rangeOf(cut, chunk, 'input');
+  return end - begin;
+}
+
+function longestOf(collective: Collective, inputs: readonly Tensor[], outputs: readonly Tensor[]): number {
+  const lengths = inputs.map(({ data }, rank) => (reads(collective, rank) ? data.length : 0));
+  return outputs.reduce(
+    (longest, { data }, rank) => (writes(collective, rank) ? Math.max(longest, data.length) : longest),
+    Math.max(...lengths),
+  );
 }

@@ -1,14 +1,21 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { CollectiveKind } from '../collective.js';
-import { type ChunkRange, chunkRange } from './chunk-range.js';
+import { type CollectiveKind, collectiveKinds } from '../collective.js';
+import { type ChunkPlace, chunkPlace, chunkRange, type Side } from './chunk-range.js';
+import { blockCount } from './goal.js';
 
-function rangesOf(kind: CollectiveKind, ranks: number, chunks: number, length: number): ChunkRange[] {
-  return Array.from({ length: chunks }, (_, chunk) => chunkRange({ ranks, chunks }, kind, length, chunk));
+function placesOf(kind: CollectiveKind, ranks: number, chunks: number, length: number): ChunkPlace[] {
+  return Array.from({ length: chunks }, (_, chunk) => chunkPlace({ ranks, chunks }, kind, length, chunk));
+}
+
+/** By chunk, as text: from where to where. */
+function rangesIn(side: Side, kind: CollectiveKind, ranks: number, chunks: number, length: number): string {
+  const ranges = Array.from({ length: chunks }, (_, chunk) => chunkRange({ ranks, chunks }, kind, length, chunk, side));
+  return ranges.map(({ begin, end }) => `${begin}-${end}`).join(' ');
 }
 
 function sizesOf(kind: CollectiveKind, ranks: number, chunks: number, length: number): number[] {
-  return rangesOf(kind, ranks, chunks, length).map(({ begin, end }) => end - begin);
+  return placesOf(kind, ranks, chunks, length).map(({ begin, end }) => end - begin);
 }
 
 describe('chunkRange', () => {
@@ -23,32 +30,54 @@ describe('chunkRange', () => {
     expect(sizesOf('all-reduce', 2, chunks, length)).toEqual(sizes);
   });
 
-  it('cuts each block of an all-gather or reduce-scatter by itself', () => {
-    const ranges = [
-      { begin: 0, end: 2 },
-      { begin: 2, end: 3 },
-      { begin: 3, end: 5 },
-      { begin: 5, end: 6 },
-    ];
-    expect(rangesOf('all-gather', 2, 4, 6)).toEqual(ranges);
-    expect(rangesOf('reduce-scatter', 2, 4, 6)).toEqual(ranges);
+  it('cuts each block by itself and finds it in the buffers of its ranks', () => {
+    const inBlock = '0-2 2-3 0-2 2-3';
+    const inAll = '0-2 2-3 3-5 5-6';
+    for (const kind of ['all-gather', 'gather'] as const) {
+      expect([rangesIn('input', kind, 2, 4, 6), rangesIn('output', kind, 2, 4, 6)]).toEqual([inBlock, inAll]);
+    }
+    for (const kind of ['reduce-scatter', 'scatter'] as const) {
+      expect([rangesIn('input', kind, 2, 4, 6), rangesIn('output', kind, 2, 4, 6)]).toEqual([inAll, inBlock]);
+    }
   });
 
+  it('takes the blocks of an all-to-all from rank to rank', () => {
+    // From 0 to 0, 0 to 1, 1 to 0 and 1 to 1, two chunks each.
+    expect(rangesIn('input', 'all-to-all', 2, 8, 6)).toBe('0-2 2-3 3-5 5-6 0-2 2-3 3-5 5-6');
+    expect(rangesIn('output', 'all-to-all', 2, 8, 6)).toBe('0-2 2-3 0-2 2-3 3-5 5-6 3-5 5-6');
+  });
+
+  it('finds chunks of a buffer without blocks at the same place on both sides', () => {
+    for (const kind of ['all-reduce', 'reduce', 'broadcast'] as const) {
+      expect([rangesIn('input', kind, 2, 3, 5), rangesIn('output', kind, 2, 3, 5)]).toEqual([
+        '0-2 2-4 4-5',
+        '0-2 2-4 4-5',
+      ]);
+    }
+  });
+});
+
+describe('chunkPlace', () => {
   it('covers every element once, in order, and keeps to the blocks', () => {
-    const kinds = fc.constantFrom<CollectiveKind>('all-reduce', 'reduce', 'broadcast', 'all-gather', 'reduce-scatter');
+    const kinds = fc.constantFrom(...collectiveKinds);
     const sizes = fc.tuple(fc.integer({ min: 1, max: 9 }), fc.integer({ min: 1, max: 9 }), fc.nat(40));
     fc.assert(
       fc.property(kinds, sizes, (kind, [ranks, pieces, block]) => {
         let reached = 0;
-        for (const [chunk, { begin, end }] of rangesOf(kind, ranks, ranks * pieces, ranks * block).entries()) {
+        const blocks = blockCount(kind, ranks);
+        const chunks = blocks * pieces;
+        for (const [chunk, place] of placesOf(kind, ranks, chunks, blocks * block).entries()) {
+          const { begin, end, inputAt, outputAt } = place;
           expect(begin).toBe(reached);
           expect(end).toBeGreaterThanOrEqual(begin);
           reached = end;
-          const isBlockEnd = (chunk + 1) % pieces === 0;
-          const hasBlocks = kind === 'all-gather' || kind === 'reduce-scatter';
-          if (hasBlocks && isBlockEnd) expect(end).toBe(((chunk + 1) / pieces) * block);
+          if ((chunk + 1) % pieces === 0) expect(end).toBe(((chunk + 1) / pieces) * block);
+          const longest = blocks === 1 ? block : ranks * block;
+          const rangeIn = (side: Side) => chunkRange({ ranks, chunks }, kind, longest, chunk, side);
+          expect(rangeIn('input')).toEqual({ begin: inputAt, end: inputAt + end - begin });
+          expect(rangeIn('output')).toEqual({ begin: outputAt, end: outputAt + end - begin });
         }
-        expect(reached).toBe(ranks * block);
+        expect(reached).toBe(blocks * block);
       }),
     );
   });

@@ -1,5 +1,5 @@
 import type { CollectiveKind } from '../collective.js';
-import { hasBlocks, ownerOf } from './goal.js';
+import { blockCount } from './goal.js';
 import type { Schedule } from './schedule.js';
 
 /** Elements of a buffer from `begin` up to, but without, `end`. */
@@ -8,23 +8,67 @@ export interface ChunkRange {
   readonly end: number;
 }
 
+/** Which of a rank's two buffers. */
+export type Side = 'input' | 'output';
+
 /**
- * Where a chunk lies in the whole buffer of `length` elements. Pieces are of one size, rounded up, so that the last ones
- * may be shorter or empty. For all-gather and reduce-scatter the whole buffer is the blocks of all ranks, `length` is a
- * multiple of `ranks`, and each block is cut like that.
+ * Where a chunk lies in the input, or in the output, of each rank that has it there. `length` is the elements of the longest buffer of a
+ * rank: its only length, or all blocks of its input or output, which is a multiple of `ranks`. A buffer or block is cut into pieces of one size, rounded
+ * up, so that the last ones may be shorter or empty.
  */
 export function chunkRange(
+  { ranks, chunks }: Pick<Schedule, 'ranks' | 'chunks'>,
+  kind: CollectiveKind,
+  length: number,
+  chunk: number,
+  side: Side,
+): ChunkRange {
+  const blocks = blockCount(kind, ranks);
+  const pieces = chunks / blocks;
+  const size = blocks === 1 ? length : length / ranks;
+  const { begin, end } = pieceOf(size, pieces, chunk % pieces);
+  const offset = blockIn(side, kind, Math.floor(chunk / pieces), ranks) * size;
+  return { begin: offset + begin, end: offset + end };
+}
+
+/** A chunk among all chunks, which stand one after the other, and where it begins in the buffers of the ranks that have it there. */
+export interface ChunkPlace extends ChunkRange {
+  readonly inputAt: number;
+  readonly outputAt: number;
+}
+
+/** Where a chunk lies when all chunks have `length` elements together: those of all blocks, where there are such. */
+export function chunkPlace(
   schedule: Pick<Schedule, 'ranks' | 'chunks'>,
   kind: CollectiveKind,
   length: number,
   chunk: number,
-): ChunkRange {
-  if (!hasBlocks(kind)) return pieceOf(length, schedule.chunks, chunk);
-  const pieces = schedule.chunks / schedule.ranks;
-  const block = length / schedule.ranks;
-  const { begin, end } = pieceOf(block, pieces, chunk % pieces);
-  const offset = ownerOf(schedule, chunk) * block;
-  return { begin: offset + begin, end: offset + end };
+): ChunkPlace {
+  const { ranks, chunks } = schedule;
+  const blocks = blockCount(kind, ranks);
+  const pieces = chunks / blocks;
+  const { begin, end } = pieceOf(length / blocks, pieces, chunk % pieces);
+  const offset = (Math.floor(chunk / pieces) * length) / blocks;
+  const longest = kind === 'all-to-all' ? length / ranks : length;
+  const inputAt = chunkRange(schedule, kind, longest, chunk, 'input').begin;
+  const outputAt = chunkRange(schedule, kind, longest, chunk, 'output').begin;
+  return { begin: offset + begin, end: offset + end, inputAt, outputAt };
+}
+
+/** Which block of a buffer a block of the schedule is. */
+function blockIn(side: Side, kind: CollectiveKind, block: number, ranks: number): number {
+  switch (kind) {
+    case 'all-gather':
+    case 'gather':
+      return side === 'input' ? 0 : block;
+    case 'reduce-scatter':
+    case 'scatter':
+      return side === 'input' ? block : 0;
+    case 'all-to-all':
+      return side === 'input' ? block % ranks : Math.floor(block / ranks);
+    default:
+      return 0;
+  }
 }
 
 function pieceOf(length: number, pieces: number, piece: number): ChunkRange {

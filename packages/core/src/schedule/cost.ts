@@ -9,7 +9,7 @@ import type { StreamedSchedule, Transfer } from './schedule.js';
 export interface CostOptions extends LinkTimes {
   /** What the schedule is for. Default: all-reduce. */
   readonly kind?: CollectiveKind;
-  /** Bytes of the whole buffer that the chunks cut: for all-gather and reduce-scatter the blocks of all ranks. */
+  /** Bytes of the longest buffer of a rank: with blocks, of those of all ranks. */
   readonly bytes: number;
   /** Seconds that a rank takes to combine a byte. */
   readonly gamma: number;
@@ -114,7 +114,7 @@ function validate(ranks: number, ranksPerWorker: number): void {
 
 function sizesOf(schedule: StreamedSchedule, kind: CollectiveKind, bytes: number): Float64Array {
   return Float64Array.from({ length: schedule.chunks }, (_, chunk) => {
-    const { begin, end } = chunkRange(schedule, kind, bytes, chunk);
+    const { begin, end } = chunkRange(schedule, kind, bytes, chunk, 'input');
     return end - begin;
   });
 }

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { Collective } from '../collective.js';
-import { goalOf, ownerOf } from './goal.js';
+import { endsOf, goalOf, ownerOf } from './goal.js';
 
 /** `i` where a rank gives, `o` where it gets, `.` for neither; a line a rank, a letter pair a chunk. */
 function pictureOf(collective: Collective, ranks: number, chunks: number): string[] {
@@ -18,8 +18,16 @@ it('says who gives and who gets each chunk', () => {
   expect(pictureOf({ kind: 'broadcast', root: 1 }, 2, 1)).toEqual(['.o', 'io']);
   expect(pictureOf({ kind: 'all-gather' }, 2, 4)).toEqual(['io io .o .o', '.o .o io io']);
   expect(pictureOf({ kind: 'reduce-scatter', op: 'sum' }, 2, 4)).toEqual(['io io i. i.', 'i. i. io io']);
+  expect(pictureOf({ kind: 'gather', root: 1 }, 2, 4)).toEqual(['i. i. .. ..', '.o .o io io']);
+  expect(pictureOf({ kind: 'scatter', root: 1 }, 2, 4)).toEqual(['.o .o .. ..', 'i. i. io io']);
+  expect(pictureOf({ kind: 'all-to-all' }, 2, 4)).toEqual(['io i. .o ..', '.. .o i. io']);
 });
 
 it('counts the chunks of a block from that of rank 0', () => {
   expect([0, 1, 2, 3, 4, 5].map((chunk) => ownerOf({ ranks: 3, chunks: 6 }, chunk))).toEqual([0, 0, 1, 1, 2, 2]);
+});
+
+it('numbers the blocks of an all-to-all by sender, then by receiver', () => {
+  const ends = [0, 1, 2, 3, 4, 5, 6, 7].map((chunk) => endsOf({ ranks: 2, chunks: 8 }, chunk));
+  expect(ends.map(({ from, to }) => `${from}${to}`).join(' ')).toBe('00 00 01 01 10 10 11 11');
 });

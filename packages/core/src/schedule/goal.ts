@@ -9,14 +9,29 @@ export interface Goal {
   receives(rank: number, chunk: number): boolean;
 }
 
-/** Whether the chunks lie in blocks, one a rank, instead of cutting one buffer that all ranks have alike. */
+/** Whether the chunks lie in blocks of the ranks, instead of cutting one buffer that all ranks have alike. */
 export function hasBlocks(kind: CollectiveKind): boolean {
-  return kind === 'all-gather' || kind === 'reduce-scatter';
+  return !(kind === 'all-reduce' || kind === 'reduce' || kind === 'broadcast');
 }
 
-/** The rank to whose block a chunk of an all-gather or reduce-scatter belongs. */
+/** Of how many blocks the chunks are: one per rank, for all-to-all one per pair of ranks; 1 without blocks. */
+export function blockCount(kind: CollectiveKind, ranks: number): number {
+  if (!hasBlocks(kind)) return 1;
+  return kind === 'all-to-all' ? ranks * ranks : ranks;
+}
+
+/** The rank to whose block a chunk belongs; not for all-to-all. */
 export function ownerOf({ ranks, chunks }: Pick<Schedule, 'ranks' | 'chunks'>, chunk: number): number {
   return Math.floor(chunk / (chunks / ranks));
+}
+
+/** The sender and the receiver of a chunk of an all-to-all. */
+export function endsOf(
+  { ranks, chunks }: Pick<Schedule, 'ranks' | 'chunks'>,
+  chunk: number,
+): { readonly from: number; readonly to: number } {
+  const block = Math.floor(chunk / (chunks / (ranks * ranks)));
+  return { from: Math.floor(block / ranks), to: block % ranks };
 }
 
 const everyone = () => true;
@@ -35,5 +50,14 @@ export function goalOf(collective: Collective, schedule: Pick<Schedule, 'ranks' 
       return { contributes: owner, receives: everyone };
     case 'reduce-scatter':
       return { contributes: everyone, receives: owner };
+    case 'gather':
+      return { contributes: owner, receives: (rank) => rank === collective.root };
+    case 'scatter':
+      return { contributes: (rank) => rank === collective.root, receives: owner };
+    case 'all-to-all':
+      return {
+        contributes: (rank, chunk) => rank === endsOf(schedule, chunk).from,
+        receives: (rank, chunk) => rank === endsOf(schedule, chunk).to,
+      };
   }
 }

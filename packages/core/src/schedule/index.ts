@@ -1,10 +1,11 @@
 export { arithmeticOf } from './arithmetic.js';
 export { chainsOf } from './chains.js';
-export { type ChunkRange, chunkRange } from './chunk-range.js';
+export { type ChunkRange, chunkRange, type Side } from './chunk-range.js';
 export { onChunks, onRanks, refine, scheduleOf, sequence, sideBySide, together } from './compose.js';
 export { type Cost, type CostOptions, cost, type WorkerLinks } from './cost.js';
 export { draw } from './draw.js';
-export { type Goal, goalOf, hasBlocks, ownerOf } from './goal.js';
+export { blockCount, endsOf, type Goal, goalOf, hasBlocks, ownerOf } from './goal.js';
+export { linear, type Move, streamedLinear } from './linear.js';
 export type { Link } from './links.js';
 export type { LinkTimes } from './ports.js';
 export type { Algorithm, Round, Schedule, StreamedSchedule, Transfer } from './schedule.js';

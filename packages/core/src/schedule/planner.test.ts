@@ -49,6 +49,16 @@ describe('a planner', () => {
     expect(planner.refuses(sum, 'float32')).toBe('algorithm "odd" failed to say whether it has a schedule: mine');
   });
 
+  it('refuses an all-to-all of more ranks than engines have places for', () => {
+    const refusal = (size: number) =>
+      new Planner({ name: 'any', plan: () => ({ ranks: size, chunks: 1, rounds: [] }) }, size).refuses(
+        { kind: 'all-to-all' },
+        'float32',
+      );
+    expect(refusal(160)).toBeUndefined();
+    expect(refusal(161)).toBe('an all-to-all must have at most 160 ranks, got 161');
+  });
+
   it.each([undefined, null, 'ring', {}, { name: 'ring', plan: 'around' }])(
     'refuses %o as an algorithm',
     (algorithm) => {

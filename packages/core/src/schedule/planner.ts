@@ -7,6 +7,9 @@ import { quote } from '../quote.js';
 import type { Algorithm, Schedule } from './schedule.js';
 import { problemOf } from './verify.js';
 
+// An all-to-all has a chunk per pair of ranks, which every rank has a place for. The native engine has room for the places of this many ranks.
+const mostExchangingRanks = 160;
+
 /** Plans each collective of a group once, and proves the plan before anyone plays it. */
 export class Planner {
   readonly #plans = new Map<string, Schedule>();
@@ -26,7 +29,11 @@ export class Planner {
 
   /** Why such a collective cannot be had, in words for the user; undefined where it can. */
   refuses(collective: Collective, dtype: DType): string | undefined {
-    return refusedCollective(collective, dtype, this.size) ?? this.#refusedByAlgorithm(collective);
+    const refused = refusedCollective(collective, dtype, this.size);
+    if (refused !== undefined) return refused;
+    if (collective.kind === 'all-to-all' && this.size > mostExchangingRanks)
+      return `an all-to-all must have at most ${mostExchangingRanks} ranks, got ${this.size}`;
+    return this.#refusedByAlgorithm(collective);
   }
 
   /** @throws CollError where the algorithm's schedule does not do what was asked */

@@ -14,17 +14,18 @@ export interface Transfer {
 /**
  * Moves that happen together, so no chunk of a rank is both sent and written in one round, and only reductions may share a
  * target. Where several transfers of a round reduce into one chunk of one rank, the operands, its own
- * value included, are combined from left to right in ascending order of rank. All-gather and broadcast reduce nothing.
+ * value included, are combined from left to right in ascending order of rank. Collectives without an op reduce nothing.
  */
 export type Round = readonly Transfer[];
 
 /**
  * Who sends what to whom. Every rank holds `chunks` chunks, numbered alike everywhere.
  *
- * For all-reduce, reduce and broadcast the chunks cut a buffer into any number of pieces. For all-gather and
- * reduce-scatter `chunks` is a multiple of `ranks`, and chunk `c` belongs to the block of rank
- * `floor(c / (chunks / ranks))`. Before the first round every rank holds its contribution: to every chunk when reducing, to its
- * own block for all-gather, and for broadcast only the root holds anything.
+ * For all-reduce, reduce and broadcast the chunks cut a buffer into any number of pieces. For all-gather, reduce-scatter, gather and
+ * scatter `chunks` is a multiple of `ranks`, and chunk `c` belongs to the block of rank `floor(c / (chunks / ranks))`. For all-to-all `chunks` is a
+ * multiple of `ranks * ranks`, and block `from * ranks + to` goes from rank `from` to rank `to`. Before the first round every rank
+ * holds its contribution: to every chunk when reducing, to its own block for all-gather and gather, and to the blocks that go from it
+ * for all-to-all; for broadcast and scatter only the root holds anything.
  */
 export interface Schedule {
   readonly ranks: number;

@@ -12,6 +12,9 @@ const allReduce: Collective = { kind: 'all-reduce', op: 'sum' };
 const allGather: Collective = { kind: 'all-gather' };
 const reduceScatter: Collective = { kind: 'reduce-scatter', op: 'sum' };
 const reduceTo = (root: number): Collective => ({ kind: 'reduce', op: 'max', root });
+const allToAll: Collective = { kind: 'all-to-all' };
+const gatherTo = (root: number): Collective => ({ kind: 'gather', root });
+const scatterFrom = (root: number): Collective => ({ kind: 'scatter', root });
 const broadcastFrom = (root: number): Collective => ({ kind: 'broadcast', root });
 
 describe('problemOf finds nothing wrong with', () => {
@@ -27,6 +30,9 @@ describe('problemOf finds nothing wrong with', () => {
     ['a chain of copies', schedule(3, 1, [copy(2, 0)], [copy(0, 1)]), broadcastFrom(2)],
     ['an all-gather', schedule(2, 2, [copy(0, 1, 0), copy(1, 0, 1)]), allGather],
     ['a reduce-scatter', schedule(2, 2, [add(0, 1, 1), add(1, 0, 0)]), reduceScatter],
+    ['a gather through another rank', schedule(3, 3, [copy(0, 1, 0)], [copy(1, 2, 0), copy(1, 2, 1)]), gatherTo(2)],
+    ['a scatter', schedule(3, 3, [copy(1, 0, 0), copy(1, 2, 2)]), scatterFrom(1)],
+    ['an all-to-all', schedule(2, 4, [copy(0, 1, 1), copy(1, 0, 2)]), allToAll],
     ['a round in which nothing moves', schedule(2, 1, [copy(0, 1)], []), broadcastFrom(0)],
   ])('%s', (_, right, collective) => {
     expect(problemOf(right, collective)).toBeUndefined();
@@ -51,6 +57,25 @@ describe('problemOf names the first problem:', () => {
     ],
     ['there cannot be 1.5 chunks', schedule(2, 1.5), allReduce],
     ['3 chunks do not make a block for each of 2 ranks', schedule(2, 3), allGather],
+    ['6 chunks do not make a block for each pair of 2 ranks', schedule(2, 6), allToAll],
+    ['after the last round rank 2 has no chunk 1', schedule(3, 3, [copy(0, 2, 0)]), gatherTo(2)],
+    ['after the last round rank 0 has no chunk 0', schedule(2, 2, []), scatterFrom(1)],
+    ['after the last round rank 1 has no chunk 1', schedule(2, 4, [copy(1, 0, 2)]), allToAll],
+    [
+      'round 0: rank 0 copies chunk 2 to rank 1, but rank 0 does not have it',
+      schedule(2, 4, [copy(0, 1, 2)]),
+      allToAll,
+    ],
+    [
+      'round 0: rank 0 copies chunk 0 to rank 1, which does not use it: leave it out',
+      schedule(2, 4, [copy(0, 1, 1), copy(1, 0, 2), copy(0, 1, 0)]),
+      allToAll,
+    ],
+    [
+      'round 0: rank 0 adds chunk 0 to that of rank 1, but this collective combines nothing',
+      schedule(2, 2, [add(0, 1)]),
+      gatherTo(1),
+    ],
     ['the root, rank 2, is not one of the 2 ranks', schedule(2, 1), broadcastFrom(2)],
     ['nobody knows the op "xor"', schedule(1, 1), { kind: 'all-reduce', op: 'xor' as 'sum' }],
     [

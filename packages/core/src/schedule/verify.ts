@@ -2,7 +2,7 @@ import { type Collective, nameOf, opOf, rootOf } from '../collective.js';
 import { CollError } from '../errors.js';
 import { quote } from '../quote.js';
 import { isReduceOp } from '../reduce-op.js';
-import { goalOf, hasBlocks } from './goal.js';
+import { blockCount, goalOf } from './goal.js';
 import type { Round, Schedule, Transfer } from './schedule.js';
 
 /**
@@ -40,8 +40,9 @@ function shapeProblem(schedule: Schedule, collective: Collective): string | unde
   if (!(Number.isInteger(ranks) && ranks >= 1)) return `there cannot be ${ranks} ranks`;
   if (!(Number.isInteger(chunks) && chunks >= 1)) return `there cannot be ${chunks} chunks`;
   if (ranks * chunks > mostPlaces) return `${chunks} chunks are too many for ${ranks} ranks`;
-  if (hasBlocks(collective.kind) && chunks % ranks !== 0) {
-    return `${chunks} chunks do not make a block for each of ${ranks} ranks`;
+  if (chunks % blockCount(collective.kind, ranks) !== 0) {
+    const each = collective.kind === 'all-to-all' ? 'each pair' : 'each';
+    return `${chunks} chunks do not make a block for ${each} of ${ranks} ranks`;
   }
   const root = rootOf(collective);
   if (root !== undefined && !isBelow(ranks, root)) return `the root, rank ${root}, is not one of the ${ranks} ranks`;

@@ -12,8 +12,9 @@ const reducing: Algorithm = {
 };
 
 it.each([1, 2, 3, 7])('moves what the algorithm refuses, among %i ranks', (ranks) => {
-  const roots = Array.from({ length: ranks }, (_, root): Collective => ({ kind: 'broadcast', root }));
-  for (const collective of [{ kind: 'all-gather' } as const, ...roots]) {
+  const kinds = ['broadcast', 'gather', 'scatter'] as const;
+  const rooted = kinds.flatMap((kind) => Array.from({ length: ranks }, (_, root): Collective => ({ kind, root })));
+  for (const collective of [{ kind: 'all-gather' } as const, { kind: 'all-to-all' } as const, ...rooted]) {
     expect(withMoves(reducing).refuses?.(collective, ranks)).toBeUndefined();
     expect(problemOf(withMoves(reducing).plan(collective, ranks), collective)).toBeUndefined();
   }

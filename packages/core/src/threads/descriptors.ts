@@ -21,7 +21,7 @@ export interface Asked {
   /** What that is for, as an index of `purposes`. Default: 0. */
   readonly purpose?: number;
   readonly dtype: DType;
-  /** Elements of the whole buffer that the schedule's chunks cut. */
+  /** Elements of the longest buffer of a rank, which all ranks know: one that gathers or scatters may have less. */
   readonly length: number;
   /** Of the schedule that the rank is going to play. */
   readonly schedule: number;
@@ -58,7 +58,9 @@ const shapeMismatch = 'Shape mismatch in the collective';
 export const nowhere = -1;
 
 /** What a rank says of a call: where it is a part of something larger, what that is; how it is played tells what part. */
-export function askedBy({ collective, dtype, length, layout, request }: CheckedCall, schedule: number): Asked {
+export function askedBy(call: CheckedCall, schedule: number): Asked {
+  const { collective, size, dtype, layout, request } = call;
+  const length = collective.kind === 'all-to-all' ? call.length / size : call.length;
   if (!request) return { collective, dtype, length, schedule, layout };
   const part = [collectiveKinds.indexOf(collective.kind), ops.indexOf(opOf(collective) as CollectiveOp)];
   return {

@@ -1,13 +1,13 @@
 import { operationOf } from '../caller-request.js';
-import { type Collective, outputDType } from '../collective.js';
+import { type Collective, inputBlocks, outputBlocks, outputDType, reads, writes } from '../collective.js';
 import { byteSize, type DType } from '../dtype.js';
 import { hashOf } from '../layout.js';
-import { hasBlocks } from '../schedule/goal.js';
+import { blockCount, hasBlocks } from '../schedule/goal.js';
 import type { Arena } from './arena.js';
 import { type Asked, askedBy, type Descriptor, nowhere } from './descriptors.js';
 import { JoinedPieces } from './joined-pieces.js';
 import type { PieceCuts, PiecePlaces } from './piece-table.js';
-import { type CheckedCall, type Pieces, reads, writes } from './pieces.js';
+import type { CheckedCall, Pieces } from './pieces.js';
 import type { Plan, Plans } from './plans.js';
 import { bytesOfStage, inputSlot, outputSlot, Stage, type StageShape } from './stage.js';
 
@@ -29,7 +29,7 @@ export interface Offer {
   readonly length: number;
   readonly isShared: boolean;
   readonly cuts: PieceCuts;
-  /** Bytes of this rank's input and output, as all ranks have them. */
+  /** Bytes of the input and the output of ranks that have them. */
   readonly inputBytes: number;
   readonly outputBytes: number;
   readonly way: Way;
@@ -193,14 +193,14 @@ type Form = Pick<Offer, 'way' | 'shape' | 'inputBytes' | 'outputBytes'>;
 
 function formOf(collective: Collective, dtype: DType, length: number, size: number): Form {
   const resultDType = outputDType(collective, dtype);
-  const inputLength = collective.kind === 'all-gather' ? length / size : length;
-  const outputLength = collective.kind === 'reduce-scatter' ? length / size : length;
+  const block = length / blockCount(collective.kind, size);
+  const [inputLength, outputLength] = [block * inputBlocks(collective, size), block * outputBlocks(collective, size)];
   const [inputBytes, outputBytes] = [inputLength * byteSize(dtype), outputLength * byteSize(resultDType)];
   const shape = { dtype, resultDType, inputLength, outputLength, slots: 1, isInPlace: false };
   if (Math.max(inputBytes, outputBytes) <= smallBytes) return { way: 'small', shape, inputBytes, outputBytes };
   if (hasBlocks(collective.kind)) return { way: 'whole', shape, inputBytes, outputBytes };
-  const block = Math.min(length, blockBytes / Math.max(byteSize(dtype), byteSize(resultDType)));
-  const slots = block < length ? 2 : 1;
-  const blocks = { ...shape, inputLength: block, outputLength: block, slots, isInPlace: dtype === resultDType };
+  const part = Math.min(length, blockBytes / Math.max(byteSize(dtype), byteSize(resultDType)));
+  const slots = part < length ? 2 : 1;
+  const blocks = { ...shape, inputLength: part, outputLength: part, slots, isInPlace: dtype === resultDType };
   return { way: 'blocks', shape: blocks, inputBytes, outputBytes };
 }

@@ -1,12 +1,13 @@
 import { requireCounts, validateBuffers } from '../buffers.js';
 import { clashError } from '../call-errors.js';
 import type { CallerRequest } from '../caller-request.js';
-import { type Collective, nameOf } from '../collective.js';
+import { type Collective, hasOneResult, inputBlocks, nameOf, outputBlocks, reads, writes } from '../collective.js';
 import type { RunOptions, Segments } from '../communicator.js';
 import type { DType } from '../dtype.js';
 import { ValueError } from '../errors.js';
 import { hashOf } from '../layout.js';
 import { quote } from '../quote.js';
+import { blockCount, hasBlocks } from '../schedule/goal.js';
 import type { Tensor } from '../tensor.js';
 import { clashAmong, type Stretch } from './clashes.js';
 
@@ -25,7 +26,7 @@ interface Buffers {
 /** A call that was found right, and what follows from it. */
 export interface CheckedCall extends Buffers {
   readonly dtype: DType;
-  /** Of the whole buffer, in elements. */
+  /** Of the whole buffer, in elements: of all blocks, where it has such. */
   readonly length: number;
   /** Where each piece of it begins, and at last its length. */
   readonly begins: Float64Array;
@@ -50,8 +51,7 @@ export function listOf(buffer: Segments): Pieces {
 /** @throws ValueError for buffers that do not fit the collective, each other, or the pieces of other ranks */
 export function checkedCall(buffers: Buffers, { layout = 0, sharedResult = false, request }: RunOptions): CheckedCall {
   const { collective, size, localRanks, inputs, outputs } = buffers;
-  const hasOneResult = collective.kind !== 'reduce' && collective.kind !== 'reduce-scatter';
-  const isShared = hasOneResult && sharedResult;
+  const isShared = hasOneResult(collective) && sharedResult;
   if (!Number.isSafeInteger(layout))
     throw new ValueError('ERR_COLL_VALUE', `layout is a whole number, not ${quote(layout)}`);
   validatePieces(buffers, isShared);
@@ -82,7 +82,7 @@ function validatePieces(buffers: Buffers, isShared: boolean): void {
   if ([...inputs, ...outputs].some((pieces?: Pieces) => pieces?.length !== count || count === 0)) {
     throw fail('every input and output must have the same number of segments, at least one');
   }
-  if (count > 1 && (collective.kind === 'all-gather' || collective.kind === 'reduce-scatter')) {
+  if (count > 1 && hasBlocks(collective.kind)) {
     throw fail('its buffers have a block per rank and take one segment each; join them first');
   }
   for (let piece = 0; piece < count; piece++) {
@@ -131,19 +131,11 @@ function sourceOf(
 
 function beginsOf({ collective, size, localRanks, inputs, outputs }: Buffers): Float64Array {
   const begins = [0];
-  const factor = collective.kind === 'all-gather' ? size : 1;
+  const isFromInput = localRanks.some((rank) => reads(collective, rank));
+  const blocks = isFromInput ? inputBlocks(collective, size) : outputBlocks(collective, size);
+  const factor = blockCount(collective.kind, size) / blocks;
   for (const { data } of sourceOf(collective, localRanks, inputs, outputs)) {
     begins.push((begins.at(-1) as number) + data.length * factor);
   }
   return Float64Array.from(begins);
-}
-
-/** Whether a rank of this collective reads its input. */
-export function reads(collective: Collective, rank: number | undefined): boolean {
-  return collective.kind !== 'broadcast' || collective.root === rank;
-}
-
-/** Whether a rank of this collective writes its output. */
-export function writes(collective: Collective, rank: number | undefined): boolean {
-  return collective.kind !== 'reduce' || collective.root === rank;
 }

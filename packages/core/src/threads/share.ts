@@ -1,10 +1,9 @@
-import { opOf } from '../collective.js';
+import { opOf, writes } from '../collective.js';
 import type { Fold, FoldMemory, Span } from '../kernels/fold.js';
 import { settleNaNs } from '../kernels/one-nan.js';
-import { chunkRange } from '../schedule/chunk-range.js';
+import { chunkPlace } from '../schedule/chunk-range.js';
 import type { Descriptors } from './descriptors.js';
 import type { Offer, Share } from './offers.js';
-import { writes } from './pieces.js';
 import { type PlacedPiece, shareOf, sharesOf, spansOf, spansOfPieces, type Work } from './spans.js';
 import { inputSlot, outputSlot } from './stage.js';
 
@@ -69,7 +68,7 @@ export function stagedShare(offer: Offer, descriptors: Descriptors, rank: number
     });
   };
   const folds = Array.from({ length: shape.slots }, (_, slot) => foldsOf(slot));
-  const ranges = chunks.map((_, chunk) => chunkRange(schedule, collective.kind, length, chunk));
+  const ranges = chunks.map((_, chunk) => chunkPlace(schedule, collective.kind, length, chunk));
   const blocks = Math.ceil(length / size);
   const whole = shareOf({ ...plan, length: size }, rank);
   const last = shareOf({ ...plan, length: length - (blocks - 1) * size }, rank);

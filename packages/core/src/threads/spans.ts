@@ -1,7 +1,7 @@
 import { type Collective, outputDType } from '../collective.js';
 import { byteSize, type DType } from '../dtype.js';
 import type { Span } from '../kernels/fold.js';
-import { type ChunkRange, chunkRange } from '../schedule/chunk-range.js';
+import { type ChunkPlace, type ChunkRange, chunkPlace } from '../schedule/chunk-range.js';
 import type { FusedChunk } from '../schedule/fused-chunks.js';
 import type { Schedule } from '../schedule/schedule.js';
 
@@ -55,11 +55,11 @@ export function spansOfPieces(work: Work, pieces: readonly PlacedPiece[], part: 
 export function spansOf(work: Work, places: Places, part: ChunkRange, isTarget: (rank: number) => boolean): Span[] {
   const { collective, schedule, chunks, length } = work;
   return chunks.flatMap((chunk, index) => {
-    const range = chunkRange(schedule, collective.kind, length, index);
-    const begin = Math.max(part.begin, range.begin);
-    const count = Math.min(part.end, range.end) - begin;
+    const place = chunkPlace(schedule, collective.kind, length, index);
+    const begin = Math.max(part.begin, place.begin);
+    const count = Math.min(part.end, place.end) - begin;
     const targets = chunk.targets.filter(isTarget);
-    return count > 0 && targets.length > 0 ? [spanOf(work, places, chunk, targets, begin, count)] : [];
+    return count > 0 && targets.length > 0 ? [spanOf(work, places, chunk, targets, { place, begin, count })] : [];
   });
 }
 
@@ -68,8 +68,7 @@ export function shareOf(
   { collective, dtype, length, schedule: { ranks } }: Pick<Work, 'collective' | 'dtype' | 'length' | 'schedule'>,
   rank: number,
 ): ChunkRange {
-  if (collective.kind === 'reduce-scatter')
-    return { begin: (rank * length) / ranks, end: ((rank + 1) * length) / ranks };
+  if (isScattered(collective)) return { begin: (rank * length) / ranks, end: ((rank + 1) * length) / ranks };
   const line = 64 / byteSize(outputDType(collective, dtype));
   const share = Math.ceil(length / ranks / line) * line;
   return { begin: Math.min(rank * share, length), end: Math.min((rank + 1) * share, length) };
@@ -84,7 +83,7 @@ const stripeBytes = 32 * 2 ** 20;
  */
 export function sharesOf(work: Work, rank: number): ChunkRange[] {
   const { collective, dtype, length, schedule } = work;
-  if (collective.kind === 'reduce-scatter') return [shareOf(work, rank)];
+  if (isScattered(collective)) return [shareOf(work, rank)];
   const stripe = Math.max(64, Math.floor(stripeBytes / schedule.ranks / byteSize(dtype) / 64) * 64);
   return Array.from({ length: Math.ceil(length / stripe) }, (_, index) => {
     const first = index * stripe;
@@ -93,21 +92,29 @@ export function sharesOf(work: Work, rank: number): ChunkRange[] {
   });
 }
 
+/** Whether each rank gets one block of the whole buffer, which it works off by itself. */
+function isScattered({ kind }: Collective): boolean {
+  return kind === 'reduce-scatter' || kind === 'scatter';
+}
+
+/** `count` elements of a chunk from `begin` of the whole buffer on. */
+interface Elements {
+  readonly place: ChunkPlace;
+  readonly begin: number;
+  readonly count: number;
+}
+
 function spanOf(
-  { collective, dtype, length, schedule: { ranks } }: Work,
+  { collective, dtype, schedule: { ranks } }: Work,
   places: Places,
   { chain, steps }: FusedChunk,
   targets: readonly number[],
-  begin: number,
-  count: number,
+  { place, begin, count }: Elements,
 ): Span {
-  // Inputs of an all-gather and outputs of a reduce-scatter are blocks of the whole buffer.
-  const blockOf = (rank: number) => begin - (rank * length) / ranks;
-  const inputAt = (rank: number) =>
-    places.inputAt(rank) + (collective.kind === 'all-gather' ? blockOf(rank) : begin) * byteSize(dtype);
+  const first = begin - place.begin;
+  const inputAt = (rank: number) => places.inputAt(rank) + (place.inputAt + first) * byteSize(dtype);
   const outputAt = (rank: number) =>
-    places.outputAt(rank) +
-    (collective.kind === 'reduce-scatter' ? blockOf(rank) : begin) * byteSize(outputDType(collective, dtype));
+    places.outputAt(rank) + (place.outputAt + first) * byteSize(outputDType(collective, dtype));
   // A result that is shared is written once.
   const results = targets.filter(
     (rank, index) => targets.findIndex((other) => outputAt(other) === outputAt(rank)) === index,

@@ -1,10 +1,10 @@
 import { clashError } from '../call-errors.js';
+import { reads, writes } from '../collective.js';
 import type { CollError } from '../errors.js';
 import type { FoldMemory } from '../kernels/fold.js';
 import { type Descriptors, nowhere } from './descriptors.js';
 import type { Offer, Part, Share } from './offers.js';
 import type { PieceTable } from './piece-table.js';
-import { reads, writes } from './pieces.js';
 import { directShare, smallShare, stagedShare } from './share.js';
 import type { SharedBarrier } from './shared-barrier.js';
 import { placedPieces } from './spans.js';

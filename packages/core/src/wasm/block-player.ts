@@ -1,7 +1,7 @@
 import { outputDType } from '../collective.js';
 import { byteSize, type DType, type TypedArray, viewOf } from '../dtype.js';
 import type { Fold } from '../kernels/fold.js';
-import { type ChunkRange, chunkRange } from '../schedule/chunk-range.js';
+import { type ChunkPlace, type ChunkRange, chunkPlace } from '../schedule/chunk-range.js';
 import type { Tensor } from '../tensor.js';
 import type { Arena } from '../threads/arena.js';
 import type { Pieces } from '../threads/pieces.js';
@@ -27,6 +27,14 @@ interface Stretch extends ChunkRange {
   readonly targets: readonly Side[];
 }
 
+/** A chunk in a piece of all ranks' buffers, which begins with element `shift` of the whole buffer. */
+interface Placed {
+  readonly place: ChunkPlace;
+  readonly shift: number;
+  readonly inputs: readonly Tensor[];
+  readonly outputs: readonly Tensor[];
+}
+
 /** Plays on memory that kernels cannot reach: a block of every input is copied in, folded, and copied out. */
 export class BlockPlayer {
   readonly #arena: Arena;
@@ -40,13 +48,13 @@ export class BlockPlayer {
   prepare(plan: Plan, begins: Float64Array, inputs: readonly Pieces[], outputs: readonly Pieces[]): (() => void)[] {
     const length = begins.at(-1) as number;
     const stretches = plan.chunks.flatMap((_, chunk) => {
-      const range = chunkRange(plan.schedule, plan.collective.kind, length, chunk);
+      const place = chunkPlace(plan.schedule, plan.collective.kind, length, chunk);
       return Array.from({ length: begins.length - 1 }, (_, piece) => {
-        const begin = Math.max(range.begin, begins[piece] as number);
-        const end = Math.min(range.end, begins[piece + 1] as number);
+        const begin = Math.max(place.begin, begins[piece] as number);
+        const end = Math.min(place.end, begins[piece + 1] as number);
         const at = (lists: readonly Pieces[]) => lists.map((pieces) => pieces[piece] as Tensor);
         const shift = begins[piece] as number;
-        return this.#stretch(plan, chunk, { begin, end }, { length, shift, inputs: at(inputs), outputs: at(outputs) });
+        return this.#stretch(plan, chunk, { begin, end }, { place, shift, inputs: at(inputs), outputs: at(outputs) });
       });
     });
     const step = blockLength(plan);
@@ -60,32 +68,22 @@ export class BlockPlayer {
     });
   }
 
-  #stretch(
-    plan: Plan,
-    chunk: number,
-    range: ChunkRange,
-    {
-      length,
-      shift,
-      inputs,
-      outputs,
-    }: { length: number; shift: number; inputs: readonly Tensor[]; outputs: readonly Tensor[] },
-  ): Stretch {
+  #stretch(plan: Plan, chunk: number, range: ChunkRange, { place, shift, inputs, outputs }: Placed): Stretch {
     const { collective, dtype } = plan;
     const { chain, steps, targets } = plan.chunks[chunk] as Plan['chunks'][number];
     const all = inputs.map((_, rank) => rank);
     const ranks = chain ?? all;
     // A result that is shared is written once.
     const results = targets.filter((rank) => targets.find((other) => isSame(outputs, rank, other)) === rank);
-    const blockOf = (rank: number) => (rank * length) / inputs.length;
+    // One of the two is 0: buffers in pieces have no blocks.
+    const inputShift = shift + place.begin - place.inputAt;
+    const outputShift = shift + place.begin - place.outputAt;
     const sources = ranks.map((rank, index) => {
-      const from = collective.kind === 'all-gather' ? blockOf(rank) : shift;
-      return { block: this.#block(index, dtype), data: (inputs[rank] as Tensor).data, shift: from };
+      return { block: this.#block(index, dtype), data: (inputs[rank] as Tensor).data, shift: inputShift };
     });
     const outputOf = (index: number) => this.#block(ranks.length + (chain ? 0 : index), outputDType(collective, dtype));
     const sinks = results.map((rank, index) => {
-      const into = collective.kind === 'reduce-scatter' ? blockOf(rank) : shift;
-      return { block: outputOf(index), data: (outputs[rank] as Tensor).data, shift: into };
+      return { block: outputOf(index), data: (outputs[rank] as Tensor).data, shift: outputShift };
     });
     const places = (sides: readonly Side[]) => [...new Set(sides.map(({ block }) => block.byteOffset))];
     const span = { inputs: places(sources), outputs: places(sinks), count: blockLength(plan) };

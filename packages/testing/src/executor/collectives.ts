@@ -13,7 +13,10 @@ export function reductions(someOps: readonly CollectiveOp[], roots: readonly num
 
 /** All collectives that only move, with these roots. */
 export function moves(roots: readonly number[]): Collective[] {
-  return [{ kind: 'all-gather' }, ...roots.map((root): Collective => ({ kind: 'broadcast', root }))];
+  const rootedMoves = (['broadcast', 'gather', 'scatter'] as const).flatMap((kind) =>
+    roots.map((root): Collective => ({ kind, root })),
+  );
+  return [{ kind: 'all-gather' }, { kind: 'all-to-all' }, ...rootedMoves];
 }
 
 /** One of each kind. */
@@ -26,6 +29,7 @@ export const unrooted: readonly Collective[] = [
   { kind: 'all-reduce', op: 'sum' },
   { kind: 'reduce-scatter', op: 'sum' },
   { kind: 'all-gather' },
+  { kind: 'all-to-all' },
 ];
 
 /** Sums and moves with these roots. */
@@ -33,5 +37,7 @@ export function rooted(roots: readonly number[]): Collective[] {
   return roots.flatMap((root): Collective[] => [
     { kind: 'reduce', op: 'sum', root },
     { kind: 'broadcast', root },
+    { kind: 'gather', root },
+    { kind: 'scatter', root },
   ]);
 }

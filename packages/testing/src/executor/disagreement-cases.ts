@@ -9,6 +9,9 @@ import type { Subject } from './subject.js';
 const sum: GoodRequest = { collective: { kind: 'all-reduce', op: 'sum' } };
 const gather: GoodRequest = { collective: { kind: 'all-gather' } };
 const from = (root: number): GoodRequest => ({ collective: { kind: 'broadcast', root } });
+const collect = (root: number): GoodRequest => ({ collective: { kind: 'gather', root } });
+const handOut = (root: number): GoodRequest => ({ collective: { kind: 'scatter', root } });
+const exchange: GoodRequest = { collective: { kind: 'all-to-all' } };
 const to = (root: number): GoodRequest => ({ collective: { kind: 'reduce', op: 'sum', root } });
 
 const otherRequest = internal('ERR_COLL_MISMATCH');
@@ -27,6 +30,12 @@ export const disagreementCases: ExecutorCases = {
   'notices another length': disagree(sum, { ...sum, block: 5 }, otherLength),
   'notices another length of a broadcast': disagree(from(0), { ...from(0), block: 3 }, otherLength),
   'notices another length of a gather': disagree(gather, { ...gather, block: 9 }, otherLength),
+  'notices another root of a gather': disagree(collect(0), collect(1), otherRequest),
+  'notices a scatter among gathers with the same root': disagree(collect(0), handOut(0), otherRequest),
+  'notices an all-to-all among all-gathers': disagree(gather, exchange, otherRequest),
+  'notices another length of a gather to one rank': disagree(collect(0), { ...collect(0), block: 9 }, otherLength),
+  'notices another length of a scatter': disagree(handOut(0), { ...handOut(0), block: 3 }, otherLength),
+  'notices another length of an all-to-all': disagree(exchange, { ...exchange, block: 5 }, otherLength),
   'fails what is in flight behind a disagreement': caseFor(disagreeing([sum]), failsWhatIsBehind),
   'notices outputs that share memory': share((index) => ({ input: 64 * index, output: 4096 })),
   'notices an output on the input of another rank': share((index, size) => {

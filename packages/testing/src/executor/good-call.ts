@@ -8,7 +8,7 @@ import { placeBuffers } from './placement.js';
 export interface GoodRequest {
   readonly collective: Collective;
   readonly dtype?: DType;
-  /** Elements of an input; for a reduce-scatter, of an output. */
+  /** The `n` of `Collective`. Default: 4. */
   readonly block?: number;
   readonly options?: CallOptions;
 }
@@ -20,8 +20,7 @@ export function goodCall(
   { collective, options, ...rest }: GoodRequest,
 ): Call {
   const { dtype = 'float32', block = 4 } = rest;
-  const length = collective.kind === 'reduce-scatter' ? block * size : block;
-  const buffers = placeBuffers({ collective, dtype, size, length, placement: 'in own memory' });
+  const buffers = placeBuffers({ collective, dtype, size, count: block, placement: 'in own memory' });
   buffers.inputs.forEach(({ data }, rank) => {
     contribute(data, { flavour: 'whole', dtype, op: opOf(collective), rank });
   });

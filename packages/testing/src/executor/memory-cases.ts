@@ -1,5 +1,7 @@
 import type { Collective, CollectiveKind, DType } from '@coll/core';
+import { hasOneResult } from '@coll/core/internal';
 import { opOf } from '@coll/core/plugin';
+import { hasBlocks } from '@coll/core/schedule';
 import { oneOfEach } from './collectives.js';
 import { caseFor, type ExecutorCases } from './executor-case.js';
 import { placements } from './placement.js';
@@ -33,16 +35,14 @@ async function takesSegments(subject: Subject): Promise<void> {
 }
 
 function hasSegments(kind: CollectiveKind): boolean {
-  return kind !== 'all-gather' && kind !== 'reduce-scatter';
+  return !hasBlocks(kind);
 }
 
 async function writesOneResult(subject: Subject): Promise<void> {
   const { members } = await subject.group();
   // Of ranks in other threads each has its own results.
   if (members.length > 1) return;
-  const everywhere = trialsOf(subject).filter(
-    ({ collective: { kind } }) => kind !== 'reduce' && kind !== 'reduce-scatter',
-  );
+  const everywhere = trialsOf(subject).filter(({ collective }) => hasOneResult(collective));
   const shared = { placement: 'with one output for all', options: { sharedResult: true } } as const;
   await subject.check(everywhere.map((trial) => ({ ...trial, ...shared })));
   await subject.check(trialsOf(subject).map((trial) => ({ ...trial, options: shared.options })));

@@ -1,5 +1,6 @@
 import type { Collective, DType, Tensor } from '@coll/core';
-import { byteSize, outputDType, outputLength, viewOf } from '@coll/core/plugin';
+import { bufferLengths } from '@coll/core/internal';
+import { byteSize, outputDType, viewOf } from '@coll/core/plugin';
 
 /** Where the buffers of a call are. */
 export type Placement =
@@ -34,41 +35,48 @@ export interface BufferRequest {
   readonly collective: Collective;
   readonly dtype: DType;
   readonly size: number;
-  /** Elements of an input. */
-  readonly length: number;
+  /** The `n` of `Collective`. */
+  readonly count: number;
   readonly placement: Placement;
 }
 
 // Elements before and after a tensor at an odd offset.
 const [before, after] = [3, 2];
 
-/** A buffer of zeros for every rank's input and output. */
-export function placeBuffers({ collective, dtype, size, length, placement }: BufferRequest): PlacedBuffers {
+/** A buffer of zeros for every rank's input and output. An all-to-all has memory of its own in place of 'in place'. */
+export function placeBuffers({ collective, dtype, size, count, placement }: BufferRequest): PlacedBuffers {
   const resultDType = outputDType(collective, dtype);
-  const resultLength = outputLength(collective, length, size);
-  const ranks = Array.from({ length: size }, (_, rank) => rank);
-  const make = (kind: DType, count: number) => makeTensor(kind, count, placement);
-  if (placement.endsWith('in place') && resultDType === dtype) {
-    const pairs = ranks.map((rank) => pairInPlace(collective, make(dtype, Math.max(length, resultLength)), rank, size));
+  const ranks = Array.from({ length: size }, (_, rank) => bufferLengths(collective, count, size, rank));
+  const make = (kind: DType, length: number) => makeTensor(kind, length, placement);
+  if (placement.endsWith('in place') && resultDType === dtype && collective.kind !== 'all-to-all') {
+    const pairs = ranks.map((lengths, rank) => pairInPlace(lengths, (length) => make(dtype, length), rank));
     return { inputs: pairs.map(({ input }) => input), outputs: pairs.map(({ output }) => output) };
   }
-  const shared = placement === 'with one input for all' ? make(dtype, length) : undefined;
-  const result = placement === 'with one output for all' ? make(resultDType, resultLength) : undefined;
+  const longest = (side: 'input' | 'output') => Math.max(...ranks.map((lengths) => lengths[side]));
+  const shared = placement === 'with one input for all' ? make(dtype, longest('input')) : undefined;
+  const result = placement === 'with one output for all' ? make(resultDType, longest('output')) : undefined;
+  const tensorOf = (one: Tensor | undefined, kind: DType, length: number) =>
+    one?.data.length === length ? one : make(kind, length);
   return {
-    inputs: ranks.map(() => shared ?? make(dtype, length)),
-    outputs: ranks.map(() => result ?? make(resultDType, resultLength)),
+    inputs: ranks.map(({ input }) => tensorOf(shared, dtype, input)),
+    outputs: ranks.map(({ output }) => tensorOf(result, resultDType, output)),
   };
 }
 
 /** Where one of the two is longer, the other one is the rank's block of it. */
-function pairInPlace({ kind }: Collective, whole: Tensor, rank: number, size: number) {
-  const count = whole.data.length / size;
-  const block = () => {
-    const data = whole.data.subarray(rank * count, (rank + 1) * count);
-    return { ...whole, data, shape: [count] };
+function pairInPlace(
+  { input, output }: ReturnType<typeof bufferLengths>,
+  make: (length: number) => Tensor,
+  rank: number,
+) {
+  if (input === 0 || output === 0) return { input: make(input), output: make(output) };
+  const whole = make(Math.max(input, output));
+  const partOf = (length: number) => {
+    if (length === whole.data.length) return whole;
+    const data = whole.data.subarray(rank * length, (rank + 1) * length);
+    return { ...whole, data, shape: [length] };
   };
-  if (kind === 'all-gather') return { input: block(), output: whole };
-  return { input: whole, output: kind === 'reduce-scatter' ? block() : whole };
+  return { input: partOf(input), output: partOf(output) };
 }
 
 function makeTensor(dtype: DType, length: number, placement: Placement): Tensor {

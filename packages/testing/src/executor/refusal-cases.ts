@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
-import { AbortedError, type CollError, type Collective, RuntimeError, ValueError } from '@coll/core';
+import { AbortedError, type CollError, RuntimeError, ValueError } from '@coll/core';
 import { nameOf } from '@coll/core/plugin';
+import { hasBlocks } from '@coll/core/schedule';
 import type { Call, CallOptions, Group, Member } from '../group.js';
 import { abortReason } from '../play-calls.js';
-import { oneOfEach } from './collectives.js';
+import { oneOfEach, rooted } from './collectives.js';
 import { assertError, type ExpectedError } from './error-check.js';
 import { caseFor, type ExecutorCase, type ExecutorCases, type Setting } from './executor-case.js';
 import { goodCall, Untouched } from './good-call.js';
@@ -14,11 +15,11 @@ import { damages } from './wrong-buffers.js';
 export const refusalCases: ExecutorCases = {
   ...Object.fromEntries(Object.keys(damages).map((damage) => [`refuses ${damage}`, refusesDamage(damage)])),
   'refuses segments of buffers that have a block per rank': caseFor(
-    ({ kinds }) => kinds.includes('all-gather') || kinds.includes('reduce-scatter'),
+    ({ kinds }) => kinds.some(hasBlocks),
     refusesSegments,
   ),
   'refuses a root that is no rank': caseFor(
-    ({ kinds }) => kinds.includes('reduce') || kinds.includes('broadcast'),
+    ({ kinds }) => oneOfEach(0).some((collective) => 'root' in collective && kinds.includes(collective.kind)),
     refusesRoots,
   ),
   'refuses to begin what is aborted already': refusesAborted,
@@ -69,11 +70,7 @@ async function refusesRoots(subject: Subject): Promise<void> {
   const group = await subject.group();
   const member = group.members.at(-1) as Member;
   for (const root of [-1, subject.size, 0.5, Number.NaN]) {
-    const collectives: readonly Collective[] = [
-      { kind: 'broadcast', root },
-      { kind: 'reduce', op: 'sum', root },
-    ];
-    for (const collective of subject.among(collectives)) {
+    for (const collective of subject.among(rooted([root]))) {
       const refusal = await member.refuses(collective, 'float32');
       assert.ok(refusal, `refuses() must say that ${root} is not one of ${subject.size} ranks`);
       for (const mode of modesOf(group)) {
@@ -88,7 +85,7 @@ async function refusesRoots(subject: Subject): Promise<void> {
 async function refusesSegments(subject: Subject): Promise<void> {
   const group = await subject.group();
   const member = group.members.at(-1) as Member;
-  for (const collective of subject.among([{ kind: 'all-gather' }, { kind: 'reduce-scatter', op: 'sum' }])) {
+  for (const collective of subject.among(oneOfEach(subject.size - 1).filter(({ kind }) => hasBlocks(kind)))) {
     if ((await subject.refusal(collective, 'float32')) !== undefined) continue;
     for (const mode of modesOf(group)) {
       const call = goodCall(subject.size, member, { collective, options: { ...soon, mode, cuts: [1] } });

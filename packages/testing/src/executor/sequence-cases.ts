@@ -1,4 +1,5 @@
 import { type Collective, type DType, dtypes } from '@coll/core';
+import { hasBlocks } from '@coll/core/schedule';
 import { moves, ops, reductions } from './collectives.js';
 import type { ExecutorCases } from './executor-case.js';
 import { placements } from './placement.js';
@@ -32,9 +33,13 @@ async function grows(subject: Subject): Promise<void> {
   const trialOf = (collective: Collective, block: number, index: number): Trial => ({
     collective,
     dtype: index % 2 === 0 ? 'uint8' : 'float64',
-    block: collective.kind === 'all-gather' ? Math.ceil(block / subject.size) : block,
+    block: hasBlocks(collective.kind) ? Math.ceil(block / subject.size) : block,
   });
-  for (const collective of subject.among([{ kind: 'all-reduce', op: 'sum' }, { kind: 'all-gather' }])) {
+  for (const collective of subject.among([
+    { kind: 'all-reduce', op: 'sum' },
+    { kind: 'all-gather' },
+    { kind: 'all-to-all' },
+  ])) {
     await subject.check(blocks.map((block, index) => trialOf(collective, block, index)));
   }
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { type Collective, type DType, type Tensor, type TypedArray, ValueError } from '@coll/core';
+import { hasOneResult } from '@coll/core/internal';
 import { nameOf, opOf, outputDType } from '@coll/core/plugin';
 import type { Call, CallOptions, Outcome } from '../group.js';
 import { contribute, type Flavour } from '../oracle/contributions.js';
@@ -11,7 +12,7 @@ import { type Placement, placeBuffers } from './placement.js';
 export interface Trial {
   readonly collective: Collective;
   readonly dtype: DType;
-  /** Elements of a rank's input; for a reduce-scatter, of its output. */
+  /** The `n` of `Collective`. */
   readonly block: number;
   /** Default: `rough`. */
   readonly flavour?: Flavour;
@@ -52,8 +53,7 @@ export class PreparedTrial {
     expect: Expect,
   ): Promise<PreparedTrial> {
     const { collective, dtype, block, placement = 'in own memory', options } = trial;
-    const length = collective.kind === 'reduce-scatter' ? block * size : block;
-    const { inputs, outputs } = placeBuffers({ collective, dtype, size, length, placement });
+    const { inputs, outputs } = placeBuffers({ collective, dtype, size, count: block, placement });
     // Outputs first, so that inputs in their place stay whole.
     for (const { data } of outputs) data.fill(storedOf(outputDType(collective, dtype), 7n) as never);
     inputs.forEach((input, rank) => {
@@ -87,7 +87,7 @@ export class PreparedTrial {
 
   #assertSameBits(): void {
     const { collective, outputs } = this.call;
-    if (collective.kind === 'reduce' || collective.kind === 'reduce-scatter') return;
+    if (!hasOneResult(collective)) return;
     const [first, ...others] = outputs.map(({ data }) => bytesOf(data)) as [Buffer, ...Buffer[]];
     const odd = others.findIndex((bytes) => !bytes.equals(first)) + 1;
     assert.ok(odd === 0, `${this.#title}: ranks 0 and ${odd} have other bits`);

@@ -9,7 +9,7 @@ import type { Trial } from './trial.js';
 
 /** Right numbers wherever schedules differ: at every root, for every length. */
 export const scheduleCases: ExecutorCases = {
-  'serves every root': caseFor(hasAny('reduce', 'broadcast'), servesEveryRoot),
+  'serves every root': caseFor(hasAny('reduce', 'broadcast', 'gather', 'scatter'), servesEveryRoot),
   'serves every length': servesEveryLength,
   'plays long buffers': playsLongBuffers,
 };
@@ -17,7 +17,7 @@ export const scheduleCases: ExecutorCases = {
 /** Right numbers of every kind, to the bit. */
 export const dtypeCases: ExecutorCases = {
   'combines every dtype by every op': combinesEveryDType,
-  'moves every dtype': caseFor(hasAny('broadcast', 'all-gather'), movesEveryDType),
+  'moves every dtype': caseFor(hasAny('broadcast', 'all-gather', 'gather', 'scatter', 'all-to-all'), movesEveryDType),
   'keeps NaN, infinities, -0 and wraps integers around': keepsSpecialValues,
   'has no mean of bool': hasNoMeanOfBool,
 };
@@ -64,7 +64,7 @@ async function playsLongBuffers(subject: Subject): Promise<void> {
     ...trialsOf(mean, ['bfloat16', 'int32'], 5000),
     ...trialsOf(subject.among([{ kind: 'reduce', op: 'product', root }]), ['uint8'], 5000),
     ...trialsOf(subject.among([{ kind: 'broadcast', root }]), ['float16'], 5000),
-    ...trialsOf(subject.among(unrooted), ['float32'], Math.ceil(10_007 / subject.size)),
+    ...trialsOf(subject.among([...unrooted, ...rooted([root])]), ['float32'], Math.ceil(10_007 / subject.size)),
   ]);
 }
 

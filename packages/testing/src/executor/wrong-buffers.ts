@@ -16,11 +16,11 @@ const inputsOf =
 const ofLength = ({ dtype }: Tensor, length: number) => zeros(dtype, [length]);
 const ofDType = ({ data }: Tensor, dtype: DType) => zeros(dtype, [data.length]);
 
-/** Buffers that a single member can see are wrong. The root of `reduce` and `broadcast` is local, and stands last. */
+/** Buffers that a single member can see are wrong. A root is local, and stands last. */
 export const damages: Readonly<Record<string, Damage>> = {
   'no input': (call) => ({ ...call, inputs: [] }),
   'an output too many': (call) => ({ ...call, outputs: [...call.outputs, zeros('float32', [4])] }),
-  'outputs that are too short': outputsOf((tensor) => ofLength(tensor, tensor.data.length - 1)),
+  'outputs that are too short': outputsOf((tensor) => ofLength(tensor, Math.max(0, tensor.data.length - 1))),
   'outputs that are too long': outputsOf((tensor) => ofLength(tensor, tensor.data.length + 1)),
   'empty outputs': outputsOf((tensor) => ofLength(tensor, 0)),
   'outputs of another dtype': outputsOf((tensor) => ofDType(tensor, 'int32')),
@@ -32,8 +32,9 @@ export const damages: Readonly<Record<string, Damage>> = {
   'inputs in an array that is not of the dtype': inputsOf((tensor) => ({ ...tensor, dtype: 'float64' })),
   'inputs of a shape with more elements': inputsOf((tensor) => ({ ...tensor, shape: [tensor.data.length + 1] })),
   'an input that is no multiple of the ranks': undividedInput,
-  'a detached input': (call) => ({ ...call, detached: 'input' }),
-  'a detached output': (call) => ({ ...call, detached: 'output' }),
+  'a buffer with elements where a rank has none': idleBuffer,
+  'a detached input': (call) => detached(call, 'input', call.inputs),
+  'a detached output': (call) => detached(call, 'output', call.outputs),
   'two outputs that overlap': overlappingOutputs,
   'an output over the input of another rank': outputOverInput,
   'an output in the place of the input of another rank': outputInPlaceOfInput,
@@ -46,15 +47,20 @@ export const damages: Readonly<Record<string, Damage>> = {
 
 function oddInput(call: Call, change: (tensor: Tensor) => Tensor): Call | undefined {
   const [first, ...others] = call.inputs as [Tensor, ...Tensor[]];
-  // Of a broadcast only the root's input counts.
-  if (others.length === 0 || call.collective.kind === 'broadcast') return undefined;
+  // Of these only the root's input counts.
+  if (others.length === 0 || ['broadcast', 'scatter'].includes(call.collective.kind)) return undefined;
   return { ...call, inputs: [change(first), ...others] };
 }
 
 function oddOutput(call: Call, change: (tensor: Tensor) => Tensor): Call | undefined {
   const [first, ...others] = call.outputs as [Tensor, ...Tensor[]];
-  if (others.length === 0 || call.collective.kind === 'reduce') return undefined;
+  if (others.length === 0 || ['reduce', 'gather'].includes(call.collective.kind)) return undefined;
   return { ...call, outputs: [change(first), ...others] };
+}
+
+/** Undefined for a buffer without elements: detaching it changes nothing that can be seen. */
+function detached(call: Call, side: 'input' | 'output', [first]: readonly Tensor[]): Call | undefined {
+  return first?.data.length === 0 ? undefined : { ...call, detached: side };
 }
 
 function integersForMean(call: Call): Call | undefined {
@@ -66,14 +72,25 @@ function integersForMean(call: Call): Call | undefined {
 }
 
 function undividedInput(call: Call): Call | undefined {
-  const [input, output] = [call.inputs[0], call.outputs[0]] as [Tensor, Tensor];
-  if (call.collective.kind !== 'reduce-scatter' || input.data.length === output.data.length) return undefined;
-  return { ...call, inputs: call.inputs.map((tensor) => ofLength(tensor, tensor.data.length + 1)) };
+  const [input, output] = [call.inputs.at(-1), call.outputs.at(-1)] as [Tensor, Tensor];
+  const isDivided = ['reduce-scatter', 'scatter', 'all-to-all'].includes(call.collective.kind);
+  if (!isDivided || (call.collective.kind !== 'all-to-all' && input.data.length === output.data.length))
+    return undefined;
+  const longer = (tensor: Tensor) => (tensor.data.length === 0 ? tensor : ofLength(tensor, tensor.data.length + 1));
+  return { ...call, inputs: call.inputs.map(longer) };
+}
+
+function idleBuffer(call: Call): Call | undefined {
+  const { inputs, outputs, collective } = call;
+  if (inputs.length === 1) return undefined;
+  const filled = ([first, ...others]: readonly Tensor[]) => [ofLength(first as Tensor, 4), ...others];
+  if (collective.kind === 'gather') return { ...call, outputs: filled(outputs) };
+  return collective.kind === 'scatter' ? { ...call, inputs: filled(inputs) } : undefined;
 }
 
 function overlappingOutputs(call: Call): Call | undefined {
   const { outputs, collective } = call;
-  if (outputs.length === 1 || collective.kind === 'reduce') return undefined;
+  if (outputs.length === 1 || collective.kind === 'reduce' || collective.kind === 'gather') return undefined;
   const [one, other] = overlapping(outputs[0] as Tensor, outputs.at(-1) as Tensor);
   return { ...call, outputs: [one, ...outputs.slice(1, -1), other] };
 }
@@ -125,7 +142,9 @@ interface Clash {
 function clashOf({ collective, inputs }: Call): Clash | undefined {
   const last = inputs.length - 1;
   if (last === 0) return undefined;
-  return collective.kind === 'reduce' ? { writer: last, reader: 0 } : { writer: 0, reader: last };
+  return collective.kind === 'reduce' || collective.kind === 'gather'
+    ? { writer: last, reader: 0 }
+    : { writer: 0, reader: last };
 }
 
 function withClash(call: Call, { writer, reader }: Clash, output: Tensor, input: Tensor): Call {

@@ -1,6 +1,6 @@
 import type { Collective, DType, TypedArray } from '@coll/core';
 import { opOf, rootOf } from '@coll/core/plugin';
-import type { Round, Schedule } from '@coll/core/schedule';
+import { hasBlocks, type Round, type Schedule } from '@coll/core/schedule';
 import { combiner, finisher, type Plain, plainValues } from './plain-arithmetic.js';
 
 export interface Question {
@@ -32,11 +32,8 @@ export function expectedOutputs(question: Question): (readonly Plain[] | undefin
     return known;
   };
   return places.map((pieces, rank) => {
-    if (collective.kind === 'reduce' && rank !== collective.root) return undefined;
-    const perBlock = schedule.chunks / inputs.length;
-    const isScattered = collective.kind === 'reduce-scatter';
-    const own = isScattered ? pieces.slice(rank * perBlock, (rank + 1) * perBlock) : pieces;
-    return own.flatMap(storedPiece);
+    if ((collective.kind === 'reduce' || collective.kind === 'gather') && rank !== collective.root) return undefined;
+    return chunksOf(collective, schedule, rank).flatMap((chunk) => storedPiece(pieces[chunk]));
   });
 }
 
@@ -44,28 +41,45 @@ export function expectedOutputs(question: Question): (readonly Plain[] | undefin
 function inRankOrder({ kind, ...rest }: Collective, ranks: number): Schedule {
   const all = Array.from({ length: ranks }, (_, rank) => rank);
   const pairs = all.flatMap((from) => all.filter((to) => to !== from).map((to) => ({ from, to })));
-  const chunks = kind === 'all-gather' || kind === 'reduce-scatter' ? ranks : 1;
+  const isAtRoot = (rank: number) => 'root' in rest && rank === rest.root;
+  const chunks = kind === 'all-to-all' ? ranks * ranks : hasBlocks(kind) ? ranks : 1;
   const moves = pairs.flatMap(({ from, to }) => {
-    if (kind === 'broadcast')
-      return 'root' in rest && from === rest.root ? [{ from, to, chunk: 0, reduce: false }] : [];
-    if (kind === 'all-gather') return [{ from, to, chunk: from, reduce: false }];
+    const copy = (chunk: number) => [{ from, to, chunk, reduce: false }];
+    if (kind === 'broadcast') return isAtRoot(from) ? copy(0) : [];
+    if (kind === 'scatter') return isAtRoot(from) ? copy(to) : [];
+    if (kind === 'gather') return isAtRoot(to) ? copy(from) : [];
+    if (kind === 'all-gather') return copy(from);
+    if (kind === 'all-to-all') return copy(from * ranks + to);
     return all.slice(0, chunks).map((chunk) => ({ from, to, chunk, reduce: true }));
   });
   return { ranks, chunks, rounds: [moves] };
 }
 
 function startOf({ collective, dtype, inputs }: Question, { chunks }: Schedule): Places {
-  const isGather = collective.kind === 'all-gather';
-  const isScatter = collective.kind === 'reduce-scatter';
-  const perBlock = chunks / inputs.length;
+  const ranks = inputs.length;
+  const { kind } = collective;
   return inputs.map((input, rank) => {
-    if (collective.kind === 'broadcast' && rank !== rootOf(collective)) return [];
+    if ((kind === 'broadcast' || kind === 'scatter') && rank !== rootOf(collective)) return [];
     const values = plainValues(dtype, input);
-    if (isGather) return [...new Array<undefined>(rank * perBlock), ...cut(values, perBlock)];
-    if (!isScatter) return cut(values, chunks);
-    const block = values.length / inputs.length;
-    return inputs.flatMap((_, owner) => cut(values.slice(owner * block, (owner + 1) * block), perBlock));
+    const blocks = kind === 'reduce-scatter' || kind === 'scatter' || kind === 'all-to-all' ? ranks : 1;
+    const count = values.length / blocks;
+    const perBlock = chunks / (kind === 'all-to-all' ? ranks * ranks : hasBlocks(kind) ? ranks : 1);
+    const pieces = Array.from({ length: blocks }, (_, block) =>
+      cut(values.slice(block * count, (block + 1) * count), perBlock),
+    ).flat();
+    // Its place among the blocks of all ranks.
+    const isOwnBlock = kind === 'all-gather' || kind === 'gather' || kind === 'all-to-all';
+    return isOwnBlock ? [...new Array<undefined>(rank * pieces.length), ...pieces] : pieces;
   });
+}
+
+/** The chunks of a rank's output, in its order. */
+function chunksOf({ kind }: Collective, { ranks, chunks }: Schedule, rank: number): number[] {
+  const from = (begin: number, count: number) => Array.from({ length: count }, (_, chunk) => begin + chunk);
+  if (kind === 'reduce-scatter' || kind === 'scatter') return from((rank * chunks) / ranks, chunks / ranks);
+  if (kind !== 'all-to-all') return from(0, chunks);
+  const perBlock = chunks / (ranks * ranks);
+  return from(0, ranks).flatMap((sender) => from((sender * ranks + rank) * perBlock, perBlock));
 }
 
 /** Pieces of one size, rounded up, so that the last ones may be shorter or empty. */

@@ -180,6 +180,43 @@ class CannotAlias extends Double {
   }
 }
 
+class GathersBackwards extends Double {
+  override runSync(...[collective, inputs, outputs, options]: Parameters<Run>): void {
+    super.runSync(collective, collective.kind === 'gather' ? inputs.toReversed() : inputs, outputs, options);
+  }
+}
+
+class ScattersOneBlock extends Double {
+  override runSync(...[collective, inputs, outputs, options]: Parameters<Run>): void {
+    super.runSync(collective, inputs, outputs, options);
+    if (collective.kind !== 'scatter') return;
+    for (const { data } of outputs) (data as Float32Array).set(outputs[0]?.data as Float32Array);
+  }
+}
+
+class KeepsBlocks extends Double {
+  override runSync(...[collective, inputs, outputs, options]: Parameters<Run>): void {
+    super.runSync(collective, inputs, outputs, options);
+    if (collective.kind !== 'all-to-all') return;
+    outputs.forEach(({ data }, rank) => {
+      (data as Float32Array).set(inputs[rank]?.data as Float32Array);
+    });
+  }
+}
+
+class FillsEmptyOutputs extends Double {
+  override runSync(...[collective, inputs, outputs, options]: Parameters<Run>): void {
+    const isRoot = (rank: number) => collective.kind !== 'gather' || rank === collective.root;
+    const empty = (tensor: Tensor): Tensor => ({ ...tensor, data: tensor.data.subarray(0, 0), shape: [0] });
+    super.runSync(
+      collective,
+      inputs,
+      outputs.map((output, rank) => (isRoot(rank) ? output : empty(output))),
+      options,
+    );
+  }
+}
+
 class RunsFirstSegments extends Double {
   override runSync(...[collective, inputs, outputs, options]: Parameters<Run>): void {
     const firsts = (side: typeof inputs) => side.map((buffer) => (Array.isArray(buffer) ? buffer[0] : buffer));
@@ -208,4 +245,8 @@ export const brokenExecutors: readonly (readonly [
   [RefusesInSilence, /combines every dtype/],
   [CannotAlias, /in place/],
   [RunsFirstSegments, /takes buffers in segments/],
+  [GathersBackwards, /serves every root/],
+  [ScattersOneBlock, /serves every length/],
+  [KeepsBlocks, /serves every length/],
+  [FillsEmptyOutputs, /refuses a buffer with elements where a rank has none/],
 ];

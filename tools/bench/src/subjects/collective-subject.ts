@@ -1,4 +1,6 @@
 import type { Collective, CollectiveKind, Communicator } from '@coll/core';
+import { bufferLengths, inputBlocks, outputBlocks } from '@coll/core/internal';
+import { hasBlocks } from '@coll/core/schedule';
 import { elementsOf, type Trial } from '../trial.js';
 import { agreeThrough } from './agreement.js';
 import type { Buffers } from './buffers.js';
@@ -10,10 +12,13 @@ export function collectiveSubject(communicator: Communicator, buffers: Buffers, 
   const kind = trial.work.type === 'collective' ? trial.work.kind : 'all-reduce';
   const collective = collectiveOf(kind);
   const { size, localRanks } = communicator;
-  const [inputLength, outputLength] = lengthsOf(kind, elementsOf(trial), size);
-  const inputs = localRanks.map((rank) => buffers.take('input', rank, inputLength));
-  const isInPlace = trial.place === 'in' && inputLength === outputLength;
-  const outputs = isInPlace ? inputs : localRanks.map((rank) => buffers.take('output', rank, outputLength));
+  const count = elementsOf(trial) / Math.max(inputBlocks(collective, size), outputBlocks(collective, size));
+  const lengths = localRanks.map((rank) => bufferLengths(collective, count, size, rank));
+  const take = (side: 'input' | 'output') =>
+    localRanks.map((rank, index) => buffers.take(side, rank, lengths[index]?.[side] ?? 0));
+  const inputs = take('input');
+  const isInPlace = trial.place === 'in' && !hasBlocks(kind);
+  const outputs = isInPlace ? inputs : take('output');
   const isSync = trial.form === 'sync';
   return {
     isSync,
@@ -41,14 +46,11 @@ function collectiveOf(kind: CollectiveKind): Collective {
     case 'reduce':
       return { kind, op: 'sum', root: 0 };
     case 'broadcast':
+    case 'gather':
+    case 'scatter':
       return { kind, root: 0 };
     case 'all-gather':
+    case 'all-to-all':
       return { kind };
   }
-}
-
-/** Elements of a rank's input and output; the larger of them is `elements`. */
-function lengthsOf(kind: CollectiveKind, elements: number, ranks: number): readonly [input: number, output: number] {
-  if (kind === 'all-gather') return [elements / ranks, elements];
-  return [elements, kind === 'reduce-scatter' ? elements / ranks : elements];
 }

@@ -22,15 +22,19 @@ export interface Part {
 
 /** The first element of a rank's output that is not what all patterns together give; a root is rank 0. */
 export function problemOf({ kind, rank, ranks }: Part, output: Float32Array): string | undefined {
-  if (kind === 'reduce' && rank !== 0) return undefined;
+  if ((kind === 'reduce' || kind === 'gather') && rank !== 0) return undefined;
   const allRanks = ranks * (ranks + 1) * 0.5;
   const block = output.length / ranks;
+  const gathered = (index: number) => contribution(Math.floor(index / block), index % block);
   const expectedAt = {
     'all-reduce': (index: number) => contribution(0, index) * allRanks,
     reduce: (index: number) => contribution(0, index) * allRanks,
     'reduce-scatter': (index: number) => contribution(0, rank * output.length + index) * allRanks,
     broadcast: (index: number) => contribution(0, index),
-    'all-gather': (index: number) => contribution(Math.floor(index / block), index % block),
+    'all-gather': gathered,
+    gather: gathered,
+    scatter: (index: number) => contribution(0, rank * output.length + index),
+    'all-to-all': (index: number) => contribution(Math.floor(index / block), rank * block + (index % block)),
   }[kind];
   for (let index = 0; index < output.length; index++) {
     const expected = expectedAt(index);

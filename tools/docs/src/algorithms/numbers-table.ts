@@ -31,7 +31,7 @@ function share(count: number): string {
 }
 
 function collectiveOf(kind: CollectiveKind): Collective {
-  if (kind === 'all-gather') return { kind };
-  if (kind === 'broadcast') return { kind, root: 0 };
+  if (kind === 'all-gather' || kind === 'all-to-all') return { kind };
+  if (kind === 'broadcast' || kind === 'gather' || kind === 'scatter') return { kind, root: 0 };
   return kind === 'reduce' ? { kind, op: 'sum', root: 0 } : { kind, op: 'sum' };
 }

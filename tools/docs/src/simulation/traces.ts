@@ -39,7 +39,7 @@ function messagesOf({ schedule, machine, bytes }: Trial, round: Round): Message[
   return [...links.values()].map((transfers) => {
     const { from, to } = transfers[0] as Round[number];
     const sizes = transfers.map(({ chunk, reduce }) => {
-      const { begin, end } = chunkRange(schedule, 'all-reduce', bytes, chunk);
+      const { begin, end } = chunkRange(schedule, 'all-reduce', bytes, chunk, 'input');
       return { size: end - begin, reduced: reduce ? end - begin : 0 };
     });
     return {

@@ -1,5 +1,6 @@
-import type { DType } from '@coll/core';
-import { nameOf, outputLength } from '@coll/core/plugin';
+import { type DType, type Tensor, zeros } from '@coll/core';
+import { bufferLengths, inputBlocks } from '@coll/core/internal';
+import { nameOf, reads, writes } from '@coll/core/plugin';
 import { NcclCommunicator, probe } from '@coll/nccl';
 import { collectives, contribution, expected, poisoned, requireSame } from '../expect.js';
 import type { Step } from '../step.js';
@@ -23,12 +24,12 @@ export const twoRanks: Step = {
         for (const size of bytesOf()) {
           const length = Math.max(2, size / 4);
           const inputs = [0, 1].map((peer) => contribution(peer, length, dtype));
-          const input = inputs[rank] as (typeof inputs)[number];
-          const output = poisoned(collective, dtype, outputLength(collective, length, 2));
+          const lengths = bufferLengths(collective, length / inputBlocks(collective, 2), 2, rank);
+          const input = reads(collective, rank) ? (inputs[rank] as Tensor) : zeros(dtype, [lengths.input]);
+          const output = poisoned(collective, dtype, lengths.output);
           await communicator.run(collective, [input], [output], { timeoutSeconds: 60 });
-          const isRead = collective.kind !== 'reduce' || collective.root === rank;
           const what = `${nameOf(collective)} of ${length} elements of ${dtype} on rank ${rank}`;
-          if (isRead) requireSame(what, output, expected(collective, inputs, rank));
+          if (writes(collective, rank)) requireSame(what, output, expected(collective, inputs, rank));
           checked += 1;
         }
       }

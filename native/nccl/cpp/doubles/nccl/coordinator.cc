@@ -6,14 +6,22 @@
 
 #include <algorithm>
 #include <cstring>
+#include <deque>
 #include <map>
 #include <optional>
 #include <thread>
+#include <utility>
 
 #include "reduction.h"
 
 namespace coll::doubles {
 namespace {
+
+// What one rank has sent to another.
+struct Message {
+  Request request;
+  Bytes data;
+};
 
 struct Seat {
   Wire wire;
@@ -78,7 +86,7 @@ class Coordinator {
   }
 
   bool has_all_requests() const {
-    return std::all_of(seats_.begin(), seats_.end(), [](const Seat& seat) { return seat.request.has_value(); });
+    return std::all_of(seats_.begin(), seats_.end(), [](const Seat& seat) { return seat.request && seat.request->kind != kReceive; });
   }
 
   bool take_requests() {
@@ -90,6 +98,8 @@ class Coordinator {
     for (std::size_t i = 0; i < seats_.size(); ++i) {
       if (entries[i].revents != 0 && !take_request(seats_[i])) lose(seats_[i]);
     }
+    for (Seat& seat : seats_) keep_message(seat);
+    for (Seat& seat : seats_) hand_over_message(seat);
     if (std::any_of(seats_.begin(), seats_.end(), [](const Seat& seat) { return seat.wire.socket < 0; })) refuse_waiting();
     return true;
   }
@@ -101,6 +111,26 @@ class Coordinator {
     if (!seat.wire.receive(seat.input.data(), seat.input.size())) return false;
     seat.request = request;
     return true;
+  }
+
+  // A sender does not wait for the receiver.
+  void keep_message(Seat& seat) {
+    if (!seat.request || seat.request->kind != kSend) return;
+    messages_[{seat.hello.rank, seat.request->root}].push_back({*seat.request, std::move(seat.input)});
+    answer(seat, nccl::kSuccess, "", {});
+    seat.request.reset();
+  }
+
+  void hand_over_message(Seat& seat) {
+    if (!seat.request || seat.request->kind != kReceive) return;
+    std::deque<Message>& waiting = messages_[{seat.request->root, seat.hello.rank}];
+    if (waiting.empty()) return;
+    const Message& message = waiting.front();
+    const bool is_same = message.request.count == seat.request->count && message.request.dtype == seat.request->dtype;
+    if (is_same) answer(seat, nccl::kSuccess, "", message.data);
+    else answer(seat, nccl::kInvalidUsage, "rank " + std::to_string(seat.hello.rank) + " receives something else than rank " + std::to_string(seat.request->root) + " sends (the real NCCL would hang or corrupt)", {});
+    waiting.pop_front();
+    seat.request.reset();
   }
 
   static void lose(Seat& seat) {
@@ -173,6 +203,7 @@ class Coordinator {
 
   int listener_;
   std::vector<Seat> seats_;
+  std::map<std::pair<int, int>, std::deque<Message>> messages_;  // by sender and receiver
 };
 
 }  // namespace

@@ -22,8 +22,10 @@ nccl::Result run_group(const std::vector<Waiting>& all) {
   for (const nccl::Result result : results) {
     if (result != nccl::kSuccess) return result;
   }
-  for (const Waiting& waiting : all) {
-    if (waiting.start) waiting.start();
+  for (const bool is_late : {false, true}) {
+    for (const Waiting& waiting : all) {
+      if (waiting.start && waiting.waits_for_message == is_late) waiting.start();
+    }
   }
   return nccl::kSuccess;
 }

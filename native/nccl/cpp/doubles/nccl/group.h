@@ -7,11 +7,12 @@
 namespace coll::doubles {
 
 // What waits for the end of a group. `prepare` may block until other ranks come; all of a group are prepared at the same time. `start` then
-// puts work onto a stream.
+// puts work onto a stream. Receives start after the rest of their group, which may send what they wait for.
 struct Waiting {
   Record record;
   std::function<nccl::Result()> prepare;
   std::function<void()> start;
+  bool waits_for_message = false;
 };
 
 void begin_group();

@@ -60,7 +60,7 @@ Result start_init(Communicator* into, const Record& record, const std::function<
                        {}});
 }
 
-// A collective of one rank, from the call to the stream.
+// A collective or a message of one rank, from the call to the stream.
 struct Task {
   Record record;
   Request request;
@@ -74,7 +74,7 @@ void run_task(void* argument) {
   die_if_wished("collective", record.rank);
   if (is_wished("stuck collective", record.rank)) return wait_for_abort(record);
   std::this_thread::sleep_for(std::chrono::milliseconds(wish("slow collective", 0, record.rank)));
-  if (record.size == 1) {
+  if (record.size == 1 && task->request.kind < kConnect) {
     if (task->output != task->input) std::memcpy(task->output, task->input, task->request.input_bytes);
     return;
   }
@@ -123,6 +123,21 @@ Result collective(const char* name, int kind, const void* input, void* output, s
                          task->request.sequence = ++record->sequence;
                          coll_double_put(stream, run_task, task);
                        }});
+}
+
+Result message(const char* name, int kind, const void* input, void* output, std::size_t count, int dtype, int peer, Communicator communicator,
+               coll::cuda::Stream stream) {
+  const Record record = find_record(communicator);
+  if (record == nullptr) return refuse(kInvalidArgument, "this is no communicator");
+  if (const int wished = wish(std::string("fail ") + name, 0, record->rank)) return refuse(wished, "the control file wished it");
+  const std::size_t bytes = count * bytes_of(dtype);
+  if (bytes_of(dtype) == 0 || peer < 0 || peer >= record->size) return refuse(kInvalidArgument, "invalid dtype or peer");
+  if (count == 0) return kSuccess;
+  if (!has_memory(*record, kind == kSend ? input : output, bytes)) return refuse(kInvalidArgument, "a pointer is no memory of the communicator's device");
+  const Request request{kind, dtype, 0, peer, count, 0, 0, 0, kind == kSend ? bytes : 0};
+  return add_to_group({record, [record] { return connect_first(*record); },
+                       [record, request, input, output, stream] { coll_double_put(stream, run_task, new Task{record, request, input, output}); },
+                       kind == kReceive});
 }
 
 // What a split makes of a rank; nothing for one without a color.
@@ -290,4 +305,12 @@ COLL_EXPORT Result ncclAllGather(const void* input, void* output, std::size_t co
 
 COLL_EXPORT Result ncclReduceScatter(const void* input, void* output, std::size_t count, int dtype, int op, Communicator communicator, coll::cuda::Stream stream) {
   return collective("ncclReduceScatter", 4, input, output, count, dtype, op, 0, communicator, stream);
+}
+
+COLL_EXPORT Result ncclSend(const void* input, std::size_t count, int dtype, int peer, Communicator communicator, coll::cuda::Stream stream) {
+  return message("ncclSend", kSend, input, nullptr, count, dtype, peer, communicator, stream);
+}
+
+COLL_EXPORT Result ncclRecv(void* output, std::size_t count, int dtype, int peer, Communicator communicator, coll::cuda::Stream stream) {
+  return message("ncclRecv", kReceive, nullptr, output, count, dtype, peer, communicator, stream);
 }

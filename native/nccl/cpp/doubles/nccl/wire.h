@@ -24,8 +24,11 @@ struct Hello {
 // After NCCL's five kinds: what else ranks do together.
 constexpr int kConnect = 5;
 constexpr int kSplit = 6;
+// Messages between two ranks.
+constexpr int kSend = 7;
+constexpr int kReceive = 8;
 
-// What a rank wants done. All ranks must want the same, but for color and key.
+// What a rank wants done. All ranks must want the same, but for color and key, and for messages, whose `root` is the other rank.
 struct Request {
   int kind;
   int dtype;
