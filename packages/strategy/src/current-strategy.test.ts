@@ -38,6 +38,7 @@ describe('experimentalSetStrategy', () => {
     experimentalSetStrategy(byDefault);
     expect(hasStrategy()).toBe(false);
     expect(() => experimentalSetStrategy({} as never)).toThrow(ValueError);
+    expect(() => experimentalSetStrategy({} as never)).toThrow(expect.objectContaining({ code: 'ERR_COLL_VALUE' }));
     expect(hasStrategy()).toBe(false);
   });
 

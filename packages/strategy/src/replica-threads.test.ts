@@ -85,6 +85,7 @@ describe('the error of a run', () => {
     expect(await failureOf(left)).toMatchObject({
       code: 'ERR_COLL_REPLICA',
       message: 'replica 1: its thread ended with exit code 7 before it returned',
+      rank: 1,
     });
   });
 
@@ -145,6 +146,8 @@ describe('merge calls', () => {
     expect(error).toMatchObject({
       code: 'ERR_COLL_MERGE',
       message: 'replicas made a different number of merge_call: replica 1 has ended while replica 0 waits',
+      rank: 1,
+      operation: 'mergeCall',
     });
   });
 
@@ -155,8 +158,24 @@ describe('merge calls', () => {
     expect(await failureOf(run)).toMatchObject({
       name: 'InternalError',
       message: 'replicas do different things together: replica 0 calls mergeCall, but not all do; ranks disagree',
+      code: 'ERR_COLL_MISMATCH',
+      operation: 'mergeCall',
       cause: { message: 'ranks disagree' },
     });
+  });
+
+  it.each(['ERR_COLL_SHAPE_MISMATCH', 'ERR_COLL_DTYPE_MISMATCH'] as const)('explain %s, too', async (code) => {
+    const run = threadsOf(3);
+    run.say(0, merging);
+    run.say(2, merging);
+    run.say(1, failed(new InternalError(code, 'ranks disagree')));
+    expect(await failureOf(run)).toMatchObject({ message: expect.stringContaining('replica 0, 2 calls mergeCall') });
+  });
+
+  it('do not explain a disagreement in which no replica merges', async () => {
+    const run = threadsOf(2);
+    run.say(1, failed(new InternalError('ERR_COLL_MISMATCH', 'ranks disagree')));
+    expect(await failureOf(run)).toMatchObject({ message: 'ranks disagree' });
   });
 
   it('do not explain errors of another kind', async () => {

@@ -174,6 +174,10 @@ describe.each([1, 2, 3])('on %i replicas', (replicas) => {
       for (const aggregation of ['SUM', 'MEAN'] as const) {
         const made = mirrored(strategy, [1, 2], { aggregation });
         await expect(made[method](rows([1], [0]))).rejects.toBeInstanceOf(NotImplementedError);
+        await expect(made[method](rows([1], [0]))).rejects.toMatchObject({
+          code: 'ERR_COLL_NOT_IMPLEMENTED',
+          operation: method,
+        });
         await expect(strategy.run(() => made[method](rows([1], [0])))).rejects.toBeInstanceOf(NotImplementedError);
         expect(held(made)).toEqual(everywhere(replicas, [1, 2]));
       }
