@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { once, setMaxListeners } from 'node:events';
+import { getEventListeners, once, setMaxListeners } from 'node:events';
 import { connect as dial, type Socket } from 'node:net';
 import { afterEach, expect, it, vi } from 'vitest';
 import { connect } from './connect.js';
@@ -40,8 +40,44 @@ it('ends waiting with the reason of the signal', async () => {
   const listener = await Listener.listen({ member, host: '127.0.0.1', secret, sockets: new Sockets(untaken) });
   const over = new AbortController();
   const accepted = listener.accept(1, 0, over.signal);
+  expect(getEventListeners(over.signal, 'abort')).toHaveLength(1);
   over.abort(new Error('enough'));
   await expect(accepted).rejects.toThrow('enough');
+  expect(getEventListeners(over.signal, 'abort')).toEqual([]);
+  await expect(listener.accept(1, 0, over.signal)).rejects.toThrow('enough');
+  listener.close();
+});
+
+it('says where it cannot listen', async () => {
+  const member = memberOf({ rank: 3, size: 4, jobKey });
+  const sockets = new Sockets(untaken);
+  // No machine has this address: it is for documents.
+  await expect(
+    Listener.listen({ member, host: '192.0.2.1', secret: Buffer.alloc(secretBytes), sockets }),
+  ).rejects.toMatchObject({
+    ...{ name: 'RuntimeError', code: 'ERR_COLL_CLUSTER', rank: 3, operation: 'open a group' },
+    message: expect.stringMatching(/^rank 3 cannot listen at 192.0.2.1: .*EADDRNOTAVAIL.*; host names the address/),
+    cause: expect.objectContaining({ code: 'EADDRNOTAVAIL' }),
+  });
+});
+
+it('waits again for a connection that it has forgotten', async () => {
+  const [member, other] = [0, 1].map((rank) => memberOf({ rank, size: 2, jobKey })) as [Member, Member];
+  const secret = Buffer.alloc(secretBytes);
+  const sockets = new Sockets(untaken);
+  const listener = await Listener.listen({ member, host: '127.0.0.1', secret, sockets });
+  const { signal } = new AbortController();
+  const dialed = () =>
+    connect({ member: other, rank: 0, addresses: [listener.address], channel: 0, signal, secret, sockets });
+  await dialed();
+  const first = await listener.accept(1, 0, signal);
+  expect(await listener.accept(1, 0, signal)).toBe(first);
+  const [before] = [first.socket];
+  listener.forget(first);
+  const again = listener.accept(1, 0, signal);
+  await dialed();
+  expect(await again).not.toBe(first);
+  expect(first.socket).toBe(before);
   listener.close();
 });
 
