@@ -1,4 +1,4 @@
-import { RuntimeError, ValueError } from '@coll/core';
+import { ValueError } from '@coll/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Environment } from './environment.js';
@@ -228,8 +228,9 @@ describe('membershipFrom', () => {
     { SM_HOSTS: '{"0":"algo-1"}', SM_CURRENT_HOST: 'algo-1' },
     { ...slurmStep, SLURM_STEP_NODELIST: 'gpu[' },
   ])('refuses %j', (environment) => {
-    expect(() => membershipFrom(environment)).toThrow(ValueError);
-    expect(() => membershipFrom(environment)).toThrow(expect.objectContaining({ code: 'ERR_COLL_CLUSTER' }));
+    expect(() => membershipFrom(environment)).toThrow(
+      expect.objectContaining({ name: 'ValueError', code: 'ERR_COLL_CLUSTER' }),
+    );
   });
 
   it.each<[string, Environment]>([
@@ -321,6 +322,9 @@ describe('EnvironmentClusterResolver', () => {
     expect([resolver.taskType, resolver.taskId, resolver.environment]).toEqual(['worker', 5, 'Slurm']);
     expect(resolver.clusterSpec().numTasks('worker')).toBe(11);
     expect(resolver.master({ taskId: 0 })).toBe('gpu001:61482');
+    expect([resolver.master(), resolver.rpcLayer, resolver.numAccelerators()]).toEqual(['', undefined, {}]);
+    const unknown = new EnvironmentClusterResolver({ variables: { ...openMpi } });
+    expect(unknown.clusterSpec().jobTasks('worker')).toEqual(['', '', '', '']);
   });
 
   it('has the addresses that TF_CONFIG tells', () => {
@@ -337,7 +341,9 @@ describe('EnvironmentClusterResolver', () => {
     expect(membership.coordinator).toBe('train-digits-0.workers');
     expect(membershipFrom({ ...variables, ...openMpi }, 'workers')).toMatchObject({ launcher: 'Open MPI' });
     for (const HOSTNAME of ['train', 'train-x', 'train-3'])
-      expect(() => membershipFrom({ ...variables, HOSTNAME }, 'workers')).toThrow(ValueError);
+      expect(() => membershipFrom({ ...variables, HOSTNAME }, 'workers')).toThrow(
+        expect.objectContaining({ name: 'ValueError', code: 'ERR_COLL_CLUSTER' }),
+      );
     expect(() => membershipFrom({ COLL_SIZE: '3' }, 'workers')).toThrow(
       'this process seems to belong to StatefulSet, but the variable HOSTNAME is not set',
     );
@@ -349,12 +355,18 @@ describe('EnvironmentClusterResolver', () => {
   });
 
   it('says what is missing', () => {
-    expect(() => new EnvironmentClusterResolver({ variables: {} })).toThrow(RuntimeError);
+    expect(() => new EnvironmentClusterResolver({ variables: {} })).toThrow(
+      expect.objectContaining({ name: 'RuntimeError', code: 'ERR_COLL_CLUSTER' }),
+    );
     expect(() => new EnvironmentClusterResolver({ variables: {} })).toThrow('start it with one, such as coll run -n 2');
     expect(() => new EnvironmentClusterResolver({ variables: { SLURM_PROCID: '0' } })).toThrow('with srun');
+    expect(() => new EnvironmentClusterResolver({ variables: {} })).toThrow('asked for: coll run, TF_CONFIG, torchrun');
     expect(() => new EnvironmentClusterResolver({ variables: { JOB_COMPLETION_INDEX: '0' } })).toThrow('COLL_SIZE');
     expect(() => new EnvironmentClusterResolver({ variables: { PMI_RANK: '0' } })).toThrow(
       'MPICH does not say how many members there are: set COLL_SIZE to their number',
+    );
+    expect(() => new EnvironmentClusterResolver({ variables: { PMI_RANK: '0' } })).toThrow(
+      expect.objectContaining({ name: 'RuntimeError', code: 'ERR_COLL_CLUSTER' }),
     );
   });
 });
