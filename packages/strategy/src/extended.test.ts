@@ -109,7 +109,10 @@ describe('reduceTo', () => {
       name: 'ValueError',
       code: 'ERR_COLL_VALUE',
     });
-    await expect(extended.reduceTo('sum', new PerReplica([1]), 'cpu:0')).rejects.toThrow(/1 components/);
+    await expect(extended.reduceTo('sum', new PerReplica([1]), 'cpu:0')).rejects.toMatchObject({
+      ...{ name: 'ValueError', code: 'ERR_COLL_VALUE', operation: 'reduce' },
+      message: 'a value of 1 components cannot be reduced over 2 replicas',
+    });
   });
 });
 
@@ -168,7 +171,7 @@ describe('reduceTo of a value that is not distributed', () => {
     ])
       for (const op of ['sum', 'product'] as const)
         await expect(extended.reduceTo(op, value, 'cpu:0')).rejects.toMatchObject({
-          name: 'ValueError',
+          ...{ name: 'ValueError', code: 'ERR_COLL_VALUE', operation: 'reduce' },
           message: expect.stringContaining('cannot be reduced with the given reduce op'),
         });
   });
@@ -228,6 +231,7 @@ describe('batchReduceTo', () => {
       await expect(extended.batchReduceTo('sum', pairs as never)).rejects.toMatchObject({
         name: 'ValueError',
         code: 'ERR_COLL_VALUE',
+        operation: 'batch-reduce',
       });
     await expect(extended.batchReduceTo('sum', [[bare, '']])).rejects.toMatchObject({ code: 'ERR_COLL_DESTINATION' });
     await expect(

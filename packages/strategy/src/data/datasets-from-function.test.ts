@@ -93,7 +93,12 @@ describe('datasets from a function', () => {
     expect(() => three.distributeDatasetsFromFunction(() => null as never)).toThrow(
       expect.objectContaining({ name: 'ValueError', code: 'ERR_COLL_VALUE' }),
     );
-    expect(() => three.distributeDatasetsFromFunction([[1]] as never)).toThrow(/takes a function that makes a dataset/);
+    expect(() => three.distributeDatasetsFromFunction([[1]] as never)).toThrow(
+      expect.objectContaining({
+        code: 'ERR_COLL_VALUE',
+        message: expect.stringContaining('takes a function that makes a dataset'),
+      }),
+    );
     await expect(collect(async () => 3 as never)).rejects.toMatchObject({ name: 'ValueError', code: 'ERR_COLL_VALUE' });
     await expect(collect(() => Promise.reject(new Error('torn')))).rejects.toThrow('torn');
   });
@@ -116,7 +121,10 @@ describe('datasets from a function', () => {
     await expect(collect(failing, options)).rejects.toThrow('torn');
     expect(closed).toBe(3);
     const differing = make((id) => (id === 1 ? { y: [2] } : { x: [2] }));
-    await expect(collect(differing, options)).rejects.toMatchObject({ name: 'ValueError', code: 'ERR_COLL_VALUE' });
+    await expect(collect(differing, options)).rejects.toMatchObject({
+      ...{ name: 'ValueError', code: 'ERR_COLL_VALUE', cause: expect.any(Error) },
+      message: 'the elements of one step differ in structure; all replicas get alike ones',
+    });
     expect(closed).toBe(6);
     for await (const _ of three.distributeDatasetsFromFunction(
       make(() => ({ x: [2] })),

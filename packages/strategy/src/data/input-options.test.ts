@@ -35,6 +35,8 @@ describe('input options', () => {
     { experimentalPerReplicaBufferSize: -1 },
     { experimentalPerReplicaBufferSize: 1.5 },
     { globalBatchSize: 0 },
+    { globalBatchSize: '1' as unknown as number },
+    { experimentalReplicationMode: 1 as unknown as 'PER_REPLICA' },
     { experimentalReplicationMode: 'PER_DEVICE' as 'PER_REPLICA' },
     { autoShardPolicy: 'toString' as 'AUTO' },
   ])('are refused with %o', (wrong) => {

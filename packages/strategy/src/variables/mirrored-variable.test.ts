@@ -49,6 +49,7 @@ describe.each([1, 2, 3])('on %i replicas', (replicas) => {
     const value = new PerReplica(ids.map((id) => Float32Array.of(id)));
     await expect(made.assign(value)).rejects.toMatchObject({
       code: 'ERR_COLL_TYPE',
+      operation: 'assign',
       message: expect.stringContaining('takes one value for all replicas, not a PerReplica'),
     });
     expect(() => made.assignAddSync(value)).toThrow(TypeError);
