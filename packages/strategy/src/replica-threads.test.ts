@@ -5,13 +5,13 @@ import { encodeError } from './thread-errors.js';
 import type { ReplicaMessage, ToReplica } from './thread-messages.js';
 
 /** Threads that say what the test says, in that order. */
-function threadsOf(size: number, onReport?: (replica: number, value: unknown) => void) {
+function threadsOf(size: number, onReport?: (replica: number, value: unknown) => void, firstReplica = 0) {
   const heard: ToReplica[][] = Array.from({ length: size }, () => []);
   const start = (replica: number): ReplicaThread => ({
     tell: (message) => heard[replica]?.push(message),
     end: async () => {},
   });
-  const threads = new ReplicaThreads({ group: createThreadGroup({ size }), firstReplica: 0, onReport }, start);
+  const threads = new ReplicaThreads({ group: createThreadGroup({ size }), firstReplica, onReport }, start);
   threads.results.catch(() => {});
   return { threads, heard, say: (replica: number, message: ReplicaMessage) => threads.message(replica, message) };
 }
@@ -94,6 +94,52 @@ describe('the error of a run', () => {
     run.say(1, failed(new Error('first')));
     run.say(0, failed(new Error('second')));
     expect(await failureOf(run)).toMatchObject({ message: 'first' });
+  });
+
+  it('is that of whoever aborts the run, or ends it', async () => {
+    const aborted = threadsOf(2);
+    aborted.threads.abort('enough');
+    expect(await failureOf(aborted)).toMatchObject({
+      ...{ name: 'AbortedError', code: 'ERR_COLL_ABORTED', message: 'run was aborted', cause: 'enough' },
+    });
+    const ended = threadsOf(2);
+    const reason = new RangeError('elsewhere');
+    ended.threads.fail(reason);
+    expect(await failureOf(ended)).toBe(reason);
+  });
+
+  it('says that a replica has ended for which another one waits', async () => {
+    const run = threadsOf(2, undefined, 4);
+    const closed = { rank: 4, operation: 'all-reduce' };
+    run.say(1, failed(new RuntimeError('ERR_COLL_CLOSED', 'rank 4 has left the group', closed)));
+    expect(await failureOf(run)).toMatchObject({
+      ...{ name: 'RuntimeError', code: 'ERR_COLL_MERGE', rank: 4, operation: 'all-reduce' },
+      message:
+        'replicas made a different number of collectives: replica 4 has ended while replica 5 waits in all-reduce; give all replicas equally many steps',
+      cause: { code: 'ERR_COLL_CLOSED' },
+    });
+  });
+
+  it.each([5, undefined])('is its own where a replica finds closed what is of rank %s', async (rank) => {
+    const run = threadsOf(2, undefined, 4);
+    run.say(1, failed(new RuntimeError('ERR_COLL_CLOSED', 'it was closed', rank === undefined ? {} : { rank })));
+    expect(await failureOf(run)).toMatchObject({ code: 'ERR_COLL_CLOSED', message: 'it was closed' });
+  });
+
+  it('counts replicas from the first one of this process', async () => {
+    const reports: unknown[] = [];
+    const run = threadsOf(2, (replica, value) => reports.push([replica, value]), 4);
+    run.say(1, { type: 'report', value: { a: 1 } });
+    expect(reports).toEqual([[5, { a: 1 }]]);
+    run.say(0, consequence(5));
+    run.say(1, consequence(5));
+    expect(await failureOf(run)).toMatchObject({ code: 'ERR_COLL_PEER_FAILED', rank: 5 });
+    const merged = threadsOf(3, undefined, 4);
+    for (const replica of [0, 2]) merged.say(replica, merging);
+    merged.say(1, returned);
+    expect(await failureOf(merged)).toMatchObject({
+      ...{ rank: 5, message: expect.stringContaining('replica 5 has ended while replica 4, 6 waits') },
+    });
   });
 
   it('is that of a thread that cannot be started', async () => {
