@@ -1,7 +1,8 @@
-import { readFileSync } from 'node:fs';
+import fs, { readFileSync } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { availableParallelism } from 'node:os';
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { areCores, coresTogether, ownCores } from './cores.js';
 
 describe('cores', () => {
@@ -106,6 +107,21 @@ describe('cores', () => {
   it('are those that Linux lists for this process', () => {
     const [, list] = /^Cpus_allowed_list:\s*(\S+)$/m.exec(readFileSync('/proc/self/status', 'utf8')) ?? [];
     expect(ownCores()).toEqual({ cores: availableParallelism(), coreList: list });
+  });
+
+  it.each([
+    ['that is missing', undefined],
+    ['without them', 'Name:\tnode\n'],
+    ['that nobody would believe', 'Cpus_allowed_list:\t0-99999\n'],
+  ])('are counted only where the system shows a list %s', (_, status) => {
+    vi.spyOn(fs, 'readFileSync').mockImplementation(() => {
+      if (status === undefined) throw new Error('ENOENT');
+      return status;
+    });
+    syncBuiltinESMExports();
+    expect(ownCores()).toEqual({ cores: availableParallelism(), coreList: '' });
+    vi.restoreAllMocks();
+    syncBuiltinESMExports();
   });
 
   it('are one for who may use one, whatever list is believed', () => {

@@ -1,8 +1,13 @@
-import { readFileSync } from 'node:fs';
+import fs, { readFileSync } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import os, { networkInterfaces } from 'node:os';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { addressOf, isLoopback, isSameHost, thisHost } from './host.js';
+
+afterEach(() => {
+  vi.restoreAllMocks();
+  syncBuiltinESMExports();
+});
 
 describe('addressOf', () => {
   it.each(['127.0.0.1', '::1', '10.1.2.3', 'fd00::1'])('takes the address %s as it is', async (address) => {
@@ -35,11 +40,6 @@ describe('addressOf', () => {
 describe('an interface', () => {
   const card = (address: string, family: 'IPv4' | 'IPv6') => ({ address, family }) as os.NetworkInterfaceInfo;
 
-  afterEach(() => {
-    vi.restoreAllMocks();
-    syncBuiltinESMExports();
-  });
-
   function mockInterfaces(interfaces: Record<string, os.NetworkInterfaceInfo[]>) {
     vi.spyOn(os, 'networkInterfaces').mockReturnValue(interfaces);
     syncBuiltinESMExports();
@@ -68,6 +68,14 @@ describe('hosts', () => {
   it('are told by name and boot', () => {
     const bootId = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
     expect(thisHost()).toEqual({ name: os.hostname(), bootId });
+  });
+
+  it('have no boot where the system does not tell', () => {
+    vi.spyOn(fs, 'readFileSync').mockImplementation(() => {
+      throw new Error('ENOENT');
+    });
+    syncBuiltinESMExports();
+    expect(thisHost()).toEqual({ name: os.hostname(), bootId: '' });
   });
 
   it('are the same where name and boot are', () => {
