@@ -112,6 +112,8 @@ describe('cores', () => {
   it.each([
     ['that is missing', undefined],
     ['without them', 'Name:\tnode\n'],
+    ['with words behind it', 'Cpus_allowed_list:\t0-1 or so\n'],
+    ['by another name', 'Other_Cpus_allowed_list:\t0-1\n'],
     ['that nobody would believe', 'Cpus_allowed_list:\t0-99999\n'],
   ])('are counted only where the system shows a list %s', (_, status) => {
     vi.spyOn(fs, 'readFileSync').mockImplementation(() => {
