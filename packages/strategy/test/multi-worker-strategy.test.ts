@@ -226,7 +226,7 @@ describe('a MultiWorkerMirroredStrategy', () => {
   it('needs to have met the others before a variable is made', async () => {
     const [strategy] = (await workersHere(2, 1)) as [MultiWorkerMirroredStrategy];
     expect(() => strategy.scope(() => variable(1))).toThrow(
-      expect.objectContaining({ name: 'RuntimeError', code: 'ERR_COLL_CONTEXT' }),
+      expect.objectContaining({ name: 'RuntimeError', code: 'ERR_COLL_CONTEXT', operation: 'broadcast' }),
     );
     expect(() => strategy.scope(() => variable(1))).toThrow(/await strategy.ready\(\)/);
   });
@@ -251,7 +251,10 @@ describe('a MultiWorkerMirroredStrategy', () => {
     for (const { status, reason } of (await Promise.allSettled(ready)) as PromiseRejectedResult[]) {
       expect(status).toBe('rejected');
       expect(reason).toBeInstanceOf(RuntimeError);
-      expect(reason).toMatchObject({ code: 'ERR_COLL_CLUSTER', message: expect.stringContaining('worker 2 has 2') });
+      expect(reason).toMatchObject({
+        ...{ code: 'ERR_COLL_CLUSTER', rank: 2, operation: 'start' },
+        message: 'worker 0 has 1 device, worker 2 has 2 devices: all workers have as many',
+      });
     }
   });
 
@@ -314,6 +317,8 @@ describe('a MultiWorkerMirroredStrategy', () => {
     const refused = expect(strategy.ready()).rejects.toMatchObject({
       name: 'RuntimeError',
       code: 'ERR_COLL_CLOSED',
+      operation: 'start',
+      cause: expect.any(Error),
       message: expect.stringMatching(/was closed while it waited for the other workers/),
     });
     await new Promise((resolve) => setTimeout(resolve, 100));
@@ -325,6 +330,9 @@ describe('a MultiWorkerMirroredStrategy', () => {
     const [strategy] = (await workersHere(2, 1)) as [MultiWorkerMirroredStrategy];
     await strategy.close();
     await strategy.close();
-    await expect(strategy.run(() => 1)).rejects.toMatchObject({ code: 'ERR_COLL_CLOSED' });
+    await expect(strategy.run(() => 1)).rejects.toMatchObject({
+      ...{ name: 'RuntimeError', code: 'ERR_COLL_CLOSED', operation: 'start' },
+      message: 'this MultiWorkerMirroredStrategy was closed; create a new one',
+    });
   });
 });
