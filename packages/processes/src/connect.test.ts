@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { getEventListeners, once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { UnavailableError } from '@coll/core';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { Address } from './card.js';
 import { type ConnectOptions, connect } from './connect.js';
@@ -146,6 +147,21 @@ it('takes the secret from a welcome of the member itself', async () => {
   expect(connection).toMatchObject({ rank: 0, channel: 0, secret: listenersSecret });
   expect(getEventListeners(signal, 'abort')).toEqual([]);
   expect(await accepted).toMatchObject({ rank: 1, channel: 0, secret });
+  listener.close();
+});
+
+it('tries again when a connection ends before it could be used', async () => {
+  const options = { member: listening, host, secret: listenersSecret, sockets: new Sockets(untaken) };
+  const listener = await Listener.listen(options);
+  const ended = new UnavailableError('ERR_COLL_PEER_FAILED', 'a connection ended before it could be used');
+  const sockets = new Sockets(untaken);
+  vi.spyOn(sockets, 'take').mockImplementationOnce(() => {
+    throw ended;
+  });
+  const missed = vi.fn();
+  const connection = await connectTo([listener.address], { sockets, onMissed: missed });
+  expect(connection).toMatchObject({ rank: 0, secret: listenersSecret });
+  expect(missed.mock.calls).toEqual([[ended]]);
   listener.close();
 });
 
