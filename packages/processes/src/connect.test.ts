@@ -150,6 +150,23 @@ it('takes the secret from a welcome of the member itself', async () => {
   listener.close();
 });
 
+it('ends with the reason of its signal while a listener is silent', async () => {
+  const over = new AbortController();
+  const reason = new Error('enough');
+  const silent = await listen((socket) => socket.on('data', () => over.abort(reason)));
+  const missed = vi.fn();
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  const ended = vi.fn();
+  const aborted = once(over.signal, 'abort');
+  connectTo([silent], { signal: over.signal, onMissed: missed }).catch(ended);
+  await aborted;
+  // Half of the time that a listener has to answer.
+  for (let step = 0; step < 100; step++) await vi.advanceTimersByTimeAsync(50);
+  expect(ended.mock.calls).toEqual([[reason]]);
+  expect(missed).not.toHaveBeenCalled();
+  expect(getEventListeners(over.signal, 'abort')).toEqual([]);
+});
+
 it('tries again when a connection ends before it could be used', async () => {
   const options = { member: listening, host, secret: listenersSecret, sockets: new Sockets(untaken) };
   const listener = await Listener.listen(options);

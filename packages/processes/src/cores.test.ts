@@ -85,6 +85,7 @@ describe('cores', () => {
     { cores: 1, coreList: 'x0' },
     { cores: 1, coreList: '0x' },
     { cores: 1, coreList: '0-3,3-1' },
+    { cores: 1, coreList: '3-2' },
     { cores: 1, coreList: '0-99999' },
     { cores: 1, coreList: '0,99999' },
     { cores: 1, coreList: '0,0-99999' },
