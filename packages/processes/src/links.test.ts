@@ -105,6 +105,17 @@ describe('findLinks', () => {
     });
   });
 
+  it.each([
+    ['tcp', false],
+    ['auto', true],
+  ] as const)('of a member that is alone shares by %s: %s', async (transport, areAllShared) => {
+    const member = memberOf({ rank: 0, size: 1, jobKey, transport });
+    const card = readCard(cardOf(member, { name: 'a', bootId: '' }, [{ host: '127.0.0.1', port: 1 }]), 0);
+    const meeting = { gather: async (_: string, own: Buffer) => [own] } as unknown as Meeting;
+    const found = await findLinks(member, [card], [], {} as SharedSegments, meeting);
+    expect(found).toEqual({ links: [], areAllShared });
+  });
+
   it.each(['5', 'null', '"text"', '{', '[]'])('takes %s of another rank for nothing found', async (text) => {
     const { links, areAllShared } = await find({ others: [text, '{"0":null,"1":null}'] });
     const reason = 'on the same host, but its memory cannot be used: undefined';

@@ -53,6 +53,10 @@ describe('disagreementOf', () => {
     expect(error).toMatchObject({ code: 'ERR_COLL_SHAPE_MISMATCH', rank: 2 });
   });
 
+  it('counts who has not come with the first of as many', () => {
+    expect(disagreementOf([undefined, stateOf(4), stateOf(3)])).toMatchObject({ rank: 2 });
+  });
+
   it('is told where no difference is to be seen', () => {
     const error = disagreementOf([stateOf(4), stateOf(4)]);
     expect(error).toBeInstanceOf(InternalError);
