@@ -83,6 +83,22 @@ it('plays a call in slices, between which others run, and those behind it in the
   expect(queue.add(call('fourth'), number, {})).toBeUndefined();
 });
 
+it('plays as many calls in a turn as are over within a slice', async () => {
+  native.answers.set('first', [status.slice]);
+  const all = ['first', 'second', 'third'].map((name, number) => queue.add(call(name), number, {}));
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(native.asked).toEqual(['play first', 'play first', 'play second', 'play third']);
+  await Promise.all(all);
+});
+
+it('waits for others in turns, between which other code runs', async () => {
+  native.answers.set('first', [status.waiting, status.waiting]);
+  const first = queue.add(call('first'), 0, {});
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(native.asked).toEqual(['play first', 'play first']);
+  await first;
+});
+
 it('leaves what others keep waiting to the thread of the group, and all behind it', async () => {
   native.answers.set('first', Array(100).fill(status.waiting));
   const first = queue.add(call('first'), 0, {});
