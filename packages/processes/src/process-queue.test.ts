@@ -202,3 +202,24 @@ it('rejects what has not ended when the group is closed, and plays no more', asy
   await new Promise((resolve) => setImmediate(resolve));
   expect(native.asked.filter((asked) => asked.startsWith('play'))).toEqual(['play first']);
 });
+
+it('tells who is missing from a call that waits for long', async () => {
+  vi.useFakeTimers({ toFake: ['performance', 'setInterval', 'clearInterval'] });
+  const told: unknown[] = [];
+  const binding = { ...native.binding, absent: () => [2, 3] };
+  const stalling = new ProcessQueue(binding, group, {
+    rank: 1,
+    stalls: { seconds: 10, tell: (stall) => told.push(stall) },
+    fail: () => {},
+    end: () => {},
+    failureOf: () => new Error('the group has failed') as CollError,
+  });
+  native.answers.set('first', [status.failed]);
+  const first = stalling.add(call('first'), 5, {});
+  pass(10_000);
+  expect(told).toEqual([{ operation: 'all-reduce sum', sequence: 5, missing: [2, 3], seconds: 10 }]);
+  stalling.settle();
+  await first;
+  expect(told).toHaveLength(2);
+  expect(vi.getTimerCount()).toBe(0);
+});

@@ -24,7 +24,10 @@ const binding = {
     if (card[0] === 9) throw new Error('no such file');
     return `segment ${card[0]}`;
   },
-  hasMark: (segment: unknown, rank: number) => segment === 'own' && rank === 0,
+  hasMark(segment: unknown, rank: number) {
+    if (segment === undefined) throw new TypeError('a segment is needed');
+    return segment === 'own' && rank === 0;
+  },
   makeRings(segment: unknown, size: number) {
     asked.push(['rings', segment, size]);
     if (refused) throw refused;
