@@ -182,7 +182,7 @@ describe('extended', () => {
     expect(await two.extended.readVar(made)).toMatchObject({ data: Float32Array.of(1) });
     expect(await getStrategy().extended.readVar(alone)).toMatchObject({ data: Float64Array.of(1) });
     for (const value of [5, new PerReplica([1, 2])])
-      await expect(two.extended.readVar(value)).rejects.toMatchObject({ name: 'ValueError' });
+      await expect(two.extended.readVar(value)).rejects.toMatchObject({ name: 'ValueError', code: 'ERR_COLL_VALUE' });
     await expect(two.run(() => two.extended.readVar(made))).rejects.toThrow(/requires being in cross-replica context/);
   });
 
