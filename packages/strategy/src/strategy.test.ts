@@ -105,6 +105,20 @@ describe('reduce without an axis', () => {
   });
 
   it.each([
+    { bytesPerPack: 1 },
+    { timeoutSeconds: 60 },
+    { implementation: 'RING' },
+    { checkCalls: true },
+    { signal: new AbortController().signal },
+    { sharedResult: true },
+    { deduplicate: true },
+    { options: new CommunicationOptions() },
+    { experimentalHints: new CommunicationOptions() },
+  ] as const)('takes the options %o', async (options) => {
+    expect(await three.reduce('sum', value, null, options)).toMatchObject({ data: Float32Array.of(9, 18) });
+  });
+
+  it.each([
     [{ options: new CommunicationOptions(), experimentalHints: new CommunicationOptions() }, /both given/],
     [{ timeout: 3 }, /reduce: the options must be CommunicationOptions or fields of .*, got/],
     [[], /reduce: the options must be/],
