@@ -202,7 +202,9 @@ it('drops job and task, and sets the replica to 0, to compare devices of tasks',
   expect(canonicalizeWithoutJobAndTask('/job:w/replica:3/task:2/gpu:1')).toBe('/replica:0/device:GPU:1');
   expect(canonicalizeWithoutJobAndTask('')).toBe('/replica:0/device:CPU:0');
   expect(canonicalizeWithoutJobAndTask('/task:1', '/gpu:5')).toBe('/replica:0/device:GPU:5');
-  expect(() => canonicalizeWithoutJobAndTask('/device:gpu:1')).toThrow(AssertionError);
+  expect(() => canonicalizeWithoutJobAndTask('/device:gpu:1')).toThrow(
+    expect.objectContaining({ name: 'AssertionError', code: 'ERR_COLL_DEVICE' }),
+  );
 });
 
 it("finds the CPU of a device's task", () => {

@@ -1,5 +1,4 @@
 import { expect, it } from 'vitest';
-import { ValueError } from './errors.js';
 import { optionsOf } from './options-of.js';
 
 const example = 'new RingAllReduce({ numPacks: 2 })';
@@ -11,6 +10,8 @@ it('gives options as they are, and none where there are none', () => {
 });
 
 it.each([2, null, 'ring', [2], () => 2])('refuses %j', (options) => {
-  expect(() => optionsOf(options as never, example)).toThrow(ValueError);
+  expect(() => optionsOf(options as never, example)).toThrow(
+    expect.objectContaining({ name: 'ValueError', code: 'ERR_COLL_VALUE' }),
+  );
   expect(() => optionsOf(options as never, example)).toThrow(`options are an object, ${example}, not `);
 });

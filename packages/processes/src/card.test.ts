@@ -32,17 +32,47 @@ describe('cards', () => {
     ['streams that are none', JSON.stringify({ ...card, streams: 'many' })],
     ['more addresses than a host has', JSON.stringify({ ...card, addresses: Array(17).fill(card.addresses[0]) })],
     ['a name of any length', JSON.stringify({ ...card, hostName: 'x'.repeat(256) })],
+    ['a host name that is none', JSON.stringify({ ...card, hostName: 5 })],
+    ['a boot of any length', JSON.stringify({ ...card, bootId: 'x'.repeat(256) })],
+    ['an address without a host', JSON.stringify({ ...card, addresses: [{ host: 5, port: 4711 }] })],
+    ['an address of any length', JSON.stringify({ ...card, addresses: [{ host: 'x'.repeat(256), port: 4711 }] })],
+    ['half a port', JSON.stringify({ ...card, addresses: [{ host: 'a', port: 1.5 }] })],
+    ['a port in words', JSON.stringify({ ...card, addresses: [{ host: 'a', port: '4711' }] })],
+    ['port 0', JSON.stringify({ ...card, addresses: [{ host: 'a', port: 0 }] })],
+    ['port 65536', JSON.stringify({ ...card, addresses: [{ host: 'a', port: 65_536 }] })],
+    ['one bad address', JSON.stringify({ ...card, addresses: [card.addresses[0], { host: 'a', port: 0 }] })],
+    ['addresses that are no list', JSON.stringify({ ...card, addresses: 'a:1' })],
+    ['half a stream', JSON.stringify({ ...card, streams: 1.5 })],
+    ['a transport that is none', JSON.stringify({ ...card, transport: 'mail' })],
+    ['a strange consent', JSON.stringify({ ...card, insecure: 1 })],
+    ['a heartbeat in words', JSON.stringify({ ...card, heartbeatSeconds: '5' })],
     ['no cores', JSON.stringify({ ...card, cores: 0 })],
     ['no address', JSON.stringify({ ...card, addresses: [] })],
   ])('of %s are refused', (_, text) => {
-    expect(() => readCard(Buffer.from(text), 3)).toThrow(expect.objectContaining({ code: 'ERR_COLL_STORE', rank: 3 }));
+    const details = { code: 'ERR_COLL_STORE', rank: 3, operation: 'open a group' };
+    expect(() => readCard(Buffer.from(text), 3)).toThrow(expect.objectContaining(details));
+  });
+
+  it.each<[string, object]>([
+    ['the longest names', { hostName: 'x'.repeat(255), bootId: 'x'.repeat(255) }],
+    ['no boot', { bootId: '' }],
+    ['as many addresses as a host has', { addresses: Array(16).fill(card.addresses[0]) }],
+    ['the first and the last port', { addresses: [1, 65_535].map((port) => ({ host: 'a', port })) }],
+    ['the longest address', { addresses: [{ host: 'x'.repeat(255), port: 1 }] }],
+    ['a number of streams', { streams: 4 }],
+    ['another transport', { transport: 'tcp', insecure: true, heartbeatSeconds: 0.5 }],
+  ])('with %s are read', (_, more) => {
+    expect(readCard(Buffer.from(JSON.stringify({ ...card, ...more })), 3)).toEqual({ ...card, ...more });
   });
 });
 
 describe('requireCompatible', () => {
-  const refused = (cards: readonly Card[], message: RegExp) =>
+  const refused = (cards: readonly Card[], rank: number, message: RegExp) =>
     expect(() => requireCompatible(cards)).toThrow(
-      expect.objectContaining({ code: 'ERR_COLL_CLUSTER', message: expect.stringMatching(message) }),
+      expect.objectContaining({
+        ...{ name: 'RuntimeError', code: 'ERR_COLL_CLUSTER', rank, operation: 'open a group' },
+        message: expect.stringMatching(message),
+      }),
     );
 
   it('lets members of one host be alone', () => {
@@ -51,11 +81,20 @@ describe('requireCompatible', () => {
 
   it.each(['transport', 'streams', 'heartbeatSeconds', 'insecure'] as const)('names who has another %s', (setting) => {
     const odd = { ...card, [setting]: 'other' } as unknown as Card;
-    refused([card, card, odd], new RegExp(`${setting} is .* on rank 0 and other on rank 2`));
+    refused([card, card, odd], 2, new RegExp(`${setting} is .* on rank 0 and other on rank 2`));
   });
 
   it('asks for an address that other hosts reach', () => {
-    refused([card, other], /rank 0 listens at 127.0.0.1 only, which no other host reaches; open the group with host/);
+    refused(
+      [card, other],
+      0,
+      /rank 0 listens at 127.0.0.1 only, which no other host reaches; open the group with host/,
+    );
+  });
+
+  it('takes one address that other hosts reach for enough', () => {
+    const both = { ...card, insecure: true, addresses: [...card.addresses, ...near.addresses] };
+    requireCompatible([both, { ...other, insecure: true }]);
   });
 
   it('refuses to share memory between hosts, in the same words for all', () => {
@@ -64,13 +103,18 @@ describe('requireCompatible', () => {
       expect.objectContaining({
         code: 'ERR_COLL_REFUSED',
         rank: 1,
+        operation: 'open a group',
         message: expect.stringMatching(/^shared memory was asked for, but rank 0 is on host-a, rank 1 on host-b;/),
       }),
     );
   });
 
   it('refuses to talk in clear between hosts, unless all have said so', () => {
-    refused([near, other], /not encrypted.*insecure: true on all members/);
+    refused(
+      [near, near, other],
+      2,
+      /rank 0 is on host-a, rank 2 on host-b, .*not encrypted.*insecure: true on all members/,
+    );
     requireCompatible([near, other].map((one) => ({ ...one, insecure: true })));
   });
 });

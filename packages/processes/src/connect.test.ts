@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
+import { getEventListeners, once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { UnavailableError } from '@coll/core';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { Address } from './card.js';
 import { type ConnectOptions, connect } from './connect.js';
@@ -106,6 +107,7 @@ const unproven = ({ host, port }: Address) => ({
   name: 'CollError',
   code: 'ERR_COLL_STORE',
   rank: 1,
+  operation: 'open a group',
   message: `the listener at ${host}:${port} does not prove to rank 1 that it is rank 0 and has the job key: check which program listens there`,
 });
 
@@ -141,10 +143,57 @@ it('takes the secret from a welcome of the member itself', async () => {
   const listener = await Listener.listen(options);
   const { signal } = new AbortController();
   const accepted = listener.accept(1, 0, signal);
-  const connection = await connectTo([listener.address]);
+  const connection = await connectTo([listener.address], { signal });
   expect(connection).toMatchObject({ rank: 0, channel: 0, secret: listenersSecret });
+  expect(getEventListeners(signal, 'abort')).toEqual([]);
   expect(await accepted).toMatchObject({ rank: 1, channel: 0, secret });
   listener.close();
+});
+
+it('ends with the reason of its signal while a listener is silent', async () => {
+  const over = new AbortController();
+  const reason = new Error('enough');
+  const silent = await listen((socket) => socket.on('data', () => over.abort(reason)));
+  const missed = vi.fn();
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  const ended = vi.fn();
+  const aborted = once(over.signal, 'abort');
+  connectTo([silent], { signal: over.signal, onMissed: missed }).catch(ended);
+  await aborted;
+  // Half of the time that a listener has to answer.
+  for (let step = 0; step < 100; step++) await vi.advanceTimersByTimeAsync(50);
+  expect(ended.mock.calls).toEqual([[reason]]);
+  expect(missed).not.toHaveBeenCalled();
+  expect(getEventListeners(over.signal, 'abort')).toEqual([]);
+});
+
+it('tries again when a connection ends before it could be used', async () => {
+  const options = { member: listening, host, secret: listenersSecret, sockets: new Sockets(untaken) };
+  const listener = await Listener.listen(options);
+  const ended = new UnavailableError('ERR_COLL_PEER_FAILED', 'a connection ended before it could be used');
+  const sockets = new Sockets(untaken);
+  vi.spyOn(sockets, 'take').mockImplementationOnce(() => {
+    throw ended;
+  });
+  const missed = vi.fn();
+  const connection = await connectTo([listener.address], { sockets, onMissed: missed });
+  expect(connection).toMatchObject({ rank: 0, secret: listenersSecret });
+  expect(missed.mock.calls).toEqual([[ended]]);
+  listener.close();
+});
+
+it.each(['before', 'while it waits to try again'])('ends with the reason of its signal %s', async (when) => {
+  const over = new AbortController();
+  const reason = new Error('enough');
+  if (when === 'before') over.abort(reason);
+  // Nobody listens there, and the next attempt never comes.
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  const missed = vi.fn(() => setImmediate(() => over.abort(reason)));
+  const connected = connectTo([{ host, port: 1 }], { signal: over.signal, onMissed: missed });
+  await expect(connected).rejects.toBe(reason);
+  expect(missed).toHaveBeenCalledTimes(when === 'before' ? 0 : 1);
+  expect(getEventListeners(over.signal, 'abort')).toEqual([]);
+  expect(vi.getTimerCount()).toBe(0);
 });
 
 it.each<[Refusal, string]>([
@@ -167,7 +216,8 @@ async function expectRefused(refusal: Buffer, message: string): Promise<void> {
     { challenge: encodeChallenge, welcome },
   ]) {
     const { error } = await meet(listener);
-    expect(error).toMatchObject({ code: 'ERR_COLL_STORE', message: expect.stringContaining(message) });
+    const details = { code: 'ERR_COLL_STORE', rank: 1, operation: 'open a group' };
+    expect(error).toMatchObject({ ...details, message: expect.stringContaining(message) });
   }
 }
 

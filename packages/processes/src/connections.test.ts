@@ -19,9 +19,9 @@ it('tells why a member was not reached', async () => {
   const common = { member, meeting, cards, host: '127.0.0.1', secret: Buffer.alloc(secretBytes) };
   const mesh = { ...common, sockets: new Sockets({} as ProcessBinding), listener: undefined };
   await expect(connectAll(mesh as never, [{ rank: 0, channel: 0 }])).rejects.toMatchObject({
-    code: 'ERR_COLL_DEADLINE',
+    ...{ code: 'ERR_COLL_DEADLINE', rank: 1, operation: 'open a group', cause: expect.any(Error) },
     message: expect.stringMatching(
-      /rank 0 was not reached; the last attempt failed: .*(ended the connection|ECONNRESET|EPIPE)/,
+      /^rank 1 waited 0.3 seconds for connections with the other members: rank 0 was not reached; the last attempt failed: .*(ended the connection|ECONNRESET|EPIPE)/,
     ),
   });
   meeting.end();

@@ -1,5 +1,8 @@
+import fs, { readFileSync } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
+import { availableParallelism } from 'node:os';
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { areCores, coresTogether, ownCores } from './cores.js';
 
 describe('cores', () => {
@@ -46,6 +49,14 @@ describe('cores', () => {
     [
       'the most of any where the system does not tell',
       [
+        [4, ''],
+        [2, '0-1'],
+      ],
+      4,
+    ],
+    [
+      'the same with a list that is longer',
+      [
         [2, ''],
         [4, '0-3'],
       ],
@@ -68,8 +79,52 @@ describe('cores', () => {
     { cores: 1, coreList: '1,'.repeat(600) },
     { cores: 1, coreList: `${'0-8191,'.repeat(120)}0` },
     { cores: 1, coreList: 7 as never },
+    { cores: 8193, coreList: '0' },
+    { cores: -1, coreList: '0' },
+    { cores: '1' as never, coreList: '0' },
+    { cores: 1, coreList: 'x0' },
+    { cores: 1, coreList: '0x' },
+    { cores: 1, coreList: '0-3,3-1' },
+    { cores: 1, coreList: '3-2' },
+    { cores: 1, coreList: '0-99999' },
+    { cores: 1, coreList: '0,99999' },
+    { cores: 1, coreList: '0,0-99999' },
+    { cores: 1, coreList: '0-8191,0' },
+    { cores: 1, coreList: `${'1,'.repeat(512)}1` },
   ])('that nobody has are not believed: %o', (cores) => {
     expect(areCores(cores)).toBe(false);
+  });
+
+  it.each([
+    { cores: 1, coreList: '' },
+    { cores: 8192, coreList: '0-8191' },
+    { cores: 1, coreList: '3-3' },
+    { cores: 1, coreList: '10-1234,2000,3000-3001' },
+    { cores: 1, coreList: `${'1,'.repeat(511)}11` },
+  ])('that one may have are believed: %o', (cores) => {
+    expect(areCores(cores)).toBe(true);
+  });
+
+  it('are those that Linux lists for this process', () => {
+    const [, list] = /^Cpus_allowed_list:\s*(\S+)$/m.exec(readFileSync('/proc/self/status', 'utf8')) ?? [];
+    expect(ownCores()).toEqual({ cores: availableParallelism(), coreList: list });
+  });
+
+  it.each([
+    ['that is missing', undefined],
+    ['without them', 'Name:\tnode\n'],
+    ['with words behind it', 'Cpus_allowed_list:\t0-1 or so\n'],
+    ['by another name', 'Other_Cpus_allowed_list:\t0-1\n'],
+    ['that nobody would believe', 'Cpus_allowed_list:\t0-99999\n'],
+  ])('are counted only where the system shows a list %s', (_, status) => {
+    vi.spyOn(fs, 'readFileSync').mockImplementation(() => {
+      if (status === undefined) throw new Error('ENOENT');
+      return status;
+    });
+    syncBuiltinESMExports();
+    expect(ownCores()).toEqual({ cores: availableParallelism(), coreList: '' });
+    vi.restoreAllMocks();
+    syncBuiltinESMExports();
   });
 
   it('are one for who may use one, whatever list is believed', () => {

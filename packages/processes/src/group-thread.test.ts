@@ -128,3 +128,24 @@ it('takes no more over than is copied in a moment, but any call alone', async ()
   copiedBytes = 300e6;
   expect(thread.take(second)).toBe(true);
 });
+
+it('counts what is copied until the call has ended', async () => {
+  copiedBytes = 100e6;
+  const calls = [0, 1, 2, 3].map((number) => pendingCall(`call ${number}`, number)) as [PendingCall, ...PendingCall[]];
+  const [first, ...others] = calls;
+  expect(thread.take(first)).toBe(true);
+  copiedBytes = 2 ** 27 - 100e6;
+  const taken = others.map((call) => {
+    const isTaken = thread.take(call);
+    copiedBytes = 1;
+    return isTaken;
+  });
+  expect(taken).toEqual([true, false, false]);
+  results.push(0, status.done);
+  thread.settle();
+  await first.ended;
+  copiedBytes = 100e6;
+  expect(thread.take(calls[2] as PendingCall)).toBe(true);
+  copiedBytes = 1;
+  expect(thread.take(calls[3] as PendingCall)).toBe(false);
+});

@@ -1,17 +1,22 @@
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import {
   decodeHello,
+  decodeRefusal,
   encodeChallenge,
   encodeHello,
   encodeProof,
   encodeRefusal,
   encodeWelcome,
+  type Hello,
   lengths,
+  type Refusal,
   refusalOf,
+  refusals,
   secretBytes,
   secretOfProof,
   secretOfWelcome,
+  watchChannel,
 } from './hello.js';
 import { type Member, memberOf } from './member.js';
 
@@ -88,6 +93,46 @@ describe('the first message', () => {
       expect(refusalOf(decodeHello(random) as never, listening)?.why).toBe('job');
     }
   });
+});
+
+describe('a first message that is read', () => {
+  const member = memberOf({ rank: 2, size: 5, generation: 7, job: 'mine', streams: 3, jobKey });
+  const from = memberOf({ rank: 4, size: 5, generation: 7, job: 'mine', streams: 3, jobKey });
+  const said = decodeHello(encodeHello(from, 2, 3)) as Hello;
+
+  it('says who connects to whom, and for what', () => {
+    const job = createHash('sha256').update('mine').digest();
+    expect(said).toEqual({ version: 6, channel: 3, from: 4, to: 2, size: 5, generation: 7, job });
+  });
+
+  it.each([0, 1, 3, watchChannel])('is welcome for channel %i', (channel) => {
+    expect(refusalOf({ ...said, channel }, member)).toBeUndefined();
+    expect(refusalOf({ ...said, channel, from: 3 }, member)).toBeUndefined();
+  });
+
+  it.each<[string, Partial<Hello>, Refusal]>([
+    ['another version', { version: 5 }, { why: 'version', detail: 6 }],
+    ['another job', { job: Buffer.alloc(32) }, { why: 'job', detail: 0 }],
+    ['another generation', { generation: 8 }, { why: 'generation', detail: 7 }],
+    ['another listener', { to: 1 }, { why: 'rank', detail: 2 }],
+    ['the rank of the listener', { from: 2 }, { why: 'rank', detail: 2 }],
+    ['a lower rank', { from: 1 }, { why: 'rank', detail: 2 }],
+    ['a rank beyond the group', { from: 5 }, { why: 'rank', detail: 2 }],
+    ['another size', { size: 6 }, { why: 'rank', detail: 2 }],
+    ['a channel too many', { channel: 4 }, { why: 'rank', detail: 2 }],
+    ['a channel before the last', { channel: watchChannel - 1 }, { why: 'rank', detail: 2 }],
+  ])('is refused with %s', (_, more, refusal) => {
+    expect(refusalOf({ ...said, ...more }, member)).toEqual(refusal);
+  });
+});
+
+it.each(refusals.slice(1))('tells the refusal %s with its detail', (why) => {
+  expect(decodeRefusal(encodeRefusal({ why, detail: 70_000 }))).toEqual({ why, detail: 70_000 });
+});
+
+it('tells challenges and welcomes from refusals', () => {
+  expect([decodeRefusal(challenge), decodeRefusal(welcome)]).toEqual([undefined, undefined]);
+  expect(decodeRefusal(Buffer.of(99, 0, 0, 0, 1))).toEqual({ why: 'no', detail: 1 });
 });
 
 it('refuses members of version 5 in as many bytes as these expect', () => {

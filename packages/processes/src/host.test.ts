@@ -1,6 +1,13 @@
-import { networkInterfaces } from 'node:os';
-import { describe, expect, it } from 'vitest';
+import fs, { readFileSync } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
+import os, { networkInterfaces } from 'node:os';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { addressOf, isLoopback, isSameHost, thisHost } from './host.js';
+
+afterEach(() => {
+  vi.restoreAllMocks();
+  syncBuiltinESMExports();
+});
 
 describe('addressOf', () => {
   it.each(['127.0.0.1', '::1', '10.1.2.3', 'fd00::1'])('takes the address %s as it is', async (address) => {
@@ -14,18 +21,63 @@ describe('addressOf', () => {
   });
 
   it.each(['0.0.0.0', '::'])('refuses %s, which tells nobody where to go', async (address) => {
-    await expect(addressOf(address)).rejects.toMatchObject({ code: 'ERR_COLL_VALUE' });
+    await expect(addressOf(address)).rejects.toMatchObject({
+      ...{ name: 'ValueError', code: 'ERR_COLL_VALUE', operation: 'open a group' },
+      message: expect.stringContaining(`host ${address} stands for all addresses`),
+    });
   });
 
   it('names the interfaces where a host is unknown', async () => {
     await expect(addressOf('no-such-host.invalid')).rejects.toMatchObject({
       code: 'ERR_COLL_VALUE',
+      operation: 'open a group',
+      cause: expect.objectContaining({ syscall: 'getaddrinfo' }),
       message: expect.stringContaining(Object.keys(networkInterfaces())[0] as string),
     });
   });
 });
 
+describe('an interface', () => {
+  const card = (address: string, family: 'IPv4' | 'IPv6') => ({ address, family }) as os.NetworkInterfaceInfo;
+
+  function mockInterfaces(interfaces: Record<string, os.NetworkInterfaceInfo[]>) {
+    vi.spyOn(os, 'networkInterfaces').mockReturnValue(interfaces);
+    syncBuiltinESMExports();
+  }
+
+  it.each<[string, os.NetworkInterfaceInfo[]]>([
+    ['10.0.0.1', [card('fe80::1', 'IPv6'), card('fd00::1', 'IPv6'), card('10.0.0.1', 'IPv4')]],
+    ['fd00::1', [card('fe80::1', 'IPv6'), card('fd00::1', 'IPv6'), card('fd00::2', 'IPv6')]],
+  ])('is reached at %s', async (address, cards) => {
+    mockInterfaces({ card0: cards, card1: [card('10.9.9.9', 'IPv4')] });
+    expect(await addressOf('card0')).toBe(address);
+  });
+
+  it('is refused if it has only an address of its link', async () => {
+    mockInterfaces({ card0: [card('fe80::1', 'IPv6')] });
+    await expect(addressOf('card0')).rejects.toThrow('the network interface card0 has no address that others can use');
+  });
+
+  it('is listed with the others where a host is unknown', async () => {
+    mockInterfaces({ card0: [], card1: [] });
+    await expect(addressOf('no-such-host.invalid')).rejects.toThrow('none of the interfaces card0, card1');
+  });
+});
+
 describe('hosts', () => {
+  it('are told by name and boot', () => {
+    const bootId = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
+    expect(thisHost()).toEqual({ name: os.hostname(), bootId });
+  });
+
+  it('have no boot where the system does not tell', () => {
+    vi.spyOn(fs, 'readFileSync').mockImplementation(() => {
+      throw new Error('ENOENT');
+    });
+    syncBuiltinESMExports();
+    expect(thisHost()).toEqual({ name: os.hostname(), bootId: '' });
+  });
+
   it('are the same where name and boot are', () => {
     const host = thisHost();
     expect(isSameHost(host, thisHost())).toBe(true);

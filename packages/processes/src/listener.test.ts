@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { once, setMaxListeners } from 'node:events';
+import { getEventListeners, once, setMaxListeners } from 'node:events';
 import { connect as dial, type Socket } from 'node:net';
-import { afterEach, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { connect } from './connect.js';
-import { encodeHello, encodeProof, lengths, secretBytes } from './hello.js';
+import { decodeRefusal, encodeHello, encodeProof, lengths, secretBytes } from './hello.js';
 import { Listener } from './listener.js';
 import { type Member, memberOf } from './member.js';
 import type { ProcessBinding } from './process-binding.js';
@@ -40,8 +40,44 @@ it('ends waiting with the reason of the signal', async () => {
   const listener = await Listener.listen({ member, host: '127.0.0.1', secret, sockets: new Sockets(untaken) });
   const over = new AbortController();
   const accepted = listener.accept(1, 0, over.signal);
+  expect(getEventListeners(over.signal, 'abort')).toHaveLength(1);
   over.abort(new Error('enough'));
   await expect(accepted).rejects.toThrow('enough');
+  expect(getEventListeners(over.signal, 'abort')).toEqual([]);
+  await expect(listener.accept(1, 0, over.signal)).rejects.toThrow('enough');
+  listener.close();
+});
+
+it('says where it cannot listen', async () => {
+  const member = memberOf({ rank: 3, size: 4, jobKey });
+  const sockets = new Sockets(untaken);
+  // No machine has this address: it is for documents.
+  await expect(
+    Listener.listen({ member, host: '192.0.2.1', secret: Buffer.alloc(secretBytes), sockets }),
+  ).rejects.toMatchObject({
+    ...{ name: 'RuntimeError', code: 'ERR_COLL_CLUSTER', rank: 3, operation: 'open a group' },
+    message: expect.stringMatching(/^rank 3 cannot listen at 192.0.2.1: .*EADDRNOTAVAIL.*; host names the address/),
+    cause: expect.objectContaining({ code: 'EADDRNOTAVAIL' }),
+  });
+});
+
+it('waits again for a connection that it has forgotten', async () => {
+  const [member, other] = [0, 1].map((rank) => memberOf({ rank, size: 2, jobKey })) as [Member, Member];
+  const secret = Buffer.alloc(secretBytes);
+  const sockets = new Sockets(untaken);
+  const listener = await Listener.listen({ member, host: '127.0.0.1', secret, sockets });
+  const { signal } = new AbortController();
+  const dialed = () =>
+    connect({ member: other, rank: 0, addresses: [listener.address], channel: 0, signal, secret, sockets });
+  await dialed();
+  const first = await listener.accept(1, 0, signal);
+  expect(await listener.accept(1, 0, signal)).toBe(first);
+  const [before] = [first.socket];
+  listener.forget(first);
+  const again = listener.accept(1, 0, signal);
+  await dialed();
+  expect(await again).not.toBe(first);
+  expect(first.socket).toBe(before);
   listener.close();
 });
 
@@ -68,4 +104,81 @@ it('ends the connection of a stranger that has not proven in 10 seconds that it 
   await closed;
   expect(vi.getTimerCount()).toBe(0);
   listener.close();
+});
+
+describe('a listener among strangers', () => {
+  const [member, other] = [0, 1].map((rank) => memberOf({ rank, size: 2, jobKey })) as [Member, Member];
+  const secret = Buffer.alloc(secretBytes);
+  // Of a group of two, as many at a time.
+  const most = 70;
+  let listener: Listener;
+  let sockets: Sockets;
+  const dialed: Socket[] = [];
+
+  beforeEach(async () => {
+    sockets = new Sockets(untaken);
+    listener = await Listener.listen({ member, host: '127.0.0.1', secret, sockets });
+  });
+
+  afterEach(() => {
+    for (const socket of dialed.splice(0)) socket.destroy();
+    listener.close();
+  });
+
+  async function dialOne(): Promise<Socket> {
+    const socket = dial(listener.address);
+    dialed.push(socket);
+    socket.on('error', () => {});
+    await once(socket, 'connect');
+    return socket;
+  }
+
+  /** Says hello, and proves something: what the listener answers in the end. */
+  async function prove(proofOf: (challenge: Buffer) => Buffer): Promise<Buffer> {
+    const socket = await dialOne();
+    socket.write(encodeHello(other, 0, 0));
+    const [challenge] = (await once(socket, 'data')) as [Buffer];
+    socket.write(proofOf(challenge));
+    const [answer] = (await once(socket, 'data')) as [Buffer];
+    return answer;
+  }
+
+  it('lets go of the oldest one where there are too many', async () => {
+    const oldest = await dialOne();
+    const ended = once(oldest, 'close');
+    const others: Socket[] = [];
+    for (let count = 1; count <= most; count++) others.push(await dialOne());
+    await ended;
+    expect(others.filter((socket) => socket.destroyed)).toEqual([]);
+  });
+
+  it('counts only those that are still there', async () => {
+    const slow = await dialOne();
+    for (let count = 0; count <= most; count++) {
+      const socket = await dialOne();
+      const closed = once(socket, 'close');
+      socket.end();
+      await closed;
+    }
+    expect(slow.destroyed).toBe(false);
+  });
+
+  it('tells one with another key so', async () => {
+    const answer = await prove(() => Buffer.alloc(lengths.proof, 1));
+    expect(decodeRefusal(answer)).toEqual({ why: 'key', detail: 0 });
+  });
+
+  it('ends a connection that it cannot take over', async () => {
+    sockets.close();
+    let isClosed = false;
+    const socket = await dialOne();
+    socket.on('close', () => {
+      isClosed = true;
+    });
+    const hello = encodeHello(other, 0, 0);
+    socket.write(hello);
+    const [challenge] = (await once(socket, 'data')) as [Buffer];
+    socket.write(encodeProof(other.key, [hello, challenge], secret));
+    await expect.poll(() => isClosed, { timeout: 5_000 }).toBe(true);
+  });
 });

@@ -18,6 +18,9 @@ describe('memberOf', () => {
       streams: 'auto',
       heartbeatSeconds: 5,
       timeoutSeconds: 60,
+      insecure: false,
+      maxBytes: 0,
+      signal: undefined,
     });
   });
 
@@ -36,6 +39,50 @@ describe('memberOf', () => {
 
   it.each([null, 0, -1])('waits for ever with a timeout of %s', (timeoutSeconds) => {
     expect(memberOf({ timeoutSeconds }, launched).timeoutSeconds).toBeUndefined();
+  });
+
+  it('takes all that the options say', () => {
+    const { signal } = new AbortController();
+    const said = { host: '10.0.0.1', transport: 'tcp', insecure: true, maxBytes: 7, timeoutSeconds: 0.5 } as const;
+    expect(memberOf({ ...said, signal }, launched)).toMatchObject({ ...said, signal });
+  });
+
+  it.each<OpenProcessGroupOptions>([
+    { streams: 1 },
+    { streams: 16 },
+    { heartbeatSeconds: 0.05 },
+    { heartbeatSeconds: 3600 },
+    { maxBytes: Number.MAX_SAFE_INTEGER },
+    { rank: 1023, size: 1024, generation: 2 ** 32 - 1 },
+    { rank: 0, size: 1, generation: 0 },
+    { transport: 'shared-memory' },
+    { job: '' },
+  ])('takes the bounds %o', (options) => {
+    expect(memberOf(options, launched)).toMatchObject(options);
+  });
+
+  it.each<[string, OpenProcessGroupOptions]>([
+    ['streams is a whole number from 1 to 16, not 0', { streams: 0 }],
+    ['streams is a whole number from 1 to 16, not 1.5', { streams: 1.5 }],
+    ['heartbeatSeconds is from 0.05 to 3600, not 0.049', { heartbeatSeconds: 0.049 }],
+    ['heartbeatSeconds is from 0.05 to 3600, not 3601', { heartbeatSeconds: 3601 }],
+    ['maxBytes is a whole number from 0', { maxBytes: -1 }],
+    ['size is a whole number from 1 to 1024, not 1025', { rank: 0, size: 1025 }],
+    ['rank is a whole number from 0 to 3, not -1', { rank: -1, size: 4 }],
+    ['generation is a whole number from 0 to 4294967295', { generation: 2 ** 32 }],
+    ['generation is a whole number from 0', { generation: -1 }],
+    ['host is an address', { host: 5 as unknown as string }],
+  ])('says that %s', (message, options) => {
+    const details = { name: 'ValueError', code: 'ERR_COLL_VALUE', operation: 'open a group' };
+    expect(() => memberOf(options, launched)).toThrow(
+      expect.objectContaining({ ...details, message: expect.stringContaining(message) }),
+    );
+  });
+
+  it('makes the same key of a job key as other processes do', () => {
+    const { key } = memberOf({}, launched);
+    expect(key.toString('hex')).toBe('546905bc2679e790bf9b12ee59607ee6ac6f662a6b09e84f742c4f8f694c2b79');
+    expect(memberOf({ jobKey: 'another secret of letters' }, launched).key).not.toEqual(key);
   });
 
   it.each([

@@ -1,10 +1,12 @@
 import { randomBytes } from 'node:crypto';
+import { type AddressInfo, createServer, Socket } from 'node:net';
 import type { UnavailableError } from '@coll/core';
 import type { Meeting } from '@coll/rendezvous';
 import { afterEach, expect, it, vi } from 'vitest';
 import { NetworkDouble } from '../test/faults/network-double.js';
 import { type Address, type Card, cardOf, readCard } from './card.js';
-import { secretBytes } from './hello.js';
+import { connect } from './connect.js';
+import { secretBytes, watchChannel } from './hello.js';
 import { Listener } from './listener.js';
 import { type Member, memberOf } from './member.js';
 import { Neighbours } from './neighbours.js';
@@ -85,6 +87,50 @@ it('has rank 0 tell that the last member has ended before it could connect', asy
   seats[1]?.leave();
   seats[0]?.watch(cards);
   await expect.poll(() => named(0)).toEqual([1]);
+});
+
+it.each([
+  ['ECONNRESET', 'rank 1 on host-1 has ended before the group was open: look at its own error'],
+  [
+    'ETIMEDOUT',
+    'rank 0 on host-0 lost its connection with rank 1 on host-1 before the group was open (ETIMEDOUT): look at both hosts and the network',
+  ],
+])('tells how a connection ended by %s', async (code, told) => {
+  const cards = await sit(2);
+  const [first, second] = seats as [Seat, Seat];
+  const shown: Socket[] = [];
+  vi.spyOn(Sockets.prototype, 'giveBack').mockImplementation(() => {
+    shown.push(new Socket());
+    return shown[0] as Socket;
+  });
+  first.watch(cards);
+  const sockets = new Sockets(binding);
+  const { signal } = new AbortController();
+  const { addresses } = cards[0] as Card;
+  await connect({ member: second.member, secret, sockets, rank: 0, addresses, channel: watchChannel, signal });
+  await expect.poll(() => shown.length).toBe(1);
+  const cause = Object.assign(new Error('it broke'), { code });
+  shown[0]?.destroy(cause);
+  await expect.poll(() => named(0)).toEqual([1]);
+  expect(first.lost[0]).toMatchObject({
+    ...{ name: 'UnavailableError', code: 'ERR_COLL_PEER_FAILED', operation: 'open a group', cause },
+    message: `${told}, and open the next generation`,
+  });
+  sockets.close();
+});
+
+it('has nobody but rank 0 look whether the last member listens', async () => {
+  const looks: Socket[] = [];
+  const server = createServer((socket) => looks.push(socket.on('error', () => {})));
+  await new Promise<void>((resolve) => server.listen(0, host, resolve));
+  const { port } = server.address() as AddressInfo;
+  const cards = await sit(4);
+  const [first, second, third, last] = cards as [Card, Card, Card, Card];
+  for (const rank of [1, 0]) seats[rank]?.watch([first, second, third, { ...last, addresses: [{ host, port }] }]);
+  await expect.poll(() => looks.length).toBeGreaterThan(0);
+  expect(looks).toHaveLength(1);
+  for (const socket of looks) socket.destroy();
+  server.close();
 });
 
 it('tells nothing where a connection ends and another one takes its place', async () => {

@@ -1,7 +1,34 @@
-import { nativeInterface } from '@coll/native/addon';
-import { expect, it } from 'vitest';
+import { type NativeBinding, nativeBinding, nativeInterface } from '@coll/native/addon';
+import { afterEach, expect, it } from 'vitest';
 import { processBinding } from './process-binding.js';
+
+const found = nativeBinding() as { -readonly [Key in keyof NativeBinding]: NativeBinding[Key] };
+const whole = { ...found };
+
+afterEach(() => {
+  Object.assign(found, whole);
+});
 
 it('finds an addon of the interface that it calls', () => {
   expect(processBinding().interface).toBe(nativeInterface);
+});
+
+it('refuses an addon of another interface', () => {
+  Object.assign(found, { interface: 5 });
+  expect(processBinding).toThrow(
+    expect.objectContaining({
+      ...{ name: 'CollError', code: 'ERR_COLL_NO_ENGINE', operation: 'open a group' },
+      message: '@coll/native has interface 5, @coll/processes needs 6: install the same version of both',
+    }),
+  );
+});
+
+it('says where the addon has no groups of processes', () => {
+  Object.assign(found, { processes: undefined });
+  expect(processBinding).toThrow(
+    expect.objectContaining({
+      ...{ name: 'CollError', code: 'ERR_COLL_NO_ENGINE', operation: 'open a group' },
+      message: `groups of processes work on Linux only so far, not on ${process.platform}`,
+    }),
+  );
 });

@@ -83,6 +83,22 @@ it('plays a call in slices, between which others run, and those behind it in the
   expect(queue.add(call('fourth'), number, {})).toBeUndefined();
 });
 
+it('plays as many calls in a turn as are over within a slice', async () => {
+  native.answers.set('first', [status.slice]);
+  const all = ['first', 'second', 'third'].map((name, number) => queue.add(call(name), number, {}));
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(native.asked).toEqual(['play first', 'play first', 'play second', 'play third']);
+  for (const one of all) await one;
+});
+
+it('waits for others in turns, between which other code runs', async () => {
+  native.answers.set('first', [status.waiting, status.waiting]);
+  const first = queue.add(call('first'), 0, {});
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(native.asked).toEqual(['play first', 'play first']);
+  await first;
+});
+
 it('leaves what others keep waiting to the thread of the group, and all behind it', async () => {
   native.answers.set('first', Array(100).fill(status.waiting));
   const first = queue.add(call('first'), 0, {});
@@ -185,4 +201,25 @@ it('rejects what has not ended when the group is closed, and plays no more', asy
   for (const one of playing) await expect(one).rejects.toMatchObject({ code: 'ERR_COLL_CLOSED' });
   await new Promise((resolve) => setImmediate(resolve));
   expect(native.asked.filter((asked) => asked.startsWith('play'))).toEqual(['play first']);
+});
+
+it('tells who is missing from a call that waits for long', async () => {
+  vi.useFakeTimers({ toFake: ['performance', 'setInterval', 'clearInterval'] });
+  const told: unknown[] = [];
+  const binding = { ...native.binding, absent: () => [2, 3] };
+  const stalling = new ProcessQueue(binding, group, {
+    rank: 1,
+    stalls: { seconds: 10, tell: (stall) => told.push(stall) },
+    fail: () => {},
+    end: () => {},
+    failureOf: () => new Error('the group has failed') as CollError,
+  });
+  native.answers.set('first', [status.failed]);
+  const first = stalling.add(call('first'), 5, {});
+  pass(10_000);
+  expect(told).toEqual([{ operation: 'all-reduce sum', sequence: 5, missing: [2, 3], seconds: 10 }]);
+  stalling.settle();
+  await first;
+  expect(told).toHaveLength(2);
+  expect(vi.getTimerCount()).toBe(0);
 });

@@ -1,6 +1,7 @@
 import { connect, createServer, type Socket } from 'node:net';
 import { expect, it } from 'vitest';
 import { Conversation } from './conversation.js';
+import type { Descriptors } from './descriptors.js';
 import type { ProcessBinding } from './process-binding.js';
 import { Sockets } from './sockets.js';
 
@@ -22,4 +23,38 @@ it('takes no connection that comes when all is over, and leaves none open', asyn
   sockets.close();
   expect(closed).toEqual([100]);
   server.close();
+});
+
+it('hands connections over by rank, in the order of their channels, and leaves those to others', () => {
+  const closed: number[] = [];
+  const binding = {
+    takeSocket: (socket: number) => socket + 100,
+    closeSocket: (socket: number) => closed.push(socket),
+  };
+  const sockets = new Sockets(binding as unknown as ProcessBinding);
+  const [first, second, third, kept] = [1, 2, 3, 4].map((descriptor) => sockets.take(descriptor));
+  const taken = [
+    { rank: 2, channel: 2, socket: first as number },
+    { rank: 1, channel: 1, socket: second as number },
+    { rank: 2, channel: 1, socket: third as number },
+  ];
+  expect([...sockets.handOver(taken)]).toEqual([
+    [1, [102]],
+    [2, [103, 101]],
+  ]);
+  sockets.close();
+  expect(closed).toEqual([kept]);
+});
+
+it('tells whether descriptors can be taken', () => {
+  const told: string[] = [];
+  const descriptors = { opened: () => told.push('opened'), missed: () => told.push('missed') };
+  const takeSocket = (socket: number) => {
+    if (socket === 1) return 100;
+    throw new Error('too many open files');
+  };
+  const sockets = new Sockets({ takeSocket } as unknown as ProcessBinding, descriptors as unknown as Descriptors);
+  expect(sockets.take(1)).toBe(100);
+  expect(() => sockets.take(2)).toThrow('too many open files');
+  expect(told).toEqual(['opened', 'missed']);
 });

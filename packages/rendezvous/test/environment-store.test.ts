@@ -1,4 +1,4 @@
-import { CollError, ValueError } from '@coll/core';
+import { CollError } from '@coll/core';
 import { describe, expect, it } from 'vitest';
 import { meet, memberFromEnvironment, storeFromEnvironment, TcpStoreServer } from '../src/index.js';
 
@@ -38,6 +38,8 @@ describe('memberFromEnvironment', () => {
     [{ COLL_RANK: '0', COLL_SIZE: '1', COLL_GENERATION: 'x' }, /COLL_GENERATION is a whole number/],
   ])('refuses %j', (environment, message) => {
     expect(() => memberFromEnvironment(environment)).toThrow(message);
-    expect(() => memberFromEnvironment(environment)).toThrow(ValueError);
+    expect(() => memberFromEnvironment(environment)).toThrow(
+      expect.objectContaining({ name: 'ValueError', code: 'ERR_COLL_CLUSTER' }),
+    );
   });
 });

@@ -1,4 +1,4 @@
-import { AbortedError, DeadlineExceededError, ValueError } from '@coll/core';
+import { AbortedError, DeadlineExceededError } from '@coll/core';
 import { describe, expect, it } from 'vitest';
 import { MemoryStore, meet } from '../src/index.js';
 import { SilentStore } from './silent-store.js';
@@ -66,6 +66,9 @@ describe('meet', () => {
     { rank: 0, size: 0 },
     { rank: 0, size: 1, generation: -1 },
   ])('refuses %j', async (member) => {
-    await expect(meet(new MemoryStore(), { ...member, card: card('') })).rejects.toThrow(ValueError);
+    await expect(meet(new MemoryStore(), { ...member, card: card('') })).rejects.toMatchObject({
+      name: 'ValueError',
+      code: 'ERR_COLL_VALUE',
+    });
   });
 });

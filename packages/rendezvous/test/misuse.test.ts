@@ -1,4 +1,3 @@
-import { ValueError } from '@coll/core';
 import { expect, it } from 'vitest';
 import { EtcdStore, FileStore, MemoryStore, meet, RedisStore, TcpStore, TcpStoreServer } from '../src/index.js';
 
@@ -39,7 +38,7 @@ it.each<[string, () => unknown]>([
   ['a folder of nothing', async () => new FileStore(undefined as never)],
   ['an etcd at a path', async () => new EtcdStore({ url: 'x', job })],
 ])('refuses %s by a ValueError', async (_, ask) => {
-  await expect(ask()).rejects.toThrow(ValueError);
+  await expect(ask()).rejects.toMatchObject({ name: 'ValueError', code: 'ERR_COLL_VALUE' });
 });
 
 it.each<[string, () => unknown]>([

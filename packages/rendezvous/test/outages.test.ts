@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { DeadlineExceededError, RuntimeError, UnavailableError } from '@coll/core';
+import { DeadlineExceededError, UnavailableError } from '@coll/core';
 import { describe, expect, it } from 'vitest';
 import { EtcdStore, FileStore, meet, RedisStore, type Store } from '../src/index.js';
 import { EtcdDouble } from './etcd-double.js';
@@ -123,7 +123,9 @@ describe.each(Object.entries(servers))('%s', (_, { kind, listen }) => {
     withStores(timeoutSeconds, async ([first], server) => {
       await server.stop();
       const calls = [first.set('a', bytes('')), first.get('a'), first.compareSet('a', undefined, bytes(''))];
-      const ended = calls.map((call) => expect(call).rejects.toThrow(RuntimeError));
+      const ended = calls.map((call) =>
+        expect(call).rejects.toMatchObject({ name: 'RuntimeError', code: 'ERR_COLL_CLOSED' }),
+      );
       await aWhile();
       await first.close();
       await Promise.all(ended);

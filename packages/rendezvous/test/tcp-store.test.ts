@@ -2,7 +2,7 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { fileURLToPath } from 'node:url';
-import { AbortedError, CollError, DeadlineExceededError, UnavailableError, ValueError } from '@coll/core';
+import { AbortedError, CollError, DeadlineExceededError, UnavailableError } from '@coll/core';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { encodeAnswer, encodeRequest } from '../src/frames.js';
 import { TcpStore, TcpStoreServer } from '../src/index.js';
@@ -29,7 +29,7 @@ describe('TcpStore', () => {
       message: `the store at ${server.address} has another job key, or is no store`,
     });
     for (const short of ['', 'x'.repeat(15), 5 as never])
-      await expect(open({ jobKey: short })).rejects.toThrow(ValueError);
+      await expect(open({ jobKey: short })).rejects.toMatchObject({ name: 'ValueError', code: 'ERR_COLL_VALUE' });
   });
 
   it.each([7, null, 'x'.repeat(513)])('takes no %s for a job', async (job) => {
@@ -85,7 +85,7 @@ describe('TcpStore', () => {
   });
 
   it.each(['127.0.0.1:1', 'http://127.0.0.1:1', 'tcp://127.0.0.1', 'tcp://'])('has no address %s', async (address) => {
-    await expect(open({ address })).rejects.toThrow(ValueError);
+    await expect(open({ address })).rejects.toMatchObject({ name: 'ValueError', code: 'ERR_COLL_VALUE' });
   });
 
   it('speaks IPv6 where there is one', async () => {

@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { UnavailableError, ValueError } from '@coll/core';
+import { UnavailableError } from '@coll/core';
 import { afterEach, expect, it, vi } from 'vitest';
 import { EtcdStore, FileStore, type RedisClient, RedisStore, type Store } from '../src/index.js';
 import { EtcdDouble } from './etcd-double.js';
@@ -80,8 +80,13 @@ it('waits for a Redis that is not there yet in silence, and closes at once', asy
 });
 
 it('needs the name of a job, or a folder', async () => {
-  await expect(RedisStore.connect({ redis: lostClient } as never)).rejects.toThrow(ValueError);
-  expect(() => new EtcdStore({ url: `http://${nowhere}` } as never)).toThrow(ValueError);
+  await expect(RedisStore.connect({ redis: lostClient } as never)).rejects.toMatchObject({
+    name: 'ValueError',
+    code: 'ERR_COLL_VALUE',
+  });
+  expect(() => new EtcdStore({ url: `http://${nowhere}` } as never)).toThrow(
+    expect.objectContaining({ name: 'ValueError', code: 'ERR_COLL_VALUE' }),
+  );
   for (const options of [undefined, {}, { folder: '' }, '/tmp/job'])
     expect(() => new FileStore(options as never)).toThrow('takes { folder: a path }');
 });

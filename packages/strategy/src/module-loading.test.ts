@@ -23,13 +23,14 @@ describe('loadingOf', () => {
     ['x.cjs', true],
     ['x.mts', false],
     ['x.mjs', false],
+    ['x.mjs.js', true],
   ])('takes %s outside of any package for CommonJS: %s', (name, isCommonJs) => {
     expect(loadingOf([pathToFileURL(`/nowhere/${name}`).href], source).tsx?.isCommonJs).toBe(isCommonJs);
   });
 
   it('takes modules of a package of type "module" for ES modules, but not .cjs', () => {
     const isCommonJs = (name: string) => loadingOf([new URL(name, source).href], source).tsx?.isCommonJs;
-    expect(['x.js', 'x.ts', 'x.cjs'].map(isCommonJs)).toEqual([false, false, true]);
+    expect(['x.js', 'x.ts', 'x.cjs', 'x.cjs.js'].map(isCommonJs)).toEqual([false, false, true, false]);
   });
 
   it('lets threads resolve packages as this thread does', () => {

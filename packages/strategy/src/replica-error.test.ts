@@ -1,6 +1,6 @@
 import { RuntimeError, ValueError } from '@coll/core';
 import { describe, expect, it } from 'vitest';
-import { annotate } from './replica-error.js';
+import { annotate, ofVariable } from './replica-error.js';
 
 describe('annotate', () => {
   it('puts the number of the replica into the error, once', () => {
@@ -9,6 +9,10 @@ describe('annotate', () => {
     expect(annotate(error, 4)).toBe(error);
     expect(error).toMatchObject({ message: 'replica 3: too far', rank: 3 });
     expect(error.stack).toMatch(/^RangeError: replica 3: too far\n/);
+    expect(Object.getOwnPropertyDescriptor(error, 'stack')).toMatchObject({ configurable: true, writable: true });
+    expect(ofVariable(error, 'w')).toBe(error);
+    expect(error.stack).toMatch(/^RangeError: variable "w": replica 3: too far\n/);
+    error.message = 'replica 3: too far';
   });
 
   it('leaves a rank that is named already', () => {

@@ -6,13 +6,13 @@ import { encodeError } from './thread-errors.js';
 import type { ReplicaMessage, ToReplica } from './thread-messages.js';
 
 /** Threads that say what the test says, in that order. */
-function threadsOf(size: number, onReport?: (replica: number, value: unknown) => void) {
+function threadsOf(size: number, onReport?: (replica: number, value: unknown) => void, firstReplica = 0) {
   const heard: ToReplica[][] = Array.from({ length: size }, () => []);
   const start = (replica: number): ReplicaThread => ({
     tell: (message) => heard[replica]?.push(message),
     end: async () => {},
   });
-  const threads = new ReplicaThreads({ group: createThreadGroup({ size }), firstReplica: 0, onReport }, start);
+  const threads = new ReplicaThreads({ group: createThreadGroup({ size }), firstReplica, onReport }, start);
   threads.results.catch(() => {});
   return { threads, heard, say: (replica: number, message: ReplicaMessage) => threads.message(replica, message) };
 }
@@ -86,6 +86,7 @@ describe('the error of a run', () => {
     expect(await failureOf(left)).toMatchObject({
       code: 'ERR_COLL_REPLICA',
       message: 'replica 1: its thread ended with exit code 7 before it returned',
+      rank: 1,
     });
   });
 
@@ -94,6 +95,52 @@ describe('the error of a run', () => {
     run.say(1, failed(new Error('first')));
     run.say(0, failed(new Error('second')));
     expect(await failureOf(run)).toMatchObject({ message: 'first' });
+  });
+
+  it('is that of whoever aborts the run, or ends it', async () => {
+    const aborted = threadsOf(2);
+    aborted.threads.abort('enough');
+    expect(await failureOf(aborted)).toMatchObject({
+      ...{ name: 'AbortedError', code: 'ERR_COLL_ABORTED', message: 'run was aborted', cause: 'enough' },
+    });
+    const ended = threadsOf(2);
+    const reason = new RangeError('elsewhere');
+    ended.threads.fail(reason);
+    expect(await failureOf(ended)).toBe(reason);
+  });
+
+  it('says that a replica has ended for which another one waits', async () => {
+    const run = threadsOf(2, undefined, 4);
+    const closed = { rank: 4, operation: 'all-reduce' };
+    run.say(1, failed(new RuntimeError('ERR_COLL_CLOSED', 'rank 4 has left the group', closed)));
+    expect(await failureOf(run)).toMatchObject({
+      ...{ name: 'RuntimeError', code: 'ERR_COLL_MERGE', rank: 4, operation: 'all-reduce' },
+      message:
+        'replicas made a different number of collectives: replica 4 has ended while replica 5 waits in all-reduce; give all replicas equally many steps',
+      cause: { code: 'ERR_COLL_CLOSED' },
+    });
+  });
+
+  it.each([5, undefined])('is its own where a replica finds closed what is of rank %s', async (rank) => {
+    const run = threadsOf(2, undefined, 4);
+    run.say(1, failed(new RuntimeError('ERR_COLL_CLOSED', 'it was closed', rank === undefined ? {} : { rank })));
+    expect(await failureOf(run)).toMatchObject({ code: 'ERR_COLL_CLOSED', message: 'it was closed' });
+  });
+
+  it('counts replicas from the first one of this process', async () => {
+    const reports: unknown[] = [];
+    const run = threadsOf(2, (replica, value) => reports.push([replica, value]), 4);
+    run.say(1, { type: 'report', value: { a: 1 } });
+    expect(reports).toEqual([[5, { a: 1 }]]);
+    run.say(0, consequence(5));
+    run.say(1, consequence(5));
+    expect(await failureOf(run)).toMatchObject({ code: 'ERR_COLL_PEER_FAILED', rank: 5 });
+    const merged = threadsOf(3, undefined, 4);
+    for (const replica of [0, 2]) merged.say(replica, merging);
+    merged.say(1, returned);
+    expect(await failureOf(merged)).toMatchObject({
+      ...{ rank: 5, message: expect.stringContaining('replica 5 has ended while replica 4, 6 waits') },
+    });
   });
 
   it('is that of a thread that cannot be started', async () => {
@@ -146,6 +193,8 @@ describe('merge calls', () => {
     expect(error).toMatchObject({
       code: 'ERR_COLL_MERGE',
       message: 'replicas made a different number of merge_call: replica 1 has ended while replica 0 waits',
+      rank: 1,
+      operation: 'mergeCall',
     });
   });
 
@@ -156,8 +205,24 @@ describe('merge calls', () => {
     expect(await failureOf(run)).toMatchObject({
       name: 'InternalError',
       message: 'replicas do different things together: replica 0 calls mergeCall, but not all do; ranks disagree',
+      code: 'ERR_COLL_MISMATCH',
+      operation: 'mergeCall',
       cause: { message: 'ranks disagree' },
     });
+  });
+
+  it.each(['ERR_COLL_SHAPE_MISMATCH', 'ERR_COLL_DTYPE_MISMATCH'] as const)('explain %s, too', async (code) => {
+    const run = threadsOf(3);
+    run.say(0, merging);
+    run.say(2, merging);
+    run.say(1, failed(new InternalError(code, 'ranks disagree')));
+    expect(await failureOf(run)).toMatchObject({ message: expect.stringContaining('replica 0, 2 calls mergeCall') });
+  });
+
+  it('do not explain a disagreement in which no replica merges', async () => {
+    const run = threadsOf(2);
+    run.say(1, failed(new InternalError('ERR_COLL_MISMATCH', 'ranks disagree')));
+    expect(await failureOf(run)).toMatchObject({ message: 'ranks disagree' });
   });
 
   it('do not explain errors of another kind', async () => {

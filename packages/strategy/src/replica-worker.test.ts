@@ -1,3 +1,4 @@
+import { Worker } from 'node:worker_threads';
 import { createThreadGroup } from '@coll/core/plugin';
 import { ring } from '@coll/ring';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -40,6 +41,7 @@ beforeEach(() => {
 });
 afterEach(() => {
   vi.useRealTimers();
+  vi.restoreAllMocks();
 });
 
 describe('end', () => {
@@ -64,6 +66,20 @@ describe('end', () => {
     expect(heard).toEqual(['result']);
     await vi.advanceTimersByTimeAsync(2001);
     await ending;
+    expect(heard).toEqual(['result', 1]);
+  });
+
+  it('waits for what a replica prints once it has told its result', async () => {
+    // The thread is stuck before the text that it printed last has been handed over.
+    const { worker, heard, message } = workerOf('() => { setImmediate(() => { for (;;); }); }');
+    await message;
+    const terminate = vi.spyOn(Worker.prototype, 'terminate');
+    const ending = worker.end(500);
+    await vi.advanceTimersByTimeAsync(1999);
+    expect(terminate).not.toHaveBeenCalled();
+    await vi.advanceTimersByTimeAsync(1);
+    await ending;
+    expect(terminate).toHaveBeenCalledOnce();
     expect(heard).toEqual(['result', 1]);
   });
 

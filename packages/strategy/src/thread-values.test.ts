@@ -1,5 +1,6 @@
 import { IndexedSlices, Mirrored, PerReplica, tensor, tensorSymbol } from '@coll/core';
 import { describe, expect, it } from 'vitest';
+import { variable } from './index.js';
 import { decode, encode } from './thread-values.js';
 
 const posted = (value: unknown) => decode(structuredClone(encode(value)));
@@ -29,6 +30,15 @@ describe('a value that is posted', () => {
   it('is the tensor that it carries', () => {
     const carrier = { [tensorSymbol]: () => Float32Array.of(3), own: () => 'functions cannot be posted' };
     expect(posted([carrier])).toEqual([tensor(Float32Array.of(3))]);
+  });
+
+  it('is no variable, which stays in its thread', () => {
+    expect(() => encode({ deep: [variable(1, { name: 'w' })] })).toThrow(
+      expect.objectContaining({
+        ...{ name: 'RuntimeError', code: 'ERR_COLL_NOT_CLONEABLE' },
+        message: expect.stringContaining('variable "w" stays in its thread: hand over what read() gives'),
+      }),
+    );
   });
 
   it('shares shared memory', () => {

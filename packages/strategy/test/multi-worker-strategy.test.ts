@@ -6,7 +6,6 @@ import {
   type Tensor,
   tensor,
   toNumbers,
-  ValueError,
 } from '@coll/core';
 import { TcpStoreServer } from '@coll/rendezvous';
 import {
@@ -19,6 +18,7 @@ import {
   variable,
 } from '@coll/strategy';
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import { freePort } from '../../rendezvous/test/free-port.js';
 import { closeGroups, groupsHere, workersHere } from './workers-here.js';
 
 const numbersOf = (value: unknown) => toNumbers(value as Tensor);
@@ -72,14 +72,20 @@ describe('a MultiWorkerMirroredStrategy', () => {
       ['chief', /takes one object, .*, not "chief"/],
       [null, /takes one object, .*, not null/],
       [[], /takes one object/],
-      [{ clusterResolver: resolverOf('ps') }, /not in the cluster/],
       [{ group: Promise.resolve() }, /group is a group of processes, as `await openProcessGroup/],
       [{ startupTimeoutSeconds: -3 }, /startupTimeoutSeconds is a number from 0, or null, not -3/],
+      [{ startupTimeoutSeconds: '5' }, /startupTimeoutSeconds is a number from 0, or null, not "5"/],
+      [{ startupTimeoutSeconds: Number.NaN }, /startupTimeoutSeconds is a number from 0, or null, not NaN/],
+      [{ communicationOptions: null }, /communicationOptions are CommunicationOptions or their fields, not null/],
       [{ job: 7 }, /job is a name, not 7/],
     ] as const) {
-      expect(make(options)).toThrow(ValueError);
+      expect(make(options)).toThrow(expect.objectContaining({ name: 'ValueError', code: 'ERR_COLL_VALUE' }));
       expect(make(options)).toThrow(told);
     }
+    expect(make({ clusterResolver: resolverOf('ps') })).toThrow(
+      expect.objectContaining({ code: 'ERR_COLL_CLUSTER', message: expect.stringContaining('not in the cluster') }),
+    );
+    for (const startupTimeoutSeconds of [0, 0.5, null]) expect(make({ startupTimeoutSeconds })).not.toThrow();
     expect(make({ communicationOptions: new CollectiveHints({ bytesPerPack: 1 }) })).not.toThrow();
     expect(make({ communicationOptions: { bytesPerPack: 1, implementation: 'ring' } })).not.toThrow();
   });
@@ -87,13 +93,61 @@ describe('a MultiWorkerMirroredStrategy', () => {
   it('keeps a group that was handed in, which cannot go to threads', async () => {
     const [strategy] = (await workersHere(2, 1)) as [MultiWorkerMirroredStrategy];
     const module = new URL('./fixtures/worker-replica.ts', import.meta.url);
-    await expect(strategy.run(module)).rejects.toMatchObject({ code: 'ERR_COLL_NOT_CLONEABLE' });
+    await expect(strategy.run(module)).rejects.toMatchObject({ code: 'ERR_COLL_NOT_CLONEABLE', operation: 'run' });
+    await expect(strategy.run('module.js' as never)).rejects.toMatchObject({
+      code: 'ERR_COLL_VALUE',
+      operation: 'run',
+    });
   });
 
   it('refuses a group that is not the one of its cluster', async () => {
     const [group] = await groupsHere(3);
     const make = () => new MultiWorkerMirroredStrategy({ clusterResolver: resolverOf('chief'), group: group as never });
     expect(make).toThrow(/worker 0 of 2, but the group .* rank 0 of 3/);
+    expect(make).toThrow(expect.objectContaining({ name: 'ValueError', code: 'ERR_COLL_CLUSTER' }));
+  });
+
+  it('refuses a group in which this process has another place', async () => {
+    const [, group] = await groupsHere(2);
+    const make = () => new MultiWorkerMirroredStrategy({ clusterResolver: resolverOf('chief'), group: group as never });
+    expect(make).toThrow(/worker 0 of 2, but the group .* rank 1 of 2/);
+  });
+
+  it('takes its place from a group where no cluster is described', async () => {
+    vi.stubEnv('TF_CONFIG', '');
+    const groups = await groupsHere(2);
+    const strategies = groups.map((group) => new MultiWorkerMirroredStrategy({ group, devices: ['cpu:0'] }));
+    vi.unstubAllEnvs();
+    expect(strategies.map(({ extended }) => extended.shouldCheckpoint)).toEqual([true, false]);
+    expect(strategies.map(({ extended }) => extended.workerDevices)).toEqual(
+      [0, 1].map((task) => [`/job:worker/replica:0/task:${task}/device:CPU:0`]),
+    );
+  });
+
+  it('closes the group and the store that it opened', async () => {
+    const port = await freePort();
+    const worker = [`127.0.0.1:${port}`, '127.0.0.1:1'];
+    const job = { job: 'closes', jobKey: TcpStoreServer.newKey(), host: '127.0.0.1' };
+    const strategies = worker.map((_, taskId) => {
+      const clusterResolver = new SimpleClusterResolver(new ClusterSpec({ worker }), { taskType: 'worker', taskId });
+      return new MultiWorkerMirroredStrategy({ clusterResolver, devices: ['cpu:0'], ...job });
+    });
+    await Promise.all(strategies.map((strategy) => strategy.ready()));
+    await expect(TcpStoreServer.listen({ ...job, port })).rejects.toThrow(/EADDRINUSE/);
+    await Promise.all(strategies.map((strategy) => strategy.close()));
+    await using again = await TcpStoreServer.listen({ ...job, port });
+    expect(again.address).toBe(`tcp://127.0.0.1:${port}`);
+  });
+
+  it('keeps what one GPU of each worker brings on that GPU', async () => {
+    const workers = await workersHere(2, 1, { devices: ['gpu:0'] });
+    const devices = await Promise.all(
+      workers.map(async (strategy) => {
+        const reduced = await strategy.extended.reduceTo('sum', tensor([1]), tensor([0]));
+        return (reduced as Tensor).device;
+      }),
+    );
+    expect(devices).toEqual([0, 1].map((task) => `/job:worker/replica:0/task:${task}/device:GPU:0`));
   });
 
   it('warns where NCCL is asked for without GPUs', () => {
@@ -171,7 +225,9 @@ describe('a MultiWorkerMirroredStrategy', () => {
 
   it('needs to have met the others before a variable is made', async () => {
     const [strategy] = (await workersHere(2, 1)) as [MultiWorkerMirroredStrategy];
-    expect(() => strategy.scope(() => variable(1))).toThrow(RuntimeError);
+    expect(() => strategy.scope(() => variable(1))).toThrow(
+      expect.objectContaining({ name: 'RuntimeError', code: 'ERR_COLL_CONTEXT', operation: 'broadcast' }),
+    );
     expect(() => strategy.scope(() => variable(1))).toThrow(/await strategy.ready\(\)/);
   });
 
@@ -195,7 +251,10 @@ describe('a MultiWorkerMirroredStrategy', () => {
     for (const { status, reason } of (await Promise.allSettled(ready)) as PromiseRejectedResult[]) {
       expect(status).toBe('rejected');
       expect(reason).toBeInstanceOf(RuntimeError);
-      expect(reason).toMatchObject({ code: 'ERR_COLL_CLUSTER', message: expect.stringContaining('worker 2 has 2') });
+      expect(reason).toMatchObject({
+        ...{ code: 'ERR_COLL_CLUSTER', rank: 2, operation: 'start' },
+        message: 'worker 0 has 1 device, worker 2 has 2 devices: all workers have as many',
+      });
     }
   });
 
@@ -258,6 +317,8 @@ describe('a MultiWorkerMirroredStrategy', () => {
     const refused = expect(strategy.ready()).rejects.toMatchObject({
       name: 'RuntimeError',
       code: 'ERR_COLL_CLOSED',
+      operation: 'start',
+      cause: expect.any(Error),
       message: expect.stringMatching(/was closed while it waited for the other workers/),
     });
     await new Promise((resolve) => setTimeout(resolve, 100));
@@ -269,6 +330,9 @@ describe('a MultiWorkerMirroredStrategy', () => {
     const [strategy] = (await workersHere(2, 1)) as [MultiWorkerMirroredStrategy];
     await strategy.close();
     await strategy.close();
-    await expect(strategy.run(() => 1)).rejects.toMatchObject({ code: 'ERR_COLL_CLOSED' });
+    await expect(strategy.run(() => 1)).rejects.toMatchObject({
+      ...{ name: 'RuntimeError', code: 'ERR_COLL_CLOSED', operation: 'start' },
+      message: 'this MultiWorkerMirroredStrategy was closed; create a new one',
+    });
   });
 });

@@ -51,6 +51,7 @@ describe('applied', () => {
   switch (kind) {
     case 'x':
       for (let i = 0; i < 3; i++) a.b?.push(i);
+      for (;;) if (kind !== 'x') break;
       break;
     default:
       return a.b?.slice(1).map((n) => -n || { n, kind });

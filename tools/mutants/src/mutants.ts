@@ -97,8 +97,8 @@ function mulberry32(seed: number): () => number {
 
 /** @throws Error if the changed source is not TypeScript any more, since every test would fail then and prove nothing */
 export function applied(mutant: Mutant, content: string): string {
-  // Blocks and cases are no expressions. Around those the parentheses keep the order of evaluation.
-  const isExpression = mutant.mutator !== 'BlockStatement' && !/^(case|default)\b/.test(mutant.replacement);
+  // Blocks, cases and loops are no expressions. Around those the parentheses keep the order of evaluation.
+  const isExpression = mutant.mutator !== 'BlockStatement' && !/^(case|default|for)\b/.test(mutant.replacement);
   const text = isExpression ? `(${mutant.replacement})` : mutant.replacement;
   const changed = content.slice(0, mutant.start) + text + content.slice(mutant.end);
   const { diagnostics = [] } = ts.transpileModule(changed, {

@@ -2,11 +2,10 @@ import { KeyError, RuntimeError, ValueError } from '@coll/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ClusterSpec } from './cluster-spec.js';
-import type { Environment } from './environment.js';
 import { EnvironmentClusterResolver } from './environment-cluster-resolver.js';
 import { KubernetesClusterResolver } from './kubernetes-cluster-resolver.js';
 import { SimpleClusterResolver } from './simple-cluster-resolver.js';
-import { SlurmClusterResolver, type SlurmOptions } from './slurm-cluster-resolver.js';
+import { SlurmClusterResolver } from './slurm-cluster-resolver.js';
 import { TFConfigClusterResolver } from './tf-config-cluster-resolver.js';
 import { UnionResolver } from './union-cluster-resolver.js';
 
@@ -36,6 +35,7 @@ describe('TFConfigClusterResolver', () => {
       '',
     ]);
     expect([resolver.clusterSpec().isEmpty, resolver.master()]).toEqual([true, '']);
+    expect(resolver.numAccelerators()).toEqual({});
   });
 
   it('reads the variable anew each time', () => {
@@ -60,7 +60,15 @@ describe('TFConfigClusterResolver', () => {
   it('takes the master of sessions, and none for a single task', () => {
     expect(of({ cluster, session_master: 'there:1' }).master()).toBe('there:1');
     expect(of({ cluster: { worker: ['a:1'] } }).master()).toBe('');
-    expect(() => of({ cluster }).master()).toThrow(ValueError);
+    expect(() => of({ cluster }).master()).toThrow(
+      expect.objectContaining({ name: 'ValueError', code: 'ERR_COLL_CLUSTER' }),
+    );
+    expect(() => of({ cluster }).master()).toThrow('which task is meant? TF_CONFIG names no task of this process');
+    expect(() => of({ cluster, task: { type: 'worker' } }).master()).toThrow('which task is meant?');
+    expect(() => of({ cluster, task: { index: 0 } }).master()).toThrow('which task is meant?');
+    expect(of({ cluster: { worker: ['a:1'], chief: ['c:1'] }, task: { type: 'chief', index: 0 } }).master()).toBe(
+      'c:1',
+    );
     expect(() => of({ cluster, task: { type: 'worker', index: 2 } }).master()).toThrow('has no task 2');
   });
 
@@ -79,13 +87,48 @@ describe('TFConfigClusterResolver', () => {
   });
 
   it.each(['{', '[]', '1', '"x"'])('refuses %s', (text) => {
-    expect(() => new TFConfigClusterResolver({ variables: { TF_CONFIG: text } }).clusterSpec()).toThrow(ValueError);
+    expect(() => new TFConfigClusterResolver({ variables: { TF_CONFIG: text } }).clusterSpec()).toThrow(
+      expect.objectContaining({ name: 'ValueError', code: 'ERR_COLL_CLUSTER' }),
+    );
   });
 
-  it.each(['one', '', '-1', '0x1', '1e0', -1, 1.5, 1e300, [], [1], true, {}])('refuses the task number %j', (index) => {
-    const resolver = of({ task: { type: 'worker', index } });
-    expect(() => resolver.taskId).toThrow('TF_CONFIG: task.index is a whole number from 0 on, not ');
-    expect(() => resolver.taskId).toThrow(ValueError);
+  it.each(['one', '', '-1', '0x1', '1e0', '1 1', 'x1', '1x', '1000000000', -1, 1.5, 1e300, [], [1], true, {}])(
+    'refuses the task number %j',
+    (index) => {
+      const resolver = of({ task: { type: 'worker', index } });
+      expect(() => resolver.taskId).toThrow('TF_CONFIG: task.index is a whole number from 0 on, not ');
+      expect(() => resolver.taskId).toThrow(expect.objectContaining({ name: 'ValueError', code: 'ERR_COLL_CLUSTER' }));
+    },
+  );
+
+  it.each([
+    ['1', 1],
+    [' 12 ', 12],
+    ['999999999', 999_999_999],
+    [null, undefined],
+    [undefined, undefined],
+    [0, 0],
+  ])('reads the task number %j', (index, taskId) => {
+    expect(of({ task: { type: 'worker', index } }).taskId).toBe(taskId);
+  });
+
+  it('says what is wrong with a cluster, as the cause says it', () => {
+    const resolver = of({ cluster: { worker: 'a:1' } });
+    const cause = expect.objectContaining({
+      message: expect.stringContaining("described by the addresses of each job's"),
+    });
+    const refused = { name: 'ValueError', code: 'ERR_COLL_CLUSTER', cause };
+    expect(() => resolver.clusterSpec()).toThrow(expect.objectContaining(refused));
+    expect(() => resolver.clusterSpec()).toThrow(/^TF_CONFIG: a cluster is described by/);
+    const noJson = () => new TFConfigClusterResolver({ variables: { TF_CONFIG: '{' } }).clusterSpec();
+    expect(noJson).toThrow(expect.objectContaining({ code: 'ERR_COLL_CLUSTER', cause: expect.any(SyntaxError) }));
+  });
+
+  it('takes the environment of its options, or of the variable', () => {
+    expect([
+      of({ environment: 'cloud' }).environment,
+      of({ environment: 'cloud' }, { environment: 'own' }).environment,
+    ]).toEqual(['cloud', 'own']);
   });
 
   it('reads a task type that is a number as its text', () => {
@@ -98,8 +141,12 @@ describe('TFConfigClusterResolver', () => {
 
   it('refuses other values that are no texts, and takes null for none', () => {
     expect(() => of({ rpc_layer: 5 }).rpcLayer).toThrow(/TF_CONFIG: rpc_layer is a text, not 5/);
-    expect(() => of({ session_master: {} }).master()).toThrow(ValueError);
-    expect(() => of({ environment: false }).environment).toThrow(ValueError);
+    expect(() => of({ session_master: {} }).master()).toThrow(
+      expect.objectContaining({ name: 'ValueError', code: 'ERR_COLL_CLUSTER' }),
+    );
+    expect(() => of({ environment: false }).environment).toThrow(
+      expect.objectContaining({ name: 'ValueError', code: 'ERR_COLL_CLUSTER' }),
+    );
     const none = of({ session_master: null, rpc_layer: null, environment: null });
     expect([none.master(), none.rpcLayer, none.environment]).toEqual(['', undefined, '']);
   });
@@ -138,6 +185,15 @@ describe('SimpleClusterResolver', () => {
     ]);
     expect([resolver.numAccelerators(), new SimpleClusterResolver(two).numAccelerators()]).toEqual([{ GPU: 2 }, {}]);
     expect(new SimpleClusterResolver(two).master()).toBe('');
+    expect(resolver.master({ taskType: 'worker' })).toBe('grpc://m:1');
+    expect(resolver.master({ taskId: 0 })).toBe('grpc://m:1');
+    expect([resolver.taskType, resolver.taskId, resolver.rpcLayer, resolver.environment]).toEqual([
+      'worker',
+      1,
+      'grpc',
+      '',
+    ]);
+    expect(new SimpleClusterResolver(two, { environment: 'here' }).environment).toBe('here');
   });
 
   it('refuses what is no cluster, and no master', () => {
@@ -158,12 +214,27 @@ describe('UnionResolver', () => {
     expect(union.clusterSpec().asDescription()).toEqual({ chief: ['c:1'], worker: ['a:1', 'b:1'] });
     expect(union.master({ taskType: 'worker', taskId: 1 })).toBe('grpc://b:1');
     expect([union.taskType, union.taskId, union.rpcLayer]).toEqual(['worker', 0, 'grpc']);
+    expect(union.master({ taskType: 'worker', taskId: 1, rpcLayer: 'tcp' })).toBe('tcp://b:1');
+  });
+
+  it('lets the first resolver answer what no task is named for', () => {
+    const options = { master: 'm:1', environment: 'here', numAccelerators: { GPU: 2 }, rpcLayer: 'grpc' };
+    const union = new UnionResolver([simple({ worker: ['a:1'] }, options), simple({ worker: ['b:1'] })]);
+    expect([union.master(), union.master({ rpcLayer: 'tcp' })]).toEqual(['grpc://m:1', 'tcp://m:1']);
+    expect([union.master({ taskType: 'worker' }), union.master({ taskId: 1 })]).toEqual(['grpc://m:1', 'grpc://m:1']);
+    expect([union.environment, union.numAccelerators()]).toEqual(['here', { GPU: 2 }]);
   });
 
   it('joins numbers, of which each may be there once', () => {
     const maps = [simple({ worker: { 1: 'a:1' } }), simple({ worker: { 3: 'b:1' } })];
     expect(new UnionResolver(maps).clusterSpec().asDescription()).toEqual({ worker: { 1: 'a:1', 3: 'b:1' } });
     expect(() => new UnionResolver([...maps, simple({ worker: { 3: 'c:1' } })]).clusterSpec()).toThrow(KeyError);
+    expect(() => new UnionResolver([...maps, simple({ worker: { 3: 'c:1' } })]).clusterSpec()).toThrow(
+      expect.objectContaining({
+        code: 'ERR_COLL_KEY',
+        message: expect.stringContaining('task 3 of job "worker" is there twice'),
+      }),
+    );
     expect(() => new UnionResolver([...maps, simple({ worker: ['x:1', 'y:1'] })]).clusterSpec()).toThrow('a:1 and y:1');
   });
 
@@ -174,111 +245,16 @@ describe('UnionResolver', () => {
   });
 
   it('refuses nothing, other things, and unknown options', () => {
-    expect(() => new UnionResolver([])).toThrow(ValueError);
-    expect(() => new UnionResolver([{} as never])).toThrow(TypeError);
+    expect(() => new UnionResolver([])).toThrow(
+      expect.objectContaining({ name: 'ValueError', code: 'ERR_COLL_VALUE' }),
+    );
+    expect(() => new UnionResolver([simple({}), {} as never])).toThrow(TypeError);
+    expect(() => new UnionResolver([simple({}), {} as never])).toThrow(/^resolver 1 is no ClusterResolver/);
+    expect(() => new UnionResolver({} as never)).toThrow(/^resolvers are a list, not/);
+    expect(() => new UnionResolver([simple({})], { taskIds: 1 } as never)).toThrow(
+      expect.objectContaining({ code: 'ERR_COLL_VALUE' }),
+    );
     expect(() => new UnionResolver([simple({})], { taskIds: 1 } as never)).toThrow('not "taskIds"');
-  });
-});
-
-describe('SlurmClusterResolver', () => {
-  const step = (more: Environment = {}): Record<string, string | undefined> => ({
-    SLURM_PROCID: '3',
-    SLURM_STEP_NUM_TASKS: '5',
-    SLURM_STEP_NODELIST: 't2-n[13-14],t1-n1',
-    SLURM_STEP_TASKS_PER_NODE: '2(x2),1',
-    ...more,
-  });
-
-  it('numbers tasks along the names of hosts', () => {
-    const resolver = new SlurmClusterResolver({ variables: step() });
-    const worker = ['t1-n1:8888', 't2-n13:8888', 't2-n13:8889', 't2-n14:8888', 't2-n14:8889'];
-    expect(resolver.clusterSpec().asDescription()).toEqual({ worker });
-    expect([resolver.taskType, resolver.taskId, resolver.master()]).toEqual(['worker', 3, 'grpc://t2-n14:8888']);
-  });
-
-  it('shares tasks out to jobs by name', () => {
-    const resolver = new SlurmClusterResolver({
-      variables: step(),
-      jobs: { worker: 3, ps: 2 },
-      portBase: 100,
-      rpcLayer: '',
-    });
-    expect(resolver.clusterSpec().asDescription()).toEqual({
-      ps: ['t1-n1:100', 't2-n13:100'],
-      worker: ['t2-n13:101', 't2-n14:100', 't2-n14:101'],
-    });
-    expect([resolver.taskType, resolver.taskId]).toEqual(['worker', 1]);
-  });
-
-  it('gives each task its GPUs, and tells CUDA', () => {
-    const variables = step({ SLURM_PROCID: '4' });
-    const resolver = new SlurmClusterResolver({ variables, gpusPerNode: 5 });
-    expect(resolver.numAccelerators()).toEqual({ GPU: 2 });
-    resolver.clusterSpec();
-    expect(variables['CUDA_VISIBLE_DEVICES']).toBe('2,3');
-    const silent = step({ SLURM_GPUS_ON_NODE: '4' });
-    expect(new SlurmClusterResolver({ variables: silent, autoSetGpu: false }).clusterSpec().isEmpty).toBe(false);
-    expect(silent['CUDA_VISIBLE_DEVICES']).toBeUndefined();
-  });
-
-  it('leaves CUDA_VISIBLE_DEVICES alone when tasks have no GPUs', () => {
-    const variables = step();
-    new SlurmClusterResolver({ variables }).clusterSpec();
-    expect(variables).toEqual(step());
-  });
-
-  it('takes the number of tasks of a host from the caller', () => {
-    const everywhere = new SlurmClusterResolver({ variables: step({ SLURM_STEP_NUM_TASKS: '6' }), tasksPerNode: 2 });
-    expect(everywhere.clusterSpec().numTasks('worker')).toBe(6);
-    const named = new SlurmClusterResolver({ variables: step(), tasksPerNode: { y: 4, x: 1 } });
-    expect(named.clusterSpec().taskAddress('worker', 1)).toBe('y:8888');
-  });
-
-  it('refuses what does not fit', () => {
-    expect(() => new SlurmClusterResolver({ variables: {} })).toThrow(RuntimeError);
-    expect(() => new SlurmClusterResolver({ variables: step(), jobs: { worker: 4 } })).toThrow(
-      'the jobs worker have 4 tasks, but Slurm started 5',
-    );
-    expect(() => new SlurmClusterResolver({ variables: step(), gpusPerNode: 2, gpusPerTask: 2 })).toThrow('do not fit');
-    expect(() => new SlurmClusterResolver({ variables: step({ SLURM_PROCID: '5' }) })).toThrow('SLURM_PROCID is 5');
-    expect(() => new SlurmClusterResolver({ variables: step({ SLURM_STEP_TASKS_PER_NODE: '2' }) })).toThrow(ValueError);
-    for (const SLURM_PROCID of ['x', ' ', '1e0', '-1', '0x1'])
-      expect(() => new SlurmClusterResolver({ variables: step({ SLURM_PROCID }) })).toThrow(ValueError);
-  });
-
-  it.each<[string, SlurmOptions, Environment?]>([
-    ['SLURM_GPUS_ON_NODE is a whole number from 0 on, not "gpu:2"', {}, { SLURM_GPUS_ON_NODE: 'gpu:2' }],
-    ['gpusPerNode is a whole number from 0 on, not -1', { gpusPerNode: -1 }],
-    ['gpusPerTask is a whole number from 0 on, not 0.5', { gpusPerTask: 0.5, gpusPerNode: 4 }],
-    ['tasksPerNode is a whole number from 1 on, not 1.5', { tasksPerNode: 1.5 }],
-    ['tasksPerNode is a whole number from 1 on, not null', { tasksPerNode: null as never }],
-    ['tasksPerNode: b is a whole number from 1 on, not 0', { tasksPerNode: { a: 5, b: 0 } }],
-    ['jobs: worker is a whole number from 0 on, not -1', { jobs: { worker: -1, ps: 6 } }],
-    ['portBase is a port that leaves room for 2 tasks, not 65535', { portBase: 65_535 }],
-    ['portBase is a port that leaves room for 2 tasks, not "8888"', { portBase: '8888' as never }],
-  ])('says what makes no sense: %s', (told, options, more) => {
-    const create = () => new SlurmClusterResolver({ ...options, variables: step(more) });
-    expect(create).toThrow(ValueError);
-    expect(create).toThrow(told);
-  });
-
-  it('has as many tasks as there are, or refuses, whatever the variables say', () => {
-    const number = fc.constantFrom('', '0', '1', '2', '3', ' ', '1e0', '0x1', '-1');
-    const variables = fc.record({
-      SLURM_PROCID: number,
-      SLURM_STEP_NUM_TASKS: number,
-      SLURM_GPUS_ON_NODE: number,
-      SLURM_STEP_NODELIST: fc.constantFrom('', 'a', 'b,a', 'n[1-3]', 'n['),
-      SLURM_STEP_TASKS_PER_NODE: fc.constantFrom('', '1', '3', '1(x2)', '1(x3)', '2(x', '0'),
-    });
-    fc.assert(
-      fc.property(variables, (given) => {
-        const resolver = orRefused(() => new SlurmClusterResolver({ variables: given }));
-        if (!resolver) return;
-        expect(resolver.clusterSpec().numTasks('worker')).toBe(Number(given.SLURM_STEP_NUM_TASKS));
-        expect(resolver.taskId).toBe(Number(given.SLURM_PROCID));
-      }),
-    );
   });
 });
 

@@ -1,4 +1,3 @@
-import { ValueError } from '@coll/core';
 import { describe, expect, it } from 'vitest';
 import { collectiveLeader, idInCluster, isChief, type Task, validateCluster, workerCount } from './cluster-rules.js';
 import { ClusterSpec } from './cluster-spec.js';
@@ -20,14 +19,18 @@ describe('rules of a cluster', () => {
     expect(workerCount(withChief, task('chief', 0))).toBe(3);
     expect(workerCount(withChief, task('evaluator', 0))).toBe(1);
     expect(workerCount(workersOnly, task('evaluator', 0))).toBe(1);
-    expect(() => workerCount(withChief, task('ps', 0))).toThrow(ValueError);
+    expect(() => workerCount(withChief, task('ps', 0))).toThrow(
+      expect.objectContaining({ name: 'ValueError', code: 'ERR_COLL_CLUSTER' }),
+    );
   });
 
   it('number workers from the chief on', () => {
     const numbers = [task('chief', 0), task('worker', 0), task('worker', 1), task('evaluator', 0)];
     expect(numbers.map((each) => idInCluster(withChief, each))).toEqual([0, 1, 2, 0]);
     expect(idInCluster(workersOnly, task('worker', 1))).toBe(1);
-    expect(() => idInCluster(withChief, task('ps', 0))).toThrow(ValueError);
+    expect(() => idInCluster(withChief, task('ps', 0))).toThrow(
+      expect.objectContaining({ name: 'ValueError', code: 'ERR_COLL_CLUSTER' }),
+    );
   });
 
   it('name the leader of collectives', () => {
@@ -35,6 +38,8 @@ describe('rules of a cluster', () => {
     expect(collectiveLeader(workersOnly, task('worker', 1))).toBe('/job:worker/replica:0/task:0');
     expect(collectiveLeader(withChief, task('evaluator', 0))).toBe('');
     expect(collectiveLeader(new ClusterSpec(), task('worker', 0))).toBe('');
+    expect(() => collectiveLeader(undefined as never, task('worker', 0))).toThrow('a cluster is a ClusterSpec');
+    expect(() => collectiveLeader(workersOnly, task('worker', 2))).toThrow('task 2 is not one of the 2');
   });
 
   it.each<readonly [string, ClusterSpec, Task, string]>([
@@ -51,8 +56,19 @@ describe('rules of a cluster', () => {
     ['a number too high', workersOnly, task('worker', 2), 'task 2 is not one of the 2 of job worker'],
     ['a number below 0', workersOnly, task('worker', -1), 'the number of a task is a whole number from 0 on, not -1'],
     ['a number as a text', workersOnly, task('worker', '1' as never), 'a whole number from 0 on, not "1"'],
+    ['half a number', workersOnly, task('worker', 0.5), 'a whole number from 0 on, not 0.5'],
+    ['any task of a cluster without jobs', new ClusterSpec(), task('worker', 0), 'which has no jobs'],
+    ['a second evaluator that is not there', workersOnly, task('evaluator', 1), 'task 1 is not one of the 1 of job'],
+    ['what is no task', workersOnly, null as never, "a task is an object such as { taskType: 'worker', taskId: 0 }"],
+    ['a text for a task', workersOnly, 'worker' as never, 'a task is an object'],
+    ['what is no cluster', { jobs: ['worker'] } as never, task('worker', 0), 'a cluster is a ClusterSpec, not'],
+    ['jobs that are no list', { jobs: 'worker', numTasks: () => 1 } as never, task('worker', 0), 'is a ClusterSpec'],
+    ['no cluster', undefined as never, task('worker', 0), 'a cluster is a ClusterSpec, not undefined'],
   ])('refuse %s', (_, cluster, who, told) => {
     expect(() => validateCluster(cluster, who)).toThrow(told);
-    expect(() => isChief(cluster, who)).toThrow(ValueError);
+    for (const ask of [workerCount, idInCluster]) expect(() => ask(cluster, who)).toThrow(told);
+    expect(() => isChief(cluster, who)).toThrow(
+      expect.objectContaining({ name: 'ValueError', code: 'ERR_COLL_CLUSTER' }),
+    );
   });
 });

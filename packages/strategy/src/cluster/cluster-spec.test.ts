@@ -20,6 +20,7 @@ describe('ClusterSpec', () => {
     expect(JSON.parse(JSON.stringify(new ClusterSpec(cluster)))).toEqual(JSON.parse(JSON.stringify(description)));
     expect(new ClusterSpec({ worker: { 0: 'a:1', 1: 'b:1' } }).asDescription()).toEqual({ worker: ['a:1', 'b:1'] });
     expect(new ClusterSpec({ worker: [] }).jobTasks('worker')).toEqual([]);
+    expect(new ClusterSpec({ ps: { 10: 'b:1', 9: 'a:1' } }).taskIndices('ps')).toEqual([9, 10]);
   });
 
   it('names the job or the task that is not there', () => {
@@ -30,11 +31,17 @@ describe('ClusterSpec', () => {
     expect(() => new ClusterSpec().taskIndices('worker')).toThrow(missing('it has no jobs'));
   });
 
-  it.each([[['a:1']], ['a:1'], [{ worker: 'a:1' }], [{ worker: [1] }], [null]])('refuses %j', (description) => {
-    expect(() => new ClusterSpec(description as never)).toThrow(TypeError);
-  });
+  it.each([[['a:1']], ['a:1'], [{ worker: 'a:1' }], [{ worker: [1] }], [null], [{ worker: null }]])(
+    'refuses %j',
+    (description) => {
+      expect(() => new ClusterSpec(description as never)).toThrow(TypeError);
+    },
+  );
 
   it.each(['-1', '01', '1.5', 'first'])('refuses a task with the number %s', (index) => {
-    expect(() => new ClusterSpec({ worker: { [index]: 'a:1' } })).toThrow(`not "${index}"`);
+    const message = `job "worker": a task has a number from 0 on, not "${index}"`;
+    expect(() => new ClusterSpec({ worker: { [index]: 'a:1' } })).toThrow(
+      expect.objectContaining({ code: 'ERR_COLL_CLUSTER', message }),
+    );
   });
 });

@@ -1,4 +1,4 @@
-import { RuntimeError, ValueError } from '@coll/core';
+import { ValueError } from '@coll/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Environment } from './environment.js';
@@ -78,6 +78,12 @@ const cases: readonly (readonly [string, Environment, Partial<Membership>])[] = 
     { PET_NODE_RANK: '1', PET_NNODES: '1:4', PET_MASTER_ADDR: 'h' },
     { counts: 'hosts', rank: 1, size: undefined, coordinator: 'h:29500' },
   ],
+  [
+    'Kubeflow TrainJob',
+    { PET_NODE_RANK: '1', PET_NNODES: '4', PET_MASTER_ADDR: 'h', PET_MASTER_PORT: '7' },
+    { counts: 'hosts', rank: 1, size: 4, coordinator: 'h:7' },
+  ],
+  ['Kubeflow TrainJob', { PET_NODE_RANK: '1' }, { counts: 'hosts', rank: 1, size: undefined, coordinator: undefined }],
   ['Open MPI', { ...openMpi, ...slurmStep }, { rank: 1, size: 4, localRank: 1, localSize: 2 }],
   [
     'MPICH',
@@ -89,26 +95,50 @@ const cases: readonly (readonly [string, Environment, Partial<Membership>])[] = 
     { PMI_RANK: '2', PMI_SIZE: '3', MPI_LOCALRANKID: '0', MPI_LOCALNRANKS: '1', ...slurmStep },
     { rank: 2, size: 3 },
   ],
-  ['MVAPICH2', { MV2_COMM_WORLD_RANK: '0', MV2_COMM_WORLD_SIZE: '2' }, { rank: 0, size: 2 }],
+  [
+    'MVAPICH2',
+    {
+      MV2_COMM_WORLD_RANK: '0',
+      MV2_COMM_WORLD_SIZE: '8',
+      MV2_COMM_WORLD_LOCAL_RANK: '1',
+      MV2_COMM_WORLD_LOCAL_SIZE: '4',
+    },
+    { rank: 0, size: 8, localRank: 1, localSize: 4 },
+  ],
   [
     'Cray PALS',
-    { PALS_RANKID: '1', PMI_SIZE: '4', PMI_RANK: '1', PALS_LOCAL_RANKID: '1' },
-    { rank: 1, size: 4, localRank: 1 },
+    { PALS_RANKID: '1', PMI_SIZE: '4', PMI_RANK: '1', PALS_LOCAL_RANKID: '1', PALS_LOCAL_SIZE: '2' },
+    { rank: 1, size: 4, localRank: 1, localSize: 2 },
   ],
   [
     'LSF',
-    { JSM_NAMESPACE_RANK: '1', JSM_NAMESPACE_SIZE: '2', LSB_MCPU_HOSTS: 'h1 4 h2 4' },
-    { rank: 1, size: 2, coordinator: 'h1' },
+    {
+      JSM_NAMESPACE_RANK: '5',
+      JSM_NAMESPACE_SIZE: '8',
+      JSM_NAMESPACE_LOCAL_RANK: '1',
+      JSM_NAMESPACE_LOCAL_SIZE: '4',
+      LSB_MCPU_HOSTS: ' h1  4 h2 4',
+    },
+    { rank: 5, size: 8, localRank: 1, localSize: 4, coordinator: 'h1' },
   ],
+  ['LSF', { JSM_NAMESPACE_RANK: '1', JSM_NAMESPACE_SIZE: '2' }, { rank: 1, size: 2, coordinator: undefined }],
   ['MPICH', { PMI_RANK: '1' }, { rank: 1, size: undefined }],
   [
     'Flux',
     { FLUX_TASK_RANK: '1', FLUX_JOB_SIZE: '2', FLUX_TASK_LOCAL_ID: '0', PMI_RANK: '1', PMI_SIZE: '2' },
-    { rank: 1, size: 2, localRank: 0 },
+    { rank: 1, size: 2, localRank: 0, localSize: undefined },
   ],
   ['Slurm', slurmStep, { rank: 5, size: 11, localRank: 1, localSize: 4, coordinator: 'gpu001:61482' }],
   ['Slurm', { ...slurmStep, PMI_RANK: '5', PMI_SIZE: '11', PMI_JOBID: '42.0' }, { rank: 5, size: 11, localSize: 4 }],
   ['Slurm', { ...slurmStep, SLURM_STEP_TASKS_PER_NODE: '' }, { rank: 5, size: 11, localSize: undefined }],
+  ['Slurm', { ...slurmStep, SLURM_NODEID: '' }, { rank: 5, size: 11, localSize: undefined }],
+  ['Slurm', { ...slurmStep, SLURM_NODEID: '2' }, { localSize: 3 }],
+  ['Slurm', { ...slurmStep, SLURM_STEP_NUM_TASKS: '6' }, { size: 6 }],
+  ['Slurm', { ...slurmStep, SLURM_STEP_NUM_TASKS: '' }, { size: 11 }],
+  ['Slurm', { ...slurmStep, SLURM_RESTART_COUNT: '3' }, { restarts: 3 }],
+  ['Slurm', { ...slurmStep, SLURM_STEP_NODELIST: '', SLURM_NODELIST: 'b[2-3]' }, { coordinator: 'b2:61482' }],
+  ['Slurm', { ...slurmStep, SLURM_STEP_NODELIST: '' }, { coordinator: undefined }],
+  ['Slurm', { ...slurmStep, SLURM_JOB_ID: '' }, { coordinator: 'gpu001' }],
   // Clusters of a federation number their jobs from beyond a billion.
   ['Slurm', { ...slurmStep, SLURM_JOB_ID: '1543503875' }, { coordinator: 'gpu001:61443' }],
   [
@@ -117,11 +147,20 @@ const cases: readonly (readonly [string, Environment, Partial<Membership>])[] = 
     { rank: 1, size: 2, coordinator: 'h:7' },
   ],
   [
+    'Horovod',
+    { HOROVOD_RANK: '5', HOROVOD_SIZE: '8', HOROVOD_LOCAL_RANK: '1', HOROVOD_LOCAL_SIZE: '4' },
+    { rank: 5, size: 8, localRank: 1, localSize: 4, coordinator: undefined },
+  ],
+  [
     'LeaderWorkerSet',
     { LWS_WORKER_INDEX: '2', LWS_GROUP_SIZE: '3', LWS_LEADER_ADDRESS: 'l.svc', JOB_COMPLETION_INDEX: '0' },
-    { rank: 2, size: 3, coordinator: 'l.svc' },
+    { rank: 2, size: 3, localRank: 0, localSize: 1, coordinator: 'l.svc' },
   ],
-  ['Kubernetes indexed job', { JOB_COMPLETION_INDEX: '1', COLL_SIZE: '2' }, { rank: 1, size: 2, localRank: 0 }],
+  [
+    'Kubernetes indexed job',
+    { JOB_COMPLETION_INDEX: '1', COLL_SIZE: '2' },
+    { rank: 1, size: 2, localRank: 0, localSize: 1 },
+  ],
   [
     'AWS Batch',
     { AWS_BATCH_JOB_NODE_INDEX: '0', AWS_BATCH_JOB_NUM_NODES: '2' },
@@ -154,7 +193,7 @@ const cases: readonly (readonly [string, Environment, Partial<Membership>])[] = 
   [
     'SageMaker',
     { SM_HOSTS: '["algo-1","algo-2"]', SM_CURRENT_HOST: 'algo-2' },
-    { rank: 1, size: 2, coordinator: 'algo-1' },
+    { rank: 1, size: 2, localRank: 0, localSize: 1, coordinator: 'algo-1' },
   ],
 ];
 
@@ -186,9 +225,29 @@ describe('membershipFrom', () => {
     { SM_HOSTS: 'algo-1', SM_CURRENT_HOST: 'algo-1' },
     { SM_HOSTS: '["algo-1",2]', SM_CURRENT_HOST: 'algo-1' },
     { SM_HOSTS: '["algo-1"]', SM_CURRENT_HOST: 'algo-2' },
+    { SM_HOSTS: '{"0":"algo-1"}', SM_CURRENT_HOST: 'algo-1' },
     { ...slurmStep, SLURM_STEP_NODELIST: 'gpu[' },
   ])('refuses %j', (environment) => {
-    expect(() => membershipFrom(environment)).toThrow(ValueError);
+    expect(() => membershipFrom(environment)).toThrow(
+      expect.objectContaining({ name: 'ValueError', code: 'ERR_COLL_CLUSTER' }),
+    );
+  });
+
+  it.each<[string, Environment]>([
+    ['RANK is a whole number from 0 on, not "one"', { RANK: 'one', WORLD_SIZE: '2', MASTER_ADDR: 'h' }],
+    ['hosts are listed as in', { ...slurmStep, SLURM_STEP_NODELIST: 'gpu[' }],
+    ['this would be rank 2 of 2', { COLL_RANK: '2', COLL_SIZE: '2' }],
+    ['must be at most 65536, got 65537', { COLL_RANK: '0', COLL_SIZE: '65537' }],
+    ['it has a cluster, and no task', { TF_CONFIG: '{"cluster": {"worker": ["a:1"]}}' }],
+    ['SM_CURRENT_HOST, algo-2, is one of them', { SM_HOSTS: '["algo-1"]', SM_CURRENT_HOST: 'algo-2' }],
+    ['COLL_STORE is a text, not 5', { COLL_RANK: '0', COLL_STORE: 5 as never }],
+  ])('keeps the error that %s as the cause', (told, environment) => {
+    const cause = expect.objectContaining({ code: 'ERR_COLL_CLUSTER', message: expect.stringContaining(told) });
+    expect(() => membershipFrom(environment)).toThrow(expect.objectContaining({ cause }));
+  });
+
+  it('takes the largest group', () => {
+    expect(membershipFrom({ COLL_RANK: '65535', COLL_SIZE: '65536' })).toMatchObject({ size: 65_536 });
   });
 });
 
@@ -263,6 +322,9 @@ describe('EnvironmentClusterResolver', () => {
     expect([resolver.taskType, resolver.taskId, resolver.environment]).toEqual(['worker', 5, 'Slurm']);
     expect(resolver.clusterSpec().numTasks('worker')).toBe(11);
     expect(resolver.master({ taskId: 0 })).toBe('gpu001:61482');
+    expect([resolver.master(), resolver.rpcLayer, resolver.numAccelerators()]).toEqual(['', undefined, {}]);
+    const unknown = new EnvironmentClusterResolver({ variables: { ...openMpi } });
+    expect(unknown.clusterSpec().jobTasks('worker')).toEqual(['', '', '', '']);
   });
 
   it('has the addresses that TF_CONFIG tells', () => {
@@ -279,19 +341,32 @@ describe('EnvironmentClusterResolver', () => {
     expect(membership.coordinator).toBe('train-digits-0.workers');
     expect(membershipFrom({ ...variables, ...openMpi }, 'workers')).toMatchObject({ launcher: 'Open MPI' });
     for (const HOSTNAME of ['train', 'train-x', 'train-3'])
-      expect(() => membershipFrom({ ...variables, HOSTNAME }, 'workers')).toThrow(ValueError);
+      expect(() => membershipFrom({ ...variables, HOSTNAME }, 'workers')).toThrow(
+        expect.objectContaining({ name: 'ValueError', code: 'ERR_COLL_CLUSTER' }),
+      );
     expect(() => membershipFrom({ COLL_SIZE: '3' }, 'workers')).toThrow(
       'this process seems to belong to StatefulSet, but the variable HOSTNAME is not set',
     );
+    for (const HOSTNAME of ['-0', 'a-0b', 'train-'])
+      expect(() => membershipFrom({ HOSTNAME }, 'workers')).toThrow('HOSTNAME is the name of a pod, which ends in -0');
+    expect(membershipFrom({ HOSTNAME: 'a-12', COLL_SIZE: '13' }, 'workers')).toMatchObject({
+      ...{ rank: 12, localRank: 0, localSize: 1, coordinator: 'a-0.workers' },
+    });
   });
 
   it('says what is missing', () => {
-    expect(() => new EnvironmentClusterResolver({ variables: {} })).toThrow(RuntimeError);
+    expect(() => new EnvironmentClusterResolver({ variables: {} })).toThrow(
+      expect.objectContaining({ name: 'RuntimeError', code: 'ERR_COLL_CLUSTER' }),
+    );
     expect(() => new EnvironmentClusterResolver({ variables: {} })).toThrow('start it with one, such as coll run -n 2');
     expect(() => new EnvironmentClusterResolver({ variables: { SLURM_PROCID: '0' } })).toThrow('with srun');
+    expect(() => new EnvironmentClusterResolver({ variables: {} })).toThrow('asked for: coll run, TF_CONFIG, torchrun');
     expect(() => new EnvironmentClusterResolver({ variables: { JOB_COMPLETION_INDEX: '0' } })).toThrow('COLL_SIZE');
     expect(() => new EnvironmentClusterResolver({ variables: { PMI_RANK: '0' } })).toThrow(
       'MPICH does not say how many members there are: set COLL_SIZE to their number',
+    );
+    expect(() => new EnvironmentClusterResolver({ variables: { PMI_RANK: '0' } })).toThrow(
+      expect.objectContaining({ name: 'RuntimeError', code: 'ERR_COLL_CLUSTER' }),
     );
   });
 });

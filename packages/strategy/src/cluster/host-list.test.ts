@@ -14,6 +14,10 @@ describe('expandHostList', () => {
     ['n[0001-0003]', ['n0001', 'n0002', 'n0003']],
     ['n[9-11]', ['n9', 'n10', 'n11']],
     ['n[08-10]-ib', ['n08-ib', 'n09-ib', 'n10-ib']],
+    [' a , b[1 , 3] ', ['a', 'b1', 'b3']],
+    ['[1-2]', ['1', '2']],
+    ['n[5-5]', ['n5']],
+    ['n[999999999999999]', ['n999999999999999']],
   ])('expands %s', (list, hosts) => {
     expect(expandHostList(list)).toEqual(hosts);
   });
@@ -34,7 +38,29 @@ describe('expandHostList', () => {
     'a[0-9999999]',
     'a[99999999999999999998]',
   ])('refuses %j', (list) => {
-    expect(() => expandHostList(list)).toThrow(ValueError);
+    expect(() => expandHostList(list)).toThrow(
+      expect.objectContaining({ name: 'ValueError', code: 'ERR_COLL_CLUSTER' }),
+    );
+  });
+
+  it.each([
+    ['a]b[1', 'its brackets do not match'],
+    ['a[3-1]', 'the range 3-1 runs backwards'],
+    ['a[x]', '"x" is no number and no range'],
+    ['a[1000000000000000]', '"1000000000000000" is no number and no range'],
+    ['a[1-1000000000000000]', '"1-1000000000000000" is no number and no range'],
+    ['a[1x]', '"1x" is no number and no range'],
+    ['a,,b', 'a host has no name'],
+  ])('says what is wrong with %j', (list, told) => {
+    expect(() => expandHostList(list)).toThrow(told);
+  });
+
+  it.each(['a[1-100000]', 'a[1-1000]b[1-100]', 'a[1-99999],b'])('expands %s, which has the most hosts', (list) => {
+    expect(expandHostList(list)).toHaveLength(100_000);
+  });
+
+  it.each(['a[1-100001]', 'a[1-1001]b[1-100]', 'a[1-100000],b'])('refuses %s, which has too many hosts', (list) => {
+    expect(() => expandHostList(list)).toThrow('it has more than 100000 hosts');
   });
 
   it('gives back what was listed, number by number', () => {
@@ -66,11 +92,22 @@ describe('expandTaskCounts', () => {
     ['1', [1]],
     ['2(x3),1', [2, 2, 2, 1]],
     ['4(x2),3', [4, 4, 3]],
+    [' 12(x2) , 3', [12, 12, 3]],
+    ['1(x10)', new Array(10).fill(1)],
   ])('expands %s', (list, counts) => {
     expect(expandTaskCounts(list)).toEqual(counts);
   });
 
-  it.each(['', '2(x', '2x3', '-1', '2(x3)1', 'two', '1(x9999999)'])('refuses %j', (list) => {
-    expect(() => expandTaskCounts(list)).toThrow(ValueError);
+  it.each(['', '2(x', '2x3', '-1', '2(x3)1', 'a1', '1a', 'two', '1(x9999999)'])('refuses %j', (list) => {
+    expect(() => expandTaskCounts(list)).toThrow(
+      expect.objectContaining({ name: 'ValueError', code: 'ERR_COLL_CLUSTER' }),
+    );
+  });
+
+  it('takes as many nodes as a list has hosts, and no more', () => {
+    expect(expandTaskCounts('1(x100000)')).toHaveLength(100_000);
+    expect(() => expandTaskCounts('1(x100001)')).toThrow(
+      expect.objectContaining({ name: 'ValueError', code: 'ERR_COLL_CLUSTER' }),
+    );
   });
 });

@@ -1,4 +1,3 @@
-import { RuntimeError } from '@coll/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Pod } from './kubernetes-client.js';
@@ -19,6 +18,25 @@ describe('KubernetesClusterResolver', () => {
     resolver.taskType = 'worker';
     resolver.taskId = 1;
     expect(resolver.master()).toBe('grpc://10.0.0.2:8470');
+  });
+
+  it('lets the caller say which task this is, and how it is reached', async () => {
+    const client = clientOf({ 'job-name=tensorflow': [pod('w-0', '10.0.0.1'), pod('w-1', '10.0.0.2')] });
+    const options = { client, taskType: 'worker', taskId: 1, rpcLayer: 'tcp' };
+    const resolver = await KubernetesClusterResolver.create(options);
+    expect([resolver.taskType, resolver.taskId, resolver.rpcLayer]).toEqual(['worker', 1, 'tcp']);
+    expect([resolver.master(), resolver.master({ taskId: 0, rpcLayer: '' })]).toEqual([
+      'tcp://10.0.0.2:8470',
+      '10.0.0.1:8470',
+    ]);
+    expect([resolver.numAccelerators(), resolver.environment]).toEqual([{}, '']);
+    expect((await KubernetesClusterResolver.create({ client })).rpcLayer).toBe('grpc');
+  });
+
+  it.each([1, 65_535])('reaches pods at port %i', async (serverPort) => {
+    const client = clientOf({ 'job-name=tensorflow': [pod('w-0', '10.0.0.1')] });
+    const resolver = await KubernetesClusterResolver.create({ client, serverPort });
+    expect(resolver.clusterSpec().asDescription()).toEqual({ worker: [`10.0.0.1:${serverPort}`] });
   });
 
   it("takes the address of a pod where the client tells it, and the host's otherwise or if asked to", async () => {
@@ -58,6 +76,22 @@ describe('KubernetesClusterResolver', () => {
     ['not "app=ps"', { jobToLabelMapping: { worker: ['app=train'], ps: 'app=ps' } as never }],
     ['serverPort is a port, from 1 to 65535, not 0', { serverPort: 0 }],
     ['serverPort is a port, from 1 to 65535, not "http"', { serverPort: 'http' as never }],
+    ['serverPort is a port, from 1 to 65535, not "80"', { serverPort: '80' as never }],
+    ['serverPort is a port, from 1 to 65535, not 65536', { serverPort: 65_536 }],
+    ['serverPort is a port, from 1 to 65535, not 1.5', { serverPort: 1.5 }],
+    ["address is 'podIP' or 'hostIP', not \"\"", { address: '' as never }],
+    [
+      'pod w-1 of job worker is not running, but Pending: wait until all pods run',
+      {
+        client: clientOf({ 'job-name=tensorflow': [pod('w-0', '10.0.0.1'), pod('w-1', '', 'Pending')] }),
+      },
+    ],
+    [
+      'hostIP }], not an object',
+      {
+        client: clientOf({ 'job-name=tensorflow': [{ ...pod('w-0', '10.0.0.1'), podIP: 5 as never }] }),
+      },
+    ],
     ['client lists pods', { client: {} as never }],
     [
       'listPods of the client returns a list of pods, [{ name, phase, hostIP }], not undefined',
@@ -76,7 +110,10 @@ describe('KubernetesClusterResolver', () => {
     await expect(KubernetesClusterResolver.create({ client })).rejects.toThrow(
       'w-0 of job worker is not running, but Pending',
     );
-    await expect(KubernetesClusterResolver.create()).rejects.toThrow(RuntimeError);
+    await expect(KubernetesClusterResolver.create()).rejects.toMatchObject({
+      name: 'RuntimeError',
+      code: 'ERR_COLL_CLUSTER',
+    });
   });
 
   it('has the address of every pod, or refuses, whatever is listed', async () => {

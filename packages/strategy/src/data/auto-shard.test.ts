@@ -1,4 +1,4 @@
-import { setLogSink, ValueError } from '@coll/core';
+import { setLogSink } from '@coll/core';
 import { afterEach, describe, expect, it } from 'vitest';
 import { filesOfWorker, shardingOf } from './auto-shard.js';
 
@@ -27,7 +27,9 @@ describe('how workers share a dataset', () => {
   });
 
   it.each([undefined, 0, 2])('is refused by file with %s files for three workers', (files) => {
-    expect(() => shardingOf('FILE', files, 3)).toThrow(ValueError);
+    expect(() => shardingOf('FILE', files, 3)).toThrow(
+      expect.objectContaining({ name: 'ValueError', code: 'ERR_COLL_VALUE' }),
+    );
   });
 });
 

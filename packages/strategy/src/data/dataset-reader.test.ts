@@ -1,4 +1,3 @@
-import { RuntimeError, ValueError } from '@coll/core';
 import { describe, expect, it } from 'vitest';
 import { DatasetReader } from './dataset-reader.js';
 
@@ -59,7 +58,10 @@ describe('a reader', () => {
   it('says that a generator can be read only once', async () => {
     const generator = later(1);
     await new DatasetReader(generator).next();
-    await expect(new DatasetReader(generator).next()).rejects.toThrow(RuntimeError);
+    await expect(new DatasetReader(generator).next()).rejects.toMatchObject({
+      name: 'RuntimeError',
+      code: 'ERR_COLL_CONTEXT',
+    });
   });
 
   it.each([
@@ -72,7 +74,10 @@ describe('a reader', () => {
     ['a list of files that is none', { files: 'a', read: () => [] }],
     ['a function that makes nothing', () => undefined],
   ])('refuses %s', async (_, dataset) => {
-    await expect(new DatasetReader(dataset).next()).rejects.toThrow(ValueError);
+    await expect(new DatasetReader(dataset).next()).rejects.toMatchObject({
+      name: 'ValueError',
+      code: 'ERR_COLL_VALUE',
+    });
   });
 
   it('says whose the elements are', async () => {

@@ -1,4 +1,4 @@
-import { PerReplica, setLogSink, tensor, ValueError } from '@coll/core';
+import { PerReplica, setLogSink, tensor } from '@coll/core';
 import { afterEach, describe, expect, it } from 'vitest';
 import { type DatasetFunction, type InputContext, type InputOptionsInit, MirroredStrategy } from '../index.js';
 
@@ -87,10 +87,19 @@ describe('datasets from a function', () => {
   });
 
   it('are refused where they are none, at once or where they come later', async () => {
-    expect(() => three.distributeDatasetsFromFunction(() => 3 as never)).toThrow(ValueError);
-    expect(() => three.distributeDatasetsFromFunction(() => null as never)).toThrow(ValueError);
-    expect(() => three.distributeDatasetsFromFunction([[1]] as never)).toThrow(/takes a function that makes a dataset/);
-    await expect(collect(async () => 3 as never)).rejects.toThrow(ValueError);
+    expect(() => three.distributeDatasetsFromFunction(() => 3 as never)).toThrow(
+      expect.objectContaining({ name: 'ValueError', code: 'ERR_COLL_VALUE' }),
+    );
+    expect(() => three.distributeDatasetsFromFunction(() => null as never)).toThrow(
+      expect.objectContaining({ name: 'ValueError', code: 'ERR_COLL_VALUE' }),
+    );
+    expect(() => three.distributeDatasetsFromFunction([[1]] as never)).toThrow(
+      expect.objectContaining({
+        code: 'ERR_COLL_VALUE',
+        message: expect.stringContaining('takes a function that makes a dataset'),
+      }),
+    );
+    await expect(collect(async () => 3 as never)).rejects.toMatchObject({ name: 'ValueError', code: 'ERR_COLL_VALUE' });
     await expect(collect(() => Promise.reject(new Error('torn')))).rejects.toThrow('torn');
   });
 
@@ -112,7 +121,10 @@ describe('datasets from a function', () => {
     await expect(collect(failing, options)).rejects.toThrow('torn');
     expect(closed).toBe(3);
     const differing = make((id) => (id === 1 ? { y: [2] } : { x: [2] }));
-    await expect(collect(differing, options)).rejects.toThrow(ValueError);
+    await expect(collect(differing, options)).rejects.toMatchObject({
+      ...{ name: 'ValueError', code: 'ERR_COLL_VALUE', cause: expect.any(Error) },
+      message: 'the elements of one step differ in structure; all replicas get alike ones',
+    });
     expect(closed).toBe(6);
     for await (const _ of three.distributeDatasetsFromFunction(
       make(() => ({ x: [2] })),

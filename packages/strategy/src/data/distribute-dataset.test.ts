@@ -1,4 +1,4 @@
-import { NotImplementedError, PerReplica, RuntimeError, tensor, ValueError } from '@coll/core';
+import { PerReplica, tensor, ValueError } from '@coll/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { batches, collect } from '../../test/batches.js';
@@ -120,7 +120,7 @@ describe('a distributed dataset', () => {
   it('of a generator can be read once', async () => {
     const dataset = two.experimentalDistributeDataset(batches(2, 2).values());
     expect(await collect(dataset)).toHaveLength(2);
-    await expect(collect(dataset)).rejects.toThrow(RuntimeError);
+    await expect(collect(dataset)).rejects.toMatchObject({ name: 'RuntimeError', code: 'ERR_COLL_CONTEXT' });
   });
 
   it('feeds run, of which each replica gets its part', async () => {
@@ -166,22 +166,29 @@ describe('errors of a dataset', () => {
     }
     const steps = two.experimentalDistributeDataset(elements)[Symbol.asyncIterator]();
     await steps.next();
-    await expect(steps.next()).rejects.toThrow(ValueError);
+    await expect(steps.next()).rejects.toMatchObject({ name: 'ValueError', code: 'ERR_COLL_VALUE' });
     expect(closed).toBe(true);
   });
 
   it('are told at once where it is no dataset, and where options are wrong', () => {
     for (const wrong of [3, 'abc', undefined, { x: [1] }])
-      expect(() => two.experimentalDistributeDataset(wrong as never)).toThrow(ValueError);
+      expect(() => two.experimentalDistributeDataset(wrong as never)).toThrow(
+        expect.objectContaining({ name: 'ValueError', code: 'ERR_COLL_VALUE' }),
+      );
     const perReplica = { experimentalReplicationMode: 'PER_REPLICA' } as const;
-    expect(() => two.experimentalDistributeDataset([[1]], perReplica)).toThrow(NotImplementedError);
+    expect(() => two.experimentalDistributeDataset([[1]], perReplica)).toThrow(
+      expect.objectContaining({ name: 'NotImplementedError', code: 'ERR_COLL_NOT_IMPLEMENTED' }),
+    );
     expect(() => two.experimentalDistributeDataset([[1]], { experimentalPerReplicaBufferSize: -1 })).toThrow(
       ValueError,
     );
   });
 
   it('are told inside of a replica', async () => {
-    await expect(two.run(async () => void two.experimentalDistributeDataset([[1, 2]]))).rejects.toThrow(RuntimeError);
+    await expect(two.run(async () => void two.experimentalDistributeDataset([[1, 2]]))).rejects.toMatchObject({
+      name: 'RuntimeError',
+      code: 'ERR_COLL_CONTEXT',
+    });
   });
 });
 

@@ -10,7 +10,10 @@ describe('an input context', () => {
   it('splits a global batch size evenly or not at all', () => {
     const context = new InputContext({ numReplicasInSync: 4 });
     expect([0, 4, 64].map((size) => context.getPerReplicaBatchSize(size))).toEqual([0, 1, 16]);
-    for (const size of [2, 63, 1.5, -4]) expect(() => context.getPerReplicaBatchSize(size)).toThrow(ValueError);
+    for (const size of [2, 63, 1.5, -4])
+      expect(() => context.getPerReplicaBatchSize(size)).toThrow(
+        expect.objectContaining({ name: 'ValueError', code: 'ERR_COLL_VALUE' }),
+      );
   });
 
   it('says which pipeline it is', () => {

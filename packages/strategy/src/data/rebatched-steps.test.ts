@@ -1,4 +1,4 @@
-import { type PerReplica, ValueError } from '@coll/core';
+import type { PerReplica } from '@coll/core';
 import { describe, expect, it } from 'vitest';
 import { batches, collect } from '../../test/batches.js';
 import { cpu } from '../../test/strategies.js';
@@ -64,6 +64,8 @@ describe('a dataset of several workers', () => {
 
   it('is refused by file where it has none', () => {
     const [context] = contexts as [InputContext];
-    expect(() => distributeDataset([[1]], context, cpu(2), { autoShardPolicy: 'FILE' })).toThrow(ValueError);
+    expect(() => distributeDataset([[1]], context, cpu(2), { autoShardPolicy: 'FILE' })).toThrow(
+      expect.objectContaining({ name: 'ValueError', code: 'ERR_COLL_VALUE' }),
+    );
   });
 });

@@ -59,6 +59,7 @@ describe('the shard of a replica', () => {
     const unseeded = {
       name: 'ValueError',
       code: 'ERR_COLL_VALUE',
+      operation: 'input',
       message: expect.stringMatching(/replicas read different first batches.*shuffle\(1000, seed\)/),
     };
     const odd = (replica: number) => [Int32Array.of(0, 1, 2), Int32Array.of(0, 1, replica === 2 ? 3 : 2)];
@@ -74,6 +75,20 @@ describe('the shard of a replica', () => {
   it('has no replication mode', () => {
     const devices: readonly [string] = ['cpu:0'];
     const context = { replicaIdInSyncGroup: 0, numReplicasInSync: 2, devices };
+    for (const odd of [
+      null,
+      undefined,
+      {},
+      { ...context, devices: 'cpu:0' },
+      { ...context, numReplicasInSync: '2' },
+      { ...context, replicaIdInSyncGroup: 0.5 },
+    ])
+      expect(() => shardForReplica([[1]], odd as never)).toThrow(
+        expect.objectContaining({
+          code: 'ERR_COLL_VALUE',
+          message: expect.stringContaining('shardForReplica: context must be the context of a replica, got'),
+        }),
+      );
     expect(() => shardForReplica([[1]], context, { experimentalReplicationMode: 'PER_REPLICA' })).toThrow(
       NotImplementedError,
     );

@@ -81,13 +81,19 @@ describe('the batch sizes for a worker', () => {
     [{ globalBatchSize: -1 }, ValueError],
     [{ numWorkers: 0 }, ValueError],
     [{ numWorkers: 2 ** 17 }, ValueError],
+    [{ numWorkers: 2 ** 16, replicasPerWorker: 2 }, ValueError],
+    [{ globalBatchSize: '4' }, ValueError],
+    [{ workerIndex: 0.5 }, OutOfRangeError],
     [{ replicasPerWorker: 0 }, ValueError],
     [{ workerIndex: 2 }, OutOfRangeError],
     [{ workerIndex: -1 }, OutOfRangeError],
   ])('are refused for %o', (wrong, kind) => {
     const right = { globalBatchSize: 4, numWorkers: 2, workerIndex: 0, replicasPerWorker: 1 };
-    const refused = () => batchSizesForWorker({ ...right, ...wrong });
+    const refused = () => batchSizesForWorker({ ...right, ...wrong } as never);
     expect(refused).toThrow(kind);
+    expect(refused).toThrow(
+      expect.objectContaining({ code: kind === ValueError ? 'ERR_COLL_VALUE' : 'ERR_COLL_RANGE' }),
+    );
     expect(refused).toThrow(Object.keys(wrong)[0]);
   });
 });

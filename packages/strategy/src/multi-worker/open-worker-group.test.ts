@@ -39,6 +39,21 @@ it('does not try again where workers of a newer generation have come', async () 
   await newer;
 });
 
+it('says where worker 0 should have been when the time is over', async () => {
+  const seat = { ...seatAt('tcp://127.0.0.1:1', 2), startupTimeoutSeconds: 0.3 };
+  const store = 'worker 0 at 127.0.0.1:1 never came';
+  await expect(openWorkerGroup(seat)).rejects.toMatchObject({
+    ...{ name: 'RuntimeError', code: 'ERR_COLL_DEADLINE', rank: 1, operation: 'start' },
+    message: `worker 1 of 2 waited 0.3 seconds for the others to start: ${store}`,
+    cause: { code: 'ERR_COLL_DEADLINE', rank: 0, operation: 'start', message: store },
+  });
+});
+
+it('looks for no other store once its signal has aborted', async () => {
+  const opening = openWorkerGroup(seatAt('tcp://127.0.0.1:1', 2), AbortSignal.abort('enough'));
+  await expect(opening).rejects.toMatchObject({ code: 'ERR_COLL_ABORTED' });
+});
+
 it('rejects naming worker 0 when it ends while the workers meet, even without a time limit', async () => {
   const server = await TcpStoreServer.listen(job);
   server.set(`keeper/${generation}`, new Uint8Array());

@@ -1,4 +1,4 @@
-import { asTensor, IndexedSlices, RuntimeError, type Tensor, tensor, toNumbers } from '@coll/core';
+import { asTensor, IndexedSlices, type Tensor, tensor, toNumbers } from '@coll/core';
 import { describe, expect, it } from 'vitest';
 import { strategyOf } from '../../test/strategies.js';
 import { held, mirrored, rows } from '../../test/variables.js';
@@ -75,6 +75,7 @@ describe('a mirrored variable', () => {
       await expect(two.run(() => made[method]([1]))).rejects.toMatchObject({
         name: 'RuntimeError',
         code: 'ERR_COLL_CONTEXT',
+        operation: method.replace('Sync', ''),
         message: expect.stringContaining('would block the thread that all replicas share: await assign'),
       });
   });
@@ -82,7 +83,10 @@ describe('a mirrored variable', () => {
   it('notices replicas that change different variables, or differently', async () => {
     const [one, other] = [mirrored(two, [1], { aggregation: 'sum' }), mirrored(two, [1], { aggregation: 'sum' })];
     const different = two.run(({ replicaIdInSyncGroup: id }) => (id === 0 ? one : other).assign(Float32Array.of(1)));
-    await expect(different).rejects.toMatchObject({ name: 'InternalError', code: 'ERR_COLL_MISMATCH' });
+    await expect(different).rejects.toMatchObject({
+      ...{ name: 'InternalError', code: 'ERR_COLL_MISMATCH', operation: 'mergeCall' },
+      message: expect.stringContaining('replicas change different variables'),
+    });
     const differently = two.run(({ replicaIdInSyncGroup: id }) =>
       id === 0 ? one.assign(Float32Array.of(1)) : one.assignAdd(Float32Array.of(1)),
     );
@@ -94,15 +98,17 @@ describe('a mirrored variable', () => {
   it('refuses to be used while another strategy is in charge', async () => {
     const made = mirrored(two, [1]);
     const other = strategyOf(2);
-    const uses: (() => unknown)[] = [
-      () => made.read(),
-      () => asTensor(made),
-      () => made.assignSync([2]),
-      () => made.get(),
+    const uses: (readonly [operation: string, () => unknown])[] = [
+      ['get', () => made.read()],
+      ['get', () => asTensor(made)],
+      ['assign', () => made.assignSync([2])],
+      ['get', () => made.get()],
+      ['getOnDeviceOrPrimary', () => made.getOnDeviceOrPrimary('cpu:0')],
     ];
-    for (const use of uses) {
-      expect(() => other.scope(use)).toThrow(/^Mixing different strategies/);
-      await expect(other.run(use)).rejects.toBeInstanceOf(RuntimeError);
+    for (const [operation, use] of uses) {
+      const message = expect.stringMatching(`^Mixing different strategies: ${operation} of`);
+      expect(() => other.scope(use)).toThrow(expect.objectContaining({ operation, message }));
+      await expect(other.run(use)).rejects.toMatchObject({ name: 'RuntimeError', code: 'ERR_COLL_CONTEXT' });
     }
   });
 

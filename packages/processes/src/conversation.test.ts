@@ -1,0 +1,136 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { Conversation } from './conversation.js';
+
+let server: Server;
+let own: Socket;
+let other: Socket;
+let closed: Promise<void>;
+
+beforeEach(async () => {
+  server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  other = connect((server.address() as AddressInfo).port, '127.0.0.1');
+  other.on('error', () => {});
+  [own] = (await once(server, 'connection')) as [Socket];
+  closed = new Promise((resolve) => own.once('close', () => resolve()));
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+  own.destroy();
+  other.destroy();
+  server.close();
+});
+
+const talk = (lengths: readonly number[]) => new Conversation(own, lengths, 10_000);
+
+describe('the next message', () => {
+  it('has its length, however its bytes arrive', async () => {
+    const conversation = talk([3, 2]);
+    other.setNoDelay(true);
+    const first = conversation.next();
+    other.write(Buffer.of(1, 2));
+    await once(own, 'data');
+    other.write(Buffer.of(3, 4));
+    expect(await first).toEqual(Buffer.of(1, 2, 3));
+    const second = conversation.next();
+    other.write(Buffer.of(5));
+    expect(await second).toEqual(Buffer.of(4, 5));
+  });
+
+  it('is had after the connection has ended, if it came before', async () => {
+    const conversation = talk([2]);
+    other.end(Buffer.of(1, 2));
+    own.end();
+    await closed;
+    expect(await conversation.next()).toEqual(Buffer.of(1, 2));
+    expect(() => conversation.handOver((descriptor) => descriptor)).toThrow(
+      expect.objectContaining({
+        ...{ name: 'UnavailableError', code: 'ERR_COLL_PEER_FAILED' },
+        message: 'a connection ended before it could be used',
+        cause: expect.objectContaining({ message: 'the other side ended the connection' }),
+      }),
+    );
+  });
+
+  it('is none where the other side ends in its midst', async () => {
+    const next = talk([2]).next();
+    other.end(Buffer.of(1));
+    await once(own, 'end');
+    own.destroy();
+    await expect(next).rejects.toThrow('the other side ended the connection');
+  });
+
+  it('leaves to others what comes after the last one', async () => {
+    const conversation = talk([2]);
+    const next = conversation.next();
+    other.write(Buffer.of(1, 2));
+    await next;
+    const heard = vi.fn();
+    own.on('data', heard);
+    other.write(Buffer.of(3));
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(heard).not.toHaveBeenCalled();
+  });
+
+  it('ends the connection if the other side says more than it should', async () => {
+    const conversation = talk([1, 1]);
+    other.write(Buffer.of(1, 2, 3));
+    await closed;
+    await expect(conversation.next()).rejects.toThrow('it said more than it should');
+  });
+
+  it.each([
+    [9_999, false],
+    [10_000, true],
+  ])('is waited for no longer than 10 seconds: after %i ms it is over: %s', async (millis, isOver) => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const next = talk([1])
+      .next()
+      .catch((error: Error) => error.message);
+    await vi.advanceTimersByTimeAsync(millis);
+    expect(own.destroyed).toBe(isOver);
+    if (!isOver) other.write(Buffer.of(1));
+    expect(await next).toEqual(isOver ? 'it did not say who it is in time' : Buffer.of(1));
+    own.destroy();
+    await closed;
+    expect(vi.getTimerCount()).toBe(0);
+  });
+});
+
+describe('what is said', () => {
+  it('arrives', async () => {
+    const heard = once(other, 'data');
+    await talk([]).send(Buffer.of(7, 8));
+    expect(await heard).toEqual([Buffer.of(7, 8)]);
+  });
+
+  it('is refused with what ended the connection', async () => {
+    const conversation = talk([1]);
+    const reason = new Error('it broke');
+    own.destroy(reason);
+    await expect(conversation.send(Buffer.of(1))).rejects.toBe(reason);
+  });
+
+  it('may be the last, after which the connection ends', async () => {
+    const heard = once(other, 'data');
+    const ended = once(other, 'end');
+    talk([1]).endWith(Buffer.of(9));
+    expect(await heard).toEqual([Buffer.of(9)]);
+    await ended;
+    await closed;
+    expect(own.destroyed).toBe(true);
+  });
+});
+
+it('is dropped, or handed over by its descriptor, after which Node lets go of it', async () => {
+  const taken: number[] = [];
+  const conversation = talk([]);
+  const handed = conversation.handOver((descriptor) => taken.push(descriptor) + 41);
+  expect([handed, own.destroyed]).toEqual([42, true]);
+  expect(taken[0]).toBeGreaterThan(2);
+  conversation.drop();
+  await once(other, 'close');
+});

@@ -1,0 +1,113 @@
+import fs from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
+import type { RuntimeError } from '@coll/core';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { Descriptors } from './descriptors.js';
+import { memberOf } from './member.js';
+
+const member = memberOf({ rank: 1, size: 4, jobKey: 'a secret of many letters' });
+
+let refused: string | undefined;
+let failures: RuntimeError[];
+let descriptors: Descriptors;
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] });
+  // Time begins at 0, when nothing has been missed.
+  vi.advanceTimersByTime(5000);
+  refused = undefined;
+  failures = [];
+  vi.spyOn(fs, 'openSync').mockImplementation(() => {
+    if (refused === undefined) return 1000;
+    throw Object.assign(new Error(`${refused}: no file`), { code: refused });
+  });
+  vi.spyOn(fs, 'closeSync').mockImplementation(() => {});
+  syncBuiltinESMExports();
+  descriptors = new Descriptors(member, (error) => failures.push(error));
+});
+
+afterEach(() => {
+  descriptors.end();
+  expect(vi.getTimerCount()).toBe(0);
+  vi.useRealTimers();
+  vi.restoreAllMocks();
+  syncBuiltinESMExports();
+});
+
+it.each(['EMFILE', 'ENFILE'])('fails once when no file opens for some tenths of a second: %s', (code) => {
+  refused = code;
+  vi.advanceTimersByTime(399);
+  expect(failures).toEqual([]);
+  vi.advanceTimersByTime(1);
+  expect(failures).toMatchObject([
+    {
+      ...{ name: 'RuntimeError', code: 'ERR_COLL_CLUSTER', rank: 1, operation: 'open a group', cause: { code } },
+      message: `rank 1 cannot open a group of 4: it has too many open files (${code}); raise the limit before it starts: ulimit -n 4096`,
+    },
+  ]);
+  vi.advanceTimersByTime(10_000);
+  expect(failures).toHaveLength(1);
+});
+
+it('closes what it opens', () => {
+  vi.advanceTimersByTime(200);
+  expect(vi.mocked(fs.closeSync).mock.calls).toEqual([[1000], [1000]]);
+});
+
+it.each(['ENOENT', 'EACCES'])('takes %s for no lack of files', (code) => {
+  refused = code;
+  vi.advanceTimersByTime(10_000);
+  descriptors.missed();
+  expect(failures).toEqual([]);
+});
+
+/** A connection that could not be taken over, while files can be opened again right after. */
+function miss(): void {
+  refused = 'EMFILE';
+  descriptors.missed();
+  refused = undefined;
+}
+
+it('counts connections that could not be taken over, though files can be opened in between', () => {
+  miss();
+  vi.advanceTimersByTime(250);
+  miss();
+  expect(failures).toEqual([]);
+  vi.advanceTimersByTime(250);
+  miss();
+  expect(failures).toHaveLength(1);
+});
+
+it('does not count from before a connection that was taken over', () => {
+  miss();
+  vi.advanceTimersByTime(250);
+  descriptors.opened();
+  miss();
+  vi.advanceTimersByTime(250);
+  miss();
+  expect(failures).toEqual([]);
+});
+
+it.each([
+  [1000, 1],
+  [1200, 0],
+])('forgets a miss that is %i ms ago: %i failures', (millis, count) => {
+  miss();
+  vi.advanceTimersByTime(millis);
+  miss();
+  expect(failures).toHaveLength(count);
+});
+
+it('does not count an attempt for which files can be opened', () => {
+  miss();
+  vi.advanceTimersByTime(400);
+  descriptors.missed();
+  expect(failures).toEqual([]);
+});
+
+it('looks no more after its end', () => {
+  descriptors.end();
+  refused = 'EMFILE';
+  vi.advanceTimersByTime(10_000);
+  expect(failures).toEqual([]);
+});

@@ -1,0 +1,142 @@
+import type { Meeting } from '@coll/rendezvous';
+import { describe, expect, it } from 'vitest';
+import { type Card, cardOf, readCard } from './card.js';
+import { findLinks } from './links.js';
+import type { Connection } from './listener.js';
+import { memberOf, type Transport } from './member.js';
+import type { SharedSegments } from './shared-memory.js';
+
+const jobKey = 'a secret of many letters';
+
+interface Found {
+  readonly transport?: Transport;
+  /** By rank. Default: one host. */
+  readonly hosts?: readonly string[];
+  /** Why rank 0 cannot open the memory of a rank. */
+  readonly refused?: Readonly<Record<number, string>>;
+  /** Ranks that have left no mark in the memory of rank 0. */
+  readonly unmarked?: readonly number[];
+  /** What the ranks from 1 on have found. Default: all opened each other's memory. */
+  readonly others?: readonly string[];
+}
+
+/** What rank 0 of three finds, and what it tells the others. */
+async function find({ transport = 'auto', hosts = ['a', 'a', 'a'], refused = {}, unmarked = [], others }: Found) {
+  const member = memberOf({ rank: 0, size: 3, jobKey, transport });
+  const address = { host: '127.0.0.1', port: 1 };
+  const cards = hosts.map((name): Card => readCard(cardOf(member, { name, bootId: '' }, [address]), 0));
+  const connections = [1, 2].map((rank) => ({ rank, secret: Buffer.of(rank) }) as unknown as Connection);
+  const segments = {
+    open: (rank: number, secret: Buffer) => (secret[0] === rank ? refused[rank] : 'another secret'),
+    hasMark: (rank: number) => !unmarked.includes(rank),
+  } as unknown as SharedSegments;
+  const told: [string, unknown][] = [];
+  const rest = others ?? ['{"0":null,"2":null}', '{"0":null,"1":null}'];
+  const meeting = {
+    gather: async (name: string, own: Buffer) => {
+      told.push([name, JSON.parse(own.toString())]);
+      return [own, ...rest.map((text) => Buffer.from(text))];
+    },
+  } as unknown as Meeting;
+  return { ...(await findLinks(member, cards, connections, segments, meeting)), told };
+}
+
+const shared = (rank: number) => ({
+  rank,
+  transport: 'shared-memory',
+  reason: 'on the same host, where each has opened the memory of the other',
+});
+const tcp = (rank: number, reason: string) => ({ rank, transport: 'tcp', reason });
+
+describe('findLinks', () => {
+  it('finds shared memory where each has opened that of the other', async () => {
+    const { told, ...found } = await find({});
+    expect(found).toEqual({ links: [shared(1), shared(2)], areAllShared: true });
+    expect(told).toEqual([
+      ['opened', { 1: null, 2: null }],
+      ['links', { 1: null, 2: null }],
+    ]);
+  });
+
+  it('says what is in the way on each side', async () => {
+    const others = ['{"0":null,"2":null}', '{"0":"no room","1":null}'];
+    expect(await find({ refused: { 1: 'no file' }, others })).toMatchObject({
+      links: [
+        tcp(1, 'on the same host, but its memory cannot be used: no file'),
+        tcp(2, 'on the same host, but its memory cannot be used: no room'),
+      ],
+      areAllShared: false,
+    });
+  });
+
+  it('does not believe in memory without a mark', async () => {
+    const { links, told } = await find({ unmarked: [1, 2], refused: { 2: 'no file' } });
+    const reason = 'rank 1 left no mark in the memory of rank 0';
+    expect(links).toEqual([
+      tcp(1, `on the same host, but its memory cannot be used: ${reason}`),
+      tcp(2, 'on the same host, but its memory cannot be used: no file'),
+    ]);
+    expect(told).toEqual([
+      ['opened', { 1: null, 2: 'no file' }],
+      ['links', { 1: reason, 2: 'no file' }],
+    ]);
+  });
+
+  it('names another host', async () => {
+    const { links, areAllShared, told } = await find({
+      ...{ hosts: ['a', 'b', 'a'], others: ['{}', '{"0":null}'] },
+    });
+    expect([links, areAllShared]).toEqual([[tcp(1, 'on another host, b'), shared(2)], false]);
+    expect(told).toEqual([
+      ['opened', { 2: null }],
+      ['links', { 2: null }],
+    ]);
+  });
+
+  it('shares nothing where TCP was asked for', async () => {
+    const reason = 'the group was opened with transport: tcp';
+    expect(await find({ transport: 'tcp', others: ['{}', '{}'] })).toEqual({
+      links: [tcp(1, reason), tcp(2, reason)],
+      areAllShared: false,
+      told: [
+        ['opened', {}],
+        ['links', {}],
+      ],
+    });
+  });
+
+  it.each([
+    ['tcp', false],
+    ['auto', true],
+  ] as const)('of a member that is alone shares by %s: %s', async (transport, areAllShared) => {
+    const member = memberOf({ rank: 0, size: 1, jobKey, transport });
+    const card = readCard(cardOf(member, { name: 'a', bootId: '' }, [{ host: '127.0.0.1', port: 1 }]), 0);
+    const meeting = { gather: async (_: string, own: Buffer) => [own] } as unknown as Meeting;
+    const found = await findLinks(member, [card], [], {} as SharedSegments, meeting);
+    expect(found).toEqual({ links: [], areAllShared });
+  });
+
+  it.each(['5', 'null', '"text"', '{', '[]'])('takes %s of another rank for nothing found', async (text) => {
+    const { links, areAllShared } = await find({ others: [text, '{"0":null,"1":null}'] });
+    const reason = 'on the same host, but its memory cannot be used: undefined';
+    expect([links, areAllShared]).toEqual([[tcp(1, reason), shared(2)], false]);
+  });
+
+  it('refuses to go without shared memory that was asked for', async () => {
+    const refused = { name: 'CollError', code: 'ERR_COLL_REFUSED', operation: 'open a group' };
+    const transport = 'shared-memory';
+    await expect(find({ transport, refused: { 1: 'no file', 2: 'no room' } })).rejects.toMatchObject({
+      ...refused,
+      message: expect.stringMatching(
+        /^shared memory was asked for, but rank 1 is on the same host, .*: no file; rank 2 is on .*: no room; transport: 'auto' takes TCP then$/,
+      ),
+    });
+    const others = ['{"0":null,"2":"no file"}', '{"0":null,"1":null}'];
+    await expect(find({ transport, others })).rejects.toMatchObject({
+      ...refused,
+      message: expect.stringContaining("but two of the others cannot use each other's memory;"),
+    });
+    expect((await find({ transport })).areAllShared).toBe(true);
+    expect((await find({ others })).areAllShared).toBe(false);
+  });
+});

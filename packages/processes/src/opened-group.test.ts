@@ -1,0 +1,95 @@
+import type { Link } from '@coll/core';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { OpenedGroup, type OpenedGroupOptions } from './opened-group.js';
+
+let asked: string[];
+const groups: OpenedGroup[] = [];
+
+beforeEach(() => {
+  asked = [];
+});
+
+afterEach(async () => {
+  for (const group of groups.splice(0)) await group.close();
+});
+
+/** A member of a group whose native part notes what it is asked for. */
+function open(more: Partial<OpenedGroupOptions> = {}, size = 2) {
+  const native = {
+    rank: 1,
+    size,
+    isClosed: false,
+    fail: (kind: string, text: string) => asked.push(`${kind}: ${text}`),
+    failure: () => 'why',
+    exit: (code: number) => asked.push(`exit ${code}`),
+    close: async () => {
+      native.isClosed = true;
+      asked.push('close');
+    },
+  };
+  const binding = { simd: 'AVX2', processes: { releaseMemory: (memory: unknown) => asked.push(`release ${memory}`) } };
+  const links: readonly Link[] = [{ rank: 0, transport: 'tcp', reason: 'on another host, a' }];
+  const options = { binding, group: native, memory: undefined, generation: 3, hosts: ['a', 'b'], links, ...more };
+  const group = new OpenedGroup(options as never);
+  groups.push(group);
+  return group;
+}
+
+const listeners = () => process.listenerCount('exit');
+
+describe('an opened group', () => {
+  it('says who it is, and how it plays', () => {
+    const group = open();
+    expect(group).toMatchObject({ rank: 1, size: 2, generation: 3, hosts: ['a', 'b'], links: [{ rank: 0 }] });
+    expect(group.explain()).toEqual({
+      engine: 'native',
+      simd: 'AVX2',
+      player: 'messages',
+      links: group.links,
+      text: 'rank 1 of 2, generation 3: played in C++ with AVX2, by messages\nrank 0 over tcp: on another host, a',
+    });
+    const shared = open({ memory: 'memory' as never, links: [] }).explain();
+    const text = 'rank 1 of 2, generation 3: played in C++ with AVX2, all members on the memory of all';
+    expect(shared).toMatchObject({ player: 'shared-memory', text });
+    expect(open({ links: [] }, 1).explain().text).toBe('rank 1 of 1, generation 3: played in C++ with AVX2');
+  });
+
+  it('fails for all members, and has their failure', () => {
+    const group = open();
+    group.fail(new RangeError('out of memory'));
+    group.fail('a text');
+    expect(asked).toEqual(['failed: rank 1 on b failed: out of memory', 'failed: rank 1 on b failed: a text']);
+    expect(group.failure()).toBe('why');
+  });
+
+  it('is closed once, and lets go of its memory', async () => {
+    const group = open({ memory: 'memory' as never });
+    await Promise.all([group.close(), group.close(), group[Symbol.asyncDispose]()]);
+    expect(asked).toEqual(['close', 'release memory']);
+    expect(() => group.communicator({} as never)).toThrow(
+      expect.objectContaining({
+        ...{ name: 'RuntimeError', code: 'ERR_COLL_CLOSED', rank: 1, operation: 'communicator' },
+        message: 'this group of processes was closed; open another one',
+      }),
+    );
+    asked = [];
+    await open().close();
+    expect(asked).toEqual(['close']);
+  });
+
+  it('is left when the process ends, by one listener for all', async () => {
+    const before = listeners();
+    const emit = vi.spyOn(process, 'on');
+    const [first, second] = [open(), open()];
+    expect(listeners()).toBe(before + 1);
+    const leaveAll = emit.mock.calls.find(([name]) => String(name) === 'exit')?.[1] as (code: number) => void;
+    emit.mockRestore();
+    await first.close();
+    expect(listeners()).toBe(before + 1);
+    asked = [];
+    leaveAll(7);
+    expect(asked).toEqual(['exit 7']);
+    await second.close();
+    expect(listeners()).toBe(before);
+  });
+});

@@ -1,0 +1,335 @@
+import { UnavailableError } from '@coll/core';
+import { bytesOfDescriptors, Descriptors, nowhere } from '@coll/core/internal';
+import { status } from '@coll/native/addon';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { processCallDouble as call } from '../test/process-call-double.js';
+import type { NativeFailure, ProcessBinding } from './process-binding.js';
+import { failureKinds } from './process-failures.js';
+import { NativeProcessGroup } from './process-group.js';
+import type { Stall } from './stall-watch.js';
+
+let asked: string[];
+/** Of calls that are played, one after the other; then they are over. */
+let answers: number[];
+let failure: NativeFailure | undefined;
+let missing: number[];
+let states: (readonly number[] | undefined)[];
+let hasParted: boolean;
+let wake: () => void;
+let group: NativeProcessGroup;
+
+/** A double of native code: it answers as it is told, and notes what it is asked for. */
+const binding = {
+  group: (rank: number, sockets: Int32Array, names: readonly string[], silenceMillis: number, woken: () => void) => {
+    asked.push(`group of rank ${rank} on ${sockets}, ${names.length} names, ${silenceMillis} ms`);
+    wake = woken;
+    return 'group';
+  },
+  playShared: (...given: unknown[]) => asked.push(`shared ${given.join(' ')}`),
+  playMessages: (...given: unknown[]) => asked.push(`messages ${JSON.stringify(given)}`),
+  tellOpened: () => asked.push('opened'),
+  unopened: () => [0, 2],
+  playCall: (_: unknown, played: unknown, millis: number) => {
+    asked.push(`play ${played} for ${millis}`);
+    const answer = answers.shift() ?? status.done;
+    if (answer === status.waiting || answer === status.expired) vi.advanceTimersByTime(Math.min(millis, 1000) || 1000);
+    return answer;
+  },
+  tryCall: (_: unknown, played: unknown) => {
+    asked.push(`try ${played}`);
+    return answers.shift() ?? status.done;
+  },
+  copiedBytes: () => 0,
+  results: () => [],
+  failGroup: (_: unknown, kind: number, rank: number, text: string) =>
+    asked.push(`fail ${failureKinds[kind]} of ${rank}: ${text}`),
+  failure: () => failure,
+  missing: () => missing,
+  absent: () => [],
+  states: () => states,
+  leave: () => asked.push('leave'),
+  hasParted: () => hasParted,
+  stopGroup: () => asked.push('stop'),
+} as unknown as ProcessBinding;
+
+const names = ['rank 0 on a', 'rank 1 on b', 'rank 2 on c'];
+
+function groupWith(stalls?: { seconds: number; tell: (stall: Stall | undefined) => void }) {
+  return new NativeProcessGroup(binding, { rank: 1, sockets: [5, -1, 7], names, heartbeatSeconds: 0.5, stalls });
+}
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['performance'] });
+  asked = [];
+  answers = [];
+  failure = undefined;
+  missing = [];
+  states = [];
+  hasParted = false;
+  group = groupWith();
+});
+
+afterEach(async () => {
+  // A call that a test has left goes on in the next turn.
+  await new Promise((resolve) => setImmediate(resolve));
+  vi.useRealTimers();
+});
+
+const failed = (kind: (typeof failureKinds)[number], rank = 2): NativeFailure => [
+  failureKinds.indexOf(kind),
+  rank,
+  'what happened',
+];
+
+describe('a group', () => {
+  it('is made of its sockets, and told how it plays', () => {
+    expect([group.rank, group.size, group.isClosed, group.unopened]).toEqual([1, 3, false, [names[0], names[2]]]);
+    const local = { number: 1, ranks: 2, cores: 4 };
+    group.playShared('memory' as never, local);
+    const rings = [undefined, undefined, 'ring' as never];
+    group.playMessages({ sockets: [[8], [], []], rings, generation: 6, local, allShareCores: true });
+    group.tellOpened();
+    expect(asked).toEqual([
+      'group of rank 1 on 5,-1,7, 3 names, 500 ms',
+      'shared group memory 1 2 4',
+      'messages ["group",[{"0":8},{},{}],[null,null,"ring"],6,1,2,4,true]',
+      'opened',
+    ]);
+  });
+
+  it('is ended by errors of its own and of others', () => {
+    group.fail('failed', 'it broke');
+    group.fail('aborted', 'enough', 2);
+    group.failWith(new UnavailableError('ERR_COLL_PEER_FAILED', 'lost', { rank: 0 }));
+    group.failWith(new UnavailableError('ERR_COLL_PEER_FAILED', 'lost'));
+    expect(asked.slice(1)).toEqual([
+      'fail failed of 1: it broke',
+      'fail aborted of 2: enough',
+      'fail failed of 0: lost',
+      'fail failed of 1: lost',
+    ]);
+  });
+
+  it('has the failure that all members see', () => {
+    expect(group.failure()).toBeUndefined();
+    failure = failed('lost');
+    expect(group.failure()).toMatchObject({ code: 'ERR_COLL_PEER_FAILED', rank: 2, operation: 'group' });
+    expect(group.failure()?.message).not.toContain('collective');
+    answers = [status.slice];
+    void group.play(call('first'), {})?.catch(() => {});
+    expect(group.failure()).toMatchObject({ operation: 'all-reduce sum' });
+    expect(group.failure()?.message).toContain('(collective 0 of the group)');
+  });
+});
+
+describe('a call that blocks', () => {
+  it.each([
+    [undefined, 0],
+    [0, 0],
+    [2, 2000],
+  ])('with a timeout of %s seconds is played for %i ms', (timeoutSeconds, millis) => {
+    group.playSync(call('first'), timeoutSeconds === undefined ? {} : { timeoutSeconds });
+    expect(asked.slice(1)).toEqual([`play first for ${millis}`]);
+  });
+
+  it('goes on after it could have been ended, within its time', () => {
+    answers = [status.waiting, status.waiting, status.waiting];
+    group.playSync(call('first'), { timeoutSeconds: 2.5 });
+    expect(asked.slice(1)).toEqual([2500, 1500, 500, 0.001].map((millis) => `play first for ${millis}`));
+  });
+
+  it('is refused while one is under way that does not, and when the group is closed', async () => {
+    answers = [status.slice];
+    const playing = group.play(call('first'), {})?.catch((error: unknown) => error);
+    const details = { name: 'RuntimeError', rank: 1, operation: 'all-reduce sum' };
+    expect(() => group.playSync(call('second'), {})).toThrow(
+      expect.objectContaining({ ...details, code: 'ERR_COLL_BUSY' }),
+    );
+    const closing = group.close();
+    hasParted = true;
+    wake();
+    await closing;
+    const closed = { ...details, code: 'ERR_COLL_CLOSED' };
+    expect(await playing).toMatchObject(closed);
+    expect(() => group.playSync(call('second'), {})).toThrow(expect.objectContaining(closed));
+    expect(() => group.play(call('second'), {})).toThrow(expect.objectContaining(closed));
+  });
+
+  it.each([
+    [[0], 'timed out on rank 1 waiting for other workers: rank 0 never came to all-reduce sum (rank 0 on a)'],
+    [
+      [0, 2],
+      'timed out on rank 1 waiting for other workers: rank 0, 2 never came to all-reduce sum (rank 0 on a, rank 2 on c)',
+    ],
+    [
+      [],
+      'timed out on rank 1 waiting for other workers: rank 0 on a, rank 2 on c came to all-reduce sum, but did not end it',
+    ],
+  ])('ends the group if it expires while rank %j is missing', (absent, told) => {
+    answers = [status.expired, status.failed];
+    missing = absent;
+    failure = failed('deadline');
+    expect(() => group.playSync(call('first'), { timeoutSeconds: 1 })).toThrow(
+      expect.objectContaining({
+        ...{ name: 'DeadlineExceededError', code: 'ERR_COLL_DEADLINE', rank: 2, operation: 'all-reduce sum' },
+        message: expect.stringContaining('(collective 0 of the group)'),
+      }),
+    );
+    expect(asked.slice(1)).toEqual(['play first for 1000', `fail deadline of 1: ${told}`, 'play first for 0']);
+  });
+
+  it('ends the group if the ranks disagree', () => {
+    const stateOf = (length: number) => {
+      const table = new Descriptors(new SharedArrayBuffer(bytesOfDescriptors(1)), 1);
+      const places = { inputAt: nowhere, outputAt: nowhere, workAt: nowhere, schedule: 1, layout: 0 };
+      table.write(0, { collective: { kind: 'all-reduce', op: 'sum' }, dtype: 'float32', length, ...places });
+      return [...table.saidBy(0)];
+    };
+    states = [stateOf(4), stateOf(4), stateOf(3)];
+    answers = [status.disagreed, status.failed];
+    failure = failed('shapes');
+    expect(() => group.playSync(call('first'), {})).toThrow(
+      expect.objectContaining({ code: 'ERR_COLL_SHAPE_MISMATCH' }),
+    );
+    expect(asked[2]).toMatch(/^fail shapes of 2: /);
+    expect(asked[3]).toBe('play first for 0');
+  });
+
+  it('throws why the group has failed, or that nobody says', () => {
+    group.playSync(call('first'), {});
+    answers = [status.failed, status.failed];
+    failure = failed('aborted', 0);
+    expect(() => group.playSync(call('second'), {})).toThrow(
+      expect.objectContaining({
+        ...{ code: 'ERR_COLL_ABORTED', rank: 0, operation: 'all-reduce sum' },
+        message: expect.stringContaining('(collective 1 of the group)'),
+      }),
+    );
+    failure = undefined;
+    expect(() => group.playSync(call('third'), {})).toThrow(
+      expect.objectContaining({
+        ...{ name: 'InternalError', code: 'ERR_COLL_INTERNAL' },
+        message: 'all-reduce sum: the engine failed without a reason',
+      }),
+    );
+  });
+});
+
+describe('a call that blocks for long', () => {
+  const told: (Stall | undefined)[] = [];
+  beforeEach(() => {
+    told.length = 0;
+    group = groupWith({ seconds: 3, tell: (stall) => told.push(stall) });
+    asked = [];
+    missing = [2];
+  });
+  const stall: Stall = { operation: 'all-reduce sum', sequence: 0, missing: [2], seconds: 3 };
+
+  it('is told once, and when it goes on', () => {
+    answers = [status.expired, status.waiting];
+    group.playSync(call('first'), {});
+    expect(asked).toEqual(['play first for 3000', 'play first for 0', 'play first for 0']);
+    expect(told).toEqual([stall, undefined]);
+  });
+
+  it('gets the rest of its time then', () => {
+    answers = [status.expired];
+    group.playSync(call('first'), { timeoutSeconds: 10 });
+    expect(asked).toEqual(['play first for 3000', 'play first for 7000']);
+    expect(told).toEqual([stall, undefined]);
+  });
+
+  it.each([2, 3])('is not told if it has no more than %i seconds', (timeoutSeconds) => {
+    answers = [status.expired, status.failed];
+    failure = failed('deadline');
+    expect(() => group.playSync(call('first'), { timeoutSeconds })).toThrow(/collective 0/);
+    expect(asked[0]).toBe(`play first for ${1000 * timeoutSeconds}`);
+    expect(told).toEqual([]);
+  });
+
+  it('is not told if it ends in time', () => {
+    group.playSync(call('first'), {});
+    expect([asked, told]).toEqual([['play first for 3000'], []]);
+  });
+});
+
+describe('leaving a group', () => {
+  it('waits until all connections have ended', async () => {
+    let isOver = false;
+    const closing = group.close().then(() => {
+      isOver = true;
+    });
+    expect(group.isClosed).toBe(true);
+    wake();
+    await Promise.resolve();
+    expect([isOver, asked.slice(1)]).toEqual([false, ['leave']]);
+    hasParted = true;
+    wake();
+    await closing;
+    expect(asked.slice(1)).toEqual(['leave', 'stop']);
+    await group.close();
+    group.exit(1);
+    group.fail('failed', 'too late');
+    failure = failed('lost');
+    expect([group.failure(), asked.slice(1)]).toEqual([undefined, ['leave', 'stop']]);
+  });
+
+  it('ends its calls under way for all', async () => {
+    answers = [status.slice];
+    const playing = group.play(call('first'), {});
+    const closing = group.close();
+    hasParted = true;
+    wake();
+    await closing;
+    await expect(playing).rejects.toMatchObject({ code: 'ERR_COLL_CLOSED' });
+    expect(asked.slice(1)).toEqual(['try first', 'fail closed of 1: rank 1 on b has left the group', 'leave', 'stop']);
+  });
+
+  it.each([
+    [0, false, []],
+    [0, true, ['fail closed of 1: rank 1 on b has left the group']],
+    [3, false, ['fail failed of 1: rank 1 on b ended with exit code 3']],
+    [3, true, ['fail failed of 1: rank 1 on b ended with exit code 3']],
+  ])('at the exit of the process with code %i, busy: %s, says so', (code, isBusy, said) => {
+    hasParted = true;
+    if (isBusy) {
+      answers = [status.slice];
+      group.play(call('first'), {})?.catch(() => {});
+      asked.length = 1;
+    }
+    group.exit(code);
+    expect(asked.slice(1)).toEqual([...said, 'leave', 'stop']);
+    group.exit(code);
+    expect(asked.slice(1)).toEqual([...said, 'leave', 'stop']);
+  });
+
+  it('at the exit of the process gives up on others after six seconds', () => {
+    const parted = vi.spyOn(binding, 'hasParted').mockImplementation(() => {
+      vi.advanceTimersByTime(1500);
+      return false;
+    });
+    group.exit(0);
+    expect(asked.slice(1)).toEqual(['leave', 'stop']);
+    expect(parted).toHaveBeenCalledTimes(4);
+    parted.mockRestore();
+  });
+});
+
+it('rejects a call that its signal has ended with the reason', async () => {
+  const over = new AbortController();
+  answers = [status.slice];
+  vi.spyOn(binding, 'results').mockReturnValue([0, status.failed]);
+  Object.assign(binding, { stage: () => true, submit: () => {}, finish: () => {} });
+  const playing = group.play(call('first'), { signal: over.signal });
+  answers = [status.failed];
+  failure = failed('aborted', 1);
+  over.abort('enough');
+  await new Promise((resolve) => setImmediate(resolve));
+  wake();
+  await expect(playing).rejects.toMatchObject({
+    ...{ name: 'AbortedError', code: 'ERR_COLL_ABORTED', rank: 1, operation: 'all-reduce sum', cause: 'enough' },
+    message: 'all-reduce sum was aborted while it was under way',
+  });
+  expect(asked).toContain('fail aborted of 1: rank 1 on b aborted: enough');
+  vi.restoreAllMocks();
+});

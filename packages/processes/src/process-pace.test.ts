@@ -1,0 +1,59 @@
+import { status } from '@coll/native/addon';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { isBusy, leavingMillis, Pace } from './process-pace.js';
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['performance'] });
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const pass = (millis: number) => vi.advanceTimersByTime(millis);
+
+it('charges for waking a thread, and for each copied byte', () => {
+  expect(leavingMillis(0)).toBe(0.1);
+  expect(leavingMillis(8e6)).toBeCloseTo(1.1);
+});
+
+it.each([
+  [4, false],
+  [4.1, true],
+])('takes a program that was away for %s ms for busy: %s', (millis, busy) => {
+  expect(isBusy(millis)).toBe(busy);
+});
+
+it('is kept waiting once others took longer than leaving the call would', () => {
+  // 3.1 ms.
+  const pace = new Pace(24e6);
+  const rounds = [];
+  for (let round = 0; round < 4; round++) {
+    pace.leave(status.waiting);
+    pass(1);
+    pace.comeBack();
+    rounds.push(pace.isKeptWaiting);
+  }
+  expect(rounds).toEqual([false, false, true, true]);
+});
+
+it('is not kept waiting by slices in which it gets on', () => {
+  const pace = new Pace(0);
+  pace.leave(status.slice);
+  pass(3);
+  pace.comeBack();
+  expect([pace.isKeptWaiting, pace.elapsedMillis]).toEqual([false, 3]);
+});
+
+it('is neglected once the program was busy for longer than it played', () => {
+  const pace = new Pace(0);
+  pass(2);
+  pace.leave(status.slice);
+  pass(6);
+  pace.comeBack();
+  expect(pace.isNeglected).toBe(false);
+  pace.leave(status.slice);
+  pass(1);
+  pace.comeBack();
+  expect([pace.isNeglected, pace.elapsedMillis]).toEqual([true, 9]);
+});

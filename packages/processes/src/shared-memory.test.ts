@@ -1,0 +1,126 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { type Card, cardOf, readCard } from './card.js';
+import { secretBytes } from './hello.js';
+import { memberOf } from './member.js';
+import type { ProcessBinding } from './process-binding.js';
+import { ranksToShareWith, SharedSegments } from './shared-memory.js';
+
+const jobKey = 'a secret of many letters';
+const member = memberOf({ rank: 1, size: 3, jobKey, maxBytes: 1000 });
+const secretOf = (first: number) => Buffer.alloc(secretBytes, first);
+
+let asked: unknown[];
+let refused: Error | undefined;
+
+/** A double of native code, whose segments are the secrets by which they are opened. */
+const binding = {
+  segment(maxBytes: number, ranks: number) {
+    asked.push(['segment', maxBytes, ranks]);
+    if (refused) throw refused;
+    return ['own', secretOf(7)];
+  },
+  openSegment(card: Uint8Array, rank: number) {
+    asked.push(['open', card[0], rank]);
+    if (card[0] === 9) throw new Error('no such file');
+    return `segment ${card[0]}`;
+  },
+  hasMark(segment: unknown, rank: number) {
+    if (segment === undefined) throw new TypeError('a segment is needed');
+    return segment === 'own' && rank === 0;
+  },
+  makeRings(segment: unknown, size: number) {
+    asked.push(['rings', segment, size]);
+    if (refused) throw refused;
+  },
+  sharedMemory(rank: number, segments: unknown[]) {
+    if (refused) throw refused;
+    return [rank, ...segments];
+  },
+  releaseSegment: (segment: unknown) => asked.push(['release', segment]),
+} as unknown as ProcessBinding;
+
+beforeEach(() => {
+  asked = [];
+  refused = undefined;
+});
+
+describe('the segments of a member', () => {
+  it('are made for all ranks, opened by their secrets, joined and let go of', () => {
+    const segments = new SharedSegments(binding, member, true);
+    expect(segments.secret).toEqual(secretOf(7));
+    expect([segments.open(0, secretOf(1)), segments.open(2, secretOf(3))]).toEqual([undefined, undefined]);
+    expect([segments.hasMark(0), segments.hasMark(2)]).toEqual([true, false]);
+    expect(segments.join()).toEqual([1, 'segment 1', 'own', 'segment 3']);
+    segments.release();
+    segments.release();
+    expect(asked).toEqual([
+      ['segment', 1000, 3],
+      ['open', 1, 1],
+      ['open', 3, 1],
+      ['release', 'segment 1'],
+      ['release', 'own'],
+      ['release', 'segment 3'],
+    ]);
+    expect(segments.hasMark(0)).toBe(false);
+  });
+
+  it('are none where nobody wants them', () => {
+    const segments = new SharedSegments(binding, member, false);
+    expect(segments.secret).toEqual(Buffer.alloc(secretBytes));
+    expect(segments.hasMark(0)).toBe(false);
+    expect(segments.makeRings([0], 3)).toEqual([undefined, undefined, undefined]);
+    segments.release();
+    expect(asked).toEqual([]);
+  });
+
+  it('say why there are none', () => {
+    refused = new Error('no room in /dev/shm');
+    const segments = new SharedSegments(binding, member, true);
+    expect(segments.secret).toEqual(Buffer.alloc(secretBytes));
+    expect(segments.open(0, secretOf(1))).toBe('no room in /dev/shm');
+    expect(asked).toEqual([['segment', 1000, 3]]);
+  });
+
+  it('say why those of another rank cannot be opened', () => {
+    const segments = new SharedSegments(binding, member, true);
+    expect(segments.open(0, secretOf(0))).toBe('rank 0 has no memory to share');
+    expect(segments.open(2, secretOf(9))).toBe('no such file');
+    const oneByte = Buffer.alloc(secretBytes);
+    oneByte[0] = 1;
+    expect(segments.open(2, oneByte)).toBeUndefined();
+  });
+
+  it('have rings in the memory of the lower rank of each pair', () => {
+    const segments = new SharedSegments(binding, member, true);
+    for (const rank of [0, 2]) segments.open(rank, secretOf(rank + 1));
+    expect(segments.makeRings([0, 2], 3)).toEqual(['segment 1', undefined, 'own']);
+    expect(segments.makeRings([2], 3)).toEqual([undefined, undefined, 'own']);
+    expect(asked.slice(3)).toEqual([
+      ['rings', 'own', 3],
+      ['rings', 'own', 3],
+    ]);
+    asked = [];
+    expect(segments.makeRings([], 3)).toEqual([undefined, undefined, undefined]);
+    expect(asked).toEqual([]);
+  });
+
+  it.each(['makeRings', 'join'] as const)('say what helps where there is no room: %s', (method) => {
+    const segments = new SharedSegments(binding, member, true);
+    refused = new Error('no room');
+    expect(() => segments[method]([0], 3)).toThrow(
+      expect.objectContaining({
+        ...{ name: 'CollError', code: 'ERR_COLL_BUFFER', operation: 'open a group', cause: refused },
+        message: 'no room; open the group with a larger maxBytes on all members',
+      }),
+    );
+  });
+});
+
+it('shares memory with those on the same host, unless TCP was asked for', () => {
+  const cards = ['a', 'a', 'b', 'a'].map((name): Card => {
+    return readCard(cardOf(member, { name, bootId: '' }, [{ host: '127.0.0.1', port: 1 }]), 0);
+  });
+  expect(ranksToShareWith(member, cards)).toEqual([0, 3]);
+  expect(ranksToShareWith({ ...member, transport: 'shared-memory' }, cards)).toEqual([0, 3]);
+  expect(ranksToShareWith({ ...member, transport: 'tcp' }, cards)).toEqual([]);
+});
