@@ -206,6 +206,6 @@ function copyOnGpu(value: Tensor, device: string): Tensor | undefined {
   return isOnGpu(value) ? value.memory?.copy(value.shape, device) : undefined;
 }
 
-function runOptionsOf({ options: { timeoutSeconds, checkCalls }, signal }: ResolvedOptions): RunOptions {
-  return { timeoutSeconds, ...(checkCalls ? { checkCalls } : {}), ...(signal ? { signal } : {}) };
+function runOptionsOf({ options: { timeoutSeconds, checkCalls }, signal, turn }: ResolvedOptions): RunOptions {
+  return { timeoutSeconds, turn, ...(checkCalls ? { checkCalls } : {}), ...(signal ? { signal } : {}) };
 }

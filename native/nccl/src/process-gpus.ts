@@ -135,7 +135,7 @@ export class ProcessGpus implements GpuRanks, GpuGroup {
   /** What the processes play for it is compared as all that they play themselves. @throws the error, the same on all of them, where they ask for different things */
   async #compare(
     passages: readonly Passage[],
-    { timeoutSeconds = null, signal, layout = 0 }: RunOptions,
+    { timeoutSeconds = null, signal, layout = 0, turn }: RunOptions,
   ): Promise<void> {
     const [{ collective }] = passages as readonly [Passage];
     const { size, localRanks } = this;
@@ -152,6 +152,7 @@ export class ProcessGpus implements GpuRanks, GpuGroup {
     const marks = meeting.localRanks.map(() => bytes(new Uint8Array(1)));
     const options = {
       timeoutSeconds,
+      turn,
       request,
       layout: hashOf([layout, layoutOf(samples)]),
       ...(signal ? { signal } : {}),
@@ -174,9 +175,9 @@ export class ProcessGpus implements GpuRanks, GpuGroup {
 }
 
 /** Shows the card of each process to all, by all-gathers among their ranks: of the lengths of the cards, and of these. */
-function exchangeBy(meeting: Communicator, { timeoutSeconds, signal }: RunOptions): Exchange {
+function exchangeBy(meeting: Communicator, { timeoutSeconds, signal, turn }: RunOptions): Exchange {
   const here = meeting.localRanks.length;
-  const options = { timeoutSeconds: timeoutSeconds ?? null, ...(signal ? { signal } : {}) };
+  const options = { timeoutSeconds: timeoutSeconds ?? null, turn, ...(signal ? { signal } : {}) };
   /** What the first rank of each process has; all hand in as much. */
   const gathered = async (own: Uint8Array) => {
     const all = new Uint8Array(own.length * meeting.size);

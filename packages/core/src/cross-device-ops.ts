@@ -78,7 +78,7 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
   constructor(world?: World, play?: ReplicaPlay) {
     requireWorld(world);
     this.#engines = world?.resolution?.candidates ?? [];
-    const isRemote = world?.localRanks.length === 1 && play !== undefined;
+    const isRemote = world?.localRanks.length === 1 && world.devices.length > 1 && play !== undefined;
     this.#engine = isRemote ? world.engine : 'js'; // Ops with another engine for replicas of one thread say so themselves.
     if (!world || !play) return;
     this.#communicator = isRemote ? replicaCommunicator(world, play) : undefined;

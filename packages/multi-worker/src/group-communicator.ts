@@ -14,6 +14,9 @@ import { listOf, OneByOne } from '@coll/core/plugin';
 
 type Buffers = readonly Segments[];
 
+/** Of calls that have not begun, which other members do not wait for. */
+const refusals: ReadonlySet<string> = new Set(['ERR_COLL_BUSY', 'ERR_COLL_CLOSED']);
+
 export interface GroupCommunicatorOptions {
   readonly group: ProcessGroup;
   /** Of the ranks of all workers, of which those of this one are here. */
@@ -105,7 +108,7 @@ export class GroupCommunicator implements Communicator {
 
   /** Members make the same calls: what is wrong with one is found on all of them, before it begins. */
   #failWith(error: unknown): void {
-    const isRefused = error instanceof ValueError || (error instanceof CollError && error.code === 'ERR_COLL_CLOSED');
+    const isRefused = error instanceof ValueError || (error instanceof CollError && refusals.has(error.code));
     if (isRefused || !(error instanceof Error)) return;
     const { ranks, group } = this.#options;
     // Others get an error of the same class where the ranks can tell them of it.

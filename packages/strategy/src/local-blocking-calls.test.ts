@@ -33,6 +33,16 @@ describe('calls that block', () => {
     expect(await dtypes).toEqual(['int32', 'float64']);
   });
 
+  it('are refused while an earlier call is under way', async () => {
+    const running = one.run(async (replica) => {
+      const first = replica.allReduce('sum', 1);
+      expect(() => replica.allReduceSync('sum', 1)).toThrow(expect.objectContaining({ code: 'ERR_COLL_BUSY' }));
+      await first;
+      return replica.allReduceSync('sum', 2);
+    });
+    expect(toNumbers((await running) as unknown as Tensor)).toEqual([2]);
+  });
+
   it('are refused while values of an earlier call arrive', async () => {
     const running = one.run(async (replica) => {
       const [first] = replica.allReduce('sum', [Promise.resolve(1)]);

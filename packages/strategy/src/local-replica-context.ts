@@ -76,7 +76,7 @@ export class LocalReplicaContext extends GroupReplicaContext {
     try {
       runAcross(this.strategy, () => onReport?.(this.replicaIdInSyncGroup, value));
     } catch (error) {
-      scheduler.fail(error, () => error);
+      scheduler.fail(error);
     }
   }
 
@@ -86,7 +86,7 @@ export class LocalReplicaContext extends GroupReplicaContext {
     const tracked = super.track(call);
     tracked.catch((error: unknown) => {
       // Replicas that share a thread have met: the scheduler knows.
-      if (group.canBlock && !isOwn(error)) scheduler.fail(error, () => error);
+      if (group.canBlock && !isOwn(error)) scheduler.fail(error);
     });
     return tracked;
   }

@@ -42,5 +42,6 @@ function groupOf(strategy: Strategy, ops: CrossDeviceOps, scheduler: ReplicaSche
     ids: devices.map((_, place) => firstReplica + place),
     devices,
     arrivals: scheduler.arrivals,
+    fail: (error) => scheduler.fail(error),
   });
 }

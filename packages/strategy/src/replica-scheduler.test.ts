@@ -1,4 +1,4 @@
-import { InternalError, PerReplica, RuntimeError } from '@coll/core';
+import { InternalError, PerReplica, RuntimeError, zeros } from '@coll/core';
 import { describe, expect, it } from 'vitest';
 import { expectNoUnhandledRejections } from '../test/no-unhandled-rejections.js';
 import { strategyOf, tick } from '../test/strategies.js';
@@ -184,7 +184,7 @@ describe('replicas that do not do the same', () => {
         replica.replicaIdInSyncGroup ? replica.allReduce('sum', 1) : replica.mergeCall(() => 0),
     ],
     ['roots', (replica: ReplicaContext) => replica.broadcast(1, replica.replicaIdInSyncGroup)],
-    ['axes', (replica: ReplicaContext) => replica.allGather(new Float32Array(1), replica.replicaIdInSyncGroup)],
+    ['axes', (replica: ReplicaContext) => replica.allGather(zeros('float32', [1, 1]), replica.replicaIdInSyncGroup)],
   ])('are told when they differ in %s', async (_, call) => {
     const failing = two.run(call);
     await expect(failing).rejects.toBeInstanceOf(InternalError);

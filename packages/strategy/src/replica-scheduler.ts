@@ -33,7 +33,7 @@ export class ReplicaScheduler {
       this.#replicas.map(({ id }) => id),
       {
         onChange: () => this.#wake(),
-        onError: (error) => this.fail(error, () => error),
+        onError: (error) => this.fail(error),
         settle: (deliver) => this.#deliver(deliver),
       },
     );
@@ -47,7 +47,7 @@ export class ReplicaScheduler {
   async run(call: (place: number) => unknown, signal?: AbortSignal): Promise<unknown[]> {
     const abort = () => {
       const error = new AbortedError('ERR_COLL_ABORTED', 'run was aborted', { cause: signal?.reason });
-      this.fail(error, () => error);
+      this.fail(error);
     };
     if (signal?.aborted) abort();
     signal?.addEventListener('abort', abort);
@@ -67,8 +67,8 @@ export class ReplicaScheduler {
     }
   }
 
-  /** Ends the run with an error, and with it everything that replicas wait for. */
-  fail(error: unknown, errorFor: ErrorFor): void {
+  /** Ends the run with an error, and with it everything that replicas wait for. Default of their errors: the same. */
+  fail(error: unknown, errorFor: ErrorFor = () => error): void {
     this.#failure ??= { error };
     this.arrivals.fail(errorFor);
     this.#wake();
@@ -139,7 +139,7 @@ export class ReplicaScheduler {
     const alike = 'all replicas make the same calls in the same order';
     const told = `replicas made a different number of merge_call: replica ${gone.id} has ended while ${waits}; ${alike}`;
     const error = new RuntimeError('ERR_COLL_MERGE', told, { rank: gone.id, operation: nameOf(first) });
-    this.fail(error, () => error);
+    this.fail(error);
     throw error;
   }
 }

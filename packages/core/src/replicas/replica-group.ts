@@ -62,6 +62,9 @@ export class ReplicaGroup {
   /** Until the values of each replica that were handed in as promises have ended. */
   readonly #arriving: (Promise<unknown> | undefined)[] = [];
 
+  /** Calls that have not ended. */
+  #underWay = 0;
+
   constructor(options: ReplicaGroupOptions) {
     this.#options = options;
     this.#arrivals = options.arrivals ?? new Rendezvous(options.ids);
@@ -96,19 +99,22 @@ export class ReplicaGroup {
   /** Makes a call with all other replicas. */
   async run({ place, call }: GroupCall): Promise<Structure<Value>> {
     const before = this.#arriving[place];
-    // Replicas make their calls in order, however long values take to arrive.
-    if (before) await before.catch(() => {});
-    if (this.canBlock) {
+    this.#underWay += 1;
+    try {
+      // Replicas make their calls in order, however long values take to arrive.
+      if (before) await before.catch(() => {});
+      if (!this.canBlock) return call.finish(await this.#arrivals.join(place, call, this.#perform));
       this.#arrivals.requireOpen(call);
       return call.finish((await this.#perform([call]))[0] as readonly Value[]);
+    } finally {
+      this.#underWay -= 1;
     }
-    return call.finish(await this.#arrivals.join(place, call, this.#perform));
   }
 
   /** As `run`, blocking the thread. @throws RuntimeError if replicas share it (ERR_COLL_CONTEXT), or an earlier call is under way (ERR_COLL_BUSY) */
   runSync({ place, call }: GroupCall): Structure<Value> {
     if (!this.canBlock) throw sharedThread(call.request.kind);
-    if (this.#arriving[place]) throw busy(call.name);
+    if (this.#underWay > 0 || this.#arriving[place]) throw busy(call.name);
     this.#arrivals.requireOpen(call);
     const options = this.#options.ops.withDefaults(call.options);
     const work = this.#options.ops.performSync(batchOf([call]), options);
@@ -219,7 +225,7 @@ function sharedThread(kind: ReplicaRequest['kind']): RuntimeError {
 }
 
 function busy(operation: string): RuntimeError {
-  const told = `${operation}: values of an earlier call are still arriving; await them first`;
+  const told = `${operation}: an asynchronous collective of this replica is still running; await it first`;
   return new RuntimeError('ERR_COLL_BUSY', told, { operation });
 }
 

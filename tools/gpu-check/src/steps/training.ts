@@ -39,7 +39,7 @@ async function trained(strategy: Strategy, place: (gradient: Float32Array) => Pr
 async function onCpu(replicas: number): Promise<Float32Array> {
   const devices = Array.from({ length: replicas }, (_, index) => `cpu:${index}`);
   await using strategy = new MirroredStrategy({ devices, crossDeviceOps: 'direct' });
-  return trained(strategy, onHost);
+  return await trained(strategy, onHost);
 }
 
 async function judged(weights: Float32Array, replicas: number, what: string): Promise<Expectation> {
