@@ -1,5 +1,5 @@
 import { CollError, ValueError } from '@coll/core';
-import { optionsOf, quote } from '@coll/core/internal';
+import { knownOptions, optionsOf, quote } from '@coll/core/internal';
 import { meet, type Store, subStore } from '@coll/rendezvous';
 import { Clique } from './clique.js';
 import { settled } from './failures.js';
@@ -33,6 +33,19 @@ export interface JoinRequest {
   /** Compare what all processes ask for before each call, in the store, which takes milliseconds. For finding mistakes. Default: no. */
   readonly checkCalls?: boolean | undefined;
 }
+
+const joinRequest = knownOptions<JoinRequest>('NcclCommunicator.connect', {
+  store: true,
+  rank: true,
+  size: true,
+  devices: true,
+  group: true,
+  generation: true,
+  timeoutSeconds: true,
+  signal: true,
+  lostAfterSeconds: true,
+  checkCalls: true,
+});
 
 /** What a process tells of itself. */
 interface Card {
@@ -72,7 +85,7 @@ export async function openLocal(devices: readonly string[], name: string, openin
  */
 export async function join(request: JoinRequest, blocking: boolean | undefined): Promise<Clique> {
   const example = 'NcclCommunicator.connect({ store, rank, size })';
-  if (!optionsOf(request, example).store)
+  if (!optionsOf(request, example, joinRequest).store)
     throw new ValueError('ERR_COLL_VALUE', `connect: give the store in which the processes meet: ${example}`);
   const {
     store,

@@ -1,5 +1,5 @@
 import { type DType, type TypedArray, tensor, ValueError } from '@coll/core';
-import { isDType, optionsOf, quote } from '@coll/core/internal';
+import { isDType, knownOptions, optionsOf, quote } from '@coll/core/internal';
 import { byteSize, viewOf } from '@coll/core/plugin';
 import { DeviceBuffer } from './device-buffer.js';
 import { settled } from './failures.js';
@@ -18,6 +18,14 @@ export interface ForeignMemory {
   /** A CUDA stream on which the memory is still written; what is done here comes after what that stream holds now. */
   readonly stream?: bigint | undefined;
 }
+
+const foreignMemory = knownOptions<ForeignMemory>('fromPointer', {
+  pointer: true,
+  dtype: true,
+  length: true,
+  owner: true,
+  stream: true,
+});
 
 /** Host memory that the GPU reads and writes by itself, so that moving it needs no copy in between. */
 export interface PinnedArray extends Disposable {
@@ -82,6 +90,7 @@ export class Gpu {
     const { pointer, dtype, length, owner, stream } = optionsOf(
       foreign,
       'fromPointer({ pointer, dtype, length, owner })',
+      foreignMemory,
     ) as ForeignMemory;
     requireDType(dtype);
     requireAddress('fromPointer', pointer);

@@ -1,5 +1,6 @@
 import {
   AllReduceOps,
+  type AllReduceOptions,
   type Communicator,
   type CrossDeviceOps,
   canonicalize,
@@ -18,7 +19,7 @@ import {
   ValueError,
   type World,
 } from '@coll/core';
-import { type Batch, optionsOf, type ValueLists, type Work } from '@coll/core/internal';
+import { type Batch, knownOptions, optionsOf, type ValueLists, type Work } from '@coll/core/internal';
 import { deviceType, logFirst } from '@coll/core/plugin';
 import { ReductionToOneDevice, reductionToOneAlgorithm } from '@coll/reduction-to-one';
 import { AllReduceOnly } from './all-reduce-only.js';
@@ -31,7 +32,7 @@ import { ProcessCommunicator } from './process-communicator.js';
 import { ProcessGpus } from './process-gpus.js';
 
 /** How values of a batch are packed, and how long calls wait. */
-export interface NcclAllReduceOptions extends Pick<NcclOptions, 'defaultTimeoutSeconds'> {
+export interface NcclAllReduceOptions extends AllReduceOptions, Pick<NcclOptions, 'defaultTimeoutSeconds'> {
   /**
    * Into how many packs the values of a batch that are in memory of the host are joined; 0: each goes by itself. Default: 1. Values in
    * the memory of GPUs are not joined: all of a batch are one group call.
@@ -43,6 +44,15 @@ export interface NcclAllReduceOptions extends Pick<NcclOptions, 'defaultTimeoutS
    */
   readonly onHost?: CrossDeviceOps | undefined;
 }
+
+const ncclAllReduceOptions = knownOptions<NcclAllReduceOptions>('NcclAllReduce', {
+  numPacks: true,
+  aggSmallGradsMaxBytes: true,
+  aggSmallGradsMaxGroup: true,
+  engine: true,
+  defaultTimeoutSeconds: true,
+  onHost: true,
+});
 
 /**
  * All-reduce among GPUs by NCCL, also those of several processes: in a world of which some ranks are in others, a value has the components of this one, and all
@@ -59,14 +69,18 @@ export class NcclAllReduce extends AllReduceOps {
 
   /** Works without a GPU: the first value on one says what is missing. @throws ValueError for a negative `numPacks`, and for options that are no object */
   constructor(options?: NcclAllReduceOptions, world?: World) {
-    const { numPacks = 1, defaultTimeoutSeconds, onHost } = optionsOf(options, 'new NcclAllReduce({ numPacks: 1 })');
+    const { defaultTimeoutSeconds, onHost, ...others } = optionsOf(
+      options,
+      'new NcclAllReduce({ numPacks: 1 })',
+      ncclAllReduceOptions,
+    );
     const processes = processesOf(world);
     const fallback = onHost ?? (processes > 1 ? new AllReduceOnly() : new ReductionToOneDevice());
     const groups = new GpuGroups({ defaultTimeoutSeconds });
     const gpus = processes > 1 ? new ProcessGpus(world as World, { defaultTimeoutSeconds }) : undefined;
     const isElsewhere = world !== undefined && world.localRanks.length < world.devices.length;
     super({
-      numPacks,
+      ...others,
       algorithm: reductionToOneAlgorithm(),
       fallback,
       world,

@@ -1,5 +1,5 @@
 import { type Collective, type DType, type Group, type RunOptions, type Tensor, ValueError, zeros } from '@coll/core';
-import { longestTimer, requireCollError } from '@coll/core/internal';
+import { knownOptions, longestTimer, optionsOf, requireCollError, requireRunOptions } from '@coll/core/internal';
 import {
   abortedError,
   CallOrder,
@@ -34,11 +34,19 @@ export interface NcclOptions {
   readonly blocking?: boolean | undefined;
 }
 
+const ncclOptions = knownOptions<NcclOptions>('NcclCommunicator', {
+  defaultTimeoutSeconds: true,
+  name: true,
+  blocking: true,
+});
+
 /** How the groups of a split are made. */
 export interface SplitOptions {
   /** The groups use connections and buffers of the whole, instead of new ones; the same on all ranks. Default: no. */
   readonly share?: boolean | undefined;
 }
+
+const splitOptions = knownOptions<SplitOptions>('split', { share: true });
 
 /** One of the groups that a split makes. */
 export interface SplitGroup {
@@ -81,8 +89,9 @@ export class NcclCommunicator extends JoiningCommunicator {
   }
 
   /** A group of GPUs of this process, a rank each. @throws ValueError for a GPU that is not here, or twice; CollError where there is no NCCL */
-  static async open(devices: readonly string[], options: NcclOptions = {}): Promise<NcclCommunicator> {
-    return new NcclCommunicator(await openLocal(devices, options.name ?? 'local', openingOf(options)), options);
+  static async open(devices: readonly string[], options?: NcclOptions): Promise<NcclCommunicator> {
+    const given = optionsOf(options, "{ name: 'local' }", ncclOptions);
+    return new NcclCommunicator(await openLocal(devices, given.name ?? 'local', openingOf(given)), given);
   }
 
   /**
@@ -90,8 +99,9 @@ export class NcclCommunicator extends JoiningCommunicator {
    * @throws DeadlineExceededError that names the processes that never came; UnavailableError that names one that was lost; CollError where there is no
    * NCCL, or another release of it
    */
-  static async connect(request: JoinRequest, options: NcclOptions = {}): Promise<NcclCommunicator> {
-    return new NcclCommunicator(await join(request, options.blocking), options);
+  static async connect(request: JoinRequest, options?: NcclOptions): Promise<NcclCommunicator> {
+    const given = optionsOf(options, '{ defaultTimeoutSeconds: 60 }', ncclOptions);
+    return new NcclCommunicator(await join(request, given.blocking), given);
   }
 
   /** Joins a group of processes that exchange their cards in a way of their own; `signal` ends the waiting for them. */
@@ -99,10 +109,11 @@ export class NcclCommunicator extends JoiningCommunicator {
     exchange: Exchange,
     rank: number,
     devices: readonly string[],
-    options: NcclOptions = {},
+    options?: NcclOptions,
     signal?: AbortSignal,
   ): Promise<NcclCommunicator> {
-    return new NcclCommunicator(await joinBy(exchange, rank, devices, { ...openingOf(options), signal }), options);
+    const given = optionsOf(options, '{ defaultTimeoutSeconds: 60 }', ncclOptions);
+    return new NcclCommunicator(await joinBy(exchange, rank, devices, { ...openingOf(given), signal }), given);
   }
 
   refuses(collective: Collective, dtype: DType): string | undefined {
@@ -124,6 +135,7 @@ export class NcclCommunicator extends JoiningCommunicator {
 
   /** Several collectives as one group call, which NCCL runs at the same time. @throws as `run`; ValueError where one uses what another writes */
   async runTogether(passages: readonly Passage[], options: RunOptions = {}): Promise<void> {
+    requireRunOptions(options);
     const [first] = passages;
     if (!first) return;
     const others = passages.length > 1 ? ` and ${passages.length - 1} more` : '';
@@ -143,8 +155,9 @@ export class NcclCommunicator extends JoiningCommunicator {
   async split(
     colors: readonly number[],
     keys: readonly number[] = this.localRanks,
-    { share = false }: SplitOptions = {},
+    options?: SplitOptions,
   ): Promise<readonly SplitGroup[]> {
+    const { share = false } = optionsOf(options, '{ share: true }', splitOptions);
     if (this.#clique.isClosed) throw closedError({ operation: 'split' });
     if (colors.length !== this.localRanks.length || keys.length !== this.localRanks.length) {
       const told = `${colors.length} colors and ${keys.length} keys for ${this.localRanks.length} local ranks`;
@@ -157,8 +170,8 @@ export class NcclCommunicator extends JoiningCommunicator {
     }
     const timeoutMillis = millisOf(this.#timeoutSeconds);
     const parts = await this.#clique.split({ colors, keys, isSharing: share, timeoutMillis });
-    const options = { defaultTimeoutSeconds: this.#timeoutSeconds };
-    return parts.map(({ color, clique }) => ({ color, communicator: new NcclCommunicator(clique, options) }));
+    const own = { defaultTimeoutSeconds: this.#timeoutSeconds };
+    return parts.map(({ color, clique }) => ({ color, communicator: new NcclCommunicator(clique, own) }));
   }
 
   async close(): Promise<void> {

@@ -1,5 +1,5 @@
 import { CollError, ValueError } from '@coll/core';
-import { optionsOf, quote } from '@coll/core/internal';
+import { knownOptions, optionsOf, quote } from '@coll/core/internal';
 import { logFirst } from '@coll/core/plugin';
 import { type BindingSearch, findBinding } from './binding.js';
 import { errorFor } from './failures.js';
@@ -48,13 +48,15 @@ export interface ProbeOptions {
   readonly libraryPath?: string | undefined;
 }
 
+const probeOptions = knownOptions<ProbeOptions>('probe', { libraryPath: true });
+
 /**
  * Whether there are GPUs and NCCL, and if not, why. It looks only once, which takes as long as the driver needs to start; a `libraryPath` counts
  * for all threads of this process. `COLL_CUDA_LIBRARY`, `COLL_NCCL_LIBRARY` and `COLL_NVML_LIBRARY` name other libraries than those that are found.
  * @throws ValueError if this process already uses another NCCL than `libraryPath`
  */
 export function probe(options?: ProbeOptions): NcclProbe {
-  const { libraryPath } = optionsOf(options, "probe({ libraryPath: '/opt/nccl' })");
+  const { libraryPath } = optionsOf(options, "probe({ libraryPath: '/opt/nccl' })", probeOptions);
   requirePath(libraryPath);
   search ??= findBinding();
   if ('failure' in search) return unavailable(search.failure);

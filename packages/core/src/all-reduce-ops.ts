@@ -8,9 +8,10 @@ import type { Engine, EngineRequest, EngineResolution } from './engine.js';
 import { requireEngineRequest, resolveEngine } from './engines.js';
 import { ValueError } from './errors.js';
 import type { Explanation } from './explanation.js';
+import { knownOptions } from './known-options.js';
 import { logFirst } from './logger.js';
 import { optionsOf } from './options-of.js';
-import type { PackingOptions } from './packing/arrangement.js';
+import { type PackingOptions, requirePacking } from './packing/arrangement.js';
 import { type FindRoutes, RoutedBatches, type RoutedPack, type Routing } from './packing/routes.js';
 import { Views } from './packing/views.js';
 import type { World } from './plugins/world.js';
@@ -44,6 +45,19 @@ export interface AllReduceSetup extends AllReduceOptions {
   communicator?(size: number, engine: Communicator): Communicator;
 }
 
+const setupFields = knownOptions<AllReduceSetup>('AllReduceOps', {
+  numPacks: true,
+  aggSmallGradsMaxBytes: true,
+  aggSmallGradsMaxGroup: true,
+  engine: true,
+  algorithm: true,
+  fallback: true,
+  world: true,
+  routes: true,
+  refuses: true,
+  communicator: true,
+});
+
 /**
  * Cross-device ops that play an all-reduce algorithm: checks, packs, hands flat buffers to a communicator and takes the results
  * apart. A subclass says which algorithm, and what serves the rest.
@@ -55,21 +69,14 @@ export abstract class AllReduceOps extends CrossDeviceOps {
   readonly #routing: Routing;
   readonly #groups = new Map<number, Group>();
 
-  /** @throws ValueError for a negative `numPacks`, or an engine that is not the world's; CollError for one that does not work here */
+  /** @throws ValueError for an unknown option, a number of packing that makes no sense, or an engine that is not the world's; CollError for one that does not work here */
   constructor(setup: AllReduceSetup) {
-    const {
-      algorithm,
-      numPacks = 1,
-      engine = 'auto',
-      world,
-      routes,
-    } = optionsOf(setup, '{ algorithm, fallback }') as AllReduceSetup;
+    const given = optionsOf(setup, '{ algorithm, fallback }', setupFields) as AllReduceSetup;
+    const { algorithm, engine = 'auto', world, routes } = given;
     super(world, { algorithm, routes, packing: setup, communicator: (...group) => communicatorOf(setup, ...group) });
     requireEngineOf(world, engine);
     this.#resolution = world ? world.resolution : resolveEngine(engine);
-    if (!(Number.isInteger(numPacks) && numPacks >= 0)) {
-      throw new ValueError('ERR_COLL_VALUE', `${new.target.name}: numPacks must be 0 or more, not ${quote(numPacks)}`);
-    }
+    requirePacking(given, new.target.name);
     this.#setup = setup;
     this.#routing = { routes, packing: setup };
   }

@@ -145,6 +145,17 @@ describe('replicas in threads', () => {
   });
 });
 
+it.each([0.5, Number.NaN, Number.POSITIVE_INFINITY, '2'])('refuses %o for the size of small values', (number) => {
+  for (const name of ['aggSmallGradsMaxBytes', 'aggSmallGradsMaxGroup']) {
+    expect(() => new TestedAllReduce({ [name]: number })).toThrow(
+      expect.objectContaining({
+        name: 'ValueError',
+        message: expect.stringContaining(`${name} must be a whole number`),
+      }),
+    );
+  }
+});
+
 it.each([-1, 1.5, Number.NaN, '2'])('refuses %o packs, naming the algorithm and the bound', (numPacks) => {
   expect(thrown(() => new TestedAllReduce({ numPacks: numPacks as never }))).toMatchObject({
     name: 'ValueError',

@@ -3,6 +3,7 @@ import type { Turn } from './call-order.js';
 import { CommunicationOptions, type CommunicationOptionsInit } from './communication-options.js';
 import type { RunOptions } from './communicator.js';
 import { ValueError } from './errors.js';
+import { type KnownOptions, knownOptions, requireKnownOptions } from './known-options.js';
 import { logDeprecated } from './logger.js';
 import { quote } from './quote.js';
 import { requireSignal } from './signal.js';
@@ -27,6 +28,21 @@ export interface CallFields extends CommunicationOptionsInit {
   readonly experimentalHints?: CommunicationOptions | undefined;
 }
 
+const fieldNames = knownOptions<CallFields>('options of a collective', {
+  bytesPerPack: true,
+  timeoutSeconds: true,
+  implementation: true,
+  checkCalls: true,
+  signal: true,
+  sharedResult: true,
+  deduplicate: true,
+  turn: true,
+  options: true,
+  experimentalHints: true,
+});
+
+const withInto: KnownOptions = { ...fieldNames, names: new Set([...fieldNames.names, 'into']) };
+
 /** What the last argument of a collective call may be: options, or their fields with an `AbortSignal` beside them. */
 export type CallOptions = CommunicationOptions | CallFields;
 
@@ -46,11 +62,24 @@ export interface ResolvedOptions {
   readonly targets?: readonly (readonly Tensor[] | undefined)[];
 }
 
-/** Checks the last argument of a call and fills in what it leaves out. @throws ValueError */
+/**
+ * Checks the last argument of a call and fills in what it leaves out. The names are those of `CallFields`, and `into`, which is not looked at.
+ * @throws ValueError for unknown names, and for values of the wrong kind
+ */
 export function resolveCallOptions(call: CallOptions | null | undefined): ResolvedOptions {
+  return resolve(call, withInto);
+}
+
+/** The same for calls that have no memory for results: `into` is an unknown name. @throws ValueError as `resolveCallOptions` */
+export function resolveWithoutInto(call: CallOptions | null | undefined): ResolvedOptions {
+  return resolve(call, fieldNames);
+}
+
+function resolve(call: CallOptions | null | undefined, known: KnownOptions): ResolvedOptions {
   if (call instanceof CommunicationOptions) return { options: new CommunicationOptions(call), signal: undefined };
   if (call === undefined || call === null) return { options: new CommunicationOptions(), signal: undefined };
   requireFields(call);
+  requireKnownOptions(call, known);
   const { signal, options, experimentalHints, turn } = call;
   requireSignal(signal);
   const flags = { ...(turn ? { turn } : {}), ...flagOf(call, 'sharedResult'), ...flagOf(call, 'deduplicate') };
@@ -63,14 +92,19 @@ export function resolveCallOptions(call: CallOptions | null | undefined): Resolv
   if (experimentalHints !== undefined) logDeprecated('experimentalHints', 'options');
   const given = options ?? experimentalHints;
   if (given) requireFields(given);
-  const fields = new CommunicationOptions(call);
+  const { bytesPerPack, timeoutSeconds, implementation, checkCalls } = call;
+  const fields = new CommunicationOptions({ bytesPerPack, timeoutSeconds, implementation, checkCalls });
   const merged = given ? fields.merge(given) : fields;
   return { options: merged, signal, ...flags };
 }
 
 /** The options of a call that begins. @throws AbortedError where its signal does not let it, which ends nothing but the call */
-export function begunOptions(operation: string, options: CallOptions | undefined): ResolvedOptions {
-  const resolved = resolveCallOptions(options);
+export function begunOptions(
+  operation: string,
+  options: CallOptions | undefined,
+  resolveOptions = resolveCallOptions,
+): ResolvedOptions {
+  const resolved = resolveOptions(options);
   if (resolved.signal?.aborted) throw abortedError('before it began', resolved.signal, { operation });
   return resolved;
 }
@@ -107,7 +141,7 @@ function flagOf(call: CallFields, name: 'sharedResult' | 'deduplicate'): Pick<Re
   return flag ? { [name]: true } : {};
 }
 
-function requireFields(call: unknown): void {
-  if (typeof call === 'object') return;
+function requireFields(call: object): void {
+  if (typeof call === 'object' && !(Symbol.iterator in call)) return;
   throw new ValueError('ERR_COLL_VALUE', `options must be CommunicationOptions or its fields, not ${quote(call)}`);
 }

@@ -1,4 +1,5 @@
 import { ValueError } from './errors.js';
+import { knownOptions, requireKnownOptions } from './known-options.js';
 import { logDeprecated } from './logger.js';
 import { quote } from './quote.js';
 import { requireTimeout } from './run-options.js';
@@ -18,7 +19,7 @@ export type CommunicationImplementationLike = CommunicationImplementation | Lowe
 
 /** The fields of `CommunicationOptions`, all of which may be left out. */
 export interface CommunicationOptionsInit {
-  /** Bytes after which a pack of small tensors is closed; 0: everything in one pack. */
+  /** Bytes after which a pack is closed, a whole number. 0, the default: the packs of the ops (`numPacks`); for promises one pack per dtype. */
   readonly bytesPerPack?: number | undefined;
   /** Seconds until a collective gives up; null and 0: never. */
   readonly timeoutSeconds?: number | null | undefined;
@@ -28,12 +29,24 @@ export interface CommunicationOptionsInit {
   readonly checkCalls?: boolean | undefined;
 }
 
+const communicationFields = knownOptions<CommunicationOptionsInit>('CommunicationOptions', {
+  bytesPerPack: true,
+  timeoutSeconds: true,
+  implementation: true,
+  checkCalls: true,
+});
+
+const hintsFields = knownOptions<Pick<CommunicationOptionsInit, 'bytesPerPack' | 'timeoutSeconds'>>('CollectiveHints', {
+  bytesPerPack: true,
+  timeoutSeconds: true,
+});
+
 /**
- * How collectives communicate. Every field has a default: `new CommunicationOptions()` packs everything together, waits for ever and
+ * How collectives communicate. Every field has a default: `new CommunicationOptions()` leaves packs to the ops, has no time limit and
  * leaves the choice of implementation to the runtime.
  */
 export class CommunicationOptions {
-  /** Bytes after which a pack of small tensors is closed; 0: everything in one pack. */
+  /** Bytes after which a pack is closed. 0: the packs of the ops (`numPacks`); for promises one pack per dtype. */
   bytesPerPack: number;
   /** `null`, as in the original, means that none was given: `merge` tells it from 0, which switches a default off. */
   timeoutSeconds: number | null;
@@ -44,16 +57,15 @@ export class CommunicationOptions {
 
   /**
    * Takes an object of fields, or the fields in their order.
-   * @throws ValueError for a negative `bytesPerPack`, a `timeoutSeconds` that is no number, an unknown `implementation`, or a `checkCalls`
-   * that is no boolean, in this order
+   * @throws ValueError for an unknown field, a `bytesPerPack` that is not a whole number from 0, a `timeoutSeconds` that is no number, an
+   * unknown `implementation`, or a `checkCalls` that is no boolean, in this order
    */
   constructor(fields?: CommunicationOptionsInit);
   constructor(bytesPerPack?: number, timeoutSeconds?: number | null, implementation?: CommunicationImplementationLike);
   constructor(first?: CommunicationOptionsInit | number, second?: unknown, third?: unknown) {
     const fields = fieldsFrom(first, second, third);
     const { bytesPerPack = 0, timeoutSeconds = null, implementation = 'AUTO', checkCalls = false } = fields;
-    if (!(typeof bytesPerPack === 'number' && bytesPerPack >= 0))
-      throw new ValueError('ERR_COLL_VALUE', `bytesPerPack must be 0 or more bytes, not ${quote(bytesPerPack)}`);
+    requireBytesPerPack(bytesPerPack);
     this.bytesPerPack = bytesPerPack;
     requireTimeout(timeoutSeconds);
     this.timeoutSeconds = timeoutSeconds;
@@ -89,22 +101,39 @@ export class CommunicationOptions {
  * @deprecated The old name of `CommunicationOptions`.
  */
 export class CollectiveHints extends CommunicationOptions {
-  /** @throws ValueError for a negative `bytesPerPack` */
+  /** @throws as `CommunicationOptions`; ValueError for `implementation` and `checkCalls`, which hints do not have */
   constructor(fields?: Pick<CommunicationOptionsInit, 'bytesPerPack' | 'timeoutSeconds'>);
   constructor(bytesPerPack?: number, timeoutSeconds?: number | null);
   constructor(first?: CommunicationOptionsInit | number, second?: unknown) {
     logDeprecated('CollectiveHints', 'CommunicationOptions');
-    const { bytesPerPack, timeoutSeconds } = fieldsFrom(first, second);
+    const { bytesPerPack, timeoutSeconds } = fieldsFrom(first, second, undefined, hintsFields);
     super({ bytesPerPack, timeoutSeconds });
   }
 }
 
-/** @throws ValueError for fields in both forms at once */
-function fieldsFrom(first: unknown, timeoutSeconds?: unknown, implementation?: unknown): CommunicationOptionsInit {
+/** @throws ValueError for fields in both forms at once, and for unknown ones */
+function fieldsFrom(
+  first: unknown,
+  timeoutSeconds?: unknown,
+  implementation?: unknown,
+  known = communicationFields,
+): CommunicationOptionsInit {
   if (typeof first !== 'object' || first === null)
     return { bytesPerPack: first, timeoutSeconds, implementation } as CommunicationOptionsInit;
-  if (timeoutSeconds === undefined && implementation === undefined) return first;
+  if (timeoutSeconds === undefined && implementation === undefined && !(Symbol.iterator in first)) {
+    if (!(first instanceof CommunicationOptions)) requireKnownOptions(first, known);
+    return first;
+  }
   throw new ValueError('ERR_COLL_VALUE', 'options are an object of fields, or the fields in their order, not both');
+}
+
+/** @throws ValueError for anything but a whole number of bytes from 0 */
+export function requireBytesPerPack(bytesPerPack: unknown): asserts bytesPerPack is number {
+  if (Number.isSafeInteger(bytesPerPack) && (bytesPerPack as number) >= 0) return;
+  throw new ValueError(
+    'ERR_COLL_VALUE',
+    `bytesPerPack must be a whole number of bytes, 0 or more, not ${quote(bytesPerPack)}`,
+  );
 }
 
 function implementationFrom(value: unknown): CommunicationImplementation {

@@ -1,5 +1,5 @@
 import { requireAlike } from './arithmetic.js';
-import { begunOptions, type CallOptions, type ResolvedOptions } from './call-options.js';
+import { begunOptions, type CallOptions, type ResolvedOptions, resolveWithoutInto } from './call-options.js';
 import type { Communicator } from './communicator.js';
 import { concatAlong } from './concat-along.js';
 import {
@@ -166,7 +166,7 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
   ): Promise<PossiblyMirrored<Tensor>> {
     this.#requireOpen('gather');
     requireNoSlices(perReplicaValue, 'gather');
-    const resolved = begunOptions('gather', options);
+    const resolved = begunOptions('gather', options, resolveWithoutInto);
     const value = asPerReplica(perReplicaValue) as DistributedValues<Tensor>;
     validateDestinations(destinations);
     if (this.#isWhole(value) && devicesMatch(value, destinations)) {

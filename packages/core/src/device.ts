@@ -1,4 +1,6 @@
 import { AssertionError, ValueError } from './errors.js';
+import { knownOptions } from './known-options.js';
+import { optionsOf } from './options-of.js';
 import { quote } from './quote.js';
 
 const deviceTypes: readonly string[] = ['CPU', 'GPU', 'TPU', 'XPU'];
@@ -17,12 +19,21 @@ export interface DeviceFields {
   readonly index?: number;
 }
 
+const deviceFields = knownOptions<DeviceFields>('DeviceSpec', {
+  job: true,
+  replica: true,
+  task: true,
+  type: true,
+  index: true,
+});
+
 /** The parts of a device name `/job:J/replica:R/task:T/device:TYPE:INDEX`, each of which may be missing. */
 export class DeviceSpec {
   readonly fields: DeviceFields;
 
-  constructor(fields: DeviceFields = {}) {
-    this.fields = fields;
+  /** @throws ValueError for an unknown field */
+  constructor(fields?: DeviceFields) {
+    this.fields = optionsOf(fields, "{ job: 'worker', task: 0 }", deviceFields);
   }
 
   /** Reads `cpu:0`, `/gpu:1`, `/job:worker/task:2/device:GPU:0` and the like. @throws ValueError */

@@ -1,5 +1,5 @@
 /** For the packages of this repository, of the same version. It may change in any release. */
-export { partOf, resolveCallOptions, runOptionsOf } from './call-options.js';
+export { partOf, resolveCallOptions, resolveWithoutInto, runOptionsOf } from './call-options.js';
 export { bufferLengths, hasOneResult, inputBlocks, outputBlocks } from './collective.js';
 export { ControllerGroup, requireCollError } from './controller-group.js';
 export { requireDistinct } from './destinations.js';
@@ -17,6 +17,7 @@ export { failureError, reasonOf } from './failures.js';
 export { RankNames } from './hierarchical/rank-names.js';
 export { rankOfWorker } from './hierarchical/rank-of-worker.js';
 export { requireGoing } from './in-one-hand.js';
+export { type KnownOptions, knownOptions, requireKnownOptions } from './known-options.js';
 export { hashOf, layoutOf } from './layout.js';
 export { log, logDeprecated } from './logger.js';
 export { messageOf } from './message-of.js';
@@ -33,7 +34,7 @@ export { type ErrorFor, type Joining, Rendezvous } from './replicas/rendezvous.j
 export { requireDense } from './replicas/replica-call.js';
 export { type GroupCall, ReplicaGroup } from './replicas/replica-group.js';
 export { requireFunction, requireList, requireTensorLists, requireTensors } from './requirements.js';
-export { requireTimeout } from './run-options.js';
+export { requireRunOptions, requireTimeout } from './run-options.js';
 export { drive, stepOf, type Work } from './runtime/drive.js';
 export { requireSignal } from './signal.js';
 export { combineMixed } from './sparse/aggregate-slices.js';

@@ -1,17 +1,27 @@
 import { expect, it } from 'vitest';
+import { ValueError } from './errors.js';
+import { knownOptions } from './known-options.js';
 import { optionsOf } from './options-of.js';
 
 const example = 'new RingAllReduce({ numPacks: 2 })';
+const known = knownOptions<{ numPacks?: number }>('RingAllReduce', { numPacks: true });
 
 it('gives options as they are, and none where there are none', () => {
   const options = { numPacks: 2 };
-  expect(optionsOf(options, example)).toBe(options);
-  expect(optionsOf(undefined, example)).toEqual({});
+  expect(optionsOf(options, example, known)).toBe(options);
+  expect(optionsOf(undefined, example, known)).toEqual({});
 });
 
-it.each([2, null, 'ring', [2], () => 2])('refuses %j', (options) => {
-  expect(() => optionsOf(options as never, example)).toThrow(
-    expect.objectContaining({ name: 'ValueError', code: 'ERR_COLL_VALUE' }),
+it.each([2, null, 'ring', [2], [], new Map([['numPacks', 2]]), new Float32Array(1), () => 2])(
+  'refuses %j',
+  (options) => {
+    expect(() => optionsOf(options as never, example, known)).toThrow(ValueError);
+    expect(() => optionsOf(options as never, example, known)).toThrow(`options are an object, ${example}, not `);
+  },
+);
+
+it('refuses an unknown option by the name of what takes it', () => {
+  expect(() => optionsOf({ num_packs: 2 } as never, example, known)).toThrow(
+    'RingAllReduce: there is no option "num_packs"; did you mean numPacks?',
   );
-  expect(() => optionsOf(options as never, example)).toThrow(`options are an object, ${example}, not `);
 });

@@ -1,12 +1,19 @@
 import { ValueError } from './errors.js';
+import { type KnownOptions, requireKnownOptions } from './known-options.js';
 import { quote } from './quote.js';
 
 /**
- * The options of a constructor, as they were given; none for undefined.
- * @throws ValueError for what is no object, such as a value in the place that it has in other libraries
+ * The options of a public call, as they were given; none for undefined.
+ * @throws ValueError for anything but an object, such as a value in the place that it has in other libraries; for an unknown name
  */
-export function optionsOf<Options extends object>(options: Options | undefined, example: string): Partial<Options> {
+export function optionsOf<Options extends object>(
+  options: Options | undefined,
+  example: string,
+  known: KnownOptions,
+): Partial<Options> {
   if (options === undefined) return {};
-  if (typeof options === 'object' && options !== null && !Array.isArray(options)) return options;
-  throw new ValueError('ERR_COLL_VALUE', `options are an object, ${example}, not ${quote(options)}`);
+  if (typeof options !== 'object' || options === null || Symbol.iterator in options)
+    throw new ValueError('ERR_COLL_VALUE', `options are an object, ${example}, not ${quote(options)}`);
+  requireKnownOptions(options, known);
+  return options;
 }

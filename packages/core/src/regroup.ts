@@ -1,5 +1,6 @@
 import { componentOf, containerOf, DistributedValues, Mirrored, PerReplica } from './distributed-values.js';
 import { AssertionError, WrongTypeError } from './errors.js';
+import { knownOptions } from './known-options.js';
 import { optionsOf } from './options-of.js';
 import { requireClass } from './requirements.js';
 import { mapStructure, type Structure, zipStructures } from './structure.js';
@@ -16,6 +17,12 @@ export interface RegroupOptions {
   readonly wrapNumbers?: boolean;
 }
 
+const regroupOptions = knownOptions<RegroupOptions>('regroup', {
+  wrapClass: true,
+  alwaysWrap: true,
+  wrapNumbers: true,
+});
+
 /**
  * One structure from one structure a replica. Leaves that are the identical object (or equal primitives) on all replicas
  * stay bare, so with one replica nothing is wrapped. Components of one variable become the variable again.
@@ -26,7 +33,7 @@ export function regroup(values: readonly Structure<unknown>[], options: RegroupO
     wrapClass = PerReplica,
     alwaysWrap = false,
     wrapNumbers = false,
-  } = optionsOf(options, '{ alwaysWrap: true }');
+  } = optionsOf(options, '{ alwaysWrap: true }', regroupOptions);
   requireClass(wrapClass, 'wrapClass');
   return zipStructures(values, (leaves) => {
     const [first] = leaves;

@@ -1,11 +1,24 @@
+import type { RunOptions } from './communicator.js';
 import { ValueError } from './errors.js';
+import { knownOptions, requireKnownOptions } from './known-options.js';
 import { quote } from './quote.js';
 import { requireSignal } from './signal.js';
 
-/** @throws ValueError for what is no `RunOptions`, or has a signal or a time in it that is none */
+const runOptions = knownOptions<RunOptions>('Communicator.run', {
+  signal: true,
+  timeoutSeconds: true,
+  layout: true,
+  sharedResult: true,
+  checkCalls: true,
+  request: true,
+  turn: true,
+});
+
+/** @throws ValueError for what is no `RunOptions`, has an unknown name, or a signal or a time that is none */
 export function requireRunOptions(options: unknown): void {
   if (typeof options !== 'object' || options === null)
     throw new ValueError('ERR_COLL_VALUE', `the options of a collective are an object, not ${quote(options)}`);
+  requireKnownOptions(options, runOptions);
   const { signal, timeoutSeconds } = options as { readonly signal?: unknown; readonly timeoutSeconds?: unknown };
   if (signal !== undefined) requireSignal(signal);
   if (timeoutSeconds !== undefined) requireTimeout(timeoutSeconds);

@@ -10,6 +10,7 @@ import {
 } from './dtype.js';
 import { encodeNumber } from './element.js';
 import { ValueError } from './errors.js';
+import { knownOptions } from './known-options.js';
 import { optionsOf } from './options-of.js';
 import { quote } from './quote.js';
 
@@ -48,6 +49,8 @@ export interface TensorOptions {
   readonly device?: string;
 }
 
+const tensorOptions = knownOptions<TensorOptions>('tensor', { dtype: true, shape: true, device: true });
+
 /** Any object with a method of this name is taken through that method, which returns a tensor or a typed array. */
 export const tensorSymbol: unique symbol = Symbol.for('coll.tensor') as never;
 
@@ -67,7 +70,7 @@ const mostElements = 2 ** 31 - 1;
  * @throws ValueError for memory of another type than `dtype` stores, a shape of another size, or a detached buffer.
  */
 export function tensor(data: ArrayBufferView | number | readonly number[], options?: TensorOptions): Tensor {
-  const given = optionsOf(options, '{ dtype, shape, device }');
+  const given = optionsOf(options, '{ dtype, shape, device }', tensorOptions);
   const shape = given.shape ?? (typeof data === 'number' ? [] : undefined);
   const dtype = given.dtype ?? (ArrayBuffer.isView(data) ? naturalDType(data) : 'float64');
   requireDType(dtype);

@@ -1,10 +1,17 @@
 import { AllReduceOps, type AllReduceOptions, type World } from '@coll/core';
-import { optionsOf } from '@coll/core/internal';
+import { knownOptions, optionsOf } from '@coll/core/internal';
 import { ReductionToOneDevice } from '@coll/reduction-to-one';
 import { directAlgorithm } from './direct-algorithm.js';
 
 /** Packing and engine, as of every all-reduce. */
 export interface DirectOptions extends AllReduceOptions {}
+
+const directOptions = knownOptions<DirectOptions>('DirectAllReduce', {
+  numPacks: true,
+  aggSmallGradsMaxBytes: true,
+  aggSmallGradsMaxGroup: true,
+  engine: true,
+});
 
 /**
  * Each rank combines its own chunk straight from everyone and hands it to everyone: the natural choice in one address space.
@@ -15,7 +22,7 @@ export class DirectAllReduce extends AllReduceOps {
 
   /** @throws ValueError for a negative `numPacks`, and for options that are no object; CollError for an engine that does not work here */
   constructor(options?: DirectOptions, world?: World) {
-    const packing = optionsOf(options, 'new DirectAllReduce({ numPacks: 2 })');
+    const packing = optionsOf(options, 'new DirectAllReduce({ numPacks: 2 })', directOptions);
     super({ ...packing, algorithm: directAlgorithm(), fallback: new ReductionToOneDevice(), world });
   }
 }

@@ -1,4 +1,5 @@
 import {
+  type CallOptions,
   CrossDeviceOps,
   type Destinations,
   type DistributedValues,
@@ -11,9 +12,8 @@ import {
   registry as sharedRegistry,
   type Tensor,
   type Value,
-  ValueError,
 } from '@coll/core';
-import { logDeprecated, quote, requireRegistry } from '@coll/core/internal';
+import { knownOptions, logDeprecated, optionsOf, requireRegistry } from '@coll/core/internal';
 import { HierarchicalCopyAllReduce, type HierarchicalCopyOptions } from './hierarchical-copy-all-reduce.js';
 
 /** What the original's `AllReduceCrossDeviceOps` is told: an algorithm by name, and the packing. */
@@ -23,6 +23,15 @@ export interface AllReduceCrossDeviceOpsOptions extends HierarchicalCopyOptions 
   /** Where `nccl` is looked up. Default: the registry of this realm. */
   readonly registry?: Registry | undefined;
 }
+
+const knownFields = knownOptions<AllReduceCrossDeviceOpsOptions>('AllReduceCrossDeviceOps', {
+  numPacks: true,
+  aggSmallGradsMaxBytes: true,
+  aggSmallGradsMaxGroup: true,
+  engine: true,
+  allReduceAlg: true,
+  registry: true,
+});
 
 /**
  * Cross-device ops that go by the name of their algorithm, as programs for TensorFlow write them. The first use logs a warning.
@@ -38,13 +47,10 @@ export class AllReduceCrossDeviceOps extends CrossDeviceOps {
    * @throws ValueError for what is no object of options, or a negative `numPacks`, which `nccl` tells at the first call; CollError where `nccl` is
    * asked for and not registered
    */
-  constructor(fields: AllReduceCrossDeviceOpsOptions = {}) {
+  constructor(fields?: AllReduceCrossDeviceOpsOptions) {
     super();
-    if (typeof fields !== 'object' || fields === null) {
-      const form = "{ allReduceAlg: 'hierarchical_copy', numPacks: 1 }";
-      throw new ValueError('ERR_COLL_VALUE', `AllReduceCrossDeviceOps takes one object, ${form}, not ${quote(fields)}`);
-    }
-    const { allReduceAlg = 'nccl', registry = sharedRegistry, ...options } = fields;
+    const given = optionsOf(fields, "{ allReduceAlg: 'hierarchical_copy', numPacks: 1 }", knownFields);
+    const { allReduceAlg = 'nccl', registry = sharedRegistry, ...options } = given;
     const isNccl = allReduceAlg === 'nccl';
     logDeprecated('AllReduceCrossDeviceOps', isNccl ? 'NcclAllReduce' : 'HierarchicalCopyAllReduce');
     requireRegistry(registry);
@@ -75,7 +81,7 @@ export class AllReduceCrossDeviceOps extends CrossDeviceOps {
     destinations: Destinations,
     call: ResolvedOptions,
   ): Promise<PossiblyMirrored> {
-    return (await this.#serving()).reduce(op, value, destinations, call);
+    return (await this.#serving()).reduce(op, value, destinations, callOf(call));
   }
 
   protected override async batchReduceImplementation(
@@ -83,7 +89,7 @@ export class AllReduceCrossDeviceOps extends CrossDeviceOps {
     pairs: readonly ReadyPair[],
     call: ResolvedOptions,
   ): Promise<PossiblyMirrored[]> {
-    return (await this.#serving()).batchReduce(op, pairs, call);
+    return (await this.#serving()).batchReduce(op, pairs, callOf(call));
   }
 
   protected override async broadcastImplementation(
@@ -99,7 +105,7 @@ export class AllReduceCrossDeviceOps extends CrossDeviceOps {
     axis: number,
     call: ResolvedOptions,
   ): Promise<PossiblyMirrored<Tensor>> {
-    return (await this.#serving()).gather(value, destinations, axis, call);
+    return (await this.#serving()).gather(value, destinations, axis, callOf(call));
   }
 
   /** The ops of the algorithm; what cannot be made is tried again at the next call. */
@@ -115,3 +121,8 @@ export class AllReduceCrossDeviceOps extends CrossDeviceOps {
 
 /** The same class under the name it had first. */
 export const AllReduceCrossTowerOps = AllReduceCrossDeviceOps;
+
+/** The call without what belongs to the ops that resolved it. */
+function callOf({ options, signal, sharedResult, deduplicate }: ResolvedOptions): CallOptions {
+  return { options, signal, sharedResult, deduplicate };
+}

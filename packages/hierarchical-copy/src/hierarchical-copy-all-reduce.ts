@@ -8,12 +8,19 @@ import {
   type Tensor,
   type World,
 } from '@coll/core';
-import { optionsOf } from '@coll/core/internal';
+import { knownOptions, optionsOf } from '@coll/core/internal';
 import { ReductionToOneDevice } from '@coll/reduction-to-one';
 import { hierarchicalCopyAlgorithm } from './hierarchical-copy-algorithm.js';
 
 /** Packing and engine, as of every all-reduce. */
 export interface HierarchicalCopyOptions extends AllReduceOptions {}
+
+const hierarchicalCopyOptions = knownOptions<HierarchicalCopyOptions>('HierarchicalCopyAllReduce', {
+  numPacks: true,
+  aggSmallGradsMaxBytes: true,
+  aggSmallGradsMaxGroup: true,
+  engine: true,
+});
 
 /**
  * All-reduce by copies in two levels, for devices in two halves that are closely linked inside. Pack number `i` has device `i` modulo their number
@@ -24,7 +31,7 @@ export class HierarchicalCopyAllReduce extends AllReduceOps {
 
   /** @throws ValueError for a negative `numPacks`, and for options that are no object; CollError for an engine that does not work here */
   constructor(options?: HierarchicalCopyOptions, world?: World) {
-    const packing = optionsOf(options, 'new HierarchicalCopyAllReduce({ numPacks: 2 })');
+    const packing = optionsOf(options, 'new HierarchicalCopyAllReduce({ numPacks: 2 })', hierarchicalCopyOptions);
     super({
       ...packing,
       algorithm: hierarchicalCopyAlgorithm(),

@@ -1,5 +1,5 @@
 import type { Collective, Communicator, DType, Group, ProcessGroup, RunOptions, Segments } from '@coll/core';
-import { inputBlocks, outputBlocks, requireGivenGroup } from '@coll/core/internal';
+import { inputBlocks, outputBlocks, requireGivenGroup, requireRunOptions } from '@coll/core/internal';
 import { abortedError, closedError, listOf, nameOf, reads, refusedCollective, refusedError } from '@coll/core/plugin';
 import type { Algorithm } from '@coll/core/schedule';
 import { directAlgorithm } from '@coll/direct';
@@ -85,12 +85,13 @@ class AutoCommunicator implements Communicator {
   }
 
   /** What nobody can play is said before anything is measured. */
-  #requirePlayable(collective: Collective, [input = []]: Buffers, { signal }: RunOptions = {}): void {
+  #requirePlayable(collective: Collective, [input = []]: Buffers, options?: RunOptions): void {
+    if (options !== undefined) requireRunOptions(options);
     const details = { operation: nameOf(collective) };
     if (this.#isClosed) throw closedError(details);
     const refused = refusedCollective(collective, listOf(input)[0]?.dtype ?? 'float32', this.size);
     if (refused !== undefined) throw refusedError(refused, details);
-    if (signal?.aborted) throw abortedError('before it began', signal, details);
+    if (options?.signal?.aborted) throw abortedError('before it began', options.signal, details);
   }
 
   #of({ chosen }: SizeClass): Communicator {

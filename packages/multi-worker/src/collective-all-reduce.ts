@@ -31,7 +31,12 @@ import { allDevicesMatch, logFirst } from '@coll/core/plugin';
 import { ringAlgorithm } from '@coll/ring';
 import type { AlgorithmChoice } from './algorithm-choices.js';
 import { autoAlgorithm, choicesOf } from './auto-communicator.js';
-import { type CollectiveAllReduceOptions, type CollectiveSetting, collectiveSetting } from './collective-options.js';
+import {
+  type CollectiveAllReduceOptions,
+  type CollectiveSetting,
+  collectiveAllReduceOptions,
+  collectiveSetting,
+} from './collective-options.js';
 import { othersOf, worldHere, worldOfAll } from './collective-workers.js';
 import { tuningOf } from './link-tuning.js';
 import { MultiWorkerAllReduce } from './multi-worker-all-reduce.js';
@@ -73,7 +78,10 @@ export class CollectiveAllReduce extends WorkerAllReduce {
     options: CollectiveAllReduceOptions | CommunicationOptions = {},
     world?: World,
   ) {
-    const given = options instanceof CommunicationOptions ? { options } : optionsOf(options, '{ group }');
+    const given =
+      options instanceof CommunicationOptions
+        ? { options }
+        : optionsOf(options, '{ group }', collectiveAllReduceOptions);
     const setting = collectiveSetting(devices, groupSize, given, world);
     const plays = setting.options.implementation === 'AUTO' ? 'AUTO' : 'RING';
     const algorithm = plays === 'AUTO' ? autoAlgorithm() : ringAlgorithm();
@@ -264,7 +272,9 @@ export class CollectiveAllReduce extends WorkerAllReduce {
         'NCCL carries out all-reduces within each worker, a ring those among workers, whom the plug-in does not reach',
       );
       const workers = Array.from({ length: group.size }, (_, rank) => `/job:worker/task:${rank}`);
-      const given = { ...this.#given, allReduceSpec: 'nccl/xring' };
+      const { aggSmallGradsMaxBytes, aggSmallGradsMaxGroup, engine } = this.#given;
+      const packing = { numPacks, aggSmallGradsMaxBytes, aggSmallGradsMaxGroup };
+      const given = { ...packing, engine, group, allReduceSpec: 'nccl/xring' };
       return new MultiWorkerAllReduce(workers, devices.length, given, this.#world);
     }
     this.#remark(

@@ -7,7 +7,7 @@ import {
   ValueError,
   type World,
 } from '@coll/core';
-import { quote, requireDistinct, requireProcessGroup, resolveCallOptions } from '@coll/core/internal';
+import { knownOptions, quote, requireDistinct, requireProcessGroup, resolveCallOptions } from '@coll/core/internal';
 import { requireWorld } from '@coll/core/plugin';
 import { CollectiveKeys } from './collective-keys.js';
 
@@ -20,6 +20,20 @@ export interface CollectiveAllReduceOptions extends CommunicationOptionsInit, Al
   /** Numbers groups and collectives; ops that share it count together. Default: one of its own. */
   readonly collectiveKeys?: CollectiveKeys | undefined;
 }
+
+export const collectiveAllReduceOptions = knownOptions<CollectiveAllReduceOptions>('CollectiveAllReduce', {
+  bytesPerPack: true,
+  timeoutSeconds: true,
+  implementation: true,
+  checkCalls: true,
+  numPacks: true,
+  aggSmallGradsMaxBytes: true,
+  aggSmallGradsMaxGroup: true,
+  engine: true,
+  options: true,
+  group: true,
+  collectiveKeys: true,
+});
 
 /** Who takes part in the collectives of some ops, and their default options. */
 export interface CollectiveSetting {

@@ -1,5 +1,5 @@
 import { type Collective, ValueError } from '@coll/core';
-import { optionsOf, quote } from '@coll/core/internal';
+import { knownOptions, optionsOf, quote } from '@coll/core/internal';
 import { type Algorithm, onRanks, refine, type Schedule, sequence, together } from '@coll/core/schedule';
 
 /** Which algorithms play within workers and across them, and among whom. */
@@ -11,6 +11,12 @@ export interface HierarchicalAlgorithmOptions {
   /** Plans an all-reduce of the leaders. */
   readonly across: Algorithm;
 }
+
+const hierarchicalAlgorithmOptions = knownOptions<HierarchicalAlgorithmOptions>('hierarchicalAlgorithm', {
+  workers: true,
+  within: true,
+  across: true,
+});
 
 /**
  * Two levels: every worker reduces to its leader, the leaders all-reduce, every leader hands the result out. Only one buffer a worker
@@ -28,7 +34,11 @@ export interface HierarchicalAlgorithmOptions {
  * @throws ValueError for anything but a number of workers and two algorithms
  */
 export function hierarchicalAlgorithm(options: HierarchicalAlgorithmOptions): Algorithm {
-  const given = optionsOf(options, '{ workers: 2, within, across }') as HierarchicalAlgorithmOptions;
+  const given = optionsOf(
+    options,
+    '{ workers: 2, within, across }',
+    hierarchicalAlgorithmOptions,
+  ) as HierarchicalAlgorithmOptions;
   const { workers, within, across } = given;
   if (!(Number.isInteger(workers) && workers >= 1))
     throw new ValueError('ERR_COLL_VALUE', `workers must be a whole number from 1, got ${quote(workers)}`);

@@ -18,6 +18,7 @@ import {
 } from '@coll/core';
 import {
   type Batch,
+  knownOptions,
   optionsOf,
   partOf,
   perReplica,
@@ -49,6 +50,16 @@ export interface MultiWorkerAllReduceOptions extends AllReduceOptions {
   readonly group?: ProcessGroup | undefined;
 }
 
+const multiWorkerAllReduceOptions = knownOptions<MultiWorkerAllReduceOptions>('MultiWorkerAllReduce', {
+  numPacks: true,
+  aggSmallGradsMaxBytes: true,
+  aggSmallGradsMaxGroup: true,
+  engine: true,
+  allReduceSpec: true,
+  limitUnit: true,
+  group: true,
+});
+
 /**
  * All-reduce among the devices of several workers, each tensor by the entry of a specification that takes its size. Components of a value are listed
  * worker by worker; with a process group they are this worker's. Results come back in the order of the values.
@@ -75,7 +86,7 @@ export class MultiWorkerAllReduce extends WorkerAllReduce {
     given?: MultiWorkerAllReduceOptions,
     world?: World,
   ) {
-    const options = optionsOf(given, "{ allReduceSpec: 'xring' }");
+    const options = optionsOf(given, "{ allReduceSpec: 'xring' }", multiWorkerAllReduceOptions);
     const { limitUnit = 'elements', engine } = options;
     requireLimitUnit(limitUnit);
     requireWorld(world);

@@ -1,4 +1,5 @@
 import { definePlugin, type Plugin } from '@coll/core';
+import { knownOptions, optionsOf } from '@coll/core/internal';
 import { CollectiveAllReduce } from './collective-all-reduce.js';
 import type { CollectiveAllReduceOptions } from './collective-options.js';
 import { MultiWorkerAllReduce, type MultiWorkerAllReduceOptions } from './multi-worker-all-reduce.js';
@@ -11,6 +12,18 @@ export interface MultiWorkerOptions extends MultiWorkerAllReduceOptions {
   readonly numGpusPerWorker?: number | undefined;
 }
 
+const multiWorkerOptions = knownOptions<MultiWorkerOptions>('multi-worker', {
+  numPacks: true,
+  aggSmallGradsMaxBytes: true,
+  aggSmallGradsMaxGroup: true,
+  engine: true,
+  allReduceSpec: true,
+  limitUnit: true,
+  group: true,
+  workerDevices: true,
+  numGpusPerWorker: true,
+});
+
 /** What `CollectiveAllReduce` takes, as one object. Without devices they are the world's. */
 export interface CollectiveOptions extends CollectiveAllReduceOptions {
   /** Those of this worker. */
@@ -18,6 +31,22 @@ export interface CollectiveOptions extends CollectiveAllReduceOptions {
   /** Devices of all workers. */
   readonly groupSize?: number | undefined;
 }
+
+const collectiveOptions = knownOptions<CollectiveOptions>('collective', {
+  bytesPerPack: true,
+  timeoutSeconds: true,
+  implementation: true,
+  checkCalls: true,
+  numPacks: true,
+  aggSmallGradsMaxBytes: true,
+  aggSmallGradsMaxGroup: true,
+  engine: true,
+  options: true,
+  group: true,
+  collectiveKeys: true,
+  devices: true,
+  groupSize: true,
+});
 
 declare module '@coll/core' {
   interface CrossDeviceOpsOptionsMap {
@@ -33,7 +62,11 @@ export const multiWorker: Plugin<MultiWorkerOptions> = definePlugin({
   priority: 5,
   capabilities: { severalTasks: true },
   create: (options, world) => {
-    const { workerDevices, numGpusPerWorker, ...others } = options ?? {};
+    const { workerDevices, numGpusPerWorker, ...others } = optionsOf(
+      options,
+      "{ allReduceSpec: 'xring' }",
+      multiWorkerOptions,
+    );
     return new MultiWorkerAllReduce(workerDevices, numGpusPerWorker, others, world);
   },
 });
@@ -45,7 +78,7 @@ export const collective: Plugin<CollectiveOptions> = definePlugin({
   priority: 4,
   capabilities: { severalTasks: true },
   create: (options, world) => {
-    const { devices, groupSize, ...others } = options ?? {};
+    const { devices, groupSize, ...others } = optionsOf(options, '{ group }', collectiveOptions);
     return new CollectiveAllReduce(devices, groupSize, others, world);
   },
 });

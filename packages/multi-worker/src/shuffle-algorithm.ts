@@ -1,5 +1,5 @@
 import { type Collective, ValueError } from '@coll/core';
-import { optionsOf, quote } from '@coll/core/internal';
+import { knownOptions, optionsOf, quote } from '@coll/core/internal';
 import { type Algorithm, scheduleOf, type Transfer } from '@coll/core/schedule';
 
 /** Which ranks gather. */
@@ -7,6 +7,8 @@ export interface ShuffleAlgorithmOptions {
   /** Who combines which chunk: chunk `g` is rank `gatherRanks[g]`'s. Ranks may stand there more than once. */
   readonly gatherRanks: readonly number[];
 }
+
+const shuffleAlgorithmOptions = knownOptions<ShuffleAlgorithmOptions>('shuffleAlgorithm', { gatherRanks: true });
 
 /**
  * Some ranks are parameter servers: each combines its chunk of everyone's buffer, in rank order, and hands it out to everyone. With one of
@@ -20,7 +22,11 @@ export interface ShuffleAlgorithmOptions {
  * @throws ValueError for no ranks, or what is no rank
  */
 export function shuffleAlgorithm(options: ShuffleAlgorithmOptions): Algorithm {
-  const { gatherRanks } = optionsOf(options, '{ gatherRanks: [0] }') as ShuffleAlgorithmOptions;
+  const { gatherRanks } = optionsOf(
+    options,
+    '{ gatherRanks: [0] }',
+    shuffleAlgorithmOptions,
+  ) as ShuffleAlgorithmOptions;
   const isList = Array.isArray(gatherRanks) && gatherRanks.length > 0;
   if (!isList || !gatherRanks.every((rank) => Number.isInteger(rank) && rank >= 0)) {
     throw new ValueError('ERR_COLL_VALUE', `${quote(gatherRanks)} is no list of ranks that gather`);

@@ -3,7 +3,7 @@ import { ValueError } from '@coll/core';
 import { optionsOf, quote, requireSignal, requireTimeout } from '@coll/core/internal';
 import { memberFromEnvironment, type Store, storeFromEnvironment } from '@coll/rendezvous';
 import { generationFromEnvironment, requireJobKey, requireStore } from '@coll/rendezvous/internal';
-import type { OpenProcessGroupOptions } from './options.js';
+import { type OpenProcessGroupOptions, openProcessGroupOptions } from './options.js';
 
 /** How members exchange data; `'auto'` lets what is there decide. */
 export type Transport = 'auto' | 'shared-memory' | 'tcp';
@@ -38,7 +38,7 @@ export function memberOf(
   given: OpenProcessGroupOptions,
   environment: Readonly<Record<string, string | undefined>> = process.env,
 ): Member {
-  const options: OpenProcessGroupOptions = optionsOf(given, "such as { transport: 'tcp' }");
+  const options: OpenProcessGroupOptions = optionsOf(given, "such as { transport: 'tcp' }", openProcessGroupOptions);
   const place = placeOf(options, environment);
   const { host = '127.0.0.1', transport = 'auto', streams = 'auto', insecure = false, signal } = options;
   const jobKey = options.jobKey ?? environment['COLL_JOB_KEY'];

@@ -1,3 +1,4 @@
+import { knownOptions } from '@coll/core/internal';
 import type { Store } from '@coll/rendezvous';
 
 /**
@@ -39,3 +40,21 @@ export interface OpenProcessGroupOptions {
   /** Ends the opening with `AbortedError`. */
   readonly signal?: AbortSignal | undefined;
 }
+
+export const openProcessGroupOptions = knownOptions<OpenProcessGroupOptions>('openProcessGroup', {
+  store: true,
+  rank: true,
+  size: true,
+  generation: true,
+  job: true,
+  jobKey: true,
+  timeoutSeconds: true,
+  host: true,
+  insecure: true,
+  transport: true,
+  streams: true,
+  heartbeatSeconds: true,
+  maxBytes: true,
+  onWait: true,
+  signal: true,
+});

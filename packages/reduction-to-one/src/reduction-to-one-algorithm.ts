@@ -1,5 +1,5 @@
 import { type Collective, ValueError } from '@coll/core';
-import { optionsOf, quote } from '@coll/core/internal';
+import { knownOptions, optionsOf, quote } from '@coll/core/internal';
 import { type Algorithm, linear, type Round, type Schedule, scheduleOf, type Transfer } from '@coll/core/schedule';
 
 /** Which rank combines. */
@@ -7,6 +7,10 @@ export interface ReductionToOneAlgorithmOptions {
   /** The rank to which everyone sends, unless the collective has a root. 0 when absent. */
   readonly root?: number | undefined;
 }
+
+const reductionToOneAlgorithmOptions = knownOptions<ReductionToOneAlgorithmOptions>('reductionToOneAlgorithm', {
+  root: true,
+});
 
 /**
  * Everyone sends to one rank, which combines in the order of ranks and sends the result to everyone: the flat tree of MPI
@@ -19,7 +23,7 @@ export interface ReductionToOneAlgorithmOptions {
  * Ranks of an all-to-all send their blocks straight to each other.
  */
 export function reductionToOneAlgorithm(options?: ReductionToOneAlgorithmOptions): Algorithm {
-  const { root = 0 } = optionsOf(options, '{ root: 0 }');
+  const { root = 0 } = optionsOf(options, '{ root: 0 }', reductionToOneAlgorithmOptions);
   if (!(Number.isInteger(root) && root >= 0))
     throw new ValueError('ERR_COLL_VALUE', `root must be a rank, got ${quote(root)}`);
   const refuses = (collective: Collective, ranks: number): string | undefined =>

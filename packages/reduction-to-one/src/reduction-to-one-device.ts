@@ -15,7 +15,7 @@ import {
   ValueError,
   type World,
 } from '@coll/core';
-import { combineMixed, optionsOf } from '@coll/core/internal';
+import { combineMixed, knownOptions, optionsOf } from '@coll/core/internal';
 import { combine, concatenateSlices, copyToDevice, divide, logFirst } from '@coll/core/plugin';
 import { reductionToOneAlgorithm } from './reduction-to-one-algorithm.js';
 
@@ -26,6 +26,11 @@ export interface ReductionToOneOptions {
   /** Makes one tensor of the components, in replica order, for sums and means; `addN` by default. Not called for sparse values. */
   readonly accumulationFn?: ((tensors: readonly Tensor[]) => Tensor) | undefined;
 }
+
+const reductionToOneOptions = knownOptions<ReductionToOneOptions>('ReductionToOneDevice', {
+  reduceToDevice: true,
+  accumulationFn: true,
+});
 
 /**
  * Copies all components to one device, combines them there in replica order, and copies the result to the destinations. The bits of
@@ -41,6 +46,7 @@ export class ReductionToOneDevice extends CrossDeviceOps {
     const { reduceToDevice, accumulationFn } = optionsOf(
       options,
       "new ReductionToOneDevice({ reduceToDevice: 'cpu:0' })",
+      reductionToOneOptions,
     );
     super(world, { algorithm: reductionToOneAlgorithm() });
     if (accumulationFn !== undefined && typeof accumulationFn !== 'function') {

@@ -1,6 +1,7 @@
 import { ValueError } from '@coll/core';
-import { quote } from '@coll/core/internal';
+import { optionsOf, quote } from '@coll/core/internal';
 import type { MeetOptions } from './meet.js';
+import { waitOptions } from './store.js';
 import { TcpStore, type TcpStoreOptions } from './tcp-store.js';
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -14,10 +15,11 @@ export async function storeFromEnvironment(
   environment: Environment = process.env,
   options: Pick<TcpStoreOptions, 'signal' | 'timeoutSeconds'> = {},
 ): Promise<TcpStore> {
+  const wait = optionsOf(options, '{ timeoutSeconds: 60 }', waitOptions);
   const address = requireVariable(environment, 'COLL_STORE');
   const job = requireVariable(environment, 'COLL_JOB');
   const jobKey = requireVariable(environment, 'COLL_JOB_KEY');
-  return TcpStore.connect({ ...options, address, job, jobKey });
+  return TcpStore.connect({ ...wait, address, job, jobKey });
 }
 
 /**

@@ -1,5 +1,5 @@
 import { CollError, ValueError } from '@coll/core';
-import { optionsOf, quote } from '@coll/core/internal';
+import { knownOptions, optionsOf, quote } from '@coll/core/internal';
 import { requireJob } from './job-key.js';
 import { NoAnswer, type OutageOptions, ServerStore } from './server-store.js';
 import { raised, sameBytes } from './store.js';
@@ -14,6 +14,13 @@ export interface EtcdStoreOptions extends OutageOptions {
   /** Sent with each request, such as an `Authorization`. */
   readonly headers?: Readonly<Record<string, string>>;
 }
+
+const etcdStoreOptions = knownOptions<EtcdStoreOptions>('EtcdStore', {
+  url: true,
+  job: true,
+  headers: true,
+  outageSeconds: true,
+});
 
 /** What a key has. */
 interface Present {
@@ -39,11 +46,16 @@ export class EtcdStore extends ServerStore {
 
   /** @throws ValueError for what is no URL, or one with a password, and for what is no name of a job or number of seconds */
   constructor(options: EtcdStoreOptions) {
-    super(Object(options));
-    const { url, job } = optionsOf(options, "{ url: 'http://127.0.0.1:2379', job: 'training' }");
+    const given = optionsOf(
+      options,
+      "{ url: 'http://127.0.0.1:2379', job: 'training' }",
+      etcdStoreOptions,
+    ) as EtcdStoreOptions;
+    super(given);
+    const { url, job } = given;
     requireJob(job);
     requireUrl(url);
-    this.#options = options;
+    this.#options = given;
   }
 
   protected async put(key: string, value: Uint8Array): Promise<void> {

@@ -2,7 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { link, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { ValueError } from '@coll/core';
-import { quote } from '@coll/core/internal';
+import { knownOptions, optionsOf, quote } from '@coll/core/internal';
 import { CheckedStore } from './checked-store.js';
 import { makeFolder } from './make-folder.js';
 import { raised, sameBytes } from './store.js';
@@ -13,6 +13,8 @@ export interface FileStoreOptions {
   /** A folder that all members see, of this job alone. It is made where it is missing, for this user only. */
   readonly folder: string;
 }
+
+const fileStoreOptions = knownOptions<FileStoreOptions>('FileStore', { folder: true });
 
 // The first byte of a version says whether there is a value, or it was deleted.
 const there = 1;
@@ -35,9 +37,9 @@ export class FileStore extends CheckedStore {
   /** @throws ValueError where no folder is named */
   constructor(options: FileStoreOptions) {
     super();
-    const { folder } = Object(options) as Partial<FileStoreOptions>;
+    const { folder } = optionsOf(options, "{ folder: '/shared/job' }", fileStoreOptions);
     if (typeof folder !== 'string' || folder === '')
-      throw new ValueError('ERR_COLL_VALUE', `a FileStore takes { folder: a path }, not ${quote(folder ?? options)}`);
+      throw new ValueError('ERR_COLL_VALUE', `a FileStore takes { folder: a path }, not ${quote(folder)}`);
     this.#folder = path.resolve(folder);
   }
 

@@ -1,3 +1,4 @@
+import { knownOptions, optionsOf } from '@coll/core/internal';
 import { Meeting, type MeetingOptions } from './meeting.js';
 import { requireValue, type Store } from './store.js';
 
@@ -7,6 +8,18 @@ export interface MeetOptions extends MeetingOptions {
   readonly card: Uint8Array;
 }
 
+const meetOptions = knownOptions<MeetOptions>('meet', {
+  timeoutSeconds: true,
+  signal: true,
+  generation: true,
+  rank: true,
+  size: true,
+  terms: true,
+  operation: true,
+  onWait: true,
+  card: true,
+});
+
 /**
  * Brings the members of a group together: each shows its card and gets those of all, in rank order, when everybody is there.
  * @throws CollError (ERR_COLL_STORE), on all members that are there, where they do not say the same of the group or one rank is there twice; UnavailableError (ERR_COLL_STORE)
@@ -14,9 +27,9 @@ export interface MeetOptions extends MeetingOptions {
  * ValueError for a rank that is not in the group, and what is no store, card or wait
  */
 export async function meet(store: Store, options: MeetOptions): Promise<readonly Uint8Array[]> {
-  const { card } = Object(options) as MeetOptions;
+  const { card, ...others } = optionsOf(options, '{ rank: 0, size: 2, card }', meetOptions) as MeetOptions;
   requireValue(card);
-  const meeting = new Meeting(store, options);
+  const meeting = new Meeting(store, others);
   try {
     return await meeting.attempt(() => meeting.gather('card', card));
   } finally {

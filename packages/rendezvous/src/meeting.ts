@@ -1,10 +1,10 @@
 import { setMaxListeners } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import { AbortedError, CollError, DeadlineExceededError, RuntimeError, UnavailableError, ValueError } from '@coll/core';
-import { optionsOf, quote } from '@coll/core/internal';
+import { knownOptions, optionsOf, quote } from '@coll/core/internal';
 import { decodeEnding, encodeEnding } from './ending.js';
 import { decodeNewest, differenceOf, encodeNewest, isCount, isTerms, type Newest, type Terms } from './newest.js';
-import { requireStore, requireValue, requireWait, type Store, sameBytes, type WaitOptions } from './store.js';
+import { requireStore, requireValue, requireWaitFields, type Store, sameBytes, type WaitOptions } from './store.js';
 import { Waits } from './waiting.js';
 
 /** Who comes, to which group, and how long it waits for the others. */
@@ -22,6 +22,17 @@ export interface MeetingOptions extends WaitOptions {
   /** Called at each step with the ranks that have not arrived yet; they leave the set as they arrive. */
   readonly onWait?: ((missing: ReadonlySet<number>) => void) | undefined;
 }
+
+const meetingOptions = knownOptions<MeetingOptions>('Meeting', {
+  timeoutSeconds: true,
+  signal: true,
+  generation: true,
+  rank: true,
+  size: true,
+  terms: true,
+  operation: true,
+  onWait: true,
+});
 
 const mostMembers = 4096;
 const noCard = new Uint8Array();
@@ -57,8 +68,8 @@ export class Meeting {
   /** @throws ValueError for a rank that is not in the group, and what is no store or wait */
   constructor(store: Store, options: MeetingOptions) {
     requireStore(store);
-    requireWait(options);
-    const given = optionsOf(options, '{ rank: 0, size: 2 }') as MeetingOptions;
+    const given = optionsOf(options, '{ rank: 0, size: 2 }', meetingOptions) as MeetingOptions;
+    requireWaitFields(given);
     const { generation = 0, rank, size, terms = {}, operation = 'meet', timeoutSeconds, signal, onWait } = given;
     requireMember(generation, rank, size);
     if (!isTerms(terms))

@@ -1,5 +1,8 @@
+import { knownOptions, optionsOf } from '@coll/core/internal';
 import { CheckedStore } from './checked-store.js';
 import { Table, type TableLimits } from './table.js';
+
+const memoryStoreOptions = knownOptions<TableLimits>('MemoryStore', { mostKeys: true, mostBytes: true });
 
 /** A store for one process: its members share this object, or open one each on the same table. */
 export class MemoryStore extends CheckedStore {
@@ -7,7 +10,10 @@ export class MemoryStore extends CheckedStore {
 
   constructor(shared: MemoryStore | TableLimits = {}) {
     super();
-    this.#table = shared instanceof MemoryStore ? shared.#table : new Table(shared);
+    this.#table =
+      shared instanceof MemoryStore
+        ? shared.#table
+        : new Table(optionsOf(shared, '{ mostKeys: 1000 }', memoryStoreOptions));
   }
 
   protected async write(key: string, value: Uint8Array): Promise<void> {

@@ -1,5 +1,5 @@
 import { CollError, ValueError } from '@coll/core';
-import { optionsOf, quote } from '@coll/core/internal';
+import { knownOptions, optionsOf, quote } from '@coll/core/internal';
 import { requireJob } from './job-key.js';
 import { NoAnswer, type OutageOptions, requireOutage, ServerStore } from './server-store.js';
 import { noCounter } from './store.js';
@@ -28,6 +28,13 @@ export interface RedisStoreOptions extends OutageOptions {
   /** How long a value is kept after it was written. Default: a day. */
   readonly expireSeconds?: number;
 }
+
+const redisStoreOptions = knownOptions<RedisStoreOptions>('RedisStore', {
+  redis: true,
+  job: true,
+  expireSeconds: true,
+  outageSeconds: true,
+});
 
 /** A client of our own, which is closed with its store. */
 interface OwnClient extends RedisClient {
@@ -90,7 +97,7 @@ export class RedisStore extends ServerStore {
       redis,
       job,
       expireSeconds = oneDay,
-    } = optionsOf(options, "{ redis: 'redis://host:6379', job: 'training' }");
+    } = optionsOf(options, "{ redis: 'redis://host:6379', job: 'training' }", redisStoreOptions);
     requireJob(job);
     requireClient(redis);
     requireOutage(options);

@@ -1,5 +1,5 @@
 import { ValueError } from '@coll/core';
-import { optionsOf, quote, requireSignal, requireTimeout } from '@coll/core/internal';
+import { knownOptions, optionsOf, quote, requireSignal, requireTimeout } from '@coll/core/internal';
 
 /** How long to wait. All of it may be left out. */
 export interface WaitOptions {
@@ -8,6 +8,8 @@ export interface WaitOptions {
   /** Ends the waiting with `AbortedError`. */
   readonly signal?: AbortSignal | undefined;
 }
+
+export const waitOptions = knownOptions<WaitOptions>('options of a wait', { timeoutSeconds: true, signal: true });
 
 /**
  * A small table that all processes of a job see: values of up to 1 MiB by keys of up to 512 bytes. Every method is atomic. Each throws
@@ -41,9 +43,13 @@ export function requireStore(store: unknown): void {
   );
 }
 
-/** @throws ValueError for options of a wait that are none */
+/** @throws ValueError for anything but `WaitOptions` */
 export function requireWait(options: WaitOptions): void {
-  const { timeoutSeconds, signal } = optionsOf(options, 'such as { timeoutSeconds: 60 }');
+  requireWaitFields(optionsOf(options, 'such as { timeoutSeconds: 60 }', waitOptions));
+}
+
+/** @throws ValueError for a wait of the wrong kind, in options whose names have been checked */
+export function requireWaitFields({ timeoutSeconds, signal }: WaitOptions): void {
   requireSignal(signal);
   if (timeoutSeconds !== undefined) requireTimeout(timeoutSeconds);
 }

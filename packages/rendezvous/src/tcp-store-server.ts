@@ -1,7 +1,7 @@
 import type { AddressInfo, Server } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { CollError, ValueError } from '@coll/core';
-import { optionsOf, quote } from '@coll/core/internal';
+import { knownOptions, optionsOf, quote } from '@coll/core/internal';
 import { newJobKey, requireJob, requireJobKey } from './job-key.js';
 import { createSecureServer } from './secure-connection.js';
 import { requireKey, requireValue } from './store.js';
@@ -22,6 +22,16 @@ export interface TcpStoreServerOptions extends TableLimits {
   /** Who has not said after so long that he is a member is none. Default: 5. */
   readonly helloSeconds?: number;
 }
+
+const tcpStoreServerOptions = knownOptions<TcpStoreServerOptions>('TcpStoreServer', {
+  job: true,
+  jobKey: true,
+  host: true,
+  port: true,
+  helloSeconds: true,
+  mostKeys: true,
+  mostBytes: true,
+});
 
 const mostHelloSeconds = 3600;
 const mostConnections = 16_384;
@@ -51,7 +61,7 @@ export class TcpStoreServer implements AsyncDisposable {
 
   /** @throws ValueError for a key that is too short, and what is no name of a job, host, port or time; CollError where it cannot listen there */
   static async listen(options: TcpStoreServerOptions): Promise<TcpStoreServer> {
-    const given = optionsOf(options, "{ job: 'training', jobKey: TcpStoreServer.newKey() }");
+    const given = optionsOf(options, "{ job: 'training', jobKey: TcpStoreServer.newKey() }", tcpStoreServerOptions);
     const { job, jobKey, host = '127.0.0.1', port = 0, helloSeconds = 5, ...limits } = given;
     requireJob(job);
     requirePlace(host, port);

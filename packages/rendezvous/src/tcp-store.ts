@@ -1,12 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { TLSSocket } from 'node:tls';
 import { AbortedError, CollError, DeadlineExceededError, UnavailableError, ValueError } from '@coll/core';
-import { afterSeconds, quote } from '@coll/core/internal';
+import { afterSeconds, knownOptions, optionsOf, quote } from '@coll/core/internal';
 import { CheckedStore } from './checked-store.js';
 import { type Answer, decodeAnswer, encodeRequest, FrameSplitter, frameVersion, type Op } from './frames.js';
 import { requireJob, requireJobKey } from './job-key.js';
 import { connectSecurely } from './secure-connection.js';
-import { requireWait, type WaitOptions } from './store.js';
+import { requireWaitFields, type WaitOptions } from './store.js';
 
 /** Which server, and how long to wait for it. */
 export interface TcpStoreOptions extends WaitOptions {
@@ -19,6 +19,14 @@ export interface TcpStoreOptions extends WaitOptions {
   /** Longest time to wait for the server; then `DeadlineExceededError`. Null, 0 and less: for ever. Default: 60. */
   readonly timeoutSeconds?: number | null | undefined;
 }
+
+const tcpStoreOptions = knownOptions<TcpStoreOptions>('TcpStore', {
+  address: true,
+  job: true,
+  jobKey: true,
+  timeoutSeconds: true,
+  signal: true,
+});
 
 interface Pending {
   readonly operation: string;
@@ -66,8 +74,13 @@ export class TcpStore extends CheckedStore {
    * name; DeadlineExceededError, AbortedError
    */
   static async connect(options: TcpStoreOptions): Promise<TcpStore> {
-    requireWait(options);
-    const { address, job, jobKey, timeoutSeconds = 60, signal } = Object(options) as TcpStoreOptions;
+    const given = optionsOf(
+      options,
+      "{ address: 'tcp://127.0.0.1:8888', job, jobKey }",
+      tcpStoreOptions,
+    ) as TcpStoreOptions;
+    requireWaitFields(given);
+    const { address, job, jobKey, timeoutSeconds = 60, signal } = given;
     const target = targetOf(address);
     requireJob(job);
     requireJobKey(jobKey);

@@ -25,13 +25,19 @@ export interface SharedTable {
 export async function storeAt(place: Place): Promise<Store> {
   switch (place.kind) {
     case 'file':
-      return new FileStore(place);
-    case 'tcp':
-      return TcpStore.connect(place);
-    case 'redis':
-      return RedisStore.connect({ ...place, redis: place.url });
-    case 'etcd':
-      return new EtcdStore(place);
+      return new FileStore({ folder: place.folder });
+    case 'tcp': {
+      const { kind: _, ...options } = place;
+      return TcpStore.connect(options);
+    }
+    case 'redis': {
+      const { kind: _, url, ...options } = place;
+      return RedisStore.connect({ ...options, redis: url });
+    }
+    case 'etcd': {
+      const { kind: _, ...options } = place;
+      return new EtcdStore(options);
+    }
   }
 }
 

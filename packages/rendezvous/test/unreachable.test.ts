@@ -89,6 +89,7 @@ it('needs the name of a job, or a folder', async () => {
   );
   for (const options of [undefined, {}, { folder: '' }, '/tmp/job'])
     expect(() => new FileStore(options as never)).toThrow('takes { folder: a path }');
+  expect(() => new FileStore('/tmp/job' as never)).toThrow("options are an object, { folder: '/shared/job' }");
 });
 
 it('does nothing twice where a Redis did it, and its answer was lost', async () => {

@@ -1,5 +1,5 @@
 import { type Collective, ValueError } from '@coll/core';
-import { optionsOf, quote, requireList } from '@coll/core/internal';
+import { knownOptions, optionsOf, quote, requireList } from '@coll/core/internal';
 import {
   type Algorithm,
   hasBlocks,
@@ -22,6 +22,12 @@ export interface RingAlgorithmOptions {
   readonly order?: readonly number[] | undefined;
 }
 
+const ringAlgorithmOptions = knownOptions<RingAlgorithmOptions>('ringAlgorithm', {
+  subChunks: true,
+  workers: true,
+  order: true,
+});
+
 /** The rings that sub-chunks travel: by sub-chunk, then by device. */
 export interface RingPermutations {
   /** The device's position in the ring. */
@@ -42,7 +48,7 @@ export interface RingPermutations {
  * The blocks of a gather, a scatter and an all-to-all take no detour around the ring: their ranks send them straight to each other.
  */
 export function ringAlgorithm(options?: RingAlgorithmOptions): Algorithm {
-  const { subChunks = 1, workers = 1, order } = optionsOf(options, '{ subChunks: 2 }');
+  const { subChunks = 1, workers = 1, order } = optionsOf(options, '{ subChunks: 2 }', ringAlgorithmOptions);
   validate(subChunks, workers, order);
   const refuses = (_: Collective, ranks: number): string | undefined => {
     const perWorker = ranks / workers;

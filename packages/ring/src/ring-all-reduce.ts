@@ -1,5 +1,5 @@
 import { AllReduceOps, type AllReduceOptions, type World } from '@coll/core';
-import { optionsOf } from '@coll/core/internal';
+import { knownOptions, optionsOf } from '@coll/core/internal';
 import { ReductionToOneDevice } from '@coll/reduction-to-one';
 import { ringAlgorithm } from './ring-algorithm.js';
 
@@ -8,6 +8,14 @@ export interface RingOptions extends AllReduceOptions {
   /** Rings that run side by side, each on its own part of every chunk, from rotated starting points. 1 to the number of ranks; default 1. */
   readonly subChunks?: number | undefined;
 }
+
+const ringOptions = knownOptions<RingOptions>('RingAllReduce', {
+  numPacks: true,
+  aggSmallGradsMaxBytes: true,
+  aggSmallGradsMaxGroup: true,
+  engine: true,
+  subChunks: true,
+});
 
 /**
  * Around a ring, chunk by chunk: each rank sends to one neighbour and receives from the other, `2(N-1)/N` of the buffer.
@@ -18,7 +26,7 @@ export class RingAllReduce extends AllReduceOps {
 
   /** @throws ValueError for a negative `numPacks`, and for options that are no object; CollError for an engine that does not work here */
   constructor(options?: RingOptions, world?: World) {
-    const { subChunks = 1, ...others } = optionsOf(options, 'new RingAllReduce({ numPacks: 2 })');
+    const { subChunks = 1, ...others } = optionsOf(options, 'new RingAllReduce({ numPacks: 2 })', ringOptions);
     super({ ...others, algorithm: ringAlgorithm({ subChunks }), fallback: new ReductionToOneDevice(), world });
   }
 }

@@ -1,4 +1,5 @@
 import {
+  type CallOptions,
   canonicalize,
   type Destinations,
   DistributedValues,
@@ -10,11 +11,12 @@ import {
   type Structure,
   type Value,
 } from '@coll/core';
-import { mapStructure, optionsOf, requireDense, requireFunction } from '@coll/core/internal';
+import { mapStructure, optionsOf, requireDense, requireFunction, resolveWithoutInto } from '@coll/core/internal';
 import { currentFrame, mixing, requireCrossReplica } from './contexts.js';
 import type { DatasetLike } from './data/dataset.js';
 import type { DatasetFunction } from './data/datasets-from-function.js';
 import type { Distributed, DistributedDataset } from './data/distributed-dataset.js';
+import { type InputOptionsInit, requireInputOptions } from './data/input-options.js';
 import { DefaultReplicaContext } from './default-replica-context.js';
 import { StrategyExtended } from './extended.js';
 import { requirePairs, strategyOp } from './placed-values.js';
@@ -25,7 +27,7 @@ import type { LocalResult, Regrouped } from './structure-types.js';
 import { localVariable } from './variables/create-variable.js';
 import { requireUpdate, type UpdateFunction, type UpdateOptions, updateRegroup } from './variables/update-variable.js';
 import { Variable } from './variables/variable.js';
-import type { VariableOptions, VariableValue } from './variables/variable-options.js';
+import { type VariableOptions, type VariableValue, variableOptions } from './variables/variable-options.js';
 
 /** What holds where no strategy is in charge: one replica, to which everything belongs that is not in a scope. */
 class DefaultStrategy extends Strategy {
@@ -57,16 +59,20 @@ class DefaultStrategy extends Strategy {
   /** The dataset as it is. */
   override experimentalDistributeDataset<Element>(
     dataset: DatasetLike<Element>,
+    options?: InputOptionsInit,
   ): DistributedDataset<Distributed<Element>> {
     requireCrossReplica(this, 'experimentalDistributeDataset');
+    requireInputOptions(options);
     return dataset as never;
   }
 
   /** What the function returns, as it is. */
   override distributeDatasetsFromFunction<Element>(
     make: DatasetFunction<Element>,
+    options?: InputOptionsInit,
   ): DistributedDataset<Distributed<Element>> {
     requireCrossReplica(this, 'distributeDatasetsFromFunction');
+    requireInputOptions(options);
     requireFunction(make, 'distributeDatasetsFromFunction: make');
     return make(this.inputContext) as never;
   }
@@ -95,18 +101,26 @@ class DefaultExtended extends StrategyExtended {
     throw noDevices('workerDevices');
   }
 
-  override async reduceTo(reduceOp: ReduceOpLike, value: unknown): Promise<Structure<unknown>> {
+  override async reduceTo(
+    reduceOp: ReduceOpLike,
+    value: unknown,
+    _destinations?: Destinations,
+    options?: CallOptions,
+  ): Promise<Structure<unknown>> {
     requireCrossReplica(this.strategy, 'reduceTo');
     strategyOp(reduceOp);
+    resolveWithoutInto(options);
     return onlyComponents(value) as Structure<unknown>;
   }
 
   override async batchReduceTo(
     reduceOp: ReduceOpLike,
     pairs: Iterable<readonly [value: unknown, destinations: Destinations]>,
+    options?: CallOptions,
   ): Promise<PossiblyMirrored[]> {
     requireCrossReplica(this.strategy, 'batchReduceTo');
     strategyOp(reduceOp);
+    resolveWithoutInto(options);
     return requirePairs(pairs).map(([value]) => onlyComponents(value) as Value);
   }
 
@@ -120,7 +134,7 @@ class DefaultExtended extends StrategyExtended {
   }
 
   override createVariable(initial: VariableValue, options?: VariableOptions): Variable {
-    return localVariable(initial, optionsOf(options, "{ name: 'weights' }"), canonicalize('cpu:0'));
+    return localVariable(initial, optionsOf(options, "{ name: 'weights' }", variableOptions), canonicalize('cpu:0'));
   }
 
   override async update(variable: unknown, fn: UpdateFunction, options: UpdateOptions = {}): Promise<unknown> {
@@ -141,8 +155,14 @@ class DefaultExtended extends StrategyExtended {
     return variable instanceof Variable && !(this.valueContainer(variable) instanceof DistributedValues);
   }
 
-  override async gatherTo(value: unknown): Promise<PossiblyMirrored> {
+  override async gatherTo(
+    value: unknown,
+    _destinations?: Destinations,
+    _axis?: number,
+    options?: CallOptions,
+  ): Promise<PossiblyMirrored> {
     requireCrossReplica(this.strategy, 'gatherTo');
+    resolveWithoutInto(options);
     const component = onlyComponents(value);
     requireDense([component], 'gather');
     return component as Value;

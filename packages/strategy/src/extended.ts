@@ -14,7 +14,16 @@ import {
   type Value,
   ValueError,
 } from '@coll/core';
-import { containerOf, flatten, isMapping, optionsOf, packLike, quote, requireDense } from '@coll/core/internal';
+import {
+  containerOf,
+  flatten,
+  isMapping,
+  optionsOf,
+  packLike,
+  quote,
+  requireDense,
+  resolveWithoutInto,
+} from '@coll/core/internal';
 import { currentFrame, requireCrossReplica } from './contexts.js';
 import { placedDestinations, placedValues, requirePairs, strategyOp } from './placed-values.js';
 import { reduceNonDistributed } from './reduce-non-distributed.js';
@@ -31,7 +40,7 @@ import {
   updateFromReplica,
 } from './variables/update-variable.js';
 import { Variable } from './variables/variable.js';
-import type { VariableOptions, VariableValue } from './variables/variable-options.js';
+import { type VariableOptions, type VariableValue, variableOptions } from './variables/variable-options.js';
 import { oneWorker, type WorkerGroup } from './worker-group.js';
 
 /** A value and where its result goes. */
@@ -128,6 +137,7 @@ export class StrategyExtended {
   ): Promise<Structure<unknown>> {
     requireCrossReplica(this.strategy, 'reduceTo');
     const op = strategyOp(reduceOp);
+    resolveWithoutInto(options);
     if (Array.isArray(value) || isMapping(value))
       return this.#reduceStructure(op, value as Structure<unknown>, destinations, options);
     if (value instanceof Mirrored) return this.#keepMirrored(op, value);
@@ -145,6 +155,7 @@ export class StrategyExtended {
   ): Promise<PossiblyMirrored[]> {
     requireCrossReplica(this.strategy, 'batchReduceTo');
     const op = strategyOp(reduceOp);
+    resolveWithoutInto(options);
     return this.reducePairs(op, requirePairs(pairs), options);
   }
 
@@ -181,7 +192,7 @@ export class StrategyExtended {
 
   /** As the function `variable`, for this strategy. */
   createVariable(initial: VariableValue, options?: VariableOptions): Variable {
-    return distributedVariable(this.strategy, initial, optionsOf(options, "{ name: 'weights' }"));
+    return distributedVariable(this.strategy, initial, optionsOf(options, "{ name: 'weights' }", variableOptions));
   }
 
   /**

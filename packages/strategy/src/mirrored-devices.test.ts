@@ -20,7 +20,9 @@ describe('mirroredDevices', () => {
   });
 
   it.each([[['cpu:0', 'cpu:1']], [null], ['cpu:0']])('does not take %j for options', (options) => {
-    expect(() => new MirroredStrategy(options as never)).toThrow(/^MirroredStrategy takes one object, \{ devices: /);
+    expect(() => new MirroredStrategy(options as never)).toThrow(
+      /^options are an object, new MirroredStrategy\(\{ devices: /,
+    );
   });
 
   it('says that it ignores TF_CONFIG, which names the devices of several workers', () => {

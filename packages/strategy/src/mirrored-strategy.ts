@@ -9,9 +9,8 @@ import {
   regroup,
   type Structure,
   registry as sharedRegistry,
-  ValueError,
 } from '@coll/core';
-import { log, quote, requireRegistry } from '@coll/core/internal';
+import { knownOptions, log, optionsOf, requireRegistry } from '@coll/core/internal';
 import { requireCrossReplica } from './contexts.js';
 import { StrategyExtended } from './extended.js';
 import { runLocalReplicas } from './local-replicas.js';
@@ -40,6 +39,13 @@ export interface MirroredStrategyOptions {
   readonly registry?: Registry;
 }
 
+const mirroredStrategyOptions = knownOptions<MirroredStrategyOptions>('MirroredStrategy', {
+  devices: true,
+  crossDeviceOps: true,
+  engine: true,
+  registry: true,
+});
+
 export interface StrategyExplanation extends Explanation {
   /** The plug-ins that were considered, in order of priority, and why each was or was not taken; empty if an ops object was given. */
   readonly candidates: Resolution['candidates'];
@@ -59,16 +65,17 @@ export class MirroredStrategy extends Strategy {
    * @throws AssertionError for no device or one twice; ValueError for devices of other jobs, and what is no object of options; CollError for an unknown plug-in, or an
    * engine that does not work here
    */
-  constructor(options: MirroredStrategyOptions = {}) {
+  constructor(options?: MirroredStrategyOptions) {
     super();
-    if (typeof options !== 'object' || options === null || Array.isArray(options)) {
-      const form = "{ devices: ['cpu:0', 'cpu:1'], crossDeviceOps: 'ring' }";
-      throw new ValueError('ERR_COLL_VALUE', `MirroredStrategy takes one object, ${form}, not ${quote(options)}`);
-    }
-    const { crossDeviceOps, engine = 'auto', registry = sharedRegistry } = options;
+    const given = optionsOf(
+      options,
+      "new MirroredStrategy({ devices: ['cpu:0', 'cpu:1'], crossDeviceOps: 'ring' })",
+      mirroredStrategyOptions,
+    );
+    const { crossDeviceOps, engine = 'auto', registry = sharedRegistry } = given;
     requireRegistry(registry);
     const severalTasks = servesSeveralTasks(crossDeviceOps, registry);
-    const names = mirroredDevices(options.devices, { severalTasks });
+    const names = mirroredDevices(given.devices, { severalTasks });
     log('info', `MirroredStrategy with devices ${names.join(', ')}`);
     this.#choice = new OpsChoice({ request: crossDeviceOps, registry, devices: names, engine });
     this.extended = new StrategyExtended(this, names, this.#choice.ops);

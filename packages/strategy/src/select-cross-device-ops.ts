@@ -7,7 +7,7 @@ import {
   registry as sharedRegistry,
   ValueError,
 } from '@coll/core';
-import { logDeprecated, optionsOf, quote, requireRegistry } from '@coll/core/internal';
+import { knownOptions, logDeprecated, optionsOf, quote, requireRegistry } from '@coll/core/internal';
 import { deviceType, logFirst } from '@coll/core/plugin';
 import { reductionToOne } from '@coll/reduction-to-one';
 import { type DeviceInventory, invisibleDevices, virtualGpus } from './visible-devices.js';
@@ -19,6 +19,12 @@ export interface SelectionOptions extends DeviceInventory {
   readonly registry?: Registry;
 }
 
+const selectionOptions = knownOptions<SelectionOptions>('selectPlugin', {
+  visibleDevices: true,
+  physicalGpus: true,
+  registry: true,
+});
+
 const nccl = 'nccl';
 
 /**
@@ -28,7 +34,7 @@ const nccl = 'nccl';
  * @throws ValueError for what is no list of devices, or no number of GPUs
  */
 export async function selectPlugin(devices: readonly string[], given?: SelectionOptions): Promise<Resolution> {
-  const options = optionsOf(given, '{ registry }');
+  const options = optionsOf(given, '{ registry }', selectionOptions);
   const { registry = sharedRegistry } = options;
   requireRegistry(registry);
   const names = requireDevices(devices);

@@ -120,8 +120,9 @@ describe('reduce without an axis', () => {
 
   it.each([
     [{ options: new CommunicationOptions(), experimentalHints: new CommunicationOptions() }, /both given/],
-    [{ timeout: 3 }, /reduce: the options must be CommunicationOptions or fields of .*, got/],
-    [[], /reduce: the options must be/],
+    [{ timeout: 3 }, /there is no option "timeout"; did you mean timeoutSeconds\?/],
+    [{ into: value }, /there is no option "into"/],
+    [[], /options must be CommunicationOptions or its fields/],
     ['hints', /options must be/],
     [{ options: 5 }, /options must be/],
     [{ timeoutSeconds: 'soon' }, /timeoutSeconds/],

@@ -1,6 +1,5 @@
 import {
   asTensor,
-  type CallFields,
   type CallOptions,
   DistributedValues,
   isTensor,
@@ -14,13 +13,14 @@ import {
 } from '@coll/core';
 import {
   isMapping,
+  knownOptions,
   logDeprecated,
   mapStructure,
   optionsOf,
   quote,
   requireFunction,
   requireSignal,
-  resolveCallOptions,
+  resolveWithoutInto,
 } from '@coll/core/internal';
 import { divide, isFloating } from '@coll/core/plugin';
 import { axesOf, requireDivisible, requireSummable, sizeAlong, sumAlong } from './axis-sum.js';
@@ -69,6 +69,17 @@ export interface RunOptions {
   /** Accepted, without effect. */
   readonly experimentalXlaOptions?: unknown;
 }
+
+const runOptions = knownOptions<RunOptions>('run', {
+  args: true,
+  kwargs: true,
+  exportName: true,
+  onReport: true,
+  signal: true,
+  experimentalEnableDynamicBatchSize: true,
+  experimentalBucketizingDynamicShape: true,
+  experimentalXlaOptions: true,
+});
 
 /** Runs code on several replicas, and combines their values. */
 export abstract class Strategy {
@@ -126,7 +137,7 @@ export abstract class Strategy {
   ): Promise<Structure<unknown>> {
     requireCrossReplica(this, 'reduce');
     const op = strategyOp(reduceOp);
-    const call = requireReduceOptions(options);
+    const call = resolveWithoutInto(options);
     if (axis === undefined || axis === null) return this.#reduceAcross(op, value, call);
     requireSummable(op, axis);
     // A bare value has one component here, too.
@@ -273,7 +284,9 @@ function trueMean(value: unknown): unknown {
 
 /** The arguments of a replica function, after its context. @throws ValueError for options of the wrong kind */
 export function argumentsOf(options: RunOptions): readonly unknown[] {
-  const { args = [], kwargs, signal, onReport } = optionsOf(options, '{ args: [first, second] }');
+  if (Array.isArray(options))
+    throw new ValueError('ERR_COLL_VALUE', `run: pass the arguments by name, { args: ${quote(options)} }`);
+  const { args = [], kwargs, signal, onReport } = optionsOf(options, '{ args: [first, second] }', runOptions);
   requireSignal(signal);
   if (onReport !== undefined) requireFunction(onReport, 'run: onReport');
   if (!Array.isArray(args))
@@ -282,30 +295,6 @@ export function argumentsOf(options: RunOptions): readonly unknown[] {
   if (!isMapping(kwargs))
     throw new ValueError('ERR_COLL_VALUE', 'run: kwargs must be an object: { kwargs: { name: value } }');
   return [...args, kwargs];
-}
-
-const reduceOptions: ReadonlySet<string> = new Set<keyof CallFields>([
-  'bytesPerPack',
-  'timeoutSeconds',
-  'implementation',
-  'checkCalls',
-  'signal',
-  'sharedResult',
-  'deduplicate',
-  'options',
-  'experimentalHints',
-]);
-
-/** The fourth argument of `reduce`, checked once. @throws ValueError for unknown options, and values that they cannot have */
-function requireReduceOptions(given: CallOptions | null | undefined): CallOptions {
-  const { options, signal, ...flags } = resolveCallOptions(given);
-  const unknown = Object.keys(given ?? {}).find((name) => !reduceOptions.has(name));
-  if (unknown === undefined && !Array.isArray(given)) return { options, signal, ...flags };
-  throw new ValueError(
-    'ERR_COLL_VALUE',
-    `reduce: the options must be CommunicationOptions or fields of ${[...reduceOptions].join(', ')}, got ${quote(given)}`,
-    { operation: 'reduce' },
-  );
 }
 
 /** The first distributed value in a structure. */

@@ -66,7 +66,10 @@ describe('a MultiWorkerMirroredStrategy', () => {
     const make = (options: unknown) => () => new MultiWorkerMirroredStrategy(options as never);
     for (const [options, told] of [
       [{ communicationOptions: 'RING' }, /communicationOptions are CommunicationOptions or their fields, not "RING"/],
-      [{ communicationOptions: { bytesPerPack: -1 } }, /bytesPerPack must be 0 or more bytes, not -1/],
+      [
+        { communicationOptions: { bytesPerPack: -1 } },
+        /bytesPerPack must be a whole number of bytes, 0 or more, not -1/,
+      ],
       [{ clusterResolver: cluster }, /clusterResolver must be a ClusterResolver/],
       [resolverOf('chief'), /takes one object/],
       ['chief', /takes one object, .*, not "chief"/],

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Collective } from '@coll/core';
-import { messageOf } from '@coll/core/internal';
+import { knownOptions, messageOf, requireKnownOptions } from '@coll/core/internal';
 import { nameOf } from '@coll/core/plugin';
 import {
   type Algorithm,
@@ -31,8 +31,17 @@ export interface AlgorithmSuiteOptions {
   readonly ranks?: readonly number[];
 }
 
+const algorithmSuiteOptions = knownOptions<AlgorithmSuiteOptions>('algorithmSuite', {
+  test: true,
+  describe: true,
+  algorithm: true,
+  ranks: true,
+});
+
 /** Declares the tests that every algorithm has to pass. */
-export function algorithmSuite({ test, describe, algorithm, ranks = usualRanks }: AlgorithmSuiteOptions): void {
+export function algorithmSuite(options: AlgorithmSuiteOptions): void {
+  requireKnownOptions(options, algorithmSuiteOptions);
+  const { test, describe, algorithm, ranks = usualRanks } = options;
   const declare = () => {
     for (const size of ranks) {
       const among = size === 1 ? 'with one rank' : `among ${size} ranks`;

@@ -1,4 +1,5 @@
 import type { CrossDeviceOps, PackingOptions, Plugin, World } from '@coll/core';
+import { knownOptions, requireKnownOptions } from '@coll/core/internal';
 import type { DeclareGroup } from './algorithm-suite.js';
 import type { DeclareTest } from './declare-test.js';
 import { argumentCases } from './ops/argument-cases.js';
@@ -41,10 +42,26 @@ export interface PluginSuiteOptions<Options> extends CommonOptions {
   readonly plugin: Plugin<Options>;
   /** With which the plug-in makes its ops; packing options are put beside them. */
   readonly options?: Options;
+  /** Whether the plug-in knows the options of `PackingOptions`. Default: yes. */
+  readonly takesPacking?: boolean;
 }
+
+const suiteOptions = knownOptions<OpsSuiteOptions & PluginSuiteOptions<unknown>>('crossDeviceOpsSuite', {
+  test: true,
+  describe: true,
+  devices: true,
+  replicas: true,
+  bitsIndependentOfPacking: true,
+  name: true,
+  create: true,
+  plugin: true,
+  options: true,
+  takesPacking: true,
+});
 
 /** Declares the tests that all cross-device ops have to pass; for a plug-in, those of the plug-in as well. */
 export function crossDeviceOpsSuite<Options>(options: OpsSuiteOptions | PluginSuiteOptions<Options>): void {
+  requireKnownOptions(options, suiteOptions);
   const { test, describe, devices = usualDevices, replicas = [1, 2, 3, 4], bitsIndependentOfPacking = false } = options;
   const plugin = 'plugin' in options ? (options.plugin as unknown as Plugin<never>) : undefined;
   const create = 'plugin' in options ? creatorOf(options) : options.create;
@@ -75,7 +92,7 @@ const opsCases = {
   ...objectCases,
 };
 
-function creatorOf<Options>({ plugin, options }: PluginSuiteOptions<Options>): CreateOps {
+function creatorOf<Options>({ plugin, options, takesPacking = true }: PluginSuiteOptions<Options>): CreateOps {
   return (packing: PackingOptions, world?: World): CrossDeviceOps | Promise<CrossDeviceOps> =>
-    plugin.create({ ...options, ...packing } as Options, world);
+    plugin.create(takesPacking ? ({ ...options, ...packing } as Options) : options, world);
 }

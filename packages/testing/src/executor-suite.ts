@@ -1,4 +1,5 @@
 import type { CollectiveKind } from '@coll/core';
+import { knownOptions, requireKnownOptions } from '@coll/core/internal';
 import { collectiveKinds } from '@coll/core/plugin';
 import type { DeclareGroup } from './algorithm-suite.js';
 import type { DeclareTest } from './declare-test.js';
@@ -39,8 +40,21 @@ export interface ExecutorSuiteOptions {
   readonly lacks?: readonly ('crash' | 'reserve')[];
 }
 
+const executorSuiteOptions = knownOptions<ExecutorSuiteOptions>('executorSuite', {
+  test: true,
+  describe: true,
+  name: true,
+  open: true,
+  algorithms: true,
+  ranks: true,
+  kinds: true,
+  membersOf: true,
+  lacks: true,
+});
+
 /** Declares the tests that every executor of collectives has to pass, however its ranks are deployed. */
 export function executorSuite(options: ExecutorSuiteOptions): void {
+  requireKnownOptions(options, executorSuiteOptions);
   const { describe, name } = options;
   if (describe) describe(`executor ${name}`, () => declareAll(options));
   else declareAll(options);

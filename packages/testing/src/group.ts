@@ -1,4 +1,5 @@
 import type { Collective, DType, Tensor } from '@coll/core';
+import { knownOptions, requireKnownOptions } from '@coll/core/internal';
 import type { SuiteAlgorithm } from './suite-algorithm.js';
 
 /** How a collective is called; whatever is absent is left out of the call. */
@@ -20,6 +21,17 @@ export interface CallOptions {
   /** Bytes from the start of memory that all members share at which the input and the output of the call lie. */
   readonly sharedAt?: { readonly input: number; readonly output: number };
 }
+
+const knownCallOptions = knownOptions<CallOptions>('Group.run', {
+  mode: true,
+  timeoutSeconds: true,
+  sharedResult: true,
+  abort: true,
+  isAllocated: true,
+  cuts: true,
+  detached: true,
+  sharedAt: true,
+});
 
 /** A collective with the buffers of some ranks. */
 export interface Call extends CallOptions {
@@ -56,13 +68,17 @@ export interface GroupMembers {
   readonly canBlock?: boolean;
 }
 
+const groupMembers = knownOptions<GroupMembers>('Group', { members: true, canBlock: true });
+
 /** All members of a group, as the suites call them. */
 export class Group implements AsyncDisposable {
   readonly size: number;
   readonly members: readonly Member[];
   readonly canBlock: boolean;
 
-  constructor({ members, canBlock = true }: GroupMembers) {
+  constructor(options: GroupMembers) {
+    requireKnownOptions(options, groupMembers);
+    const { members, canBlock = true } = options;
     this.size = members.reduce((sum, { localRanks }) => sum + localRanks.length, 0);
     this.members = members;
     this.canBlock = canBlock;
@@ -75,6 +91,7 @@ export class Group implements AsyncDisposable {
     outputs: readonly Tensor[],
     options: CallOptions = {},
   ): Promise<void> {
+    requireKnownOptions(options, knownCallOptions);
     const outcomes = await this.play([{ ...options, collective, inputs, outputs }]);
     const failed = outcomes.flat().find((outcome) => outcome !== undefined);
     if (failed) throw failed;

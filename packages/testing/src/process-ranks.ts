@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { createRequire } from 'node:module';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { knownOptions, requireKnownOptions } from '@coll/core/internal';
 import { Group, type Member, type OpenGroup } from './group.js';
 import { type PackedOutcomes, packCall, takeOutcomes } from './packed-call.js';
 import type { SeatRequest } from './process-seat.js';
@@ -19,6 +20,12 @@ export interface ProcessRanksOptions {
   readonly threadsPerProcess?: number;
 }
 
+const processRanksOptions = knownOptions<ProcessRanksOptions>('processRanks', {
+  join: true,
+  membersOf: true,
+  threadsPerProcess: true,
+});
+
 /** Groups whose members are processes. */
 export interface ProcessRanks extends AsyncDisposable {
   readonly open: OpenGroup;
@@ -30,11 +37,9 @@ export interface ProcessRanks extends AsyncDisposable {
  * Groups with a process of Node for each member, or with a few members in each process. Processes are started when a group first needs
  * them and serve all groups after that; they load algorithms from the modules that these name as their source.
  */
-export function processRanks({
-  join,
-  membersOf = (size) => size,
-  threadsPerProcess,
-}: ProcessRanksOptions): ProcessRanks {
+export function processRanks(options: ProcessRanksOptions): ProcessRanks {
+  requireKnownOptions(options, processRanksOptions);
+  const { join, membersOf = (size) => size, threadsPerProcess } = options;
   const processes: RankProcess[] = [];
   const processAt = (index: number): RankProcess => {
     const known = processes[index];

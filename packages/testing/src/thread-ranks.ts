@@ -1,5 +1,5 @@
 import { type Engine, jsEngine, type ThreadGroup } from '@coll/core';
-import { failThreadGroup } from '@coll/core/internal';
+import { failThreadGroup, knownOptions, requireKnownOptions } from '@coll/core/internal';
 import { type Call, Group, type Member, type OpenGroup, type Outcome } from './group.js';
 import { buffersOf, decodeError, type Played } from './rank-messages.js';
 import type { ModuleExport } from './suite-algorithm.js';
@@ -15,6 +15,13 @@ export interface ThreadRanksOptions extends ThreadClientOptions {
   readonly engineModule?: string | undefined;
 }
 
+const threadRanksOptions = knownOptions<ThreadRanksOptions>('threadRanks', {
+  spins: true,
+  engine: true,
+  engineModule: true,
+  typescript: true,
+});
+
 /** Groups whose ranks live in worker threads. */
 export interface ThreadRanks extends AsyncDisposable {
   readonly open: OpenGroup;
@@ -27,6 +34,7 @@ export interface ThreadRanks extends AsyncDisposable {
  * serve all groups after that; they load algorithms from the modules that these name as their source.
  */
 export function threadRanks(options: ThreadRanksOptions = {}): ThreadRanks {
+  requireKnownOptions(options, threadRanksOptions);
   const { spins, engine = jsEngine, engineModule, ...client } = options;
   const threads: ThreadClient[] = [];
   const threadOf = (rank: number, { module }: ModuleExport): ThreadClient => {

@@ -10,7 +10,14 @@ const suites: readonly (() => void)[] = [
   () => crossDeviceOpsSuite({ test: it, describe, plugin: ring }),
   () => crossDeviceOpsSuite({ test: it, describe, plugin: direct, bitsIndependentOfPacking: true }),
   () => crossDeviceOpsSuite({ test: it, describe, plugin: hierarchicalCopy, bitsIndependentOfPacking: true }),
-  () => crossDeviceOpsSuite({ test: it, describe, plugin: reductionToOne, bitsIndependentOfPacking: true }),
+  () =>
+    crossDeviceOpsSuite({
+      test: it,
+      describe,
+      plugin: reductionToOne,
+      takesPacking: false,
+      bitsIndependentOfPacking: true,
+    }),
   ...[0, 1, 3].map((numPacks) => () => {
     crossDeviceOpsSuite({
       test: it,

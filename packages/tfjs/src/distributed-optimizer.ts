@@ -2,7 +2,7 @@ import { ValueError } from '@coll/core';
 import { optionsOf, quote } from '@coll/core/internal';
 import type { ReplicaContext } from '@coll/strategy';
 import { broadcastVariables } from './broadcast-weights.js';
-import { exchangeSync, type GradientOptions } from './exchange.js';
+import { exchangeSync, type GradientOptions, gradientOptions } from './exchange.js';
 import { gradientList, isList, tensorsOf } from './gradient-list.js';
 import { GradientMean } from './gradient-mean.js';
 import { memoryOf } from './gradient-memory.js';
@@ -41,7 +41,7 @@ export function distributedOptimizer<Optimizer extends TfOptimizer>(
   requireTensorFlow(tf, 'distributedOptimizer');
   requireOptimizer(optimizer);
   requireContext(context, 'allReduceSync', 'distributedOptimizer');
-  const given = optionsOf(options, '{ timeoutSeconds: 60 }');
+  const given = optionsOf(options, '{ timeoutSeconds: 60 }', gradientOptions);
   if (context.numReplicasInSync === 1) return optimizer;
   const step = new DistributedStep(tf, optimizer, context, given);
   const replaced = {

@@ -1,15 +1,22 @@
 import type { TypedArray } from '@coll/core';
+import { knownOptions } from '@coll/core/internal';
 import type { ReplicaContext } from '@coll/strategy';
 
 /** How gradients are averaged. */
 export interface GradientOptions {
-  /** Bytes after which a pack of gradients is closed. Default: all gradients in one pack. */
+  /** Bytes after which a pack of gradients is closed. Default, and 0: one pack. */
   readonly bytesPerPack?: number | undefined;
   /** Longest time to wait for the other replicas. Default: for ever. */
   readonly timeoutSeconds?: number | undefined;
   /** Called once a step with the time that this replica spent in the all-reduce, waiting for the others included. */
   readonly onAllReduce?: ((milliseconds: number) => void) | undefined;
 }
+
+export const gradientOptions = knownOptions<GradientOptions>('distributedOptimizer', {
+  bytesPerPack: true,
+  timeoutSeconds: true,
+  onAllReduce: true,
+});
 
 /** An all-reduce that has to be done before the work goes on. `into[i]` may be the memory of `values[i]`. */
 interface Request {

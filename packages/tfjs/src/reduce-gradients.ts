@@ -1,5 +1,5 @@
 import { ValueError } from '@coll/core';
-import { optionsOf, quote } from '@coll/core/internal';
+import { knownOptions, optionsOf, quote } from '@coll/core/internal';
 import { type AsyncReducer, exchange, exchangeSync, type GradientOptions, type SyncReducer } from './exchange.js';
 import { gradientList, tensorsOf } from './gradient-list.js';
 import { GradientMean } from './gradient-mean.js';
@@ -19,6 +19,13 @@ export interface ReduceGradientsOptions extends GradientOptions {
   /** What the gradients could have been for, in one order on all replicas. Default: all trainable variables of `tf`. */
   readonly variables?: readonly TfVariable[];
 }
+
+const reduceGradientsOptions = knownOptions<ReduceGradientsOptions>('reduceGradients', {
+  bytesPerPack: true,
+  timeoutSeconds: true,
+  onAllReduce: true,
+  variables: true,
+});
 
 type NamedGradients<T> = Readonly<Record<string, T>>;
 
@@ -91,7 +98,7 @@ function checkedOptions({ tf, gradients, context, options, method }: Call): Part
     const told = `gradients must be those that tf.variableGrads returns, got ${quote(gradients)}`;
     throw new ValueError('ERR_COLL_VALUE', `${operation}: ${told}`);
   }
-  const given = optionsOf(options, '{ timeoutSeconds: 60 }');
+  const given = optionsOf(options, '{ timeoutSeconds: 60 }', reduceGradientsOptions);
   if (given.variables !== undefined) requireVariables(given.variables, operation);
   return given;
 }

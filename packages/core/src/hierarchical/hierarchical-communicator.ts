@@ -3,6 +3,7 @@ import type { Communicator } from '../communicator.js';
 import { accumulatorOf, type DType } from '../dtype.js';
 import { ValueError } from '../errors.js';
 import { elementaryOp } from '../kernels/combine.js';
+import { knownOptions } from '../known-options.js';
 import { optionsOf } from '../options-of.js';
 import { allRanks } from '../ranks.js';
 import { requireCommunicator, requireList } from '../requirements.js';
@@ -27,6 +28,8 @@ export interface HierarchicalOptions {
   readonly ranksPerWorker?: readonly number[] | undefined;
 }
 
+const hierarchicalOptions = knownOptions<HierarchicalOptions>('hierarchical', { ranksPerWorker: true });
+
 /**
  * Two levels as one communicator: an all-reduce reduces within each worker to its first rank, its leader, then across the leaders, and hands the
  * result out within each worker. `within` are the workers whose ranks are here, all of them or only one's own; `across` is a
@@ -46,7 +49,7 @@ export function hierarchical(
   for (const [worker, communicator] of within.entries())
     requireCommunicator(communicator, `hierarchical: within[${worker}]`);
   requireCommunicator(across, 'hierarchical: across');
-  const { ranksPerWorker } = optionsOf(options, '{ ranksPerWorker: [2, 2] }');
+  const { ranksPerWorker } = optionsOf(options, '{ ranksPerWorker: [2, 2] }', hierarchicalOptions);
   if (ranksPerWorker !== undefined) requireList(ranksPerWorker, 'hierarchical: ranksPerWorker');
   const sizes = ranksPerWorker ?? Array.from({ length: across.size }, () => within[0]?.size ?? 0);
   requireFit(within, across, sizes);

@@ -3,6 +3,7 @@ import type { Communicator } from '../communicator.js';
 import { accumulatorOf } from '../dtype.js';
 import { ValueError } from '../errors.js';
 import { elementaryOp } from '../kernels/combine.js';
+import { knownOptions } from '../known-options.js';
 import { optionsOf } from '../options-of.js';
 import { slice } from '../packing/concatenate.js';
 import { quote } from '../quote.js';
@@ -32,6 +33,8 @@ export interface WorkerSeatOptions {
   readonly across?: Communicator | undefined;
 }
 
+const seatOptions = knownOptions<WorkerSeatOptions>('rankOfWorker', { workers: true, worker: true, across: true });
+
 /**
  * One rank of a worker whose other ranks are in other threads: two levels, as `hierarchical` has them, seen by one of their ranks. It has all-reduce,
  * broadcast and all-gather; ranks are numbered worker by worker. Collectives run one after the other. Closing it closes both levels.
@@ -39,7 +42,11 @@ export interface WorkerSeatOptions {
  */
 export function rankOfWorker(within: Communicator, options: WorkerSeatOptions): Communicator {
   requireCommunicator(within, 'rankOfWorker: within');
-  const { workers, worker, across } = optionsOf(options, '{ workers: 2, worker: 0, across }') as WorkerSeatOptions;
+  const { workers, worker, across } = optionsOf(
+    options,
+    '{ workers: 2, worker: 0, across }',
+    seatOptions,
+  ) as WorkerSeatOptions;
   if (!(Number.isInteger(workers) && Number.isInteger(worker) && worker >= 0 && worker < workers))
     throw misfit(`there is no worker ${quote(worker)} of ${quote(workers)}`);
   if (across !== undefined) requireCommunicator(across, 'rankOfWorker: across');

@@ -1,4 +1,6 @@
 import type { DType } from '../dtype.js';
+import { ValueError } from '../errors.js';
+import { quote } from '../quote.js';
 import type { Tensor } from '../tensor.js';
 import { OpenPacks } from './open-packs.js';
 import { smallRanges } from './small-ranges.js';
@@ -11,6 +13,17 @@ export interface PackingOptions {
   readonly aggSmallGradsMaxBytes?: number | undefined;
   /** How many neighbours are joined at most, give or take the two that the rule of the original adds. Default: 10. */
   readonly aggSmallGradsMaxGroup?: number | undefined;
+}
+
+/** @throws ValueError, naming `owner`, for a `numPacks` below 0, and numbers that are not whole */
+export function requirePacking(options: PackingOptions, owner: string): void {
+  const { numPacks = 0, aggSmallGradsMaxBytes = 0, aggSmallGradsMaxGroup = 0 } = options;
+  if (!(Number.isInteger(numPacks) && numPacks >= 0))
+    throw new ValueError('ERR_COLL_VALUE', `${owner}: numPacks must be 0 or more, not ${quote(numPacks)}`);
+  for (const [name, value] of Object.entries({ aggSmallGradsMaxBytes, aggSmallGradsMaxGroup })) {
+    if (!Number.isSafeInteger(value))
+      throw new ValueError('ERR_COLL_VALUE', `${owner}: ${name} must be a whole number, not ${quote(value)}`);
+  }
 }
 
 /** Some elements of one tensor of a list. */

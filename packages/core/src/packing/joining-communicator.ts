@@ -2,6 +2,7 @@ import { requireCall } from '../buffers.js';
 import { type Collective, writes } from '../collective.js';
 import type { Communicator, Group, RunOptions, Segments } from '../communicator.js';
 import { allocate, type DType } from '../dtype.js';
+import { requireRunOptions } from '../run-options.js';
 import { untilAllHaveEnded } from '../runtime/until-all-have-ended.js';
 import type { Tensor } from '../tensor.js';
 import { JoinedPieces } from '../threads/joined-pieces.js';
@@ -52,6 +53,7 @@ export abstract class JoiningCommunicator implements Communicator {
     outputs: readonly Segments[],
     options?: RunOptions,
   ): Promise<void> {
+    if (options !== undefined) requireRunOptions(options);
     requireCall(collective, inputs, outputs);
     const whole = wholeOf(inputs, outputs);
     if (whole) return this.runWhole(collective, ...whole, options);
@@ -71,6 +73,7 @@ export abstract class JoiningCommunicator implements Communicator {
     outputs: readonly Segments[],
     options?: RunOptions,
   ): void {
+    if (options !== undefined) requireRunOptions(options);
     requireCall(collective, inputs, outputs);
     const whole = wholeOf(inputs, outputs);
     if (whole) {

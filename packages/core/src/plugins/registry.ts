@@ -1,5 +1,6 @@
 import type { CrossDeviceOps } from '../cross-device-ops.js';
 import { CollError, ValueError } from '../errors.js';
+import { knownOptions, requireKnownOptions } from '../known-options.js';
 import { optionsOf } from '../options-of.js';
 import { quote } from '../quote.js';
 import { requireList } from '../requirements.js';
@@ -29,6 +30,18 @@ export function requireRegistry(registry: unknown): void {
   if ([has, get, list, create].every((method) => typeof method === 'function')) return;
   throw new ValueError('ERR_COLL_VALUE', `registry must be one of createRegistry(), got ${quote(registry)}`);
 }
+
+const requestFields = knownOptions<{ readonly name: unknown; readonly options: unknown }>('plug-in by name', {
+  name: true,
+  options: true,
+});
+
+const situationFields = knownOptions<Situation>('situation', {
+  devices: true,
+  dtypes: true,
+  ops: true,
+  isolated: true,
+});
 
 /** The plug-ins that can be found by name. */
 export class Registry {
@@ -145,7 +158,10 @@ function partsOf(request: PluginRequest): { name: PluginName | Plugin<never>; op
   if (typeof request === 'string') return { name: request, options: undefined };
   if (typeof request === 'object' && request !== null) {
     if ('create' in request) return { name: request, options: undefined };
-    if ('name' in request) return { name: request.name, options: request.options };
+    if ('name' in request) {
+      requireKnownOptions(request, requestFields);
+      return { name: request.name, options: request.options };
+    }
   }
   throw new ValueError(
     'ERR_COLL_VALUE',
@@ -177,7 +193,7 @@ function requirePlugin(plugin: unknown): void {
 }
 
 function requireSituation(situation: Situation): void {
-  requireList(optionsOf(situation, "{ devices: ['cpu:0'] }").devices, 'devices');
+  requireList(optionsOf(situation, "{ devices: ['cpu:0'] }", situationFields).devices, 'devices');
 }
 
 function refusedPlugin(candidates: readonly Candidate[]): CollError {

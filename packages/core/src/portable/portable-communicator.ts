@@ -6,10 +6,10 @@ import { ControllerGroup } from '../controller-group.js';
 import { accumulatorOf, allocate, type DType, type TypedArray } from '../dtype.js';
 import { combineKernel, divideKernel, elementaryOp } from '../kernels/combine.js';
 import { type ConvertKernel, copyRange, narrowKernel, widenKernel } from '../kernels/convert.js';
+import { knownOptions } from '../known-options.js';
 import { optionsOf } from '../options-of.js';
 import { JoiningCommunicator } from '../packing/joining-communicator.js';
 import { allRanks } from '../ranks.js';
-import { requireRunOptions } from '../run-options.js';
 import { type ChunkRange, chunkRange, type Side } from '../schedule/chunk-range.js';
 import { type Goal, goalOf } from '../schedule/goal.js';
 import { Planner } from '../schedule/planner.js';
@@ -26,6 +26,11 @@ export interface PortableCommunicatorOptions {
   readonly algorithm: Algorithm;
 }
 
+const portableOptions = knownOptions<PortableCommunicatorOptions>('PortableCommunicator', {
+  size: true,
+  algorithm: true,
+});
+
 /**
  * All ranks in one thread: plays a schedule transfer by transfer, exactly as it is written. The reference for every other
  * executor, which must give the same bits.
@@ -41,7 +46,11 @@ export class PortableCommunicator extends JoiningCommunicator {
 
   constructor(options: PortableCommunicatorOptions, group?: Group) {
     super();
-    const { size, algorithm } = optionsOf(options, '{ size: 2, algorithm }') as PortableCommunicatorOptions;
+    const { size, algorithm } = optionsOf(
+      options,
+      '{ size: 2, algorithm }',
+      portableOptions,
+    ) as PortableCommunicatorOptions;
     this.size = size;
     this.localRanks = allRanks(size);
     this.#planner = new Planner(algorithm, size);
@@ -68,7 +77,6 @@ export class PortableCommunicator extends JoiningCommunicator {
     outputs: readonly Tensor[],
     options: RunOptions = {},
   ): void {
-    requireRunOptions(options);
     requireCall(collective, inputs, outputs);
     requireCollective(collective);
     const { signal, sharedResult = false } = options;

@@ -23,7 +23,7 @@ describe('arrivingCall', () => {
     const call = arrivingCall(ReduceOp.SUM, promises, { options: new CommunicationOptions({ bytesPerPack: 64 }) }, '');
     expect(call.bytesPerPack).toBe(64);
     expect(call.callFor([0], [tensor(1)])).toMatchObject({
-      options: { options: { bytesPerPack: Number.POSITIVE_INFINITY } },
+      options: { options: { bytesPerPack: Number.MAX_SAFE_INTEGER } },
       name: 'all-reduce SUM of values 0 of 2',
       announced: [2, 0],
     });

@@ -1,4 +1,10 @@
-import { type CallOptions, intoAndShared, type ResolvedOptions, resolveCallOptions } from '../call-options.js';
+import {
+  type CallOptions,
+  intoAndShared,
+  type ResolvedOptions,
+  resolveCallOptions,
+  resolveWithoutInto,
+} from '../call-options.js';
 import { collectiveOp } from '../collective.js';
 import { CommunicationOptions } from '../communication-options.js';
 import { requireAxis } from '../concat-along.js';
@@ -64,7 +70,7 @@ export function gatherCall(
   options: CallOptions | undefined,
   device: string,
 ): ReplicaCall {
-  const { resolved } = resolve(options);
+  const resolved = resolveWithoutInto(options);
   const values = denseValues('all-gather', value, device);
   for (const { shape } of values) requireAxis(axis, shape);
   return callOf(
@@ -125,7 +131,7 @@ export function arrivingCall(
   const leaves = flatten(value as Structure<unknown>);
   const memory = into === undefined ? undefined : tensorsOf(into, device);
   if (memory) requireOneEach(memory, leaves.length);
-  const whole = new CommunicationOptions({ ...resolved.options, bytesPerPack: Number.POSITIVE_INFINITY });
+  const whole = new CommunicationOptions({ ...resolved.options, bytesPerPack: Number.MAX_SAFE_INTEGER });
   return {
     leaves,
     bytesPerPack: resolved.options.bytesPerPack,

@@ -1,5 +1,7 @@
 import type { CollectiveKind } from '../collective.js';
 import { ValueError } from '../errors.js';
+import { knownOptions } from '../known-options.js';
+import { optionsOf } from '../options-of.js';
 import { chunkRange } from './chunk-range.js';
 import { type Link, Links } from './links.js';
 import { type LinkTimes, Ports } from './ports.js';
@@ -25,6 +27,23 @@ export interface WorkerLinks extends LinkTimes {
   readonly ranksPerWorker: number;
 }
 
+const costOptions = knownOptions<CostOptions>('cost', {
+  alpha: true,
+  beta: true,
+  overhead: true,
+  kind: true,
+  bytes: true,
+  gamma: true,
+  workers: true,
+});
+
+const workerLinks = knownOptions<WorkerLinks>('cost: workers', {
+  alpha: true,
+  beta: true,
+  overhead: true,
+  ranksPerWorker: true,
+});
+
 /** What a schedule costs on such a machine. */
 export interface Cost {
   readonly rounds: number;
@@ -40,10 +59,12 @@ export interface Cost {
  * The price of a schedule by the usual model of a message: a latency, and a time for every byte. What goes from one rank to
  * another in a round is one message. A stream is read once, and no more of it is kept than two numbers a link.
  *
- * @throws ValueError where workers cannot have as many ranks as is said
+ * @throws ValueError for an unknown option, and if the ranks do not divide into workers of so many
  */
 export function cost(schedule: StreamedSchedule, options: CostOptions): Cost {
-  const meter = new Meter(schedule, options);
+  const given = optionsOf(options, '{ bytes, alpha, beta, gamma }', costOptions) as CostOptions;
+  optionsOf(given.workers, '{ ranksPerWorker, alpha, beta }', workerLinks);
+  const meter = new Meter(schedule, given);
   for (const round of schedule.rounds) {
     for (const transfer of round) meter.move(transfer);
     meter.endRound();

@@ -116,7 +116,7 @@ export abstract class OrderedCommunicator<Handle> implements Communicator {
   }
 
   #requireOpen(collective: Collective, options: RunOptions): void {
-    requireRunOptions(options);
+    if (options !== noOptions) requireRunOptions(options);
     const { signal, request } = options;
     if (this.#isClosed) throw closedError(this.#detailsOf(collective, request));
     // Ranks elsewhere are told by their engine.

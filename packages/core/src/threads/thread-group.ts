@@ -1,16 +1,26 @@
-import type { EngineName, ThreadGroup, ThreadGroupOptions } from '../engine.js';
+import type { EngineName, JoinRequest, ThreadGroup, ThreadGroupOptions } from '../engine.js';
 import { CollError, ValueError } from '../errors.js';
 import type { FailureReason } from '../failures.js';
+import { knownOptions, requireKnownOptions } from '../known-options.js';
 import { quote } from '../quote.js';
 import { requireSize } from '../ranks.js';
 import { createArenaMemory, createWasmArenaMemory } from './arena.js';
 import { bytesOfDescriptors } from './descriptors.js';
 import { SharedBarrier } from './shared-barrier.js';
 
+const groupOptions = knownOptions<ThreadGroupOptions>('createGroup', { size: true, maxBytes: true, spins: true });
+
+const joinRequest = knownOptions<JoinRequest & { readonly kernels: unknown }>('join', {
+  rank: true,
+  algorithm: true,
+  kernels: true,
+});
+
 /** @throws ValueError for a size below 1, more memory than 2 GiB, or a number of looks that is none; CollError without shared memory */
 export function createThreadGroup(options: ThreadGroupOptions, engine: EngineName = 'js'): ThreadGroup {
   if (typeof options !== 'object' || options === null)
     throw new ValueError('ERR_COLL_VALUE', `a group is made of { size }, not of ${quote(options)}`);
+  requireKnownOptions(options, groupOptions);
   const { size, maxBytes, spins = 20_000 } = options;
   requireSize(size);
   if (!(Number.isSafeInteger(spins) && spins >= 0))
@@ -39,8 +49,9 @@ function requireSharedMemory(): void {
 /** @throws ValueError for what is no group, or does not say which rank joins it, and with what algorithm */
 export function requireJoin(group: unknown, request: unknown): void {
   requireGroup(group);
-  if (typeof request === 'object' && request !== null) return;
-  throw new ValueError('ERR_COLL_VALUE', `a rank joins with { rank, algorithm }, not with ${quote(request)}`);
+  if (typeof request !== 'object' || request === null)
+    throw new ValueError('ERR_COLL_VALUE', `a rank joins with { rank, algorithm }, not with ${quote(request)}`);
+  requireKnownOptions(request, joinRequest);
 }
 
 /** @throws ValueError for what is no group */

@@ -1,4 +1,4 @@
-import { optionsOf } from '@coll/core/internal';
+import { knownOptions, optionsOf } from '@coll/core/internal';
 import type { ClusterSpec } from './cluster-spec.js';
 
 /** Devices of a task by type, such as `{ GPU: 2 }`. */
@@ -14,9 +14,15 @@ export interface TaskOptions {
   readonly rpcLayer?: string | undefined;
 }
 
+const knownTaskOptions = knownOptions<TaskOptions>('options of a task', {
+  taskType: true,
+  taskId: true,
+  rpcLayer: true,
+});
+
 /** @throws ValueError for anything but options */
 export function taskOptions(options: TaskOptions | undefined): Partial<TaskOptions> {
-  return optionsOf(options, "{ taskType: 'worker', taskId: 0 }");
+  return optionsOf(options, "{ taskType: 'worker', taskId: 0 }", knownTaskOptions);
 }
 
 /** Says which processes work together, at which addresses, and which of them this one is. */

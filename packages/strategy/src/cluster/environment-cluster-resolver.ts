@@ -1,5 +1,5 @@
 import { RuntimeError } from '@coll/core';
-import { optionsOf } from '@coll/core/internal';
+import { knownOptions, optionsOf } from '@coll/core/internal';
 import { type Accelerators, ClusterResolver, type TaskOptions, taskOptions } from './cluster-resolver.js';
 import { ClusterSpec } from './cluster-spec.js';
 import { type Environment, processEnvironment } from './environment.js';
@@ -16,6 +16,11 @@ export interface EnvironmentOptions {
   readonly statefulSetService?: string | undefined;
 }
 
+const environmentOptions = knownOptions<EnvironmentOptions>('EnvironmentClusterResolver', {
+  variables: true,
+  statefulSetService: true,
+});
+
 /**
  * Finds out from environment variables which launcher started this process, and as whom: `coll run`, TF_CONFIG, torchrun, MPI, Slurm and
  * others. All processes are workers. A launcher that does not tell where they are leaves their addresses empty, but for the coordinator's.
@@ -28,7 +33,7 @@ export class EnvironmentClusterResolver extends ClusterResolver {
   /** @throws RuntimeError where no launcher left its variables, or it does not say how many members there are; ValueError for variables that make no sense */
   constructor(options?: EnvironmentOptions) {
     super();
-    const given = optionsOf(options, '{ statefulSetService }');
+    const given = optionsOf(options, '{ statefulSetService }', environmentOptions);
     const { variables = processEnvironment(), statefulSetService } = given;
     const found = membershipFrom(variables, statefulSetService);
     if (!found) throw new RuntimeError('ERR_COLL_CLUSTER', reasonForNone(variables));

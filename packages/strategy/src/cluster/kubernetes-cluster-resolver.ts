@@ -1,5 +1,5 @@
 import { RuntimeError } from '@coll/core';
-import { optionsOf } from '@coll/core/internal';
+import { knownOptions, optionsOf } from '@coll/core/internal';
 import { type Accelerators, ClusterResolver, masterUrl, type TaskOptions, taskOptions } from './cluster-resolver.js';
 import { ClusterSpec } from './cluster-spec.js';
 import { type KubernetesClient, kubernetesClient, type Pod } from './kubernetes-client.js';
@@ -20,6 +20,16 @@ export interface KubernetesOptions extends TaskOptions {
   readonly client?: KubernetesClient | undefined;
 }
 
+const kubernetesOptions = knownOptions<KubernetesOptions>('KubernetesClusterResolver', {
+  taskType: true,
+  taskId: true,
+  rpcLayer: true,
+  jobToLabelMapping: true,
+  serverPort: true,
+  address: true,
+  client: true,
+});
+
 /** The pods of a Kubernetes cluster that have certain labels, by name, as they were when it was made. */
 export class KubernetesClusterResolver extends ClusterResolver {
   taskType: string | undefined;
@@ -37,7 +47,7 @@ export class KubernetesClusterResolver extends ClusterResolver {
 
   /** Asks for the pods. @throws RuntimeError for a pod that is not running, and where no API server answers; ValueError for options that make no sense */
   static async create(given?: KubernetesOptions): Promise<KubernetesClusterResolver> {
-    const options = optionsOf(given, "{ taskType: 'worker', taskId: 0 }");
+    const options = optionsOf(given, "{ taskType: 'worker', taskId: 0 }", kubernetesOptions);
     const { jobToLabelMapping = { worker: ['job-name=tensorflow'] }, serverPort = 8470, address = 'podIP' } = options;
     const client = options.client ?? kubernetesClient();
     requireClient(client);

@@ -1,5 +1,5 @@
 import { WrongTypeError } from '@coll/core';
-import { optionsOf, quote } from '@coll/core/internal';
+import { knownOptions, optionsOf, quote } from '@coll/core/internal';
 import { type Accelerators, ClusterResolver, masterUrl, type TaskOptions, taskOptions } from './cluster-resolver.js';
 import { ClusterSpec } from './cluster-spec.js';
 
@@ -13,6 +13,15 @@ export interface SimpleClusterOptions extends TaskOptions {
   readonly numAccelerators?: Accelerators | undefined;
 }
 
+const simpleClusterOptions = knownOptions<SimpleClusterOptions>('SimpleClusterResolver', {
+  taskType: true,
+  taskId: true,
+  rpcLayer: true,
+  master: true,
+  environment: true,
+  numAccelerators: true,
+});
+
 /** A cluster that the caller describes. */
 export class SimpleClusterResolver extends ClusterResolver {
   readonly taskType: string | undefined;
@@ -24,7 +33,7 @@ export class SimpleClusterResolver extends ClusterResolver {
   /** @throws WrongTypeError for a cluster that is no `ClusterSpec`, or a master that is no string */
   constructor(cluster: ClusterSpec, given?: SimpleClusterOptions) {
     super();
-    const options = optionsOf(given, "{ taskType: 'worker', taskId: 0 }");
+    const options = optionsOf(given, "{ taskType: 'worker', taskId: 0 }", simpleClusterOptions);
     const { master = '', taskType, taskId, rpcLayer } = options;
     if (!(cluster instanceof ClusterSpec))
       throw new WrongTypeError(`the cluster is a ClusterSpec, new ClusterSpec({ … }), not ${quote(cluster)}`);

@@ -1,5 +1,5 @@
 import { RuntimeError, ValueError } from '@coll/core';
-import { optionsOf } from '@coll/core/internal';
+import { knownOptions, optionsOf } from '@coll/core/internal';
 import { type Accelerators, ClusterResolver, masterUrl, type TaskOptions, taskOptions } from './cluster-resolver.js';
 import { ClusterSpec } from './cluster-spec.js';
 import { type Environment, processEnvironment } from './environment.js';
@@ -26,6 +26,17 @@ export interface SlurmOptions {
   readonly variables?: Record<string, string | undefined> | undefined;
 }
 
+const slurmOptions = knownOptions<SlurmOptions>('SlurmClusterResolver', {
+  jobs: true,
+  portBase: true,
+  gpusPerNode: true,
+  gpusPerTask: true,
+  tasksPerNode: true,
+  autoSetGpu: true,
+  rpcLayer: true,
+  variables: true,
+});
+
 /**
  * The tasks of a Slurm step, from the variables that srun sets: `SLURM_PROCID`, `SLURM_STEP_NUM_TASKS`, `SLURM_STEP_NODELIST` and
  * `SLURM_STEP_TASKS_PER_NODE`. Hosts and jobs are taken in the order of their names, and tasks are numbered along them; the GPUs of a host
@@ -44,7 +55,7 @@ export class SlurmClusterResolver extends ClusterResolver {
   /** @throws RuntimeError for a variable that is missing, more GPUs than there are, or tasks that are not all in a job; ValueError for bad lists */
   constructor(given?: SlurmOptions) {
     super();
-    const options = optionsOf(given, '{ portBase: 8888 }');
+    const options = optionsOf(given, '{ portBase: 8888 }', slurmOptions);
     const { portBase = 8888, autoSetGpu = true, rpcLayer = 'grpc' } = options;
     this.#variables = options.variables ?? (processEnvironment() as Record<string, string | undefined>);
     this.rpcLayer = rpcLayer;

@@ -1,5 +1,5 @@
 import { DeviceSpec, ValueError, WrongTypeError } from '@coll/core';
-import { optionsOf, quote } from '@coll/core/internal';
+import { knownOptions, optionsOf, quote } from '@coll/core/internal';
 import { type Accelerators, ClusterResolver, masterUrl, type TaskOptions, taskOptions } from './cluster-resolver.js';
 import { type ClusterDescription, ClusterSpec } from './cluster-spec.js';
 import { type Environment, processEnvironment } from './environment.js';
@@ -14,6 +14,15 @@ export interface TFConfigOptions extends TaskOptions {
   /** Full names of the devices that there are, for `numAccelerators`. Default: none. */
   readonly devices?: readonly string[] | undefined;
 }
+
+const tfConfigOptions = knownOptions<TFConfigOptions>('TFConfigClusterResolver', {
+  taskType: true,
+  taskId: true,
+  rpcLayer: true,
+  environment: true,
+  variables: true,
+  devices: true,
+});
 
 interface TFConfig {
   readonly cluster?: ClusterDescription;
@@ -35,7 +44,7 @@ export class TFConfigClusterResolver extends ClusterResolver {
 
   constructor(options?: TFConfigOptions) {
     super();
-    this.#options = optionsOf(options, "{ taskType: 'worker', taskId: 0 }");
+    this.#options = optionsOf(options, "{ taskType: 'worker', taskId: 0 }", tfConfigOptions);
   }
 
   get taskType(): string | undefined {

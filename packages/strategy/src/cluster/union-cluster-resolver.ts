@@ -1,10 +1,12 @@
 import { KeyError, ValueError, WrongTypeError } from '@coll/core';
-import { optionsOf, quote } from '@coll/core/internal';
+import { knownOptions, optionsOf, quote } from '@coll/core/internal';
 import { type Accelerators, ClusterResolver, masterUrl, type TaskOptions, taskOptions } from './cluster-resolver.js';
 import { ClusterSpec, type JobTasks } from './cluster-spec.js';
 
 /** What wins over the first of the joined resolvers; 0 and empty texts count. */
 export interface UnionOptions extends TaskOptions {}
+
+const unionOptions = knownOptions<UnionOptions>('UnionResolver', { taskType: true, taskId: true, rpcLayer: true });
 
 /** Several clusters as one: tasks of the same job are joined, in the order of the resolvers; what else is asked, the first answers. */
 export class UnionResolver extends ClusterResolver {
@@ -14,18 +16,12 @@ export class UnionResolver extends ClusterResolver {
   /** @throws ValueError without a resolver, or for an option that there is not; WrongTypeError for what is no resolver */
   constructor(resolvers: readonly ClusterResolver[], given?: UnionOptions) {
     super();
-    const options = optionsOf(given, "{ taskType: 'worker', taskId: 0 }");
+    const options = optionsOf(given, "{ taskType: 'worker', taskId: 0 }", unionOptions);
     if (!Array.isArray(resolvers)) throw new WrongTypeError(`resolvers are a list, not ${quote(resolvers)}`);
     const odd = resolvers.findIndex((resolver) => !(resolver instanceof ClusterResolver));
     if (odd >= 0) throw new WrongTypeError(`resolver ${odd} is no ClusterResolver, but ${quote(resolvers[odd])}`);
     const [first, ...others] = resolvers;
     if (!first) throw new ValueError('ERR_COLL_VALUE', 'a union needs a resolver, or more');
-    const unknown = Object.keys(options).find((key) => !['taskType', 'taskId', 'rpcLayer'].includes(key));
-    if (unknown !== undefined)
-      throw new ValueError(
-        'ERR_COLL_VALUE',
-        `a union has the options taskType, taskId and rpcLayer, not ${quote(unknown)}`,
-      );
     this.#resolvers = [first, ...others];
     this.#options = options;
   }

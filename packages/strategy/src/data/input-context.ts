@@ -1,5 +1,5 @@
 import { OutOfRangeError, ValueError } from '@coll/core';
-import { optionsOf, quote } from '@coll/core/internal';
+import { knownOptions, optionsOf, quote } from '@coll/core/internal';
 import { requireWhole } from './sub-batches.js';
 
 /** The fields of an `InputContext`, all of which may be left out. */
@@ -11,6 +11,12 @@ export interface InputContextInit {
   /** Default: 1. */
   readonly numReplicasInSync?: number;
 }
+
+const inputContextFields = knownOptions<InputContextInit>('InputContext', {
+  numInputPipelines: true,
+  inputPipelineId: true,
+  numReplicasInSync: true,
+});
 
 /** Which of the input pipelines of a strategy a dataset is made for. */
 export class InputContext {
@@ -27,7 +33,7 @@ export class InputContext {
       numInputPipelines = 1,
       inputPipelineId = 0,
       numReplicasInSync = 1,
-    } = optionsOf(init, '{ numReplicasInSync: 2 }');
+    } = optionsOf(init, '{ numReplicasInSync: 2 }', inputContextFields);
     requireWhole('numInputPipelines', numInputPipelines, 1);
     requireWhole('numReplicasInSync', numReplicasInSync, 1);
     if (!(Number.isInteger(inputPipelineId) && inputPipelineId >= 0 && inputPipelineId < numInputPipelines)) {

@@ -1,5 +1,5 @@
 import { ValueError } from '@coll/core';
-import { optionsOf, quote } from '@coll/core/internal';
+import { knownOptions, optionsOf, quote } from '@coll/core/internal';
 import { AutoShardPolicy } from './auto-shard.js';
 import { requireWhole } from './sub-batches.js';
 
@@ -25,6 +25,15 @@ export interface InputOptionsInit {
   readonly autoShardPolicy?: AutoShardPolicy | undefined;
 }
 
+const inputOptionsFields = knownOptions<InputOptionsInit>('InputOptions', {
+  experimentalFetchToDevice: true,
+  experimentalReplicationMode: true,
+  experimentalPlaceDatasetOnDevice: true,
+  experimentalPerReplicaBufferSize: true,
+  globalBatchSize: true,
+  autoShardPolicy: true,
+});
+
 /** How input reaches the replicas. */
 export class InputOptions implements InputOptionsInit {
   readonly experimentalFetchToDevice: boolean;
@@ -36,7 +45,7 @@ export class InputOptions implements InputOptionsInit {
 
   /** @throws ValueError for unknown names, sizes that are no whole numbers, and a placement that the mode does not have */
   constructor(init?: InputOptionsInit) {
-    const fields = optionsOf(init, '{ globalBatchSize: 64 }');
+    const fields = optionsOf(init, '{ globalBatchSize: 64 }', inputOptionsFields);
     const { globalBatchSize, experimentalPerReplicaBufferSize = 1, experimentalFetchToDevice = true } = fields;
     requireWhole('experimentalPerReplicaBufferSize', experimentalPerReplicaBufferSize, 0);
     if (globalBatchSize !== undefined) requireWhole('globalBatchSize', globalBatchSize, 1);
@@ -60,6 +69,11 @@ export class InputOptions implements InputOptionsInit {
       'experimentalPlaceDatasetOnDevice needs experimentalReplicationMode: PER_REPLICA and experimentalFetchToDevice: false',
     );
   }
+}
+
+/** @throws ValueError for anything but `InputOptions` or their fields */
+export function requireInputOptions(options: InputOptionsInit | undefined): void {
+  if (!(options instanceof InputOptions)) new InputOptions(options);
 }
 
 function requireMember(name: string, value: unknown, members: Readonly<Record<string, string>>): void {

@@ -1,5 +1,5 @@
 import { OutOfRangeError, ValueError } from '@coll/core';
-import { optionsOf, quote } from '@coll/core/internal';
+import { knownOptions, optionsOf, quote } from '@coll/core/internal';
 import type { Sharding } from './auto-shard.js';
 
 /** Which replicas read their input here: those of worker `workerIndex` of `numWorkers`, all of which have as many. */
@@ -8,6 +8,13 @@ export interface WorkerPlace {
   readonly workerIndex: number;
   readonly replicasPerWorker: number;
 }
+
+const batchSizesOptions = knownOptions<WorkerPlace & { readonly globalBatchSize: number }>('batchSizesForWorker', {
+  numWorkers: true,
+  workerIndex: true,
+  replicasPerWorker: true,
+  globalBatchSize: true,
+});
 
 /** Items of a batch, from `begin` up to but without `end`. */
 export interface Range {
@@ -23,7 +30,7 @@ export interface Range {
  */
 export function batchSizesForWorker(options: WorkerPlace & { readonly globalBatchSize: number }): number[] {
   const example = '{ globalBatchSize: 64, numWorkers: 2, workerIndex: 0, replicasPerWorker: 1 }';
-  const { globalBatchSize, ...place } = optionsOf(options, example) as typeof options;
+  const { globalBatchSize, ...place } = optionsOf(options, example, batchSizesOptions) as typeof options;
   requireWhole('globalBatchSize', globalBatchSize, 0);
   requirePlace(place);
   return rotated(evenSizes(globalBatchSize, place.numWorkers * place.replicasPerWorker), place);

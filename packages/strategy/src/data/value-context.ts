@@ -1,4 +1,4 @@
-import { optionsOf } from '@coll/core/internal';
+import { knownOptions, optionsOf } from '@coll/core/internal';
 
 /** The fields of a `ValueContext`, all of which may be left out. */
 export interface ValueContextInit {
@@ -8,6 +8,11 @@ export interface ValueContextInit {
   readonly numReplicasInSync?: number;
 }
 
+const valueContextFields = knownOptions<ValueContextInit>('ValueContext', {
+  replicaIdInSyncGroup: true,
+  numReplicasInSync: true,
+});
+
 /** Which replica a value is made for. */
 export class ValueContext {
   /** 0 to `numReplicasInSync - 1`. */
@@ -16,7 +21,11 @@ export class ValueContext {
   readonly numReplicasInSync: number;
 
   constructor(init?: ValueContextInit) {
-    const { replicaIdInSyncGroup = 0, numReplicasInSync = 1 } = optionsOf(init, '{ numReplicasInSync: 2 }');
+    const { replicaIdInSyncGroup = 0, numReplicasInSync = 1 } = optionsOf(
+      init,
+      '{ numReplicasInSync: 2 }',
+      valueContextFields,
+    );
     this.replicaIdInSyncGroup = replicaIdInSyncGroup;
     this.numReplicasInSync = numReplicasInSync;
   }

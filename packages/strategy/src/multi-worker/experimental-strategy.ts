@@ -1,5 +1,5 @@
 import type { CommunicationOptionsInit } from '@coll/core';
-import { logDeprecated, optionsOf } from '@coll/core/internal';
+import { knownOptions, logDeprecated, optionsOf } from '@coll/core/internal';
 import {
   MultiWorkerMirroredStrategy,
   type MultiWorkerMirroredStrategyOptions,
@@ -11,6 +11,26 @@ export interface ExperimentalMultiWorkerMirroredStrategyOptions
   /** A member of `CommunicationImplementation`. Default: `AUTO`. */
   readonly communication?: CommunicationOptionsInit['implementation'];
 }
+
+const experimentalOptions = knownOptions<ExperimentalMultiWorkerMirroredStrategyOptions>(
+  'ExperimentalMultiWorkerMirroredStrategy',
+  {
+    clusterResolver: true,
+    communication: true,
+    devices: true,
+    engine: true,
+    startupTimeoutSeconds: true,
+    group: true,
+    job: true,
+    jobKey: true,
+    generation: true,
+    host: true,
+    insecure: true,
+    transport: true,
+    streams: true,
+    heartbeatSeconds: true,
+  },
+);
 
 /**
  * The same as `MultiWorkerMirroredStrategy`; `instanceof` holds for instances of either class. The first use logs a warning.
@@ -25,7 +45,11 @@ export class ExperimentalMultiWorkerMirroredStrategy extends MultiWorkerMirrored
   /** @throws as `MultiWorkerMirroredStrategy` */
   constructor(options?: ExperimentalMultiWorkerMirroredStrategyOptions) {
     logDeprecated('ExperimentalMultiWorkerMirroredStrategy', 'MultiWorkerMirroredStrategy');
-    const { communication: implementation, ...others } = optionsOf(options, "{ communication: 'RING' }");
+    const { communication: implementation, ...others } = optionsOf(
+      options,
+      "{ communication: 'RING' }",
+      experimentalOptions,
+    );
     super({ ...others, communicationOptions: { implementation } });
   }
 }

@@ -14,7 +14,7 @@ import {
   tensor,
   ValueError,
 } from '@coll/core';
-import { log, quote, requireProcessGroup } from '@coll/core/internal';
+import { knownOptions, log, quote, requireKnownOptions, requireProcessGroup } from '@coll/core/internal';
 import { ClusterResolver } from '../cluster/cluster-resolver.js';
 import { requireCrossReplica } from '../contexts.js';
 import { InputContext } from '../data/input-context.js';
@@ -50,6 +50,23 @@ export interface MultiWorkerMirroredStrategyOptions extends JobOptions, Transpor
   /** A group of the workers that the caller has opened, and closes. Default: opened when it is first needed. */
   readonly group?: ProcessGroup | undefined;
 }
+
+const strategyOptions = knownOptions<MultiWorkerMirroredStrategyOptions>('MultiWorkerMirroredStrategy', {
+  clusterResolver: true,
+  communicationOptions: true,
+  devices: true,
+  engine: true,
+  startupTimeoutSeconds: true,
+  group: true,
+  job: true,
+  jobKey: true,
+  generation: true,
+  host: true,
+  insecure: true,
+  transport: true,
+  streams: true,
+  heartbeatSeconds: true,
+});
 
 /** Which workers there are, how this one reaches the others, and which ops serve. */
 export interface MultiWorkerExplanation extends Explanation {
@@ -263,6 +280,7 @@ function requireOptions(options: MultiWorkerMirroredStrategyOptions): void {
   if (typeof options !== 'object' || options === null || Array.isArray(options) || options instanceof ClusterResolver)
     throw fail(`takes one object, { clusterResolver, communicationOptions }, not ${quote(options)}`);
   const { clusterResolver, communicationOptions, group, job = '', startupTimeoutSeconds = null } = options;
+  requireKnownOptions(options, strategyOptions);
   requireProcessGroup(group);
   if (clusterResolver !== undefined && !(clusterResolver instanceof ClusterResolver))
     throw fail(`clusterResolver must be a ClusterResolver, not ${quote(clusterResolver)}`);

@@ -7,7 +7,7 @@ import {
   selectReplica,
   ValueError,
 } from '@coll/core';
-import { isMapping, isTensorLike, mapStructure, optionsOf, quote } from '@coll/core/internal';
+import { isMapping, isTensorLike, knownOptions, mapStructure, optionsOf, quote } from '@coll/core/internal';
 import { runInUpdate } from '../contexts.js';
 import type { ReplicaContext } from '../replica-context.js';
 import type { Strategy } from '../strategy.js';
@@ -24,12 +24,14 @@ export interface UpdateOptions {
   readonly group?: boolean;
 }
 
+const updateOptions = knownOptions<UpdateOptions>('update', { args: true, kwargs: true, group: true });
+
 /** Changes one component of a variable, or computes something from it. */
 export type UpdateFunction = (component: LocalVariable, ...args: never[]) => unknown;
 
 /** @throws ValueError for what cannot be called like that */
 export function requireUpdate(fn: unknown, options: UpdateOptions): void {
-  const { args = [], kwargs } = optionsOf(options, '{ args: [delta] }');
+  const { args = [], kwargs } = optionsOf(options, '{ args: [delta] }', updateOptions);
   if (typeof fn === 'function' && Array.isArray(args) && (kwargs === undefined || isMapping(kwargs))) return;
   const given = [fn, args, ...(kwargs === undefined ? [] : [kwargs])].map(quote).join(', ');
   throw new ValueError(

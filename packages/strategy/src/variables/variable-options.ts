@@ -1,5 +1,5 @@
 import { asTensor, type DType, type Tensor, type TensorLike, tensor, ValueError } from '@coll/core';
-import { isDType, quote } from '@coll/core/internal';
+import { isDType, knownOptions, quote } from '@coll/core/internal';
 import { isFloating } from '@coll/core/plugin';
 
 /** When the components of a variable are synchronized: when it is written (also `AUTO`), or when it is read. */
@@ -35,6 +35,14 @@ export interface VariableOptions {
   /** Default: that of the initial value. */
   readonly dtype?: DType;
 }
+
+export const variableOptions = knownOptions<VariableOptions>('variable', {
+  name: true,
+  trainable: true,
+  synchronization: true,
+  aggregation: true,
+  dtype: true,
+});
 
 /** What variables are initialised and changed with: what stands for a tensor, or a list of numbers, which takes the variable's dtype. */
 export type VariableValue = TensorLike | readonly number[];
