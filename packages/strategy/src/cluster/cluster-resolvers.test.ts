@@ -254,7 +254,7 @@ describe('UnionResolver', () => {
     expect(() => new UnionResolver([simple({})], { taskIds: 1 } as never)).toThrow(
       expect.objectContaining({ code: 'ERR_COLL_VALUE' }),
     );
-    expect(() => new UnionResolver([simple({})], { taskIds: 1 } as never)).toThrow('not "taskIds"');
+    expect(() => new UnionResolver([simple({})], { taskIds: 1 } as never)).toThrow('there is no option "taskIds"');
   });
 });
 
