@@ -56,12 +56,19 @@ export class GroupCommunicator implements Communicator {
 
   run(collective: Collective, inputs: Buffers, outputs: Buffers, options?: RunOptions): Promise<void> {
     const launched = this.#launched(options, inputs);
-    return this.#play(() => this.#options.ranks.run(collective, inputs, outputs, launched));
+    const { ranks, oneByOne } = this.#options;
+    if (!oneByOne) return this.#watch(ranks.run(collective, inputs, outputs, launched));
+    return this.#underWay.run(() => this.#watch(ranks.run(collective, inputs, outputs, launched)));
   }
 
   runSync(collective: Collective, inputs: Buffers, outputs: Buffers, options?: RunOptions): void {
     const launched = this.#launched(options, inputs);
-    this.#watchSync(() => this.#options.ranks.runSync(collective, inputs, outputs, launched));
+    try {
+      this.#options.ranks.runSync(collective, inputs, outputs, launched);
+    } catch (error) {
+      this.#failWith(error);
+      throw error;
+    }
   }
 
   /** Leaves the group open. */
@@ -83,23 +90,9 @@ export class GroupCommunicator implements Communicator {
     return { ...options, ...named, layout: hashOf(numbers) };
   }
 
-  #play(run: () => Promise<void>): Promise<void> {
-    const watched = () => this.#watch(run());
-    return this.#options.oneByOne ? this.#underWay.run(watched) : watched();
-  }
-
   async #watch(running: Promise<void>): Promise<void> {
     try {
       await running;
-    } catch (error) {
-      this.#failWith(error);
-      throw error;
-    }
-  }
-
-  #watchSync(run: () => void): void {
-    try {
-      run();
     } catch (error) {
       this.#failWith(error);
       throw error;

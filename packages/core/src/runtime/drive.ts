@@ -65,7 +65,14 @@ export async function drive<Result>(
     let next = phases.next();
     while (!next.done) {
       const phase = next.value;
-      next = phases.next(typeof phase === 'function' ? await phase(own) : await runAll(on as Communicator, phase, own));
+      if (typeof phase === 'function') next = phases.next(await phase(own));
+      else {
+        const started = phase.map((run) =>
+          (on as Communicator).run(run.collective, run.inputs, run.outputs, optionsOf(run, own)),
+        );
+        await untilAllHaveEnded(started);
+        next = phases.next();
+      }
     }
     return next.value;
   } finally {
@@ -87,10 +94,6 @@ export function driveSync<Result>({ on, phases }: Work<Result>, options: RunOpti
     next = phases.next();
   }
   return next.value;
-}
-
-function runAll(on: Communicator, runs: readonly Run[], options: RunOptions): Promise<void> {
-  return untilAllHaveEnded(runs.map((run) => on.run(run.collective, run.inputs, run.outputs, optionsOf(run, options))));
 }
 
 function optionsOf({ layout, request }: Run, options: RunOptions): RunOptions {
