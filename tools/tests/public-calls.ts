@@ -240,7 +240,7 @@ export const sensible: readonly (() => unknown)[] = [
  * tensor or element; classes that a function or a strategy makes; and functions that take a label for messages.
  */
 const trusting: ReadonlySet<string> = new Set([
-  ...`abortedError allDevicesMatch busyError clashError closedError elementCount fromBfloat16 fromFloat16 logFirst lostRank mirror
+  ...`abortedError allDevicesMatch busyError clashError closedError elementCount fromBfloat16 fromFloat16 logFirst lostBufferError lostRank mirror
     nameOf opOf operationOf outputDType outputLength reads refusedError rootOf stepsOf toBfloat16 toFloat16 validateBuffers variantOf
     viewOnDevice writes`
     .split(/\s+/)

@@ -70,7 +70,6 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
   readonly #engines: readonly EngineCandidate[];
   /** Of the one replica that is here, if the others are elsewhere. */
   readonly #collectives: ReplicaCollectives | undefined;
-  readonly #communicator: Communicator | undefined;
   readonly #notes = new Set<string>();
   #isClosed = false;
 
@@ -78,12 +77,12 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
   constructor(world?: World, play?: ReplicaPlay) {
     requireWorld(world);
     this.#engines = world?.resolution?.candidates ?? [];
-    const isRemote = world?.localRanks.length === 1 && world.devices.length > 1 && play !== undefined;
+    const isRemote = world?.localRanks.length === 1 && play !== undefined;
     this.#engine = isRemote ? world.engine : 'js'; // Ops with another engine for replicas of one thread say so themselves.
     if (!world || !play) return;
-    this.#communicator = isRemote ? replicaCommunicator(world, play) : undefined;
-    this.#collectives = this.#communicator && new ReplicaCollectives(this.#communicator, play);
-    this.replicaGroup = replicaGroupOf(this, world, this.#communicator);
+    const communicator = isRemote ? replicaCommunicator(world, play) : undefined;
+    if (communicator && communicator.size > 1) this.#collectives = new ReplicaCollectives(communicator, play);
+    this.replicaGroup = replicaGroupOf(this, world, communicator);
   }
 
   /**

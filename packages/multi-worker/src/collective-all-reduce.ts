@@ -142,6 +142,8 @@ export class CollectiveAllReduce extends WorkerAllReduce {
       this.#tellThread(call.options);
       return super.perform(batch, call);
     }
+    // What one worker hands to the others goes by way of the host.
+    if (batch.request.kind === 'broadcast') return super.perform(batch, call);
     const devices = batch.inputs.map(([value]) => value?.device ?? '');
     const known = this.#knownOps(call.options, devices);
     if (known) return this.#performBy(known, batch, call);
