@@ -64,6 +64,8 @@ async function compileSources(): Promise<void> {
 function filesIn(folder: string): string[] {
   return readdirSync(path.join(root, folder), { withFileTypes: true }).flatMap((entry) => {
     const file = path.join(folder, entry.name);
+    // The tests of a project may build it later.
+    if (entry.name === 'build.mjs') link(path.join(root, folder, 'build'), path.join(compiled, folder, 'build'));
     if (builtElsewhere.has(entry.name)) link(path.join(root, file), path.join(compiled, file));
     else if (entry.isDirectory()) return filesIn(file);
     else if (entry.isFile()) return [file];
