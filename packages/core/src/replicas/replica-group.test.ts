@@ -81,6 +81,19 @@ describe('a replica whose others live elsewhere', () => {
       expect(await rejection(ended)).toMatchObject({ message: expect.stringContaining('burst') });
   });
 
+  it('goes on at once after values that it need not wait for', () => {
+    const [group] = replicas(1) as [ReplicaVerbs];
+    const signal = AbortSignal.abort(new Error('early'));
+    for (const { results, ended } of [
+      group.allReduceArriving(ReduceOp.SUM, [], 0),
+      group.allReduceArriving(ReduceOp.SUM, [], 0, { signal }),
+    ]) {
+      expect(results).toEqual([]);
+      ended.catch(() => {});
+    }
+    expect(thrown(() => group.allReduceSync(ReduceOp.SUM, 1, 0))).not.toMatchObject({ code: 'ERR_COLL_BUSY' });
+  });
+
   it('allocates zeros of a shape on its device, in memory of its engine where there is any', () => {
     const [, second] = replicas(2) as [unknown, ReplicaVerbs];
     const made = second.group.allocate('float32', [2, 3], 1);

@@ -61,7 +61,6 @@ export class ReplicaGroup {
   readonly #arrivals: Rendezvous;
   /** Until the values of each replica that were handed in as promises have ended. */
   readonly #arriving: (Promise<unknown> | undefined)[] = [];
-
   /** Calls that have not ended. */
   #underWay = 0;
 
@@ -132,6 +131,7 @@ export class ReplicaGroup {
     const turn = this.canBlock ? this.#options.communicator?.group.order.take() : undefined;
     const before = this.#arriving[place]?.catch(() => {});
     let own: Promise<void> | undefined;
+    let hasEnded = false;
     const { results, ended } = reduceArriving(arriving.leaves, {
       ...arriving,
       rank: replicaId,
@@ -144,12 +144,13 @@ export class ReplicaGroup {
       },
       fail: (error) => this.#fail(error),
       end: () => {
+        hasEnded = true;
         turn?.end();
         if (this.#arriving[place] === own) this.#arriving[place] = undefined;
       },
     });
     own = ended;
-    this.#arriving[place] = ended;
+    if (!hasEnded) this.#arriving[place] = ended;
     return { results: packLike(value, results), ended };
   }
 
