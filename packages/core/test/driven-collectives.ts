@@ -9,6 +9,6 @@ export class DrivenCollectives extends ReplicaCollectives {
   }
 
   runSync<Result>(work: Work<Result>): Result {
-    return driveSync(work);
+    return driveSync('a call', work);
   }
 }

@@ -87,7 +87,7 @@ describe('the pieces of a pack', () => {
         inputs: [views.cut(values, pieces)],
         outputs: [views.cut(results, pieces)],
       }));
-      driveSync(packsOn(watched, runs));
+      driveSync('packs', packsOn(watched, runs));
     }
     expect(results).toEqual(values);
     const arrays = seen.map((pair) => pair.map(({ data }) => data));

@@ -117,7 +117,7 @@ export class ReplicaGroup {
     this.#arrivals.requireOpen(call);
     const options = this.#options.ops.withDefaults(call.options);
     const work = this.#options.ops.performSync(batchOf([call]), options);
-    return call.finish(driveSync(work, runOptionsOf(options))[0] as readonly Value[]);
+    return call.finish(driveSync(call.name, work, runOptionsOf(options))[0] as readonly Value[]);
   }
 
   /**

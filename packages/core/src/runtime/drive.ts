@@ -81,14 +81,14 @@ export async function drive<Result>(
 }
 
 /**
- * Runs a call, blocking the thread.
+ * Runs a call, blocking the thread. `operation` names it in errors.
  * @throws RuntimeError while an earlier call is under way (ERR_COLL_BUSY), and for a step that cannot block (ERR_COLL_CONTEXT)
  */
-export function driveSync<Result>({ on, phases }: Work<Result>, options: RunOptions = {}): Result {
+export function driveSync<Result>(operation: string, { on, phases }: Work<Result>, options: RunOptions = {}): Result {
   let next = phases.next();
   while (!next.done) {
     const phase = next.value;
-    if (typeof phase === 'function') throw cannotBlock();
+    if (typeof phase === 'function') throw cannotBlock(operation);
     for (const run of phase)
       (on as Communicator).runSync(run.collective, run.inputs, run.outputs, optionsOf(run, options));
     next = phases.next();
@@ -101,7 +101,7 @@ function optionsOf({ layout, request }: Run, options: RunOptions): RunOptions {
   return request ? { ...options, layout: layout ?? 0, request } : { ...options, layout: layout ?? 0 };
 }
 
-function cannotBlock(): RuntimeError {
-  const told = 'these cross-device ops cannot block the thread: await the asynchronous call instead';
-  return new RuntimeError('ERR_COLL_CONTEXT', told, { operation: 'all-reduce' });
+function cannotBlock(operation: string): RuntimeError {
+  const told = `${operation}: these cross-device ops cannot block the thread: await the asynchronous call instead`;
+  return new RuntimeError('ERR_COLL_CONTEXT', told, { operation });
 }

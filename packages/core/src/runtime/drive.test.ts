@@ -1,0 +1,79 @@
+import { directAlgorithm } from '@coll/direct';
+import { describe, expect, it } from 'vitest';
+import { thrown } from '../../test/thrown.js';
+import type { Communicator } from '../communicator.js';
+import { tensor, zeros } from '../tensor.js';
+import { ThreadCommunicator } from '../threads/thread-communicator.js';
+import { createThreadGroup } from '../threads/thread-group.js';
+import { drive, driveSync, type Phases, type Run, stepOf, type Work, workDone } from './drive.js';
+
+/** A group of one rank, which keeps its calls in order. */
+function alone(): Communicator {
+  const group = createThreadGroup({ size: 1, maxBytes: 2 ** 16, spins: 0 });
+  return new ThreadCommunicator(group, { rank: 0, algorithm: directAlgorithm() });
+}
+
+const sumOf = (value: number): Run & { readonly outputs: readonly [ReturnType<typeof zeros>] } => ({
+  collective: { kind: 'all-reduce', op: 'sum' },
+  inputs: [tensor([value])],
+  outputs: [zeros('float64', [1])],
+});
+
+/** Reads the result of one phase before it yields the next one. */
+function* twoPhases(): Phases<readonly unknown[]> {
+  const first = sumOf(3);
+  yield [first];
+  const second = sumOf(Number(first.outputs[0].data[0]) + 1);
+  yield [second];
+  return [first, second].map(({ outputs: [{ data }] }) => data[0]);
+}
+
+describe('drive', () => {
+  it('asks for a phase when the one before it has ended, with and without blocking', async () => {
+    const work = (on: Communicator): Work<readonly unknown[]> => ({ on, hasOnePhase: false, phases: twoPhases() });
+    expect(await drive(work(alone()))).toEqual([3, 4]);
+    expect(driveSync('sums', work(alone()))).toEqual([3, 4]);
+  });
+
+  it('holds later calls back while work of several phases is under way, but not those of its turn', async () => {
+    const on = alone();
+    const log: string[] = [];
+    const step = stepOf(on, async ({ turn }) => {
+      await on.run(sumOf(1).collective, sumOf(1).inputs, sumOf(1).outputs, { turn });
+      log.push('part');
+    });
+    const running = drive(step);
+    const { collective, inputs, outputs } = sumOf(2);
+    const later = on.run(collective, inputs, outputs).then(() => log.push('later'));
+    await Promise.all([running, later]);
+    expect(log).toEqual(['part', 'later']);
+    expect(on.group.order.isHeld).toBe(false);
+  });
+
+  it('ends its turn when a step fails', async () => {
+    const on = alone();
+    await expect(drive(stepOf(on, () => Promise.reject(new Error('broken'))))).rejects.toThrow('broken');
+    expect(on.group.order.isHeld).toBe(false);
+  });
+
+  it('gives back what was known at once', async () => {
+    expect(await drive(workDone(5))).toBe(5);
+    expect(driveSync('nothing', workDone(5))).toBe(5);
+  });
+
+  it('blocks for no asynchronous step, and names the operation', () => {
+    expect(
+      thrown(() =>
+        driveSync(
+          'all-gather along axis 0',
+          stepOf(undefined, async () => 5),
+        ),
+      ),
+    ).toMatchObject({
+      name: 'RuntimeError',
+      code: 'ERR_COLL_CONTEXT',
+      operation: 'all-gather along axis 0',
+      message: expect.stringContaining('await the asynchronous call'),
+    });
+  });
+});
