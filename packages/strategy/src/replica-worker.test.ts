@@ -24,7 +24,7 @@ function workerOf(replica: string) {
     devices: ['cpu:0'],
     group: createThreadGroup({ size: 1 }),
     home: { plugin: { name, module, options: undefined } },
-    module: `data:text/javascript,export default ${replica}`,
+    module: `data:text/javascript,${encodeURIComponent(`export default ${replica}`)}`,
     exportName: undefined,
     args: [],
   };
@@ -81,6 +81,26 @@ describe('end', () => {
     await ending;
     expect(terminate).toHaveBeenCalledOnce();
     expect(heard).toEqual(['result', 1]);
+  });
+
+  it('waits as long as a replica goes on to print', async () => {
+    const terminate = vi.spyOn(Worker.prototype, 'terminate');
+    // Its output is through only after three dots, of which the test lets each take 1.9 s.
+    const { worker, heard, message } = workerOf(`(replica) => {
+      const write = process.stdout.write.bind(process.stdout);
+      const dot = (left) => (left > 0 ? write('.', () => { replica.report('.'); setTimeout(dot, 50, left - 1); }) : through());
+      let through;
+      process.stdout.write = (_, done) => { through = done; dot(3); };
+    }`);
+    await message;
+    const ending = worker.end(500);
+    for (let dots = 1; dots <= 3; dots++) {
+      while (heard.length <= dots) await new Promise(setImmediate);
+      await vi.advanceTimersByTimeAsync(1900);
+    }
+    expect(terminate).not.toHaveBeenCalled();
+    await ending;
+    expect(heard).toEqual(['result', 'report', 'report', 'report', 0]);
   });
 
   it('leaves a thread alone that ends by itself', async () => {

@@ -30,6 +30,8 @@ export class ReplicaWorker implements ReplicaThread {
   readonly #exited = new Latch();
   /** What it printed has been printed by this process. */
   readonly #shown = new Latch();
+  /** Of what it printed, as many have come here so far. */
+  #chunks = 0;
 
   /** @throws RuntimeError for arguments and options that cannot be posted, CollError for modules that cannot be loaded */
   constructor(start: ThreadStart, listener: ReplicaListener) {
@@ -49,7 +51,9 @@ export class ReplicaWorker implements ReplicaThread {
       for (const latch of [this.#told, this.#printed, this.#exited]) latch.open();
       listener.exit(replica, code, crash);
     });
-    void Promise.all([finished(worker.stdout), finished(worker.stderr)]).then(() => this.#shown.open());
+    const streams = [worker.stdout, worker.stderr];
+    for (const stream of streams) stream.on('data', () => this.#chunks++);
+    void Promise.all(streams.map((stream) => finished(stream))).then(() => this.#shown.open());
   }
 
   tell(message: ToReplica, what: string): void {
@@ -59,15 +63,25 @@ export class ReplicaWorker implements ReplicaThread {
   async end(graceMillis: number): Promise<void> {
     const hasEnded =
       (await this.#told.opens(graceMillis)) &&
-      (await this.#printed.opens(printMillis)) &&
+      (await this.#opensWhilePrinting(this.#printed)) &&
       (await this.#exited.opens(graceMillis));
     if (!hasEnded) await this.#worker.terminate();
-    await this.#shown.opens(printMillis);
+    await this.#opensWhilePrinting(this.#shown);
+  }
+
+  /** Waits as long as more is printed. */
+  async #opensWhilePrinting(latch: Latch): Promise<boolean> {
+    for (let silent = 0, seen = this.#chunks; silent < silentLooks; seen = this.#chunks) {
+      if (await latch.opens(lookMillis)) return true;
+      silent = this.#chunks === seen ? silent + 1 : 0;
+    }
+    return false;
   }
 }
 
-// Printing takes long only where the reader is slow.
-const printMillis = 2000;
+// Two seconds without a chunk. Many looks, since a machine that stands still for seconds makes one look of all of them.
+const silentLooks = 20;
+const lookMillis = 100;
 
 function startWorker(start: ThreadStart): Worker {
   const entry = threadEntry();
