@@ -12,7 +12,7 @@ const mayImport = {
   'multi-worker': [...plugin, 'direct', 'ring'],
   'native/nccl': [...plugin, 'rendezvous'],
   rendezvous: ['core'],
-  processes: ['core', 'rendezvous', 'native/engine'],
+  processes: ['core', 'direct', 'rendezvous', 'native/engine'],
   strategy: ['core', 'reduction-to-one', 'native/engine', 'direct', 'multi-worker', 'rendezvous', 'processes'],
   tfjs: ['core', 'strategy'],
   cli: ['core', 'rendezvous', 'strategy'],

@@ -20,7 +20,7 @@ export const native: Engine = {
   },
   join(group, request) {
     requireJoin(group, request);
-    return new NativeThreadCommunicator(nativeBinding(), group, request);
+    return new NativeThreadCommunicator(nativeBinding(), native, group, request);
   },
 };
 

@@ -40,7 +40,8 @@ export class NativeCommunicator extends OrderedCommunicator<Deal> {
     this.#controller = binding.controller(size, availableParallelism());
     this.#programs = new Programs(binding, algorithm, size);
     const communicator = (other: Algorithm, own: Group) => new NativeCommunicator(binding, size, other, own);
-    this.group = group ?? new ControllerGroup({ communicator });
+    const ofSize = (ranks: number, other: Algorithm) => new NativeCommunicator(binding, ranks, other);
+    this.group = group ?? new ControllerGroup({ communicator, ofSize });
   }
 
   refuses(collective: Collective, dtype: DType): string | undefined {

@@ -3,7 +3,6 @@ import {
   type CollError,
   type Collective,
   type DType,
-  type Group,
   InternalError,
   type JoinRequest,
   type RunOptions,
@@ -17,6 +16,7 @@ import {
   nextTurn,
   oneRank,
   SharedBarrier,
+  type ThreadEngine,
   ThreadRank,
   type Wait,
   waitOf,
@@ -47,7 +47,7 @@ const joined = new WeakMap<SharedArrayBuffer, number>();
  * millisecond, lets the event loop run in between.
  */
 export class NativeThreadCommunicator extends OrderedCommunicator<Offer> {
-  readonly group: Group;
+  readonly group: ThreadRank;
   readonly #binding: NativeBinding;
   readonly #rank: number;
   readonly #member: MemberHandle;
@@ -62,7 +62,13 @@ export class NativeThreadCommunicator extends OrderedCommunicator<Offer> {
   #described: Offer | undefined;
 
   /** @throws ValueError for a rank outside the group, or a group of another engine */
-  constructor(binding: NativeBinding, threads: ThreadGroup, { rank, algorithm }: JoinRequest, group?: Group) {
+  constructor(
+    binding: NativeBinding,
+    engine: ThreadEngine,
+    threads: ThreadGroup,
+    { rank, algorithm }: JoinRequest,
+    group?: ThreadRank,
+  ) {
     const { size, board, control } = threads;
     super(size, oneRank(rank, size));
     if (!board)
@@ -84,9 +90,12 @@ export class NativeThreadCommunicator extends OrderedCommunicator<Offer> {
       group ??
       new ThreadRank({
         rank,
+        threads,
+        engine,
         barrier: this.#barrier,
         arena: new Arena(threads.arena),
-        communicator: (other, own) => new NativeThreadCommunicator(binding, threads, { rank, algorithm: other }, own),
+        communicator: (other, own) =>
+          new NativeThreadCommunicator(binding, engine, threads, { rank, algorithm: other }, own),
       });
   }
 
@@ -128,6 +137,7 @@ export class NativeThreadCommunicator extends OrderedCommunicator<Offer> {
   protected override release(): void {
     joined.delete(this.#memory[0].buffer as SharedArrayBuffer);
     this.#barrier.fail(this.#rank, 'closed', `rank ${this.#rank} has left the group`);
+    this.group.close();
   }
 
   /** Writes what the others read when ranks disagree; the same call needs it once. @throws the failure of a group that they may still read of */

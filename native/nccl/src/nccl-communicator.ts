@@ -1,5 +1,12 @@
 import { type Collective, type DType, type Group, type RunOptions, type Tensor, ValueError, zeros } from '@coll/core';
-import { knownOptions, longestTimer, optionsOf, requireCollError, requireRunOptions } from '@coll/core/internal';
+import {
+  knownOptions,
+  longestTimer,
+  optionsOf,
+  refusedMessages,
+  requireCollError,
+  requireRunOptions,
+} from '@coll/core/internal';
 import {
   abortedError,
   CallOrder,
@@ -253,6 +260,7 @@ function groupOf(clique: Clique): Group {
     communicator() {
       throw refusedError('NCCL chooses its algorithms itself', { operation: 'communicator' });
     },
+    ...refusedMessages('NCCL'),
   };
 }
 

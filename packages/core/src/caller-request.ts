@@ -2,7 +2,7 @@ import { type Collective, isSameCollective, nameOf } from './collective.js';
 import type { DType } from './dtype.js';
 
 /** What collectives are for where their caller asked for something else. */
-export const purposes = ['itself', 'gather', 'sparse', 'measure'] as const;
+export const purposes = ['itself', 'gather', 'sparse', 'measure', 'barrier', 'split'] as const;
 
 /** What a caller asked for, of which a collective is a part: ranks compare both, and messages tell of this one. */
 export interface CallerRequest {
@@ -10,7 +10,7 @@ export interface CallerRequest {
   readonly dtype: DType;
   /** Of the whole buffer, in elements; where values are gathered or sparse, how many there are. */
   readonly length: number;
-  /** To join values, to reduce sparse ones, or to measure the links. Default: the collective itself. */
+  /** To join values, to reduce sparse ones, to measure the links, to wait for all ranks, or to split a group. Default: the collective itself. */
   readonly purpose?: (typeof purposes)[number];
   /** Where links are measured, what that is for, of which ranks need not agree. */
   readonly measuredFor?: Collective | undefined;
@@ -29,6 +29,7 @@ export function operationOf({ collective, request }: AskedCall): string {
   if (request?.purpose === 'measure') {
     return `measure the links${request.measuredFor ? ` for ${nameOf(request.measuredFor)}` : ''}`;
   }
+  if (request?.purpose === 'barrier' || request?.purpose === 'split') return request.purpose;
   // Which op sparse values are reduced by is said in what they exchange first.
   return request?.purpose === 'sparse' ? request.collective.kind : nameOf(request?.collective ?? collective);
 }

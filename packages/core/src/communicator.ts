@@ -3,6 +3,7 @@ import type { CallerRequest } from './caller-request.js';
 import type { Collective } from './collective.js';
 import type { DType } from './dtype.js';
 import type { CollError } from './errors.js';
+import type { SplitPart } from './members/split.js';
 import type { Algorithm } from './schedule/schedule.js';
 import type { Tensor } from './tensor.js';
 
@@ -92,4 +93,29 @@ export interface Group {
   allocate(dtype: DType, length: number): Tensor;
   /** A communicator of the same ranks that runs another algorithm. */
   communicator(algorithm: Algorithm): Communicator;
+  /**
+   * Makes a group of the ranks of each color, with an order of its own; all ranks of this group call it with the same `parts`, in rank order.
+   * The result has an entry for each local rank, which is undefined for one with a negative color. Ranks of one color that are here share an entry's
+   * communicator.
+   * @throws ValueError (ERR_COLL_REFUSED) if the engine makes no sub-groups
+   */
+  split(
+    parts: readonly SplitPart[],
+    algorithm: Algorithm,
+    options: RunOptions,
+  ): Promise<readonly (SubGroup | undefined)[]>;
+  /**
+   * Sends a tensor from the local rank `rank` to rank `to`. Messages are counted for each pair of ranks; they take no turn.
+   * @throws ValueError (ERR_COLL_REFUSED) if the engine has no messages
+   */
+  send(rank: number, to: number, value: Tensor, options?: RunOptions): Promise<void>;
+  /** Receives the next tensor of rank `from` at the local rank `rank`. @throws as `send` */
+  receive(rank: number, from: number, into: Tensor, options?: RunOptions): Promise<void>;
+}
+
+/** A group that was split from another one. */
+export interface SubGroup {
+  readonly communicator: Communicator;
+  /** Leaves the group. */
+  close(): Promise<void>;
 }

@@ -1,7 +1,10 @@
+import { refusedError } from './call-errors.js';
 import { CallOrder } from './call-order.js';
-import type { Communicator, Group } from './communicator.js';
+import type { Communicator, Group, RunOptions, SubGroup } from './communicator.js';
 import type { DType } from './dtype.js';
 import { CollError, ValueError } from './errors.js';
+import { LocalMessages } from './members/local-messages.js';
+import { ranksByColor, type SplitPart } from './members/split.js';
 import { quote } from './quote.js';
 import type { Algorithm } from './schedule/schedule.js';
 import { type Tensor, zeros } from './tensor.js';
@@ -11,12 +14,15 @@ export interface ControllerGroupOptions {
   readonly communicator: (algorithm: Algorithm, group: Group) => Communicator;
   /** Default: ordinary memory. */
   readonly allocate?: ((dtype: DType, length: number) => Tensor) | undefined;
+  /** A communicator of a group of another size. Default: the group cannot be split. */
+  readonly ofSize?: ((size: number, algorithm: Algorithm) => Communicator) | undefined;
 }
 
 /** The group of a single controller, which holds the buffers of all ranks: only `fail` ends it. */
 export class ControllerGroup implements Group {
   readonly order = new CallOrder();
   readonly #options: ControllerGroupOptions;
+  readonly #messages = new LocalMessages(this);
   #failure: CollError | undefined;
 
   constructor(options: ControllerGroupOptions) {
@@ -38,6 +44,27 @@ export class ControllerGroup implements Group {
 
   communicator(algorithm: Algorithm): Communicator {
     return this.#options.communicator(algorithm, this);
+  }
+
+  async split(parts: readonly SplitPart[], algorithm: Algorithm): Promise<readonly (SubGroup | undefined)[]> {
+    const { ofSize } = this.#options;
+    if (!ofSize)
+      throw refusedError('these ranks are made of other communicators, which cannot be split', { operation: 'split' });
+    const subGroups: (SubGroup | undefined)[] = parts.map(() => undefined);
+    for (const ranks of ranksByColor(parts)) {
+      const communicator = ofSize(ranks.length, algorithm);
+      const subGroup = { communicator, close: () => communicator.close() };
+      for (const rank of ranks) subGroups[rank] = subGroup;
+    }
+    return subGroups;
+  }
+
+  send(rank: number, to: number, value: Tensor, options?: RunOptions): Promise<void> {
+    return this.#messages.send(rank, to, value, options);
+  }
+
+  receive(rank: number, from: number, into: Tensor, options?: RunOptions): Promise<void> {
+    return this.#messages.receive(rank, from, into, options);
   }
 }
 

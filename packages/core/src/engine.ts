@@ -15,6 +15,8 @@ export type ProbeResult = { readonly available: true } | { readonly available: f
 export interface ThreadGroup {
   /** What plays in this group; its members join with the same. */
   readonly engine: EngineName;
+  /** Of this group and no other. */
+  readonly id: string;
   readonly size: number;
   /** Looks at a peer's count before a waiting thread goes to sleep. */
   readonly spins: number;

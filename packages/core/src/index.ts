@@ -12,7 +12,7 @@ export {
   CommunicationOptions,
   type CommunicationOptionsInit,
 } from './communication-options.js';
-export type { Communicator, Group, RunOptions, Segments } from './communicator.js';
+export type { Communicator, Group, RunOptions, Segments, SubGroup } from './communicator.js';
 export { CrossDeviceOps } from './cross-device-ops.js';
 export { type Destinations, getDevicesFrom, validateDestinations } from './destinations.js';
 export {
@@ -60,6 +60,20 @@ export { fromBfloat16, fromFloat16, toBfloat16, toFloat16 } from './half.js';
 export { communicatorOf } from './hierarchical/communicator-of.js';
 export { type HierarchicalOptions, hierarchical } from './hierarchical/hierarchical-communicator.js';
 export { type LogLevel, type LogSink, setLogSink } from './logger.js';
+export {
+  Member,
+  type MemberData,
+  type MemberOptions,
+  type MemberSetup,
+  type WaitingOptions,
+} from './members/member.js';
+export {
+  type JoinThreadGroupOptions,
+  joinThreadGroup,
+  type OpenMembersOptions,
+  openMembers,
+} from './members/open-members.js';
+export type { SplitPart } from './members/split.js';
 export type { PackingOptions } from './packing/arrangement.js';
 export { ConcatAndSplitPacker } from './packing/concat-and-split-packer.js';
 export { groupBySize } from './packing/group-by-size.js';

@@ -1,5 +1,6 @@
 import type { Communicator } from './communicator.js';
 import { type CollError, ValueError } from './errors.js';
+import type { Member } from './members/member.js';
 import { quote } from './quote.js';
 import type { Algorithm } from './schedule/schedule.js';
 
@@ -18,9 +19,7 @@ export interface Link {
  * A group fails as a whole: once a member is lost, throws or disagrees, every collective that is under way or comes later fails on every member
  * with the same error. A failed group is closed; another one, of the next generation, can be opened in the same process.
  */
-export interface ProcessGroup extends AsyncDisposable {
-  readonly rank: number;
-  readonly size: number;
+export interface ProcessGroup extends Member {
   /** Which of the groups of a job this is: each that is opened after a failure has a higher number. */
   readonly generation: number;
   /** The name of each rank's host. */
@@ -39,9 +38,6 @@ export interface ProcessGroup extends AsyncDisposable {
 
   /** Why the group has failed, for members that wait for something else meanwhile; undefined while it has not. Absent: only collectives tell. */
   failure?(): CollError | undefined;
-
-  /** Leaves the group. Members that wait for this one get a RuntimeError (ERR_COLL_CLOSED). May be called again. */
-  close(): Promise<void>;
 }
 
 /** @throws ValueError for what is no group, such as the promise of one, where there is something */

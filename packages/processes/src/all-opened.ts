@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import { AbortedError, type CollError, DeadlineExceededError } from '@coll/core';
-import type { Member } from './member.js';
+import type { MemberConfig } from './member.js';
 import type { NativeProcessGroup } from './process-group.js';
 
 // An opening takes some tens of milliseconds.
@@ -13,7 +13,7 @@ const lookMillis = 1;
  */
 export async function awaitAllOpened(
   group: NativeProcessGroup,
-  member: Member,
+  member: MemberConfig,
   secondsLeft: number | undefined,
 ): Promise<void> {
   const until = secondsLeft === undefined ? Infinity : performance.now() + secondsLeft * 1000;
@@ -34,12 +34,12 @@ function ended(group: NativeProcessGroup, kind: 'aborted' | 'deadline', error: C
 }
 
 /** For a member whose caller has ended the opening. */
-export function abortedError({ rank, signal }: Member, error?: unknown): AbortedError {
+export function abortedError({ rank, signal }: MemberConfig, error?: unknown): AbortedError {
   const details = { rank, operation: 'open a group', cause: signal?.reason ?? error };
   return new AbortedError('ERR_COLL_ABORTED', `rank ${rank} was aborted while it opened a group`, details);
 }
 
-function lateError({ rank, timeoutSeconds }: Member, late: readonly string[]): DeadlineExceededError {
+function lateError({ rank, timeoutSeconds }: MemberConfig, late: readonly string[]): DeadlineExceededError {
   const told = `rank ${rank} waited ${timeoutSeconds} seconds for the other members: ${late.join(', ')} did not open the group`;
   return new DeadlineExceededError('ERR_COLL_DEADLINE', told, { rank, operation: 'open a group' });
 }

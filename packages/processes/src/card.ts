@@ -1,10 +1,10 @@
 import { CollError, RuntimeError } from '@coll/core';
 import { areCores, type Cores, ownCores } from './cores.js';
 import { type Host, isLoopback, isSameHost } from './host.js';
-import { type Member, type Transport, transports } from './member.js';
+import { type MemberConfig, type Transport, transports } from './member.js';
 
 /** What all members must speak alike, which they compare before anything else; it is raised when anything that they tell each other changes. */
-export const groupVersion = 6;
+export const groupVersion = 7;
 
 /** Where a member listens. */
 export interface Address {
@@ -13,14 +13,14 @@ export interface Address {
 }
 
 /** What the others get to know of a member before they are connected. It holds no secret. */
-export interface Card extends Cores, Pick<Member, 'insecure' | 'transport' | 'streams' | 'heartbeatSeconds'> {
+export interface Card extends Cores, Pick<MemberConfig, 'insecure' | 'transport' | 'streams' | 'heartbeatSeconds'> {
   readonly addresses: readonly Address[];
   readonly hostName: string;
   readonly bootId: string;
 }
 
 /** The card of a member that listens there. */
-export function cardOf(member: Member, host: Host, addresses: readonly Address[]): Uint8Array {
+export function cardOf(member: MemberConfig, host: Host, addresses: readonly Address[]): Uint8Array {
   const { insecure, transport, streams, heartbeatSeconds } = member;
   const settings = { insecure, transport, streams, heartbeatSeconds };
   const place = { addresses, hostName: host.name, bootId: host.bootId, ...ownCores() };

@@ -17,13 +17,16 @@ import {
   secretBytes,
 } from './hello.js';
 import { Listener } from './listener.js';
-import { type Member, memberOf } from './member.js';
+import { type MemberConfig, memberOf } from './member.js';
 import type { ProcessBinding } from './process-binding.js';
 import { Sockets } from './sockets.js';
 
 const jobKey = randomBytes(16).toString('hex');
 const host = '127.0.0.1';
-const [listening, connecting] = [0, 1].map((rank) => memberOf({ rank, size: 2, jobKey })) as [Member, Member];
+const [listening, connecting] = [0, 1].map((rank) => memberOf({ rank, size: 2, jobKey })) as [
+  MemberConfig,
+  MemberConfig,
+];
 const { key } = connecting;
 const otherKey = randomBytes(32);
 const secret = randomBytes(secretBytes);

@@ -4,7 +4,7 @@ import type { Address } from './card.js';
 import { Conversation } from './conversation.js';
 import { decodeRefusal, encodeHello, encodeProof, lengths, type Refusal, secretOfWelcome } from './hello.js';
 import type { Connection, ListenerOptions } from './listener.js';
-import type { Member } from './member.js';
+import type { MemberConfig } from './member.js';
 
 /** To whom, and for what. */
 export interface ConnectOptions extends Pick<ListenerOptions, 'member' | 'secret' | 'sockets'> {
@@ -61,12 +61,12 @@ async function attend({ member, secret, sockets, rank, channel, signal }: Connec
   }
 }
 
-function requireNone(refused: Refusal | undefined, member: Member, rank: number, address: Address): void {
+function requireNone(refused: Refusal | undefined, member: MemberConfig, rank: number, address: Address): void {
   if (refused) throw refusal(refused, member, rank, address);
 }
 
 /** What the one is told who is refused. */
-function refusal({ why, detail }: Refusal, member: Member, rank: number, { host, port }: Address): CollError {
+function refusal({ why, detail }: Refusal, member: MemberConfig, rank: number, { host, port }: Address): CollError {
   const reasons = {
     no: 'it says not why',
     version: `it speaks version ${detail} of process groups: install the same release everywhere`,
@@ -78,12 +78,12 @@ function refusal({ why, detail }: Refusal, member: Member, rank: number, { host,
   return distrust(`rank ${rank} at ${host}:${port} refuses rank ${member.rank}: ${reasons[why]}`, member);
 }
 
-function unproven(member: Member, rank: number, { host, port }: Address): CollError {
+function unproven(member: MemberConfig, rank: number, { host, port }: Address): CollError {
   const told = `the listener at ${host}:${port} does not prove to rank ${member.rank} that it is rank ${rank} and has the job key`;
   return distrust(`${told}: check which program listens there`, member);
 }
 
-function distrust(told: string, { rank }: Member): CollError {
+function distrust(told: string, { rank }: MemberConfig): CollError {
   return new CollError('ERR_COLL_STORE', told, { operation: 'open a group', rank });
 }
 

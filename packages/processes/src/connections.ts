@@ -5,7 +5,7 @@ import type { Meeting } from '@coll/rendezvous';
 import type { Card } from './card.js';
 import { connect } from './connect.js';
 import type { Connection, Listener, ListenerOptions } from './listener.js';
-import type { Member } from './member.js';
+import type { MemberConfig } from './member.js';
 
 /** Who connects to whom, and how long it may take. */
 export interface Mesh extends ListenerOptions {
@@ -58,7 +58,7 @@ export async function connectAll(mesh: Mesh, wanted: readonly Channel[]): Promis
 
 /** One of them. @throws CollError where it is refused; the signal's reason */
 export function connectOne(
-  mesh: Mesh,
+  mesh: Omit<Mesh, 'meeting'>,
   { rank, channel }: Channel,
   signal: AbortSignal,
   onMissed: (why: unknown) => void,
@@ -70,7 +70,7 @@ export function connectOne(
 }
 
 function tooLate(
-  { rank, timeoutSeconds: seconds }: Member,
+  { rank, timeoutSeconds: seconds }: MemberConfig,
   waiting: readonly Channel[],
   cause: unknown,
 ): DeadlineExceededError {

@@ -1,6 +1,6 @@
 import { closeSync, openSync } from 'node:fs';
 import { RuntimeError } from '@coll/core';
-import type { Member } from './member.js';
+import type { MemberConfig } from './member.js';
 
 const probeMillis = 100;
 // Members notice after 0.9 seconds that a connection is not replaced, and would say that this process has ended.
@@ -13,13 +13,13 @@ const forgottenMillis = 1000;
  * members see only connections that end at once, because the system closes them before any code of ours sees them.
  */
 export class Descriptors {
-  readonly #member: Member;
+  readonly #member: MemberConfig;
   readonly #fail: (error: RuntimeError) => void;
   readonly #timer: NodeJS.Timeout;
   #firstMiss: number | undefined;
   #lastMiss = 0;
 
-  constructor(member: Member, fail: (error: RuntimeError) => void) {
+  constructor(member: MemberConfig, fail: (error: RuntimeError) => void) {
     this.#member = member;
     this.#fail = fail;
     this.#timer = setInterval(() => this.#probe(), probeMillis);
@@ -66,7 +66,7 @@ function whyNoneOpens(): NodeJS.ErrnoException | undefined {
   }
 }
 
-function tooFew({ rank, size }: Member, cause: NodeJS.ErrnoException): RuntimeError {
+function tooFew({ rank, size }: MemberConfig, cause: NodeJS.ErrnoException): RuntimeError {
   const told = `rank ${rank} cannot open a group of ${size}: it has too many open files (${cause.code})`;
   const cure = 'raise the limit before it starts: ulimit -n 4096';
   return new RuntimeError('ERR_COLL_CLUSTER', `${told}; ${cure}`, { rank, operation: 'open a group', cause });

@@ -10,6 +10,7 @@ import {
   encodeWelcome,
   type Hello,
   lengths,
+  messageChannel,
   type Refusal,
   refusalOf,
   refusals,
@@ -18,10 +19,13 @@ import {
   secretOfWelcome,
   watchChannel,
 } from './hello.js';
-import { type Member, memberOf } from './member.js';
+import { type MemberConfig, memberOf } from './member.js';
 
 const jobKey = randomBytes(16).toString('hex');
-const [listening, connecting] = [0, 1].map((rank) => memberOf({ rank, size: 2, jobKey })) as [Member, Member];
+const [listening, connecting] = [0, 1].map((rank) => memberOf({ rank, size: 2, jobKey })) as [
+  MemberConfig,
+  MemberConfig,
+];
 const { key } = listening;
 const [ownSecret, otherSecret] = [randomBytes(secretBytes), randomBytes(secretBytes)];
 const hello = encodeHello(connecting, 0, 0);
@@ -102,16 +106,16 @@ describe('a first message that is read', () => {
 
   it('says who connects to whom, and for what', () => {
     const job = createHash('sha256').update('mine').digest();
-    expect(said).toEqual({ version: 6, channel: 3, from: 4, to: 2, size: 5, generation: 7, job });
+    expect(said).toEqual({ version: 7, channel: 3, from: 4, to: 2, size: 5, generation: 7, job });
   });
 
-  it.each([0, 1, 3, watchChannel])('is welcome for channel %i', (channel) => {
+  it.each([0, 1, 3, watchChannel, messageChannel])('is welcome for channel %i', (channel) => {
     expect(refusalOf({ ...said, channel }, member)).toBeUndefined();
     expect(refusalOf({ ...said, channel, from: 3 }, member)).toBeUndefined();
   });
 
   it.each<[string, Partial<Hello>, Refusal]>([
-    ['another version', { version: 5 }, { why: 'version', detail: 6 }],
+    ['another version', { version: 6 }, { why: 'version', detail: 7 }],
     ['another job', { job: Buffer.alloc(32) }, { why: 'job', detail: 0 }],
     ['another generation', { generation: 8 }, { why: 'generation', detail: 7 }],
     ['another listener', { to: 1 }, { why: 'rank', detail: 2 }],
@@ -120,7 +124,7 @@ describe('a first message that is read', () => {
     ['a rank beyond the group', { from: 5 }, { why: 'rank', detail: 2 }],
     ['another size', { size: 6 }, { why: 'rank', detail: 2 }],
     ['a channel too many', { channel: 4 }, { why: 'rank', detail: 2 }],
-    ['a channel before the last', { channel: watchChannel - 1 }, { why: 'rank', detail: 2 }],
+    ['a channel before the last', { channel: messageChannel - 1 }, { why: 'rank', detail: 2 }],
   ])('is refused with %s', (_, more, refusal) => {
     expect(refusalOf({ ...said, ...more }, member)).toEqual(refusal);
   });

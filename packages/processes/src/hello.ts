@@ -1,6 +1,6 @@
 import { createCipheriv, createDecipheriv, createHash, createHmac, randomBytes } from 'node:crypto';
 import { groupVersion } from './card.js';
-import type { Member } from './member.js';
+import type { MemberConfig } from './member.js';
 import { mostStreams } from './streams.js';
 
 /*
@@ -21,6 +21,9 @@ export const lengths = { hello: 92, challenge: 37, proof: 64, welcome: 69 } as c
 /** The channel by which neighbours in rank see each other end while the group opens. */
 export const watchChannel = 0xffff;
 
+/** The channel of messages between two members of an open group. */
+export const messageChannel = 0xfffe;
+
 /** What only members may know of each other, for shared memory; zeros if there is none. */
 export const secretBytes = 48;
 
@@ -36,7 +39,7 @@ export interface Refusal {
 /** Who connects to whom, and for what. */
 export interface Hello {
   readonly version: number;
-  /** 0: for members to watch each other once the group is open; from 1 on: for data; or `watchChannel`. */
+  /** 0: for members to watch each other once the group is open; from 1 on: for data; `watchChannel` or `messageChannel`. */
   readonly channel: number;
   readonly from: number;
   readonly to: number;
@@ -54,7 +57,7 @@ const seal = 'aes-256-gcm';
 const noIv = Buffer.alloc(12);
 
 /** The first message, with a fresh nonce. */
-export function encodeHello(member: Member, to: number, channel: number): Buffer {
+export function encodeHello(member: MemberConfig, to: number, channel: number): Buffer {
   const bytes = Buffer.alloc(lengths.hello - nonceBytes);
   magic.copy(bytes);
   bytes.writeUInt16BE(groupVersion, 8);
@@ -82,14 +85,14 @@ export function decodeHello(bytes: Buffer): Hello | undefined {
 }
 
 /** Why whoever says this does not belong here; undefined where he may. */
-export function refusalOf(hello: Hello, member: Member): Refusal | undefined {
+export function refusalOf(hello: Hello, member: MemberConfig): Refusal | undefined {
   if (hello.version !== groupVersion) return { why: 'version', detail: groupVersion };
   if (!hello.job.equals(jobHash(member.job))) return { why: 'job', detail: 0 };
   if (hello.generation !== member.generation) return { why: 'generation', detail: member.generation };
   // The lower rank listens.
   const isWanted = hello.to === member.rank && hello.from > member.rank && hello.from < member.size;
   if (!isWanted || hello.size !== member.size) return { why: 'rank', detail: member.rank };
-  const isKnown = hello.channel <= mostStreams(member) || hello.channel === watchChannel;
+  const isKnown = hello.channel <= mostStreams(member) || [watchChannel, messageChannel].includes(hello.channel);
   return isKnown ? undefined : { why: 'rank', detail: member.rank };
 }
 

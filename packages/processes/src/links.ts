@@ -2,7 +2,7 @@ import { CollError, type Link } from '@coll/core';
 import type { Meeting } from '@coll/rendezvous';
 import type { Card } from './card.js';
 import type { Connection } from './listener.js';
-import type { Member } from './member.js';
+import type { MemberConfig } from './member.js';
 import { ranksToShareWith, type SharedSegments } from './shared-memory.js';
 
 /** How the pairs of a group exchange data. */
@@ -20,7 +20,7 @@ type Found = Readonly<Record<number, string | null>>;
  * All members come to the same answer. @throws CollError where shared memory was asked for and does not work
  */
 export async function findLinks(
-  member: Member,
+  member: MemberConfig,
   cards: readonly Card[],
   connections: readonly Connection[],
   segments: SharedSegments,
@@ -46,7 +46,7 @@ export async function findLinks(
   return { links, areAllShared };
 }
 
-function linkBetween(member: Member, cards: readonly Card[], rank: number, all: readonly Found[]): Link {
+function linkBetween(member: MemberConfig, cards: readonly Card[], rank: number, all: readonly Found[]): Link {
   const own = all[member.rank]?.[rank];
   const other = all[rank]?.[member.rank];
   if (own === null && other === null) {

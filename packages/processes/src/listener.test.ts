@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { connect } from './connect.js';
 import { decodeRefusal, encodeHello, encodeProof, lengths, secretBytes } from './hello.js';
 import { Listener } from './listener.js';
-import { type Member, memberOf } from './member.js';
+import { type MemberConfig, memberOf } from './member.js';
 import type { ProcessBinding } from './process-binding.js';
 import { Sockets } from './sockets.js';
 
@@ -62,7 +62,7 @@ it('says where it cannot listen', async () => {
 });
 
 it('waits again for a connection that it has forgotten', async () => {
-  const [member, other] = [0, 1].map((rank) => memberOf({ rank, size: 2, jobKey })) as [Member, Member];
+  const [member, other] = [0, 1].map((rank) => memberOf({ rank, size: 2, jobKey })) as [MemberConfig, MemberConfig];
   const secret = Buffer.alloc(secretBytes);
   const sockets = new Sockets(untaken);
   const listener = await Listener.listen({ member, host: '127.0.0.1', secret, sockets });
@@ -82,7 +82,7 @@ it('waits again for a connection that it has forgotten', async () => {
 });
 
 it('ends the connection of a stranger that has not proven in 10 seconds that it is a member', async () => {
-  const [member, other] = [0, 1].map((rank) => memberOf({ rank, size: 2, jobKey })) as [Member, Member];
+  const [member, other] = [0, 1].map((rank) => memberOf({ rank, size: 2, jobKey })) as [MemberConfig, MemberConfig];
   const secret = Buffer.alloc(secretBytes);
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   const listener = await Listener.listen({ member, host: '127.0.0.1', secret, sockets: new Sockets(untaken) });
@@ -107,7 +107,7 @@ it('ends the connection of a stranger that has not proven in 10 seconds that it 
 });
 
 describe('a listener among strangers', () => {
-  const [member, other] = [0, 1].map((rank) => memberOf({ rank, size: 2, jobKey })) as [Member, Member];
+  const [member, other] = [0, 1].map((rank) => memberOf({ rank, size: 2, jobKey })) as [MemberConfig, MemberConfig];
   const secret = Buffer.alloc(secretBytes);
   // Of a group of two, as many at a time.
   const most = 70;

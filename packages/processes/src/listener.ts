@@ -11,7 +11,7 @@ import {
   refusalOf,
   secretOfProof,
 } from './hello.js';
-import type { Member } from './member.js';
+import type { MemberConfig } from './member.js';
 import type { Sockets } from './sockets.js';
 
 /** A connection with a member who has proven that he is one. */
@@ -25,7 +25,7 @@ export interface Connection {
 }
 
 export interface ListenerOptions {
-  readonly member: Member;
+  readonly member: MemberConfig;
   readonly host: string;
   /** What to tell a member of another rank. */
   readonly secret: Buffer;
@@ -92,6 +92,16 @@ export class Listener {
   /** One like it is waited for, and accepted, again. */
   forget({ rank, channel }: Connection): void {
     this.#accepted.delete(keyOf(rank, channel));
+  }
+
+  /** Lets the listening keep the process from ending. */
+  ref(): void {
+    this.#server.ref();
+  }
+
+  /** Lets the process end while this listens. */
+  unref(): void {
+    this.#server.unref();
   }
 
   /** Ends the listening, and the talks with strangers. */

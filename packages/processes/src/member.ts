@@ -12,7 +12,7 @@ export type Transport = 'auto' | 'shared-memory' | 'tcp';
 export const transports: readonly Transport[] = ['auto', 'shared-memory', 'tcp'];
 
 /** One who opens a group: all that its options and the environment say, found right. */
-export interface Member {
+export interface MemberConfig {
   readonly rank: number;
   readonly size: number;
   readonly generation: number;
@@ -37,7 +37,7 @@ const mostMembers = 1024;
 export function memberOf(
   given: OpenProcessGroupOptions,
   environment: Readonly<Record<string, string | undefined>> = process.env,
-): Member {
+): MemberConfig {
   const options: OpenProcessGroupOptions = optionsOf(given, "such as { transport: 'tcp' }", openProcessGroupOptions);
   const place = placeOf(options, environment);
   const { host = '127.0.0.1', transport = 'auto', streams = 'auto', insecure = false, signal } = options;
@@ -72,7 +72,7 @@ export function memberOf(
 /** The store of the options, or a connection to that of the environment, which `isOwn`. @throws what `storeFromEnvironment` throws */
 export async function storeOf(
   options: OpenProcessGroupOptions,
-  { timeoutSeconds, signal }: Member,
+  { timeoutSeconds, signal }: MemberConfig,
 ): Promise<{ readonly store: Store; readonly isOwn: boolean }> {
   if (options.store) return { store: options.store, isOwn: false };
   return {
@@ -84,7 +84,7 @@ export async function storeOf(
 function placeOf(
   { rank, size, generation }: OpenProcessGroupOptions,
   environment: Readonly<Record<string, string | undefined>>,
-): Pick<Member, 'rank' | 'size' | 'generation'> {
+): Pick<MemberConfig, 'rank' | 'size' | 'generation'> {
   const isTold = rank !== undefined && size !== undefined;
   const told = isTold ? { rank, size } : memberFromEnvironment(environment);
   const place = {

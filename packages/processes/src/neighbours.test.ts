@@ -8,7 +8,7 @@ import { type Address, type Card, cardOf, readCard } from './card.js';
 import { connect } from './connect.js';
 import { secretBytes, watchChannel } from './hello.js';
 import { Listener } from './listener.js';
-import { type Member, memberOf } from './member.js';
+import { type MemberConfig, memberOf } from './member.js';
 import { Neighbours } from './neighbours.js';
 import { processBinding } from './process-binding.js';
 import { Sockets } from './sockets.js';
@@ -20,7 +20,7 @@ const binding = processBinding().processes;
 
 /** A member that listens, on a host of its own. */
 class Seat {
-  readonly member: Member;
+  readonly member: MemberConfig;
   readonly lost: UnavailableError[] = [];
   #sockets = new Sockets(binding);
   #listener: Listener | undefined;

@@ -1,4 +1,6 @@
 import { CollError, RuntimeError } from '@coll/core';
+import type { Algorithm } from '@coll/core/schedule';
+import { directAlgorithm } from '@coll/direct';
 import { Meeting, type Store } from '@coll/rendezvous';
 import { abortedError, awaitAllOpened } from './all-opened.js';
 import { type Card, cardOf, groupVersion, hostOf, readCard, requireCompatible } from './card.js';
@@ -8,7 +10,7 @@ import { addressOf, isSameHost, thisHost } from './host.js';
 import { findLinks, type Links } from './links.js';
 import { type Connection, Listener } from './listener.js';
 import { doAllShareCores, localRankOf } from './local-rank.js';
-import { type Member, memberOf, storeOf } from './member.js';
+import { type MemberConfig, memberOf, storeOf } from './member.js';
 import { Neighbours } from './neighbours.js';
 import { OpenedGroup, type OpenedGroupOptions, type OpenedProcessGroup } from './opened-group.js';
 import type { OpenProcessGroupOptions } from './options.js';
@@ -16,6 +18,7 @@ import { type ProcessBinding, processBinding, type SegmentHandle } from './proce
 import { NativeProcessGroup } from './process-group.js';
 import { SharedSegments } from './shared-memory.js';
 import { Sockets } from './sockets.js';
+import { splitOf } from './split-process-group.js';
 import type { StallListener } from './stall-watch.js';
 import { stallListener, watchOpening } from './stalls.js';
 import { streamsTo } from './streams.js';
@@ -42,7 +45,7 @@ export async function openProcessGroup(options: OpenProcessGroupOptions = {}): P
         meeting.end();
         if (isOwn) await store.close();
       });
-    return await opened(connected, member, meeting.secondsLeft);
+    return await opened(connected, member, meeting.secondsLeft, options.algorithm);
   } catch (error) {
     requireGoing(member, error);
     throw error instanceof CollError ? error : unable(member, error);
@@ -54,7 +57,7 @@ export async function openProcessGroup(options: OpenProcessGroupOptions = {}): P
 /** What members have to say alike comes before anything else that they tell each other. */
 function meetingOf(
   store: Store,
-  { rank, size, generation, job, timeoutSeconds, signal }: Member,
+  { rank, size, generation, job, timeoutSeconds, signal }: MemberConfig,
   onWait: OpenProcessGroupOptions['onWait'],
 ): Meeting {
   const terms = { version: groupVersion, job };
@@ -63,17 +66,19 @@ function meetingOf(
 }
 
 /** A member that has all its connections. */
-interface Connected extends OpenedGroupOptions {
+interface Connected extends Omit<OpenedGroupOptions, 'algorithm' | 'split'> {
   /** Ends what tells the others that it is still there, when all have come so far. */
-  leave(): void;
+  readonly leave: () => void;
 }
 
 async function opened(
   { leave, ...connected }: Connected,
-  member: Member,
+  member: MemberConfig,
   secondsLeft: number | undefined,
+  algorithm: Algorithm = directAlgorithm(),
 ): Promise<OpenedGroup> {
-  const group = new OpenedGroup(connected);
+  const split = splitOf(member, openProcessGroup);
+  const group = new OpenedGroup({ ...connected, algorithm, split });
   try {
     await awaitAllOpened(connected.group, member, secondsLeft);
     return group;
@@ -86,7 +91,7 @@ async function opened(
 }
 
 async function connect(
-  member: Member,
+  member: MemberConfig,
   meeting: Meeting,
   binding: ReturnType<typeof processBinding>,
   stalls: StallListener | undefined,
@@ -101,6 +106,9 @@ async function connect(
   let neighbours: Neighbours | undefined;
   const leave = () => {
     neighbours?.close();
+    listener?.unref();
+  };
+  const stopListening = () => {
     listener?.close();
     sockets.close();
   };
@@ -113,9 +121,19 @@ async function connect(
     const reached = await reachAll(mesh, segments);
     const playing = await play(native, mesh, segments, reached, stalls);
     const hosts = cards.map(({ hostName }) => hostName);
-    return { ...playing, binding, generation: member.generation, hosts, links: reached.links, leave };
+    return {
+      ...playing,
+      binding,
+      generation: member.generation,
+      hosts,
+      links: reached.links,
+      mesh,
+      leave,
+      stopListening,
+    };
   } catch (error) {
     leave();
+    stopListening();
     throw error;
   } finally {
     descriptors.end();
@@ -183,7 +201,7 @@ async function play(
 
 function startGroup(
   binding: ProcessBinding,
-  { rank, heartbeatSeconds }: Member,
+  { rank, heartbeatSeconds }: MemberConfig,
   cards: readonly Card[],
   controls: ReadonlyMap<number, readonly number[]>,
   stalls: StallListener | undefined,
@@ -193,7 +211,7 @@ function startGroup(
   return new NativeProcessGroup(binding, { rank, sockets, names, heartbeatSeconds, stalls });
 }
 
-function dataChannels(member: Member, cards: readonly Card[], rank: number): readonly Channel[] {
+function dataChannels(member: MemberConfig, cards: readonly Card[], rank: number): readonly Channel[] {
   const [own, other] = [cards[member.rank], cards[rank]] as [Card, Card];
   const length = streamsTo(member, isSameHost(hostOf(own), hostOf(other)));
   return Array.from({ length }, (_, index) => ({ rank, channel: index + 1 }));
@@ -204,12 +222,12 @@ function byRank(sockets: ReadonlyMap<number, readonly number[]>, size: number): 
 }
 
 /** Where the system has nothing left of what a group needs, such as open files. */
-function unable({ rank }: Member, cause: unknown): CollError {
+function unable({ rank }: MemberConfig, cause: unknown): CollError {
   const told = `rank ${rank} cannot open a group: ${(cause as Error).message}`;
   return new RuntimeError('ERR_COLL_CLUSTER', told, { rank, operation: 'open a group', cause });
 }
 
 /** @throws AbortedError where the caller has ended the opening */
-function requireGoing(member: Member, error?: unknown): void {
+function requireGoing(member: MemberConfig, error?: unknown): void {
   if (member.signal?.aborted) throw abortedError(member, error);
 }

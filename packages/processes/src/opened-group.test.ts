@@ -1,4 +1,5 @@
 import type { Link } from '@coll/core';
+import { directAlgorithm } from '@coll/direct';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { OpenedGroup, type OpenedGroupOptions } from './opened-group.js';
 
@@ -29,7 +30,10 @@ function open(more: Partial<OpenedGroupOptions> = {}, size = 2) {
   };
   const binding = { simd: 'AVX2', processes: { releaseMemory: (memory: unknown) => asked.push(`release ${memory}`) } };
   const links: readonly Link[] = [{ rank: 0, transport: 'tcp', reason: 'on another host, a' }];
-  const options = { binding, group: native, memory: undefined, generation: 3, hosts: ['a', 'b'], links, ...more };
+  const stopListening = () => asked.push('stop listening');
+  const messages = { mesh: {}, split: async () => [], algorithm: directAlgorithm(), stopListening };
+  const place = { generation: 3, hosts: ['a', 'b'], links };
+  const options = { binding, group: native, memory: undefined, ...place, ...messages, ...more };
   const group = new OpenedGroup(options as never);
   groups.push(group);
   return group;
@@ -65,7 +69,7 @@ describe('an opened group', () => {
   it('is closed once, and lets go of its memory', async () => {
     const group = open({ memory: 'memory' as never });
     await Promise.all([group.close(), group.close(), group[Symbol.asyncDispose]()]);
-    expect(asked).toEqual(['close', 'release memory']);
+    expect(asked).toEqual(['stop listening', 'close', 'release memory']);
     expect(() => group.communicator({} as never)).toThrow(
       expect.objectContaining({
         ...{ name: 'RuntimeError', code: 'ERR_COLL_CLOSED', rank: 1, operation: 'communicator' },
@@ -74,7 +78,7 @@ describe('an opened group', () => {
     );
     asked = [];
     await open().close();
-    expect(asked).toEqual(['close']);
+    expect(asked).toEqual(['stop listening', 'close']);
   });
 
   it('is left when the process ends, by one listener for all', async () => {

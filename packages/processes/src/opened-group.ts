@@ -3,15 +3,16 @@ import {
   type CollError,
   type Communicator,
   type Link,
+  Member,
   type ProcessGroup,
   RuntimeError,
 } from '@coll/core';
-import { messageOf } from '@coll/core/internal';
+import { LocalMembers, messageOf } from '@coll/core/internal';
 import type { GroupExplanation } from './explanation.js';
 import type { MemoryHandle, processBinding } from './process-binding.js';
 import { ProcessCommunicator } from './process-communicator.js';
 import type { NativeProcessGroup } from './process-group.js';
-import { ProcessRank } from './process-rank.js';
+import { ProcessRank, type ProcessRankOptions } from './process-rank.js';
 
 /** A group as `openProcessGroup` opens it. */
 export interface OpenedProcessGroup extends ProcessGroup {
@@ -23,7 +24,9 @@ export interface OpenedProcessGroup extends ProcessGroup {
 }
 
 /** What a group was found to be when it was opened. */
-export interface OpenedGroupOptions {
+export interface OpenedGroupOptions extends Pick<ProcessRankOptions, 'mesh' | 'split'> {
+  /** Of the collectives that are methods of the group. */
+  readonly algorithm: Algorithm;
   readonly binding: ReturnType<typeof processBinding>;
   readonly group: NativeProcessGroup;
   /** Of all members, where they share it. */
@@ -31,6 +34,8 @@ export interface OpenedGroupOptions {
   readonly generation: number;
   readonly hosts: readonly string[];
   readonly links: readonly Link[];
+  /** Ends what listens for messages of other members. */
+  readonly stopListening: () => void;
 }
 
 // One listener for all: Node warns of many.
@@ -41,9 +46,7 @@ function leaveAll(code: number): void {
 }
 
 /** A member of a group of processes. A process that ends leaves its groups, or tells the others why it ends. */
-export class OpenedGroup implements OpenedProcessGroup {
-  readonly rank: number;
-  readonly size: number;
+export class OpenedGroup extends Member implements OpenedProcessGroup {
   readonly generation: number;
   readonly hosts: readonly string[];
   readonly links: readonly Link[];
@@ -52,17 +55,20 @@ export class OpenedGroup implements OpenedProcessGroup {
   #closing: Promise<void> | undefined;
 
   constructor(options: OpenedGroupOptions) {
-    const { group, generation, hosts, links } = options;
-    this.rank = group.rank;
-    this.size = group.size;
+    const { group, generation, hosts, links, algorithm } = options;
+    const { rank, size } = group;
+    const own = new ProcessRank({ ...options, communicator: (rank, other) => new ProcessCommunicator(rank, other) });
+    super({
+      rank,
+      size,
+      algorithm,
+      local: new LocalMembers({ localRanks: [rank], communicator: () => own.communicator(algorithm) }),
+    });
     this.generation = generation;
     this.hosts = hosts;
     this.links = links;
     this.#options = options;
-    this.#own = new ProcessRank({
-      ...options,
-      communicator: (own, algorithm) => new ProcessCommunicator(own, algorithm),
-    });
+    this.#own = own;
     if (opened.size === 0) process.on('exit', leaveAll);
     opened.add(group);
   }
@@ -96,20 +102,18 @@ export class OpenedGroup implements OpenedProcessGroup {
     };
   }
 
-  close(): Promise<void> {
+  override close(): Promise<void> {
     this.#closing ??= this.#leave();
     return this.#closing;
   }
 
   async #leave(): Promise<void> {
-    const { binding, group, memory } = this.#options;
+    const { binding, group, memory, stopListening } = this.#options;
     opened.delete(group);
     if (opened.size === 0) process.removeListener('exit', leaveAll);
+    this.#own.close();
+    stopListening();
     await group.close();
     if (memory) binding.processes.releaseMemory(memory);
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.close();
   }
 }

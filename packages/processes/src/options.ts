@@ -1,4 +1,5 @@
 import { knownOptions } from '@coll/core/internal';
+import type { Algorithm } from '@coll/core/schedule';
 import type { Store } from '@coll/rendezvous';
 
 /**
@@ -35,6 +36,8 @@ export interface OpenProcessGroupOptions {
   readonly heartbeatSeconds?: number | undefined;
   /** Upper bound of the memory that `allocate` gives out here; it is taken as it is needed. Default: as much as the machine has. */
   readonly maxBytes?: number | undefined;
+  /** What the collectives of the group's own methods execute. The same on all members. Default: `directAlgorithm()` of @coll/direct, one step over the fewest bytes. */
+  readonly algorithm?: Algorithm | undefined;
   /** Called at each step of the opening with the ranks that have not arrived yet; they leave the set as they arrive. */
   readonly onWait?: ((missing: ReadonlySet<number>) => void) | undefined;
   /** Ends the opening with `AbortedError`. */
@@ -55,6 +58,7 @@ export const openProcessGroupOptions = knownOptions<OpenProcessGroupOptions>('op
   streams: true,
   heartbeatSeconds: true,
   maxBytes: true,
+  algorithm: true,
   onWait: true,
   signal: true,
 });

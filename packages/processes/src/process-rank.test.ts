@@ -3,6 +3,7 @@ import { type Algorithm, type Communicator, RuntimeError, UnavailableError } fro
 import { describe, expect, it, vi } from 'vitest';
 import type { MemoryHandle } from './process-binding.js';
 import type { NativeProcessGroup } from './process-group.js';
+import type { MessageMesh } from './process-postbox.js';
 import { ProcessRank } from './process-rank.js';
 
 const allocate = vi.fn((_: unknown, bytes: number) => {
@@ -16,7 +17,10 @@ function rankWith(memory?: MemoryHandle, isClosed = false) {
   const group = { rank: 2, isClosed, failure: () => 'why', failWith: vi.fn() };
   return {
     group,
-    rank: new ProcessRank({ binding, group: group as unknown as NativeProcessGroup, memory, communicator }),
+    rank: new ProcessRank({
+      ...{ binding, group: group as unknown as NativeProcessGroup, memory, communicator },
+      ...{ mesh: {} as MessageMesh, split: async () => [] },
+    }),
   };
 }
 

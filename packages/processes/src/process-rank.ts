@@ -5,15 +5,19 @@ import {
   type Communicator,
   type DType,
   type Group,
+  type RunOptions,
+  type SplitPart,
+  type SubGroup,
   type Tensor,
   ValueError,
   zeros,
 } from '@coll/core';
-import { isDType, quote, requireCollError } from '@coll/core/internal';
+import { isDType, PointToPoint, quote, requireCollError } from '@coll/core/internal';
 import { byteSize, CallOrder, closedError, viewOf } from '@coll/core/plugin';
 import type { NativeBinding } from '@coll/native/addon';
 import type { MemoryHandle, ProcessBinding } from './process-binding.js';
 import type { NativeProcessGroup } from './process-group.js';
+import { type MessageMesh, ProcessPostbox } from './process-postbox.js';
 
 /** What all communicators of one member of a group of processes share. */
 export class ProcessRank implements Group {
@@ -23,9 +27,16 @@ export class ProcessRank implements Group {
   /** Memory that all members see. Undefined if they send each other messages. */
   readonly memory: MemoryHandle | undefined;
   readonly #make: (rank: ProcessRank, algorithm: Algorithm) => Communicator;
+  readonly #messages: PointToPoint;
+  readonly #mesh: MessageMesh;
+  readonly #split: ProcessRankOptions['split'];
 
-  constructor({ binding, group, memory, communicator }: ProcessRankOptions) {
+  constructor({ binding, group, memory, mesh, communicator, split }: ProcessRankOptions) {
     this.binding = binding;
+    const postbox: ProcessPostbox = new ProcessPostbox(mesh, () => this.#messages);
+    this.#messages = new PointToPoint(group.rank, postbox, this);
+    this.#mesh = mesh;
+    this.#split = split;
     this.group = group;
     this.memory = memory;
     this.#make = communicator;
@@ -49,10 +60,43 @@ export class ProcessRank implements Group {
   communicator(algorithm: Algorithm): Communicator {
     return this.#make(this, algorithm);
   }
+
+  split(
+    parts: readonly SplitPart[],
+    algorithm: Algorithm,
+    options: RunOptions,
+  ): Promise<readonly (SubGroup | undefined)[]> {
+    return this.#split(this, parts, algorithm, options);
+  }
+
+  send(_rank: number, to: number, value: Tensor, options?: RunOptions): Promise<void> {
+    return this.#messages.send(to, value, options);
+  }
+
+  receive(_rank: number, from: number, into: Tensor, options?: RunOptions): Promise<void> {
+    return this.#messages.receive(from, into, options);
+  }
+
+  /** The address at which the others reach a member. */
+  hostOf(rank: number): string {
+    return this.#mesh.cards[rank]?.addresses[0]?.host as string;
+  }
+
+  /** Ends messages under way, and the connections that they use. */
+  close(): void {
+    this.#messages.close();
+  }
 }
 
 export interface ProcessRankOptions extends Pick<ProcessRank, 'binding' | 'group' | 'memory'> {
+  readonly mesh: MessageMesh;
   readonly communicator: (rank: ProcessRank, algorithm: Algorithm) => Communicator;
+  readonly split: (
+    rank: ProcessRank,
+    parts: readonly SplitPart[],
+    algorithm: Algorithm,
+    options: RunOptions,
+  ) => Promise<readonly (SubGroup | undefined)[]>;
 }
 
 function allocated(binding: ProcessBinding, memory: MemoryHandle, dtype: DType, length: number): Tensor {

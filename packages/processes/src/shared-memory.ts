@@ -2,7 +2,7 @@ import { CollError } from '@coll/core';
 import { type Card, hostOf } from './card.js';
 import { secretBytes } from './hello.js';
 import { isSameHost } from './host.js';
-import type { Member } from './member.js';
+import type { MemberConfig } from './member.js';
 import type { MemoryHandle, ProcessBinding, SegmentHandle } from './process-binding.js';
 
 /** The memory of this member, and what became of opening that of the others. */
@@ -14,7 +14,7 @@ export class SharedSegments {
   readonly #segments: (SegmentHandle | undefined)[] = [];
   #refused: string | undefined;
 
-  constructor(binding: ProcessBinding, { rank, size, maxBytes }: Member, isWanted: boolean) {
+  constructor(binding: ProcessBinding, { rank, size, maxBytes }: MemberConfig, isWanted: boolean) {
     this.#binding = binding;
     this.#rank = rank;
     this.secret = Buffer.alloc(secretBytes);
@@ -68,7 +68,7 @@ export class SharedSegments {
 }
 
 /** The ranks whose memory a member tries to open. */
-export function ranksToShareWith(member: Member, cards: readonly Card[]): readonly number[] {
+export function ranksToShareWith(member: MemberConfig, cards: readonly Card[]): readonly number[] {
   if (member.transport === 'tcp') return [];
   const own = hostOf(cards[member.rank] as Card);
   return [...cards.keys()].filter((rank) => rank !== member.rank && isSameHost(own, hostOf(cards[rank] as Card)));

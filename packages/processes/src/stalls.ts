@@ -1,10 +1,10 @@
 import { reportStall } from '@coll/rendezvous';
 import { stallSecondsFrom } from '@coll/rendezvous/internal';
-import type { Member } from './member.js';
+import type { MemberConfig } from './member.js';
 import type { StallListener } from './stall-watch.js';
 
 /** Reports to the launcher what a member waits for; undefined where nobody reads that. */
-export function stallListener({ rank, size }: Member): StallListener | undefined {
+export function stallListener({ rank, size }: MemberConfig): StallListener | undefined {
   const seconds = stallSecondsFrom();
   if (seconds === undefined) return undefined;
   // The launcher knows its own ranks only.

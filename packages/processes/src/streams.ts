@@ -1,6 +1,6 @@
-import type { Member } from './member.js';
+import type { MemberConfig } from './member.js';
 
-type Settings = Pick<Member, 'streams' | 'size'>;
+type Settings = Pick<MemberConfig, 'streams' | 'size'>;
 
 // Where one stream has lost packets and slows down, the other one goes on.
 const streamsOfTwoHosts = 2;

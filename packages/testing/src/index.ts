@@ -12,6 +12,8 @@ export {
   type OpenGroup,
   type Outcome,
 } from './group.js';
+export { type MemberScenario, type MemberScenarioName, memberScenarios } from './member-scenarios.js';
+export { type MemberSuiteOptions, memberSuite } from './member-suite.js';
 export type { CreateOps } from './ops/ops-subject.js';
 export { type ProcessRanks, type ProcessRanksOptions, processRanks } from './process-ranks.js';
 export type { Join, Joined, Seat } from './process-seat.js';

@@ -8,6 +8,7 @@ import type { Communicator, Group, RunOptions } from '../communicator.js';
 import { requireCollError } from '../controller-group.js';
 import type { DType } from '../dtype.js';
 import { type CollError, UnavailableError } from '../errors.js';
+import { refusedMessages } from '../members/refused-messages.js';
 import { messageOf } from '../message-of.js';
 import { OneByOne } from '../one-by-one.js';
 import { JoiningCommunicator } from '../packing/joining-communicator.js';
@@ -135,6 +136,7 @@ export abstract class TwoLevels extends JoiningCommunicator {
       fail: (error) => this.#fail(error),
       allocate: (dtype, length) => this.#levels[0]?.communicator.group.allocate(dtype, length) as Tensor,
       communicator,
+      ...refusedMessages('a hierarchical communicator'),
     };
   }
 

@@ -55,7 +55,8 @@ export class PortableCommunicator extends JoiningCommunicator {
     this.localRanks = allRanks(size);
     this.#planner = new Planner(algorithm, size);
     const communicator = (other: Algorithm, own: Group) => new PortableCommunicator({ size, algorithm: other }, own);
-    this.group = group ?? new ControllerGroup({ communicator });
+    const ofSize = (ranks: number, other: Algorithm) => new PortableCommunicator({ size: ranks, algorithm: other });
+    this.group = group ?? new ControllerGroup({ communicator, ofSize });
   }
 
   refuses(collective: Collective, dtype: DType): string | undefined {

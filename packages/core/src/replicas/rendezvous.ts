@@ -31,6 +31,8 @@ export interface RendezvousOptions {
   readonly onError?: ((error: unknown) => void) | undefined;
   /** Hands out results in its own time: `deliver[i]` lets replica `i` go on. Default: all at once. */
   readonly settle?: ((deliver: readonly (() => void)[]) => void) | undefined;
+  /** What errors call those who meet. Default: `replica`. */
+  readonly what?: 'replica' | 'rank' | undefined;
 }
 
 interface Waiter {
@@ -64,6 +66,10 @@ export class Rendezvous {
     this.#options = options;
     this.#waiting = ids.map(() => []);
     this.#pending = ids.map(() => 0);
+  }
+
+  get #what(): string {
+    return this.#options.what ?? 'replica';
   }
 
   get size(): number {
@@ -182,10 +188,11 @@ export class Rendezvous {
     const odd = calls.findIndex((call) => call !== calls[0]);
     if (odd < 0) return;
     const [first, rank] = [this.#ids[0], this.#ids[odd] as number];
-    const told = `replica ${first} calls ${calls[0]}, replica ${rank} ${calls[odd]}`;
+    const what = this.#what;
+    const told = `${what} ${first} calls ${calls[0]}, ${what} ${rank} ${calls[odd]}`;
     throw new InternalError(
       'ERR_COLL_MISMATCH',
-      `replicas do different things together: ${told}; all replicas make the same calls in the same order`,
+      `${what}s do different things together: ${told}; all ${what}s make the same calls in the same order`,
       { rank, operation: waiters[0]?.joining.name ?? '' },
     );
   }
@@ -194,7 +201,10 @@ export class Rendezvous {
     const signal = joining.options?.signal;
     const endTimer = afterSeconds(joining.options?.options.timeoutSeconds, () => this.#expire(place, joining));
     if (!signal) return endTimer;
-    const abort = () => this.close((operation) => abortedBy(operation, this.#ids[place] as number, signal.reason));
+    const abort = () =>
+      this.close((operation) =>
+        abortedBy(operation, `${this.#what} ${this.#ids[place]}`, this.#ids[place] as number, signal.reason),
+      );
     signal.addEventListener('abort', abort);
     return () => {
       endTimer();
@@ -207,7 +217,7 @@ export class Rendezvous {
     const turn = calls.findIndex((waiter) => waiter.joining === joining);
     const rank = this.#ids[place] as number;
     const missing = this.#ids.filter((_, other) => (this.#waiting[other] as Waiter[]).length <= turn);
-    const told = `timed out on replica ${rank} waiting for the others: replica ${missing.join(', ')} never came`;
+    const told = `timed out on ${this.#what} ${rank} waiting for the others: ${this.#what} ${missing.join(', ')} never came`;
     this.close(
       (operation) => new DeadlineExceededError('ERR_COLL_DEADLINE', `${operation}: ${told}`, { rank, operation }),
     );
@@ -224,8 +234,8 @@ function deferred<Output>() {
   return { promise, resolve, reject };
 }
 
-function abortedBy(operation: string, rank: number, cause: unknown): AbortedError {
-  return new AbortedError('ERR_COLL_ABORTED', `${operation}: replica ${rank} aborted: ${messageOf(cause)}`, {
+function abortedBy(operation: string, who: string, rank: number, cause: unknown): AbortedError {
+  return new AbortedError('ERR_COLL_ABORTED', `${operation}: ${who} aborted: ${messageOf(cause)}`, {
     rank,
     operation,
     cause,

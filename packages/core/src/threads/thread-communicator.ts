@@ -1,6 +1,6 @@
 import { lostBufferError } from '../call-errors.js';
 import type { Collective } from '../collective.js';
-import type { Group, RunOptions } from '../communicator.js';
+import type { RunOptions } from '../communicator.js';
 import type { DType } from '../dtype.js';
 import type { ThreadGroup } from '../engine.js';
 import type { MakeKernels } from '../kernels/fold.js';
@@ -18,8 +18,8 @@ import { PieceTable } from './piece-table.js';
 import type { CheckedCall, Pieces } from './pieces.js';
 import { Plans } from './plans.js';
 import { fewLooks, SharedBarrier, waitOf } from './shared-barrier.js';
-import { requireJoin } from './thread-group.js';
-import { ThreadRank } from './thread-rank.js';
+import { createThreadGroup, requireJoin } from './thread-group.js';
+import { type ThreadEngine, ThreadRank } from './thread-rank.js';
 import { type Need, Turn } from './turn.js';
 
 /** Which rank joins, and what it plays. */
@@ -30,6 +30,8 @@ export interface JoinOptions {
   readonly algorithm: Algorithm;
   /** What the arithmetic is done with. Default: JavaScript. */
   readonly kernels?: MakeKernels;
+  /** Makes and joins groups of other sizes. Default: those of JavaScript. */
+  readonly engine?: ThreadEngine;
 }
 
 type Call = KnownCall<Offer>;
@@ -44,7 +46,7 @@ const turnMillis = 1;
  * An asynchronous call whose peers are there already is over before it returns.
  */
 export class ThreadCommunicator extends OrderedCommunicator<Offer> {
-  readonly group: Group;
+  readonly group: ThreadRank;
   readonly #rank: number;
   readonly #arena: Arena;
   readonly #plans: Plans;
@@ -54,10 +56,10 @@ export class ThreadCommunicator extends OrderedCommunicator<Offer> {
   readonly #looks: number;
 
   /** @throws ValueError for a rank outside the group */
-  constructor(threads: ThreadGroup, options: JoinOptions, group?: Group) {
+  constructor(threads: ThreadGroup, options: JoinOptions, group?: ThreadRank) {
     requireJoin(threads, options);
     const { size, control, descriptors, spins } = threads;
-    const { rank, algorithm, kernels = javascriptKernels } = options;
+    const { rank, algorithm, kernels = javascriptKernels, engine = javascriptThreads } = options;
     super(size, oneRank(rank, size));
     this.#rank = rank;
     this.#arena = new Arena(threads.arena);
@@ -73,6 +75,8 @@ export class ThreadCommunicator extends OrderedCommunicator<Offer> {
       group ??
       new ThreadRank({
         rank,
+        threads,
+        engine,
         barrier: this.#barrier,
         arena: this.#arena,
         communicator: (other, own) => new ThreadCommunicator(threads, { ...options, algorithm: other }, own),
@@ -113,6 +117,7 @@ export class ThreadCommunicator extends OrderedCommunicator<Offer> {
   /** Leaves the group: whoever waits for this rank afterwards gets an error. */
   protected override release(): void {
     this.#barrier.fail(this.#rank, 'closed', `rank ${this.#rank} has left the group`);
+    this.group.close();
   }
 
   /** @throws the failure of a group whose members may still look at what this would overwrite */
@@ -144,3 +149,8 @@ export class ThreadCommunicator extends OrderedCommunicator<Offer> {
     throw error;
   }
 }
+
+const javascriptThreads: ThreadEngine = {
+  createGroup: (options) => createThreadGroup(options),
+  join: (group, request) => new ThreadCommunicator(group, request),
+};

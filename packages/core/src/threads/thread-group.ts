@@ -10,10 +10,11 @@ import { SharedBarrier } from './shared-barrier.js';
 
 const groupOptions = knownOptions<ThreadGroupOptions>('createGroup', { size: true, maxBytes: true, spins: true });
 
-const joinRequest = knownOptions<JoinRequest & { readonly kernels: unknown }>('join', {
+const joinRequest = knownOptions<JoinRequest & { readonly kernels: unknown; readonly engine: unknown }>('join', {
   rank: true,
   algorithm: true,
   kernels: true,
+  engine: true,
 });
 
 /** @throws ValueError for a size below 1, more memory than 2 GiB, or a number of looks that is none; CollError without shared memory */
@@ -28,6 +29,7 @@ export function createThreadGroup(options: ThreadGroupOptions, engine: EngineNam
   requireSharedMemory();
   return {
     engine,
+    id: crypto.randomUUID(),
     size,
     spins,
     control: new SharedArrayBuffer(SharedBarrier.bytesFor(size)),

@@ -1,24 +1,37 @@
 import { CallOrder } from '../call-order.js';
-import type { Communicator, Group } from '../communicator.js';
+import type { Communicator, Group, RunOptions, SubGroup } from '../communicator.js';
 import type { DType } from '../dtype.js';
+import type { Engine, ThreadGroup } from '../engine.js';
 import type { CollError } from '../errors.js';
+import { PointToPoint } from '../members/point-to-point.js';
+import { groupOfRank, type SplitPart } from '../members/split.js';
 import type { Algorithm } from '../schedule/schedule.js';
 import type { Tensor } from '../tensor.js';
 import type { Arena } from './arena.js';
 import type { SharedBarrier } from './shared-barrier.js';
+import { ThreadPostbox } from './thread-postbox.js';
+import { shareGroup } from './thread-split.js';
+
+/** Makes groups of threads and joins them. */
+export type ThreadEngine = Pick<Engine, 'createGroup' | 'join'>;
 
 /** What one rank of a group of threads sees of it. */
 export interface ThreadRankOptions {
   readonly rank: number;
+  readonly threads: ThreadGroup;
+  /** For the groups that this one is split into. */
+  readonly engine: ThreadEngine;
   readonly barrier: SharedBarrier;
   readonly arena: Arena;
-  readonly communicator: (algorithm: Algorithm, group: Group) => Communicator;
+  readonly communicator: (algorithm: Algorithm, group: ThreadRank) => Communicator;
 }
 
 /** A group of threads, as one of its ranks has it: its memory is the shared arena. */
 export class ThreadRank implements Group {
   readonly order = new CallOrder();
   readonly #options: ThreadRankOptions;
+  #messages: PointToPoint | undefined;
+  #splits = 0;
 
   constructor(options: ThreadRankOptions) {
     this.#options = options;
@@ -39,5 +52,42 @@ export class ThreadRank implements Group {
 
   communicator(algorithm: Algorithm): Communicator {
     return this.#options.communicator(algorithm, this);
+  }
+
+  async split(
+    parts: readonly SplitPart[],
+    algorithm: Algorithm,
+    options: RunOptions,
+  ): Promise<readonly (SubGroup | undefined)[]> {
+    const { rank, threads, engine } = this.#options;
+    const number = this.#splits++;
+    const ranks = groupOfRank(parts, rank);
+    if (!ranks) return [undefined];
+    const name = `${threads.id}/split ${number} color ${parts[rank]?.color}`;
+    const make = () => engine.createGroup({ size: ranks.length, spins: threads.spins });
+    const shared = await shareGroup({ name, ranks, rank, make, group: this, options });
+    const communicator = engine.join(shared, { rank: ranks.indexOf(rank), algorithm });
+    return [{ communicator, close: () => communicator.close() }];
+  }
+
+  send(_rank: number, to: number, value: Tensor, options?: RunOptions): Promise<void> {
+    return this.#openMessages().send(to, value, options);
+  }
+
+  receive(_rank: number, from: number, into: Tensor, options?: RunOptions): Promise<void> {
+    return this.#openMessages().receive(from, into, options);
+  }
+
+  /** Ends messages under way, when the rank leaves. */
+  close(): void {
+    this.#messages?.close();
+  }
+
+  #openMessages(): PointToPoint {
+    if (this.#messages) return this.#messages;
+    const { threads, rank } = this.#options;
+    const postbox = new ThreadPostbox(threads.id, rank, (post) => this.#messages?.deliver(post));
+    this.#messages = new PointToPoint(rank, postbox, this);
+    return this.#messages;
   }
 }

@@ -48,7 +48,8 @@ export class WasmCommunicator extends OrderedCommunicator<readonly Play[]> {
     this.#blocks = new BlockPlayer(this.#arena);
     const communicator = (other: Algorithm, own: Group) => new WasmCommunicator(memory, size, other, own);
     const allocate = this.#arena.allocate.bind(this.#arena);
-    this.group = group ?? new ControllerGroup({ communicator, allocate });
+    const ofSize = (ranks: number, other: Algorithm) => new WasmCommunicator(memory, ranks, other);
+    this.group = group ?? new ControllerGroup({ communicator, allocate, ofSize });
   }
 
   refuses(collective: Collective, dtype: DType): string | undefined {

@@ -26,7 +26,7 @@ export const wasmEngine: Engine = {
         'ERR_COLL_VALUE',
         `this group was made by the ${group.engine} engine; join it with that one`,
       );
-    return new ThreadCommunicator(group, { ...request, kernels: wasmKernels(wasm) });
+    return new ThreadCommunicator(group, { ...request, kernels: wasmKernels(wasm), engine: wasmEngine });
   },
 };
 

@@ -8,6 +8,7 @@ import {
   type Group,
   InternalError,
   type Link,
+  Member,
   PortableCommunicator,
   type ProcessGroup,
   type RunOptions,
@@ -16,8 +17,10 @@ import {
   type Tensor,
   zeros,
 } from '@coll/core';
+import { LocalMembers, refusedMessages } from '@coll/core/internal';
 import { CallOrder, JoiningCommunicator, nameOf } from '@coll/core/plugin';
 import type { Algorithm } from '@coll/core/schedule';
+import { directAlgorithm } from '@coll/direct';
 import { Meeting } from './meeting.js';
 
 /** What a double does otherwise than usual. */
@@ -85,9 +88,7 @@ function descriptorOf({ collective, algorithm, input, output, layout }: Call): s
   return `${nameOf(collective)} of ${data.length} ${dtype} by ${algorithm.name}, layout ${layout}`;
 }
 
-class ProcessGroupDouble implements ProcessGroup {
-  readonly rank: number;
-  readonly size: number;
+class ProcessGroupDouble extends Member implements ProcessGroup {
   readonly generation = 0;
   readonly hosts: readonly string[];
   readonly links: readonly Link[];
@@ -96,21 +97,24 @@ class ProcessGroupDouble implements ProcessGroup {
   #isClosed = false;
 
   constructor(room: Room, rank: number, transport: Link['transport'] = 'shared-memory') {
-    this.rank = rank;
-    this.size = room.size;
-    this.hosts = Array.from({ length: room.size }, () => 'here');
-    const others = this.hosts.map((_, other) => other).filter((other) => other !== rank);
-    this.links = others.map((other) => ({ rank: other, transport, reason: 'it is a double' }));
-    this.#room = room;
-    this.#own = {
+    const own: Group = {
       order: new CallOrder(),
       get failure() {
         return room.failure;
       },
       fail: (error) => room.fail(error),
       allocate: (dtype, length) => zeros(dtype, [length]),
-      communicator: (algorithm) => this.communicator(algorithm),
+      communicator: (algorithm) => new MemberDouble(room, rank, algorithm, own),
+      ...refusedMessages('a double'),
     };
+    const algorithm = directAlgorithm();
+    const local = new LocalMembers({ localRanks: [rank], communicator: () => own.communicator(algorithm) });
+    super({ rank, size: room.size, algorithm, local });
+    this.hosts = Array.from({ length: room.size }, () => 'here');
+    const others = this.hosts.map((_, other) => other).filter((other) => other !== rank);
+    this.links = others.map((other) => ({ rank: other, transport, reason: 'it is a double' }));
+    this.#room = room;
+    this.#own = own;
   }
 
   communicator(algorithm: Algorithm): Communicator {
@@ -122,13 +126,9 @@ class ProcessGroupDouble implements ProcessGroup {
     this.#room.fail(error instanceof CollError ? error : new CollError('ERR_COLL_PEER_FAILED', error.message));
   }
 
-  async close(): Promise<void> {
+  override async close(): Promise<void> {
     this.#isClosed = true;
     this.#room.fail(new RuntimeError('ERR_COLL_CLOSED', `rank ${this.rank} has left the group`));
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.close();
   }
 }
 

@@ -1,0 +1,95 @@
+import { type Collective, inputBlocks, nameOf, outputBlocks, outputDType, reads, writes } from '../collective.js';
+import type { Segments } from '../communicator.js';
+import type { DType } from '../dtype.js';
+import { ValueError } from '../errors.js';
+import { asTensor, type Tensor, zeros } from '../tensor.js';
+
+/** The buffers of one rank's call, and how its result is handed out. */
+export interface MemberCall {
+  readonly collective: Collective;
+  readonly input: Segments;
+  readonly output: Segments;
+  /** What the caller gets: an array for an array, a tensor for a tensor, a list for a list. Undefined at ranks without a result. */
+  readonly result: unknown;
+}
+
+/** Who calls, and with what. */
+export interface MemberCallOptions {
+  readonly rank: number;
+  readonly size: number;
+  /** An array, a tensor or what carries one; a list of them for collectives that take lists. */
+  readonly value: unknown;
+  /** Memory for the result, in the form of `value`. Default: new memory. */
+  readonly into?: unknown;
+}
+
+/**
+ * Makes the buffers of a call; those that the rank neither reads nor writes are empty.
+ * @throws ValueError for values that are no tensors, whose length does not divide among the ranks, or that `into` has no room for
+ */
+export function memberCall(collective: Collective, options: MemberCallOptions): MemberCall {
+  const { value, into } = options;
+  if (!Array.isArray(value)) {
+    const { input, output, result } = buffersOf(collective, options, value, into);
+    return { collective, input, output, result };
+  }
+  requireLists(collective, value, into, options.rank);
+  const buffers = value.map((part, index) => buffersOf(collective, options, part, (into as unknown[])?.[index]));
+  const hasResult = writes(collective, options.rank);
+  return {
+    collective,
+    input: buffers.map(({ input }) => input),
+    output: buffers.map(({ output }) => output),
+    result: hasResult ? buffers.map(({ result }) => result) : undefined,
+  };
+}
+
+interface Buffers {
+  readonly input: Tensor;
+  readonly output: Tensor;
+  readonly result: unknown;
+}
+
+function buffersOf(collective: Collective, { rank, size }: MemberCallOptions, value: unknown, into: unknown): Buffers {
+  const given = asTensor(value);
+  const dtype = outputDType(collective, given.dtype);
+  const input = reads(collective, rank) ? given : empty(given.dtype);
+  if (!writes(collective, rank)) return { input, output: empty(dtype), result: undefined };
+  const output = into === undefined ? zeros(dtype, shapeOf(collective, given, size, rank)) : asTensor(into, 'into');
+  const isArray = ArrayBuffer.isView(into ?? value);
+  return { input, output, result: isArray ? output.data : (into ?? output) };
+}
+
+/** The first dimension grows or shrinks by the number of ranks; a value that it does not divide has a flat result. */
+function shapeOf(collective: Collective, { shape, data }: Tensor, size: number, rank: number): readonly number[] {
+  const [first = 1, ...others] = shape;
+  const [into, outOf] = [outputBlocks(collective, size), inputBlocks(collective, size)];
+  if (into === outOf) return shape;
+  const length = (data.length * into) / outOf;
+  if (!Number.isInteger(length)) throw doesNotDivide(collective, data.length, size, rank);
+  const rows = (first * into) / outOf;
+  return Number.isInteger(rows) ? [rows, ...others] : [length];
+}
+
+function requireLists(collective: Collective, values: readonly unknown[], into: unknown, rank: number): void {
+  const details = { operation: nameOf(collective), rank };
+  const { kind } = collective;
+  if (kind !== 'all-reduce' && kind !== 'reduce' && kind !== 'broadcast') {
+    const told = `${kind} takes one array or tensor, not a list; all-reduce, reduce and broadcast take lists`;
+    throw new ValueError('ERR_COLL_VALUE', `${details.operation}: ${told}`, details);
+  }
+  if (values.length === 0) throw new ValueError('ERR_COLL_VALUE', `${details.operation}: the list is empty`, details);
+  if (into === undefined || (Array.isArray(into) && into.length === values.length)) return;
+  const told = `into must be a list of ${values.length}, as the values are`;
+  throw new ValueError('ERR_COLL_VALUE', `${details.operation}: ${told}`, details);
+}
+
+function doesNotDivide(collective: Collective, length: number, size: number, rank: number): ValueError {
+  const operation = nameOf(collective);
+  const told = `a value of ${length} elements does not divide among ${size} ranks`;
+  return new ValueError('ERR_COLL_BUFFER', `${operation}: rank ${rank}: ${told}`, { operation, rank });
+}
+
+function empty(dtype: DType): Tensor {
+  return zeros(dtype, [0]);
+}

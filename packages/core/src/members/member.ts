@@ -1,0 +1,304 @@
+import type { CallerRequest } from '../caller-request.js';
+import { type Collective, collectiveOp, nameOf } from '../collective.js';
+import type { Communicator, RunOptions } from '../communicator.js';
+import type { TypedArray } from '../dtype.js';
+import { type CollError, ValueError } from '../errors.js';
+import { knownOptions } from '../known-options.js';
+import { optionsOf } from '../options-of.js';
+import { quote } from '../quote.js';
+import { type ReduceOpLike, reduceOpFrom } from '../reduce-op.js';
+import { requireTimeout } from '../run-options.js';
+import type { Algorithm } from '../schedule/schedule.js';
+import { requireSignal } from '../signal.js';
+import { asTensor, type Tensor, zeros } from '../tensor.js';
+import { type MemberCall, memberCall } from './member-call.js';
+import { requireSplitPart, type SplitPart } from './split.js';
+
+/** What a member hands in: elements without a shape, or with one. */
+export type MemberData = TypedArray | Tensor;
+
+/** How long a member waits for the others, and what ends the waiting. */
+export interface WaitingOptions {
+  /** Ends the waiting with `AbortedError`. A call that has begun fails the group; one that has not ends alone. Default: none. */
+  readonly signal?: AbortSignal | undefined;
+  /** Seconds to wait for the others, from when this member's earlier calls have ended; then `DeadlineExceededError`, and the group fails. Default, null and 0: no limit. */
+  readonly timeoutSeconds?: number | null | undefined;
+}
+
+/** Options of a collective with a result. */
+export interface MemberOptions<T = MemberData | readonly MemberData[]> extends WaitingOptions {
+  /** Memory for the result, in the form of the value; it is what the call returns. Default: new memory. */
+  readonly into?: T | undefined;
+}
+
+/** The options of `send`, `receive`, `barrier` and `split`. */
+const waitingOptions = knownOptions<WaitingOptions>('a call of a member', { signal: true, timeoutSeconds: true });
+
+const memberOptions = knownOptions<MemberOptions>('a collective of a member', {
+  signal: true,
+  timeoutSeconds: true,
+  into: true,
+});
+
+/** The members of a group that this caller has. A call of all of them goes to the communicator once. */
+export interface LocalGroup {
+  readonly communicator: Communicator;
+  /** The index of a rank among the local ones. */
+  placeOf(rank: number): number;
+  /** Runs a collective once all local members have called it. */
+  run(place: number, call: MemberCall, options: RunOptions): Promise<void>;
+  /** Makes a group of the members of each color, and gives each local member its own. Adds both groups to `family`. */
+  split(
+    place: number,
+    part: SplitPart,
+    algorithm: Algorithm,
+    options: RunOptions,
+    family: Set<LocalGroup>,
+  ): Promise<Member | undefined>;
+  /** Ends the group, for members that wait for other local ones, too. */
+  fail(error: CollError): void;
+  close(): Promise<void>;
+}
+
+/** What a member is made of. */
+export interface MemberSetup {
+  readonly rank: number;
+  readonly size: number;
+  /** Executed by the collectives, and inherited by `split`. */
+  readonly algorithm: Algorithm;
+  readonly local: LocalGroup;
+  /** The groups that fail together with this one. Default: none. */
+  readonly family?: Set<LocalGroup> | undefined;
+}
+
+/**
+ * One rank of a group: a process, a worker thread, or one rank of a single thread. All members of a group make the same collective
+ * calls in the same order. Each call hands in this member's value, and gives an array for an array and a tensor for a tensor,
+ * in new memory unless `into` names some.
+ *
+ * Errors of all collectives: `ValueError` for values and options that make no sense, before anything is sent;
+ * `InvalidArgumentError` where the lengths of members differ and `InternalError` where anything else does;
+ * `DeadlineExceededError`, `AbortedError`, `UnavailableError` where a member was lost, and `RuntimeError` (ERR_COLL_CLOSED) where one
+ * has left. All but the first fail the group, and those that it was split from or into.
+ *
+ * @example
+ * ```ts
+ * import { openMembers } from '@coll/core';
+ * import { ringAlgorithm } from '@coll/ring';
+ *
+ * const members = openMembers({ size: 2, algorithm: ringAlgorithm() });
+ * const sums = await Promise.all(
+ *   members.map((member) => member.allReduce('sum', new Float32Array([member.rank, 1]))),
+ * );
+ * console.log(sums[0]); // Float32Array(2) [ 1, 2 ]
+ * ```
+ */
+export class Member implements AsyncDisposable {
+  /** This member, from 0. */
+  readonly rank: number;
+  /** Members of the group. */
+  readonly size: number;
+  readonly #algorithm: Algorithm;
+  readonly #local: LocalGroup;
+  readonly #family: Set<LocalGroup>;
+
+  /** For packages that open groups; programs get members from `openMembers`, `joinThreadGroup` and `openProcessGroup`. */
+  constructor({ rank, size, algorithm, local, family = new Set() }: MemberSetup) {
+    this.rank = rank;
+    this.size = size;
+    this.#algorithm = algorithm;
+    this.#local = local;
+    this.#family = family;
+    family.add(local);
+  }
+
+  /** Combines the values of all members, element by element. The mean of integers is a float. */
+  allReduce<T extends MemberData | readonly MemberData[]>(
+    op: ReduceOpLike,
+    value: T,
+    options?: MemberOptions<T>,
+  ): Promise<T> {
+    return this.#reducing((by) => ({ kind: 'all-reduce', op: by }), op, value, options);
+  }
+
+  /** As `allReduce`, with the result at member `root` only; the others get undefined. */
+  reduce<T extends MemberData | readonly MemberData[]>(
+    op: ReduceOpLike,
+    root: number,
+    value: T,
+    options?: MemberOptions<T>,
+  ): Promise<T | undefined> {
+    return this.#reducing((by) => ({ kind: 'reduce', op: by, root: this.#rankOf(root, 'root') }), op, value, options);
+  }
+
+  /** Copies the value of member `root` to all. The values of the others say its dtype and length, and are not read. */
+  broadcast<T extends MemberData | readonly MemberData[]>(
+    root: number,
+    value: T,
+    options?: MemberOptions<T>,
+  ): Promise<T> {
+    return this.#call(() => ({ kind: 'broadcast', root: this.#rankOf(root, 'root') }), value, options);
+  }
+
+  /** Joins the values of all members in rank order: `size` times as many elements, along the first dimension. All values have the same length. */
+  allGather<T extends MemberData>(value: T, options?: MemberOptions<T>): Promise<T> {
+    return this.#call(() => ({ kind: 'all-gather' }), value, options);
+  }
+
+  /** As `allGather`, with the result at member `root` only; the others get undefined. */
+  gather<T extends MemberData>(root: number, value: T, options?: MemberOptions<T>): Promise<T | undefined> {
+    return this.#call(() => ({ kind: 'gather', root: this.#rankOf(root, 'root') }), value, options);
+  }
+
+  /**
+   * Cuts the value of member `root` into `size` equal blocks along the first dimension; member i gets block i in `into`.
+   * @param value of the root; undefined at the others
+   */
+  async scatter<T extends MemberData>(root: number, into: T, value?: T, options?: WaitingOptions): Promise<T> {
+    const collective: Collective = { kind: 'scatter', root: this.#rankOf(root, 'root') };
+    const operation = nameOf(collective);
+    if ((this.rank === root) !== (value !== undefined)) {
+      const told = value === undefined ? 'the root needs a value to cut' : 'only the root has a value';
+      throw new ValueError('ERR_COLL_VALUE', `${operation}: rank ${this.rank}: ${told}`, {
+        operation,
+        rank: this.rank,
+      });
+    }
+    const output = asTensor(into, 'into');
+    const input = value === undefined ? zeros(output.dtype, [0]) : asTensor(value);
+    await this.#run({ collective, input, output, result: into }, waitingOf(options));
+    return into;
+  }
+
+  /** Combines the values of all members and cuts the result into `size` equal blocks along the first dimension; member i gets block i. */
+  reduceScatter<T extends MemberData>(op: ReduceOpLike, value: T, options?: MemberOptions<T>): Promise<T> {
+    return this.#reducing((by) => ({ kind: 'reduce-scatter', op: by }), op, value, options);
+  }
+
+  /** Cuts each value into `size` equal blocks; member i gets block i of all members, in rank order. */
+  allToAll<T extends MemberData>(value: T, options?: MemberOptions<T>): Promise<T> {
+    return this.#call(() => ({ kind: 'all-to-all' }), value, options);
+  }
+
+  /** Waits until all members have called it. */
+  async barrier(options?: WaitingOptions): Promise<void> {
+    const value = new Uint8Array(1);
+    const call = memberCall({ kind: 'all-gather' }, { rank: this.rank, size: this.size, value });
+    await this.#run(call, waitingOf(options), barrierRequest);
+  }
+
+  /**
+   * Sends a value to member `to`, which calls `receive`. Ends when the value may be changed again. Messages of two members
+   * arrive in the order in which they were sent, and wait for no collective; other members take no part.
+   * @throws what collectives throw, and ValueError (ERR_COLL_REFUSED) where the engine has no messages
+   */
+  async send(to: number, value: MemberData, options?: WaitingOptions): Promise<void> {
+    const { group } = this.#local.communicator;
+    const peer = this.#otherOf(to, 'send');
+    await this.#together(group.send(this.rank, peer, asTensor(value), waitingOf(options)));
+  }
+
+  /**
+   * Receives the next value of member `from` into an array or tensor of its dtype and length, which it returns.
+   * @throws as `send`
+   */
+  async receive<T extends MemberData>(from: number, into: T, options?: WaitingOptions): Promise<T> {
+    const { group } = this.#local.communicator;
+    const peer = this.#otherOf(from, 'receive');
+    await this.#together(group.receive(this.rank, peer, asTensor(into, 'into'), waitingOf(options)));
+    return into;
+  }
+
+  /**
+   * Makes a group of the members of each color, and returns this member's; undefined for a negative color. All members call it.
+   * The new group has the same algorithm and an order of its own, and fails together with this one.
+   * @param key orders the members of a color. Default: the rank
+   * @throws what collectives throw, and ValueError (ERR_COLL_REFUSED) where the engine makes no sub-groups
+   */
+  async split(color: number, key = this.rank, options?: WaitingOptions): Promise<Member | undefined> {
+    const part: SplitPart = { color, key };
+    requireSplitPart(part);
+    return this.#together(this.#local.split(this.#place, part, this.#algorithm, waitingOf(options), this.#family));
+  }
+
+  /** Leaves the group: members that wait for this one get a `RuntimeError` (ERR_COLL_CLOSED). May be called again. */
+  close(): Promise<void> {
+    return this.#local.close();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  get #place(): number {
+    return this.#local.placeOf(this.rank);
+  }
+
+  #reducing<R>(
+    collectiveOf: (op: ReturnType<typeof collectiveOp>) => Collective,
+    op: ReduceOpLike,
+    value: unknown,
+    options: MemberOptions<unknown> | undefined,
+  ): Promise<R> {
+    return this.#call(() => collectiveOf(collectiveOp(reduceOpFrom(op))), value, options);
+  }
+
+  async #call<R>(
+    collectiveOf: () => Collective,
+    value: unknown,
+    options: MemberOptions<unknown> | undefined,
+  ): Promise<R> {
+    const given = optionsOf<MemberOptions<unknown>>(options, '{ into, timeoutSeconds, signal }', memberOptions);
+    const { rank, size } = this;
+    const call = memberCall(collectiveOf(), { rank, size, value, into: given.into });
+    await this.#run(call, runOptionsOf(given));
+    return call.result as R;
+  }
+
+  #run(call: MemberCall, options: RunOptions, request?: CallerRequest): Promise<void> {
+    return this.#together(this.#local.run(this.#place, call, request ? { ...options, request } : options));
+  }
+
+  /** Where the group has failed, those that were split from or into it do, too. */
+  async #together<R>(call: Promise<R>): Promise<R> {
+    try {
+      return await call;
+    } catch (error) {
+      const { failure } = this.#local.communicator.group;
+      if (failure) for (const group of this.#family) group.fail(failure);
+      throw error;
+    }
+  }
+
+  #rankOf(rank: unknown, what: string): number {
+    if (Number.isInteger(rank) && Number(rank) >= 0 && Number(rank) < this.size) return Number(rank);
+    throw new ValueError('ERR_COLL_VALUE', `${what} must be a rank from 0 to ${this.size - 1}, not ${quote(rank)}`);
+  }
+
+  #otherOf(rank: unknown, operation: string): number {
+    const other = this.#rankOf(rank, operation === 'send' ? 'to' : 'from');
+    if (other !== this.rank) return other;
+    throw new ValueError('ERR_COLL_VALUE', `${operation}: rank ${this.rank} has no messages for itself`, {
+      operation,
+      rank: this.rank,
+    });
+  }
+}
+
+const barrierRequest: CallerRequest = {
+  collective: { kind: 'all-gather' },
+  dtype: 'uint8',
+  length: 1,
+  purpose: 'barrier',
+};
+
+function waitingOf(options: WaitingOptions | undefined): RunOptions {
+  return runOptionsOf(optionsOf(options, '{ timeoutSeconds, signal }', waitingOptions));
+}
+
+/** @throws ValueError for a signal or a time that is none */
+function runOptionsOf({ signal, timeoutSeconds }: WaitingOptions): RunOptions {
+  requireSignal(signal);
+  if (timeoutSeconds !== undefined) requireTimeout(timeoutSeconds);
+  return { ...(signal ? { signal } : {}), ...(timeoutSeconds === undefined ? {} : { timeoutSeconds }) };
+}

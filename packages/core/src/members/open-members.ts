@@ -1,0 +1,88 @@
+import type { EngineRequest, ThreadGroup } from '../engine.js';
+import { resolveEngine } from '../engines.js';
+import { knownOptions } from '../known-options.js';
+import { optionsOf } from '../options-of.js';
+import { allRanks, oneRank } from '../ranks.js';
+import type { Algorithm } from '../schedule/schedule.js';
+import { requireGroup } from '../threads/thread-group.js';
+import { LocalMembers } from './local-members.js';
+import type { Member } from './member.js';
+
+/** How many members a group of one thread has, and what they execute. */
+export interface OpenMembersOptions {
+  /** Members of the group, all of them in this thread. */
+  readonly size: number;
+  /** Executed by the collectives, such as `ringAlgorithm()`. */
+  readonly algorithm: Algorithm;
+  /** Default: `'auto'`, the fastest that works here. */
+  readonly engine?: EngineRequest | undefined;
+}
+
+const openMembersOptions = knownOptions<OpenMembersOptions>('openMembers', {
+  size: true,
+  algorithm: true,
+  engine: true,
+});
+
+/** Which member of a group of threads this thread is. */
+export interface JoinThreadGroupOptions {
+  /** From 0; each rank of the group joins once, in a thread of its own. */
+  readonly rank: number;
+  /** Executed by the collectives. The same for all members. */
+  readonly algorithm: Algorithm;
+}
+
+const joinThreadGroupOptions = knownOptions<JoinThreadGroupOptions>('joinThreadGroup', { rank: true, algorithm: true });
+
+/**
+ * Opens a group whose members are all in this thread, such as one for each device. Their calls meet: a collective begins when
+ * the last member has called it.
+ * @throws ValueError for a size below 1; CollError (ERR_COLL_NO_ENGINE) if the engine cannot be used
+ *
+ * @example
+ * ```ts
+ * import { openMembers } from '@coll/core';
+ * import { directAlgorithm } from '@coll/direct';
+ *
+ * const [first, second] = openMembers({ size: 2, algorithm: directAlgorithm() });
+ * const [, received] = await Promise.all([
+ *   first?.send(1, new Float32Array([1, 2])),
+ *   second?.receive(0, new Float32Array(2)),
+ * ]);
+ * console.log(received); // Float32Array(2) [ 1, 2 ]
+ * ```
+ */
+export function openMembers(options: OpenMembersOptions): readonly Member[] {
+  const { size, algorithm, engine } = optionsOf(
+    options,
+    '{ size: 2, algorithm }',
+    openMembersOptions,
+  ) as OpenMembersOptions;
+  const communicator = resolveEngine(engine).engine.communicator(size, algorithm);
+  return new LocalMembers({ localRanks: allRanks(size), communicator: () => communicator }).members(size, algorithm);
+}
+
+/**
+ * Makes this thread a member of a group that `engine.createGroup` has made and that was posted to it.
+ * @throws ValueError for anything but a group, and for a rank outside of it; CollError (ERR_COLL_NO_ENGINE) if its engine cannot be used here
+ *
+ * @example
+ * ```ts
+ * import { joinThreadGroup, resolveEngine } from '@coll/core';
+ * import { ringAlgorithm } from '@coll/ring';
+ *
+ * const group = resolveEngine('js').engine.createGroup({ size: 1 });
+ * // The group goes to each worker in `workerData`, and the worker joins it:
+ * const member = joinThreadGroup(group, { rank: 0, algorithm: ringAlgorithm() });
+ * console.log(await member.allReduce('sum', new Float32Array([1]))); // Float32Array(1) [ 1 ]
+ * await member.close();
+ * ```
+ */
+export function joinThreadGroup(group: ThreadGroup, options: JoinThreadGroupOptions): Member {
+  requireGroup(group);
+  const request = optionsOf(options, '{ rank, algorithm }', joinThreadGroupOptions) as JoinThreadGroupOptions;
+  const communicator = resolveEngine(group.engine).engine.join(group, request);
+  const local = new LocalMembers({ localRanks: oneRank(request.rank, group.size), communicator: () => communicator });
+  const [member] = local.members(group.size, request.algorithm);
+  return member as Member;
+}

@@ -1,0 +1,267 @@
+import { abortedError, type CallDetails, closedError, lostBufferError } from '../call-errors.js';
+import type { Group, RunOptions } from '../communicator.js';
+import type { DType, TypedArray } from '../dtype.js';
+import { type CollError, DeadlineExceededError, InternalError, InvalidArgumentError, RuntimeError } from '../errors.js';
+import type { Tensor } from '../tensor.js';
+import { copyElements } from '../tensor.js';
+import { afterSeconds } from '../timer.js';
+
+/** Which message: the `number`-th, from 0, that rank `from` sends to rank `to`. */
+export interface MessageId {
+  readonly from: number;
+  readonly to: number;
+  readonly number: number;
+}
+
+/**
+ * What two ranks post to each other. The sender offers a message, the receiver requests it once it has memory for it, and the
+ * sender posts its elements. So nothing is kept for a receiver that has not called `receive`.
+ */
+export type Post = MessageId &
+  (
+    | { readonly type: 'offer' | 'request' }
+    | { readonly type: 'elements'; readonly dtype: DType; readonly length: number; readonly data: TypedArray }
+  );
+
+/** How the posts of one rank reach the others. Posts between two ranks keep their order. */
+export interface Postbox {
+  /** Lets the posts of `peer` arrive, and its own reach it. May be called again. A post before the peer has done the same may be lost. */
+  open(peer: number): void;
+  /** Posts to a rank. The promise ends when the data of an `elements` post is needed no more. Undefined: it is not needed already. */
+  post(peer: number, post: Post): Promise<void> | undefined;
+  /** Whether this rank waits for a message, so that its thread or process must not end. */
+  setWaiting(isWaiting: boolean): void;
+  close(): void;
+}
+
+/** A call of `send` or `receive` that has not ended. */
+interface Waiter {
+  readonly id: MessageId;
+  /** What is sent, or memory for what is received. */
+  readonly value: Tensor;
+  /** Elements of `value` when the call was made: its memory may be detached since. */
+  readonly length: number;
+  /** Whether its elements are on their way. */
+  isPosted?: boolean;
+  resolve(): void;
+  reject(error: unknown): void;
+}
+
+/** A message, and what is posted first. */
+interface Message {
+  readonly id: MessageId;
+  readonly value: Tensor;
+  readonly peer: number;
+  readonly first: Post;
+}
+
+type Details = Required<CallDetails>;
+
+const lookMillis = 50;
+// Numbers of messages have 32 bits.
+const numbers = 2 ** 32;
+
+/**
+ * The messages of one rank. Those of a pair of ranks are received in the order in which they were sent; they do not wait for
+ * collectives, nor for messages of other pairs.
+ */
+export class PointToPoint {
+  readonly #rank: number;
+  readonly #postbox: Postbox;
+  readonly #group: Pick<Group, 'failure' | 'fail'>;
+  readonly #sends = new Map<string, Waiter>();
+  readonly #receives = new Map<string, Waiter>();
+  /** Messages sent to each rank, and received from it. */
+  readonly #sent: number[] = [];
+  readonly #received: number[] = [];
+  #look: ReturnType<typeof setInterval> | undefined;
+  #isClosed = false;
+
+  constructor(rank: number, postbox: Postbox, group: Pick<Group, 'failure' | 'fail'>) {
+    this.#rank = rank;
+    this.#postbox = postbox;
+    this.#group = group;
+  }
+
+  /**
+   * Sends to another rank; ends when its elements are on their way to a rank that has called `receive`.
+   * @throws what `receive` throws
+   */
+  async send(to: number, value: Tensor, options: RunOptions = {}): Promise<void> {
+    const details = { operation: `send to rank ${to}`, rank: this.#rank };
+    this.#requireOpen(details, options);
+    const id = { from: this.#rank, to, number: next(this.#sent, to) };
+    await this.#wait(this.#sends, { id, value, peer: to, first: { ...id, type: 'offer' } }, details, options);
+  }
+
+  /**
+   * Receives from another rank.
+   * @throws InvalidArgumentError where the lengths differ, InternalError where the dtypes do, DeadlineExceededError, AbortedError: each ends the
+   * group; the failure of the group
+   */
+  async receive(from: number, into: Tensor, options: RunOptions = {}): Promise<void> {
+    const details = { operation: `receive from rank ${from}`, rank: this.#rank };
+    this.#requireOpen(details, options);
+    const id = { from, to: this.#rank, number: next(this.#received, from) };
+    const message = { id, value: into, peer: from, first: { ...id, type: 'request' as const } };
+    await this.#wait(this.#receives, message, details, options);
+  }
+
+  /** Handles a post of another rank. */
+  deliver(post: Post): void {
+    const key = keyOf(post);
+    if (post.type === 'request') this.#answer(key, post);
+    else if (post.type === 'elements') this.#take(key, post);
+    // The request that was made before may have been lost.
+    else if (this.#receives.has(key)) void this.#postbox.post(post.from, { ...idOf(post), type: 'request' });
+  }
+
+  /** Where the elements of a message go, which a postbox may write there itself before it delivers them. Undefined: nobody waits for them. */
+  memoryFor(id: MessageId): Tensor | undefined {
+    return this.#receives.get(keyOf(id))?.value;
+  }
+
+  /** Ends the group if this rank waits for one that has left. */
+  left(peer: number): void {
+    const waiter = [...this.#sends.values(), ...this.#receives.values()].find(
+      ({ id }) => id.from === peer || id.to === peer,
+    );
+    if (!waiter) return;
+    const details = { operation: operationOf(waiter.id, this.#rank), rank: peer };
+    const told = `rank ${peer} has left the group`;
+    this.#fail(new RuntimeError('ERR_COLL_CLOSED', `${details.operation}: ${told}`, details));
+  }
+
+  /** Posts again what a rank may have missed that can be reached from now on. */
+  reached(peer: number): void {
+    for (const { id } of this.#sends.values())
+      if (id.to === peer) void this.#postbox.post(peer, { ...id, type: 'offer' });
+    for (const { id } of this.#receives.values())
+      if (id.from === peer) void this.#postbox.post(peer, { ...id, type: 'request' });
+  }
+
+  /** Ends all calls under way. */
+  close(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#rejectAll((operation) => closedError({ operation, rank: this.#rank }));
+    this.#postbox.close();
+  }
+
+  #requireOpen(details: Details, { signal }: RunOptions): void {
+    if (this.#isClosed) throw closedError(details);
+    if (this.#group.failure) throw this.#group.failure;
+    if (signal?.aborted) throw abortedError('before it began', signal, details);
+  }
+
+  #wait(
+    waiters: Map<string, Waiter>,
+    { id, value, peer, first }: Message,
+    details: Details,
+    { signal, timeoutSeconds }: RunOptions,
+  ): Promise<void> {
+    return new Promise<void>((resolve, reject) => {
+      const endTimer = afterSeconds(timeoutSeconds, () => this.#fail(tooLate(details, peer)));
+      const abort = () => this.#fail(abortedError('while it was under way', signal, details));
+      signal?.addEventListener('abort', abort);
+      const key = keyOf(id);
+      const settle = (act: () => void) => {
+        endTimer();
+        signal?.removeEventListener('abort', abort);
+        waiters.delete(key);
+        this.#watch();
+        act();
+      };
+      waiters.set(key, {
+        id,
+        value,
+        length: value.data.length,
+        resolve: () => settle(resolve),
+        reject: (error) => settle(() => reject(error)),
+      });
+      this.#watch();
+      this.#postbox.open(peer);
+      void this.#postbox.post(peer, first);
+    });
+  }
+
+  #answer(key: string, post: Post): void {
+    const sending = this.#sends.get(key);
+    if (!sending || sending.isPosted) return;
+    const { dtype, data } = sending.value;
+    if (data.length !== sending.length) return this.#fail(lostBufferError(operationOf(post, this.#rank), this.#rank));
+    sending.isPosted = true;
+    const posted = this.#postbox.post(post.to, { ...idOf(post), type: 'elements', dtype, length: data.length, data });
+    if (posted) void posted.then(sending.resolve, () => {});
+    else sending.resolve();
+  }
+
+  #take(key: string, post: Extract<Post, { type: 'elements' }>): void {
+    const receiving = this.#receives.get(key);
+    if (!receiving) return;
+    const { value } = receiving;
+    const details = { operation: operationOf(post, this.#rank), rank: this.#rank };
+    const differ = (sent: string, taken: string) =>
+      `${details.operation}: rank ${post.from} sends ${sent}, rank ${post.to} receives ${taken}`;
+    if (value.data.length !== receiving.length) this.#fail(lostBufferError(details.operation, this.#rank));
+    else if (post.dtype !== value.dtype)
+      this.#fail(new InternalError('ERR_COLL_DTYPE_MISMATCH', differ(post.dtype, value.dtype), details));
+    else if (post.length !== value.data.length) {
+      const told = differ(`${post.length} elements`, `${value.data.length}`);
+      this.#fail(new InvalidArgumentError('ERR_COLL_SHAPE_MISMATCH', told, details));
+    } else {
+      if (value.data !== post.data) copyElements(value.data, post.data);
+      receiving.resolve();
+    }
+  }
+
+  #fail(error: CollError): void {
+    this.#group.fail(error);
+    this.#rejectAll((operation) => (operation === error.operation ? error : (this.#group.failure ?? error)));
+  }
+
+  #rejectAll(errorFor: (operation: string) => CollError): void {
+    for (const { id, reject } of [...this.#sends.values(), ...this.#receives.values()])
+      reject(errorFor(operationOf(id, this.#rank)));
+  }
+
+  /** While messages are awaited, sees whether the group has failed elsewhere. */
+  #watch(): void {
+    const isWaiting = this.#sends.size + this.#receives.size > 0;
+    if (isWaiting === (this.#look !== undefined)) return;
+    if (!isWaiting) {
+      clearInterval(this.#look);
+      this.#look = undefined;
+    } else {
+      this.#look = setInterval(() => {
+        const { failure } = this.#group;
+        if (failure) this.#rejectAll(() => failure);
+      }, lookMillis);
+    }
+    if (!this.#isClosed) this.#postbox.setWaiting(isWaiting);
+  }
+}
+
+function next(counts: number[], peer: number): number {
+  const number = counts[peer] ?? 0;
+  counts[peer] = (number + 1) % numbers;
+  return number;
+}
+
+function keyOf({ from, to, number }: MessageId): string {
+  return `${from}/${to}/${number}`;
+}
+
+function idOf({ from, to, number }: MessageId): MessageId {
+  return { from, to, number };
+}
+
+function operationOf({ from, to }: MessageId, rank: number): string {
+  return from === rank ? `send to rank ${to}` : `receive from rank ${from}`;
+}
+
+function tooLate(details: Details, peer: number): CollError {
+  const call = details.operation.startsWith('send') ? 'receive' : 'send';
+  const told = `timed out on rank ${details.rank} waiting for rank ${peer}, which did not call ${call}`;
+  return new DeadlineExceededError('ERR_COLL_DEADLINE', `${details.operation}: ${told}`, details);
+}

@@ -1,0 +1,14 @@
+import { refusedError } from '../call-errors.js';
+import type { Group } from '../communicator.js';
+
+/** The members of `Group` for engines without sub-groups and messages: each call is refused, naming `engine`. */
+export function refusedMessages(engine: string): Pick<Group, 'split' | 'send' | 'receive'> {
+  const refuse = async (operation: string, what: string): Promise<never> => {
+    throw refusedError(`${engine} has no ${what}`, { operation });
+  };
+  return {
+    split: () => refuse('split', 'sub-groups'),
+    send: () => refuse('send', 'messages between two ranks'),
+    receive: () => refuse('receive', 'messages between two ranks'),
+  };
+}

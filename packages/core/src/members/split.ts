@@ -1,0 +1,34 @@
+import { ValueError } from '../errors.js';
+import { quote } from '../quote.js';
+
+/** Where a rank goes in a split. */
+export interface SplitPart {
+  /** Ranks of the same color are in the same new group; a rank with a negative color is in none. */
+  readonly color: number;
+  /** Orders the ranks of a color; of equal keys, the lower old rank comes first. */
+  readonly key: number;
+}
+
+/** The old ranks of each color in the order of their new ranks; colors in ascending order. `parts` are in rank order. */
+export function ranksByColor(parts: readonly SplitPart[]): readonly (readonly number[])[] {
+  const colors = [...new Set(parts.map(({ color }) => color))].filter((color) => color >= 0).sort((a, b) => a - b);
+  const keyOf = (rank: number) => (parts[rank] as SplitPart).key;
+  return colors.map((wanted) =>
+    parts.flatMap(({ color }, rank) => (color === wanted ? [rank] : [])).sort((a, b) => keyOf(a) - keyOf(b) || a - b),
+  );
+}
+
+/** The old ranks of a rank's new group. Undefined for a rank that joins none. */
+export function groupOfRank(parts: readonly SplitPart[], rank: number): readonly number[] | undefined {
+  return ranksByColor(parts).find((ranks) => ranks.includes(rank));
+}
+
+/** @throws ValueError unless both are whole numbers of 32 bits */
+export function requireSplitPart({ color, key }: SplitPart): void {
+  for (const [name, value] of Object.entries({ color, key })) {
+    if (Number.isInteger(value) && Math.abs(value) < 2 ** 31) continue;
+    throw new ValueError('ERR_COLL_VALUE', `split: ${name} must be a whole number of 32 bits, not ${quote(value)}`, {
+      operation: 'split',
+    });
+  }
+}

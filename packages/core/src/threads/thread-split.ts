@@ -1,0 +1,84 @@
+import { abortedError } from '../call-errors.js';
+import type { Group, RunOptions } from '../communicator.js';
+import type { ThreadGroup } from '../engine.js';
+import { type CollError, DeadlineExceededError } from '../errors.js';
+import { afterSeconds } from '../timer.js';
+import { openChannel, type ThreadChannel } from './thread-channel.js';
+
+/** A new group of threads, of which this is one. */
+export interface SharedGroupOptions {
+  /** The same for all threads of the new group, and for no other group. */
+  readonly name: string;
+  /** The old ranks of the new group. The first makes what they share. */
+  readonly ranks: readonly number[];
+  /** The old rank of this thread. */
+  readonly rank: number;
+  readonly make: () => ThreadGroup;
+  /** Of the old ranks: fails where a thread waits in vain. */
+  readonly group: Pick<Group, 'failure' | 'fail'>;
+  readonly options: RunOptions;
+}
+
+type Message =
+  | { readonly type: 'request'; readonly rank: number }
+  | { readonly type: 'taken'; readonly rank: number }
+  | { readonly type: 'group'; readonly group: ThreadGroup };
+
+const lookMillis = 50;
+
+/** The first thread makes what the threads of a new group share, and hands it to the others. */
+export function shareGroup(options: SharedGroupOptions): Promise<ThreadGroup> | ThreadGroup {
+  return options.rank === options.ranks[0] ? handOut(options) : request(options);
+}
+
+function handOut({ name, ranks, make }: SharedGroupOptions): ThreadGroup {
+  const group = make();
+  const missing = new Set(ranks.slice(1));
+  if (missing.size === 0) return group;
+  const channel = openChannel(name, (received) => {
+    const message = received as Message;
+    if (message.type === 'request') channel.post({ type: 'group', group } satisfies Message);
+    if (message.type === 'taken' && missing.delete(message.rank) && missing.size === 0) channel.close();
+  });
+  channel.post({ type: 'group', group } satisfies Message);
+  return group;
+}
+
+function request({ name, rank, ranks, group, options }: SharedGroupOptions): Promise<ThreadGroup> {
+  const details = { operation: 'split', rank };
+  const { signal, timeoutSeconds } = options;
+  return new Promise((resolve, reject) => {
+    const end = (error: CollError) => {
+      group.fail(error);
+      settle(() => reject(error));
+    };
+    const abort = () => end(abortedError('while it was under way', signal, details));
+    const endTimer = afterSeconds(timeoutSeconds, () => end(tooLate(rank, ranks[0] as number)));
+    signal?.addEventListener('abort', abort);
+    const look = setInterval(() => {
+      const { failure } = group;
+      if (failure) settle(() => reject(failure));
+    }, lookMillis);
+    let channel: ThreadChannel | undefined;
+    const settle = (act: () => void) => {
+      endTimer();
+      signal?.removeEventListener('abort', abort);
+      clearInterval(look);
+      channel?.close();
+      act();
+    };
+    channel = openChannel(name, (received) => {
+      const message = received as Message;
+      if (message.type !== 'group') return;
+      channel?.post({ type: 'taken', rank } satisfies Message);
+      settle(() => resolve(message.group));
+    });
+    channel.setWaiting(true);
+    channel.post({ type: 'request', rank } satisfies Message);
+  });
+}
+
+function tooLate(rank: number, first: number): DeadlineExceededError {
+  const told = `timed out on rank ${rank} waiting for rank ${first}, which makes the memory of the new group`;
+  return new DeadlineExceededError('ERR_COLL_DEADLINE', `split: ${told}`, { operation: 'split', rank });
+}

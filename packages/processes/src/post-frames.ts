@@ -1,0 +1,130 @@
+import { type DType, dtypes, type Tensor, type TypedArray } from '@coll/core';
+import type { MessageId, Post } from '@coll/core/internal';
+import { byteSize, viewOf } from '@coll/core/plugin';
+
+/*
+ * The rank that has connected says `ready` first; the other one posts nothing before. A post, in little-endian order:
+ *
+ *     type     1 byte: an index of `types`
+ *     dtype    1 byte: an index of `dtypes`; 0 unless there are elements
+ *     zero     2 bytes
+ *     number   4 bytes: the message, from 0
+ *     length   8 bytes: elements; 0 unless there are some
+ *     elements
+ */
+const headerBytes = 16;
+const types = ['ready', 'offer', 'request', 'elements'] as const;
+
+/** The bytes of a post, without its elements. */
+export function encodePost(post: Post): Uint8Array {
+  const header = Buffer.alloc(headerBytes);
+  header.writeUInt8(types.indexOf(post.type), 0);
+  header.writeUInt32LE(post.number, 4);
+  if (post.type === 'elements') {
+    header.writeUInt8(dtypes.indexOf(post.dtype), 1);
+    header.writeBigUInt64LE(BigInt(post.length), 8);
+  }
+  return header;
+}
+
+/** What the rank that has connected says first. */
+export function encodeReady(): Uint8Array {
+  return new Uint8Array(headerBytes);
+}
+
+/** The bytes of elements where they are. */
+export function bytesOf({ buffer, byteOffset, byteLength }: TypedArray): Uint8Array {
+  return new Uint8Array(buffer, byteOffset, byteLength);
+}
+
+/** What a reader of posts is for. */
+export interface PostReaderOptions {
+  readonly rank: number;
+  readonly peer: number;
+  /** Where the elements of a message go; undefined if nobody waits for them. */
+  readonly memoryFor: (id: MessageId) => Tensor | undefined;
+  readonly deliver: (post: Post) => void;
+}
+
+/** Elements that are on their way. */
+interface Arriving {
+  readonly id: MessageId;
+  readonly into: Tensor;
+  readonly bytes: number;
+  read: number;
+}
+
+/** Reads the posts of another rank, and writes elements to where they belong as they arrive. It keeps nothing but a header. */
+export class PostReader {
+  readonly #options: PostReaderOptions;
+  readonly #header = Buffer.alloc(headerBytes);
+  #filled = 0;
+  #arriving: Arriving | undefined;
+
+  constructor(options: PostReaderOptions) {
+    this.#options = options;
+  }
+
+  /** Reads on. @returns false if the bytes are no posts, or elements that nobody waits for: the connection is of no more use */
+  read(bytes: Uint8Array): boolean {
+    let at = 0;
+    while (at < bytes.length) {
+      if (this.#arriving) {
+        const taken = this.#readElements(this.#arriving, bytes.subarray(at));
+        if (taken < 0) return false;
+        at += taken;
+        continue;
+      }
+      const part = bytes.subarray(at, at + headerBytes - this.#filled);
+      this.#header.set(part, this.#filled);
+      this.#filled += part.length;
+      at += part.length;
+      if (this.#filled < headerBytes) return true;
+      this.#filled = 0;
+      if (!this.#begin()) return false;
+    }
+    return true;
+  }
+
+  #begin(): boolean {
+    const { rank, peer, deliver, memoryFor } = this.#options;
+    const type = types[this.#header.readUInt8(0)];
+    const dtype = dtypes[this.#header.readUInt8(1)] as DType | undefined;
+    const number = this.#header.readUInt32LE(4);
+    const length = Number(this.#header.readBigUInt64LE(8));
+    if (type === undefined || dtype === undefined || this.#header.readUInt16LE(2) !== 0) return false;
+    if (type === 'ready') return true;
+    const id = type === 'request' ? { from: rank, to: peer, number } : { from: peer, to: rank, number };
+    if (type !== 'elements') {
+      deliver({ ...id, type });
+      return true;
+    }
+    const into = memoryFor(id);
+    if (!into) return false;
+    const fits = into.dtype === dtype && into.data.length === length;
+    if (fits && length > 0) this.#arriving = { id, into, bytes: length * byteSize(dtype), read: 0 };
+    // Elements that do not fit end the group; they are read no more.
+    else deliver({ ...id, type, dtype, length, data: fits ? into.data : viewOf(dtype, new ArrayBuffer(0), 0, 0) });
+    return fits;
+  }
+
+  #readElements(arriving: Arriving, bytes: Uint8Array): number {
+    const { deliver, memoryFor } = this.#options;
+    const { id, into } = arriving;
+    const { dtype, data } = into;
+    // The call may have ended, or its memory may be gone.
+    if (memoryFor(id) !== into) return -1;
+    const length = arriving.bytes / byteSize(dtype);
+    if (data.byteLength === arriving.bytes) {
+      const part = bytes.subarray(0, arriving.bytes - arriving.read);
+      bytesOf(data).set(part, arriving.read);
+      arriving.read += part.length;
+      if (arriving.read < arriving.bytes) return part.length;
+      this.#arriving = undefined;
+      deliver({ ...id, type: 'elements', dtype, length, data });
+      return part.length;
+    }
+    deliver({ ...id, type: 'elements', dtype, length, data });
+    return -1;
+  }
+}

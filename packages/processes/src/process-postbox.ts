@@ -1,0 +1,161 @@
+import type { Socket } from 'node:net';
+import type { PointToPoint, Post, Postbox } from '@coll/core/internal';
+import { type Card, hostOf } from './card.js';
+import { connectOne, type Mesh } from './connections.js';
+import { messageChannel } from './hello.js';
+import { isSameHost } from './host.js';
+import { Refusals, untilDeaf } from './listening.js';
+import { bytesOf, encodePost, encodeReady, PostReader } from './post-frames.js';
+
+/** A rank whose posts this one reads. */
+interface Peer {
+  /** Undefined until the two are connected. */
+  socket: Socket | undefined;
+  hasLeft: boolean;
+  /** Ends the attempts to connect. */
+  readonly stop: AbortController;
+}
+
+/** What a group has to know of its members after it was opened. */
+export type MessageMesh = Omit<Mesh, 'meeting'>;
+
+// As long as the others wait for a member that is not there.
+const goneSeconds = 0.9;
+// A firewall may keep this rank from a member that can reach it.
+const fewestSilentSeconds = 5;
+// Why a member has gone may be known a moment later.
+const graceMillis = 1000;
+// Node writes no more at once.
+const mostBytes = 2 ** 30;
+
+/**
+ * The posts of one process: a TCP connection with each rank that it exchanges messages with, made for the first one. As everywhere, the higher
+ * rank connects to the lower one.
+ */
+export class ProcessPostbox implements Postbox {
+  readonly #mesh: MessageMesh;
+  readonly #messages: () => PointToPoint;
+  readonly #peers = new Map<number, Peer>();
+  readonly #over = new AbortController();
+  #isWaiting = false;
+
+  /** `messages`: what the posts of others are for. */
+  constructor(mesh: MessageMesh, messages: () => PointToPoint) {
+    this.#mesh = mesh;
+    this.#messages = messages;
+  }
+
+  open(rank: number): void {
+    const known = this.#peers.get(rank);
+    if (known?.hasLeft) void Promise.resolve().then(() => this.#messages().left(rank));
+    if (known) return;
+    const peer: Peer = { socket: undefined, hasLeft: false, stop: new AbortController() };
+    this.#peers.set(rank, peer);
+    void this.#connect(rank, peer);
+  }
+
+  post(rank: number, post: Post): Promise<void> | undefined {
+    const socket = this.#peers.get(rank)?.socket;
+    // Once they are connected, it is posted again.
+    if (!socket) return undefined;
+    socket.write(encodePost(post));
+    return post.type === 'elements' ? written(socket, bytesOf(post.data)) : undefined;
+  }
+
+  setWaiting(isWaiting: boolean): void {
+    this.#isWaiting = isWaiting;
+    const method = isWaiting ? 'ref' : 'unref';
+    this.#mesh.listener[method]();
+    for (const { socket } of this.#peers.values()) socket?.[method]();
+  }
+
+  close(): void {
+    this.#over.abort();
+    for (const { socket } of this.#peers.values()) socket?.destroySoon();
+  }
+
+  async #connect(rank: number, peer: Peer): Promise<void> {
+    const { member, sockets, listener } = this.#mesh;
+    const signal = AbortSignal.any([this.#over.signal, peer.stop.signal]);
+    const refusals = new Refusals();
+    const found = new AbortController();
+    try {
+      // A member that listens no more has left.
+      if (rank > member.rank) void this.#watchFor(rank, peer, AbortSignal.any([signal, found.signal]));
+      const connection = await connectOne(this.#mesh, { rank, channel: messageChannel }, signal, (why) => {
+        if (refusals.haveLasted(goneSeconds, why)) this.#leave(rank, peer);
+      });
+      if (rank > member.rank) listener.forget(connection);
+      this.#attach(rank, peer, sockets.giveBack(connection.socket));
+    } catch {
+      // The group is closed, the member has left, or whoever listens there now refuses this one.
+      this.#leave(rank, peer);
+    } finally {
+      found.abort();
+    }
+  }
+
+  #attach(rank: number, peer: Peer, socket: Socket): void {
+    const messages = this.#messages();
+    const reader = new PostReader({
+      rank: this.#mesh.member.rank,
+      peer: rank,
+      memoryFor: (id) => messages.memoryFor(id),
+      deliver: (post) => messages.deliver(post),
+    });
+    // The other one reads a handshake until it is ready.
+    const begin = () => {
+      peer.socket = socket;
+      messages.reached(rank);
+    };
+    socket.setNoDelay(true);
+    if (!this.#isWaiting) socket.unref();
+    socket.on('data', (bytes) => {
+      if (!peer.socket) begin();
+      if (!reader.read(bytes)) socket.destroy();
+    });
+    socket.on('error', () => {});
+    socket.on('close', () => {
+      peer.socket = undefined;
+      this.#leave(rank, peer);
+    });
+    if (rank > this.#mesh.member.rank) return;
+    socket.write(encodeReady());
+    begin();
+  }
+
+  async #watchFor(rank: number, peer: Peer, signal: AbortSignal): Promise<void> {
+    const { cards, member } = this.#mesh;
+    const [own, other] = [cards[member.rank], cards[rank]] as [Card, Card];
+    try {
+      await untilDeaf({
+        addresses: other.addresses,
+        goneSeconds,
+        silentSeconds: Math.max(member.heartbeatSeconds, fewestSilentSeconds),
+        isReachable: isSameHost(hostOf(own), hostOf(other)),
+        signal,
+      });
+      this.#leave(rank, peer);
+    } catch {
+      // It has connected, or the group is closed.
+    }
+  }
+
+  /** A member that was lost has failed the group by then, so that messages end with that. */
+  #leave(rank: number, peer: Peer): void {
+    if (this.#over.signal.aborted || peer.stop.signal.aborted) return;
+    peer.stop.abort();
+    setTimeout(() => {
+      peer.hasLeft = true;
+      if (!this.#over.signal.aborted) this.#messages().left(rank);
+    }, graceMillis);
+  }
+}
+
+async function written(socket: Socket, bytes: Uint8Array): Promise<void> {
+  for (let at = 0; at < bytes.length; at += mostBytes) {
+    await new Promise<void>((resolve, reject) => {
+      socket.write(bytes.subarray(at, at + mostBytes), (error) => (error ? reject(error) : resolve()));
+    });
+  }
+}

@@ -1,0 +1,58 @@
+import { hkdfSync } from 'node:crypto';
+import { type Communicator, type SubGroup, tensor, zeros } from '@coll/core';
+import { groupOfRank } from '@coll/core/internal';
+import { TcpStore, TcpStoreServer } from '@coll/rendezvous';
+import type { MemberConfig } from './member.js';
+import type { OpenedProcessGroup } from './opened-group.js';
+import type { OpenProcessGroupOptions } from './options.js';
+import type { ProcessRankOptions } from './process-rank.js';
+
+type Open = (options: OpenProcessGroupOptions) => Promise<OpenedProcessGroup>;
+
+/**
+ * How a member splits its group: the members of each color open a group of their own, as its options were. The first of them keeps the store
+ * where they meet, until it is open.
+ */
+export function splitOf(config: MemberConfig, open: Open): ProcessRankOptions['split'] {
+  let splits = 0;
+  return async (rank, parts, algorithm, options) => {
+    const number = splits++;
+    const ranks = groupOfRank(parts, config.rank);
+    const job = `${config.job}/split ${number} color ${parts[config.rank]?.color}`;
+    const jobKey = Buffer.from(hkdfSync('sha256', config.key, 'coll', job, 32)).toString('base64url');
+    const isFirst = ranks?.[0] === config.rank;
+    const server = isFirst ? await TcpStoreServer.listen({ job, jobKey, host: rank.hostOf(config.rank) }) : undefined;
+    try {
+      const ports = await exchangePorts(rank.communicator(algorithm), server, options);
+      if (!ranks) return [undefined];
+      const first = ranks[0] as number;
+      const address = addressOf(rank.hostOf(first), ports[first] as number);
+      const { timeoutSeconds, signal } = options;
+      const limits = { timeoutSeconds: timeoutSeconds ?? null, ...(signal ? { signal } : {}) };
+      await using store = await TcpStore.connect({ address, job, jobKey, ...limits });
+      const { generation, insecure, transport, streams, heartbeatSeconds, maxBytes } = config;
+      const same = { generation, insecure, transport, streams, heartbeatSeconds, maxBytes, algorithm };
+      const place = { rank: ranks.indexOf(config.rank), size: ranks.length };
+      const group = await open({ ...same, ...place, host: config.host, store, job, jobKey, ...limits });
+      return [{ communicator: group.communicator(algorithm), close: () => group.close() } satisfies SubGroup];
+    } finally {
+      await server?.close();
+    }
+  };
+}
+
+/** The port of each member's server; 0 for those that have none. */
+async function exchangePorts(
+  communicator: Communicator,
+  server: TcpStoreServer | undefined,
+  options: Parameters<ProcessRankOptions['split']>[3],
+): Promise<Int32Array> {
+  const port = server ? Number(new URL(server.address).port) : 0;
+  const ports = zeros('int32', [communicator.size]);
+  await communicator.run({ kind: 'all-gather' }, [tensor(Int32Array.of(port))], [ports], options);
+  return ports.data as Int32Array;
+}
+
+function addressOf(host: string, port: number): string {
+  return `tcp://${host.includes(':') ? `[${host}]` : host}:${port}`;
+}

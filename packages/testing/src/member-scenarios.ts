@@ -1,0 +1,99 @@
+import { CollError, type Member } from '@coll/core';
+
+/** What one member of a group does, and what comes of it; plain values, so that it can be posted. */
+export type MemberScenario = (member: Member) => Promise<unknown>;
+
+const codeOf = (call: Promise<unknown>): Promise<unknown> =>
+  call.then(
+    () => 'done',
+    (error: unknown) => (error instanceof CollError ? error.code : String(error)),
+  );
+
+/** Twice as many values as members, different for each of them. */
+const valuesOf = ({ rank, size }: Member) => Int32Array.from({ length: 2 * size }, (_, index) => 100 * rank + index);
+
+/** All members but this one. */
+const othersOf = ({ rank, size }: Member) =>
+  Array.from({ length: size }, (_, other) => other).filter((other) => other !== rank);
+
+/** What each member of a group does; the suite of members knows what must come of it. */
+export const memberScenarios = {
+  async collectives(member) {
+    const values = valuesOf(member);
+    const root = member.size - 1;
+    await member.barrier();
+    const scattered = new Int32Array(2);
+    return {
+      allReduce: await member.allReduce('sum', values),
+      mean: await member.allReduce('mean', values),
+      list: await member.allReduce('max', [values, values.slice(1)]),
+      reduce: await member.reduce('sum', root, values),
+      broadcast: await member.broadcast(root, values),
+      allGather: await member.allGather(values),
+      gather: await member.gather(root, values),
+      scatter: await member.scatter(root, scattered, member.rank === root ? values : undefined),
+      reduceScatter: await member.reduceScatter('sum', values),
+      allToAll: await member.allToAll(values),
+    };
+  },
+
+  async messages(member) {
+    const lengths = [0, 1, 5, 300_000];
+    const others = othersOf(member);
+    const sends = others.flatMap((to) =>
+      lengths.map((length) => member.send(to, new Float32Array(length).fill(member.rank + 1))),
+    );
+    const received = await Promise.all(
+      others.map((from) => Promise.all(lengths.map((length) => member.receive(from, new Float32Array(length))))),
+    );
+    await Promise.all(sends);
+    return received.map((parts, index) => {
+      const from = others[index] as number;
+      return parts.every(
+        (part, number) => part.length === lengths[number] && part.every((value) => value === from + 1),
+      );
+    });
+  },
+
+  async split(member) {
+    const part = await member.split(member.rank % 2, -member.rank);
+    const none = await member.split(-1);
+    if (!part) return undefined;
+    const again = await part.split(0);
+    const sum = await part.allReduce('sum', Int32Array.of(member.rank));
+    const order = await again?.allGather(Int32Array.of(member.rank));
+    const next = (part.rank + 1) % part.size;
+    const previous = (part.rank + part.size - 1) % part.size;
+    const [from] = await Promise.all(
+      part.size === 1
+        ? [Int32Array.of(member.rank)]
+        : [part.receive(previous, new Int32Array(1)), part.send(next, Int32Array.of(member.rank))],
+    );
+    await member.barrier();
+    const result = { rank: part.rank, size: part.size, sum, order, from, none };
+    await again?.close();
+    await part.close();
+    return result;
+  },
+
+  async 'a message of another length'(member) {
+    if (member.rank > 1) return codeOf(member.barrier());
+    const first =
+      member.rank === 0 ? codeOf(member.send(1, new Float32Array(3))) : codeOf(member.receive(0, new Float32Array(4)));
+    // The sender may have sent it before the other has found out.
+    return [member.rank === 0 ? 'sent' : await first, await codeOf(first.then(() => member.barrier()))];
+  },
+
+  async 'a message that does not come'(member) {
+    if (member.rank > 0) return codeOf(member.barrier());
+    return codeOf(member.receive(1, new Float32Array(1), { timeoutSeconds: 0.3 }));
+  },
+
+  async 'a member that leaves'(member) {
+    if (member.rank === 1) return member.close();
+    return member.rank === 0 ? codeOf(member.receive(1, new Float32Array(1))) : undefined;
+  },
+} satisfies Record<string, MemberScenario>;
+
+/** The name of a scenario. */
+export type MemberScenarioName = keyof typeof memberScenarios;

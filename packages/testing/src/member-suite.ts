@@ -1,0 +1,99 @@
+import { deepStrictEqual as equal } from 'node:assert/strict';
+import type { DeclareTest } from './declare-test.js';
+import type { MemberScenarioName } from './member-scenarios.js';
+
+/** What the suite of members is for. */
+export interface MemberSuiteOptions {
+  /** Of the test runner: `test` or `it`. */
+  readonly test: DeclareTest;
+  /** The group, such as `threads of js`. */
+  readonly name: string;
+  /** Members a group. */
+  readonly sizes: readonly number[];
+  /** Opens a group, plays a scenario as each of its members, closes it, and gives what came of it by rank. */
+  readonly run: (scenario: MemberScenarioName, size: number) => Promise<readonly unknown[]>;
+}
+
+/**
+ * Declares tests of members of a group: their collectives, messages, sub-groups and failures.
+ * @example
+ * ```ts
+ * import { openMembers } from '@coll/core';
+ * import { ringAlgorithm } from '@coll/ring';
+ * import { memberScenarios, memberSuite } from '@coll/testing';
+ * import { test } from 'node:test';
+ *
+ * memberSuite({
+ *   test,
+ *   name: 'members of one thread',
+ *   sizes: [1, 4],
+ *   run: (scenario, size) => Promise.all(openMembers({ size, algorithm: ringAlgorithm() }).map(memberScenarios[scenario])),
+ * });
+ * ```
+ */
+export function memberSuite({ test, name, sizes, run }: MemberSuiteOptions): void {
+  for (const size of sizes) {
+    test(`${name}: ${size} members make all collectives`, async () => {
+      const results = await run('collectives', size);
+      equal(results, expectedCollectives(size));
+    });
+    test(`${name}: ${size} members split by color and key`, async () => {
+      equal(await run('split', size), expectedSplit(size));
+    });
+    if (size === 1) continue;
+    test(`${name}: ${size} members send messages of all lengths, both ways at once`, async () => {
+      const all = Array<boolean>(size - 1).fill(true);
+      equal(await run('messages', size), Array(size).fill(all));
+    });
+    test(`${name}: a message of another length fails the group of ${size}`, async () => {
+      const [sender, receiver, ...others] = await run('a message of another length', size);
+      equal(sender, ['sent', 'ERR_COLL_SHAPE_MISMATCH']);
+      equal(receiver, ['ERR_COLL_SHAPE_MISMATCH', 'ERR_COLL_SHAPE_MISMATCH']);
+      equal(others, Array(size - 2).fill('ERR_COLL_SHAPE_MISMATCH'));
+    });
+    test(`${name}: a message that does not come fails the group of ${size} at its deadline`, async () => {
+      equal(await run('a message that does not come', size), Array(size).fill('ERR_COLL_DEADLINE'));
+    });
+    test(`${name}: a receiver in a group of ${size} hears of a sender that leaves`, async () => {
+      const [receiver] = await run('a member that leaves', size);
+      equal(receiver, 'ERR_COLL_CLOSED');
+    });
+  }
+}
+
+function expectedCollectives(size: number): readonly unknown[] {
+  const ranks = Array.from({ length: size }, (_, rank) => rank);
+  const valuesOf = (rank: number) => Int32Array.from({ length: 2 * size }, (_, index) => 100 * rank + index);
+  const joined = Int32Array.from(ranks.flatMap((rank) => [...valuesOf(rank)]));
+  const sum = valuesOf(0).map((_, index) => ranks.reduce((total, rank) => total + 100 * rank + index, 0));
+  const root = size - 1;
+  return ranks.map((rank) => ({
+    allReduce: sum,
+    mean: Float64Array.from(sum, (value) => value / size),
+    list: [valuesOf(root), valuesOf(root).slice(1)],
+    reduce: rank === root ? sum : undefined,
+    broadcast: valuesOf(root),
+    allGather: joined,
+    gather: rank === root ? joined : undefined,
+    scatter: valuesOf(root).slice(2 * rank, 2 * rank + 2),
+    reduceScatter: sum.slice(2 * rank, 2 * rank + 2),
+    allToAll: Int32Array.from(ranks.flatMap((from) => [...valuesOf(from).slice(2 * rank, 2 * rank + 2)])),
+  }));
+}
+
+function expectedSplit(size: number): readonly unknown[] {
+  const ranks = Array.from({ length: size }, (_, rank) => rank);
+  return ranks.map((rank) => {
+    // The highest key is that of the lowest rank.
+    const part = ranks.filter((other) => other % 2 === rank % 2).reverse();
+    const own = part.indexOf(rank);
+    return {
+      rank: own,
+      size: part.length,
+      sum: Int32Array.of(part.reduce((total, other) => total + other, 0)),
+      order: Int32Array.from(part),
+      from: Int32Array.of(part[(own + part.length - 1) % part.length] as number),
+      none: undefined,
+    };
+  });
+}
