@@ -45,6 +45,7 @@ const inReplica =
   (options) =>
     mirrored().run((replica) => call(replica, options) as Promise<unknown>);
 const value = new Float32Array(2);
+const member = () => core.openMembers({ size: 2, algorithm: ringAlgorithm() })[0] as core.Member;
 
 /** Ops of a class that anybody can extend. */
 class OwnOps extends core.AllReduceOps {
@@ -170,6 +171,24 @@ const calls: Readonly<Record<string, Readonly<Record<string, CallWith>>>> = {
   'multi-worker': { create: (options) => multiWorker.multiWorker.create(options) },
   collective: { create: (options) => multiWorker.collective.create(options) },
   openProcessGroup: { call: (options) => openProcessGroup(options) },
+  openMembers: { call: (options) => core.openMembers(options) },
+  joinThreadGroup: { call: (options) => core.joinThreadGroup(threadOf(), options) },
+  'a collective of a member': {
+    allReduce: (options) => member().allReduce('sum', value, options),
+    reduce: (options) => member().reduce('sum', 0, value, options),
+    broadcast: (options) => member().broadcast(0, value, options),
+    allGather: (options) => member().allGather(value, options),
+    gather: (options) => member().gather(0, value, options),
+    reduceScatter: (options) => member().reduceScatter('sum', value, options),
+    allToAll: (options) => member().allToAll(value, options),
+  },
+  'a call of a member': {
+    scatter: (options) => member().scatter(0, value, value, options),
+    barrier: (options) => member().barrier(options),
+    send: (options) => member().send(1, value, options),
+    receive: (options) => member().receive(1, value, options),
+    split: (options) => member().split(0, 0, options),
+  },
   FileStore: { new: (options) => new rendezvous.FileStore(options) },
   EtcdStore: { new: (options) => new rendezvous.EtcdStore(options) },
   MemoryStore: { new: (options) => new rendezvous.MemoryStore(options) },
@@ -240,6 +259,7 @@ const calls: Readonly<Record<string, Readonly<Record<string, CallWith>>>> = {
   SlurmClusterResolver: { new: (options) => new strategy.SlurmClusterResolver(options) },
   SimpleClusterResolver: { new: (options) => new strategy.SimpleClusterResolver(cluster(), options) },
   executorSuite: { call: (options) => testing.executorSuite(options) },
+  memberSuite: { call: (options) => testing.memberSuite(options) },
   algorithmSuite: { call: (options) => testing.algorithmSuite(options) },
   crossDeviceOpsSuite: { call: (options) => testing.crossDeviceOpsSuite(options) },
   processRanks: { call: (options) => testing.processRanks(options) },

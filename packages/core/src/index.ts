@@ -60,13 +60,7 @@ export { fromBfloat16, fromFloat16, toBfloat16, toFloat16 } from './half.js';
 export { communicatorOf } from './hierarchical/communicator-of.js';
 export { type HierarchicalOptions, hierarchical } from './hierarchical/hierarchical-communicator.js';
 export { type LogLevel, type LogSink, setLogSink } from './logger.js';
-export {
-  Member,
-  type MemberData,
-  type MemberOptions,
-  type MemberSetup,
-  type WaitingOptions,
-} from './members/member.js';
+export type { Member, MemberData, MemberOptions, WaitingOptions } from './members/member.js';
 export {
   type JoinThreadGroupOptions,
   joinThreadGroup,

@@ -21,6 +21,7 @@ export { type KnownOptions, knownOptions, requireKnownOptions } from './known-op
 export { hashOf, layoutOf } from './layout.js';
 export { log, logDeprecated } from './logger.js';
 export { LocalMembers } from './members/local-members.js';
+export { type LocalGroup, Member, type MemberSetup } from './members/member.js';
 export { type MessageId, PointToPoint, type Post, type Postbox } from './members/point-to-point.js';
 export { refusedMessages } from './members/refused-messages.js';
 export { groupOfRank } from './members/split.js';

@@ -3,11 +3,10 @@ import {
   type CollError,
   type Communicator,
   type Link,
-  Member,
   type ProcessGroup,
   RuntimeError,
 } from '@coll/core';
-import { LocalMembers, messageOf } from '@coll/core/internal';
+import { LocalMembers, Member, messageOf } from '@coll/core/internal';
 import type { GroupExplanation } from './explanation.js';
 import type { MemoryHandle, processBinding } from './process-binding.js';
 import { ProcessCommunicator } from './process-communicator.js';

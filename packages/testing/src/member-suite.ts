@@ -1,4 +1,5 @@
 import { deepStrictEqual as equal } from 'node:assert/strict';
+import { knownOptions, requireKnownOptions } from '@coll/core/internal';
 import type { DeclareTest } from './declare-test.js';
 import type { MemberScenarioName } from './member-scenarios.js';
 
@@ -13,6 +14,13 @@ export interface MemberSuiteOptions {
   /** Opens a group, plays a scenario as each of its members, closes it, and gives what came of it by rank. */
   readonly run: (scenario: MemberScenarioName, size: number) => Promise<readonly unknown[]>;
 }
+
+const memberSuiteOptions = knownOptions<MemberSuiteOptions>('memberSuite', {
+  test: true,
+  name: true,
+  sizes: true,
+  run: true,
+});
 
 /**
  * Declares tests of members of a group: their collectives, messages, sub-groups and failures.
@@ -31,7 +39,9 @@ export interface MemberSuiteOptions {
  * });
  * ```
  */
-export function memberSuite({ test, name, sizes, run }: MemberSuiteOptions): void {
+export function memberSuite(options: MemberSuiteOptions): void {
+  requireKnownOptions(options, memberSuiteOptions);
+  const { test, name, sizes, run } = options;
   for (const size of sizes) {
     test(`${name}: ${size} members make all collectives`, async () => {
       const results = await run('collectives', size);

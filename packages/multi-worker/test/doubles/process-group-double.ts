@@ -8,7 +8,6 @@ import {
   type Group,
   InternalError,
   type Link,
-  Member,
   PortableCommunicator,
   type ProcessGroup,
   type RunOptions,
@@ -17,7 +16,7 @@ import {
   type Tensor,
   zeros,
 } from '@coll/core';
-import { LocalMembers, refusedMessages } from '@coll/core/internal';
+import { LocalMembers, Member, refusedMessages } from '@coll/core/internal';
 import { CallOrder, JoiningCommunicator, nameOf } from '@coll/core/plugin';
 import type { Algorithm } from '@coll/core/schedule';
 import { directAlgorithm } from '@coll/direct';
