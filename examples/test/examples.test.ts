@@ -37,6 +37,16 @@ describe('the example', () => {
     expect(await run('reduce.ts')).toEqual(['cpu:0 4 6', 'cpu:1 4 6', '']);
   });
 
+  it('members.ts reduces, passes on and splits', async () => {
+    expect(await run('members.ts')).toEqual([
+      'rank 0: mean 1.5, previous 3, neighbours 0 and 1',
+      'rank 1: mean 1.5, previous 0, neighbours 0 and 1',
+      'rank 2: mean 1.5, previous 1, neighbours 2 and 3',
+      'rank 3: mean 1.5, previous 2, neighbours 2 and 3',
+      '',
+    ]);
+  });
+
   it('sparse.ts joins rows, and adds up those of one index', async () => {
     expect(await run('sparse.ts')).toEqual([
       'one after the other: 7 4 7 4 999999',
