@@ -16,6 +16,7 @@ import * as strategy from '@coll/strategy';
 import * as testing from '@coll/testing';
 import { distributedOptimizer, reduceGradients, reduceGradientsSync } from '@coll/tfjs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { memberCalls } from './member-calls.ts';
 import { publicCalls } from './public-calls.ts';
 
 /** Makes a public call with an options object in its place; nothing else is wrong with the call. */
@@ -45,7 +46,6 @@ const inReplica =
   (options) =>
     mirrored().run((replica) => call(replica, options) as Promise<unknown>);
 const value = new Float32Array(2);
-const member = () => core.openMembers({ size: 2, algorithm: ringAlgorithm() })[0] as core.Member;
 
 /** Ops of a class that anybody can extend. */
 class OwnOps extends core.AllReduceOps {
@@ -173,22 +173,7 @@ const calls: Readonly<Record<string, Readonly<Record<string, CallWith>>>> = {
   openProcessGroup: { call: (options) => openProcessGroup(options) },
   openMembers: { call: (options) => core.openMembers(options) },
   joinThreadGroup: { call: (options) => core.joinThreadGroup(threadOf(), options) },
-  'a collective of a member': {
-    allReduce: (options) => member().allReduce('sum', value, options),
-    reduce: (options) => member().reduce('sum', 0, value, options),
-    broadcast: (options) => member().broadcast(0, value, options),
-    allGather: (options) => member().allGather(value, options),
-    gather: (options) => member().gather(0, value, options),
-    reduceScatter: (options) => member().reduceScatter('sum', value, options),
-    allToAll: (options) => member().allToAll(value, options),
-  },
-  'a call of a member': {
-    scatter: (options) => member().scatter(0, value, value, options),
-    barrier: (options) => member().barrier(options),
-    send: (options) => member().send(1, value, options),
-    receive: (options) => member().receive(1, value, options),
-    split: (options) => member().split(0, 0, options),
-  },
+  ...memberCalls,
   FileStore: { new: (options) => new rendezvous.FileStore(options) },
   EtcdStore: { new: (options) => new rendezvous.EtcdStore(options) },
   MemoryStore: { new: (options) => new rendezvous.MemoryStore(options) },

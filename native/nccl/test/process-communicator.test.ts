@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type TypedArray, tensor } from '@coll/core';
 import { TcpStoreServer } from '@coll/rendezvous';
-import { type Call, type Member, processRanks } from '@coll/testing';
+import { type Call, type GroupMember, processRanks } from '@coll/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { blockingNoThread } from './blocking-no-thread.ts';
 import './doubles.ts';
@@ -50,7 +50,7 @@ describe('a process group that has NCCL do its arithmetic', () => {
 
   it('does not wait for a process that is lost, whatever NCCL sees of it', async () => {
     await using group = await open(undefined, 2);
-    const [first, second] = group.members as readonly [Member, Member];
+    const [first, second] = group.members as readonly [GroupMember, GroupMember];
     await group.playEach((_, rank) => [sumOf(Float32Array.of(rank))]);
     writeFileSync(control, 'stuck collective\n');
     const waiting = first.play([sumOf(Float32Array.of(1))]);

@@ -1,6 +1,6 @@
 import { type Tensor, tensor } from '@coll/core';
 import { TcpStoreServer } from '@coll/rendezvous';
-import { type Call, type CallOptions, executorSuite, type Member, processRanks } from '@coll/testing';
+import { type Call, type CallOptions, executorSuite, type GroupMember, processRanks } from '@coll/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { blockingNoThread } from './blocking-no-thread.ts';
 import './doubles.ts';
@@ -68,7 +68,7 @@ describe('processes whose calls are not compared', () => {
 
   it('are told what the others were doing when one waited in vain', async () => {
     await using group = await blockingNoThread(unchecked.open)(undefined, 2);
-    const [first, second] = group.members as readonly [Member, Member];
+    const [first, second] = group.members as readonly [GroupMember, GroupMember];
     await group.playEach((_, rank) => [call(rank)]);
     const [error] = await first.play([call(0, { timeoutSeconds: 0.3 })]);
     expect(error).toMatchObject({ name: 'DeadlineExceededError', code: 'ERR_COLL_DEADLINE' });
@@ -80,7 +80,7 @@ describe('processes whose calls are not compared', () => {
   it('are told when one is lost, or leaves', async () => {
     for (const end of ['crash', 'close'] as const) {
       await using group = await blockingNoThread(unchecked.open)(undefined, 2);
-      const [first, second] = group.members as readonly [Member, Member];
+      const [first, second] = group.members as readonly [GroupMember, GroupMember];
       const waiting = first.play([call(0, { timeoutSeconds: 240 })]);
       await second[end]?.();
       const [error] = await waiting;

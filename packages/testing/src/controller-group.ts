@@ -1,6 +1,6 @@
 import type { Communicator } from '@coll/core';
 import type { Algorithm } from '@coll/core/schedule';
-import { Group, type Member, type OpenGroup } from './group.js';
+import { Group, type GroupMember, type OpenGroup } from './group.js';
 import { playCalls } from './play-calls.js';
 import { treeAlgorithm } from './tree-algorithm.js';
 
@@ -22,7 +22,7 @@ export function controllerGroup(makeCommunicator: MakeCommunicator): OpenGroup {
   };
 }
 
-function memberOf(communicator: Communicator): Member {
+function memberOf(communicator: Communicator): GroupMember {
   return {
     localRanks: communicator.localRanks,
     refuses: async (collective, dtype) => communicator.refuses(collective, dtype),

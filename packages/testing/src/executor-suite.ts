@@ -36,7 +36,7 @@ export interface ExecutorSuiteOptions {
   readonly kinds?: readonly CollectiveKind[];
   /** How many members a group of so many ranks has: cases that it leaves nothing to check are not declared. Default: unknown. */
   readonly membersOf?: (size: number) => number;
-  /** The optional methods of `Member` that members do not have: cases that call them are not declared. Default: none. */
+  /** The optional methods of `GroupMember` that members do not have: cases that call them are not declared. Default: none. */
   readonly lacks?: readonly ('crash' | 'reserve')[];
 }
 

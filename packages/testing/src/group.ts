@@ -44,7 +44,7 @@ export interface Call extends CallOptions {
 export type Outcome = Error | undefined;
 
 /** A caller in a group: it hands in the buffers of its local ranks. */
-export interface Member {
+export interface GroupMember {
   readonly localRanks: readonly number[];
   /** As that of its communicator. */
   refuses(collective: Collective, dtype: DType): Promise<string | undefined>;
@@ -63,7 +63,7 @@ export type OpenGroup = (algorithm: SuiteAlgorithm | undefined, size: number) =>
 
 /** The members of a group, before it is one. */
 export interface GroupMembers {
-  readonly members: readonly Member[];
+  readonly members: readonly GroupMember[];
   /** Whether members may block: each then has a thread of its own. Default: yes. */
   readonly canBlock?: boolean;
 }
@@ -73,7 +73,7 @@ const groupMembers = knownOptions<GroupMembers>('Group', { members: true, canBlo
 /** All members of a group, as the suites call them. */
 export class Group implements AsyncDisposable {
   readonly size: number;
-  readonly members: readonly Member[];
+  readonly members: readonly GroupMember[];
   readonly canBlock: boolean;
 
   constructor(options: GroupMembers) {
@@ -103,7 +103,7 @@ export class Group implements AsyncDisposable {
   }
 
   /** Every member makes its own calls, at the same time as the others. What came of them, by member, then by call. */
-  playEach(callsOf: (member: Member, index: number) => readonly Call[]): Promise<(readonly Outcome[])[]> {
+  playEach(callsOf: (member: GroupMember, index: number) => readonly Call[]): Promise<(readonly Outcome[])[]> {
     return Promise.all(this.members.map((member, index) => member.play(callsOf(member, index))));
   }
 
@@ -118,7 +118,7 @@ export class Group implements AsyncDisposable {
 }
 
 /** The part of a call that one member makes. */
-export function partOf(call: Call, { localRanks }: Pick<Member, 'localRanks'>): Call {
+export function partOf(call: Call, { localRanks }: Pick<GroupMember, 'localRanks'>): Call {
   const own = (tensors: readonly Tensor[]) => localRanks.map((rank) => tensors[rank] as Tensor);
   return { ...call, inputs: own(call.inputs), outputs: own(call.outputs) };
 }

@@ -7,8 +7,8 @@ export {
   type Call,
   type CallOptions,
   Group,
+  type GroupMember,
   type GroupMembers,
-  type Member,
   type OpenGroup,
   type Outcome,
 } from './group.js';

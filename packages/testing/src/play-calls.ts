@@ -4,7 +4,7 @@ import type { Call, Outcome } from './group.js';
 /** The reason that the signals of `abort` give. */
 export const abortReason = 'the caller has had enough';
 
-/** Makes calls on a communicator, as `Member.play` promises. */
+/** Makes calls on a communicator, as `GroupMember.play` promises. */
 export async function playCalls(communicator: Communicator, calls: readonly Call[]): Promise<Outcome[]> {
   const outcomes: Promise<Outcome>[] = [];
   for (const call of calls) {

@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { createRequire } from 'node:module';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { knownOptions, requireKnownOptions } from '@coll/core/internal';
-import { Group, type Member, type OpenGroup } from './group.js';
+import { Group, type GroupMember, type OpenGroup } from './group.js';
 import { type PackedOutcomes, packCall, takeOutcomes } from './packed-call.js';
 import type { SeatRequest } from './process-seat.js';
 import { RankClient, type RankHost } from './rank-client.js';
@@ -75,7 +75,7 @@ let groups = 0;
 
 type Client = RankClient<SeatRequest>;
 
-async function take(client: Client, request: SeatRequest & { readonly type: 'join' }): Promise<Member> {
+async function take(client: Client, request: SeatRequest & { readonly type: 'join' }): Promise<GroupMember> {
   const { group } = request.seat;
   const localRanks = await client.request<readonly number[]>(request);
   return {

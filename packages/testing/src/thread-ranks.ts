@@ -1,6 +1,6 @@
 import { type Engine, jsEngine, type ThreadGroup } from '@coll/core';
 import { failThreadGroup, knownOptions, requireKnownOptions } from '@coll/core/internal';
-import { type Call, Group, type Member, type OpenGroup, type Outcome } from './group.js';
+import { type Call, Group, type GroupMember, type OpenGroup, type Outcome } from './group.js';
 import { buffersOf, decodeError, type Played } from './rank-messages.js';
 import type { ModuleExport } from './suite-algorithm.js';
 import { ThreadClient, type ThreadClientOptions } from './thread-client.js';
@@ -73,7 +73,7 @@ interface Seat {
   readonly engineModule: string | undefined;
 }
 
-async function join(thread: ThreadClient, seat: Seat): Promise<Member> {
+async function join(thread: ThreadClient, seat: Seat): Promise<GroupMember> {
   const group = groups++;
   const { rank, threads } = seat;
   await thread.request({ type: 'join', group, ...seat });

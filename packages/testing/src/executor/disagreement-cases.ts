@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { CollError, type ErrorCode, InternalError, InvalidArgumentError, ValueError } from '@coll/core';
-import type { Call, Group, Member, Outcome } from '../group.js';
+import type { Call, Group, GroupMember, Outcome } from '../group.js';
 import { assertError, type ExpectedError } from './error-check.js';
 import { caseFor, type ExecutorCase, type ExecutorCases, type Setting, severalMembers } from './executor-case.js';
 import { type GoodRequest, goodCall, Untouched } from './good-call.js';
@@ -64,7 +64,7 @@ function disagree(usual: GoodRequest, odd: GoodRequest, expected: ExpectedError)
       const outcomes = await playOne(group, calls);
       assertSameError(`member ${oddAt} of ${members.length}, which asks for something else,`, outcomes, expected);
       // Of two, nobody can tell who is the odd one.
-      if (members.length > 2) assertNames(outcomes[0], members[oddAt] as Member);
+      if (members.length > 2) assertNames(outcomes[0], members[oddAt] as GroupMember);
       untouched.assert('after a disagreement');
       await assertFailed(group, subject);
     }
@@ -97,7 +97,7 @@ function assertSameError(title: string, outcomes: readonly Outcome[], expected: 
   assert.ok(other === undefined, `${title} must be the same error everywhere, but is "${messages[0]}" and "${other}"`);
 }
 
-function assertNames(outcome: Outcome, { localRanks }: Member): void {
+function assertNames(outcome: Outcome, { localRanks }: GroupMember): void {
   const { rank, message } = outcome as CollError;
   assert.ok(
     rank !== undefined && localRanks.includes(rank),

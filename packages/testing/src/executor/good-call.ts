@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Collective, DType, Tensor } from '@coll/core';
 import { opOf } from '@coll/core/plugin';
-import { type Call, type CallOptions, type Member, partOf } from '../group.js';
+import { type Call, type CallOptions, type GroupMember, partOf } from '../group.js';
 import { contribute } from '../oracle/contributions.js';
 import { placeBuffers } from './placement.js';
 
@@ -16,7 +16,7 @@ export interface GoodRequest {
 /** A member's part of a call with which nothing is wrong, in memory of its own. */
 export function goodCall(
   size: number,
-  member: Pick<Member, 'localRanks'>,
+  member: Pick<GroupMember, 'localRanks'>,
   { collective, options, ...rest }: GoodRequest,
 ): Call {
   const { dtype = 'float32', block = 4 } = rest;

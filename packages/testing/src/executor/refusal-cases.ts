@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { AbortedError, type CollError, RuntimeError, ValueError } from '@coll/core';
 import { nameOf } from '@coll/core/plugin';
 import { hasBlocks } from '@coll/core/schedule';
-import type { Call, CallOptions, Group, Member } from '../group.js';
+import type { Call, CallOptions, Group, GroupMember } from '../group.js';
 import { abortReason } from '../play-calls.js';
 import { oneOfEach, rooted } from './collectives.js';
 import { assertError, type ExpectedError } from './error-check.js';
@@ -29,7 +29,7 @@ export const refusalCases: ExecutorCases = {
 /** A call that one member makes alone: whoever waits for the others has not noticed what is wrong. */
 interface Attempt {
   readonly title: string;
-  readonly member: Member;
+  readonly member: GroupMember;
   readonly call: Call;
   readonly expected: ExpectedError;
 }
@@ -52,7 +52,7 @@ function canBeDamaged(name: string) {
 function refusesDamage(name: string): ExecutorCase {
   return caseFor(canBeDamaged(name), async (subject) => {
     const group = await subject.group();
-    const last = group.members.at(-1) as Member;
+    const last = group.members.at(-1) as GroupMember;
     for (const collective of subject.among(oneOfEach(subject.size - 1))) {
       if ((await subject.refusal(collective, 'float32')) !== undefined) continue;
       for (const mode of modesOf(group)) {
@@ -68,7 +68,7 @@ function refusesDamage(name: string): ExecutorCase {
 
 async function refusesRoots(subject: Subject): Promise<void> {
   const group = await subject.group();
-  const member = group.members.at(-1) as Member;
+  const member = group.members.at(-1) as GroupMember;
   for (const root of [-1, subject.size, 0.5, Number.NaN]) {
     for (const collective of subject.among(rooted([root]))) {
       const refusal = await member.refuses(collective, 'float32');
@@ -84,7 +84,7 @@ async function refusesRoots(subject: Subject): Promise<void> {
 
 async function refusesSegments(subject: Subject): Promise<void> {
   const group = await subject.group();
-  const member = group.members.at(-1) as Member;
+  const member = group.members.at(-1) as GroupMember;
   for (const collective of subject.among(oneOfEach(subject.size - 1).filter(({ kind }) => hasBlocks(kind)))) {
     if ((await subject.refusal(collective, 'float32')) !== undefined) continue;
     for (const mode of modesOf(group)) {
@@ -98,7 +98,7 @@ async function refusesSegments(subject: Subject): Promise<void> {
 async function refusesAborted(subject: Subject): Promise<void> {
   for (const collective of subject.among([{ kind: 'all-reduce', op: 'sum' }, { kind: 'all-gather' }])) {
     await using group = await subject.another();
-    const member = group.members[0] as Member;
+    const member = group.members[0] as GroupMember;
     for (const mode of modesOf(group)) {
       const call = goodCall(subject.size, member, { collective, options: { ...soon, mode, abort: 'before' } });
       const title = `${mode} ${nameOf(collective)} with an aborted signal`;

@@ -7,7 +7,7 @@ import {
   RuntimeError,
   UnavailableError,
 } from '@coll/core';
-import type { CallOptions, Group, Member, Outcome } from '../group.js';
+import type { CallOptions, Group, GroupMember, Outcome } from '../group.js';
 import { abortReason } from '../play-calls.js';
 import { assertError, type ExpectedError } from './error-check.js';
 import { caseFor, type ExecutorCase, type ExecutorCases, type Setting, severalMembers } from './executor-case.js';
@@ -50,7 +50,7 @@ function withMembers(run: (group: Group, mode: Mode) => Promise<void>): Executor
   });
 }
 
-async function call(group: Group, member: Member, options: CallOptions): Promise<Outcome> {
+async function call(group: Group, member: GroupMember, options: CallOptions): Promise<Outcome> {
   return (await member.play([goodCall(group.size, member, { ...sum, options })]))[0];
 }
 
@@ -63,7 +63,7 @@ const moment = () => new Promise<void>((resolve) => setTimeout(resolve, 20));
 async function waitsForLate(group: Group, mode: Mode): Promise<void> {
   for (const timeoutSeconds of [undefined, null, 0, 30]) {
     const options = { mode, ...(timeoutSeconds === undefined ? {} : { timeoutSeconds }) };
-    const early = call(group, group.members[0] as Member, options);
+    const early = call(group, group.members[0] as GroupMember, options);
     await moment();
     const late = group.members.slice(1).map((member) => call(group, member, options));
     const failed = (await Promise.all([early, ...late])).find((outcome) => outcome !== undefined);
@@ -89,7 +89,7 @@ async function namesMissing(group: Group, mode: Mode): Promise<void> {
 }
 
 async function wakesWhenLeft(group: Group, mode: Mode): Promise<void> {
-  const leaver = group.members.at(-1) as Member;
+  const leaver = group.members.at(-1) as GroupMember;
   const waiting = group.members.slice(0, -1).map((member) => call(group, member, { mode, timeoutSeconds: longest }));
   await moment();
   await leaver.close();
@@ -97,7 +97,7 @@ async function wakesWhenLeft(group: Group, mode: Mode): Promise<void> {
 }
 
 async function wakesWhenCrashed(group: Group, mode: Mode): Promise<void> {
-  const victim = group.members.at(-1) as Member;
+  const victim = group.members.at(-1) as GroupMember;
   if (!victim.crash) return;
   const waiting = group.members.slice(0, -1).map((member) => call(group, member, { mode, timeoutSeconds: longest }));
   await moment();
@@ -107,7 +107,7 @@ async function wakesWhenCrashed(group: Group, mode: Mode): Promise<void> {
   for (const outcome of outcomes) assertError('losing a member', outcome, { class: UnavailableError });
 }
 
-function assertLost(outcomes: readonly Outcome[], { localRanks }: Member, codes: readonly ErrorCode[]): void {
+function assertLost(outcomes: readonly Outcome[], { localRanks }: GroupMember, codes: readonly ErrorCode[]): void {
   for (const outcome of outcomes) {
     const { code, rank } = assertError('waiting for a member that is gone', outcome, { class: CollError });
     assert.ok(codes.includes(code), `the code must be ${codes.join(' or ')}, not ${code}`);
@@ -118,7 +118,7 @@ function assertLost(outcomes: readonly Outcome[], { localRanks }: Member, codes:
 async function endsWhenClosed(group: Group, mode: Mode): Promise<void> {
   // Nobody can close what blocks its thread.
   if (mode === 'runSync') return;
-  const [member] = group.members as readonly [Member];
+  const [member] = group.members as readonly [GroupMember];
   const waiting = call(group, member, { mode, timeoutSeconds: longest });
   await moment();
   await member.close();
@@ -127,21 +127,21 @@ async function endsWhenClosed(group: Group, mode: Mode): Promise<void> {
 
 function endsWhenAborted(abort: 'at once' | 'later') {
   return async (group: Group, mode: Mode): Promise<void> => {
-    const [aborter, ...others] = group.members.slice(0, -1) as [Member, ...Member[]];
+    const [aborter, ...others] = group.members.slice(0, -1) as [GroupMember, ...GroupMember[]];
     // A signal cannot reach a thread that blocks; the others may.
     const waiting = others.map((member) => call(group, member, { mode, timeoutSeconds: longest }));
     const own = await call(group, aborter, { mode: 'run', timeoutSeconds: longest, abort });
     const { cause } = assertError(`aborting ${abort}`, own, aborted);
     assert.equal((cause as Error | undefined)?.message, abortReason, "the cause is the signal's reason");
     for (const outcome of await Promise.all(waiting)) assertError('waiting while another aborts', outcome, aborted);
-    const late = await call(group, group.members.at(-1) as Member, { mode, timeoutSeconds: longest });
+    const late = await call(group, group.members.at(-1) as GroupMember, { mode, timeoutSeconds: longest });
     assertError('coming after another has aborted', late, aborted);
   };
 }
 
 async function failsBehindAborted(group: Group, mode: Mode): Promise<void> {
   if (mode === 'runSync') return;
-  const [member] = group.members as readonly [Member];
+  const [member] = group.members as readonly [GroupMember];
   const own = (options: CallOptions) => goodCall(group.size, member, { ...sum, options });
   const calls = [own({ timeoutSeconds: longest, abort: 'later' }), own({ timeoutSeconds: longest })];
   const [first, second] = await member.play(calls);
