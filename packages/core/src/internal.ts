@@ -20,6 +20,7 @@ export { requireGoing } from './in-one-hand.js';
 export { type KnownOptions, knownOptions, requireKnownOptions } from './known-options.js';
 export { hashOf, layoutOf } from './layout.js';
 export { log, logDeprecated } from './logger.js';
+export { communicatorFor, routeAlgorithm } from './members/algorithm-router.js';
 export { LocalMembers } from './members/local-members.js';
 export { type LocalGroup, Member, type MemberSetup } from './members/member.js';
 export { type MessageId, PointToPoint, type Post, type Postbox } from './members/point-to-point.js';

@@ -1,5 +1,12 @@
 import type { Collective, Communicator, DType, Group, ProcessGroup, RunOptions, Segments } from '@coll/core';
-import { inputBlocks, outputBlocks, requireGivenGroup, requireRunOptions } from '@coll/core/internal';
+import {
+  communicatorFor,
+  inputBlocks,
+  outputBlocks,
+  requireGivenGroup,
+  requireRunOptions,
+  routeAlgorithm,
+} from '@coll/core/internal';
 import { abortedError, closedError, listOf, nameOf, reads, refusedCollective, refusedError } from '@coll/core/plugin';
 import type { Algorithm } from '@coll/core/schedule';
 import { directAlgorithm } from '@coll/direct';
@@ -8,12 +15,16 @@ import { type LinkTuning, tuningOf } from './link-tuning.js';
 
 type Buffers = readonly Segments[];
 
-/** Stands for the algorithm that suits the size of each collective: see `connectGroup`. Played as it is, it is `direct`. */
+/**
+ * Stands for the algorithm that suits the size of each collective, for `connectGroup` and the methods of a group that was opened with it. A communicator that
+ * does not choose executes `direct`.
+ */
 export function autoAlgorithm(): Algorithm {
   return auto;
 }
 
 const auto: Algorithm = { ...directAlgorithm(), name: 'auto' };
+routeAlgorithm(auto, (group) => new AutoCommunicator(group));
 
 /**
  * A communicator of a group of processes. For `autoAlgorithm()` it chooses an algorithm for each kind and size of collective by the speed of the group's links, which
@@ -21,7 +32,7 @@ const auto: Algorithm = { ...directAlgorithm(), name: 'auto' };
  */
 export function connectGroup(group: ProcessGroup, algorithm: Algorithm): Communicator {
   requireGivenGroup(group);
-  return algorithm === auto ? new AutoCommunicator(group) : group.communicator(algorithm);
+  return communicatorFor(group, algorithm);
 }
 
 /** The algorithms chosen for the collectives of a group so far, and how long these took. */

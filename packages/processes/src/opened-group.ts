@@ -6,7 +6,7 @@ import {
   type ProcessGroup,
   RuntimeError,
 } from '@coll/core';
-import { LocalMembers, Member, messageOf } from '@coll/core/internal';
+import { communicatorFor, LocalMembers, Member, messageOf } from '@coll/core/internal';
 import type { GroupExplanation } from './explanation.js';
 import type { MemoryHandle, processBinding } from './process-binding.js';
 import { ProcessCommunicator } from './process-communicator.js';
@@ -61,7 +61,7 @@ export class OpenedGroup extends Member implements OpenedProcessGroup {
       rank,
       size,
       algorithm,
-      local: new LocalMembers({ localRanks: [rank], communicator: () => own.communicator(algorithm) }),
+      local: new LocalMembers({ localRanks: [rank], communicator: () => communicatorFor(this, algorithm) }),
     });
     this.generation = generation;
     this.hosts = hosts;

@@ -36,7 +36,7 @@ export interface OpenProcessGroupOptions {
   readonly heartbeatSeconds?: number | undefined;
   /** Upper bound of the memory that `allocate` gives out here; it is taken as it is needed. Default: as much as the machine has. */
   readonly maxBytes?: number | undefined;
-  /** What the collectives of the group's own methods execute. The same on all members. Default: `directAlgorithm()` of @coll/direct, one step over the fewest bytes. */
+  /** What the collectives of the group's own methods execute. The same on all members. Default: `directAlgorithm()` of @coll/direct; `autoAlgorithm()` of @coll/multi-worker chooses by size. */
   readonly algorithm?: Algorithm | undefined;
   /** Called at each step of the opening with the ranks that have not arrived yet; they leave the set as they arrive. */
   readonly onWait?: ((missing: ReadonlySet<number>) => void) | undefined;

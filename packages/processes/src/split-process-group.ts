@@ -1,6 +1,6 @@
 import { hkdfSync } from 'node:crypto';
 import { type Communicator, type SubGroup, tensor, zeros } from '@coll/core';
-import { groupOfRank } from '@coll/core/internal';
+import { communicatorFor, groupOfRank } from '@coll/core/internal';
 import { TcpStore, TcpStoreServer } from '@coll/rendezvous';
 import type { MemberConfig } from './member.js';
 import type { OpenedProcessGroup } from './opened-group.js';
@@ -34,7 +34,7 @@ export function splitOf(config: MemberConfig, open: Open): ProcessRankOptions['s
       const same = { generation, insecure, transport, streams, heartbeatSeconds, maxBytes, algorithm };
       const place = { rank: ranks.indexOf(config.rank), size: ranks.length };
       const group = await open({ ...same, ...place, host: config.host, store, job, jobKey, ...limits });
-      return [{ communicator: group.communicator(algorithm), close: () => group.close() } satisfies SubGroup];
+      return [{ communicator: communicatorFor(group, algorithm), close: () => group.close() } satisfies SubGroup];
     } finally {
       await server?.close();
     }

@@ -1,0 +1,17 @@
+import type { Communicator } from '../communicator.js';
+import type { ProcessGroup } from '../process-group.js';
+import type { Algorithm } from '../schedule/schedule.js';
+
+type Router = (group: ProcessGroup) => Communicator;
+
+const routers = new WeakMap<Algorithm, Router>();
+
+/** Makes an algorithm stand for several: groups of processes execute it by the communicator that `router` makes. */
+export function routeAlgorithm(algorithm: Algorithm, router: Router): void {
+  routers.set(algorithm, router);
+}
+
+/** A communicator of a group that executes an algorithm, or chooses among those that it stands for. */
+export function communicatorFor(group: ProcessGroup, algorithm: Algorithm): Communicator {
+  return routers.get(algorithm)?.(group) ?? group.communicator(algorithm);
+}
