@@ -1,11 +1,11 @@
 // Processes that were started together exchange cards, a few bytes each. Run it with:
 //
 //   npx coll run -n 3 examples/launch/main.ts
-import { meet, memberFromEnvironment, storeFromEnvironment } from '@coll/rendezvous';
+import { joinGroup, memberFromEnvironment, storeFromEnvironment } from '@coll/rendezvous';
 
 const member = memberFromEnvironment();
 await using store = await storeFromEnvironment();
 
 const card = Buffer.from(`rank ${member.rank} is process ${process.pid}`);
-const cards = await meet(store, { ...member, card, timeoutSeconds: 60 });
+const cards = await joinGroup(store, { ...member, card, timeoutSeconds: 60 });
 console.log(cards.map((bytes) => Buffer.from(bytes).toString()).join(', '));

@@ -180,8 +180,8 @@ const calls: Readonly<Record<string, Readonly<Record<string, CallWith>>>> = {
   RedisStore: { connect: (options) => rendezvous.RedisStore.connect(options) },
   TcpStore: { connect: (options) => rendezvous.TcpStore.connect(options) },
   TcpStoreServer: { listen: (options) => rendezvous.TcpStoreServer.listen(options) },
-  Meeting: { new: (options) => new rendezvous.Meeting(new rendezvous.MemoryStore(), options) },
-  meet: { call: (options) => rendezvous.meet(new rendezvous.MemoryStore(), options) },
+  StoreRendezvous: { new: (options) => new rendezvous.StoreRendezvous(new rendezvous.MemoryStore(), options) },
+  meet: { call: (options) => rendezvous.joinGroup(new rendezvous.MemoryStore(), options) },
   'options of a wait': {
     get: (options) => new rendezvous.MemoryStore().get('key', options),
     storeFromEnvironment: (options) => rendezvous.storeFromEnvironment({}, options),

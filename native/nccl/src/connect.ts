@@ -1,6 +1,6 @@
 import { CollError, ValueError } from '@coll/core';
 import { knownOptions, optionsOf, quote } from '@coll/core/internal';
-import { meet, type Store, subStore } from '@coll/rendezvous';
+import { joinGroup, type Store, subStore } from '@coll/rendezvous';
 import { Clique } from './clique.js';
 import { settled } from './failures.js';
 import { gpuIndex } from './gpu-memory.js';
@@ -101,7 +101,7 @@ export async function join(request: JoinRequest, blocking: boolean | undefined):
   requireDistinct(devices, indices);
   const prefix = `nccl/${group}`;
   const waiting = { timeoutSeconds, signal };
-  const exchange: Exchange = (card) => meet(subStore(store, prefix), { rank, size, generation, card, ...waiting });
+  const exchange: Exchange = (card) => joinGroup(subStore(store, prefix), { rank, size, generation, card, ...waiting });
   const agreed = await agree(exchange, rank, indices.length);
   const board = new PeerBoard(store, `${prefix}/${generation}/of/${size}`, rank, agreed.peers);
   const name = `${group}/${generation}`;

@@ -1,7 +1,7 @@
 import { AbortedError, type CollError, DeadlineExceededError } from '@coll/core';
 import { describe, expect, it, vi } from 'vitest';
 import { abortedError, awaitAllOpened } from './all-opened.js';
-import { memberOf } from './member.js';
+import { memberOf } from './member-config.js';
 import type { NativeProcessGroup } from './process-group.js';
 
 const jobKey = 'a secret of many letters';

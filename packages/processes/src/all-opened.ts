@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import { AbortedError, type CollError, DeadlineExceededError } from '@coll/core';
-import type { MemberConfig } from './member.js';
+import type { MemberConfig } from './member-config.js';
 import type { NativeProcessGroup } from './process-group.js';
 
 // An opening takes some tens of milliseconds.

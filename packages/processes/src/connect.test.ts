@@ -3,7 +3,6 @@ import { getEventListeners, once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { UnavailableError } from '@coll/core';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import type { Address } from './card.js';
 import { type ConnectOptions, connect } from './connect.js';
 import {
   encodeChallenge,
@@ -17,7 +16,8 @@ import {
   secretBytes,
 } from './hello.js';
 import { Listener } from './listener.js';
-import { type MemberConfig, memberOf } from './member.js';
+import { type MemberConfig, memberOf } from './member-config.js';
+import type { Address } from './peer-info.js';
 import type { ProcessBinding } from './process-binding.js';
 import { Sockets } from './sockets.js';
 

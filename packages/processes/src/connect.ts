@@ -1,10 +1,10 @@
 import { connect as dial } from 'node:net';
 import { CollError } from '@coll/core';
-import type { Address } from './card.js';
-import { Conversation } from './conversation.js';
+import { HandshakeStream } from './handshake-stream.js';
 import { decodeRefusal, encodeHello, encodeProof, lengths, type Refusal, secretOfWelcome } from './hello.js';
 import type { Connection, ListenerOptions } from './listener.js';
-import type { MemberConfig } from './member.js';
+import type { MemberConfig } from './member-config.js';
+import type { Address } from './peer-info.js';
 
 /** To whom, and for what. */
 export interface ConnectOptions extends Pick<ListenerOptions, 'member' | 'secret' | 'sockets'> {
@@ -41,23 +41,23 @@ async function attend({ member, secret, sockets, rank, channel, signal }: Connec
   const socket = dial(address);
   const end = () => socket.destroy();
   signal.addEventListener('abort', end);
-  const conversation = new Conversation(socket, [lengths.challenge, lengths.welcome], answerMillis);
+  const stream = new HandshakeStream(socket, [lengths.challenge, lengths.welcome], answerMillis);
   try {
     const { key } = member;
     const hello = encodeHello(member, rank, channel);
-    await conversation.send(hello);
-    const challenge = await conversation.next();
+    await stream.send(hello);
+    const challenge = await stream.next();
     requireNone(decodeRefusal(challenge), member, rank, address);
     const proof = encodeProof(key, [hello, challenge], secret);
-    await conversation.send(proof);
-    const welcome = await conversation.next();
+    await stream.send(proof);
+    const welcome = await stream.next();
     requireNone(decodeRefusal(welcome), member, rank, address);
     const told = secretOfWelcome(key, [hello, challenge, proof], welcome);
     if (!told) throw unproven(member, rank, address);
-    return { rank, channel, socket: conversation.handOver((descriptor) => sockets.take(descriptor)), secret: told };
+    return { rank, channel, socket: stream.handOver((descriptor) => sockets.take(descriptor)), secret: told };
   } finally {
     signal.removeEventListener('abort', end);
-    conversation.drop();
+    stream.drop();
   }
 }
 

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { type AddressInfo, createServer } from 'node:net';
-import { Meeting, MemoryStore } from '@coll/rendezvous';
+import { MemoryStore, StoreRendezvous } from '@coll/rendezvous';
 import { expect, it } from 'vitest';
 import { connectAll } from './connections.js';
 import { secretBytes } from './hello.js';
-import { memberOf } from './member.js';
+import { memberOf } from './member-config.js';
 import type { ProcessBinding } from './process-binding.js';
 import { Sockets } from './sockets.js';
 
@@ -14,9 +14,9 @@ it('tells why a member was not reached', async () => {
   await new Promise<void>((resolve) => deaf.listen(0, '127.0.0.1', resolve));
   const { port } = deaf.address() as AddressInfo;
   const member = memberOf({ rank: 1, size: 2, jobKey: randomBytes(16).toString('hex'), timeoutSeconds: 0.3 });
-  const meeting = new Meeting(new MemoryStore(), { rank: 1, size: 2, timeoutSeconds: 0.3 });
-  const cards = [{ addresses: [{ host: '127.0.0.1', port }] }];
-  const common = { member, meeting, cards, host: '127.0.0.1', secret: Buffer.alloc(secretBytes) };
+  const rendezvous = new StoreRendezvous(new MemoryStore(), { rank: 1, size: 2, timeoutSeconds: 0.3 });
+  const peers = [{ addresses: [{ host: '127.0.0.1', port }] }];
+  const common = { member, rendezvous, peers, host: '127.0.0.1', secret: Buffer.alloc(secretBytes) };
   const mesh = { ...common, sockets: new Sockets({} as ProcessBinding), listener: undefined };
   await expect(connectAll(mesh as never, [{ rank: 0, channel: 0 }])).rejects.toMatchObject({
     ...{ code: 'ERR_COLL_DEADLINE', rank: 1, operation: 'open a group', cause: expect.any(Error) },
@@ -24,6 +24,6 @@ it('tells why a member was not reached', async () => {
       /^rank 1 waited 0.3 seconds for connections with the other members: rank 0 was not reached; the last attempt failed: .*(ended the connection|ECONNRESET|EPIPE)/,
     ),
   });
-  meeting.end();
+  rendezvous.end();
   deaf.close();
 });

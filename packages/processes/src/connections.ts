@@ -1,17 +1,17 @@
 import { setMaxListeners } from 'node:events';
 import { DeadlineExceededError } from '@coll/core';
 import { afterSeconds } from '@coll/core/internal';
-import type { Meeting } from '@coll/rendezvous';
-import type { Card } from './card.js';
+import type { StoreRendezvous } from '@coll/rendezvous';
 import { connect } from './connect.js';
 import type { Connection, Listener, ListenerOptions } from './listener.js';
-import type { MemberConfig } from './member.js';
+import type { MemberConfig } from './member-config.js';
+import type { PeerInfo } from './peer-info.js';
 
 /** Who connects to whom, and how long it may take. */
 export interface Mesh extends ListenerOptions {
-  readonly cards: readonly Card[];
+  readonly peers: readonly PeerInfo[];
   readonly listener: Listener;
-  readonly meeting: Meeting;
+  readonly rendezvous: StoreRendezvous;
 }
 
 /** A connection of a pair among its others: 0 for what members say of themselves, the rest for data. */
@@ -25,7 +25,7 @@ export interface Channel {
  * @throws CollError where one refuses; DeadlineExceededError that names who was not reached
  */
 export async function connectAll(mesh: Mesh, wanted: readonly Channel[]): Promise<readonly Connection[]> {
-  const { member, meeting } = mesh;
+  const { member, rendezvous } = mesh;
   const waiting = new Set(wanted);
   let missed: unknown;
   const onMissed = (why: unknown) => {
@@ -33,8 +33,8 @@ export async function connectAll(mesh: Mesh, wanted: readonly Channel[]): Promis
   };
   const over = new AbortController();
   const expire = () => over.abort(tooLate(member, [...waiting], missed));
-  const endTimer = afterSeconds(meeting.secondsLeft, expire);
-  const signal = AbortSignal.any([over.signal, meeting.signal]);
+  const endTimer = afterSeconds(rendezvous.secondsLeft, expire);
+  const signal = AbortSignal.any([over.signal, rendezvous.signal]);
   // One for each connection; Node warns of more than ten.
   setMaxListeners(0, signal);
   const made = await Promise.allSettled(
@@ -63,9 +63,9 @@ export function connectOne(
   signal: AbortSignal,
   onMissed: (why: unknown) => void,
 ): Promise<Connection> {
-  const { member, cards, listener, secret, sockets } = mesh;
+  const { member, peers, listener, secret, sockets } = mesh;
   if (rank > member.rank) return listener.accept(rank, channel, signal);
-  const { addresses } = cards[rank] as Card;
+  const { addresses } = peers[rank] as PeerInfo;
   return connect({ member, secret, sockets, rank, addresses, channel, signal, onMissed });
 }
 

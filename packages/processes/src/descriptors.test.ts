@@ -3,7 +3,7 @@ import { syncBuiltinESMExports } from 'node:module';
 import type { RuntimeError } from '@coll/core';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { Descriptors } from './descriptors.js';
-import { memberOf } from './member.js';
+import { memberOf } from './member-config.js';
 
 const member = memberOf({ rank: 1, size: 4, jobKey: 'a secret of many letters' });
 

@@ -1,6 +1,6 @@
 import { closeSync, openSync } from 'node:fs';
 import { RuntimeError } from '@coll/core';
-import type { MemberConfig } from './member.js';
+import type { MemberConfig } from './member-config.js';
 
 const probeMillis = 100;
 // Members notice after 0.9 seconds that a connection is not replaced, and would say that this process has ended.

@@ -19,7 +19,7 @@ import {
   secretOfWelcome,
   watchChannel,
 } from './hello.js';
-import { type MemberConfig, memberOf } from './member.js';
+import { type MemberConfig, memberOf } from './member-config.js';
 
 const jobKey = randomBytes(16).toString('hex');
 const [listening, connecting] = [0, 1].map((rank) => memberOf({ rank, size: 2, jobKey })) as [

@@ -1,6 +1,6 @@
 import { createCipheriv, createDecipheriv, createHash, createHmac, randomBytes } from 'node:crypto';
-import { groupVersion } from './card.js';
-import type { MemberConfig } from './member.js';
+import type { MemberConfig } from './member-config.js';
+import { groupVersion } from './peer-info.js';
 import { mostStreams } from './streams.js';
 
 /*
@@ -18,7 +18,7 @@ import { mostStreams } from './streams.js';
  */
 export const lengths = { hello: 92, challenge: 37, proof: 64, welcome: 69 } as const;
 
-/** The channel by which neighbours in rank see each other end while the group opens. */
+/** The channel by which detector in rank see each other end while the group opens. */
 export const watchChannel = 0xffff;
 
 /** The channel of messages between two members of an open group. */

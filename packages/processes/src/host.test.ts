@@ -15,8 +15,8 @@ describe('addressOf', () => {
   });
 
   it('finds the address of an interface, and of a name', async () => {
-    const [name = '', cards] = Object.entries(networkInterfaces())[0] ?? [];
-    expect(cards?.map(({ address }) => address)).toContain(await addressOf(name));
+    const [name = '', peers] = Object.entries(networkInterfaces())[0] ?? [];
+    expect(peers?.map(({ address }) => address)).toContain(await addressOf(name));
     expect(isLoopback(await addressOf('localhost'))).toBe(true);
   });
 
@@ -38,7 +38,7 @@ describe('addressOf', () => {
 });
 
 describe('an interface', () => {
-  const card = (address: string, family: 'IPv4' | 'IPv6') => ({ address, family }) as os.NetworkInterfaceInfo;
+  const info = (address: string, family: 'IPv4' | 'IPv6') => ({ address, family }) as os.NetworkInterfaceInfo;
 
   function mockInterfaces(interfaces: Record<string, os.NetworkInterfaceInfo[]>) {
     vi.spyOn(os, 'networkInterfaces').mockReturnValue(interfaces);
@@ -46,15 +46,15 @@ describe('an interface', () => {
   }
 
   it.each<[string, os.NetworkInterfaceInfo[]]>([
-    ['10.0.0.1', [card('fe80::1', 'IPv6'), card('fd00::1', 'IPv6'), card('10.0.0.1', 'IPv4')]],
-    ['fd00::1', [card('fe80::1', 'IPv6'), card('fd00::1', 'IPv6'), card('fd00::2', 'IPv6')]],
-  ])('is reached at %s', async (address, cards) => {
-    mockInterfaces({ card0: cards, card1: [card('10.9.9.9', 'IPv4')] });
+    ['10.0.0.1', [info('fe80::1', 'IPv6'), info('fd00::1', 'IPv6'), info('10.0.0.1', 'IPv4')]],
+    ['fd00::1', [info('fe80::1', 'IPv6'), info('fd00::1', 'IPv6'), info('fd00::2', 'IPv6')]],
+  ])('is reached at %s', async (address, peers) => {
+    mockInterfaces({ card0: peers, card1: [info('10.9.9.9', 'IPv4')] });
     expect(await addressOf('card0')).toBe(address);
   });
 
   it('is refused if it has only an address of its link', async () => {
-    mockInterfaces({ card0: [card('fe80::1', 'IPv6')] });
+    mockInterfaces({ card0: [info('fe80::1', 'IPv6')] });
     await expect(addressOf('card0')).rejects.toThrow('the network interface card0 has no address that others can use');
   });
 

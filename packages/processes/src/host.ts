@@ -25,10 +25,10 @@ export function isSameHost(a: Host, b: Host): boolean {
 /** The address to listen at for a `host` option. @throws ValueError for what is no address, name or interface of this host */
 export async function addressOf(host: string): Promise<string> {
   if (isIP(host) !== 0) return requireOne(host);
-  const card = networkInterfaces()[host];
-  if (card) {
+  const info = networkInterfaces()[host];
+  if (info) {
     // Addresses of a link alone need a zone, which the others do not know.
-    const usable = card.filter(({ address }) => !address.startsWith('fe80:'));
+    const usable = info.filter(({ address }) => !address.startsWith('fe80:'));
     const found = usable.find(({ family }) => family === 'IPv4') ?? usable[0];
     if (found) return found.address;
     throw fail(`the network interface ${host} has no address that others can use`);

@@ -1,9 +1,9 @@
-import type { Meeting } from '@coll/rendezvous';
+import type { StoreRendezvous } from '@coll/rendezvous';
 import { describe, expect, it } from 'vitest';
-import { type Card, cardOf, readCard } from './card.js';
 import { findLinks } from './links.js';
 import type { Connection } from './listener.js';
-import { memberOf, type Transport } from './member.js';
+import { memberOf, type Transport } from './member-config.js';
+import { type PeerInfo, peerInfoOf, readPeerInfo } from './peer-info.js';
 import type { SharedSegments } from './shared-memory.js';
 
 const jobKey = 'a secret of many letters';
@@ -24,7 +24,7 @@ interface Found {
 async function find({ transport = 'auto', hosts = ['a', 'a', 'a'], refused = {}, unmarked = [], others }: Found) {
   const member = memberOf({ rank: 0, size: 3, jobKey, transport });
   const address = { host: '127.0.0.1', port: 1 };
-  const cards = hosts.map((name): Card => readCard(cardOf(member, { name, bootId: '' }, [address]), 0));
+  const peers = hosts.map((name): PeerInfo => readPeerInfo(peerInfoOf(member, { name, bootId: '' }, [address]), 0));
   const connections = [1, 2].map((rank) => ({ rank, secret: Buffer.of(rank) }) as unknown as Connection);
   const segments = {
     open: (rank: number, secret: Buffer) => (secret[0] === rank ? refused[rank] : 'another secret'),
@@ -32,13 +32,13 @@ async function find({ transport = 'auto', hosts = ['a', 'a', 'a'], refused = {},
   } as unknown as SharedSegments;
   const told: [string, unknown][] = [];
   const rest = others ?? ['{"0":null,"2":null}', '{"0":null,"1":null}'];
-  const meeting = {
+  const rendezvous = {
     gather: async (name: string, own: Buffer) => {
       told.push([name, JSON.parse(own.toString())]);
       return [own, ...rest.map((text) => Buffer.from(text))];
     },
-  } as unknown as Meeting;
-  return { ...(await findLinks(member, cards, connections, segments, meeting)), told };
+  } as unknown as StoreRendezvous;
+  return { ...(await findLinks(member, peers, connections, segments, rendezvous)), told };
 }
 
 const shared = (rank: number) => ({
@@ -110,9 +110,9 @@ describe('findLinks', () => {
     ['auto', true],
   ] as const)('of a member that is alone shares by %s: %s', async (transport, areAllShared) => {
     const member = memberOf({ rank: 0, size: 1, jobKey, transport });
-    const card = readCard(cardOf(member, { name: 'a', bootId: '' }, [{ host: '127.0.0.1', port: 1 }]), 0);
-    const meeting = { gather: async (_: string, own: Buffer) => [own] } as unknown as Meeting;
-    const found = await findLinks(member, [card], [], {} as SharedSegments, meeting);
+    const info = readPeerInfo(peerInfoOf(member, { name: 'a', bootId: '' }, [{ host: '127.0.0.1', port: 1 }]), 0);
+    const rendezvous = { gather: async (_: string, own: Buffer) => [own] } as unknown as StoreRendezvous;
+    const found = await findLinks(member, [info], [], {} as SharedSegments, rendezvous);
     expect(found).toEqual({ links: [], areAllShared });
   });
 

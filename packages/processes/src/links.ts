@@ -1,8 +1,8 @@
 import { CollError, type Link } from '@coll/core';
-import type { Meeting } from '@coll/rendezvous';
-import type { Card } from './card.js';
+import type { StoreRendezvous } from '@coll/rendezvous';
 import type { Connection } from './listener.js';
-import type { MemberConfig } from './member.js';
+import type { MemberConfig } from './member-config.js';
+import type { PeerInfo } from './peer-info.js';
 import { ranksToShareWith, type SharedSegments } from './shared-memory.js';
 
 /** How the pairs of a group exchange data. */
@@ -21,32 +21,32 @@ type Found = Readonly<Record<number, string | null>>;
  */
 export async function findLinks(
   member: MemberConfig,
-  cards: readonly Card[],
+  peers: readonly PeerInfo[],
   connections: readonly Connection[],
   segments: SharedSegments,
-  meeting: Meeting,
+  rendezvous: StoreRendezvous,
 ): Promise<Links> {
-  const near = ranksToShareWith(member, cards);
+  const near = ranksToShareWith(member, peers);
   const opened: Record<number, string | null> = {};
   for (const { rank, secret } of connections) {
     if (near.includes(rank)) opened[rank] = segments.open(rank, secret) ?? null;
   }
-  await meeting.gather('opened', Buffer.from(JSON.stringify(opened)));
+  await rendezvous.gather('opened', Buffer.from(JSON.stringify(opened)));
   // A mark that is not there was left in other memory.
   for (const rank of near) {
     if (opened[rank] === null && !segments.hasMark(rank))
       opened[rank] = `rank ${rank} left no mark in the memory of rank ${member.rank}`;
   }
-  const all = (await meeting.gather('links', Buffer.from(JSON.stringify(opened)))).map(foundOf);
-  const links = connections.map(({ rank }) => linkBetween(member, cards, rank, all));
+  const all = (await rendezvous.gather('links', Buffer.from(JSON.stringify(opened)))).map(foundOf);
+  const links = connections.map(({ rank }) => linkBetween(member, peers, rank, all));
   const areAllShared =
     member.transport !== 'tcp' &&
-    cards.every((_, rank) => cards.every((_, other) => other === rank || all[rank]?.[other] === null));
+    peers.every((_, rank) => peers.every((_, other) => other === rank || all[rank]?.[other] === null));
   if (member.transport === 'shared-memory' && !areAllShared) throw notShared(links);
   return { links, areAllShared };
 }
 
-function linkBetween(member: MemberConfig, cards: readonly Card[], rank: number, all: readonly Found[]): Link {
+function linkBetween(member: MemberConfig, peers: readonly PeerInfo[], rank: number, all: readonly Found[]): Link {
   const own = all[member.rank]?.[rank];
   const other = all[rank]?.[member.rank];
   if (own === null && other === null) {
@@ -57,7 +57,7 @@ function linkBetween(member: MemberConfig, cards: readonly Card[], rank: number,
     };
   }
   if (member.transport === 'tcp') return { rank, transport: 'tcp', reason: 'the group was opened with transport: tcp' };
-  if (own === undefined) return { rank, transport: 'tcp', reason: `on another host, ${cards[rank]?.hostName}` };
+  if (own === undefined) return { rank, transport: 'tcp', reason: `on another host, ${peers[rank]?.hostName}` };
   return { rank, transport: 'tcp', reason: `on the same host, but its memory cannot be used: ${own ?? other}` };
 }
 

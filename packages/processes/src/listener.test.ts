@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { connect } from './connect.js';
 import { decodeRefusal, encodeHello, encodeProof, lengths, secretBytes } from './hello.js';
 import { Listener } from './listener.js';
-import { type MemberConfig, memberOf } from './member.js';
+import { type MemberConfig, memberOf } from './member-config.js';
 import type { ProcessBinding } from './process-binding.js';
 import { Sockets } from './sockets.js';
 

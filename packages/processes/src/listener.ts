@@ -1,7 +1,6 @@
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { RuntimeError } from '@coll/core';
-import type { Address } from './card.js';
-import { Conversation } from './conversation.js';
+import { HandshakeStream } from './handshake-stream.js';
 import {
   decodeHello,
   encodeChallenge,
@@ -11,7 +10,8 @@ import {
   refusalOf,
   secretOfProof,
 } from './hello.js';
-import type { MemberConfig } from './member.js';
+import type { MemberConfig } from './member-config.js';
+import type { Address } from './peer-info.js';
 import type { Sockets } from './sockets.js';
 
 /** A connection with a member who has proven that he is one. */
@@ -117,24 +117,24 @@ export class Listener {
     if (oldest && this.#strangers.size >= most) oldest.destroy();
     this.#strangers.add(socket);
     socket.once('close', () => this.#strangers.delete(socket));
-    const conversation = new Conversation(socket, [lengths.hello, lengths.proof], helloMillis);
-    this.#talk(conversation).catch(() => conversation.drop());
+    const stream = new HandshakeStream(socket, [lengths.hello, lengths.proof], helloMillis);
+    this.#talk(stream).catch(() => stream.drop());
   }
 
-  async #talk(conversation: Conversation): Promise<void> {
+  async #talk(stream: HandshakeStream): Promise<void> {
     const { member, secret, sockets } = this.#options;
-    const first = await conversation.next();
+    const first = await stream.next();
     const hello = decodeHello(first);
-    if (!hello) return conversation.drop();
+    if (!hello) return stream.drop();
     const refused = refusalOf(hello, member);
-    if (refused) return conversation.endWith(encodeRefusal(refused));
+    if (refused) return stream.endWith(encodeRefusal(refused));
     const challenge = encodeChallenge();
-    await conversation.send(challenge);
-    const proof = await conversation.next();
+    await stream.send(challenge);
+    const proof = await stream.next();
     const told = secretOfProof(member.key, [first, challenge], proof);
-    if (!told) return conversation.endWith(encodeRefusal({ why: 'key', detail: 0 }));
-    await conversation.send(encodeWelcome(member.key, [first, challenge, proof], secret));
-    const socket = conversation.handOver((descriptor) => sockets.take(descriptor));
+    if (!told) return stream.endWith(encodeRefusal({ why: 'key', detail: 0 }));
+    await stream.send(encodeWelcome(member.key, [first, challenge, proof], secret));
+    const socket = stream.handOver((descriptor) => sockets.take(descriptor));
     this.#add({ rank: hello.from, channel: hello.channel, socket, secret: told });
   }
 

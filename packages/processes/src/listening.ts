@@ -1,6 +1,6 @@
 import { connect as dial } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Address } from './card.js';
+import type { Address } from './peer-info.js';
 
 /** Attempts to connect to one who has listened, of which the last ones were refused. */
 export class Refusals {

@@ -1,20 +1,20 @@
 import { describe, expect, it } from 'vitest';
-import { cardOf, readCard } from './card.js';
 import { doAllShareCores, localRankOf } from './local-rank.js';
-import { memberOf } from './member.js';
+import { memberOf } from './member-config.js';
+import { peerInfoOf, readPeerInfo } from './peer-info.js';
 
 const member = memberOf({ rank: 0, size: 2, jobKey: 'a secret of many letters' });
 
 function cardOn(name: string, bootId: string, coreList = '0-1') {
-  const card = readCard(cardOf(member, { name, bootId }, [{ host: '127.0.0.1', port: 4711 }]), 0);
-  return { ...card, cores: 8, coreList };
+  const info = readPeerInfo(peerInfoOf(member, { name, bootId }, [{ host: '127.0.0.1', port: 4711 }]), 0);
+  return { ...info, cores: 8, coreList };
 }
 
 describe('localRankOf', () => {
   it('counts those of one machine, whatever their containers are called', () => {
     const [one, two] = [cardOn('a', 'boot 1'), cardOn('a', 'boot 2', '0-7')];
-    const cards = [one, two, cardOn('container', 'boot 1', '1-2'), two, two];
-    expect(cards.map((_, rank) => localRankOf(cards, rank))).toEqual([
+    const peers = [one, two, cardOn('container', 'boot 1', '1-2'), two, two];
+    expect(peers.map((_, rank) => localRankOf(peers, rank))).toEqual([
       { number: 0, ranks: 1, cores: 1 },
       { number: 0, ranks: 3, cores: 8 },
       { number: 0, ranks: 1, cores: 1 },
@@ -24,20 +24,20 @@ describe('localRankOf', () => {
   });
 
   it('numbers the ranks of each cpuset by themselves', () => {
-    const cards = [0, 1, 2, 3, 4, 5, 6, 7].map((rank) => cardOn('a', 'boot', rank < 4 ? '0-1' : '2-3'));
+    const peers = [0, 1, 2, 3, 4, 5, 6, 7].map((rank) => cardOn('a', 'boot', rank < 4 ? '0-1' : '2-3'));
     const four = [0, 1, 2, 3].map((number) => ({ number, ranks: 4, cores: 2 }));
-    expect(cards.map((_, rank) => localRankOf(cards, rank))).toEqual([...four, ...four]);
+    expect(peers.map((_, rank) => localRankOf(peers, rank))).toEqual([...four, ...four]);
   });
 
   it('finds too few cores for all where cpusets overlap', () => {
-    const cards = ['0-1', '0-2', '0-1', '0-2'].map((list) => cardOn('a', 'boot', list));
-    expect(localRankOf(cards, 0)).toEqual({ number: 0, ranks: 2, cores: 1 });
-    expect(localRankOf(cards, 3)).toEqual({ number: 1, ranks: 2, cores: 1 });
+    const peers = ['0-1', '0-2', '0-1', '0-2'].map((list) => cardOn('a', 'boot', list));
+    expect(localRankOf(peers, 0)).toEqual({ number: 0, ranks: 2, cores: 1 });
+    expect(localRankOf(peers, 3)).toEqual({ number: 1, ranks: 2, cores: 1 });
   });
 
   it('goes by names where systems do not tell their boot', () => {
-    const cards = [cardOn('a', ''), cardOn('b', ''), cardOn('a', '')];
-    expect(cards.map((_, rank) => localRankOf(cards, rank).number)).toEqual([0, 0, 1]);
+    const peers = [cardOn('a', ''), cardOn('b', ''), cardOn('a', '')];
+    expect(peers.map((_, rank) => localRankOf(peers, rank).number)).toEqual([0, 0, 1]);
   });
 });
 

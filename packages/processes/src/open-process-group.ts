@@ -1,19 +1,19 @@
 import { CollError, RuntimeError } from '@coll/core';
 import type { Algorithm } from '@coll/core/schedule';
 import { directAlgorithm } from '@coll/direct';
-import { Meeting, type Store } from '@coll/rendezvous';
+import { type Store, StoreRendezvous } from '@coll/rendezvous';
 import { abortedError, awaitAllOpened } from './all-opened.js';
-import { type Card, cardOf, groupVersion, hostOf, readCard, requireCompatible } from './card.js';
 import { type Channel, connectAll, type Mesh } from './connections.js';
 import { Descriptors } from './descriptors.js';
+import { FailureDetector } from './failure-detector.js';
 import { addressOf, isSameHost, thisHost } from './host.js';
 import { findLinks, type Links } from './links.js';
 import { type Connection, Listener } from './listener.js';
 import { doAllShareCores, localRankOf } from './local-rank.js';
-import { type MemberConfig, memberOf, storeOf } from './member.js';
-import { Neighbours } from './neighbours.js';
+import { type MemberConfig, memberOf, storeOf } from './member-config.js';
 import { OpenedGroup, type OpenedGroupOptions, type OpenedProcessGroup } from './opened-group.js';
 import type { OpenProcessGroupOptions } from './options.js';
+import { groupVersion, hostOf, type PeerInfo, peerInfoOf, readPeerInfo, requireCompatible } from './peer-info.js';
 import { type ProcessBinding, processBinding, type SegmentHandle } from './process-binding.js';
 import { NativeProcessGroup } from './process-group.js';
 import { SharedSegments } from './shared-memory.js';
@@ -35,17 +35,17 @@ export async function openProcessGroup(options: OpenProcessGroupOptions = {}): P
   requireGoing(member);
   const binding = processBinding();
   const { store, isOwn } = await storeOf(options, member);
-  const meeting = meetingOf(store, member, options.onWait);
+  const rendezvous = rendezvousOf(store, member, options.onWait);
   const stalls = stallListener(member);
   const endWatch = watchOpening(stalls);
   try {
-    const connected = await meeting
-      .attempt(() => connect(member, meeting, binding, stalls))
+    const connected = await rendezvous
+      .attempt(() => connect(member, rendezvous, binding, stalls))
       .finally(async () => {
-        meeting.end();
+        rendezvous.end();
         if (isOwn) await store.close();
       });
-    return await opened(connected, member, meeting.secondsLeft, options.algorithm);
+    return await opened(connected, member, rendezvous.secondsLeft, options.algorithm);
   } catch (error) {
     requireGoing(member, error);
     throw error instanceof CollError ? error : unable(member, error);
@@ -55,14 +55,14 @@ export async function openProcessGroup(options: OpenProcessGroupOptions = {}): P
 }
 
 /** What members have to say alike comes before anything else that they tell each other. */
-function meetingOf(
+function rendezvousOf(
   store: Store,
   { rank, size, generation, job, timeoutSeconds, signal }: MemberConfig,
   onWait: OpenProcessGroupOptions['onWait'],
-): Meeting {
-  const terms = { version: groupVersion, job };
+): StoreRendezvous {
+  const settings = { version: groupVersion, job };
   const operation = 'open a group';
-  return new Meeting(store, { rank, size, generation, terms, operation, timeoutSeconds, signal, onWait });
+  return new StoreRendezvous(store, { rank, size, generation, settings, operation, timeoutSeconds, signal, onWait });
 }
 
 /** A member that has all its connections. */
@@ -92,7 +92,7 @@ async function opened(
 
 async function connect(
   member: MemberConfig,
-  meeting: Meeting,
+  rendezvous: StoreRendezvous,
   binding: ReturnType<typeof processBinding>,
   stalls: StallListener | undefined,
 ): Promise<Connected> {
@@ -100,12 +100,12 @@ async function connect(
   const host = await addressOf(member.host);
   const segments = new SharedSegments(native, member, member.transport !== 'tcp');
   const { secret } = segments;
-  const descriptors = new Descriptors(member, (error) => void meeting.fail(error));
+  const descriptors = new Descriptors(member, (error) => void rendezvous.fail(error));
   const sockets = new Sockets(native, descriptors);
   let listener: Listener | undefined;
-  let neighbours: Neighbours | undefined;
+  let detector: FailureDetector | undefined;
   const leave = () => {
-    neighbours?.close();
+    detector?.close();
     listener?.unref();
   };
   const stopListening = () => {
@@ -114,13 +114,15 @@ async function connect(
   };
   try {
     listener = await Listener.listen({ member, host, secret, sockets });
-    const cards = (await meeting.gather('cards', cardOf(member, thisHost(), [listener.address]))).map(readCard);
-    requireCompatible(cards);
-    const mesh: Mesh = { member, host, secret, sockets, cards, listener, meeting };
-    neighbours = new Neighbours(mesh, (error) => void meeting.reportLoss(error));
+    const peers = (await rendezvous.gather('peers', peerInfoOf(member, thisHost(), [listener.address]))).map(
+      readPeerInfo,
+    );
+    requireCompatible(peers);
+    const mesh: Mesh = { member, host, secret, sockets, peers, listener, rendezvous };
+    detector = new FailureDetector(mesh, (error) => void rendezvous.reportLoss(error));
     const reached = await reachAll(mesh, segments);
     const playing = await play(native, mesh, segments, reached, stalls);
-    const hosts = cards.map(({ hostName }) => hostName);
+    const hosts = peers.map(({ hostName }) => hostName);
     return {
       ...playing,
       binding,
@@ -137,7 +139,7 @@ async function connect(
     throw error;
   } finally {
     descriptors.end();
-    neighbours?.stop();
+    detector?.stop();
     segments.release();
   }
 }
@@ -152,28 +154,28 @@ interface Reached extends Links {
 }
 
 async function reachAll(mesh: Mesh, segments: SharedSegments): Promise<Reached> {
-  const { member, cards, meeting } = mesh;
-  const others = [...cards.keys()].filter((other) => other !== member.rank);
+  const { member, peers, rendezvous } = mesh;
+  const others = [...peers.keys()].filter((other) => other !== member.rank);
   const controls = await connectAll(
     mesh,
     others.map((rank) => ({ rank, channel: 0 })),
   );
-  const { links, areAllShared } = await findLinks(member, cards, controls, segments, meeting);
+  const { links, areAllShared } = await findLinks(member, peers, controls, segments, rendezvous);
   const far = links.filter(({ transport }) => transport === 'tcp').map((link) => link.rank);
   const data = await connectAll(
     mesh,
-    far.flatMap((rank) => dataChannels(member, cards, rank)),
+    far.flatMap((rank) => dataChannels(member, peers, rank)),
   );
   const near = areAllShared ? [] : others.filter((other) => !far.includes(other));
   const rings = segments.makeRings(near, member.size);
   // Nobody sends anything before all others have taken their connections over, and have room.
-  await meeting.gather('ready', Buffer.of());
+  await rendezvous.gather('ready', Buffer.of());
   return { links, areAllShared, controls, data, rings };
 }
 
 async function play(
   native: ProcessBinding,
-  { member, cards, sockets }: Mesh,
+  { member, peers, sockets }: Mesh,
   segments: SharedSegments,
   { areAllShared, controls, data, rings }: Reached,
   stalls: StallListener | undefined,
@@ -181,12 +183,12 @@ async function play(
   const memory = areAllShared ? segments.join() : undefined;
   let group: NativeProcessGroup | undefined;
   try {
-    group = startGroup(native, member, cards, sockets.handOver(controls), stalls);
+    group = startGroup(native, member, peers, sockets.handOver(controls), stalls);
     const { size, generation } = member;
-    const local = localRankOf(cards, member.rank);
+    const local = localRankOf(peers, member.rank);
     if (memory) group.playShared(memory, local);
     else {
-      const allShareCores = doAllShareCores(cards);
+      const allShareCores = doAllShareCores(peers);
       group.playMessages({ sockets: byRank(sockets.handOver(data), size), rings, generation, local, allShareCores });
     }
     return { group, memory };
@@ -202,17 +204,17 @@ async function play(
 function startGroup(
   binding: ProcessBinding,
   { rank, heartbeatSeconds }: MemberConfig,
-  cards: readonly Card[],
+  peers: readonly PeerInfo[],
   controls: ReadonlyMap<number, readonly number[]>,
   stalls: StallListener | undefined,
 ): NativeProcessGroup {
-  const names = cards.map(({ hostName }, other) => `rank ${other} on ${hostName}`);
-  const sockets = cards.map((_, other) => controls.get(other)?.[0] ?? -1);
+  const names = peers.map(({ hostName }, other) => `rank ${other} on ${hostName}`);
+  const sockets = peers.map((_, other) => controls.get(other)?.[0] ?? -1);
   return new NativeProcessGroup(binding, { rank, sockets, names, heartbeatSeconds, stalls });
 }
 
-function dataChannels(member: MemberConfig, cards: readonly Card[], rank: number): readonly Channel[] {
-  const [own, other] = [cards[member.rank], cards[rank]] as [Card, Card];
+function dataChannels(member: MemberConfig, peers: readonly PeerInfo[], rank: number): readonly Channel[] {
+  const [own, other] = [peers[member.rank], peers[rank]] as [PeerInfo, PeerInfo];
   const length = streamsTo(member, isSameHost(hostOf(own), hostOf(other)));
   return Array.from({ length }, (_, index) => ({ rank, channel: index + 1 }));
 }

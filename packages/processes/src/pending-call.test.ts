@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { processCallDouble } from '../test/process-call-double.js';
+import { CallTiming } from './call-timing.js';
 import { PendingCall } from './pending-call.js';
-import { Pace } from './process-pace.js';
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['performance'] });
@@ -19,7 +19,7 @@ it('has all of its time until it begins, and is late when that is over', () => {
   const pending = pendingCall(10);
   vi.advanceTimersByTime(20);
   expect(pending.millisLeft).toBe(10);
-  pending.pace = new Pace(0);
+  pending.pace = new CallTiming(0);
   vi.advanceTimersByTime(4);
   expect([pending.millisLeft, pending.isLate]).toEqual([6, false]);
   vi.advanceTimersByTime(6);
@@ -29,7 +29,7 @@ it('has all of its time until it begins, and is late when that is over', () => {
 
 it('is never late without a limit', () => {
   const pending = pendingCall(0);
-  pending.pace = new Pace(0);
+  pending.pace = new CallTiming(0);
   vi.advanceTimersByTime(1e6);
   expect([pending.millisLeft, pending.isLate]).toEqual([0, false]);
 });

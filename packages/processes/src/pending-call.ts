@@ -1,7 +1,7 @@
 import type { CollError } from '@coll/core';
 import { type KnownCall, lostBufferError, lostRank, operationOf } from '@coll/core/plugin';
+import { type CallTiming, leastMillis } from './call-timing.js';
 import type { ProcessCall } from './process-calls.js';
-import { leastMillis, type Pace } from './process-pace.js';
 
 type Call = KnownCall<ProcessCall>;
 
@@ -24,7 +24,7 @@ export class PendingCall {
   readonly signal: AbortSignal | undefined;
   readonly ended: Promise<void>;
   /** Of a call that has begun here. */
-  pace: Pace | undefined;
+  pace: CallTiming | undefined;
   /** In and out, by the group's thread that has taken it over. */
   copiedBytes = 0;
   /** Nothing of it moves any more: the group's thread finds out why. */

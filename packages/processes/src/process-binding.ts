@@ -22,9 +22,9 @@ export interface ProcessBinding {
   /** Closes a duplicate that no group has got. */
   closeSocket(descriptor: number): void;
   /** Memory for others of this host, for `maxBytes` of tensors, and what they have to know to open it. 0: as much as there is. */
-  segment(maxBytes: number, ranks: number): readonly [SegmentHandle, card: Uint8Array];
+  segment(maxBytes: number, ranks: number): readonly [SegmentHandle, info: Uint8Array];
   /** Opens another rank's and leaves the mark of this rank there. @throws Error that says why not */
-  openSegment(card: Uint8Array, rank: number): SegmentHandle;
+  openSegment(info: Uint8Array, rank: number): SegmentHandle;
   /** Whether a rank has left its mark. */
   hasMark(segment: SegmentHandle, rank: number): boolean;
   /** Makes room for messages with each of so many ranks, in memory that is used for nothing else. */

@@ -9,7 +9,7 @@ import type { CallHandle, MessagesHandle, ProcessBinding } from './process-bindi
 export interface ProcessCall {
   readonly handle: CallHandle;
   /** Whether the program was busy with something else the last time that this took longer. */
-  isNeglected?: boolean;
+  wasLate?: boolean;
 }
 
 /** Whose calls they are, and whether they are played by messages. */

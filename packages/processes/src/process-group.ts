@@ -1,10 +1,10 @@
 import { type CollError, InternalError, type RunOptions } from '@coll/core';
 import { abortedError, busyError, closedError, type KnownCall, operationOf } from '@coll/core/plugin';
 import { status } from '@coll/native/addon';
+import { leastMillis } from './call-timing.js';
 import type { CallHandle, GroupHandle, MemoryHandle, ProcessBinding, SegmentHandle } from './process-binding.js';
 import type { ProcessCall } from './process-calls.js';
 import { disagreementOf, type FailureKind, failureError, failureKinds, kindOf } from './process-failures.js';
-import { leastMillis } from './process-pace.js';
 import { millisOf, ProcessQueue } from './process-queue.js';
 import type { StallListener } from './stall-watch.js';
 

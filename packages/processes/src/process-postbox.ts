@@ -1,10 +1,10 @@
 import type { Socket } from 'node:net';
 import type { PointToPoint, Post, Postbox } from '@coll/core/internal';
-import { type Card, hostOf } from './card.js';
 import { connectOne, type Mesh } from './connections.js';
 import { messageChannel } from './hello.js';
 import { isSameHost } from './host.js';
 import { Refusals, untilDeaf } from './listening.js';
+import { hostOf, type PeerInfo } from './peer-info.js';
 import { bytesOf, encodePost, encodeReady, PostReader } from './post-frames.js';
 
 /** A rank whose posts this one reads. */
@@ -125,8 +125,8 @@ export class ProcessPostbox implements Postbox {
   }
 
   async #watchFor(rank: number, peer: Peer, signal: AbortSignal): Promise<void> {
-    const { cards, member } = this.#mesh;
-    const [own, other] = [cards[member.rank], cards[rank]] as [Card, Card];
+    const { peers, member } = this.#mesh;
+    const [own, other] = [peers[member.rank], peers[rank]] as [PeerInfo, PeerInfo];
     try {
       await untilDeaf({
         addresses: other.addresses,

@@ -2,8 +2,8 @@ import type { CollError } from '@coll/core';
 import { status } from '@coll/native/addon';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { processCallDouble as call, detach } from '../test/process-call-double.js';
+import { sliceMillis } from './call-timing.js';
 import type { CallHandle, GroupHandle, ProcessBinding } from './process-binding.js';
-import { sliceMillis } from './process-pace.js';
 import { ProcessQueue } from './process-queue.js';
 
 const group = 'a group' as unknown as GroupHandle;

@@ -2,11 +2,11 @@ import { CollError, type RunOptions } from '@coll/core';
 import { messageOf } from '@coll/core/internal';
 import { closedError, type KnownCall } from '@coll/core/plugin';
 import { status } from '@coll/native/addon';
-import { GroupThread, type ThreadOwner } from './group-thread.js';
+import { CallTiming, isBusy, leavingMillis, patienceMillis, sliceMillis } from './call-timing.js';
 import { PendingCall } from './pending-call.js';
 import type { GroupHandle, ProcessBinding } from './process-binding.js';
 import type { ProcessCall } from './process-calls.js';
-import { isBusy, leavingMillis, Pace, patienceMillis, sliceMillis } from './process-pace.js';
+import { ProgressThread, type ThreadOwner } from './progress-thread.js';
 import { type StallListener, StallWatch } from './stall-watch.js';
 
 type Call = KnownCall<ProcessCall>;
@@ -26,7 +26,7 @@ export class ProcessQueue {
   readonly #binding: ProcessBinding;
   readonly #group: GroupHandle;
   readonly #owner: QueueOwner;
-  readonly #thread: GroupThread;
+  readonly #thread: ProgressThread;
   /** Calls that were not handed over: the first is played here, unless the group's thread plays one before it. */
   readonly #held: PendingCall[] = [];
   #isTurnDue = false;
@@ -38,7 +38,7 @@ export class ProcessQueue {
     this.#binding = binding;
     this.#group = group;
     this.#owner = owner;
-    this.#thread = new GroupThread(binding, group, owner);
+    this.#thread = new ProgressThread(binding, group, owner);
     const { stalls } = owner;
     this.#stallWatch =
       stalls &&
@@ -114,9 +114,9 @@ export class ProcessQueue {
   #playOn(first: PendingCall): boolean {
     const { call, pace } = first;
     pace?.comeBack();
-    if (pace?.isNeglected) this.#noteNeglect(call, true);
+    if (pace?.wasLate) this.#noteNeglect(call, true);
     if (first.isLost) this.#drop().reject(this.#lose(first));
-    else if (pace && (pace.isNeglected || pace.isKeptWaiting || first.isLate)) this.#handOver();
+    else if (pace && (pace.wasLate || pace.isKeptWaiting || first.isLate)) this.#handOver();
     else {
       first.pace ??= this.#newPace(call);
       const answer = this.#playHere(call, sliceMillis);
@@ -130,7 +130,7 @@ export class ProcessQueue {
   }
 
   #begin(call: Call): number {
-    return this.#playHere(call, this.#isNeglected(call) ? this.#longSliceOf(call) : sliceMillis);
+    return this.#playHere(call, this.#wasLate(call) ? this.#longSliceOf(call) : sliceMillis);
   }
 
   #playHere(call: Call, slice: number): number {
@@ -142,16 +142,16 @@ export class ProcessQueue {
     return Math.max(sliceMillis, leavingMillis(this.#copiedBytes(call)));
   }
 
-  #newPace(call: Call): Pace {
-    return new Pace(this.#copiedBytes(call));
+  #newPace(call: Call): CallTiming {
+    return new CallTiming(this.#copiedBytes(call));
   }
 
   #copiedBytes(call: Call): number {
     return this.#binding.copiedBytes(this.#group, call.handle.handle);
   }
 
-  #isNeglected(call: Call): boolean {
-    return call.handle.isNeglected ?? this.#isNeglectful;
+  #wasLate(call: Call): boolean {
+    return call.handle.wasLate ?? this.#isNeglectful;
   }
 
   /** After an answer that is not the end of the first call: whoever goes on with it does so later. */
@@ -161,16 +161,16 @@ export class ProcessQueue {
     first.pace.leave(answer);
     first.isBroken = answer !== status.slice && answer !== status.waiting;
     if (first.isBroken) this.#handOver();
-    else if (this.#isNeglected(call)) {
+    else if (this.#wasLate(call)) {
       this.#handOver();
       const left = performance.now();
       setImmediate(() => this.#noteNeglect(call, isBusy(performance.now() - left)));
     }
   }
 
-  #noteNeglect(call: Call, isNeglected: boolean): void {
-    call.handle.isNeglected = isNeglected;
-    this.#isNeglectful = isNeglected;
+  #noteNeglect(call: Call, wasLate: boolean): void {
+    call.handle.wasLate = wasLate;
+    this.#isNeglectful = wasLate;
   }
 
   #handOver(): void {

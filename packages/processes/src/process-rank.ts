@@ -79,7 +79,7 @@ export class ProcessRank implements Group {
 
   /** The address at which the others reach a member. */
   hostOf(rank: number): string {
-    return this.#mesh.cards[rank]?.addresses[0]?.host as string;
+    return this.#mesh.peers[rank]?.addresses[0]?.host as string;
   }
 
   /** Ends messages under way, and the connections that they use. */

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { type Card, cardOf, readCard } from './card.js';
 import { secretBytes } from './hello.js';
-import { memberOf } from './member.js';
+import { memberOf } from './member-config.js';
+import { type PeerInfo, peerInfoOf, readPeerInfo } from './peer-info.js';
 import type { ProcessBinding } from './process-binding.js';
 import { ranksToShareWith, SharedSegments } from './shared-memory.js';
 
@@ -19,10 +19,10 @@ const binding = {
     if (refused) throw refused;
     return ['own', secretOf(7)];
   },
-  openSegment(card: Uint8Array, rank: number) {
-    asked.push(['open', card[0], rank]);
-    if (card[0] === 9) throw new Error('no such file');
-    return `segment ${card[0]}`;
+  openSegment(info: Uint8Array, rank: number) {
+    asked.push(['open', info[0], rank]);
+    if (info[0] === 9) throw new Error('no such file');
+    return `segment ${info[0]}`;
   },
   hasMark(segment: unknown, rank: number) {
     if (segment === undefined) throw new TypeError('a segment is needed');
@@ -117,10 +117,10 @@ describe('the segments of a member', () => {
 });
 
 it('shares memory with those on the same host, unless TCP was asked for', () => {
-  const cards = ['a', 'a', 'b', 'a'].map((name): Card => {
-    return readCard(cardOf(member, { name, bootId: '' }, [{ host: '127.0.0.1', port: 1 }]), 0);
+  const peers = ['a', 'a', 'b', 'a'].map((name): PeerInfo => {
+    return readPeerInfo(peerInfoOf(member, { name, bootId: '' }, [{ host: '127.0.0.1', port: 1 }]), 0);
   });
-  expect(ranksToShareWith(member, cards)).toEqual([0, 3]);
-  expect(ranksToShareWith({ ...member, transport: 'shared-memory' }, cards)).toEqual([0, 3]);
-  expect(ranksToShareWith({ ...member, transport: 'tcp' }, cards)).toEqual([]);
+  expect(ranksToShareWith(member, peers)).toEqual([0, 3]);
+  expect(ranksToShareWith({ ...member, transport: 'shared-memory' }, peers)).toEqual([0, 3]);
+  expect(ranksToShareWith({ ...member, transport: 'tcp' }, peers)).toEqual([]);
 });

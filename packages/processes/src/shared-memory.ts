@@ -1,8 +1,8 @@
 import { CollError } from '@coll/core';
-import { type Card, hostOf } from './card.js';
 import { secretBytes } from './hello.js';
 import { isSameHost } from './host.js';
-import type { MemberConfig } from './member.js';
+import type { MemberConfig } from './member-config.js';
+import { hostOf, type PeerInfo } from './peer-info.js';
 import type { MemoryHandle, ProcessBinding, SegmentHandle } from './process-binding.js';
 
 /** The memory of this member, and what became of opening that of the others. */
@@ -20,9 +20,9 @@ export class SharedSegments {
     this.secret = Buffer.alloc(secretBytes);
     if (!isWanted) return;
     try {
-      const [segment, card] = binding.segment(maxBytes, size);
+      const [segment, info] = binding.segment(maxBytes, size);
       this.#segments[rank] = segment;
-      this.secret.set(card);
+      this.secret.set(info);
     } catch (error) {
       this.#refused = (error as Error).message;
     }
@@ -68,10 +68,10 @@ export class SharedSegments {
 }
 
 /** The ranks whose memory a member tries to open. */
-export function ranksToShareWith(member: MemberConfig, cards: readonly Card[]): readonly number[] {
+export function ranksToShareWith(member: MemberConfig, peers: readonly PeerInfo[]): readonly number[] {
   if (member.transport === 'tcp') return [];
-  const own = hostOf(cards[member.rank] as Card);
-  return [...cards.keys()].filter((rank) => rank !== member.rank && isSameHost(own, hostOf(cards[rank] as Card)));
+  const own = hostOf(peers[member.rank] as PeerInfo);
+  return [...peers.keys()].filter((rank) => rank !== member.rank && isSameHost(own, hostOf(peers[rank] as PeerInfo)));
 }
 
 function withRoom<Result>(use: () => Result): Result {

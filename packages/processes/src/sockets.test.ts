@@ -1,7 +1,7 @@
 import { connect, createServer, type Socket } from 'node:net';
 import { expect, it } from 'vitest';
-import { Conversation } from './conversation.js';
 import type { Descriptors } from './descriptors.js';
+import { HandshakeStream } from './handshake-stream.js';
 import type { ProcessBinding } from './process-binding.js';
 import { Sockets } from './sockets.js';
 
@@ -16,7 +16,7 @@ it('takes no connection that comes when all is over, and leaves none open', asyn
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const met = new Promise<Socket>((resolve) => server.once('connection', resolve));
   const other = connect(server.address() as { port: number });
-  const late = new Conversation(await met, [], 1000);
+  const late = new HandshakeStream(await met, [], 1000);
   expect(() => late.handOver((descriptor) => sockets.take(descriptor))).toThrow('nobody wants');
   late.drop();
   await new Promise((resolve) => other.once('close', resolve));

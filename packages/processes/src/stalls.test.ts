@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { memberOf } from './member.js';
+import { memberOf } from './member-config.js';
 import { stallListener, watchOpening } from './stalls.js';
 
 let folder: string;

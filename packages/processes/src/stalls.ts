@@ -1,6 +1,6 @@
 import { reportStall } from '@coll/rendezvous';
 import { stallSecondsFrom } from '@coll/rendezvous/internal';
-import type { MemberConfig } from './member.js';
+import type { MemberConfig } from './member-config.js';
 import type { StallListener } from './stall-watch.js';
 
 /** Reports to the launcher what a member waits for; undefined where nobody reads that. */

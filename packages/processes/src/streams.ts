@@ -1,4 +1,4 @@
-import type { MemberConfig } from './member.js';
+import type { MemberConfig } from './member-config.js';
 
 type Settings = Pick<MemberConfig, 'streams' | 'size'>;
 

@@ -98,7 +98,7 @@ it('is told on all members at once where one has ended after it came', async () 
   const options = { generation, ...patience };
   const lost = third.ask({ do: 'open', options }).catch(() => {});
   const waiting = second.failure({ do: 'open', options });
-  await store.get(`generation/${generation}/cards/2`);
+  await store.get(`generation/${generation}/peers/2`);
   third.child.kill('SIGKILL');
   await lost;
   for (const told of [await first.failure({ do: 'open', options }), await waiting]) {

@@ -14,7 +14,7 @@ export const ownAddress = Object.values(networkInterfaces())
   .flat()
   .find((one) => one?.family === 'IPv4' && !one.internal)?.address;
 
-/** The store as a member sees it where each of the others is on a host of its own: their cards say so. */
+/** The store as a member sees it where each of the others is on a host of its own: their peers say so. */
 export function distantStore(store: Store, rank: number, { hidden = [], stuckBefore }: Distance): Store {
   return {
     set: (key, value) => store.set(key, value),
@@ -29,16 +29,16 @@ export function distantStore(store: Store, rank: number, { hidden = [], stuckBef
     async get(key, options) {
       const value = await store.get(key, options);
       const { step, member = rank } = stepOf(key) ?? {};
-      if (step !== 'cards' || member === rank) return value;
-      const { addresses, ...card } = JSON.parse(Buffer.from(value).toString('utf8')) as Card;
+      if (step !== 'peers' || member === rank) return value;
+      const { addresses, ...info } = JSON.parse(Buffer.from(value).toString('utf8')) as PeerInfo;
       // Nobody listens at the first port.
       const seen = addresses.map(({ host, port }) => ({ host, port: hidden.includes(member) ? 1 : port }));
-      return Buffer.from(JSON.stringify({ ...card, hostName: `host-${member}`, addresses: seen }));
+      return Buffer.from(JSON.stringify({ ...info, hostName: `host-${member}`, addresses: seen }));
     },
   };
 }
 
-interface Card {
+interface PeerInfo {
   readonly addresses: readonly { readonly host: string; readonly port: number }[];
 }
 

@@ -49,7 +49,7 @@ describe.skipIf(ownAddress === undefined)('a member on another host that ends wh
     const [early, late] = [0, 1, 2].filter((rank) => rank !== victim) as [number, number];
     const opening = options();
     const waiting = failure(early, opening, distanceOf(early));
-    await end(victim, opening, distanceOf(victim), [`cards/${victim}`, `cards/${early}`]);
+    await end(victim, opening, distanceOf(victim), [`peers/${victim}`, `peers/${early}`]);
     for (const told of [await failure(late, opening, distanceOf(late)), await waiting]) expectNamed(told, victim);
   });
 

@@ -38,7 +38,7 @@ it('goes on with the next generation, in the processes that are left and one in 
   const told = [first, second, spare].map(progressOf);
   second.send(0);
   lost.send(0);
-  await store.get('generation/0/cards/2');
+  await store.get('generation/0/peers/2');
   lost.kill('SIGKILL');
   await once(lost, 'exit');
   first.send(0);

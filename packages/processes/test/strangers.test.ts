@@ -5,10 +5,10 @@ import { tensor } from '@coll/core';
 import { directAlgorithm } from '@coll/direct';
 import { MemoryStore, TcpStoreServer } from '@coll/rendezvous';
 import { afterEach, describe, expect, it } from 'vitest';
-import { readCard } from '../src/card.js';
 import { encodeHello, encodeProof, encodeRefusal, encodeWelcome, lengths } from '../src/hello.js';
 import { type OpenedProcessGroup, type OpenProcessGroupOptions, openProcessGroup } from '../src/index.js';
-import { memberOf } from '../src/member.js';
+import { memberOf } from '../src/member-config.js';
+import { readPeerInfo } from '../src/peer-info.js';
 
 const jobKey = TcpStoreServer.newKey();
 const sum = { kind: 'all-reduce', op: 'sum' } as const;
@@ -29,8 +29,8 @@ class Opening {
 
   /** A connection to rank 0, which has shown where it listens. */
   async stranger(): Promise<Stranger> {
-    const card = readCard(await this.store.get('generation/0/cards/0'), 0);
-    const socket = connect(card.addresses[0] as { host: string; port: number });
+    const info = readPeerInfo(await this.store.get('generation/0/peers/0'), 0);
+    const socket = connect(info.addresses[0] as { host: string; port: number });
     await once(socket, 'connect');
     return new Stranger(socket);
   }

@@ -1,6 +1,6 @@
 import { ValueError } from '@coll/core';
 import { optionsOf, quote } from '@coll/core/internal';
-import type { MeetOptions } from './meet.js';
+import type { JoinGroupOptions } from './join-group.js';
 import { waitOptions } from './store.js';
 import { TcpStore, type TcpStoreOptions } from './tcp-store.js';
 
@@ -28,7 +28,7 @@ export async function storeFromEnvironment(
  */
 export function memberFromEnvironment(
   environment: Environment = process.env,
-): Required<Pick<MeetOptions, 'generation' | 'rank' | 'size'>> {
+): Required<Pick<JoinGroupOptions, 'generation' | 'rank' | 'size'>> {
   return {
     generation: generationFromEnvironment(environment),
     rank: wholeNumber('COLL_RANK', requireVariable(environment, 'COLL_RANK')),

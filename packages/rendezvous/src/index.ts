@@ -1,13 +1,13 @@
 export { memberFromEnvironment, storeFromEnvironment } from './environment-store.js';
 export { EtcdStore, type EtcdStoreOptions } from './etcd-store.js';
 export { FileStore, type FileStoreOptions } from './file-store.js';
-export { type MeetOptions, meet } from './meet.js';
-export { Meeting, type MeetingOptions } from './meeting.js';
+export type { Settings } from './generation-record.js';
+export { type JoinGroupOptions, joinGroup } from './join-group.js';
 export { MemoryStore } from './memory-store.js';
-export type { Terms } from './newest.js';
 export { type RedisClient, RedisStore, type RedisStoreOptions } from './redis-store.js';
 export { reportStall, type Stall, type StallReport } from './stall.js';
 export type { Store, WaitOptions } from './store.js';
+export { StoreRendezvous, type StoreRendezvousOptions } from './store-rendezvous.js';
 export { subStore } from './sub-store.js';
 export type { TableLimits } from './table.js';
 export { TcpStore, type TcpStoreOptions } from './tcp-store.js';

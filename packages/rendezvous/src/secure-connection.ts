@@ -51,7 +51,7 @@ export function createSecureServer(jobKey: string, seconds: number, accept: (soc
   const preambleKey = keyOf(jobKey, 'preamble');
   const pskCallback = (_: unknown, identity: string) => (identity === pskIdentity ? psk : null);
   const secure = createTlsServer({ ...preSharedKeys, handshakeTimeout: seconds * 1000, pskCallback }, accept);
-  // Strangers come and go; members notice by themselves that they do not get through.
+  // UnauthenticatedConnections come and go; members notice by themselves that they do not get through.
   secure.on('tlsClientError', (_, socket) => socket.destroy());
   return createServer((socket) =>
     expectPreamble(socket, preambleKey, seconds, () => secure.emit('connection', socket)),

@@ -56,7 +56,7 @@ export class StoreConnection {
 
   #take(request: Request): void {
     if (!this.#isMember) {
-      this.#meet(request);
+      this.#joinGroup(request);
       return;
     }
     try {
@@ -67,7 +67,7 @@ export class StoreConnection {
     }
   }
 
-  #meet(request: Request): void {
+  #joinGroup(request: Request): void {
     clearTimeout(this.#tooLate);
     const { id } = request;
     const refused = refusalOf(request, this.#job);

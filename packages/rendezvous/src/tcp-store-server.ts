@@ -6,8 +6,8 @@ import { newJobKey, requireJob, requireJobKey } from './job-key.js';
 import { createSecureServer } from './secure-connection.js';
 import { requireKey, requireValue } from './store.js';
 import { StoreConnection } from './store-connection.js';
-import { Strangers } from './strangers.js';
 import { Table, type TableLimits } from './table.js';
+import { UnauthenticatedConnections } from './unauthenticated-connections.js';
 
 /** Where the server listens, and whom it serves. */
 export interface TcpStoreServerOptions extends TableLimits {
@@ -42,10 +42,16 @@ export class TcpStoreServer implements AsyncDisposable {
   readonly address: string;
   readonly #server: Server;
   readonly #sockets: Set<TLSSocket>;
-  readonly #strangers: Strangers;
+  readonly #strangers: UnauthenticatedConnections;
   readonly #table: Table;
 
-  private constructor(server: Server, host: string, sockets: Set<TLSSocket>, strangers: Strangers, table: Table) {
+  private constructor(
+    server: Server,
+    host: string,
+    sockets: Set<TLSSocket>,
+    strangers: UnauthenticatedConnections,
+    table: Table,
+  ) {
     const { port } = server.address() as AddressInfo;
     this.address = `tcp://${host.includes(':') ? `[${host}]` : host}:${port}`;
     this.#server = server;
@@ -69,7 +75,7 @@ export class TcpStoreServer implements AsyncDisposable {
     requireJobKey(jobKey);
     const table = new Table(limits);
     const sockets = new Set<TLSSocket>();
-    const strangers = new Strangers();
+    const strangers = new UnauthenticatedConnections();
     const server = createSecureServer(jobKey, helloSeconds, (socket) => {
       strangers.know(socket);
       sockets.add(socket);

@@ -1,6 +1,6 @@
 import { CollError } from '@coll/core';
 import { describe, expect, it } from 'vitest';
-import { meet, memberFromEnvironment, storeFromEnvironment, TcpStoreServer } from '../src/index.js';
+import { joinGroup, memberFromEnvironment, storeFromEnvironment, TcpStoreServer } from '../src/index.js';
 
 describe('storeFromEnvironment', () => {
   it('brings the members of a launched job together', async () => {
@@ -11,7 +11,7 @@ describe('storeFromEnvironment', () => {
       await using store = await storeFromEnvironment(environment);
       const member = memberFromEnvironment({ COLL_RANK: rank, COLL_SIZE: '2', COLL_GENERATION: '3' });
       expect(member).toEqual({ generation: 3, rank: Number(rank), size: 2 });
-      const cards = await meet(store, { ...member, card: Buffer.from(`rank ${rank}`) });
+      const cards = await joinGroup(store, { ...member, card: Buffer.from(`rank ${rank}`) });
       return cards.map((card) => Buffer.from(card).toString());
     });
     for (const cards of await Promise.all(ranks)) expect(cards).toEqual(['rank 0', 'rank 1']);

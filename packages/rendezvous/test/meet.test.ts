@@ -1,6 +1,6 @@
 import { AbortedError, DeadlineExceededError } from '@coll/core';
 import { describe, expect, it } from 'vitest';
-import { MemoryStore, meet } from '../src/index.js';
+import { joinGroup, MemoryStore } from '../src/index.js';
 import { SilentStore } from './silent-store.js';
 import { tables } from './stores.js';
 
@@ -12,7 +12,7 @@ describe('meet', () => {
     const members = await Promise.all(
       [2, 0, 1].map(async (rank) => {
         await using store = await table.open();
-        return await meet(store, { rank, size: 3, card: card(`host ${rank}`), timeoutSeconds: 30 });
+        return await joinGroup(store, { rank, size: 3, card: card(`host ${rank}`), timeoutSeconds: 30 });
       }),
     );
     const all = ['host 0', 'host 1', 'host 2'];
@@ -23,40 +23,45 @@ describe('meet', () => {
   it('names who never came', async () => {
     const store = new MemoryStore();
     const late = { size: 4, card: card(''), timeoutSeconds: 0.05 };
-    const results = await Promise.allSettled([meet(store, { ...late, rank: 2 }), meet(store, { ...late, rank: 0 })]);
+    const results = await Promise.allSettled([
+      joinGroup(store, { ...late, rank: 2 }),
+      joinGroup(store, { ...late, rank: 0 }),
+    ]);
     expect(results.map((result) => result.status === 'rejected' && result.reason.message)).toEqual([
       'rank 2 waited 0.05 seconds for the 4 members of generation 0: rank 1, 3 never came',
       'rank 2 cannot meet: rank 2 waited 0.05 seconds for the 4 members of generation 0: rank 1, 3 never came',
     ]);
     // Who comes later must not go on with members that have given up.
-    await expect(meet(store, { ...late, rank: 1 })).rejects.toMatchObject({ code: 'ERR_COLL_DEADLINE', rank: 2 });
+    await expect(joinGroup(store, { ...late, rank: 1 })).rejects.toMatchObject({ code: 'ERR_COLL_DEADLINE', rank: 2 });
   });
 
   it('keeps generations apart, and ranks', async () => {
     const store = new MemoryStore();
     const alone = { rank: 0, size: 1, card: card('a') };
-    await meet(store, alone);
-    await expect(meet(store, alone)).rejects.toMatchObject({ code: 'ERR_COLL_STORE', rank: 0 });
-    expect(await meet(store, { ...alone, generation: 1, card: card('b') })).toEqual([card('b')]);
+    await joinGroup(store, alone);
+    await expect(joinGroup(store, alone)).rejects.toMatchObject({ code: 'ERR_COLL_STORE', rank: 0 });
+    expect(await joinGroup(store, { ...alone, generation: 1, card: card('b') })).toEqual([card('b')]);
   });
 
   it('ends on a signal', async () => {
     const abort = new AbortController();
-    const waiting = meet(new MemoryStore(), { rank: 0, size: 2, card: card(''), signal: abort.signal });
+    const waiting = joinGroup(new MemoryStore(), { rank: 0, size: 2, card: card(''), signal: abort.signal });
     abort.abort();
     await expect(waiting).rejects.toThrow(AbortedError);
   });
 
   it('does not wait longer for a store that does not answer', async () => {
     const member = { rank: 1, size: 2, card: card('') };
-    await expect(meet(new SilentStore(), { ...member, timeoutSeconds: 0.05 })).rejects.toMatchObject({
+    await expect(joinGroup(new SilentStore(), { ...member, timeoutSeconds: 0.05 })).rejects.toMatchObject({
       name: DeadlineExceededError.name,
       message: expect.stringMatching(
         /^rank 1 waited 0.05 seconds for the store, which has not answered for \d+\.\d seconds: check its server$/,
       ),
       rank: 1,
     });
-    await expect(meet(new SilentStore(), { ...member, signal: AbortSignal.timeout(50) })).rejects.toThrow(AbortedError);
+    await expect(joinGroup(new SilentStore(), { ...member, signal: AbortSignal.timeout(50) })).rejects.toThrow(
+      AbortedError,
+    );
   });
 
   it.each([
@@ -66,7 +71,7 @@ describe('meet', () => {
     { rank: 0, size: 0 },
     { rank: 0, size: 1, generation: -1 },
   ])('refuses %j', async (member) => {
-    await expect(meet(new MemoryStore(), { ...member, card: card('') })).rejects.toMatchObject({
+    await expect(joinGroup(new MemoryStore(), { ...member, card: card('') })).rejects.toMatchObject({
       name: 'ValueError',
       code: 'ERR_COLL_VALUE',
     });

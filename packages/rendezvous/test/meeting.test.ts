@@ -1,6 +1,6 @@
 import { DeadlineExceededError, UnavailableError } from '@coll/core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Meeting, MemoryStore, meet, type Store } from '../src/index.js';
+import { joinGroup, MemoryStore, type Store, StoreRendezvous } from '../src/index.js';
 import type { MeetingAnswer, MeetingTask } from './fixtures/meeting-member.js';
 import { JobProcesses } from './job-processes.js';
 import { type Place, type SharedTable, tables } from './stores.js';
@@ -16,12 +16,12 @@ describe('members in processes of their own', () => {
   });
   afterAll(() => processes[Symbol.asyncDispose]());
 
-  /** What becomes of three members, each `[rank, size, generation, terms]`. */
-  type Seat = readonly [rank: number, size: number, generation?: number, terms?: Readonly<Record<string, string>>];
+  /** What becomes of three members, each `[rank, size, generation, settings]`. */
+  type Seat = readonly [rank: number, size: number, generation?: number, settings?: Readonly<Record<string, string>>];
   async function come(table: SharedTable, seats: readonly (Seat | undefined)[]): Promise<readonly MeetingAnswer[]> {
     return processes.play<MeetingAnswer>((index): MeetingTask => {
-      const [rank = 0, size = 0, of = 0, terms = {}] = seats[index] ?? [];
-      const seat = { rank, size, terms, timeoutSeconds };
+      const [rank = 0, size = 0, of = 0, settings = {}] = seats[index] ?? [];
+      const seat = { rank, size, settings, timeoutSeconds };
       return { place: table.place as Place, of, come: seats[index] ? seat : undefined };
     });
   }
@@ -50,7 +50,7 @@ describe('members in processes of their own', () => {
         /rank 1 of generation 0 is there already: .*a rank of their own/,
       ],
       [
-        'other terms',
+        'other settings',
         [
           [0, 3, 0, { job: 'a' }],
           [1, 3, 0, { job: 'b' }],
@@ -91,7 +91,7 @@ describe('members in processes of their own', () => {
       const table = await make();
       // It was ended while it waited.
       const store = await table.open();
-      const crashed = meet(store, { rank: 1, size: 3, generation: 6, card, terms: { job: 'a' } });
+      const crashed = joinGroup(store, { rank: 1, size: 3, generation: 6, card, settings: { job: 'a' } });
       const left = crashed.catch((error) => error.code);
       await store.get('generation/6/card/1');
       await store.close();
@@ -107,9 +107,9 @@ describe('members in processes of their own', () => {
   });
 });
 
-describe('a Meeting', () => {
+describe('a StoreRendezvous', () => {
   const open = (store: MemoryStore, rank: number, more: object = {}) =>
-    new Meeting(store, { rank, size: 2, timeoutSeconds, ...more });
+    new StoreRendezvous(store, { rank, size: 2, timeoutSeconds, ...more });
 
   it('goes on step by step, and tells how far one came who does not', async () => {
     const store = new MemoryStore();
@@ -127,7 +127,7 @@ describe('a Meeting', () => {
     async (seconds) => {
       const store = new MemoryStore();
       const member = { size: 2, card, timeoutSeconds: seconds };
-      const first = meet(store, { ...member, rank: 0 });
+      const first = joinGroup(store, { ...member, rank: 0 });
       await store.get('generation/0/card/0');
       await store.delete('generation/0/card/0');
       const lost = {
@@ -140,18 +140,18 @@ describe('a Meeting', () => {
       };
       await expect(first).rejects.toMatchObject(lost);
       // It was not written again, so that nobody goes on without rank 0.
-      await expect(meet(store, { ...member, rank: 1 })).rejects.toMatchObject(lost);
+      await expect(joinGroup(store, { ...member, rank: 1 })).rejects.toMatchObject(lost);
     },
   );
 
   it('ends for both members when one comes after the store has lost the card of the other', async () => {
     const store = new MemoryStore();
     const member = { size: 2, card, timeoutSeconds };
-    const first = meet(store, { ...member, rank: 0 });
+    const first = joinGroup(store, { ...member, rank: 0 });
     await store.get('generation/0/card/0');
     await store.delete('generation/0/card/0');
     const lost = { status: 'rejected', reason: { code: 'ERR_COLL_STORE', rank: 0, name: UnavailableError.name } };
-    expect(await Promise.allSettled([first, meet(store, { ...member, rank: 1 })])).toMatchObject([lost, lost]);
+    expect(await Promise.allSettled([first, joinGroup(store, { ...member, rank: 1 })])).toMatchObject([lost, lost]);
   });
 
   describe('whose look at its own card fails', () => {
@@ -159,7 +159,7 @@ describe('a Meeting', () => {
     async function cutOff(seconds: number): Promise<{ store: MemoryStore; first: Promise<unknown> }> {
       const shared = new MemoryStore();
       const store: Store = new MemoryStore(shared);
-      const first = meet(store, { rank: 0, size: 2, card, timeoutSeconds: seconds }).catch((error) => error);
+      const first = joinGroup(store, { rank: 0, size: 2, card, timeoutSeconds: seconds }).catch((error) => error);
       const own = 'generation/0/card/0';
       await shared.get(own);
       const fail = () => Promise.reject(new UnavailableError('ERR_COLL_STORE', 'cut off'));
@@ -182,7 +182,7 @@ describe('a Meeting', () => {
       const { store, first } = await cutOff(timeoutSeconds);
       // A look is due after a second.
       await new Promise((resolve) => setTimeout(resolve, 1200));
-      const second = meet(store, { rank: 1, size: 2, card, timeoutSeconds });
+      const second = joinGroup(store, { rank: 1, size: 2, card, timeoutSeconds });
       expect(await Promise.all([first, second])).toEqual([
         [card, card],
         [card, card],
@@ -192,7 +192,7 @@ describe('a Meeting', () => {
 
   it('ends when the store has another card of this rank', async () => {
     const store = new MemoryStore();
-    const first = meet(store, { rank: 0, size: 2, card, timeoutSeconds });
+    const first = joinGroup(store, { rank: 0, size: 2, card, timeoutSeconds });
     await store.get('generation/0/card/0');
     await store.set('generation/0/card/0', Buffer.from('somebody else'));
     await expect(first).rejects.toMatchObject({
@@ -279,9 +279,9 @@ describe('a Meeting', () => {
   it.each<[string, string]>([
     ['newest', 'nothing'],
     ['newest', '{}'],
-    ['newest', '{"generation":0.5,"rank":0,"terms":{"size":2}}'],
-    ['newest', '{"generation":0,"rank":0,"terms":{"size":[2]}}'],
-    ['newest', '{"generation":0,"rank":0,"terms":null}'],
+    ['newest', '{"generation":0.5,"rank":0,"settings":{"size":2}}'],
+    ['newest', '{"generation":0,"rank":0,"settings":{"size":[2]}}'],
+    ['newest', '{"generation":0,"rank":0,"settings":null}'],
     ['generation/0/over', 'nothing'],
     ['generation/0/over', 'null'],
     ['generation/0/over', '{"name":"constructor","code":"rm","message":"x"}'],
@@ -290,25 +290,30 @@ describe('a Meeting', () => {
   ])('where %s is %s ends with an error of ours, which is short', async (key, value) => {
     const store = new MemoryStore();
     await store.set(key, Buffer.from(value));
-    const error = await meet(store, { rank: 0, size: 2, card, timeoutSeconds }).catch((reason) => reason);
+    const error = await joinGroup(store, { rank: 0, size: 2, card, timeoutSeconds }).catch((reason) => reason);
     expect(error).toMatchObject({ name: 'CollError', code: 'ERR_COLL_STORE', operation: 'meet' });
     expect(error.message.length).toBeLessThan(300);
   });
 
-  it('names terms of any length shortly', async () => {
+  it('names settings of any length shortly', async () => {
     const store = new MemoryStore();
     const alone = { size: 2, card, timeoutSeconds };
-    const long = meet(store, { ...alone, rank: 0, terms: { job: 'a'.repeat(100_000) } }).catch((error) => error);
-    const short = await meet(store, { ...alone, rank: 1, terms: { job: 'b' } }).catch((error) => error);
+    const long = joinGroup(store, { ...alone, rank: 0, settings: { job: 'a'.repeat(100_000) } }).catch(
+      (error) => error,
+    );
+    const short = await joinGroup(store, { ...alone, rank: 1, settings: { job: 'b' } }).catch((error) => error);
     expect(short.message.length).toBeLessThan(600);
     expect((await long).message).toBe(short.message);
   });
 
-  it.each([{ terms: [] }, { terms: null }, { terms: { job: {} } }, { terms: { job: Number.NaN } }, { size: 4097 }])(
-    'refuses %j',
-    async (more) => {
-      const member = { rank: 0, size: 2, card, ...more };
-      await expect(meet(new MemoryStore(), member as never)).rejects.toMatchObject({ code: 'ERR_COLL_VALUE' });
-    },
-  );
+  it.each([
+    { settings: [] },
+    { settings: null },
+    { settings: { job: {} } },
+    { settings: { job: Number.NaN } },
+    { size: 4097 },
+  ])('refuses %j', async (more) => {
+    const member = { rank: 0, size: 2, card, ...more };
+    await expect(joinGroup(new MemoryStore(), member as never)).rejects.toMatchObject({ code: 'ERR_COLL_VALUE' });
+  });
 });

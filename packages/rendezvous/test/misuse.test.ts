@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { EtcdStore, FileStore, MemoryStore, meet, RedisStore, TcpStore, TcpStoreServer } from '../src/index.js';
+import { EtcdStore, FileStore, joinGroup, MemoryStore, RedisStore, TcpStore, TcpStoreServer } from '../src/index.js';
 
 const job = 'misuse';
 const jobKey = TcpStoreServer.newKey();
@@ -8,7 +8,7 @@ const card = Buffer.of();
 const listen = (more: object) => TcpStoreServer.listen({ job, jobKey, ...more });
 const connect = (more: object) => TcpStore.connect({ address, job, jobKey, ...more });
 const redis = (more: object) => RedisStore.connect({ redis: 'redis://127.0.0.1:9', job, ...more });
-const come = (more: object) => meet(new MemoryStore(), { rank: 0, size: 2, card, ...more });
+const come = (more: object) => joinGroup(new MemoryStore(), { rank: 0, size: 2, card, ...more });
 
 it.each<[string, () => unknown]>([
   // The empty name would be all addresses, and a text a socket in the file system.
@@ -25,8 +25,8 @@ it.each<[string, () => unknown]>([
   ['a signal that is none', () => connect({ signal: {} })],
   ['a time that is none', () => connect({ timeoutSeconds: Number.NaN })],
   ['a wait that is none', () => new MemoryStore().get('a', null as never)],
-  ['a meeting of nobody', () => meet(new MemoryStore(), undefined as never)],
-  ['a meeting nowhere', () => meet({} as never, { rank: 0, size: 1, card })],
+  ['a meeting of nobody', () => joinGroup(new MemoryStore(), undefined as never)],
+  ['a meeting nowhere', () => joinGroup({} as never, { rank: 0, size: 1, card })],
   ['a meeting for a text', () => come({ timeoutSeconds: '5' })],
   ['a card that is a text', () => come({ card: 'me' })],
   ['a Redis that is a path', () => redis({ redis: 'x' })],

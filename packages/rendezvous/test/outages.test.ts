@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { DeadlineExceededError, UnavailableError } from '@coll/core';
 import { describe, expect, it } from 'vitest';
-import { EtcdStore, FileStore, meet, RedisStore, type Store } from '../src/index.js';
+import { EtcdStore, FileStore, joinGroup, RedisStore, type Store } from '../src/index.js';
 import { EtcdDouble } from './etcd-double.js';
 import { RedisDouble } from './redis-double.js';
 import type { Restartable } from './server-double.js';
@@ -34,7 +34,7 @@ describe.each(Object.entries(servers))('%s', (_, { kind, listen }) => {
   }
 
   const come = (store: Store, rank: number, more: object = {}) =>
-    meet(store, { rank, size: 2, card: bytes(`host ${rank}`), timeoutSeconds, ...more });
+    joinGroup(store, { rank, size: 2, card: bytes(`host ${rank}`), timeoutSeconds, ...more });
 
   it('brings members together across a restart that keeps the data, and one that came meanwhile', () =>
     withStores(60, async ([first, second], server) => {
@@ -165,7 +165,7 @@ describe.each<[string, () => Promise<{ double: RedisDouble | EtcdDouble; open():
 it('ends the meeting for all members when the folder of a FileStore is deleted', async () => {
   const folder = await mkdtemp(path.join(tmpdir(), 'coll-'));
   const stores = [new FileStore({ folder }), new FileStore({ folder })] as const;
-  const come = (rank: number) => meet(stores[rank] as Store, { rank, size: 2, card: bytes(''), timeoutSeconds });
+  const come = (rank: number) => joinGroup(stores[rank] as Store, { rank, size: 2, card: bytes(''), timeoutSeconds });
   const first = come(0);
   await stores[0].get('generation/0/card/0');
   await rm(folder, { recursive: true });

@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { encodeAnswer, encodeRequest } from '../src/frames.js';
 import { TcpStore, TcpStoreServer } from '../src/index.js';
 import { connectSecurely, createSecureServer } from '../src/secure-connection.js';
-import { mostStrangers } from '../src/strangers.js';
+import { mostUnauthenticated } from '../src/unauthenticated-connections.js';
 import { freePort } from './free-port.js';
 
 const jobKey = TcpStoreServer.newKey();
@@ -216,12 +216,12 @@ describe('TcpStoreServer', () => {
   it('holds no more strangers than it has to, and lets members in all the same', async () => {
     await using patient = await TcpStoreServer.listen({ job: 'here', jobKey, helloSeconds: 3600 });
     const member = await open({ address: patient.address });
-    const strangers = Array.from({ length: 2 * mostStrangers }, () => connect(portOf(patient), '127.0.0.1'));
+    const strangers = Array.from({ length: 2 * mostUnauthenticated }, () => connect(portOf(patient), '127.0.0.1'));
     let ended = 0;
     await new Promise<void>((resolve) => {
       for (const stranger of strangers) {
         stranger.on('error', () => {});
-        stranger.once('close', () => ++ended === mostStrangers && resolve());
+        stranger.once('close', () => ++ended === mostUnauthenticated && resolve());
       }
     });
     const late = await open({ address: patient.address });
@@ -255,7 +255,7 @@ describe('TcpStoreServer', () => {
   });
 
   it('lets all members in that come at the same time', async () => {
-    const seats = Array.from({ length: 2 * mostStrangers });
+    const seats = Array.from({ length: 2 * mostUnauthenticated });
     const members = await Promise.all(seats.map(() => open({ timeoutSeconds: 120 })));
     await Promise.all(members.map((member) => member.add('members', 1)));
     expect(await members[0]?.add('members', 0)).toBe(seats.length);

@@ -3,7 +3,7 @@ import type { Store } from '@coll/rendezvous';
 /** Tells where to connect in the place of a port of another rank. */
 export type Reroute = (to: number, port: number) => Promise<number>;
 
-/** The store, with other addresses in the cards of the other members: connections to them go through a double of the network. */
+/** The store, with other addresses in the peers of the other members: connections to them go through a double of the network. */
 export function reroutedStore(store: Store, rank: number, reroute: Reroute): Store {
   return {
     set: (key, value) => store.set(key, value),
@@ -14,15 +14,15 @@ export function reroutedStore(store: Store, rank: number, reroute: Reroute): Sto
     [Symbol.asyncDispose]: () => store.close(),
     async get(key, options) {
       const value = await store.get(key, options);
-      const [, to] = /^generation\/\d+\/cards\/(\d+)$/.exec(key) ?? [];
+      const [, to] = /^generation\/\d+\/peers\/(\d+)$/.exec(key) ?? [];
       if (to === undefined || Number(to) === rank) return value;
-      const card = JSON.parse(Buffer.from(value).toString('utf8')) as Card;
-      const addresses = card.addresses.map(async ({ host, port }) => ({ host, port: await reroute(Number(to), port) }));
-      return Buffer.from(JSON.stringify({ ...card, addresses: await Promise.all(addresses) }));
+      const info = JSON.parse(Buffer.from(value).toString('utf8')) as PeerInfo;
+      const addresses = info.addresses.map(async ({ host, port }) => ({ host, port: await reroute(Number(to), port) }));
+      return Buffer.from(JSON.stringify({ ...info, addresses: await Promise.all(addresses) }));
     },
   };
 }
 
-interface Card {
+interface PeerInfo {
   readonly addresses: readonly { readonly host: string; readonly port: number }[];
 }

@@ -43,7 +43,7 @@ export const faults = [
 export type Fault = (typeof faults)[number];
 
 /** What a member writes into the store while the group opens, in this order. */
-export const openingSteps = ['cards', 'opened', 'links', 'ready'] as const;
+export const openingSteps = ['peers', 'opened', 'links', 'ready'] as const;
 
 /** A group, what it does, and what goes wrong. */
 export interface Scenario {

@@ -1,4 +1,4 @@
-import { meet, type Store, subStore, TcpStore, TcpStoreServer } from '@coll/rendezvous';
+import { joinGroup, type Store, subStore, TcpStore, TcpStoreServer } from '@coll/rendezvous';
 import { afterEach, expect, it, vi } from 'vitest';
 import { openWorkerGroup } from './open-worker-group.js';
 
@@ -28,7 +28,7 @@ it('does not try again where workers of a newer generation have come', async () 
   const part = subStore(store, 'main');
   const card = new Uint8Array();
   const over = new AbortController();
-  const newer = meet(part, { rank: 0, size: 2, generation: 1, card, signal: over.signal }).catch(() => {});
+  const newer = joinGroup(part, { rank: 0, size: 2, generation: 1, card, signal: over.signal }).catch(() => {});
   await part.get('newest');
   await expect(openWorkerGroup(seatAt(address, 2))).rejects.toMatchObject({
     name: 'UnavailableError',

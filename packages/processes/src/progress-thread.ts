@@ -23,7 +23,7 @@ export interface ThreadOwner {
  * The calls of a group that its own thread plays, one after the other. It plays them in memory of ours, in place of memory that a program can take away
  * meanwhile: inputs are copied when a call is handed over, results when that is over.
  */
-export class GroupThread {
+export class ProgressThread {
   readonly #binding: ProcessBinding;
   readonly #group: GroupHandle;
   readonly #owner: ThreadOwner;

@@ -14,7 +14,7 @@ const copiedBytesPerMilli = 8e6;
 const busyMillis = 4;
 
 /** How a call gets on that is played in slices, between turns of the event loop. It tells when the group's thread had better go on with it. */
-export class Pace {
+export class CallTiming {
   readonly #begun = performance.now();
   /** Others are waited for as long as leaving the call to the group's thread costs. */
   readonly #mostWaiting: number;
@@ -52,7 +52,7 @@ export class Pace {
   }
 
   /** Whether the program has kept it, and so the others, waiting for long. */
-  get isNeglected(): boolean {
+  get wasLate(): boolean {
     return isBusy(this.#away - (this.elapsedMillis - this.#away));
   }
 }

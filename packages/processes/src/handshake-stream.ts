@@ -7,7 +7,7 @@ interface Wired {
 }
 
 /** Messages of known lengths from the other side, and what is said to it. Whatever does not keep to them ends the connection. */
-export class Conversation {
+export class HandshakeStream {
   readonly #socket: Socket;
   readonly #bytes: Buffer;
   readonly #lengths: number[];

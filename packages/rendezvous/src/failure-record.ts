@@ -18,12 +18,12 @@ const codes: readonly ErrorCode[] = [
 const kinds = { CollError, DeadlineExceededError, RuntimeError, UnavailableError } as const;
 
 /** The error that all members get, as one of them leaves it in the store. */
-export function encodeEnding({ name, code, message, rank }: CollError): Uint8Array {
+export function encodeFailureRecord({ name, code, message, rank }: CollError): Uint8Array {
   return Buffer.from(JSON.stringify({ name, code, message: message.slice(0, mostCharacters), rank }));
 }
 
 /** That error again. */
-export function decodeEnding(bytes: Uint8Array, operation: string): CollError {
+export function decodeFailureRecord(bytes: Uint8Array, operation: string): CollError {
   const { name, code, message, rank } = parse(bytes);
   const Kind = Object.hasOwn(kinds, String(name)) ? kinds[name as keyof typeof kinds] : CollError;
   const details = { operation, ...(isRank(rank) ? { rank } : {}) };

@@ -1,7 +1,7 @@
 import { CollError, RuntimeError } from '@coll/core';
 import { areCores, type Cores, ownCores } from './cores.js';
 import { type Host, isLoopback, isSameHost } from './host.js';
-import { type MemberConfig, type Transport, transports } from './member.js';
+import { type MemberConfig, type Transport, transports } from './member-config.js';
 
 /** What all members must speak alike, which they compare before anything else; it is raised when anything that they tell each other changes. */
 export const groupVersion = 7;
@@ -13,48 +13,48 @@ export interface Address {
 }
 
 /** What the others get to know of a member before they are connected. It holds no secret. */
-export interface Card extends Cores, Pick<MemberConfig, 'insecure' | 'transport' | 'streams' | 'heartbeatSeconds'> {
+export interface PeerInfo extends Cores, Pick<MemberConfig, 'insecure' | 'transport' | 'streams' | 'heartbeatSeconds'> {
   readonly addresses: readonly Address[];
   readonly hostName: string;
   readonly bootId: string;
 }
 
-/** The card of a member that listens there. */
-export function cardOf(member: MemberConfig, host: Host, addresses: readonly Address[]): Uint8Array {
+/** The info of a member that listens there. */
+export function peerInfoOf(member: MemberConfig, host: Host, addresses: readonly Address[]): Uint8Array {
   const { insecure, transport, streams, heartbeatSeconds } = member;
   const settings = { insecure, transport, streams, heartbeatSeconds };
   const place = { addresses, hostName: host.name, bootId: host.bootId, ...ownCores() };
-  const card: Card = { ...place, ...settings };
-  return Buffer.from(JSON.stringify(card));
+  const info: PeerInfo = { ...place, ...settings };
+  return Buffer.from(JSON.stringify(info));
 }
 
-/** @throws CollError (ERR_COLL_STORE) where a rank shows something that is no card */
-export function readCard(bytes: Uint8Array, rank: number): Card {
-  const card = parse(bytes);
-  if (card && isCard(card)) return card;
-  throw new CollError('ERR_COLL_STORE', `rank ${rank} shows a card that cannot be read`, { rank, operation });
+/** @throws CollError (ERR_COLL_STORE) where a rank shows something that is no info */
+export function readPeerInfo(bytes: Uint8Array, rank: number): PeerInfo {
+  const info = parse(bytes);
+  if (info && isPeerInfo(info)) return info;
+  throw new CollError('ERR_COLL_STORE', `rank ${rank} shows a info that cannot be read`, { rank, operation });
 }
 
 /** @throws RuntimeError (ERR_COLL_CLUSTER) where members want different things, or cannot or must not reach each other; CollError (ERR_COLL_REFUSED) where they cannot share memory. All members find the same. */
-export function requireCompatible(cards: readonly Card[]): void {
+export function requireCompatible(peers: readonly PeerInfo[]): void {
   for (const setting of ['transport', 'streams', 'heartbeatSeconds', 'insecure'] as const) {
-    const [first] = cards as readonly [Card, ...Card[]];
-    const odd = cards.findIndex((card) => card[setting] !== first[setting]);
+    const [first] = peers as readonly [PeerInfo, ...PeerInfo[]];
+    const odd = peers.findIndex((info) => info[setting] !== first[setting]);
     if (odd < 0) continue;
-    const told = `${setting} is ${first[setting]} on rank 0 and ${cards[odd]?.[setting]} on rank ${odd}`;
+    const told = `${setting} is ${first[setting]} on rank 0 and ${peers[odd]?.[setting]} on rank ${odd}`;
     throw new RuntimeError('ERR_COLL_CLUSTER', `${told}: all members must agree`, { rank: odd, operation });
   }
-  const [one] = cards as readonly [Card, ...Card[]];
-  const other = cards.findIndex((card) => !isSameHost(hostOf(one), hostOf(card)));
+  const [one] = peers as readonly [PeerInfo, ...PeerInfo[]];
+  const other = peers.findIndex((info) => !isSameHost(hostOf(one), hostOf(info)));
   if (other < 0) return;
-  const hosts = `rank 0 is on ${one.hostName}, rank ${other} on ${cards[other]?.hostName}`;
+  const hosts = `rank 0 is on ${one.hostName}, rank ${other} on ${peers[other]?.hostName}`;
   if (one.transport === 'shared-memory') {
     const told = `shared memory was asked for, but ${hosts}; transport: 'auto' takes TCP between them`;
     throw new CollError('ERR_COLL_REFUSED', told, { rank: other, operation });
   }
-  const local = cards.findIndex(({ addresses }) => addresses.every(({ host }) => isLoopback(host)));
+  const local = peers.findIndex(({ addresses }) => addresses.every(({ host }) => isLoopback(host)));
   if (local >= 0) {
-    const told = `rank ${local} listens at ${cards[local]?.addresses[0]?.host} only, which no other host reaches`;
+    const told = `rank ${local} listens at ${peers[local]?.addresses[0]?.host} only, which no other host reaches`;
     const cure = 'open the group with host: the address or the network interface at which the others reach each member';
     throw new RuntimeError('ERR_COLL_CLUSTER', `${hosts}, but ${told}; ${cure}`, { rank: local, operation });
   }
@@ -66,8 +66,8 @@ export function requireCompatible(cards: readonly Card[]): void {
   }
 }
 
-/** The host that a card names. */
-export function hostOf({ hostName, bootId }: Card): Host {
+/** The host that a info names. */
+export function hostOf({ hostName, bootId }: PeerInfo): Host {
   return { name: hostName, bootId };
 }
 
@@ -76,7 +76,7 @@ const mostAddresses = 16;
 // Names of hosts have no more.
 const mostCharacters = 255;
 
-function parse(bytes: Uint8Array): Partial<Card> | undefined {
+function parse(bytes: Uint8Array): Partial<PeerInfo> | undefined {
   try {
     const value: unknown = JSON.parse(Buffer.from(bytes).toString('utf8'));
     return typeof value === 'object' && value !== null ? value : undefined;
@@ -85,14 +85,14 @@ function parse(bytes: Uint8Array): Partial<Card> | undefined {
   }
 }
 
-function isCard(card: Partial<Card>): card is Card {
-  const { addresses, hostName, bootId, insecure, transport, streams, heartbeatSeconds } = card;
+function isPeerInfo(info: Partial<PeerInfo>): info is PeerInfo {
+  const { addresses, hostName, bootId, insecure, transport, streams, heartbeatSeconds } = info;
   const areSome = Array.isArray(addresses) && addresses.length > 0 && addresses.length <= mostAddresses;
   const areAddresses = areSome && addresses.every(isAddress);
   const areTexts = isName(hostName) && isName(bootId);
   const areSettings = typeof insecure === 'boolean' && transports.includes(transport as Transport);
   const areNumbers = (streams === 'auto' || Number.isInteger(streams)) && typeof heartbeatSeconds === 'number';
-  return areAddresses && areTexts && areCores(card) && areSettings && areNumbers;
+  return areAddresses && areTexts && areCores(info) && areSettings && areNumbers;
 }
 
 function isName(value: unknown): value is string {

@@ -1,10 +1,10 @@
 import { UnavailableError } from '@coll/core';
-import { type Card, hostOf } from './card.js';
 import { connectOne, type Mesh } from './connections.js';
 import { watchChannel } from './hello.js';
 import { isSameHost } from './host.js';
 import type { Connection } from './listener.js';
 import { Refusals, untilDeaf } from './listening.js';
+import { hostOf, type PeerInfo } from './peer-info.js';
 
 const turnMillis = 50;
 
@@ -33,11 +33,11 @@ function afterTurns(seconds: number, act: () => void): () => void {
 }
 
 /**
- * Sees, while a group opens, that a member has ended, so that nobody waits in vain for it. Members make a ring by rank. Neighbours hold a connection that says nothing: it ends with either
+ * Sees, while a group opens, that a member has ended, so that nobody waits in vain for it. Members make a ring by rank. FailureDetector hold a connection that says nothing: it ends with either
  * process, and about eleven seconds after the other host has fallen silent. As everywhere, the higher rank connects to the lower one, which refuses where it has ended. Nobody connects
  * to the last one, and it may end before it has connected to rank 0: so rank 0 looks whether it still listens.
  */
-export class Neighbours {
+export class FailureDetector {
   readonly #mesh: Mesh;
   readonly #over = new AbortController();
   /** Ends the last look, and what would tell of a member whose connection has ended. */
@@ -118,8 +118,8 @@ export class Neighbours {
   }
 
   async #lookFor(rank: number): Promise<void> {
-    const { cards, member } = this.#mesh;
-    const [own, last] = [cards[member.rank], cards[rank]] as [Card, Card];
+    const { peers, member } = this.#mesh;
+    const [own, last] = [peers[member.rank], peers[rank]] as [PeerInfo, PeerInfo];
     const met = new AbortController();
     this.#forgive.set(rank, () => met.abort());
     try {
@@ -139,8 +139,8 @@ export class Neighbours {
   #lose(rank: number, why?: Error): void {
     const tell = this.#tell;
     this.stop();
-    const { member, cards } = this.#mesh;
-    const [own, lost] = [member.rank, rank].map((one) => `rank ${one} on ${cards[one]?.hostName}`);
+    const { member, peers } = this.#mesh;
+    const [own, lost] = [member.rank, rank].map((one) => `rank ${one} on ${peers[one]?.hostName}`);
     const code = (why as NodeJS.ErrnoException | undefined)?.code;
     // A process that ends may leave a connection that is reset.
     const told =

@@ -2,13 +2,21 @@ import { setMaxListeners } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import { AbortedError, CollError, DeadlineExceededError, RuntimeError, UnavailableError, ValueError } from '@coll/core';
 import { knownOptions, optionsOf, quote } from '@coll/core/internal';
-import { decodeEnding, encodeEnding } from './ending.js';
-import { decodeNewest, differenceOf, encodeNewest, isCount, isTerms, type Newest, type Terms } from './newest.js';
+import { decodeFailureRecord, encodeFailureRecord } from './failure-record.js';
+import {
+  areSettings,
+  decodeGenerationRecord,
+  differenceOf,
+  encodeGenerationRecord,
+  type GenerationRecord,
+  isCount,
+  type Settings,
+} from './generation-record.js';
 import { requireStore, requireValue, requireWaitFields, type Store, sameBytes, type WaitOptions } from './store.js';
 import { Waits } from './waiting.js';
 
 /** Who comes, to which group, and how long it waits for the others. */
-export interface MeetingOptions extends WaitOptions {
+export interface StoreRendezvousOptions extends WaitOptions {
   /** Which of the groups that meet in this store, one after the other: after a failure, the next. Default: 0. */
   readonly generation?: number;
   /** The rank of this member, from 0; each comes once a generation. */
@@ -16,20 +24,20 @@ export interface MeetingOptions extends WaitOptions {
   /** Members of the group, the same for all of them: up to 4096. */
   readonly size: number;
   /** What else all members must say alike, by name, such as the version of what they speak. Default: nothing. */
-  readonly terms?: Terms;
+  readonly settings?: Settings;
   /** What errors call this. Default: `meet`. */
   readonly operation?: string;
   /** Called at each step with the ranks that have not arrived yet; they leave the set as they arrive. */
   readonly onWait?: ((missing: ReadonlySet<number>) => void) | undefined;
 }
 
-const meetingOptions = knownOptions<MeetingOptions>('Meeting', {
+const meetingOptions = knownOptions<StoreRendezvousOptions>('StoreRendezvous', {
   timeoutSeconds: true,
   signal: true,
   generation: true,
   rank: true,
   size: true,
-  terms: true,
+  settings: true,
   operation: true,
   onWait: true,
 });
@@ -49,16 +57,16 @@ const unref = { ref: false };
  * The store knows the newest generation and what its first member said of it (`newest`), and of each generation the error that has ended its meeting (`generation/0/over`), if
  * one did. A member that comes for a newer one ends the one before; its keys are its own, so that leftovers of an older one do not touch it.
  */
-export class Meeting {
+export class StoreRendezvous {
   /** Ends when the caller, or another member, says so. */
   readonly signal: AbortSignal;
   readonly #store: Store;
-  readonly #own: Newest;
+  readonly #own: GenerationRecord;
   readonly #size: number;
   readonly #operation: string;
   readonly #timeoutSeconds: number | null;
   readonly #until: number;
-  readonly #onWait: MeetingOptions['onWait'];
+  readonly #onWait: StoreRendezvousOptions['onWait'];
   readonly #over = new AbortController();
   #entered: Promise<void> | undefined;
   #first: string | undefined;
@@ -66,16 +74,18 @@ export class Meeting {
   #heard = performance.now();
 
   /** @throws ValueError for a rank that is not in the group, and what is no store or wait */
-  constructor(store: Store, options: MeetingOptions) {
+  constructor(store: Store, options: StoreRendezvousOptions) {
     requireStore(store);
-    const given = optionsOf(options, '{ rank: 0, size: 2 }', meetingOptions) as MeetingOptions;
+    const given = optionsOf(options, '{ rank: 0, size: 2 }', meetingOptions) as StoreRendezvousOptions;
     requireWaitFields(given);
-    const { generation = 0, rank, size, terms = {}, operation = 'meet', timeoutSeconds, signal, onWait } = given;
+    const { generation = 0, rank, size, settings = {}, operation = 'meet', timeoutSeconds, signal, onWait } = given;
     requireMember(generation, rank, size);
-    if (!isTerms(terms))
-      throw new ValueError('ERR_COLL_VALUE', `terms are texts and numbers by name, not ${quote(terms)}`, { operation });
+    if (!areSettings(settings))
+      throw new ValueError('ERR_COLL_VALUE', `settings are texts and numbers by name, not ${quote(settings)}`, {
+        operation,
+      });
     this.#store = store;
-    this.#own = { generation, rank, terms: { ...terms, size } };
+    this.#own = { generation, rank, settings: { ...settings, size } };
     this.#size = size;
     this.#operation = operation;
     this.#timeoutSeconds = timeoutSeconds && timeoutSeconds > 0 ? timeoutSeconds : null;
@@ -158,11 +168,11 @@ export class Meeting {
   /** Says that this member is there for its generation, which all members have to describe alike. */
   async #enter(): Promise<void> {
     const own = this.#own;
-    const told = encodeNewest(own);
+    const told = encodeGenerationRecord(own);
     for (;;) {
       if (await this.#store.compareSet(newestKey, undefined, told)) return;
       const bytes = await this.#store.get(newestKey, this.#waiting);
-      const newest = decodeNewest(bytes, this.#operation);
+      const newest = decodeGenerationRecord(bytes, this.#operation);
       if (newest.generation > own.generation) return this.#endWith(this.#overtaken(own.generation, newest));
       if (newest.generation === own.generation) {
         const difference = differenceOf(own, newest);
@@ -258,7 +268,7 @@ export class Meeting {
     return new DeadlineExceededError('ERR_COLL_DEADLINE', told, { rank, operation: this.#operation, cause });
   }
 
-  #overtaken(generation: number, { rank, generation: newer }: Newest): UnavailableError {
+  #overtaken(generation: number, { rank, generation: newer }: GenerationRecord): UnavailableError {
     const told = `generation ${generation} is over: rank ${rank} has come for generation ${newer}`;
     const cure = 'come for that one, and in another run with a store, or a job, of its own';
     return new UnavailableError('ERR_COLL_STORE', `${told}; ${cure}`, { rank, operation: this.#operation });
@@ -276,7 +286,7 @@ export class Meeting {
   async #endWith(error: CollError): Promise<never> {
     const { generation } = this.#own;
     if (await this.#leave(generation, error)) throw error;
-    throw decodeEnding(await this.#store.get(overKey(generation), this.#waiting), this.#operation);
+    throw decodeFailureRecord(await this.#store.get(overKey(generation), this.#waiting), this.#operation);
   }
 
   async #endFor(error: CollError, withoutStore: (cause: unknown) => CollError): Promise<void> {
@@ -293,13 +303,13 @@ export class Meeting {
 
   /** Leaves an error for the members of a generation: whether it is the first one. */
   #leave(generation: number, error: CollError): Promise<boolean> {
-    return this.#store.compareSet(overKey(generation), undefined, encodeEnding(error));
+    return this.#store.compareSet(overKey(generation), undefined, encodeFailureRecord(error));
   }
 
   #heed(): void {
     const waiting = { signal: this.signal, timeoutSeconds: null };
     this.#store.get(overKey(this.#own.generation), waiting).then(
-      (bytes) => this.#over.abort(decodeEnding(bytes, this.#operation)),
+      (bytes) => this.#over.abort(decodeFailureRecord(bytes, this.#operation)),
       // Nobody fails, or the store does, which the steps find out.
       () => {},
     );

@@ -2,9 +2,9 @@ import type { CollError } from '@coll/core';
 import { status } from '@coll/native/addon';
 import { beforeEach, expect, it } from 'vitest';
 import { detach, processCallDouble } from '../test/process-call-double.js';
-import { GroupThread } from './group-thread.js';
 import { PendingCall } from './pending-call.js';
 import type { CallHandle, GroupHandle, ProcessBinding } from './process-binding.js';
+import { ProgressThread } from './progress-thread.js';
 
 const group = 'a group' as unknown as GroupHandle;
 
@@ -14,7 +14,7 @@ let results: number[];
 let waiting: Set<string>;
 let refused: Error | undefined;
 let copiedBytes: number;
-let thread: GroupThread;
+let thread: ProgressThread;
 
 beforeEach(() => {
   asked = [];
@@ -32,7 +32,7 @@ beforeEach(() => {
     results: () => results.splice(0),
     finish: (_: GroupHandle, call: CallHandle, delivers: boolean) => asked.push(`finish ${call} ${delivers}`),
   } as unknown as ProcessBinding;
-  thread = new GroupThread(binding, group, {
+  thread = new ProgressThread(binding, group, {
     rank: 1,
     end: (answer) => asked.push(`end by ${answer}`),
     failureOf: (_, number) => new Error(`collective ${number} has failed`) as CollError,

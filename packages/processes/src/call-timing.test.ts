@@ -1,6 +1,6 @@
 import { status } from '@coll/native/addon';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { isBusy, leavingMillis, Pace } from './process-pace.js';
+import { CallTiming, isBusy, leavingMillis } from './call-timing.js';
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['performance'] });
@@ -26,7 +26,7 @@ it.each([
 
 it('is kept waiting once others took longer than leaving the call would', () => {
   // 3.1 ms.
-  const pace = new Pace(24e6);
+  const pace = new CallTiming(24e6);
   const rounds = [];
   for (let round = 0; round < 4; round++) {
     pace.leave(status.waiting);
@@ -38,7 +38,7 @@ it('is kept waiting once others took longer than leaving the call would', () => 
 });
 
 it('is not kept waiting by slices in which it gets on', () => {
-  const pace = new Pace(0);
+  const pace = new CallTiming(0);
   pace.leave(status.slice);
   pass(3);
   pace.comeBack();
@@ -46,14 +46,14 @@ it('is not kept waiting by slices in which it gets on', () => {
 });
 
 it('is neglected once the program was busy for longer than it played', () => {
-  const pace = new Pace(0);
+  const pace = new CallTiming(0);
   pass(2);
   pace.leave(status.slice);
   pass(6);
   pace.comeBack();
-  expect(pace.isNeglected).toBe(false);
+  expect(pace.wasLate).toBe(false);
   pace.leave(status.slice);
   pass(1);
   pace.comeBack();
-  expect([pace.isNeglected, pace.elapsedMillis]).toEqual([true, 9]);
+  expect([pace.wasLate, pace.elapsedMillis]).toEqual([true, 9]);
 });

@@ -1,17 +1,17 @@
 import type { Socket } from 'node:net';
 
 /** Connections that may be unproven at the same time: more than members that come together, so that one is seldom taken for a stranger. */
-export const mostStrangers = 256;
+export const mostUnauthenticated = 256;
 
 /** Those who have connected, and have not proven yet that they are members. Members need a moment only, so that the oldest make room for new ones. */
-export class Strangers {
+export class UnauthenticatedConnections {
   readonly #sockets = new Map<string, Socket>();
 
   /** Until it has ended, or is known. */
   add(socket: Socket): void {
     const key = keyOf(socket);
     const [oldest] = this.#sockets;
-    if (oldest && this.#sockets.size >= mostStrangers) {
+    if (oldest && this.#sockets.size >= mostUnauthenticated) {
       this.#sockets.delete(oldest[0]);
       oldest[1].destroy();
     }

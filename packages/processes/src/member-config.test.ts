@@ -1,6 +1,6 @@
 import type { Store } from '@coll/rendezvous';
 import { describe, expect, it } from 'vitest';
-import { memberOf } from './member.js';
+import { memberOf } from './member-config.js';
 import type { OpenProcessGroupOptions } from './options.js';
 
 const jobKey = 'a secret of many letters';

@@ -1,13 +1,13 @@
 import { UnavailableError } from '@coll/core';
 import { expect, it } from 'vitest';
-import { decodeEnding, encodeEnding } from './ending.js';
+import { decodeFailureRecord, encodeFailureRecord } from './failure-record.js';
 
-const told = (ending: object) => decodeEnding(Buffer.from(JSON.stringify(ending)), 'meet');
+const told = (ending: object) => decodeFailureRecord(Buffer.from(JSON.stringify(ending)), 'meet');
 const ending = { name: 'UnavailableError', code: 'ERR_COLL_PEER_FAILED', message: 'rank 1 is gone', rank: 1 };
 
 it('gives back the error that a member left', () => {
   const error = new UnavailableError('ERR_COLL_PEER_FAILED', 'rank 1 is gone', { rank: 1, operation: 'meet' });
-  expect(decodeEnding(encodeEnding(error), 'meet')).toMatchObject({ ...ending, operation: 'meet' });
+  expect(decodeFailureRecord(encodeFailureRecord(error), 'meet')).toMatchObject({ ...ending, operation: 'meet' });
 });
 
 it.each([2_147_483_647, -5, 0.5, '1'])('does not believe that rank %j exists', (rank) => {

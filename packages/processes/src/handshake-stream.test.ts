@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { Conversation } from './conversation.js';
+import { HandshakeStream } from './handshake-stream.js';
 
 let server: Server;
 let own: Socket;
@@ -24,29 +24,29 @@ afterEach(() => {
   server.close();
 });
 
-const talk = (lengths: readonly number[]) => new Conversation(own, lengths, 10_000);
+const talk = (lengths: readonly number[]) => new HandshakeStream(own, lengths, 10_000);
 
 describe('the next message', () => {
   it('has its length, however its bytes arrive', async () => {
-    const conversation = talk([3, 2]);
+    const stream = talk([3, 2]);
     other.setNoDelay(true);
-    const first = conversation.next();
+    const first = stream.next();
     other.write(Buffer.of(1, 2));
     await once(own, 'data');
     other.write(Buffer.of(3, 4));
     expect(await first).toEqual(Buffer.of(1, 2, 3));
-    const second = conversation.next();
+    const second = stream.next();
     other.write(Buffer.of(5));
     expect(await second).toEqual(Buffer.of(4, 5));
   });
 
   it('is had after the connection has ended, if it came before', async () => {
-    const conversation = talk([2]);
+    const stream = talk([2]);
     other.end(Buffer.of(1, 2));
     own.end();
     await closed;
-    expect(await conversation.next()).toEqual(Buffer.of(1, 2));
-    expect(() => conversation.handOver((descriptor) => descriptor)).toThrow(
+    expect(await stream.next()).toEqual(Buffer.of(1, 2));
+    expect(() => stream.handOver((descriptor) => descriptor)).toThrow(
       expect.objectContaining({
         ...{ name: 'UnavailableError', code: 'ERR_COLL_PEER_FAILED' },
         message: 'a connection ended before it could be used',
@@ -64,8 +64,8 @@ describe('the next message', () => {
   });
 
   it('leaves to others what comes after the last one', async () => {
-    const conversation = talk([2]);
-    const next = conversation.next();
+    const stream = talk([2]);
+    const next = stream.next();
     other.write(Buffer.of(1, 2));
     await next;
     const heard = vi.fn();
@@ -76,10 +76,10 @@ describe('the next message', () => {
   });
 
   it('ends the connection if the other side says more than it should', async () => {
-    const conversation = talk([1, 1]);
+    const stream = talk([1, 1]);
     other.write(Buffer.of(1, 2, 3));
     await closed;
-    await expect(conversation.next()).rejects.toThrow('it said more than it should');
+    await expect(stream.next()).rejects.toThrow('it said more than it should');
   });
 
   it.each([
@@ -108,10 +108,10 @@ describe('what is said', () => {
   });
 
   it('is refused with what ended the connection', async () => {
-    const conversation = talk([1]);
+    const stream = talk([1]);
     const reason = new Error('it broke');
     own.destroy(reason);
-    await expect(conversation.send(Buffer.of(1))).rejects.toBe(reason);
+    await expect(stream.send(Buffer.of(1))).rejects.toBe(reason);
   });
 
   it('may be the last, after which the connection ends', async () => {
@@ -127,10 +127,10 @@ describe('what is said', () => {
 
 it('is dropped, or handed over by its descriptor, after which Node lets go of it', async () => {
   const taken: number[] = [];
-  const conversation = talk([]);
-  const handed = conversation.handOver((descriptor) => taken.push(descriptor) + 41);
+  const stream = talk([]);
+  const handed = stream.handOver((descriptor) => taken.push(descriptor) + 41);
   expect([handed, own.destroyed]).toEqual([42, true]);
   expect(taken[0]).toBeGreaterThan(2);
-  conversation.drop();
+  stream.drop();
   await once(other, 'close');
 });

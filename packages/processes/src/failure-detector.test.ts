@@ -1,15 +1,15 @@
 import { randomBytes } from 'node:crypto';
 import { type AddressInfo, createServer, Socket } from 'node:net';
 import type { UnavailableError } from '@coll/core';
-import type { Meeting } from '@coll/rendezvous';
+import type { StoreRendezvous } from '@coll/rendezvous';
 import { afterEach, expect, it, vi } from 'vitest';
 import { NetworkDouble } from '../test/faults/network-double.js';
-import { type Address, type Card, cardOf, readCard } from './card.js';
 import { connect } from './connect.js';
+import { FailureDetector } from './failure-detector.js';
 import { secretBytes, watchChannel } from './hello.js';
 import { Listener } from './listener.js';
-import { type MemberConfig, memberOf } from './member.js';
-import { Neighbours } from './neighbours.js';
+import { type MemberConfig, memberOf } from './member-config.js';
+import { type Address, type PeerInfo, peerInfoOf, readPeerInfo } from './peer-info.js';
 import { processBinding } from './process-binding.js';
 import { Sockets } from './sockets.js';
 
@@ -24,7 +24,7 @@ class Seat {
   readonly lost: UnavailableError[] = [];
   #sockets = new Sockets(binding);
   #listener: Listener | undefined;
-  #neighbours: Neighbours | undefined;
+  #detector: FailureDetector | undefined;
 
   constructor(rank: number, size: number) {
     this.member = memberOf({ rank, size, jobKey, heartbeatSeconds: 0.1 });
@@ -35,15 +35,15 @@ class Seat {
     return this.#listener.address;
   }
 
-  watch(cards: readonly Card[]): void {
+  watch(peers: readonly PeerInfo[]): void {
     const { member } = this;
     const listener = this.#listener as Listener;
-    const mesh = { member, host, secret, sockets: this.#sockets, cards, listener, meeting: {} as Meeting };
-    this.#neighbours = new Neighbours(mesh, (error) => this.lost.push(error));
+    const mesh = { member, host, secret, sockets: this.#sockets, peers, listener, rendezvous: {} as StoreRendezvous };
+    this.#detector = new FailureDetector(mesh, (error) => this.lost.push(error));
   }
 
   leave(): void {
-    this.#neighbours?.close();
+    this.#detector?.close();
     this.#listener?.close();
     this.#sockets.close();
   }
@@ -56,22 +56,22 @@ afterEach(() => {
   for (const seat of seats.splice(0)) seat.leave();
 });
 
-async function sit(size: number): Promise<readonly Card[]> {
+async function sit(size: number): Promise<readonly PeerInfo[]> {
   const ranks = Array.from({ length: size }, (_, rank) => rank);
   seats.push(...ranks.map((rank) => new Seat(rank, size)));
   const addresses = await Promise.all(seats.map((seat) => seat.listen()));
   return ranks.map((rank) => {
     const { member } = seats[rank] as Seat;
-    return readCard(cardOf(member, { name: `host-${rank}`, bootId: '' }, [addresses[rank] as Address]), rank);
+    return readPeerInfo(peerInfoOf(member, { name: `host-${rank}`, bootId: '' }, [addresses[rank] as Address]), rank);
   });
 }
 
 const named = (rank: number) => (seats[rank] as Seat).lost.map((error) => error.rank);
 
-it.each([0, 1, 2, 3])('tells both neighbours of rank %i of 4, and nobody else, that it has ended', async (rank) => {
+it.each([0, 1, 2, 3])('tells both detector of rank %i of 4, and nobody else, that it has ended', async (rank) => {
   const given = vi.spyOn(Sockets.prototype, 'giveBack');
-  const cards = await sit(4);
-  for (const seat of seats) seat.watch(cards);
+  const peers = await sit(4);
+  for (const seat of seats) seat.watch(peers);
   await expect.poll(() => given.mock.calls.length).toBeGreaterThanOrEqual(8);
   seats[rank]?.leave();
   for (const neighbour of [(rank + 1) % 4, (rank + 3) % 4]) await expect.poll(() => named(neighbour)).toEqual([rank]);
@@ -83,9 +83,9 @@ it.each([0, 1, 2, 3])('tells both neighbours of rank %i of 4, and nobody else, t
 });
 
 it('has rank 0 tell that the last member has ended before it could connect', async () => {
-  const cards = await sit(2);
+  const peers = await sit(2);
   seats[1]?.leave();
-  seats[0]?.watch(cards);
+  seats[0]?.watch(peers);
   await expect.poll(() => named(0)).toEqual([1]);
 });
 
@@ -96,17 +96,17 @@ it.each([
     'rank 0 on host-0 lost its connection with rank 1 on host-1 before the group was open (ETIMEDOUT): look at both hosts and the network',
   ],
 ])('tells how a connection ended by %s', async (code, told) => {
-  const cards = await sit(2);
+  const peers = await sit(2);
   const [first, second] = seats as [Seat, Seat];
   const shown: Socket[] = [];
   vi.spyOn(Sockets.prototype, 'giveBack').mockImplementation(() => {
     shown.push(new Socket());
     return shown[0] as Socket;
   });
-  first.watch(cards);
+  first.watch(peers);
   const sockets = new Sockets(binding);
   const { signal } = new AbortController();
-  const { addresses } = cards[0] as Card;
+  const { addresses } = peers[0] as PeerInfo;
   await connect({ member: second.member, secret, sockets, rank: 0, addresses, channel: watchChannel, signal });
   await expect.poll(() => shown.length).toBe(1);
   const cause = Object.assign(new Error('it broke'), { code });
@@ -124,8 +124,8 @@ it('has nobody but rank 0 look whether the last member listens', async () => {
   const server = createServer((socket) => looks.push(socket.on('error', () => {})));
   await new Promise<void>((resolve) => server.listen(0, host, resolve));
   const { port } = server.address() as AddressInfo;
-  const cards = await sit(4);
-  const [first, second, third, last] = cards as [Card, Card, Card, Card];
+  const peers = await sit(4);
+  const [first, second, third, last] = peers as [PeerInfo, PeerInfo, PeerInfo, PeerInfo];
   for (const rank of [1, 0]) seats[rank]?.watch([first, second, third, { ...last, addresses: [{ host, port }] }]);
   await expect.poll(() => looks.length).toBeGreaterThan(0);
   expect(looks).toHaveLength(1);
@@ -136,7 +136,7 @@ it('has nobody but rank 0 look whether the last member listens', async () => {
 it('tells nothing where a connection ends and another one takes its place', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'], shouldAdvanceTime: true });
   const given = vi.spyOn(Sockets.prototype, 'giveBack');
-  const [first, second] = (await sit(2)) as [Card, Card];
+  const [first, second] = (await sit(2)) as [PeerInfo, PeerInfo];
   const network = new NetworkDouble();
   const port = await network.route(1, 0, first.addresses[0]?.port as number);
   seats[0]?.watch([first, second]);
@@ -155,7 +155,7 @@ it('tells nothing where a connection ends and another one takes its place', asyn
 
 it('tells nothing when this process gets no core for longer than a connection may be away', async () => {
   const given = vi.spyOn(Sockets.prototype, 'giveBack');
-  const [first, second] = (await sit(2)) as [Card, Card];
+  const [first, second] = (await sit(2)) as [PeerInfo, PeerInfo];
   const network = new NetworkDouble();
   const port = await network.route(1, 0, first.addresses[0]?.port as number);
   seats[0]?.watch([first, second]);

@@ -1,20 +1,20 @@
 import { knownOptions, optionsOf } from '@coll/core/internal';
-import { Meeting, type MeetingOptions } from './meeting.js';
 import { requireValue, type Store } from './store.js';
+import { StoreRendezvous, type StoreRendezvousOptions } from './store-rendezvous.js';
 
 /** Who comes, to which group, with what, and how long it waits for the others. */
-export interface MeetOptions extends MeetingOptions {
+export interface JoinGroupOptions extends StoreRendezvousOptions {
   /** What the others get to know of this member, such as its address: up to 1 MiB. */
   readonly card: Uint8Array;
 }
 
-const meetOptions = knownOptions<MeetOptions>('meet', {
+const meetOptions = knownOptions<JoinGroupOptions>('meet', {
   timeoutSeconds: true,
   signal: true,
   generation: true,
   rank: true,
   size: true,
-  terms: true,
+  settings: true,
   operation: true,
   onWait: true,
   card: true,
@@ -26,10 +26,10 @@ const meetOptions = knownOptions<MeetOptions>('meet', {
  * where members have come for a newer generation, now or before, or the store has lost what a member wrote; DeadlineExceededError that names the ranks that never came, or where the store does not answer; AbortedError;
  * ValueError for a rank that is not in the group, and what is no store, card or wait
  */
-export async function meet(store: Store, options: MeetOptions): Promise<readonly Uint8Array[]> {
-  const { card, ...others } = optionsOf(options, '{ rank: 0, size: 2, card }', meetOptions) as MeetOptions;
+export async function joinGroup(store: Store, options: JoinGroupOptions): Promise<readonly Uint8Array[]> {
+  const { card, ...others } = optionsOf(options, '{ rank: 0, size: 2, card }', meetOptions) as JoinGroupOptions;
   requireValue(card);
-  const meeting = new Meeting(store, others);
+  const meeting = new StoreRendezvous(store, others);
   try {
     return await meeting.attempt(() => meeting.gather('card', card));
   } finally {

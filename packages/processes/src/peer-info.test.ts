@@ -1,0 +1,120 @@
+import { describe, expect, it } from 'vitest';
+import { ownCores } from './cores.js';
+import { memberOf } from './member-config.js';
+import { type PeerInfo, peerInfoOf, readPeerInfo, requireCompatible } from './peer-info.js';
+
+const member = memberOf({ rank: 0, size: 2, jobKey: 'a secret of many letters' });
+const host = { name: 'host-a', bootId: 'boot-a' };
+const info = readPeerInfo(peerInfoOf(member, host, [{ host: '127.0.0.1', port: 4711 }]), 0);
+const other: PeerInfo = { ...info, hostName: 'host-b', addresses: [{ host: '10.0.0.2', port: 4711 }] };
+const near: PeerInfo = { ...info, addresses: [{ host: '10.0.0.1', port: 4711 }] };
+
+describe('peers', () => {
+  it('say what a member is, and no secret', () => {
+    expect(info).toEqual({
+      addresses: [{ host: '127.0.0.1', port: 4711 }],
+      hostName: 'host-a',
+      bootId: 'boot-a',
+      ...ownCores(),
+      insecure: false,
+      transport: 'auto',
+      streams: 'auto',
+      heartbeatSeconds: 5,
+    });
+  });
+
+  it.each([
+    ['no JSON', 'hello'],
+    ['nothing', 'null'],
+    ['a part', JSON.stringify({ ...info, bootId: undefined })],
+    ['a port that is none', JSON.stringify({ ...info, addresses: [{ host: 'a', port: 70_000 }] })],
+    ['an address that is none', JSON.stringify({ ...info, addresses: [null] })],
+    ['streams that are none', JSON.stringify({ ...info, streams: 'many' })],
+    ['more addresses than a host has', JSON.stringify({ ...info, addresses: Array(17).fill(info.addresses[0]) })],
+    ['a name of any length', JSON.stringify({ ...info, hostName: 'x'.repeat(256) })],
+    ['a host name that is none', JSON.stringify({ ...info, hostName: 5 })],
+    ['a boot of any length', JSON.stringify({ ...info, bootId: 'x'.repeat(256) })],
+    ['an address without a host', JSON.stringify({ ...info, addresses: [{ host: 5, port: 4711 }] })],
+    ['an address of any length', JSON.stringify({ ...info, addresses: [{ host: 'x'.repeat(256), port: 4711 }] })],
+    ['half a port', JSON.stringify({ ...info, addresses: [{ host: 'a', port: 1.5 }] })],
+    ['a port in words', JSON.stringify({ ...info, addresses: [{ host: 'a', port: '4711' }] })],
+    ['port 0', JSON.stringify({ ...info, addresses: [{ host: 'a', port: 0 }] })],
+    ['port 65536', JSON.stringify({ ...info, addresses: [{ host: 'a', port: 65_536 }] })],
+    ['one bad address', JSON.stringify({ ...info, addresses: [info.addresses[0], { host: 'a', port: 0 }] })],
+    ['addresses that are no list', JSON.stringify({ ...info, addresses: 'a:1' })],
+    ['half a stream', JSON.stringify({ ...info, streams: 1.5 })],
+    ['a transport that is none', JSON.stringify({ ...info, transport: 'mail' })],
+    ['a strange consent', JSON.stringify({ ...info, insecure: 1 })],
+    ['a heartbeat in words', JSON.stringify({ ...info, heartbeatSeconds: '5' })],
+    ['no cores', JSON.stringify({ ...info, cores: 0 })],
+    ['no address', JSON.stringify({ ...info, addresses: [] })],
+  ])('of %s are refused', (_, text) => {
+    const details = { code: 'ERR_COLL_STORE', rank: 3, operation: 'open a group' };
+    expect(() => readPeerInfo(Buffer.from(text), 3)).toThrow(expect.objectContaining(details));
+  });
+
+  it.each<[string, object]>([
+    ['the longest names', { hostName: 'x'.repeat(255), bootId: 'x'.repeat(255) }],
+    ['no boot', { bootId: '' }],
+    ['as many addresses as a host has', { addresses: Array(16).fill(info.addresses[0]) }],
+    ['the first and the last port', { addresses: [1, 65_535].map((port) => ({ host: 'a', port })) }],
+    ['the longest address', { addresses: [{ host: 'x'.repeat(255), port: 1 }] }],
+    ['a number of streams', { streams: 4 }],
+    ['another transport', { transport: 'tcp', insecure: true, heartbeatSeconds: 0.5 }],
+  ])('with %s are read', (_, more) => {
+    expect(readPeerInfo(Buffer.from(JSON.stringify({ ...info, ...more })), 3)).toEqual({ ...info, ...more });
+  });
+});
+
+describe('requireCompatible', () => {
+  const refused = (peers: readonly PeerInfo[], rank: number, message: RegExp) =>
+    expect(() => requireCompatible(peers)).toThrow(
+      expect.objectContaining({
+        ...{ name: 'RuntimeError', code: 'ERR_COLL_CLUSTER', rank, operation: 'open a group' },
+        message: expect.stringMatching(message),
+      }),
+    );
+
+  it('lets members of one host be alone', () => {
+    requireCompatible([info, info, near]);
+  });
+
+  it.each(['transport', 'streams', 'heartbeatSeconds', 'insecure'] as const)('names who has another %s', (setting) => {
+    const odd = { ...info, [setting]: 'other' } as unknown as PeerInfo;
+    refused([info, info, odd], 2, new RegExp(`${setting} is .* on rank 0 and other on rank 2`));
+  });
+
+  it('asks for an address that other hosts reach', () => {
+    refused(
+      [info, other],
+      0,
+      /rank 0 listens at 127.0.0.1 only, which no other host reaches; open the group with host/,
+    );
+  });
+
+  it('takes one address that other hosts reach for enough', () => {
+    const both = { ...info, insecure: true, addresses: [...info.addresses, ...near.addresses] };
+    requireCompatible([both, { ...other, insecure: true }]);
+  });
+
+  it('refuses to share memory between hosts, in the same words for all', () => {
+    const [one, far] = [near, other].map((each) => ({ ...each, transport: 'shared-memory' as const, insecure: true }));
+    expect(() => requireCompatible([one, far] as PeerInfo[])).toThrow(
+      expect.objectContaining({
+        code: 'ERR_COLL_REFUSED',
+        rank: 1,
+        operation: 'open a group',
+        message: expect.stringMatching(/^shared memory was asked for, but rank 0 is on host-a, rank 1 on host-b;/),
+      }),
+    );
+  });
+
+  it('refuses to talk in clear between hosts, unless all have said so', () => {
+    refused(
+      [near, near, other],
+      2,
+      /rank 0 is on host-a, rank 2 on host-b, .*not encrypted.*insecure: true on all members/,
+    );
+    requireCompatible([near, other].map((one) => ({ ...one, insecure: true })));
+  });
+});

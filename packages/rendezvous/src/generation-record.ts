@@ -1,0 +1,58 @@
+import { CollError } from '@coll/core';
+import { quote } from '@coll/core/internal';
+
+/** What all members of a group say alike, by name. */
+export type Settings = Readonly<Record<string, string | number>>;
+
+/** The newest of the groups that meet in a store, one after the other, as the first of its members has told. */
+export interface GenerationRecord {
+  readonly generation: number;
+  /** Of that member. */
+  readonly rank: number;
+  readonly settings: Settings;
+}
+
+/** As the store has it. `terms` is the name that members of all releases read, so that another release is refused by its version. */
+export function encodeGenerationRecord({ generation, rank, settings }: GenerationRecord): Uint8Array {
+  return Buffer.from(JSON.stringify({ generation, rank, terms: settings }));
+}
+
+/** @throws CollError (ERR_COLL_STORE) for what no member has put there */
+export function decodeGenerationRecord(bytes: Uint8Array, operation: string): GenerationRecord {
+  const newest = parse(bytes);
+  if (newest) return newest;
+  const told = 'the store holds something else where members tell which group they open';
+  throw new CollError('ERR_COLL_STORE', `${told}: take a store, or a part of one, that nobody else uses`, {
+    operation,
+  });
+}
+
+/** Which of the settings differ, in words; undefined where none does. */
+export function differenceOf(own: GenerationRecord, other: GenerationRecord): string | undefined {
+  const names = [...new Set([...Object.keys(own.settings), ...Object.keys(other.settings)])];
+  const odd = names.filter((name) => own.settings[name] !== other.settings[name]);
+  if (odd.length === 0) return undefined;
+  const said = ({ rank, settings }: GenerationRecord) =>
+    `rank ${rank} says ${odd.map((name) => `${name} ${quote(settings[name])}`).join(', ')}`;
+  return `${said(other)}, but ${said(own)}`;
+}
+
+function parse(bytes: Uint8Array): GenerationRecord | undefined {
+  try {
+    const { generation, rank, terms: settings } = JSON.parse(Buffer.from(bytes).toString('utf8'));
+    return isCount(generation) && isCount(rank) && areSettings(settings) ? { generation, rank, settings } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether it is a whole number from 0. */
+export function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
+}
+
+/** Whether it is a table of texts and finite numbers. */
+export function areSettings(value: unknown): value is Settings {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
+  return Object.values(value).every((each) => typeof each === 'string' || Number.isFinite(each));
+}
