@@ -90,7 +90,7 @@ export interface Group {
    * Memory that the engine uses without a copy, or ordinary memory if the engine has none of its own. Valid until the group is closed.
    * @throws ValueError for an unknown dtype or a bad length; CollError if the memory of the group is full
    */
-  allocate(dtype: DType, length: number): Tensor;
+  allocate<D extends DType>(dtype: D, length: number): Tensor<D>;
   /** A communicator of the same ranks that runs another algorithm. */
   communicator(algorithm: Algorithm): Communicator;
   /**

@@ -13,7 +13,7 @@ import { type Tensor, zeros } from './tensor.js';
 export interface ControllerGroupOptions {
   readonly communicator: (algorithm: Algorithm, group: Group) => Communicator;
   /** Default: ordinary memory. */
-  readonly allocate?: ((dtype: DType, length: number) => Tensor) | undefined;
+  readonly allocate?: Group['allocate'] | undefined;
   /** A communicator of a group of another size. Default: the group cannot be split. */
   readonly ofSize?: ((size: number, algorithm: Algorithm) => Communicator) | undefined;
 }
@@ -38,7 +38,7 @@ export class ControllerGroup implements Group {
     this.#failure ??= error;
   }
 
-  allocate(dtype: DType, length: number): Tensor {
+  allocate<D extends DType>(dtype: D, length: number): Tensor<D> {
     return this.#options.allocate?.(dtype, length) ?? zeros(dtype, [length]);
   }
 

@@ -11,9 +11,9 @@ import {
 import { expectTypeOf } from 'vitest';
 
 const value = new PerReplica([tensor([1]), tensor([2])]);
-expectTypeOf(value).toEqualTypeOf<PerReplica<Tensor>>();
-expectTypeOf(value.values).toEqualTypeOf<readonly Tensor[]>();
-expectTypeOf(value.primary).toEqualTypeOf<Tensor>();
+expectTypeOf(value).toEqualTypeOf<PerReplica<Tensor<'float64'>>>();
+expectTypeOf(value.values).toEqualTypeOf<readonly Tensor<'float64'>[]>();
+expectTypeOf(value.primary).toEqualTypeOf<Tensor<'float64'>>();
 expectTypeOf(value.devices).toEqualTypeOf<readonly string[]>();
 expectTypeOf<PerReplica['kind']>().toEqualTypeOf<'PerReplica'>();
 expectTypeOf(value).toExtend<DistributedValues<Tensor>>();

@@ -16,23 +16,46 @@ export const dtypes = [
   'uint32',
   'uint64',
   'bool',
-] as const;
+] as const satisfies readonly DType[];
 
 /** One of `dtypes`. */
-export type DType = (typeof dtypes)[number];
+export type DType =
+  | 'float16'
+  | 'bfloat16'
+  | 'float32'
+  | 'float64'
+  | 'int8'
+  | 'int16'
+  | 'int32'
+  | 'int64'
+  | 'uint8'
+  | 'uint16'
+  | 'uint32'
+  | 'uint64'
+  | 'bool';
+
+/** The kind of array that elements of each dtype are stored in. */
+interface Storage {
+  float16: Uint16Array;
+  bfloat16: Uint16Array;
+  float32: Float32Array;
+  float64: Float64Array;
+  int8: Int8Array;
+  int16: Int16Array;
+  int32: Int32Array;
+  int64: BigInt64Array;
+  uint8: Uint8Array;
+  uint16: Uint16Array;
+  uint32: Uint32Array;
+  uint64: BigUint64Array;
+  bool: Uint8Array;
+}
+
+/** The kind of array that elements of a dtype are stored in: `Float32Array` for `float32`. */
+export type TypedArrayOf<D extends DType> = Storage[D];
 
 /** The kinds of arrays that elements are stored in. */
-export type TypedArray =
-  | Float32Array
-  | Float64Array
-  | Int8Array
-  | Int16Array
-  | Int32Array
-  | BigInt64Array
-  | Uint8Array
-  | Uint16Array
-  | Uint32Array
-  | BigUint64Array;
+export type TypedArray = TypedArrayOf<DType>;
 
 interface TypedArrayConstructor {
   new (length: number): TypedArray;
@@ -68,10 +91,10 @@ export function byteSize(dtype: DType): number {
 }
 
 /** Zeros of a dtype, in the kind of array that stores it. @throws ValueError for an unknown dtype, or more elements than there is memory for */
-export function allocate(dtype: DType, length: number): TypedArray {
+export function allocate<D extends DType>(dtype: D, length: number): TypedArrayOf<D> {
   const Storage = storageOf(dtype);
   try {
-    return new Storage(length);
+    return new Storage(length) as TypedArrayOf<D>;
   } catch (cause) {
     throw new ValueError('ERR_COLL_BUFFER', `cannot allocate ${quote(length)} elements of ${dtype}`, { cause });
   }
@@ -81,10 +104,15 @@ export function allocate(dtype: DType, length: number): TypedArray {
  * A view of `length` elements that start at byte `byteOffset`, which must be a multiple of the element size.
  * @throws ValueError for an unknown dtype, or elements outside of the buffer
  */
-export function viewOf(dtype: DType, buffer: ArrayBufferLike, byteOffset: number, length: number): TypedArray {
+export function viewOf<D extends DType>(
+  dtype: D,
+  buffer: ArrayBufferLike,
+  byteOffset: number,
+  length: number,
+): TypedArrayOf<D> {
   const Storage = storageOf(dtype);
   try {
-    return new Storage(buffer, byteOffset, length);
+    return new Storage(buffer, byteOffset, length) as TypedArrayOf<D>;
   } catch (cause) {
     const told = `${quote(length)} elements of ${dtype} from byte ${quote(byteOffset)} of ${quote(buffer)}`;
     throw new ValueError('ERR_COLL_BUFFER', `cannot view ${told}: ${(cause as Error).message}`, { cause });
@@ -124,7 +152,7 @@ export function plainDType(data: ArrayBufferView): DType | undefined {
 }
 
 // By tag, not by instanceof: arrays come from other realms too (worker contexts, test sandboxes).
-const naturalDTypes: Readonly<Record<string, DType>> = {
+const naturalDTypes = {
   Float32Array: 'float32',
   Float64Array: 'float64',
   Int8Array: 'int8',
@@ -137,11 +165,16 @@ const naturalDTypes: Readonly<Record<string, DType>> = {
   Uint32Array: 'uint32',
   BigUint64Array: 'uint64',
   Float16Array: 'float16',
-};
+} as const satisfies Readonly<Record<string, DType>>;
+
+/** The dtype that an array has when none is named; `DType` where its kind is not known. */
+export type NaturalDType<A> = A extends { readonly [Symbol.toStringTag]: infer Name extends keyof typeof naturalDTypes }
+  ? (typeof naturalDTypes)[Name]
+  : DType;
 
 /** The dtype that an array has when none is named. */
 export function naturalDType(data: ArrayBufferView): DType {
-  const dtype = plainDType(data) ?? naturalDTypes[arrayName(data)];
+  const dtype = plainDType(data) ?? (naturalDTypes as Readonly<Record<string, DType>>)[arrayName(data)];
   if (dtype === undefined)
     throw new ValueError('ERR_COLL_BUFFER', `a ${arrayName(data)} is not a tensor: hand in a typed array`);
   return dtype;

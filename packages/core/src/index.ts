@@ -24,7 +24,7 @@ export {
   localDevicesFromNumGpus,
 } from './device.js';
 export { DistributedValues, Mirrored, PerReplica } from './distributed-values.js';
-export { type DType, dtypes, type TypedArray } from './dtype.js';
+export { type DType, dtypes, type NaturalDType, type TypedArray, type TypedArrayOf } from './dtype.js';
 export { toNumbers } from './element.js';
 export type {
   Engine,
@@ -118,6 +118,7 @@ export type { Structure } from './structure.js';
 export {
   asTensor,
   type DeviceMemory,
+  type DTypeOf,
   isTensor,
   type Tensor,
   type TensorCarrier,
@@ -129,5 +130,6 @@ export {
 } from './tensor.js';
 export type { ArenaMemory } from './threads/arena.js';
 export { jsEngine } from './threads/thread-engine.js';
+export type { DTypeAfter, ReducedValue } from './value-types.js';
 export { wasmEngine } from './wasm/wasm-engine.js';
 export type { WasmMemory } from './wasm/web-assembly.js';

@@ -3,10 +3,12 @@ import {
   arrayName,
   type DType,
   isDType,
+  type NaturalDType,
   naturalDType,
   plainDType,
   stores,
   type TypedArray,
+  type TypedArrayOf,
 } from './dtype.js';
 import { encodeNumber } from './element.js';
 import { ValueError } from './errors.js';
@@ -17,10 +19,11 @@ import { quote } from './quote.js';
 /**
  * Elements in row-major order. `shape` is in elements; `[]` is a scalar, which has one.
  * `device` says where the memory is (`cpu:0`), and is empty when the tensor has no place of its own.
+ * `D` is the dtype where it is known: the data of a `Tensor<'float32'>` is a `Float32Array`.
  */
-export interface Tensor {
-  readonly data: TypedArray;
-  readonly dtype: DType;
+export interface Tensor<D extends DType = DType> {
+  readonly data: TypedArrayOf<D>;
+  readonly dtype: D;
   readonly shape: readonly number[];
   readonly device: string;
   /** Where the elements are in the memory of a device that JavaScript does not see; then `data` throws. Absent: they are in `data`. */
@@ -40,9 +43,9 @@ export interface DeviceMemory {
 }
 
 /** What a typed array does not say by itself. */
-export interface TensorOptions {
+export interface TensorOptions<D extends DType = DType> {
   /** Default: the natural one of the array. Needed for `float16`, `bfloat16` and `bool`. */
-  readonly dtype?: DType;
+  readonly dtype?: D;
   /** Default: one dimension of all elements. */
   readonly shape?: readonly number[];
   /** Where it lives. Default: nowhere in particular, the empty name. */
@@ -62,6 +65,15 @@ export interface TensorCarrier {
 /** What is accepted wherever a tensor is: a bare typed array has rank 1 and no device; a number is a float64 scalar. */
 export type TensorLike = Tensor | TypedArray | TensorCarrier | number;
 
+/** The dtype of the tensor that a value is or stands for; `DType` where that is not known. */
+export type DTypeOf<V> = V extends { readonly dtype: infer D extends DType }
+  ? D
+  : V extends number | readonly number[]
+    ? 'float64'
+    : V extends { [tensorSymbol](): infer Carried }
+      ? DTypeOf<Carried>
+      : NaturalDType<V>;
+
 // Kernels index by int32.
 const mostElements = 2 ** 31 - 1;
 
@@ -69,6 +81,10 @@ const mostElements = 2 ** 31 - 1;
  * A tensor over the given memory, without a copy. Numbers and arrays of numbers become float64 unless a dtype is named.
  * @throws ValueError for memory of another type than `dtype` stores, a shape of another size, or a detached buffer.
  */
+export function tensor<V extends ArrayBufferView | number | readonly number[], D extends DType = DTypeOf<V>>(
+  data: V,
+  options?: TensorOptions<D>,
+): Tensor<D>;
 export function tensor(data: ArrayBufferView | number | readonly number[], options?: TensorOptions): Tensor {
   const given = optionsOf(options, '{ dtype, shape, device }', tensorOptions);
   const shape = given.shape ?? (typeof data === 'number' ? [] : undefined);
@@ -82,7 +98,7 @@ export function tensor(data: ArrayBufferView | number | readonly number[], optio
 }
 
 /** Zeros in new memory. @throws ValueError for a dtype or a shape that is none */
-export function zeros(dtype: DType, shape: readonly number[], device = ''): Tensor {
+export function zeros<D extends DType>(dtype: D, shape: readonly number[], device = ''): Tensor<D> {
   requireDType(dtype);
   requireShape(shape);
   requireElements(elementCount(shape));
@@ -109,6 +125,7 @@ export function isTensorLike(value: unknown): value is TensorLike {
 }
 
 /** The tensor that a value is or carries. @throws ValueError for anything else, naming `what`. */
+export function asTensor<V>(value: V, what?: string): Tensor<DTypeOf<V>>;
 export function asTensor(value: unknown, what = 'value'): Tensor {
   if (typeof value === 'object' && value !== null && tensorSymbol in value) {
     return carriedBy(value as TensorCarrier, what);
@@ -178,14 +195,14 @@ export function byteLength(value: Tensor): number {
 }
 
 /** The same memory under another shape, of as many elements. */
-export function reshape(value: Tensor, shape: readonly number[]): Tensor {
-  if (value.memory) return value.memory.view(shape, value.device);
+export function reshape<D extends DType>(value: Tensor<D>, shape: readonly number[]): Tensor<D> {
+  if (value.memory) return value.memory.view(shape, value.device) as Tensor<D>;
   return { ...value, shape };
 }
 
 /** A copy in new, unshared memory, on `device`; of a device's memory in such. */
-export function copyTo(value: Tensor, device: string): Tensor {
-  if (value.memory) return value.memory.copy(value.shape, device);
+export function copyTo<D extends DType>(value: Tensor<D>, device: string): Tensor<D> {
+  if (value.memory) return value.memory.copy(value.shape, device) as Tensor<D>;
   const data = allocate(value.dtype, value.data.length);
   copyElements(data, value.data);
   return { data, dtype: value.dtype, shape: value.shape, device };

@@ -51,7 +51,7 @@ export class ProcessRank implements Group {
     this.group.failWith(error);
   }
 
-  allocate(dtype: DType, length: number): Tensor {
+  allocate<D extends DType>(dtype: D, length: number): Tensor<D> {
     if (this.group.isClosed) throw closedError({ operation: 'allocate', rank: this.group.rank });
     if (!this.memory) return zeros(dtype, [length]);
     return allocated(this.binding.processes, this.memory, dtype, length);
@@ -99,7 +99,12 @@ export interface ProcessRankOptions extends Pick<ProcessRank, 'binding' | 'group
   ) => Promise<readonly (SubGroup | undefined)[]>;
 }
 
-function allocated(binding: ProcessBinding, memory: MemoryHandle, dtype: DType, length: number): Tensor {
+function allocated<D extends DType>(
+  binding: ProcessBinding,
+  memory: MemoryHandle,
+  dtype: D,
+  length: number,
+): Tensor<D> {
   if (!isDType(dtype) || !(Number.isSafeInteger(length) && length >= 0)) {
     const told = `${quote(length)} elements of ${quote(dtype)}`;
     throw new ValueError('ERR_COLL_VALUE', `allocate takes a dtype and a whole number of elements, not ${told}`);

@@ -8,16 +8,18 @@ declare const slices: Promise<IndexedSlices>;
 
 it('gives a promise of a structure for values, and a structure of promises for promises', () => {
   expectTypeOf(replica.allReduce('sum', { a: 1, b: Float32Array.of(1) })).resolves.toEqualTypeOf<{
-    a: Tensor;
-    b: Tensor;
+    a: Tensor<'float64'>;
+    b: Tensor<'float32'>;
   }>();
   const sums = replica.allReduce('sum', { a: gradient, b: [slices], c: Float32Array.of(1) });
-  expectTypeOf(sums.a).toEqualTypeOf<Promise<Tensor>>();
+  expectTypeOf(sums.a).toEqualTypeOf<Promise<Tensor<'float32'>>>();
   expectTypeOf(sums.b).toEqualTypeOf<[Promise<IndexedSlices>]>();
-  expectTypeOf(sums.c).toEqualTypeOf<Promise<Tensor>>();
+  expectTypeOf(sums.c).toEqualTypeOf<Promise<Tensor<'float32'>>>();
   const [first, second] = replica.allReduce('sum', [gradient, 1]);
-  expectTypeOf(first).toEqualTypeOf<Promise<Tensor>>();
-  expectTypeOf(second).toEqualTypeOf<Promise<Tensor>>();
-  expectTypeOf(replica.allReduce('sum', [gradient] as Promise<Float32Array>[])).toEqualTypeOf<Promise<Tensor>[]>();
-  expectTypeOf(replica.allReduce('sum', gradient)).toEqualTypeOf<Promise<Tensor>>();
+  expectTypeOf(first).toEqualTypeOf<Promise<Tensor<'float32'>>>();
+  expectTypeOf(second).toEqualTypeOf<Promise<Tensor<'float64'>>>();
+  expectTypeOf(replica.allReduce('sum', [gradient] as Promise<Float32Array>[])).toEqualTypeOf<
+    Promise<Tensor<'float32'>>[]
+  >();
+  expectTypeOf(replica.allReduce('sum', gradient)).toEqualTypeOf<Promise<Tensor<'float32'>>>();
 });

@@ -71,7 +71,7 @@ expectTypeOf(context.allReduce('SUM', comingGradients)).toExtend<typeof comingGr
 
 // Literals keep their places, and anything that may be handed in is still taken.
 const [kernel, bias] = await context.allReduce('SUM', [one, new Float32Array(1)]);
-expectTypeOf([kernel, bias] as const).toEqualTypeOf<readonly [Tensor, Tensor]>();
+expectTypeOf([kernel, bias] as const).toEqualTypeOf<readonly [Tensor, Tensor<'float32'>]>();
 declare const anything: ReplicaValue;
 void context.allReduce('SUM', anything);
 

@@ -60,12 +60,16 @@ export abstract class GroupReplicaContext implements ReplicaContext {
     return this.groupFor('canBlock').canBlock;
   }
 
-  allReduce<const T extends Reducible<T>>(
-    op: ReduceOpLike,
+  allReduce<const T extends Reducible<T>, Op extends ReduceOpLike>(
+    op: Op,
     value: T,
     options?: ReplicaCallOptions,
-  ): Promise<Reduced<T>>;
-  allReduce<const T extends Arriving<T>>(op: ReduceOpLike, value: T, options?: ReplicaCallOptions): ReducedLater<T>;
+  ): Promise<Reduced<T, Op>>;
+  allReduce<const V extends Arriving<V>, Op extends ReduceOpLike>(
+    op: Op,
+    value: V,
+    options?: ReplicaCallOptions,
+  ): ReducedLater<V, Op>;
   allReduce(op: ReduceOpLike, value: ArrivingValue, options?: ReplicaCallOptions): unknown {
     if (isArriving(value)) return this.#reduceArriving(op, value, options);
     try {
@@ -78,10 +82,14 @@ export abstract class GroupReplicaContext implements ReplicaContext {
     }
   }
 
-  allReduceSync<const T extends Reducible<T>>(op: ReduceOpLike, value: T, options?: ReplicaCallOptions): Reduced<T> {
+  allReduceSync<const T extends Reducible<T>, Op extends ReduceOpLike>(
+    op: Op,
+    value: T,
+    options?: ReplicaCallOptions,
+  ): Reduced<T, Op> {
     const group = this.#requireGroup('allReduceSync');
     const id = this.replicaIdInSyncGroup;
-    return group.runSync(group.reduceCall(reduceOpFrom(op), value, id, this.merged(options))) as Reduced<T>;
+    return group.runSync(group.reduceCall(reduceOpFrom(op), value, id, this.merged(options))) as Reduced<T, Op>;
   }
 
   allGather<const T extends Reducible<T>>(value: T, axis: number, options?: CallOptions): Promise<Reduced<T>> {
@@ -102,7 +110,7 @@ export abstract class GroupReplicaContext implements ReplicaContext {
     return group.runSync(call) as Reduced<T>;
   }
 
-  allocate(dtype: DType, shape: readonly number[]): Tensor {
+  allocate<D extends DType>(dtype: D, shape: readonly number[]): Tensor<D> {
     return this.#requireGroup('allocate').allocate(dtype, shape, this.replicaIdInSyncGroup);
   }
 

@@ -26,21 +26,29 @@ export interface ReplicaContext {
    * Combines a value with those of all other replicas: `'mean'`, `ReduceOp.SUM`, … `into` names memory for the results.
    * @throws ValueError for an unknown op or a value that is no tensor; the errors of `Communicator.run`
    */
-  allReduce<const T extends Reducible<T>>(
-    op: ReduceOpLike,
+  allReduce<const T extends Reducible<T>, Op extends ReduceOpLike>(
+    op: Op,
     value: T,
     options?: ReplicaCallOptions,
-  ): Promise<Reduced<T>>;
+  ): Promise<Reduced<T, Op>>;
 
   /**
    * The same for a structure with promises of values that are still being computed. It returns a structure of promises at once, each of which settles
    * with its pack of `bytesPerPack`; a pack starts as soon as its values and all after them have arrived, last ones first. All replicas pass
    * promises, or none does. Later calls wait until all packs have ended; a rejected promise ends the group.
    */
-  allReduce<const V extends Arriving<V>>(op: ReduceOpLike, value: V, options?: ReplicaCallOptions): ReducedLater<V>;
+  allReduce<const V extends Arriving<V>, Op extends ReduceOpLike>(
+    op: Op,
+    value: V,
+    options?: ReplicaCallOptions,
+  ): ReducedLater<V, Op>;
 
   /** `allReduce` that blocks the thread. @throws RuntimeError where replicas share a thread */
-  allReduceSync<const T extends Reducible<T>>(op: ReduceOpLike, value: T, options?: ReplicaCallOptions): Reduced<T>;
+  allReduceSync<const T extends Reducible<T>, Op extends ReduceOpLike>(
+    op: Op,
+    value: T,
+    options?: ReplicaCallOptions,
+  ): Reduced<T, Op>;
 
   /** The values of all replicas joined along an axis, in replica order. @throws NotImplementedError for sparse values */
   allGather<const T extends Reducible<T>>(value: T, axis: number, options?: CallOptions): Promise<Reduced<T>>;
@@ -56,7 +64,7 @@ export interface ReplicaContext {
    * use this memory in place, and copy other memory. It is kept until the run ends; the replicas of a group share 2 GiB of it.
    * @throws ValueError for a dtype or a shape that is none; CollError where there is no memory left
    */
-  allocate(dtype: DType, shape: readonly number[]): Tensor;
+  allocate<D extends DType>(dtype: D, shape: readonly number[]): Tensor<D>;
 
   /**
    * Waits until all replicas have called it, then runs replica 0's `fn(strategy, ...args)` once, outside of any replica, with the

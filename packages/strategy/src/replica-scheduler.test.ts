@@ -176,15 +176,11 @@ describe('replicas that do not do the same', () => {
     });
   });
 
-  it.each([
-    ['ops', (replica: ReplicaContext) => replica.allReduce(replica.replicaIdInSyncGroup ? 'sum' : 'mean', 1)],
-    [
-      'calls',
-      (replica: ReplicaContext) =>
-        replica.replicaIdInSyncGroup ? replica.allReduce('sum', 1) : replica.mergeCall(() => 0),
-    ],
-    ['roots', (replica: ReplicaContext) => replica.broadcast(1, replica.replicaIdInSyncGroup)],
-    ['axes', (replica: ReplicaContext) => replica.allGather(zeros('float32', [1, 1]), replica.replicaIdInSyncGroup)],
+  it.each<[string, (replica: ReplicaContext) => Promise<unknown>]>([
+    ['ops', (replica) => replica.allReduce(replica.replicaIdInSyncGroup ? 'sum' : 'mean', 1)],
+    ['calls', (replica) => (replica.replicaIdInSyncGroup ? replica.allReduce('sum', 1) : replica.mergeCall(() => 0))],
+    ['roots', (replica) => replica.broadcast(1, replica.replicaIdInSyncGroup)],
+    ['axes', (replica) => replica.allGather(zeros('float32', [1, 1]), replica.replicaIdInSyncGroup)],
   ])('are told when they differ in %s', async (_, call) => {
     const failing = two.run(call);
     await expect(failing).rejects.toBeInstanceOf(InternalError);

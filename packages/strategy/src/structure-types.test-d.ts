@@ -2,6 +2,7 @@ import {
   type IndexedSlices,
   type Mirrored,
   type PerReplica,
+  type ReduceOpLike,
   type Structure,
   type Tensor,
   tensor,
@@ -29,7 +30,7 @@ expectTypeOf(strategy.experimentalLocalResults(steps)[0]?.pair).toEqualTypeOf<re
 
 // A result may be a tensor or nothing; both are leaves.
 const maybe = await strategy.run(() => (Math.random() < 0.5 ? undefined : tensor([1])));
-expectTypeOf(maybe).toEqualTypeOf<Tensor | undefined | PerReplica<Tensor | undefined>>();
+expectTypeOf(maybe).toEqualTypeOf<Tensor<'float64'> | undefined | PerReplica<Tensor<'float64'> | undefined>>();
 expectTypeOf(await strategy.run(() => {})).toEqualTypeOf<void | PerReplica<void>>();
 expectTypeOf<Regrouped<Date>>().toEqualTypeOf<Date | PerReplica<Date>>();
 expectTypeOf<Regrouped<unknown>>().toBeUnknown();
@@ -39,17 +40,33 @@ const url = new URL('file:///replica.js');
 expectTypeOf(await strategy.run(url)).toBeUnknown();
 expectTypeOf(await strategy.run<[], number>(url)).toEqualTypeOf<number | PerReplica<number>>();
 
-// Collectives keep the structure.
-expectTypeOf(await replica.allReduce('sum', 1)).toEqualTypeOf<Tensor>();
+// Collectives keep the structure, and the dtypes; the mean of integers is a float.
+expectTypeOf(await replica.allReduce('sum', 1)).toEqualTypeOf<Tensor<'float64'>>();
 expectTypeOf(await replica.allReduce('mean', slices)).toEqualTypeOf<IndexedSlices>();
 expectTypeOf(replica.allReduceSync('sum', weights)).toEqualTypeOf<Tensor>();
 const [first, second] = await replica.allReduce('sum', [array, slices]);
-expectTypeOf([first, second] as const).toEqualTypeOf<readonly [Tensor, IndexedSlices]>();
+expectTypeOf([first, second] as const).toEqualTypeOf<readonly [Tensor<'float32'>, IndexedSlices]>();
 const { grads, bias } = await replica.broadcast({ grads: [array, array], bias: 2 });
-expectTypeOf([grads[1], bias] as const).toEqualTypeOf<readonly [Tensor, Tensor]>();
+expectTypeOf([grads[1], bias] as const).toEqualTypeOf<readonly [Tensor<'float32'>, Tensor<'float64'>]>();
 declare const list: Float32Array[];
-expectTypeOf(await replica.allGather(list, 0)).toEqualTypeOf<Tensor[]>();
+expectTypeOf(await replica.allGather(list, 0)).toEqualTypeOf<Tensor<'float32'>[]>();
 expectTypeOf<Reduced<Structure<Value>>>().not.toBeAny();
+declare const step: {
+  readonly bytes: Uint8Array;
+  readonly counts: Tensor<'int32'>;
+  readonly halves: Tensor<'float16'>;
+};
+const means = await replica.allReduce('mean', step);
+expectTypeOf(means.bytes.data).toEqualTypeOf<Float32Array>();
+expectTypeOf(means.counts.data).toEqualTypeOf<Float64Array>();
+expectTypeOf(means.halves).toEqualTypeOf<Tensor<'float16'>>();
+expectTypeOf(replica.allReduceSync('MAX', step).counts.data).toEqualTypeOf<Int32Array>();
+declare const op: ReduceOpLike;
+expectTypeOf(await replica.allReduce(op, step.counts)).toEqualTypeOf<Tensor<'int32' | 'float64'>>();
+expectTypeOf(replica.allocate('int64', [2]).data).toEqualTypeOf<BigInt64Array>();
+
+// @ts-expect-error the sum of integers is none of floats
+expectTypeOf((await replica.allReduce('sum', step.counts)).data).toEqualTypeOf<Float64Array>();
 
 // Distributed values have components, and variables too.
 expectTypeOf<LocalResult<{ x: Mirrored<Tensor>; y: number }>>().toEqualTypeOf<{

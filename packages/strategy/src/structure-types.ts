@@ -1,4 +1,17 @@
-import type { DistributedValues, IndexedSlices, PerReplica, Structure, Tensor, TensorLike } from '@coll/core';
+import type {
+  DistributedValues,
+  DTypeAfter,
+  DTypeOf,
+  IndexedSlices,
+  Mirrored,
+  PerReplica,
+  ReducedValue,
+  ReduceOpLike,
+  Structure,
+  Tensor,
+  TensorLike,
+  TypedArray,
+} from '@coll/core';
 
 type AnyFunction = (...args: never[]) => unknown;
 
@@ -69,23 +82,40 @@ type FieldsLike<T, Leaf> = {
         : never;
 };
 
-/** What collectives make of values: a new structure like theirs, with tensors and slices as leaves. */
-export type Reduced<T> = T extends IndexedSlices
-  ? IndexedSlices
-  : T extends TensorLike
-    ? Tensor
-    : T extends List<T>
-      ? Reduced<T[number]>[]
-      : { -readonly [Key in keyof T]: Reduced<T[Key]> };
+/** What collectives make of values: a new structure like theirs, with tensors of the same dtype and slices as leaves; the mean of integers is a float. */
+export type Reduced<T, Op extends ReduceOpLike = 'SUM'> = T extends IndexedSlices | TensorLike
+  ? ReducedValue<T, Op>
+  : T extends List<T>
+    ? Reduced<T[number], Op>[]
+    : { -readonly [Key in keyof T]: Reduced<T[Key], Op> };
 
 /** What an all-reduce of promises gives: the same structure, with a promise of a result in the place of each leaf. */
-export type ReducedLater<T> =
+export type ReducedLater<T, Op extends ReduceOpLike = 'SUM'> =
   T extends PromiseLike<infer Leaf>
-    ? Promise<Reduced<Leaf>>
-    : T extends IndexedSlices
-      ? Promise<IndexedSlices>
-      : T extends TensorLike
-        ? Promise<Tensor>
-        : T extends List<T>
-          ? ReducedLater<T[number]>[]
-          : { -readonly [Key in keyof T]: ReducedLater<T[Key]> };
+    ? Promise<Reduced<Leaf, Op>>
+    : T extends IndexedSlices | TensorLike
+      ? Promise<ReducedValue<T, Op>>
+      : T extends List<T>
+        ? ReducedLater<T[number], Op>[]
+        : { -readonly [Key in keyof T]: ReducedLater<T[Key], Op> };
+
+/** Axes that are summed before values are combined; null and undefined: none. */
+export type Axes = number | readonly number[] | null | undefined;
+
+/** What `strategy.reduce` gives: along axes one tensor; otherwise a structure like the value's, in which what was one value for all may stay as it is. */
+export type ReducedAcross<V, Op extends ReduceOpLike, Along extends Axes> = Along extends null | undefined
+  ? unknown extends V
+    ? unknown
+    : V extends TypedArray | number
+      ? V | ReducedValue<V, Op>
+      : V extends TensorLike | IndexedSlices | DistributedValues
+        ? ReducedValue<V, Op>
+        : V extends List<V>
+          ? ReducedAcross<V[number], Op, Along>[]
+          : { -readonly [Key in keyof V]: ReducedAcross<V[Key], Op, Along> }
+  : Tensor<DTypeAfter<Op, DTypeOf<LocalResult<V>>>>;
+
+/** What may be passed for an argument of a replica's function: it, or distributed values of which each replica gets its component. */
+export type Passed<Arg> = Arg | PerReplica<Arg> | Mirrored<Arg> | PassedStructure<Arg>;
+
+type PassedStructure<Arg> = IsStructure<Arg> extends true ? { readonly [Key in keyof Arg]: Passed<Arg[Key]> } : never;

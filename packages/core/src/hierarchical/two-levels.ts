@@ -134,7 +134,7 @@ export abstract class TwoLevels extends JoiningCommunicator {
         return failure();
       },
       fail: (error) => this.#fail(error),
-      allocate: (dtype, length) => this.#levels[0]?.communicator.group.allocate(dtype, length) as Tensor,
+      allocate: (dtype, length) => (this.#levels[0] as Level).communicator.group.allocate(dtype, length),
       communicator,
       ...refusedMessages('a hierarchical communicator'),
     };

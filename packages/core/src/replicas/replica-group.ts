@@ -159,7 +159,7 @@ export class ReplicaGroup {
    * as good, and for replicas that share a thread.
    * @throws ValueError for an unknown dtype or a bad shape; CollError if the group's memory is full
    */
-  allocate(dtype: DType, shape: readonly number[], replicaId: number): Tensor {
+  allocate<D extends DType>(dtype: D, shape: readonly number[], replicaId: number): Tensor<D> {
     const device = this.#deviceOf(this.#placeOf(replicaId));
     const { communicator } = this.#options;
     if (!communicator) return zeros(dtype, shape, device);

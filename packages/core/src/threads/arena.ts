@@ -72,7 +72,7 @@ export class Arena {
   }
 
   /** A tensor of zeros on memory that no other allocation has; it lives as long as the arena. @throws ValueError; CollError when full */
-  allocate(dtype: DType, length: number): Tensor {
+  allocate<D extends DType>(dtype: D, length: number): Tensor<D> {
     if (!isDType(dtype) || !Number.isSafeInteger(length) || length < 0) {
       const told = `allocate takes a dtype and a whole number of elements, not ${quote(dtype)} and ${quote(length)}`;
       throw new ValueError('ERR_COLL_VALUE', told);

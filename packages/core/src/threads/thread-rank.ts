@@ -46,7 +46,7 @@ export class ThreadRank implements Group {
     barrier.failWith(error, rank);
   }
 
-  allocate(dtype: DType, length: number): Tensor {
+  allocate<D extends DType>(dtype: D, length: number): Tensor<D> {
     return this.#options.arena.allocate(dtype, length);
   }
 
