@@ -22,8 +22,9 @@ import { StrategyExtended } from './extended.js';
 import { requirePairs, strategyOp } from './placed-values.js';
 import { requireModule } from './replica-code.js';
 import type { ReplicaContext } from './replica-context.js';
-import { argumentsOf, findDistributed, type ReplicaCode, type RunOptions, requireCode, Strategy } from './strategy.js';
-import type { LocalResult, Regrouped } from './structure-types.js';
+import { argumentsOf, type RunOptions } from './run-options.js';
+import { findDistributed, type ReplicaCode, requireCode, Strategy } from './strategy.js';
+import type { LocalResult } from './structure-types.js';
 import { localVariable } from './variables/create-variable.js';
 import { requireUpdate, type UpdateFunction, type UpdateOptions, updateRegroup } from './variables/update-variable.js';
 import { Variable } from './variables/variable.js';
@@ -77,10 +78,10 @@ class DefaultStrategy extends Strategy {
     return make(this.inputContext) as never;
   }
 
-  async run<Args extends readonly unknown[], Result>(
-    replica: ReplicaCode<Args, Result>,
+  protected override async runReplicas(
+    replica: ReplicaCode<never, unknown>,
     options: RunOptions = {},
-  ): Promise<Regrouped<Awaited<Result>>> {
+  ): Promise<unknown> {
     const frame = currentFrame();
     if (frame) throw mixing(this, 'run', frame.strategy);
     const args = argumentsOf(options);
@@ -91,7 +92,7 @@ class DefaultStrategy extends Strategy {
       );
     }
     if (typeof replica !== 'function') requireModule(replica);
-    return (await replica(defaultReplica, ...(args.map(onlyComponents) as never))) as Regrouped<Awaited<Result>>;
+    return await replica(defaultReplica, ...(args.map(onlyComponents) as never));
   }
 }
 

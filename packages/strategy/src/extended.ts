@@ -27,7 +27,8 @@ import {
 import { currentFrame, requireCrossReplica } from './contexts.js';
 import { placedDestinations, placedValues, requirePairs, strategyOp } from './placed-values.js';
 import { reduceNonDistributed } from './reduce-non-distributed.js';
-import type { ReplicaCode, RunOptions, Strategy } from './strategy.js';
+import type { RunOptionsOf } from './run-options.js';
+import type { ReplicaCode, Strategy } from './strategy.js';
 import type { Regrouped } from './structure-types.js';
 import { distributedVariable } from './variables/create-variable.js';
 import { DistributedVariable } from './variables/distributed-variable.js';
@@ -241,9 +242,9 @@ export class StrategyExtended {
   /** Runs a function on every replica, as `run` does. */
   callForEachReplica<Args extends readonly unknown[], Result>(
     replica: ReplicaCode<Args, Result>,
-    options?: RunOptions,
+    ...options: RunOptionsOf<NoInfer<Args>>
   ): Promise<Regrouped<Awaited<Result>>> {
-    return this.strategy.run(replica, options);
+    return this.strategy.run(replica, ...options);
   }
 
   /** The ops that serve a value, and where its components live. */

@@ -62,18 +62,29 @@ export {
 } from './multi-worker/multi-worker-mirrored-strategy.js';
 export type { TransportOptions } from './multi-worker/open-worker-group.js';
 export type { MergeFunction, ReplicaContext } from './replica-context.js';
+export type {
+  MainExport,
+  ModuleOptionsOf,
+  ModuleResult,
+  RunOptions,
+  RunOptionsOf,
+  RunSettings,
+} from './run-options.js';
 export {
   chooseTheBest,
   type SelectionOptions,
   selectCrossDeviceOps,
   selectPlugin,
 } from './select-cross-device-ops.js';
-export { type ReplicaCode, type ReplicaFunction, type RunOptions, Strategy } from './strategy.js';
+export { type ReplicaCode, type ReplicaFunction, Strategy } from './strategy.js';
 export type {
   Arriving,
+  Axes,
   LocalResult,
   Movable,
+  Passed,
   Reduced,
+  ReducedAcross,
   ReducedLater,
   Reducible,
   Regrouped,

@@ -13,7 +13,8 @@ import { GroupReplicaContext, replicaAt } from './group-replica-context.js';
 import { requireMergeCall } from './merge-call.js';
 import type { MergeFunction } from './replica-context.js';
 import type { ReplicaScheduler } from './replica-scheduler.js';
-import type { RunOptions, Strategy } from './strategy.js';
+import type { RunOptions } from './run-options.js';
+import type { Strategy } from './strategy.js';
 
 export interface LocalReplica {
   readonly strategy: Strategy;

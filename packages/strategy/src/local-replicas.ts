@@ -3,7 +3,8 @@ import { ReplicaGroup } from '@coll/core/internal';
 import { runInReplica } from './contexts.js';
 import { LocalReplicaContext } from './local-replica-context.js';
 import { ReplicaScheduler } from './replica-scheduler.js';
-import type { ReplicaFunction, RunOptions, Strategy } from './strategy.js';
+import type { RunOptions } from './run-options.js';
+import type { ReplicaFunction, Strategy } from './strategy.js';
 import { shareVariables } from './variables/replica-variables.js';
 
 export interface LocalRun {

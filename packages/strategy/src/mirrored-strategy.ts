@@ -17,9 +17,9 @@ import { runLocalReplicas } from './local-replicas.js';
 import { mirroredDevices } from './mirrored-devices.js';
 import { OpsChoice, servesSeveralTasks } from './ops-choice.js';
 import { componentOf, requireModule } from './replica-code.js';
+import { argumentsOf, type RunOptions } from './run-options.js';
 import { runReplicaThreads } from './run-replica-threads.js';
-import { argumentsOf, type ReplicaCode, type RunOptions, Strategy } from './strategy.js';
-import type { Regrouped } from './structure-types.js';
+import { type ReplicaCode, Strategy } from './strategy.js';
 
 /** The options of a `MirroredStrategy`. All fields are optional. */
 export interface MirroredStrategyOptions {
@@ -81,16 +81,16 @@ export class MirroredStrategy extends Strategy {
     this.extended = new StrategyExtended(this, names, this.#choice.ops);
   }
 
-  override async run<Args extends readonly unknown[], Result>(
-    replica: ReplicaCode<Args, Result>,
+  protected override async runReplicas(
+    replica: ReplicaCode<never, unknown>,
     options: RunOptions = {},
-  ): Promise<Regrouped<Awaited<Result>>> {
+  ): Promise<unknown> {
     requireCrossReplica(this, 'run');
     const args = argumentsOf(options);
     const argsOf = (id: number) => args.map((arg) => componentOf(arg, id));
     if (typeof replica === 'function') {
       const results = await runLocalReplicas({ strategy: this, fn: replica, argsOf, options });
-      return regroup(results as Structure<unknown>[], { wrapNumbers: true }) as Regrouped<Awaited<Result>>;
+      return regroup(results as Structure<unknown>[], { wrapNumbers: true });
     }
     requireModule(replica);
     const { plugin, options: pluginOptions, engine } = await this.#choice.isolated();
@@ -103,7 +103,7 @@ export class MirroredStrategy extends Strategy {
       argsOf,
       options,
     });
-    return regroup(results as Structure<unknown>[], { wrapNumbers: true }) as Regrouped<Awaited<Result>>;
+    return regroup(results as Structure<unknown>[], { wrapNumbers: true });
   }
 
   /** Which cross-device ops serve this strategy, and why. */

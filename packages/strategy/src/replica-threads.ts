@@ -2,7 +2,7 @@ import { AbortedError, type CollError, InternalError, RuntimeError, type ThreadG
 import { failThreadGroup, messageOf } from '@coll/core/internal';
 import { MergeCalls } from './merge-calls.js';
 import { annotate } from './replica-error.js';
-import type { RunOptions } from './strategy.js';
+import type { RunOptions } from './run-options.js';
 import { decodeError } from './thread-errors.js';
 import type { ReplicaMessage, ToReplica } from './thread-messages.js';
 import { decode } from './thread-values.js';

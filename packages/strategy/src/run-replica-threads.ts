@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os';
 import { AbortedError, type Engine } from '@coll/core';
 import { ReplicaThreads } from './replica-threads.js';
 import { ReplicaWorker } from './replica-worker.js';
-import type { RunOptions } from './strategy.js';
+import type { RunOptions } from './run-options.js';
 import type { ThreadStart } from './thread-messages.js';
 import { encode } from './thread-values.js';
 

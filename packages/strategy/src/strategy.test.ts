@@ -370,8 +370,8 @@ describe('experimentalDistributeValuesFromFunction', () => {
   });
 
   it('feeds the replicas of a run', async () => {
-    const args = [two.experimentalDistributeValuesFromFunction(({ replicaIdInSyncGroup }) => replicaIdInSyncGroup + 5)];
-    const seen = await two.run((_, value: number) => value, { args });
+    const five = two.experimentalDistributeValuesFromFunction(({ replicaIdInSyncGroup }) => replicaIdInSyncGroup + 5);
+    const seen = await two.run((_, value: number) => value, { args: [five] });
     expect(two.experimentalLocalResults(seen)).toEqual([5, 6]);
   });
 });

@@ -2,6 +2,7 @@ import {
   asTensor,
   type CallOptions,
   DistributedValues,
+  type DTypeOf,
   isTensor,
   PerReplica,
   ReduceOp,
@@ -11,17 +12,7 @@ import {
   type Tensor,
   ValueError,
 } from '@coll/core';
-import {
-  isMapping,
-  knownOptions,
-  logDeprecated,
-  mapStructure,
-  optionsOf,
-  quote,
-  requireFunction,
-  requireSignal,
-  resolveWithoutInto,
-} from '@coll/core/internal';
+import { logDeprecated, mapStructure, quote, requireFunction, resolveWithoutInto } from '@coll/core/internal';
 import { divide, isFloating } from '@coll/core/plugin';
 import { axesOf, requireDivisible, requireSummable, sizeAlong, sumAlong } from './axis-sum.js';
 import type { ClusterResolver } from './cluster/cluster-resolver.js';
@@ -36,7 +27,8 @@ import { ValueContext } from './data/value-context.js';
 import type { StrategyExtended } from './extended.js';
 import { strategyOp } from './placed-values.js';
 import type { ReplicaContext } from './replica-context.js';
-import type { LocalResult, Regrouped } from './structure-types.js';
+import type { MainExport, ModuleOptionsOf, ModuleResult, RunOptions, RunOptionsOf } from './run-options.js';
+import type { Axes, LocalResult, ReducedAcross, Regrouped } from './structure-types.js';
 import { Variable } from './variables/variable.js';
 
 /** What runs on each replica: it gets the context of its replica, then the arguments of `run`. */
@@ -49,37 +41,6 @@ export type ReplicaFunction<Args extends readonly unknown[] = readonly unknown[]
 export type ReplicaCode<Args extends readonly unknown[], Result> =
   | ((context: ReplicaContext, ...args: Args) => Result)
   | URL;
-
-/** How replicas are run. All fields are optional. */
-export interface RunOptions {
-  /** The arguments of each replica's function, after its context. A distributed value becomes the replica's component of it. */
-  readonly args?: readonly unknown[];
-  /** Named arguments, passed as one object after the others. */
-  readonly kwargs?: Readonly<Record<string, unknown>>;
-  /** For a module: the name of the exported function. Default: `default`, or else `replica`. */
-  readonly exportName?: string;
-  /** Called with whatever a replica passes to `context.report`. */
-  readonly onReport?: (replica: number, value: unknown) => void;
-  /** Ends all replicas, those of this thread once they wait for each other; `run` rejects with `AbortedError` at once. */
-  readonly signal?: AbortSignal;
-  /** Accepted, like the next two, for programs written for TensorFlow, without effect: shapes may always differ from step to step. */
-  readonly experimentalEnableDynamicBatchSize?: boolean;
-  /** Accepted, without effect. */
-  readonly experimentalBucketizingDynamicShape?: boolean;
-  /** Accepted, without effect. */
-  readonly experimentalXlaOptions?: unknown;
-}
-
-const runOptions = knownOptions<RunOptions>('run', {
-  args: true,
-  kwargs: true,
-  exportName: true,
-  onReport: true,
-  signal: true,
-  experimentalEnableDynamicBatchSize: true,
-  experimentalBucketizingDynamicShape: true,
-  experimentalXlaOptions: true,
-});
 
 /** Runs code on several replicas, and combines their values. */
 export abstract class Strategy {
@@ -115,12 +76,25 @@ export abstract class Strategy {
    * Runs a function once on every replica, or a module in a thread for each, and regroups the results. Where this process has several
    * replicas, numbers and bigints become a `PerReplica`, equal or not; any other leaf is bare if all replicas returned the identical
    * value, and a `PerReplica` otherwise. With one replica per process, results stay as they are.
+   *
+   * The arguments and the result are those of the function; of a module, if it is named: `run<typeof import('./replica.js')>(url, { args })`, for
+   * an export that is neither `default` nor `replica` `run<typeof import('./replica.js'), 'train'>(url, { args, exportName: 'train' })`.
    * @throws ValueError for arguments of the wrong kind; an error of a replica, with the replica's number in its message
    */
-  abstract run<Args extends readonly unknown[], Result>(
+  run<Args extends readonly unknown[], Result>(
     replica: ReplicaCode<Args, Result>,
-    options?: RunOptions,
+    ...options: RunOptionsOf<NoInfer<Args>>
   ): Promise<Regrouped<Awaited<Result>>>;
+  run<Module extends object, Name extends keyof Module = MainExport<Module>>(
+    module: URL,
+    ...options: ModuleOptionsOf<Module, Name>
+  ): Promise<Regrouped<ModuleResult<Module, Name>>>;
+  run(replica: ReplicaCode<never, unknown>, options?: RunOptions): Promise<unknown> {
+    return this.runReplicas(replica, options);
+  }
+
+  /** What `run` does. */
+  protected abstract runReplicas(replica: ReplicaCode<never, unknown>, options?: RunOptions): Promise<unknown>;
 
   /**
    * Combines a value over all replicas into one tensor on the first device. With axes, each replica first sums along them;
@@ -129,12 +103,13 @@ export abstract class Strategy {
    * @throws WrongTypeError for other ops than SUM and MEAN with an axis, or an axis that is no integer; ValueError for one out of range,
    * for unknown options, and for `options` together with `experimentalHints`
    */
-  async reduce(
-    reduceOp: ReduceOpLike,
-    value: unknown,
-    axis: number | readonly number[] | null | undefined,
+  reduce<const V, Op extends ReduceOpLike, Along extends Axes>(
+    reduceOp: Op,
+    value: V,
+    axis: Along,
     options?: CallOptions,
-  ): Promise<Structure<unknown>> {
+  ): Promise<ReducedAcross<V, Op, Along>>;
+  async reduce(reduceOp: ReduceOpLike, value: unknown, axis: Axes, options?: CallOptions): Promise<unknown> {
     requireCrossReplica(this, 'reduce');
     const op = strategyOp(reduceOp);
     const call = resolveWithoutInto(options);
@@ -156,6 +131,7 @@ export abstract class Strategy {
   }
 
   /** The components of a value joined along an axis, in replica order, on the first device. */
+  gather<const V>(value: V, axis: number): Promise<Tensor<DTypeOf<LocalResult<V>>>>;
   async gather(value: unknown, axis: number): Promise<Tensor> {
     requireCrossReplica(this, 'gather');
     return this.extended.gatherTo(value, this.extended.defaultDevice, axis) as Promise<Tensor>;
@@ -251,10 +227,10 @@ export abstract class Strategy {
    */
   experimentalRunV2<Args extends readonly unknown[], Result>(
     replica: ReplicaCode<Args, Result>,
-    options?: RunOptions,
+    ...options: RunOptionsOf<NoInfer<Args>>
   ): Promise<Regrouped<Awaited<Result>>> {
     logDeprecated('experimentalRunV2', 'run');
-    return this.run(replica, options);
+    return this.run(replica, ...options);
   }
 
   async #reduceAcross(op: ReduceOp, value: unknown, call: CallOptions): Promise<Structure<unknown>> {
@@ -280,21 +256,6 @@ function trueMean(value: unknown): unknown {
   if (!isTensor(value) && !ArrayBuffer.isView(value)) return value;
   const tensor = asTensor(value);
   return isFloating(tensor.dtype) || tensor.dtype === 'bool' ? value : divide(tensor, 1);
-}
-
-/** The arguments of a replica function, after its context. @throws ValueError for options of the wrong kind */
-export function argumentsOf(options: RunOptions): readonly unknown[] {
-  if (Array.isArray(options))
-    throw new ValueError('ERR_COLL_VALUE', `run: pass the arguments by name, { args: ${quote(options)} }`);
-  const { args = [], kwargs, signal, onReport } = optionsOf(options, '{ args: [first, second] }', runOptions);
-  requireSignal(signal);
-  if (onReport !== undefined) requireFunction(onReport, 'run: onReport');
-  if (!Array.isArray(args))
-    throw new ValueError('ERR_COLL_VALUE', 'run: positional args must be a list: { args: [first, second] }');
-  if (kwargs === undefined) return args;
-  if (!isMapping(kwargs))
-    throw new ValueError('ERR_COLL_VALUE', 'run: kwargs must be an object: { kwargs: { name: value } }');
-  return [...args, kwargs];
 }
 
 /** The first distributed value in a structure. */

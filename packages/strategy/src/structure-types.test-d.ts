@@ -22,7 +22,8 @@ const losses = await strategy.run(async () => 1.5);
 expectTypeOf(losses).toEqualTypeOf<number | PerReplica<number>>();
 expectTypeOf(strategy.experimentalLocalResults(losses)).toEqualTypeOf<readonly number[]>();
 
-const steps = await strategy.run((_, x: string) => ({ loss: 1, tags: [x], pair: ['a', true] as [string, boolean] }));
+const describe = (_: ReplicaContext, x: string) => ({ loss: 1, tags: [x], pair: ['a', true] as [string, boolean] });
+const steps = await strategy.run(describe, { args: ['x'] });
 expectTypeOf(steps.loss).toEqualTypeOf<number | PerReplica<number>>();
 expectTypeOf(steps.tags).toEqualTypeOf<readonly (string | PerReplica<string>)[]>();
 expectTypeOf(steps.pair[1]).toEqualTypeOf<boolean | PerReplica<boolean>>();

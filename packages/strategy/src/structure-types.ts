@@ -106,13 +106,15 @@ export type Axes = number | readonly number[] | null | undefined;
 export type ReducedAcross<V, Op extends ReduceOpLike, Along extends Axes> = Along extends null | undefined
   ? unknown extends V
     ? unknown
-    : V extends TypedArray | number
-      ? V | ReducedValue<V, Op>
-      : V extends TensorLike | IndexedSlices | DistributedValues
-        ? ReducedValue<V, Op>
-        : V extends List<V>
-          ? ReducedAcross<V[number], Op, Along>[]
-          : { -readonly [Key in keyof V]: ReducedAcross<V[Key], Op, Along> }
+    : V extends Mirrored<infer Component>
+      ? ReducedAcross<Component, Op, Along>
+      : V extends TypedArray | number
+        ? V | ReducedValue<V, Op>
+        : V extends TensorLike | IndexedSlices | DistributedValues
+          ? ReducedValue<V, Op>
+          : V extends List<V>
+            ? ReducedAcross<V[number], Op, Along>[]
+            : { -readonly [Key in keyof V]: ReducedAcross<V[Key], Op, Along> }
   : Tensor<DTypeAfter<Op, DTypeOf<LocalResult<V>>>>;
 
 /** What may be passed for an argument of a replica's function: it, or distributed values of which each replica gets its component. */

@@ -21,9 +21,9 @@ import { InputContext } from '../data/input-context.js';
 import { runLocalReplicas } from '../local-replicas.js';
 import { ourEngines } from '../our-engines.js';
 import { componentOf, requireModule } from '../replica-code.js';
+import { argumentsOf, type RunOptions } from '../run-options.js';
 import { runReplicaThreads } from '../run-replica-threads.js';
-import { argumentsOf, type ReplicaCode, type RunOptions, Strategy } from '../strategy.js';
-import type { Regrouped } from '../structure-types.js';
+import { type ReplicaCode, Strategy } from '../strategy.js';
 import { defaultResolver } from './default-resolver.js';
 import { type JobOptions, meetingPlace, ownHost } from './meeting-place.js';
 import { MultiWorkerExtended } from './multi-worker-extended.js';
@@ -159,10 +159,10 @@ export class MultiWorkerMirroredStrategy extends Strategy {
     await this.#collectives.ready();
   }
 
-  override async run<Args extends readonly unknown[], Result>(
-    replica: ReplicaCode<Args, Result>,
+  protected override async runReplicas(
+    replica: ReplicaCode<never, unknown>,
     options: RunOptions = {},
-  ): Promise<Regrouped<Awaited<Result>>> {
+  ): Promise<unknown> {
     requireCrossReplica(this, 'run');
     const args = argumentsOf(options);
     const argsOf = (place: number) => args.map((arg) => componentOf(arg, place));
@@ -172,7 +172,7 @@ export class MultiWorkerMirroredStrategy extends Strategy {
       const results = await (typeof replica === 'function'
         ? runLocalReplicas({ strategy: this, fn: replica, argsOf, options })
         : this.#runThreads(replica, argsOf, options));
-      return regroup(results as Structure<unknown>[], { wrapNumbers: true }) as Regrouped<Awaited<Result>>;
+      return regroup(results as Structure<unknown>[], { wrapNumbers: true });
     } catch (error) {
       // The others wait for this worker, or will.
       this.#collectives.fail(error);

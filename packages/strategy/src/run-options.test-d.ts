@@ -1,0 +1,113 @@
+import { type IndexedSlices, Mirrored, PerReplica, type Tensor, tensor } from '@coll/core';
+import { expectTypeOf } from 'vitest';
+import type { MirroredVariable, ReplicaContext, ReplicaFunction, Strategy } from './index.js';
+
+declare const strategy: Strategy;
+const url = new URL('file:///replica.js');
+
+interface Batch {
+  readonly x: Tensor<'float32'>;
+  readonly labels: readonly string[];
+}
+declare const batch: Batch;
+const rates = new PerReplica([0.1, 0.2]);
+
+// Arguments are those of the function; of each, a replica may have one of its own.
+const scale = async (context: ReplicaContext, rate: number, { x }: Batch) =>
+  context.allReduce(
+    'mean',
+    x.data.map((v) => v * rate),
+  );
+expectTypeOf(await strategy.run(scale, { args: [0.1, batch] })).toEqualTypeOf<
+  Tensor<'float32'> | PerReplica<Tensor<'float32'>>
+>();
+void strategy.run(scale, { args: [rates, new PerReplica([batch, batch])], onReport: () => {} });
+void strategy.run(scale, { args: [new Mirrored([0.1, 0.1]), { x: new PerReplica([batch.x]), labels: batch.labels }] });
+for await (const step of strategy.experimentalDistributeDataset([batch])) {
+  void strategy.run(scale, { args: [await strategy.run(() => 0.5), step] });
+}
+
+// Trailing ones may have names.
+void strategy.run((_, rate: number, named: { decay: number }) => rate * named.decay, {
+  args: [0.1],
+  kwargs: { decay: rates },
+});
+
+// What may be left out may be left out.
+const optional = (_: ReplicaContext, rate = 0.1) => rate;
+void strategy.run(optional);
+void strategy.run(optional, { args: [] });
+void strategy.run(optional, { args: [rates] });
+void strategy.run((_, ...all: string[]) => all.length, { args: ['a', 'b'] });
+declare const anything: ReplicaFunction;
+void strategy.run(anything, { args: [1, 'a'], kwargs: { b: 2 } });
+void strategy.run(anything);
+
+// @ts-expect-error a number is no batch
+void strategy.run(scale, { args: [0.1, 0.2] });
+// @ts-expect-error nor has a replica text for a number
+void strategy.run(scale, { args: [new PerReplica(['a']), batch] });
+// @ts-expect-error the second argument is missing
+void strategy.run(scale, { args: [0.1] });
+// @ts-expect-error all are missing
+void strategy.run(scale);
+// @ts-expect-error one too many
+void strategy.run(() => 1, { args: [1] });
+// @ts-expect-error decay is a number
+void strategy.run((_, named: { decay: number }) => named.decay, { kwargs: { decay: 'slow' } });
+
+// A module that is named has the types of its function.
+interface Module {
+  readonly default: (context: ReplicaContext, rate: number) => Promise<Tensor<'float32'>>;
+  readonly train: (context: ReplicaContext) => string;
+  readonly version: number;
+}
+const learned = await strategy.run<Module>(url, { args: [rates] });
+expectTypeOf(learned).toEqualTypeOf<Tensor<'float32'> | PerReplica<Tensor<'float32'>>>();
+expectTypeOf(strategy.experimentalLocalResults(learned)).toEqualTypeOf<readonly Tensor<'float32'>[]>();
+expectTypeOf(await strategy.run<Module, 'train'>(url, { exportName: 'train' })).toEqualTypeOf<
+  string | PerReplica<string>
+>();
+expectTypeOf(await strategy.run<{ replica: () => number }>(url)).toEqualTypeOf<number | PerReplica<number>>();
+
+// @ts-expect-error the replica takes a number
+void strategy.run<Module>(url, { args: ['fast'] });
+// @ts-expect-error without which it does not run
+void strategy.run<Module>(url);
+// @ts-expect-error the name has to be said, too
+void strategy.run<Module, 'train'>(url, {});
+// @ts-expect-error it is another one
+void strategy.run<Module, 'train'>(url, { exportName: 'default' });
+// @ts-expect-error a number does not run
+void strategy.run<Module, 'version'>(url, { exportName: 'version' });
+// @ts-expect-error the module exports no main function
+void strategy.run<{ train: () => number }>(url);
+
+// Reduced, values have their dtypes.
+declare const losses: number | PerReplica<number>;
+declare const slices: PerReplica<IndexedSlices>;
+const counts = new PerReplica([tensor(Int32Array.of(1))]);
+expectTypeOf(await strategy.reduce('sum', counts, null)).toEqualTypeOf<Tensor<'int32'>>();
+expectTypeOf(await strategy.reduce('mean', counts, undefined)).toEqualTypeOf<Tensor<'float64'>>();
+expectTypeOf(await strategy.reduce('MEAN', new PerReplica([new Float32Array(2)]), 0)).toEqualTypeOf<
+  Tensor<'float32'>
+>();
+expectTypeOf(await strategy.reduce('mean', slices, null)).toEqualTypeOf<IndexedSlices>();
+expectTypeOf((await strategy.reduce('sum', { a: [counts] }, null)).a[0]).toEqualTypeOf<Tensor<'int32'>>();
+expectTypeOf(await strategy.gather(counts, 0)).toEqualTypeOf<Tensor<'int32'>>();
+declare const unknown: unknown;
+expectTypeOf(await strategy.reduce('sum', unknown, null)).toBeUnknown();
+
+// One value for all may stay what it is.
+expectTypeOf(await strategy.reduce('sum', losses, null)).toEqualTypeOf<number | Tensor<'float64'>>();
+expectTypeOf(await strategy.reduce('mean', new Mirrored(['a', 'b'].map(Number)), null)).toEqualTypeOf<
+  number | Tensor<'float64'>
+>();
+declare const weights: MirroredVariable;
+expectTypeOf(await strategy.reduce('mean', weights, null)).toEqualTypeOf<
+  Tensor<'float16' | 'bfloat16' | 'float32' | 'float64'>
+>();
+expectTypeOf(await strategy.reduce('sum', losses, [])).toEqualTypeOf<Tensor<'float64'>>();
+
+// @ts-expect-error an axis is a number
+void strategy.reduce('sum', losses, 'first');

@@ -1,0 +1,95 @@
+import { ValueError } from '@coll/core';
+import { isMapping, knownOptions, optionsOf, quote, requireFunction, requireSignal } from '@coll/core/internal';
+import type { Passed } from './structure-types.js';
+
+/** How replicas are run, apart from their arguments. All fields are optional. */
+export interface RunSettings {
+  /** For a module: the name of the exported function. Default: `default`, or else `replica`. */
+  readonly exportName?: string;
+  /** Called with whatever a replica passes to `context.report`. */
+  readonly onReport?: (replica: number, value: unknown) => void;
+  /** Ends all replicas, those of this thread once they wait for each other; `run` rejects with `AbortedError` at once. */
+  readonly signal?: AbortSignal;
+  /** Accepted, like the next two, for programs written for TensorFlow, without effect: shapes may always differ from step to step. */
+  readonly experimentalEnableDynamicBatchSize?: boolean;
+  /** Accepted, without effect. */
+  readonly experimentalBucketizingDynamicShape?: boolean;
+  /** Accepted, without effect. */
+  readonly experimentalXlaOptions?: unknown;
+}
+
+/** How replicas are run. All fields are optional. */
+export interface RunOptions extends RunSettings {
+  /** The arguments of each replica's function, after its context. A distributed value becomes the replica's component of it. */
+  readonly args?: readonly unknown[];
+  /** Named arguments, passed as one object after the others. */
+  readonly kwargs?: Readonly<Record<string, unknown>>;
+}
+
+/** The options of `run` for a function with these parameters after its context; may be left out where it needs none. */
+export type RunOptionsOf<Args extends readonly unknown[]> = [] extends Args
+  ? [options?: RunSettings & PassedArguments<Args>]
+  : [options: RunSettings & PassedArguments<Args>];
+
+/** The options of `run` for a module: `exportName` has to be there unless the function is its default export, or else its `replica`. */
+export type ModuleOptionsOf<Module, Name extends keyof Module> =
+  Module[Name] extends Replica<infer Args>
+    ? Name extends MainExport<Module>
+      ? RunOptionsOf<Args>
+      : [options: RunSettings & PassedArguments<Args> & { readonly exportName: Name }]
+    : never;
+
+/** The export of a module that runs where none is named: `default`, or else `replica`. */
+export type MainExport<Module> = 'default' extends keyof Module ? 'default' : 'replica' & keyof Module;
+
+/** What an export of a module returns. */
+export type ModuleResult<Module, Name extends keyof Module> = Module[Name] extends (
+  context: never,
+  ...args: never
+) => infer Result
+  ? Awaited<Result>
+  : never;
+
+/** `args` alone, or `kwargs` for the last parameter and `args` for those before it. */
+type PassedArguments<Args extends readonly unknown[]> = number extends Args['length']
+  ? { readonly args?: PassedList<Args>; readonly kwargs?: Readonly<Record<string, unknown>> }
+  :
+      | (ArgsField<PassedList<Args>> & { readonly kwargs?: never })
+      | (Required<Args> extends readonly [...infer First, infer Last]
+          ? ArgsField<PassedList<First>> & { readonly kwargs: Passed<Last> }
+          : never);
+
+/** `args`, which may be left out where there may be none. */
+type ArgsField<List> = [] extends List ? { readonly args?: List } : { readonly args: List };
+
+/** What may be passed for each argument. */
+type PassedList<Args extends readonly unknown[]> = { readonly [Index in keyof Args]: Passed<Args[Index]> };
+
+/** A replica's function, whatever it returns. */
+type Replica<Args extends readonly unknown[]> = (context: never, ...args: Args) => unknown;
+
+const runOptions = knownOptions<RunOptions>('run', {
+  args: true,
+  kwargs: true,
+  exportName: true,
+  onReport: true,
+  signal: true,
+  experimentalEnableDynamicBatchSize: true,
+  experimentalBucketizingDynamicShape: true,
+  experimentalXlaOptions: true,
+});
+
+/** The arguments of a replica function, after its context. @throws ValueError for options of the wrong kind */
+export function argumentsOf(options: RunOptions): readonly unknown[] {
+  if (Array.isArray(options))
+    throw new ValueError('ERR_COLL_VALUE', `run: pass the arguments by name, { args: ${quote(options)} }`);
+  const { args = [], kwargs, signal, onReport } = optionsOf(options, '{ args: [first, second] }', runOptions);
+  requireSignal(signal);
+  if (onReport !== undefined) requireFunction(onReport, 'run: onReport');
+  if (!Array.isArray(args))
+    throw new ValueError('ERR_COLL_VALUE', 'run: positional args must be a list: { args: [first, second] }');
+  if (kwargs === undefined) return args;
+  if (!isMapping(kwargs))
+    throw new ValueError('ERR_COLL_VALUE', 'run: kwargs must be an object: { kwargs: { name: value } }');
+  return [...args, kwargs];
+}
