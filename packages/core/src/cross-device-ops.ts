@@ -26,8 +26,7 @@ import {
   type ValueDestinationPair,
 } from './reducible.js';
 import { mirror } from './regroup.js';
-
-import { reducedAlone } from './replicas/alone.js';
+import { performedAlone } from './replicas/alone.js';
 import { type Batch, componentOf, perReplica, type ValueLists } from './replicas/batch.js';
 import type { ReplicaCallOptions, ReplicaValue } from './replicas/replica-call.js';
 import { ReplicaCollectives } from './replicas/replica-collectives.js';
@@ -47,6 +46,7 @@ import { reduceUnique, uniqueOf } from './sparse/reduce-unique.js';
 import { asValue, copyToDevice, isIndexedSlices, type Value, viewOnDevice } from './sparse/sparse.js';
 import type { Structure } from './structure.js';
 import type { Tensor, TensorLike } from './tensor.js';
+import type { ReducedOnDevices, ReducedValue } from './value-types.js';
 
 const brand = Symbol.for('@coll/core.cross-device-ops');
 
@@ -91,31 +91,32 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
    * @throws ValueError for destinations, ops, options or values of the wrong kind; InvalidArgumentError and InternalError
    * where components differ in shape or dtype
    */
-  async reduce(
-    reduceOp: ReduceOp,
-    perReplicaValue: ReducibleLike,
+  reduce<V extends ReducibleLike, Op extends ReduceOp>(
+    reduceOp: Op,
+    perReplicaValue: V,
     destinations: Destinations,
     options?: ReduceOptions,
-  ): Promise<PossiblyMirrored> {
+  ): Promise<PossiblyMirrored<ReducedOnDevices<V, Op>>>;
+  async reduce(op: ReduceOp, given: ReducibleLike, destinations: Destinations, options?: ReduceOptions) {
     this.#requireOpen('reduce');
     const resolved = begunOptions('reduce', options);
-    const value = asPerReplica(perReplicaValue);
+    const value = asPerReplica(given);
     validateDestinations(destinations);
     if (options && 'into' in options && options.into !== undefined) {
       const into = [options.into];
-      return (await this.batchReduce(reduceOp, [[value, destinations]], { ...options, into }))[0] as PossiblyMirrored;
+      return (await this.batchReduce(op, [[value, destinations]], { ...options, into }))[0] as PossiblyMirrored;
     }
     const isUnique = resolved.deduplicate && isIndexedSlices(value);
     if (this.#isWhole(value) && devicesMatch(value, destinations)) {
       const [device] = getDevicesFrom(destinations) as readonly [string];
       return isUnique ? viewOnDevice(uniqueOf(value), device) : copyToDevice(value.primary, device);
     }
-    validateReduceOp(reduceOp);
+    validateReduceOp(op);
     this.#requireReducible([value]);
     const pair: ReadyPair = [value, destinations];
     return this.#inOrder(resolved, async (call) => {
-      if (isUnique) return (await this.#reduceBatch(reduceOp, [pair], call))[0] as PossiblyMirrored;
-      return inOrderOf(pair, await this.reduceImplementation(reduceOp, value, destinations, call));
+      if (isUnique) return (await this.#reduceBatch(op, [pair], call))[0] as PossiblyMirrored;
+      return inOrderOf(pair, await this.reduceImplementation(op, value, destinations, call));
     });
   }
 
@@ -124,49 +125,51 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
    * the components themselves come back. `into` names memory for the results, one value a pair; sparse ones have none.
    * @throws as `reduce`; ValueError for pairs that are not an iterable of two-element arrays
    */
-  async batchReduce(
-    reduceOp: ReduceOp,
-    valueDestinationPairs: Iterable<ValueDestinationPair>,
+  batchReduce<Pair extends ValueDestinationPair, Op extends ReduceOp>(
+    reduceOp: Op,
+    valueDestinationPairs: Iterable<Pair>,
     options?: BatchReduceOptions,
-  ): Promise<PossiblyMirrored[]> {
+  ): Promise<PossiblyMirrored<ReducedOnDevices<Pair[0], Op>>[]>;
+  async batchReduce(op: ReduceOp, given: Iterable<ValueDestinationPair>, options?: BatchReduceOptions) {
     this.#requireOpen('batch-reduce');
     const resolved = begunOptions('batch-reduce', options);
-    const pairs = readyPairs(valueDestinationPairs);
+    const pairs = readyPairs(given);
     for (const [, destinations] of pairs) validateDestinations(destinations);
-    const targets = resultTargets(reduceOp, pairs, options);
+    const targets = resultTargets(op, pairs, options);
     if (pairs.every(([value]) => this.#isWhole(value)) && allDevicesMatch(pairs)) {
       const own = pairs.map(([value]) => (resolved.deduplicate ? uniqueOf(value) : value.primary));
       return targets ? inTargets(own, targets) : own;
     }
-    validateReduceOp(reduceOp);
+    validateReduceOp(op);
     this.#requireReducible(pairs.map(([value]) => value));
-    const given = targets ? { ...resolved, targets: targetsInOrderOfValues(pairs, targets) } : resolved;
-    const reduced = await this.#inOrder(given, (call) => this.#reduceBatch(reduceOp, pairs, call));
+    const own = targets ? { ...resolved, targets: targetsInOrderOfValues(pairs, targets) } : resolved;
+    const reduced = await this.#inOrder(own, (call) => this.#reduceBatch(op, pairs, call));
     const results = reduced.map((result, index) => inOrderOf(pairs[index] as ReadyPair, result));
     return targets ? inTargets(results, targets) : results;
   }
 
   /** Copies of a value on every destination, part by part where it is sparse. It need not be on any of them. */
-  async broadcast(value: TensorLike | IndexedSlices, destinations: Destinations): Promise<PossiblyMirrored> {
+  async broadcast<V extends TensorLike | IndexedSlices>(value: V, destinations: Destinations) {
     this.#requireOpen('broadcast');
     validateDestinations(destinations);
-    return this.broadcastImplementation(asValue(value), destinations);
+    return this.broadcastImplementation(asValue(value), destinations) as Promise<PossiblyMirrored<ReducedValue<V>>>;
   }
 
   /**
    * Joins the components along `axis`, in replica order, and puts the result on every destination.
    * @throws NotImplementedError for sparse values; InvalidArgumentError where other dimensions differ
    */
-  async gather(
-    perReplicaValue: ReducibleLike,
+  gather<V extends ReducibleLike>(
+    perReplicaValue: V,
     destinations: Destinations,
     axis: number,
     options?: CallOptions,
-  ): Promise<PossiblyMirrored<Tensor>> {
+  ): Promise<PossiblyMirrored<Extract<ReducedValue<V>, Tensor>>>;
+  async gather(given: ReducibleLike, destinations: Destinations, axis: number, options?: CallOptions) {
     this.#requireOpen('gather');
-    requireNoSlices(perReplicaValue, 'gather');
+    requireNoSlices(given, 'gather');
     const resolved = begunOptions('gather', options, resolveWithoutInto);
-    const value = asPerReplica(perReplicaValue) as DistributedValues<Tensor>;
+    const value = asPerReplica(given) as DistributedValues<Tensor>;
     validateDestinations(destinations);
     if (this.#isWhole(value) && devicesMatch(value, destinations)) {
       return copyToDevice(value.primary, getDevicesFrom(destinations)[0] as string) as Tensor;
@@ -243,14 +246,8 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
 
   /** `performHere` by `batchReduceImplementation` and the like. */
   protected performByMethods(batch: Batch, call: ResolvedOptions): Work<ValueLists> {
-    const { request, inputs } = batch;
-    if (inputs.length === 1 && this.workerCount === 1) {
-      const resultOf = (value: Value) =>
-        request.kind === 'all-reduce'
-          ? reducedAlone(request.op, value, call.deduplicate)
-          : copyToDevice(value, value.device);
-      return workDone(inputs.map((values) => values.map(resultOf)));
-    }
+    const { inputs } = batch;
+    if (inputs.length === 1 && this.workerCount === 1) return workDone(performedAlone(batch, call.deduplicate));
     return stepOf(this.ordering, async ({ turn }) => {
       const own = turn ? { ...call, turn } : call;
       const values = perReplica(inputs);

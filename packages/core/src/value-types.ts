@@ -1,7 +1,8 @@
-import type { Mirrored, PerReplica } from './distributed-values.js';
+import type { DistributedValues } from './distributed-values.js';
 import type { DType } from './dtype.js';
 import type { ReduceOpLike } from './reduce-op.js';
 import type { IndexedSlices } from './sparse/indexed-slices.js';
+import type { Value } from './sparse/sparse.js';
 import type { DTypeOf, Tensor } from './tensor.js';
 
 /** The dtype of a mean: that of `quotientOf`. */
@@ -13,12 +14,17 @@ type MeanDType<D extends DType> = D extends 'bool'
       ? 'float64'
       : D;
 
-/** The dtype of values once an op has combined them: their own, but the mean of integers is a float. */
+/** The dtype of values once an op has combined them: their own, but the mean of integers is a float, of 32 bits for up to 16 bits and of 64 for more. */
 export type DTypeAfter<Op extends ReduceOpLike, D extends DType> = Op extends 'MEAN' | 'mean' ? MeanDType<D> : D;
 
-/** What combining values of a type gives: indexed slices for indexed slices, a tensor for anything that stands for one. */
-export type ReducedValue<V, Op extends ReduceOpLike = 'SUM'> = V extends IndexedSlices
-  ? IndexedSlices
-  : V extends PerReplica<infer Component> | Mirrored<infer Component>
-    ? ReducedValue<Component, Op>
-    : Tensor<DTypeAfter<Op, DTypeOf<V>>>;
+/** What combining values, or the components of distributed ones, gives: indexed slices for indexed slices, a tensor for what stands for one. */
+export type ReducedValue<V, Op extends ReduceOpLike = 'SUM'> = unknown extends V
+  ? Value
+  : V extends IndexedSlices
+    ? IndexedSlices
+    : V extends DistributedValues<infer Component>
+      ? ReducedValue<Component, Op>
+      : Tensor<DTypeAfter<Op, DTypeOf<V>>>;
+
+/** The same by cross-device ops, which copy the one component of a value even for a mean: integers may stay integers. */
+export type ReducedOnDevices<V, Op extends ReduceOpLike> = ReducedValue<V, Op> | ReducedValue<V>;

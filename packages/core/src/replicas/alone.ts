@@ -4,9 +4,17 @@ import { ReduceOp } from '../reduce-op.js';
 import { deduplicate } from '../sparse/deduplicate.js';
 import { IndexedSlices } from '../sparse/indexed-slices.js';
 import { copyToDevice, divideByN, type Value } from '../sparse/sparse.js';
+import type { Batch, ValueLists } from './batch.js';
+
+/** What one replica's values become: combined with no others, or copied. */
+export function performedAlone({ request, inputs }: Batch, isUnique?: boolean): ValueLists {
+  const resultOf = (value: Value) =>
+    request.kind === 'all-reduce' ? reducedAlone(request.op, value, isUnique) : copyToDevice(value, value.device);
+  return inputs.map((values) => values.map(resultOf));
+}
 
 /** The all-reduce of one replica's value: new memory, of the dtype that the result has with more replicas. */
-export function reducedAlone(op: ReduceOp, value: Value, isUnique = false): Value {
+function reducedAlone(op: ReduceOp, value: Value, isUnique = false): Value {
   if (value instanceof IndexedSlices) {
     const unique = isUnique ? deduplicate(value) : value;
     return op === ReduceOp.MEAN ? divideByN(unique, 1) : copyToDevice(unique, value.device);

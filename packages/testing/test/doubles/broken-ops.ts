@@ -4,7 +4,6 @@ import {
   type Explanation,
   IndexedSlices,
   Mirrored,
-  type PossiblyMirrored,
   ReduceOp,
   type ReducibleLike,
   type ReplicaCallOptions,
@@ -24,43 +23,43 @@ class ChangesInputs extends ReductionToOneDevice {
     const component = value instanceof Object && 'values' in value ? (value.values as readonly Tensor[])[1] : undefined;
     if (component?.data && component.data.length > 0)
       component.data[0] = (component.dtype.includes('64') ? 1n : 1) as never;
-    return result;
+    return result as never;
   }
 }
 
 class SharesResults extends ReductionToOneDevice {
   override async broadcast(value: TensorLike | IndexedSlices, destinations: Destinations) {
     const copies = await super.broadcast(value, destinations);
-    if (!(copies instanceof Mirrored)) return copies;
+    if (!(copies instanceof Mirrored)) return copies as never;
     const { data } = copies.values[0] as Tensor;
     return new Mirrored(
       copies.values.map((copy) => (copy instanceof IndexedSlices ? copy : { ...(copy as Tensor), data })),
-    );
+    ) as never;
   }
 }
 
 class AlwaysMirrors extends ReductionToOneDevice {
   override async reduce(op: ReduceOp, value: ReducibleLike, destinations: Destinations, options?: CallOptions) {
     const result = await super.reduce(op, value, destinations, options);
-    return (result instanceof Mirrored ? result : new Mirrored([result])) as PossiblyMirrored;
+    return (result instanceof Mirrored ? result : new Mirrored([result])) as never;
   }
 }
 
 class IgnoresOptions extends ReductionToOneDevice {
   override reduce(op: ReduceOp, value: ReducibleLike, destinations: Destinations) {
-    return super.reduce(op, value, destinations);
+    return super.reduce(op, value, destinations) as Promise<never>;
   }
 }
 
 class ForgetsToDivide extends ReductionToOneDevice {
   override batchReduce(op: ReduceOp, pairs: Iterable<ValueDestinationPair>, options?: CallOptions) {
-    return super.batchReduce(op === ReduceOp.MEAN ? ReduceOp.SUM : op, pairs, options);
+    return super.batchReduce(op === ReduceOp.MEAN ? ReduceOp.SUM : op, pairs, options) as Promise<never>;
   }
 }
 
 class MixesUpBatches extends ReductionToOneDevice {
   override async batchReduce(op: ReduceOp, pairs: Iterable<ValueDestinationPair>, options?: CallOptions) {
-    return (await super.batchReduce(op, pairs, options)).toReversed();
+    return (await super.batchReduce(op, pairs, options)).toReversed() as never;
   }
 }
 
@@ -71,7 +70,7 @@ class TakesAnyOp extends ReductionToOneDevice {
       value,
       destinations,
       options,
-    );
+    ) as Promise<never>;
   }
 }
 
@@ -79,14 +78,14 @@ class GathersBackwards extends ReductionToOneDevice {
   override gather(value: ReducibleLike, destinations: Destinations, axis: number, options?: CallOptions) {
     const isMany = value instanceof Object && 'values' in value && !(value instanceof IndexedSlices);
     const turned = isMany ? new Mirrored((value.values as readonly Tensor[]).toReversed()) : value;
-    return super.gather(turned as ReducibleLike, destinations, axis, options);
+    return super.gather(turned as ReducibleLike, destinations, axis, options) as Promise<never>;
   }
 }
 
 class MergesDuplicates extends ReductionToOneDevice {
   override async reduce(op: ReduceOp, value: ReducibleLike, destinations: Destinations, options?: CallOptions) {
     const result = await super.reduce(op, value, destinations, options);
-    if (!(result instanceof IndexedSlices)) return result;
+    if (!(result instanceof IndexedSlices)) return result as never;
     const { values, indices, denseShape } = result;
     const once = new Set(indices.data as Iterable<number>).size;
     const cut = (tensor: Tensor) => ({
@@ -94,7 +93,7 @@ class MergesDuplicates extends ReductionToOneDevice {
       data: tensor.data.subarray(0, once * (tensor.shape[1] ?? 1)),
       shape: tensor.shape.with(0, once),
     });
-    return new IndexedSlices(cut(values), cut(indices), denseShape);
+    return new IndexedSlices(cut(values), cut(indices), denseShape) as never;
   }
 }
 
@@ -103,7 +102,7 @@ class RepeatsItself extends ReductionToOneDevice {
 
   override reduce(op: ReduceOp, value: ReducibleLike, destinations: Destinations, options?: CallOptions) {
     this.#notes.push('again');
-    return super.reduce(op, value, destinations, options);
+    return super.reduce(op, value, destinations, options) as Promise<never>;
   }
 
   override explain(): Explanation {

@@ -3,7 +3,6 @@ import {
   type Destinations,
   IndexedSlices,
   InvalidArgumentError,
-  type PossiblyMirrored,
   type ReduceOp,
   type ReducibleLike,
   type ReplicaCallOptions,
@@ -23,9 +22,9 @@ abstract class Changed extends ReductionToOneDevice {
     value: ReducibleLike,
     destinations: Destinations,
     options?: CallOptions,
-  ): Promise<PossiblyMirrored> {
+  ): Promise<never> {
     const result = await super.reduce(op, value, destinations, options);
-    return result instanceof IndexedSlices ? this.change(result, value) : result;
+    return (result instanceof IndexedSlices ? this.change(result, value) : result) as never;
   }
 }
 
@@ -57,7 +56,8 @@ class TakesLastShape extends Changed {
 class KeepsDuplicates extends ReductionToOneDevice {
   override reduce(op: ReduceOp, value: ReducibleLike, destinations: Destinations, options?: CallOptions) {
     const { deduplicate: _, ...others } = (options ?? {}) as { deduplicate?: boolean };
-    return super.reduce(op, value, destinations, options && 'deduplicate' in options ? others : options);
+    const given = options && 'deduplicate' in options ? others : options;
+    return super.reduce(op, value, destinations, given) as Promise<never>;
   }
 }
 

@@ -1,0 +1,59 @@
+import {
+  type CrossDeviceOps,
+  type DType,
+  type DTypeAfter,
+  type IndexedSlices,
+  Mirrored,
+  PerReplica,
+  type PossiblyMirrored,
+  type ReducedValue,
+  type ReducibleLike,
+  type Tensor,
+  tensor,
+  type Value,
+} from '@coll/core';
+import { expectTypeOf } from 'vitest';
+
+declare const ops: CrossDeviceOps;
+declare const slices: PerReplica<IndexedSlices>;
+declare const anything: ReducibleLike;
+const floats = new PerReplica([tensor([1], { dtype: 'float32' }), tensor([2], { dtype: 'float32' })]);
+const counts = new PerReplica([Int32Array.of(1), Int32Array.of(2)]);
+
+// A dtype stays as it is, but the mean of integers is a float.
+expectTypeOf<DTypeAfter<'SUM', 'int32'>>().toEqualTypeOf<'int32'>();
+expectTypeOf<DTypeAfter<'MEAN', 'int32' | 'uint64'>>().toEqualTypeOf<'float64'>();
+expectTypeOf<DTypeAfter<'mean', 'int16' | 'uint8'>>().toEqualTypeOf<'float32'>();
+expectTypeOf<DTypeAfter<'mean', 'float16' | 'float64'>>().toEqualTypeOf<'float16' | 'float64'>();
+expectTypeOf<DTypeAfter<'mean', 'bool'>>().toBeNever();
+expectTypeOf<DTypeAfter<'MAX', DType>>().toEqualTypeOf<DType>();
+
+expectTypeOf<ReducedValue<unknown>>().toEqualTypeOf<Value>();
+expectTypeOf<ReducedValue<PerReplica>>().toEqualTypeOf<Value>();
+expectTypeOf<ReducedValue<Value>>().toEqualTypeOf<Value>();
+
+// Cross-device ops put such values on one device, or on several.
+const sum = await ops.reduce('SUM', floats, floats);
+expectTypeOf(sum).toEqualTypeOf<PossiblyMirrored<Tensor<'float32'>>>();
+if (sum instanceof Mirrored) expectTypeOf(sum.values).toEqualTypeOf<readonly Tensor<'float32'>[]>();
+expectTypeOf(await ops.reduce('MEAN', floats, 'cpu:0')).toExtend<PossiblyMirrored<Tensor<'float32'>>>();
+expectTypeOf(await ops.reduce('SUM', slices, slices)).toEqualTypeOf<PossiblyMirrored<IndexedSlices>>();
+expectTypeOf(await ops.broadcast(new Uint8Array(1), 'cpu:0')).toEqualTypeOf<PossiblyMirrored<Tensor<'uint8'>>>();
+expectTypeOf(await ops.gather(counts, 'cpu:0', 0)).toEqualTypeOf<PossiblyMirrored<Tensor<'int32'>>>();
+expectTypeOf(await ops.reduce('SUM', anything, 'cpu:0')).toExtend<PossiblyMirrored>();
+
+// A single component is copied, and not divided.
+expectTypeOf(await ops.reduce('MEAN', counts, 'cpu:0')).toExtend<
+  PossiblyMirrored<Tensor<'int32'> | Tensor<'float64'>>
+>();
+
+const batch = await ops.batchReduce('SUM', [
+  [floats, floats],
+  [slices, slices],
+]);
+expectTypeOf(batch).toExtend<PossiblyMirrored<Tensor<'float32'> | IndexedSlices>[]>();
+
+// @ts-expect-error cross-device ops take ops by their names in upper case
+void ops.reduce('sum', floats, floats);
+// @ts-expect-error text is no value
+void ops.reduce('SUM', 'text', 'cpu:0');
