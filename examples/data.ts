@@ -4,7 +4,7 @@ import { type Tensor, tensor } from '@coll/core';
 import { MirroredStrategy, type ReplicaContext, shardForReplica } from '@coll/strategy';
 
 interface Sample {
-  readonly x: Tensor;
+  readonly x: Tensor<'float32'>;
   readonly label: readonly string[];
 }
 
@@ -25,7 +25,7 @@ await using strategy = new MirroredStrategy({ devices: ['cpu:0', 'cpu:1', 'cpu:2
 for await (const { x, label } of strategy.experimentalDistributeDataset(batches)) {
   const values = await strategy.run(squares, { args: [x] });
   // A mean along the first axis weighs every sample alike, however many a replica has.
-  const mean = (await strategy.reduce('mean', values, 0)) as Tensor;
+  const mean = await strategy.reduce('mean', values, 0);
   const labels = label.values.map((part) => part.join(' ') || 'none');
   console.log(`${labels.join(' | ')}, mean ${mean.data[0]}`);
 }
@@ -38,6 +38,6 @@ const counts = await strategy.run(async (replica) => {
 console.log(`samples of each replica: ${strategy.experimentalLocalResults(counts).join(', ')}`);
 
 /** One number a sample: its second one, which is the square of the first. */
-async function squares(_replica: ReplicaContext, x: Tensor): Promise<Float32Array> {
-  return (x.data as Float32Array).filter((_, index) => index % 2 === 1);
+async function squares(_replica: ReplicaContext, x: Tensor<'float32'>): Promise<Float32Array> {
+  return x.data.filter((_, index) => index % 2 === 1);
 }

@@ -20,7 +20,7 @@ const weights = strategy.scope(() => variable(new Float32Array(4)));
 /** Each replica has a target of its own: the mean of all is learned. */
 async function trainStep(replica: ReplicaContext): Promise<void> {
   const target = replica.replicaIdInSyncGroup + 1;
-  const gradient = Float32Array.from(weights.read().data as Float32Array, (weight) => 0.5 * (weight - target));
+  const gradient = weights.read().data.map((weight) => 0.5 * (weight - target));
   const gpu = mine.find(({ name }) => replica.devices[0].endsWith(name.toUpperCase()));
   if (!gpu) {
     await weights.assignSub(await replica.allReduce('mean', tensor(gradient)));
@@ -35,6 +35,6 @@ for (let step = 0; step < 30; step++) await strategy.run(trainStep);
 
 if (rank === '0') {
   const notes = (await strategy.explain()).notes.filter((note) => /nccl/i.test(note));
-  console.log(`learned ${(weights.read().data[0] as number).toFixed(3)} on ${strategy.numReplicasInSync} replicas`);
+  console.log(`learned ${weights.read().data[0]?.toFixed(3)} on ${strategy.numReplicasInSync} replicas`);
   console.log(available ? notes.join('\n') : `no GPU: ${reason}`);
 }

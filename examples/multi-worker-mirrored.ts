@@ -12,7 +12,7 @@ const options = { name: 'weights', aggregation: 'mean', dtype: 'float32' } as co
 const weights = strategy.scope(() => variable([0, 0], options));
 
 async function trainStep(_: ReplicaContext, xs: Float32Array): Promise<void> {
-  const [slope, offset] = toNumbers(weights.read()) as [number, number];
+  const [slope = 0, offset = 0] = toNumbers(weights.read());
   const errors = Array.from(xs, (x) => slope * x + offset - (3 * x + 1));
   const gradient = [errors.map((error, index) => error * (xs[index] as number)), errors].map(meanOf);
   await weights.assignSub(tensor(Float32Array.from(gradient, (part) => 0.2 * part)));

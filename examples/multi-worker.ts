@@ -1,5 +1,5 @@
 // All-reduce among two workers with two devices each: small tensors by their CPUs, large ones around rings.
-import { type Mirrored, PerReplica, ReduceOp, type Tensor, tensor } from '@coll/core';
+import { Mirrored, PerReplica, ReduceOp, tensor } from '@coll/core';
 import { formatSpec, MultiWorkerAllReduce, parseSpec } from '@coll/multi-worker';
 
 const workers = ['/job:worker/task:0', '/job:worker/task:1'];
@@ -19,7 +19,8 @@ const means = await ops.batchReduce(
   ReduceOp.MEAN,
   values.map((value) => [value, value] as const),
 );
-for (const { values: components } of means as Mirrored<Tensor>[]) {
+for (const mean of means) {
+  const components = mean instanceof Mirrored ? mean.values : [mean];
   console.log(`${components[0]?.data.length} elements:`, components.map(({ data }) => data[0]).join(' '));
 }
 for (const note of ops.explain().notes) console.log(note);

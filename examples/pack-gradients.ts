@@ -14,16 +14,18 @@ const optimizer = tf.train.sgd(0.1);
 
 async function trainStep(loss: Loss, vars: tf.Variable[]): Promise<void> {
   const gradients = tf.grads(loss)(vars);
-  const grads = await Promise.all(gradients.map(async (grad) => tensor(await grad.data(), { shape: grad.shape })));
-  const sums = await getReplicaContext()?.allReduce('sum', grads, options);
-  tf.tidy(() => optimizer.applyGradients(zip(sums as Tensor[], vars)));
+  const grads = await Promise.all(
+    gradients.map(async (grad) => tensor(await grad.data<'float32'>(), { shape: grad.shape })),
+  );
+  const sums = (await getReplicaContext()?.allReduce('sum', grads, options)) ?? grads;
+  tf.tidy(() => optimizer.applyGradients(zip(sums, vars)));
   tf.dispose(gradients);
 }
 
-function zip(grads: readonly Tensor[], vars: readonly tf.Variable[]) {
+function zip(grads: readonly Tensor<'float32'>[], vars: readonly tf.Variable[]) {
   return grads.map(({ data, shape }, index) => ({
     name: (vars[index] as tf.Variable).name,
-    tensor: tf.tensor(data as Float32Array, [...shape]),
+    tensor: tf.tensor(data, [...shape]),
   }));
 }
 

@@ -16,13 +16,11 @@ const gradients = strategy.experimentalDistributeValuesFromFunction(({ replicaId
   return new IndexedSlices(rows, indices, table);
 });
 
-const joined = (await strategy.reduce('sum', gradients, null)) as IndexedSlices;
+const joined = await strategy.reduce('sum', gradients, null);
 console.log('one after the other:', joined.indices.data.join(' '));
 
 // In a replica it is replica.allReduce('mean', gradient, { deduplicate: true }).
-const unique = (await strategy.extended.reduceTo('mean', gradients, 'cpu:0', {
-  deduplicate: true,
-})) as IndexedSlices;
+const unique = await strategy.reduce('mean', gradients, null, { deduplicate: true });
 unique.indices.data.forEach((index, position) => {
   const row = unique.values.data.slice(2 * position, 2 * position + 2);
   console.log(`row ${index}: ${row.join(' ')}`);

@@ -101,10 +101,10 @@ async function train(
 ): Promise<readonly ReplicaResult[]> {
   const course: Course = { ...task, replicas };
   if (isShown) progress = new Progress(course, process.stdout);
-  const results = await strategy.run(new URL('./replica.ts', import.meta.url), {
+  const results = await strategy.run<typeof import('./replica.ts')>(new URL('./replica.ts', import.meta.url), {
     args: [task],
     onReport: (_replica, value) => progress?.add((value as StepReport).loss),
   });
   progress?.stop();
-  return strategy.experimentalLocalResults(results) as readonly ReplicaResult[];
+  return strategy.experimentalLocalResults(results);
 }

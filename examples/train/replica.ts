@@ -65,7 +65,7 @@ function testAccuracy(context: ReplicaContext, model: tf.Sequential, { seed, tes
   const count = Math.floor(testSamples / stride);
   const correct = countCorrect(model, digits({ seed, first: firstTestNumber + replicaIdInSyncGroup, stride, count }));
   const sums = context.allReduceSync('sum', Float64Array.of(correct, count));
-  const [allCorrect, allTested] = sums.data as Float64Array as unknown as [number, number];
+  const [allCorrect = 0, allTested = 0] = sums.data;
   return allCorrect / allTested;
 }
 

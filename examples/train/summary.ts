@@ -19,7 +19,7 @@ export async function weightsAreIdenticalAcross(
   const { weights } = results[0] as ReplicaResult;
   const digest = createHash('sha256').update(weights).digest();
   const { data } = await strategy.gather(Uint8Array.from(digest), 0);
-  const isAlike = data.every((byte: number | bigint, index: number) => byte === digest[index % digest.length]);
+  const isAlike = data.every((byte, index) => byte === digest[index % digest.length]);
   return isAlike && weightsAreIdentical(results);
 }
 

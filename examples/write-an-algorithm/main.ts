@@ -1,5 +1,5 @@
 // Registers the tree of tree.ts, looks at it, and uses it by name: in this thread, and in a thread a replica.
-import { registry } from '@coll/core';
+import { registry, type Tensor } from '@coll/core';
 import { cost, draw, verify } from '@coll/core/schedule';
 import { MirroredStrategy } from '@coll/strategy';
 import { tree, treeAlgorithm } from './tree.js';
@@ -23,9 +23,9 @@ const here = await strategy.run((replica) =>
   replica.allReduce('sum', new Float32Array([replica.replicaIdInSyncGroup])),
 );
 console.log('in one thread:', strategy.experimentalLocalResults(here).map(toText).join(', '));
-const there = await strategy.run(new URL('./replica.ts', import.meta.url));
+const there = await strategy.run<typeof import('./replica.ts')>(new URL('./replica.ts', import.meta.url));
 console.log('in four threads:', strategy.experimentalLocalResults(there).map(toText).join(', '));
 
-function toText(sum: unknown): string {
-  return String((sum as { data: Float32Array }).data[0]);
+function toText({ data }: Tensor): string {
+  return String(data[0]);
 }

@@ -1,6 +1,13 @@
 import { type IndexedSlices, Mirrored, PerReplica, type Tensor, tensor } from '@coll/core';
 import { expectTypeOf } from 'vitest';
-import type { MirroredVariable, ReplicaContext, ReplicaFunction, Strategy } from './index.js';
+import {
+  type MirroredVariable,
+  type ReplicaContext,
+  type ReplicaFunction,
+  type Strategy,
+  type Variable,
+  variable,
+} from './index.js';
 
 declare const strategy: Strategy;
 const url = new URL('file:///replica.js');
@@ -103,6 +110,9 @@ expectTypeOf(await strategy.reduce('sum', losses, null)).toEqualTypeOf<number | 
 expectTypeOf(await strategy.reduce('mean', new Mirrored(['a', 'b'].map(Number)), null)).toEqualTypeOf<
   number | Tensor<'float64'>
 >();
+expectTypeOf(variable(new Float32Array(4)).read().data).toEqualTypeOf<Float32Array>();
+expectTypeOf(variable([0, 0], { dtype: 'float16' })).toEqualTypeOf<Variable<'float16'>>();
+expectTypeOf<Variable<'float16'>>().toExtend<Variable>();
 declare const weights: MirroredVariable;
 expectTypeOf(await strategy.reduce('mean', weights, null)).toEqualTypeOf<
   Tensor<'float16' | 'bfloat16' | 'float32' | 'float64'>

@@ -23,7 +23,7 @@ export const VariableAggregation = {
 export type VariableAggregation = (typeof VariableAggregation)[keyof typeof VariableAggregation];
 
 /** The options of a new variable. */
-export interface VariableOptions {
+export interface VariableOptions<D extends DType = DType> {
   /** Default: `Variable`. */
   readonly name?: string;
   /** Whether optimizers change it. Default: true, but false with `ON_READ`. */
@@ -33,7 +33,7 @@ export interface VariableOptions {
   /** In any letter case. Default: `NONE`. */
   readonly aggregation?: VariableAggregation | Lowercase<VariableAggregation>;
   /** Default: that of the initial value. */
-  readonly dtype?: DType;
+  readonly dtype?: D;
 }
 
 export const variableOptions = knownOptions<VariableOptions>('variable', {
@@ -48,9 +48,9 @@ export const variableOptions = knownOptions<VariableOptions>('variable', {
 export type VariableValue = TensorLike | readonly number[];
 
 /** What is fixed when a variable is created. */
-export interface VariableTraits {
+export interface VariableTraits<D extends DType = DType> {
   readonly name: string;
-  readonly dtype: DType;
+  readonly dtype: D;
   readonly shape: readonly number[];
   readonly trainable: boolean;
   readonly synchronization: VariableSynchronization;

@@ -10,17 +10,17 @@ import type {
 /**
  * A tensor that can be changed. It can be used wherever a tensor can, by its memory and without a copy, and as a destination, where it only
  * names devices. What need not wait for other replicas is done when a call returns, even if it returns a promise; the `Sync`
- * twins throw where they would have to wait and cannot. Values have the dtype and shape of the variable; numbers take its dtype.
+ * twins throw where they would have to wait and cannot. Values have the dtype and shape of the variable, `D` where it is known; numbers take its dtype.
  */
-export abstract class Variable implements TensorCarrier {
+export abstract class Variable<D extends DType = DType> implements TensorCarrier {
   readonly name: string;
-  readonly dtype: DType;
+  readonly dtype: D;
   readonly shape: readonly number[];
   readonly trainable: boolean;
   readonly synchronization: VariableSynchronization;
   readonly aggregation: VariableAggregation;
 
-  constructor({ name, dtype, shape, trainable, synchronization, aggregation }: VariableTraits) {
+  constructor({ name, dtype, shape, trainable, synchronization, aggregation }: VariableTraits<D>) {
     this.name = name;
     this.dtype = dtype;
     this.shape = shape;
@@ -30,9 +30,9 @@ export abstract class Variable implements TensorCarrier {
   }
 
   /** A copy of its value, as this code sees it. */
-  abstract read(): Tensor;
+  abstract read(): Tensor<D>;
 
-  abstract [tensorSymbol](): Tensor;
+  abstract [tensorSymbol](): Tensor<D>;
 
   /** What it is called, and where it lives. */
   abstract toString(): string;
