@@ -46,15 +46,15 @@ describe('reduce without an axis', () => {
     ['max', [5, 11]],
     ['product', [15, 110]],
   ] as const)('combines components: %s', async (op, numbers) => {
-    const result = (await three.reduce(op as 'sum', value, null)) as Tensor;
+    const result = await three.reduce(op as 'sum', value, null);
     expect(result).toEqual({ data: Float32Array.from(numbers), dtype: 'float32', shape: [2], device: first });
     expect(await three.reduce(op as 'sum', value, undefined)).toEqual(result);
   });
 
   it('leaves its inputs as they were', async () => {
     const components = [Float32Array.of(1), Float32Array.of(2)];
-    const result = (await two.reduce('sum', new PerReplica(components), null)) as Tensor;
-    (result.data as Float32Array).fill(9);
+    const result = await two.reduce('sum', new PerReplica(components), null);
+    result.data.fill(9);
     expect(components).toEqual([Float32Array.of(1), Float32Array.of(2)]);
   });
 
@@ -94,7 +94,7 @@ describe('reduce without an axis', () => {
 
   it('densifies nothing: the sum of slices is slices', async () => {
     const slices = (row: number) => new IndexedSlices(tensor(Float32Array.of(row)), Int32Array.of(row), [4]);
-    const sum = (await two.reduce('sum', new PerReplica([slices(1), slices(3)]), null)) as IndexedSlices;
+    const sum = await two.reduce('sum', new PerReplica([slices(1), slices(3)]), null);
     expect(sum).toBeInstanceOf(IndexedSlices);
     expect([sum.values.data, sum.indices.data]).toEqual([Float32Array.of(1, 3), Int32Array.of(1, 3)]);
   });

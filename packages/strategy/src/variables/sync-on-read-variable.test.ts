@@ -1,4 +1,4 @@
-import { asTensor, Mirrored, PerReplica, type Tensor, tensor, toNumbers } from '@coll/core';
+import { asTensor, Mirrored, PerReplica, tensor, toNumbers } from '@coll/core';
 import { describe, expect, it } from 'vitest';
 import { strategyOf } from '../../test/strategies.js';
 import { everywhere, held, onRead, rows } from '../../test/variables.js';
@@ -143,7 +143,7 @@ describe.each([1, 2, 3])('on %i replicas', (replicas) => {
   it('is reduced as the values of the replicas that it is', async () => {
     const made = onRead(strategy, [0], { aggregation: 'mean' });
     await strategy.run(({ replicaIdInSyncGroup: id }) => made.assign([id + 1]));
-    expect(toNumbers((await strategy.reduce('sum', made, null)) as Tensor)).toEqual([sum]);
+    expect(toNumbers(await strategy.reduce('sum', made, null))).toEqual([sum]);
     expect(strategy.experimentalLocalResults(made).map((component) => toNumbers(component.read()))).toEqual(
       ids.map((id) => [id + 1]),
     );
