@@ -130,6 +130,6 @@ export {
 } from './tensor.js';
 export type { ArenaMemory } from './threads/arena.js';
 export { jsEngine } from './threads/thread-engine.js';
-export type { DTypeAfter, ReducedOnDevices, ReducedValue } from './value-types.js';
+export type { CombinedData, DTypeAfter, MemoryFor, ReducedOnDevices, ReducedValue } from './value-types.js';
 export { wasmEngine } from './wasm/wasm-engine.js';
 export type { WasmMemory } from './wasm/web-assembly.js';

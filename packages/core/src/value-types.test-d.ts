@@ -3,6 +3,7 @@ import {
   type DType,
   type DTypeAfter,
   type IndexedSlices,
+  type Member,
   Mirrored,
   PerReplica,
   type PossiblyMirrored,
@@ -31,6 +32,19 @@ expectTypeOf<DTypeAfter<'MAX', DType>>().toEqualTypeOf<DType>();
 expectTypeOf<ReducedValue<unknown>>().toEqualTypeOf<Value>();
 expectTypeOf<ReducedValue<PerReplica>>().toEqualTypeOf<Value>();
 expectTypeOf<ReducedValue<Value>>().toEqualTypeOf<Value>();
+
+// Members get an array for an array, a tensor for a tensor, and a list for a list.
+declare const member: Member;
+let array = new Float32Array(2);
+array = await member.allReduce('sum', array);
+array = await member.allReduce('mean', array);
+expectTypeOf(await member.allReduce('mean', new Int32Array(2))).toEqualTypeOf<Float64Array>();
+expectTypeOf(await member.reduceScatter('max', new Int8Array(2))).toExtend<Int8Array>();
+expectTypeOf(await member.reduce('mean', 0, tensor(new Uint8Array(2)))).toEqualTypeOf<Tensor<'float32'> | undefined>();
+expectTypeOf(await member.allReduce('mean', [new Int16Array(1)])).toEqualTypeOf<Float32Array[]>();
+
+// @ts-expect-error the mean of integers does not fit into integers
+void member.allReduce('mean', new Int32Array(2), { into: new Int32Array(2) });
 
 // Cross-device ops put such values on one device, or on several.
 const sum = await ops.reduce('SUM', floats, floats);

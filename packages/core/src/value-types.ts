@@ -1,5 +1,5 @@
 import type { DistributedValues } from './distributed-values.js';
-import type { DType } from './dtype.js';
+import type { DType, TypedArrayOf } from './dtype.js';
 import type { ReduceOpLike } from './reduce-op.js';
 import type { IndexedSlices } from './sparse/indexed-slices.js';
 import type { Value } from './sparse/sparse.js';
@@ -28,3 +28,22 @@ export type ReducedValue<V, Op extends ReduceOpLike = 'SUM'> = unknown extends V
 
 /** The same by cross-device ops, which copy the one component of a value even for a mean: integers may stay integers. */
 export type ReducedOnDevices<V, Op extends ReduceOpLike> = ReducedValue<V, Op> | ReducedValue<V>;
+
+/** What combining a member's data gives: an array for an array, a tensor for a tensor, a list for a list. */
+export type CombinedData<T, Op extends ReduceOpLike> = Op extends 'MEAN' | 'mean' ? MeanData<T> : T;
+
+/** The same for a mean. */
+type MeanData<T> = T extends readonly unknown[]
+  ? { [Index in keyof T]: MeanData<T[Index]> }
+  : T extends Tensor
+    ? Tensor<MeanDType<DTypeOf<T>>>
+    : DTypeOf<T> extends MeanDType<DTypeOf<T>>
+      ? T
+      : TypedArrayOf<MeanDType<DTypeOf<T>>>;
+
+/** Memory for such data: arrays of its kinds over any buffer. */
+export type MemoryFor<T> = T extends readonly unknown[]
+  ? { [Index in keyof T]: MemoryFor<T[Index]> }
+  : T extends Tensor
+    ? T
+    : TypedArrayOf<DTypeOf<T>>;

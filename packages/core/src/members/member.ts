@@ -11,6 +11,7 @@ import { requireTimeout } from '../run-options.js';
 import type { Algorithm } from '../schedule/schedule.js';
 import { requireSignal } from '../signal.js';
 import { asTensor, type Tensor, zeros } from '../tensor.js';
+import type { CombinedData, MemoryFor } from '../value-types.js';
 import { type MemberCall, memberCall } from './member-call.js';
 import { requireSplitPart, type SplitPart } from './split.js';
 
@@ -113,21 +114,21 @@ export class Member implements AsyncDisposable {
   }
 
   /** Combines the values of all members, element by element. The mean of integers is a float. */
-  allReduce<T extends MemberData | readonly MemberData[]>(
-    op: ReduceOpLike,
+  allReduce<T extends MemberData | readonly MemberData[], Op extends ReduceOpLike>(
+    op: Op,
     value: T,
-    options?: MemberOptions<T>,
-  ): Promise<T> {
+    options?: MemberOptions<MemoryFor<CombinedData<T, Op>>>,
+  ): Promise<CombinedData<T, Op>> {
     return this.#reducing((by) => ({ kind: 'all-reduce', op: by }), op, value, options);
   }
 
   /** As `allReduce`, with the result at member `root` only; the others get undefined. */
-  reduce<T extends MemberData | readonly MemberData[]>(
-    op: ReduceOpLike,
+  reduce<T extends MemberData | readonly MemberData[], Op extends ReduceOpLike>(
+    op: Op,
     root: number,
     value: T,
-    options?: MemberOptions<T>,
-  ): Promise<T | undefined> {
+    options?: MemberOptions<MemoryFor<CombinedData<T, Op>>>,
+  ): Promise<CombinedData<T, Op> | undefined> {
     return this.#reducing((by) => ({ kind: 'reduce', op: by, root: this.#rankOf(root, 'root') }), op, value, options);
   }
 
@@ -171,7 +172,11 @@ export class Member implements AsyncDisposable {
   }
 
   /** Combines the values of all members and cuts the result into `size` equal blocks along the first dimension; member i gets block i. */
-  reduceScatter<T extends MemberData>(op: ReduceOpLike, value: T, options?: MemberOptions<T>): Promise<T> {
+  reduceScatter<T extends MemberData, Op extends ReduceOpLike>(
+    op: Op,
+    value: T,
+    options?: MemberOptions<MemoryFor<CombinedData<T, Op>>>,
+  ): Promise<CombinedData<T, Op>> {
     return this.#reducing((by) => ({ kind: 'reduce-scatter', op: by }), op, value, options);
   }
 
