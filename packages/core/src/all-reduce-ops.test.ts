@@ -4,9 +4,9 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { keepLengths, on, spread, TestedAllReduce } from '../test/tested-all-reduce.js';
 import { rejection } from '../test/thrown.js';
 import { Mirrored, PerReplica } from './distributed-values.js';
+import { JsCommunicator } from './js/js-communicator.js';
 import { type LogSink, setLogSink } from './logger.js';
 import type { World } from './plugins/world.js';
-import { PortableCommunicator } from './portable/portable-communicator.js';
 import { ReduceOp } from './reduce-op.js';
 import type { ReadyPair } from './reducible.js';
 import type { Algorithm } from './schedule/schedule.js';
@@ -22,7 +22,7 @@ const ramp = (length: number) => Array.from({ length }, (_, index) => index);
 
 /** How many elements each all-reduce moved, in order. */
 const lengths: number[] = [];
-const run = vi.spyOn(PortableCommunicator.prototype, 'run').mockImplementation(keepLengths(lengths));
+const run = vi.spyOn(JsCommunicator.prototype, 'run').mockImplementation(keepLengths(lengths));
 beforeEach(() => {
   lengths.length = 0;
   run.mockClear();

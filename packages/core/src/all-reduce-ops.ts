@@ -8,6 +8,7 @@ import type { Engine, EngineRequest, EngineResolution } from './engine.js';
 import { requireEngineRequest, resolveEngine } from './engines.js';
 import { ValueError } from './errors.js';
 import type { Explanation } from './explanation.js';
+import { jsEngine } from './js/js-engine.js';
 import { knownOptions } from './known-options.js';
 import { logFirst } from './logger.js';
 import { optionsOf } from './options-of.js';
@@ -25,7 +26,6 @@ import { drive, type Phases, type Work } from './runtime/drive.js';
 import type { Algorithm } from './schedule/schedule.js';
 import { splitBySparsity, stitchValues, type Value } from './sparse/sparse.js';
 import type { Tensor } from './tensor.js';
-import { jsEngine } from './threads/thread-engine.js';
 
 export interface AllReduceOptions extends PackingOptions {
   /** What does the arithmetic, where no world says it. Default: `'auto'`, the fastest that works here. */

@@ -10,11 +10,11 @@ import { combine } from './arithmetic.js';
 import { type Mirrored, PerReplica } from './distributed-values.js';
 import { dtypes, isHalf } from './dtype.js';
 import { toNumbers } from './element.js';
+import { JsCommunicator } from './js/js-communicator.js';
+import { jsEngine } from './js/js-engine.js';
 import type { PackingOptions } from './packing/arrangement.js';
-import { PortableCommunicator } from './portable/portable-communicator.js';
 import { ReduceOp } from './reduce-op.js';
 import { type Tensor, tensor, zeros } from './tensor.js';
-import { jsEngine } from './threads/thread-engine.js';
 import { createThreadGroup } from './threads/thread-group.js';
 import { threadWorld } from './worlds.js';
 
@@ -22,7 +22,7 @@ const ramp = (length: number) => Array.from({ length }, (_, index) => index);
 
 /** How many elements each all-reduce moved, in order. */
 const lengths: number[] = [];
-vi.spyOn(PortableCommunicator.prototype, 'run').mockImplementation(keepLengths(lengths));
+vi.spyOn(JsCommunicator.prototype, 'run').mockImplementation(keepLengths(lengths));
 beforeEach(() => {
   lengths.length = 0;
 });

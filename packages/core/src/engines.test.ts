@@ -2,8 +2,8 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { thrown } from '../test/thrown.js';
 import type { Engine, EngineName } from './engine.js';
 import { registerEngine, resolveEngine } from './engines.js';
+import { jsEngine } from './js/js-engine.js';
 import { setLogSink } from './logger.js';
-import { jsEngine } from './threads/thread-engine.js';
 import { wasmEngine } from './wasm/wasm-engine.js';
 
 const key = Symbol.for('@coll/core.engines.v1');

@@ -1,9 +1,9 @@
 import type { Engine, EngineCandidate, EngineName, EngineRequest, EngineResolution } from './engine.js';
 import { CollError, ValueError } from './errors.js';
+import { jsEngine } from './js/js-engine.js';
 import { logFirst } from './logger.js';
 import { quote } from './quote.js';
 import { requireList } from './requirements.js';
-import { jsEngine } from './threads/thread-engine.js';
 import { wasmEngine } from './wasm/wasm-engine.js';
 
 /** The order in which `'auto'` asks. */

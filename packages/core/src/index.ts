@@ -59,6 +59,7 @@ export type { Explanation } from './explanation.js';
 export { fromBfloat16, fromFloat16, toBfloat16, toFloat16 } from './half.js';
 export { communicatorOf } from './hierarchical/communicator-of.js';
 export { type HierarchicalOptions, hierarchical } from './hierarchical/hierarchical-communicator.js';
+export { jsEngine } from './js/js-engine.js';
 export { type LogLevel, type LogSink, setLogSink } from './logger.js';
 export type { Member, MemberData, MemberOptions, WaitingOptions } from './members/member.js';
 export {
@@ -129,7 +130,6 @@ export {
   zeros,
 } from './tensor.js';
 export type { ArenaMemory } from './threads/arena.js';
-export { jsEngine } from './threads/thread-engine.js';
 export type { CombinedData, DTypeAfter, MemoryFor, ReducedOnDevices, ReducedValue } from './value-types.js';
 export { wasmEngine } from './wasm/wasm-engine.js';
 export type { WasmMemory } from './wasm/web-assembly.js';

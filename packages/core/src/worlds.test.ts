@@ -3,11 +3,11 @@ import { expect, it } from 'vitest';
 import { rejection, thrown } from '../test/thrown.js';
 import { resolveEngine } from './engines.js';
 import { UnavailableError } from './errors.js';
-import { PortableCommunicator } from './portable/portable-communicator.js';
+import { JsCommunicator } from './js/js-communicator.js';
+import { jsEngine } from './js/js-engine.js';
 import type { ProcessGroup } from './process-group.js';
 import { tensor } from './tensor.js';
 import { ThreadCommunicator } from './threads/thread-communicator.js';
-import { jsEngine } from './threads/thread-engine.js';
 import { createThreadGroup } from './threads/thread-group.js';
 import { portableWorld, processWorld, threadWorld } from './worlds.js';
 
@@ -17,7 +17,7 @@ it('holds all devices of a portable world', () => {
   const world = portableWorld(devices, jsEngine);
   expect(world).toMatchObject({ devices, localRanks: [0, 1, 2], engine: 'js' });
   const communicator = world.communicator(directAlgorithm());
-  expect(communicator).toBeInstanceOf(PortableCommunicator);
+  expect(communicator).toBeInstanceOf(JsCommunicator);
   expect(communicator.size).toBe(3);
 });
 

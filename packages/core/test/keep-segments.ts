@@ -1,8 +1,8 @@
 import type { Collective } from '../src/collective.js';
 import type { Communicator, Segments } from '../src/communicator.js';
 import type { Engine } from '../src/engine.js';
+import { jsEngine } from '../src/js/js-engine.js';
 import { isList } from '../src/threads/pieces.js';
-import { jsEngine } from '../src/threads/thread-engine.js';
 
 /** A communicator that keeps the kind and the lengths of the segments of each call whose buffers are in segments. */
 export function keepSegments(inner: Communicator, calls: string[]): Communicator {

@@ -2,7 +2,7 @@ import { directAlgorithm } from '@coll/direct';
 import { ReductionToOneDevice } from '@coll/reduction-to-one';
 import { AllReduceOps, type AllReduceSetup } from '../src/all-reduce-ops.js';
 import { PerReplica } from '../src/distributed-values.js';
-import { PortableCommunicator } from '../src/portable/portable-communicator.js';
+import { JsCommunicator } from '../src/js/js-communicator.js';
 import { type Tensor, tensor } from '../src/tensor.js';
 import { listOf } from '../src/threads/pieces.js';
 
@@ -30,10 +30,10 @@ export function spread(...lists: readonly (readonly number[])[]): PerReplica<Ten
   return new PerReplica(lists.map((elements, device) => on(`cpu:${device}`, ...elements)));
 }
 
-/** Keeps in a list how many elements each collective of a portable communicator takes. */
-export function keepLengths(lengths: number[]): PortableCommunicator['run'] {
-  const { runSync } = PortableCommunicator.prototype;
-  return async function (this: PortableCommunicator, ...args) {
+/** Keeps in a list how many elements each collective of the js engine's communicators takes. */
+export function keepLengths(lengths: number[]): JsCommunicator['run'] {
+  const { runSync } = JsCommunicator.prototype;
+  return async function (this: JsCommunicator, ...args) {
     lengths.push(listOf(args[1][0] ?? []).reduce((sum, { data }) => sum + data.length, 0));
     runSync.apply(this, args);
   };

@@ -5,9 +5,9 @@ import type { Communicator, RunOptions } from '../communicator.js';
 import type { DType } from '../dtype.js';
 import type { CollError } from '../errors.js';
 import { fromFloat16, toFloat16 } from '../half.js';
+import { jsEngine } from '../js/js-engine.js';
 import { PortableCommunicator } from '../portable/portable-communicator.js';
 import { type Tensor, tensor, zeros } from '../tensor.js';
-import { jsEngine } from '../threads/thread-engine.js';
 import { rankOfWorker } from './rank-of-worker.js';
 
 const sum: Collective = { kind: 'all-reduce', op: 'sum' };

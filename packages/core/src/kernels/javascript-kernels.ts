@@ -1,43 +1,55 @@
 import { outputDType } from '../collective.js';
-import { accumulatorOf, allocate, byteSize, type DType, isHalf, type TypedArray } from '../dtype.js';
+import { accumulatorOf, allocate, byteSize, type DType, isHalf } from '../dtype.js';
 import { type CombineKernel, combineKernel, type DivideKernel, divideKernel, elementaryOp } from './combine.js';
 import { type ConvertKernel, copyRange, narrowKernel, widenKernel } from './convert.js';
-import type { Fold, FoldMaker, FoldMemory, FoldRequest, Kernels, Span } from './fold.js';
+import type { ArrayPlace, Fold, FoldMaker, FoldMemory, FoldRequest, Kernels, Span } from './fold.js';
 
 // Small enough for the first-level cache, large enough to make the calls between passes cheap.
-const blockLength = 4096;
+const blockLength = 8192;
 
-/** Elements of an array, from an index on. */
-interface Place {
-  readonly array: TypedArray;
-  readonly at: number;
+/** Arithmetic in plain JavaScript, block by block, on any arrays. */
+export const arrayKernels: Kernels<ArrayPlace> = {
+  foldMaker: (request) => new RequestKernels(request).foldMaker,
+};
+
+/** The same on one memory. */
+export function javascriptKernels(memory: FoldMemory): Kernels {
+  const placesIn = (dtype: DType, offsets: readonly number[]): ArrayPlace[] => {
+    const array = memory.elements(dtype);
+    return offsets.map((offset) => ({ array, at: offset / byteSize(dtype) }));
+  };
+  return {
+    foldMaker(request) {
+      const makeFold = arrayKernels.foldMaker(request);
+      const { dtype } = request;
+      const outputDType = outputDTypeOf(request);
+      return (span) =>
+        makeFold({ ...span, inputs: placesIn(dtype, span.inputs), outputs: placesIn(outputDType, span.outputs) });
+    },
+  };
 }
 
-/** Arithmetic in plain JavaScript, block by block. */
-export function javascriptKernels(memory: FoldMemory): Kernels {
-  return { foldMaker: (request) => new RequestKernels(memory, request).foldMaker };
+function outputDTypeOf({ dtype, op }: FoldRequest): DType {
+  return op === undefined ? dtype : outputDType({ kind: 'all-reduce', op }, dtype);
 }
 
 /** What one kind of request needs. */
 class RequestKernels {
-  readonly #memory: FoldMemory;
   readonly #dtype: DType;
-  readonly #outputDType: DType;
   readonly #divisor: number;
   readonly #combine: CombineKernel;
   readonly #widen: ConvertKernel | undefined;
   readonly #narrow: ConvertKernel | undefined;
   readonly #divide: DivideKernel | undefined;
-  readonly #sum: Place;
-  readonly #next: Place;
-  readonly #quotient: Place;
-  readonly #registers: Place[] = [];
+  readonly #sum: ArrayPlace;
+  readonly #next: ArrayPlace;
+  readonly #quotient: ArrayPlace;
+  readonly #registers: ArrayPlace[] = [];
 
-  constructor(memory: FoldMemory, { dtype, op, divisor }: FoldRequest) {
+  constructor(request: FoldRequest) {
+    const { dtype, op, divisor } = request;
     const wide = accumulatorOf(dtype);
-    this.#memory = memory;
     this.#dtype = dtype;
-    this.#outputDType = op === undefined ? dtype : outputDType({ kind: 'all-reduce', op }, dtype);
     this.#divisor = divisor;
     this.#combine = combineKernel(wide, elementaryOp(op ?? 'sum'));
     // Halves that are only moved need not become anything else.
@@ -46,18 +58,12 @@ class RequestKernels {
     this.#divide = op === 'mean' ? divideKernel(wide) : undefined;
     this.#sum = blockOf(wide);
     this.#next = blockOf(wide);
-    this.#quotient = blockOf(accumulatorOf(this.#outputDType));
+    this.#quotient = blockOf(accumulatorOf(outputDTypeOf(request)));
   }
 
-  readonly foldMaker: FoldMaker = (span) => {
-    const input = this.#memory.elements(this.#dtype);
-    const output = this.#memory.elements(this.#outputDType);
-    const inputs = span.inputs.map((at) => ({ array: input, at: at / byteSize(this.#dtype) }));
-    const outputs = span.outputs.map((at) => ({ array: output, at: at / byteSize(this.#outputDType) }));
-    return span.steps ? this.#stepFold(span, inputs, outputs) : this.#chainFold(inputs, outputs);
-  };
+  readonly foldMaker: FoldMaker<ArrayPlace> = (span) => (span.steps ? this.#stepFold(span) : this.#chainFold(span));
 
-  #chainFold(inputs: readonly Place[], [first, ...others]: readonly Place[]): Fold {
+  #chainFold({ inputs, outputs: [first, ...others] }: Span<ArrayPlace>): Fold {
     if (!first) return () => {};
     return inBlocks((begin, count) => {
       if (this.#widen) this.#addWidened(this.#widen, inputs, begin, count);
@@ -69,8 +75,8 @@ class RequestKernels {
   }
 
   // `into` may be one of the inputs, so that it is written only by the last addition.
-  #add(into: Place, intoAt: number, inputs: readonly Place[], begin: number, count: number): void {
-    const [first, second] = inputs as readonly [Place, Place | undefined];
+  #add(into: ArrayPlace, intoAt: number, inputs: readonly ArrayPlace[], begin: number, count: number): void {
+    const [first, second] = inputs as readonly [ArrayPlace, ArrayPlace | undefined];
     const at = into.at + intoAt;
     const last = inputs.length - 1;
     if (!second) copyRange(into.array, at, first.array, first.at + begin, count);
@@ -80,15 +86,15 @@ class RequestKernels {
       const sum = this.#sum.array;
       this.#combine(sum, 0, first.array, first.at + begin, second.array, second.at + begin, count);
       for (let position = 2; position < last; position++) {
-        const next = inputs[position] as Place;
+        const next = inputs[position] as ArrayPlace;
         this.#combine(sum, 0, sum, 0, next.array, next.at + begin, count);
       }
-      const next = inputs[last] as Place;
+      const next = inputs[last] as ArrayPlace;
       this.#combine(into.array, at, sum, 0, next.array, next.at + begin, count);
     }
   }
 
-  #addWidened(widen: ConvertKernel, inputs: readonly Place[], begin: number, count: number): void {
+  #addWidened(widen: ConvertKernel, inputs: readonly ArrayPlace[], begin: number, count: number): void {
     const [sum, next] = [this.#sum.array, this.#next.array];
     inputs.forEach(({ array, at }, position) => {
       widen(position === 0 ? sum : next, 0, array, at + begin, count);
@@ -97,7 +103,7 @@ class RequestKernels {
   }
 
   /** From an accumulator to the output: divided, rounded, or as it is. */
-  #finish(into: Place, begin: number, from: Place, count: number): void {
+  #finish(into: ArrayPlace, begin: number, from: ArrayPlace, count: number): void {
     const at = into.at + begin;
     if (!this.#narrow) {
       if (this.#divide) this.#divide(into.array, at, from.array, from.at, count, this.#divisor);
@@ -109,26 +115,26 @@ class RequestKernels {
     this.#narrow(into.array, at, this.#divide ? array : from.array, this.#divide ? 0 : from.at, count);
   }
 
-  #stepFold({ steps = [], results = [] }: Span, inputs: readonly Place[], outputs: readonly Place[]): Fold {
+  #stepFold({ inputs, outputs, steps = [], results = [] }: Span<ArrayPlace>): Fold {
     while (this.#registers.length < inputs.length) this.#registers.push(blockOf(accumulatorOf(this.#dtype)));
     const registers = this.#registers;
     const load = this.#widen ?? copyRange;
     return inBlocks((begin, count) => {
       inputs.forEach(({ array, at }, rank) => {
-        load((registers[rank] as Place).array, 0, array, at + begin, count);
+        load((registers[rank] as ArrayPlace).array, 0, array, at + begin, count);
       });
       for (const { to, operands } of steps) {
-        const places = operands.map((operand) => registers[operand] as Place);
-        this.#add(registers[to] as Place, 0, places, 0, count);
+        const places = operands.map((operand) => registers[operand] as ArrayPlace);
+        this.#add(registers[to] as ArrayPlace, 0, places, 0, count);
       }
       outputs.forEach((output, position) => {
-        this.#finish(output, begin, registers[results[position] as number] as Place, count);
+        this.#finish(output, begin, registers[results[position] as number] as ArrayPlace, count);
       });
     });
   }
 }
 
-function blockOf(dtype: DType): Place {
+function blockOf(dtype: DType): ArrayPlace {
   return { array: allocate(dtype, blockLength), at: 0 };
 }
 

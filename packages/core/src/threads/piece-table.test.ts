@@ -5,13 +5,13 @@ import { rejection, thrown } from '../../test/thrown.js';
 import type { Collective } from '../collective.js';
 import type { Communicator } from '../communicator.js';
 import type { Engine } from '../engine.js';
+import { jsEngine } from '../js/js-engine.js';
 import { concatenate } from '../packing/concatenate.js';
 import { PortableCommunicator } from '../portable/portable-communicator.js';
 import { type Tensor, tensor, zeros } from '../tensor.js';
 import { WasmCommunicator } from '../wasm/wasm-communicator.js';
 import { wasmEngine } from '../wasm/wasm-engine.js';
 import { createWasmArenaMemory } from './arena.js';
-import { jsEngine } from './thread-engine.js';
 
 const sum: Collective = { kind: 'all-reduce', op: 'sum' };
 

@@ -7,23 +7,23 @@ import type { Algorithm, Schedule } from '../schedule/schedule.js';
 import { scheduleNumber } from './descriptors.js';
 
 /** A proven schedule with what a thread needs to play it. */
-export interface Plan {
+export interface Plan<Place = number> {
   readonly collective: Collective;
   readonly dtype: DType;
   readonly schedule: Schedule;
   /** What tells this schedule from others. */
   readonly number: number;
   readonly chunks: readonly FusedChunk[];
-  readonly makeFold: FoldMaker;
+  readonly makeFold: FoldMaker<Place>;
 }
 
 /** The plans of one algorithm, made once for each kind of request. */
-export class Plans {
+export class Plans<Place = number> {
   readonly #planner: Planner;
-  readonly #kernels: Kernels;
-  readonly #plans = new Map<string, Plan>();
+  readonly #kernels: Kernels<Place>;
+  readonly #plans = new Map<string, Plan<Place>>();
 
-  constructor(algorithm: Algorithm, size: number, kernels: Kernels) {
+  constructor(algorithm: Algorithm, size: number, kernels: Kernels<Place>) {
     this.#planner = new Planner(algorithm, size);
     this.#kernels = kernels;
   }
@@ -34,7 +34,7 @@ export class Plans {
   }
 
   /** @throws CollError where the algorithm's schedule does not do what was asked */
-  find(collective: Collective, dtype: DType): Plan {
+  find(collective: Collective, dtype: DType): Plan<Place> {
     const key = `${nameOf(collective)} ${dtype}`;
     const known = this.#plans.get(key);
     if (known) return known;

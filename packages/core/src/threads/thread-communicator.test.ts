@@ -7,10 +7,10 @@ import type { Communicator } from '../communicator.js';
 import type { DType } from '../dtype.js';
 import { encodeNumber } from '../element.js';
 import type { Engine } from '../engine.js';
+import { jsEngine } from '../js/js-engine.js';
 import { PortableCommunicator } from '../portable/portable-communicator.js';
 import { type Tensor, zeros } from '../tensor.js';
 import { wasmEngine } from '../wasm/wasm-engine.js';
-import { jsEngine } from './thread-engine.js';
 
 const mebibyte = 2 ** 20;
 const sum: Collective = { kind: 'all-reduce', op: 'sum' };

@@ -4,10 +4,10 @@ import { thrown } from '../../test/thrown.js';
 import type { Communicator } from '../communicator.js';
 import type { Engine } from '../engine.js';
 import { UnavailableError, ValueError } from '../errors.js';
+import { jsEngine } from '../js/js-engine.js';
 import { tensor } from '../tensor.js';
 import { wasmEngine } from '../wasm/wasm-engine.js';
 import { threadWorld } from '../worlds.js';
-import { jsEngine } from './thread-engine.js';
 import { failThreadGroup } from './thread-group.js';
 
 // As programs without types hand them in.

@@ -1,4 +1,4 @@
-import { wasmEngine } from '@coll/core';
+import { jsEngine, wasmEngine } from '@coll/core';
 import { direct, directAlgorithm } from '@coll/direct';
 import { hierarchicalCopyAlgorithm } from '@coll/hierarchical-copy';
 import { reductionToOneAlgorithm } from '@coll/reduction-to-one';
@@ -26,19 +26,21 @@ executorSuite(
   }),
 );
 
-executorSuite(
-  drawnSuite({
-    test: it,
-    describe,
-    name: 'wasm controller',
-    membersOf: () => 1,
-    open: controllerGroup((algorithm, size) => wasmEngine.communicator(size, algorithm)),
-    algorithms: [
-      { algorithm: ringAlgorithm() },
-      { algorithm: directAlgorithm() },
-      { algorithm: reductionToOneAlgorithm() },
-      { algorithm: hierarchicalCopyAlgorithm() },
-    ],
-    ranks: [1, 2, 3, 4, 7],
-  }),
-);
+for (const engine of [wasmEngine, jsEngine]) {
+  executorSuite(
+    drawnSuite({
+      test: it,
+      describe,
+      name: `${engine.name} controller`,
+      membersOf: () => 1,
+      open: controllerGroup((algorithm, size) => engine.communicator(size, algorithm)),
+      algorithms: [
+        { algorithm: ringAlgorithm() },
+        { algorithm: directAlgorithm() },
+        { algorithm: reductionToOneAlgorithm() },
+        { algorithm: hierarchicalCopyAlgorithm() },
+      ],
+      ranks: [1, 2, 3, 4, 7],
+    }),
+  );
+}

@@ -2,21 +2,26 @@ import { directAlgorithm } from '@coll/direct';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { rejection, thrown } from '../../test/thrown.js';
 import type { Communicator, RunOptions } from '../communicator.js';
+import type { Engine } from '../engine.js';
+import { jsEngine } from '../js/js-engine.js';
 import { type Tensor, tensor } from '../tensor.js';
-import { wasmEngine } from './wasm-engine.js';
+import { wasmEngine } from '../wasm/wasm-engine.js';
 
 const sum = { kind: 'all-reduce', op: 'sum' } as const;
 
 // Of several milliseconds, in memory of the caller and in that of the communicator.
 const length = 2 ** 22;
 type Take = (communicator: Communicator) => Tensor;
-const memories: readonly [string, Take][] = [
-  ['own', () => tensor(new Float32Array(length))],
-  ['the communicator’s', (communicator) => communicator.group.allocate('float32', length)],
+const own: Take = () => tensor(new Float32Array(length));
+const allocated: Take = (communicator) => communicator.group.allocate('float32', length);
+const memories: readonly [name: string, memory: string, Engine, Take][] = [
+  ['js', 'ordinary', jsEngine, own],
+  ['wasm', 'ordinary', wasmEngine, own],
+  ['wasm', 'shared', wasmEngine, allocated],
 ];
 
-function begun(take: Take, options: RunOptions = {}) {
-  const communicator = wasmEngine.communicator(2, directAlgorithm());
+function begun(engine: Engine, take: Take, options: RunOptions = {}) {
+  const communicator = engine.communicator(2, directAlgorithm());
   const tensors = [take(communicator), take(communicator)];
   tensors.forEach(({ data }, rank) => {
     (data as Float32Array).fill(rank + 1);
@@ -26,12 +31,12 @@ function begun(take: Take, options: RunOptions = {}) {
 
 const isAll = ({ data }: Tensor, value: number) => (data as Float32Array).every((element) => element === value);
 
-it.each(memories)('lets the event loop run while a call on %s memory is under way', async (_, take) => {
+it.each(memories)('%s lets the event loop run during a call on %s memory', async (_, __, engine, take) => {
   // A millisecond passes with each look at the clock, so that the length of a call does not depend on the machine.
   let now = 0;
   const clock = vi.spyOn(performance, 'now').mockImplementation(() => now++);
   onTestFinished(() => clock.mockRestore());
-  const { communicator, tensors, call } = begun(take);
+  const { communicator, tensors, call } = begun(engine, take);
   let turns = 0;
   const count = () => {
     turns++;
@@ -47,22 +52,25 @@ it.each(memories)('lets the event loop run while a call on %s memory is under wa
   expect(tensors.every((each) => isAll(each, 6))).toBe(true);
 });
 
-it.each(memories)('ends a call on %s memory by its signal and in time, and goes on with the next', async (_, take) => {
-  const ending = new AbortController();
-  const { communicator, tensors, call } = begun(take, { signal: ending.signal });
-  ending.abort(new Error('enough'));
-  expect(await rejection(call)).toMatchObject({ code: 'ERR_COLL_ABORTED', cause: { message: 'enough' } });
-  const late = communicator.run(sum, tensors, tensors, { timeoutSeconds: 1e-9 });
-  expect(await rejection(late)).toMatchObject({ code: 'ERR_COLL_DEADLINE', operation: 'all-reduce sum' });
-  tensors.forEach(({ data }, rank) => {
-    (data as Float32Array).fill(rank + 1);
-  });
-  await communicator.run(sum, tensors, tensors);
-  expect(tensors.every((each) => isAll(each, 3))).toBe(true);
-});
+it.each(memories)(
+  '%s ends a call on %s memory by signal and by deadline, then runs the next',
+  async (_, __, engine, take) => {
+    const ending = new AbortController();
+    const { communicator, tensors, call } = begun(engine, take, { signal: ending.signal });
+    ending.abort(new Error('enough'));
+    expect(await rejection(call)).toMatchObject({ code: 'ERR_COLL_ABORTED', cause: { message: 'enough' } });
+    const late = communicator.run(sum, tensors, tensors, { timeoutSeconds: 1e-9 });
+    expect(await rejection(late)).toMatchObject({ code: 'ERR_COLL_DEADLINE', operation: 'all-reduce sum' });
+    tensors.forEach(({ data }, rank) => {
+      (data as Float32Array).fill(rank + 1);
+    });
+    await communicator.run(sum, tensors, tensors);
+    expect(tensors.every((each) => isAll(each, 3))).toBe(true);
+  },
+);
 
-it('ends a call whose memory is given away', async () => {
-  const { tensors, call } = begun(() => tensor(new Float32Array(length)));
+it.each([jsEngine, wasmEngine])('$name ends a call whose memory is transferred meanwhile', async (engine) => {
+  const { tensors, call } = begun(engine, own);
   const buffer = tensors[1]?.data.buffer as ArrayBuffer;
   structuredClone(buffer, { transfer: [buffer] });
   expect(await rejection(call)).toMatchObject({ code: 'ERR_COLL_BUFFER', rank: 1 });

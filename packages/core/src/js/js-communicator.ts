@@ -1,0 +1,27 @@
+import type { Group } from '../communicator.js';
+import { ControllerGroup } from '../controller-group.js';
+import type { ArrayPlace, Span } from '../kernels/fold.js';
+import { arrayKernels } from '../kernels/javascript-kernels.js';
+import { ControllerCommunicator, type Slice, sliced } from '../runtime/controller-communicator.js';
+import type { Algorithm } from '../schedule/schedule.js';
+import { type Plan, Plans } from '../threads/plans.js';
+
+// Elements of a slice: of the slowest dtypes, some hundred microseconds.
+const sliceLength = 1 << 14;
+
+/** All ranks in one thread, folded by JavaScript. Any memory is used in place. */
+export class JsCommunicator extends ControllerCommunicator<ArrayPlace> {
+  readonly group: Group;
+
+  /** @throws ValueError for a size below 1 */
+  constructor(size: number, algorithm: Algorithm, group?: Group) {
+    super(size, new Plans(algorithm, size, arrayKernels));
+    const communicator = (other: Algorithm, own: Group) => new JsCommunicator(size, other, own);
+    const ofSize = (ranks: number, other: Algorithm) => new JsCommunicator(ranks, other);
+    this.group = group ?? new ControllerGroup({ communicator, ofSize });
+  }
+
+  protected slicesOf(span: Span<ArrayPlace>, { makeFold }: Plan<ArrayPlace>): readonly Slice[] {
+    return sliced(makeFold(span), span.count, sliceLength);
+  }
+}
