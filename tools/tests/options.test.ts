@@ -30,7 +30,7 @@ const tensors = () => devices.map(() => core.tensor([1, 2]));
 const mirrored = () => new strategy.MirroredStrategy({ devices, engine: 'js' });
 const cluster = () => new strategy.ClusterSpec({ worker: ['one:1', 'two:2'] });
 const resolver = () => new strategy.SimpleClusterResolver(cluster());
-const portable = () => new core.PortableCommunicator({ size: 2, algorithm: ringAlgorithm() });
+const portable = () => new internal.ReferenceCommunicator({ size: 2, algorithm: ringAlgorithm() });
 const one = () => core.jsEngine.communicator(1, ringAlgorithm());
 const threadOf = () => core.jsEngine.createGroup({ size: 1 });
 const thread = () => core.jsEngine.join(threadOf(), { rank: 0, algorithm: ringAlgorithm() });
@@ -64,7 +64,7 @@ const calls: Readonly<Record<string, Readonly<Record<string, CallWith>>>> = {
   AllReduceOps: { new: (options) => new OwnOps(options) },
   rankOfWorker: { call: (options) => internal.rankOfWorker(one(), options) },
   hierarchical: { call: (options) => core.hierarchical([one(), one()], portable(), options) },
-  PortableCommunicator: { new: (options) => new core.PortableCommunicator(options) },
+  ReferenceCommunicator: { new: (options) => new internal.ReferenceCommunicator(options) },
   tensor: { call: (options) => core.tensor([1], options) },
   regroup: { call: (options) => core.regroup([1, 2], options) },
   cost: { call: (options) => cost(ringAlgorithm().plan(sum, 2), options) },

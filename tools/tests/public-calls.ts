@@ -69,7 +69,7 @@ const instances: Readonly<Record<string, () => object>> = {
   'core: IndexedSlices': slices,
   'core: Mirrored': () => new core.Mirrored(tensors()),
   'core: PerReplica': perReplica,
-  'core: PortableCommunicator': () => new core.PortableCommunicator({ size: 2, algorithm: ring.ringAlgorithm() }),
+  'core: Communicator': () => core.jsEngine.communicator(2, ring.ringAlgorithm()),
   'core: Registry': () => core.createRegistry(),
   'core: World': () => core.portableWorld(devices),
   'direct: DirectAllReduce': () => new direct.DirectAllReduce(),
@@ -134,7 +134,7 @@ const examples: Readonly<Record<string, () => readonly unknown[]>> = {
   'core: viewOf': () => ['float32', new ArrayBuffer(8), 0, 2],
   'core: ConcatAndSplitPacker.pack': () => [[tensors(), tensors()]],
   'core: AggregateSmallTensorPacker.pack': () => [[tensors(), tensors()]],
-  'core: PortableCommunicator.runSync': () => [{ kind: 'all-reduce', op: 'sum' }, tensors(), tensors(), {}],
+  'core: Communicator.runSync': () => [{ kind: 'all-reduce', op: 'sum' }, tensors(), tensors(), {}],
   'core: Registry.create': () => ['ring', {}, core.portableWorld(devices)],
   'core: Registry.register': () => [{ name: 'other', apiVersion: 1, module: 'other', priority: 1, create: () => 1 }],
   'multi-worker: new MultiWorkerAllReduce': () => [

@@ -13,12 +13,12 @@ import { resolveEngine } from './engines.js';
 import { CollError, type ErrorCode } from './errors.js';
 import { definePlugin, type Plugin } from './plugins/plugin.js';
 import { createRegistry } from './plugins/registry.js';
-import { PortableCommunicator } from './portable/portable-communicator.js';
 import { ReduceOp, reduceOpFrom } from './reduce-op.js';
 import { selectReplicaMirrored } from './regroup.js';
 import { verify } from './schedule/verify.js';
 import { stitchValues } from './sparse/sparse.js';
 import { tensor, tensorSymbol } from './tensor.js';
+import { ReferenceCommunicator } from './testing/reference-communicator.js';
 import { ThreadCommunicator } from './threads/thread-communicator.js';
 import { createThreadGroup, failThreadGroup } from './threads/thread-group.js';
 
@@ -27,8 +27,8 @@ const [one, other] = [[tensor([1])], [tensor([1])]];
 const bytes = tensor([1], { dtype: 'int8' });
 const plugin = definePlugin({ name: 'mine', module: 'file:///mine.js', create: () => new ReductionToOneDevice() });
 
-function alone(): PortableCommunicator {
-  return new PortableCommunicator({ size: 1, algorithm: directAlgorithm() });
+function alone(): ReferenceCommunicator {
+  return new ReferenceCommunicator({ size: 1, algorithm: directAlgorithm() });
 }
 
 function two() {

@@ -92,7 +92,6 @@ export {
   registry,
 } from './plugins/registry.js';
 export type { World } from './plugins/world.js';
-export { PortableCommunicator, type PortableCommunicatorOptions } from './portable/portable-communicator.js';
 export type { Link, ProcessGroup } from './process-group.js';
 export { ReduceOp, type ReduceOpLike } from './reduce-op.js';
 export type { PossiblyMirrored, ReadyPair, ReducibleLike, ValueDestinationPair } from './reducible.js';

@@ -47,6 +47,7 @@ export { combineMixed } from './sparse/aggregate-slices.js';
 export { asValue } from './sparse/sparse.js';
 export { flatten, isMapping, mapStructure, packLike, zipStructures } from './structure.js';
 export { isTensorLike } from './tensor.js';
+export { ReferenceCommunicator, type ReferenceCommunicatorOptions } from './testing/reference-communicator.js';
 export { Arena } from './threads/arena.js';
 export { attended } from './threads/attended.js';
 export {

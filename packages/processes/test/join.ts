@@ -1,4 +1,5 @@
-import { type Communicator, hierarchical, PortableCommunicator } from '@coll/core';
+import { type Communicator, hierarchical } from '@coll/core';
+import { ReferenceCommunicator } from '@coll/core/internal';
 import { directAlgorithm } from '@coll/direct';
 import { openProcessGroup } from '@coll/processes';
 import { TcpStore } from '@coll/rendezvous';
@@ -28,7 +29,7 @@ export const joinTwoLevels: Join = async (seat) => {
 };
 
 function portable(size: number): Communicator {
-  return new PortableCommunicator({ size, algorithm: directAlgorithm() });
+  return new ReferenceCommunicator({ size, algorithm: directAlgorithm() });
 }
 
 async function open({ group, member, members, options }: Seat) {

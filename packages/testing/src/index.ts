@@ -1,3 +1,4 @@
+export { ReferenceCommunicator, type ReferenceCommunicatorOptions } from '@coll/core/internal';
 export { type AlgorithmSuiteOptions, algorithmSuite, type DeclareGroup } from './algorithm-suite.js';
 export { controllerGroup, type MakeCommunicator } from './controller-group.js';
 export { crossDeviceOpsSuite, type OpsSuiteOptions, type PluginSuiteOptions } from './cross-device-ops-suite.js';

@@ -1,5 +1,4 @@
-import { PortableCommunicator } from '@coll/core';
-import { ThreadCommunicator } from '@coll/core/internal';
+import { ReferenceCommunicator, ThreadCommunicator } from '@coll/core/internal';
 import type { Algorithm } from '@coll/core/schedule';
 import { directAlgorithm } from '@coll/direct';
 import { controllerGroup, executorSuite, type MakeCommunicator } from '@coll/testing';
@@ -22,7 +21,7 @@ function failuresAmong3(make: MakeCommunicator, options: Among3 = {}): Promise<s
   return failuresOf(declare, only, patienceMillis);
 }
 
-const right: MakeCommunicator = (algorithm, size) => new PortableCommunicator({ size, algorithm });
+const right: MakeCommunicator = (algorithm, size) => new ReferenceCommunicator({ size, algorithm });
 
 describe('the executor suite', () => {
   it('finds nothing wrong with a right executor', async () => {

@@ -1,5 +1,5 @@
-import { hierarchical, PortableCommunicator } from '@coll/core';
-import { rankOfWorker, ThreadCommunicator } from '@coll/core/internal';
+import { hierarchical } from '@coll/core';
+import { ReferenceCommunicator, rankOfWorker, ThreadCommunicator } from '@coll/core/internal';
 import { createThreadGroup } from '@coll/core/plugin';
 import { directAlgorithm } from '@coll/direct';
 import { controllerGroup, executorSuite } from '@coll/testing';
@@ -7,7 +7,7 @@ import { describe, it } from 'vitest';
 import { drawnSuite } from '../../../tools/tests/drawn.ts';
 
 const kinds = ['all-reduce', 'broadcast', 'all-gather'] as const;
-const portable = (size: number) => new PortableCommunicator({ size, algorithm: directAlgorithm() });
+const portable = (size: number) => new ReferenceCommunicator({ size, algorithm: directAlgorithm() });
 
 /** Two workers with as many ranks, or one more in the second. */
 const workersOf = (size: number) => (size === 1 ? [1] : [Math.floor(size / 2), Math.ceil(size / 2)]);

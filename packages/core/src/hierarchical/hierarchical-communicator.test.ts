@@ -5,9 +5,9 @@ import type { Collective } from '../collective.js';
 import type { Communicator } from '../communicator.js';
 import { type CollError, DeadlineExceededError } from '../errors.js';
 import { fromFloat16, toFloat16 } from '../half.js';
-import { PortableCommunicator } from '../portable/portable-communicator.js';
 import type { Algorithm } from '../schedule/schedule.js';
 import { type Tensor, tensor, zeros } from '../tensor.js';
+import { ReferenceCommunicator } from '../testing/reference-communicator.js';
 import { ThreadCommunicator } from '../threads/thread-communicator.js';
 import { createThreadGroup } from '../threads/thread-group.js';
 import { hierarchical } from './hierarchical-communicator.js';
@@ -17,7 +17,7 @@ const mean: Collective = { kind: 'all-reduce', op: 'mean' };
 const gather: Collective = { kind: 'all-gather' };
 
 const portable = (size: number, algorithm: Algorithm = directAlgorithm()) =>
-  new PortableCommunicator({ size, algorithm });
+  new ReferenceCommunicator({ size, algorithm });
 const twoByTwo = () => hierarchical([portable(2), portable(2)], portable(2));
 const ints = (...elements: readonly number[]) => tensor(Int32Array.from(elements));
 const numbersOf = (tensors: readonly Tensor[]) => tensors.map(({ data }) => [...data]);

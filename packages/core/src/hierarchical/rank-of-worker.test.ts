@@ -6,8 +6,8 @@ import type { DType } from '../dtype.js';
 import type { CollError } from '../errors.js';
 import { fromFloat16, toFloat16 } from '../half.js';
 import { jsEngine } from '../js/js-engine.js';
-import { PortableCommunicator } from '../portable/portable-communicator.js';
 import { type Tensor, tensor, zeros } from '../tensor.js';
+import { ReferenceCommunicator } from '../testing/reference-communicator.js';
 import { rankOfWorker } from './rank-of-worker.js';
 
 const sum: Collective = { kind: 'all-reduce', op: 'sum' };
@@ -65,7 +65,7 @@ describe.each(cases)('the ranks of %i workers with %i each', (workers, ranks) =>
   ])('get what they would get by themselves: %j', async (collective) => {
     const length = collective.kind === 'all-gather' ? 3 * size : 3;
     const [outputs, expected] = [0, 1].map(() => inputs.map(() => zeros('int32', [length]))) as [Tensor[], Tensor[]];
-    await new PortableCommunicator({ size, algorithm: directAlgorithm() }).run(collective, inputs, expected);
+    await new ReferenceCommunicator({ size, algorithm: directAlgorithm() }).run(collective, inputs, expected);
     expect(await runAll(ranksOf(workers, ranks), collective, inputs, outputs)).toEqual(
       inputs.map(() => ({ status: 'fulfilled', value: undefined })),
     );
@@ -208,7 +208,7 @@ describe('a rank of a worker', () => {
   });
 
   it('refuses parts that do not fit together', () => {
-    const portable = (size: number) => new PortableCommunicator({ size, algorithm: directAlgorithm() });
+    const portable = (size: number) => new ReferenceCommunicator({ size, algorithm: directAlgorithm() });
     expect(() => rankOfWorker(portable(2), { workers: 2, worker: 0 })).toThrow('one rank is here, not 2');
     expect(() => rankOfWorker(portable(1), { workers: 2, worker: 0 })).toThrow('the first rank of a worker');
     expect(() => rankOfWorker(portable(1), { workers: 2, worker: 1, across: portable(1) })).toThrow(

@@ -6,18 +6,18 @@ import type { Collective } from '../collective.js';
 import type { Communicator } from '../communicator.js';
 import { byteSize, dtypes, isHalf } from '../dtype.js';
 import { toNumbers } from '../element.js';
-import { PortableCommunicator } from '../portable/portable-communicator.js';
 import { drive, driveSync, type Run, type Work } from '../runtime/drive.js';
 import { untilAllHaveEnded } from '../runtime/until-all-have-ended.js';
 import { type Tensor, zeros } from '../tensor.js';
+import { ReferenceCommunicator } from '../testing/reference-communicator.js';
 import { wasmEngine } from '../wasm/wasm-engine.js';
 import { arrange } from './arrangement.js';
 import { Views } from './views.js';
 
 const collective: Collective = { kind: 'broadcast', root: 0 };
 
-function alone(): PortableCommunicator {
-  return new PortableCommunicator({ size: 1, algorithm: directAlgorithm() });
+function alone(): ReferenceCommunicator {
+  return new ReferenceCommunicator({ size: 1, algorithm: directAlgorithm() });
 }
 
 function packsOn(on: Communicator, runs: readonly Run[]): Work<void> {
@@ -72,8 +72,8 @@ describe('the pieces of a pack', () => {
 
   it('hands the same arrays to the communicator when a pack comes again', () => {
     const seen: (readonly Tensor[])[] = [];
-    class Watched extends PortableCommunicator {
-      protected override runWholeSync(...args: Parameters<PortableCommunicator['runWholeSync']>): void {
+    class Watched extends ReferenceCommunicator {
+      protected override runWholeSync(...args: Parameters<ReferenceCommunicator['runWholeSync']>): void {
         seen.push([args[1][0] as Tensor, args[2][0] as Tensor]);
         super.runWholeSync(...args);
       }

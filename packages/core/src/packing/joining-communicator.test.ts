@@ -2,22 +2,22 @@ import { directAlgorithm } from '@coll/direct';
 import { describe, expect, it } from 'vitest';
 import { thrown } from '../../test/thrown.js';
 import { type Collective, nameOf } from '../collective.js';
-import { PortableCommunicator } from '../portable/portable-communicator.js';
 import { type Tensor, tensor } from '../tensor.js';
+import { ReferenceCommunicator } from '../testing/reference-communicator.js';
 
 const sum: Collective = { kind: 'all-reduce', op: 'sum' };
 const ints = (...elements: readonly number[]): Tensor => tensor(Int32Array.from(elements));
 const numbersOf = (lists: readonly (readonly Tensor[])[]) => lists.map((list) => list.map(({ data }) => [...data]));
 
 /** Two ranks whose engine notes the length of each buffer that it is handed. */
-class Noting extends PortableCommunicator {
+class Noting extends ReferenceCommunicator {
   readonly calls: string[] = [];
 
   constructor() {
     super({ size: 2, algorithm: directAlgorithm() });
   }
 
-  protected override runWholeSync(...call: Parameters<PortableCommunicator['runWholeSync']>): void {
+  protected override runWholeSync(...call: Parameters<ReferenceCommunicator['runWholeSync']>): void {
     this.calls.push(`${nameOf(call[0])} of ${call[1][0]?.data.length}`);
     super.runWholeSync(...call);
   }

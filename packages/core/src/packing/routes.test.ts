@@ -6,10 +6,10 @@ import { spread, TestedAllReduce } from '../../test/tested-all-reduce.js';
 import { rejection, thrown } from '../../test/thrown.js';
 import type { Mirrored } from '../distributed-values.js';
 import { toNumbers } from '../element.js';
-import { PortableCommunicator } from '../portable/portable-communicator.js';
 import { ReduceOp } from '../reduce-op.js';
 import type { ReplicaReduceOptions } from '../replicas/replica-collectives.js';
 import { type Tensor, tensor, zeros } from '../tensor.js';
+import { ReferenceCommunicator } from '../testing/reference-communicator.js';
 import { ThreadCommunicator } from '../threads/thread-communicator.js';
 import { createThreadGroup } from '../threads/thread-group.js';
 import { type FindRoutes, type Routing, routedPacks } from './routes.js';
@@ -80,7 +80,7 @@ describe('routes', () => {
     expect(sums.map(({ primary }) => toNumbers(primary))).toEqual(lengths.map((length) => new Array(length).fill(3)));
 
     const ofReplica: string[] = [];
-    const inner = new PortableCommunicator({ size: 1, algorithm: directAlgorithm() });
+    const inner = new ReferenceCommunicator({ size: 1, algorithm: directAlgorithm() });
     const replica = new DrivenCollectives(keepCalls(inner, ofReplica), { routes: byLength });
     const own = lengths.map((length) => tensor(new Int32Array(length).fill(7)));
     expect(await replica.run(replica.allReduce('sum', own))).toEqual(own);
@@ -95,7 +95,7 @@ describe('routes', () => {
   });
 
   it('are found once for batches that come again', async () => {
-    const inner = new PortableCommunicator({ size: 1, algorithm: directAlgorithm() });
+    const inner = new ReferenceCommunicator({ size: 1, algorithm: directAlgorithm() });
     const routes = vi.fn(byLength);
     const replica = new DrivenCollectives(inner, { routes });
     const play = (lengths: readonly number[], options = {}) => {

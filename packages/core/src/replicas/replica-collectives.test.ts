@@ -6,10 +6,10 @@ import { rejection, thrown } from '../../test/thrown.js';
 import type { Collective } from '../collective.js';
 import type { Communicator, Segments } from '../communicator.js';
 import { toNumbers } from '../element.js';
-import { PortableCommunicator } from '../portable/portable-communicator.js';
 import { IndexedSlices } from '../sparse/indexed-slices.js';
 import type { Value } from '../sparse/sparse.js';
 import { reshape, type Tensor, tensor, zeros } from '../tensor.js';
+import { ReferenceCommunicator } from '../testing/reference-communicator.js';
 import { listOf } from '../threads/pieces.js';
 import { ThreadCommunicator } from '../threads/thread-communicator.js';
 import { createThreadGroup } from '../threads/thread-group.js';
@@ -29,7 +29,7 @@ async function together<Result>(
 
 /** Plays requests with a group of one rank, and keeps what they were. */
 function alone(): { readonly collectives: DrivenCollectives; readonly requests: string[] } {
-  const inner = new PortableCommunicator({ size: 1, algorithm: directAlgorithm() });
+  const inner = new ReferenceCommunicator({ size: 1, algorithm: directAlgorithm() });
   const requests: string[] = [];
   const keep = (collective: Collective, [input = []]: readonly Segments[]) => {
     const segments = listOf(input);
@@ -242,7 +242,7 @@ describe('packs as segments of one buffer', () => {
   const inSegments = () => {
     const { collectives: plain } = alone();
     const calls: string[] = [];
-    const inner = new PortableCommunicator({ size: 1, algorithm: directAlgorithm() });
+    const inner = new ReferenceCommunicator({ size: 1, algorithm: directAlgorithm() });
     return { plain, calls, collectives: new DrivenCollectives(keepSegments(inner, calls)) };
   };
   const values = [ints(1, 2), ints(3), tensor([1.5]), ints(4, 5, 6)];

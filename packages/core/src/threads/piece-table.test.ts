@@ -7,8 +7,8 @@ import type { Communicator } from '../communicator.js';
 import type { Engine } from '../engine.js';
 import { jsEngine } from '../js/js-engine.js';
 import { concatenate } from '../packing/concatenate.js';
-import { PortableCommunicator } from '../portable/portable-communicator.js';
 import { type Tensor, tensor, zeros } from '../tensor.js';
+import { ReferenceCommunicator } from '../testing/reference-communicator.js';
 import { WasmCommunicator } from '../wasm/wasm-communicator.js';
 import { wasmEngine } from '../wasm/wasm-engine.js';
 import { createWasmArenaMemory } from './arena.js';
@@ -45,7 +45,7 @@ async function check(
   inputs.forEach(fill);
   const joined = inputs.map((pieces) => concatenate(pieces));
   const expected = joined.map(({ data }) => zeros('float32', [data.length]));
-  new PortableCommunicator({ size: communicators.length, algorithm }).runSync(collective, joined, expected);
+  new ReferenceCommunicator({ size: communicators.length, algorithm }).runSync(collective, joined, expected);
   await Promise.all(
     communicators.map(async (each, rank) => each.run(collective, [inputs[rank] ?? []], [outputs[rank] ?? []])),
   );

@@ -8,8 +8,8 @@ import type { DType } from '../dtype.js';
 import { encodeNumber } from '../element.js';
 import type { Engine } from '../engine.js';
 import { jsEngine } from '../js/js-engine.js';
-import { PortableCommunicator } from '../portable/portable-communicator.js';
 import { type Tensor, zeros } from '../tensor.js';
+import { ReferenceCommunicator } from '../testing/reference-communicator.js';
 import { wasmEngine } from '../wasm/wasm-engine.js';
 
 const mebibyte = 2 ** 20;
@@ -55,7 +55,7 @@ async function check(
   const size = communicators.length;
   const expected = outputs.map(({ dtype, data }) => zeros(dtype, [data.length]));
   const copies = inputs.map(({ dtype, data }) => ({ data: data.slice(), dtype, shape: [data.length], device: '' }));
-  new PortableCommunicator({ size, algorithm }).runSync(collective, copies, expected);
+  new ReferenceCommunicator({ size, algorithm }).runSync(collective, copies, expected);
   await runAll(communicators, collective, inputs, outputs);
   outputs.forEach(({ data }, rank) => {
     const isWritten = collective.kind !== 'reduce' || collective.root === rank;

@@ -8,7 +8,6 @@ import {
   type Group,
   InternalError,
   type Link,
-  PortableCommunicator,
   type ProcessGroup,
   type RunOptions,
   RuntimeError,
@@ -16,7 +15,7 @@ import {
   type Tensor,
   zeros,
 } from '@coll/core';
-import { LocalMembers, Member, refusedMessages } from '@coll/core/internal';
+import { LocalMembers, Member, ReferenceCommunicator, refusedMessages } from '@coll/core/internal';
 import { CallOrder, JoiningCommunicator, nameOf } from '@coll/core/plugin';
 import type { Algorithm } from '@coll/core/schedule';
 import { directAlgorithm } from '@coll/direct';
@@ -71,7 +70,7 @@ class Room {
       this.fail(new InternalError('ERR_COLL_MISMATCH', told, { rank: odd, operation: nameOf(collective) }));
       throw this.failure;
     }
-    const communicator = new PortableCommunicator({ size: this.size, algorithm });
+    const communicator = new ReferenceCommunicator({ size: this.size, algorithm });
     communicator.runSync(
       collective,
       calls.map((call) => call.input),
@@ -137,7 +136,7 @@ class MemberDouble extends JoiningCommunicator {
   readonly group: Group;
   readonly #room: Room;
   readonly #algorithm: Algorithm;
-  readonly #whole: PortableCommunicator;
+  readonly #whole: ReferenceCommunicator;
 
   constructor(room: Room, rank: number, algorithm: Algorithm, group: Group) {
     super();
@@ -146,7 +145,7 @@ class MemberDouble extends JoiningCommunicator {
     this.group = group;
     this.#room = room;
     this.#algorithm = algorithm;
-    this.#whole = new PortableCommunicator({ size: room.size, algorithm });
+    this.#whole = new ReferenceCommunicator({ size: room.size, algorithm });
   }
 
   refuses(collective: Collective, dtype: DType): string | undefined {

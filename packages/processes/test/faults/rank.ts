@@ -1,11 +1,5 @@
-import {
-  type Algorithm,
-  CollError,
-  type Communicator,
-  hierarchical,
-  PortableCommunicator,
-  type RunOptions,
-} from '@coll/core';
+import { type Algorithm, CollError, type Communicator, hierarchical, type RunOptions } from '@coll/core';
+import { ReferenceCommunicator } from '@coll/core/internal';
 import { directAlgorithm } from '@coll/direct';
 import { type OpenedProcessGroup, openProcessGroup } from '@coll/processes';
 import { type Store, subStore, TcpStore } from '@coll/rendezvous';
@@ -265,7 +259,7 @@ function seatOf({ scenario, rank, generation, store }: Task): WorkerSeat {
 
 function communicatorOf(group: OpenedProcessGroup, algorithm: Algorithm, replicas: number): Communicator {
   const across = group.communicator(algorithm);
-  return replicas === 1 ? across : hierarchical([new PortableCommunicator({ size: replicas, algorithm })], across);
+  return replicas === 1 ? across : hierarchical([new ReferenceCommunicator({ size: replicas, algorithm })], across);
 }
 
 /** Ends this process, once the program knows when. */

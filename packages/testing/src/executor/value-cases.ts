@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { type Collective, type CollectiveKind, dtypes, PortableCommunicator } from '@coll/core';
+import { type Collective, type CollectiveKind, dtypes } from '@coll/core';
+import { ReferenceCommunicator } from '@coll/core/internal';
 import { isFloating } from '@coll/core/plugin';
 import { specialLength } from '../oracle/contributions.js';
 import { moves, ops, reductions, rooted, unrooted } from './collectives.js';
@@ -88,7 +89,7 @@ async function hasNoMeanOfBool(subject: Subject): Promise<void> {
 async function givesBitsOfReference(subject: Subject): Promise<void> {
   const { algorithm, size } = subject;
   if (!algorithm) return;
-  await using reference = new PortableCommunicator({ size, algorithm: algorithm.algorithm });
+  await using reference = new ReferenceCommunicator({ size, algorithm: algorithm.algorithm });
   const variants = Array.from({ length: algorithm.algorithm.variants?.(size) ?? 1 }, (_, variant) => variant);
   const collectives = subject.among([
     ...reductions(['sum', 'mean', 'product'], [0]),

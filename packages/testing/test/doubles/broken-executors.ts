@@ -4,13 +4,12 @@ import {
   type DType,
   fromFloat16,
   type Group,
-  PortableCommunicator,
-  type PortableCommunicatorOptions,
   type RunOptions,
   type Tensor,
   toFloat16,
   toNumbers,
 } from '@coll/core';
+import { ReferenceCommunicator, type ReferenceCommunicatorOptions } from '@coll/core/internal';
 import { isHalf, opOf } from '@coll/core/plugin';
 
 type Run = (
@@ -22,13 +21,13 @@ type Run = (
 
 /** A right executor, but for what a double overrides. */
 class Double implements Communicator {
-  protected readonly right: PortableCommunicator;
+  protected readonly right: ReferenceCommunicator;
   readonly size: number;
   readonly localRanks: readonly number[];
   readonly group: Group;
 
-  constructor(options: PortableCommunicatorOptions) {
-    this.right = new PortableCommunicator(options);
+  constructor(options: ReferenceCommunicatorOptions) {
+    this.right = new ReferenceCommunicator(options);
     this.size = this.right.size;
     this.localRanks = this.right.localRanks;
     this.group = this.right.group;
@@ -226,7 +225,7 @@ class RunsFirstSegments extends Double {
 
 /** Executors with one thing wrong, and a test of the suite that must notice. */
 export const brokenExecutors: readonly (readonly [
-  double: new (options: PortableCommunicatorOptions) => Communicator,
+  double: new (options: ReferenceCommunicatorOptions) => Communicator,
   test: RegExp,
 ])[] = [
   [RoundsTwice, /combines every dtype/],

@@ -12,8 +12,8 @@ export interface Places {
 // Small enough to stay in the first-level cache between the passes over it.
 const blockLength = 2048;
 
-/** Plays a step on a chunk of `length` elements. `scratch` is of the arrays' kind and holds a block. */
-export function playStep(
+/** Executes a step on a chunk of `length` elements. `scratch` is of the arrays' kind and holds a block. */
+export function executeStep(
   { to, chunk, operands }: Step,
   places: Places,
   length: number,
@@ -45,5 +45,5 @@ export function playStep(
   }
 }
 
-/** Elements that the scratch of `playStep` must hold. */
+/** Elements that the scratch of `executeStep` must hold. */
 export const scratchLength = blockLength;

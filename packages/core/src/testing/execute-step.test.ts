@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { combineKernel } from '../kernels/combine.js';
-import { type Places, playStep, scratchLength } from './play-step.js';
+import { executeStep, type Places, scratchLength } from './execute-step.js';
 
 const add = combineKernel('float64', 'sum');
 
@@ -29,10 +29,10 @@ function elementsOf({ arrays, offsets }: Elements, rank: number, length: number)
   return [...(arrays[rank] as Float64Array).subarray(begin, begin + length)];
 }
 
-describe('playStep', () => {
+describe('executeStep', () => {
   it('copies one operand', () => {
     const places = placesOf(2, 4, (rank, index) => 10 * rank + index, 1);
-    playStep({ to: 0, chunk: 0, operands: [1] }, places, 2, add, new Float64Array(scratchLength));
+    executeStep({ to: 0, chunk: 0, operands: [1] }, places, 2, add, new Float64Array(scratchLength));
     expect(elementsOf(places, 0, 4)).toEqual([0, 11, 12, 3]);
     expect(elementsOf(places, 1, 4)).toEqual([10, 11, 12, 13]);
   });
@@ -52,7 +52,7 @@ describe('playStep', () => {
     ] as const) {
       for (const to of operands) {
         const places = placesOf(4, 3, (rank) => rank + 1);
-        playStep({ to, chunk: 0, operands }, places, 2, append, scratch);
+        executeStep({ to, chunk: 0, operands }, places, 2, append, scratch);
         expect(elementsOf(places, to, 3)).toEqual([expected, expected, to + 1]);
         for (const other of [0, 1, 2, 3].filter((rank) => rank !== to)) {
           expect(elementsOf(places, other, 3)).toEqual([other + 1, other + 1, other + 1]);
@@ -68,7 +68,7 @@ describe('playStep', () => {
       fc.property(ranges, fc.nat({ max: 2 }), ([begin, end], to) => {
         const places = placesOf(3, length, (rank, index) => (rank + 1) * index, begin);
         const step = { to, chunk: 0, operands: [0, 1, 2] };
-        playStep(step, places, (end as number) - (begin as number), add, new Float64Array(scratchLength));
+        executeStep(step, places, (end as number) - (begin as number), add, new Float64Array(scratchLength));
         const wrong = elementsOf(places, to, length).filter((element, index) => {
           const isInside = index >= (begin as number) && index < (end as number);
           return element !== (isInside ? 6 : to + 1) * index;
@@ -82,7 +82,7 @@ describe('playStep', () => {
   it('does nothing where there is nothing', () => {
     const places = placesOf(3, 1, (rank) => rank, 1);
     for (const operands of [[1], [0, 1], [0, 1, 2]]) {
-      playStep({ to: 0, chunk: 0, operands }, places, 0, add, new Float64Array(scratchLength));
+      executeStep({ to: 0, chunk: 0, operands }, places, 0, add, new Float64Array(scratchLength));
     }
     expect([0, 1, 2].map((rank) => elementsOf(places, rank, 1))).toEqual([[0], [1], [2]]);
   });

@@ -16,26 +16,26 @@ import { Planner } from '../schedule/planner.js';
 import type { Algorithm, Schedule } from '../schedule/schedule.js';
 import { type Step, stepsOf } from '../schedule/steps.js';
 import type { Tensor } from '../tensor.js';
-import { type Places, playStep, scratchLength } from './play-step.js';
+import { executeStep, type Places, scratchLength } from './execute-step.js';
 
-/** How many ranks there are, and what they play. */
-export interface PortableCommunicatorOptions {
+/** The ranks of the group and their algorithm. */
+export interface ReferenceCommunicatorOptions {
   /** Ranks in the group, whose buffers are all handed in here. */
   readonly size: number;
   /** Plans each collective; its schedules are verified before they are played. */
   readonly algorithm: Algorithm;
 }
 
-const portableOptions = knownOptions<PortableCommunicatorOptions>('PortableCommunicator', {
+const referenceOptions = knownOptions<ReferenceCommunicatorOptions>('ReferenceCommunicator', {
   size: true,
   algorithm: true,
 });
 
 /**
- * All ranks in one thread: plays a schedule transfer by transfer, exactly as it is written. The reference for every other
- * executor, which must give the same bits.
+ * All ranks in one thread. Executes a schedule transfer by transfer, exactly as it is written: tests compare the bits of all
+ * engines with this one.
  */
-export class PortableCommunicator extends JoiningCommunicator {
+export class ReferenceCommunicator extends JoiningCommunicator {
   readonly size: number;
   readonly localRanks: readonly number[];
   readonly group: Group;
@@ -44,18 +44,18 @@ export class PortableCommunicator extends JoiningCommunicator {
   readonly #scratch = new Map<string, TypedArray>();
   #isClosed = false;
 
-  constructor(options: PortableCommunicatorOptions, group?: Group) {
+  constructor(options: ReferenceCommunicatorOptions, group?: Group) {
     super();
     const { size, algorithm } = optionsOf(
       options,
       '{ size: 2, algorithm }',
-      portableOptions,
-    ) as PortableCommunicatorOptions;
+      referenceOptions,
+    ) as ReferenceCommunicatorOptions;
     this.size = size;
     this.localRanks = allRanks(size);
     this.#planner = new Planner(algorithm, size);
-    const communicator = (other: Algorithm, own: Group) => new PortableCommunicator({ size, algorithm: other }, own);
-    const ofSize = (ranks: number, other: Algorithm) => new PortableCommunicator({ size: ranks, algorithm: other });
+    const communicator = (other: Algorithm, own: Group) => new ReferenceCommunicator({ size, algorithm: other }, own);
+    const ofSize = (ranks: number, other: Algorithm) => new ReferenceCommunicator({ size: ranks, algorithm: other });
     this.group = group ?? new ControllerGroup({ communicator, ofSize });
   }
 
@@ -143,7 +143,7 @@ export class PortableCommunicator extends JoiningCommunicator {
     const combine = combineKernel(accumulatorOf(wide), elementaryOp(opOf(collective) ?? 'sum'));
     const scratch = this.#borrow('block', wide, scratchLength);
     for (const steps of plan.steps) {
-      for (const step of steps) playStep(step, places, lengthOf(cut, step.chunk), combine, scratch);
+      for (const step of steps) executeStep(step, places, lengthOf(cut, step.chunk), combine, scratch);
     }
   }
 

@@ -1,4 +1,4 @@
-import { PortableCommunicator } from '@coll/core';
+import { ReferenceCommunicator } from '@coll/core/internal';
 import { directAlgorithm } from '@coll/direct';
 import { hierarchicalCopyAlgorithm } from '@coll/hierarchical-copy';
 import { reductionToOneAlgorithm } from '@coll/reduction-to-one';
@@ -11,9 +11,9 @@ executorSuite(
   drawnSuite({
     test: it,
     describe,
-    name: 'PortableCommunicator',
+    name: 'ReferenceCommunicator',
     membersOf: () => 1,
-    open: controllerGroup((algorithm, size) => new PortableCommunicator({ size, algorithm })),
+    open: controllerGroup((algorithm, size) => new ReferenceCommunicator({ size, algorithm })),
     algorithms: [
       { algorithm: ringAlgorithm() },
       { algorithm: ringAlgorithm({ subChunks: 2 }), source: { module: '', export: '', options: { subChunks: 2 } } },
