@@ -1,15 +1,7 @@
 import { availableParallelism } from 'node:os';
 import type { Algorithm, Collective, DType, Group, RunOptions } from '@coll/core';
-import { allRanks, ControllerGroup, deadlineOf, nextTurn, requireGoing } from '@coll/core/internal';
-import {
-  type CheckedCall,
-  clashError,
-  type KnownCall,
-  OrderedCommunicator,
-  operationOf,
-  reads,
-  writes,
-} from '@coll/core/plugin';
+import { ControllerCommunicator, ControllerGroup, nextTurn } from '@coll/core/internal';
+import { type CheckedCall, clashError, type KnownCall, operationOf, reads, writes } from '@coll/core/plugin';
 import type { Clash, ControllerHandle, DealHandle } from './handles.js';
 import type { NativeBinding } from './native-binding.js';
 import { Programs } from './programs.js';
@@ -20,13 +12,8 @@ interface Deal {
   readonly length: number;
 }
 
-type Call = KnownCall<Deal>;
-
-/**
- * All ranks' buffers in one hand, played in C++ by the calling thread and helpers on the other cores. An asynchronous call that takes
- * more than a millisecond lets the event loop run in between.
- */
-export class NativeCommunicator extends OrderedCommunicator<Deal> {
+/** All ranks in one thread. C++ folds their buffers on the calling thread and on helpers on the other cores. */
+export class NativeCommunicator extends ControllerCommunicator<Deal> {
   readonly group: Group;
   readonly #binding: NativeBinding;
   readonly #controller: ControllerHandle;
@@ -35,7 +22,7 @@ export class NativeCommunicator extends OrderedCommunicator<Deal> {
 
   /** @throws ValueError for a size below 1 */
   constructor(binding: NativeBinding, size: number, algorithm: Algorithm, group?: Group) {
-    super(size, allRanks(size));
+    super(size);
     this.#binding = binding;
     this.#controller = binding.controller(size, availableParallelism());
     this.#programs = new Programs(binding, algorithm, size);
@@ -61,36 +48,20 @@ export class NativeCommunicator extends OrderedCommunicator<Deal> {
     return { handle: handle as DealHandle, length };
   }
 
-  protected playSync({ handle: { handle, length } }: Call): void {
-    let begin = 0;
-    do begin = this.#binding.control(this.#controller, handle, begin);
-    while (begin < length);
+  protected endOf({ length }: Deal): number {
+    return length;
   }
 
-  protected override play(call: Call, options: RunOptions): Promise<void> | undefined {
-    const { handle, length } = call.handle;
-    const end = this.#binding.control(this.#controller, handle, 0);
-    if (end < length) return this.#goOn(call, end, options);
-    return this.#newCalls.isTurnDue() ? nextTurn() : undefined;
+  protected workFrom({ handle }: Deal, begin: number): number {
+    return this.#binding.control(this.#controller, handle, begin);
   }
 
-  protected override playLater(call: Call, options: RunOptions): Promise<void> {
-    return this.#goOn(call, 0, options);
+  protected override play(call: KnownCall<Deal>, options: RunOptions): Promise<void> | undefined {
+    return super.play(call, options) ?? (this.#newCalls.isTurnDue() ? nextTurn() : undefined);
   }
 
   protected override async release(running: Promise<unknown> | undefined): Promise<void> {
-    await running?.catch(() => {});
+    await super.release(running);
     this.#binding.close(this.#controller);
-  }
-
-  async #goOn(call: Call, begin: number, options: RunOptions): Promise<void> {
-    const deadline = deadlineOf(options);
-    const { handle, length } = call.handle;
-    let at = begin;
-    do {
-      if (at > 0) await nextTurn();
-      requireGoing(call, this.size, options, deadline);
-      at = this.#binding.control(this.#controller, handle, at);
-    } while (at < length);
   }
 }

@@ -2,7 +2,7 @@ import type { Group } from '../communicator.js';
 import { ControllerGroup } from '../controller-group.js';
 import type { ArrayPlace, Span } from '../kernels/fold.js';
 import { arrayKernels } from '../kernels/javascript-kernels.js';
-import { ControllerCommunicator, type Slice, sliced } from '../runtime/controller-communicator.js';
+import { FoldingCommunicator, type Slice, sliced } from '../runtime/folding-communicator.js';
 import type { Algorithm } from '../schedule/schedule.js';
 import { type Plan, Plans } from '../threads/plans.js';
 
@@ -10,7 +10,7 @@ import { type Plan, Plans } from '../threads/plans.js';
 const sliceLength = 1 << 14;
 
 /** All ranks in one thread, folded by JavaScript. Any memory is used in place. */
-export class JsCommunicator extends ControllerCommunicator<ArrayPlace> {
+export class JsCommunicator extends FoldingCommunicator<ArrayPlace> {
   readonly group: Group;
 
   /** @throws ValueError for a size below 1 */

@@ -1,60 +1,40 @@
-import type { Collective } from '../collective.js';
+import { abortedError, lostBufferError } from '../call-errors.js';
+import { operationOf } from '../caller-request.js';
 import type { RunOptions } from '../communicator.js';
-import type { DType } from '../dtype.js';
-import { requireGoing } from '../in-one-hand.js';
-import type { ArrayPlace, Fold, Span } from '../kernels/fold.js';
+import { DeadlineExceededError } from '../errors.js';
 import { allRanks } from '../ranks.js';
-import { chunkPlace } from '../schedule/chunk-range.js';
-import type { Tensor } from '../tensor.js';
 import { nextTurn } from '../threads/event-loop.js';
-import type { KnownCall } from '../threads/known-calls.js';
+import { type KnownCall, lostRank } from '../threads/known-calls.js';
 import { OrderedCommunicator } from '../threads/ordered-communicator.js';
-import type { CheckedCall, Pieces } from '../threads/pieces.js';
-import type { Plan, Plans } from '../threads/plans.js';
 import { deadlineOf } from '../threads/shared-barrier.js';
 
-/** Executes a part of a prepared call: some hundred microseconds of work. It may run any number of times. */
-export type Slice = () => void;
-
-type Call = KnownCall<readonly Slice[]>;
-
-// An asynchronous call that takes longer lets the event loop run in between.
-const turnMillis = 1;
-
 /**
- * All ranks in one thread. Each chunk is folded once, from the inputs of all ranks to all outputs; a subclass folds the memory that
- * its kernels reach. An asynchronous call that takes more than a millisecond lets the event loop run between slices.
+ * All ranks in one thread. An asynchronous call that takes more than a millisecond lets the event loop run in between, and ends by its
+ * signal, its deadline, or the loss of its memory.
  */
-export abstract class ControllerCommunicator<Place> extends OrderedCommunicator<readonly Slice[]> {
-  readonly #plans: Plans<Place>;
-
-  constructor(size: number, plans: Plans<Place>) {
+export abstract class ControllerCommunicator<Handle> extends OrderedCommunicator<Handle> {
+  constructor(size: number) {
     super(size, allRanks(size));
-    this.#plans = plans;
   }
 
-  refuses(collective: Collective, dtype: DType): string | undefined {
-    return this.#plans.refuses(collective, dtype);
+  /** Where the work of a prepared call ends, in the unit of `workFrom`. */
+  protected abstract endOf(handle: Handle): number;
+
+  /** Does the work of a prepared call from `begin` on, for about a millisecond. @returns where it stopped */
+  protected abstract workFrom(handle: Handle, begin: number): number;
+
+  protected playSync({ handle }: KnownCall<Handle>): void {
+    let at = 0;
+    do at = this.workFrom(handle, at);
+    while (at < this.endOf(handle));
   }
 
-  /** The slices of one span of a call. */
-  protected abstract slicesOf(span: Span<ArrayPlace>, plan: Plan<Place>): readonly Slice[];
-
-  protected prepare(call: CheckedCall): readonly Slice[] {
-    const plan = this.#plans.find(call.collective, call.dtype);
-    return spansOf(plan, call).flatMap((span) => this.slicesOf(span, plan));
+  protected override play(call: KnownCall<Handle>, options: RunOptions): Promise<void> | undefined {
+    const at = this.workFrom(call.handle, 0);
+    return at < this.endOf(call.handle) ? this.#goOn(call, at, options) : undefined;
   }
 
-  protected playSync({ handle: slices }: Call): void {
-    for (const execute of slices) execute();
-  }
-
-  protected override play(call: Call, options: RunOptions): Promise<void> | undefined {
-    const end = executeFrom(call.handle, 0);
-    return end < call.handle.length ? this.#goOn(call, end, options) : undefined;
-  }
-
-  protected override playLater(call: Call, options: RunOptions): Promise<void> {
+  protected override playLater(call: KnownCall<Handle>, options: RunOptions): Promise<void> {
     return this.#goOn(call, 0, options);
   }
 
@@ -62,73 +42,28 @@ export abstract class ControllerCommunicator<Place> extends OrderedCommunicator<
     await running?.catch(() => {});
   }
 
-  async #goOn(call: Call, begin: number, options: RunOptions): Promise<void> {
+  async #goOn(call: KnownCall<Handle>, begin: number, options: RunOptions): Promise<void> {
     const deadline = deadlineOf(options);
     let at = begin;
     do {
       if (at > 0) await nextTurn();
-      requireGoing(call, this.size, options, deadline);
-      at = executeFrom(call.handle, at);
-    } while (at < call.handle.length);
+      this.#requireGoing(call, options.signal, deadline);
+      at = this.workFrom(call.handle, at);
+    } while (at < this.endOf(call.handle));
   }
-}
 
-/** A fold of `count` elements in slices of up to `length`. */
-export function sliced(fold: Fold, count: number, length: number): Slice[] {
-  return Array.from({ length: Math.ceil(count / length) }, (_, index) => {
-    const begin = index * length;
-    return () => fold(begin, Math.min(length, count - begin));
-  });
-}
-
-/** Executes slices from one on for a millisecond. @returns the first that was not executed */
-function executeFrom(slices: readonly Slice[], begin: number): number {
-  const until = performance.now() + turnMillis;
-  let at = begin;
-  do slices[at++]?.();
-  while (at < slices.length && performance.now() < until);
-  return at;
-}
-
-/** The elements of each chunk in each segment that have targets. */
-function spansOf({ collective, schedule, chunks }: Omit<Plan, 'makeFold'>, call: CheckedCall): Span<ArrayPlace>[] {
-  const { begins, length } = call;
-  return chunks.flatMap(({ chain, steps, targets }, index) => {
-    const {
-      begin: chunkBegin,
-      end: chunkEnd,
-      inputAt,
-      outputAt,
-    } = chunkPlace(schedule, collective.kind, length, index);
-    const spans: Span<ArrayPlace>[] = [];
-    for (let segment = 0; segment < begins.length - 1; segment++) {
-      const segmentBegin = begins[segment] as number;
-      const begin = Math.max(chunkBegin, segmentBegin);
-      const count = Math.min(chunkEnd, begins[segment + 1] as number) - begin;
-      const results = distinct(targets, call.outputs, segment);
-      if (count <= 0 || results.length === 0) continue;
-      const placesIn = (buffers: readonly Pieces[], ranks: readonly number[], chunkAt: number) => {
-        // Buffers in several segments have no blocks: there `chunkAt` is `chunkBegin`.
-        const at = chunkAt + begin - chunkBegin - segmentBegin;
-        return ranks.map((rank) => ({ array: segmentOf(buffers, rank, segment).data, at }));
-      };
-      const inputs = placesIn(call.inputs, chain ?? call.localRanks, inputAt);
-      const outputs = placesIn(call.outputs, results, outputAt);
-      spans.push({ inputs, outputs, count, ...(chain ? {} : { steps, results }) });
+  /**
+   * After other code may have run. `deadline` is a time of `Date.now()`.
+   * @throws AbortedError, DeadlineExceededError; ValueError if memory of the call was detached or resized
+   */
+  #requireGoing(call: KnownCall<Handle>, signal: AbortSignal | undefined, deadline: number | undefined): void {
+    const operation = operationOf(call);
+    if (signal?.aborted) throw abortedError('while it was under way', signal, { operation });
+    if (deadline !== undefined && Date.now() >= deadline) {
+      const told = `${operation}: timed out while it was under way`;
+      throw new DeadlineExceededError('ERR_COLL_DEADLINE', told, { operation });
     }
-    return spans;
-  });
-}
-
-/** Of ranks whose outputs are one memory only the first: a shared result is written once. */
-function distinct(ranks: readonly number[], outputs: readonly Pieces[], segment: number): readonly number[] {
-  const isSame = (rank: number, other: number) => {
-    const [a, b] = [segmentOf(outputs, rank, segment).data, segmentOf(outputs, other, segment).data];
-    return a.buffer === b.buffer && a.byteOffset === b.byteOffset;
-  };
-  return ranks.filter((rank) => ranks.find((other) => isSame(rank, other)) === rank);
-}
-
-function segmentOf(buffers: readonly Pieces[], rank: number, segment: number): Tensor {
-  return buffers[rank]?.[segment] as Tensor;
+    const rank = lostRank(call, this.size);
+    if (rank !== undefined) throw lostBufferError(operation, rank);
+  }
 }

@@ -1,7 +1,7 @@
 import { outputDType } from '../collective.js';
 import { byteSize, type DType, type TypedArray, viewOf } from '../dtype.js';
 import type { ArrayPlace, Span } from '../kernels/fold.js';
-import type { Slice } from '../runtime/controller-communicator.js';
+import type { Slice } from '../runtime/folding-communicator.js';
 import type { Arena } from '../threads/arena.js';
 import type { Plan } from '../threads/plans.js';
 

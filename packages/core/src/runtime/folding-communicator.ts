@@ -1,0 +1,108 @@
+import type { Collective } from '../collective.js';
+import type { DType } from '../dtype.js';
+import type { ArrayPlace, Fold, Span } from '../kernels/fold.js';
+import { chunkPlace } from '../schedule/chunk-range.js';
+import type { Tensor } from '../tensor.js';
+import type { KnownCall } from '../threads/known-calls.js';
+import type { CheckedCall, Pieces } from '../threads/pieces.js';
+import type { Plan, Plans } from '../threads/plans.js';
+import { ControllerCommunicator } from './controller-communicator.js';
+
+/** Executes a part of a prepared call: some hundred microseconds of work. It may run any number of times. */
+export type Slice = () => void;
+
+// Between two turns of the event loop.
+const turnMillis = 1;
+
+/**
+ * All ranks in one thread. Each chunk is folded once, from the inputs of all ranks to all outputs; a subclass folds the memory that
+ * its kernels reach.
+ */
+export abstract class FoldingCommunicator<Place> extends ControllerCommunicator<readonly Slice[]> {
+  readonly #plans: Plans<Place>;
+
+  constructor(size: number, plans: Plans<Place>) {
+    super(size);
+    this.#plans = plans;
+  }
+
+  refuses(collective: Collective, dtype: DType): string | undefined {
+    return this.#plans.refuses(collective, dtype);
+  }
+
+  /** The slices of one span of a call. */
+  protected abstract slicesOf(span: Span<ArrayPlace>, plan: Plan<Place>): readonly Slice[];
+
+  protected prepare(call: CheckedCall): readonly Slice[] {
+    const plan = this.#plans.find(call.collective, call.dtype);
+    return spansOf(plan, call).flatMap((span) => this.slicesOf(span, plan));
+  }
+
+  // Without looks at the clock.
+  protected override playSync({ handle: slices }: KnownCall<readonly Slice[]>): void {
+    for (const execute of slices) execute();
+  }
+
+  protected endOf(slices: readonly Slice[]): number {
+    return slices.length;
+  }
+
+  protected workFrom(slices: readonly Slice[], begin: number): number {
+    const until = performance.now() + turnMillis;
+    let at = begin;
+    do slices[at++]?.();
+    while (at < slices.length && performance.now() < until);
+    return at;
+  }
+}
+
+/** A fold of `count` elements in slices of up to `length`. */
+export function sliced(fold: Fold, count: number, length: number): Slice[] {
+  return Array.from({ length: Math.ceil(count / length) }, (_, index) => {
+    const begin = index * length;
+    return () => fold(begin, Math.min(length, count - begin));
+  });
+}
+
+/** The elements of each chunk in each segment that have targets. */
+function spansOf({ collective, schedule, chunks }: Omit<Plan, 'makeFold'>, call: CheckedCall): Span<ArrayPlace>[] {
+  const { begins, length } = call;
+  return chunks.flatMap(({ chain, steps, targets }, index) => {
+    const {
+      begin: chunkBegin,
+      end: chunkEnd,
+      inputAt,
+      outputAt,
+    } = chunkPlace(schedule, collective.kind, length, index);
+    const spans: Span<ArrayPlace>[] = [];
+    for (let segment = 0; segment < begins.length - 1; segment++) {
+      const segmentBegin = begins[segment] as number;
+      const begin = Math.max(chunkBegin, segmentBegin);
+      const count = Math.min(chunkEnd, begins[segment + 1] as number) - begin;
+      const results = distinct(targets, call.outputs, segment);
+      if (count <= 0 || results.length === 0) continue;
+      const placesIn = (buffers: readonly Pieces[], ranks: readonly number[], chunkAt: number) => {
+        // Buffers in several segments have no blocks: there `chunkAt` is `chunkBegin`.
+        const at = chunkAt + begin - chunkBegin - segmentBegin;
+        return ranks.map((rank) => ({ array: segmentOf(buffers, rank, segment).data, at }));
+      };
+      const inputs = placesIn(call.inputs, chain ?? call.localRanks, inputAt);
+      const outputs = placesIn(call.outputs, results, outputAt);
+      spans.push({ inputs, outputs, count, ...(chain ? {} : { steps, results }) });
+    }
+    return spans;
+  });
+}
+
+/** Of ranks whose outputs are one memory only the first: a shared result is written once. */
+function distinct(ranks: readonly number[], outputs: readonly Pieces[], segment: number): readonly number[] {
+  const isSame = (rank: number, other: number) => {
+    const [a, b] = [segmentOf(outputs, rank, segment).data, segmentOf(outputs, other, segment).data];
+    return a.buffer === b.buffer && a.byteOffset === b.byteOffset;
+  };
+  return ranks.filter((rank) => ranks.find((other) => isSame(rank, other)) === rank);
+}
+
+function segmentOf(buffers: readonly Pieces[], rank: number, segment: number): Tensor {
+  return buffers[rank]?.[segment] as Tensor;
+}
