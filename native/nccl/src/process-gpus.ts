@@ -1,6 +1,6 @@
 import { type Communicator, type RunOptions, type Tensor, ValueError, type World } from '@coll/core';
 import { hashOf, layoutOf } from '@coll/core/internal';
-import { OneByOne } from '@coll/core/plugin';
+import { CallOrder } from '@coll/core/plugin';
 import { reductionToOneAlgorithm } from '@coll/reduction-to-one';
 import type { Exchange } from './connect.js';
 import type { GpuGroup, GpuRanks } from './gpu-groups.js';
@@ -23,7 +23,7 @@ export class ProcessGpus implements GpuRanks, GpuGroup {
   /** Where the processes show each other what they have to know. */
   #meeting: Communicator | undefined;
   /** Calls for which the processes show each other something first. */
-  readonly #turns = new OneByOne();
+  readonly #order = new CallOrder();
 
   constructor(world: World, options: NcclOptions) {
     this.#world = world;
@@ -53,17 +53,16 @@ export class ProcessGpus implements GpuRanks, GpuGroup {
 
   /** Resolves when the group is open, has failed to open, or was never asked for. */
   async settled(): Promise<void> {
-    await this.#turns.latest?.catch(() => undefined);
+    await this.#order.start(async () => {});
     await this.#opened?.catch(() => undefined);
   }
 
   /** Several collectives as one group call. @throws the error of whatever ended the group; what this process alone did wrong ends it for all */
   async runTogether(passages: readonly Passage[], options: RunOptions = {}): Promise<void> {
-    if (options.checkCalls) return this.#turns.run(() => this.#play(passages, options));
-    const { latest } = this.#turns;
+    if (options.checkCalls) return this.#order.hold(() => this.#play(passages, options));
     // Without a wait it opens the group at once, before whatever is called behind it.
-    if (latest) await latest.catch(() => undefined);
-    return this.#play(passages, options);
+    if (!this.#order.isHeld) return this.#play(passages, options);
+    return this.#order.start(() => this.#play(passages, options));
   }
 
   meet<Result>(
@@ -78,7 +77,7 @@ export class ProcessGpus implements GpuRanks, GpuGroup {
       await this.of(devices);
       return { size, localRanks, runTogether };
     };
-    return this.#turns.run(async () => {
+    return this.#order.hold(async () => {
       const told = await exchangeBy(this.#met(), options)(Buffer.from(line));
       return then(
         told.map((bytes) => Buffer.from(bytes).toString()),

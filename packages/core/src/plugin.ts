@@ -57,7 +57,6 @@ export { registerEngine } from './engines.js';
 export type { AbortedError, CollError, ErrorCode, ErrorDetails, RuntimeError, ValueError } from './errors.js';
 export type { Explanation } from './explanation.js';
 export { type LogLevel, logFirst } from './logger.js';
-export { OneByOne } from './one-by-one.js';
 export type { PackingOptions } from './packing/arrangement.js';
 export { JoiningCommunicator } from './packing/joining-communicator.js';
 export type { FindRoutes, Route } from './packing/routes.js';

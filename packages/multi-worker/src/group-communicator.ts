@@ -10,7 +10,7 @@ import {
   ValueError,
 } from '@coll/core';
 import { hashOf } from '@coll/core/internal';
-import { listOf, OneByOne } from '@coll/core/plugin';
+import { CallOrder, listOf } from '@coll/core/plugin';
 
 type Buffers = readonly Segments[];
 
@@ -40,7 +40,7 @@ export class GroupCommunicator implements Communicator {
   readonly localRanks: readonly number[];
   readonly group: Group;
   readonly #options: GroupCommunicatorOptions;
-  readonly #underWay = new OneByOne();
+  readonly #order = new CallOrder();
 
   constructor(options: GroupCommunicatorOptions) {
     const { ranks } = options;
@@ -58,7 +58,7 @@ export class GroupCommunicator implements Communicator {
     const launched = this.#launched(options, inputs);
     const { ranks, oneByOne } = this.#options;
     if (!oneByOne) return this.#watch(ranks.run(collective, inputs, outputs, launched));
-    return this.#underWay.run(() => this.#watch(ranks.run(collective, inputs, outputs, launched)));
+    return this.#order.hold(() => this.#watch(ranks.run(collective, inputs, outputs, launched)));
   }
 
   runSync(collective: Collective, inputs: Buffers, outputs: Buffers, options?: RunOptions): void {

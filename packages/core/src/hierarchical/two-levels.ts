@@ -1,7 +1,7 @@
 import { refusedArithmetic } from '../arithmetic.js';
 import { refusedCollective, validateBuffers } from '../buffers.js';
 import { abortedError, busyError, closedError, refusedError } from '../call-errors.js';
-import type { Turn } from '../call-order.js';
+import { CallOrder, type Turn } from '../call-order.js';
 import type { CallerRequest } from '../caller-request.js';
 import { type Collective, nameOf, rootOf } from '../collective.js';
 import type { Communicator, Group, RunOptions } from '../communicator.js';
@@ -10,7 +10,6 @@ import type { DType } from '../dtype.js';
 import { type CollError, UnavailableError } from '../errors.js';
 import { refusedMessages } from '../members/refused-messages.js';
 import { messageOf } from '../message-of.js';
-import { OneByOne } from '../one-by-one.js';
 import { JoiningCommunicator } from '../packing/joining-communicator.js';
 import { untilAllHaveEnded } from '../runtime/until-all-have-ended.js';
 import type { Tensor } from '../tensor.js';
@@ -52,7 +51,7 @@ export abstract class TwoLevels extends JoiningCommunicator {
   /** For levels that both wait for ranks elsewhere. */
   readonly #watch: LevelWatch | undefined;
   /** Calls of one turn, which run one after the other as well. */
-  readonly #inTurn = new OneByOne();
+  readonly #inTurn = new CallOrder();
   #hasFailed = false;
   #isClosed = false;
 
@@ -100,7 +99,7 @@ export abstract class TwoLevels extends JoiningCommunicator {
       }
     };
     const { turn } = given;
-    await (turn ? this.#inTurn.run(() => runStages(turn)) : this.group.order.hold(runStages));
+    await (turn ? this.#inTurn.hold(() => runStages(turn)) : this.group.order.hold(runStages));
   }
 
   protected runWholeSync(

@@ -5,7 +5,6 @@ import type { Collective } from '../collective.js';
 import type { Communicator, Group, RunOptions, Segments } from '../communicator.js';
 import type { DType } from '../dtype.js';
 import type { CollError } from '../errors.js';
-import { OneByOne } from '../one-by-one.js';
 import { requireRunOptions } from '../run-options.js';
 import { nextTurn } from './event-loop.js';
 import { type KnownCall, KnownCalls } from './known-calls.js';
@@ -28,7 +27,8 @@ export abstract class OrderedCommunicator<Handle> implements Communicator {
   readonly localRanks: readonly number[];
   abstract readonly group: Group;
   readonly #calls = new KnownCalls<Handle>();
-  readonly #underWay = new OneByOne();
+  /** The latest call under way; undefined if there is none. */
+  #latest: Promise<unknown> | undefined;
   /** Of calls that were over before they returned. */
   #bytesOfTurn = 0;
   #isClosed = false;
@@ -78,7 +78,7 @@ export abstract class OrderedCommunicator<Handle> implements Communicator {
     options: RunOptions = noOptions,
   ): void {
     this.#requireOpen(collective, options);
-    const isBusy = this.#underWay.latest !== undefined || (this.group.order.isHeld && !options.turn);
+    const isBusy = this.#latest !== undefined || (this.group.order.isHeld && !options.turn);
     if (isBusy) throw busyError(this.#detailsOf(collective, options.request));
     this.playSync(this.#callOf(collective, inputs, outputs, options), options);
   }
@@ -108,7 +108,7 @@ export abstract class OrderedCommunicator<Handle> implements Communicator {
     if (this.#isClosed) return;
     this.#isClosed = true;
     this.#calls.forget();
-    await this.release(this.#underWay.latest);
+    await this.release(this.#latest);
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -168,12 +168,18 @@ export abstract class OrderedCommunicator<Handle> implements Communicator {
 
   /** A call that has waited may have lost its memory. */
   #enqueue(call: KnownCall<Handle>, options: RunOptions, hasWaited: boolean): Promise<void> {
-    const { latest } = this.#underWay;
+    const latest = this.#latest;
     const begin = hasWaited ? this.playLater : this.play;
     const playing = latest ? this.queue(latest, call, options) : begin.call(this, call, options);
     if (playing) this.#bytesOfTurn = 0;
     const turn = playing ?? this.#turnAfter(call);
-    return turn ? this.#underWay.follow(turn) : settled;
+    if (!turn) return settled;
+    this.#latest = turn;
+    const leave = () => {
+      if (this.#latest === turn) this.#latest = undefined;
+    };
+    turn.then(leave, leave);
+    return turn;
   }
 
   /** A turn of the event loop, where one is due. */
