@@ -9,6 +9,7 @@ import { oneRank } from '../ranks.js';
 import type { Algorithm } from '../schedule/schedule.js';
 import { Arena } from './arena.js';
 import { attended } from './attended.js';
+import { CallExecution, type Need } from './call-execution.js';
 import { Descriptors } from './descriptors.js';
 import { nextTurn } from './event-loop.js';
 import type { KnownCall } from './known-calls.js';
@@ -20,7 +21,6 @@ import { Plans } from './plans.js';
 import { fewLooks, SharedBarrier, waitOf } from './shared-barrier.js';
 import { createThreadGroup, requireJoin } from './thread-group.js';
 import { type ThreadEngine, ThreadRank } from './thread-rank.js';
-import { type Need, Turn } from './turn.js';
 
 /** Which rank joins, and what it plays. */
 export interface JoinOptions {
@@ -52,7 +52,7 @@ export class ThreadCommunicator extends OrderedCommunicator<Offer> {
   readonly #plans: Plans;
   readonly #barrier: SharedBarrier;
   readonly #offers: Offers;
-  readonly #turn: Turn;
+  readonly #execution: CallExecution;
   readonly #looks: number;
 
   /** @throws ValueError for a rank outside the group */
@@ -70,7 +70,7 @@ export class ThreadCommunicator extends OrderedCommunicator<Offer> {
     this.#offers = new Offers({ rank, size, arena: this.#arena, plans: this.#plans, nextNumber });
     const tables = [new Descriptors(descriptors, size, 0), new Descriptors(descriptors, size, 1)] as const;
     const pieces = new PieceTable(this.#arena);
-    this.#turn = new Turn({ barrier: this.#barrier, tables, pieces, memory: this.#arena, rank, size });
+    this.#execution = new CallExecution({ barrier: this.#barrier, tables, pieces, memory: this.#arena, rank, size });
     this.group =
       group ??
       new ThreadRank({
@@ -99,14 +99,15 @@ export class ThreadCommunicator extends OrderedCommunicator<Offer> {
   protected playSync({ handle: offer }: Call, options: RunOptions): void {
     this.#begin(offer);
     const wait = waitOf(this.#rank, offer.operation, options);
-    do this.#barrier.waitSync(this.#turn.count, wait);
-    while (this.#turn.goOn(Number.POSITIVE_INFINITY) !== 'nothing');
+    do this.#barrier.waitSync(this.#execution.count, wait);
+    while (this.#execution.goOn(Number.POSITIVE_INFINITY) !== 'nothing');
   }
 
   protected override play({ handle: offer }: Call, options: RunOptions): Promise<void> | undefined {
     const until = performance.now() + turnMillis;
     let need = this.#begin(offer);
-    while (need === 'meeting' && this.#barrier.spin(this.#turn.count, this.#looks)) need = this.#turn.goOn(until);
+    while (need === 'meeting' && this.#barrier.spin(this.#execution.count, this.#looks))
+      need = this.#execution.goOn(until);
     return need === 'nothing' ? undefined : this.#goOn(need, offer, options);
   }
 
@@ -124,7 +125,7 @@ export class ThreadCommunicator extends OrderedCommunicator<Offer> {
   #begin(offer: Offer): Need {
     const failure = this.#barrier.failure(offer.operation);
     if (failure) throw failure;
-    this.#turn.begin(offer);
+    this.#execution.begin(offer);
     return 'meeting';
   }
 
@@ -133,17 +134,17 @@ export class ThreadCommunicator extends OrderedCommunicator<Offer> {
     return attended(this.#barrier, wait, options.signal, async () => {
       let need = first === 'beginning' ? this.#begin(offer) : first;
       while (need !== 'nothing') {
-        if (need === 'meeting') await this.#barrier.wait(this.#turn.count, wait);
+        if (need === 'meeting') await this.#barrier.wait(this.#execution.count, wait);
         else await nextTurn();
         this.#requireMemory(offer.operation);
-        need = this.#turn.goOn(performance.now() + turnMillis);
+        need = this.#execution.goOn(performance.now() + turnMillis);
       }
     });
   }
 
   /** After other code may have run. @throws ValueError where that took memory of the call away */
   #requireMemory(operation: string): void {
-    if (this.#turn.isWhole) return;
+    if (this.#execution.isWhole) return;
     const error = lostBufferError(operation, this.#rank);
     this.#barrier.failFor(error, this.#rank);
     throw error;

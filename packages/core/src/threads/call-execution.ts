@@ -9,10 +9,10 @@ import { directShare, smallShare, stagedShare } from './share.js';
 import type { SharedBarrier } from './shared-barrier.js';
 import { placedPieces } from './spans.js';
 
-/** What a turn needs next: that all ranks come to its count, a pause, or nothing. */
+/** What an execution needs next: that all ranks reach its count, a pause, or nothing. */
 export type Need = 'meeting' | 'pause' | 'nothing';
 
-export interface TurnOptions {
+export interface CallExecutionOptions {
   readonly barrier: SharedBarrier;
   readonly tables: readonly [Descriptors, Descriptors];
   readonly pieces: PieceTable;
@@ -26,7 +26,7 @@ export interface TurnOptions {
  * outputs; all meet again, because until then somebody may read or write anybody's memory. What goes over stages does so block
  * by block: the next one is loaded before a meeting after which this one is stored, in the other slot.
  */
-export class Turn {
+export class CallExecution {
   readonly #barrier: SharedBarrier;
   readonly #tables: readonly [Descriptors, Descriptors];
   readonly #pieces: PieceTable;
@@ -40,7 +40,7 @@ export class Turn {
   #block = 0;
   #phase: 'begun' | 'staged' | 'folding' | 'folded' = 'begun';
 
-  constructor({ barrier, tables, pieces, memory, rank, size }: TurnOptions) {
+  constructor({ barrier, tables, pieces, memory, rank, size }: CallExecutionOptions) {
     this.#barrier = barrier;
     this.#tables = tables;
     this.#pieces = pieces;
@@ -49,7 +49,7 @@ export class Turn {
     this.#size = size;
   }
 
-  /** What all ranks must come to before the turn goes on. */
+  /** What all ranks must come to before the execution goes on. */
   get count(): number {
     return this.#count;
   }
