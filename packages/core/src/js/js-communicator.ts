@@ -2,7 +2,7 @@ import type { Group } from '../communicator.js';
 import { ControllerGroup } from '../controller-group.js';
 import type { ArrayPlace, Span } from '../kernels/fold.js';
 import { arrayKernels } from '../kernels/javascript-kernels.js';
-import { FoldingCommunicator, type Slice, sliced } from '../runtime/folding-communicator.js';
+import { FoldingCommunicator, type FoldSlice, sliced } from '../runtime/folding-communicator.js';
 import type { Algorithm } from '../schedule/schedule.js';
 import { type Plan, Plans } from '../threads/plans.js';
 
@@ -21,7 +21,7 @@ export class JsCommunicator extends FoldingCommunicator<ArrayPlace> {
     this.group = group ?? new ControllerGroup({ communicator, ofSize });
   }
 
-  protected slicesOf(span: Span<ArrayPlace>, { makeFold }: Plan<ArrayPlace>): readonly Slice[] {
+  protected slicesOf(span: Span<ArrayPlace>, { makeFold }: Plan<ArrayPlace>): readonly FoldSlice[] {
     return sliced(makeFold(span), span.count, sliceLength);
   }
 }

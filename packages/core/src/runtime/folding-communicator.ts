@@ -9,7 +9,7 @@ import type { Plan, Plans } from '../threads/plans.js';
 import { ControllerCommunicator } from './controller-communicator.js';
 
 /** Executes a part of a prepared call: some hundred microseconds of work. It may run any number of times. */
-export type Slice = () => void;
+export type FoldSlice = () => void;
 
 // Between two turns of the event loop.
 const turnMillis = 1;
@@ -18,7 +18,7 @@ const turnMillis = 1;
  * All ranks in one thread. Each chunk is folded once, from the inputs of all ranks to all outputs; a subclass folds the memory that
  * its kernels reach.
  */
-export abstract class FoldingCommunicator<Place> extends ControllerCommunicator<readonly Slice[]> {
+export abstract class FoldingCommunicator<Place> extends ControllerCommunicator<readonly FoldSlice[]> {
   readonly #plans: Plans<Place>;
 
   constructor(size: number, plans: Plans<Place>) {
@@ -31,23 +31,23 @@ export abstract class FoldingCommunicator<Place> extends ControllerCommunicator<
   }
 
   /** The slices of one span of a call. */
-  protected abstract slicesOf(span: Span<ArrayPlace>, plan: Plan<Place>): readonly Slice[];
+  protected abstract slicesOf(span: Span<ArrayPlace>, plan: Plan<Place>): readonly FoldSlice[];
 
-  protected prepare(call: CheckedCall): readonly Slice[] {
+  protected prepare(call: CheckedCall): readonly FoldSlice[] {
     const plan = this.#plans.find(call.collective, call.dtype);
     return spansOf(plan, call).flatMap((span) => this.slicesOf(span, plan));
   }
 
   // Without looks at the clock.
-  protected override playSync({ handle: slices }: KnownCall<readonly Slice[]>): void {
+  protected override playSync({ handle: slices }: KnownCall<readonly FoldSlice[]>): void {
     for (const execute of slices) execute();
   }
 
-  protected endOf(slices: readonly Slice[]): number {
+  protected endOf(slices: readonly FoldSlice[]): number {
     return slices.length;
   }
 
-  protected workFrom(slices: readonly Slice[], begin: number): number {
+  protected workFrom(slices: readonly FoldSlice[], begin: number): number {
     const until = performance.now() + turnMillis;
     let at = begin;
     do slices[at++]?.();
@@ -57,7 +57,7 @@ export abstract class FoldingCommunicator<Place> extends ControllerCommunicator<
 }
 
 /** A fold of `count` elements in slices of up to `length`. */
-export function sliced(fold: Fold, count: number, length: number): Slice[] {
+export function sliced(fold: Fold, count: number, length: number): FoldSlice[] {
   return Array.from({ length: Math.ceil(count / length) }, (_, index) => {
     const begin = index * length;
     return () => fold(begin, Math.min(length, count - begin));

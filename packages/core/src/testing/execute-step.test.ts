@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { combineKernel } from '../kernels/combine.js';
-import { executeStep, type Places, scratchLength } from './execute-step.js';
+import { type ChunkPlaces, executeStep, scratchLength } from './execute-step.js';
 
 const add = combineKernel('float64', 'sum');
 
-interface Elements extends Places {
+interface Elements extends ChunkPlaces {
   readonly offsets: readonly number[];
 }
 

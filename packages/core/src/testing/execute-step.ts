@@ -4,7 +4,7 @@ import { copyRange } from '../kernels/convert.js';
 import type { Step } from '../schedule/steps.js';
 
 /** Where each rank has its chunks: in `arrays[rank]`, a chunk from `offsetOf(rank, chunk)` on. All arrays are of one kind. */
-export interface Places {
+export interface ChunkPlaces {
   readonly arrays: readonly TypedArray[];
   offsetOf(rank: number, chunk: number): number;
 }
@@ -15,7 +15,7 @@ const blockLength = 2048;
 /** Executes a step on a chunk of `length` elements. `scratch` is of the arrays' kind and holds a block. */
 export function executeStep(
   { to, chunk, operands }: Step,
-  places: Places,
+  places: ChunkPlaces,
   length: number,
   combine: CombineKernel,
   scratch: TypedArray,

@@ -16,7 +16,7 @@ import { Planner } from '../schedule/planner.js';
 import type { Algorithm, Schedule } from '../schedule/schedule.js';
 import { type Step, stepsOf } from '../schedule/steps.js';
 import type { Tensor } from '../tensor.js';
-import { executeStep, type Places, scratchLength } from './execute-step.js';
+import { type ChunkPlaces, executeStep, scratchLength } from './execute-step.js';
 
 /** The ranks of the group and their algorithm. */
 export interface ReferenceCommunicatorOptions {
@@ -104,7 +104,7 @@ export class ReferenceCommunicator extends JoiningCommunicator {
   }
 
   /** Memory for the chunks of each rank, in the accumulator's type: its output, if that has room for all of them. */
-  #placesFor(cut: Cut, outputs: readonly Tensor[]): Places {
+  #placesFor(cut: Cut, outputs: readonly Tensor[]): ChunkPlaces {
     const { collective, dtype, plan, length } = cut;
     const wide = carrierOf(collective, dtype);
     // Outputs of an all-to-all have no room for what comes from its inputs.
@@ -124,7 +124,7 @@ export class ReferenceCommunicator extends JoiningCommunicator {
     return { arrays, offsetOf };
   }
 
-  #load(cut: Cut, { arrays, offsetOf }: Places, inputs: readonly Tensor[]): void {
+  #load(cut: Cut, { arrays, offsetOf }: ChunkPlaces, inputs: readonly Tensor[]): void {
     const { collective, dtype, plan } = cut;
     const load = carrierOf(collective, dtype) === dtype ? copyRange : widenKernel(dtype);
     for (const rank of this.localRanks) {
@@ -137,7 +137,7 @@ export class ReferenceCommunicator extends JoiningCommunicator {
     }
   }
 
-  #play(cut: Cut, places: Places): void {
+  #play(cut: Cut, places: ChunkPlaces): void {
     const { collective, dtype, plan } = cut;
     const wide = carrierOf(collective, dtype);
     const combine = combineKernel(accumulatorOf(wide), elementaryOp(opOf(collective) ?? 'sum'));
@@ -147,7 +147,7 @@ export class ReferenceCommunicator extends JoiningCommunicator {
     }
   }
 
-  #store(cut: Cut, { arrays, offsetOf }: Places, outputs: readonly Tensor[]): void {
+  #store(cut: Cut, { arrays, offsetOf }: ChunkPlaces, outputs: readonly Tensor[]): void {
     const { collective, plan } = cut;
     for (const rank of this.localRanks.filter((one) => isWritten(one, collective, outputs))) {
       const output = outputs[rank] as Tensor;

@@ -154,7 +154,7 @@ export class CallExecution {
   #stageToo(): Need {
     const part = this.#part;
     if (!part.stage) {
-      part.stage = this.#offer.makeStage();
+      part.stage = this.#offer.makeStagingBuffer();
       part.descriptor = { ...part.descriptor, workAt: part.stage.at };
       part.stage.load(0);
       this.#describe();

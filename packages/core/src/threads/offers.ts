@@ -9,7 +9,7 @@ import { JoinedPieces } from './joined-pieces.js';
 import type { PieceCuts, PiecePlaces } from './piece-table.js';
 import type { CheckedCall, Pieces } from './pieces.js';
 import type { Plan, Plans } from './plans.js';
-import { bytesOfStage, inputSlot, outputSlot, Stage, type StageShape } from './stage.js';
+import { bytesOfStaging, inputSlot, outputSlot, StagingBuffer, type StagingShape } from './staging-buffer.js';
 
 /**
  * How memory gets to the others. *small*: every rank copies its input, works off all of them by itself, and goes its way after
@@ -34,11 +34,11 @@ export interface Offer {
   readonly outputBytes: number;
   readonly way: Way;
   /** Of a stage that any rank has. */
-  readonly shape: StageShape;
+  readonly shape: StagingShape;
   /** By turn; the same one twice where a turn makes no difference. */
   readonly parts: readonly [Part, Part];
-  /** A stage for a rank whose own memory needs none. */
-  makeStage(): Stage;
+  /** Allocates a staging buffer for this rank although its own memory is shared, because another rank of the call needs one. */
+  makeStagingBuffer(): StagingBuffer;
 }
 
 /** What a rank brings to a turn, and what it has to do once it knows what the others bring. */
@@ -48,7 +48,7 @@ export interface Part {
   descriptor: Descriptor;
   /** Where the pieces are of a buffer in several, of which the descriptor has the first. */
   readonly pieces: PiecePlaces | undefined;
-  stage: Stage | undefined;
+  stage: StagingBuffer | undefined;
   /** The numbers of the parts of all ranks, for which the share was made. */
   readonly seen: Int32Array;
   /** Whether memory goes over stages, and whether some ranks have to learn that first. */
@@ -106,7 +106,7 @@ export class Offers {
       isShared,
       cuts: { begins, inputSize: byteSize(dtype), outputSize: byteSize(outputDType(collective, dtype)) },
       parts: [first, form.way === 'small' ? part(1) : first],
-      makeStage: () => this.#stage('stage', form.shape, memory.input, memory.output),
+      makeStagingBuffer: () => this.#stage('stage', form.shape, memory.input, memory.output),
     };
   }
 
@@ -138,7 +138,7 @@ export class Offers {
     const { size, nextNumber } = this.#options;
     const privateInput = inputAt === nowhere ? input : undefined;
     const privateOutput = outputAt === nowhere ? output : undefined;
-    let stage: Stage | undefined;
+    let stage: StagingBuffer | undefined;
     let places = { inputAt, outputAt };
     if (way === 'small') stage = this.#stage(`small ${turn}`, shape, input, privateOutput);
     else if (way === 'blocks' && (privateInput || privateOutput)) stage = this.#stage('stage', shape, input, output);
@@ -162,10 +162,10 @@ export class Offers {
     };
   }
 
-  #stage(purpose: string, shape: StageShape, input?: JoinedPieces, output?: JoinedPieces): Stage {
+  #stage(purpose: string, shape: StagingShape, input?: JoinedPieces, output?: JoinedPieces): StagingBuffer {
     const { arena } = this.#options;
-    const at = this.#reserve(purpose, bytesOfStage(shape));
-    return new Stage({ bytes: arena.bytes, at }, shape, input, output);
+    const at = this.#reserve(purpose, bytesOfStaging(shape));
+    return new StagingBuffer({ bytes: arena.bytes, at }, shape, input, output);
   }
 
   #reserve(purpose: string, bytes: number): number {

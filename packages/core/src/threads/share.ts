@@ -4,8 +4,8 @@ import { settleNaNs } from '../kernels/one-nan.js';
 import { chunkPlace } from '../schedule/chunk-range.js';
 import type { Descriptors } from './descriptors.js';
 import type { Offer, Share } from './offers.js';
-import { type PlacedPiece, shareOf, sharesOf, spansOf, spansOfPieces, type Work } from './spans.js';
-import { inputSlot, outputSlot } from './stage.js';
+import { type FoldWork, type PlacedPiece, shareOf, sharesOf, spansOf, spansOfPieces } from './spans.js';
+import { inputSlot, outputSlot } from './staging-buffer.js';
 
 // Elements that are folded between two looks at the clock: some hundred microseconds.
 const sliceLength = 1 << 18;
@@ -88,7 +88,7 @@ export function stagedShare(offer: Offer, descriptors: Descriptors, rank: number
   };
 }
 
-function workOf({ plan, length }: Offer): Work {
+function workOf({ plan, length }: Offer): FoldWork {
   return { ...plan, length };
 }
 

@@ -6,7 +6,7 @@ import type { FusedChunk } from '../schedule/fused-chunks.js';
 import type { Schedule } from '../schedule/schedule.js';
 
 /** What is folded: a schedule's chunks of a whole buffer of `length` elements. */
-export interface Work {
+export interface FoldWork {
   readonly collective: Collective;
   readonly dtype: DType;
   readonly schedule: Schedule;
@@ -27,7 +27,7 @@ export interface PlacedPiece extends ChunkRange {
 
 /** Pieces that begin at `begins` in the whole buffer, and at last its length; `placesOf` says where each is itself. */
 export function placedPieces(
-  { collective, dtype }: Pick<Work, 'collective' | 'dtype'>,
+  { collective, dtype }: Pick<FoldWork, 'collective' | 'dtype'>,
   begins: Float64Array,
   placesOf: (piece: number) => Places,
 ): PlacedPiece[] {
@@ -44,7 +44,7 @@ export function placedPieces(
 }
 
 /** A part of the elements of a buffer in pieces from all inputs to all outputs. */
-export function spansOfPieces(work: Work, pieces: readonly PlacedPiece[], part: ChunkRange): Span[] {
+export function spansOfPieces(work: FoldWork, pieces: readonly PlacedPiece[], part: ChunkRange): Span[] {
   return pieces.flatMap(({ begin, end, places }) => {
     const own = { begin: Math.max(begin, part.begin), end: Math.min(end, part.end) };
     return own.begin < own.end ? spansOf(work, places, own, () => true) : [];
@@ -52,7 +52,7 @@ export function spansOfPieces(work: Work, pieces: readonly PlacedPiece[], part: 
 }
 
 /** A part of the elements from all inputs to the outputs of some ranks: each chunk's by itself. */
-export function spansOf(work: Work, places: Places, part: ChunkRange, isTarget: (rank: number) => boolean): Span[] {
+export function spansOf(work: FoldWork, places: Places, part: ChunkRange, isTarget: (rank: number) => boolean): Span[] {
   const { collective, schedule, chunks, length } = work;
   return chunks.flatMap((chunk, index) => {
     const place = chunkPlace(schedule, collective.kind, length, index);
@@ -65,7 +65,7 @@ export function spansOf(work: Work, places: Places, part: ChunkRange, isTarget: 
 
 /** The elements that a rank works off: cache lines of its own, so that no two ranks write one line. */
 export function shareOf(
-  { collective, dtype, length, schedule: { ranks } }: Pick<Work, 'collective' | 'dtype' | 'length' | 'schedule'>,
+  { collective, dtype, length, schedule: { ranks } }: Pick<FoldWork, 'collective' | 'dtype' | 'length' | 'schedule'>,
   rank: number,
 ): ChunkRange {
   if (isScattered(collective)) return { begin: (rank * length) / ranks, end: ((rank + 1) * length) / ranks };
@@ -81,7 +81,7 @@ const stripeBytes = 32 * 2 ** 20;
  * The same for a long buffer, stripe by stripe: ranks that walk through it side by side leave each other more of the cache that
  * they share than ranks that are far apart.
  */
-export function sharesOf(work: Work, rank: number): ChunkRange[] {
+export function sharesOf(work: FoldWork, rank: number): ChunkRange[] {
   const { collective, dtype, length, schedule } = work;
   if (isScattered(collective)) return [shareOf(work, rank)];
   const stripe = Math.max(64, Math.floor(stripeBytes / schedule.ranks / byteSize(dtype) / 64) * 64);
@@ -105,7 +105,7 @@ interface Elements {
 }
 
 function spanOf(
-  { collective, dtype, schedule: { ranks } }: Work,
+  { collective, dtype, schedule: { ranks } }: FoldWork,
   places: Places,
   { chain, steps }: FusedChunk,
   targets: readonly number[],

@@ -1,7 +1,7 @@
 import { outputDType } from '../collective.js';
 import { byteSize, type DType, type TypedArray, viewOf } from '../dtype.js';
 import type { ArrayPlace, Span } from '../kernels/fold.js';
-import type { Slice } from '../runtime/folding-communicator.js';
+import type { FoldSlice } from '../runtime/folding-communicator.js';
 import type { Arena } from '../threads/arena.js';
 import type { Plan } from '../threads/plans.js';
 
@@ -20,7 +20,7 @@ export class BlockFolds {
     this.#arena = arena;
   }
 
-  slicesOf({ inputs, outputs, count, ...arithmetic }: Span<ArrayPlace>, plan: Plan): Slice[] {
+  slicesOf({ inputs, outputs, count, ...arithmetic }: Span<ArrayPlace>, plan: Plan): FoldSlice[] {
     const { collective, dtype, makeFold } = plan;
     const resultDType = outputDType(collective, dtype);
     const sources = inputs.map((_, index) => this.#block(index, dtype));

@@ -1,7 +1,7 @@
 import type { Group } from '../communicator.js';
 import { ControllerGroup } from '../controller-group.js';
 import type { ArrayPlace, Span } from '../kernels/fold.js';
-import { FoldingCommunicator, type Slice, sliced } from '../runtime/folding-communicator.js';
+import { FoldingCommunicator, type FoldSlice, sliced } from '../runtime/folding-communicator.js';
 import type { Algorithm } from '../schedule/schedule.js';
 import { Arena, type ArenaMemory } from '../threads/arena.js';
 import type { Pieces } from '../threads/pieces.js';
@@ -39,7 +39,7 @@ export class WasmCommunicator extends FoldingCommunicator<number> {
     return lists.map((pieces) => pieces.map((piece) => this.#arena.present(piece)));
   }
 
-  protected slicesOf(span: Span<ArrayPlace>, plan: Plan): readonly Slice[] {
+  protected slicesOf(span: Span<ArrayPlace>, plan: Plan): readonly FoldSlice[] {
     const isInArena = [...span.inputs, ...span.outputs].every(({ array }) => this.#arena.holds(array));
     return isInArena
       ? sliced(plan.makeFold(inBytes(span)), span.count, sliceLength)

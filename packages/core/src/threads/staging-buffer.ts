@@ -2,7 +2,7 @@ import { byteSize, type DType, type TypedArray, viewOf } from '../dtype.js';
 import type { JoinedPieces } from './joined-pieces.js';
 
 /** What goes over a stage, as all ranks have it: blocks of elements, which take the slots by turns. */
-export interface StageShape {
+export interface StagingShape {
   readonly dtype: DType;
   readonly resultDType: DType;
   /** Elements of a block, going in and coming out. */
@@ -13,15 +13,15 @@ export interface StageShape {
   readonly isInPlace: boolean;
 }
 
-export interface StageMemory {
+export interface StagingMemory {
   readonly bytes: SharedArrayBuffer;
   readonly at: number;
 }
 
 /** Shared memory that a rank's private memory goes through, block by block. */
-export class Stage {
+export class StagingBuffer {
   readonly at: number;
-  readonly #shape: StageShape;
+  readonly #shape: StagingShape;
   readonly #input: JoinedPieces | undefined;
   readonly #output: JoinedPieces | undefined;
   readonly #inputViews: readonly TypedArray[];
@@ -29,8 +29,8 @@ export class Stage {
 
   /** Without an input nothing is loaded, without an output nothing is stored. */
   constructor(
-    { bytes, at }: StageMemory,
-    shape: StageShape,
+    { bytes, at }: StagingMemory,
+    shape: StagingShape,
     input: JoinedPieces | undefined,
     output: JoinedPieces | undefined,
   ) {
@@ -63,26 +63,26 @@ export class Stage {
   }
 }
 
-export function bytesOfStage(shape: StageShape): number {
+export function bytesOfStaging(shape: StagingShape): number {
   const { slots, isInPlace } = shape;
   return slots * bytesOfInput(shape) + (isInPlace ? 0 : slots * bytesOfOutput(shape));
 }
 
 /** Where a slot is, from the stage's begin on. */
-export function inputSlot(shape: StageShape, slot: number): number {
+export function inputSlot(shape: StagingShape, slot: number): number {
   return slot * bytesOfInput(shape);
 }
 
-export function outputSlot(shape: StageShape, slot: number): number {
+export function outputSlot(shape: StagingShape, slot: number): number {
   const { slots, isInPlace } = shape;
   return isInPlace ? inputSlot(shape, slot) : slots * bytesOfInput(shape) + slot * bytesOfOutput(shape);
 }
 
-function bytesOfInput({ dtype, inputLength }: StageShape): number {
+function bytesOfInput({ dtype, inputLength }: StagingShape): number {
   return inLines(inputLength * byteSize(dtype));
 }
 
-function bytesOfOutput({ resultDType, outputLength }: StageShape): number {
+function bytesOfOutput({ resultDType, outputLength }: StagingShape): number {
   return inLines(outputLength * byteSize(resultDType));
 }
 

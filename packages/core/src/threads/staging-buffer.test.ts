@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
 import { tensor, zeros } from '../tensor.js';
 import { JoinedPieces } from './joined-pieces.js';
-import { bytesOfStage, inputSlot, outputSlot, Stage, type StageShape } from './stage.js';
+import { bytesOfStaging, inputSlot, outputSlot, StagingBuffer, type StagingShape } from './staging-buffer.js';
 
-const shape: StageShape = {
+const shape: StagingShape = {
   dtype: 'int8',
   resultDType: 'float32',
   inputLength: 3,
@@ -14,20 +14,20 @@ const shape: StageShape = {
 
 it('gives every slot cache lines of its own', () => {
   const slots = [0, 1].flatMap((slot) => [inputSlot(shape, slot), outputSlot(shape, slot)]);
-  expect([slots, bytesOfStage(shape)]).toEqual([[0, 128, 64, 192], 256]);
+  expect([slots, bytesOfStaging(shape)]).toEqual([[0, 128, 64, 192], 256]);
 });
 
 it('puts results into the places of inputs where they are of one form', () => {
-  const inPlace: StageShape = { ...shape, resultDType: 'int8', isInPlace: true };
+  const inPlace: StagingShape = { ...shape, resultDType: 'int8', isInPlace: true };
   const slots = [0, 1].flatMap((slot) => [inputSlot(inPlace, slot), outputSlot(inPlace, slot)]);
-  expect([slots, bytesOfStage(inPlace)]).toEqual([[0, 0, 64, 64], 128]);
+  expect([slots, bytesOfStaging(inPlace)]).toEqual([[0, 0, 64, 64], 128]);
 });
 
 it('takes blocks by turns, and the last one as short as it is', () => {
-  const bytes = new SharedArrayBuffer(64 + bytesOfStage(shape));
+  const bytes = new SharedArrayBuffer(64 + bytesOfStaging(shape));
   const output = zeros('float32', [5]);
   const input = new JoinedPieces([tensor(Int8Array.of(1, 2, 3, 4, 5))]);
-  const stage = new Stage({ bytes, at: 64 }, shape, input, new JoinedPieces([output]));
+  const stage = new StagingBuffer({ bytes, at: 64 }, shape, input, new JoinedPieces([output]));
   const slot = (at: number) => [...new Int8Array(bytes, 64 + at, 4)];
   stage.load(0);
   stage.load(1);
@@ -44,7 +44,12 @@ it('takes blocks by turns, and the last one as short as it is', () => {
 });
 
 it('loads nothing where nothing is read, and stores nothing where nothing is written', () => {
-  const stage = new Stage({ bytes: new SharedArrayBuffer(bytesOfStage(shape)), at: 0 }, shape, undefined, undefined);
+  const stage = new StagingBuffer(
+    { bytes: new SharedArrayBuffer(bytesOfStaging(shape)), at: 0 },
+    shape,
+    undefined,
+    undefined,
+  );
   stage.load(0);
   stage.store(0);
   expect(stage.isWhole).toBe(true);
