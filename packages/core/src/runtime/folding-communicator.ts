@@ -79,7 +79,7 @@ function spansOf({ collective, schedule, chunks }: Omit<Plan, 'makeFold'>, call:
       const segmentBegin = begins[segment] as number;
       const begin = Math.max(chunkBegin, segmentBegin);
       const count = Math.min(chunkEnd, begins[segment + 1] as number) - begin;
-      const results = distinct(targets, call.outputs, segment);
+      const results = call.isShared ? distinct(targets, call.outputs, segment) : targets;
       if (count <= 0 || results.length === 0) continue;
       const placesIn = (buffers: readonly Pieces[], ranks: readonly number[], chunkAt: number) => {
         // Buffers in several segments have no blocks: there `chunkAt` is `chunkBegin`.
@@ -88,7 +88,8 @@ function spansOf({ collective, schedule, chunks }: Omit<Plan, 'makeFold'>, call:
       };
       const inputs = placesIn(call.inputs, chain ?? call.localRanks, inputAt);
       const outputs = placesIn(call.outputs, results, outputAt);
-      spans.push({ inputs, outputs, count, ...(chain ? {} : { steps, results }) });
+      // Spelled out: a spread takes microseconds.
+      spans.push(chain ? { inputs, outputs, count } : { inputs, outputs, count, steps, results });
     }
     return spans;
   });
