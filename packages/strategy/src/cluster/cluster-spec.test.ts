@@ -21,6 +21,9 @@ describe('ClusterSpec', () => {
     expect(new ClusterSpec({ worker: { 0: 'a:1', 1: 'b:1' } }).asDescription()).toEqual({ worker: ['a:1', 'b:1'] });
     expect(new ClusterSpec({ worker: [] }).jobTasks('worker')).toEqual([]);
     expect(new ClusterSpec({ ps: { 10: 'b:1', 9: 'a:1' } }).taskIndices('ps')).toEqual([9, 10]);
+    // JavaScript sorts the names of an object's fields up to 2 ** 32 - 2 only.
+    const beyond = new ClusterSpec({ ps: { 5000000000: 'b:1', 4294967296: 'a:1' } });
+    expect(beyond.taskIndices('ps')).toEqual([4_294_967_296, 5_000_000_000]);
   });
 
   it('names the job or the task that is not there', () => {
@@ -37,6 +40,15 @@ describe('ClusterSpec', () => {
       expect(() => new ClusterSpec(description as never)).toThrow(TypeError);
     },
   );
+
+  it.each([
+    [{ worker: 'a:1' }, 'not job "worker": "a:1"'],
+    [{ chief: ['b:1'], worker: ['a:1', 1] }, 'not job "worker": ["a:1", 1]'],
+    [['a:1'], 'not ["a:1"]'],
+  ])('says what is odd in %j', (description, told) => {
+    const expected = "each job's tasks, { worker: ['host-a:2222', 'host-b:2222'] }, ";
+    expect(() => new ClusterSpec(description as never)).toThrow(expected + told);
+  });
 
   it.each(['-1', '01', '1.5', 'first'])('refuses a task with the number %s', (index) => {
     const message = `job "worker": a task has a number from 0 on, not "${index}"`;

@@ -74,14 +74,14 @@ export class ClusterSpec {
 }
 
 function tasksOf(job: string, tasks: unknown): ReadonlyMap<number, string> {
-  if (!isRecord(tasks) && !Array.isArray(tasks)) throw notACluster({ [job]: tasks });
+  if (!isRecord(tasks) && !Array.isArray(tasks)) throw notACluster(tasks, job);
   return new Map(
     Object.entries(tasks).map(([key, address]) => {
       const index = Number(key);
       if (!(Number.isInteger(index) && index >= 0 && String(index) === key)) {
         throw new ValueError('ERR_COLL_CLUSTER', `job ${quote(job)}: a task has a number from 0 on, not ${quote(key)}`);
       }
-      if (typeof address !== 'string') throw notACluster({ [job]: tasks });
+      if (typeof address !== 'string') throw notACluster(tasks, job);
       return [index, address];
     }),
   );
@@ -91,9 +91,8 @@ function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-function notACluster(given: unknown): WrongTypeError {
+function notACluster(given: unknown, job?: string): WrongTypeError {
   const example = "{ worker: ['host-a:2222', 'host-b:2222'] }";
-  return new WrongTypeError(
-    `a cluster is described by the addresses of each job's tasks, ${example}, not ${quote(given)}`,
-  );
+  const odd = job === undefined ? quote(given) : `job ${quote(job)}: ${quote(given)}`;
+  return new WrongTypeError(`a cluster is described by the addresses of each job's tasks, ${example}, not ${odd}`);
 }
