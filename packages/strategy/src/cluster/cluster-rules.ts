@@ -46,27 +46,19 @@ export function isChief(cluster: ClusterSpec, task: Task): boolean {
   return task.taskType === 'worker' && countOf(cluster, 'chief') === 0 && task.taskId === 0;
 }
 
-/** How many workers train together with a task of this type: the chief is one of them; evaluators are among themselves. @throws ValueError */
+/** How many workers train together with a task of this type: the chief is one of them; an evaluator is alone. @throws ValueError */
 export function workerCount(cluster: ClusterSpec, task: Task): number {
   validateCluster(cluster, task);
   if (task.taskType === 'ps') throw broken('a ps is not a worker, and has no number of workers');
-  if (task.taskType === 'evaluator') return Math.max(1, countOf(cluster, 'evaluator'));
+  if (task.taskType === 'evaluator') return 1;
   return countOf(cluster, 'chief') + countOf(cluster, 'worker');
 }
 
-/** The number of a worker among those that train together: the chief is 0. @throws ValueError */
+/** The number of a worker among those that train together: the chief is 0, and so is an evaluator. @throws ValueError */
 export function idInCluster(cluster: ClusterSpec, task: Task): number {
   validateCluster(cluster, task);
-  switch (task.taskType) {
-    case 'ps':
-      throw broken('a ps is not a worker, and has no number among them');
-    case 'worker':
-      return task.taskId + countOf(cluster, 'chief');
-    case 'chief':
-      return 0;
-    default:
-      return task.taskId;
-  }
+  if (task.taskType === 'ps') throw broken('a ps is not a worker, and has no number among them');
+  return task.taskType === 'worker' ? task.taskId + countOf(cluster, 'chief') : 0;
 }
 
 /** The device name of the worker that leads collectives, `/job:chief/replica:0/task:0`; empty for a single process and for an evaluator. @throws ValueError */

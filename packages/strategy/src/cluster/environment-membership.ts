@@ -26,9 +26,9 @@ function toldBy({ name, read }: Launcher, variables: Variables): Membership | 'n
     if (!found || found === 'no member') return found;
     // Not every launcher says how many there are.
     const { rank, size = variables.number('COLL_SIZE') } = found;
-    if (size !== undefined && size > mostMembers)
+    if ((size ?? 0) > mostMembers)
       throw new ValueError('ERR_COLL_CLUSTER', `the number of members must be at most ${mostMembers}, got ${size}`);
-    if (size !== undefined && rank >= size)
+    if (rank >= (size ?? Infinity))
       throw new ValueError('ERR_COLL_CLUSTER', `this would be rank ${rank} of ${size}, and ranks count from 0`);
     return { ...nothingElse, ...found, size, launcher: name };
   } catch (cause) {

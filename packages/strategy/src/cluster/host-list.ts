@@ -10,9 +10,8 @@ const mostHosts = 100_000;
  */
 export function expandHostList(list: string): string[] {
   const hosts = splitOutside(list).flatMap((part) => {
-    const names = expand(part, list);
-    if (names.some((name) => name === '')) throw badList(list, 'a host has no name');
-    return names;
+    if (part === '') throw badList(list, 'a host has no name');
+    return expand(part, list);
   });
   if (hosts.length > mostHosts) throw badList(list, `it has more than ${mostHosts} hosts`);
   return hosts;
@@ -24,7 +23,7 @@ export function expandHostList(list: string): string[] {
  */
 export function expandTaskCounts(list: string): number[] {
   return list.split(',').flatMap((part) => {
-    const [, count, times = '1'] = /^(\d+)(?:\(x(\d+)\))?$/.exec(part.trim()) ?? [];
+    const { count, times = '1' } = /^(?<count>\d+)(?:\(x(?<times>\d+)\))?$/.exec(part.trim())?.groups ?? {};
     if (count === undefined || Number(times) > mostHosts) {
       const told = `tasks a node are counts such as 2(x3),1, not ${quote(list)}`;
       throw new ValueError('ERR_COLL_CLUSTER', told);
@@ -64,8 +63,8 @@ function expand(part: string, list: string): string[] {
 
 function numbersOf(range: string, list: string): string[] {
   // More digits are no exact number.
-  const [, first, last = first] = /^(\d{1,15})(?:-(\d{1,15}))?$/.exec(range) ?? [];
-  if (first === undefined || last === undefined) throw badList(list, `${quote(range)} is no number and no range`);
+  const { first = '', last = first } = /^(?<first>\d{1,15})(?:-(?<last>\d{1,15}))?$/.exec(range)?.groups ?? {};
+  if (first === '') throw badList(list, `${quote(range)} is no number and no range`);
   const count = Number(last) - Number(first) + 1;
   if (count < 1) throw badList(list, `the range ${range} runs backwards`);
   if (count > mostHosts) throw badList(list, `it has more than ${mostHosts} hosts`);

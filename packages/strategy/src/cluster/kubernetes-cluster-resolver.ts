@@ -97,9 +97,8 @@ function requirePort(port: unknown): void {
 
 function requireSelectors(mapping: unknown): void {
   const isMapping = typeof mapping === 'object' && mapping !== null && !Array.isArray(mapping);
-  const lists: readonly unknown[] = isMapping ? Object.values(mapping) : [];
-  if (isMapping && lists.every(Array.isArray)) return;
-  const odd = isMapping ? lists.find((selectors) => !Array.isArray(selectors)) : mapping;
+  if (isMapping && Object.values(mapping).every(Array.isArray)) return;
+  const odd: unknown = isMapping ? Object.values(mapping).find((selectors) => !Array.isArray(selectors)) : mapping;
   throw wrongValue("jobToLabelMapping has a list of label selectors for each job, { worker: ['app=train'] }", odd);
 }
 
@@ -113,5 +112,5 @@ function podsOf(listed: readonly Pod[]): readonly Pod[] {
 function isPod(pod: unknown): boolean {
   const { name, phase, hostIP, podIP } = Object(pod) as Partial<Pod>;
   // A pod that waits for a host has no address yet.
-  return [name, phase, hostIP ?? '', podIP ?? ''].every((text) => typeof text === 'string');
+  return [name, phase, hostIP ?? name, podIP ?? name].every((text) => typeof text === 'string');
 }

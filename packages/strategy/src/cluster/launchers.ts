@@ -91,7 +91,7 @@ export const launchers: readonly Launcher[] = [
     markers: ['JSM_NAMESPACE_RANK'],
     read: (v) => ({
       ...v.group('JSM_NAMESPACE_RANK', 'JSM_NAMESPACE_SIZE', 'JSM_NAMESPACE_LOCAL_RANK', 'JSM_NAMESPACE_LOCAL_SIZE'),
-      coordinator: v.text('LSB_MCPU_HOSTS')?.trim().split(/\s+/)[0],
+      coordinator: v.text('LSB_MCPU_HOSTS')?.trim().split(/\s/)[0],
     }),
   },
   {
@@ -141,7 +141,7 @@ export function statefulSet(service: string): Launcher {
     markers: [],
     read(v) {
       const host = v.requireText('HOSTNAME');
-      const [, name, rank] = /^(.+)-(\d+)$/.exec(host) ?? [];
+      const { name, rank } = /^(?<name>.+)-(?<rank>\d+)$/.exec(host)?.groups ?? {};
       if (name === undefined) throw wrongValue('HOSTNAME is the name of a pod, which ends in -0, -1, …', host);
       const coordinator = `${name}-0.${service}`;
       return { rank: Number(rank), localRank: 0, localSize: 1, coordinator };
@@ -171,7 +171,7 @@ function readTFConfig({ environment }: Variables): Found | 'no member' | undefin
     );
   const rank = tasks.findIndex(({ job, index }) => job === taskType && index === taskId);
   const addresses = tasks.map(({ address }) => address);
-  const hosts = addresses.map((address) => address.replace(/:\d+$/, ''));
+  const hosts = addresses.map((address) => address.split(/:\d+$/)[0]);
   const here = [...hosts.keys()].filter((other) => hosts[other] === hosts[rank]);
   return {
     rank,
@@ -205,8 +205,8 @@ function readSageMaker(v: Variables): Found {
   const text = v.requireText('SM_HOSTS');
   const own = v.requireText('SM_CURRENT_HOST');
   const hosts = listFrom(text);
-  const rank = hosts?.indexOf(own) ?? -1;
-  if (hosts && rank >= 0) return { rank, size: hosts.length, localRank: 0, localSize: 1, coordinator: hosts[0] };
+  if (hosts?.includes(own))
+    return { rank: hosts.indexOf(own), size: hosts.length, localRank: 0, localSize: 1, coordinator: hosts[0] };
   throw wrongValue(`SM_HOSTS is a JSON list of hosts, and SM_CURRENT_HOST, ${own}, is one of them`, text);
 }
 
