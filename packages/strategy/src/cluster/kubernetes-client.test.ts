@@ -1,3 +1,10 @@
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import type { IncomingMessage } from 'node:http';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { expect, it } from 'vitest';
 import { kubernetesClient } from './kubernetes-client.js';
 
@@ -19,4 +26,75 @@ it('reports why the pods cannot be listed, such as a pod without an account', as
     message: expect.stringMatching(/^the Kubernetes API server gives no list of pods: ENOENT.*serviceaccount/),
     cause: { code: 'ENOENT' },
   });
+});
+
+// Of 127.0.0.1, signed by itself, made for this test and used nowhere else.
+const key = `-----BEGIN PRIVATE KEY-----
+MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgoUx8+nkNrCmUQ41r
+rRokqNrolAFyz0ULyigA3W9te3ChRANCAASyW8h6ukxWCe2krrCVJB5DAYfZqww4
+D6NAprCXUOkN+QiU/ipvpwJBdvfiSBa7/FpW0awAG/CHMhKH+W8J8JRr
+-----END PRIVATE KEY-----`;
+const certificate = `-----BEGIN CERTIFICATE-----
+MIIBhjCCASygAwIBAgIUG6jIMJP3fWxp/M3fnS7ulqCgPRMwCgYIKoZIzj0EAwIw
+DzENMAsGA1UEAwwEdGVzdDAgFw0yNjExMjUxODUyNTRaGA8yMTI2MTEwMTE4NTI1
+NFowDzENMAsGA1UEAwwEdGVzdDBZMBMGByqGSM49AgEGCCqGSM49AwEHA0IABLJb
+yHq6TFYJ7aSusJUkHkMBh9mrDDgPo0CmsJdQ6Q35CJT+Km+nAkF29+JIFrv8WlbR
+rAAb8IcyEof5bwnwlGujZDBiMB0GA1UdDgQWBBQYha3IMrUvwJnrbPiiOPsxTmBx
+KTAfBgNVHSMEGDAWgBQYha3IMrUvwJnrbPiiOPsxTmBxKTAPBgNVHRMBAf8EBTAD
+AQH/MA8GA1UdEQQIMAaHBH8AAAEwCgYIKoZIzj0EAwIDSAAwRQIgJirbJgmwsWM/
+2/t/LUpDjUpi519ZfamYykgOJfn04OECIQDBf6TV7m/J2xlN3nT3VQqMWzpUssNX
++yE9TZA1VTyQMQ==
+-----END CERTIFICATE-----`;
+
+/** What a client lists where the API server gives this answer, and what the server was asked. */
+async function listedFrom(answer: unknown, labelSelector: string) {
+  const asked: IncomingMessage[] = [];
+  const server = createServer({ key, cert: certificate }, (request, response) => {
+    asked.push(request);
+    response.end(JSON.stringify(answer));
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const account = await mkdtemp(path.join(tmpdir(), 'coll-account-'));
+  await writeFile(path.join(account, 'ca.crt'), certificate);
+  await writeFile(path.join(account, 'token'), 'secret\n');
+  const { port } = server.address() as AddressInfo;
+  const variables = { KUBERNETES_SERVICE_HOST: '127.0.0.1', KUBERNETES_SERVICE_PORT: String(port) };
+  try {
+    const listed = await kubernetesClient(variables, account).listPods(labelSelector);
+    return { listed, asked: asked.map(({ url, method, headers }) => ({ url, method, token: headers.authorization })) };
+  } finally {
+    server.closeAllConnections();
+    server.close();
+    await rm(account, { recursive: true });
+  }
+}
+
+it('asks the API server for the pods of a label selector, by the token of the account', async () => {
+  const pods = {
+    items: [
+      { metadata: { name: 'w-0' }, status: { phase: 'Running', hostIP: '10.0.0.1', podIP: '172.16.0.1' } },
+      { metadata: { name: 'w-1' }, status: { phase: 'Pending' } },
+      { metadata: {} },
+      {},
+    ],
+  };
+  expect(await listedFrom(pods, 'app=train,tier in (a)')).toEqual({
+    listed: [
+      { name: 'w-0', phase: 'Running', hostIP: '10.0.0.1', podIP: '172.16.0.1' },
+      { name: 'w-1', phase: 'Pending', hostIP: '', podIP: undefined },
+      { name: '', phase: 'unknown', hostIP: '', podIP: undefined },
+      { name: '', phase: 'unknown', hostIP: '', podIP: undefined },
+    ],
+    asked: [
+      {
+        url: '/api/v1/pods?labelSelector=app%3Dtrain%2Ctier%20in%20(a)',
+        method: 'GET',
+        token: 'Bearer secret',
+      },
+    ],
+  });
+});
+
+it('lists no pods if the API server answers without items', async () => {
+  expect((await listedFrom({}, 'app=train')).listed).toEqual([]);
 });

@@ -28,10 +28,16 @@ interface PodList {
 }
 
 const answerMillis = 10_000;
-const account = '/var/run/secrets/kubernetes.io/serviceaccount';
 
-/** A client of the API server of the cluster that this process runs in, by the account of its pod. @throws RuntimeError outside of a cluster */
-export function kubernetesClient(variables: Environment = processEnvironment()): KubernetesClient {
+/**
+ * A client of the API server of the cluster that this process runs in, by the account of its pod.
+ * @param account the folder with the certificate of the server and the token of the pod
+ * @throws RuntimeError outside of a cluster
+ */
+export function kubernetesClient(
+  variables: Environment = processEnvironment(),
+  account = '/var/run/secrets/kubernetes.io/serviceaccount',
+): KubernetesClient {
   const host = variables['KUBERNETES_SERVICE_HOST'];
   const port = variables['KUBERNETES_SERVICE_PORT'] ?? '443';
   if (host === undefined) {
