@@ -35,6 +35,18 @@ describe('the answer of a server', () => {
     await expect(asked(listener)).rejects.toThrow(words);
   });
 
+  it('is what fails when the request fails after it has begun', async () => {
+    const server = createServer((_, answer) => answer.write('{"items"')).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const asking = request({ host: '127.0.0.1', port: (server.address() as AddressInfo).port });
+    const answer = answerOf(asking);
+    await once(asking, 'response');
+    expect(asking.emit('error', new Error('too late'))).toBe(true);
+    server.closeAllConnections();
+    server.close();
+    await expect(answer).rejects.toThrow(/aborted|terminated|premature/i);
+  });
+
   it.each<readonly [string, RequestListener]>([
     ['begins', () => {}],
     ['goes on', (_, answer) => answer.write('{"items"')],

@@ -74,6 +74,11 @@ const cases: readonly (readonly [string, Environment, Partial<Membership>])[] = 
     { counts: 'hosts', coordinator: '[fd00::1]:29500' },
   ],
   [
+    'torchrun',
+    { RANK: '0', WORLD_SIZE: '2', MASTER_ADDR: '[fd00::1]', MASTER_PORT: '7' },
+    { counts: 'hosts', coordinator: '[fd00::1]:7' },
+  ],
+  [
     'Kubeflow TrainJob',
     { PET_NODE_RANK: '1', PET_NNODES: '1:4', PET_MASTER_ADDR: 'h' },
     { counts: 'hosts', rank: 1, size: undefined, coordinator: 'h:29500' },
@@ -133,6 +138,7 @@ const cases: readonly (readonly [string, Environment, Partial<Membership>])[] = 
   ['Slurm', { ...slurmStep, SLURM_STEP_TASKS_PER_NODE: '' }, { rank: 5, size: 11, localSize: undefined }],
   ['Slurm', { ...slurmStep, SLURM_NODEID: '' }, { rank: 5, size: 11, localSize: undefined }],
   ['Slurm', { ...slurmStep, SLURM_NODEID: '2' }, { localSize: 3 }],
+  ['Slurm', { ...slurmStep, SLURM_NODEID: '', SLURM_STEP_TASKS_PER_NODE: 'odd' }, { localSize: undefined }],
   ['Slurm', { ...slurmStep, SLURM_STEP_NUM_TASKS: '6' }, { size: 6 }],
   ['Slurm', { ...slurmStep, SLURM_STEP_NUM_TASKS: '' }, { size: 11 }],
   ['Slurm', { ...slurmStep, SLURM_RESTART_COUNT: '3' }, { restarts: 3 }],
@@ -146,6 +152,7 @@ const cases: readonly (readonly [string, Environment, Partial<Membership>])[] = 
     { HOROVOD_RANK: '1', HOROVOD_SIZE: '2', HOROVOD_GLOO_RENDEZVOUS_ADDR: 'h', HOROVOD_GLOO_RENDEZVOUS_PORT: '7' },
     { rank: 1, size: 2, coordinator: 'h:7' },
   ],
+  ['Horovod', { HOROVOD_RANK: '1', HOROVOD_GLOO_RENDEZVOUS_ADDR: 'h' }, { rank: 1, coordinator: 'h' }],
   [
     'Horovod',
     { HOROVOD_RANK: '5', HOROVOD_SIZE: '8', HOROVOD_LOCAL_RANK: '1', HOROVOD_LOCAL_SIZE: '4' },
@@ -195,6 +202,10 @@ const cases: readonly (readonly [string, Environment, Partial<Membership>])[] = 
     { SM_HOSTS: '["algo-1","algo-2"]', SM_CURRENT_HOST: 'algo-2' },
     { rank: 1, size: 2, localRank: 0, localSize: 1, coordinator: 'algo-1' },
   ],
+  ['SageMaker', { SM_HOSTS: '["algo-1","algo-2"]', SM_CURRENT_HOST: 'algo-1' }, { rank: 0, size: 2 }],
+  // A variable of this name is as unknown as any other.
+  ['Flux', { FLUX_TASK_RANK: '1', undefined: '7' }, { rank: 1, localSize: undefined }],
+  ['Kubernetes indexed job', { JOB_COMPLETION_INDEX: '1', undefined: '7' }, { rank: 1, size: undefined }],
 ];
 
 describe('membershipFrom', () => {
@@ -272,6 +283,8 @@ describe('a TF_CONFIG with a cluster', () => {
 
   it.each([
     [{}, 'it has a cluster, and no task: add which task of it this process is, "task": {"type":'],
+    [{ task: { type: 'worker' } }, 'it has a cluster, and no task'],
+    [{ task: { index: 0 } }, 'it has a cluster, and no task'],
     [{ task: { type: 'worker', index: 1 } }, 'task 1 is not one of the 1 of job worker'],
     [{ task: { type: 'chief', index: 0 } }, 'task type "chief" is not in the cluster'],
     [{ task: { type: 'worker', index: 0 }, cluster: { worker: { 1: 'a:1' } } }, 'job "worker" has no task 0; it has 1'],
@@ -347,7 +360,10 @@ describe('EnvironmentClusterResolver', () => {
     expect(() => membershipFrom({ COLL_SIZE: '3' }, 'workers')).toThrow(
       'this process seems to belong to StatefulSet, but the variable HOSTNAME is not set',
     );
-    for (const HOSTNAME of ['-0', 'a-0b', 'train-'])
+    expect(() => membershipFrom({ COLL_SIZE: '3' }, 'workers')).toThrow(
+      expect.objectContaining({ cause: expect.objectContaining({ name: 'ValueError', code: 'ERR_COLL_CLUSTER' }) }),
+    );
+    for (const HOSTNAME of ['-0', 'a-0b', 'train-', 'two\nlines-1'])
       expect(() => membershipFrom({ HOSTNAME }, 'workers')).toThrow('HOSTNAME is the name of a pod, which ends in -0');
     expect(membershipFrom({ HOSTNAME: 'a-12', COLL_SIZE: '13' }, 'workers')).toMatchObject({
       ...{ rank: 12, localRank: 0, localSize: 1, coordinator: 'a-0.workers' },

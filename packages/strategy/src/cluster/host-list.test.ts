@@ -36,6 +36,7 @@ describe('expandHostList', () => {
     'a[x]',
     'a[1-2-3]',
     'a[0-9999999]',
+    'a[0-999999999999999]',
     'a[99999999999999999998]',
   ])('refuses %j', (list) => {
     expect(() => expandHostList(list)).toThrow(
@@ -45,6 +46,12 @@ describe('expandHostList', () => {
 
   it.each([
     ['a]b[1', 'its brackets do not match'],
+    ['a[', 'its brackets do not match'],
+    ['a[1', 'its brackets do not match'],
+    ['a[[1]]', 'its brackets do not match'],
+    ['a[1]]', 'its brackets do not match'],
+    ['a[0-999999999999999]', 'it has more than 100000 hosts'],
+    ['a[]', '"" is no number and no range'],
     ['a[3-1]', 'the range 3-1 runs backwards'],
     ['a[x]', '"x" is no number and no range'],
     ['a[1000000000000000]', '"1000000000000000" is no number and no range'],
@@ -88,6 +95,10 @@ describe('expandHostList', () => {
 });
 
 describe('expandTaskCounts', () => {
+  it('quotes a list that is none', () => {
+    expect(() => expandTaskCounts('1,two')).toThrow('tasks a node are counts such as 2(x3),1, not "1,two"');
+  });
+
   it.each<readonly [string, number[]]>([
     ['1', [1]],
     ['2(x3),1', [2, 2, 2, 1]],

@@ -46,6 +46,8 @@ describe('KubernetesClusterResolver', () => {
       (await KubernetesClusterResolver.create({ client, ...options })).clusterSpec().asDescription();
     expect(await addresses({})).toEqual({ worker: ['172.16.0.7:8470', '10.0.0.2:8470'] });
     expect(await addresses({ address: 'hostIP' })).toEqual({ worker: ['10.0.0.1:8470', '10.0.0.2:8470'] });
+    const own = clientOf({ 'job-name=tensorflow': [{ name: 'a', phase: 'Running', podIP: '172.16.0.7' } as never] });
+    expect(await addresses({ client: own })).toEqual({ worker: ['172.16.0.7:8470'] });
     await expect(addresses({ address: 'pod' as never })).rejects.toThrow(/address is 'podIP' or 'hostIP', not "pod"/);
   });
 
@@ -72,6 +74,9 @@ describe('KubernetesClusterResolver', () => {
   it.each<[string, KubernetesOptions]>([
     ['jobToLabelMapping has a list', { jobToLabelMapping: null as never }],
     ['jobToLabelMapping has a list', { jobToLabelMapping: ['a'] as never }],
+    ["{ worker: ['app=train'] }, not 5", { jobToLabelMapping: 5 as never }],
+    ['{ worker: [\'app=train\'] }, not "app"', { jobToLabelMapping: 'app' as never }],
+    ['{ worker: [\'app=train\'] }, not ["a"]', { jobToLabelMapping: ['a'] as never }],
     ['jobToLabelMapping has a list', { jobToLabelMapping: { worker: undefined } as never }],
     ['not "app=ps"', { jobToLabelMapping: { worker: ['app=train'], ps: 'app=ps' } as never }],
     ['serverPort is a port, from 1 to 65535, not 0', { serverPort: 0 }],
@@ -91,6 +96,10 @@ describe('KubernetesClusterResolver', () => {
       {
         client: clientOf({ 'job-name=tensorflow': [{ ...pod('w-0', '10.0.0.1'), podIP: 5 as never }] }),
       },
+    ],
+    [
+      'hostIP }], not an object',
+      { client: clientOf({ 'job-name=tensorflow': [{ ...pod('w-0', '10.0.0.1'), hostIP: 5 as never }] }) },
     ],
     ['client lists pods', { client: {} as never }],
     [
