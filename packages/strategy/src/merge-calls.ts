@@ -13,7 +13,7 @@ export class MergeCalls {
   }
 
   add(replica: number, args: unknown): void {
-    this.#waiting[replica]?.push(args);
+    (this.#waiting[replica] as unknown[]).push(args);
   }
 
   /** Everybody's arguments of the next merge call, once all have come to it and the one before has been held. */

@@ -21,7 +21,7 @@ export type Sharding = Exclude<AutoShardPolicy, 'AUTO'>;
 export function shardingOf(policy: AutoShardPolicy, fileCount: number | undefined, numWorkers: number): Sharding {
   if (numWorkers === 1) return 'DATA';
   if (policy === 'OFF' || policy === 'DATA') return policy;
-  if (fileCount !== undefined && fileCount >= numWorkers) return 'FILE';
+  if ((fileCount ?? 0) >= numWorkers) return 'FILE';
   const what = fileCount === undefined ? 'a dataset without a list of files' : `a dataset of ${fileCount} files`;
   if (policy === 'FILE') {
     throw new ValueError(

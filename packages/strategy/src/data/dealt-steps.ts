@@ -19,7 +19,7 @@ export class DealtSteps implements Steps<Structure<unknown>> {
   }
 
   async next(): Promise<IteratorResult<Structure<unknown>, undefined>> {
-    const elements: IteratorResult<unknown, undefined>[] = this.#devices.map(() => ({ done: true, value: undefined }));
+    const elements = new Array<IteratorResult<unknown, undefined>>(this.#devices.length);
     try {
       await this.#readInto(elements);
       if (elements.every(({ done }) => done)) return { done: true, value: undefined };
@@ -41,9 +41,8 @@ export class DealtSteps implements Steps<Structure<unknown>> {
 
   /** Reads an element for each replica; those of different readers at the same time. */
   async #readInto(elements: IteratorResult<unknown, undefined>[]): Promise<void> {
-    const each = elements.length / this.#readers.length;
     const reading = this.#readers.map(async (reader, index) => {
-      for (let at = index * each; at < (index + 1) * each; at++) elements[at] = await reader.next();
+      for (let at = index; at < elements.length; at += this.#readers.length) elements[at] = await reader.next();
     });
     // All of them, so that nothing is still read when the first failure is told.
     for (const outcome of await Promise.allSettled(reading)) if (outcome.status === 'rejected') throw outcome.reason;

@@ -73,7 +73,7 @@ export class InputOptions implements InputOptionsInit {
 
 /** @throws ValueError for anything but `InputOptions` or their fields */
 export function requireInputOptions(options: InputOptionsInit | undefined): void {
-  if (!(options instanceof InputOptions)) new InputOptions(options);
+  new InputOptions(options);
 }
 
 function requireMember(name: string, value: unknown, members: Readonly<Record<string, string>>): void {
