@@ -1,5 +1,6 @@
-import { CollError, RuntimeError } from '@coll/core';
+import { asTensor, CollError, PerReplica, RuntimeError, tensor } from '@coll/core';
 import { afterEach, describe, expect, it } from 'vitest';
+import { componentHere, localIdOf } from './contexts.js';
 import {
   experimentalSetStrategy,
   getReplicaContext,
@@ -256,4 +257,80 @@ describe('a strategy beside another one', () => {
     experimentalSetStrategy(other);
     await expectContextError(call, message, method);
   });
+});
+
+describe('a method that is called in the wrong context', () => {
+  const byDefault = getStrategy();
+  const variable = one.extended.createVariable(1);
+  const value = new PerReplica([1, 2]);
+  const calls: readonly (readonly [method: string, call: (strategy: Strategy) => unknown])[] = [
+    ['run', (strategy) => strategy.run(() => 1)],
+    ['reduce', (strategy) => strategy.reduce('SUM', value, null)],
+    ['experimentalDistributeDataset', (strategy) => strategy.experimentalDistributeDataset([[1]])],
+    ['distributeDatasetsFromFunction', (strategy) => strategy.distributeDatasetsFromFunction(() => [[1]])],
+    ['reduceTo', ({ extended }) => extended.reduceTo('SUM', value, 'cpu:0')],
+    ['batchReduceTo', ({ extended }) => extended.batchReduceTo('SUM', [[value, 'cpu:0']])],
+    ['broadcastTo', ({ extended }) => extended.broadcastTo(value, 'cpu:0')],
+    ['update', ({ extended }) => extended.update(variable, () => 1)],
+    ['gatherTo', ({ extended }) => extended.gatherTo(value, 'cpu:0', 0)],
+  ];
+  const more: typeof calls = [
+    ['gather', (strategy) => strategy.gather(value, 0)],
+    [
+      'experimentalDistributeValuesFromFunction',
+      (strategy) => strategy.experimentalDistributeValuesFromFunction(() => 1),
+    ],
+    ['readVar', ({ extended }) => extended.readVar(variable)],
+  ];
+
+  it.each([...calls, ...more])('%s is named if another strategy is in charge', async (method, call) => {
+    const told = new RegExp(`^Mixing different strategies: ${method} of a MirroredStrategy was called`);
+    await expectContextError(() => other.scope(() => call(one)), told, method);
+  });
+
+  it.each(calls)('%s of the default strategy is named, too', async (method, call) => {
+    const told = new RegExp(`^Mixing different strategies: ${method} of a DefaultStrategy was called`);
+    await expectContextError(() => other.scope(() => call(byDefault)), told, method);
+  });
+
+  it.each([...calls, ...more].filter(([method]) => method !== 'update'))(
+    '%s is named in a replica of its strategy',
+    async (method, call) => {
+      const told = new RegExp(`^replica 0: ${method} requires being in cross-replica context: use the replica context`);
+      await expectContextError(() => one.run(async () => void (await call(one))), told, method);
+    },
+  );
+
+  it.each<[method: string, call: (replica: ReplicaContext) => unknown]>([
+    ['allReduce', (replica) => replica.allReduce('SUM', 1)],
+    ['allReduceSync', (replica) => replica.allReduceSync('SUM', 1)],
+    ['allGather', (replica) => replica.allGather([1], 0)],
+    ['broadcast', (replica) => replica.broadcast(1)],
+    ['broadcastSync', (replica) => replica.broadcastSync(1)],
+    ['allocate', (replica) => replica.allocate('float32', [1])],
+    ['mergeCall', (replica) => replica.mergeCall(() => 1)],
+  ])('%s of a replica is named outside of it', async (method, call) => {
+    const replicas = one.experimentalLocalResults(await one.run((replica) => replica)) as readonly ReplicaContext[];
+    const told = `^${method} must be called inside a replica function, not in cross-replica context`;
+    await expectContextError(() => one.scope(() => call(replicas[1] as ReplicaContext)), new RegExp(told), method);
+    const from = new RegExp(`${method} was called on replica 1 from replica 0; each uses its own context`);
+    const calling = one.run(async (replica) => {
+      if (replica.replicaIdInSyncGroup === 0) await call(replicas[1] as ReplicaContext);
+    });
+    await expectContextError(() => calling, from, method);
+  });
+});
+
+it('counts replicas from the first of their worker', () => {
+  const strategy = { extended: { firstReplica: 4 } } as Strategy;
+  const replica = { replicaIdInSyncGroup: 5, strategy } as ReplicaContext;
+  expect(localIdOf(replica)).toBe(1);
+  expect([componentHere({ strategy, replica }), componentHere({ strategy, update: 3 })]).toEqual([1, 3]);
+  expect([componentHere({ strategy }), componentHere(undefined)]).toEqual([undefined, undefined]);
+});
+
+it('lets a distributed value stand for the component of the replica', async () => {
+  const value = new PerReplica([tensor(5), tensor(6)]);
+  const seen = one.experimentalLocalResults(await one.run(() => [...asTensor(value).data]));
+  expect(seen).toEqual([[5], [6]]);
 });

@@ -28,7 +28,7 @@ describe('experimentalSetStrategy', () => {
     expect([getStrategy(), hasStrategy(), inCrossReplicaContext()]).toEqual([byDefault, false, false]);
     experimentalSetStrategy(one);
     experimentalSetStrategy(byDefault);
-    expect(hasStrategy()).toBe(false);
+    expect([hasStrategy(), inCrossReplicaContext(), getReplicaContext()]).toEqual([false, false, alone]);
     expect(() => experimentalSetStrategy({} as never)).toThrow(
       expect.objectContaining({ name: 'ValueError', code: 'ERR_COLL_VALUE' }),
     );

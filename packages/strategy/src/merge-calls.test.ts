@@ -1,5 +1,31 @@
 import { describe, expect, it } from 'vitest';
+import { requireMergeCall } from './merge-call.js';
 import { MergeCalls } from './merge-calls.js';
+
+describe('requireMergeCall', () => {
+  const fn = () => 1;
+  const named = { rate: 1 };
+
+  it('gives the arguments, the named ones last', () => {
+    expect(requireMergeCall(fn)).toEqual([]);
+    expect(requireMergeCall(fn, [1, 2])).toEqual([1, 2]);
+    expect(requireMergeCall(fn, [1], named)).toEqual([1, named]);
+    expect(requireMergeCall(fn, undefined, named)).toEqual([named]);
+  });
+
+  it.each<[Parameters<typeof requireMergeCall>, string]>([
+    [[5 as never], '5, undefined'],
+    [[fn, 6 as never], 'function fn, 6'],
+    [[5 as never, [1], named], '5, [1], an object (Object)'],
+    [[fn, [1], 7 as never], 'function fn, [1], 7'],
+  ])('quotes all that it was given: %j', (given, told) => {
+    const refused = {
+      ...{ name: 'ValueError', code: 'ERR_COLL_VALUE', operation: 'mergeCall' },
+      message: `mergeCall takes a function, a list of arguments and an object of named ones, not ${told}`,
+    };
+    expect(() => requireMergeCall(...given)).toThrow(expect.objectContaining(refused));
+  });
+});
 
 describe('MergeCalls', () => {
   it('are held once all replicas have come, each with its arguments', () => {

@@ -12,10 +12,22 @@ describe('mirroredDevices', () => {
       '/job:localhost/replica:0/task:0/device:CPU:2',
     ]);
     expect(mirroredDevices(['/job:worker/task:1/cpu:0', '/job:worker/task:1/cpu:1'])).toHaveLength(2);
+    expect(mirroredDevices(['/job:localhost/cpu:3'])).toEqual(['/job:localhost/replica:0/task:0/device:CPU:3']);
+  });
+
+  it('refuses devices of several tasks, unless asked for them', () => {
+    const devices = ['/job:worker/task:0/cpu:0', '/job:worker/task:1/cpu:0'];
+    for (const options of [undefined, {}, { severalTasks: false }])
+      expect(() => mirroredDevices(devices, options)).toThrow('a MirroredStrategy serves the devices of one task');
+    expect(mirroredDevices(devices, { severalTasks: true })).toHaveLength(2);
   });
 
   it('makes a CPU device for each core where none are named', () => {
-    expect(mirroredDevices(undefined)).toHaveLength(availableParallelism());
+    const names = Array.from(
+      { length: availableParallelism() },
+      (_, core) => `/job:localhost/replica:0/task:0/device:CPU:${core}`,
+    );
+    expect(mirroredDevices(undefined)).toEqual(names);
     expect(new MirroredStrategy().numReplicasInSync).toBe(availableParallelism());
   });
 
@@ -29,6 +41,7 @@ describe('mirroredDevices', () => {
     const lines: string[] = [];
     setLogSink((level, line) => lines.push(`${level} ${line}`));
     mirroredDevices(undefined);
+    expect(lines).toEqual([]);
     vi.stubEnv('TF_CONFIG', '{}');
     for (const devices of [['cpu:0'], undefined, undefined]) mirroredDevices(devices);
     vi.unstubAllEnvs();

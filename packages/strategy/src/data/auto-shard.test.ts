@@ -18,6 +18,13 @@ describe('how workers share a dataset', () => {
     expect(shardingOf(policy, files, workers)).toBe(sharding);
   });
 
+  it('is by data, without a warning, for a dataset that has no files', () => {
+    const lines: string[] = [];
+    setLogSink((level, message) => lines.push(`${level}: ${message}`));
+    expect(shardingOf('AUTO', undefined, 3)).toBe('DATA');
+    expect(lines).toEqual([]);
+  });
+
   it('is by data, with a warning, where there are fewer files than workers', () => {
     const lines: string[] = [];
     setLogSink((level, message) => lines.push(`${level}: ${message}`));
@@ -26,10 +33,14 @@ describe('how workers share a dataset', () => {
     expect(lines).toEqual([expect.stringMatching(/^warn: a dataset of 2 files has none for some of 3 workers/)]);
   });
 
-  it.each([undefined, 0, 2])('is refused by file with %s files for three workers', (files) => {
-    expect(() => shardingOf('FILE', files, 3)).toThrow(
-      expect.objectContaining({ name: 'ValueError', code: 'ERR_COLL_VALUE' }),
-    );
+  it.each([
+    [undefined, 'a dataset without a list of files'],
+    [0, 'a dataset of 0 files'],
+    [2, 'a dataset of 2 files'],
+  ])('is refused by file with %s files for three workers', (files, what) => {
+    const told = `${what} cannot be shared by file among 3 workers: hand in { files, read }`;
+    const refused = { name: 'ValueError', code: 'ERR_COLL_VALUE', message: expect.stringContaining(told) };
+    expect(() => shardingOf('FILE', files, 3)).toThrow(expect.objectContaining(refused));
   });
 });
 

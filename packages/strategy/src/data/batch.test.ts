@@ -42,10 +42,63 @@ describe('the batches of an element', () => {
     ['bytes without a kind', new DataView(new ArrayBuffer(8))],
     ['different first axes', { x: [1, 2], y: Float32Array.of(1) }],
     ['an empty structure', { x: {} }],
+    ['a list of functions', [() => 1]],
+    ['a list of objects', [new Date(0)]],
   ])('cannot be made of %s', (_, element) => {
     expect(() => batchSizeOf(batchesOf(element) as Structure<Batch>)).toThrow(
       expect.objectContaining({ name: 'ValueError', code: 'ERR_COLL_VALUE' }),
     );
+  });
+});
+
+/** A double of a tensor of TensorFlow.js. */
+class TfTensor {
+  readonly dataId = {};
+  readonly dtype = 'float32';
+  disposed = 0;
+  readonly shape: readonly number[];
+
+  constructor(shape: readonly number[]) {
+    this.shape = shape;
+  }
+
+  async data() {
+    return new Float32Array(1);
+  }
+
+  slice() {
+    return this;
+  }
+
+  dispose() {
+    this.disposed += 1;
+  }
+}
+
+it.each([
+  ['5', 5],
+  ['null', null],
+  ['an object (Date)', new Date(0)],
+  ['a tensor without dimensions', tensor(5)],
+  ['a tensor without dimensions', new TfTensor([])],
+])('an element that holds %s is refused by that name', (held, element) => {
+  const told = `an element of the dataset holds ${held}, which has no first axis to be split along: batch the dataset`;
+  expect(() => batchSizeOf(batchesOf(element))).toThrow(told);
+  expect(() => only(element).part(0, 1)).toThrow(told);
+});
+
+describe('dispose', () => {
+  it('frees a tensor of TensorFlow.js, and nothing that lacks a part of one', () => {
+    const whole = new TfTensor([1]);
+    dispose({ x: [whole] });
+    expect(whole.disposed).toBe(1);
+    for (const field of ['dataId', 'shape', 'slice']) {
+      const odd = Object.assign(new TfTensor([1]), { [field]: undefined });
+      dispose(odd);
+      expect(odd.disposed).toBe(0);
+    }
+    expect(dispose(Object.assign(new TfTensor([1]), { dispose: undefined }))).toBeUndefined();
+    expect(dispose(null)).toBeUndefined();
   });
 });
 

@@ -184,3 +184,38 @@ describe('closing a reader', () => {
     await other.abandon();
   });
 });
+
+describe('a reader that has come to the end', () => {
+  it('neither reads on nor closes what has ended by itself', async () => {
+    let asked = 0;
+    let returned = 0;
+    const iterator = {
+      next: () => ({ done: asked++ === 1, value: asked }),
+      return: () => {
+        returned += 1;
+        return { done: true, value: undefined };
+      },
+    };
+    const reader = new DatasetReader({ [Symbol.iterator]: () => iterator });
+    expect(reader.givesAway).toBe(false);
+    expect([await reader.next(), await reader.next()]).toEqual([
+      { done: false, value: 1 },
+      { done: true, value: undefined },
+    ]);
+    expect(await reader.next()).toEqual({ done: true, value: undefined });
+    await reader.close();
+    expect([asked, returned]).toEqual([2, 0]);
+  });
+
+  it('has ended, too, once the dataset has thrown', async () => {
+    let asked = 0;
+    const next = () => {
+      asked += 1;
+      throw new Error('torn');
+    };
+    const reader = new DatasetReader({ [Symbol.iterator]: () => ({ next }) });
+    await expect(reader.next()).rejects.toThrow('torn');
+    expect(await reader.next()).toEqual({ done: true, value: undefined });
+    expect(asked).toBe(1);
+  });
+});

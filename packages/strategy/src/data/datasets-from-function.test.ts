@@ -1,6 +1,8 @@
 import { PerReplica, setLogSink, tensor } from '@coll/core';
 import { afterEach, describe, expect, it } from 'vitest';
-import { type DatasetFunction, type InputContext, type InputOptionsInit, MirroredStrategy } from '../index.js';
+import { cpu } from '../../test/strategies.js';
+import { type DatasetFunction, InputContext, type InputOptionsInit, MirroredStrategy } from '../index.js';
+import { distributeDatasetsFromFunction } from './datasets-from-function.js';
 
 const three = new MirroredStrategy({ devices: ['cpu:0', 'cpu:1', 'cpu:2'] });
 
@@ -75,6 +77,19 @@ describe('datasets from a function', () => {
     ]);
     expect(contexts).toEqual(
       [0, 1, 2].map((inputPipelineId) => ({ numInputPipelines: 3, inputPipelineId, numReplicasInSync: 3 })),
+    );
+  });
+
+  it('are numbered worker by worker, where each replica has one', () => {
+    const contexts: object[] = [];
+    const context = new InputContext({ numInputPipelines: 3, inputPipelineId: 2, numReplicasInSync: 6 });
+    const make = (own: InputContext) => {
+      contexts.push({ ...own });
+      return [[1]];
+    };
+    distributeDatasetsFromFunction(make, context, cpu(2), { experimentalReplicationMode: 'PER_REPLICA' });
+    expect(contexts).toEqual(
+      [4, 5].map((inputPipelineId) => ({ numInputPipelines: 6, inputPipelineId, numReplicasInSync: 6 })),
     );
   });
 

@@ -30,3 +30,16 @@ describe('an input context', () => {
     expect(() => new InputContext(wrong)).toThrow(field);
   });
 });
+
+it.each([-1, 2, 0.5, '0', null])('refuses the pipeline %j of two', (inputPipelineId) => {
+  const make = () => new InputContext({ numInputPipelines: 2, inputPipelineId: inputPipelineId as number });
+  const message = `inputPipelineId ${JSON.stringify(inputPipelineId)} is not one of the 2 pipelines`;
+  expect(make).toThrow(expect.objectContaining({ name: 'RangeError', message: expect.stringContaining(message) }));
+});
+
+it('names the count that is wrong', () => {
+  expect(() => new InputContext({ numInputPipelines: 0 })).toThrow('numInputPipelines must be a whole number from 1');
+  expect(() => new InputContext({ numReplicasInSync: 0 })).toThrow('numReplicasInSync must be a whole number from 1');
+  const told = 'globalBatchSize must be a whole number from 0, not -1';
+  expect(() => new InputContext().getPerReplicaBatchSize(-1)).toThrow(told);
+});

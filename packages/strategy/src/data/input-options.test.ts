@@ -27,6 +27,9 @@ describe('input options', () => {
     expect(() => new InputOptions(own)).toThrow(
       expect.objectContaining({ name: 'ValueError', code: 'ERR_COLL_VALUE' }),
     );
+    expect(() => new InputOptions({ ...placed, experimentalFetchToDevice: false })).toThrow(
+      'needs experimentalReplicationMode: PER_REPLICA and experimentalFetchToDevice: false',
+    );
     const options = new InputOptions({ ...own, experimentalFetchToDevice: false });
     expect(options.experimentalPlaceDatasetOnDevice).toBe(true);
   });
@@ -39,6 +42,7 @@ describe('input options', () => {
     { experimentalReplicationMode: 1 as unknown as 'PER_REPLICA' },
     { experimentalReplicationMode: 'PER_DEVICE' as 'PER_REPLICA' },
     { autoShardPolicy: 'toString' as 'AUTO' },
+    { autoShardPolicy: ['AUTO'] as never },
   ])('are refused with %o', (wrong) => {
     const [name] = Object.keys(wrong);
     const refused = { code: 'ERR_COLL_VALUE', message: expect.stringMatching(`^${name} (must be|is) `) };

@@ -131,6 +131,18 @@ describe('reading ahead', () => {
     expect([steps.closed, steps.asked, steps.discarded.length]).toEqual([1, 2, 0]);
   });
 
+  it.each([
+    ['a step', (steps: NumberedSteps) => steps.give(0), [0]],
+    ['the end', (steps: NumberedSteps) => steps.end(0), []],
+  ])('frees %s that a check refuses, with what was read after it', async (_, begin, discarded) => {
+    const steps = new NumberedSteps();
+    begin(steps);
+    const ahead = new ReadAhead(steps, 0, () => Promise.reject(new Error('differs')));
+    await expect(ahead.next()).rejects.toThrow('differs');
+    expect(steps.discarded).toEqual(discarded);
+    expect(await ahead.next()).toEqual(over);
+  });
+
   it('is closed by the end of a block', async () => {
     const steps = new NumberedSteps();
     steps.give(0);

@@ -1,10 +1,13 @@
 import type { PerReplica } from '@coll/core';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { batches, collect } from '../../test/batches.js';
+import { deferred } from '../../test/deferred.js';
 import { cpu } from '../../test/strategies.js';
+import { DatasetReader } from './dataset-reader.js';
 import { distributeDataset } from './distribute-dataset.js';
 import { InputContext } from './input-context.js';
 import type { InputOptionsInit } from './input-options.js';
+import { RebatchedSteps } from './rebatched-steps.js';
 
 describe('a dataset of several workers', () => {
   const workers = 3;
@@ -67,5 +70,50 @@ describe('a dataset of several workers', () => {
     expect(() => distributeDataset([[1]], context, cpu(2), { autoShardPolicy: 'FILE' })).toThrow(
       expect.objectContaining({ name: 'ValueError', code: 'ERR_COLL_VALUE' }),
     );
+  });
+});
+
+describe('the steps of batches that are read', () => {
+  const reading = { sharding: 'DATA', globalBatchSize: undefined, devices: [], isChecked: false } as const;
+  const place = { numWorkers: 1, workerIndex: 0, replicasPerWorker: 2 };
+  const join = (parts: readonly unknown[]) => parts;
+
+  it('are none for who asked before the dataset was closed', async () => {
+    const late = deferred<number[]>();
+    const dataset = {
+      [Symbol.asyncIterator]: () => ({ next: async () => ({ done: false, value: await late.promise }) }),
+    };
+    const steps = new RebatchedSteps(new DatasetReader(dataset), { ...reading, place, join });
+    const asked = steps.next();
+    const closed = steps.close();
+    late.resolve([1, 2]);
+    expect(await asked).toEqual({ done: true, value: undefined });
+    await closed;
+  });
+
+  it.each([
+    [true, 1],
+    [false, 0],
+  ])('have a checksum if asked for: %s', async (isChecked, times) => {
+    const data = vi.fn(async () => Float32Array.of(1, 2));
+    const tensor = { dataId: {}, shape: [2], dtype: 'float32', data, slice: () => tensor, dispose: vi.fn() };
+    const steps = new RebatchedSteps(new DatasetReader([tensor]), { ...reading, place, join, isChecked });
+    expect(steps.checksum).toBeUndefined();
+    await steps.next();
+    expect(steps.checksum).toEqual(isChecked ? expect.any(Number) : undefined);
+    expect(data).toHaveBeenCalledTimes(times);
+    // A list keeps its elements.
+    expect(tensor.dispose).not.toHaveBeenCalled();
+  });
+
+  it.each([
+    ['one worker', 1, undefined, 0],
+    ['two workers', 2, undefined, 1],
+    ['two workers with all of it for each', 2, 'OFF', 0],
+  ] as const)('are compared by %s that read the same dataset', async (_, numInputPipelines, autoShardPolicy, times) => {
+    const max = vi.fn(async (numbers: Float64Array) => numbers);
+    const context = new InputContext({ numInputPipelines, numReplicasInSync: 2 * numInputPipelines });
+    await collect(distributeDataset([[1, 2, 3, 4]], context, cpu(2), { autoShardPolicy }, max));
+    expect(max).toHaveBeenCalledTimes(times);
   });
 });
