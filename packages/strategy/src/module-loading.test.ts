@@ -1,10 +1,104 @@
+import { createRequire } from 'node:module';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { CollError } from '@coll/core';
-import { describe, expect, it } from 'vitest';
-import { loadingOf } from './module-loading.js';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { importModule, loadingOf } from './module-loading.js';
 
 const source = pathToFileURL(path.join(import.meta.dirname, 'module-loading.ts')).href;
+
+const ownFlags = process.execArgv;
+
+/** Lets this process have been started with these flags, and others in NODE_OPTIONS. */
+function withFlags(flags: string[], nodeOptions = ''): void {
+  process.execArgv = flags;
+  vi.stubEnv('NODE_OPTIONS', nodeOptions);
+}
+
+/** Lets this Node strip types from TypeScript, or not. */
+function stripTypes(typescript: false | 'strip'): void {
+  vi.stubGlobal('process', Object.create(process, { features: { value: { typescript } } }));
+}
+
+afterEach(() => {
+  vi.unstubAllGlobals();
+  process.execArgv = ownFlags;
+  vi.unstubAllEnvs();
+});
+
+describe('loadingOf a module outside of any package, from a compiled library', () => {
+  const own = 'file:///nowhere/library.js';
+  const tsx = createRequire(import.meta.url).resolve('tsx');
+  const loader = pathToFileURL(tsx).href;
+
+  it('needs nothing for JavaScript in a process without tsx', () => {
+    withFlags(['--no-warnings', '--import=file:///nowhere/tsxes.mjs'], '--max-old-space-size=100  --title=x-tsx');
+    for (const name of ['x.js', 'x.mjs', 'x.cjs', 'x.ts.js', 'x.tsy', 'xts'])
+      expect(loadingOf([`file:///nowhere/${name}`], own)).toStrictEqual({ tsx: undefined });
+  });
+
+  it.each([
+    [['--import', loader], ''],
+    [[`--import=${loader}`], ''],
+    [[], `--no-warnings  --import=${loader}`],
+  ])('finds tsx by the flags %j and NODE_OPTIONS=%j, which load it', (flags, nodeOptions) => {
+    withFlags(flags, nodeOptions);
+    const loading = loadingOf(['file:///nowhere/x.js'], own);
+    expect(loading).not.toHaveProperty('execArgv');
+    expect(loading.tsx).toMatchObject({ esm: expect.stringContaining('/tsx/'), isCommonJs: true });
+  });
+
+  it.each(['tsx', '--import=tsx', '--import=tsx/esm', '/bin/tsx', 'C:\\tsx\\cli'])(
+    'takes %s for the flag of a process under tsx, and looks for tsx beside the library',
+    (flag) => {
+      withFlags([flag]);
+      expect(loadingOf(['file:///nowhere/x.js'], own).tsx).toBeUndefined();
+      expect(loadingOf([new URL('x.js', source).href], own).tsx).toMatchObject({ isCommonJs: false });
+    },
+  );
+
+  it.each(['x.ts', 'x.mts', 'x.cts', 'x.tsx'])('refuses %s, which nothing can load', (name) => {
+    withFlags([]);
+    stripTypes(false);
+    expect(() => loadingOf(['file:///nowhere/a.js', `file:///nowhere/${name}`], own)).toThrow(
+      expect.objectContaining({
+        code: 'ERR_COLL_MODULE',
+        message: expect.stringContaining(`file:///nowhere/${name} is TypeScript, which a worker thread of Node`),
+      }),
+    );
+    stripTypes('strip');
+    expect(loadingOf([`file:///nowhere/${name}`], own)).toStrictEqual({ tsx: undefined });
+  });
+
+  it('takes no module that is not a file for CommonJS', () => {
+    expect(loadingOf(['data:text/javascript,'], source).tsx?.isCommonJs).toBe(false);
+    expect(loadingOf([pathToFileURL(path.join(path.dirname(tsx), '../x.js')).href], source).tsx).toMatchObject({
+      isCommonJs: false,
+    });
+    const typescript = createRequire(import.meta.url).resolve('typescript');
+    expect(loadingOf([pathToFileURL(typescript).href], source).tsx?.isCommonJs).toBe(true);
+  });
+});
+
+describe('importModule', () => {
+  it('gives what the module exports', async () => {
+    expect(await importModule('data:text/javascript,export const five = 5;')).toMatchObject({ five: 5 });
+  });
+
+  it('refuses a module that is not there', async () => {
+    await expect(importModule('file:///nowhere/at-all.js')).rejects.toMatchObject({
+      code: 'ERR_COLL_MODULE',
+      message: expect.stringMatching(/^file:\/\/\/nowhere\/at-all\.js cannot be loaded in a thread of its own: /),
+      cause: { code: 'ERR_MODULE_NOT_FOUND' },
+    });
+  });
+
+  it('throws what the module throws', async () => {
+    const module = "data:text/javascript,throw new RangeError('while loading');";
+    const error = await importModule(module).catch((thrown) => thrown);
+    expect([error.name, error.message]).toEqual(['RangeError', 'while loading']);
+  });
+});
 
 describe('loadingOf', () => {
   it.each(['x.ts', 'x.mts', 'x.cts', 'x.tsx', 'x.js'])(
@@ -35,10 +129,16 @@ describe('loadingOf', () => {
 
   it('lets threads resolve packages as this thread does', () => {
     expect(loadingOf(['data:text/javascript,'], source)).toMatchObject({ execArgv: ['--conditions=@coll/source'] });
+    withFlags(['--conditions=other', '--no-warnings', 'x--conditions=']);
+    const execArgv = ['--conditions=other', '--conditions=@coll/source'];
+    expect(loadingOf(['data:text/javascript,'], source)).toMatchObject({ execArgv });
+    withFlags(['--conditions=@coll/source']);
+    expect(loadingOf(['data:text/javascript,'], source).execArgv).toEqual(['--conditions=@coll/source']);
   });
 
   it('refuses what is no URL', () => {
     expect(() => loadingOf(['./replica.js'])).toThrow(CollError);
+    expect(() => loadingOf(['./replica.js'])).toThrow(expect.objectContaining({ code: 'ERR_COLL_MODULE' }));
     expect(() => loadingOf(['./replica.js'])).toThrow(/"\.\/replica.js" is no URL that a thread can import/);
   });
 });

@@ -50,6 +50,29 @@ describe('annotate', () => {
     expect(error.message).toBe(message);
   });
 
+  it('wraps an error without a message of its own or inherited', () => {
+    const bare = Object.setPrototypeOf(new Error(), null);
+    expect(annotate(bare, 2)).toMatchObject({ name: 'RuntimeError', rank: 2, cause: bare });
+    const odd = Object.create(Object.create(null, { [Symbol.hasInstance]: { value: true } }));
+    expect(ofVariable(odd, 'w')).toBe(odd);
+  });
+
+  it('leaves the stack of an error without a message', () => {
+    const error = new Error('');
+    const { stack } = error;
+    annotate(error, 1);
+    expect(error.stack).toBe(stack);
+  });
+
+  it('puts the name of a variable before the message, of errors that can be changed', () => {
+    expect(ofVariable(new RangeError('too far'), 'w')).toMatchObject({ message: 'variable "w": too far' });
+    const frozen = Object.freeze(new Error('ice'));
+    expect(ofVariable(frozen, 'w')).toBe(frozen);
+    expect(ofVariable({ message: 'plain' }, 'w')).toEqual({ message: 'plain' });
+    expect(ofVariable('text', 'w')).toBe('text');
+    expect(ofVariable(undefined, 'w')).toBeUndefined();
+  });
+
   it.each(['text', 5, undefined, null, Symbol('odd')])('wraps what is no error: %s', (thrown) => {
     expect(annotate(thrown, 0)).toMatchObject({ name: 'RuntimeError', message: `replica 0: ${String(thrown)}` });
     expect(annotate(thrown, 0).cause).toBe(thrown);

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { ClusterSpec } from '../cluster/cluster-spec.js';
 import { SimpleClusterResolver } from '../cluster/simple-cluster-resolver.js';
-import { meetingPlace } from './meeting-place.js';
+import { meetingPlace, ownHost } from './meeting-place.js';
 import { placeOf } from './worker-place.js';
 
 function meetingPlaceAt(address: string) {
@@ -9,6 +9,51 @@ function meetingPlaceAt(address: string) {
   const resolver = new SimpleClusterResolver(new ClusterSpec({ worker: [address, 'b:2'] }), task);
   return meetingPlace(resolver, placeOf(resolver), { jobKey: 'a secret of many bytes' }, {});
 }
+
+it.each([
+  ['a:1', 'a'],
+  ['10.0.0.1:2222', '10.0.0.1'],
+  ['[::1]:2222', '::1'],
+  ['a', undefined],
+  ['a:', undefined],
+  ['a/b:1', undefined],
+  ['', undefined],
+])('reaches a worker at %j by the host %j', (address, host) => {
+  const task = { taskType: 'worker', taskId: 0 };
+  const resolver = new SimpleClusterResolver(new ClusterSpec({ worker: [address] }), task);
+  expect(ownHost(resolver, placeOf(resolver))).toBe(host);
+});
+
+it('has no host without a cluster', () => {
+  const resolver = new SimpleClusterResolver(new ClusterSpec());
+  expect(ownHost(resolver, placeOf(resolver))).toBeUndefined();
+});
+
+it('needs an address and a key', () => {
+  expect(() => meetingPlaceAt('')).toThrow('the address of worker 0, which is not known: describe the cluster');
+  const resolver = new SimpleClusterResolver(new ClusterSpec({ worker: ['a:1', 'b:2'] }), {
+    ...{ taskType: 'worker', taskId: 1 },
+  });
+  const place = placeOf(resolver);
+  expect(() => meetingPlace(resolver, place, {}, {})).toThrow(
+    expect.objectContaining({
+      ...{ name: 'ValueError', code: 'ERR_COLL_CLUSTER' },
+      message: expect.stringContaining('workers prove that they belong together by a job key: give all workers'),
+    }),
+  );
+  const environment = { COLL_JOB: 'mine', COLL_JOB_KEY: 'a secret of many bytes', COLL_GENERATION: '3' };
+  const mine = { job: 'mine', jobKey: 'a secret of many bytes', generation: 3 };
+  const here = { address: 'tcp://a:1', isOfWorker: true, isHere: false };
+  expect(meetingPlace(resolver, place, {}, environment)).toEqual({ ...mine, ...here });
+  expect(meetingPlace(resolver, place, { jobKey: 'another secret of many' }, {})).toEqual({
+    ...{ job: 'multi-worker', jobKey: 'another secret of many', generation: 0 },
+    ...here,
+  });
+  expect(meetingPlace(resolver, place, { generation: 4 }, { ...environment, COLL_STORE: 'tcp://s:9' })).toEqual({
+    ...mine,
+    ...{ generation: 4, address: 'tcp://s:9', isOfWorker: false, isHere: false },
+  });
+});
 
 it.each(['a:1', '10.0.0.1:2222', '[::1]:2222'])('lets workers meet at %s', (address) => {
   expect(meetingPlaceAt(address)).toMatchObject({ address: `tcp://${address}`, isHere: true });
