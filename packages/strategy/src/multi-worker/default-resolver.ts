@@ -19,8 +19,9 @@ export function defaultResolver(variables: Environment = processEnvironment()): 
   return new TFConfigClusterResolver({ variables });
 }
 
+/** Of variables that make no member: those of a step of Slurm do. */
 function warnInBatchScript(variables: Environment): void {
-  if (!variables['SLURM_PROCID'] || variables['SLURM_STEP_ID']) return;
+  if (!variables['SLURM_PROCID']) return;
   // srun starts one task a node, unless the job says how many.
   const tasks = Number(variables['SLURM_NTASKS'] ?? variables['SLURM_JOB_NUM_NODES']);
   if (!(tasks > 1)) return;

@@ -279,14 +279,14 @@ function requireOptions(options: MultiWorkerMirroredStrategyOptions): void {
   const fail = (told: string) => new ValueError('ERR_COLL_VALUE', `MultiWorkerMirroredStrategy: ${told}`);
   if (typeof options !== 'object' || options === null || Array.isArray(options) || options instanceof ClusterResolver)
     throw fail(`takes one object, { clusterResolver, communicationOptions }, not ${quote(options)}`);
-  const { clusterResolver, communicationOptions, group, job = '', startupTimeoutSeconds = null } = options;
+  const { clusterResolver, communicationOptions, group, job, startupTimeoutSeconds = null } = options;
   requireKnownOptions(options, strategyOptions);
   requireProcessGroup(group);
   if (clusterResolver !== undefined && !(clusterResolver instanceof ClusterResolver))
     throw fail(`clusterResolver must be a ClusterResolver, not ${quote(clusterResolver)}`);
   if (communicationOptions !== undefined && (typeof communicationOptions !== 'object' || communicationOptions === null))
     throw fail(`communicationOptions are CommunicationOptions or their fields, not ${quote(communicationOptions)}`);
-  if (typeof job !== 'string') throw fail(`job is a name, not ${quote(job)}`);
+  if (job !== undefined && typeof job !== 'string') throw fail(`job is a name, not ${quote(job)}`);
   const isTime = typeof startupTimeoutSeconds === 'number' && startupTimeoutSeconds >= 0;
   if (!isTime && startupTimeoutSeconds !== null)
     throw fail(`startupTimeoutSeconds is a number from 0, or null, not ${quote(startupTimeoutSeconds)}`);

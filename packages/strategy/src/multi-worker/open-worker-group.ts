@@ -48,7 +48,7 @@ export async function openWorkerGroup(seat: WorkerSeat, signal?: AbortSignal): P
     // Errors tell it: tenths are enough. 0 would be for ever.
     return Math.max(Math.round(10 * left), 1) / 10;
   };
-  const progress: Progress = { hasMetKeeper: false, missing: undefined };
+  const progress: Progress = {};
   const endReports = reportWaiting((seconds) => {
     const limit = startupTimeoutSeconds ? `; startupTimeoutSeconds is ${startupTimeoutSeconds}` : '';
     log('warn', `worker ${rank} of ${size} has waited ${seconds} seconds for ${missingIn(progress, meeting)}${limit}`);
@@ -77,9 +77,9 @@ export async function openWorkerGroup(seat: WorkerSeat, signal?: AbortSignal): P
 /** How far a worker has come. */
 interface Progress {
   /** Whether it is connected to the store that worker 0 keeps for this generation, not one before. */
-  hasMetKeeper: boolean;
+  hasMetKeeper?: true;
   /** The workers that have not arrived; undefined before the store is reached. */
-  missing: ReadonlySet<number> | undefined;
+  missing?: ReadonlySet<number> | undefined;
 }
 
 function missingIn({ missing }: Progress, meeting: MeetingPlace): string {

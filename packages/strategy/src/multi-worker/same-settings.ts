@@ -45,10 +45,10 @@ function rowOf({ devices, communication }: Settings): Float64Array {
 type Row = readonly number[];
 
 function requireAlike(rows: readonly Row[], textOf: (row: Row) => string, rule: string): void {
-  const [first = '', ...others] = rows.map(textOf);
-  const odd = 1 + others.findIndex((text) => text !== first);
-  if (odd === 0) return;
-  const told = `worker 0 has ${first}, worker ${odd} has ${others[odd - 1]}: ${rule}`;
+  const texts = rows.map(textOf);
+  const odd = texts.findIndex((text) => text !== texts[0]);
+  if (odd === -1) return;
+  const told = `worker 0 has ${texts[0]}, worker ${odd} has ${texts[odd]}: ${rule}`;
   throw new RuntimeError('ERR_COLL_CLUSTER', told, { rank: odd, operation: 'start' });
 }
 

@@ -30,7 +30,7 @@ export function workerDevices(devices: unknown, place: WorkerPlace, resolver: Cl
 export function ownDevices(devices: readonly string[], place: WorkerPlace): readonly string[] {
   const task = taskName(place);
   const names = devices.map((device) => canonicalize(device, task));
-  const owner = ownerOf(canonicalize('cpu:0', task));
+  const owner = ownerOf(canonicalize('', task));
   const odd = names.find((name) => ownerOf(name) !== owner);
   if (odd === undefined) return names;
   const told = `devices are those of this worker, ${owner}: ${odd} belongs to another one`;

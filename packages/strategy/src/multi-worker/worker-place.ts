@@ -16,7 +16,7 @@ const alone: WorkerPlace = { workers: 1, idInCluster: 0, isChief: true, task: un
 
 /**
  * Which worker this process is; alone, where there is no cluster.
- * @throws ValueError for a cluster that does not say which task this is, one without workers, and one that breaks a rule
+ * @throws ValueError for a cluster that does not say which task this is, and one that breaks a rule
  */
 export function placeOf(resolver: ClusterResolver): WorkerPlace {
   const cluster = resolver.clusterSpec();
@@ -27,10 +27,10 @@ export function placeOf(resolver: ClusterResolver): WorkerPlace {
     throw new ValueError('ERR_COLL_CLUSTER', `there is a cluster, but nobody says which task of it this is: ${cure}`);
   }
   const task = { taskType, taskId };
-  const workers = workerCount(cluster, task);
-  if (workers === 0) {
-    const told = `a cluster needs a chief, workers or an evaluator; this one has ${cluster.jobs.join(', ')}`;
-    throw new ValueError('ERR_COLL_CLUSTER', told);
-  }
-  return { workers, idInCluster: idInCluster(cluster, task), isChief: isChief(cluster, task), task };
+  return {
+    workers: workerCount(cluster, task),
+    idInCluster: idInCluster(cluster, task),
+    isChief: isChief(cluster, task),
+    task,
+  };
 }
