@@ -81,6 +81,7 @@ describe('a MultiWorkerMirroredStrategy', () => {
       [{ startupTimeoutSeconds: Number.NaN }, /startupTimeoutSeconds is a number from 0, or null, not NaN/],
       [{ communicationOptions: null }, /communicationOptions are CommunicationOptions or their fields, not null/],
       [{ job: 7 }, /job is a name, not 7/],
+      [{ job: null }, /job is a name, not null/],
     ] as const) {
       expect(make(options)).toThrow(expect.objectContaining({ name: 'ValueError', code: 'ERR_COLL_VALUE' }));
       expect(make(options)).toThrow(told);
@@ -222,7 +223,12 @@ describe('a MultiWorkerMirroredStrategy', () => {
     expect(() => new ExperimentalMultiWorkerMirroredStrategy('RING' as never)).toThrow(/\{ communication: 'RING' \}/);
     expect(strategy).toBeInstanceOf(ExperimentalMultiWorkerMirroredStrategy);
     expect(strategy).toBeInstanceOf(Strategy);
-    expect(sink).toHaveBeenCalledWith('warn', expect.stringMatching(/^Experimental.* is deprecated/));
+    const told = 'ExperimentalMultiWorkerMirroredStrategy is deprecated; use MultiWorkerMirroredStrategy instead';
+    expect(sink).toHaveBeenCalledWith('warn', told);
+    class Mine extends ExperimentalMultiWorkerMirroredStrategy {}
+    expect(strategy).not.toBeInstanceOf(Mine);
+    expect(new Mine({ clusterResolver: resolverOf('chief') })).toBeInstanceOf(Mine);
+    expect({}).not.toBeInstanceOf(ExperimentalMultiWorkerMirroredStrategy);
     expect(sink).toHaveBeenCalledWith('info', expect.stringMatching(/communication RING/));
   });
 

@@ -5,15 +5,18 @@ import { closeGroups, cpus, groupsHere } from './workers-here.js';
 
 afterEach(closeGroups);
 
-/** What each worker is told when they meet. */
-async function meet(devices: readonly number[], options: readonly CommunicationOptionsInit[] = []): Promise<unknown[]> {
+/** What each worker is told when they meet, with so many CPUs each, or these devices. */
+async function meet(
+  devices: readonly (number | readonly string[])[],
+  options: readonly CommunicationOptionsInit[] = [],
+): Promise<unknown[]> {
   const groups = await groupsHere(devices.length);
   const cluster = new ClusterSpec({ worker: devices.map((_, worker) => `host:${worker}`) });
   return Promise.all(
     groups.map(async (group, taskId) => {
       const strategy = new MultiWorkerMirroredStrategy({
         clusterResolver: new SimpleClusterResolver(cluster, { taskType: 'worker', taskId }),
-        devices: cpus(devices[taskId] as number),
+        devices: devicesOf(devices[taskId]),
         communicationOptions: new CommunicationOptions(options[taskId]),
         group,
       });
@@ -24,10 +27,23 @@ async function meet(devices: readonly number[], options: readonly CommunicationO
   );
 }
 
+const devicesOf = (devices: number | readonly string[] | undefined) =>
+  typeof devices === 'number' ? cpus(devices) : devices;
+
 describe('workers of one strategy', () => {
   it('have as many devices', async () => {
     const told = 'worker 0 has 1 device, worker 2 has 2 devices: all workers have as many';
     for (const error of await meet([1, 1, 2])) expect(error).toMatchObject({ code: 'ERR_COLL_CLUSTER', message: told });
+  });
+
+  it.each([
+    [['gpu:0'], ['cpu:0'], '1 device (1 GPU)', '1 device'],
+    [['gpu:0', 'gpu:1'], ['gpu:0', 'cpu:0'], '2 devices (2 GPUs)', '2 devices (1 GPU)'],
+    [['cpu:0', 'cpu:1'], ['gpu:0', 'gpu:1'], '2 devices', '2 devices (2 GPUs)'],
+  ])('have as many GPUs, not %j and %j', async (first, second, one, other) => {
+    const message = `worker 0 has ${one}, worker 1 has ${other}: all workers have as many`;
+    for (const error of await meet([first, second]))
+      expect(error).toMatchObject({ code: 'ERR_COLL_CLUSTER', message, rank: 1, operation: 'start' });
   });
 
   it.each<[CommunicationOptionsInit, string]>([

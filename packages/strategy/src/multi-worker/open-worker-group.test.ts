@@ -1,6 +1,6 @@
 import { joinGroup, type Store, subStore, TcpStore, TcpStoreServer } from '@coll/rendezvous';
 import { afterEach, expect, it, vi } from 'vitest';
-import { openWorkerGroup } from './open-worker-group.js';
+import { keepStore, openWorkerGroup } from './open-worker-group.js';
 
 const job = { job: 'workers', jobKey: TcpStoreServer.newKey() };
 const generation = 0;
@@ -63,7 +63,7 @@ it('rejects naming worker 0 when it ends while the workers meet, even without a 
   const rejection = expect(opening).rejects.toMatchObject({
     name: 'UnavailableError',
     code: 'ERR_COLL_PEER_FAILED',
-    rank: 0,
+    ...{ rank: 0, operation: 'start' },
     message: expect.stringMatching(/^worker 0 at 127\.0\.0\.1:\d+ was lost before all workers had met: /),
   });
   await cardOf(store, 1);
@@ -123,4 +123,44 @@ it('warns after 30 seconds, and then every minute, which workers are missing', a
   await expect(opening).rejects.toMatchObject({ code: 'ERR_COLL_ABORTED' });
   vi.advanceTimersByTime(600_000);
   expect(lines).toHaveBeenCalledTimes(2);
+});
+
+it.each([
+  [true, 'worker 0 at 127.0.0.1:1'],
+  [false, 'the store at tcp://127.0.0.1:1'],
+])('warns of a store that has not come, of a worker: %s', async (isOfWorker, store) => {
+  const lines = vi.spyOn(console, 'error').mockImplementation(() => {});
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  const over = new AbortController();
+  const { meeting, ...seat } = seatAt('tcp://127.0.0.1:1', 4);
+  const opening = openWorkerGroup({ ...seat, meeting: { ...meeting, isOfWorker } }, over.signal);
+  vi.advanceTimersByTime(30_000);
+  expect(lines.mock.calls).toEqual([[`coll warn: worker 1 of 4 has waited 30 seconds for ${store}`]]);
+  over.abort();
+  await expect(opening).rejects.toMatchObject({ code: 'ERR_COLL_ABORTED' });
+});
+
+it('tells in its warning how long it will wait', async () => {
+  const lines = vi.spyOn(console, 'error').mockImplementation(() => {});
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  const over = new AbortController();
+  const opening = openWorkerGroup({ ...seatAt('tcp://127.0.0.1:1', 4), startupTimeoutSeconds: 90 }, over.signal);
+  vi.advanceTimersByTime(30_000);
+  const told =
+    'coll warn: worker 1 of 4 has waited 30 seconds for worker 0 at 127.0.0.1:1; startupTimeoutSeconds is 90';
+  expect(lines.mock.calls).toEqual([[told]]);
+  over.abort();
+  await expect(opening).rejects.toMatchObject({ code: 'ERR_COLL_ABORTED' });
+});
+
+it('keeps the store at the address of worker 0, and nowhere else', async () => {
+  const free = await TcpStoreServer.listen(job);
+  const { address } = free;
+  await free.close();
+  const { meeting, ...seat } = seatAt(address, 2);
+  expect(await keepStore({ ...seat, meeting })).toBeUndefined();
+  await using server = await keepStore({ ...seat, meeting: { ...meeting, generation: 3, isHere: true } });
+  expect(server?.address).toBe(address);
+  await using store = await TcpStore.connect({ ...job, address });
+  expect(await store.get('keeper/3')).toEqual(new Uint8Array());
 });

@@ -30,6 +30,7 @@ describe('the place of a worker', () => {
   it.each([
     [resolverOf(), /nobody says which task/],
     [resolverOf('worker'), /nobody says which task/],
+    [resolverOf(undefined, 0), /nobody says which task/],
     [resolverOf('ps', 0, { ps: ['a:1'] }), /a ps is not a worker/],
     [resolverOf('worker', 2), /task 2 is not one of the 2/],
     [resolverOf('worker', '1' as never), /a task is a whole number from 0 on, not "1"/],

@@ -1,0 +1,132 @@
+import { CommunicationOptions, type ProcessGroup, resolveEngine, type Tensor, tensor } from '@coll/core';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { closeGroups, groupsHere } from '../../test/workers-here.js';
+import { WorkerCollectives } from './worker-collectives.js';
+
+afterEach(closeGroups);
+
+/** What a worker with these devices does with the others of a group. */
+function collectivesOf(group: ProcessGroup | undefined, workers: number, devices: readonly string[], worker = 0) {
+  const names = devices.map((device) => `/job:worker/replica:0/task:${worker}/device:${device}`);
+  const dispose = vi.fn(async () => {});
+  const open = vi.fn(async () => {
+    if (!group) throw new RangeError('nobody came');
+    return { group, [Symbol.asyncDispose]: dispose };
+  });
+  const collectives = new WorkerCollectives({
+    ...{ workers, devices: names, host: `/job:worker/replica:0/task:${worker}/device:CPU:0`, open },
+    communication: new CommunicationOptions(),
+    engine: resolveEngine('auto'),
+  });
+  return { collectives, dispose, open };
+}
+
+async function twoWorkers(...devices: readonly string[]) {
+  const groups = await groupsHere(2);
+  return groups.map((group, worker) => collectivesOf(group, 2, devices, worker));
+}
+
+describe('one worker', () => {
+  it('hands values back as they are, and opens no group', async () => {
+    const { collectives, open } = collectivesOf(undefined, 1, ['CPU:0', 'CPU:1']);
+    const values = [tensor([1])];
+    const [value] = values as [Tensor];
+    expect(await collectives.broadcast(values, 0)).toBe(values);
+    expect(collectives.broadcastSync(value, 0)).toBe(value);
+    expect(await collectives.allReduce('SUM', value)).toBe(value);
+    expect(collectives.allReduceSync('SUM', value)).toBe(value);
+    await collectives.ready();
+    expect([collectives.links, collectives.failure()]).toEqual([[], undefined]);
+    expect(collectives.fail(new Error('alone'))).toBeUndefined();
+    await collectives.close();
+    expect(open).not.toHaveBeenCalled();
+  });
+});
+
+describe('workers that have not met', () => {
+  it('have no links and no failure, and cannot make calls that block', () => {
+    const { collectives, open } = collectivesOf(undefined, 2, ['CPU:0']);
+    expect([collectives.links, collectives.failure()]).toEqual([[], undefined]);
+    expect(collectives.fail(new Error('early'))).toBeUndefined();
+    const refused = (operation: string) => expect.objectContaining({ code: 'ERR_COLL_CONTEXT', operation });
+    expect(() => collectives.allReduceSync('SUM', tensor(1))).toThrow(refused('all-reduce'));
+    expect(() => collectives.broadcastSync(tensor(1), 0)).toThrow(refused('broadcast'));
+    expect(open).not.toHaveBeenCalled();
+  });
+
+  it('try again after they could not meet, until they are closed', async () => {
+    const { collectives, open } = collectivesOf(undefined, 2, ['CPU:0']);
+    for (let time = 1; time <= 2; time++) {
+      await expect(collectives.ready()).rejects.toThrow('nobody came');
+      expect(open).toHaveBeenCalledTimes(time);
+    }
+    await collectives.close();
+    await expect(collectives.ready()).rejects.toMatchObject({
+      ...{ name: 'RuntimeError', code: 'ERR_COLL_CLOSED', operation: 'start' },
+      message: 'this MultiWorkerMirroredStrategy was closed; create a new one',
+    });
+    expect(open).toHaveBeenCalledTimes(2);
+  });
+});
+
+describe('two workers', () => {
+  it.each([
+    [['CPU:0'], true],
+    [['GPU:0'], false],
+    [['CPU:0', 'CPU:1'], false],
+  ])('with %j share the ops of their CPUs: %s', async (devices, isOnHost) => {
+    const workers = await twoWorkers(...devices);
+    for (const same of await Promise.all(
+      workers.map(async ({ collectives }) => (await collectives.deviceOps()) === (await collectives.hostOps())),
+    ))
+      expect(same).toBe(isOnHost);
+    await Promise.all(workers.map(({ collectives }) => collectives.close()));
+    for (const { dispose, open } of workers) {
+      expect(open).toHaveBeenCalledTimes(1);
+      expect(dispose).toHaveBeenCalledTimes(1);
+    }
+  });
+
+  it('combine and broadcast their values', async () => {
+    const workers = await twoWorkers('CPU:0', 'CPU:1');
+    const results = await Promise.all(
+      workers.map(async ({ collectives }, worker) => {
+        const sum = await collectives.allReduce('SUM', tensor([worker + 1]));
+        const [ofLast] = await collectives.broadcast([tensor([worker + 5])], 1);
+        return [[...sum.data], [...(ofLast as Tensor).data]];
+      }),
+    );
+    expect(results).toEqual([
+      [[3], [6]],
+      [[3], [6]],
+    ]);
+    expect(workers.map(({ collectives }) => collectives.links.map(({ rank }) => rank))).toEqual([[1], [0]]);
+  });
+
+  it.each([
+    [new RangeError('too far'), 'too far'],
+    ['a text', 'a text'],
+  ])('fail together, for %s, told of replicas', async (thrown, told) => {
+    const workers = await twoWorkers('CPU:0', 'CPU:1');
+    await Promise.all(workers.map(({ collectives }) => collectives.ready()));
+    const [first, second] = workers.map(({ collectives }) => collectives) as [WorkerCollectives, WorkerCollectives];
+    expect(first.failure()).toBeUndefined();
+    second.fail(thrown);
+    await expect.poll(() => first.failure()).toBeInstanceOf(Error);
+    expect(first.failure()?.message).toContain(told);
+    expect(first.failure()?.message).toContain('2, 3 (worker 1)');
+  });
+
+  it('leave the group that they opened when their settings differ', async () => {
+    const groups = await groupsHere(2);
+    const workers = groups.map((group, worker) =>
+      collectivesOf(group, 2, worker === 0 ? ['CPU:0'] : ['CPU:0', 'CPU:1'], worker),
+    );
+    await Promise.all(
+      workers.map(async ({ collectives, dispose }) => {
+        await expect(collectives.ready()).rejects.toMatchObject({ code: 'ERR_COLL_CLUSTER' });
+        expect(dispose).toHaveBeenCalledTimes(1);
+      }),
+    );
+  });
+});

@@ -1,0 +1,51 @@
+import { expect, it, vi } from 'vitest';
+import { ClusterSpec } from '../cluster/cluster-spec.js';
+import { SimpleClusterResolver } from '../cluster/simple-cluster-resolver.js';
+import { ownDevices, taskName, workerDevices } from './worker-devices.js';
+import { placeOf } from './worker-place.js';
+
+const cluster = new ClusterSpec({ worker: ['a:1', 'b:1'] });
+const resolver = new SimpleClusterResolver(cluster, {
+  ...{ taskType: 'worker', taskId: 1, numAccelerators: { GPU: 2 } },
+});
+const place = placeOf(resolver);
+const alone = placeOf(new SimpleClusterResolver(new ClusterSpec()));
+
+it('asks the resolver for the GPUs of the task of this worker', () => {
+  const count = vi.spyOn(resolver, 'numAccelerators');
+  expect(workerDevices(undefined, place, resolver)).toEqual(
+    [0, 1].map((gpu) => `/job:worker/replica:0/task:1/device:GPU:${gpu}`),
+  );
+  expect(count).toHaveBeenLastCalledWith({ taskType: 'worker', taskId: 1 });
+  expect(workerDevices(undefined, alone, resolver)).toHaveLength(2);
+  expect(count).toHaveBeenLastCalledWith({});
+});
+
+it.each([-1, 0.5, '2', null])('refuses a resolver that counts %j GPUs', (GPU) => {
+  const odd = new SimpleClusterResolver(cluster, { numAccelerators: { GPU: GPU as number } });
+  const message = `numAccelerators of the resolver counts GPUs, { GPU: 2 }, not { GPU: ${JSON.stringify(GPU)} }`;
+  expect(() => workerDevices(undefined, place, odd)).toThrow(
+    expect.objectContaining({ name: 'ValueError', code: 'ERR_COLL_CLUSTER', message }),
+  );
+});
+
+it('has a CPU where there are no GPUs', () => {
+  const none = new SimpleClusterResolver(cluster);
+  expect(workerDevices(undefined, place, none)).toEqual(['/job:worker/replica:0/task:1/device:CPU:0']);
+});
+
+it('takes devices of this worker, and no others', () => {
+  expect(taskName(place)).toBe('/job:worker/replica:0/task:1');
+  expect(taskName(alone)).toBe('');
+  expect(ownDevices(['cpu:3', '/job:worker/task:1/gpu:0'], place)).toEqual([
+    '/job:worker/replica:0/task:1/device:CPU:3',
+    '/job:worker/replica:0/task:1/device:GPU:0',
+  ]);
+  const told =
+    'devices are those of this worker, /job:worker/replica:0/task:1: /job:worker/replica:0/task:0/device:CPU:3 belongs';
+  expect(() => ownDevices(['cpu:0', '/job:worker/task:0/cpu:3'], place)).toThrow(
+    expect.objectContaining({ code: 'ERR_COLL_DEVICE', message: expect.stringContaining(told) }),
+  );
+  expect(ownDevices(['cpu:3'], alone)).toEqual(['/job:localhost/replica:0/task:0/device:CPU:3']);
+  expect(() => ownDevices(['/job:worker/task:0/cpu:3'], alone)).toThrow('belongs to another one');
+});
