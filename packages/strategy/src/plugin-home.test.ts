@@ -1,6 +1,7 @@
 import { CollError } from '@coll/core';
+import { createThreadGroup } from '@coll/core/plugin';
 import { expect, it } from 'vitest';
-import { loadPlugin } from './plugin-home.js';
+import { loadPlugin, openPluginHome } from './plugin-home.js';
 
 const moduleOf = (code: string) => `data:text/javascript,${encodeURIComponent(code)}`;
 
@@ -33,4 +34,24 @@ it('refuses a module without a plug-in of that name', async () => {
       'exports no plug-in called "mine"; a plug-in\'s module is the one that exports it',
     ),
   });
+});
+
+it('makes ops and a strategy by the plug-in of a module, with its options, and closes both', async () => {
+  const module = moduleOf(
+    'export const closed = []; export const own = { name: "own", apiVersion: 1, priority: 0, module: "file:///own.js", ' +
+      'create: (options, world) => ({ options, world, close: async () => closed.push(options) }) };',
+  );
+  const options = { numPacks: 3 };
+  const devices = ['/job:localhost/replica:0/task:0/device:CPU:0'];
+  const home = { plugin: { name: 'own', module, options } };
+  const start = { replica: 0, firstReplica: 0, devices, group: createThreadGroup({ size: 1 }), home, module };
+  const opened = await openPluginHome({ ...start, exportName: undefined, args: [] }, home);
+  expect(opened.ops).toMatchObject({ options, world: { devices } });
+  expect(opened.strategy.extended.workerDevices).toEqual(devices);
+  expect(opened.fail).toBeUndefined();
+  const ofStrategy = await opened.strategy.extended.replicaOps();
+  expect(ofStrategy).toMatchObject({ options });
+  expect(ofStrategy).not.toBe(opened.ops);
+  await opened[Symbol.asyncDispose]();
+  expect(((await import(module)) as { closed: unknown[] }).closed).toEqual([options, options]);
 });

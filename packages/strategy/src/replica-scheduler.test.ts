@@ -204,3 +204,10 @@ describe('replicas that do not do the same', () => {
     expect(seen).toMatchObject([{ rank: 2 }, { rank: 2 }, { rank: 2 }]);
   });
 });
+
+it('calls no replica of a run that was aborted before it began', async () => {
+  let calls = 0;
+  const running = two.run(() => calls++, { signal: AbortSignal.abort('enough') });
+  await expect(running).rejects.toMatchObject({ name: 'AbortedError', code: 'ERR_COLL_ABORTED', cause: 'enough' });
+  expect(calls).toBe(0);
+});

@@ -134,7 +134,7 @@ export class ReplicaScheduler {
     const [first] = waiting;
     const gone = this.#replicas.find(({ place }) => !this.arrivals.waitingIn(place));
     if (!first || !gone) return;
-    const nameOf = ({ place }: Replica) => this.arrivals.waitingIn(place)?.name ?? '';
+    const nameOf = ({ place }: Replica) => (this.arrivals.waitingIn(place) as { readonly name: string }).name;
     const waits = waiting.map((replica) => `replica ${replica.id} waits in ${nameOf(replica)}`).join(', ');
     const alike = 'all replicas make the same calls in the same order';
     const told = `replicas made a different number of merge_call: replica ${gone.id} has ended while ${waits}; ${alike}`;

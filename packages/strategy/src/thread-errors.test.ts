@@ -35,7 +35,8 @@ describe('an error that is posted', () => {
     [new core.WrongTypeError('a type'), core.WrongTypeError, TypeError],
     [new core.OutOfRangeError('a range'), core.OutOfRangeError, RangeError],
   ])("keeps its class where that is the language's, too: %s", (error, ours, theirs) => {
-    const arrived = posted(Object.assign(error, { rank: 1 }));
+    const arrived = posted(Object.assign(error, { rank: 1, cause: 5 }));
+    expect(arrived.cause).toBe(5);
     expect(arrived).toBeInstanceOf(ours);
     expect(arrived).toBeInstanceOf(theirs);
     expect(arrived).toBeInstanceOf(CollError);
@@ -66,6 +67,19 @@ describe('an error that is posted', () => {
     expect(String(arrived)).toBe('HttpError: gone');
   });
 
+  it('has its name as a field of its own only if its class does not', () => {
+    expect(Object.hasOwn(posted(new RangeError('told')), 'name')).toBe(false);
+    const odd = posted(Object.assign(new Error('told'), { name: 'OddError' }));
+    const descriptor = { value: 'OddError', configurable: true, writable: true, enumerable: false };
+    expect(Object.getOwnPropertyDescriptor(odd, 'name')).toEqual(descriptor);
+    const encoded = encodeError(Object.assign(new Error('told'), { name: 'OddError', tries: 5n, at: new Date(0) }));
+    expect(encoded.fields).toEqual({ tries: 5n });
+  });
+
+  it('without a stack gets the one of its arrival', () => {
+    expect(posted(Object.assign(new Error('told'), { stack: undefined })).stack).toMatch(/^Error: told\n/);
+  });
+
   it('of a class that a plug-in derived stays one of ours', () => {
     class FabricError extends RuntimeError {}
     const arrived = posted(new FabricError('ERR_COLL_REPLICA', 'cut', { rank: 3 }));
@@ -85,5 +99,8 @@ describe('an error that is posted', () => {
     const arrived = posted(thrown);
     expect(arrived).toBeInstanceOf(RuntimeError);
     expect(arrived).toMatchObject({ code: 'ERR_COLL_REPLICA', message: String(thrown) });
+    expect(encodeError(thrown).cause).toEqual(
+      thrown === undefined ? undefined : { value: thrown === null ? 'null' : thrown },
+    );
   });
 });

@@ -1,0 +1,70 @@
+import {
+  AbortedError,
+  InternalError,
+  NotImplementedError,
+  OutOfRangeError,
+  type ReplicaGroup,
+  RuntimeError,
+  ValueError,
+} from '@coll/core';
+import { describe, expect, it, vi } from 'vitest';
+import { deferred } from '../test/deferred.js';
+import { strategyOf } from '../test/strategies.js';
+import { runInReplica } from './contexts.js';
+import { LocalReplicaContext } from './local-replica-context.js';
+import type { ReplicaScheduler } from './replica-scheduler.js';
+
+/** A replica on doubles: of a group whose calls end like this, and of a scheduler that notes failures. */
+function replicaOf(outcome: Promise<unknown>, canBlock: boolean) {
+  const group = { canBlock, reduceCall: () => ({}), run: () => outcome } as unknown as ReplicaGroup;
+  const fail = vi.fn();
+  const scheduler = { fail } as unknown as ReplicaScheduler;
+  const context = new LocalReplicaContext({ strategy: strategyOf(1), place: 0, group, scheduler, onReport: undefined });
+  return { context, fail, reduce: () => runInReplica(context, () => context.allReduce('SUM', 1)) };
+}
+
+describe('a call of a replica alone in its thread that goes wrong', () => {
+  it.each([
+    new RuntimeError('ERR_COLL_CLOSED', 'closed'),
+    new InternalError('ERR_COLL_MISMATCH', 'other'),
+    new Error('x'),
+  ])('ends the run for %s', async (error) => {
+    const { fail, reduce } = replicaOf(Promise.reject(error), true);
+    await expect(reduce()).rejects.toBe(error);
+    expect(fail.mock.calls).toEqual([[error]]);
+  });
+
+  it.each([
+    new AbortedError('ERR_COLL_ABORTED', 'enough'),
+    new NotImplementedError('ERR_COLL_NOT_IMPLEMENTED', 'not this'),
+    new RangeError('too far'),
+    new OutOfRangeError('too far'),
+    new ValueError('ERR_COLL_VALUE', 'not that'),
+  ])('is its own for %s', async (error) => {
+    const { fail, reduce } = replicaOf(Promise.reject(error), true);
+    await expect(reduce()).rejects.toBe(error);
+    expect(fail).not.toHaveBeenCalled();
+  });
+
+  it('is known to the scheduler of replicas that share a thread', async () => {
+    const { fail, reduce } = replicaOf(Promise.reject(new Error('x')), false);
+    await expect(reduce()).rejects.toThrow('x');
+    expect(fail).not.toHaveBeenCalled();
+  });
+});
+
+describe('settle', () => {
+  it('waits for calls that nobody awaits, however they end', async () => {
+    const call = deferred<unknown>();
+    const { context, reduce } = replicaOf(call.promise, false);
+    void reduce().catch(() => {});
+    let isSettled = false;
+    const settled = context.settle().then(() => {
+      isSettled = true;
+    });
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(isSettled).toBe(false);
+    call.reject(new Error('late'));
+    await settled;
+  });
+});

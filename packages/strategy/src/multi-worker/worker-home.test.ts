@@ -1,0 +1,62 @@
+import { DistributedValues, type Tensor, tensor } from '@coll/core';
+import { createThreadGroup } from '@coll/core/plugin';
+import { TcpStoreServer } from '@coll/rendezvous';
+import { expect, it } from 'vitest';
+import type { ThreadHome } from '../plugin-home.js';
+import type { ThreadStart, WorkerHome } from '../thread-messages.js';
+import { openWorkerHome } from './worker-home.js';
+
+/** The home of the only replica of a worker. */
+function homeOf(worker: number | undefined, home: Partial<WorkerHome>): Promise<ThreadHome> {
+  const device = `/job:${worker === undefined ? 'localhost' : 'worker'}/replica:0/task:${worker ?? 0}/device:CPU:0`;
+  const whole: WorkerHome = {
+    ...{ cluster: {}, task: undefined, seat: undefined, communication: { timeoutSeconds: 7 }, nccl: undefined },
+    ...home,
+  };
+  const start: ThreadStart = {
+    ...{ replica: 0, firstReplica: worker ?? 0, devices: [device], group: createThreadGroup({ size: 1 }), home: whole },
+    ...{ module: 'data:text/javascript,', exportName: undefined, args: [] },
+  };
+  return openWorkerHome(start, whole);
+}
+
+/** What a replica gets for the sum of its value with those of the others. */
+async function sumOf({ ops }: ThreadHome, replica: number, value: number): Promise<number[]> {
+  const group = ops.replicaGroup;
+  if (!group) throw new Error('no group');
+  const sum = (await group.run(group.reduceCall('SUM', tensor([value]), replica))) as Tensor;
+  return [...sum.data].map(Number);
+}
+
+it('of a worker that is alone has its strategy, its ops and its options, until it is left', async () => {
+  const home = await homeOf(undefined, {});
+  expect(home.defaults).toMatchObject({ timeoutSeconds: 7 });
+  expect([home.strategy.numReplicasInSync, home.strategy.extended.workers.size]).toEqual([1, 1]);
+  expect(await sumOf(home, 0, 5)).toEqual([5]);
+  expect(home.fail?.(new Error('nobody else'))).toBeUndefined();
+  await home[Symbol.asyncDispose]();
+  await expect(home.strategy.reduce('SUM', tensor([1]), null)).rejects.toMatchObject({ code: 'ERR_COLL_CLOSED' });
+  await expect(sumOf(home, 0, 5)).rejects.toMatchObject({ code: 'ERR_COLL_CLOSED' });
+});
+
+it('of one of several workers meets the others, and fails together with them', async () => {
+  const job = { job: 'homes', jobKey: TcpStoreServer.newKey() };
+  await using server = await TcpStoreServer.listen(job);
+  const meeting = { ...job, generation: 0, address: server.address, isOfWorker: false, isHere: false };
+  const cluster = { worker: ['a:1', 'b:1'] };
+  const homes = await Promise.all(
+    [0, 1].map((rank) =>
+      homeOf(rank, {
+        ...{ cluster, task: { taskType: 'worker', taskId: rank } },
+        seat: { meeting, rank, size: 2, transport: {}, startupTimeoutSeconds: 60, scope: 'threads' },
+      }),
+    ),
+  );
+  expect(homes.map(({ strategy }) => strategy.extended.firstReplica)).toEqual([0, 1]);
+  expect(await Promise.all(homes.map((home, rank) => sumOf(home, rank, rank + 5)))).toEqual([[11], [11]]);
+  const [first, second] = homes as [ThreadHome, ThreadHome];
+  second.fail?.('out of memory');
+  await expect(sumOf(first, 0, 1)).rejects.toThrow('out of memory');
+  await Promise.all(homes.map((home) => home[Symbol.asyncDispose]()));
+  expect(first.strategy.experimentalLocalResults(1)).not.toBeInstanceOf(DistributedValues);
+});

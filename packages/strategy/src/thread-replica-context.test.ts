@@ -1,0 +1,154 @@
+import { MessageChannel, type MessagePort } from 'node:worker_threads';
+import { CommunicationOptions, type CrossDeviceOps, PerReplica } from '@coll/core';
+import { afterEach, describe, expect, it } from 'vitest';
+import { strategyOf } from '../test/strategies.js';
+import { runInReplica } from './contexts.js';
+import { ThreadReplicaContext } from './thread-replica-context.js';
+
+const two = strategyOf(2);
+const ports: MessagePort[] = [];
+afterEach(() => {
+  for (const port of ports.splice(0)) port.close();
+});
+
+/** A replica on a double of ops, whose group answers by this; and the port to the thread that started it. */
+function replicaOf(group: object | undefined, defaults?: CommunicationOptions, replica = 0) {
+  const { port1, port2 } = new MessageChannel();
+  ports.push(port1, port2);
+  const ops = { name: 'lonely', replicaGroup: group } as unknown as CrossDeviceOps;
+  const context = new ThreadReplicaContext({ replica, strategy: two, ops, port: port1, defaults });
+  const heard: unknown[] = [];
+  const waiting: ((message: unknown) => void)[] = [];
+  port2.on('message', (message) => {
+    const next = waiting.shift();
+    if (next) next(message);
+    else heard.push(message);
+  });
+  const next = () =>
+    heard.length > 0 ? Promise.resolve(heard.shift()) : new Promise((resolve) => waiting.push(resolve));
+  return { context, next, starter: port2 };
+}
+
+/** A double of a replica group that gives each call this factor of its value, and notes what it was asked for. */
+function groupOf(factor: number) {
+  const asked: unknown[][] = [];
+  const group = {
+    reduceCall: (...call: unknown[]) => {
+      asked.push(call);
+      return call;
+    },
+    run: async ([, value]: [unknown, Float32Array]) => ({ data: value.map((number) => factor * number) }),
+  };
+  return { group, asked };
+}
+
+describe('a merge call of a thread', () => {
+  it('sends its arguments, and gets its part of the outcome', async () => {
+    const { context, next, starter } = replicaOf(undefined);
+    const merged = runInReplica(context, () => context.mergeCall(() => 0, [5], { rate: 2 }));
+    expect(await next()).toEqual({ type: 'merge', args: [5, { rate: 2 }] });
+    starter.postMessage({ type: 'outcome', value: 7 });
+    expect(await merged).toBe(7);
+  });
+
+  it('is held by replica 0 for all, across the replicas', async () => {
+    const { context, next, starter } = replicaOf(undefined);
+    const seen: unknown[] = [];
+    const merged = runInReplica(context, () =>
+      context.mergeCall(
+        (strategy, value) => {
+          seen.push(strategy, value);
+          return new PerReplica([10, 20]);
+        },
+        [1],
+      ),
+    );
+    await next();
+    starter.postMessage({ type: 'hold', args: [[1], [2]] });
+    expect(await next()).toEqual({ type: 'merged', results: [10, 20] });
+    expect(seen).toEqual([two, new PerReplica([1, 2])]);
+    starter.postMessage({ type: 'outcome', value: 10 });
+    expect(await merged).toBe(10);
+  });
+
+  it('tells why it could not be held', async () => {
+    const { context, next, starter } = replicaOf(undefined);
+    const fail = () => {
+      throw new RangeError('too far');
+    };
+    void runInReplica(context, () => context.mergeCall(fail));
+    await next();
+    starter.postMessage({ type: 'hold', args: [[], []] });
+    expect(await next()).toMatchObject({ type: 'mergeFailed', error: { name: 'RangeError', message: 'too far' } });
+  });
+
+  it('is told from other calls by a collective, whose number grows', async () => {
+    const { group, asked } = groupOf(2);
+    const { context, next, starter } = replicaOf(group, undefined, 1);
+    for (let call = 1; call <= 3; call++) {
+      const merged = runInReplica(context, () => context.mergeCall(() => 0));
+      await next();
+      starter.postMessage({ type: 'outcome', value: call });
+      expect(await merged).toBe(call);
+    }
+    expect(asked).toEqual([1, 2, 3].map((number) => ['SUM', Float32Array.of(number, -number), 1]));
+  });
+
+  it('fails where another replica makes another call', async () => {
+    const { group } = groupOf(3);
+    const { context, next } = replicaOf(group);
+    const merged = runInReplica(context, () => context.mergeCall(() => 0));
+    const failed = expect(merged).rejects.toMatchObject({
+      ...{ name: 'InternalError', code: 'ERR_COLL_MISMATCH', operation: 'mergeCall' },
+      message: 'mergeCall: another replica makes another call',
+    });
+    await next();
+    await failed;
+  });
+
+  it('refuses arguments that cannot be posted', async () => {
+    const { context } = replicaOf(undefined);
+    const merged = runInReplica(context, () => context.mergeCall(() => 0, [() => 1]));
+    await expect(merged).rejects.toMatchObject({
+      ...{ name: 'RuntimeError', code: 'ERR_COLL_NOT_CLONEABLE', cause: expect.anything() },
+      message: expect.stringMatching(/^an argument of a merge call cannot be posted between threads \(.+\); hand over/),
+    });
+  });
+});
+
+describe('a replica in a thread', () => {
+  it('sends its reports', async () => {
+    const { context, next } = replicaOf(undefined);
+    context.report({ loss: 1 });
+    expect(await next()).toEqual({ type: 'report', value: { loss: 1 } });
+    expect(() => context.report(() => 1)).toThrow(/^a report cannot be posted between threads/);
+  });
+
+  it('can block, and names what ops without its world cannot do', async () => {
+    const { context } = replicaOf(undefined);
+    expect(context.canBlock).toBe(true);
+    await expect(runInReplica(context, () => context.allReduce('SUM', 1))).rejects.toMatchObject({
+      ...{ name: 'NotImplementedError', code: 'ERR_COLL_NOT_IMPLEMENTED', operation: 'allReduce' },
+      message: 'lonely has no allReduce from inside a replica: it was made without its world',
+    });
+    expect(() => runInReplica(context, () => context.broadcastSync(1))).toThrow('lonely has no broadcastSync from');
+  });
+
+  it('merges the options of a call into those of its strategy', async () => {
+    const { group, asked } = groupOf(1);
+    const value = Float32Array.of(1);
+    const { context } = replicaOf(group, new CommunicationOptions({ timeoutSeconds: 7, bytesPerPack: 3 }));
+    await runInReplica(context, () => context.allReduce('SUM', value));
+    const into = new Float32Array(1);
+    await runInReplica(context, () => context.allReduce('SUM', value, { timeoutSeconds: 2, into }));
+    expect(asked.map(([, , , options]) => options)).toEqual([
+      { options: expect.objectContaining({ timeoutSeconds: 7, bytesPerPack: 3 }) },
+      { options: expect.objectContaining({ timeoutSeconds: 2, bytesPerPack: 3 }), into },
+    ]);
+    const plain = groupOf(1);
+    const options = { timeoutSeconds: 2 };
+    const { context: without } = replicaOf(plain.group);
+    await runInReplica(without, () => without.allReduce('SUM', value, options));
+    expect(plain.asked[0]?.[3]).toBe(options);
+  });
+});
