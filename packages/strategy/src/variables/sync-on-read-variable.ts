@@ -50,7 +50,7 @@ export class SyncOnReadVariable extends DistributedVariable {
     if (isScatter(change)) throw noScatter(this.name, change);
     const component = this.local(change);
     if (component) applyChange(component[tensorSymbol](), change, changeValue(this, change, value));
-    else if (this.aggregation === 'SUM') this.changeAll('assign', this.#share(change, value));
+    else if (this.aggregation === 'SUM') this.changeAll(change, this.#share(change, value));
     else this.changeAll(change, value);
     return this;
   }
