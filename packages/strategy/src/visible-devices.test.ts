@@ -1,9 +1,11 @@
 import { createRegistry, definePlugin, setLogSink } from '@coll/core';
 import { ring } from '@coll/ring';
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { MirroredStrategy } from './mirrored-strategy.js';
 import { MultiWorkerMirroredStrategy } from './multi-worker/multi-worker-mirrored-strategy.js';
 import type { Strategy } from './strategy.js';
+import { virtualGpus } from './visible-devices.js';
+import { withFallback } from './with-fallback.js';
 
 const sink = vi.fn();
 const warnings = () => sink.mock.calls.filter(([level]) => level === 'warn').map(([, line]) => line);
@@ -53,4 +55,35 @@ it('does not warn of CPUs, or of GPUs that a plug-in finds', async () => {
   await using onCpus = new MirroredStrategy({ devices: ['cpu:0', 'cpu:1'], registry: createRegistry() });
   for (const strategy of [onGpus, onCpus]) await trained(strategy);
   expect(warnings()).toEqual([]);
+});
+
+describe('virtualGpus', () => {
+  const gpus = ['gpu:0', 'gpu:1', 'cpu:0'];
+
+  it.each([
+    [undefined, undefined],
+    [2, undefined],
+    [1, 'some of 2 GPUs are virtual, as there are 1 in the machine'],
+    [0, 'some of 2 GPUs are virtual, as there are 0 in the machine'],
+  ])('with %s physical ones tells %s', (physicalGpus, told) => {
+    expect(virtualGpus(gpus, physicalGpus === undefined ? {} : { physicalGpus })).toBe(told);
+  });
+
+  it('counts those that are visible', () => {
+    expect(virtualGpus(gpus, { physicalGpus: 1, visibleDevices: ['gpu:0'] })).toBeUndefined();
+  });
+
+  it.each([-1, 0.5, '2', null])('refuses %j for a number of GPUs', (physicalGpus) => {
+    expect(() => virtualGpus(gpus, { physicalGpus: physicalGpus as number })).toThrow(
+      `physicalGpus is a number of GPUs, not ${JSON.stringify(physicalGpus)}`,
+    );
+  });
+});
+
+it('a registry with a fallback is that registry if it has one', () => {
+  const registry = createRegistry();
+  const extended = withFallback(registry);
+  expect(extended).not.toBe(registry);
+  expect(extended.list().map(({ name }) => name)).toEqual(['reduction-to-one']);
+  expect(withFallback(extended)).toBe(extended);
 });

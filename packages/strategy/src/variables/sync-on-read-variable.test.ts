@@ -165,3 +165,11 @@ describe.each([1, 2, 3])('on %i replicas', (replicas) => {
     expect(toNumbers(seen.read())).toEqual([3 * sum]);
   });
 });
+
+it('names the method that is called while another strategy is in charge', () => {
+  const [one, other] = [strategyOf(2), strategyOf(2)];
+  const made = one.extended.createVariable([1], { synchronization: 'ON_READ', aggregation: 'SUM' });
+  const refused = expect.objectContaining({ code: 'ERR_COLL_CONTEXT', operation: 'read' });
+  expect(() => other.scope(() => made.read())).toThrow(refused);
+  expect(() => other.scope(() => asTensor(made))).toThrow(refused);
+});

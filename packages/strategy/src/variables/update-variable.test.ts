@@ -10,6 +10,7 @@ import {
   updateRegroup,
   variable,
 } from '../index.js';
+import { requireUpdate } from './update-variable.js';
 
 describe.each([1, 2, 3])('on %i replicas', (replicas) => {
   const strategy = strategyOf(replicas);
@@ -225,5 +226,67 @@ describe('extended', () => {
       [2],
       [3],
     ]);
+  });
+});
+
+describe('requireUpdate', () => {
+  const fn = () => 1;
+  const named = { rate: 1 };
+
+  it('takes a function, with a list and an object', () => {
+    expect(requireUpdate(fn, {})).toBeUndefined();
+    expect(requireUpdate(fn, { args: [1], kwargs: named, group: false })).toBeUndefined();
+  });
+
+  it.each<[unknown, object, string]>([
+    [5, {}, '5, []'],
+    [fn, { args: 6 }, 'function fn, 6'],
+    [5, { args: [1], kwargs: named }, '5, [1], an object (Object)'],
+    [fn, { args: [1], kwargs: 7 }, 'function fn, [1], 7'],
+  ])('quotes all that it was given: %j, %j', (given, options, told) => {
+    const refused = {
+      ...{ name: 'ValueError', code: 'ERR_COLL_VALUE', operation: 'update' },
+      message: `update takes a function, a list of args and an object of kwargs, not ${told}`,
+    };
+    expect(() => requireUpdate(given, options)).toThrow(expect.objectContaining(refused));
+  });
+});
+
+describe('an update', () => {
+  const strategy = strategyOf(2);
+  const made = mirrored(strategy, [1]);
+
+  it('calls the function with the component alone where there are no arguments', async () => {
+    const counts: number[] = [];
+    const note = (...args: unknown[]) => void counts.push(args.length);
+    await strategy.extended.update(made, note);
+    await strategy.run(() => strategy.extended.update(made, note));
+    expect(counts).toEqual([1, 1, 1, 1]);
+  });
+
+  it('has no result unless all components give tensors', async () => {
+    let calls = 0;
+    const mixed = () => (calls++ === 0 ? tensor([1]) : 'text');
+    expect(await strategy.extended.update(made, mixed)).toBeUndefined();
+  });
+
+  it('is refused where replicas update different variables', async () => {
+    const other = mirrored(strategy, [2]);
+    const updating = strategy.run(({ replicaIdInSyncGroup: id }) =>
+      strategy.extended.update(id === 0 ? made : other, () => 1),
+    );
+    await expect(updating).rejects.toMatchObject({
+      ...{ name: 'InternalError', code: 'ERR_COLL_MISMATCH', operation: 'update' },
+      message: expect.stringContaining('replicas update different variables: replica 0 "w"; all update the same one'),
+    });
+  });
+
+  it.each([5, undefined, null, {}])('is regrouped for a strategy, not %j', (odd) => {
+    expect(() => updateRegroup(odd as never, [1], true)).toThrow(
+      expect.objectContaining({
+        ...{ name: 'ValueError', code: 'ERR_COLL_VALUE' },
+        message: expect.stringMatching(/^updateRegroup takes a strategy, got /),
+      }),
+    );
   });
 });
