@@ -2,21 +2,31 @@ import { Worker } from 'node:worker_threads';
 import { createThreadGroup } from '@coll/core/plugin';
 import { ring } from '@coll/ring';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { Latch } from './latch.js';
 import type { ReplicaListener } from './replica-threads.js';
 import { ReplicaWorker } from './replica-worker.js';
+import type { ThreadStart } from './thread-messages.js';
 
 const { name, module } = ring;
 
 /** A thread of one replica with this function, and what comes from it. */
-function workerOf(replica: string) {
+function workerOf(replica: string, more: Partial<ThreadStart> = {}) {
   const heard: unknown[] = [];
+  const told: unknown[] = [];
+  const exited = new Latch();
+  let crash: unknown;
   let whenHeard = () => {};
   const listener: ReplicaListener = {
     message: (_, message) => {
       heard.push(message.type);
+      told.push(message);
       whenHeard();
     },
-    exit: (_, code) => heard.push(code),
+    exit: (_, code, error) => {
+      heard.push(code);
+      crash = error;
+      exited.open();
+    },
   };
   const start = {
     replica: 0,
@@ -27,12 +37,18 @@ function workerOf(replica: string) {
     module: `data:text/javascript,${encodeURIComponent(`export default ${replica}`)}`,
     exportName: undefined,
     args: [],
+    ...more,
   };
   const worker = new ReplicaWorker(start, listener);
   const message = new Promise<void>((resolve) => {
     whenHeard = resolve;
   });
-  return { worker, heard, message };
+  /** Waits for the end of the thread. @returns what it ended with and was not caught there */
+  const ended = async () => {
+    while (!(await exited.opens(1000)));
+    return crash;
+  };
+  return { worker, heard, told, message, ended };
 }
 
 // Only the timers that wait for a thread: the threads themselves go on in their own time.
@@ -110,3 +126,73 @@ describe('end', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 });
+
+describe('a thread', () => {
+  beforeEach(() => {
+    vi.useRealTimers();
+  });
+
+  it('tells what nobody caught there, with its class, and its number', async () => {
+    const code = "() => { setTimeout(() => { throw new RangeError('late'); }); return new Promise(() => {}); }";
+    const { told, heard, ended } = workerOf(code, { firstReplica: 4 });
+    expect(await ended()).toMatchObject({ name: 'RangeError', message: expect.stringContaining('late') });
+    expect(heard).toEqual(['error', 1]);
+    const error = { name: 'RangeError', message: 'replica 4: late', fields: { rank: 4 } };
+    expect(told).toMatchObject([{ type: 'error', error }]);
+  });
+
+  it('tells nothing of what its replica catches for the whole thread', async () => {
+    const code = `() => new Promise((resolve) => {
+      process.on('uncaughtException', () => resolve('caught'));
+      setTimeout(() => { throw new RangeError('late'); });
+    })`;
+    const { told, heard, ended } = workerOf(code);
+    expect(await ended()).toBeUndefined();
+    expect(heard).toEqual(['result', 0]);
+    expect(told).toEqual([{ type: 'result', value: 'caught' }]);
+  });
+
+  it('has the plug-in of its strategy', async () => {
+    const absent = { plugin: { name: 'absent', module: 'data:text/javascript,', options: undefined } };
+    const { told, ended } = workerOf('() => 1', { home: absent });
+    await ended();
+    const message = expect.stringContaining('exports no plug-in called "absent"');
+    expect(told).toMatchObject([{ type: 'error', error: { message } }]);
+  });
+
+  it.each([
+    [undefined, 'export const replica = () => 5;', { type: 'result', value: 5 }],
+    [undefined, 'export default () => 6; export const replica = () => 5;', { type: 'result', value: 6 }],
+    ['other', 'export default () => 6; export const other = () => 7;', { type: 'result', value: 7 }],
+    [undefined, 'export default 5;', { error: { message: /exports no function called default or replica: export/ } }],
+    ['other', 'export default () => 6;', { error: { message: /exports no function called other: export default/ } }],
+  ])('calls the function %s of the module %j', async (exportName, code, expected) => {
+    const module = `data:text/javascript,${encodeURIComponent(code)}`;
+    const { told, ended } = workerOf('', { exportName, module });
+    await ended();
+    const [message] = told as { error?: { message: string } }[];
+    if ('type' in expected) expect(message).toEqual(expected);
+    else expect(message?.error?.message).toMatch(expected.error?.message as RegExp);
+  });
+});
+
+describe('what cannot be posted to a thread', () => {
+  const uncloneable = () => 1;
+
+  it.each<[string, Partial<ThreadStart>]>([
+    ['an argument of a replica', { args: [uncloneable] }],
+    ['an argument of a replica', { args: [uncloneable], home: homeOf({ numPacks: 1 }) }],
+    ['an option of plug-in "ring"', { home: homeOf({ numPacks: uncloneable }) }],
+  ])('is named: %s', (what, start) => {
+    expect(() => workerOf('() => 1', start)).toThrow(
+      expect.objectContaining({
+        ...{ name: 'RuntimeError', code: 'ERR_COLL_NOT_CLONEABLE', cause: expect.any(DOMException) },
+        message: expect.stringMatching(`^${what} cannot be posted between threads`),
+      }),
+    );
+  });
+});
+
+function homeOf(options: object): ThreadStart['home'] {
+  return { plugin: { name, module, options } };
+}
