@@ -34,10 +34,11 @@ export class SimpleClusterResolver extends ClusterResolver {
   constructor(cluster: ClusterSpec, given?: SimpleClusterOptions) {
     super();
     const options = optionsOf(given, "{ taskType: 'worker', taskId: 0 }", simpleClusterOptions);
-    const { master = '', taskType, taskId, rpcLayer } = options;
+    const { master, taskType, taskId, rpcLayer } = options;
     if (!(cluster instanceof ClusterSpec))
       throw new WrongTypeError(`the cluster is a ClusterSpec, new ClusterSpec({ … }), not ${quote(cluster)}`);
-    if (typeof master !== 'string') throw new WrongTypeError(`the master is an address, not ${quote(master)}`);
+    if (master !== undefined && typeof master !== 'string')
+      throw new WrongTypeError(`the master is an address, not ${quote(master)}`);
     this.#cluster = cluster;
     this.#options = options;
     this.taskType = taskType;

@@ -70,7 +70,7 @@ export class SlurmClusterResolver extends ClusterResolver {
 
     const rank = numberOf('SLURM_PROCID', this.#variables);
     const starts = startsOf(jobs);
-    const own = starts.find(({ first, count }) => first <= rank && rank < first + count);
+    const own = starts.find(({ first, count }) => rank < first + count);
     const task = tasks[rank];
     if (!own || !task) throw missing(`SLURM_PROCID is ${rank}, but the step has ${tasks.length} tasks`);
     this.taskType = own.job;

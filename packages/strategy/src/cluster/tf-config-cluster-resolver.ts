@@ -57,8 +57,8 @@ export class TFConfigClusterResolver extends ClusterResolver {
   get taskId(): number | undefined {
     const index = this.#options.taskId ?? this.#config().task?.index;
     if (index === undefined || index === null) return undefined;
-    const number = typeof index === 'string' && /^\s*\d{1,9}\s*$/.test(index) ? Number(index) : index;
-    if (typeof number === 'number' && Number.isSafeInteger(number) && number >= 0) return number;
+    const number = (typeof index === 'string' && /^\s*\d{1,9}\s*$/.test(index) ? Number(index) : index) as number;
+    if (Number.isSafeInteger(number) && number >= 0) return number;
     throw wrongValue('TF_CONFIG: task.index is a whole number from 0 on', index);
   }
 
