@@ -303,6 +303,7 @@ describe('a method that is called in the wrong context', () => {
 
   it.each<[method: string, call: (replica: ReplicaContext) => unknown]>([
     ['allReduce', (replica) => replica.allReduce('SUM', 1)],
+    ['allReduce', (replica) => replica.allReduce('SUM', [Promise.resolve(1)])],
     ['allReduceSync', (replica) => replica.allReduceSync('SUM', 1)],
     ['allGather', (replica) => replica.allGather([1], 0)],
     ['broadcast', (replica) => replica.broadcast(1)],

@@ -286,3 +286,11 @@ describe('callForEachReplica', () => {
     expect(strategy.experimentalLocalResults(seen)).toEqual([0, 1]);
   });
 });
+
+it.each([
+  ['slices', new IndexedSlices(tensor(Float32Array.of(1)), Int32Array.of(0), [4])],
+  ['slices of each replica', new PerReplica([0, 1].map(() => new IndexedSlices(tensor([1]), Int32Array.of(0), [4])))],
+])('gathers no %s', async (_, value) => {
+  const refused = { name: 'NotImplementedError', operation: 'gather' };
+  await expect(extended.gatherTo(value, 'cpu:0', 0)).rejects.toMatchObject(refused);
+});

@@ -76,7 +76,7 @@ describe('TFConfigClusterResolver', () => {
     const devices = ['GPU:0', 'GPU:1', 'CPU:0'].map((device) => `/job:worker/task:1/device:${device}`);
     const resolver = of(
       { cluster, task: { type: 'worker', index: 1 } },
-      { devices: [...devices, '/job:worker/task:0/device:GPU:0'] },
+      { devices: [...devices, '/job:worker/task:0/device:GPU:0', '/job:ps/task:1/device:GPU:0', '/job:worker/task:1'] },
     );
     expect(resolver.numAccelerators()).toEqual({ GPU: 2 });
     expect(resolver.numAccelerators({ taskId: 0 })).toEqual({ GPU: 1 });
@@ -86,7 +86,7 @@ describe('TFConfigClusterResolver', () => {
     expect(single.numAccelerators({ taskType: 'worker' })).toEqual({ GPU: 1 });
   });
 
-  it.each(['{', '[]', '1', '"x"'])('refuses %s', (text) => {
+  it.each(['{', '[]', '1', '"x"', 'null'])('refuses %s', (text) => {
     expect(() => new TFConfigClusterResolver({ variables: { TF_CONFIG: text } }).clusterSpec()).toThrow(
       expect.objectContaining({ name: 'ValueError', code: 'ERR_COLL_CLUSTER' }),
     );
@@ -198,7 +198,10 @@ describe('SimpleClusterResolver', () => {
 
   it('refuses what is no cluster, and no master', () => {
     expect(() => new SimpleClusterResolver({ worker: ['a:1'] } as never)).toThrow(TypeError);
-    expect(() => new SimpleClusterResolver(two, { master: 1 as never })).toThrow(TypeError);
+    for (const master of [1, null])
+      expect(() => new SimpleClusterResolver(two, { master: master as never })).toThrow(
+        expect.objectContaining({ name: 'TypeError', message: `the master is an address, not ${master}` }),
+      );
   });
 });
 
@@ -250,6 +253,7 @@ describe('UnionResolver', () => {
     );
     expect(() => new UnionResolver([simple({}), {} as never])).toThrow(TypeError);
     expect(() => new UnionResolver([simple({}), {} as never])).toThrow(/^resolver 1 is no ClusterResolver/);
+    expect(() => new UnionResolver([{} as never])).toThrow(/^resolver 0 is no ClusterResolver, but an object/);
     expect(() => new UnionResolver({} as never)).toThrow(/^resolvers are a list, not/);
     expect(() => new UnionResolver([simple({})], { taskIds: 1 } as never)).toThrow(
       expect.objectContaining({ code: 'ERR_COLL_VALUE' }),

@@ -22,8 +22,8 @@ it('throws the errors of an environment as they are', () => {
 });
 
 it.each([
-  [0, ['[fd00::1:2]:2222', '[fd00::1:2]:2223', 'c:1'], 0],
-  [1, ['[fd00::1:2]:2222', '[fd00::1:2]:2223', 'c:1'], 1],
+  [0, ['[fd00::1:2]:2222', '[fd00::1:2]:2223', '[fd00::1:3]:1'], 0],
+  [1, ['[fd00::1:2]:2222', '[fd00::1:2]:2223', '[fd00::1:3]:1'], 1],
   [2, ['a:1', 'b:2222', 'c:2222'], 1],
 ])('counts worker %i of TF_CONFIG after the chief, and among those of its host', (index, worker, localRank) => {
   const cluster = { chief: ['c:9'], worker };

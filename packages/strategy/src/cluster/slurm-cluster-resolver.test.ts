@@ -75,7 +75,7 @@ describe('SlurmClusterResolver', () => {
   it('leaves CUDA_VISIBLE_DEVICES alone when tasks have no GPUs', () => {
     const variables = step();
     new SlurmClusterResolver({ variables }).clusterSpec();
-    expect(variables).toEqual(step());
+    expect(variables).toStrictEqual(step());
   });
 
   it('takes the number of tasks of a host from the caller', () => {

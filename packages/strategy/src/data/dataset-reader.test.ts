@@ -207,6 +207,14 @@ describe('a reader that has come to the end', () => {
     expect([asked, returned]).toEqual([2, 0]);
   });
 
+  it('opens nothing once it is closed', async () => {
+    const opened: number[] = [];
+    const reader = new DatasetReader(() => [opened.push(1)]);
+    await reader.close();
+    expect(await reader.next()).toEqual({ done: true, value: undefined });
+    expect(opened).toEqual([]);
+  });
+
   it('has ended, too, once the dataset has thrown', async () => {
     let asked = 0;
     const next = () => {

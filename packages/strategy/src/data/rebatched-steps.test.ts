@@ -113,7 +113,10 @@ describe('the steps of batches that are read', () => {
   ] as const)('are compared by %s that read the same dataset', async (_, numInputPipelines, autoShardPolicy, times) => {
     const max = vi.fn(async (numbers: Float64Array) => numbers);
     const context = new InputContext({ numInputPipelines, numReplicasInSync: 2 * numInputPipelines });
-    await collect(distributeDataset([[1, 2, 3, 4]], context, cpu(2), { autoShardPolicy }, max));
+    const data = vi.fn(async () => Float32Array.of(1, 2, 3, 4));
+    const tensor = { dataId: {}, shape: [4], dtype: 'float32', data, slice: () => tensor, dispose: () => {} };
+    await collect(distributeDataset([tensor] as never, context, cpu(2), { autoShardPolicy }, max));
     expect(max).toHaveBeenCalledTimes(times);
+    expect(data).toHaveBeenCalledTimes(times);
   });
 });
