@@ -51,7 +51,7 @@ export function meetingPlace(
 /** The host of this worker's own address, at which the others reach it; undefined where it has none. */
 export function ownHost(resolver: ClusterResolver, { task }: WorkerPlace): string | undefined {
   const address = task && resolver.clusterSpec().taskAddress(task.taskType, task.taskId);
-  return /^\[?([^/]+?)\]?:\d+$/.exec(address ?? '')?.[1];
+  return address?.match(/^\[?([^/]+?)\]?:\d+$/)?.[1];
 }
 
 function addressOfFirst(resolver: ClusterResolver): string {
