@@ -1,6 +1,7 @@
 import { createRegistry, definePlugin } from '@coll/core';
 import { ReductionToOneDevice } from '@coll/reduction-to-one';
 import { describe, expect, it, vi } from 'vitest';
+import { MirroredStrategy } from './mirrored-strategy.js';
 import { OpsChoice, servesSeveralTasks } from './ops-choice.js';
 
 const devices = ['/job:localhost/replica:0/task:0/device:CPU:0'];
@@ -39,6 +40,19 @@ describe('the ops of a strategy', () => {
     expect(again).toBe(ops);
     await choice.close();
     expect([made.mock.calls.length, closed.mock.calls.length]).toEqual([1, 1]);
+  });
+
+  it('are closed with a strategy, by its method or by the end of a block', async () => {
+    const { plugin, closed } = watched();
+    const strategy = new MirroredStrategy({ devices: ['cpu:0'], crossDeviceOps: plugin });
+    await strategy.extended.replicaOps();
+    await strategy.close();
+    expect(closed).toHaveBeenCalledTimes(1);
+    {
+      await using other = new MirroredStrategy({ devices: ['cpu:0'], crossDeviceOps: plugin });
+      await other.extended.replicaOps();
+    }
+    expect(closed).toHaveBeenCalledTimes(2);
   });
 
   it('are made again after that failed', async () => {
