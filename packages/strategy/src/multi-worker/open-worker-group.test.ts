@@ -1,3 +1,4 @@
+import { networkInterfaces } from 'node:os';
 import { joinGroup, type Store, subStore, TcpStore, TcpStoreServer } from '@coll/rendezvous';
 import { afterEach, expect, it, vi } from 'vitest';
 import { keepStore, openWorkerGroup } from './open-worker-group.js';
@@ -163,4 +164,25 @@ it('keeps the store at the address of worker 0, and nowhere else', async () => {
   expect(server?.address).toBe(address);
   await using store = await TcpStore.connect({ ...job, address });
   expect(await store.get('keeper/3')).toEqual(new Uint8Array());
+});
+
+it('waits only as long for each step as is left of the time to start', async () => {
+  const now = performance.now.bind(performance);
+  // It begins 9.8 seconds before its first step.
+  vi.spyOn(performance, 'now').mockImplementationOnce(() => now() - 9800);
+  const opening = openWorkerGroup({ ...seatAt('tcp://127.0.0.1:1', 2), startupTimeoutSeconds: 10 });
+  await expect(opening).rejects.toMatchObject({
+    message: expect.stringMatching(/^worker 1 of 2 waited 10 seconds for the others to start: /),
+    cause: { cause: { message: expect.stringContaining('within 0.2 seconds') } },
+  });
+});
+
+const hasIPv6 = Object.values(networkInterfaces()).some((addresses) =>
+  addresses?.some(({ address }) => address === '::1'),
+);
+
+it.skipIf(!hasIPv6)('keeps the store at an address of IPv6', async () => {
+  const { meeting, ...seat } = seatAt('tcp://[::1]:0', 2);
+  await using server = await keepStore({ ...seat, meeting: { ...meeting, isHere: true } });
+  expect(server?.address).toMatch(/^tcp:\/\/\[::1\]:[1-9]/);
 });

@@ -1,0 +1,49 @@
+import { CommunicationOptions, definePlugin, registry } from '@coll/core';
+import { ReductionToOneDevice } from '@coll/reduction-to-one';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { forDevices, ncclFor } from './nccl-for-devices.js';
+
+const [cpus, gpus, both] = [['cpu:0', 'cpu:1'], ['gpu:0'], ['cpu:0', 'gpu:0']];
+
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+describe('forDevices', () => {
+  const nccl = new CommunicationOptions({ implementation: 'NCCL', bytesPerPack: 3 });
+
+  it('takes a ring in place of NCCL where there are no GPUs', () => {
+    expect(forDevices(nccl, cpus)).toMatchObject({ implementation: 'RING', bytesPerPack: 3 });
+    expect([forDevices(nccl, gpus), forDevices(nccl, both)]).toEqual([nccl, nccl]);
+    expect(forDevices(nccl, gpus)).toBe(nccl);
+  });
+
+  it.each(['AUTO', 'RING'] as const)('leaves %s', (implementation) => {
+    const options = new CommunicationOptions({ implementation });
+    for (const devices of [cpus, gpus, both]) expect(forDevices(options, devices)).toBe(options);
+  });
+});
+
+describe('ncclFor', () => {
+  /** Lets the registry that all share answer as if a double of nccl were registered, which cannot be undone. */
+  function registered(): void {
+    const module = 'file:///double.js';
+    const double = definePlugin({ name: 'nccl', module, create: () => new ReductionToOneDevice() });
+    vi.spyOn(registry, 'has').mockImplementation((name) => name === 'nccl');
+    vi.spyOn(registry, 'get').mockImplementation((name) => {
+      if (name !== 'nccl') throw new Error(`there is no ${name}`);
+      return double as never;
+    });
+  }
+
+  it('is the plug-in that threads on GPUs load', () => {
+    registered();
+    const plugin = { name: 'nccl', module: 'file:///double.js', options: undefined };
+    expect([ncclFor(gpus), ncclFor(both), ncclFor(cpus)]).toEqual([plugin, plugin, undefined]);
+  });
+
+  it('is nothing where it is not registered', () => {
+    vi.spyOn(registry, 'has').mockReturnValue(false);
+    expect([ncclFor(gpus), ncclFor(cpus)]).toEqual([undefined, undefined]);
+  });
+});
