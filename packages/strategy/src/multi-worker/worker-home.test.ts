@@ -1,7 +1,7 @@
-import { DistributedValues, type Tensor, tensor } from '@coll/core';
+import { DistributedValues, registry, type Tensor, tensor } from '@coll/core';
 import { createThreadGroup } from '@coll/core/plugin';
 import { TcpStoreServer } from '@coll/rendezvous';
-import { expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { ThreadHome } from '../plugin-home.js';
 import type { ThreadStart, WorkerHome } from '../thread-messages.js';
 import { openWorkerHome } from './worker-home.js';
@@ -59,4 +59,26 @@ it('of one of several workers meets the others, and fails together with them', a
   await expect(sumOf(first, 0, 1)).rejects.toThrow('out of memory');
   await Promise.all(homes.map((home) => home[Symbol.asyncDispose]()));
   expect(first.strategy.experimentalLocalResults(1)).not.toBeInstanceOf(DistributedValues);
+});
+
+describe('NCCL', () => {
+  const code = 'export const nccl = { name: "nccl", apiVersion: 1, priority: 0, module: "file:///x.js", create() {} };';
+  const nccl = { name: 'nccl', module: `data:text/javascript,${encodeURIComponent(code)}`, options: undefined };
+
+  // What is registered stays registered, for all other tests.
+  afterEach(() => {
+    vi.restoreAllMocks();
+  });
+
+  it('is registered in the thread if it is handed over, and not there yet', async () => {
+    const register = vi.spyOn(registry, 'register').mockImplementation(() => {});
+    const has = vi.spyOn(registry, 'has').mockReturnValue(false);
+    await (await homeOf(undefined, {}))[Symbol.asyncDispose]();
+    expect(register).not.toHaveBeenCalled();
+    await (await homeOf(undefined, { nccl }))[Symbol.asyncDispose]();
+    expect(register.mock.calls).toEqual([[expect.objectContaining({ name: 'nccl', module: 'file:///x.js' })]]);
+    has.mockImplementation((name) => name === 'nccl');
+    await (await homeOf(undefined, { nccl }))[Symbol.asyncDispose]();
+    expect(register).toHaveBeenCalledTimes(1);
+  });
 });
