@@ -20,6 +20,12 @@ describe('KubernetesClusterResolver', () => {
     expect(resolver.master()).toBe('grpc://10.0.0.2:8470');
   });
 
+  it('leaves pods of the same name, which are of several namespaces, in the order in which they are listed', async () => {
+    const client = clientOf({ 'job-name=tensorflow': ['3', '1', '2'].map((ip) => pod('w-0', ip)) });
+    const resolver = await KubernetesClusterResolver.create({ client });
+    expect(resolver.clusterSpec().asDescription()).toEqual({ worker: ['3:8470', '1:8470', '2:8470'] });
+  });
+
   it('lets the caller say which task this is, and how it is reached', async () => {
     const client = clientOf({ 'job-name=tensorflow': [pod('w-0', '10.0.0.1'), pod('w-1', '10.0.0.2')] });
     const options = { client, taskType: 'worker', taskId: 1, rpcLayer: 'tcp' };
