@@ -2,7 +2,7 @@ import { IndexedSlices, tensor } from '@coll/core';
 import { describe, expect, it } from 'vitest';
 import { strategyOf } from '../test/strategies.js';
 import { getStrategy } from './index.js';
-import { argumentsOf } from './strategy.js';
+import { argumentsOf } from './run-options.js';
 
 describe('the options of run', () => {
   it('name the arguments, of which the named ones come last', () => {

@@ -2,8 +2,7 @@ import { abortedError, type CallDetails, closedError, lostBufferError } from '..
 import type { Group, RunOptions } from '../communicator.js';
 import type { DType, TypedArray } from '../dtype.js';
 import { type CollError, DeadlineExceededError, InternalError, InvalidArgumentError, RuntimeError } from '../errors.js';
-import type { Tensor } from '../tensor.js';
-import { copyElements } from '../tensor.js';
+import { copyElements, type Tensor } from '../tensor.js';
 import { afterSeconds } from '../timer.js';
 
 /** Which message: the `number`-th, from 0, that rank `from` sends to rank `to`. */
@@ -189,7 +188,10 @@ export class PointToPoint {
     const sending = this.#sends.get(key);
     if (!sending || sending.isPosted) return;
     const { dtype, data } = sending.value;
-    if (data.length !== sending.length) return this.#fail(lostBufferError(operationOf(post, this.#rank), this.#rank));
+    if (data.length !== sending.length) {
+      this.#fail(lostBufferError(operationOf(post, this.#rank), this.#rank));
+      return;
+    }
     sending.isPosted = true;
     const posted = this.#postbox.post(post.to, { ...idOf(post), type: 'elements', dtype, length: data.length, data });
     if (posted) void posted.then(sending.resolve, () => {});
