@@ -1,12 +1,11 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { type EngineName, openMembers, resolveEngine } from '@coll/core';
-import '@coll/native/register';
 import { ringAlgorithm } from '@coll/ring';
 import { memberScenarios, memberSuite } from '@coll/testing';
 import { describe, it } from 'vitest';
 
-const engines: readonly EngineName[] = ['js', 'wasm', 'native'];
+const engines: readonly EngineName[] = ['js', 'wasm'];
 
 describe.each(engines)('members of %s', (engine) => {
   memberSuite({
