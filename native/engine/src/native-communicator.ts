@@ -57,7 +57,10 @@ export class NativeCommunicator extends ControllerCommunicator<Deal> {
   }
 
   protected override play(call: KnownCall<Deal>, options: RunOptions): Promise<void> | undefined {
-    return super.play(call, options) ?? (this.#newCalls.isTurnDue() ? nextTurn() : undefined);
+    const { handle, length } = call.handle;
+    const at = this.#binding.control(this.#controller, handle, 0);
+    if (at < length) return this.goOn(call, at, options);
+    return this.#newCalls.isTurnDue() ? nextTurn() : undefined;
   }
 
   protected override async release(running: Promise<unknown> | undefined): Promise<void> {

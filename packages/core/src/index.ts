@@ -1,9 +1,6 @@
-export { AllReduceOps, type AllReduceOptions, type AllReduceSetup } from './all-reduce-ops.js';
-export { addN } from './arithmetic.js';
-export type { CallFields, CallOptions, ResolvedOptions } from './call-options.js';
-export type { CallOrder, Turn } from './call-order.js';
-export type { CallerRequest } from './caller-request.js';
-export type { Collective, CollectiveKind, CollectiveOp } from './collective.js';
+export type { CallFields, CallOptions, ResolvedOptions } from './collectives/call-options.js';
+export type { CallerRequest } from './collectives/caller-request.js';
+export type { Collective, CollectiveKind, CollectiveOp } from './collectives/collective.js';
 export {
   CollectiveCommunication,
   CollectiveHints,
@@ -11,21 +8,14 @@ export {
   type CommunicationImplementationLike,
   CommunicationOptions,
   type CommunicationOptionsInit,
-} from './communication-options.js';
-export type { Communicator, Group, RunOptions, Segments, SubGroup } from './communicator.js';
-export { CrossDeviceOps } from './cross-device-ops.js';
-export { type Destinations, getDevicesFrom, validateDestinations } from './destinations.js';
-export {
-  canonicalize,
-  canonicalizeWithoutJobAndTask,
-  type DeviceFields,
-  DeviceSpec,
-  hostForDevice,
-  localDevicesFromNumGpus,
-} from './device.js';
-export { DistributedValues, Mirrored, PerReplica } from './distributed-values.js';
-export { type DType, dtypes, type NaturalDType, type TypedArray, type TypedArrayOf } from './dtype.js';
-export { toNumbers } from './element.js';
+} from './collectives/communication-options.js';
+export type { Communicator, Group, RunOptions, Segments, SubGroup } from './collectives/communicator.js';
+export type { Link, ProcessGroup } from './collectives/process-group.js';
+export { ReduceOp, type ReduceOpLike } from './collectives/reduce-op.js';
+export { ConcatAndSplitPacker } from './compat/concat-and-split-packer.js';
+export { groupBySize } from './compat/group-by-size.js';
+export { extractRanges, type Ranges } from './compat/small-ranges.js';
+export { AggregateSmallTensorPacker } from './compat/small-tensor-packer.js';
 export type {
   Engine,
   EngineCandidate,
@@ -36,31 +26,12 @@ export type {
   ProbeResult,
   ThreadGroup,
   ThreadGroupOptions,
-} from './engine.js';
-export { resolveEngine } from './engines.js';
-export {
-  AbortedError,
-  AssertionError,
-  CollError,
-  DeadlineExceededError,
-  type ErrorCode,
-  type ErrorDetails,
-  InternalError,
-  InvalidArgumentError,
-  KeyError,
-  NotImplementedError,
-  OutOfRangeError,
-  RuntimeError,
-  UnavailableError,
-  ValueError,
-  WrongTypeError,
-} from './errors.js';
-export type { Explanation } from './explanation.js';
-export { fromBfloat16, fromFloat16, toBfloat16, toFloat16 } from './half.js';
+} from './engines/engine.js';
+export { resolveEngine } from './engines/engines.js';
 export { communicatorOf } from './hierarchical/communicator-of.js';
 export { type HierarchicalOptions, hierarchical } from './hierarchical/hierarchical-communicator.js';
 export { jsEngine } from './js/js-engine.js';
-export { type LogLevel, type LogSink, setLogSink } from './logger.js';
+export { addN } from './kernels/arithmetic.js';
 export type { Member, MemberData, MemberOptions, WaitingOptions } from './members/member.js';
 export {
   type JoinThreadGroupOptions,
@@ -69,12 +40,14 @@ export {
   openMembers,
 } from './members/open-members.js';
 export type { SplitPart } from './members/split.js';
+export { AllReduceOps, type AllReduceOptions, type AllReduceSetup } from './ops/all-reduce-ops.js';
+export { CrossDeviceOps } from './ops/cross-device-ops.js';
+export { type Destinations, getDevicesFrom, validateDestinations } from './ops/destinations.js';
+export type { PossiblyMirrored, ReadyPair, ReducibleLike, ValueDestinationPair } from './ops/reducible.js';
+export type { BatchReduceOptions, ReduceOptions } from './ops/result-targets.js';
 export type { PackingOptions } from './packing/arrangement.js';
-export { ConcatAndSplitPacker } from './packing/concat-and-split-packer.js';
-export { groupBySize } from './packing/group-by-size.js';
 export type { FindRoutes, Route } from './packing/routes.js';
-export { extractRanges, type Ranges } from './packing/small-ranges.js';
-export { AggregateSmallTensorPacker } from './packing/small-tensor-packer.js';
+export type { Explanation } from './plugins/explanation.js';
 export {
   type Capabilities,
   type CrossDeviceOpsOptionsMap,
@@ -92,15 +65,11 @@ export {
   registry,
 } from './plugins/registry.js';
 export type { World } from './plugins/world.js';
-export type { Link, ProcessGroup } from './process-group.js';
-export { ReduceOp, type ReduceOpLike } from './reduce-op.js';
-export type { PossiblyMirrored, ReadyPair, ReducibleLike, ValueDestinationPair } from './reducible.js';
-export { type RegroupOptions, regroup, selectReplica, selectReplicaMirrored } from './regroup.js';
 export type { ArrivingStructure, ArrivingValue } from './replicas/arriving-values.js';
 export type { ReplicaCallOptions, ReplicaValue } from './replicas/replica-call.js';
 export type { ReplicaGroup } from './replicas/replica-group.js';
 export type { ReplicaPlay } from './replicas/replica-play.js';
-export type { BatchReduceOptions, ReduceOptions } from './result-targets.js';
+export type { CallOrder, Turn } from './runtime/call-order.js';
 export type { Algorithm, Round, Schedule, StreamedSchedule, Transfer } from './schedule/schedule.js';
 export { aggregateTensorsOrIndexedSlices } from './sparse/aggregate-slices.js';
 export { deduplicate } from './sparse/deduplicate.js';
@@ -114,7 +83,39 @@ export {
   stitchValues,
   type Value,
 } from './sparse/sparse.js';
-export type { Structure } from './structure.js';
+export {
+  AbortedError,
+  AssertionError,
+  CollError,
+  DeadlineExceededError,
+  type ErrorCode,
+  type ErrorDetails,
+  InternalError,
+  InvalidArgumentError,
+  KeyError,
+  NotImplementedError,
+  OutOfRangeError,
+  RuntimeError,
+  UnavailableError,
+  ValueError,
+  WrongTypeError,
+} from './support/errors.js';
+export { type LogLevel, type LogSink, setLogSink } from './support/logger.js';
+export type { ArenaMemory } from './threads/arena.js';
+export {
+  canonicalize,
+  canonicalizeWithoutJobAndTask,
+  type DeviceFields,
+  DeviceSpec,
+  hostForDevice,
+  localDevicesFromNumGpus,
+} from './values/device.js';
+export { DistributedValues, Mirrored, PerReplica } from './values/distributed-values.js';
+export { type DType, dtypes, type NaturalDType, type TypedArray, type TypedArrayOf } from './values/dtype.js';
+export { toNumbers } from './values/element.js';
+export { fromBfloat16, fromFloat16, toBfloat16, toFloat16 } from './values/half.js';
+export { type RegroupOptions, regroup, selectReplica, selectReplicaMirrored } from './values/regroup.js';
+export type { Structure } from './values/structure.js';
 export {
   asTensor,
   type DeviceMemory,
@@ -127,8 +128,7 @@ export {
   tensor,
   tensorSymbol,
   zeros,
-} from './tensor.js';
-export type { ArenaMemory } from './threads/arena.js';
-export type { CombinedData, DTypeAfter, MemoryFor, ReducedOnDevices, ReducedValue } from './value-types.js';
+} from './values/tensor.js';
+export type { CombinedData, DTypeAfter, MemoryFor, ReducedOnDevices, ReducedValue } from './values/value-types.js';
 export { wasmEngine } from './wasm/wasm-engine.js';
 export type { WasmMemory } from './wasm/web-assembly.js';

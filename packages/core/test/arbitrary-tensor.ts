@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import { allocate, type DType, type TypedArray } from '../src/dtype.js';
-import { elementCount, type Tensor } from '../src/tensor.js';
+import { allocate, type DType, type TypedArray } from '../src/values/dtype.js';
+import { elementCount, type Tensor } from '../src/values/tensor.js';
 
 /** One element as its array stores it, special values and extremes included. */
 function arbitraryElement(dtype: DType): fc.Arbitrary<number | bigint> {

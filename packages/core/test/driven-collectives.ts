@@ -1,4 +1,4 @@
-import type { RunOptions } from '../src/communicator.js';
+import type { RunOptions } from '../src/collectives/communicator.js';
 import { ReplicaCollectives } from '../src/replicas/replica-collectives.js';
 import { drive, driveSync, type Work } from '../src/runtime/drive.js';
 

@@ -1,5 +1,5 @@
-import { type Collective, nameOf } from '../src/collective.js';
-import type { Communicator, Segments } from '../src/communicator.js';
+import { type Collective, nameOf } from '../src/collectives/collective.js';
+import type { Communicator, Segments } from '../src/collectives/communicator.js';
 import { listOf } from '../src/threads/pieces.js';
 
 /** A communicator that keeps what it was asked for, and of how many elements a rank. */

@@ -1,6 +1,6 @@
-import type { Collective } from '../src/collective.js';
-import type { Communicator, Segments } from '../src/communicator.js';
-import type { Engine } from '../src/engine.js';
+import type { Collective } from '../src/collectives/collective.js';
+import type { Communicator, Segments } from '../src/collectives/communicator.js';
+import type { Engine } from '../src/engines/engine.js';
 import { jsEngine } from '../src/js/js-engine.js';
 import { isList } from '../src/threads/pieces.js';
 

@@ -1,6 +1,6 @@
-import type { CollectiveOp } from '../src/collective.js';
-import { type DType, quotientOf, type TypedArray } from '../src/dtype.js';
-import { fromBfloat16, fromFloat16, toBfloat16, toFloat16 } from '../src/half.js';
+import type { CollectiveOp } from '../src/collectives/collective.js';
+import { type DType, quotientOf, type TypedArray } from '../src/values/dtype.js';
+import { fromBfloat16, fromFloat16, toBfloat16, toFloat16 } from '../src/values/half.js';
 
 type Element = number | bigint;
 

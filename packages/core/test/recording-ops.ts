@@ -1,11 +1,11 @@
 import { vi } from 'vitest';
-import type { ResolvedOptions } from '../src/call-options.js';
-import { CrossDeviceOps } from '../src/cross-device-ops.js';
-import type { Destinations } from '../src/destinations.js';
-import type { DistributedValues } from '../src/distributed-values.js';
-import type { ReduceOp } from '../src/reduce-op.js';
-import type { PossiblyMirrored } from '../src/reducible.js';
+import type { ResolvedOptions } from '../src/collectives/call-options.js';
+import type { ReduceOp } from '../src/collectives/reduce-op.js';
+import { CrossDeviceOps } from '../src/ops/cross-device-ops.js';
+import type { Destinations } from '../src/ops/destinations.js';
+import type { PossiblyMirrored } from '../src/ops/reducible.js';
 import type { Value } from '../src/sparse/sparse.js';
+import type { DistributedValues } from '../src/values/distributed-values.js';
 
 type Reduce = (
   op: ReduceOp,

@@ -1,4 +1,4 @@
-import type { ReduceOp } from '../src/reduce-op.js';
+import type { ReduceOp } from '../src/collectives/reduce-op.js';
 import type { ArrivingValue } from '../src/replicas/arriving-values.js';
 import type { ReplicaCallOptions, ReplicaValue } from '../src/replicas/replica-call.js';
 import type { ReplicaGroup } from '../src/replicas/replica-group.js';

@@ -1,10 +1,10 @@
 import { directAlgorithm } from '@coll/direct';
 import { ReductionToOneDevice } from '@coll/reduction-to-one';
-import { AllReduceOps, type AllReduceSetup } from '../src/all-reduce-ops.js';
-import { PerReplica } from '../src/distributed-values.js';
 import { JsCommunicator } from '../src/js/js-communicator.js';
-import { type Tensor, tensor } from '../src/tensor.js';
+import { AllReduceOps, type AllReduceSetup } from '../src/ops/all-reduce-ops.js';
 import { listOf } from '../src/threads/pieces.js';
+import { PerReplica } from '../src/values/distributed-values.js';
+import { type Tensor, tensor } from '../src/values/tensor.js';
 
 /** An all-reduce that plays `direct`, so that results do not depend on packing. */
 export class TestedAllReduce extends AllReduceOps {

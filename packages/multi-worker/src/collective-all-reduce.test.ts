@@ -15,7 +15,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { processGroupDoubles } from '../test/doubles/process-group-double.js';
 import { ncclDouble, reducedBy } from '../test/nccl-double.js';
 import { CollectiveAllReduce } from './collective-all-reduce.js';
-import { CollectiveKeys } from './collective-keys.js';
+import { CollectiveKeys } from './compat/collective-keys.js';
 import { MultiWorkerAllReduce } from './multi-worker-all-reduce.js';
 
 const { SUM, MEAN } = ReduceOp;

@@ -9,7 +9,7 @@ import {
 } from '@coll/core';
 import { knownOptions, quote, requireDistinct, requireProcessGroup, resolveCallOptions } from '@coll/core/internal';
 import { requireWorld } from '@coll/core/plugin';
-import { CollectiveKeys } from './collective-keys.js';
+import { CollectiveKeys } from './compat/collective-keys.js';
 
 /** How `CollectiveAllReduce` communicates, as fields of `CommunicationOptions` or as `options`, and with which processes. */
 export interface CollectiveAllReduceOptions extends CommunicationOptionsInit, AllReduceOptions {

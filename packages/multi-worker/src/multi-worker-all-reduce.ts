@@ -30,13 +30,13 @@ import {
 import { allDevicesMatch, devicesMatch, logFirst, requireWorld } from '@coll/core/plugin';
 import type { Algorithm } from '@coll/core/schedule';
 import { reductionToOneAlgorithm } from '@coll/reduction-to-one';
-import { type AllReduceSpec, type AllReduceSpecLike, parseSpec } from './all-reduce-spec.js';
 import { worldHere } from './collective-workers.js';
+import { type AllReduceSpec, type AllReduceSpecLike, parseSpec } from './compat/all-reduce-spec.js';
+import { type LimitUnit, SpecPlan } from './compat/spec-plan.js';
+import { SpecRanks } from './compat/spec-ranks.js';
 import { MultiWorkerCommunicator } from './multi-worker-communicator.js';
 import { NcclGroups } from './nccl-groups.js';
 import { NcclValues } from './nccl-values.js';
-import { type LimitUnit, SpecPlan } from './spec-plan.js';
-import { SpecRanks } from './spec-ranks.js';
 import { type OtherWorkers, WorkerAllReduce } from './worker-all-reduce.js';
 import { isSpread, requireWorkerByWorker, type Workers, workersAmong, workersOf } from './workers.js';
 

@@ -8,9 +8,9 @@ import {
   type Segments,
 } from '@coll/core';
 import { listOf, refusedCollective, variantOf } from '@coll/core/plugin';
+import { usesNccl } from './compat/spec-fit.js';
+import type { SpecPlan, SpecVariant } from './compat/spec-plan.js';
 import type { NcclGroups } from './nccl-groups.js';
-import { usesNccl } from './spec-fit.js';
-import type { SpecPlan, SpecVariant } from './spec-plan.js';
 
 type Buffers = readonly Segments[];
 

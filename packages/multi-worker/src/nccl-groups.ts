@@ -7,8 +7,8 @@ import {
   registry,
 } from '@coll/core';
 import type { Algorithm } from '@coll/core/schedule';
-import { acrossAlgorithm } from './spec-algorithm.js';
-import type { SpecChoice } from './spec-fit.js';
+import { acrossAlgorithm } from './compat/spec-algorithm.js';
+import type { SpecChoice } from './compat/spec-fit.js';
 import type { Workers } from './workers.js';
 
 /** The groups in which whatever is registered as `nccl` takes part; opened when they are first needed. */

@@ -13,8 +13,8 @@ import {
   ValueError,
 } from '@coll/core';
 import { partOf } from '@coll/core/internal';
+import type { SpecPlan } from './compat/spec-plan.js';
 import type { NcclGroups } from './nccl-groups.js';
-import type { SpecPlan } from './spec-plan.js';
 
 /** Values in the memory of GPUs, which schedules do not reach: NCCL alone serves them, where a specification names nothing else. */
 export class NcclValues {

@@ -1,10 +1,10 @@
 import { ReductionToOneDevice } from '@coll/reduction-to-one';
 import { describe, expect, it } from 'vitest';
-import type { Collective } from '../collective.js';
-import { CrossDeviceOps } from '../cross-device-ops.js';
-import type { PossiblyMirrored } from '../reducible.js';
-import { mirror } from '../regroup.js';
-import { type Tensor, tensor, zeros } from '../tensor.js';
+import type { Collective } from '../collectives/collective.js';
+import { CrossDeviceOps } from '../ops/cross-device-ops.js';
+import type { PossiblyMirrored } from '../ops/reducible.js';
+import { mirror } from '../values/regroup.js';
+import { type Tensor, tensor, zeros } from '../values/tensor.js';
 import { communicatorOf } from './communicator-of.js';
 
 const devices = ['cpu:0', 'cpu:1', 'cpu:2'];

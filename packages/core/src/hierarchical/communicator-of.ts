@@ -1,19 +1,19 @@
-import { combine } from '../arithmetic.js';
-import { refusedCollective } from '../buffers.js';
-import { type Collective, type CollectiveKind, nameOf } from '../collective.js';
-import type { Communicator, Group, RunOptions } from '../communicator.js';
-import { ControllerGroup } from '../controller-group.js';
-import { CrossDeviceOps } from '../cross-device-ops.js';
-import { DistributedValues, PerReplica } from '../distributed-values.js';
-import type { DType } from '../dtype.js';
-import { CollError, NotImplementedError, ValueError } from '../errors.js';
+import { refusedCollective } from '../collectives/buffers.js';
+import { type Collective, type CollectiveKind, nameOf } from '../collectives/collective.js';
+import type { Communicator, Group, RunOptions } from '../collectives/communicator.js';
+import { ControllerGroup } from '../collectives/controller-group.js';
+import type { ReduceOp } from '../collectives/reduce-op.js';
+import { combine } from '../kernels/arithmetic.js';
+import { CrossDeviceOps } from '../ops/cross-device-ops.js';
 import { JoiningCommunicator } from '../packing/joining-communicator.js';
-import { quote } from '../quote.js';
-import { allRanks } from '../ranks.js';
-import type { ReduceOp } from '../reduce-op.js';
-import { requireList } from '../requirements.js';
 import { type Value, viewOnDevice } from '../sparse/sparse.js';
-import { copyElements, reshape, type Tensor } from '../tensor.js';
+import { CollError, NotImplementedError, ValueError } from '../support/errors.js';
+import { quote } from '../support/quote.js';
+import { allRanks } from '../support/ranks.js';
+import { requireList } from '../support/requirements.js';
+import { DistributedValues, PerReplica } from '../values/distributed-values.js';
+import type { DType } from '../values/dtype.js';
+import { copyElements, reshape, type Tensor } from '../values/tensor.js';
 
 /**
  * Cross-device ops as a communicator, one rank a device, all of them here: for libraries that are only known as ops. It has

@@ -1,15 +1,15 @@
 import { directAlgorithm } from '@coll/direct';
 import { describe, expect, it, vi } from 'vitest';
 import { thrown } from '../../test/thrown.js';
-import type { Collective } from '../collective.js';
-import type { Communicator } from '../communicator.js';
-import { type CollError, DeadlineExceededError } from '../errors.js';
-import { fromFloat16, toFloat16 } from '../half.js';
+import type { Collective } from '../collectives/collective.js';
+import type { Communicator } from '../collectives/communicator.js';
 import type { Algorithm } from '../schedule/schedule.js';
-import { type Tensor, tensor, zeros } from '../tensor.js';
+import { type CollError, DeadlineExceededError } from '../support/errors.js';
 import { ReferenceCommunicator } from '../testing/reference-communicator.js';
 import { ThreadCommunicator } from '../threads/thread-communicator.js';
 import { createThreadGroup } from '../threads/thread-group.js';
+import { fromFloat16, toFloat16 } from '../values/half.js';
+import { type Tensor, tensor, zeros } from '../values/tensor.js';
 import { hierarchical } from './hierarchical-communicator.js';
 
 const sum: Collective = { kind: 'all-reduce', op: 'sum' };

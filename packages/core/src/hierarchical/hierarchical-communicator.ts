@@ -1,12 +1,12 @@
-import type { Collective, CollectiveOp } from '../collective.js';
-import type { Communicator } from '../communicator.js';
-import { accumulatorOf, type DType } from '../dtype.js';
-import { ValueError } from '../errors.js';
+import type { Collective, CollectiveOp } from '../collectives/collective.js';
+import type { Communicator } from '../collectives/communicator.js';
 import { elementaryOp } from '../kernels/combine.js';
-import { knownOptions } from '../known-options.js';
-import { optionsOf } from '../options-of.js';
-import { allRanks } from '../ranks.js';
-import { requireCommunicator, requireList } from '../requirements.js';
+import { ValueError } from '../support/errors.js';
+import { knownOptions } from '../support/known-options.js';
+import { optionsOf } from '../support/options-of.js';
+import { allRanks } from '../support/ranks.js';
+import { requireCommunicator, requireList } from '../support/requirements.js';
+import { accumulatorOf, type DType } from '../values/dtype.js';
 import {
   allGatherStages,
   allReduceStages,

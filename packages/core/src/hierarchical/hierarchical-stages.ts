@@ -1,11 +1,18 @@
-import { type Collective, type CollectiveOp, collectiveKinds, collectiveOps, opOf, rootOf } from '../collective.js';
-import type { Communicator } from '../communicator.js';
-import { accumulatorOf, allocate, type DType, dtypes, type TypedArray } from '../dtype.js';
+import {
+  type Collective,
+  type CollectiveOp,
+  collectiveKinds,
+  collectiveOps,
+  opOf,
+  rootOf,
+} from '../collectives/collective.js';
+import type { Communicator } from '../collectives/communicator.js';
 import { divideKernel, elementaryOp } from '../kernels/combine.js';
 import { narrowKernel, widenKernel } from '../kernels/convert.js';
-import { hashOf } from '../layout.js';
 import { slice } from '../packing/concatenate.js';
-import { copyElements, type Tensor } from '../tensor.js';
+import { accumulatorOf, allocate, type DType, dtypes, type TypedArray } from '../values/dtype.js';
+import { hashOf } from '../values/layout.js';
+import { copyElements, type Tensor } from '../values/tensor.js';
 import type { Level } from './level.js';
 
 /** The ranks of a worker that is here. */

@@ -1,4 +1,4 @@
-import type { CollError } from '../errors.js';
+import type { CollError } from '../support/errors.js';
 import type { Level } from './level.js';
 
 // How soon one level learns that another one has failed.

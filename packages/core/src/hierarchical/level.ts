@@ -1,5 +1,5 @@
-import type { Communicator } from '../communicator.js';
-import type { CollError } from '../errors.js';
+import type { Communicator } from '../collectives/communicator.js';
+import type { CollError } from '../support/errors.js';
 import { RankNames } from './rank-names.js';
 
 /** A group of which each rank stands for some ranks of a whole. */

@@ -6,7 +6,7 @@ import {
   OutOfRangeError,
   RuntimeError,
   UnavailableError,
-} from '../errors.js';
+} from '../support/errors.js';
 import { RankNames } from './rank-names.js';
 
 // Three groups of one, three and six ranks.

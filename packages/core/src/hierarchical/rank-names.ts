@@ -1,5 +1,5 @@
-import { CollError } from '../errors.js';
-import { allRanks } from '../ranks.js';
+import { CollError } from '../support/errors.js';
+import { allRanks } from '../support/ranks.js';
 
 /** What the ranks of a group stand for: each for some ranks of a whole, side by side. Errors of the group count its own ranks; callers know those of the whole. */
 export class RankNames {

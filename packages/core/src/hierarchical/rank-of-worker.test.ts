@@ -1,13 +1,13 @@
 import { directAlgorithm } from '@coll/direct';
 import { describe, expect, it } from 'vitest';
-import type { Collective } from '../collective.js';
-import type { Communicator, RunOptions } from '../communicator.js';
-import type { DType } from '../dtype.js';
-import type { CollError } from '../errors.js';
-import { fromFloat16, toFloat16 } from '../half.js';
+import type { Collective } from '../collectives/collective.js';
+import type { Communicator, RunOptions } from '../collectives/communicator.js';
 import { jsEngine } from '../js/js-engine.js';
-import { type Tensor, tensor, zeros } from '../tensor.js';
+import type { CollError } from '../support/errors.js';
 import { ReferenceCommunicator } from '../testing/reference-communicator.js';
+import type { DType } from '../values/dtype.js';
+import { fromFloat16, toFloat16 } from '../values/half.js';
+import { type Tensor, tensor, zeros } from '../values/tensor.js';
 import { rankOfWorker } from './rank-of-worker.js';
 
 const sum: Collective = { kind: 'all-reduce', op: 'sum' };

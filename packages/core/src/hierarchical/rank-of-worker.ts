@@ -1,15 +1,15 @@
-import type { Collective, CollectiveOp } from '../collective.js';
-import type { Communicator } from '../communicator.js';
-import { accumulatorOf } from '../dtype.js';
-import { ValueError } from '../errors.js';
+import type { Collective, CollectiveOp } from '../collectives/collective.js';
+import type { Communicator } from '../collectives/communicator.js';
 import { elementaryOp } from '../kernels/combine.js';
-import { knownOptions } from '../known-options.js';
-import { optionsOf } from '../options-of.js';
 import { slice } from '../packing/concatenate.js';
-import { quote } from '../quote.js';
-import { allRanks } from '../ranks.js';
-import { requireCommunicator } from '../requirements.js';
-import type { Tensor } from '../tensor.js';
+import { ValueError } from '../support/errors.js';
+import { knownOptions } from '../support/known-options.js';
+import { optionsOf } from '../support/options-of.js';
+import { quote } from '../support/quote.js';
+import { allRanks } from '../support/ranks.js';
+import { requireCommunicator } from '../support/requirements.js';
+import { accumulatorOf } from '../values/dtype.js';
+import type { Tensor } from '../values/tensor.js';
 import {
   finish,
   type HandedIn,

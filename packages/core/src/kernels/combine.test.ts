@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { arbitraryArray } from '../../test/arbitrary-tensor.js';
 import { plainCombine } from '../../test/plain-arithmetic.js';
-import { allocate, type DType, dtypes, isHalf, quotientOf, type TypedArray } from '../dtype.js';
+import { allocate, type DType, dtypes, isHalf, quotientOf, type TypedArray } from '../values/dtype.js';
 import { type CombineKernel, combineKernel, divideKernel, type ElementaryOp, elementaryOp } from './combine.js';
 
 const accumulators = dtypes.filter((dtype) => !isHalf(dtype));

@@ -1,5 +1,5 @@
-import type { CollectiveOp } from '../collective.js';
-import type { DType, TypedArray } from '../dtype.js';
+import type { CollectiveOp } from '../collectives/collective.js';
+import type { DType, TypedArray } from '../values/dtype.js';
 
 /** `into[intoAt + i] = a[aAt + i] op b[bAt + i]` for `count` elements. `into` may be `a` or `b` at the same place. */
 export type CombineKernel = (

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { arbitraryArray } from '../../test/arbitrary-tensor.js';
-import { accumulatorOf, allocate, dtypes, isHalf } from '../dtype.js';
-import { fromBfloat16, fromFloat16, toBfloat16, toFloat16 } from '../half.js';
+import { accumulatorOf, allocate, dtypes, isHalf } from '../values/dtype.js';
+import { fromBfloat16, fromFloat16, toBfloat16, toFloat16 } from '../values/half.js';
 import { copyRange, narrowKernel, widenKernel } from './convert.js';
 
 const halves = [

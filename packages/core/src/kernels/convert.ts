@@ -1,5 +1,5 @@
-import type { DType, TypedArray } from '../dtype.js';
-import { bfloat16Of, float16Of, float16Values } from '../half.js';
+import type { DType, TypedArray } from '../values/dtype.js';
+import { bfloat16Of, float16Of, float16Values } from '../values/half.js';
 
 /** `into[intoAt + i] = from[fromAt + i]` for `count` elements, converted between a dtype and its accumulator. */
 export type ConvertKernel = (into: TypedArray, intoAt: number, from: TypedArray, fromAt: number, count: number) => void;

@@ -1,6 +1,6 @@
-import type { CollectiveOp } from '../collective.js';
-import type { DType, TypedArray } from '../dtype.js';
+import type { CollectiveOp } from '../collectives/collective.js';
 import type { ChunkStep } from '../schedule/fused-chunks.js';
+import type { DType, TypedArray } from '../values/dtype.js';
 
 /** Elements that are worked off alike. A place is where the first of them is: a byte offset of one memory, or an `ArrayPlace`. */
 export interface Span<Place = number> {

@@ -1,5 +1,5 @@
-import { outputDType } from '../collective.js';
-import { accumulatorOf, allocate, byteSize, type DType, isHalf } from '../dtype.js';
+import { outputDType } from '../collectives/collective.js';
+import { accumulatorOf, allocate, byteSize, type DType, isHalf } from '../values/dtype.js';
 import { type CombineKernel, combineKernel, type DivideKernel, divideKernel, elementaryOp } from './combine.js';
 import { type ConvertKernel, copyRange, narrowKernel, widenKernel } from './convert.js';
 import type { ArrayPlace, Fold, FoldMaker, FoldMemory, FoldRequest, Kernels, Span } from './fold.js';

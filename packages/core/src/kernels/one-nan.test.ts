@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { byteSize, type DType, viewOf } from '../dtype.js';
+import { byteSize, type DType, viewOf } from '../values/dtype.js';
 import { settleNaNs } from './one-nan.js';
 
 const bytes = new Uint8Array(64);

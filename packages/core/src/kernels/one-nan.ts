@@ -1,4 +1,4 @@
-import { type DType, isHalf } from '../dtype.js';
+import { type DType, isHalf } from '../values/dtype.js';
 import type { FoldMemory } from './fold.js';
 
 /** Quiet, without sign and payload: as integers of the size of each float. */

@@ -1,5 +1,5 @@
-import type { Communicator } from '../communicator.js';
-import type { ProcessGroup } from '../process-group.js';
+import type { Communicator } from '../collectives/communicator.js';
+import type { ProcessGroup } from '../collectives/process-group.js';
 import type { Algorithm } from '../schedule/schedule.js';
 
 type Router = (group: ProcessGroup) => Communicator;

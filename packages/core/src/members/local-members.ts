@@ -1,9 +1,9 @@
-import { type CallerRequest, operationOf } from '../caller-request.js';
-import type { Communicator, RunOptions } from '../communicator.js';
-import { type CollError, RuntimeError } from '../errors.js';
+import { type CallerRequest, operationOf } from '../collectives/caller-request.js';
+import type { Communicator, RunOptions } from '../collectives/communicator.js';
 import { type Joining, Rendezvous } from '../replicas/rendezvous.js';
 import type { Algorithm } from '../schedule/schedule.js';
-import { tensor, zeros } from '../tensor.js';
+import { type CollError, RuntimeError } from '../support/errors.js';
+import { tensor, zeros } from '../values/tensor.js';
 import { type LocalGroup, Member } from './member.js';
 import type { MemberCall } from './member-call.js';
 import { groupOfRank, type SplitPart } from './split.js';

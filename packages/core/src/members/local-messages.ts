@@ -1,5 +1,5 @@
-import type { Group, RunOptions } from '../communicator.js';
-import type { Tensor } from '../tensor.js';
+import type { Group, RunOptions } from '../collectives/communicator.js';
+import type { Tensor } from '../values/tensor.js';
 import { PointToPoint, type Post, type Postbox } from './point-to-point.js';
 
 /** Messages among ranks of one thread. */

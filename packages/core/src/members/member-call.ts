@@ -1,8 +1,16 @@
-import { type Collective, inputBlocks, nameOf, outputBlocks, outputDType, reads, writes } from '../collective.js';
-import type { Segments } from '../communicator.js';
-import type { DType } from '../dtype.js';
-import { ValueError } from '../errors.js';
-import { asTensor, type Tensor, zeros } from '../tensor.js';
+import {
+  type Collective,
+  inputBlocks,
+  nameOf,
+  outputBlocks,
+  outputDType,
+  reads,
+  writes,
+} from '../collectives/collective.js';
+import type { Segments } from '../collectives/communicator.js';
+import { ValueError } from '../support/errors.js';
+import type { DType } from '../values/dtype.js';
+import { asTensor, type Tensor, zeros } from '../values/tensor.js';
 
 /** The buffers of one rank's call, and how its result is handed out. */
 export interface MemberCall {

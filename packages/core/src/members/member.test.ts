@@ -2,7 +2,7 @@ import { directAlgorithm } from '@coll/direct';
 import { ringAlgorithm } from '@coll/ring';
 import { describe, expect, it } from 'vitest';
 import { jsEngine } from '../js/js-engine.js';
-import { tensor } from '../tensor.js';
+import { tensor } from '../values/tensor.js';
 import type { Member } from './member.js';
 import { joinThreadGroup, openMembers } from './open-members.js';
 

@@ -1,9 +1,9 @@
-import type { EngineRequest, ThreadGroup } from '../engine.js';
-import { resolveEngine } from '../engines.js';
-import { knownOptions } from '../known-options.js';
-import { optionsOf } from '../options-of.js';
-import { allRanks, oneRank } from '../ranks.js';
+import type { EngineRequest, ThreadGroup } from '../engines/engine.js';
+import { resolveEngine } from '../engines/engines.js';
 import type { Algorithm } from '../schedule/schedule.js';
+import { knownOptions } from '../support/known-options.js';
+import { optionsOf } from '../support/options-of.js';
+import { allRanks, oneRank } from '../support/ranks.js';
 import { requireGroup } from '../threads/thread-group.js';
 import { LocalMembers } from './local-members.js';
 import type { Member } from './member.js';

@@ -1,9 +1,15 @@
-import { abortedError, type CallDetails, closedError, lostBufferError } from '../call-errors.js';
-import type { Group, RunOptions } from '../communicator.js';
-import type { DType, TypedArray } from '../dtype.js';
-import { type CollError, DeadlineExceededError, InternalError, InvalidArgumentError, RuntimeError } from '../errors.js';
-import { copyElements, type Tensor } from '../tensor.js';
-import { afterSeconds } from '../timer.js';
+import { abortedError, type CallDetails, closedError, lostBufferError } from '../collectives/call-errors.js';
+import type { Group, RunOptions } from '../collectives/communicator.js';
+import {
+  type CollError,
+  DeadlineExceededError,
+  InternalError,
+  InvalidArgumentError,
+  RuntimeError,
+} from '../support/errors.js';
+import { afterSeconds } from '../support/timer.js';
+import type { DType, TypedArray } from '../values/dtype.js';
+import { copyElements, type Tensor } from '../values/tensor.js';
 
 /** Which message: the `number`-th, from 0, that rank `from` sends to rank `to`. */
 export interface MessageId {

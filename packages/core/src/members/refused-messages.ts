@@ -1,5 +1,5 @@
-import { refusedError } from '../call-errors.js';
-import type { Group } from '../communicator.js';
+import { refusedError } from '../collectives/call-errors.js';
+import type { Group } from '../collectives/communicator.js';
 
 /** The members of `Group` for engines without sub-groups and messages: each call is refused, naming `engine`. */
 export function refusedMessages(engine: string): Pick<Group, 'split' | 'send' | 'receive'> {

@@ -1,5 +1,5 @@
-import { ValueError } from '../errors.js';
-import { quote } from '../quote.js';
+import { ValueError } from '../support/errors.js';
+import { quote } from '../support/quote.js';
 
 /** Where a rank goes in a split. */
 export interface SplitPart {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { DType } from '../dtype.js';
-import { zeros } from '../tensor.js';
+import type { DType } from '../values/dtype.js';
+import { zeros } from '../values/tensor.js';
 import { arrange, cutEvenly, type PackingOptions } from './arrangement.js';
 
 const tensors = (lengths: readonly number[], dtype: DType = 'float32') =>

@@ -1,9 +1,9 @@
-import type { DType } from '../dtype.js';
-import { ValueError } from '../errors.js';
-import { quote } from '../quote.js';
-import type { Tensor } from '../tensor.js';
+import { smallRanges } from '../compat/small-ranges.js';
+import { ValueError } from '../support/errors.js';
+import { quote } from '../support/quote.js';
+import type { DType } from '../values/dtype.js';
+import type { Tensor } from '../values/tensor.js';
 import { OpenPacks } from './open-packs.js';
-import { smallRanges } from './small-ranges.js';
 
 /** How the values of a batch are joined into fewer, larger collectives. */
 export interface PackingOptions {

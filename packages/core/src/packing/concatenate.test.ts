@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { thrown } from '../../test/thrown.js';
-import { tensor, zeros } from '../tensor.js';
+import { tensor, zeros } from '../values/tensor.js';
 import { concatenate, slice, splitLike } from './concatenate.js';
 
 describe('concatenate', () => {

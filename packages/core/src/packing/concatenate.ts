@@ -1,6 +1,6 @@
-import { allocate, byteSize, viewOf } from '../dtype.js';
-import { AssertionError } from '../errors.js';
-import { copyElements, elementCount, type Tensor } from '../tensor.js';
+import { AssertionError } from '../support/errors.js';
+import { allocate, byteSize, viewOf } from '../values/dtype.js';
+import { copyElements, elementCount, type Tensor } from '../values/tensor.js';
 
 /** All elements of tensors of one dtype, one after the other, in new memory; the device is the first one's. */
 export function concatenate(tensors: readonly Tensor[]): Tensor {

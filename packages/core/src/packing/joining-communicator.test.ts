@@ -1,9 +1,9 @@
 import { directAlgorithm } from '@coll/direct';
 import { describe, expect, it } from 'vitest';
 import { thrown } from '../../test/thrown.js';
-import { type Collective, nameOf } from '../collective.js';
-import { type Tensor, tensor } from '../tensor.js';
+import { type Collective, nameOf } from '../collectives/collective.js';
 import { ReferenceCommunicator } from '../testing/reference-communicator.js';
+import { type Tensor, tensor } from '../values/tensor.js';
 
 const sum: Collective = { kind: 'all-reduce', op: 'sum' };
 const ints = (...elements: readonly number[]): Tensor => tensor(Int32Array.from(elements));

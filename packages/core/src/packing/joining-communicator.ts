@@ -1,12 +1,12 @@
-import { requireCall } from '../buffers.js';
-import { type Collective, writes } from '../collective.js';
-import type { Communicator, Group, RunOptions, Segments } from '../communicator.js';
-import { allocate, type DType } from '../dtype.js';
-import { requireRunOptions } from '../run-options.js';
+import { requireCall } from '../collectives/buffers.js';
+import { type Collective, writes } from '../collectives/collective.js';
+import type { Communicator, Group, RunOptions, Segments } from '../collectives/communicator.js';
+import { requireRunOptions } from '../collectives/run-options.js';
 import { untilAllHaveEnded } from '../runtime/until-all-have-ended.js';
-import type { Tensor } from '../tensor.js';
 import { JoinedPieces } from '../threads/joined-pieces.js';
 import { checkedCall, isList, listOf, type Pieces } from '../threads/pieces.js';
+import { allocate, type DType } from '../values/dtype.js';
+import type { Tensor } from '../values/tensor.js';
 import { Views } from './views.js';
 
 /** Joined buffers, and what brings their results back. */

@@ -1,4 +1,4 @@
-import { byteLength, type Tensor } from '../tensor.js';
+import { byteLength, type Tensor } from '../values/tensor.js';
 
 /**
  * Packs that are filled one tensor after the other. A pack is closed once it holds **more** than `bytesPerPack` bytes, so one that

@@ -1,4 +1,4 @@
-import type { Tensor } from '../tensor.js';
+import type { Tensor } from '../values/tensor.js';
 
 /**
  * Joins the tensors of each device into fewer, so that fewer collectives run, and takes the results apart again.

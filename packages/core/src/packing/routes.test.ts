@@ -4,14 +4,14 @@ import { DrivenCollectives } from '../../test/driven-collectives.js';
 import { keepCalls } from '../../test/keep-calls.js';
 import { spread, TestedAllReduce } from '../../test/tested-all-reduce.js';
 import { rejection, thrown } from '../../test/thrown.js';
-import type { Mirrored } from '../distributed-values.js';
-import { toNumbers } from '../element.js';
-import { ReduceOp } from '../reduce-op.js';
+import { ReduceOp } from '../collectives/reduce-op.js';
 import type { ReplicaReduceOptions } from '../replicas/replica-collectives.js';
-import { type Tensor, tensor, zeros } from '../tensor.js';
 import { ReferenceCommunicator } from '../testing/reference-communicator.js';
 import { ThreadCommunicator } from '../threads/thread-communicator.js';
 import { createThreadGroup } from '../threads/thread-group.js';
+import type { Mirrored } from '../values/distributed-values.js';
+import { toNumbers } from '../values/element.js';
+import { type Tensor, tensor, zeros } from '../values/tensor.js';
 import { type FindRoutes, type Routing, routedPacks } from './routes.js';
 
 const values = [3, 8, 1, 5].map((length) => zeros('float32', [length]));

@@ -1,6 +1,6 @@
-import { AssertionError } from '../errors.js';
-import { hashOf } from '../layout.js';
-import { sameShape, type Tensor } from '../tensor.js';
+import { AssertionError } from '../support/errors.js';
+import { hashOf } from '../values/layout.js';
+import { sameShape, type Tensor } from '../values/tensor.js';
 import { arrange, type PackingOptions, type Piece } from './arrangement.js';
 
 /** Values of a batch that go together: how they are packed, and which variant of the algorithm plays each of their packs. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { tensor } from '../tensor.js';
+import { tensor } from '../values/tensor.js';
 import { Views } from './views.js';
 
 const whole = tensor([1, 2, 3, 4], { device: 'cpu:1' });

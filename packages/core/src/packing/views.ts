@@ -1,6 +1,6 @@
-import type { Segments } from '../communicator.js';
-import type { TypedArray } from '../dtype.js';
-import type { Tensor } from '../tensor.js';
+import type { Segments } from '../collectives/communicator.js';
+import type { TypedArray } from '../values/dtype.js';
+import type { Tensor } from '../values/tensor.js';
 import type { Piece } from './arrangement.js';
 import { slice } from './concatenate.js';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
 import { rejection } from '../../test/thrown.js';
-import type { CrossDeviceOps } from '../cross-device-ops.js';
+import type { CrossDeviceOps } from '../ops/cross-device-ops.js';
 import type { Plugin, Situation } from './plugin.js';
 import { createRegistry, type Registry } from './registry.js';
 

@@ -1,5 +1,5 @@
-import { deviceType } from '../device.js';
-import { quote } from '../quote.js';
+import { quote } from '../support/quote.js';
+import { deviceType } from '../values/device.js';
 import type { Plugin, Situation } from './plugin.js';
 
 /** A plug-in that could have been taken, and why it was or was not. */

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { CrossDeviceOps } from '../cross-device-ops.js';
+import type { CrossDeviceOps } from '../ops/cross-device-ops.js';
 import { definePlugin, pluginApiVersion } from './plugin.js';
 
 const plugin = { name: 'mine', module: 'file:///mine.js', create: () => ({}) as CrossDeviceOps };

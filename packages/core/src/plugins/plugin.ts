@@ -1,7 +1,7 @@
-import type { CrossDeviceOps } from '../cross-device-ops.js';
-import type { DType } from '../dtype.js';
-import type { ProbeResult } from '../engine.js';
-import type { ReduceOp } from '../reduce-op.js';
+import type { ReduceOp } from '../collectives/reduce-op.js';
+import type { ProbeResult } from '../engines/engine.js';
+import type { CrossDeviceOps } from '../ops/cross-device-ops.js';
+import type { DType } from '../values/dtype.js';
 import type { World } from './world.js';
 
 /** The version of this contract. A plug-in of another version is refused at registration. */

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { rejection, thrown } from '../../test/thrown.js';
-import type { CrossDeviceOps } from '../cross-device-ops.js';
-import { portableWorld } from '../worlds.js';
+import { portableWorld } from '../engines/worlds.js';
+import type { CrossDeviceOps } from '../ops/cross-device-ops.js';
 import { definePlugin, type Plugin, type Situation } from './plugin.js';
 import { createRegistry, type PluginRequest, Registry, registry } from './registry.js';
 

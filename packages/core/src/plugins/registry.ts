@@ -1,9 +1,9 @@
-import type { CrossDeviceOps } from '../cross-device-ops.js';
-import { CollError, ValueError } from '../errors.js';
-import { knownOptions, requireKnownOptions } from '../known-options.js';
-import { optionsOf } from '../options-of.js';
-import { quote } from '../quote.js';
-import { requireList } from '../requirements.js';
+import type { CrossDeviceOps } from '../ops/cross-device-ops.js';
+import { CollError, ValueError } from '../support/errors.js';
+import { knownOptions, requireKnownOptions } from '../support/known-options.js';
+import { optionsOf } from '../support/options-of.js';
+import { quote } from '../support/quote.js';
+import { requireList } from '../support/requirements.js';
 import { type CrossDeviceOpsOptionsMap, type Plugin, pluginApiVersion, type Situation } from './plugin.js';
 import { type Candidate, chooseFirst, chooseNamed, type PluginChoice } from './plugin-choice.js';
 import { requireWorld, type World } from './world.js';

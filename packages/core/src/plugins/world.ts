@@ -1,8 +1,8 @@
-import type { Communicator } from '../communicator.js';
-import type { EngineResolution } from '../engine.js';
-import { type CollError, ValueError } from '../errors.js';
-import { quote } from '../quote.js';
+import type { Communicator } from '../collectives/communicator.js';
+import type { EngineResolution } from '../engines/engine.js';
 import type { Algorithm } from '../schedule/schedule.js';
+import { type CollError, ValueError } from '../support/errors.js';
+import { quote } from '../support/quote.js';
 
 /** The devices of a group, who of them is here, and the engine that plays schedules among them. */
 export interface World {

@@ -1,6 +1,6 @@
-import { combine } from '../arithmetic.js';
-import { collectiveOp, outputDType } from '../collective.js';
-import { ReduceOp } from '../reduce-op.js';
+import { collectiveOp, outputDType } from '../collectives/collective.js';
+import { ReduceOp } from '../collectives/reduce-op.js';
+import { combine } from '../kernels/arithmetic.js';
 import { deduplicate } from '../sparse/deduplicate.js';
 import { IndexedSlices } from '../sparse/indexed-slices.js';
 import { copyToDevice, divideByN, type Value } from '../sparse/sparse.js';

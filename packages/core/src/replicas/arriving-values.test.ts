@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { AbortedError, UnavailableError } from '../errors.js';
 import { IndexedSlices } from '../sparse/indexed-slices.js';
 import { asValue, type Value } from '../sparse/sparse.js';
-import { tensor, zeros } from '../tensor.js';
+import { AbortedError, UnavailableError } from '../support/errors.js';
+import { tensor, zeros } from '../values/tensor.js';
 import { type Arrival, isArriving, reduceArriving } from './arriving-values.js';
 
 const never = new Promise<never>(() => {});

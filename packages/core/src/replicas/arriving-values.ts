@@ -1,10 +1,10 @@
-import { AbortedError, CollError, UnavailableError } from '../errors.js';
-import { messageOf } from '../message-of.js';
 import { OpenPacks } from '../packing/open-packs.js';
 import { IndexedSlices } from '../sparse/indexed-slices.js';
 import type { Value } from '../sparse/sparse.js';
-import { flatten, type Structure } from '../structure.js';
-import type { TensorLike } from '../tensor.js';
+import { AbortedError, CollError, UnavailableError } from '../support/errors.js';
+import { messageOf } from '../support/message-of.js';
+import { flatten, type Structure } from '../values/structure.js';
+import type { TensorLike } from '../values/tensor.js';
 
 /** What replicas hand in while some of it is still computed: promises in the place of tensors and indexed slices. */
 export type ArrivingValue = Structure<TensorLike | IndexedSlices | PromiseLike<TensorLike | IndexedSlices>>;

@@ -1,8 +1,8 @@
-import { DistributedValues, PerReplica } from '../distributed-values.js';
-import type { ReduceOp } from '../reduce-op.js';
-import type { PossiblyMirrored } from '../reducible.js';
+import type { ReduceOp } from '../collectives/reduce-op.js';
+import type { PossiblyMirrored } from '../ops/reducible.js';
 import type { Value } from '../sparse/sparse.js';
-import type { Tensor } from '../tensor.js';
+import { DistributedValues, PerReplica } from '../values/distributed-values.js';
+import type { Tensor } from '../values/tensor.js';
 
 /** What replicas do together. */
 export type ReplicaRequest =

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { thrown } from '../../test/thrown.js';
-import { CommunicationOptions } from '../communication-options.js';
-import { ReduceOp } from '../reduce-op.js';
+import { CommunicationOptions } from '../collectives/communication-options.js';
+import { ReduceOp } from '../collectives/reduce-op.js';
 import { IndexedSlices } from '../sparse/indexed-slices.js';
-import { type Tensor, tensor, zeros } from '../tensor.js';
+import { type Tensor, tensor, zeros } from '../values/tensor.js';
 import { arrivingCall, reduceCall } from './replica-call.js';
 
 const slices = new IndexedSlices(Float32Array.of(1), Int32Array.of(0));

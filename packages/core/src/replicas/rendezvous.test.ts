@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { rejection } from '../../test/thrown.js';
-import { RuntimeError } from '../errors.js';
+import { RuntimeError } from '../support/errors.js';
 import { type Joining, Rendezvous } from './rendezvous.js';
 
 interface Spoken extends Joining {

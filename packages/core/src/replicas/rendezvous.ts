@@ -1,7 +1,7 @@
-import { abortedError } from '../call-errors.js';
-import { AbortedError, DeadlineExceededError, InternalError } from '../errors.js';
-import { messageOf } from '../message-of.js';
-import { afterSeconds } from '../timer.js';
+import { abortedError } from '../collectives/call-errors.js';
+import { AbortedError, DeadlineExceededError, InternalError } from '../support/errors.js';
+import { messageOf } from '../support/message-of.js';
+import { afterSeconds } from '../support/timer.js';
 
 /** A call that all local replicas make. */
 export interface Joining {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { thrown } from '../../test/thrown.js';
-import { CommunicationOptions } from '../communication-options.js';
+import { CommunicationOptions } from '../collectives/communication-options.js';
 import { IndexedSlices } from '../sparse/indexed-slices.js';
-import { tensor } from '../tensor.js';
+import { tensor } from '../values/tensor.js';
 import { broadcastCall, gatherCall, reduceCall, requireLocal } from './replica-call.js';
 
 const slices = new IndexedSlices(tensor([1]), new Int32Array(1));

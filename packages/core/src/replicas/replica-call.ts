@@ -4,18 +4,18 @@ import {
   type ResolvedOptions,
   resolveCallOptions,
   resolveWithoutInto,
-} from '../call-options.js';
-import { collectiveOp } from '../collective.js';
-import { CommunicationOptions } from '../communication-options.js';
-import { requireAxis } from '../concat-along.js';
-import { NotImplementedError, OutOfRangeError, ValueError } from '../errors.js';
-import { quote } from '../quote.js';
-import { ReduceOp, validateReduceOp } from '../reduce-op.js';
-import { requireOneEach, resultsFor, writtenTo } from '../results.js';
+} from '../collectives/call-options.js';
+import { collectiveOp } from '../collectives/collective.js';
+import { CommunicationOptions } from '../collectives/communication-options.js';
+import { ReduceOp, validateReduceOp } from '../collectives/reduce-op.js';
 import { IndexedSlices } from '../sparse/indexed-slices.js';
 import { asValue, isIndexedSlices, type Value, viewOnDevice } from '../sparse/sparse.js';
-import { flatten, formOf, packLike, type Structure } from '../structure.js';
-import { asTensor, type Tensor, type TensorLike } from '../tensor.js';
+import { NotImplementedError, OutOfRangeError, ValueError } from '../support/errors.js';
+import { quote } from '../support/quote.js';
+import { requireAxis } from '../values/concat-along.js';
+import { requireOneEach, resultsFor, writtenTo } from '../values/results.js';
+import { flatten, formOf, packLike, type Structure } from '../values/structure.js';
+import { asTensor, type Tensor, type TensorLike } from '../values/tensor.js';
 import type { ArrivingValue } from './arriving-values.js';
 import type { ReplicaRequest } from './batch.js';
 

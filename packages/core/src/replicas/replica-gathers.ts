@@ -1,13 +1,13 @@
-import type { CallerRequest } from '../caller-request.js';
-import type { Communicator } from '../communicator.js';
-import { concatAlong, requireAxis, requireJoinable } from '../concat-along.js';
-import { ValueError } from '../errors.js';
+import type { CallerRequest } from '../collectives/caller-request.js';
+import type { Communicator } from '../collectives/communicator.js';
 import { arrange } from '../packing/arrangement.js';
 import { slice } from '../packing/concatenate.js';
 import { Views } from '../packing/views.js';
 import type { Phases, Run } from '../runtime/drive.js';
-import { elementCount, requireElements, reshape, type Tensor, tensor, zeros } from '../tensor.js';
+import { ValueError } from '../support/errors.js';
 import { JoinedPieces } from '../threads/joined-pieces.js';
+import { concatAlong, requireAxis, requireJoinable } from '../values/concat-along.js';
+import { elementCount, requireElements, reshape, type Tensor, tensor, zeros } from '../values/tensor.js';
 
 /** Up to here, copies and padding cost less than one more meeting of the ranks. */
 const smallBytes = 1 << 16;

@@ -2,11 +2,11 @@ import { describe, expect, it } from 'vitest';
 import { ReplicaVerbs } from '../../test/replica-verbs.js';
 import { TestedAllReduce } from '../../test/tested-all-reduce.js';
 import { rejection, thrown } from '../../test/thrown.js';
-import { ReduceOp } from '../reduce-op.js';
+import { ReduceOp } from '../collectives/reduce-op.js';
+import { threadWorld } from '../engines/worlds.js';
 import { IndexedSlices } from '../sparse/indexed-slices.js';
-import { type Tensor, tensor } from '../tensor.js';
 import { createThreadGroup } from '../threads/thread-group.js';
-import { threadWorld } from '../worlds.js';
+import { type Tensor, tensor } from '../values/tensor.js';
 
 const ints = (...elements: readonly number[]) => tensor(elements, { dtype: 'int32' });
 const on = (replica: number, ...elements: readonly number[]) => ({ ...ints(...elements), device: `cpu:${replica}` });

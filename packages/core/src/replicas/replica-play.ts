@@ -1,4 +1,4 @@
-import type { Communicator } from '../communicator.js';
+import type { Communicator } from '../collectives/communicator.js';
 import type { World } from '../plugins/world.js';
 import type { Algorithm } from '../schedule/schedule.js';
 import { withMoves } from '../schedule/with-moves.js';

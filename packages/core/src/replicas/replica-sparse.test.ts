@@ -4,18 +4,18 @@ import { describe, expect, it } from 'vitest';
 import { arbitraryTensor } from '../../test/arbitrary-tensor.js';
 import { DrivenCollectives } from '../../test/driven-collectives.js';
 import { rejection } from '../../test/thrown.js';
-import type { CollectiveOp } from '../collective.js';
-import type { RunOptions } from '../communicator.js';
-import type { DType } from '../dtype.js';
-import { toNumbers } from '../element.js';
+import type { CollectiveOp } from '../collectives/collective.js';
+import type { RunOptions } from '../collectives/communicator.js';
 import { concatenateSlices } from '../sparse/aggregate-slices.js';
 import { deduplicate } from '../sparse/deduplicate.js';
 import { IndexedSlices } from '../sparse/indexed-slices.js';
 import type { Value } from '../sparse/sparse.js';
-import { type Tensor, tensor, zeros } from '../tensor.js';
 import { listOf } from '../threads/pieces.js';
 import { ThreadCommunicator } from '../threads/thread-communicator.js';
 import { createThreadGroup } from '../threads/thread-group.js';
+import type { DType } from '../values/dtype.js';
+import { toNumbers } from '../values/element.js';
+import { type Tensor, tensor, zeros } from '../values/tensor.js';
 import type { ReplicaReduceOptions } from './replica-collectives.js';
 
 interface Call {

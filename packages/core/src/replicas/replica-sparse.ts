@@ -1,13 +1,13 @@
-import { convertNumbers, divide, requireMean } from '../arithmetic.js';
-import type { CallerRequest } from '../caller-request.js';
-import { type CollectiveOp, collectiveOps } from '../collective.js';
-import { type DType, dtypes } from '../dtype.js';
-import { InternalError } from '../errors.js';
+import type { CallerRequest } from '../collectives/caller-request.js';
+import { type CollectiveOp, collectiveOps } from '../collectives/collective.js';
+import { convertNumbers, divide, requireMean } from '../kernels/arithmetic.js';
 import type { Phases } from '../runtime/drive.js';
 import { deduplicate, deduplicatedMean } from '../sparse/deduplicate.js';
 import { IndexedSlices } from '../sparse/indexed-slices.js';
 import { requireLikeRows } from '../sparse/like-values.js';
-import { reshape, type Tensor } from '../tensor.js';
+import { InternalError } from '../support/errors.js';
+import { type DType, dtypes } from '../values/dtype.js';
+import { reshape, type Tensor } from '../values/tensor.js';
 import { collect, exchange, type Member, memoryFor, type PartOfCall } from './replica-gathers.js';
 
 export interface SparseRequest {

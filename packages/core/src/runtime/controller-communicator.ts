@@ -1,8 +1,8 @@
-import { abortedError, lostBufferError } from '../call-errors.js';
-import { operationOf } from '../caller-request.js';
-import type { RunOptions } from '../communicator.js';
-import { DeadlineExceededError } from '../errors.js';
-import { allRanks } from '../ranks.js';
+import { abortedError, lostBufferError } from '../collectives/call-errors.js';
+import { operationOf } from '../collectives/caller-request.js';
+import type { RunOptions } from '../collectives/communicator.js';
+import { DeadlineExceededError } from '../support/errors.js';
+import { allRanks } from '../support/ranks.js';
 import { nextTurn } from '../threads/event-loop.js';
 import { type KnownCall, lostRank } from '../threads/known-calls.js';
 import { OrderedCommunicator } from '../threads/ordered-communicator.js';
@@ -31,18 +31,19 @@ export abstract class ControllerCommunicator<Handle> extends OrderedCommunicator
 
   protected override play(call: KnownCall<Handle>, options: RunOptions): Promise<void> | undefined {
     const at = this.workFrom(call.handle, 0);
-    return at < this.endOf(call.handle) ? this.#goOn(call, at, options) : undefined;
+    return at < this.endOf(call.handle) ? this.goOn(call, at, options) : undefined;
   }
 
   protected override playLater(call: KnownCall<Handle>, options: RunOptions): Promise<void> {
-    return this.#goOn(call, 0, options);
+    return this.goOn(call, 0, options);
   }
 
   protected override async release(running: Promise<unknown> | undefined): Promise<void> {
     await running?.catch(() => {});
   }
 
-  async #goOn(call: KnownCall<Handle>, begin: number, options: RunOptions): Promise<void> {
+  /** Does the rest of a call, about a millisecond in each turn of the event loop. */
+  protected async goOn(call: KnownCall<Handle>, begin: number, options: RunOptions): Promise<void> {
     const deadline = deadlineOf(options);
     let at = begin;
     do {

@@ -1,7 +1,7 @@
-import type { CallerRequest } from '../caller-request.js';
-import type { Collective } from '../collective.js';
-import type { Communicator, RunOptions, Segments } from '../communicator.js';
-import { RuntimeError } from '../errors.js';
+import type { CallerRequest } from '../collectives/caller-request.js';
+import type { Collective } from '../collectives/collective.js';
+import type { Communicator, RunOptions, Segments } from '../collectives/communicator.js';
+import { RuntimeError } from '../support/errors.js';
 import { untilAllHaveEnded } from './until-all-have-ended.js';
 
 /** One collective on the buffers of the local ranks. */

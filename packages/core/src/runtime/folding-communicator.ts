@@ -1,11 +1,11 @@
-import type { Collective } from '../collective.js';
-import type { DType } from '../dtype.js';
+import type { Collective } from '../collectives/collective.js';
 import type { ArrayPlace, Fold, Span } from '../kernels/fold.js';
 import { chunkPlace } from '../schedule/chunk-range.js';
-import type { Tensor } from '../tensor.js';
 import type { KnownCall } from '../threads/known-calls.js';
 import type { CheckedCall, Pieces } from '../threads/pieces.js';
 import type { Plan, Plans } from '../threads/plans.js';
+import type { DType } from '../values/dtype.js';
+import type { Tensor } from '../values/tensor.js';
 import { ControllerCommunicator } from './controller-communicator.js';
 
 /** Executes a part of a prepared call: some hundred microseconds of work. It may run any number of times. */

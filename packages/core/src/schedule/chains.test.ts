@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Collective } from '../collective.js';
+import type { Collective } from '../collectives/collective.js';
 import { chainsOf } from './chains.js';
 import type { Round, Schedule, Transfer } from './schedule.js';
 import { problemOf } from './verify.js';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type CollectiveKind, collectiveKinds } from '../collective.js';
+import { type CollectiveKind, collectiveKinds } from '../collectives/collective.js';
 import { type ChunkPlace, chunkPlace, chunkRange, type Side } from './chunk-range.js';
 import { blockCount } from './goal.js';
 

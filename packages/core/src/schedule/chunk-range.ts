@@ -1,4 +1,4 @@
-import type { CollectiveKind } from '../collective.js';
+import type { CollectiveKind } from '../collectives/collective.js';
 import { blockCount } from './goal.js';
 import type { Schedule } from './schedule.js';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Collective } from '../collective.js';
+import type { Collective } from '../collectives/collective.js';
 import { onChunks, onRanks, refine, scheduleOf, sequence, sideBySide, together } from './compose.js';
 import { draw } from './draw.js';
 import type { Schedule, Transfer } from './schedule.js';

@@ -1,4 +1,4 @@
-import { CollError } from '../errors.js';
+import { CollError } from '../support/errors.js';
 import type { Schedule, Transfer } from './schedule.js';
 
 /** A schedule of these rounds, without those in which nothing moves. */

@@ -1,7 +1,7 @@
-import type { CollectiveKind } from '../collective.js';
-import { ValueError } from '../errors.js';
-import { knownOptions } from '../known-options.js';
-import { optionsOf } from '../options-of.js';
+import type { CollectiveKind } from '../collectives/collective.js';
+import { ValueError } from '../support/errors.js';
+import { knownOptions } from '../support/known-options.js';
+import { optionsOf } from '../support/options-of.js';
 import { chunkRange } from './chunk-range.js';
 import { type Link, Links } from './links.js';
 import { type LinkTimes, Ports } from './ports.js';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { Collective } from '../collective.js';
+import type { Collective } from '../collectives/collective.js';
 import { endsOf, goalOf, ownerOf } from './goal.js';
 
 /** `i` where a rank gives, `o` where it gets, `.` for neither; a line a rank, a letter pair a chunk. */

@@ -1,4 +1,4 @@
-import type { Collective, CollectiveKind } from '../collective.js';
+import type { Collective, CollectiveKind } from '../collectives/collective.js';
 import type { Schedule } from './schedule.js';
 
 /** What a collective starts from and must end with, for every place: a chunk at a rank. */

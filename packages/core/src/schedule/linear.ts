@@ -1,4 +1,4 @@
-import type { Collective, CollectiveOp } from '../collective.js';
+import type { Collective, CollectiveOp } from '../collectives/collective.js';
 import { scheduleOf } from './compose.js';
 import { blockCount } from './goal.js';
 import type { Schedule, StreamedSchedule, Transfer } from './schedule.js';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { thrown } from '../../test/thrown.js';
-import type { Collective } from '../collective.js';
-import { ValueError } from '../errors.js';
+import type { Collective } from '../collectives/collective.js';
+import { ValueError } from '../support/errors.js';
 import { Planner } from './planner.js';
 import type { Algorithm, Schedule } from './schedule.js';
 

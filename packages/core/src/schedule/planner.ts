@@ -1,9 +1,9 @@
-import { refusedCollective } from '../buffers.js';
-import { type Collective, nameOf } from '../collective.js';
-import type { DType } from '../dtype.js';
-import { CollError, ValueError } from '../errors.js';
-import { messageOf } from '../message-of.js';
-import { quote } from '../quote.js';
+import { refusedCollective } from '../collectives/buffers.js';
+import { type Collective, nameOf } from '../collectives/collective.js';
+import { CollError, ValueError } from '../support/errors.js';
+import { messageOf } from '../support/message-of.js';
+import { quote } from '../support/quote.js';
+import type { DType } from '../values/dtype.js';
 import type { Algorithm, Schedule } from './schedule.js';
 import { problemOf } from './verify.js';
 

@@ -1,4 +1,4 @@
-import type { Collective } from '../collective.js';
+import type { Collective } from '../collectives/collective.js';
 import { goalOf } from './goal.js';
 import type { Schedule } from './schedule.js';
 import { stepsOf } from './steps.js';

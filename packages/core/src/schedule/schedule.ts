@@ -1,4 +1,4 @@
-import type { Collective } from '../collective.js';
+import type { Collective } from '../collectives/collective.js';
 
 /**
  * One move: the value of `chunk` at rank `from`, as it was before the round, goes to rank `to`, which keeps it

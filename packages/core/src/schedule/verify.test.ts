@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { Collective } from '../collective.js';
-import { CollError } from '../errors.js';
+import type { Collective } from '../collectives/collective.js';
+import { CollError } from '../support/errors.js';
 import type { Round, Schedule, Transfer } from './schedule.js';
 import { problemOf, verify } from './verify.js';
 

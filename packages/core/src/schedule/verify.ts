@@ -1,7 +1,7 @@
-import { type Collective, nameOf, opOf, rootOf } from '../collective.js';
-import { CollError } from '../errors.js';
-import { quote } from '../quote.js';
-import { isReduceOp } from '../reduce-op.js';
+import { type Collective, nameOf, opOf, rootOf } from '../collectives/collective.js';
+import { isReduceOp } from '../collectives/reduce-op.js';
+import { CollError } from '../support/errors.js';
+import { quote } from '../support/quote.js';
 import { blockCount, goalOf } from './goal.js';
 import type { Round, Schedule, Transfer } from './schedule.js';
 

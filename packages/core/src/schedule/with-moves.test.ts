@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { Collective } from '../collective.js';
+import type { Collective } from '../collectives/collective.js';
 import type { Algorithm } from './schedule.js';
 import { problemOf } from './verify.js';
 import { withMoves } from './with-moves.js';

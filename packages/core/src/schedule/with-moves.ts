@@ -1,4 +1,4 @@
-import { type Collective, opOf } from '../collective.js';
+import { type Collective, opOf } from '../collectives/collective.js';
 import { linear, type Move } from './linear.js';
 import type { Algorithm } from './schedule.js';
 

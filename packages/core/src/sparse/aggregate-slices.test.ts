@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import { thrown } from '../../test/thrown.js';
-import { toNumbers } from '../element.js';
-import { type Tensor, tensor, zeros } from '../tensor.js';
+import { toNumbers } from '../values/element.js';
+import { type Tensor, tensor, zeros } from '../values/tensor.js';
 import { aggregateTensorsOrIndexedSlices, combineMixed, concatenateSlices } from './aggregate-slices.js';
 import { IndexedSlices } from './indexed-slices.js';
 

@@ -1,9 +1,9 @@
-import { combine, convertNumbers, fromAccumulator, toAccumulator } from '../arithmetic.js';
-import { quotientOf } from '../dtype.js';
-import { ValueError } from '../errors.js';
+import { combine, convertNumbers, fromAccumulator, toAccumulator } from '../kernels/arithmetic.js';
 import { concatenate } from '../packing/concatenate.js';
-import { requireFunction, requireList } from '../requirements.js';
-import { requireElements, reshape, type Tensor } from '../tensor.js';
+import { ValueError } from '../support/errors.js';
+import { requireFunction, requireList } from '../support/requirements.js';
+import { quotientOf } from '../values/dtype.js';
+import { requireElements, reshape, type Tensor } from '../values/tensor.js';
 import { densifyOf } from './densify.js';
 import { IndexedSlices, requireSlices } from './indexed-slices.js';
 import { requireLikeRows, requireLikeValues, rowKindOf } from './like-values.js';

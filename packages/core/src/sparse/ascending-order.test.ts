@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { arbitraryArray } from '../../test/arbitrary-tensor.js';
-import type { DType } from '../dtype.js';
+import type { DType } from '../values/dtype.js';
 import { ascendingOrder } from './ascending-order.js';
 
 const integers: readonly DType[] = ['int8', 'int16', 'int32', 'int64', 'uint8', 'uint16', 'uint32', 'uint64'];

@@ -1,5 +1,5 @@
-import { byteSize } from '../dtype.js';
-import type { Tensor } from '../tensor.js';
+import { byteSize } from '../values/dtype.js';
+import type { Tensor } from '../values/tensor.js';
 import { partAt } from './index-numbers.js';
 
 const digits = 256;

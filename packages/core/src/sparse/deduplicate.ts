@@ -1,6 +1,6 @@
-import { scatterAdd } from '../arithmetic.js';
-import { allocate } from '../dtype.js';
-import { elementCount, type Tensor } from '../tensor.js';
+import { scatterAdd } from '../kernels/arithmetic.js';
+import { allocate } from '../values/dtype.js';
+import { elementCount, type Tensor } from '../values/tensor.js';
 import { ascendingOrder } from './ascending-order.js';
 import { wordsOf } from './index-numbers.js';
 import { IndexedSlices, requireSlices } from './indexed-slices.js';

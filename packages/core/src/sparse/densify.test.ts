@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { thrown } from '../../test/thrown.js';
-import { toNumbers } from '../element.js';
-import { tensor, zeros } from '../tensor.js';
+import { toNumbers } from '../values/element.js';
+import { tensor, zeros } from '../values/tensor.js';
 import { densify } from './densify.js';
 import { IndexedSlices } from './indexed-slices.js';
 

@@ -1,6 +1,6 @@
-import { scatterAdd } from '../arithmetic.js';
-import { ValueError } from '../errors.js';
-import { elementCount, requireElements, type Tensor } from '../tensor.js';
+import { scatterAdd } from '../kernels/arithmetic.js';
+import { ValueError } from '../support/errors.js';
+import { elementCount, requireElements, type Tensor } from '../values/tensor.js';
 import { asNumbers, firstOutside } from './index-numbers.js';
 import { type IndexedSlices, requireSlices } from './indexed-slices.js';
 

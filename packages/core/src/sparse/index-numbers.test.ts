@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { tensor } from '../tensor.js';
+import { tensor } from '../values/tensor.js';
 import { asNumbers, firstOutside, pick } from './index-numbers.js';
 
 describe('asNumbers', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import { thrown } from '../../test/thrown.js';
-import { dtypes } from '../dtype.js';
-import { type TensorLike, tensor, zeros } from '../tensor.js';
+import { dtypes } from '../values/dtype.js';
+import { type TensorLike, tensor, zeros } from '../values/tensor.js';
 import { densify } from './densify.js';
 import { IndexedSlices } from './indexed-slices.js';
 

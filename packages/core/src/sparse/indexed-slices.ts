@@ -1,7 +1,7 @@
-import { isFloating } from '../dtype.js';
-import { ValueError, WrongTypeError } from '../errors.js';
-import { quote } from '../quote.js';
-import { asTensor, type Tensor, type TensorLike } from '../tensor.js';
+import { ValueError, WrongTypeError } from '../support/errors.js';
+import { quote } from '../support/quote.js';
+import { isFloating } from '../values/dtype.js';
+import { asTensor, type Tensor, type TensorLike } from '../values/tensor.js';
 import { asNumbers, firstOutside, pick } from './index-numbers.js';
 
 const brand = Symbol.for('@coll/core.indexed-slices');

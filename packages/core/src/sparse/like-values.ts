@@ -1,7 +1,7 @@
-import { requireAlike } from '../arithmetic.js';
-import type { DType } from '../dtype.js';
-import { InvalidArgumentError } from '../errors.js';
-import { sameShape, type Tensor } from '../tensor.js';
+import { requireAlike } from '../kernels/arithmetic.js';
+import { InvalidArgumentError } from '../support/errors.js';
+import type { DType } from '../values/dtype.js';
+import { sameShape, type Tensor } from '../values/tensor.js';
 import { denseShapeOf } from './densify.js';
 import type { IndexedSlices } from './indexed-slices.js';
 import type { Value } from './sparse.js';

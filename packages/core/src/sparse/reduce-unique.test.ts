@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { RecordingOps } from '../../test/recording-ops.js';
 import { rejection } from '../../test/thrown.js';
-import { type Mirrored, PerReplica } from '../distributed-values.js';
-import { toNumbers } from '../element.js';
-import { ReduceOp } from '../reduce-op.js';
-import type { PossiblyMirrored } from '../reducible.js';
-import { type Tensor, tensor } from '../tensor.js';
+import { ReduceOp } from '../collectives/reduce-op.js';
+import type { PossiblyMirrored } from '../ops/reducible.js';
+import { type Mirrored, PerReplica } from '../values/distributed-values.js';
+import { toNumbers } from '../values/element.js';
+import { type Tensor, tensor } from '../values/tensor.js';
 import { concatenateSlices } from './aggregate-slices.js';
 import { IndexedSlices } from './indexed-slices.js';
 

@@ -1,8 +1,8 @@
-import type { ResolvedOptions } from '../call-options.js';
-import type { Destinations } from '../destinations.js';
-import { DistributedValues } from '../distributed-values.js';
-import { ReduceOp } from '../reduce-op.js';
-import type { PossiblyMirrored, ReadyPair } from '../reducible.js';
+import type { ResolvedOptions } from '../collectives/call-options.js';
+import { ReduceOp } from '../collectives/reduce-op.js';
+import type { Destinations } from '../ops/destinations.js';
+import type { PossiblyMirrored, ReadyPair } from '../ops/reducible.js';
+import { DistributedValues } from '../values/distributed-values.js';
 import { deduplicate, deduplicatedMean } from './deduplicate.js';
 import type { IndexedSlices } from './indexed-slices.js';
 import { splitBySparsity, stitchValues, type Value } from './sparse.js';

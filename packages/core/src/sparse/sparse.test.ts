@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { thrown } from '../../test/thrown.js';
-import { Mirrored, PerReplica } from '../distributed-values.js';
-import { type Tensor, tensor } from '../tensor.js';
+import { Mirrored, PerReplica } from '../values/distributed-values.js';
+import { type Tensor, tensor } from '../values/tensor.js';
 import { IndexedSlices } from './indexed-slices.js';
 import { copyToDevice, divideByN, isIndexedSlices, splitBySparsity, stitchValues } from './sparse.js';
 

@@ -1,9 +1,9 @@
-import { divide } from '../arithmetic.js';
-import { DistributedValues, Mirrored } from '../distributed-values.js';
-import { AssertionError } from '../errors.js';
-import { quote } from '../quote.js';
-import { requireList } from '../requirements.js';
-import { asTensor, copyTo, type Tensor } from '../tensor.js';
+import { divide } from '../kernels/arithmetic.js';
+import { AssertionError } from '../support/errors.js';
+import { quote } from '../support/quote.js';
+import { requireList } from '../support/requirements.js';
+import { DistributedValues, Mirrored } from '../values/distributed-values.js';
+import { asTensor, copyTo, type Tensor } from '../values/tensor.js';
 import { IndexedSlices } from './indexed-slices.js';
 
 /** A dense or a sparse tensor: what can be reduced. */

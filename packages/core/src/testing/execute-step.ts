@@ -1,7 +1,7 @@
-import type { TypedArray } from '../dtype.js';
 import type { CombineKernel } from '../kernels/combine.js';
 import { copyRange } from '../kernels/convert.js';
 import type { Step } from '../schedule/steps.js';
+import type { TypedArray } from '../values/dtype.js';
 
 /** Where each rank has its chunks: in `arrays[rank]`, a chunk from `offsetOf(rank, chunk)` on. All arrays are of one kind. */
 export interface ChunkPlaces {

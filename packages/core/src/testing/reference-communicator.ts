@@ -1,21 +1,21 @@
-import { requireCall, requireCollective, validateBuffers } from '../buffers.js';
-import { abortedError, closedError, refusedError } from '../call-errors.js';
-import { type Collective, hasOneResult, nameOf, opOf, outputDType, reads, writes } from '../collective.js';
-import type { Group, RunOptions } from '../communicator.js';
-import { ControllerGroup } from '../controller-group.js';
-import { accumulatorOf, allocate, type DType, type TypedArray } from '../dtype.js';
+import { requireCall, requireCollective, validateBuffers } from '../collectives/buffers.js';
+import { abortedError, closedError, refusedError } from '../collectives/call-errors.js';
+import { type Collective, hasOneResult, nameOf, opOf, outputDType, reads, writes } from '../collectives/collective.js';
+import type { Group, RunOptions } from '../collectives/communicator.js';
+import { ControllerGroup } from '../collectives/controller-group.js';
 import { combineKernel, divideKernel, elementaryOp } from '../kernels/combine.js';
 import { type ConvertKernel, copyRange, narrowKernel, widenKernel } from '../kernels/convert.js';
-import { knownOptions } from '../known-options.js';
-import { optionsOf } from '../options-of.js';
 import { JoiningCommunicator } from '../packing/joining-communicator.js';
-import { allRanks } from '../ranks.js';
 import { type ChunkRange, chunkRange, type Side } from '../schedule/chunk-range.js';
 import { type Goal, goalOf } from '../schedule/goal.js';
 import { Planner } from '../schedule/planner.js';
 import type { Algorithm, Schedule } from '../schedule/schedule.js';
 import { type Step, stepsOf } from '../schedule/steps.js';
-import type { Tensor } from '../tensor.js';
+import { knownOptions } from '../support/known-options.js';
+import { optionsOf } from '../support/options-of.js';
+import { allRanks } from '../support/ranks.js';
+import { accumulatorOf, allocate, type DType, type TypedArray } from '../values/dtype.js';
+import type { Tensor } from '../values/tensor.js';
 import { type ChunkPlaces, executeStep, scratchLength } from './execute-step.js';
 
 /** The ranks of the group and their algorithm. */

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { thrown } from '../../test/thrown.js';
-import { dtypes } from '../dtype.js';
-import { overlaps, tensor } from '../tensor.js';
+import { dtypes } from '../values/dtype.js';
+import { overlaps, tensor } from '../values/tensor.js';
 import { Arena, createArenaMemory, createWasmArenaMemory } from './arena.js';
 
 const mebibyte = 2 ** 20;

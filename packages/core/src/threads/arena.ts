@@ -1,7 +1,7 @@
-import { byteSize, type DType, isDType, type TypedArray, viewOf } from '../dtype.js';
-import { CollError, ValueError } from '../errors.js';
-import { quote } from '../quote.js';
-import { isTensor, type Tensor } from '../tensor.js';
+import { CollError, ValueError } from '../support/errors.js';
+import { quote } from '../support/quote.js';
+import { byteSize, type DType, isDType, type TypedArray, viewOf } from '../values/dtype.js';
+import { isTensor, type Tensor } from '../values/tensor.js';
 import { createWasmMemory, pageBytes, requireWebAssembly, type WasmMemory } from '../wasm/web-assembly.js';
 
 /** Shared memory that grows without a message: every thread sees the same growable buffer, or memory of WebAssembly. */

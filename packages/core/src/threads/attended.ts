@@ -1,5 +1,5 @@
-import { AbortedError } from '../errors.js';
-import { messageOf } from '../message-of.js';
+import { AbortedError } from '../support/errors.js';
+import { messageOf } from '../support/message-of.js';
 import type { SharedBarrier, Wait } from './shared-barrier.js';
 
 /** Does the work of a rank that waits for others. Meanwhile the event loop stays alive, and the signal ends the group. */

@@ -1,7 +1,7 @@
-import { clashError } from '../call-errors.js';
-import { reads, writes } from '../collective.js';
-import type { CollError } from '../errors.js';
+import { clashError } from '../collectives/call-errors.js';
+import { reads, writes } from '../collectives/collective.js';
 import type { FoldMemory } from '../kernels/fold.js';
+import type { CollError } from '../support/errors.js';
 import { type Descriptors, nowhere } from './descriptors.js';
 import type { Offer, Part, Share } from './offers.js';
 import type { PieceTable } from './piece-table.js';

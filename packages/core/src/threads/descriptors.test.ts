@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Collective } from '../collective.js';
+import type { Collective } from '../collectives/collective.js';
 import { scheduleOf } from '../schedule/compose.js';
 import { bytesOfDescriptors, type Descriptor, Descriptors, nowhere, scheduleNumber } from './descriptors.js';
 

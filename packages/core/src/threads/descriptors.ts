@@ -1,5 +1,5 @@
-import { clashError } from '../call-errors.js';
-import { purposes } from '../caller-request.js';
+import { clashError } from '../collectives/call-errors.js';
+import { purposes } from '../collectives/caller-request.js';
 import {
   type Collective,
   type CollectiveKind,
@@ -8,11 +8,11 @@ import {
   opOf,
   rootOf,
   variantOf,
-} from '../collective.js';
-import { type DType, dtypes } from '../dtype.js';
-import { type CollError, InternalError, InvalidArgumentError } from '../errors.js';
-import { hashOf } from '../layout.js';
+} from '../collectives/collective.js';
 import type { Schedule } from '../schedule/schedule.js';
+import { type CollError, InternalError, InvalidArgumentError } from '../support/errors.js';
+import { type DType, dtypes } from '../values/dtype.js';
+import { hashOf } from '../values/layout.js';
 import type { CheckedCall } from './pieces.js';
 
 /** What all ranks must agree about: what their callers ask for, and how they play it. */

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { tensor } from '../tensor.js';
+import { tensor } from '../values/tensor.js';
 import { JoinedPieces } from './joined-pieces.js';
 
 const pieces = () => [[1, 2], [], [3], [4, 5, 6]].map((numbers) => tensor(Float32Array.from(numbers)));

@@ -1,4 +1,4 @@
-import type { TypedArray } from '../dtype.js';
+import type { TypedArray } from '../values/dtype.js';
 import type { Pieces } from './pieces.js';
 
 /** Pieces as the one buffer that they stand for. */

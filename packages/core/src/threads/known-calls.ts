@@ -1,8 +1,8 @@
-import { type CallerRequest, isSameRequest } from '../caller-request.js';
-import { type Collective, isSameCollective } from '../collective.js';
-import type { RunOptions, Segments } from '../communicator.js';
-import type { DType, TypedArray } from '../dtype.js';
-import type { Tensor } from '../tensor.js';
+import { type CallerRequest, isSameRequest } from '../collectives/caller-request.js';
+import { type Collective, isSameCollective } from '../collectives/collective.js';
+import type { RunOptions, Segments } from '../collectives/communicator.js';
+import type { DType, TypedArray } from '../values/dtype.js';
+import type { Tensor } from '../values/tensor.js';
 import { isList, type Pieces } from './pieces.js';
 
 /** A call as it was checked, with what was made of it. */

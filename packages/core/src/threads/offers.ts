@@ -1,8 +1,8 @@
-import { operationOf } from '../caller-request.js';
-import { type Collective, inputBlocks, outputBlocks, outputDType, reads, writes } from '../collective.js';
-import { byteSize, type DType } from '../dtype.js';
-import { hashOf } from '../layout.js';
+import { operationOf } from '../collectives/caller-request.js';
+import { type Collective, inputBlocks, outputBlocks, outputDType, reads, writes } from '../collectives/collective.js';
 import { blockCount, hasBlocks } from '../schedule/goal.js';
+import { byteSize, type DType } from '../values/dtype.js';
+import { hashOf } from '../values/layout.js';
 import type { Arena } from './arena.js';
 import { type Asked, askedBy, type Descriptor, nowhere } from './descriptors.js';
 import { JoinedPieces } from './joined-pieces.js';

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { thrown } from '../../test/thrown.js';
-import type { Collective } from '../collective.js';
+import type { Collective } from '../collectives/collective.js';
 import { slice } from '../packing/concatenate.js';
-import { type Tensor, zeros } from '../tensor.js';
+import { type Tensor, zeros } from '../values/tensor.js';
 import { checkedCall } from './pieces.js';
 
 const allReduce: Collective = { kind: 'all-reduce', op: 'sum' };

@@ -1,14 +1,22 @@
-import { requireCounts, validateBuffers } from '../buffers.js';
-import { clashError } from '../call-errors.js';
-import type { CallerRequest } from '../caller-request.js';
-import { type Collective, hasOneResult, inputBlocks, nameOf, outputBlocks, reads, writes } from '../collective.js';
-import type { RunOptions, Segments } from '../communicator.js';
-import type { DType } from '../dtype.js';
-import { ValueError } from '../errors.js';
-import { hashOf } from '../layout.js';
-import { quote } from '../quote.js';
+import { requireCounts, validateBuffers } from '../collectives/buffers.js';
+import { clashError } from '../collectives/call-errors.js';
+import type { CallerRequest } from '../collectives/caller-request.js';
+import {
+  type Collective,
+  hasOneResult,
+  inputBlocks,
+  nameOf,
+  outputBlocks,
+  reads,
+  writes,
+} from '../collectives/collective.js';
+import type { RunOptions, Segments } from '../collectives/communicator.js';
 import { blockCount, hasBlocks } from '../schedule/goal.js';
-import type { Tensor } from '../tensor.js';
+import { ValueError } from '../support/errors.js';
+import { quote } from '../support/quote.js';
+import type { DType } from '../values/dtype.js';
+import { hashOf } from '../values/layout.js';
+import type { Tensor } from '../values/tensor.js';
 import { clashAmong, type Stretch } from './clashes.js';
 
 /** The tensors of one rank that stand for one buffer. */

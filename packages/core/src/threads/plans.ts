@@ -1,9 +1,9 @@
-import { type Collective, nameOf, opOf } from '../collective.js';
-import type { DType } from '../dtype.js';
+import { type Collective, nameOf, opOf } from '../collectives/collective.js';
 import type { FoldMaker, Kernels } from '../kernels/fold.js';
 import { type FusedChunk, fusedChunks } from '../schedule/fused-chunks.js';
 import { Planner } from '../schedule/planner.js';
 import type { Algorithm, Schedule } from '../schedule/schedule.js';
+import type { DType } from '../values/dtype.js';
 import { scheduleNumber } from './descriptors.js';
 
 /** A proven schedule with what a thread needs to play it. */

@@ -1,4 +1,4 @@
-import { opOf, writes } from '../collective.js';
+import { opOf, writes } from '../collectives/collective.js';
 import type { Fold, FoldMemory, Span } from '../kernels/fold.js';
 import { settleNaNs } from '../kernels/one-nan.js';
 import { chunkPlace } from '../schedule/chunk-range.js';

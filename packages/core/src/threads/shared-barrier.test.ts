@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { rejection, thrown } from '../../test/thrown.js';
-import type { FailureReason } from '../failures.js';
+import type { FailureReason } from '../collectives/failures.js';
 import { SharedBarrier, type Wait } from './shared-barrier.js';
 
 /** Views of one group, one a rank, as threads would have them. */

@@ -1,7 +1,7 @@
-import type { RunOptions } from '../communicator.js';
-import { CollError, ValueError } from '../errors.js';
-import { type FailureReason, failureError, failureReasons, reasonOf } from '../failures.js';
-import { quote } from '../quote.js';
+import type { RunOptions } from '../collectives/communicator.js';
+import { type FailureReason, failureError, failureReasons, reasonOf } from '../collectives/failures.js';
+import { CollError, ValueError } from '../support/errors.js';
+import { quote } from '../support/quote.js';
 
 /**
  * How far each rank has come, in shared memory. A rank's count is one Int32 on a cache line of its own: `advance` publishes

@@ -1,9 +1,9 @@
-import { type Collective, outputDType } from '../collective.js';
-import { byteSize, type DType } from '../dtype.js';
+import { type Collective, outputDType } from '../collectives/collective.js';
 import type { Span } from '../kernels/fold.js';
 import { type ChunkPlace, type ChunkRange, chunkPlace } from '../schedule/chunk-range.js';
 import type { FusedChunk } from '../schedule/fused-chunks.js';
 import type { Schedule } from '../schedule/schedule.js';
+import { byteSize, type DType } from '../values/dtype.js';
 
 /** What is folded: a schedule's chunks of a whole buffer of `length` elements. */
 export interface FoldWork {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { tensor, zeros } from '../tensor.js';
+import { tensor, zeros } from '../values/tensor.js';
 import { JoinedPieces } from './joined-pieces.js';
 import { bytesOfStaging, inputSlot, outputSlot, StagingBuffer, type StagingShape } from './staging-buffer.js';
 

@@ -1,4 +1,4 @@
-import { byteSize, type DType, type TypedArray, viewOf } from '../dtype.js';
+import { byteSize, type DType, type TypedArray, viewOf } from '../values/dtype.js';
 import type { JoinedPieces } from './joined-pieces.js';
 
 /** What goes over a stage, as all ranks have it: blocks of elements, which take the slots by turns. */

@@ -1,12 +1,12 @@
-import { lostBufferError } from '../call-errors.js';
-import type { Collective } from '../collective.js';
-import type { RunOptions } from '../communicator.js';
-import type { DType } from '../dtype.js';
-import type { ThreadGroup } from '../engine.js';
+import { lostBufferError } from '../collectives/call-errors.js';
+import type { Collective } from '../collectives/collective.js';
+import type { RunOptions } from '../collectives/communicator.js';
+import type { ThreadGroup } from '../engines/engine.js';
 import type { MakeKernels } from '../kernels/fold.js';
 import { javascriptKernels } from '../kernels/javascript-kernels.js';
-import { oneRank } from '../ranks.js';
 import type { Algorithm } from '../schedule/schedule.js';
+import { oneRank } from '../support/ranks.js';
+import type { DType } from '../values/dtype.js';
 import { Arena } from './arena.js';
 import { attended } from './attended.js';
 import { CallExecution, type Need } from './call-execution.js';

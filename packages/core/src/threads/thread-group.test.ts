@@ -1,10 +1,10 @@
 import { directAlgorithm } from '@coll/direct';
 import { afterEach, describe, expect, it } from 'vitest';
 import { thrown } from '../../test/thrown.js';
-import { toNumbers } from '../element.js';
-import type { ThreadGroup } from '../engine.js';
-import { resolveEngine } from '../engines.js';
-import { tensor } from '../tensor.js';
+import type { ThreadGroup } from '../engines/engine.js';
+import { resolveEngine } from '../engines/engines.js';
+import { toNumbers } from '../values/element.js';
+import { tensor } from '../values/tensor.js';
 import { SharedBarrier } from './shared-barrier.js';
 import { createThreadGroup, failThreadGroup } from './thread-group.js';
 

@@ -1,9 +1,9 @@
-import type { EngineName, JoinRequest, ThreadGroup, ThreadGroupOptions } from '../engine.js';
-import { CollError, ValueError } from '../errors.js';
-import type { FailureReason } from '../failures.js';
-import { knownOptions, requireKnownOptions } from '../known-options.js';
-import { quote } from '../quote.js';
-import { requireSize } from '../ranks.js';
+import type { FailureReason } from '../collectives/failures.js';
+import type { EngineName, JoinRequest, ThreadGroup, ThreadGroupOptions } from '../engines/engine.js';
+import { CollError, ValueError } from '../support/errors.js';
+import { knownOptions, requireKnownOptions } from '../support/known-options.js';
+import { quote } from '../support/quote.js';
+import { requireSize } from '../support/ranks.js';
 import { createArenaMemory, createWasmArenaMemory } from './arena.js';
 import { bytesOfDescriptors } from './descriptors.js';
 import { SharedBarrier } from './shared-barrier.js';

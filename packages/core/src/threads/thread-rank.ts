@@ -1,12 +1,12 @@
-import { CallOrder } from '../call-order.js';
-import type { Communicator, Group, RunOptions, SubGroup } from '../communicator.js';
-import type { DType } from '../dtype.js';
-import type { Engine, ThreadGroup } from '../engine.js';
-import type { CollError } from '../errors.js';
+import type { Communicator, Group, RunOptions, SubGroup } from '../collectives/communicator.js';
+import type { Engine, ThreadGroup } from '../engines/engine.js';
 import { PointToPoint } from '../members/point-to-point.js';
 import { groupOfRank, type SplitPart } from '../members/split.js';
+import { CallOrder } from '../runtime/call-order.js';
 import type { Algorithm } from '../schedule/schedule.js';
-import type { Tensor } from '../tensor.js';
+import type { CollError } from '../support/errors.js';
+import type { DType } from '../values/dtype.js';
+import type { Tensor } from '../values/tensor.js';
 import type { Arena } from './arena.js';
 import type { SharedBarrier } from './shared-barrier.js';
 import { ThreadPostbox } from './thread-postbox.js';

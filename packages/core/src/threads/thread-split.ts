@@ -1,8 +1,8 @@
-import { abortedError } from '../call-errors.js';
-import type { Group, RunOptions } from '../communicator.js';
-import type { ThreadGroup } from '../engine.js';
-import { type CollError, DeadlineExceededError } from '../errors.js';
-import { afterSeconds } from '../timer.js';
+import { abortedError } from '../collectives/call-errors.js';
+import type { Group, RunOptions } from '../collectives/communicator.js';
+import type { ThreadGroup } from '../engines/engine.js';
+import { type CollError, DeadlineExceededError } from '../support/errors.js';
+import { afterSeconds } from '../support/timer.js';
 import { openChannel, type ThreadChannel } from './thread-channel.js';
 
 /** A new group of threads, of which this is one. */

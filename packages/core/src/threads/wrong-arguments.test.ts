@@ -1,13 +1,13 @@
 import { directAlgorithm } from '@coll/direct';
 import { describe, expect, it } from 'vitest';
 import { thrown } from '../../test/thrown.js';
-import type { Communicator } from '../communicator.js';
-import type { Engine } from '../engine.js';
-import { UnavailableError, ValueError } from '../errors.js';
+import type { Communicator } from '../collectives/communicator.js';
+import type { Engine } from '../engines/engine.js';
+import { threadWorld } from '../engines/worlds.js';
 import { jsEngine } from '../js/js-engine.js';
-import { tensor } from '../tensor.js';
+import { UnavailableError, ValueError } from '../support/errors.js';
+import { tensor } from '../values/tensor.js';
 import { wasmEngine } from '../wasm/wasm-engine.js';
-import { threadWorld } from '../worlds.js';
 import { failThreadGroup } from './thread-group.js';
 
 // As programs without types hand them in.

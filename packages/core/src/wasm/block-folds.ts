@@ -1,9 +1,9 @@
-import { outputDType } from '../collective.js';
-import { byteSize, type DType, type TypedArray, viewOf } from '../dtype.js';
+import { outputDType } from '../collectives/collective.js';
 import type { ArrayPlace, Span } from '../kernels/fold.js';
 import type { FoldSlice } from '../runtime/folding-communicator.js';
 import type { Arena } from '../threads/arena.js';
 import type { Plan } from '../threads/plans.js';
+import { byteSize, type DType, type TypedArray, viewOf } from '../values/dtype.js';
 
 // Of each rank: all of them stay in the second-level cache on their way in, through and out.
 const blockBytes = 1 << 15;

@@ -1,5 +1,5 @@
-import type { Group } from '../communicator.js';
-import { ControllerGroup } from '../controller-group.js';
+import type { Group } from '../collectives/communicator.js';
+import { ControllerGroup } from '../collectives/controller-group.js';
 import type { ArrayPlace, Span } from '../kernels/fold.js';
 import { FoldingCommunicator, type FoldSlice, sliced } from '../runtime/folding-communicator.js';
 import type { Algorithm } from '../schedule/schedule.js';

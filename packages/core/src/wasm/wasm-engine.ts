@@ -1,5 +1,5 @@
-import type { Engine } from '../engine.js';
-import { ValueError } from '../errors.js';
+import type { Engine } from '../engines/engine.js';
+import { ValueError } from '../support/errors.js';
 import { createWasmArenaMemory } from '../threads/arena.js';
 import { ThreadCommunicator } from '../threads/thread-communicator.js';
 import { createThreadGroup, requireJoin } from '../threads/thread-group.js';

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
-import { collectiveOps } from '../collective.js';
-import { byteSize, type DType, dtypes, quotientOf, viewOf } from '../dtype.js';
+import { collectiveOps } from '../collectives/collective.js';
 import type { FoldRequest } from '../kernels/fold.js';
 import { javascriptKernels } from '../kernels/javascript-kernels.js';
 import { Arena, createWasmArenaMemory } from '../threads/arena.js';
+import { byteSize, type DType, dtypes, quotientOf, viewOf } from '../values/dtype.js';
 import { wasmKernels } from './wasm-kernels.js';
 import type { WasmMemory } from './web-assembly.js';
 

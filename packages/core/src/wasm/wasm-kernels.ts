@@ -1,6 +1,6 @@
-import { collectiveOps } from '../collective.js';
-import { accumulatorOf, byteSize, dtypes, isFloating, isHalf, quotientOf } from '../dtype.js';
+import { collectiveOps } from '../collectives/collective.js';
 import type { Fold, FoldMaker, FoldMemory, FoldRequest, MakeKernels, Span } from '../kernels/fold.js';
+import { accumulatorOf, byteSize, dtypes, isFloating, isHalf, quotientOf } from '../values/dtype.js';
 import { kernelBytes } from './kernel-bytes.js';
 import { requireWebAssembly, type WasmMemory } from './web-assembly.js';
 

@@ -1,4 +1,4 @@
-import { CollError } from '../errors.js';
+import { CollError } from '../support/errors.js';
 
 /** What is needed of WebAssembly: neither Node's types nor those of the language declare it. */
 export interface WasmMemory {

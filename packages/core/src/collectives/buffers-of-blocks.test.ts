@@ -1,0 +1,104 @@
+import { describe, expect, it } from 'vitest';
+import { thrown } from '../../test/thrown.js';
+import { slice } from '../packing/concatenate.js';
+import type { DType } from '../values/dtype.js';
+import { type Tensor, zeros } from '../values/tensor.js';
+import { validateBuffers } from './buffers.js';
+import type { Collective } from './collective.js';
+
+const both = [0, 1];
+
+function floats(length: number, dtype: DType = 'float32'): Tensor {
+  return zeros(dtype, [length]);
+}
+
+function check(
+  collective: Collective,
+  inputs: readonly Tensor[],
+  outputs: readonly Tensor[],
+  localRanks: readonly number[] = both,
+): void {
+  validateBuffers({ collective, size: 2, localRanks }, inputs, outputs);
+}
+
+function expectRefused(action: () => void, message: string, rank?: number): void {
+  expect(thrown(action)).toMatchObject({
+    name: 'ValueError',
+    code: 'ERR_COLL_BUFFER',
+    message: expect.stringContaining(message),
+    ...(rank === undefined ? {} : { rank }),
+  });
+}
+
+describe('the buffers of collectives that gather and scatter', () => {
+  const gather: Collective = { kind: 'gather', root: 1 };
+  const scatter: Collective = { kind: 'scatter', root: 1 };
+  const allToAll: Collective = { kind: 'all-to-all' };
+  const gathering = { inputs: [floats(4), floats(4)], outputs: [floats(0), floats(8)] };
+  const scattering = { inputs: [floats(0), floats(8)], outputs: [floats(4), floats(4)] };
+  const exchanging = { inputs: [floats(8), floats(8)], outputs: [floats(8), floats(8)] };
+
+  it.each([
+    [gather, gathering],
+    [scatter, scattering],
+    [allToAll, exchanging],
+  ])('of $kind are fine where they fit, on all ranks and on each', (collective, { inputs, outputs }) => {
+    expect(() => check(collective, inputs, outputs)).not.toThrow();
+    for (const rank of both) {
+      const [input, output] = [inputs[rank] as Tensor, outputs[rank] as Tensor];
+      expect(() => check(collective, [input], [output], [rank])).not.toThrow();
+    }
+  });
+
+  it('are empty on ranks that neither read nor write them', () => {
+    const { inputs, outputs } = gathering;
+    const toldOutput = 'output must be empty, because only the root gets one; it has 8 elements';
+    expectRefused(() => check(gather, inputs, outputs.with(0, floats(8))), toldOutput, 0);
+    const toldInput = 'input must be empty, because only the root has one; it has 8 elements';
+    expectRefused(() => check(scatter, scattering.inputs.with(0, floats(8)), scattering.outputs), toldInput, 0);
+    expect(() => check(gather, inputs, outputs.with(0, floats(0, 'int8')))).not.toThrow();
+  });
+
+  it('have a block for each rank at the root', () => {
+    const { inputs, outputs } = gathering;
+    expectRefused(() => check(gather, inputs, outputs.with(1, floats(4))), 'output has 4 elements, must have 8', 1);
+    expectRefused(() => check(gather, inputs.with(0, floats(3)), outputs), 'input has 3 elements, others 4', 0);
+    const odd = 'input of 7 elements does not divide among 2 ranks';
+    expectRefused(() => check(scatter, scattering.inputs.with(1, floats(7)), scattering.outputs), odd, 1);
+    expectRefused(() => check(scatter, [floats(6)], [floats(4)], [1]), 'output has 4 elements, must have 3', 1);
+  });
+
+  it('divide among the ranks of an all-to-all', () => {
+    const odd = both.map(() => floats(7));
+    expectRefused(() => check(allToAll, odd, odd), 'input of 7 elements does not divide among 2 ranks', 0);
+    const { inputs, outputs } = exchanging;
+    expectRefused(() => check(allToAll, inputs.with(1, floats(6)), outputs), 'input has 6 elements, others 8', 1);
+    expectRefused(() => check(allToAll, inputs, outputs.with(0, floats(4))), 'output has 4 elements, must have 8', 0);
+  });
+
+  it('may be in place at the root, the own block where it stands', () => {
+    const whole = floats(8);
+    const own = slice(whole, 4, 8);
+    expect(() => check(gather, [floats(4), own], [floats(0), whole])).not.toThrow();
+    expect(() => check(scatter, [floats(0), whole], [floats(4), own])).not.toThrow();
+    const told = 'overlaps its own input elsewhere than element for element';
+    expectRefused(() => check(gather, [floats(4), slice(whole, 0, 4)], [floats(0), whole]), told, 1);
+    expectRefused(() => check(scatter, [floats(0), whole], [floats(4), slice(whole, 0, 4)]), told, 1);
+  });
+
+  it('are not in place for an all-to-all of several ranks', () => {
+    const { inputs, outputs } = exchanging;
+    const told = 'output overlaps its own input: all-to-all does not run in place';
+    expectRefused(() => check(allToAll, inputs, outputs.with(1, inputs[1] as Tensor)), told, 1);
+    const alone = [floats(3)];
+    expect(() => validateBuffers({ collective: allToAll, size: 1, localRanks: [0] }, alone, alone)).not.toThrow();
+  });
+
+  it('are not memory of another rank', () => {
+    const memory = floats(8);
+    const one = 'one buffer was given twice: the output of rank 1 overlaps memory of rank 0';
+    expectRefused(() => check(gather, [slice(memory, 0, 4), floats(4)], [floats(0), memory]), one, 1);
+    const other = 'one buffer was given twice: the output of rank 0 overlaps memory of rank 1';
+    expectRefused(() => check(scatter, [floats(0), memory], [slice(memory, 0, 4), floats(4)]), other, 0);
+  });
+});

@@ -1,0 +1,212 @@
+import { refusedArithmetic } from '../kernels/arithmetic.js';
+import { ValueError } from '../support/errors.js';
+import { quote } from '../support/quote.js';
+import { type DType, isDType } from '../values/dtype.js';
+import { isTensor, overlaps, type Tensor, validateTensor } from '../values/tensor.js';
+import type { CallDetails } from './call-errors.js';
+import {
+  bufferLengths,
+  type Collective,
+  type CollectiveKind,
+  collectiveKinds,
+  collectiveOps,
+  hasOneResult,
+  inputBlocks,
+  nameOf,
+  opOf,
+  outputBlocks,
+  outputDType,
+  reads,
+  rootOf,
+  writes,
+} from './collective.js';
+
+/** Who hands in buffers for what. */
+export interface BufferCheck {
+  readonly collective: Collective;
+  readonly size: number;
+  readonly localRanks: readonly number[];
+  /** As in `RunOptions`. */
+  readonly sharedResult?: boolean | undefined;
+}
+
+const kindsWithRoot: readonly CollectiveKind[] = ['reduce', 'broadcast', 'gather', 'scatter'];
+const kindsWithOp: readonly CollectiveKind[] = ['all-reduce', 'reduce', 'reduce-scatter'];
+
+/** Why a collective cannot run in a group of that size, whatever the algorithm; undefined when it can. */
+export function refusedCollective(collective: Collective, dtype: DType, size: number): string | undefined {
+  const { kind } = Object(collective) as Partial<Collective>;
+  if (!isDType(dtype)) return `no dtype is called ${quote(dtype)}`;
+  if (kind === undefined || !collectiveKinds.includes(kind))
+    return `no collective is called ${quote(kind)}; there are ${collectiveKinds.join(', ')}`;
+  const root = rootOf(collective) as number;
+  if (kindsWithRoot.includes(kind) && !(Number.isInteger(root) && root >= 0 && root < size))
+    return `root ${root} is not one of the ${size} ranks`;
+  const op = opOf(collective);
+  if (kindsWithOp.includes(kind) && op === undefined) return `${kind} needs an op: ${collectiveOps.join(', ')}`;
+  return refusedArithmetic(op, dtype);
+}
+
+/** @throws ValueError for a call that is made of other things than a collective and two lists */
+export function requireCall(collective: unknown, inputs: unknown, outputs: unknown): void {
+  const isCollective = typeof collective === 'object' && collective !== null;
+  if (isCollective && Array.isArray(inputs) && Array.isArray(outputs)) return;
+  const wanted = "a collective, such as { kind: 'all-reduce', op: 'sum' }, a list of inputs and a list of outputs";
+  const given = [collective, inputs, outputs].map(quote).join(', ');
+  throw new ValueError('ERR_COLL_VALUE', `a communicator is handed ${wanted}, not ${given}`);
+}
+
+/** @throws ValueError for a collective that is not even made of the right kinds of values */
+export function requireCollective(collective: Collective): void {
+  const { kind, op, root } = collective as { readonly kind?: unknown; readonly op?: unknown; readonly root?: unknown };
+  const isNamed = typeof kind === 'string' && (op === undefined || typeof op === 'string');
+  if (isNamed && (root === undefined || typeof root === 'number')) return;
+  const given = `{ kind: ${quote(kind)}, op: ${quote(op)}, root: ${quote(root)} }`;
+  throw new ValueError('ERR_COLL_VALUE', `a collective has a kind, an op and a root, by name and number, not ${given}`);
+}
+
+/** @throws ValueError where there is not one list entry for each rank that is here */
+export function requireCounts(
+  { collective, localRanks }: BufferCheck,
+  inputs: readonly unknown[],
+  outputs: readonly unknown[],
+): void {
+  if (inputs.length === localRanks.length && outputs.length === localRanks.length) return;
+  const operation = nameOf(collective);
+  const given = `${inputs.length} inputs and ${outputs.length} outputs`;
+  const told = `${given} for ${localRanks.length} local ranks; hand in one of each a rank`;
+  throw new ValueError('ERR_COLL_VALUE', `${operation}: ${told}`, { operation });
+}
+
+/**
+ * Checks what a communicator was handed before any byte moves: counts, memory, dtypes and lengths among the local ranks, that nobody's
+ * output is somebody else's buffer, but for a shared result, and that who works in place does so element for element.
+ * @throws ValueError, naming rank and operation
+ */
+export function validateBuffers(check: BufferCheck, inputs: readonly Tensor[], outputs: readonly Tensor[]): void {
+  requireCounts(check, inputs, outputs);
+  const { collective, size, localRanks, sharedResult } = check;
+  const operation = nameOf(collective);
+  for (const [index, rank] of localRanks.entries()) {
+    requireTensor(inputs[index], { operation, rank });
+    requireTensor(outputs[index], { operation, rank });
+  }
+  const { dtype, count } = elementsOf(check, inputs, outputs);
+  const resultDType = outputDType(collective, dtype);
+  localRanks.forEach((rank, index) => {
+    const [input, output] = [inputs[index] as Tensor, outputs[index] as Tensor];
+    const lengths = bufferLengths(collective, count, size, rank);
+    const fail = (problem: string) =>
+      new ValueError('ERR_COLL_BUFFER', `${operation}: rank ${rank}: ${problem}`, { operation, rank });
+    if (reads(collective, rank)) {
+      if (input.dtype !== dtype) throw fail(`input is ${input.dtype}, others are ${dtype}`);
+      if (input.data.length !== lengths.input)
+        throw fail(`input has ${input.data.length} elements, others ${lengths.input}`);
+    } else if (collective.kind === 'scatter' && input.data.length > 0) {
+      throw fail(`input must be empty, because only the root has one; it has ${input.data.length} elements`);
+    }
+    if (!writes(collective, rank)) {
+      if (collective.kind === 'reduce' || output.data.length === 0) return;
+      throw fail(`output must be empty, because only the root gets one; it has ${output.data.length} elements`);
+    }
+    if (output.dtype !== resultDType) throw fail(`output is ${output.dtype}, must be ${resultDType}`);
+    if (output.data.length !== lengths.output)
+      throw fail(`output has ${output.data.length} elements, must have ${lengths.output}`);
+    if (standsInPlace(collective, size, rank, input, output)) return;
+    if (collective.kind === 'all-to-all') throw fail('output overlaps its own input: all-to-all does not run in place');
+    throw fail('output overlaps its own input elsewhere than element for element');
+  });
+  const isShared = sharedResult === true && isOneResult(collective, outputs);
+  refuseClashes({ collective, localRanks, isShared }, inputs, outputs);
+}
+
+/** @throws ValueError, naming rank and operation, for what is no tensor, or one whose memory does not fit it */
+function requireTensor(buffer: unknown, details: CallDetails & { readonly rank: number }): void {
+  const { operation, rank } = details;
+  if (!isTensor(buffer)) {
+    const told = `a buffer is a tensor, not ${quote(buffer)}; tensor(array) makes one`;
+    throw new ValueError('ERR_COLL_BUFFER', `${operation}: ${told}`, details);
+  }
+  try {
+    validateTensor(buffer);
+  } catch (error) {
+    if (!(error instanceof ValueError)) throw error;
+    throw new ValueError(error.code, `${operation}: rank ${rank}: ${error.message}`, { ...details, cause: error });
+  }
+}
+
+/** Whether all outputs are the same memory, of a collective that gives everybody the same result. */
+function isOneResult(collective: Collective, outputs: readonly Tensor[]): boolean {
+  const { buffer, byteOffset } = (outputs[0] as Tensor).data;
+  const isSame = outputs.every(({ data }) => data.buffer === buffer && data.byteOffset === byteOffset);
+  return isSame && hasOneResult(collective);
+}
+
+/**
+ * The dtype of all inputs, and the `n` of `Collective`. Where no local rank reads, an output stands for the inputs.
+ * @throws ValueError for an input that does not divide into its blocks
+ */
+function elementsOf(
+  { collective, size, localRanks }: BufferCheck,
+  inputs: readonly Tensor[],
+  outputs: readonly Tensor[],
+): { readonly dtype: DType; readonly count: number } {
+  const root = Math.max(0, localRanks.indexOf(rootOf(collective) ?? 0));
+  if (reads(collective, localRanks[root])) {
+    const { dtype, data } = inputs[root] as Tensor;
+    const count = data.length / inputBlocks(collective, size);
+    if (Number.isInteger(count)) return { dtype, count };
+    const operation = nameOf(collective);
+    const rank = localRanks[root] as number;
+    const told = `input of ${data.length} elements does not divide among ${size} ranks`;
+    throw new ValueError('ERR_COLL_BUFFER', `${operation}: rank ${rank}: ${told}`, { operation, rank });
+  }
+  const { dtype, data } = outputs[0] as Tensor;
+  return { dtype, count: data.length / outputBlocks(collective, size) };
+}
+
+/** Whether each element of the output is in memory of its own, or in that of the element of the input that it comes from. */
+function standsInPlace(collective: Collective, size: number, rank: number, input: Tensor, output: Tensor): boolean {
+  if (!reads(collective, rank) || !overlaps(input.data, output.data)) return true;
+  const { kind } = collective;
+  if (kind === 'all-to-all' && size > 1) return false;
+  const blocks = outputBlocks(collective, size) - inputBlocks(collective, size);
+  const block = Math.min(input.data.byteLength, output.data.byteLength);
+  const shift = Math.sign(blocks) * block * rank;
+  return input.dtype === output.dtype && input.data.byteOffset === output.data.byteOffset + shift;
+}
+
+interface ClashCheck {
+  readonly collective: Collective;
+  readonly localRanks: readonly number[];
+  /** The outputs of all ranks are one. */
+  readonly isShared: boolean;
+}
+
+function refuseClashes(
+  { collective, localRanks, isShared }: ClashCheck,
+  inputs: readonly Tensor[],
+  outputs: readonly Tensor[],
+): void {
+  const operation = nameOf(collective);
+  localRanks.forEach((rank, index) => {
+    if (!writes(collective, rank)) return;
+    const output = outputs[index] as Tensor;
+    const clash = localRanks.findIndex((other, position) => {
+      if (position === index) return false;
+      return (
+        (reads(collective, other) && overlaps(output.data, (inputs[position] as Tensor).data)) ||
+        (!isShared && writes(collective, other) && overlaps(output.data, (outputs[position] as Tensor).data))
+      );
+    });
+    if (clash < 0) return;
+    throw new ValueError(
+      'ERR_COLL_BUFFER',
+      `${operation}: one buffer was given twice: the output of rank ${rank} overlaps memory of rank ${localRanks[clash]}`,
+      {
+        operation,
+        rank,
+      },
+    );
+  });
+}

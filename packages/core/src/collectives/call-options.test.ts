@@ -1,0 +1,110 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { thrown } from '../../test/thrown.js';
+import { setLogSink } from '../support/logger.js';
+import { type CallOptions, resolveCallOptions } from './call-options.js';
+import { CollectiveHints, CommunicationOptions } from './communication-options.js';
+
+const options = new CommunicationOptions({ bytesPerPack: 8, timeoutSeconds: 3, implementation: 'NCCL' });
+const { signal } = new AbortController();
+
+beforeEach(() => setLogSink(() => {}));
+afterEach(() => setLogSink());
+
+describe('resolveCallOptions', () => {
+  it.each([undefined, null, {}])('takes %o for the defaults', (call) => {
+    expect(resolveCallOptions(call)).toEqual({ options: new CommunicationOptions(), signal: undefined });
+  });
+
+  it('takes options, and copies them', () => {
+    const resolved = resolveCallOptions(options);
+    expect(resolved).toEqual({ options, signal: undefined });
+    expect(resolved.options).not.toBe(options);
+  });
+
+  it('takes the fields of options, with a signal beside them', () => {
+    const resolved = resolveCallOptions({ bytesPerPack: 8, timeoutSeconds: 3, implementation: 'nccl', signal });
+    expect(resolved).toEqual({ options, signal });
+    expect(resolved.signal).toBe(signal);
+  });
+
+  it.each(['options', 'experimentalHints'])('takes an object of options as %s', (name) => {
+    expect(resolveCallOptions({ [name]: options, signal })).toEqual({ options, signal });
+  });
+
+  it.each(['sharedResult', 'deduplicate'])('tells %s where it is set', (flag) => {
+    expect(resolveCallOptions({ [flag]: true })).toEqual({
+      options: new CommunicationOptions(),
+      signal: undefined,
+      [flag]: true,
+    });
+    expect(resolveCallOptions({ [flag]: false })).toEqual(resolveCallOptions({}));
+    expect(thrown(() => resolveCallOptions({ [flag]: 1 }))).toMatchObject({
+      code: 'ERR_COLL_VALUE',
+      message: `${flag} must be true or false, not 1`,
+    });
+  });
+
+  it('takes hints, the deprecated class under the deprecated name', () => {
+    const lines: string[] = [];
+    setLogSink((_level, line) => lines.push(line));
+    const experimentalHints = new CollectiveHints({ bytesPerPack: 8 });
+    for (let time = 0; time < 2; time++)
+      expect(resolveCallOptions({ experimentalHints }).options).toEqual(new CommunicationOptions({ bytesPerPack: 8 }));
+    expect(lines).toEqual([
+      'CollectiveHints is deprecated; use CommunicationOptions instead',
+      'experimentalHints is deprecated; use options instead',
+    ]);
+  });
+
+  it('lets an object of options win over fields beside it, where it says something', () => {
+    expect(resolveCallOptions({ bytesPerPack: 1, timeoutSeconds: 1, options }).options).toEqual(options);
+    const silent = new CommunicationOptions();
+    expect(resolveCallOptions({ bytesPerPack: 1, implementation: 'RING', options: silent }).options).toEqual(
+      new CommunicationOptions({ bytesPerPack: 1, implementation: 'RING' }),
+    );
+  });
+
+  it('takes plain fields for an object of options', () => {
+    const call = { implementation: 'RING', options: { bytesPerPack: 5 } } as unknown as CallOptions;
+    expect(resolveCallOptions(call).options).toEqual(
+      new CommunicationOptions({ bytesPerPack: 5, implementation: 'RING' }),
+    );
+  });
+
+  it('refuses options under both names', () => {
+    expect(thrown(() => resolveCallOptions({ options, experimentalHints: options }))).toMatchObject({
+      name: 'ValueError',
+      code: 'ERR_COLL_VALUE',
+      message: expect.stringContaining('options and experimentalHints were both given'),
+    });
+  });
+
+  it.each([5, 'RING', true, () => options])('refuses %o', (call) => {
+    expect(thrown(() => resolveCallOptions(call as never))).toMatchObject({
+      name: 'ValueError',
+      code: 'ERR_COLL_VALUE',
+      message: expect.stringContaining('options must be CommunicationOptions or its fields, not'),
+    });
+  });
+
+  it.each(['options', 'experimentalHints'])('refuses what is no object as %s', (name) => {
+    expect(thrown(() => resolveCallOptions({ [name]: 5 } as never))).toMatchObject({
+      name: 'ValueError',
+      code: 'ERR_COLL_VALUE',
+      message: expect.stringContaining('options must be CommunicationOptions or its fields, not 5'),
+    });
+  });
+
+  it.each([{ bytesPerPack: -1 }, { implementation: 'mpi' }, { options: { bytesPerPack: -1 } }])(
+    'refuses %o',
+    (call) => {
+      expect(thrown(() => resolveCallOptions(call as never))).toMatchObject({ name: 'ValueError' });
+    },
+  );
+
+  it('refuses options that were made invalid later', () => {
+    const changed = new CommunicationOptions();
+    changed.bytesPerPack = -1;
+    expect(thrown(() => resolveCallOptions(changed))).toMatchObject({ name: 'ValueError' });
+  });
+});

@@ -1,0 +1,151 @@
+import { type DType, quotientOf } from '../values/dtype.js';
+import type { ReduceOp } from './reduce-op.js';
+
+/** How a collective combines contributions. `mean` is the sum, then one true division by the number of ranks. */
+export type CollectiveOp = Lowercase<ReduceOp>;
+
+/** All ops, in lower case. */
+export const collectiveOps: readonly CollectiveOp[] = ['sum', 'mean', 'min', 'max', 'product'];
+
+/**
+ * A request to a group of ranks, as a value. With `n` elements a rank and `N` ranks:
+ *
+ * | kind           | input of a rank | output of a rank                                   |
+ * |----------------|-----------------|----------------------------------------------------|
+ * | all-reduce     | n               | n: all inputs combined                             |
+ * | reduce         | n               | n at `root`: all inputs combined; elsewhere untouched |
+ * | broadcast      | n at `root`     | n: the root's input                                |
+ * | all-gather     | n               | N·n: the inputs in rank order                      |
+ * | reduce-scatter | N·n             | n: block `rank` of all inputs combined             |
+ * | gather         | n               | N·n at `root`: the inputs in rank order; elsewhere empty |
+ * | scatter        | N·n at `root`; elsewhere empty | n: block `rank` of the root's input |
+ * | all-to-all     | N·n: block `i` is for rank `i` | N·n: block `i` is from rank `i`     |
+ *
+ * An all-to-all does not run in place.
+ */
+export type Collective =
+  | {
+      readonly kind: 'all-reduce';
+      readonly op: CollectiveOp;
+      /** Which of its schedules an algorithm with several plays, such as one with rotating roots. Default: 0. */
+      readonly variant?: number;
+    }
+  | { readonly kind: 'reduce'; readonly op: CollectiveOp; readonly root: number }
+  | { readonly kind: 'broadcast' | 'gather' | 'scatter'; readonly root: number }
+  | { readonly kind: 'all-gather' | 'all-to-all' }
+  | { readonly kind: 'reduce-scatter'; readonly op: CollectiveOp };
+
+/** Which collective, without its op and root. */
+export type CollectiveKind = Collective['kind'];
+
+/** All kinds of collectives. */
+export const collectiveKinds: readonly CollectiveKind[] = [
+  'all-reduce',
+  'reduce',
+  'broadcast',
+  'all-gather',
+  'reduce-scatter',
+  'gather',
+  'scatter',
+  'all-to-all',
+];
+
+/** The op of a collective for a reduce op. */
+export function collectiveOp(op: ReduceOp): CollectiveOp {
+  return op.toLowerCase() as CollectiveOp;
+}
+
+/** How contributions are combined; undefined where nothing is. */
+export function opOf(collective: Collective): CollectiveOp | undefined {
+  return 'op' in collective ? collective.op : undefined;
+}
+
+/** The rank that gives or receives alone; undefined where none does. */
+export function rootOf(collective: Collective): number | undefined {
+  return 'root' in collective ? collective.root : undefined;
+}
+
+/** Where it differs from the input's: the mean of integers is a float. */
+export function outputDType(collective: Collective, dtype: DType): DType {
+  return opOf(collective) === 'mean' ? quotientOf(dtype) : dtype;
+}
+
+/** Whether a rank reads its input. */
+export function reads(collective: Collective, rank: number | undefined): boolean {
+  const { kind } = collective;
+  return !(kind === 'broadcast' || kind === 'scatter') || collective.root === rank;
+}
+
+/** Whether a rank writes its output. */
+export function writes(collective: Collective, rank: number | undefined): boolean {
+  const { kind } = collective;
+  return !(kind === 'reduce' || kind === 'gather') || collective.root === rank;
+}
+
+/** Whether all ranks end with the same result, so that one memory can hold it for all. */
+export function hasOneResult({ kind }: Collective): boolean {
+  return kind === 'all-reduce' || kind === 'broadcast' || kind === 'all-gather';
+}
+
+/** Elements of the buffers of `rank` for `count` elements a rank, the `n` of `Collective`. */
+export function bufferLengths(
+  collective: Collective,
+  count: number,
+  size: number,
+  rank: number,
+): { readonly input: number; readonly output: number } {
+  const { kind } = collective;
+  const hasInput = kind !== 'scatter' || collective.root === rank;
+  const hasOutput = kind !== 'gather' || collective.root === rank;
+  return {
+    input: hasInput ? count * inputBlocks(collective, size) : 0,
+    output: hasOutput ? count * outputBlocks(collective, size) : 0,
+  };
+}
+
+/** How many blocks of `n` elements an input has, at a rank that reads one. */
+export function inputBlocks({ kind }: Collective, size: number): number {
+  return kind === 'reduce-scatter' || kind === 'scatter' || kind === 'all-to-all' ? size : 1;
+}
+
+/** How many blocks of `n` elements an output has, at a rank that writes one. */
+export function outputBlocks({ kind }: Collective, size: number): number {
+  return kind === 'all-gather' || kind === 'gather' || kind === 'all-to-all' ? size : 1;
+}
+
+/**
+ * Elements of the output of a rank that writes one, for an input of `inputLength` at a rank that reads one. For reduce-scatter, scatter and
+ * all-to-all that is a multiple of `size`.
+ */
+export function outputLength(collective: Collective, inputLength: number, size: number): number {
+  return (inputLength / inputBlocks(collective, size)) * outputBlocks(collective, size);
+}
+
+/** Which of an algorithm's schedules is meant; 0 where there is one. */
+export function variantOf(collective: Collective): number {
+  return collective.kind === 'all-reduce' ? (collective.variant ?? 0) : 0;
+}
+
+/** Whether two requests are the same one. */
+export function isSameCollective(one: Collective, other: Collective): boolean {
+  const [{ kind, op, root }, asked] = [one as Fields, other as Fields];
+  return kind === asked.kind && op === asked.op && root === asked.root && variantOf(one) === variantOf(other);
+}
+
+interface Fields {
+  readonly kind: CollectiveKind;
+  readonly op?: CollectiveOp;
+  readonly root?: number;
+}
+
+/** For messages: `all-reduce sum`, `broadcast from rank 2`. The same for the same request. */
+export function nameOf(collective: Collective): string {
+  const op = opOf(collective);
+  if (collective.kind === 'broadcast' || collective.kind === 'scatter')
+    return `${collective.kind} from rank ${collective.root}`;
+  if (collective.kind === 'gather') return `gather to rank ${collective.root}`;
+  if (collective.kind === 'reduce') return `reduce ${op} to rank ${collective.root}`;
+  const variant = variantOf(collective);
+  const told = variant === 0 ? '' : ` (variant ${variant})`;
+  return op === undefined ? collective.kind : `${collective.kind} ${op}${told}`;
+}

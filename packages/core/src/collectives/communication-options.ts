@@ -1,0 +1,144 @@
+import { ValueError } from '../support/errors.js';
+import { knownOptions, requireKnownOptions } from '../support/known-options.js';
+import { logDeprecated } from '../support/logger.js';
+import { quote } from '../support/quote.js';
+import { requireTimeout } from './run-options.js';
+
+/** Which implementation carries collectives across workers. `AUTO` leaves the choice to the runtime. */
+export const CommunicationImplementation = { AUTO: 'AUTO', RING: 'RING', NCCL: 'NCCL' } as const;
+
+/** `'AUTO'`, `'RING'` or `'NCCL'`. */
+export type CommunicationImplementation =
+  (typeof CommunicationImplementation)[keyof typeof CommunicationImplementation];
+
+/** The same object under the name it had before. */
+export const CollectiveCommunication = CommunicationImplementation;
+
+/** An implementation by its name, in any letter case. */
+export type CommunicationImplementationLike = CommunicationImplementation | Lowercase<CommunicationImplementation>;
+
+/** The fields of `CommunicationOptions`, all of which may be left out. */
+export interface CommunicationOptionsInit {
+  /** Bytes after which a pack is closed, a whole number. 0, the default: the packs of the ops (`numPacks`); for promises one pack per dtype. */
+  readonly bytesPerPack?: number | undefined;
+  /** Seconds until a collective gives up; null and 0: never. */
+  readonly timeoutSeconds?: number | null | undefined;
+  /** A member of `CommunicationImplementation`, or its name in any letter case. */
+  readonly implementation?: CommunicationImplementationLike | undefined;
+  /** Workers compare what they ask for before NCCL does it, which does not look; whatever else plays always compares. Default: no. */
+  readonly checkCalls?: boolean | undefined;
+}
+
+const communicationFields = knownOptions<CommunicationOptionsInit>('CommunicationOptions', {
+  bytesPerPack: true,
+  timeoutSeconds: true,
+  implementation: true,
+  checkCalls: true,
+});
+
+const hintsFields = knownOptions<Pick<CommunicationOptionsInit, 'bytesPerPack' | 'timeoutSeconds'>>('CollectiveHints', {
+  bytesPerPack: true,
+  timeoutSeconds: true,
+});
+
+/**
+ * How collectives communicate. Every field has a default: `new CommunicationOptions()` leaves packs to the ops, has no time limit and
+ * leaves the choice of implementation to the runtime.
+ */
+export class CommunicationOptions {
+  /** Bytes after which a pack is closed. 0: the packs of the ops (`numPacks`); for promises one pack per dtype. */
+  bytesPerPack: number;
+  /** `null`, as in the original, means that none was given: `merge` tells it from 0, which switches a default off. */
+  timeoutSeconds: number | null;
+  /** Which implementation carries collectives across workers. */
+  implementation: CommunicationImplementation;
+  /** Whether workers compare what they ask for before NCCL does it. */
+  checkCalls: boolean;
+
+  /**
+   * Takes an object of fields, or the fields in their order.
+   * @throws ValueError for an unknown field, a `bytesPerPack` that is not a whole number from 0, a `timeoutSeconds` that is no number, an
+   * unknown `implementation`, or a `checkCalls` that is no boolean, in this order
+   */
+  constructor(fields?: CommunicationOptionsInit);
+  constructor(bytesPerPack?: number, timeoutSeconds?: number | null, implementation?: CommunicationImplementationLike);
+  constructor(first?: CommunicationOptionsInit | number, second?: unknown, third?: unknown) {
+    const fields = fieldsFrom(first, second, third);
+    const { bytesPerPack = 0, timeoutSeconds = null, implementation = 'AUTO', checkCalls = false } = fields;
+    requireBytesPerPack(bytesPerPack);
+    this.bytesPerPack = bytesPerPack;
+    requireTimeout(timeoutSeconds);
+    this.timeoutSeconds = timeoutSeconds;
+    this.implementation = implementationFrom(implementation);
+    if (typeof checkCalls !== 'boolean')
+      throw new ValueError('ERR_COLL_VALUE', `checkCalls must be true or false, not ${quote(checkCalls)}`);
+    this.checkCalls = checkCalls;
+  }
+
+  /**
+   * New options in which `other` overrides whatever it sets: a `bytesPerPack` other than 0, a `timeoutSeconds` other than
+   * null (0 included), an `implementation` other than AUTO, a `checkCalls` that is true.
+   */
+  merge(other?: CommunicationOptions | CommunicationOptionsInit | null): CommunicationOptions {
+    const { bytesPerPack, timeoutSeconds, implementation, checkCalls } = new CommunicationOptions(other ?? {});
+    return new CommunicationOptions({
+      bytesPerPack: bytesPerPack || this.bytesPerPack,
+      timeoutSeconds: timeoutSeconds ?? this.timeoutSeconds,
+      implementation: implementation === 'AUTO' ? this.implementation : implementation,
+      checkCalls: checkCalls || this.checkCalls,
+    });
+  }
+
+  /** `Options(bytes_per_pack=0,timeout_seconds=None, implementation=CommunicationImplementation.AUTO)` */
+  toString(): string {
+    const timeout = this.timeoutSeconds ?? 'None';
+    return `Options(bytes_per_pack=${this.bytesPerPack},timeout_seconds=${timeout}, implementation=CommunicationImplementation.${this.implementation})`;
+  }
+}
+
+/**
+ * Communication options whose implementation is `AUTO`. The first use logs a warning.
+ * @deprecated The old name of `CommunicationOptions`.
+ */
+export class CollectiveHints extends CommunicationOptions {
+  /** @throws as `CommunicationOptions`; ValueError for `implementation` and `checkCalls`, which hints do not have */
+  constructor(fields?: Pick<CommunicationOptionsInit, 'bytesPerPack' | 'timeoutSeconds'>);
+  constructor(bytesPerPack?: number, timeoutSeconds?: number | null);
+  constructor(first?: CommunicationOptionsInit | number, second?: unknown) {
+    logDeprecated('CollectiveHints', 'CommunicationOptions');
+    const { bytesPerPack, timeoutSeconds } = fieldsFrom(first, second, undefined, hintsFields);
+    super({ bytesPerPack, timeoutSeconds });
+  }
+}
+
+/** @throws ValueError for fields in both forms at once, and for unknown ones */
+function fieldsFrom(
+  first: unknown,
+  timeoutSeconds?: unknown,
+  implementation?: unknown,
+  known = communicationFields,
+): CommunicationOptionsInit {
+  if (typeof first !== 'object' || first === null)
+    return { bytesPerPack: first, timeoutSeconds, implementation } as CommunicationOptionsInit;
+  if (timeoutSeconds === undefined && implementation === undefined && !(Symbol.iterator in first)) {
+    if (!(first instanceof CommunicationOptions)) requireKnownOptions(first, known);
+    return first;
+  }
+  throw new ValueError('ERR_COLL_VALUE', 'options are an object of fields, or the fields in their order, not both');
+}
+
+/** @throws ValueError for anything but a whole number of bytes from 0 */
+export function requireBytesPerPack(bytesPerPack: unknown): asserts bytesPerPack is number {
+  if (Number.isSafeInteger(bytesPerPack) && (bytesPerPack as number) >= 0) return;
+  throw new ValueError(
+    'ERR_COLL_VALUE',
+    `bytesPerPack must be a whole number of bytes, 0 or more, not ${quote(bytesPerPack)}`,
+  );
+}
+
+function implementationFrom(value: unknown): CommunicationImplementation {
+  const name = typeof value === 'string' ? value.toUpperCase() : '';
+  if (Object.hasOwn(CommunicationImplementation, name)) return name as CommunicationImplementation;
+  const known = Object.keys(CommunicationImplementation).join(', ');
+  throw new ValueError('ERR_COLL_VALUE', `implementation must be one of ${known}, not ${quote(value)}`);
+}

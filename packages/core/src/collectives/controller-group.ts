@@ -1,0 +1,75 @@
+import { LocalMessages } from '../members/local-messages.js';
+import { ranksByColor, type SplitPart } from '../members/split.js';
+import { CallOrder } from '../runtime/call-order.js';
+import type { Algorithm } from '../schedule/schedule.js';
+import { CollError, ValueError } from '../support/errors.js';
+import { quote } from '../support/quote.js';
+import type { DType } from '../values/dtype.js';
+import { type Tensor, zeros } from '../values/tensor.js';
+import { refusedError } from './call-errors.js';
+import type { Communicator, Group, RunOptions, SubGroup } from './communicator.js';
+
+/** How a single controller makes its communicators and its memory. */
+export interface ControllerGroupOptions {
+  readonly communicator: (algorithm: Algorithm, group: Group) => Communicator;
+  /** Default: ordinary memory. */
+  readonly allocate?: Group['allocate'] | undefined;
+  /** A communicator of a group of another size. Default: the group cannot be split. */
+  readonly ofSize?: ((size: number, algorithm: Algorithm) => Communicator) | undefined;
+}
+
+/** The group of a single controller, which holds the buffers of all ranks: only `fail` ends it. */
+export class ControllerGroup implements Group {
+  readonly order = new CallOrder();
+  readonly #options: ControllerGroupOptions;
+  readonly #messages = new LocalMessages(this);
+  #failure: CollError | undefined;
+
+  constructor(options: ControllerGroupOptions) {
+    this.#options = options;
+  }
+
+  get failure(): CollError | undefined {
+    return this.#failure;
+  }
+
+  fail(error: CollError): void {
+    requireCollError(error);
+    this.#failure ??= error;
+  }
+
+  allocate<D extends DType>(dtype: D, length: number): Tensor<D> {
+    return this.#options.allocate?.(dtype, length) ?? zeros(dtype, [length]);
+  }
+
+  communicator(algorithm: Algorithm): Communicator {
+    return this.#options.communicator(algorithm, this);
+  }
+
+  async split(parts: readonly SplitPart[], algorithm: Algorithm): Promise<readonly (SubGroup | undefined)[]> {
+    const { ofSize } = this.#options;
+    if (!ofSize)
+      throw refusedError('these ranks are made of other communicators, which cannot be split', { operation: 'split' });
+    const subGroups: (SubGroup | undefined)[] = parts.map(() => undefined);
+    for (const ranks of ranksByColor(parts)) {
+      const communicator = ofSize(ranks.length, algorithm);
+      const subGroup = { communicator, close: () => communicator.close() };
+      for (const rank of ranks) subGroups[rank] = subGroup;
+    }
+    return subGroups;
+  }
+
+  send(rank: number, to: number, value: Tensor, options?: RunOptions): Promise<void> {
+    return this.#messages.send(rank, to, value, options);
+  }
+
+  receive(rank: number, from: number, into: Tensor, options?: RunOptions): Promise<void> {
+    return this.#messages.receive(rank, from, into, options);
+  }
+}
+
+/** @throws ValueError unless it is a CollError */
+export function requireCollError(error: unknown): void {
+  if (error instanceof CollError) return;
+  throw new ValueError('ERR_COLL_VALUE', `a group must fail with a CollError, got ${quote(error)}`);
+}

@@ -1,0 +1,64 @@
+import { describe, expect, it } from 'vitest';
+import { thrown } from '../../test/thrown.js';
+import { isReduceOp, ReduceOp, reduceOpFrom, reduceOps, validateReduceOp } from './reduce-op.js';
+
+it('has members whose values are their names', () => {
+  expect(ReduceOp).toEqual({ SUM: 'SUM', MEAN: 'MEAN', MIN: 'MIN', MAX: 'MAX', PRODUCT: 'PRODUCT' });
+});
+
+describe('reduceOpFrom', () => {
+  it.each(['sum', 'SUM', 'Sum', 'sUm'])('takes %s for SUM', (name) => {
+    expect(reduceOpFrom(name)).toBe(ReduceOp.SUM);
+  });
+
+  it('takes every member, and its name in lower case', () => {
+    expect(reduceOps.map(reduceOpFrom)).toEqual(reduceOps);
+    expect(reduceOps.map((member) => reduceOpFrom(member.toLowerCase()))).toEqual(reduceOps);
+  });
+
+  it.each(['average', '', ' sum', 'toString', undefined, null, 0, ['sum']])(
+    'refuses %o and lists what there is',
+    (name) => {
+      expect(thrown(() => reduceOpFrom(name))).toMatchObject({
+        name: 'ValueError',
+        code: 'ERR_COLL_VALUE',
+        message: expect.stringContaining('there are SUM, MEAN, MIN, MAX, PRODUCT'),
+      });
+    },
+  );
+});
+
+describe('validateReduceOp', () => {
+  it('accepts members only, and converts no names', () => {
+    for (const member of reduceOps) expect(() => validateReduceOp(member)).not.toThrow();
+    for (const name of ['sum', 'Mean', 'average', undefined, 0]) {
+      expect(thrown(() => validateReduceOp(name))).toMatchObject({
+        name: 'ValueError',
+        code: 'ERR_COLL_VALUE',
+        message: expect.stringContaining('pass one of ReduceOp.SUM, ReduceOp.MEAN'),
+      });
+    }
+  });
+
+  it('agrees with isReduceOp', () => {
+    expect(['SUM', 'sum', 'hasOwnProperty', undefined].map(isReduceOp)).toEqual([true, false, false, false]);
+  });
+});
+
+describe('fromVariableAggregation', () => {
+  it('gives the op that combines', () => {
+    expect(['SUM', 'MEAN'].map(ReduceOp.fromVariableAggregation)).toEqual([ReduceOp.SUM, ReduceOp.MEAN]);
+  });
+
+  it.each(['NONE', 'ONLY_FIRST_REPLICA', 'MAX', 'sum', undefined, 1])('refuses %o', (aggregation) => {
+    expect(thrown(() => ReduceOp.fromVariableAggregation(aggregation))).toMatchObject({
+      name: 'ValueError',
+      code: 'ERR_COLL_VALUE',
+    });
+  });
+
+  it('is no member', () => {
+    expect(isReduceOp('fromVariableAggregation')).toBe(false);
+    expect(Object.keys(ReduceOp)).toEqual(['SUM', 'MEAN', 'MIN', 'MAX', 'PRODUCT']);
+  });
+});

@@ -1,0 +1,53 @@
+import { ValueError } from '../support/errors.js';
+import { quote } from '../support/quote.js';
+
+const members = { SUM: 'SUM', MEAN: 'MEAN', MIN: 'MIN', MAX: 'MAX', PRODUCT: 'PRODUCT' } as const;
+
+export type ReduceOp = (typeof members)[keyof typeof members];
+
+/** How values are combined. Strategies and replica contexts also take the names in any letter case. */
+export const ReduceOp: typeof members & {
+  /** The op of a variable's aggregation. @throws ValueError for `NONE` and `ONLY_FIRST_REPLICA`, which combine nothing */
+  fromVariableAggregation(aggregation: unknown): ReduceOp;
+  // Not enumerable, so that the values of the object are its members.
+} = Object.defineProperty({ ...members } as never, 'fromVariableAggregation', { value: fromVariableAggregation });
+
+/** A reduce op, or its name in any letter case, as strategies take it. */
+export type ReduceOpLike = ReduceOp | Lowercase<ReduceOp>;
+
+/** All of them. */
+export const reduceOps: readonly ReduceOp[] = Object.values(members);
+
+/** Whether a value is a member of `ReduceOp`. */
+export function isReduceOp(value: unknown): value is ReduceOp {
+  return typeof value === 'string' && Object.hasOwn(members, value);
+}
+
+/** The op of that name in any letter case. @throws ValueError for an unknown name. */
+export function reduceOpFrom(name: unknown): ReduceOp {
+  const upper = typeof name === 'string' ? name.toUpperCase() : name;
+  if (isReduceOp(upper)) return upper;
+  throw new ValueError(
+    'ERR_COLL_VALUE',
+    `no reduce op is called ${quote(name)}; there are ${Object.keys(members).join(', ')}`,
+  );
+}
+
+/** Refuses anything that is not a member of `ReduceOp`; names are not converted here. @throws ValueError */
+export function validateReduceOp(op: unknown): asserts op is ReduceOp {
+  if (isReduceOp(op)) return;
+  throw new ValueError(
+    'ERR_COLL_VALUE',
+    `${quote(op)} is not a reduce op: pass one of ${Object.keys(members)
+      .map((name) => `ReduceOp.${name}`)
+      .join(', ')}`,
+  );
+}
+
+function fromVariableAggregation(aggregation: unknown): ReduceOp {
+  if (aggregation === ReduceOp.SUM || aggregation === ReduceOp.MEAN) return aggregation;
+  throw new ValueError(
+    'ERR_COLL_VALUE',
+    `no reduce op belongs to the aggregation ${quote(aggregation)}: only SUM and MEAN combine the values of replicas`,
+  );
+}

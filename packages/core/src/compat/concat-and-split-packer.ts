@@ -1,0 +1,60 @@
+import { cutEvenly } from '../packing/arrangement.js';
+import { concatenate, slice, splitLike } from '../packing/concatenate.js';
+import type { Packer } from '../packing/packer.js';
+import { AssertionError, ValueError } from '../support/errors.js';
+import { quote } from '../support/quote.js';
+import { requireTensorLists } from '../support/requirements.js';
+import { elementCount, type Tensor } from '../values/tensor.js';
+
+// More are none of use, and take their time.
+const mostPacks = 2 ** 16;
+
+/**
+ * Joins all tensors of a device, which have one dtype, and cuts the whole into exactly `numPacks` packs of
+ * floor(T / numPacks) elements; the last takes the remainder. With fewer elements than packs the first ones are empty.
+ * Unpacked tensors are views of the packs where these lie in one buffer, as those of a collective on all packs do.
+ */
+export class ConcatAndSplitPacker implements Packer {
+  readonly numPacks: number;
+  #shapes: readonly (readonly number[])[] = [];
+
+  /** @throws ValueError for `numPacks` that is no whole number from 1 to 65,536 */
+  constructor(numPacks: number) {
+    const isCount = Number.isInteger(numPacks) && numPacks > 0;
+    if (!isCount) throw new ValueError('ERR_COLL_VALUE', `numPacks must be greater than zero, not ${quote(numPacks)}`);
+    if (numPacks > mostPacks)
+      throw new ValueError('ERR_COLL_VALUE', `numPacks must be at most ${mostPacks}, not ${numPacks}`);
+    this.numPacks = numPacks;
+  }
+
+  /** The packs of each device, from its tensors: `numPacks` of them, of which the last takes the remainder. */
+  pack(perDevice: readonly (readonly Tensor[])[]): Tensor[][] {
+    requireTensorLists(perDevice, 'perDevice');
+    this.#shapes = (perDevice[0] ?? []).map((tensor) => tensor.shape);
+    return perDevice.map((tensors) => {
+      const joined = concatenate(tensors);
+      const packs = new Map(
+        cutEvenly([joined.data.length], this.numPacks).map((pack) => [pack.number, pack.pieces[0]]),
+      );
+      return Array.from({ length: this.numPacks }, (_, number) => {
+        const { begin, end } = packs.get(number) ?? { begin: 0, end: 0 };
+        return slice(joined, begin, end);
+      });
+    });
+  }
+
+  /** The tensors of each device, from its packs, in their order and shapes. */
+  unpack(packed: readonly (readonly Tensor[])[]): Tensor[][] {
+    requireTensorLists(packed, 'packed');
+    const total = this.#shapes.reduce((sum, shape) => sum + elementCount(shape), 0);
+    return packed.map((packs) => {
+      const joined = packs.length === 1 ? (packs[0] as Tensor) : concatenate(packs);
+      if (joined.data.length !== total)
+        throw new AssertionError('ERR_COLL_INTERNAL', `${joined.data.length} elements to unpack, ${total} were packed`);
+      return splitLike(
+        joined,
+        this.#shapes.map((shape) => ({ shape })),
+      );
+    });
+  }
+}

@@ -1,0 +1,21 @@
+import { requireBytesPerPack } from '../collectives/communication-options.js';
+import { OpenPacks } from '../packing/open-packs.js';
+import { requireTensors } from '../support/requirements.js';
+import type { Tensor } from '../values/tensor.js';
+
+/**
+ * Cuts a list into packs, in order. A pack is closed once it holds **more** than `bytesPerPack` bytes, so one that lands
+ * exactly on the limit keeps growing, and only the last can end below it. No tensor is split. 0: one pack.
+ * @throws ValueError for anything but a list of tensors and a whole number of bytes from 0
+ */
+export function groupBySize<T extends Tensor>(tensors: readonly T[], bytesPerPack: number): T[][] {
+  requireTensors(tensors, 'tensors');
+  requireBytesPerPack(bytesPerPack);
+  if (bytesPerPack === 0) return [[...tensors]];
+  const packs = new OpenPacks<T>(bytesPerPack);
+  const closed = tensors.flatMap((tensor) => {
+    const pack = packs.add(tensor, tensor, 'all');
+    return pack ? [pack] : [];
+  });
+  return [...closed, ...packs.rest()];
+}

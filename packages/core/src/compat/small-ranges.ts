@@ -1,0 +1,47 @@
+import { ValueError } from '../support/errors.js';
+import { quote } from '../support/quote.js';
+import { requireList } from '../support/requirements.js';
+import { byteLength, type Tensor } from '../values/tensor.js';
+
+/** Runs of neighbours in a list, and what stands alone. */
+export interface Ranges {
+  /** First and last index of each run, both included. */
+  readonly ranges: readonly (readonly [first: number, last: number])[];
+  readonly singles: readonly number[];
+}
+
+/**
+ * Runs of consecutive numbers in an increasing list. A run takes one more while its last minus its first is at most
+ * `rangeSizeLimit`, as in the original, so it can reach `rangeSizeLimit + 2` members.
+ */
+export function extractRanges(indices: readonly number[], rangeSizeLimit = 32): Ranges {
+  requireList(indices, 'indices');
+  if (!indices.every((index) => typeof index === 'number'))
+    throw new ValueError('ERR_COLL_VALUE', `indices must be numbers, got ${quote(indices)}`);
+  const ranges: (readonly [number, number])[] = [];
+  const singles: number[] = [];
+  const [start, ...others] = indices;
+  if (start === undefined) return { ranges, singles };
+  let [first, last] = [start, start];
+  const close = () => {
+    if (last > first) ranges.push([first, last]);
+    else singles.push(first);
+  };
+  for (const index of others) {
+    const extends_ = index === last + 1 && last - first <= rangeSizeLimit;
+    if (!extends_) {
+      close();
+      first = index;
+    }
+    last = index;
+  }
+  close();
+  return { ranges, singles };
+}
+
+/** Runs of neighbours of at most `maxBytes` bytes of float32, first and last index of each. */
+export function smallRanges(tensors: readonly Tensor[], maxBytes: number, maxGroup: number): Ranges['ranges'] {
+  const isSmall = (tensor: Tensor) => tensor.dtype === 'float32' && byteLength(tensor) <= maxBytes;
+  const small = [...tensors.keys()].filter((index) => isSmall(tensors[index] as Tensor));
+  return extractRanges(small, maxGroup).ranges;
+}

@@ -1,0 +1,60 @@
+import { concatenate, splitLike } from '../packing/concatenate.js';
+import type { Packer } from '../packing/packer.js';
+import { ValueError } from '../support/errors.js';
+import { quote } from '../support/quote.js';
+import { requireTensorLists } from '../support/requirements.js';
+import type { Tensor } from '../values/tensor.js';
+import { type Ranges, smallRanges } from './small-ranges.js';
+
+/**
+ * Joins neighbours of at most `maxBytes` bytes of float32 into packs of about `maxGroup`, which come first; all other
+ * tensors follow in order, untouched. What is small is decided by the first device's list.
+ */
+export class AggregateSmallTensorPacker implements Packer {
+  readonly maxBytes: number;
+  readonly maxGroup: number;
+  #ranges: Ranges['ranges'] = [];
+  #shapes: readonly (readonly number[])[] = [];
+
+  /** @throws ValueError for a limit of 0 or less */
+  constructor(maxBytes = 1_048_576, maxGroup = 16) {
+    requireLimit('maxBytes', maxBytes);
+    requireLimit('maxGroup', maxGroup);
+    this.maxBytes = maxBytes;
+    this.maxGroup = maxGroup;
+  }
+
+  /** The packs of each device: first the joined small tensors, then all others in their order. */
+  pack(perDevice: readonly (readonly Tensor[])[]): Tensor[][] {
+    requireTensorLists(perDevice, 'perDevice');
+    const [first = []] = perDevice;
+    this.#ranges = smallRanges(first, this.maxBytes, this.maxGroup);
+    this.#shapes = first.map((tensor) => tensor.shape);
+    return perDevice.map((tensors) => [
+      ...this.#ranges.map(([begin, end]) => concatenate(tensors.slice(begin, end + 1))),
+      ...tensors.filter((_, index) => !this.#isPacked(index)),
+    ]);
+  }
+
+  /** The tensors of each device, from its packs, in their order and shapes. */
+  unpack(packed: readonly (readonly Tensor[])[]): Tensor[][] {
+    requireTensorLists(packed, 'packed');
+    return packed.map((packs) => {
+      const parts = this.#ranges.flatMap(([begin, end], index) => {
+        const shapes = this.#shapes.slice(begin, end + 1).map((shape) => ({ shape }));
+        return splitLike(packs[index] as Tensor, shapes);
+      });
+      const others = packs.slice(this.#ranges.length);
+      return this.#shapes.map((_, index) => (this.#isPacked(index) ? parts : others).shift() as Tensor);
+    });
+  }
+
+  #isPacked(index: number): boolean {
+    return this.#ranges.some(([begin, end]) => begin <= index && index <= end);
+  }
+}
+
+function requireLimit(name: string, limit: unknown): void {
+  if (typeof limit === 'number' && limit > 0) return;
+  throw new ValueError('ERR_COLL_VALUE', `${name} must be greater than zero, not ${quote(limit)}`);
+}

@@ -1,0 +1,99 @@
+import { jsEngine } from '../js/js-engine.js';
+import { CollError, ValueError } from '../support/errors.js';
+import { logFirst } from '../support/logger.js';
+import { quote } from '../support/quote.js';
+import { requireList } from '../support/requirements.js';
+import { wasmEngine } from '../wasm/wasm-engine.js';
+import type { Engine, EngineCandidate, EngineName, EngineRequest, EngineResolution } from './engine.js';
+
+/** The order in which `'auto'` asks. */
+const names: readonly EngineName[] = ['native', 'wasm', 'js'];
+const builtIn: readonly Engine[] = [wasmEngine, jsEngine];
+
+// A change of `Engine` that older copies of the library could not use gets another key, so that only those meet that fit.
+const key = Symbol.for('@coll/core.engines.v1');
+
+/** The engines of this realm that were registered. Copies of the library that were installed separately share them. */
+function registered(): Map<EngineName, Engine> {
+  const realm = globalThis as { [key]?: Map<EngineName, Engine> };
+  realm[key] ??= new Map();
+  return realm[key];
+}
+
+/**
+ * Makes an engine known to all that ask for one by name or for `'auto'`; the same one again is nothing new.
+ * @throws CollError for an object that is no engine, and for a second engine of that name
+ */
+export function registerEngine(engine: Engine): void {
+  requireEngine(engine);
+  const other = registered().get(engine.name) ?? builtIn.find(({ name }) => name === engine.name);
+  if (other === engine) return;
+  if (other) {
+    throw new CollError(
+      'ERR_COLL_DUPLICATE_PLUGIN',
+      `there is another engine called "${engine.name}"; keep one version installed (npm ls shows who brings them)`,
+    );
+  }
+  registered().set(engine.name, engine);
+}
+
+/**
+ * Finds the engine for a request among those that were registered, those that are built in, and `extra` ones, which come first. `'auto'` takes the
+ * fastest that works here; another name that one, or nothing.
+ * @throws ValueError for what is no name; CollError that says why the engine cannot be used, and what to do
+ */
+export function resolveEngine(request: EngineRequest = 'auto', extra: readonly Engine[] = []): EngineResolution {
+  requireEngineRequest(request);
+  requireList(extra, 'extra engines');
+  for (const engine of extra) requireEngine(engine);
+  const wanted = request === 'auto' ? names : [request];
+  const candidates: EngineCandidate[] = [];
+  let taken: Engine | undefined;
+  for (const name of wanted) {
+    const engine = [...extra, ...registered().values(), ...builtIn].find((known) => known.name === name);
+    const refused = taken ? undefined : refusalOf(engine, name);
+    candidates.push({ name, ...(refused === undefined ? {} : { refused }) });
+    if (!taken && refused === undefined) taken = engine;
+  }
+  if (!taken) throw noEngine(request, candidates);
+  const [fastest] = candidates;
+  if (fastest?.refused !== undefined) {
+    const told = `taking the ${taken.name} engine: ${fastest.name} was refused (${fastest.refused})`;
+    logFirst(1, told, 'info', told);
+  }
+  return { engine: taken, candidates };
+}
+
+/** @throws ValueError for what names no engine */
+export function requireEngineRequest(request: unknown): asserts request is EngineRequest {
+  if (request === 'auto' || names.includes(request as EngineName)) return;
+  throw new ValueError('ERR_COLL_VALUE', `engine must be 'auto', ${names.join(', ')}, not ${quote(request)}`);
+}
+
+function refusalOf(engine: Engine | undefined, name: EngineName): string | undefined {
+  if (!engine)
+    return `not registered: import '@coll/${name}/register', after npm install @coll/${name} if it is not installed`;
+  try {
+    const result = engine.probe();
+    return result.available ? undefined : result.reason;
+  } catch (error) {
+    // What cannot even be probed cannot be used; the others still can.
+    return `its probe failed: ${error instanceof Error ? error.message : quote(error)}`;
+  }
+}
+
+function noEngine(request: EngineRequest, candidates: readonly EngineCandidate[]): CollError {
+  const told = candidates.map(({ name, refused }) => `${name}: ${refused}`).join('; ');
+  const cure = request === 'auto' ? '' : "; 'auto' takes the fastest that works here";
+  return new CollError('ERR_COLL_NO_ENGINE', `no engine for ${quote(request)}: ${told}${cure}`);
+}
+
+function requireEngine(engine: unknown): asserts engine is Engine {
+  const { name, probe, communicator, createGroup, join } = Object(engine) as Partial<Engine>;
+  const isWhole = [probe, communicator, createGroup, join].every((method) => typeof method === 'function');
+  if (isWhole && names.includes(name as EngineName)) return;
+  throw new CollError(
+    'ERR_COLL_PLUGIN',
+    `an engine is { name, probe, communicator, createGroup, join }, called ${names.join(' or ')}; got ${quote(engine)}`,
+  );
+}

@@ -1,0 +1,60 @@
+import { type ProcessGroup, requireGivenGroup } from '../collectives/process-group.js';
+import type { World } from '../plugins/world.js';
+import { UnavailableError, ValueError } from '../support/errors.js';
+import { requireList } from '../support/requirements.js';
+import { failThreadGroup, requireGroup } from '../threads/thread-group.js';
+import type { Engine, EngineResolution, ThreadGroup } from './engine.js';
+import { resolveEngine } from './engines.js';
+
+/** All devices in this thread, under one controller. Default: the fastest engine that works here. */
+export function portableWorld(devices: readonly string[], engine?: Engine): World {
+  requireList(devices, 'devices');
+  const resolution = resolved(engine);
+  return {
+    devices,
+    localRanks: devices.map((_, rank) => rank),
+    engine: resolution.engine.name,
+    resolution,
+    communicator: (algorithm) => resolution.engine.communicator(devices.length, algorithm),
+  };
+}
+
+/**
+ * One device of a group whose others live in other threads, played by the engine that made the group.
+ * @throws CollError where that engine is not known here; pass it, or register it
+ */
+export function threadWorld(group: ThreadGroup, rank: number, devices: readonly string[], engine?: Engine): World {
+  requireGroup(group);
+  requireList(devices, 'devices');
+  const resolution = engine ? resolved(engine) : resolveEngine(group.engine);
+  return {
+    devices,
+    localRanks: [rank],
+    engine: resolution.engine.name,
+    resolution,
+    communicator: (algorithm) => resolution.engine.join(group, { rank, algorithm }),
+    fail: (message) => failThreadGroup(group, rank, message),
+  };
+}
+
+/** One device of a group of processes, each of which has one: `devices` in rank order. @throws ValueError for another number of them */
+export function processWorld(group: ProcessGroup, devices: readonly string[]): World {
+  requireGivenGroup(group);
+  requireList(devices, 'devices');
+  if (devices.length !== group.size) {
+    const told = `a group of ${group.size} processes has as many devices, not ${devices.length}: [${devices.join(', ')}]`;
+    throw new ValueError('ERR_COLL_DEVICE', told);
+  }
+  return {
+    devices,
+    localRanks: [group.rank],
+    engine: 'native',
+    communicator: (algorithm) => group.communicator(algorithm),
+    fail: (message) => group.fail(new UnavailableError('ERR_COLL_PEER_FAILED', message)),
+    failure: () => group.failure?.(),
+  };
+}
+
+function resolved(engine: Engine | undefined): EngineResolution {
+  return engine ? { engine, candidates: [{ name: engine.name }] } : resolveEngine();
+}

@@ -1,0 +1,153 @@
+import { type CollectiveOp, collectiveOps } from '../collectives/collective.js';
+import { InternalError, InvalidArgumentError, ValueError } from '../support/errors.js';
+import { quote } from '../support/quote.js';
+import { requireTensors } from '../support/requirements.js';
+import { accumulatorOf, allocate, byteSize, type DType, quotientOf, type TypedArray } from '../values/dtype.js';
+import { sameShape, type Tensor } from '../values/tensor.js';
+import { combineKernel, divideKernel, elementaryOp } from './combine.js';
+import { narrowKernel, widenKernel } from './convert.js';
+
+/** Why an op has no meaning for a dtype; undefined when it has. */
+export function refusedArithmetic(op: CollectiveOp | undefined, dtype: DType): string | undefined {
+  if (op !== undefined && !collectiveOps.includes(op)) return noOp(op);
+  return op === 'mean' && dtype === 'bool' ? 'bool has no mean: convert to a number type first' : undefined;
+}
+
+function noOp(op: unknown): string {
+  return `no op is called ${quote(op)}; there are ${collectiveOps.join(', ')}`;
+}
+
+/**
+ * All tensors combined from left to right, in new memory on the first one's device. Half types accumulate in float32 and
+ * are rounded once, after the division of a mean.
+ * @throws InvalidArgumentError for different shapes, InternalError for different dtypes, ValueError for bool's mean, an empty list, and
+ * anything but a list of tensors
+ */
+export function combine(op: CollectiveOp, tensors: readonly Tensor[]): Tensor {
+  requireTensors(tensors, 'tensors');
+  if (!collectiveOps.includes(op)) throw new ValueError('ERR_COLL_REFUSED', noOp(op));
+  const [first, ...rest] = tensors;
+  if (!first) throw new ValueError('ERR_COLL_VALUE', `${op}: the list of tensors must be non-empty`);
+  requireAlike(tensors);
+  const refused = refusedArithmetic(op, first.dtype);
+  if (refused) throw new ValueError('ERR_COLL_REFUSED', refused);
+  const length = first.data.length;
+  const sum = widened(first);
+  const kernel = combineKernel(accumulatorOf(first.dtype), elementaryOp(op));
+  for (const other of rest) {
+    kernel(sum, 0, sum, 0, accumulatorOf(other.dtype) === other.dtype ? other.data : widened(other), 0, length);
+  }
+  const data = op === 'mean' ? divided(sum, first.dtype, tensors.length) : narrowed(sum, first.dtype);
+  return {
+    data,
+    dtype: op === 'mean' ? quotientOf(first.dtype) : first.dtype,
+    shape: first.shape,
+    device: first.device,
+  };
+}
+
+/** The sum of a non-empty list, from left to right. */
+export function addN(tensors: readonly Tensor[]): Tensor {
+  return combine('sum', tensors);
+}
+
+/**
+ * Adds row after row of `rowLength` elements to zeros of `length`, row `r` at element `places[r]`; with a divisor, divides the sums truly,
+ * which makes floats of integers. Half types accumulate in float32 and are rounded once. @throws ValueError for bool with a divisor
+ */
+export function scatterAdd(
+  rows: Tensor,
+  rowLength: number,
+  places: Int32Array,
+  length: number,
+  divisor?: number,
+): Pick<Tensor, 'data' | 'dtype'> {
+  const { dtype } = rows;
+  if (divisor !== undefined) requireMean(dtype);
+  const wide = accumulatorOf(dtype);
+  const sum = allocate(wide, length);
+  const addends = toAccumulator(rows).data;
+  const add = combineKernel(wide, 'sum');
+  for (let row = 0; row < places.length; row++) {
+    const place = places[row] as number;
+    add(sum, place, sum, place, addends, row * rowLength, rowLength);
+  }
+  if (divisor === undefined) return { data: narrowed(sum, dtype), dtype };
+  return { data: divided(sum, dtype, divisor), dtype: quotientOf(dtype) };
+}
+
+/** True division by a number, in new memory; integers become floats. @throws ValueError for bool, and anything but a tensor and a number */
+export function divide(tensor: Tensor, divisor: number): Tensor {
+  requireTensors([tensor], 'tensors');
+  if (typeof divisor !== 'number')
+    throw new ValueError('ERR_COLL_VALUE', `divisor must be a number, got ${quote(divisor)}`);
+  requireMean(tensor.dtype);
+  const dtype = quotientOf(tensor.dtype);
+  return { ...tensor, data: divided(widened(tensor), tensor.dtype, divisor), dtype };
+}
+
+/** The same integers in another integer type, in new memory. */
+export function convertNumbers(tensor: Tensor, dtype: DType): Tensor {
+  const data = allocate(dtype, tensor.data.length);
+  const isBig = byteSize(dtype) === 8;
+  tensor.data.forEach((value, index) => {
+    data[index] = (isBig ? BigInt(value) : Number(value)) as number;
+  });
+  return { ...tensor, data, dtype };
+}
+
+/** @throws ValueError for a dtype that has no mean */
+export function requireMean(dtype: DType): void {
+  const refused = refusedArithmetic('mean', dtype);
+  if (refused) throw new ValueError('ERR_COLL_REFUSED', refused);
+}
+
+/** @throws InvalidArgumentError for different shapes, InternalError for different dtypes; names the odd one by position */
+export function requireAlike(tensors: readonly Tensor[], operation = 'reduce'): void {
+  const [first] = tensors as readonly [Tensor];
+  const odd = tensors.findIndex((other) => other.dtype !== first.dtype || !sameShape(other.shape, first.shape));
+  if (odd >= 0) throw mismatch([first, tensors[odd] as Tensor], odd, operation);
+}
+
+function mismatch([first, other]: readonly [Tensor, Tensor], rank: number, operation: string): Error {
+  const details = { operation, rank };
+  if (first.dtype !== other.dtype) {
+    return new InternalError(
+      'ERR_COLL_DTYPE_MISMATCH',
+      `${operation}: replica 0 has ${first.dtype}, replica ${rank} ${other.dtype}; all need one dtype`,
+      details,
+    );
+  }
+  const shapes = `replica 0 has shape [${first.shape}], replica ${rank} [${other.shape}]`;
+  return new InvalidArgumentError('ERR_COLL_SHAPE_MISMATCH', `${operation}: ${shapes}; all need one shape`, details);
+}
+
+/** The tensor in the type that its sums are carried in: float32 for half types, itself for all others. */
+export function toAccumulator(tensor: Tensor): Tensor {
+  const dtype = accumulatorOf(tensor.dtype);
+  return dtype === tensor.dtype ? tensor : { ...tensor, dtype, data: widened(tensor) };
+}
+
+/** The inverse, rounded once. */
+export function fromAccumulator(tensor: Tensor, dtype: DType): Tensor {
+  return { ...tensor, dtype, data: narrowed(tensor.data, dtype) };
+}
+
+function widened(tensor: Tensor): TypedArray {
+  const wide = allocate(accumulatorOf(tensor.dtype), tensor.data.length);
+  widenKernel(tensor.dtype)(wide, 0, tensor.data, 0, wide.length);
+  return wide;
+}
+
+function narrowed(wide: TypedArray, dtype: DType): TypedArray {
+  if (accumulatorOf(dtype) === dtype) return wide;
+  const narrow = allocate(dtype, wide.length);
+  narrowKernel(dtype)(narrow, 0, wide, 0, wide.length);
+  return narrow;
+}
+
+function divided(sum: TypedArray, dtype: DType, divisor: number): TypedArray {
+  const quotient = allocate(accumulatorOf(quotientOf(dtype)), sum.length);
+  divideKernel(accumulatorOf(dtype))(quotient, 0, sum, 0, sum.length, divisor);
+  return narrowed(quotient, quotientOf(dtype));
+}

@@ -1,0 +1,348 @@
+import { partOf, type ResolvedOptions, runOptionsOf } from '../collectives/call-options.js';
+import { type Collective, collectiveOp, outputDType } from '../collectives/collective.js';
+import type { Communicator } from '../collectives/communicator.js';
+import type { ReduceOp } from '../collectives/reduce-op.js';
+import type { Engine, EngineRequest, EngineResolution } from '../engines/engine.js';
+import { requireEngineRequest, resolveEngine } from '../engines/engines.js';
+import { jsEngine } from '../js/js-engine.js';
+import { type PackingOptions, requirePacking } from '../packing/arrangement.js';
+import { type FindRoutes, RoutedBatches, type RoutedPack, type Routing } from '../packing/routes.js';
+import { Views } from '../packing/views.js';
+import type { Explanation } from '../plugins/explanation.js';
+import type { World } from '../plugins/world.js';
+import { type Batch, perReplica, type ValueLists } from '../replicas/batch.js';
+import { drive, type Phases, type Work } from '../runtime/drive.js';
+import type { Algorithm } from '../schedule/schedule.js';
+import { splitBySparsity, stitchValues, type Value } from '../sparse/sparse.js';
+import { ValueError } from '../support/errors.js';
+import { knownOptions } from '../support/known-options.js';
+import { logFirst } from '../support/logger.js';
+import { optionsOf } from '../support/options-of.js';
+import { quote } from '../support/quote.js';
+import type { DistributedValues } from '../values/distributed-values.js';
+import { mirror } from '../values/regroup.js';
+import { newResults } from '../values/results.js';
+import type { Tensor } from '../values/tensor.js';
+import { CrossDeviceOps } from './cross-device-ops.js';
+import { allDevicesMatch, type Destinations, devicesMatch, requireSameDevices } from './destinations.js';
+import { type PossiblyMirrored, type ReadyPair, requireReducible } from './reducible.js';
+
+export interface AllReduceOptions extends PackingOptions {
+  /** What does the arithmetic, where no world says it. Default: `'auto'`, the fastest that works here. */
+  readonly engine?: EngineRequest | undefined;
+}
+
+export interface AllReduceSetup extends AllReduceOptions {
+  readonly algorithm: Algorithm;
+  /** Serves what is not an all-reduce: other destinations, sparse values, gathers, and whatever the communicator refuses. */
+  readonly fallback: CrossDeviceOps;
+  readonly world?: World | undefined;
+  /** Which values of a batch go together, how they are packed, and by which variant they are played. Default: all by these options, by variant 0. */
+  readonly routes?: FindRoutes | undefined;
+  /** Why a value, or where its result is to go, is not for these ops, in words for the user: the fallback serves it. Absent: each is. */
+  refuses?(pair: ReadyPair): string | undefined;
+  /** Puts a communicator of one's own, such as for a black box, in front of the engine's, which it closes with itself. */
+  communicator?(size: number, engine: Communicator): Communicator;
+}
+
+const setupFields = knownOptions<AllReduceSetup>('AllReduceOps', {
+  numPacks: true,
+  aggSmallGradsMaxBytes: true,
+  aggSmallGradsMaxGroup: true,
+  engine: true,
+  algorithm: true,
+  fallback: true,
+  world: true,
+  routes: true,
+  refuses: true,
+  communicator: true,
+});
+
+/**
+ * Cross-device ops that play an all-reduce algorithm: checks, packs, hands flat buffers to a communicator and takes the results
+ * apart. A subclass says which algorithm, and what serves the rest.
+ */
+export abstract class AllReduceOps extends CrossDeviceOps {
+  readonly #setup: AllReduceSetup;
+  /** Undefined in a world with an engine of its own, such as a group of processes, until values of another size need one. */
+  #resolution: EngineResolution | undefined;
+  readonly #routing: Routing;
+  readonly #groups = new Map<number, Group>();
+
+  /** @throws ValueError for an unknown option, a number of packing that makes no sense, or an engine that is not the world's; CollError for one that does not work here */
+  constructor(setup: AllReduceSetup) {
+    const given = optionsOf(setup, '{ algorithm, fallback }', setupFields) as AllReduceSetup;
+    const { algorithm, engine = 'auto', world, routes } = given;
+    super(world, { algorithm, routes, packing: setup, communicator: (...group) => communicatorOf(setup, ...group) });
+    requireEngineOf(world, engine);
+    this.#resolution = world ? world.resolution : resolveEngine(engine);
+    requirePacking(given, new.target.name);
+    this.#setup = setup;
+    this.#routing = { routes, packing: setup };
+  }
+
+  override explain(): Explanation {
+    const { world } = this.#setup;
+    // A world that says nothing of a choice, such as a group of processes, has its own engine, and nobody was asked.
+    if (world && !world.resolution) return { ...super.explain(), engine: world.engine, engines: [] };
+    const { engine, candidates } = this.#engines();
+    return { ...super.explain(), engine: world?.engine ?? engine.name, engines: candidates };
+  }
+
+  override async close(): Promise<void> {
+    await super.close();
+    await Promise.all([...this.#groups.values()].map(({ communicator }) => communicator.close()));
+    await this.#setup.fallback.close();
+  }
+
+  /** Dense values of replicas that are all here go to the engine at once. */
+  override performHere(batch: Batch, call: ResolvedOptions): Work<ValueLists> {
+    return this.#performDense(batch, call) ?? super.performHere(batch, call);
+  }
+
+  protected async reduceImplementation(
+    op: ReduceOp,
+    value: DistributedValues<Value>,
+    destinations: Destinations,
+    call: ResolvedOptions,
+  ): Promise<PossiblyMirrored> {
+    const refused = this.#setup.refuses?.([value, destinations]) ?? refusedAsMove(value, destinations);
+    if (refused) {
+      this.#fallBack(refused);
+      return this.#setup.fallback.reduce(op, value, destinations, partOf(call));
+    }
+    return (await this.#allReduceValues(op, [value], call))[0] as PossiblyMirrored;
+  }
+
+  /** One all-reduce of all values where all are for these ops, and stay on their devices; else one reduce after the other. */
+  protected override async batchReduceImplementation(
+    op: ReduceOp,
+    pairs: readonly ReadyPair[],
+    call: ResolvedOptions,
+  ): Promise<PossiblyMirrored[]> {
+    const isTogether = allDevicesMatch(pairs) && pairs.every((pair) => this.#setup.refuses?.(pair) === undefined);
+    if (!isTogether) return super.batchReduceImplementation(op, pairs, call);
+    return this.#allReduceValues(
+      op,
+      pairs.map(([value]) => value),
+      call,
+    );
+  }
+
+  /** A gather by the fallback, for ops that have none of their own. */
+  protected gatherElsewhere(
+    value: DistributedValues<Tensor>,
+    destinations: Destinations,
+    axis: number,
+    call: ResolvedOptions,
+  ): Promise<PossiblyMirrored<Tensor>> {
+    this.#fallBack(`there is no gather by ${this.name}`, 'warn');
+    return this.#setup.fallback.gather(value, destinations, axis, partOf(call));
+  }
+
+  async #allReduceValues(
+    op: ReduceOp,
+    values: readonly DistributedValues<Value>[],
+    call: ResolvedOptions,
+  ): Promise<PossiblyMirrored[]> {
+    const { dense, denseIndices, sparse, sparseIndices } = splitBySparsity(values);
+    const whole = dense as readonly DistributedValues<Tensor>[];
+    requireSameDevices(whole);
+    const isMixed = whole.some((value) => value.values.some((item) => !('data' in item)));
+    const batch = isMixed || whole.length === 0 ? undefined : this.#batchOf(op, byDevice(whole), call);
+    const refused = isMixed ? 'components are dense and sparse' : batch && refusalOf(batch);
+    const own = call.targets ? { ...call, targets: denseIndices.map((index) => call.targets?.[index]) } : call;
+    const reduced = refused
+      ? await this.#reduceElsewhere(op, whole, call, refused)
+      : batch
+        ? mirrored(await drive(this.#workOf(batch, own), runOptionsOf(own)), whole)
+        : [];
+    const gathered = sparse.length > 0 ? await this.#reduceSparse(op, sparse, call) : [];
+    return stitchValues<PossiblyMirrored>([
+      [reduced, denseIndices],
+      [gathered, sparseIndices],
+    ]);
+  }
+
+  #reduceSparse(
+    op: ReduceOp,
+    values: readonly DistributedValues<Value>[],
+    call: ResolvedOptions,
+  ): Promise<PossiblyMirrored[]> {
+    const topic = `${this.name} sparse all-reduce`;
+    logFirst(10, topic, 'warn', `${this.name}: there is no efficient all-reduce of ${values.length} indexed slices`);
+    return this.#reduceElsewhere(op, values, call, 'an all-reduce of indexed slices gathers them');
+  }
+
+  #reduceElsewhere(
+    op: ReduceOp,
+    values: readonly DistributedValues<Value>[],
+    call: ResolvedOptions,
+    why: string,
+  ): Promise<PossiblyMirrored[]> {
+    this.#fallBack(why);
+    return this.#setup.fallback.batchReduce(
+      op,
+      values.map((value) => [value, value] as const),
+      partOf(call),
+    );
+  }
+
+  /** Undefined where something else than an all-reduce of these ops is needed. */
+  #performDense({ request, inputs, into }: Batch, call: ResolvedOptions): Work<ValueLists> | undefined {
+    const isDense = inputs.every((values) => values.every((value) => 'data' in value));
+    if (request.kind !== 'all-reduce' || !isDense || (inputs.length === 1 && this.workerCount === 1)) return undefined;
+    const dense = inputs as readonly (readonly Tensor[])[];
+    const values = perReplica(dense);
+    if (values.length === 0) return undefined;
+    this.inReplicaNumbers(() => {
+      for (const value of values) requireReducible(value);
+    });
+    if (values.some((value) => this.#setup.refuses?.([value, value]) !== undefined)) return undefined;
+    const packed = this.#batchOf(request.op, dense, call);
+    if (refusalOf(packed) !== undefined) return undefined;
+    return this.#workOf(packed, call, into);
+  }
+
+  /** What is to be done with dense values, by device. */
+  #batchOf(op: ReduceOp, inputs: readonly (readonly Tensor[])[], { options }: ResolvedOptions): PackedBatch {
+    const group = this.#group(inputs.length);
+    const packs = group.batches.packsOf(inputs[0] as readonly Tensor[], options.bytesPerPack);
+    return { collective: { kind: 'all-reduce', op: collectiveOp(op) }, inputs, packs, group };
+  }
+
+  /** All packs are under way at the same time. `into`: memory for the results of some devices. */
+  #workOf(batch: PackedBatch, call: ResolvedOptions, into?: Batch['into']): Work<readonly (readonly Tensor[])[]> {
+    this.#tell(batch.inputs, batch.packs.length);
+    return { on: batch.group.communicator, hasOnePhase: true, phases: this.#phasesOf(batch, call, into) };
+  }
+
+  *#phasesOf(
+    { collective, inputs, packs, group: { views } }: PackedBatch,
+    call: ResolvedOptions,
+    into: Batch['into'],
+  ): Phases<readonly (readonly Tensor[])[]> {
+    const outputs = resultsOf(collective, inputs, call, into);
+    yield packs.map(({ pieces, variant, layout }) => ({
+      collective: { ...collective, variant },
+      inputs: inputs.map((values) => views.cut(values, pieces)),
+      outputs: outputs.map((results) => views.cut(results, pieces)),
+      layout,
+    }));
+    return inputs.map((values, rank) =>
+      values.map(({ device }, index) => {
+        const result = outputs[rank]?.[index] as Tensor;
+        return result.device === device ? result : { ...result, device };
+      }),
+    );
+  }
+
+  #tell(perDevice: readonly (readonly Tensor[])[], packs: number): void {
+    const told = `${perDevice[0]?.length} values in ${packs} packs over ${perDevice.length} devices`;
+    logFirst(10, `${this.name} all-reduce`, 'info', `batch all-reduce: ${told} with ${this.name}`);
+  }
+
+  #engines(): EngineResolution {
+    this.#resolution ??= resolveEngine(this.#setup.engine);
+    return this.#resolution;
+  }
+
+  // One rank combines nothing: with workers, whose group does that, no other engine is looked for.
+  #engineFor(size: number): Engine {
+    return size === 1 && !this.#resolution ? jsEngine : this.#engines().engine;
+  }
+
+  // One communicator a size: values may live on any number of devices.
+  #group(size: number): Group {
+    const { world, algorithm } = this.#setup;
+    const known = this.#groups.get(size);
+    if (known) return known;
+    const fitsWorld = world && world.localRanks.length === size && world.devices.length === size;
+    const engine = fitsWorld ? world.communicator(algorithm) : this.#engineFor(size).communicator(size, algorithm);
+    const communicator = communicatorOf(this.#setup, size, engine);
+    const batches = new RoutedBatches(size, this.#routing);
+    const made = { communicator, views: new Views(), batches };
+    this.#groups.set(size, made);
+    return made;
+  }
+
+  #fallBack(why: string, level: 'info' | 'warn' = 'info'): void {
+    const { fallback } = this.#setup;
+    const remark = `${why}; ${fallback.name} serves it`;
+    if (this.note(remark)) logFirst(10, remark, level, `${this.name}: ${remark}`);
+  }
+}
+
+/** A group of ranks that are all here. */
+interface Group {
+  readonly communicator: Communicator;
+  readonly views: Views;
+  readonly batches: RoutedBatches;
+}
+
+/** Dense values of a batch, by device, and the packs in which they travel. */
+interface PackedBatch {
+  readonly collective: Extract<Collective, { kind: 'all-reduce' }>;
+  readonly inputs: readonly (readonly Tensor[])[];
+  readonly packs: readonly RoutedPack[];
+  readonly group: Group;
+}
+
+/** Why the communicator cannot do it: a dtype, or a variant. */
+function refusalOf({ collective, inputs: [first = []], packs, group }: PackedBatch): string | undefined {
+  const asked = new Map(
+    packs.map(({ variant, pieces }) => {
+      const { dtype } = first[pieces[0]?.index ?? 0] as Tensor;
+      return [`${variant} ${dtype}`, { variant, dtype }];
+    }),
+  );
+  return [...asked.values()]
+    .map(({ variant, dtype }) => group.communicator.refuses({ ...collective, variant }, dtype))
+    .find((reason) => reason !== undefined);
+}
+
+function refusedAsMove(value: DistributedValues<Value>, destinations: Destinations): string | undefined {
+  if (devicesMatch(value, destinations)) return undefined;
+  return 'a reduce to other devices than the values are on is not an all-reduce';
+}
+
+function communicatorOf(setup: AllReduceSetup, size: number, engine: Communicator): Communicator {
+  return setup.communicator?.(size, engine) ?? engine;
+}
+
+/** @throws ValueError where another engine is asked for than the world's */
+function requireEngineOf(world: World | undefined, engine: EngineRequest): void {
+  requireEngineRequest(engine);
+  if (!world || engine === 'auto' || engine === world.engine) return;
+  const told = `engine: ${quote(engine)} was asked for, but in this world ${quote(world.engine)} plays`;
+  const cure = `ask whoever makes the world, such as new MirroredStrategy({ engine: ${quote(engine)} })`;
+  throw new ValueError('ERR_COLL_VALUE', `${told}; ${cure}`);
+}
+
+function byDevice(values: readonly DistributedValues<Tensor>[]): readonly (readonly Tensor[])[] {
+  const devices = (values[0] as DistributedValues<Tensor>).values;
+  return devices.map((_, device) => values.map((value) => value.values[device] as Tensor));
+}
+
+function mirrored(
+  results: readonly (readonly Tensor[])[],
+  values: readonly DistributedValues<Tensor>[],
+): PossiblyMirrored[] {
+  return values.map(({ devices }, index) =>
+    mirror(devices.map((device, rank) => ({ ...(results[rank]?.[index] as Tensor), device }))),
+  );
+}
+
+/** Memory for the results, by device: what was named for them, or a buffer for each dtype, or the same for all devices. */
+function resultsOf(
+  collective: Collective,
+  inputs: readonly (readonly Tensor[])[],
+  { targets, sharedResult }: ResolvedOptions,
+  into?: Batch['into'],
+): readonly (readonly Tensor[])[] {
+  if (targets) return inputs.map((_, device) => targets.map((tensors) => tensors?.[device] as Tensor));
+  const make = (tensors: readonly Tensor[]) => newResults(tensors, (dtype) => outputDType(collective, dtype));
+  if (!sharedResult) return inputs.map((values, rank) => into?.[rank] ?? make(values));
+  const shared = make(inputs[0] ?? []);
+  return inputs.map(() => shared);
+}

@@ -1,0 +1,419 @@
+import {
+  begunOptions,
+  type CallOptions,
+  type ResolvedOptions,
+  resolveWithoutInto,
+} from '../collectives/call-options.js';
+import type { Communicator } from '../collectives/communicator.js';
+import { type ReduceOp, validateReduceOp } from '../collectives/reduce-op.js';
+import type { EngineCandidate } from '../engines/engine.js';
+import { requireAlike } from '../kernels/arithmetic.js';
+import type { Explanation } from '../plugins/explanation.js';
+import { requireWorld, type World } from '../plugins/world.js';
+import { performedAlone } from '../replicas/alone.js';
+import { type Batch, componentOf, perReplica, type ValueLists } from '../replicas/batch.js';
+import type { ReplicaCallOptions, ReplicaValue } from '../replicas/replica-call.js';
+import { ReplicaCollectives } from '../replicas/replica-collectives.js';
+import type { ReplicaGroup } from '../replicas/replica-group.js';
+import { type ReplicaPlay, replicaCommunicator, replicaGroupOf } from '../replicas/replica-play.js';
+import { stepOf, type Work, workDone } from '../runtime/drive.js';
+import type { IndexedSlices } from '../sparse/indexed-slices.js';
+import { reduceUnique, uniqueOf } from '../sparse/reduce-unique.js';
+import { asValue, copyToDevice, isIndexedSlices, type Value, viewOnDevice } from '../sparse/sparse.js';
+import { NotImplementedError, RuntimeError } from '../support/errors.js';
+import { concatAlong } from '../values/concat-along.js';
+import type { DistributedValues, PerReplica } from '../values/distributed-values.js';
+import { mirror } from '../values/regroup.js';
+import type { Structure } from '../values/structure.js';
+import type { Tensor, TensorLike } from '../values/tensor.js';
+import type { ReducedOnDevices, ReducedValue } from '../values/value-types.js';
+import {
+  allDevicesMatch,
+  type Destinations,
+  devicesMatch,
+  getDevicesFrom,
+  validateDestinations,
+} from './destinations.js';
+import {
+  asPerReplica,
+  type PossiblyMirrored,
+  type ReadyPair,
+  type ReducibleLike,
+  readyPairs,
+  requireNoSlices,
+  requireReducible,
+  type ValueDestinationPair,
+} from './reducible.js';
+import {
+  type BatchReduceOptions,
+  inOrderOf,
+  inTargets,
+  type ReduceOptions,
+  resultTargets,
+  targetsInOrderOfValues,
+} from './result-targets.js';
+
+const brand = Symbol.for('@coll/core.cross-device-ops');
+
+/**
+ * Reduces, broadcasts and gathers values over devices. Users call the public methods, which check their arguments before any
+ * byte moves and take the shortcuts; plug-ins extend the class and implement the protected ones. Inputs are never changed.
+ */
+export abstract class CrossDeviceOps implements AsyncDisposable {
+  // The parent class asks for the brand, which ops of other copies of the library have too; its children ask as usual.
+  static [Symbol.hasInstance](value: unknown): boolean {
+    if (Object.getPrototypeOf(this) === Function.prototype)
+      return typeof value === 'object' && value !== null && brand in value;
+    return Function.prototype[Symbol.hasInstance].call(this, value);
+  }
+
+  abstract readonly name: string;
+  /** Collectives from inside the replicas, for ops that were made for a world of them. */
+  readonly replicaGroup: ReplicaGroup | undefined;
+  readonly #engine: string;
+  readonly #engines: readonly EngineCandidate[];
+  /** Of the one replica that is here, if the others are elsewhere. */
+  readonly #collectives: ReplicaCollectives | undefined;
+  readonly #notes = new Set<string>();
+  #isClosed = false;
+
+  /** With a world, `play` is what its replicas do when they call from inside. */
+  constructor(world?: World, play?: ReplicaPlay) {
+    requireWorld(world);
+    this.#engines = world?.resolution?.candidates ?? [];
+    const isRemote = world?.localRanks.length === 1 && play !== undefined;
+    this.#engine = isRemote ? world.engine : 'js'; // Ops with another engine for replicas of one thread say so themselves.
+    if (!world || !play) return;
+    const communicator = isRemote ? replicaCommunicator(world, play) : undefined;
+    if (communicator && communicator.size > 1) this.#collectives = new ReplicaCollectives(communicator, play);
+    this.replicaGroup = replicaGroupOf(this, world, communicator);
+  }
+
+  /**
+   * Combines the components of a value and puts the result on every destination: `Mirrored`, or the bare value for one device.
+   * Where the value has one component, already in place, the result is a copy, and `reduceOp` is not looked at. `into` names memory for it.
+   * @throws ValueError for destinations, ops, options or values of the wrong kind; InvalidArgumentError and InternalError
+   * where components differ in shape or dtype
+   */
+  reduce<V extends ReducibleLike, Op extends ReduceOp>(
+    reduceOp: Op,
+    perReplicaValue: V,
+    destinations: Destinations,
+    options?: ReduceOptions,
+  ): Promise<PossiblyMirrored<ReducedOnDevices<V, Op>>>;
+  async reduce(op: ReduceOp, given: ReducibleLike, destinations: Destinations, options?: ReduceOptions) {
+    this.#requireOpen('reduce');
+    const resolved = begunOptions('reduce', options);
+    const value = asPerReplica(given);
+    validateDestinations(destinations);
+    if (options && 'into' in options && options.into !== undefined) {
+      const into = [options.into];
+      return (await this.batchReduce(op, [[value, destinations]], { ...options, into }))[0] as PossiblyMirrored;
+    }
+    const isUnique = resolved.deduplicate && isIndexedSlices(value);
+    if (this.#isWhole(value) && devicesMatch(value, destinations)) {
+      const [device] = getDevicesFrom(destinations) as readonly [string];
+      return isUnique ? viewOnDevice(uniqueOf(value), device) : copyToDevice(value.primary, device);
+    }
+    validateReduceOp(op);
+    this.#requireReducible([value]);
+    const pair: ReadyPair = [value, destinations];
+    return this.#inOrder(resolved, async (call) => {
+      if (isUnique) return (await this.#reduceBatch(op, [pair], call))[0] as PossiblyMirrored;
+      return inOrderOf(pair, await this.reduceImplementation(op, value, destinations, call));
+    });
+  }
+
+  /**
+   * Reduces each value to its destinations; results in the order of the pairs. Where each value has one component, already in place,
+   * the components themselves come back. `into` names memory for the results, one value a pair; sparse ones have none.
+   * @throws as `reduce`; ValueError for pairs that are not an iterable of two-element arrays
+   */
+  batchReduce<Pair extends ValueDestinationPair, Op extends ReduceOp>(
+    reduceOp: Op,
+    valueDestinationPairs: Iterable<Pair>,
+    options?: BatchReduceOptions,
+  ): Promise<PossiblyMirrored<ReducedOnDevices<Pair[0], Op>>[]>;
+  async batchReduce(op: ReduceOp, given: Iterable<ValueDestinationPair>, options?: BatchReduceOptions) {
+    this.#requireOpen('batch-reduce');
+    const resolved = begunOptions('batch-reduce', options);
+    const pairs = readyPairs(given);
+    for (const [, destinations] of pairs) validateDestinations(destinations);
+    const targets = resultTargets(op, pairs, options);
+    if (pairs.every(([value]) => this.#isWhole(value)) && allDevicesMatch(pairs)) {
+      const own = pairs.map(([value]) => (resolved.deduplicate ? uniqueOf(value) : value.primary));
+      return targets ? inTargets(own, targets) : own;
+    }
+    validateReduceOp(op);
+    this.#requireReducible(pairs.map(([value]) => value));
+    const own = targets ? { ...resolved, targets: targetsInOrderOfValues(pairs, targets) } : resolved;
+    const reduced = await this.#inOrder(own, (call) => this.#reduceBatch(op, pairs, call));
+    const results = reduced.map((result, index) => inOrderOf(pairs[index] as ReadyPair, result));
+    return targets ? inTargets(results, targets) : results;
+  }
+
+  /** Copies of a value on every destination, part by part where it is sparse. It need not be on any of them. */
+  async broadcast<V extends TensorLike | IndexedSlices>(value: V, destinations: Destinations) {
+    this.#requireOpen('broadcast');
+    validateDestinations(destinations);
+    return this.broadcastImplementation(asValue(value), destinations) as Promise<PossiblyMirrored<ReducedValue<V>>>;
+  }
+
+  /**
+   * Joins the components along `axis`, in replica order, and puts the result on every destination.
+   * @throws NotImplementedError for sparse values; InvalidArgumentError where other dimensions differ
+   */
+  gather<V extends ReducibleLike>(
+    perReplicaValue: V,
+    destinations: Destinations,
+    axis: number,
+    options?: CallOptions,
+  ): Promise<PossiblyMirrored<Extract<ReducedValue<V>, Tensor>>>;
+  async gather(given: ReducibleLike, destinations: Destinations, axis: number, options?: CallOptions) {
+    this.#requireOpen('gather');
+    requireNoSlices(given, 'gather');
+    const resolved = begunOptions('gather', options, resolveWithoutInto);
+    const value = asPerReplica(given) as DistributedValues<Tensor>;
+    validateDestinations(destinations);
+    if (this.#isWhole(value) && devicesMatch(value, destinations)) {
+      return copyToDevice(value.primary, getDevicesFrom(destinations)[0] as string) as Tensor;
+    }
+    return this.#inOrder(resolved, (call) => this.gatherImplementation(value, destinations, axis, call));
+  }
+
+  /**
+   * From inside a replica: combines its values with those of all other replicas, which make the same call. `value` is a tensor,
+   * indexed slices or any structure of them, of the same shapes everywhere; the result has its structure.
+   * @throws NotImplementedError where these ops were made without a world of replicas
+   */
+  async allReduce(
+    reduceOp: ReduceOp,
+    value: ReplicaValue,
+    replicaId: number,
+    options?: ReplicaCallOptions,
+  ): Promise<Structure<Value>> {
+    const group = this.#replicas('allReduce');
+    return group.run(group.reduceCall(reduceOp, value, replicaId, options));
+  }
+
+  /** `allReduce` that blocks the thread; only where every replica has a thread of its own. */
+  allReduceSync(
+    reduceOp: ReduceOp,
+    value: ReplicaValue,
+    replicaId: number,
+    options?: ReplicaCallOptions,
+  ): Structure<Value> {
+    const group = this.#replicas('allReduceSync');
+    return group.runSync(group.reduceCall(reduceOp, value, replicaId, options));
+  }
+
+  /** Whether these ops tell the devices of several tasks (workers) from each other. Default: no, and strategies give them those of one. */
+  get severalTasks(): boolean {
+    return false;
+  }
+
+  /** How many workers hand in components of a value at the same time, each its own and as many as the others. Default: all are here. */
+  protected get workerCount(): number {
+    return 1;
+  }
+
+  /** A communicator whose group orders the calls of these ops among others of the same workers. Default: calls need no order. */
+  protected get ordering(): Communicator | undefined {
+    return undefined;
+  }
+
+  /** What this object is and what it did otherwise than asked. */
+  explain(): Explanation {
+    return { name: this.name, engine: this.#engine, engines: this.#engines, notes: [...this.#notes] };
+  }
+
+  /** Performs a call of the local replicas, which their group has checked and compared. @throws as `reduce` and `gather` */
+  perform(batch: Batch, call: ResolvedOptions): Work<ValueLists> {
+    this.#requireOpen(batch.request.kind);
+    return this.#collectives?.perform(batch, call) ?? this.performHere(batch, call);
+  }
+
+  /** The options of a replica's call, over those of these ops. Default: these ops have none. */
+  withDefaults(call: ResolvedOptions): ResolvedOptions {
+    return call;
+  }
+
+  /** As `perform`, for work that blocks the thread. */
+  performSync(batch: Batch, call: ResolvedOptions): Work<ValueLists> {
+    return this.perform(batch, call);
+  }
+
+  /** `perform` for values that are all here, or on every worker those of its devices. */
+  performHere(batch: Batch, call: ResolvedOptions): Work<ValueLists> {
+    return this.performByMethods(batch, call);
+  }
+
+  /** `performHere` by `batchReduceImplementation` and the like. */
+  protected performByMethods(batch: Batch, call: ResolvedOptions): Work<ValueLists> {
+    const { inputs } = batch;
+    if (inputs.length === 1 && this.workerCount === 1) return workDone(performedAlone(batch, call.deduplicate));
+    return stepOf(this.ordering, async ({ turn }) => {
+      const own = turn ? { ...call, turn } : call;
+      const values = perReplica(inputs);
+      const results = await this.#performTogether(batch, values, own);
+      return inputs.map((_, place) => results.map((result) => componentOf(result, place)));
+    });
+  }
+
+  /** Calls made from now on are refused. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.replicaGroup?.close();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  /** `value` has several components, or one that is elsewhere; its dense components agree in shape and dtype. */
+  protected abstract reduceImplementation(
+    op: ReduceOp,
+    value: DistributedValues<Value>,
+    destinations: Destinations,
+    call: ResolvedOptions,
+  ): Promise<PossiblyMirrored>;
+
+  /** Results in the order of the pairs. Default: one reduce after the other. */
+  protected async batchReduceImplementation(
+    op: ReduceOp,
+    pairs: readonly ReadyPair[],
+    call: ResolvedOptions,
+  ): Promise<PossiblyMirrored[]> {
+    const results: PossiblyMirrored[] = [];
+    for (const [index, [value, destinations]] of pairs.entries()) {
+      const own = call.targets ? { ...call, targets: [call.targets[index]] } : call;
+      results.push(await this.reduceImplementation(op, value, destinations, own));
+    }
+    return results;
+  }
+
+  /** Calls a function whose errors count the components of a value; several workers count the replicas of all of them. */
+  protected inReplicaNumbers<Result>(call: () => Result): Result {
+    return call();
+  }
+
+  /** Copies of a value on every destination. */
+  protected async broadcastImplementation(value: Value, destinations: Destinations): Promise<PossiblyMirrored> {
+    return mirror(getDevicesFrom(destinations).map((device) => copyToDevice(value, device)));
+  }
+
+  /** The components joined along `axis`, on every destination. `value` has several components, or one that is elsewhere. */
+  protected async gatherImplementation(
+    value: DistributedValues<Tensor>,
+    destinations: Destinations,
+    axis: number,
+    call: ResolvedOptions,
+  ): Promise<PossiblyMirrored<Tensor>> {
+    const gathered = concatAlong(value.values, axis);
+    return (await this.placeResult(gathered, destinations, call)) as PossiblyMirrored<Tensor>;
+  }
+
+  /** Brings a new value to its destinations: copies of it, or itself where they may share it. */
+  protected async placeResult(
+    value: Value,
+    destinations: Destinations,
+    { sharedResult }: ResolvedOptions,
+  ): Promise<PossiblyMirrored> {
+    if (!sharedResult) return this.broadcastImplementation(value, destinations);
+    return mirror(getDevicesFrom(destinations).map((device) => viewOnDevice(value, device)));
+  }
+
+  /** The values of replica `root` on the devices of each of `like`. Default: the root is one of the replicas here. */
+  protected async broadcastValues(
+    inputs: readonly (readonly Tensor[])[],
+    root: number,
+    like: readonly PerReplica<Value>[],
+    call: ResolvedOptions,
+  ): Promise<readonly PossiblyMirrored[]> {
+    return this.placeCopies(inputs[root] as readonly Tensor[], like, call);
+  }
+
+  /** Copies of the caller's values on the devices of each of `like`. */
+  protected placeCopies(values: readonly Tensor[], like: readonly PerReplica<Value>[], call: ResolvedOptions) {
+    const place = (value: Tensor, index: number) => {
+      const own = call.sharedResult && !value.memory ? copyToDevice(value, value.device) : value;
+      return this.placeResult(own, like[index] as PerReplica<Value>, call);
+    };
+    return Promise.all(values.map(place));
+  }
+
+  /** Keeps a remark for `explain()`; true the first time. */
+  protected note(remark: string): boolean {
+    if (this.#notes.has(remark)) return false;
+    this.#notes.add(remark);
+    return true;
+  }
+
+  #reduceBatch(op: ReduceOp, pairs: readonly ReadyPair[], call: ResolvedOptions): Promise<PossiblyMirrored[]> {
+    if (!call.deduplicate) return this.batchReduceImplementation(op, pairs, call);
+    const { targets: _, ...others } = call;
+    return reduceUnique(op, pairs, others, {
+      workerCount: this.workerCount,
+      reduce: (...args) => this.batchReduceImplementation(...args),
+      place: (...args) => this.placeResult(...args),
+    });
+  }
+
+  /** Whether a value has one component in all, of which nothing is elsewhere. */
+  #isWhole({ values }: DistributedValues): boolean {
+    return values.length === 1 && this.workerCount === 1;
+  }
+
+  #requireOpen(operation: string): void {
+    if (!this.#isClosed) return;
+    throw new RuntimeError('ERR_COLL_CLOSED', `${operation}: these ${this.name} ops were closed; create new ones`, {
+      operation,
+    });
+  }
+
+  #requireReducible(values: readonly DistributedValues<Value>[]): void {
+    this.inReplicaNumbers(() => {
+      for (const value of values) requireReducible(value);
+    });
+  }
+
+  /** Runs a call after those that were made before it, unless it is a part of one of them. */
+  #inOrder<Result>(call: ResolvedOptions, run: (call: ResolvedOptions) => Promise<Result>): Promise<Result> {
+    const order = call.turn ? undefined : this.ordering?.group.order;
+    return order ? order.hold((turn) => run({ ...call, turn })) : run(call);
+  }
+
+  #performTogether(
+    { request, inputs }: Batch,
+    values: readonly PerReplica<Value>[],
+    call: ResolvedOptions,
+  ): Promise<readonly PossiblyMirrored[]> {
+    switch (request.kind) {
+      case 'all-reduce': {
+        this.#requireReducible(values);
+        const pairs = values.map((value): ReadyPair => [value, value]);
+        return this.#reduceBatch(request.op, pairs, call);
+      }
+      case 'all-gather':
+        return this.#gatherAll(values as readonly PerReplica<Tensor>[], request.axis, call);
+      case 'broadcast': {
+        for (const value of values) requireAlike(value.values as readonly Tensor[], 'broadcast');
+        return this.broadcastValues(inputs as readonly (readonly Tensor[])[], request.root, values, call);
+      }
+    }
+  }
+
+  async #gatherAll(values: readonly PerReplica<Tensor>[], axis: number, call: ResolvedOptions) {
+    const results: PossiblyMirrored[] = [];
+    for (const value of values) results.push(await this.gatherImplementation(value, value, axis, call));
+    return results;
+  }
+
+  #replicas(operation: string): ReplicaGroup {
+    if (this.replicaGroup) return this.replicaGroup;
+    const told = `${this.name} has no ${operation} from inside a replica: it was made without a world; create it through a strategy, or pass a world to its constructor`;
+    throw new NotImplementedError('ERR_COLL_NOT_IMPLEMENTED', told, { operation });
+  }
+}
+
+Object.defineProperty(CrossDeviceOps.prototype, brand, { value: true });

@@ -1,0 +1,103 @@
+import { IndexedSlices } from '../sparse/indexed-slices.js';
+import { AssertionError, ValueError } from '../support/errors.js';
+import { quote } from '../support/quote.js';
+import { canonicalize, sameDevice } from '../values/device.js';
+import { DistributedValues } from '../values/distributed-values.js';
+import { asTensor, isTensor, type Tensor, type TensorCarrier, tensorSymbol } from '../values/tensor.js';
+
+/** Where results go: a device, a list of devices, or a value or variable, which stands for the devices that it lives on and is not changed. */
+export type Destinations = string | readonly string[] | Tensor | TensorCarrier | IndexedSlices | DistributedValues;
+
+/** @throws ValueError for anything else, or where there is no device; AssertionError for a device listed twice. */
+export function validateDestinations(destinations: unknown): asserts destinations is Destinations {
+  const devices = rawDevices(destinations);
+  if (devices === undefined) {
+    throw new ValueError(
+      'ERR_COLL_DESTINATION',
+      `destinations must be one of a device, a list of devices, a tensor, a variable, indexed slices or distributed values, not ${quote(destinations)}`,
+    );
+  }
+  if (devices.length === 0 || devices.includes('')) {
+    throw new ValueError(
+      'ERR_COLL_DESTINATION',
+      'destinations can not be empty: name a device, or a value whose tensors have devices',
+    );
+  }
+  const canonical = devices.map((device) => canonicalize(device));
+  if (Array.isArray(destinations)) requireDistinct(canonical);
+}
+
+/** The devices that destinations name: those of distributed values as they are, all others by their full names. */
+export function getDevicesFrom(destinations: Destinations): readonly string[] {
+  const devices = rawDevices(destinations) ?? [];
+  return destinations instanceof DistributedValues ? devices : devices.map((device) => canonicalize(device));
+}
+
+/** Whether two destinations mean the same set of devices, in whatever order and spelling. */
+export function devicesMatch(a: Destinations, b: Destinations): boolean {
+  if (a === b) return true;
+  const [left, right] = [getDevicesFrom(a), getDevicesFrom(b)];
+  return left.every((device) => includesDevice(right, device)) && right.every((device) => includesDevice(left, device));
+}
+
+/**
+ * The place of each destination's device among `devices`; undefined if the order is the same already, or the devices are
+ * not the same.
+ */
+export function orderOf(destinations: Destinations, devices: readonly string[]): readonly number[] | undefined {
+  const wanted = getDevicesFrom(destinations);
+  if (wanted.length !== devices.length) return undefined;
+  const places = wanted.map((device) => devices.findIndex((other) => sameDevice(other, device)));
+  const isOther = places.some((place, index) => place !== index);
+  return isOther && !places.includes(-1) && new Set(places).size === places.length ? places : undefined;
+}
+
+/** Whether every value lives where its result goes, and all live on the same devices. True for no pair at all. */
+export function allDevicesMatch(pairs: readonly (readonly [DistributedValues, Destinations])[]): boolean {
+  const first = pairs[0]?.[0];
+  return pairs.every(
+    ([value, destinations]) => devicesMatch(value, destinations) && devicesMatch(value, first as DistributedValues),
+  );
+}
+
+/** @throws AssertionError where a device stands twice in the list */
+export function requireDistinct(devices: readonly string[]): void {
+  const twice = devices.find((device, index) => devices.indexOf(device) !== index);
+  if (twice !== undefined)
+    throw new AssertionError('ERR_COLL_DEVICE', `device ${twice} is listed twice: a list of devices names each once`);
+}
+
+function includesDevice(devices: readonly string[], device: string): boolean {
+  return devices.some((other) => sameDevice(other, device));
+}
+
+function rawDevices(destinations: unknown): readonly string[] | undefined {
+  if (typeof destinations === 'string') return [destinations];
+  if (destinations instanceof DistributedValues) return destinations.devices;
+  if (destinations instanceof IndexedSlices) return [destinations.device];
+  if (isTensor(destinations)) return [destinations.device ?? ''];
+  if (ArrayBuffer.isView(destinations)) return [''];
+  if (isCarrier(destinations)) return [asTensor(destinations, 'destinations').device];
+  const isList = Array.isArray(destinations) && destinations.every((item) => typeof item === 'string');
+  return isList ? destinations : undefined;
+}
+
+function isCarrier(value: unknown): value is TensorCarrier {
+  return typeof value === 'object' && value !== null && tensorSymbol in value;
+}
+
+/** @throws AssertionError unless all values have the identical ordered devices, as a batched all-reduce needs */
+export function requireSameDevices(values: readonly DistributedValues[]): void {
+  const [first] = values;
+  const odd = values.find(
+    ({ devices }) =>
+      devices.length !== first?.devices.length ||
+      !devices.every((device, index) => sameDevice(device, first.devices[index] as string)),
+  );
+  if (!first || !odd) return;
+  throw new AssertionError(
+    'ERR_COLL_DEVICE',
+    `a batch needs all values on the same devices in the same order: [${first.devices}] and [${odd.devices}]`,
+    { operation: 'batch-reduce' },
+  );
+}

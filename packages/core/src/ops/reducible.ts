@@ -1,0 +1,70 @@
+import { IndexedSlices } from '../sparse/indexed-slices.js';
+import { requireLikeValues } from '../sparse/like-values.js';
+import { asValue, type Value } from '../sparse/sparse.js';
+import { NotImplementedError, ValueError } from '../support/errors.js';
+import { quote } from '../support/quote.js';
+import { DistributedValues, type Mirrored, PerReplica } from '../values/distributed-values.js';
+import { isTensor, type TensorLike } from '../values/tensor.js';
+import type { Destinations } from './destinations.js';
+
+/** What can be reduced: distributed values, or a tensor or slices, which count as a value of one component. */
+export type ReducibleLike = DistributedValues | TensorLike | IndexedSlices;
+
+/** A value on one device, or one for each of several. */
+export type PossiblyMirrored<T = Value> = T | Mirrored<T>;
+
+/** A value of a batch, and where its result goes. */
+export type ValueDestinationPair = readonly [value: ReducibleLike, destinations: Destinations];
+
+/** A pair whose value has been checked and taken apart. */
+export type ReadyPair = readonly [value: DistributedValues<Value>, destinations: Destinations];
+
+/** Distributed values with tensors or slices as components; anything else becomes the one component. @throws ValueError */
+export function asPerReplica(value: unknown): DistributedValues<Value> {
+  if (!(value instanceof DistributedValues)) return new PerReplica([asValue(value)]);
+  if (value.values.every((item) => item instanceof IndexedSlices || (isTensor(item) && 'device' in item))) {
+    for (const item of value.values) asValue(item);
+    return value as DistributedValues<Value>;
+  }
+  return new PerReplica(value.values.map(asValue));
+}
+
+/** Pairs whose values are distributed ones. @throws ValueError for what is no iterable of two-element arrays */
+export function readyPairs(pairs: Iterable<ValueDestinationPair>): ReadyPair[] {
+  const isIterable = typeof pairs === 'object' && pairs !== null && Symbol.iterator in pairs;
+  if (!isIterable) {
+    throw new ValueError(
+      'ERR_COLL_VALUE',
+      `batchReduce takes a list of [value, destinations] pairs, not ${quote(pairs)}`,
+      { operation: 'batch-reduce' },
+    );
+  }
+  return Array.from(pairs, (pair: unknown) => {
+    if (Array.isArray(pair) && pair.length === 2) return [asPerReplica(pair[0]), pair[1] as Destinations];
+    throw new ValueError('ERR_COLL_VALUE', `a pair is an array [value, destinations], not ${quote(pair)}`, {
+      operation: 'batch-reduce',
+    });
+  });
+}
+
+/** Whether any component is sparse. */
+function hasIndexedSlices(value: unknown): boolean {
+  const components = value instanceof DistributedValues ? value.values : [value];
+  return components.some((item) => item instanceof IndexedSlices);
+}
+
+/** @throws NotImplementedError for indexed slices */
+export function requireNoSlices(value: unknown, operation: string): void {
+  if (!hasIndexedSlices(value)) return;
+  const told = `${operation} has no meaning for indexed slices: make them dense first`;
+  throw new NotImplementedError('ERR_COLL_NOT_IMPLEMENTED', told, { operation });
+}
+
+/** @throws ValueError for a value without components; what `requireLikeValues` throws for components that cannot be combined */
+export function requireReducible(value: DistributedValues<Value>): void {
+  if (value.values.length === 0)
+    throw new ValueError('ERR_COLL_VALUE', 'reduce: the value must be non-empty: it has no component', {
+      operation: 'reduce',
+    });
+  requireLikeValues(value.values);
+}

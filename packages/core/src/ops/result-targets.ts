@@ -1,0 +1,106 @@
+import { type CallOptions, intoAndShared, resolveCallOptions } from '../collectives/call-options.js';
+import { collectiveOp } from '../collectives/collective.js';
+import type { ReduceOp } from '../collectives/reduce-op.js';
+import { isIndexedSlices, type Value, viewOnDevice } from '../sparse/sparse.js';
+import { ValueError } from '../support/errors.js';
+import { quote } from '../support/quote.js';
+import { DistributedValues, type Mirrored } from '../values/distributed-values.js';
+import { mirror } from '../values/regroup.js';
+import { filled, resultsFor } from '../values/results.js';
+import type { Tensor } from '../values/tensor.js';
+import { devicesMatch, getDevicesFrom, orderOf } from './destinations.js';
+import { asPerReplica, type ReadyPair, type ReducibleLike } from './reducible.js';
+
+/** What `reduce` can be told besides the options of every call. */
+export type ReduceOptions = CallOptions & {
+  /** Where the result is written: a value of its shape, dtype and number of components, such as an earlier result. Default: new memory. */
+  readonly into?: ReducibleLike | undefined;
+};
+
+/** What `batchReduce` can be told besides the options of every call. */
+export type BatchReduceOptions = CallOptions & {
+  /** Where results are written: such a value for each pair, and nothing for a sparse one. Default: new memory. */
+  readonly into?: readonly (ReducibleLike | undefined)[] | undefined;
+};
+
+/** Where results of a batch are written: for each dense value a tensor a destination, in the order of the result's components. */
+export type ResultTargets = readonly (readonly Tensor[] | undefined)[];
+
+/**
+ * The memory that was named for the results of a batch; undefined where none was.
+ * @throws ValueError for memory of another number, dtype or shape, or that overlaps other results or values
+ */
+export function resultTargets(
+  op: ReduceOp,
+  pairs: readonly ReadyPair[],
+  options: BatchReduceOptions | undefined,
+): ResultTargets | undefined {
+  const into = options && 'into' in options ? options.into : undefined;
+  if (into === undefined) return undefined;
+  if (resolveCallOptions(options).sharedResult) throw intoAndShared();
+  if (!Array.isArray(into)) throw badTarget(`a list of values, one a pair, is needed, not ${quote(into)}`);
+  if (into.length !== pairs.length) throw badTarget(`${into.length} results were given for ${pairs.length} values`);
+  const sources: Tensor[] = [];
+  const targets = pairs.map(([value, destinations], index) => {
+    const isSparse = isIndexedSlices(value);
+    const memory = into[index] === undefined ? undefined : asPerReplica(into[index]);
+    if (isSparse !== (memory === undefined)) {
+      throw badTarget(
+        isSparse ? `value ${index} is sparse, and its result is new memory` : `there is none for value ${index}`,
+      );
+    }
+    if (!memory || isIndexedSlices(memory)) return undefined;
+    const count = getDevicesFrom(destinations).length;
+    const tensors = memory.values as readonly Tensor[];
+    if (tensors.length !== count) throw badTarget(`result ${index} has ${tensors.length} tensors for ${count} devices`);
+    const isDense = value.values.every((component) => 'data' in component);
+    const isInPlace = isDense && value.values.length === count && devicesMatch(value, destinations);
+    const dense = value.values.find((component) => 'data' in component) as Tensor;
+    sources.push(...tensors.map((_, place) => (isInPlace ? (value.values[place] as Tensor) : dense)));
+    return tensors;
+  });
+  resultsFor(
+    collectiveOp(op),
+    sources,
+    targets.flatMap((tensors) => tensors ?? []),
+  );
+  return targets;
+}
+
+/** A result with its components in the order of its destinations. All-reduces leave them in the order of their value. */
+export function inOrderOf<Result extends Value | DistributedValues<Value>>(
+  [value, destinations]: ReadyPair,
+  result: Result,
+): Result | Mirrored<Value> {
+  if (destinations === value || !(result instanceof DistributedValues)) return result;
+  const order = orderOf(destinations, result.devices);
+  return order ? (mirror(order.map((place) => result.values[place] as Value)) as Mirrored<Value>) : result;
+}
+
+/** Targets as an all-reduce fills them, in the order of each value's devices. */
+export function targetsInOrderOfValues(pairs: readonly ReadyPair[], targets: ResultTargets): ResultTargets {
+  return targets.map((tensors, index) => {
+    const [value, destinations] = pairs[index] as ReadyPair;
+    const order = tensors && orderOf(destinations, value.devices);
+    return order ? order.map((_, place) => tensors[order.indexOf(place)] as Tensor) : tensors;
+  });
+}
+
+/** Results in the memory that was named for them; those that were written elsewhere are copied. */
+export function inTargets<Result extends Value | Mirrored<Value>>(
+  results: readonly Result[],
+  targets: ResultTargets,
+): (Result | Tensor | Mirrored<Tensor>)[] {
+  return results.map((result, index) => {
+    const tensors = targets[index];
+    if (!tensors) return result;
+    const components = (result instanceof DistributedValues ? result.values : [result]) as readonly Tensor[];
+    return mirror(
+      components.map((component, place) => viewOnDevice(filled(tensors[place] as Tensor, component), component.device)),
+    );
+  });
+}
+
+function badTarget(told: string): ValueError {
+  return new ValueError('ERR_COLL_BUFFER', `into: ${told}`);
+}

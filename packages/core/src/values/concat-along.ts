@@ -1,0 +1,67 @@
+import { requireAlike } from '../kernels/arithmetic.js';
+import { slice } from '../packing/concatenate.js';
+import { InvalidArgumentError, OutOfRangeError, ValueError } from '../support/errors.js';
+import { quote } from '../support/quote.js';
+import { requireTensors } from '../support/requirements.js';
+import { allocate } from './dtype.js';
+import { copyElements, elementCount, sameShape, type Tensor } from './tensor.js';
+
+/**
+ * Tensors joined along an axis, in order, in new memory on the first one's device.
+ * @throws ValueError for none or for scalars, OutOfRangeError for an axis that is not there, InvalidArgumentError where
+ * ranks or other dimensions differ
+ */
+export function concatAlong(tensors: readonly Tensor[], axis: number): Tensor {
+  requireTensors(tensors, 'tensors');
+  const [first] = tensors;
+  if (!first) throw new ValueError('ERR_COLL_VALUE', 'gather: the list of tensors must be non-empty');
+  requireAxis(axis, first.shape);
+  requireJoinable(
+    tensors.map(({ shape }) => shape),
+    axis,
+  );
+  requireAlike(
+    tensors.map(({ dtype, data, device }) => ({ dtype, data, device, shape: [] })),
+    'gather',
+  );
+  const along = tensors.reduce((sum, { shape }) => sum + (shape[axis] as number), 0);
+  const shape = first.shape.map((dimension, index) => (index === axis ? along : dimension));
+  const joined = { data: allocate(first.dtype, elementCount(shape)), dtype: first.dtype, shape, device: first.device };
+  const rows = elementCount(shape.slice(0, axis));
+  let at = 0;
+  for (let row = 0; row < rows; row++) {
+    for (const part of tensors) {
+      const length = part.data.length / rows;
+      copyElements(slice(joined, at, at + length).data, slice(part, row * length, (row + 1) * length).data);
+      at += length;
+    }
+  }
+  return joined;
+}
+
+/** @throws InvalidArgumentError where other dimensions than that of the axis, or their number, differ */
+export function requireJoinable(
+  shapes: readonly (readonly number[])[],
+  axis: number,
+  operation: 'gather' | 'all-gather' = 'gather',
+): void {
+  const [first] = shapes as readonly [readonly number[]];
+  const rest = first.with(axis, 0);
+  const odd = shapes.findIndex((shape) => shape.length !== first.length || !sameShape(shape.with(axis, 0), rest));
+  if (odd < 0) return;
+  const told = `replica 0 has shape [${first}], replica ${odd} [${shapes[odd]}]`;
+  throw new InvalidArgumentError(
+    'ERR_COLL_SHAPE_MISMATCH',
+    `${operation} along axis ${axis}: ${told}; only that axis may differ`,
+    { rank: odd, operation },
+  );
+}
+
+/** @throws ValueError for a scalar, OutOfRangeError for an axis outside of the shape (negative axes are not axes) */
+export function requireAxis(axis: number, shape: readonly number[]): void {
+  if (shape.length === 0)
+    throw new ValueError('ERR_COLL_VALUE', 'gather: scalars have no axis to be joined along; give them shape [1]');
+  if (Number.isInteger(axis) && axis >= 0 && axis < shape.length) return;
+  const told = `gather: there is no axis ${quote(axis)} in shape [${shape}]: its axes are numbered 0 to ${shape.length - 1}`;
+  throw new OutOfRangeError(told, { operation: 'gather' });
+}

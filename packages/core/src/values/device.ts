@@ -1,0 +1,157 @@
+import { AssertionError, ValueError } from '../support/errors.js';
+import { knownOptions } from '../support/known-options.js';
+import { optionsOf } from '../support/options-of.js';
+import { quote } from '../support/quote.js';
+
+const deviceTypes: readonly string[] = ['CPU', 'GPU', 'TPU', 'XPU'];
+
+/** The parts of a device name that are given. */
+export interface DeviceFields {
+  /** Such as `worker`. */
+  readonly job?: string;
+  /** From 0. */
+  readonly replica?: number;
+  /** From 0, within its job. */
+  readonly task?: number;
+  /** Upper case, except when the long form `device:type:index` gave it otherwise. */
+  readonly type?: string;
+  /** From 0, among the devices of its type; absent for `*`: any. */
+  readonly index?: number;
+}
+
+const deviceFields = knownOptions<DeviceFields>('DeviceSpec', {
+  job: true,
+  replica: true,
+  task: true,
+  type: true,
+  index: true,
+});
+
+/** The parts of a device name `/job:J/replica:R/task:T/device:TYPE:INDEX`, each of which may be missing. */
+export class DeviceSpec {
+  readonly fields: DeviceFields;
+
+  /** @throws ValueError for an unknown field */
+  constructor(fields?: DeviceFields) {
+    this.fields = optionsOf(fields, "{ job: 'worker', task: 0 }", deviceFields);
+  }
+
+  /** Reads `cpu:0`, `/gpu:1`, `/job:worker/task:2/device:GPU:0` and the like. @throws ValueError */
+  static fromString(name: string): DeviceSpec {
+    if (typeof name !== 'string')
+      throw new ValueError('ERR_COLL_DEVICE', `a device is a string such as "cpu:0", not ${quote(name)}`);
+    let fields: DeviceFields = {};
+    for (const piece of name.split('/').filter((part) => part !== '')) {
+      const read = readPiece(piece, name);
+      if (read.type !== undefined && fields.type !== undefined) {
+        throw new ValueError('ERR_COLL_DEVICE', `device "${name}" names more than one device type`);
+      }
+      fields = { ...fields, ...read };
+    }
+    return new DeviceSpec(fields);
+  }
+
+  /** Fields of `other` win over those of this one. */
+  overlaid(other: DeviceSpec): DeviceSpec {
+    if (!(other instanceof DeviceSpec))
+      throw new ValueError('ERR_COLL_DEVICE', `overlaid takes a DeviceSpec, got ${quote(other)}`);
+    return new DeviceSpec({ ...this.fields, ...other.fields });
+  }
+
+  /** The name, without the parts that are not given; a type without an index is `TYPE:*`. */
+  toString(): string {
+    const { job, replica, task, type, index } = this.fields;
+    const parts = [
+      job === undefined ? '' : `/job:${job}`,
+      replica === undefined ? '' : `/replica:${replica}`,
+      task === undefined ? '' : `/task:${task}`,
+      type === undefined ? '' : `/device:${type}:${index ?? '*'}`,
+    ];
+    return parts.join('');
+  }
+}
+
+/** The full name of a device, filled up from `fallback`, then from replica 0, task 0, CPU:0 of `localhost`. @throws ValueError */
+export function canonicalize(device: string, fallback = ''): string {
+  return canonicalSpec(device, fallback).toString();
+}
+
+/** A full name without job and task, for comparing the devices of different tasks. */
+export function canonicalizeWithoutJobAndTask(device: string, fallback = ''): string {
+  const { type, index } = canonicalSpec(device, fallback).fields;
+  return new DeviceSpec({
+    replica: 0,
+    ...(type === undefined ? {} : { type }),
+    ...(index === undefined ? {} : { index }),
+  }).toString();
+}
+
+/** The CPU of the task that a device belongs to. @throws ValueError for a name or an index that is none */
+export function hostForDevice(device: string, deviceIndex = 0): string {
+  if (!(Number.isInteger(deviceIndex) && deviceIndex >= 0))
+    throw new ValueError('ERR_COLL_DEVICE', `deviceIndex must be a whole number from 0, got ${quote(deviceIndex)}`);
+  const { job, replica, task } = DeviceSpec.fromString(device).fields;
+  const owner = new DeviceSpec({
+    ...(job === undefined ? {} : { job }),
+    ...(replica === undefined ? {} : { replica }),
+    ...(task === undefined ? {} : { task }),
+  });
+  return owner.overlaid(new DeviceSpec({ type: 'CPU', index: deviceIndex })).toString();
+}
+
+/** `/device:GPU:0` up to the count, or the CPU when there are none. @throws ValueError for a count that is no whole number from 0 to 65,536 */
+export function localDevicesFromNumGpus(numGpus: number): string[] {
+  if (!(Number.isInteger(numGpus) && numGpus >= 0 && numGpus <= 2 ** 16))
+    throw new ValueError('ERR_COLL_DEVICE', `numGpus must be a whole number from 0 to 65536, got ${quote(numGpus)}`);
+  return numGpus === 0 ? ['/device:CPU:0'] : Array.from({ length: numGpus }, (_, index) => `/device:GPU:${index}`);
+}
+
+/** The upper-case type of a device: `CPU`, `GPU`. */
+export function deviceType(device: string): string {
+  return (canonicalSpec(device).fields.type as string).toUpperCase();
+}
+
+/** Whether two names mean one device. Names without a place (empty) mean none. */
+export function sameDevice(a: string, b: string): boolean {
+  return a === b || (a !== '' && b !== '' && canonicalize(a) === canonicalize(b));
+}
+
+function canonicalSpec(device: string, fallback = ''): DeviceSpec {
+  const spec = DeviceSpec.fromString(device);
+  const { type } = spec.fields;
+  if (type !== undefined && type !== type.toUpperCase()) {
+    throw new AssertionError(
+      'ERR_COLL_DEVICE',
+      `the device type in "${device}" must be upper case: write ${type.toUpperCase()}`,
+    );
+  }
+  const start = new DeviceSpec({ job: 'localhost', replica: 0, task: 0, type: 'CPU', index: 0 });
+  return start.overlaid(DeviceSpec.fromString(fallback)).overlaid(spec);
+}
+
+function readPiece(piece: string, name: string): DeviceFields {
+  const [key = '', value, extra, ...rest] = piece.split(':');
+  if (rest.length === 0) {
+    if (extra === undefined && value !== undefined) {
+      if (key === 'job') return { job: value };
+      if (key === 'replica' || key === 'task') return { [key]: indexFrom(value, name) };
+    }
+    if (extra === undefined && deviceTypes.includes(key.toUpperCase()))
+      return { type: key.toUpperCase(), ...indexField(value, name) };
+    if (key === 'device' && value !== undefined && extra !== undefined)
+      return { type: value, ...indexField(extra, name) };
+  }
+  throw new ValueError(
+    'ERR_COLL_DEVICE',
+    `Unknown attribute "${piece}" in device "${name}": write for example cpu:0 or /job:worker/task:1/device:GPU:0`,
+  );
+}
+
+function indexField(text: string | undefined, name: string): { readonly index?: number } {
+  return text === undefined || text === '*' ? {} : { index: indexFrom(text, name) };
+}
+
+function indexFrom(text: string, name: string): number {
+  if (/^\d+$/.test(text) && Number.isSafeInteger(Number(text))) return Number(text);
+  throw new ValueError('ERR_COLL_DEVICE', `"${text}" in device "${name}" must be a whole number from 0`);
+}

@@ -1,0 +1,121 @@
+import { runInNewContext } from 'node:vm';
+import { describe, expect, it } from 'vitest';
+import { thrown } from '../../test/thrown.js';
+import {
+  accumulatorOf,
+  allocate,
+  arrayName,
+  byteSize,
+  type DType,
+  dtypes,
+  isDType,
+  isFloating,
+  isHalf,
+  naturalDType,
+  quotientOf,
+  stores,
+  type TypedArray,
+  viewOf,
+} from './dtype.js';
+
+// dtype, array, bytes of an element, dtype of a quotient
+const table: readonly (readonly [DType, new (length: number) => TypedArray, number, DType])[] = [
+  ['float16', Uint16Array, 2, 'float16'],
+  ['bfloat16', Uint16Array, 2, 'bfloat16'],
+  ['float32', Float32Array, 4, 'float32'],
+  ['float64', Float64Array, 8, 'float64'],
+  ['int8', Int8Array, 1, 'float32'],
+  ['int16', Int16Array, 2, 'float32'],
+  ['int32', Int32Array, 4, 'float64'],
+  ['int64', BigInt64Array, 8, 'float64'],
+  ['uint8', Uint8Array, 1, 'float32'],
+  ['uint16', Uint16Array, 2, 'float32'],
+  ['uint32', Uint32Array, 4, 'float64'],
+  ['uint64', BigUint64Array, 8, 'float64'],
+];
+
+it('has a row for every dtype but bool, which has no quotient', () => {
+  expect([...table.map(([dtype]) => dtype), 'bool']).toEqual(dtypes);
+});
+
+describe.each(table)('%s', (dtype, arrayType, bytes, quotient) => {
+  it(`lives in a ${arrayType.name} with ${bytes} bytes an element`, () => {
+    const made = allocate(dtype, 3);
+    expect(made).toBeInstanceOf(arrayType);
+    expect([made.length, made.byteLength, byteSize(dtype)]).toEqual([3, 3 * bytes, bytes]);
+    expect(stores(dtype, made)).toBe(true);
+  });
+
+  it(`gives ${quotient} when divided`, () => {
+    expect(quotientOf(dtype)).toBe(quotient);
+  });
+
+  it('is viewed in place', () => {
+    const buffer = new ArrayBuffer(8 * bytes);
+    const view = viewOf(dtype, buffer, 2 * bytes, 3);
+    expect(view).toBeInstanceOf(arrayType);
+    expect([view.buffer, view.byteOffset, view.length]).toEqual([buffer, 2 * bytes, 3]);
+  });
+});
+
+it('keeps bool in a Uint8Array', () => {
+  expect(allocate('bool', 2)).toEqual(new Uint8Array(2));
+  expect(byteSize('bool')).toBe(1);
+});
+
+it('carries half types in float32 and everything else in itself', () => {
+  const carried = dtypes.filter((dtype) => accumulatorOf(dtype) !== dtype);
+  expect(carried).toEqual(['float16', 'bfloat16']);
+  expect(carried.map(accumulatorOf)).toEqual(['float32', 'float32']);
+  expect(dtypes.filter(isHalf)).toEqual(carried);
+});
+
+it('takes four dtypes for floating', () => {
+  expect(dtypes.filter(isFloating)).toEqual(['float16', 'bfloat16', 'float32', 'float64']);
+});
+
+it('tells names of dtypes from anything else', () => {
+  expect(dtypes.every(isDType)).toBe(true);
+  expect(['float', 'FLOAT32', 'toString', '', 4, undefined, {}].filter(isDType)).toEqual([]);
+});
+
+it('finds the natural dtype of every typed array', () => {
+  const arrays = [
+    ...table.filter(([dtype]) => !isHalf(dtype)).map(([dtype, arrayType]) => [new arrayType(1), dtype] as const),
+    [new Uint8ClampedArray(1), 'uint8'] as const,
+  ];
+  expect(arrays.map(([array]) => naturalDType(array))).toEqual(arrays.map(([, dtype]) => dtype));
+});
+
+it('takes an array of the name Float16Array for float16', () => {
+  const array = new Uint16Array(1);
+  Object.setPrototypeOf(
+    array,
+    Object.create(Uint16Array.prototype, { [Symbol.toStringTag]: { value: 'Float16Array' } }),
+  );
+  expect(naturalDType(array)).toBe('float16');
+});
+
+it('finds no dtype for a DataView', () => {
+  expect(thrown(() => naturalDType(new DataView(new ArrayBuffer(4))))).toMatchObject({
+    name: 'ValueError',
+    code: 'ERR_COLL_BUFFER',
+    message: 'a DataView is not a tensor: hand in a typed array',
+  });
+});
+
+it('knows arrays of other realms', () => {
+  const foreign: Float32Array = runInNewContext('new Float32Array(2)');
+  expect(foreign).not.toBeInstanceOf(Float32Array);
+  expect([arrayName(foreign), naturalDType(foreign), stores('float32', foreign)]).toEqual([
+    'Float32Array',
+    'float32',
+    true,
+  ]);
+});
+
+it('stores no dtype in an array of another type', () => {
+  expect(stores('float16', new Float32Array(1))).toBe(false);
+  expect(stores('int64', new BigUint64Array(1))).toBe(false);
+  expect(stores('uint8', new Uint8ClampedArray(1) as unknown as Uint8Array)).toBe(false);
+});

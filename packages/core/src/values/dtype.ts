@@ -1,0 +1,206 @@
+import { ValueError } from '../support/errors.js';
+import { quote } from '../support/quote.js';
+
+/** Element types. `float16` and `bfloat16` live in a `Uint16Array`, `bool` in a `Uint8Array` of zeros and ones. */
+export const dtypes = [
+  'float16',
+  'bfloat16',
+  'float32',
+  'float64',
+  'int8',
+  'int16',
+  'int32',
+  'int64',
+  'uint8',
+  'uint16',
+  'uint32',
+  'uint64',
+  'bool',
+] as const satisfies readonly DType[];
+
+/** One of `dtypes`. */
+export type DType =
+  | 'float16'
+  | 'bfloat16'
+  | 'float32'
+  | 'float64'
+  | 'int8'
+  | 'int16'
+  | 'int32'
+  | 'int64'
+  | 'uint8'
+  | 'uint16'
+  | 'uint32'
+  | 'uint64'
+  | 'bool';
+
+/** The kind of array that elements of each dtype are stored in. */
+interface Storage {
+  float16: Uint16Array;
+  bfloat16: Uint16Array;
+  float32: Float32Array;
+  float64: Float64Array;
+  int8: Int8Array;
+  int16: Int16Array;
+  int32: Int32Array;
+  int64: BigInt64Array;
+  uint8: Uint8Array;
+  uint16: Uint16Array;
+  uint32: Uint32Array;
+  uint64: BigUint64Array;
+  bool: Uint8Array;
+}
+
+/** The kind of array that elements of a dtype are stored in: `Float32Array` for `float32`. */
+export type TypedArrayOf<D extends DType> = Storage[D];
+
+/** The kinds of arrays that elements are stored in. */
+export type TypedArray = TypedArrayOf<DType>;
+
+interface TypedArrayConstructor {
+  new (length: number): TypedArray;
+  new (buffer: ArrayBufferLike, byteOffset?: number, length?: number): TypedArray;
+  readonly BYTES_PER_ELEMENT: number;
+  readonly name: string;
+}
+
+const storage: ReadonlyMap<unknown, TypedArrayConstructor> = new Map<DType, TypedArrayConstructor>([
+  ['float16', Uint16Array],
+  ['bfloat16', Uint16Array],
+  ['float32', Float32Array],
+  ['float64', Float64Array],
+  ['int8', Int8Array],
+  ['int16', Int16Array],
+  ['int32', Int32Array],
+  ['int64', BigInt64Array],
+  ['uint8', Uint8Array],
+  ['uint16', Uint16Array],
+  ['uint32', Uint32Array],
+  ['uint64', BigUint64Array],
+  ['bool', Uint8Array],
+]);
+
+/** Whether a value is the name of an element type. */
+export function isDType(value: unknown): value is DType {
+  return storage.has(value);
+}
+
+/** Bytes of one element. @throws ValueError for an unknown dtype */
+export function byteSize(dtype: DType): number {
+  return storageOf(dtype).BYTES_PER_ELEMENT;
+}
+
+/** Zeros of a dtype, in the kind of array that stores it. @throws ValueError for an unknown dtype, or more elements than there is memory for */
+export function allocate<D extends DType>(dtype: D, length: number): TypedArrayOf<D> {
+  const Storage = storageOf(dtype);
+  try {
+    return new Storage(length) as TypedArrayOf<D>;
+  } catch (cause) {
+    throw new ValueError('ERR_COLL_BUFFER', `cannot allocate ${quote(length)} elements of ${dtype}`, { cause });
+  }
+}
+
+/**
+ * A view of `length` elements that start at byte `byteOffset`, which must be a multiple of the element size.
+ * @throws ValueError for an unknown dtype, or elements outside of the buffer
+ */
+export function viewOf<D extends DType>(
+  dtype: D,
+  buffer: ArrayBufferLike,
+  byteOffset: number,
+  length: number,
+): TypedArrayOf<D> {
+  const Storage = storageOf(dtype);
+  try {
+    return new Storage(buffer, byteOffset, length) as TypedArrayOf<D>;
+  } catch (cause) {
+    const told = `${quote(length)} elements of ${dtype} from byte ${quote(byteOffset)} of ${quote(buffer)}`;
+    throw new ValueError('ERR_COLL_BUFFER', `cannot view ${told}: ${(cause as Error).message}`, { cause });
+  }
+}
+
+function storageOf(dtype: DType): TypedArrayConstructor {
+  const found = storage.get(dtype);
+  if (found) return found;
+  throw new ValueError('ERR_COLL_VALUE', `dtype must be one of ${dtypes.join(', ')}, got ${quote(dtype)}`);
+}
+
+/** Whether this array can hold elements of that dtype. */
+export function stores(dtype: DType, data: TypedArray): boolean {
+  // The tag is slower to ask for; it tells of arrays of other realms.
+  const Storage = storageOf(dtype);
+  return data instanceof Storage || arrayName(data) === Storage.name;
+}
+
+// Those of this realm, whose kind is plain to see.
+const dtypeOfPrototype = new Map<unknown, DType>([
+  [Float32Array.prototype, 'float32'],
+  [Float64Array.prototype, 'float64'],
+  [Int8Array.prototype, 'int8'],
+  [Int16Array.prototype, 'int16'],
+  [Int32Array.prototype, 'int32'],
+  [BigInt64Array.prototype, 'int64'],
+  [Uint8Array.prototype, 'uint8'],
+  [Uint16Array.prototype, 'uint16'],
+  [Uint32Array.prototype, 'uint32'],
+  [BigUint64Array.prototype, 'uint64'],
+]);
+
+/** The dtype of one of this realm's arrays, if a tensor can store its elements in it as it is. */
+export function plainDType(data: ArrayBufferView): DType | undefined {
+  return dtypeOfPrototype.get(Object.getPrototypeOf(data));
+}
+
+// By tag, not by instanceof: arrays come from other realms too (worker contexts, test sandboxes).
+const naturalDTypes = {
+  Float32Array: 'float32',
+  Float64Array: 'float64',
+  Int8Array: 'int8',
+  Int16Array: 'int16',
+  Int32Array: 'int32',
+  BigInt64Array: 'int64',
+  Uint8Array: 'uint8',
+  Uint8ClampedArray: 'uint8',
+  Uint16Array: 'uint16',
+  Uint32Array: 'uint32',
+  BigUint64Array: 'uint64',
+  Float16Array: 'float16',
+} as const satisfies Readonly<Record<string, DType>>;
+
+/** The dtype that an array has when none is named; `DType` where its kind is not known. */
+export type NaturalDType<A> = A extends { readonly [Symbol.toStringTag]: infer Name extends keyof typeof naturalDTypes }
+  ? (typeof naturalDTypes)[Name]
+  : DType;
+
+/** The dtype that an array has when none is named. */
+export function naturalDType(data: ArrayBufferView): DType {
+  const dtype = plainDType(data) ?? (naturalDTypes as Readonly<Record<string, DType>>)[arrayName(data)];
+  if (dtype === undefined)
+    throw new ValueError('ERR_COLL_BUFFER', `a ${arrayName(data)} is not a tensor: hand in a typed array`);
+  return dtype;
+}
+
+export function arrayName(data: ArrayBufferView): string {
+  return Object.prototype.toString.call(data).slice(8, -1);
+}
+
+/** Whether elements are floats of 16 bits, which are added up in float32. */
+export function isHalf(dtype: DType): dtype is 'float16' | 'bfloat16' {
+  return dtype === 'float16' || dtype === 'bfloat16';
+}
+
+/** Whether elements are fractions: the floats of 16, 32 and 64 bits. */
+export function isFloating(dtype: DType): boolean {
+  return isHalf(dtype) || dtype === 'float32' || dtype === 'float64';
+}
+
+/** The type in which sums of a dtype are carried: half types in float32, so that they round once; all others in themselves. */
+export function accumulatorOf(dtype: DType): DType {
+  return isHalf(dtype) ? 'float32' : dtype;
+}
+
+/** True division: floats keep their dtype, integers of up to 16 bits give float32, larger ones float64. */
+export function quotientOf(dtype: DType): DType {
+  if (isFloating(dtype)) return dtype;
+  return byteSize(dtype) <= 2 ? 'float32' : 'float64';
+}

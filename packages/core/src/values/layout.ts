@@ -1,0 +1,35 @@
+import type { Value } from '../sparse/sparse.js';
+import { dtypes } from './dtype.js';
+
+/**
+ * A number that is the same for the same dtypes and shapes in the same order, in structures of the same form. Of sparse values only the number of
+ * dimensions counts: ranks tell each other the rest.
+ */
+export function layoutOf(values: readonly Value[], form = ''): number {
+  let hash = joinHash(start, values.length);
+  for (let index = 0; index < form.length; index++) hash = joinHash(hash, form.charCodeAt(index));
+  for (const value of values) {
+    if (!('data' in value)) {
+      hash = joinHash(joinHash(hash, sparse), value.values.shape.length);
+      continue;
+    }
+    const { dtype, shape } = value;
+    hash = joinHash(joinHash(hash, dtypes.indexOf(dtype)), shape.length);
+    for (const dimension of shape) hash = joinHash(hash, dimension);
+  }
+  return hash;
+}
+
+/** A 32-bit number for a list of numbers; lists that differ have, but for rare accidents, different ones. */
+export function hashOf(numbers: readonly number[]): number {
+  return numbers.reduce(joinHash, start);
+}
+
+const start = 0x811c9dc5 | 0;
+
+// In place of a dtype.
+const sparse = -1;
+
+function joinHash(hash: number, number: number): number {
+  return Math.imul(hash ^ number, 0x01000193);
+}

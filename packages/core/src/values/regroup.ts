@@ -1,0 +1,89 @@
+import { AssertionError, WrongTypeError } from '../support/errors.js';
+import { knownOptions } from '../support/known-options.js';
+import { optionsOf } from '../support/options-of.js';
+import { requireClass } from '../support/requirements.js';
+import { componentOf, containerOf, DistributedValues, Mirrored, PerReplica } from './distributed-values.js';
+import { mapStructure, type Structure, zipStructures } from './structure.js';
+
+/** How leaves are wrapped. */
+export interface RegroupOptions {
+  /** What differing leaves are wrapped in. Default: `PerReplica`. */
+  readonly wrapClass?: new (
+    values: readonly unknown[],
+  ) => DistributedValues;
+  /** Wrap leaves that are identical on all replicas, too. Default: false. */
+  readonly alwaysWrap?: boolean;
+  /** Wrap numbers and bigints of several replicas even if they are equal. Default: false. */
+  readonly wrapNumbers?: boolean;
+}
+
+const regroupOptions = knownOptions<RegroupOptions>('regroup', {
+  wrapClass: true,
+  alwaysWrap: true,
+  wrapNumbers: true,
+});
+
+/**
+ * One structure from one structure a replica. Leaves that are the identical object (or equal primitives) on all replicas
+ * stay bare, so with one replica nothing is wrapped. Components of one variable become the variable again.
+ * @throws AssertionError where the structures differ in form, or where components belong to different variables.
+ */
+export function regroup(values: readonly Structure<unknown>[], options: RegroupOptions = {}): Structure<unknown> {
+  const {
+    wrapClass = PerReplica,
+    alwaysWrap = false,
+    wrapNumbers = false,
+  } = optionsOf(options, '{ alwaysWrap: true }', regroupOptions);
+  requireClass(wrapClass, 'wrapClass');
+  return zipStructures(values, (leaves) => {
+    const [first] = leaves;
+    const container = containerOf(first);
+    if (container) {
+      requireSameVariable(container, leaves);
+      return container;
+    }
+    const mustWrap = alwaysWrap || (wrapNumbers && leaves.length > 1 && isNumber(first));
+    const identical = leaves.every((leaf) => Object.is(leaf, first));
+    return identical && (isVariable(first) || !mustWrap) ? first : new wrapClass(leaves);
+  });
+}
+
+/**
+ * The part of a structure that replica `replica` sees: its component of distributed values, everything else as it is, and variables too.
+ * @throws OutOfRangeError for distributed values that have no component of that replica
+ */
+export function selectReplica(replica: number, structure: Structure<unknown>): Structure<unknown> {
+  return mapStructure(structure, (leaf) =>
+    leaf instanceof DistributedValues && !leaf.isVariable ? componentOf(leaf, replica) : leaf,
+  );
+}
+
+/** `selectReplica` for what is the same everywhere. @throws WrongTypeError for distributed values that are not mirrored */
+export function selectReplicaMirrored(replica: number, structure: Structure<unknown>): Structure<unknown> {
+  mapStructure(structure, (leaf) => {
+    if (leaf instanceof DistributedValues && !(leaf instanceof Mirrored)) {
+      throw new WrongTypeError(`a mirrored value is needed here, but this is ${leaf}`);
+    }
+  });
+  return selectReplica(replica, structure);
+}
+
+function isNumber(value: unknown): boolean {
+  return typeof value === 'number' || typeof value === 'bigint';
+}
+
+function isVariable(value: unknown): boolean {
+  return value instanceof DistributedValues && value.isVariable;
+}
+
+function requireSameVariable(container: DistributedValues, leaves: readonly unknown[]): void {
+  const odd = leaves.findIndex((leaf) => containerOf(leaf) !== container);
+  if (odd < 0) return;
+  const told = `replica 0 returned a component of a ${container.kind}, replica ${odd} something else`;
+  throw new AssertionError('ERR_COLL_VALUE', `${told}: return the same variable from all replicas`, { rank: odd });
+}
+
+/** One bare value for one component, `Mirrored` for several: what collectives return. */
+export function mirror<T>(values: readonly T[]): T | Mirrored<T> {
+  return values.length === 1 ? (values[0] as T) : new Mirrored(values);
+}

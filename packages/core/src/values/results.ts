@@ -1,0 +1,142 @@
+import { type CollectiveOp, outputDType } from '../collectives/collective.js';
+import { slice } from '../packing/concatenate.js';
+import { IndexedSlices } from '../sparse/indexed-slices.js';
+import type { Value } from '../sparse/sparse.js';
+import { ValueError } from '../support/errors.js';
+import type { DType, TypedArray } from './dtype.js';
+import { copyElements, overlaps, sameShape, type Tensor, zeros } from './tensor.js';
+
+/**
+ * Where the results for some values go: the given tensors, or new ones. `op` is undefined where values are only moved.
+ * @throws ValueError for a result of another number, dtype or shape, or on memory of another result or value
+ */
+export function resultsFor(
+  op: CollectiveOp | undefined,
+  values: readonly Tensor[],
+  into: readonly Tensor[] | undefined,
+): Tensor[] {
+  const collective = op && ({ kind: 'all-reduce', op } as const);
+  const dtypeOf = ({ dtype }: Tensor) => (collective ? outputDType(collective, dtype) : dtype);
+  if (!into) return values.map((value) => zeros(dtypeOf(value), value.shape, value.device));
+  if (into.length !== values.length) {
+    throw new ValueError('ERR_COLL_BUFFER', `into: ${into.length} results were given for ${values.length} values`);
+  }
+  values.forEach((value, index) => {
+    const target = into[index] as Tensor;
+    const dtype = dtypeOf(value);
+    if (target.dtype === dtype && sameShape(target.shape, value.shape)) return;
+    const told = `must be ${dtype} of shape [${value.shape}], not ${target.dtype} of shape [${target.shape}]`;
+    throw new ValueError('ERR_COLL_BUFFER', `into: result ${index} ${told}`);
+  });
+  const places = placesOf(into);
+  for (const sharing of places.values()) if (isList(sharing)) refuseOverlaps(sharing);
+  refuseOverwriting(values, into, places);
+  return [...into];
+}
+
+/** @throws ValueError unless there is memory for so many results, each with its own */
+export function requireOneEach(into: readonly Tensor[], count: number): void {
+  if (into.length !== count) {
+    throw new ValueError('ERR_COLL_BUFFER', `into: ${into.length} results were given for ${count} values`);
+  }
+  for (const sharing of placesOf(into).values()) if (isList(sharing)) refuseOverlaps(sharing);
+}
+
+/** New memory for the results of values: one buffer for each dtype. */
+export function newResults(values: readonly Tensor[], dtypeOf: (dtype: DType) => DType): Tensor[] {
+  const lengths = new Map<DType, number>();
+  for (const { dtype, data } of values) lengths.set(dtype, (lengths.get(dtype) ?? 0) + data.length);
+  const buffers = new Map([...lengths].map(([dtype, length]) => [dtype, zeros(dtypeOf(dtype), [length])]));
+  const begins = new Map<DType, number>();
+  return values.map(({ dtype, data, shape, device }) => {
+    const begin = begins.get(dtype) ?? 0;
+    begins.set(dtype, begin + data.length);
+    return { ...slice(buffers.get(dtype) as Tensor, begin, begin + data.length), shape, device };
+  });
+}
+
+/**
+ * The results, those of dense values moved to the memory that was named for them. A sparse value among dense ones of other replicas has a dense
+ * result, but no memory.
+ */
+export function writtenTo(
+  memory: readonly Tensor[] | undefined,
+  results: readonly Value[],
+  values: readonly Value[],
+): readonly Value[] {
+  if (!memory) return results;
+  let next = 0;
+  return results.map((result, index) => {
+    if (values[index] instanceof IndexedSlices || result instanceof IndexedSlices) return result;
+    const target = memory[next++] as Tensor;
+    return filled(target, result);
+  });
+}
+
+/** A tensor with the elements of another one: of its kind, where it is in a device's memory. */
+export function filled(target: Tensor, from: Tensor): Tensor {
+  if (target.memory) {
+    if (target.memory !== from.memory) target.memory.set(from);
+  } else if (target.data !== from.data) copyElements(target.data, from.data);
+  return target;
+}
+
+/** Arrays by the buffer that they lie in: the only one there, or several in the order of their places. Empty ones lie nowhere. */
+type Places = ReadonlyMap<ArrayBufferLike, TypedArray | readonly TypedArray[]>;
+
+function isList(sharing: TypedArray | readonly TypedArray[]): sharing is readonly TypedArray[] {
+  return Array.isArray(sharing);
+}
+
+function placesOf(results: readonly Tensor[]): Places {
+  const places = new Map<ArrayBufferLike, TypedArray | TypedArray[]>();
+  for (const result of results) {
+    // Whoever works on a device's memory looks after it.
+    if (result.memory || result.data.length === 0) continue;
+    const { data } = result;
+    const sharing = places.get(data.buffer);
+    if (!sharing) places.set(data.buffer, data);
+    else if (Array.isArray(sharing)) sharing.push(data);
+    else places.set(data.buffer, [sharing, data]);
+  }
+  for (const sharing of places.values()) {
+    if (Array.isArray(sharing)) sharing.sort((a, b) => a.byteOffset - b.byteOffset);
+  }
+  return places;
+}
+
+function refuseOverlaps(sorted: readonly TypedArray[]): void {
+  const clash = sorted.some((data, index) => index > 0 && overlaps(data, sorted[index - 1] as TypedArray));
+  if (!clash) return;
+  throw new ValueError('ERR_COLL_BUFFER', 'into: one buffer was given twice; every result needs memory of its own');
+}
+
+// Results of a pack are written while values of the next one are still to be read.
+function refuseOverwriting(values: readonly Tensor[], results: readonly Tensor[], places: Places): void {
+  values.forEach((value, index) => {
+    const result = results[index] as Tensor;
+    if (value.memory || result.memory) return;
+    const { data } = value;
+    const own = result.data;
+    if (data === own || (data.buffer === own.buffer && data.byteOffset === own.byteOffset)) return;
+    const sharing = places.get(data.buffer);
+    if (!sharing) return;
+    const nearest = isList(sharing) ? lastBefore(sharing, data.byteOffset + data.byteLength) : sharing;
+    if (!overlaps(data, nearest)) return;
+    throw new ValueError(
+      'ERR_COLL_BUFFER',
+      'into: a result overlaps a value other than its own; give it memory of its own',
+    );
+  });
+}
+
+/** The last of sorted arrays that begins before a place, or the first one: of those that are apart, only it can reach beyond the others. */
+function lastBefore(sorted: readonly TypedArray[], end: number): TypedArray {
+  let [low, high] = [0, sorted.length - 1];
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2);
+    if ((sorted[middle] as TypedArray).byteOffset < end) low = middle;
+    else high = middle - 1;
+  }
+  return sorted[low] as TypedArray;
+}

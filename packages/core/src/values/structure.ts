@@ -1,0 +1,145 @@
+import { AssertionError, ValueError } from '../support/errors.js';
+import { quote } from '../support/quote.js';
+import { requireFunction, requireList } from '../support/requirements.js';
+import { tensorSymbol } from './tensor.js';
+
+/** Nested lists and plain objects with leaves of one kind; anything else is a leaf, tensors included. */
+export type Structure<Leaf> = Leaf | readonly Structure<Leaf>[] | { readonly [key: string]: Structure<Leaf> };
+
+// No model nests as deeply; a list or object that contains itself has no end.
+const deepest = 100;
+
+const tensorFields: readonly string[] = ['data', 'dtype', 'shape', 'device'];
+
+/** The leaves from left to right; those of an object by its sorted keys, so that the order of writing does not matter. */
+export function flatten<Leaf>(structure: Structure<Leaf>): Leaf[] {
+  const leaves: Leaf[] = [];
+  mapStructure<Leaf, void>(structure, (leaf) => {
+    leaves.push(leaf);
+  });
+  return leaves;
+}
+
+/** The same lists and objects with other leaves. @throws ValueError for a structure that contains itself */
+export function mapStructure<Leaf, Result>(structure: Structure<Leaf>, map: (leaf: Leaf) => Result): Structure<Result> {
+  requireFunction(map, 'map');
+  return mapped(structure, map, 0);
+}
+
+function mapped<Leaf, Result>(
+  structure: Structure<Leaf>,
+  map: (leaf: Leaf) => Result,
+  depth: number,
+): Structure<Result> {
+  if (Array.isArray(structure)) {
+    requireEnd(depth);
+    return structure.map((item) => mapped(item, map, depth + 1));
+  }
+  if (!isMapping(structure)) return map(structure as Leaf);
+  requireEnd(depth);
+  const keys = Object.keys(structure);
+  const parts = new Map(keys.toSorted().map((key) => [key, mapped(structure[key] as Structure<Leaf>, map, depth + 1)]));
+  return Object.fromEntries(keys.map((key) => [key, parts.get(key) as Structure<Result>]));
+}
+
+/** The structure with its leaves replaced, from left to right, by those of the list. */
+export function packLike<Leaf, Result>(structure: Structure<Leaf>, leaves: readonly Result[]): Structure<Result> {
+  requireList(leaves, 'leaves');
+  let next = 0;
+  return mapStructure(structure, () => leaves[next++] as Result);
+}
+
+/**
+ * Walks structures of one form together and joins the leaves that stand at the same place.
+ * @throws AssertionError where lengths of lists or keys of objects differ; ValueError for a structure that contains itself
+ */
+export function zipStructures<Leaf, Result>(
+  structures: readonly Structure<Leaf>[],
+  join: (leaves: readonly Leaf[]) => Result,
+): Structure<Result> {
+  requireList(structures, 'structures');
+  requireFunction(join, 'join');
+  return zipped(structures, join, 0);
+}
+
+function zipped<Leaf, Result>(
+  structures: readonly Structure<Leaf>[],
+  join: (leaves: readonly Leaf[]) => Result,
+  depth: number,
+): Structure<Result> {
+  const [first] = structures;
+  if (Array.isArray(first)) {
+    requireEnd(depth);
+    requireAlike(structures, (other) => Array.isArray(other) && other.length === first.length);
+    const itemsAt = (index: number) =>
+      structures.map((list) => (list as readonly Structure<Leaf>[])[index] as Structure<Leaf>);
+    return first.map((_, index) => zipped(itemsAt(index), join, depth + 1));
+  }
+  if (isMapping(first)) {
+    requireEnd(depth);
+    const keys = Object.keys(first);
+    requireAlike(structures, (other) => isMapping(other) && sameKeys(keys, Object.keys(other)));
+    const itemsAt = (key: string) =>
+      structures.map((mapping) => (mapping as Record<string, Structure<Leaf>>)[key] as Structure<Leaf>);
+    return Object.fromEntries(keys.map((key) => [key, zipped(itemsAt(key), join, depth + 1)]));
+  }
+  return join(structures as readonly Leaf[]);
+}
+
+/** The lists and keys of a structure, without its leaves: `[2]`, `{a, b: [1]}`; nothing for a leaf. Structures of one form have the same. */
+export function formOf(structure: unknown): string {
+  return formAt(structure, 0);
+}
+
+function formAt(structure: unknown, depth: number): string {
+  if (Array.isArray(structure)) {
+    requireEnd(depth);
+    const forms = structure.map((item) => formAt(item, depth + 1));
+    return forms.every((form) => form === '') ? `[${forms.length}]` : `[${forms.join(', ')}]`;
+  }
+  if (!isMapping(structure)) return '';
+  requireEnd(depth);
+  const entries = Object.keys(structure).toSorted();
+  const told = entries.map((key) => [key, formAt(structure[key], depth + 1)].filter((part) => part !== '').join(': '));
+  return `{${told.join(', ')}}`;
+}
+
+/** A plain object that is no tensor, carries none, and is not meant as one (`{ data, device }`): something to walk into. */
+export function isMapping(value: unknown): value is Readonly<Record<string, unknown>> {
+  if (typeof value !== 'object' || value === null || tensorSymbol in value) return false;
+  if ('data' in value && isMeantAsTensor(value)) return false;
+  const prototype = Object.getPrototypeOf(value);
+  // Plain objects of other realms have another Object.prototype, which in turn has none.
+  return prototype === null || Object.getPrototypeOf(prototype) === null;
+}
+
+// Settings may have a key of the name dtype; tensors have all three. Elements with nothing but fields of a tensor beside them lack some.
+function isMeantAsTensor(value: { readonly data: unknown }): boolean {
+  if ('dtype' in value && 'shape' in value) return true;
+  const keys = Object.keys(value);
+  return ArrayBuffer.isView(value.data) && keys.length > 1 && keys.every((key) => tensorFields.includes(key));
+}
+
+function requireEnd(depth: number): void {
+  if (depth < deepest) return;
+  const told = `a structure must be at most ${deepest} levels deep; does a list or an object contain itself?`;
+  throw new ValueError('ERR_COLL_VALUE', told);
+}
+
+function requireAlike(structures: readonly unknown[], isAlike: (structure: unknown) => boolean): void {
+  const odd = structures.findIndex((structure) => !isAlike(structure));
+  if (odd < 0) return;
+  throw new AssertionError(
+    'ERR_COLL_VALUE',
+    `replicas returned different structures: replica 0 ${toldOf(structures[0])}, replica ${odd} ${toldOf(structures[odd])}`,
+  );
+}
+
+function toldOf(structure: unknown): string {
+  if (Array.isArray(structure)) return `a list of ${structure.length}`;
+  return isMapping(structure) ? `an object with the keys ${Object.keys(structure).join(', ')}` : quote(structure);
+}
+
+function sameKeys(a: readonly string[], b: readonly string[]): boolean {
+  return a.length === b.length && a.every((key) => b.includes(key));
+}

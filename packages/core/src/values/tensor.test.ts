@@ -1,0 +1,328 @@
+import { describe, expect, it } from 'vitest';
+import { thrown } from '../../test/thrown.js';
+import { type DType, dtypes, type TypedArray } from './dtype.js';
+import {
+  asTensor,
+  copyElements,
+  copyTo,
+  type DeviceMemory,
+  elementCount,
+  isTensor,
+  isTensorLike,
+  overlaps,
+  reshape,
+  sameShape,
+  type Tensor,
+  type TensorCarrier,
+  tensor,
+  tensorSymbol,
+  validateTensor,
+  zeros,
+} from './tensor.js';
+
+describe('tensor', () => {
+  it('takes a typed array as it is, with its natural dtype, one dimension and no device', () => {
+    const data = new Float32Array([1, 2, 3]);
+    const made = tensor(data);
+    expect(made).toEqual({ data, dtype: 'float32', shape: [3], device: '' });
+    expect(made.data).toBe(data);
+  });
+
+  it('takes dtype, shape and device', () => {
+    const data = new Uint16Array(6);
+    expect(tensor(data, { dtype: 'bfloat16', shape: [2, 3], device: 'cpu:1' })).toEqual({
+      data,
+      dtype: 'bfloat16',
+      shape: [2, 3],
+      device: 'cpu:1',
+    });
+  });
+
+  it('makes a float64 scalar of a number, and float64 of a list of numbers', () => {
+    expect(tensor(5)).toEqual({ data: new Float64Array([5]), dtype: 'float64', shape: [], device: '' });
+    expect(tensor([1, 2])).toEqual({ data: new Float64Array([1, 2]), dtype: 'float64', shape: [2], device: '' });
+    expect(tensor([])).toEqual({ data: new Float64Array(), dtype: 'float64', shape: [0], device: '' });
+  });
+
+  it('encodes numbers in the dtype that is named', () => {
+    expect(tensor([1, -2], { dtype: 'float16' }).data).toEqual(new Uint16Array([0x3c00, 0xc000]));
+    expect(tensor([1, -2], { dtype: 'int64' }).data).toEqual(new BigInt64Array([1n, -2n]));
+    expect(tensor([0, 3], { dtype: 'bool' }).data).toEqual(new Uint8Array([0, 1]));
+    expect(tensor(7, { dtype: 'int8', shape: [1] }).shape).toEqual([1]);
+  });
+
+  it('reads clamped bytes and Float16Array through an array of the plain kind over the same memory', () => {
+    const clamped = new Uint8ClampedArray(new ArrayBuffer(8), 2, 3);
+    const bytes = tensor(clamped);
+    expect([bytes.dtype, bytes.data.constructor, bytes.data.buffer, bytes.data.byteOffset, bytes.data.length]).toEqual([
+      'uint8',
+      Uint8Array,
+      clamped.buffer,
+      2,
+      3,
+    ]);
+    const halves = new Uint16Array(new ArrayBuffer(8), 2, 3);
+    Object.setPrototypeOf(
+      halves,
+      Object.create(Uint16Array.prototype, { [Symbol.toStringTag]: { value: 'Float16Array' } }),
+    );
+    expect(tensor(halves)).toEqual({ data: new Uint16Array(3), dtype: 'float16', shape: [3], device: '' });
+    expect(Object.getPrototypeOf(tensor(halves).data)).toBe(Uint16Array.prototype);
+  });
+
+  it.each([
+    [
+      'memory of another type',
+      new Float32Array(2),
+      { dtype: 'int32' },
+      'ERR_COLL_BUFFER',
+      'a tensor of int32 is stored in Int32Array, not in',
+    ],
+    ['half types outside of a Uint16Array', new Float32Array(2), { dtype: 'float16' }, 'ERR_COLL_BUFFER', 'float16'],
+    [
+      'a DataView in place of halves',
+      new DataView(new ArrayBuffer(4)),
+      { dtype: 'float16' },
+      'ERR_COLL_BUFFER',
+      'a tensor of float16 is stored in Uint16Array, not in',
+    ],
+    ['a DataView', new DataView(new ArrayBuffer(4)), {}, 'ERR_COLL_BUFFER', 'a DataView is not a tensor'],
+    ['a shape of another size', new Float32Array(5), { shape: [2, 3] }, 'ERR_COLL_VALUE', 'asks for 6 elements'],
+    ['a negative dimension', new Float32Array(1), { shape: [-1] }, 'ERR_COLL_VALUE', 'a shape is a list of'],
+    ['a broken dimension', new Float32Array(1), { shape: [0.5, 2] }, 'ERR_COLL_VALUE', 'a shape is a list of'],
+    ['a shape that is no list', new Float32Array(1), { shape: 1 }, 'ERR_COLL_VALUE', 'a shape is a list of'],
+    ['an unknown dtype', new Float32Array(1), { dtype: 'float' }, 'ERR_COLL_VALUE', 'no dtype is called "float"'],
+    ['an unknown dtype for numbers', [1], { dtype: 'float' }, 'ERR_COLL_VALUE', 'no dtype is called "float"'],
+    ['a device that is no string', [1], { device: 0 }, 'ERR_COLL_DEVICE', 'a device is a string'],
+    ['text', 'abc', {}, 'ERR_COLL_VALUE', 'from a typed array or from numbers, not "abc"'],
+    ['a list of lists', [[1], [2]], {}, 'ERR_COLL_VALUE', 'from a typed array or from numbers'],
+    ['null', null, {}, 'ERR_COLL_VALUE', 'from a typed array or from numbers'],
+  ])('refuses %s', (_, data, options, code, message) => {
+    expect(thrown(() => tensor(data as never, options as never))).toMatchObject({
+      name: 'ValueError',
+      code,
+      message: expect.stringContaining(message),
+    });
+  });
+
+  it('refuses more elements than kernels can address', () => {
+    expect(thrown(() => tensor(new Uint8Array(2 ** 31)))).toMatchObject({
+      name: 'ValueError',
+      code: 'ERR_COLL_BUFFER',
+      message: 'a tensor has up to 2147483647 elements, not 2147483648: split it',
+    });
+  });
+
+  it('refuses a detached buffer', () => {
+    const data = new Float32Array(4);
+    structuredClone(data.buffer, { transfer: [data.buffer] });
+    expect(thrown(() => tensor(data))).toMatchObject({
+      name: 'ValueError',
+      code: 'ERR_COLL_BUFFER',
+      message: expect.stringContaining('was detached'),
+      cause: expect.any(TypeError),
+    });
+  });
+});
+
+describe('zeros', () => {
+  it.each(dtypes)('makes new memory for %s', (dtype) => {
+    const made = zeros(dtype, [2, 2], 'cpu:1');
+    expect({ dtype: made.dtype, shape: made.shape, device: made.device }).toEqual({
+      dtype,
+      shape: [2, 2],
+      device: 'cpu:1',
+    });
+    expect(Array.from(made.data, Number)).toEqual([0, 0, 0, 0]);
+  });
+
+  it('makes scalars and empty tensors', () => {
+    expect([zeros('int8', []).data.length, zeros('int8', [3, 0]).data.length]).toEqual([1, 0]);
+  });
+
+  it.each([[[-1]], [[1.5]], [[Number.NaN]], ['2']])('refuses the shape %o', (shape) => {
+    expect(thrown(() => zeros('float32', shape as never))).toMatchObject({
+      name: 'ValueError',
+      code: 'ERR_COLL_VALUE',
+    });
+  });
+});
+
+describe('asTensor', () => {
+  const made = tensor(new Float32Array(2), { device: 'cpu:0' });
+  const carrier = (value: Tensor | TypedArray) => ({ [tensorSymbol]: () => value });
+
+  it('takes tensors as they are, and typed arrays and numbers as tensor() does', () => {
+    expect(asTensor(made)).toBe(made);
+    expect(asTensor(new Int8Array(3))).toEqual(tensor(new Int8Array(3)));
+    expect(asTensor(2.5)).toEqual(tensor(2.5));
+  });
+
+  it('takes any object through its method, which may return another one', () => {
+    expect(asTensor(carrier(made))).toBe(made);
+    expect(asTensor(carrier(new Float64Array(1)))).toEqual(tensor(new Float64Array(1)));
+    expect(asTensor(carrier(carrier(made) as never))).toBe(made);
+  });
+
+  it('refuses carriers without end, which return themselves or each other', () => {
+    const one = { [tensorSymbol]: (): unknown => other };
+    const other = { [tensorSymbol]: (): unknown => one };
+    const asking: TensorCarrier = { [tensorSymbol]: () => asTensor(asking) };
+    const itself = { [tensorSymbol]: (): unknown => itself };
+    for (const value of [one, asking, itself]) {
+      expect(thrown(() => asTensor(value))).toMatchObject({
+        name: 'ValueError',
+        code: 'ERR_COLL_VALUE',
+        message: expect.stringContaining('must return a tensor or a typed array, not one object'),
+      });
+    }
+    expect(asTensor(carrier(made))).toBe(made);
+  });
+
+  it('gives a plain object without a device an empty one', () => {
+    const data = new Float32Array(1);
+    expect(asTensor({ data, dtype: 'float32', shape: [1] })).toEqual({
+      data,
+      dtype: 'float32',
+      shape: [1],
+      device: '',
+    });
+  });
+
+  it.each([
+    ['text', 'abc'],
+    ['undefined', undefined],
+    ['null', null],
+    ['a list', [1, 2]],
+    ['an object', { data: 1 }],
+    ['a bigint', 1n],
+  ])('refuses %s and names what it was for', (_, value) => {
+    expect(thrown(() => asTensor(value, 'the gradient'))).toMatchObject({
+      name: 'ValueError',
+      code: 'ERR_COLL_VALUE',
+      message: expect.stringContaining('the gradient must be a tensor, a typed array or a number, not'),
+    });
+  });
+
+  it.each([
+    [
+      { data: new Float32Array(1), device: 'cpu:0' },
+      'has data but no dtype and no shape: make a tensor of it with tensor(data,',
+    ],
+    [{ data: new Float32Array(1), shape: [1] }, 'has data but no dtype: make'],
+    [{ data: new Float32Array(1), dtype: 'float', shape: [1] }, 'has no known dtype: "float"'],
+  ])('names what an object with elements lacks: %o', (value, message) => {
+    expect(thrown(() => asTensor(value, 'the gradient'))).toMatchObject({
+      name: 'ValueError',
+      code: 'ERR_COLL_VALUE',
+      message: expect.stringContaining(`the gradient ${message}`),
+    });
+  });
+
+  it.each<readonly [string, object, string]>([
+    ['data of another type', { ...made, data: new Int8Array(2) }, 'ERR_COLL_BUFFER'],
+    ['data that is no array', { ...made, data: [1, 2] }, 'ERR_COLL_BUFFER'],
+    ['a shape of another size', { ...made, shape: [3] }, 'ERR_COLL_VALUE'],
+    ['a device that is no string', { ...made, device: 3 }, 'ERR_COLL_DEVICE'],
+  ])('refuses a tensor with %s', (_, value, code) => {
+    expect(thrown(() => asTensor(value))).toMatchObject({ name: 'ValueError', code });
+  });
+});
+
+it('tells tensors and what stands for them from anything else', () => {
+  const made = tensor([1]);
+  const like = [made, new Int8Array(1), 1, { [tensorSymbol]: () => made }];
+  const unlike = [undefined, null, 'a', [1], {}, 1n, { ...made, dtype: 'float' }];
+  expect([like.map(isTensorLike), unlike.map(isTensorLike)]).toEqual([like.map(() => true), unlike.map(() => false)]);
+  expect([...like, ...unlike].filter(isTensor)).toEqual([made]);
+});
+
+it('counts the elements of a shape', () => {
+  expect([[], [0], [3], [2, 3], [2, 0, 5]].map(elementCount)).toEqual([1, 0, 3, 6, 0]);
+});
+
+it('compares shapes', () => {
+  expect([sameShape([], []), sameShape([2, 3], [2, 3])]).toEqual([true, true]);
+  expect([sameShape([2], [2, 1]), sameShape([2, 1], [2]), sameShape([2, 3], [3, 2])]).toEqual([false, false, false]);
+});
+
+it('reshapes without a copy', () => {
+  const made = tensor([1, 2, 3, 4], { device: 'cpu:0' });
+  expect(reshape(made, [2, 2])).toEqual({ ...made, shape: [2, 2] });
+  expect(reshape(made, [2, 2]).data).toBe(made.data);
+});
+
+it.each<readonly [DType, TypedArray]>([
+  ['float32', new Float32Array([1, Number.NaN])],
+  ['float16', new Uint16Array([1, 0x7c01])],
+  ['int64', new BigInt64Array([1n, -1n])],
+])('copies %s into memory of its own', (dtype, data) => {
+  const copy = copyTo(tensor(data, { dtype }), 'cpu:3');
+  expect(copy).toEqual({ data, dtype, shape: [2], device: 'cpu:3' });
+  expect(copy.data.buffer).not.toBe(data.buffer);
+});
+
+it('copies out of shared memory into memory that is not', () => {
+  const copy = copyTo(tensor(new Float32Array(new SharedArrayBuffer(8))), '');
+  expect(copy.data.buffer).toBeInstanceOf(ArrayBuffer);
+});
+
+it('copies all elements of one array to another', () => {
+  const into = new BigInt64Array(2);
+  copyElements(into, new BigInt64Array([3n, 4n]));
+  expect(into).toEqual(new BigInt64Array([3n, 4n]));
+});
+
+describe('overlaps', () => {
+  const buffer = new ArrayBuffer(32);
+  const at = (byteOffset: number, length: number) => new Uint8Array(buffer, byteOffset, length);
+
+  it.each([
+    ['the same range', at(4, 8), at(4, 8), true],
+    ['ranges that share one byte', at(0, 5), at(4, 4), true],
+    ['a range within another', at(0, 32), at(4, 4), true],
+    ['neighbours', at(0, 4), at(4, 4), false],
+    ['other buffers', at(0, 4), new Uint8Array(4), false],
+    ['an empty range within another', at(4, 0), at(0, 32), false],
+    ['twice the same empty range', at(4, 0), at(4, 0), false],
+  ])('knows about %s', (_, a, b, expected) => {
+    expect([overlaps(a, b), overlaps(b, a)]).toEqual([expected, expected]);
+  });
+});
+
+it('validates what is put together by hand', () => {
+  const made = tensor([1, 2]);
+  expect(() => validateTensor(made)).not.toThrow();
+  expect(() => validateTensor({ ...made, shape: [] })).toThrow('shape [] asks for 1 elements, the array has 2');
+});
+
+describe('a tensor in the memory of a device', () => {
+  const calls: unknown[] = [];
+  /** A double of device memory, which keeps what it is asked for. */
+  const memory: DeviceMemory = {
+    length: 6,
+    view: (shape, device) => kept('view', shape, device),
+    copy: (shape, device) => kept('copy', shape, device),
+    set: () => {},
+  };
+  const onDevice = { dtype: 'float32', shape: [2, 3], device: 'gpu:0', memory } as unknown as Tensor;
+  function kept(call: string, shape: readonly number[], device: string): Tensor {
+    calls.push([call, shape, device]);
+    return { ...onDevice, shape, device };
+  }
+
+  it('is reshaped and copied by its memory', () => {
+    expect(reshape(onDevice, [6])).toEqual({ ...onDevice, shape: [6] });
+    expect(copyTo(onDevice, 'gpu:1')).toEqual({ ...onDevice, device: 'gpu:1' });
+    expect(calls).toEqual([
+      ['view', [6], 'gpu:0'],
+      ['copy', [2, 3], 'gpu:1'],
+    ]);
+  });
+
+  it('must have a shape of as many elements', () => {
+    expect(() => validateTensor(onDevice)).not.toThrow();
+    expect(() => validateTensor({ ...onDevice, shape: [5] })).toThrow('shape [5] asks for 5 elements, the array has 6');
+    expect(() => validateTensor({ ...onDevice, shape: [-2, -3] })).toThrow('a shape is a list of whole numbers');
+  });
+});

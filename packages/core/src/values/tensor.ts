@@ -1,0 +1,322 @@
+import { ValueError } from '../support/errors.js';
+import { knownOptions } from '../support/known-options.js';
+import { optionsOf } from '../support/options-of.js';
+import { quote } from '../support/quote.js';
+import {
+  allocate,
+  arrayName,
+  type DType,
+  isDType,
+  type NaturalDType,
+  naturalDType,
+  plainDType,
+  stores,
+  type TypedArray,
+  type TypedArrayOf,
+} from './dtype.js';
+import { encodeNumber } from './element.js';
+
+/**
+ * Elements in row-major order. `shape` is in elements; `[]` is a scalar, which has one.
+ * `device` says where the memory is (`cpu:0`), and is empty when the tensor has no place of its own.
+ * `D` is the dtype where it is known: the data of a `Tensor<'float32'>` is a `Float32Array`.
+ */
+export interface Tensor<D extends DType = DType> {
+  readonly data: TypedArrayOf<D>;
+  readonly dtype: D;
+  readonly shape: readonly number[];
+  readonly device: string;
+  /** Where the elements are in the memory of a device that JavaScript does not see; then `data` throws. Absent: they are in `data`. */
+  readonly memory?: DeviceMemory | undefined;
+}
+
+/** Memory of a device that JavaScript does not see, such as a GPU's. The package that made it works on it; others name it, hand it on and copy it. */
+export interface DeviceMemory {
+  /** Elements, of the tensor's dtype. */
+  readonly length: number;
+  /** The same memory under another shape, of as many elements, or another name of its device. */
+  view(shape: readonly number[], device: string): Tensor;
+  /** A copy in new memory, made after everything that was asked for before; on a device of the same kind. @throws CollError for any other */
+  copy(shape: readonly number[], device: string): Tensor;
+  /** Takes over the elements of a tensor of as many, in memory of the same kind. @throws CollError for any other */
+  set(from: Tensor): void;
+}
+
+/** What a typed array does not say by itself. */
+export interface TensorOptions<D extends DType = DType> {
+  /** Default: the natural one of the array. Needed for `float16`, `bfloat16` and `bool`. */
+  readonly dtype?: D;
+  /** Default: one dimension of all elements. */
+  readonly shape?: readonly number[];
+  /** Where it lives. Default: nowhere in particular, the empty name. */
+  readonly device?: string;
+}
+
+const tensorOptions = knownOptions<TensorOptions>('tensor', { dtype: true, shape: true, device: true });
+
+/** Any object with a method of this name is taken through that method, which returns a tensor or a typed array. */
+export const tensorSymbol: unique symbol = Symbol.for('coll.tensor') as never;
+
+/** Any object that stands for a tensor, such as that of another library. */
+export interface TensorCarrier {
+  [tensorSymbol](): Tensor | TypedArray;
+}
+
+/** What is accepted wherever a tensor is: a bare typed array has rank 1 and no device; a number is a float64 scalar. */
+export type TensorLike = Tensor | TypedArray | TensorCarrier | number;
+
+/** The dtype of the tensor that a value is or stands for; `DType` where that is not known. */
+export type DTypeOf<V> = V extends { readonly dtype: infer D extends DType }
+  ? D
+  : V extends number | readonly number[]
+    ? 'float64'
+    : V extends { [tensorSymbol](): infer Carried }
+      ? DTypeOf<Carried>
+      : NaturalDType<V>;
+
+// Kernels index by int32.
+const mostElements = 2 ** 31 - 1;
+
+/**
+ * A tensor over the given memory, without a copy. Numbers and arrays of numbers become float64 unless a dtype is named.
+ * @throws ValueError for memory of another type than `dtype` stores, a shape of another size, or a detached buffer.
+ */
+export function tensor<V extends ArrayBufferView | number | readonly number[], D extends DType = DTypeOf<V>>(
+  data: V,
+  options?: TensorOptions<D>,
+): Tensor<D>;
+export function tensor(data: ArrayBufferView | number | readonly number[], options?: TensorOptions): Tensor {
+  const given = optionsOf(options, '{ dtype, shape, device }', tensorOptions);
+  const shape = given.shape ?? (typeof data === 'number' ? [] : undefined);
+  const dtype = given.dtype ?? (ArrayBuffer.isView(data) ? naturalDType(data) : 'float64');
+  requireDType(dtype);
+  const elements = ArrayBuffer.isView(data) ? elementsOf(data) : fromNumbers(data, dtype);
+  const made: Tensor = { data: elements, dtype, shape: shape ?? [elements.length], device: given.device ?? '' };
+  requirePlace(made);
+  validateTensor(made);
+  return made;
+}
+
+/** Zeros in new memory. @throws ValueError for a dtype or a shape that is none */
+export function zeros<D extends DType>(dtype: D, shape: readonly number[], device = ''): Tensor<D> {
+  requireDType(dtype);
+  requireShape(shape);
+  requireElements(elementCount(shape));
+  return { data: allocate(dtype, elementCount(shape)), dtype, shape, device };
+}
+
+/** Whether a value has the fields of a tensor; `validateTensor` says whether they agree. */
+export function isTensor(value: unknown): value is Tensor {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    'dtype' in value &&
+    'shape' in value &&
+    'data' in value &&
+    isDType(value.dtype)
+  );
+}
+
+/** Whether `asTensor` takes a value. */
+export function isTensorLike(value: unknown): value is TensorLike {
+  if (typeof value === 'number') return true;
+  if (typeof value !== 'object' || value === null) return false;
+  return ArrayBuffer.isView(value) || tensorSymbol in value || isTensor(value);
+}
+
+/** The tensor that a value is or carries. @throws ValueError for anything else, naming `what`. */
+export function asTensor<V>(value: V, what?: string): Tensor<DTypeOf<V>>;
+export function asTensor(value: unknown, what = 'value'): Tensor {
+  if (typeof value === 'object' && value !== null && tensorSymbol in value) {
+    return carriedBy(value as TensorCarrier, what);
+  }
+  if (ArrayBuffer.isView(value)) return tensorOver(value);
+  if (isTensor(value)) {
+    // Tensors of plain JavaScript may leave the device out.
+    const placed = value.device === undefined ? { ...(value as Tensor), device: '' } : value;
+    requirePlace(placed);
+    validateTensor(placed);
+    return placed;
+  }
+  if (typeof value === 'number') return tensor(value);
+  const name = typeof what === 'string' ? what : 'value';
+  const told = oddField(value, name) ?? `${name} must be a tensor, a typed array or a number, not ${quote(value)}`;
+  throw new ValueError('ERR_COLL_VALUE', told);
+}
+
+// A carrier may return another carrier, and its method may call asTensor. The count ends carriers that return each other.
+const mostCarriers = 16;
+let carriers = 0;
+
+function carriedBy(carrier: TensorCarrier, what: string): Tensor {
+  const isEndless = carriers === mostCarriers;
+  carriers++;
+  try {
+    const carried: unknown =
+      typeof carrier[tensorSymbol] === 'function' && !isEndless ? carrier[tensorSymbol]() : undefined;
+    if (carried !== undefined) return asTensor(carried, what);
+  } finally {
+    carriers--;
+  }
+  const got = isEndless ? ', not one object with such a method after another' : '';
+  throw new ValueError(
+    'ERR_COLL_VALUE',
+    `the tensor method of ${quote(carrier)} must return a tensor or a typed array${got}`,
+  );
+}
+
+/** What keeps an object with elements from being a tensor; undefined for any other value. */
+function oddField(value: unknown, what: string): string | undefined {
+  if (typeof value !== 'object' || value === null || !('data' in value && ArrayBuffer.isView(value.data)))
+    return undefined;
+  const missing = ['dtype', 'shape'].filter((field) => !(field in value));
+  if (missing.length > 0)
+    return `${what} has data but no ${missing.join(' and no ')}: make a tensor of it with tensor(data, { dtype, shape, device })`;
+  return `${what} has no known dtype: ${quote((value as Partial<Tensor>).dtype)}`;
+}
+
+// What most replicas hand in, and the most often.
+function tensorOver(data: ArrayBufferView): Tensor {
+  const dtype = plainDType(data);
+  const { length } = data as TypedArray;
+  if (dtype === undefined || length === 0 || length > mostElements) return tensor(data);
+  return { data: data as TypedArray, dtype, shape: [length], device: '' };
+}
+
+/** Product of the dimensions; 1 for a scalar. */
+export function elementCount(shape: readonly number[]): number {
+  let product = 1;
+  for (const dimension of shape) product *= dimension;
+  return product;
+}
+
+export function byteLength(value: Tensor): number {
+  return value.data.byteLength;
+}
+
+/** The same memory under another shape, of as many elements. */
+export function reshape<D extends DType>(value: Tensor<D>, shape: readonly number[]): Tensor<D> {
+  if (value.memory) return value.memory.view(shape, value.device) as Tensor<D>;
+  return { ...value, shape };
+}
+
+/** A copy in new, unshared memory, on `device`; of a device's memory in such. */
+export function copyTo<D extends DType>(value: Tensor<D>, device: string): Tensor<D> {
+  if (value.memory) return value.memory.copy(value.shape, device) as Tensor<D>;
+  const data = allocate(value.dtype, value.data.length);
+  copyElements(data, value.data);
+  return { data, dtype: value.dtype, shape: value.shape, device };
+}
+
+/** Copies all elements; both arrays are of one kind and length. */
+export function copyElements(into: TypedArray, from: TypedArray): void {
+  (into as Float32Array).set(from as Float32Array);
+}
+
+export function sameShape(a: readonly number[], b: readonly number[]): boolean {
+  return a === b || (a.length === b.length && a.every((dimension, axis) => dimension === b[axis]));
+}
+
+/** Whether the memory of two arrays overlaps. Empty arrays overlap with nothing. */
+export function overlaps(a: TypedArray, b: TypedArray): boolean {
+  if (a.buffer !== b.buffer || a.byteLength === 0 || b.byteLength === 0) return false;
+  return a.byteOffset < b.byteOffset + b.byteLength && b.byteOffset < a.byteOffset + a.byteLength;
+}
+
+/** @throws ValueError where memory, dtype and shape do not fit together. */
+export function validateTensor(value: Tensor): void {
+  const { dtype, shape, memory } = value;
+  if (memory) {
+    requireShape(shape);
+    requireSize(shape, memory.length);
+    return;
+  }
+  const { data } = value;
+  if (!ArrayBuffer.isView(data) || !stores(dtype, data)) {
+    throw new ValueError(
+      'ERR_COLL_BUFFER',
+      `a tensor of ${dtype} is stored in ${arrayName(allocate(dtype, 0))}, not in ${quote(data)}`,
+    );
+  }
+  requireShape(shape);
+  if (data.length === 0) refuseDetached(data);
+  requireElements(data.length);
+  requireSize(shape, data.length);
+}
+
+function requireSize(shape: readonly number[], length: number): void {
+  const asked = elementCount(shape);
+  if (asked === length) return;
+  throw new ValueError('ERR_COLL_VALUE', `shape [${shape}] asks for ${asked} elements, the array has ${length}`);
+}
+
+/** @throws ValueError for more elements than a tensor has */
+export function requireElements(count: number): void {
+  if (count <= mostElements) return;
+  throw new ValueError('ERR_COLL_BUFFER', `a tensor has up to ${mostElements} elements, not ${count}: split it`);
+}
+
+/** @throws ValueError for the name of no dtype */
+function requireDType(dtype: unknown): asserts dtype is DType {
+  if (!isDType(dtype)) throw new ValueError('ERR_COLL_VALUE', `no dtype is called ${quote(dtype)}`);
+}
+
+/** @throws ValueError for what is no shape */
+export function requireShape(shape: readonly number[]): void {
+  if (Array.isArray(shape) && shape.every(isDimension)) return;
+  throw new ValueError('ERR_COLL_VALUE', `a shape is a list of whole numbers from 0, not ${quote(shape)}`);
+}
+
+function isDimension(dimension: unknown): boolean {
+  return Number.isInteger(dimension) && (dimension as number) >= 0;
+}
+
+function requirePlace({ device }: Tensor): void {
+  if (typeof device === 'string') return;
+  throw new ValueError('ERR_COLL_DEVICE', `a device is a string such as "cpu:0", not ${quote(device)}`);
+}
+
+// A detached array looks like an empty one; only making a view over its buffer tells them apart.
+function refuseDetached(data: ArrayBufferView): void {
+  try {
+    new Uint8Array(data.buffer, data.byteOffset, 0);
+  } catch (cause) {
+    throw new ValueError(
+      'ERR_COLL_BUFFER',
+      'the buffer of a tensor was detached (transferred or resized); hand in live memory',
+      { cause },
+    );
+  }
+}
+
+// Arrays of other names over the same bytes, which kernels read as the plain ones.
+function elementsOf(data: ArrayBufferView): TypedArray {
+  if (plainDType(data)) return data as TypedArray;
+  const name = arrayName(data);
+  if (name === 'Uint8ClampedArray') return new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
+  if (name === 'Float16Array') return new Uint16Array(data.buffer, data.byteOffset, data.byteLength / 2);
+  // A Buffer is a Uint8Array whose methods differ (slice), but nothing here calls those.
+  return data as TypedArray;
+}
+
+function isNumbers(value: unknown): value is readonly number[] {
+  return Array.isArray(value) && value.every((item) => typeof item === 'number');
+}
+
+function fromNumbers(numbers: number | readonly number[], dtype: DType): TypedArray {
+  const list = typeof numbers === 'number' ? [numbers] : numbers;
+  if (!isNumbers(list))
+    throw new ValueError(
+      'ERR_COLL_VALUE',
+      `a tensor is made from a typed array or from numbers, not ${quote(numbers)}`,
+    );
+  return encodeNumbers(list, dtype);
+}
+
+function encodeNumbers(numbers: readonly number[], dtype: DType): TypedArray {
+  const data = allocate(dtype, numbers.length);
+  numbers.forEach((number, index) => {
+    data[index] = encodeNumber(number, dtype) as number;
+  });
+  return data;
+}

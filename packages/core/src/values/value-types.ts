@@ -1,0 +1,49 @@
+import type { ReduceOpLike } from '../collectives/reduce-op.js';
+import type { IndexedSlices } from '../sparse/indexed-slices.js';
+import type { Value } from '../sparse/sparse.js';
+import type { DistributedValues } from './distributed-values.js';
+import type { DType, TypedArrayOf } from './dtype.js';
+import type { DTypeOf, Tensor } from './tensor.js';
+
+/** The dtype of a mean: that of `quotientOf`. */
+type MeanDType<D extends DType> = D extends 'bool'
+  ? never
+  : D extends 'int8' | 'int16' | 'uint8' | 'uint16'
+    ? 'float32'
+    : D extends 'int32' | 'int64' | 'uint32' | 'uint64'
+      ? 'float64'
+      : D;
+
+/** The dtype of values once an op has combined them: their own, but the mean of integers is a float, of 32 bits for up to 16 bits and of 64 for more. */
+export type DTypeAfter<Op extends ReduceOpLike, D extends DType> = Op extends 'MEAN' | 'mean' ? MeanDType<D> : D;
+
+/** What combining values, or the components of distributed ones, gives: indexed slices for indexed slices, a tensor for what stands for one. */
+export type ReducedValue<V, Op extends ReduceOpLike = 'SUM'> = unknown extends V
+  ? Value
+  : V extends IndexedSlices
+    ? IndexedSlices
+    : V extends DistributedValues<infer Component>
+      ? ReducedValue<Component, Op>
+      : Tensor<DTypeAfter<Op, DTypeOf<V>>>;
+
+/** The same by cross-device ops, which copy the one component of a value even for a mean: integers may stay integers. */
+export type ReducedOnDevices<V, Op extends ReduceOpLike> = ReducedValue<V, Op> | ReducedValue<V>;
+
+/** What combining a member's data gives: an array for an array, a tensor for a tensor, a list for a list. */
+export type CombinedData<T, Op extends ReduceOpLike> = Op extends 'MEAN' | 'mean' ? MeanData<T> : T;
+
+/** The same for a mean. */
+type MeanData<T> = T extends readonly unknown[]
+  ? { [Index in keyof T]: MeanData<T[Index]> }
+  : T extends Tensor
+    ? Tensor<MeanDType<DTypeOf<T>>>
+    : DTypeOf<T> extends MeanDType<DTypeOf<T>>
+      ? T
+      : TypedArrayOf<MeanDType<DTypeOf<T>>>;
+
+/** Memory for such data: arrays of its kinds over any buffer. */
+export type MemoryFor<T> = T extends readonly unknown[]
+  ? { [Index in keyof T]: MemoryFor<T[Index]> }
+  : T extends Tensor
+    ? T
+    : TypedArrayOf<DTypeOf<T>>;

@@ -1,0 +1,255 @@
+import {
+  type Collective,
+  type Communicator,
+  communicatorOf,
+  hierarchical,
+  type ReduceOp,
+  type ReduceOpLike,
+  registry,
+  resolveEngine,
+  type Tensor,
+  ValueError,
+  zeros,
+} from '@coll/core';
+import { quote, requireFunction, requireList, requireTensors } from '@coll/core/internal';
+import { outputDType, reduceOpFrom, sameDevice } from '@coll/core/plugin';
+import type { Algorithm } from '@coll/core/schedule';
+import { reductionToOneAlgorithm } from '@coll/reduction-to-one';
+import { ringAlgorithm } from '@coll/ring';
+import { hierarchicalAlgorithm } from '../hierarchical-algorithm.js';
+import { recursiveHalvingDoublingAlgorithm } from '../recursive-halving-doubling-algorithm.js';
+import { shuffleAlgorithm } from '../shuffle-algorithm.js';
+import { inTasks } from '../workers.js';
+
+/** What is done to a result on its device. */
+export type UnaryOp = (tensor: Tensor) => Tensor;
+
+/**
+ * All tensors combined around a ring, a result for each on its device, in their order. `gpuPerm` is the order in which the ring visits the
+ * devices of a worker.
+ * @throws ValueError for less than 2 tensors, for tensors that differ, and where workers and sub-chunks do not fit their number
+ */
+export async function buildRingAllReduce(
+  tensors: readonly Tensor[],
+  numWorkers: number,
+  numSubchunks: number,
+  gpuPerm: readonly number[],
+  redOp: ReduceOpLike = 'sum',
+  unOp?: UnaryOp,
+): Promise<Tensor[]> {
+  requireTensors(tensors, 'tensors');
+  if (tensors.length < 2) throw new ValueError('ERR_COLL_VALUE', 'a ring needs 2 tensors or more');
+  const algorithm = ringAlgorithm({ workers: numWorkers, subChunks: numSubchunks, order: gpuPerm });
+  return reduced(tensors, playing(tensors, algorithm), redOp, unOp);
+}
+
+/**
+ * All tensors combined by recursive halving and doubling, a result for each on its device, in their order.
+ * @throws ValueError for a number of them that is no power of two, and for tensors that differ
+ */
+export async function buildRecursiveHdAllReduce(
+  tensors: readonly Tensor[],
+  redOp: ReduceOpLike = 'sum',
+  unOp?: UnaryOp,
+): Promise<Tensor[]> {
+  requireAlike(tensors);
+  return reduced(tensors, playing(tensors, recursiveHalvingDoublingAlgorithm()), redOp, unOp);
+}
+
+/**
+ * All tensors combined piece by piece, a piece on each of `gatherDevices`, a result for each tensor on its device, in their order. A gather
+ * device that holds none of the tensors is played by one that does.
+ * @throws ValueError for no gather devices, and for tensors that differ
+ */
+export async function buildShuffleAllReduce(
+  tensors: readonly Tensor[],
+  gatherDevices: readonly string[],
+  redOp: ReduceOpLike = 'sum',
+  unOp?: UnaryOp,
+): Promise<Tensor[]> {
+  requireAlike(tensors);
+  requireList(gatherDevices, 'gatherDevices');
+  const gatherRanks = gatherDevices.map((device, index) => {
+    const rank = tensors.findIndex((tensor) => sameDevice(tensor.device, device));
+    return rank < 0 ? index % tensors.length : rank;
+  });
+  return reduced(tensors, playing(tensors, shuffleAlgorithm({ gatherRanks })), redOp, unOp);
+}
+
+/**
+ * All tensors combined by whatever is registered as `nccl`, a result for each on its device, in their order.
+ * @throws ValueError for another op than a sum, and for tensors that differ; CollError where no `nccl` is registered
+ */
+export async function buildNcclAllReduce(
+  tensors: readonly Tensor[],
+  redOp: ReduceOpLike = 'sum',
+  unOp?: UnaryOp,
+): Promise<Tensor[]> {
+  requireSum(redOp);
+  requireAlike(tensors);
+  return withNccl(tensors, (connect) => reduced(tensors, connect(tensors), redOp, unOp));
+}
+
+/** NCCL within each task, a ring across; else as `buildNcclAllReduce`. `subdiv` is 1 where there are several tasks. */
+export async function buildNcclThenRing(
+  tensors: readonly Tensor[],
+  subdiv: number,
+  redOp: ReduceOpLike = 'sum',
+  unOp?: UnaryOp,
+): Promise<Tensor[]> {
+  return ncclThen(tensors, ringAcross(tensors, subdiv), redOp, unOp);
+}
+
+/** NCCL within each task, recursive halving and doubling across; else as `buildNcclAllReduce`. Tasks are a power of two. */
+export async function buildNcclThenRecursiveHd(
+  tensors: readonly Tensor[],
+  redOp: ReduceOpLike = 'sum',
+  unOp?: UnaryOp,
+): Promise<Tensor[]> {
+  return ncclThen(tensors, recursiveHalvingDoublingAlgorithm(), redOp, unOp);
+}
+
+/** NCCL within each task, a shuffle across, in as many pieces as there are `gatherDevices`; else as `buildNcclAllReduce`. */
+export async function buildNcclThenShuffle(
+  tensors: readonly Tensor[],
+  gatherDevices: readonly string[],
+  redOp: ReduceOpLike = 'sum',
+  unOp?: UnaryOp,
+): Promise<Tensor[]> {
+  return ncclThen(tensors, shuffleAcross(tensors, gatherDevices), redOp, unOp);
+}
+
+/**
+ * Each task's tensors combined on its gather device, these around a ring, a result for each tensor on its device, in their order.
+ * @throws ValueError for another number of gather devices than of tasks, for tasks with different numbers of tensors, and for tensors that differ
+ */
+export async function buildShuffleThenRing(
+  tensors: readonly Tensor[],
+  gatherDevices: readonly string[],
+  subdiv: number,
+  redOp: ReduceOpLike = 'sum',
+  unOp?: UnaryOp,
+): Promise<Tensor[]> {
+  return shuffleThen(tensors, gatherDevices, ringAcross(tensors, subdiv), redOp, unOp);
+}
+
+/** The same with a shuffle across the tasks, in as many pieces as there are `secondGatherDevices`. */
+export async function buildShuffleThenShuffle(
+  tensors: readonly Tensor[],
+  firstGatherDevices: readonly string[],
+  secondGatherDevices: readonly string[],
+  redOp: ReduceOpLike = 'sum',
+  unOp?: UnaryOp,
+): Promise<Tensor[]> {
+  return shuffleThen(tensors, firstGatherDevices, shuffleAcross(tensors, secondGatherDevices), redOp, unOp);
+}
+
+function ringAcross(tensors: readonly Tensor[], subdiv: number): Algorithm {
+  const { workers } = tasksOf(tensors);
+  return ringAlgorithm({ workers, subChunks: workers === 1 ? 1 : subdiv });
+}
+
+function shuffleAcross(tensors: readonly Tensor[], gatherDevices: readonly string[]): Algorithm {
+  const { workers } = tasksOf(tensors);
+  requireList(gatherDevices, 'gatherDevices');
+  return shuffleAlgorithm({ gatherRanks: gatherDevices.map((_, index) => index % workers) });
+}
+
+async function shuffleThen(
+  tensors: readonly Tensor[],
+  gatherDevices: readonly string[],
+  across: Algorithm,
+  redOp: ReduceOpLike,
+  unOp: UnaryOp | undefined,
+): Promise<Tensor[]> {
+  const { workers, order } = tasksOf(tensors);
+  requireList(gatherDevices, 'gatherDevices');
+  if (gatherDevices.length !== workers) {
+    const told = `${workers} tasks need one gather device each, not ${gatherDevices.length}`;
+    throw new ValueError('ERR_COLL_VALUE', told);
+  }
+  const algorithm = hierarchicalAlgorithm({ workers, within: reductionToOneAlgorithm(), across });
+  return inOrder(tensors, order, (sorted) => reduced(sorted, playing(sorted, algorithm), redOp, unOp));
+}
+
+async function ncclThen(
+  tensors: readonly Tensor[],
+  across: Algorithm,
+  redOp: ReduceOpLike,
+  unOp: UnaryOp | undefined,
+): Promise<Tensor[]> {
+  requireSum(redOp);
+  const { workers, order } = tasksOf(tensors);
+  const perTask = tensors.length / workers;
+  return withNccl(tensors, (connect) =>
+    inOrder(tensors, order, (sorted) => {
+      const within = Array.from({ length: workers }, (_, task) =>
+        connect(sorted.slice(task * perTask, (task + 1) * perTask)),
+      );
+      const leaders = sorted.slice(0, workers);
+      return reduced(sorted, hierarchical(within, playing(leaders, across)), redOp, unOp);
+    }),
+  );
+}
+
+/** Tensors task by task, and their results where they came from. */
+async function inOrder(
+  tensors: readonly Tensor[],
+  order: readonly number[],
+  reduce: (sorted: readonly Tensor[]) => Promise<Tensor[]>,
+): Promise<Tensor[]> {
+  const results = await reduce(order.map((index) => tensors[index] as Tensor));
+  return tensors.map((_, index) => results[order.indexOf(index)] as Tensor);
+}
+
+function tasksOf(tensors: readonly Tensor[]) {
+  requireAlike(tensors);
+  return inTasks(tensors.map(({ device }) => device));
+}
+
+function playing(tensors: readonly Tensor[], algorithm: Algorithm): Communicator {
+  return resolveEngine().engine.communicator(Math.max(1, tensors.length), algorithm);
+}
+
+async function withNccl(
+  tensors: readonly Tensor[],
+  reduce: (connect: (tensors: readonly Tensor[]) => Communicator) => Promise<Tensor[]>,
+): Promise<Tensor[]> {
+  const { plugin } = await registry.resolve('nccl', { devices: tensors.map(({ device }) => device) });
+  await using nccl = await plugin.create(undefined);
+  return await reduce((some) =>
+    communicatorOf(
+      nccl,
+      some.map(({ device }) => device),
+    ),
+  );
+}
+
+async function reduced(
+  tensors: readonly Tensor[],
+  communicator: Communicator,
+  redOp: ReduceOpLike,
+  unOp: UnaryOp = (tensor) => tensor,
+): Promise<Tensor[]> {
+  await using parts = communicator;
+  requireFunction(unOp, 'unOp');
+  const collective: Collective = { kind: 'all-reduce', op: reduceOpFrom(redOp).toLowerCase() as Lowercase<ReduceOp> };
+  const results = tensors.map(({ dtype, shape, device }) => zeros(outputDType(collective, dtype), shape, device));
+  await parts.run(collective, tensors, results);
+  return results.map(unOp);
+}
+
+function requireAlike(tensors: readonly Tensor[]): void {
+  requireTensors(tensors, 'tensors');
+  const [first, ...others] = tensors;
+  if (!first) throw new ValueError('ERR_COLL_VALUE', 'there are no tensors to reduce');
+  const kindOf = ({ dtype, shape }: Tensor) => `${dtype} of shape [${shape}]`;
+  const odd = others.find((other) => kindOf(other) !== kindOf(first));
+  if (!odd) return;
+  throw new ValueError('ERR_COLL_VALUE', `tensors must be alike, but are ${kindOf(first)} and ${kindOf(odd)}`);
+}
+
+function requireSum(redOp: ReduceOpLike): void {
+  if (reduceOpFrom(redOp) === 'SUM') return;
+  throw new ValueError('ERR_COLL_VALUE', `NCCL all-reduce is a sum here, not ${quote(redOp)}`);
+}

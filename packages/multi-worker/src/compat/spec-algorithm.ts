@@ -1,0 +1,123 @@
+import { type Collective, ValueError } from '@coll/core';
+import { quote } from '@coll/core/internal';
+import type { Algorithm } from '@coll/core/schedule';
+import { reductionToOneAlgorithm } from '@coll/reduction-to-one';
+import { ringAlgorithm } from '@coll/ring';
+import { hierarchicalAlgorithm } from '../hierarchical-algorithm.js';
+import { recursiveHalvingDoublingAlgorithm } from '../recursive-halving-doubling-algorithm.js';
+import { shuffleAlgorithm } from '../shuffle-algorithm.js';
+import type { Workers } from '../workers.js';
+import { groupDeviceNames } from './group-device-names.js';
+import { misfitOfRanks, requireChoice, requireFit, requireWorkers, type SpecChoice, usesNccl } from './spec-fit.js';
+
+/**
+ * The schedule of an entry: `xring`, `pscpu`, `psgpu` or `pscpu/pscpu`. Ranks are numbered worker by worker, as many in each; a worker's first rank
+ * plays its CPU, rank `i` of it its GPU `i`, and those from the first again where there are more GPUs than ranks. Contributions are combined around the ring by
+ * `xring`, in rank order by the others, by `pscpu/pscpu` first within each worker and then those of the workers.
+ *
+ * `pscpu` and `psgpu` have `groupCount` schedules, each of which gathers on another group of devices.
+ *
+ * What begins with `nccl` has none, and is refused.
+ *
+ * @throws ValueError for what does not fit the workers
+ */
+export function specAlgorithm(choice: SpecChoice, workers: Workers, group = 0): Algorithm {
+  requireChoice(choice);
+  requireWorkers(workers);
+  if (!Number.isInteger(group) || group < 0)
+    throw new ValueError('ERR_COLL_VALUE', `group must be a whole number from 0, got ${quote(group)}`);
+  requireFit(choice, workers);
+  const refuses = (collective: Collective, ranks: number): string | undefined => {
+    if (usesNccl(choice)) return noSchedule(choice.alg);
+    return misfitOfRanks(choice, workers, ranks) ?? played(choice, workers, group, ranks).refuses?.(collective, ranks);
+  };
+  return {
+    name: choice.alg,
+    refuses,
+    plan(collective, ranks) {
+      const misfit = misfitOfRanks(choice, workers, ranks);
+      if (misfit !== undefined) throw new ValueError('ERR_COLL_REFUSED', misfit);
+      return played(choice, workers, group, ranks).plan(collective, ranks);
+    },
+  };
+}
+
+function noSchedule(alg: string): string {
+  return `${alg} is no schedule: NCCL needs the values of all replicas in one thread; in threads of their own they use xring, pscpu, psgpu or pscpu/pscpu`;
+}
+
+/** How many schedules an entry has; pack `k` of a call is played by number `k mod` that. @throws ValueError */
+export function groupCount(choice: SpecChoice, among: Workers): number {
+  requireChoice(choice);
+  requireWorkers(among);
+  const { workers, gpusPerWorker } = among;
+  if (choice.alg === 'pscpu') return Math.ceil(workers / choice.shards);
+  return choice.alg === 'psgpu' ? Math.ceil((workers * gpusPerWorker) / choice.shards) : 1;
+}
+
+/** What an entry that begins with `nccl/` plays among the leaders of all workers; undefined where NCCL does everything. */
+export function acrossAlgorithm({ alg }: SpecChoice, { workers }: Workers): Algorithm | undefined {
+  if (alg === 'nccl/xring') return ringAlgorithm({ workers });
+  if (alg === 'nccl/rechd') return recursiveHalvingDoublingAlgorithm();
+  return alg === 'nccl/pscpu' ? shuffleAlgorithm({ gatherRanks: upTo(workers) }) : undefined;
+}
+
+/**
+ * What an entry plays among workers that have combined what they hold, one rank a worker: a ring for `xring`, for the others a shuffle on the workers of the devices
+ * that gather. With one device a worker that is all of the entry.
+ */
+export function algorithmAcross(choice: SpecChoice, workers: Workers, group: number): Algorithm {
+  switch (choice.alg) {
+    case 'pscpu':
+    case 'psgpu':
+      return shuffleAlgorithm({ gatherRanks: gatherersOf(choice, workers, group).map(({ worker }) => worker) });
+    case 'pscpu/pscpu':
+      return shuffleAlgorithm({ gatherRanks: upTo(choice.shards) });
+    default:
+      return acrossAlgorithm(choice, workers) ?? ringAlgorithm();
+  }
+}
+
+function played(choice: SpecChoice, workers: Workers, group: number, ranks: number): Algorithm {
+  const { alg, shards } = choice;
+  switch (alg) {
+    case 'xring':
+      return ringAlgorithm({ workers: workers.workers, subChunks: shards });
+    case 'pscpu':
+    case 'psgpu': {
+      const perWorker = ranks / workers.workers;
+      const rankOf = ({ worker, gpu }: GatherDevice) => worker * perWorker + (gpu % perWorker);
+      return shuffleAlgorithm({ gatherRanks: gatherersOf(choice, workers, group).map(rankOf) });
+    }
+    case 'pscpu/pscpu':
+      return hierarchicalAlgorithm({
+        workers: workers.workers,
+        within: reductionToOneAlgorithm(),
+        across: shuffleAlgorithm({ gatherRanks: upTo(shards) }),
+      });
+    default:
+      throw new ValueError('ERR_COLL_REFUSED', noSchedule(alg));
+  }
+}
+
+/** A worker's GPU, or its CPU, which its first rank plays. */
+interface GatherDevice {
+  readonly worker: number;
+  readonly gpu: number;
+}
+
+/** The devices of a group of those that gather. */
+function gatherersOf(choice: SpecChoice, workers: Workers, group: number): readonly GatherDevice[] {
+  const groups = groupDeviceNames(devicesThatGather(choice, workers), choice.shards);
+  return groups[group % groups.length] as GatherDevice[];
+}
+
+/** First GPU 0 of every worker, then GPU 1 of every worker, and so on. */
+function devicesThatGather({ alg }: SpecChoice, { workers, gpusPerWorker }: Workers): GatherDevice[] {
+  const gpus = upTo(alg === 'psgpu' ? gpusPerWorker : 1);
+  return gpus.flatMap((gpu) => upTo(workers).map((worker) => ({ worker, gpu })));
+}
+
+function upTo(count: number): number[] {
+  return Array.from({ length: count }, (_, index) => index);
+}

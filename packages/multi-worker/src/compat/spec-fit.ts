@@ -1,0 +1,80 @@
+import { ValueError } from '@coll/core';
+import { quote } from '@coll/core/internal';
+import type { Workers } from '../workers.js';
+import type { AllReduceSpec } from './all-reduce-spec.js';
+
+/** An entry of a specification, but for its limit. */
+export type SpecChoice = Pick<AllReduceSpec, 'alg' | 'shards'>;
+
+/** Whether NCCL reduces for this entry, within each worker or everywhere: no schedule says how. */
+export function usesNccl({ alg }: SpecChoice): boolean {
+  return alg.startsWith('nccl');
+}
+
+/** @throws ValueError for anything but an entry */
+export function requireChoice(choice: unknown): asserts choice is SpecChoice {
+  const { alg, shards } = Object(choice) as Partial<SpecChoice>;
+  if (typeof alg === 'string' && isCount(shards) && shards > 0) return;
+  throw new ValueError('ERR_COLL_VALUE', `an entry must be such as { alg: 'pscpu', shards: 1 }, got ${quote(choice)}`);
+}
+
+/** @throws ValueError for anything but numbers of workers and of devices in each */
+export function requireWorkers(workers: unknown): asserts workers is Workers {
+  const { workers: count, gpusPerWorker } = Object(workers) as Partial<Workers>;
+  if (isCount(count) && count > 0 && isCount(gpusPerWorker)) return;
+  throw new ValueError(
+    'ERR_COLL_VALUE',
+    `workers must be such as { workers: 2, gpusPerWorker: 4 }, got ${quote(workers)}`,
+  );
+}
+
+function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
+}
+
+/** @throws ValueError, in words that say what to change, for an entry that these workers cannot play */
+export function requireFit(choice: SpecChoice, workers: Workers, title: string = choice.alg): void {
+  const problem = misfit(choice, workers);
+  if (problem !== undefined) throw new ValueError('ERR_COLL_VALUE', `${title}: ${problem}`);
+}
+
+/** Why so many ranks, one a component of a value, cannot play an entry; undefined when they can. */
+export function misfitOfRanks(
+  { alg }: SpecChoice,
+  { workers, gpusPerWorker }: Workers,
+  ranks: number,
+): string | undefined {
+  if (alg === 'nccl') return undefined;
+  const among = `${workers} ${workers === 1 ? 'worker' : 'workers'}`;
+  if (alg === 'xring') {
+    if (ranks === workers * gpusPerWorker) return undefined;
+    return `xring goes around ${gpusPerWorker} devices in each of ${among}, but there are ${ranks} components: a value has one on each of these devices`;
+  }
+  if (ranks % workers === 0) return undefined;
+  return `${ranks} components cannot be shared out evenly among ${among}: ${alg} needs as many from each`;
+}
+
+function misfit({ alg, shards }: SpecChoice, { workers, gpusPerWorker }: Workers): string | undefined {
+  const among = workers === 1 ? '1 worker' : `${workers} workers`;
+  if (alg === 'xring' && shards > gpusPerWorker) {
+    return `${shards} sub-chunks need as many GPUs in each worker, and there are ${gpusPerWorker}: lower the shards, or raise numGpusPerWorker`;
+  }
+  if (alg === 'nccl/xring' && workers > 1 && shards > 1) {
+    return `one value a worker goes around the ring, which cannot be cut into ${shards} sub-chunks: use 1 shard`;
+  }
+  if (alg === 'nccl/rechd' && !Number.isInteger(Math.log2(workers))) {
+    return `recursive halving-doubling needs a power of two workers, and there are ${workers}: use nccl/xring or nccl/pscpu`;
+  }
+  if (!/ps[cg]pu/.test(alg)) return undefined;
+  const gpus = alg === 'psgpu';
+  const devices = gpus ? workers * gpusPerWorker : workers;
+  if (shards <= devices) return undefined;
+  const gathering = gpus
+    ? `the GPUs of all workers gather: ${among} with ${gpusPerWorker} each`
+    : `one CPU a worker gathers, and there ${workers === 1 ? 'is' : 'are'} ${among}`;
+  const cure =
+    devices === 0
+      ? 'raise numGpusPerWorker'
+      : `use ${devices === 1 ? '1 shard' : `up to ${devices} shards`}, such as ['${alg}', ${devices}, -1], or name more workers`;
+  return `only ${devices} devices, but group_size=${shards} (${gathering}): ${cure}`;
+}

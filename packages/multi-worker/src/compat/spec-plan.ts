@@ -1,0 +1,175 @@
+import { type Collective, type FindRoutes, type PackingOptions, type Tensor, ValueError } from '@coll/core';
+import { deviceType, logFirst, variantOf } from '@coll/core/plugin';
+import type { Algorithm } from '@coll/core/schedule';
+import { ringAlgorithm } from '@coll/ring';
+import type { Workers } from '../workers.js';
+import type { AllReduceSpec } from './all-reduce-spec.js';
+import { formatSpec } from './format-spec.js';
+import { groupCount, specAlgorithm } from './spec-algorithm.js';
+import { misfitOfRanks, requireFit, usesNccl } from './spec-fit.js';
+
+/** What limits count. */
+export type LimitUnit = 'elements' | 'bytes';
+
+export interface SpecPlanOptions {
+  readonly entries: readonly AllReduceSpec[];
+  /** Absent: one worker, with as many devices as a value has. */
+  readonly workers?: Workers | undefined;
+  readonly limitUnit: LimitUnit;
+  readonly packing: Required<PackingOptions>;
+}
+
+/** An entry, and the group of devices on which it gathers. */
+export interface SpecVariant {
+  readonly entry: AllReduceSpec;
+  readonly group: number;
+}
+
+/**
+ * A specification among some workers: which entry takes which value, and which schedule each variant of an all-reduce means. Variants are
+ * the groups of the first entry, then those of the second, and so on.
+ */
+export class SpecPlan {
+  readonly #options: SpecPlanOptions;
+  readonly #notes = new Set<string>();
+  readonly #variants = new Map<number, readonly SpecVariant[]>();
+
+  /** @throws ValueError, naming the entry, for one that the workers cannot play */
+  constructor(options: SpecPlanOptions) {
+    const { entries, workers = anyWorker } = options;
+    for (const [index, entry] of entries.entries()) requireFit(entry, workers, titleOf(entry, index));
+    this.#options = options;
+  }
+
+  /** The specification and how its tensors are packed, for the log. */
+  toString(): string {
+    const { packing } = this.#options;
+    const { numPacks, aggSmallGradsMaxBytes, aggSmallGradsMaxGroup } = packing;
+    const packs = `numPacks ${numPacks}, aggSmallGradsMaxBytes ${aggSmallGradsMaxBytes}, aggSmallGradsMaxGroup ${aggSmallGradsMaxGroup}`;
+    return `${this.specification}, ${packs}`;
+  }
+
+  /** Whether any entry needs NCCL. */
+  get usesNccl(): boolean {
+    return this.#options.entries.some(usesNccl);
+  }
+
+  /** Whether NCCL does all that there is: nothing goes across workers, or among them. */
+  get isNcclAlone(): boolean {
+    const { entries, workers } = this.#options;
+    return entries.every((entry) => entry.alg === 'nccl' || (usesNccl(entry) && (workers?.workers ?? 1) === 1));
+  }
+
+  /** In words. */
+  get specification(): string {
+    return formatSpec(this.#options.entries);
+  }
+
+  /** @throws ValueError, naming the entry, for one that has no level within workers and so cannot be played where each is a process */
+  requireLevels(): void {
+    const { entries } = this.#options;
+    const index = entries.findIndex(({ alg }) => alg === 'nccl');
+    if (index < 0) return;
+    const told = 'NCCL reaches the devices of this process only: use nccl/xring, nccl/rechd or nccl/pscpu';
+    throw new ValueError('ERR_COLL_REFUSED', `${titleOf(entries[index] as AllReduceSpec, index)}: ${told}`);
+  }
+
+  /** Whether it is the same to all entries which worker a component is of. */
+  get takesAnyOrder(): boolean {
+    return this.#options.entries.every(({ alg }) => alg === 'nccl');
+  }
+
+  /** The workers of a value with so many components. */
+  workersOf(ranks: number): Workers {
+    return this.#options.workers ?? { workers: 1, gpusPerWorker: ranks };
+  }
+
+  /** What each variant of an all-reduce among so many ranks means. */
+  variants(ranks: number): readonly SpecVariant[] {
+    const known = this.#variants.get(ranks);
+    if (known) return known;
+    const workers = this.workersOf(ranks);
+    const made = this.#options.entries.flatMap((entry) =>
+      Array.from({ length: groupCount(entry, workers) }, (_, group) => ({ entry, group })),
+    );
+    this.#variants.set(ranks, made);
+    return made;
+  }
+
+  /** What ranks do in place of devices that hold no component, for `explain()`. */
+  get notes(): readonly string[] {
+    return [...this.#notes];
+  }
+
+  /** Every value goes to the first entry that takes its size; the packs of an entry to its groups in turn. */
+  readonly routes: FindRoutes = (values, ranks) => {
+    const { entries, limitUnit, packing } = this.#options;
+    const takers = values.map((value) =>
+      entries.findIndex(({ limit }) => limit < 0 || sizeOf(value, limitUnit) <= limit),
+    );
+    const variants = this.variants(ranks);
+    return entries.flatMap((entry, number) => {
+      const indices = [...takers.keys()].filter((index) => takers[index] === number);
+      if (indices.length === 0) return [];
+      this.#requirePlayable(entry, number, ranks);
+      this.#noteStandIns(entry, values[indices[0] as number] as Tensor);
+      const first = variants.findIndex((variant) => variant.entry === entry);
+      const groups = variants.filter((variant) => variant.entry === entry).length;
+      return [{ indices, packing, variant: (pack: number) => first + (pack % groups) }];
+    });
+  };
+
+  /** All-reduces by their variant; whatever else replicas ask for goes around one ring. */
+  get algorithm(): Algorithm {
+    const others = ringAlgorithm();
+    const algorithmOf = (collective: Collective, ranks: number): Algorithm | undefined => {
+      if (collective.kind !== 'all-reduce') return others;
+      const { entry, group } = this.variants(ranks)[variantOf(collective)] ?? {};
+      return entry && specAlgorithm(entry, this.workersOf(ranks), group);
+    };
+    const refuses = (collective: Collective, ranks: number): string | undefined => {
+      const algorithm = algorithmOf(collective, ranks);
+      return algorithm ? algorithm.refuses?.(collective, ranks) : `there is no variant ${variantOf(collective)}`;
+    };
+    return {
+      name: 'multi-worker',
+      refuses,
+      plan(collective, ranks) {
+        const algorithm = algorithmOf(collective, ranks);
+        if (algorithm) return algorithm.plan(collective, ranks);
+        throw new ValueError('ERR_COLL_REFUSED', `there is no variant ${variantOf(collective)}`);
+      },
+    };
+  }
+
+  #requirePlayable(entry: AllReduceSpec, number: number, ranks: number): void {
+    const title = titleOf(entry, number);
+    const workers = this.workersOf(ranks);
+    requireFit(entry, workers, title);
+    const problem = misfitOfRanks(entry, workers, ranks);
+    if (problem === undefined) return;
+    throw new ValueError('ERR_COLL_REFUSED', `${title}: ${problem}`, { operation: 'all-reduce' });
+  }
+
+  /** Only ranks can combine: where a device that gathers holds no component, one of its worker that does plays it. */
+  #noteStandIns({ alg }: AllReduceSpec, { device }: Tensor): void {
+    const [, gatherer] = /ps([cg]pu)$/.exec(alg) ?? [];
+    if (gatherer === undefined || device === '' || deviceType(device) === gatherer.toUpperCase()) return;
+    const cpu = 'the CPU of each worker, which holds no component: the first of its devices plays it';
+    const gpus = 'the GPUs of all workers, which hold no component: other devices of the same workers play them';
+    const note = `${alg} gathers on ${gatherer === 'cpu' ? cpu : gpus}`;
+    if (!this.#notes.has(note) && gatherer === 'gpu') logFirst(1, note, 'info', `multi-worker: ${note}`);
+    this.#notes.add(note);
+  }
+}
+
+// How many devices a worker has is not known before the first value; their numbers are checked then.
+const anyWorker: Workers = { workers: 1, gpusPerWorker: Number.POSITIVE_INFINITY };
+
+function sizeOf({ data }: Tensor, unit: LimitUnit): number {
+  return unit === 'bytes' ? data.byteLength : data.length;
+}
+
+function titleOf({ alg }: AllReduceSpec, index: number): string {
+  return `allReduceSpec entry ${index} (${alg})`;
+}
