@@ -195,7 +195,8 @@ export class NativeThreadCommunicator extends OrderedCommunicator<Offer> {
     if (!failure && deadline !== undefined && Date.now() >= deadline) {
       const meeting = this.#binding.meeting(this.#member);
       const missing = absent.filter((other) => ((this.#barrier.count(other) - meeting) | 0) < 0);
-      const told = missing.length > 0 ? `${missing.join(', ')} never came` : `${absent.join(', ')} came, but is busy`;
+      const told =
+        missing.length > 0 ? `${missing.join(', ')} did not arrive` : `${absent.join(', ')} came, but is busy`;
       this.#barrier.fail(rank, 'deadline', `timed out on rank ${rank} waiting for other workers: rank ${told}`);
       failure = this.#barrier.failure(operation);
     }

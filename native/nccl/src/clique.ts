@@ -54,7 +54,7 @@ export class Clique {
     if (board) this.#stopWatching = [this.#watch(board), this.#keepAlive(board, lostAfterSeconds)];
   }
 
-  /** Waits for the other ranks, and watches over them meanwhile. @throws the error of the group where one is lost, or never comes */
+  /** Waits for the other ranks, and watches over them meanwhile. @throws the error of the group where one is lost, or does not arrive */
   static async open(id: Uint8Array, { timeoutMillis, signal, ...opening }: CliqueOpening): Promise<Clique> {
     const { binding } = runtime();
     const { blocking, ...members } = opening;

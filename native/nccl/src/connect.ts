@@ -80,7 +80,7 @@ export async function openLocal(devices: readonly string[], name: string, openin
 }
 
 /**
- * Joins a group of processes. @throws DeadlineExceededError that names the processes that never came; UnavailableError that names one that was lost
+ * Joins a group of processes. @throws DeadlineExceededError that names the processes that did not arrive; UnavailableError that names one that was lost
  * meanwhile; what NCCL says
  */
 export async function join(request: JoinRequest, blocking: boolean | undefined): Promise<Clique> {

@@ -103,7 +103,7 @@ export class NcclCommunicator extends JoiningCommunicator {
 
   /**
    * Joins a group of processes, which meet in a store of `@coll/rendezvous`. The first one hands out NCCL's unique id there.
-   * @throws DeadlineExceededError that names the processes that never came; UnavailableError that names one that was lost; CollError where there is no
+   * @throws DeadlineExceededError that names the processes that did not arrive; UnavailableError that names one that was lost; CollError where there is no
    * NCCL, or another release of it
    */
   static async connect(request: JoinRequest, options?: NcclOptions): Promise<NcclCommunicator> {

@@ -141,7 +141,7 @@ export class PeerBoard {
     }
   }
 
-  /** What every process asks for in a call of this number. @throws DeadlineExceededError that names the ranks that never came */
+  /** What every process asks for in a call of this number. @throws DeadlineExceededError that names the ranks that did not arrive */
   async ask(number: number, request: Request, waiting: WaitOptions): Promise<readonly Asked[]> {
     const keyOf = (member: number) => `call/${number}/${member}`;
     await this.#write(keyOf(this.#member), request);
@@ -155,7 +155,7 @@ export class PeerBoard {
         .flatMap(({ ranks }) => ranks)
         .join(', ');
       const { operation } = request;
-      const told = `${operation}, number ${number}: timed out waiting for other ranks: rank ${missing} never came`;
+      const told = `${operation}, number ${number}: timed out waiting for other ranks: rank ${missing} did not arrive`;
       throw new DeadlineExceededError('ERR_COLL_DEADLINE', told, { operation });
     }
     // Who asks for this call has read all of the one before.

@@ -103,7 +103,7 @@ describe('what goes wrong', () => {
   it('gives up when others never join', async () => {
     await using store = new MemoryStore();
     const alone = NcclCommunicator.connect({ store, rank: 1, size: 2, timeoutSeconds: 0.2 });
-    expect(await failure(alone)).toMatchObject({ code: 'ERR_COLL_DEADLINE', message: /rank 0 never came/ });
+    expect(await failure(alone)).toMatchObject({ code: 'ERR_COLL_DEADLINE', message: /rank 0 did not arrive/ });
   });
 
   it('is told when another process leaves while it waits for it to split the group', async () => {

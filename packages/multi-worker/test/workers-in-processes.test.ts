@@ -22,10 +22,10 @@ const expected: Readonly<Record<FailingScenarioName, readonly [code: string, wor
   'different ops for sparse values': ['ERR_COLL_MISMATCH', /reduces by sum, .* by mean/],
   'different implementations': ['ERR_COLL_MISMATCH', /a measurement of the links.* all-reduce sum of 4 /],
   'a worker whose call is aborted': ['ERR_COLL_ABORTED', /aborted/],
-  'a worker that never comes': ['ERR_COLL_DEADLINE', /^all-reduce sum .*rank (1|2, 3 \(worker 1\)) never came/],
+  'a worker that never comes': ['ERR_COLL_DEADLINE', /^all-reduce sum .*rank (1|2, 3 \(worker 1\)) did not arrive/],
   'a worker that never comes while links are measured': [
     'ERR_COLL_DEADLINE',
-    /^measure the links for all-reduce sum .*rank (1|2, 3 \(worker 1\)) never came/,
+    /^measure the links for all-reduce sum .*rank (1|2, 3 \(worker 1\)) did not arrive/,
   ],
 };
 

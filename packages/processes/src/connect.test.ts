@@ -189,7 +189,7 @@ it.each(['before', 'while it waits to try again'])('ends with the reason of its 
   const over = new AbortController();
   const reason = new Error('enough');
   if (when === 'before') over.abort(reason);
-  // Nobody listens there, and the next attempt never comes.
+  // Nobody listens there, and there is no next attempt.
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   const missed = vi.fn(() => setImmediate(() => over.abort(reason)));
   const connected = connectTo([{ host, port: 1 }], { signal: over.signal, onMissed: missed });

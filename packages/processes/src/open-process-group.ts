@@ -28,7 +28,7 @@ import { streamsTo } from './streams.js';
  * are there and connected, and need the store no more: whoever keeps it may block then. Under `coll run` it needs no options. A process may be a member of several groups.
  * @throws ValueError for options that make no sense; RuntimeError (ERR_COLL_CLUSTER) where members do not fit together, or the system lacks what a group needs; CollError (ERR_COLL_STORE) where they have another
  * job key, job, size or version, or the same rank; CollError (ERR_COLL_REFUSED) where they cannot share memory as they were asked to; and UnavailableError (ERR_COLL_STORE) where a newer generation has begun, both as soon as they can know; CollError (ERR_COLL_NO_ENGINE) where the platform has no native engine;
- * DeadlineExceededError that names who never came; AbortedError; UnavailableError where another member has ended or cannot open the group
+ * DeadlineExceededError that names who did not arrive; AbortedError; UnavailableError where another member has ended or cannot open the group
  */
 export async function openProcessGroup(options: OpenProcessGroupOptions = {}): Promise<OpenedProcessGroup> {
   const member = memberOf(options);

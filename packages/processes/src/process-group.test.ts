@@ -156,10 +156,10 @@ describe('a call that blocks', () => {
   });
 
   it.each([
-    [[0], 'timed out on rank 1 waiting for other workers: rank 0 never came to all-reduce sum (rank 0 on a)'],
+    [[0], 'timed out on rank 1 waiting for other workers: rank 0 did not arrive at all-reduce sum (rank 0 on a)'],
     [
       [0, 2],
-      'timed out on rank 1 waiting for other workers: rank 0, 2 never came to all-reduce sum (rank 0 on a, rank 2 on c)',
+      'timed out on rank 1 waiting for other workers: rank 0, 2 did not arrive at all-reduce sum (rank 0 on a, rank 2 on c)',
     ],
     [
       [],

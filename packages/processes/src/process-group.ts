@@ -179,7 +179,7 @@ export class NativeProcessGroup {
     const operation = operationOf(call);
     const missing = this.#binding.missing(this.#handle);
     const others = this.#names.filter((_, rank) => rank !== this.rank).join(', ');
-    const whom = `rank ${missing.join(', ')} never came to ${operation} (${this.#list(missing)})`;
+    const whom = `rank ${missing.join(', ')} did not arrive at ${operation} (${this.#list(missing)})`;
     const told = missing.length > 0 ? whom : `${others} came to ${operation}, but did not end it`;
     this.fail('deadline', `timed out on rank ${this.rank} waiting for other workers: ${told}`);
   }

@@ -5,7 +5,7 @@ import type { Store } from '@coll/rendezvous';
 export interface Distance {
   /** Members that it cannot connect to, as a firewall refuses it: they can connect to it. */
   readonly hidden?: readonly number[];
-  /** The step of the opening that it never comes to, such as `links`. */
+  /** The step of the opening that it does not get to, such as `links`. */
   readonly stuckBefore?: string;
 }
 

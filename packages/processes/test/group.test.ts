@@ -59,7 +59,7 @@ describe.each(['shared-memory', 'tcp'] as const)('a group over %s', (transport) 
     ]);
     for (const failure of failures) {
       expect(failure).toMatchObject({ code: 'ERR_COLL_DEADLINE' });
-      expect(failure.message).toContain('rank 2 never came');
+      expect(failure.message).toContain('rank 2 did not arrive');
     }
     expect(failures[0]?.message).toBe(failures[1]?.message);
     const late = await third.failure({ do: 'run', collective: sum, length: 4 });

@@ -23,7 +23,7 @@ const meetOptions = knownOptions<JoinGroupOptions>('meet', {
 /**
  * Brings the members of a group together: each shows its card and gets those of all, in rank order, when everybody is there.
  * @throws CollError (ERR_COLL_STORE), on all members that are there, where they do not say the same of the group or one rank is there twice; UnavailableError (ERR_COLL_STORE)
- * where members have come for a newer generation, now or before, or the store has lost what a member wrote; DeadlineExceededError that names the ranks that never came, or where the store does not answer; AbortedError;
+ * where members have come for a newer generation, now or before, or the store has lost what a member wrote; DeadlineExceededError that names the ranks that did not arrive, or where the store does not answer; AbortedError;
  * ValueError for a rank that is not in the group, and what is no store, card or wait
  */
 export async function joinGroup(store: Store, options: JoinGroupOptions): Promise<readonly Uint8Array[]> {

@@ -105,7 +105,7 @@ export class StoreRendezvous {
   /**
    * Shows the others a card of up to 1 MiB, and waits for what all show in this step: in rank order.
    * @throws CollError (ERR_COLL_STORE), on all members that are there, where they do not say the same of the group or one rank is there twice; UnavailableError (ERR_COLL_STORE)
-   * where members have come for a newer generation, now or before, or the store has lost what a member wrote; DeadlineExceededError that names the ranks that never came, or where the store does not answer; AbortedError;
+   * where members have come for a newer generation, now or before, or the store has lost what a member wrote; DeadlineExceededError that names the ranks that did not arrive, or where the store does not answer; AbortedError;
    * what another member left
    */
   async gather(step: string, card: Uint8Array): Promise<readonly Uint8Array[]> {
@@ -188,7 +188,7 @@ export class StoreRendezvous {
   async #collect(step: string, keyOf: (member: number) => string, card: Uint8Array): Promise<readonly Uint8Array[]> {
     const { generation, rank } = this.#own;
     this.#first ??= step;
-    const problem = step === this.#first ? 'never came' : `came, but not as far as "${step}"`;
+    const problem = step === this.#first ? 'did not arrive' : `came, but not as far as "${step}"`;
     const waiting = this.#waiting;
     const members = [...Array(this.#size).keys()];
     const missing = new Set(members.filter((member) => member !== rank));

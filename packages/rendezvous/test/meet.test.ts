@@ -28,8 +28,8 @@ describe('meet', () => {
       joinGroup(store, { ...late, rank: 0 }),
     ]);
     expect(results.map((result) => result.status === 'rejected' && result.reason.message)).toEqual([
-      'rank 2 waited 0.05 seconds for the 4 members of generation 0: rank 1, 3 never came',
-      'rank 2 cannot meet: rank 2 waited 0.05 seconds for the 4 members of generation 0: rank 1, 3 never came',
+      'rank 2 waited 0.05 seconds for the 4 members of generation 0: rank 1, 3 did not arrive',
+      'rank 2 cannot meet: rank 2 waited 0.05 seconds for the 4 members of generation 0: rank 1, 3 did not arrive',
     ]);
     // Who comes later must not go on with members that have given up.
     await expect(joinGroup(store, { ...late, rank: 1 })).rejects.toMatchObject({ code: 'ERR_COLL_DEADLINE', rank: 2 });

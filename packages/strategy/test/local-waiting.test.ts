@@ -25,7 +25,8 @@ describe('timeoutSeconds', () => {
       {
         code: 'ERR_COLL_DEADLINE',
         rank: 0,
-        message: 'replica 0: all-reduce SUM: timed out on replica 0 waiting for the others: replica 1, 2 never came',
+        message:
+          'replica 0: all-reduce SUM: timed out on replica 0 waiting for the others: replica 1, 2 did not arrive',
       },
     ]);
   });

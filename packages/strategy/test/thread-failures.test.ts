@@ -204,7 +204,7 @@ describe('waiting in threads', () => {
     expect(error).toBeInstanceOf(DeadlineExceededError);
     expect(error).toMatchObject({
       code: 'ERR_COLL_DEADLINE',
-      message: expect.stringMatching(/rank [0-9, ]*2 never came/),
+      message: expect.stringMatching(/rank [0-9, ]*2 did not arrive/),
     });
   });
 

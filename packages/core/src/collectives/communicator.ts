@@ -11,7 +11,7 @@ import type { Collective } from './collective.js';
 export interface RunOptions {
   /** Ends the waiting with `AbortedError` and fails the group: its other members are told, and it is not usable any more. */
   readonly signal?: AbortSignal;
-  /** Longest time to wait for the others, once the calls before it have ended; then `DeadlineExceededError` names who never came. Absent, null, 0 and less: for ever. */
+  /** Longest time to wait for the others, once the calls before it have ended; then `DeadlineExceededError` names who did not arrive. Absent, null, 0 and less: for ever. */
   readonly timeoutSeconds?: number | null;
   /** Stands for what the buffer is made of, such as the shapes of the tensors in a pack: the ranks must agree on it, too. */
   readonly layout?: number;

@@ -141,7 +141,7 @@ describe('a hierarchical communicator', () => {
     expect(error).toMatchObject({
       code: 'ERR_COLL_DEADLINE',
       message:
-        'all-reduce sum: timed out on rank 0, 1 (worker 0) waiting for other workers: rank 2, 3 (worker 1) never came',
+        'all-reduce sum: timed out on rank 0, 1 (worker 0) waiting for other workers: rank 2, 3 (worker 1) did not arrive',
       rank: 0,
     });
     expect(numbersOf(buffers)).toEqual([[1], [2]]);

@@ -44,8 +44,8 @@ describe('the names of ranks', () => {
       names.retold(
         new DeadlineExceededError('ERR_COLL_DEADLINE', message, { operation, ...(rank === undefined ? {} : { rank }) }),
       );
-    expect(told(`${operation}: timed out on rank 0: rank 1, 2 never came (rank 1 on host-b)`, 2)).toMatchObject({
-      message: `${operation}: timed out on rank 0 (worker 0): rank 1, 2, 3 (worker 1), 4 to 9 (worker 2) never came (rank 1, 2, 3 (worker 1) on host-b)`,
+    expect(told(`${operation}: timed out on rank 0: rank 1, 2 did not arrive (rank 1 on host-b)`, 2)).toMatchObject({
+      message: `${operation}: timed out on rank 0 (worker 0): rank 1, 2, 3 (worker 1), 4 to 9 (worker 2) did not arrive (rank 1, 2, 3 (worker 1) on host-b)`,
       rank: 4,
       operation,
       name: 'DeadlineExceededError',

@@ -97,7 +97,8 @@ describe('a rank of a worker', () => {
     expect(error).toMatchObject({
       code: 'ERR_COLL_DEADLINE',
       rank: 2,
-      message: 'all-reduce sum: timed out on rank 2 (worker 1) waiting for other workers: rank 3 (worker 1) never came',
+      message:
+        'all-reduce sum: timed out on rank 2 (worker 1) waiting for other workers: rank 3 (worker 1) did not arrive',
     });
   });
 

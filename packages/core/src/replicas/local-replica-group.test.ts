@@ -187,7 +187,7 @@ describe('waiting for the others', () => {
       code: 'ERR_COLL_DEADLINE',
       rank: 0,
       operation: 'all-reduce SUM',
-      message: expect.stringContaining('replica 1 never came'),
+      message: expect.stringContaining('replica 1 did not arrive'),
     });
     expect(vi.getTimerCount()).toBe(0);
   });

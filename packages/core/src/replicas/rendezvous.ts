@@ -217,7 +217,7 @@ export class Rendezvous {
     const turn = calls.findIndex((waiter) => waiter.joining === joining);
     const rank = this.#ids[place] as number;
     const missing = this.#ids.filter((_, other) => (this.#waiting[other] as Waiter[]).length <= turn);
-    const told = `timed out on ${this.#what} ${rank} waiting for the others: ${this.#what} ${missing.join(', ')} never came`;
+    const told = `timed out on ${this.#what} ${rank} waiting for the others: ${this.#what} ${missing.join(', ')} did not arrive`;
     this.close(
       (operation) => new DeadlineExceededError('ERR_COLL_DEADLINE', `${operation}: ${told}`, { rank, operation }),
     );

@@ -43,7 +43,7 @@ describe.each(Object.entries(waits))('%s', (_, wait) => {
       code: 'ERR_COLL_DEADLINE',
       rank: 0,
       operation: 'all-reduce sum',
-      message: 'all-reduce sum: timed out on rank 0 waiting for other workers: rank 1, 2 never came',
+      message: 'all-reduce sum: timed out on rank 0 waiting for other workers: rank 1, 2 did not arrive',
     });
     // Who comes later learns of it, too.
     third.advance(2);

@@ -184,7 +184,7 @@ export class SharedBarrier {
     if (missing.length === 0) return;
     if (failure) throw failure;
     if (deadline === undefined || Date.now() < deadline) return;
-    const told = `timed out on rank ${rank} waiting for other workers: rank ${missing.join(', ')} never came`;
+    const told = `timed out on rank ${rank} waiting for other workers: rank ${missing.join(', ')} did not arrive`;
     this.fail(rank, 'deadline', told);
     throw this.failure(operation);
   }

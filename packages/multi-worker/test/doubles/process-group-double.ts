@@ -178,7 +178,7 @@ class MemberDouble extends JoiningCommunicator {
     if (this.#room.failure) throw this.#room.failure;
     const giveUp = () => {
       const missing = this.#room.meeting.missing().join(', ');
-      this.#room.fail(new DeadlineExceededError('ERR_COLL_DEADLINE', `rank ${missing} never came`, details));
+      this.#room.fail(new DeadlineExceededError('ERR_COLL_DEADLINE', `rank ${missing} did not arrive`, details));
     };
     const abort = () => this.#room.fail(new AbortedError('ERR_COLL_ABORTED', 'aborted', details));
     const timer = timeoutSeconds && timeoutSeconds > 0 ? setTimeout(giveUp, timeoutSeconds * 1000) : undefined;

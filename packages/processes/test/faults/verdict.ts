@@ -149,7 +149,7 @@ function culpritMembers({ fault, size, victim, other }: Scenario, rank: number):
   return [victim];
 }
 
-/** Deadlines are of the rank that waits; the message names who never came. */
+/** Deadlines are of the rank that waits; the message names who did not arrive. */
 function namesRank({ message }: Seen, culprits: readonly number[]): boolean {
   const ranks = message.replaceAll(/ \(worker \d+\)/g, '');
   return culprits.some((rank) => new RegExp(`\\b${rank}\\b`).test(ranks));

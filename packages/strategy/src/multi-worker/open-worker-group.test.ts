@@ -42,7 +42,7 @@ it('does not try again where workers of a newer generation have come', async () 
 
 it('says where worker 0 should have been when the time is over', async () => {
   const seat = { ...seatAt('tcp://127.0.0.1:1', 2), startupTimeoutSeconds: 0.3 };
-  const store = 'worker 0 at 127.0.0.1:1 never came';
+  const store = 'worker 0 at 127.0.0.1:1 did not arrive';
   await expect(openWorkerGroup(seat)).rejects.toMatchObject({
     ...{ name: 'RuntimeError', code: 'ERR_COLL_DEADLINE', rank: 1, operation: 'start' },
     message: `worker 1 of 2 waited 0.3 seconds for the others to start: ${store}`,

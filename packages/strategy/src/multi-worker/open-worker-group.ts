@@ -121,7 +121,7 @@ async function meetAndOpen(
   await using store = await TcpStore.connect(where).catch((error) => {
     if (!(error instanceof DeadlineExceededError)) throw error;
     const details = { rank: 0, operation: 'start', cause: error };
-    throw new DeadlineExceededError('ERR_COLL_DEADLINE', `${storeIn(meeting)} never came`, details);
+    throw new DeadlineExceededError('ERR_COLL_DEADLINE', `${storeIn(meeting)} did not arrive`, details);
   });
   // Answered before anything else that is asked of this store. One of a group before has no such key.
   const marked = () => {

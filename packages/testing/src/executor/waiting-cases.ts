@@ -81,7 +81,7 @@ async function namesMissing(group: Group, mode: Mode): Promise<void> {
   for (const outcome of outcomes) {
     const { message } = assertError('waiting longer than timeoutSeconds', outcome, expected);
     for (const rank of missing.flatMap(({ localRanks }) => localRanks)) {
-      assert.match(message, new RegExp(`\\b${rank}\\b`), `the message names rank ${rank}, which never came`);
+      assert.match(message, new RegExp(`\\b${rank}\\b`), `the message names rank ${rank}, which did not arrive`);
     }
   }
   const late = await Promise.all(missing.map((member) => call(group, member, { mode, timeoutSeconds: 5 })));

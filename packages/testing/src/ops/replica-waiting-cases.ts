@@ -74,7 +74,7 @@ async function namesMissing(subject: OpsSubject): Promise<void> {
     ),
   );
   for (const { message } of await assertEnds('a deadline', Promise.all(waiting))) {
-    assert.match(message, /\b1\b/, 'the message names replica 1, which never came');
+    assert.match(message, /\b1\b/, 'the message names replica 1, which did not arrive');
   }
   await ops.close();
 }
