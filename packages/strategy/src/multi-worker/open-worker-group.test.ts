@@ -14,7 +14,7 @@ function seatAt(address: string, size: number) {
 
 /** Waits until a member has shown its card. */
 async function cardOf(store: Store, rank: number) {
-  await subStore(store, 'main').get(`generation/${generation}/cards/${rank}`);
+  await subStore(store, 'main').get(`generation/${generation}/peers/${rank}`);
 }
 
 afterEach(() => {
@@ -112,7 +112,7 @@ it('warns after 30 seconds, and then every minute, which workers are missing', a
   const over = new AbortController();
   const opening = openWorkerGroup(seatAt(address, 4), over.signal);
   await cardOf(store, 1);
-  await subStore(store, 'main').set(`generation/${generation}/cards/2`, new Uint8Array());
+  await subStore(store, 'main').set(`generation/${generation}/peers/2`, new Uint8Array());
   await cardOf(store, 2);
   vi.advanceTimersByTime(29_999);
   expect(lines).not.toHaveBeenCalled();
