@@ -257,6 +257,17 @@ describe('split', () => {
     }
   });
 
+  it('does not fail with a group that was closed before', async () => {
+    const whole = open(2);
+    const parts = (await all(whole, (member) => member.split(0))) as Member[];
+    await all(parts, (member) => member.close());
+    expect(await errorOf((parts[0] as Member).barrier())).toMatchObject({ code: 'ERR_COLL_CLOSED' });
+    expect(await all(whole, (member) => member.allReduce('sum', new Int32Array([1])))).toEqual([
+      new Int32Array([2]),
+      new Int32Array([2]),
+    ]);
+  });
+
   it('wants whole numbers', async () => {
     const [first] = open(1) as [Member];
     expect(await errorOf(first.split(0.5))).toMatchObject({

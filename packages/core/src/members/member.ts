@@ -228,6 +228,7 @@ export class Member implements AsyncDisposable {
 
   /** Leaves the group: members that wait for this one get a `RuntimeError` (ERR_COLL_CLOSED). May be called again. */
   close(): Promise<void> {
+    this.#family.delete(this.#local);
     return this.#local.close();
   }
 
@@ -264,13 +265,13 @@ export class Member implements AsyncDisposable {
     return this.#together(this.#local.run(this.#place, call, request ? { ...options, request } : options));
   }
 
-  /** Where the group has failed, those that were split from or into it do, too. */
+  /** Where the group has failed, those that were split from or into it do, too; not where a member has left it. */
   async #together<R>(call: Promise<R>): Promise<R> {
     try {
       return await call;
     } catch (error) {
       const { failure } = this.#local.communicator.group;
-      if (failure) for (const group of this.#family) group.fail(failure);
+      if (failure && failure.code !== 'ERR_COLL_CLOSED') for (const group of this.#family) group.fail(failure);
       throw error;
     }
   }
