@@ -12,6 +12,16 @@ import { type Algorithm, type StreamedSchedule, scheduleOf, streamedLinear, type
  *     chunk 2   a2   b2   c2            .    .    S2            S2   S2   S2
  *
  * Gather, scatter and all-to-all are one round of `linear`.
+ *
+ * @example
+ * ```ts
+ * import { openMembers } from '@coll/core';
+ * import { directAlgorithm } from '@coll/direct';
+ *
+ * const members = openMembers({ size: 2, algorithm: directAlgorithm() });
+ * const sums = await Promise.all(members.map((member) => member.allReduce('sum', new Int32Array([member.rank, 1]))));
+ * console.log(sums[1]); // Int32Array(2) [ 1, 2 ]
+ * ```
  */
 export function directAlgorithm(): Algorithm {
   return algorithm;

@@ -16,6 +16,20 @@ const directOptions = knownOptions<DirectOptions>('DirectAllReduce', {
 /**
  * Each rank combines its own chunk straight from everyone and hands it to everyone: the natural choice in one address space.
  * Contributions are combined in rank order, so the bits do not depend on packing, batch order or executor.
+ *
+ * @example
+ * ```ts
+ * import { PerReplica, tensor } from '@coll/core';
+ * import { DirectAllReduce } from '@coll/direct';
+ *
+ * const gradient = new PerReplica([
+ *   tensor(new Float32Array([1, 2]), { device: 'cpu:0' }),
+ *   tensor(new Float32Array([3, 4]), { device: 'cpu:1' }),
+ * ]);
+ * await using ops = new DirectAllReduce();
+ * const sum = await ops.reduce('SUM', gradient, 'cpu:0');
+ * console.log('values' in sum ? sum.values[0]?.data : sum.data); // Float32Array(2) [ 4, 6 ]
+ * ```
  */
 export class DirectAllReduce extends AllReduceOps {
   readonly name = 'direct';

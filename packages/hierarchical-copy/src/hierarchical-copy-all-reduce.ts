@@ -25,6 +25,20 @@ const hierarchicalCopyOptions = knownOptions<HierarchicalCopyOptions>('Hierarchi
 /**
  * All-reduce by copies in two levels, for devices in two halves that are closely linked inside. Pack number `i` has device `i` modulo their number
  * as its root. Whatever the root, a sum is that of the first half in rank order plus that of the second: the bits do not depend on packing.
+ *
+ * @example
+ * ```ts
+ * import { PerReplica, tensor } from '@coll/core';
+ * import { HierarchicalCopyAllReduce } from '@coll/hierarchical-copy';
+ *
+ * const gradient = new PerReplica([
+ *   tensor(new Float32Array([1, 2]), { device: 'cpu:0' }),
+ *   tensor(new Float32Array([3, 4]), { device: 'cpu:1' }),
+ * ]);
+ * await using ops = new HierarchicalCopyAllReduce();
+ * const sum = await ops.reduce('SUM', gradient, 'cpu:0');
+ * console.log('values' in sum ? sum.values[0]?.data : sum.data); // Float32Array(2) [ 4, 6 ]
+ * ```
  */
 export class HierarchicalCopyAllReduce extends AllReduceOps {
   readonly name = 'hierarchical-copy';

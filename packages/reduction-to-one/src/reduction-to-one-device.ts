@@ -35,6 +35,20 @@ const reductionToOneOptions = knownOptions<ReductionToOneOptions>('ReductionToOn
 /**
  * Copies all components to one device, combines them there in replica order, and copies the result to the destinations. The bits of
  * a result do not depend on packing or batching.
+ *
+ * @example
+ * ```ts
+ * import { PerReplica, tensor } from '@coll/core';
+ * import { ReductionToOneDevice } from '@coll/reduction-to-one';
+ *
+ * const gradient = new PerReplica([
+ *   tensor(new Float32Array([1, 2]), { device: 'cpu:0' }),
+ *   tensor(new Float32Array([3, 4]), { device: 'cpu:1' }),
+ * ]);
+ * await using ops = new ReductionToOneDevice();
+ * const sum = await ops.reduce('SUM', gradient, 'cpu:0');
+ * console.log('values' in sum ? sum.values[0]?.data : sum.data); // Float32Array(2) [ 4, 6 ]
+ * ```
  */
 export class ReductionToOneDevice extends CrossDeviceOps {
   readonly name = 'reduction-to-one';

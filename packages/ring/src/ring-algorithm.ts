@@ -46,6 +46,16 @@ export interface RingPermutations {
  *     chunk 2   0 +-> 1 +-> 2 --> 0 --> 1
  *
  * The blocks of a gather, a scatter and an all-to-all take no detour around the ring: their ranks send them straight to each other.
+ *
+ * @example
+ * ```ts
+ * import { openMembers } from '@coll/core';
+ * import { ringAlgorithm } from '@coll/ring';
+ *
+ * const members = openMembers({ size: 2, algorithm: ringAlgorithm() });
+ * const sums = await Promise.all(members.map((member) => member.allReduce('sum', new Int32Array([member.rank, 1]))));
+ * console.log(sums[1]); // Int32Array(2) [ 1, 2 ]
+ * ```
  */
 export function ringAlgorithm(options?: RingAlgorithmOptions): Algorithm {
   const { subChunks = 1, workers = 1, order } = optionsOf(options, '{ subChunks: 2 }', ringAlgorithmOptions);

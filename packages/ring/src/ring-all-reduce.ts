@@ -20,6 +20,20 @@ const ringOptions = knownOptions<RingOptions>('RingAllReduce', {
 /**
  * Around a ring, chunk by chunk: each rank sends to one neighbour and receives from the other, `2(N-1)/N` of the buffer.
  * The order of addition of an element depends on the chunk that it falls into, so the bits depend on packing; they are the same on all devices and in every executor.
+ *
+ * @example
+ * ```ts
+ * import { PerReplica, tensor } from '@coll/core';
+ * import { RingAllReduce } from '@coll/ring';
+ *
+ * const gradient = new PerReplica([
+ *   tensor(new Float32Array([1, 2]), { device: 'cpu:0' }),
+ *   tensor(new Float32Array([3, 4]), { device: 'cpu:1' }),
+ * ]);
+ * await using ops = new RingAllReduce();
+ * const sum = await ops.reduce('SUM', gradient, 'cpu:0');
+ * console.log('values' in sum ? sum.values[0]?.data : sum.data); // Float32Array(2) [ 4, 6 ]
+ * ```
  */
 export class RingAllReduce extends AllReduceOps {
   readonly name = 'ring';
