@@ -1,4 +1,4 @@
 export type { GroupExplanation } from './explanation.js';
 export { openProcessGroup } from './open-process-group.js';
-export type { OpenedProcessGroup } from './opened-group.js';
+export type { OpenedProcessGroup } from './opened-process-group.js';
 export type { OpenProcessGroupOptions } from './options.js';

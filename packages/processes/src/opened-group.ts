@@ -1,26 +1,11 @@
-import {
-  type Algorithm,
-  type CollError,
-  type Communicator,
-  type Link,
-  type ProcessGroup,
-  RuntimeError,
-} from '@coll/core';
+import { type Algorithm, type CollError, type Communicator, type Link, RuntimeError } from '@coll/core';
 import { communicatorFor, LocalMembers, Member, messageOf } from '@coll/core/internal';
 import type { GroupExplanation } from './explanation.js';
+import type { OpenedProcessGroup } from './opened-process-group.js';
 import type { MemoryHandle, processBinding } from './process-binding.js';
 import { ProcessCommunicator } from './process-communicator.js';
 import type { NativeProcessGroup } from './process-group.js';
 import { ProcessRank, type ProcessRankOptions } from './process-rank.js';
-
-/** A group as `openProcessGroup` opens it. */
-export interface OpenedProcessGroup extends ProcessGroup {
-  /** How this group exchanges data, and why so. */
-  explain(): GroupExplanation;
-
-  /** Why the group has failed; undefined while it has not, and once it is closed. */
-  failure(): CollError | undefined;
-}
 
 /** What a group was found to be when it was opened. */
 export interface OpenedGroupOptions extends Pick<ProcessRankOptions, 'mesh' | 'split'> {

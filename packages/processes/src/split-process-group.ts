@@ -3,7 +3,7 @@ import { type Communicator, type SubGroup, tensor, zeros } from '@coll/core';
 import { communicatorFor, groupOfRank } from '@coll/core/internal';
 import { TcpStore, TcpStoreServer } from '@coll/rendezvous';
 import type { MemberConfig } from './member-config.js';
-import type { OpenedProcessGroup } from './opened-group.js';
+import type { OpenedProcessGroup } from './opened-process-group.js';
 import type { OpenProcessGroupOptions } from './options.js';
 import type { ProcessRankOptions } from './process-rank.js';
 

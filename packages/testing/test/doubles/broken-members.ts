@@ -59,7 +59,7 @@ class LosesReasons extends ThreadCommunicator {
 /** Members of groups with one thing wrong, and a test of the suite that must notice. */
 export const brokenMembers: readonly (readonly [double: MemberClass, test: RegExp])[] = [
   [HasNoPatience, /come late/],
-  [IgnoresDeadlines, /did not arrive/],
+  [IgnoresDeadlines, /never came/],
   [LeavesInSilence, /when a member leaves/],
   [BlamesNobody, /notices another op/],
   [NoticesNoLength, /another length of a broadcast/],
