@@ -21,7 +21,7 @@ import {
   writes,
 } from './collective.js';
 
-/** Who hands in buffers for what. */
+/** The rank whose buffers are checked, and the collective they are for. */
 export interface BufferCheck {
   readonly collective: Collective;
   readonly size: number;
@@ -33,7 +33,7 @@ export interface BufferCheck {
 const kindsWithRoot: readonly CollectiveKind[] = ['reduce', 'broadcast', 'gather', 'scatter'];
 const kindsWithOp: readonly CollectiveKind[] = ['all-reduce', 'reduce', 'reduce-scatter'];
 
-/** Why a collective cannot run in a group of that size, whatever the algorithm; undefined when it can. */
+/** The reason why no algorithm can run this collective in a group of `size` ranks; undefined if one can. */
 export function refusedCollective(collective: Collective, dtype: DType, size: number): string | undefined {
   const { kind } = Object(collective) as Partial<Collective>;
   if (!isDType(dtype)) return `no dtype is called ${quote(dtype)}`;
@@ -47,7 +47,7 @@ export function refusedCollective(collective: Collective, dtype: DType, size: nu
   return refusedArithmetic(op, dtype);
 }
 
-/** @throws ValueError for a call that is made of other things than a collective and two lists */
+/** @throws ValueError unless the call consists of a collective and two lists */
 export function requireCall(collective: unknown, inputs: unknown, outputs: unknown): void {
   const isCollective = typeof collective === 'object' && collective !== null;
   if (isCollective && Array.isArray(inputs) && Array.isArray(outputs)) return;
@@ -56,7 +56,7 @@ export function requireCall(collective: unknown, inputs: unknown, outputs: unkno
   throw new ValueError('ERR_COLL_VALUE', `a communicator is handed ${wanted}, not ${given}`);
 }
 
-/** @throws ValueError for a collective that is not even made of the right kinds of values */
+/** @throws ValueError if a field of the collective has the wrong type */
 export function requireCollective(collective: Collective): void {
   const { kind, op, root } = collective as { readonly kind?: unknown; readonly op?: unknown; readonly root?: unknown };
   const isNamed = typeof kind === 'string' && (op === undefined || typeof op === 'string');
@@ -65,7 +65,7 @@ export function requireCollective(collective: Collective): void {
   throw new ValueError('ERR_COLL_VALUE', `a collective has a kind, an op and a root, by name and number, not ${given}`);
 }
 
-/** @throws ValueError where there is not one list entry for each rank that is here */
+/** @throws ValueError unless each list has one entry per local rank */
 export function requireCounts(
   { collective, localRanks }: BufferCheck,
   inputs: readonly unknown[],
@@ -79,8 +79,9 @@ export function requireCounts(
 }
 
 /**
- * Checks what a communicator was handed before any byte moves: counts, memory, dtypes and lengths among the local ranks, that nobody's
- * output is somebody else's buffer, but for a shared result, and that who works in place does so element for element.
+ * Checks the buffers of a call before any byte moves: their count, memory, and the dtypes and
+ * lengths across local ranks. No output may overlap another rank's buffer, except a shared result.
+ * An in-place output must match its input element for element.
  * @throws ValueError, naming rank and operation
  */
 export function validateBuffers(check: BufferCheck, inputs: readonly Tensor[], outputs: readonly Tensor[]): void {
@@ -120,7 +121,7 @@ export function validateBuffers(check: BufferCheck, inputs: readonly Tensor[], o
   refuseClashes({ collective, localRanks, isShared }, inputs, outputs);
 }
 
-/** @throws ValueError, naming rank and operation, for what is no tensor, or one whose memory does not fit it */
+/** @throws ValueError, naming rank and operation, unless it is a tensor whose memory fits it */
 function requireTensor(buffer: unknown, details: CallDetails & { readonly rank: number }): void {
   const { operation, rank } = details;
   if (!isTensor(buffer)) {
@@ -135,7 +136,7 @@ function requireTensor(buffer: unknown, details: CallDetails & { readonly rank: 
   }
 }
 
-/** Whether all outputs are the same memory, of a collective that gives everybody the same result. */
+/** Whether all outputs are the same memory, and the collective gives every rank the same result. */
 function isOneResult(collective: Collective, outputs: readonly Tensor[]): boolean {
   const { buffer, byteOffset } = (outputs[0] as Tensor).data;
   const isSame = outputs.every(({ data }) => data.buffer === buffer && data.byteOffset === byteOffset);
@@ -143,8 +144,9 @@ function isOneResult(collective: Collective, outputs: readonly Tensor[]): boolea
 }
 
 /**
- * The dtype of all inputs, and the `n` of `Collective`. Where no local rank reads, an output stands for the inputs.
- * @throws ValueError for an input that does not divide into its blocks
+ * The dtype of all inputs, and the `n` of `Collective`. If no local rank reads, an output
+ * determines them.
+ * @throws ValueError for an input that is not divisible into its blocks
  */
 function elementsOf(
   { collective, size, localRanks }: BufferCheck,
@@ -165,7 +167,7 @@ function elementsOf(
   return { dtype, count: data.length / outputBlocks(collective, size) };
 }
 
-/** Whether each element of the output is in memory of its own, or in that of the element of the input that it comes from. */
+/** Whether each output element has its own memory, or shares that of the input element it comes from. */
 function standsInPlace(collective: Collective, size: number, rank: number, input: Tensor, output: Tensor): boolean {
   if (!reads(collective, rank) || !overlaps(input.data, output.data)) return true;
   const { kind } = collective;

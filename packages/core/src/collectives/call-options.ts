@@ -9,20 +9,27 @@ import { abortedError } from './call-errors.js';
 import { CommunicationOptions, type CommunicationOptionsInit } from './communication-options.js';
 import type { RunOptions } from './communicator.js';
 
-/** Options of a call as fields, and what belongs to this call alone. */
+/** Options of a call as fields, plus those that apply to this call only. */
 export interface CallFields extends CommunicationOptionsInit {
-  /** Ends the waiting of this call, with `AbortedError`. Default: none. */
+  /** Aborts this call's wait with `AbortedError`. Default: none. */
   readonly signal?: AbortSignal | undefined;
-  /** The components of a dense result may all be one memory, written once, that nobody writes to afterwards. Default: each has its own. */
+  /**
+   * Allows all components of a dense result to share one memory, which is written once and
+   * read-only afterwards. Default: false, each has its own.
+   */
   readonly sharedResult?: boolean | undefined;
   /**
-   * Sparse results have every index once, in ascending order: rows of one index are added up, half types in float32 and rounded once. Default:
-   * rows and indices of all replicas one after the other.
+   * Sparse results hold every index once, in ascending order. Rows of equal index are added; half
+   * types are added in float32 and rounded once. Default: false, rows and indices of all replicas
+   * are concatenated.
    */
   readonly deduplicate?: boolean | undefined;
-  /** The turn that this call is a part of, for ops that serve a part of another call. Default: the call takes its own turn. */
+  /**
+   * The turn that this call is a part of, for ops that serve a part of another call. Default: the
+   * call takes its own turn.
+   */
   readonly turn?: Turn | undefined;
-  /** The options as an object of their own. */
+  /** The options as a separate object. */
   readonly options?: CommunicationOptions | undefined;
   /** @deprecated The old name of `options`. */
   readonly experimentalHints?: CommunicationOptions | undefined;
@@ -43,34 +50,41 @@ const fieldNames = knownOptions<CallFields>('options of a collective', {
 
 const withInto: KnownOptions = { ...fieldNames, names: new Set([...fieldNames.names, 'into']) };
 
-/** What the last argument of a collective call may be: options, or their fields with an `AbortSignal` beside them. */
+/** The last argument of a collective call: options, or their fields plus an `AbortSignal`. */
 export type CallOptions = CommunicationOptions | CallFields;
 
-/** The last argument of a call, checked and filled up. */
+/** The last argument of a call, validated and with defaults filled in. */
 export interface ResolvedOptions {
   /** A copy of the options, or the defaults. */
   readonly options: CommunicationOptions;
-  /** Ends the waiting of this call. */
+  /** Aborts this call's wait. */
   readonly signal: AbortSignal | undefined;
   /** The turn that this call is a part of. */
   readonly turn?: Turn | undefined;
-  /** Absent: no, each component of a result has memory of its own. */
+  /** Undefined means false: each component of a result has its own memory. */
   readonly sharedResult?: boolean;
-  /** Absent: no, duplicated indices of sparse results stay. */
+  /** Undefined means false: duplicate indices of sparse results stay. */
   readonly deduplicate?: boolean;
-  /** Memory for the results, where it was named, one list of tensors a value: who does not write there lets the caller copy. */
+  /**
+   * Result memory named by the caller, one list of tensors per value. Ops that do not write there
+   * leave the copy to the caller.
+   */
   readonly targets?: readonly (readonly Tensor[] | undefined)[];
 }
 
 /**
- * Checks the last argument of a call and fills in what it leaves out. The names are those of `CallFields`, and `into`, which is not looked at.
+ * Validates the last argument of a call and fills in defaults. Accepted names are those of
+ * `CallFields`, plus `into`, whose value is not checked here.
  * @throws ValueError for unknown names, and for values of the wrong kind
  */
 export function resolveCallOptions(call: CallOptions | null | undefined): ResolvedOptions {
   return resolve(call, withInto);
 }
 
-/** The same for calls that have no memory for results: `into` is an unknown name. @throws ValueError as `resolveCallOptions` */
+/**
+ * Like `resolveCallOptions`, for calls without result memory: `into` is an unknown name. @throws
+ * ValueError as `resolveCallOptions`
+ */
 export function resolveWithoutInto(call: CallOptions | null | undefined): ResolvedOptions {
   return resolve(call, fieldNames);
 }
@@ -98,7 +112,10 @@ function resolve(call: CallOptions | null | undefined, known: KnownOptions): Res
   return { options: merged, signal, ...flags };
 }
 
-/** The options of a call that begins. @throws AbortedError where its signal does not let it, which ends nothing but the call */
+/**
+ * The options of a call that begins. @throws AbortedError if its signal is already aborted; only
+ * this call fails then
+ */
 export function begunOptions(
   operation: string,
   options: CallOptions | undefined,
@@ -109,14 +126,14 @@ export function begunOptions(
   return resolved;
 }
 
-/** The error of a call that asks for memory of its own and for shared memory at once. */
+/** The error for a call that requests both `into` and `sharedResult`. */
 export function intoAndShared(): ValueError {
   const told =
     'into and sharedResult were both given: results are in memory of your own, or in one that all replicas share';
   return new ValueError('ERR_COLL_VALUE', told);
 }
 
-/** The options of the collectives that a call runs. */
+/** The options for the collectives that a call runs. */
 export function runOptionsOf({ options, signal, sharedResult, turn }: ResolvedOptions): RunOptions {
   const { timeoutSeconds, checkCalls } = options;
   return {
@@ -128,12 +145,12 @@ export function runOptionsOf({ options, signal, sharedResult, turn }: ResolvedOp
   };
 }
 
-/** The options of a call of other ops that serves a part of this one. */
+/** Call options for other ops that serve a part of this call. */
 export function partOf({ options, signal, sharedResult, turn }: ResolvedOptions): CallFields {
   return { options, signal, sharedResult, turn };
 }
 
-/** A flag that is set. @throws ValueError */
+/** The flag if it is set. @throws ValueError */
 function flagOf(call: CallFields, name: 'sharedResult' | 'deduplicate'): Pick<ResolvedOptions, typeof name> {
   const { [name]: flag = false } = call;
   if (typeof flag !== 'boolean')

@@ -1,40 +1,46 @@
 import type { DType } from '../values/dtype.js';
 import { type Collective, isSameCollective, nameOf } from './collective.js';
 
-/** What collectives are for where their caller asked for something else. */
+/** Why a collective runs: for itself, or as a part of another request of the caller. */
 export const purposes = ['itself', 'gather', 'sparse', 'measure', 'barrier', 'split'] as const;
 
-/** What a caller asked for, of which a collective is a part: ranks compare both, and messages tell of this one. */
+/** The caller's request that a collective is a part of. Ranks compare both; error messages name the request. */
 export interface CallerRequest {
   readonly collective: Collective;
   readonly dtype: DType;
-  /** Of the whole buffer, in elements; where values are gathered or sparse, how many there are. */
+  /** Length of the whole buffer, in elements. For gathers and sparse values: the number of values. */
   readonly length: number;
-  /** To join values, to reduce sparse ones, to measure the links, to wait for all ranks, or to split a group. Default: the collective itself. */
+  /**
+   * What the collective is for: to join values, reduce sparse ones, measure links, wait for all
+   * ranks, or split a group. Default: the collective itself.
+   */
   readonly purpose?: (typeof purposes)[number];
-  /** Where links are measured, what that is for, of which ranks need not agree. */
+  /** The collective that link measurements are for. Ranks need not agree on it. */
   readonly measuredFor?: Collective | undefined;
-  /** By rank of the group that plays the part, which ranks of the caller's it stands for, such as `2, 3`. Default: itself. */
+  /**
+   * For each rank of the executing group, the caller's ranks that it represents, such as `2, 3`.
+   * Default: itself.
+   */
   readonly ranks?: readonly string[] | undefined;
 }
 
-/** A collective, and the request of the caller that it is a part of. */
+/** A collective and the caller's request that it is a part of. */
 export interface AskedCall {
   readonly collective: Collective;
   readonly request?: CallerRequest | undefined;
 }
 
-/** What messages call a collective, or what it is a part of. */
+/** The name used in messages: that of the request, or of the collective itself. */
 export function operationOf({ collective, request }: AskedCall): string {
   if (request?.purpose === 'measure') {
     return `measure the links${request.measuredFor ? ` for ${nameOf(request.measuredFor)}` : ''}`;
   }
   if (request?.purpose === 'barrier' || request?.purpose === 'split') return request.purpose;
-  // Which op sparse values are reduced by is said in what they exchange first.
+  // The ranks compare the reduce op of sparse values in their first exchange.
   return request?.purpose === 'sparse' ? request.collective.kind : nameOf(request?.collective ?? collective);
 }
 
-/** Whether two calls are parts of the same request, or of none. */
+/** Whether two calls belong to the same request, or both to none. */
 export function isSameRequest(one: CallerRequest | undefined, other: CallerRequest | undefined): boolean {
   if (one === other) return true;
   if (!one || !other || one.dtype !== other.dtype || one.length !== other.length) return false;

@@ -8,7 +8,7 @@ export type CollectiveOp = Lowercase<ReduceOp>;
 export const collectiveOps: readonly CollectiveOp[] = ['sum', 'mean', 'min', 'max', 'product'];
 
 /**
- * A request to a group of ranks, as a value. With `n` elements a rank and `N` ranks:
+ * A request to a group of ranks, as a value. With `n` elements per rank and `N` ranks:
  *
  * | kind           | input of a rank | output of a rank                                   |
  * |----------------|-----------------|----------------------------------------------------|
@@ -27,7 +27,10 @@ export type Collective =
   | {
       readonly kind: 'all-reduce';
       readonly op: CollectiveOp;
-      /** Which of its schedules an algorithm with several plays, such as one with rotating roots. Default: 0. */
+      /**
+       * Index of the schedule to execute, for algorithms with several, such as one with rotating
+       * roots. Default: 0.
+       */
       readonly variant?: number;
     }
   | { readonly kind: 'reduce'; readonly op: CollectiveOp; readonly root: number }
@@ -35,7 +38,7 @@ export type Collective =
   | { readonly kind: 'all-gather' | 'all-to-all' }
   | { readonly kind: 'reduce-scatter'; readonly op: CollectiveOp };
 
-/** Which collective, without its op and root. */
+/** A collective without its op and root. */
 export type CollectiveKind = Collective['kind'];
 
 /** All kinds of collectives. */
@@ -55,17 +58,17 @@ export function collectiveOp(op: ReduceOp): CollectiveOp {
   return op.toLowerCase() as CollectiveOp;
 }
 
-/** How contributions are combined; undefined where nothing is. */
+/** How contributions are combined; undefined if the collective combines nothing. */
 export function opOf(collective: Collective): CollectiveOp | undefined {
   return 'op' in collective ? collective.op : undefined;
 }
 
-/** The rank that gives or receives alone; undefined where none does. */
+/** The rank that gives or receives alone; undefined if there is none. */
 export function rootOf(collective: Collective): number | undefined {
   return 'root' in collective ? collective.root : undefined;
 }
 
-/** Where it differs from the input's: the mean of integers is a float. */
+/** The dtype of the output. It differs from the input's only for a mean of integers, which is a float. */
 export function outputDType(collective: Collective, dtype: DType): DType {
   return opOf(collective) === 'mean' ? quotientOf(dtype) : dtype;
 }
@@ -82,12 +85,12 @@ export function writes(collective: Collective, rank: number | undefined): boolea
   return !(kind === 'reduce' || kind === 'gather') || collective.root === rank;
 }
 
-/** Whether all ranks end with the same result, so that one memory can hold it for all. */
+/** Whether all ranks get the same result, so that one shared memory can hold it. */
 export function hasOneResult({ kind }: Collective): boolean {
   return kind === 'all-reduce' || kind === 'broadcast' || kind === 'all-gather';
 }
 
-/** Elements of the buffers of `rank` for `count` elements a rank, the `n` of `Collective`. */
+/** Elements in the buffers of `rank`, for `count` elements per rank (the `n` of `Collective`). */
 export function bufferLengths(
   collective: Collective,
   count: number,
@@ -103,30 +106,30 @@ export function bufferLengths(
   };
 }
 
-/** How many blocks of `n` elements an input has, at a rank that reads one. */
+/** Number of blocks of `n` elements in the input of a rank that reads one. */
 export function inputBlocks({ kind }: Collective, size: number): number {
   return kind === 'reduce-scatter' || kind === 'scatter' || kind === 'all-to-all' ? size : 1;
 }
 
-/** How many blocks of `n` elements an output has, at a rank that writes one. */
+/** Number of blocks of `n` elements in the output of a rank that writes one. */
 export function outputBlocks({ kind }: Collective, size: number): number {
   return kind === 'all-gather' || kind === 'gather' || kind === 'all-to-all' ? size : 1;
 }
 
 /**
- * Elements of the output of a rank that writes one, for an input of `inputLength` at a rank that reads one. For reduce-scatter, scatter and
- * all-to-all that is a multiple of `size`.
+ * Output elements of a rank that writes, when a reading rank has `inputLength` elements. For
+ * reduce-scatter, scatter and all-to-all, `inputLength` is a multiple of `size`.
  */
 export function outputLength(collective: Collective, inputLength: number, size: number): number {
   return (inputLength / inputBlocks(collective, size)) * outputBlocks(collective, size);
 }
 
-/** Which of an algorithm's schedules is meant; 0 where there is one. */
+/** Index of the algorithm's schedule to execute. Default: 0. */
 export function variantOf(collective: Collective): number {
   return collective.kind === 'all-reduce' ? (collective.variant ?? 0) : 0;
 }
 
-/** Whether two requests are the same one. */
+/** Whether two requests are equal. */
 export function isSameCollective(one: Collective, other: Collective): boolean {
   const [{ kind, op, root }, asked] = [one as Fields, other as Fields];
   return kind === asked.kind && op === asked.op && root === asked.root && variantOf(one) === variantOf(other);
@@ -138,7 +141,7 @@ interface Fields {
   readonly root?: number;
 }
 
-/** For messages: `all-reduce sum`, `broadcast from rank 2`. The same for the same request. */
+/** The name in messages: `all-reduce sum`, `broadcast from rank 2`. Equal requests have equal names. */
 export function nameOf(collective: Collective): string {
   const op = opOf(collective);
   if (collective.kind === 'broadcast' || collective.kind === 'scatter')

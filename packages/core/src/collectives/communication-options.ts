@@ -4,28 +4,34 @@ import { logDeprecated } from '../support/logger.js';
 import { quote } from '../support/quote.js';
 import { requireTimeout } from './run-options.js';
 
-/** Which implementation carries collectives across workers. `AUTO` leaves the choice to the runtime. */
+/** Which implementation runs collectives across workers. `AUTO` leaves the choice to the runtime. */
 export const CommunicationImplementation = { AUTO: 'AUTO', RING: 'RING', NCCL: 'NCCL' } as const;
 
 /** `'AUTO'`, `'RING'` or `'NCCL'`. */
 export type CommunicationImplementation =
   (typeof CommunicationImplementation)[keyof typeof CommunicationImplementation];
 
-/** The same object under the name it had before. */
+/** The former name of the same object. */
 export const CollectiveCommunication = CommunicationImplementation;
 
 /** An implementation by its name, in any letter case. */
 export type CommunicationImplementationLike = CommunicationImplementation | Lowercase<CommunicationImplementation>;
 
-/** The fields of `CommunicationOptions`, all of which may be left out. */
+/** The fields of `CommunicationOptions`, all optional. */
 export interface CommunicationOptionsInit {
-  /** Bytes after which a pack is closed, a whole number. 0, the default: the packs of the ops (`numPacks`); for promises one pack per dtype. */
+  /**
+   * Bytes after which a pack is closed, a whole number. 0, the default, means the packs of the ops
+   * (`numPacks`), or one pack per dtype for promises.
+   */
   readonly bytesPerPack?: number | undefined;
-  /** Seconds until a collective gives up; null and 0: never. */
+  /** Seconds until a collective times out; null and 0 mean no limit. */
   readonly timeoutSeconds?: number | null | undefined;
   /** A member of `CommunicationImplementation`, or its name in any letter case. */
   readonly implementation?: CommunicationImplementationLike | undefined;
-  /** Workers compare what they ask for before NCCL does it, which does not look; whatever else plays always compares. Default: no. */
+  /**
+   * Compare the collective across workers before handing it to NCCL, which does not check. Other
+   * implementations always check. Default: false.
+   */
   readonly checkCalls?: boolean | undefined;
 }
 
@@ -46,19 +52,23 @@ const hintsFields = knownOptions<Pick<CommunicationOptionsInit, 'bytesPerPack' |
  * leaves the choice of implementation to the runtime.
  */
 export class CommunicationOptions {
-  /** Bytes after which a pack is closed. 0: the packs of the ops (`numPacks`); for promises one pack per dtype. */
+  /**
+   * Bytes after which a pack is closed. 0 means the packs of the ops (`numPacks`), or one pack per
+   * dtype for promises.
+   */
   bytesPerPack: number;
-  /** `null`, as in the original, means that none was given: `merge` tells it from 0, which switches a default off. */
+  /** Null, as in TensorFlow, means not given. `merge` distinguishes it from 0, which turns a default off. */
   timeoutSeconds: number | null;
-  /** Which implementation carries collectives across workers. */
+  /** Which implementation runs collectives across workers. */
   implementation: CommunicationImplementation;
-  /** Whether workers compare what they ask for before NCCL does it. */
+  /** Whether workers compare their collectives before NCCL runs them. */
   checkCalls: boolean;
 
   /**
    * Takes an object of fields, or the fields in their order.
-   * @throws ValueError for an unknown field, a `bytesPerPack` that is not a whole number from 0, a `timeoutSeconds` that is no number, an
-   * unknown `implementation`, or a `checkCalls` that is no boolean, in this order
+   * @throws ValueError, checked in this order: for an unknown field, a `bytesPerPack` that is not a
+   * whole number from 0, a `timeoutSeconds` that is not a number, an unknown `implementation`, or a
+   * `checkCalls` that is not a boolean
    */
   constructor(fields?: CommunicationOptionsInit);
   constructor(bytesPerPack?: number, timeoutSeconds?: number | null, implementation?: CommunicationImplementationLike);
@@ -76,8 +86,9 @@ export class CommunicationOptions {
   }
 
   /**
-   * New options in which `other` overrides whatever it sets: a `bytesPerPack` other than 0, a `timeoutSeconds` other than
-   * null (0 included), an `implementation` other than AUTO, a `checkCalls` that is true.
+   * New options in which `other` overrides every field it sets: a `bytesPerPack` other than 0, a
+   * `timeoutSeconds` other than null (0 counts), an `implementation` other than AUTO, a
+   * `checkCalls` of true.
    */
   merge(other?: CommunicationOptions | CommunicationOptionsInit | null): CommunicationOptions {
     const { bytesPerPack, timeoutSeconds, implementation, checkCalls } = new CommunicationOptions(other ?? {});
@@ -111,7 +122,7 @@ export class CollectiveHints extends CommunicationOptions {
   }
 }
 
-/** @throws ValueError for fields in both forms at once, and for unknown ones */
+/** @throws ValueError if fields are given in both forms, or are unknown */
 function fieldsFrom(
   first: unknown,
   timeoutSeconds?: unknown,
@@ -127,7 +138,7 @@ function fieldsFrom(
   throw new ValueError('ERR_COLL_VALUE', 'options are an object of fields, or the fields in their order, not both');
 }
 
-/** @throws ValueError for anything but a whole number of bytes from 0 */
+/** @throws ValueError unless it is a whole number of bytes from 0 */
 export function requireBytesPerPack(bytesPerPack: unknown): asserts bytesPerPack is number {
   if (Number.isSafeInteger(bytesPerPack) && (bytesPerPack as number) >= 0) return;
   throw new ValueError(

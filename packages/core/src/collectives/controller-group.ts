@@ -9,16 +9,16 @@ import { type Tensor, zeros } from '../values/tensor.js';
 import { refusedError } from './call-errors.js';
 import type { Communicator, Group, RunOptions, SubGroup } from './communicator.js';
 
-/** How a single controller makes its communicators and its memory. */
+/** How a single controller creates communicators and memory. */
 export interface ControllerGroupOptions {
   readonly communicator: (algorithm: Algorithm, group: Group) => Communicator;
   /** Default: ordinary memory. */
   readonly allocate?: Group['allocate'] | undefined;
-  /** A communicator of a group of another size. Default: the group cannot be split. */
+  /** Creates a communicator for a group of another size. Default: the group cannot be split. */
   readonly ofSize?: ((size: number, algorithm: Algorithm) => Communicator) | undefined;
 }
 
-/** The group of a single controller, which holds the buffers of all ranks: only `fail` ends it. */
+/** The group of a single controller, which holds the buffers of all ranks. Only `fail` ends it. */
 export class ControllerGroup implements Group {
   readonly order = new CallOrder();
   readonly #options: ControllerGroupOptions;

@@ -11,12 +11,13 @@ import {
 export const failureReasons = ['peer', 'deadline', 'aborted', 'closed', 'mismatch', 'shapes', 'dtypes'] as const;
 
 /**
- * Why a group ended: a member's error, a deadline, a signal, a member that closed it while others were waiting, or members that disagreed: about what to
- * do, or about shapes or dtypes only.
+ * Why a group ended: an error of a member, a deadline, a signal, a member that closed the group
+ * while others waited, or a disagreement between members (about the call, or only about shapes or
+ * dtypes).
  */
 export type FailureReason = (typeof failureReasons)[number];
 
-/** Why a group ends for its other members where such an error ended it for one. */
+/** The reason reported to the other members when this error ended the group for one. */
 export function reasonOf({ code }: CollError): FailureReason {
   switch (code) {
     case 'ERR_COLL_DEADLINE':
@@ -36,14 +37,14 @@ export function reasonOf({ code }: CollError): FailureReason {
   }
 }
 
-/** The error of each collective of a group that has ended, in `text`; `where` says which one it is, after its name. */
+/** The error for each collective of a failed group. `where` identifies the collective and follows its name. */
 export function failureError(
   reason: FailureReason,
   text: string,
   details: { readonly operation: string; readonly rank: number },
   where = '',
 ): CollError {
-  // Who tells of a disagreement, or of another collective, names that already.
+  // Errors about disagreements, or from another collective, already name the operation.
   const told = text.startsWith(details.operation) ? text : `${details.operation}${where}: ${text}`;
   switch (reason) {
     case 'shapes':

@@ -4,23 +4,23 @@ import { type CollError, ValueError } from '../support/errors.js';
 import { quote } from '../support/quote.js';
 import type { Communicator } from './communicator.js';
 
-/** How a pair of processes exchanges data, and why so. */
+/** How two processes exchange data, and why. */
 export interface Link {
   readonly rank: number;
   readonly transport: 'shared-memory' | 'tcp';
-  /** What was tried and found, in words for the user. */
+  /** The checks made and their results, as a phrase for the user. */
   readonly reason: string;
 }
 
 /**
- * One process among those that work together, on one host or several. All members issue the same collectives in the same order, over
- * all communicators of the group together.
- *
- * A group fails as a whole: once a member is lost, throws or disagrees, every collective that is under way or comes later fails on every member
- * with the same error. A failed group is closed; another one, of the next generation, can be opened in the same process.
+ * One member of a group of processes, on one host or several. All members issue the same
+ * collectives in the same order, over all communicators of the group together.
+ * A group fails as a whole. Once a member is lost, throws or disagrees, all current and later
+ * collectives fail on every member with the same error. Close a failed group; the same process can
+ * then open another one, with the next generation.
  */
 export interface ProcessGroup extends Member {
-  /** Which of the groups of a job this is: each that is opened after a failure has a higher number. */
+  /** Number of this group within its job. Each group opened after a failure has a higher number. */
   readonly generation: number;
   /** The name of each rank's host. */
   readonly hosts: readonly string[];
@@ -28,24 +28,31 @@ export interface ProcessGroup extends Member {
   readonly links: readonly Link[];
 
   /**
-   * Plays an algorithm among all members; `localRanks` is this one. Closing the communicator leaves the group open.
+   * Runs `algorithm` across all members; `localRanks` is this member's rank. Closing the
+   * communicator leaves the group open.
    * @throws RuntimeError (ERR_COLL_CLOSED) once the group is closed
    */
   communicator(algorithm: Algorithm): Communicator;
 
-  /** Ends the group for all members: collectives under way and later ones fail with an error that has this one's message. May be called again. */
+  /**
+   * Ends the group for all members. Current and later collectives fail with an error that has this
+   * one's message. Idempotent.
+   */
   fail(error: unknown): void;
 
-  /** Why the group has failed, for members that wait for something else meanwhile; undefined while it has not. Absent: only collectives tell. */
+  /**
+   * The group's failure, for members that are waiting for something else; undefined while there is
+   * none. If the method is missing, only collectives report failures.
+   */
   failure?(): CollError | undefined;
 }
 
-/** @throws ValueError for what is no group, such as the promise of one, where there is something */
+/** @throws ValueError unless it is a group or undefined; a promise of a group is neither */
 export function requireProcessGroup(group: unknown): void {
   if (group !== undefined) requireGivenGroup(group);
 }
 
-/** @throws ValueError for what is no group */
+/** @throws ValueError unless it is a group */
 export function requireGivenGroup(group: unknown): asserts group is ProcessGroup {
   const { communicator, fail, rank, size } = Object(group) as Partial<ProcessGroup>;
   const isGroup = typeof communicator === 'function' && typeof fail === 'function';

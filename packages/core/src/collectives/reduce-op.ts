@@ -5,17 +5,20 @@ const members = { SUM: 'SUM', MEAN: 'MEAN', MIN: 'MIN', MAX: 'MAX', PRODUCT: 'PR
 
 export type ReduceOp = (typeof members)[keyof typeof members];
 
-/** How values are combined. Strategies and replica contexts also take the names in any letter case. */
+/** How values are combined. Strategies and replica contexts also accept the names in any letter case. */
 export const ReduceOp: typeof members & {
-  /** The op of a variable's aggregation. @throws ValueError for `NONE` and `ONLY_FIRST_REPLICA`, which combine nothing */
+  /**
+   * The reduce op for a variable's aggregation. @throws ValueError for `NONE` and
+   * `ONLY_FIRST_REPLICA`, which combine nothing
+   */
   fromVariableAggregation(aggregation: unknown): ReduceOp;
-  // Not enumerable, so that the values of the object are its members.
+  // Not enumerable, so that `Object.values` returns only the members.
 } = Object.defineProperty({ ...members } as never, 'fromVariableAggregation', { value: fromVariableAggregation });
 
-/** A reduce op, or its name in any letter case, as strategies take it. */
+/** A reduce op, or its name in any letter case. */
 export type ReduceOpLike = ReduceOp | Lowercase<ReduceOp>;
 
-/** All of them. */
+/** All reduce ops. */
 export const reduceOps: readonly ReduceOp[] = Object.values(members);
 
 /** Whether a value is a member of `ReduceOp`. */
@@ -23,7 +26,7 @@ export function isReduceOp(value: unknown): value is ReduceOp {
   return typeof value === 'string' && Object.hasOwn(members, value);
 }
 
-/** The op of that name in any letter case. @throws ValueError for an unknown name. */
+/** The reduce op of this name, in any letter case. @throws ValueError for an unknown name. */
 export function reduceOpFrom(name: unknown): ReduceOp {
   const upper = typeof name === 'string' ? name.toUpperCase() : name;
   if (isReduceOp(upper)) return upper;
@@ -33,7 +36,7 @@ export function reduceOpFrom(name: unknown): ReduceOp {
   );
 }
 
-/** Refuses anything that is not a member of `ReduceOp`; names are not converted here. @throws ValueError */
+/** Rejects anything but a member of `ReduceOp`; names are not converted here. @throws ValueError */
 export function validateReduceOp(op: unknown): asserts op is ReduceOp {
   if (isReduceOp(op)) return;
   throw new ValueError(

@@ -6,14 +6,15 @@ import { requireList } from '../support/requirements.js';
 import { wasmEngine } from '../wasm/wasm-engine.js';
 import type { Engine, EngineCandidate, EngineName, EngineRequest, EngineResolution } from './engine.js';
 
-/** The order in which `'auto'` asks. */
+/** The probing order for `'auto'`. */
 const names: readonly EngineName[] = ['native', 'wasm', 'js'];
 const builtIn: readonly Engine[] = [wasmEngine, jsEngine];
 
-// A change of `Engine` that older copies of the library could not use gets another key, so that only those meet that fit.
+// Change this key whenever `Engine` changes incompatibly, so that only compatible copies of the
+// library share engines.
 const key = Symbol.for('@coll/core.engines.v1');
 
-/** The engines of this realm that were registered. Copies of the library that were installed separately share them. */
+/** The engines registered in this realm. Separately installed copies of the library share them. */
 function registered(): Map<EngineName, Engine> {
   const realm = globalThis as { [key]?: Map<EngineName, Engine> };
   realm[key] ??= new Map();
@@ -21,8 +22,9 @@ function registered(): Map<EngineName, Engine> {
 }
 
 /**
- * Makes an engine known to all that ask for one by name or for `'auto'`; the same one again is nothing new.
- * @throws CollError for an object that is no engine, and for a second engine of that name
+ * Makes an engine available by name and for `'auto'`. Registering the same object again has no
+ * effect.
+ * @throws CollError for an object that is not an engine, and for a second engine of that name
  */
 export function registerEngine(engine: Engine): void {
   requireEngine(engine);
@@ -38,9 +40,10 @@ export function registerEngine(engine: Engine): void {
 }
 
 /**
- * Finds the engine for a request among those that were registered, those that are built in, and `extra` ones, which come first. `'auto'` takes the
- * fastest that works here; another name that one, or nothing.
- * @throws ValueError for what is no name; CollError that says why the engine cannot be used, and what to do
+ * Finds an engine among `extra` ones, which come first, registered ones and built-in ones. `'auto'`
+ * takes the fastest that works here; a name takes that engine or throws.
+ * @throws ValueError for an unknown name; CollError that says why the engine cannot be used, and
+ * what to do
  */
 export function resolveEngine(request: EngineRequest = 'auto', extra: readonly Engine[] = []): EngineResolution {
   requireEngineRequest(request);
@@ -64,7 +67,7 @@ export function resolveEngine(request: EngineRequest = 'auto', extra: readonly E
   return { engine: taken, candidates };
 }
 
-/** @throws ValueError for what names no engine */
+/** @throws ValueError unless it names an engine */
 export function requireEngineRequest(request: unknown): asserts request is EngineRequest {
   if (request === 'auto' || names.includes(request as EngineName)) return;
   throw new ValueError('ERR_COLL_VALUE', `engine must be 'auto', ${names.join(', ')}, not ${quote(request)}`);
@@ -77,7 +80,7 @@ function refusalOf(engine: Engine | undefined, name: EngineName): string | undef
     const result = engine.probe();
     return result.available ? undefined : result.reason;
   } catch (error) {
-    // What cannot even be probed cannot be used; the others still can.
+    // An engine whose probe throws is unusable; the others remain.
     return `its probe failed: ${error instanceof Error ? error.message : quote(error)}`;
   }
 }

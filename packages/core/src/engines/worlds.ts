@@ -20,8 +20,8 @@ export function portableWorld(devices: readonly string[], engine?: Engine): Worl
 }
 
 /**
- * One device of a group whose others live in other threads, played by the engine that made the group.
- * @throws CollError where that engine is not known here; pass it, or register it
+ * One device of a group whose others live in other threads. Uses the engine that made the group.
+ * @throws CollError if that engine is not known here; pass it, or register it
  */
 export function threadWorld(group: ThreadGroup, rank: number, devices: readonly string[], engine?: Engine): World {
   requireGroup(group);
@@ -37,7 +37,10 @@ export function threadWorld(group: ThreadGroup, rank: number, devices: readonly 
   };
 }
 
-/** One device of a group of processes, each of which has one: `devices` in rank order. @throws ValueError for another number of them */
+/**
+ * One device of a group of processes with one device each; `devices` is in rank order. @throws
+ * ValueError unless there is one device per process
+ */
 export function processWorld(group: ProcessGroup, devices: readonly string[]): World {
   requireGivenGroup(group);
   requireList(devices, 'devices');

@@ -28,20 +28,32 @@ import { allDevicesMatch, type Destinations, devicesMatch, requireSameDevices } 
 import { type PossiblyMirrored, type ReadyPair, requireReducible } from './reducible.js';
 
 export interface AllReduceOptions extends PackingOptions {
-  /** What does the arithmetic, where no world says it. Default: `'auto'`, the fastest that works here. */
+  /**
+   * The engine that does the arithmetic, if no world determines it. Default: `'auto'`, the fastest
+   * that works here.
+   */
   readonly engine?: EngineRequest | undefined;
 }
 
 export interface AllReduceSetup extends AllReduceOptions {
   readonly algorithm: Algorithm;
-  /** Serves what is not an all-reduce: other destinations, sparse values, gathers, and whatever the communicator refuses. */
+  /**
+   * Serves everything but the all-reduce: other destinations, sparse values, gathers, and calls the
+   * communicator refuses.
+   */
   readonly fallback: CrossDeviceOps;
   readonly world?: World | undefined;
-  /** Which values of a batch go together, how they are packed, and by which variant they are played. Default: all by these options, by variant 0. */
+  /**
+   * Splits a batch into groups of values, each with its own packing and algorithm variant. Default:
+   * one group, packed by these options, variant 0.
+   */
   readonly routes?: FindRoutes | undefined;
-  /** Why a value, or where its result is to go, is not for these ops, in words for the user: the fallback serves it. Absent: each is. */
+  /**
+   * The reason, for the user, why the fallback must serve this value or destination; undefined if
+   * these ops can. If the method is missing, these ops serve every pair.
+   */
   refuses?(pair: ReadyPair): string | undefined;
-  /** Puts a communicator of one's own, such as for a black box, in front of the engine's, which it closes with itself. */
+  /** Wraps the engine's communicator, for example in a black box. The wrapper closes it. */
   communicator?(size: number, engine: Communicator): Communicator;
 }
 
@@ -59,17 +71,23 @@ const setupFields = knownOptions<AllReduceSetup>('AllReduceOps', {
 });
 
 /**
- * Cross-device ops that play an all-reduce algorithm: checks, packs, hands flat buffers to a communicator and takes the results
- * apart. A subclass says which algorithm, and what serves the rest.
+ * Cross-device ops based on an all-reduce algorithm. They validate, pack, pass flat buffers to a
+ * communicator and unpack the results. A subclass chooses the algorithm and the fallback.
  */
 export abstract class AllReduceOps extends CrossDeviceOps {
   readonly #setup: AllReduceSetup;
-  /** Undefined in a world with an engine of its own, such as a group of processes, until values of another size need one. */
+  /**
+   * Undefined in a world with its own engine, such as a group of processes, until values of another
+   * size need one.
+   */
   #resolution: EngineResolution | undefined;
   readonly #routing: Routing;
   readonly #groups = new Map<number, Group>();
 
-  /** @throws ValueError for an unknown option, a number of packing that makes no sense, or an engine that is not the world's; CollError for one that does not work here */
+  /**
+   * @throws ValueError for an unknown option, an invalid packing number, or an engine other than
+   * the world's; CollError if the engine does not work here
+   */
   constructor(setup: AllReduceSetup) {
     const given = optionsOf(setup, '{ algorithm, fallback }', setupFields) as AllReduceSetup;
     const { algorithm, engine = 'auto', world, routes } = given;
@@ -83,7 +101,8 @@ export abstract class AllReduceOps extends CrossDeviceOps {
 
   override explain(): Explanation {
     const { world } = this.#setup;
-    // A world that says nothing of a choice, such as a group of processes, has its own engine, and nobody was asked.
+    // A world without a resolution, such as a group of processes, brings its own engine; no engine
+    // was probed.
     if (world && !world.resolution) return { ...super.explain(), engine: world.engine, engines: [] };
     const { engine, candidates } = this.#engines();
     return { ...super.explain(), engine: world?.engine ?? engine.name, engines: candidates };
@@ -95,7 +114,7 @@ export abstract class AllReduceOps extends CrossDeviceOps {
     await this.#setup.fallback.close();
   }
 
-  /** Dense values of replicas that are all here go to the engine at once. */
+  /** Dense values whose replicas are all local go straight to the engine. */
   override performHere(batch: Batch, call: ResolvedOptions): Work<ValueLists> {
     return this.#performDense(batch, call) ?? super.performHere(batch, call);
   }
@@ -114,7 +133,10 @@ export abstract class AllReduceOps extends CrossDeviceOps {
     return (await this.#allReduceValues(op, [value], call))[0] as PossiblyMirrored;
   }
 
-  /** One all-reduce of all values where all are for these ops, and stay on their devices; else one reduce after the other. */
+  /**
+   * One all-reduce for all values if these ops can serve all of them and results stay on the
+   * values' devices. Otherwise reduces them one after the other.
+   */
   protected override async batchReduceImplementation(
     op: ReduceOp,
     pairs: readonly ReadyPair[],
@@ -129,7 +151,7 @@ export abstract class AllReduceOps extends CrossDeviceOps {
     );
   }
 
-  /** A gather by the fallback, for ops that have none of their own. */
+  /** A gather by the fallback, for ops without their own. */
   protected gatherElsewhere(
     value: DistributedValues<Tensor>,
     destinations: Destinations,
@@ -188,7 +210,7 @@ export abstract class AllReduceOps extends CrossDeviceOps {
     );
   }
 
-  /** Undefined where something else than an all-reduce of these ops is needed. */
+  /** Undefined if these ops cannot serve the call by all-reduce alone. */
   #performDense({ request, inputs, into }: Batch, call: ResolvedOptions): Work<ValueLists> | undefined {
     const isDense = inputs.every((values) => values.every((value) => 'data' in value));
     if (request.kind !== 'all-reduce' || !isDense || (inputs.length === 1 && this.workerCount === 1)) return undefined;
@@ -204,14 +226,14 @@ export abstract class AllReduceOps extends CrossDeviceOps {
     return this.#workOf(packed, call, into);
   }
 
-  /** What is to be done with dense values, by device. */
+  /** The packed batch for dense values, by device. */
   #batchOf(op: ReduceOp, inputs: readonly (readonly Tensor[])[], { options }: ResolvedOptions): PackedBatch {
     const group = this.#group(inputs.length);
     const packs = group.batches.packsOf(inputs[0] as readonly Tensor[], options.bytesPerPack);
     return { collective: { kind: 'all-reduce', op: collectiveOp(op) }, inputs, packs, group };
   }
 
-  /** All packs are under way at the same time. `into`: memory for the results of some devices. */
+  /** Runs all packs concurrently. `into`: memory for the results of some devices. */
   #workOf(batch: PackedBatch, call: ResolvedOptions, into?: Batch['into']): Work<readonly (readonly Tensor[])[]> {
     this.#tell(batch.inputs, batch.packs.length);
     return { on: batch.group.communicator, hasOnePhase: true, phases: this.#phasesOf(batch, call, into) };
@@ -247,12 +269,13 @@ export abstract class AllReduceOps extends CrossDeviceOps {
     return this.#resolution;
   }
 
-  // One rank combines nothing: with workers, whose group does that, no other engine is looked for.
+  // One rank combines nothing, so no engine is searched for; with several workers, their group
+  // combines.
   #engineFor(size: number): Engine {
     return size === 1 && !this.#resolution ? jsEngine : this.#engines().engine;
   }
 
-  // One communicator a size: values may live on any number of devices.
+  // One communicator per size, because values may live on any number of devices.
   #group(size: number): Group {
     const { world, algorithm } = this.#setup;
     const known = this.#groups.get(size);
@@ -273,14 +296,14 @@ export abstract class AllReduceOps extends CrossDeviceOps {
   }
 }
 
-/** A group of ranks that are all here. */
+/** A group of ranks that are all local. */
 interface Group {
   readonly communicator: Communicator;
   readonly views: Views;
   readonly batches: RoutedBatches;
 }
 
-/** Dense values of a batch, by device, and the packs in which they travel. */
+/** The dense values of a batch, by device, and the packs that carry them. */
 interface PackedBatch {
   readonly collective: Extract<Collective, { kind: 'all-reduce' }>;
   readonly inputs: readonly (readonly Tensor[])[];
@@ -288,7 +311,7 @@ interface PackedBatch {
   readonly group: Group;
 }
 
-/** Why the communicator cannot do it: a dtype, or a variant. */
+/** Why the communicator refuses the batch, because of a dtype or variant; undefined if it does not. */
 function refusalOf({ collective, inputs: [first = []], packs, group }: PackedBatch): string | undefined {
   const asked = new Map(
     packs.map(({ variant, pieces }) => {
@@ -310,7 +333,7 @@ function communicatorOf(setup: AllReduceSetup, size: number, engine: Communicato
   return setup.communicator?.(size, engine) ?? engine;
 }
 
-/** @throws ValueError where another engine is asked for than the world's */
+/** @throws ValueError if another engine than the world's is requested */
 function requireEngineOf(world: World | undefined, engine: EngineRequest): void {
   requireEngineRequest(engine);
   if (!world || engine === 'auto' || engine === world.engine) return;
@@ -333,7 +356,10 @@ function mirrored(
   );
 }
 
-/** Memory for the results, by device: what was named for them, or a buffer for each dtype, or the same for all devices. */
+/**
+ * Memory for the results, by device: the named memory, one new buffer per dtype, or one memory
+ * shared by all devices.
+ */
 function resultsOf(
   collective: Collective,
   inputs: readonly (readonly Tensor[])[],

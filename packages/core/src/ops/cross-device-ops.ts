@@ -60,7 +60,8 @@ const brand = Symbol.for('@coll/core.cross-device-ops');
  * byte moves and take the shortcuts; plug-ins extend the class and implement the protected ones. Inputs are never changed.
  */
 export abstract class CrossDeviceOps implements AsyncDisposable {
-  // The parent class asks for the brand, which ops of other copies of the library have too; its children ask as usual.
+  // The parent class tests the brand, which ops of other copies of the library also carry.
+  // Subclasses use the ordinary instanceof.
   static [Symbol.hasInstance](value: unknown): boolean {
     if (Object.getPrototypeOf(this) === Function.prototype)
       return typeof value === 'object' && value !== null && brand in value;
@@ -68,16 +69,16 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
   }
 
   abstract readonly name: string;
-  /** Collectives from inside the replicas, for ops that were made for a world of them. */
+  /** Collectives called from inside the replicas, for ops that were made for a world of them. */
   readonly replicaGroup: ReplicaGroup | undefined;
   readonly #engine: string;
   readonly #engines: readonly EngineCandidate[];
-  /** Of the one replica that is here, if the others are elsewhere. */
+  /** Those of the only local replica, if the others are elsewhere. */
   readonly #collectives: ReplicaCollectives | undefined;
   readonly #notes = new Set<string>();
   #isClosed = false;
 
-  /** With a world, `play` is what its replicas do when they call from inside. */
+  /** `play` executes the calls that the world's replicas make from inside. */
   constructor(world?: World, play?: ReplicaPlay) {
     requireWorld(world);
     this.#engines = world?.resolution?.candidates ?? [];
@@ -90,10 +91,11 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
   }
 
   /**
-   * Combines the components of a value and puts the result on every destination: `Mirrored`, or the bare value for one device.
-   * Where the value has one component, already in place, the result is a copy, and `reduceOp` is not looked at. `into` names memory for it.
-   * @throws ValueError for destinations, ops, options or values of the wrong kind; InvalidArgumentError and InternalError
-   * where components differ in shape or dtype
+   * Combines the components of a value and puts the result on every destination: `Mirrored`, or the
+   * bare value for one device. If the value has a single component that is already in place, the
+   * result is a copy and `reduceOp` is ignored. `into` names memory for the result.
+   * @throws ValueError for destinations, ops, options or values of the wrong kind;
+   * InvalidArgumentError and InternalError if components differ in shape or dtype
    */
   reduce<V extends ReducibleLike, Op extends ReduceOp>(
     reduceOp: Op,
@@ -125,8 +127,9 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
   }
 
   /**
-   * Reduces each value to its destinations; results in the order of the pairs. Where each value has one component, already in place,
-   * the components themselves come back. `into` names memory for the results, one value a pair; sparse ones have none.
+   * Reduces each value to its destinations; results are in the order of the pairs. If every value
+   * has a single component that is already in place, the components themselves are returned. `into`
+   * names memory for the results, one value per pair; sparse results have none.
    * @throws as `reduce`; ValueError for pairs that are not an iterable of two-element arrays
    */
   batchReduce<Pair extends ValueDestinationPair, Op extends ReduceOp>(
@@ -152,7 +155,7 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
     return targets ? inTargets(results, targets) : results;
   }
 
-  /** Copies of a value on every destination, part by part where it is sparse. It need not be on any of them. */
+  /** Copies a value to every destination, a sparse value part by part. It need not live on any of them. */
   async broadcast<V extends TensorLike | IndexedSlices>(value: V, destinations: Destinations) {
     this.#requireOpen('broadcast');
     validateDestinations(destinations);
@@ -161,7 +164,7 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
 
   /**
    * Joins the components along `axis`, in replica order, and puts the result on every destination.
-   * @throws NotImplementedError for sparse values; InvalidArgumentError where other dimensions differ
+   * @throws NotImplementedError for sparse values; InvalidArgumentError if other dimensions differ
    */
   gather<V extends ReducibleLike>(
     perReplicaValue: V,
@@ -182,9 +185,10 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
   }
 
   /**
-   * From inside a replica: combines its values with those of all other replicas, which make the same call. `value` is a tensor,
-   * indexed slices or any structure of them, of the same shapes everywhere; the result has its structure.
-   * @throws NotImplementedError where these ops were made without a world of replicas
+   * Called from inside a replica: combines its values with those of all other replicas, which must
+   * make the same call. `value` is a tensor, indexed slices or any structure of them, with the same
+   * shapes on every replica. The result has the same structure.
+   * @throws NotImplementedError if these ops were made without a world of replicas
    */
   async allReduce(
     reduceOp: ReduceOp,
@@ -196,7 +200,7 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
     return group.run(group.reduceCall(reduceOp, value, replicaId, options));
   }
 
-  /** `allReduce` that blocks the thread; only where every replica has a thread of its own. */
+  /** `allReduce` that blocks the thread; requires that every replica has its own thread. */
   allReduceSync(
     reduceOp: ReduceOp,
     value: ReplicaValue,
@@ -207,48 +211,60 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
     return group.runSync(group.reduceCall(reduceOp, value, replicaId, options));
   }
 
-  /** Whether these ops tell the devices of several tasks (workers) from each other. Default: no, and strategies give them those of one. */
+  /**
+   * Whether these ops distinguish the devices of several tasks (workers). Default: false;
+   * strategies then pass devices of one task.
+   */
   get severalTasks(): boolean {
     return false;
   }
 
-  /** How many workers hand in components of a value at the same time, each its own and as many as the others. Default: all are here. */
+  /**
+   * Number of workers that each pass their own components of a value, all the same number. Default:
+   * 1, all components are local.
+   */
   protected get workerCount(): number {
     return 1;
   }
 
-  /** A communicator whose group orders the calls of these ops among others of the same workers. Default: calls need no order. */
+  /**
+   * A communicator whose group orders the calls of these ops relative to other calls of the same
+   * workers. Default: undefined, calls need no order.
+   */
   protected get ordering(): Communicator | undefined {
     return undefined;
   }
 
-  /** What this object is and what it did otherwise than asked. */
+  /** What this object is, and where it deviated from the request. */
   explain(): Explanation {
     return { name: this.name, engine: this.#engine, engines: this.#engines, notes: [...this.#notes] };
   }
 
-  /** Performs a call of the local replicas, which their group has checked and compared. @throws as `reduce` and `gather` */
+  /**
+   * Executes a call of the local replicas, after their group has checked and compared it. @throws
+   * as `reduce` and `gather`
+   */
   perform(batch: Batch, call: ResolvedOptions): Work<ValueLists> {
     this.#requireOpen(batch.request.kind);
     return this.#collectives?.perform(batch, call) ?? this.performHere(batch, call);
   }
 
-  /** The options of a replica's call, over those of these ops. Default: these ops have none. */
+  /** A replica's call options with defaults from these ops. Default: these ops have none. */
   withDefaults(call: ResolvedOptions): ResolvedOptions {
     return call;
   }
 
-  /** As `perform`, for work that blocks the thread. */
+  /** `perform` for work that blocks the thread. */
   performSync(batch: Batch, call: ResolvedOptions): Work<ValueLists> {
     return this.perform(batch, call);
   }
 
-  /** `perform` for values that are all here, or on every worker those of its devices. */
+  /** `perform` for values that are all local, or whose local components every worker passes. */
   performHere(batch: Batch, call: ResolvedOptions): Work<ValueLists> {
     return this.performByMethods(batch, call);
   }
 
-  /** `performHere` by `batchReduceImplementation` and the like. */
+  /** `performHere` by means of `batchReduceImplementation` and its siblings. */
   protected performByMethods(batch: Batch, call: ResolvedOptions): Work<ValueLists> {
     const { inputs } = batch;
     if (inputs.length === 1 && this.workerCount === 1) return workDone(performedAlone(batch, call.deduplicate));
@@ -260,7 +276,7 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
     });
   }
 
-  /** Calls made from now on are refused. */
+  /** Closes these ops: later calls are refused. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await this.replicaGroup?.close();
@@ -270,7 +286,10 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
     return this.close();
   }
 
-  /** `value` has several components, or one that is elsewhere; its dense components agree in shape and dtype. */
+  /**
+   * `value` has several components, or a single one elsewhere. Its dense components agree in shape
+   * and dtype.
+   */
   protected abstract reduceImplementation(
     op: ReduceOp,
     value: DistributedValues<Value>,
@@ -292,7 +311,7 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
     return results;
   }
 
-  /** Calls a function whose errors count the components of a value; several workers count the replicas of all of them. */
+  /** Runs a function whose errors number components; with several workers, across all of them. */
   protected inReplicaNumbers<Result>(call: () => Result): Result {
     return call();
   }
@@ -302,7 +321,7 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
     return mirror(getDevicesFrom(destinations).map((device) => copyToDevice(value, device)));
   }
 
-  /** The components joined along `axis`, on every destination. `value` has several components, or one that is elsewhere. */
+  /** `gather` for a `value` of several components, or a single one elsewhere. */
   protected async gatherImplementation(
     value: DistributedValues<Tensor>,
     destinations: Destinations,
@@ -313,7 +332,7 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
     return (await this.placeResult(gathered, destinations, call)) as PossiblyMirrored<Tensor>;
   }
 
-  /** Brings a new value to its destinations: copies of it, or itself where they may share it. */
+  /** Brings a new value to its destinations: copies, or the value itself if they may share it. */
   protected async placeResult(
     value: Value,
     destinations: Destinations,
@@ -323,7 +342,7 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
     return mirror(getDevicesFrom(destinations).map((device) => viewOnDevice(value, device)));
   }
 
-  /** The values of replica `root` on the devices of each of `like`. Default: the root is one of the replicas here. */
+  /** The values of replica `root` on the devices of each of `like`. Default: `root` is a local replica. */
   protected async broadcastValues(
     inputs: readonly (readonly Tensor[])[],
     root: number,
@@ -342,7 +361,7 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
     return Promise.all(values.map(place));
   }
 
-  /** Keeps a remark for `explain()`; true the first time. */
+  /** Records a remark for `explain()`; true the first time. */
   protected note(remark: string): boolean {
     if (this.#notes.has(remark)) return false;
     this.#notes.add(remark);
@@ -359,7 +378,7 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
     });
   }
 
-  /** Whether a value has one component in all, of which nothing is elsewhere. */
+  /** Whether a value has exactly one component and all of it is local. */
   #isWhole({ values }: DistributedValues): boolean {
     return values.length === 1 && this.workerCount === 1;
   }
@@ -377,7 +396,7 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
     });
   }
 
-  /** Runs a call after those that were made before it, unless it is a part of one of them. */
+  /** Runs a call after earlier ones, unless it is a part of one of them. */
   #inOrder<Result>(call: ResolvedOptions, run: (call: ResolvedOptions) => Promise<Result>): Promise<Result> {
     const order = call.turn ? undefined : this.ordering?.group.order;
     return order ? order.hold((turn) => run({ ...call, turn })) : run(call);

@@ -5,10 +5,13 @@ import { canonicalize, sameDevice } from '../values/device.js';
 import { DistributedValues } from '../values/distributed-values.js';
 import { asTensor, isTensor, type Tensor, type TensorCarrier, tensorSymbol } from '../values/tensor.js';
 
-/** Where results go: a device, a list of devices, or a value or variable, which stands for the devices that it lives on and is not changed. */
+/**
+ * Where results go: a device, a list of devices, or a value or variable. A value stands for the
+ * devices it lives on and is not changed.
+ */
 export type Destinations = string | readonly string[] | Tensor | TensorCarrier | IndexedSlices | DistributedValues;
 
-/** @throws ValueError for anything else, or where there is no device; AssertionError for a device listed twice. */
+/** @throws ValueError for anything else, or if there is no device; AssertionError for a device listed twice. */
 export function validateDestinations(destinations: unknown): asserts destinations is Destinations {
   const devices = rawDevices(destinations);
   if (devices === undefined) {
@@ -27,13 +30,13 @@ export function validateDestinations(destinations: unknown): asserts destination
   if (Array.isArray(destinations)) requireDistinct(canonical);
 }
 
-/** The devices that destinations name: those of distributed values as they are, all others by their full names. */
+/** The devices of the destinations. Distributed values list them as they are; all others by full name. */
 export function getDevicesFrom(destinations: Destinations): readonly string[] {
   const devices = rawDevices(destinations) ?? [];
   return destinations instanceof DistributedValues ? devices : devices.map((device) => canonicalize(device));
 }
 
-/** Whether two destinations mean the same set of devices, in whatever order and spelling. */
+/** Whether two destinations are the same set of devices, in any order and spelling. */
 export function devicesMatch(a: Destinations, b: Destinations): boolean {
   if (a === b) return true;
   const [left, right] = [getDevicesFrom(a), getDevicesFrom(b)];
@@ -41,8 +44,8 @@ export function devicesMatch(a: Destinations, b: Destinations): boolean {
 }
 
 /**
- * The place of each destination's device among `devices`; undefined if the order is the same already, or the devices are
- * not the same.
+ * The index in `devices` of each destination's device. Undefined if the order is already the same,
+ * or the devices differ.
  */
 export function orderOf(destinations: Destinations, devices: readonly string[]): readonly number[] | undefined {
   const wanted = getDevicesFrom(destinations);
@@ -52,7 +55,10 @@ export function orderOf(destinations: Destinations, devices: readonly string[]):
   return isOther && !places.includes(-1) && new Set(places).size === places.length ? places : undefined;
 }
 
-/** Whether every value lives where its result goes, and all live on the same devices. True for no pair at all. */
+/**
+ * Whether every value lives where its result goes, and all live on the same devices. True for an
+ * empty list.
+ */
 export function allDevicesMatch(pairs: readonly (readonly [DistributedValues, Destinations])[]): boolean {
   const first = pairs[0]?.[0];
   return pairs.every(
@@ -60,7 +66,7 @@ export function allDevicesMatch(pairs: readonly (readonly [DistributedValues, De
   );
 }
 
-/** @throws AssertionError where a device stands twice in the list */
+/** @throws AssertionError if a device is listed twice */
 export function requireDistinct(devices: readonly string[]): void {
   const twice = devices.find((device, index) => devices.indexOf(device) !== index);
   if (twice !== undefined)

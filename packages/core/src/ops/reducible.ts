@@ -7,19 +7,22 @@ import { DistributedValues, type Mirrored, PerReplica } from '../values/distribu
 import { isTensor, type TensorLike } from '../values/tensor.js';
 import type { Destinations } from './destinations.js';
 
-/** What can be reduced: distributed values, or a tensor or slices, which count as a value of one component. */
+/** Values that can be reduced: distributed values, or a tensor or slices, which count as one component. */
 export type ReducibleLike = DistributedValues | TensorLike | IndexedSlices;
 
-/** A value on one device, or one for each of several. */
+/** A value on one device, or one per device. */
 export type PossiblyMirrored<T = Value> = T | Mirrored<T>;
 
-/** A value of a batch, and where its result goes. */
+/** A value of a batch, and the destinations of its result. */
 export type ValueDestinationPair = readonly [value: ReducibleLike, destinations: Destinations];
 
-/** A pair whose value has been checked and taken apart. */
+/** A pair whose value has been validated and split into components. */
 export type ReadyPair = readonly [value: DistributedValues<Value>, destinations: Destinations];
 
-/** Distributed values with tensors or slices as components; anything else becomes the one component. @throws ValueError */
+/**
+ * The distributed value with tensors or slices as components; any other value becomes the only
+ * component. @throws ValueError
+ */
 export function asPerReplica(value: unknown): DistributedValues<Value> {
   if (!(value instanceof DistributedValues)) return new PerReplica([asValue(value)]);
   if (value.values.every((item) => item instanceof IndexedSlices || (isTensor(item) && 'device' in item))) {
@@ -29,7 +32,7 @@ export function asPerReplica(value: unknown): DistributedValues<Value> {
   return new PerReplica(value.values.map(asValue));
 }
 
-/** Pairs whose values are distributed ones. @throws ValueError for what is no iterable of two-element arrays */
+/** Pairs with distributed values. @throws ValueError unless `pairs` is an iterable of two-element arrays */
 export function readyPairs(pairs: Iterable<ValueDestinationPair>): ReadyPair[] {
   const isIterable = typeof pairs === 'object' && pairs !== null && Symbol.iterator in pairs;
   if (!isIterable) {

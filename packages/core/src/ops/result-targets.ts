@@ -11,24 +11,31 @@ import type { Tensor } from '../values/tensor.js';
 import { devicesMatch, getDevicesFrom, orderOf } from './destinations.js';
 import { asPerReplica, type ReadyPair, type ReducibleLike } from './reducible.js';
 
-/** What `reduce` can be told besides the options of every call. */
+/** Options of `reduce`: those of every call, and `into`. */
 export type ReduceOptions = CallOptions & {
-  /** Where the result is written: a value of its shape, dtype and number of components, such as an earlier result. Default: new memory. */
+  /**
+   * Memory for the result: a value of the same shape, dtype and number of components, such as an
+   * earlier result. Default: new memory.
+   */
   readonly into?: ReducibleLike | undefined;
 };
 
-/** What `batchReduce` can be told besides the options of every call. */
+/** Options of `batchReduce`: those of every call, and `into`. */
 export type BatchReduceOptions = CallOptions & {
-  /** Where results are written: such a value for each pair, and nothing for a sparse one. Default: new memory. */
+  /** Memory for the results: one such value per pair, undefined for sparse ones. Default: new memory. */
   readonly into?: readonly (ReducibleLike | undefined)[] | undefined;
 };
 
-/** Where results of a batch are written: for each dense value a tensor a destination, in the order of the result's components. */
+/**
+ * Memory for the results of a batch: for each dense value one tensor per destination, in the order
+ * of the result's components.
+ */
 export type ResultTargets = readonly (readonly Tensor[] | undefined)[];
 
 /**
- * The memory that was named for the results of a batch; undefined where none was.
- * @throws ValueError for memory of another number, dtype or shape, or that overlaps other results or values
+ * The memory named for the results of a batch; undefined if none was.
+ * @throws ValueError for memory of the wrong number, dtype or shape, or memory that overlaps other
+ * results or values
  */
 export function resultTargets(
   op: ReduceOp,
@@ -67,7 +74,10 @@ export function resultTargets(
   return targets;
 }
 
-/** A result with its components in the order of its destinations. All-reduces leave them in the order of their value. */
+/**
+ * A result with its components in the order of its destinations. All-reduces return them in the
+ * order of the input value.
+ */
 export function inOrderOf<Result extends Value | DistributedValues<Value>>(
   [value, destinations]: ReadyPair,
   result: Result,
@@ -77,7 +87,7 @@ export function inOrderOf<Result extends Value | DistributedValues<Value>>(
   return order ? (mirror(order.map((place) => result.values[place] as Value)) as Mirrored<Value>) : result;
 }
 
-/** Targets as an all-reduce fills them, in the order of each value's devices. */
+/** Targets in the order that an all-reduce fills them: that of each value's devices. */
 export function targetsInOrderOfValues(pairs: readonly ReadyPair[], targets: ResultTargets): ResultTargets {
   return targets.map((tensors, index) => {
     const [value, destinations] = pairs[index] as ReadyPair;
@@ -86,7 +96,7 @@ export function targetsInOrderOfValues(pairs: readonly ReadyPair[], targets: Res
   });
 }
 
-/** Results in the memory that was named for them; those that were written elsewhere are copied. */
+/** Results in their named memory; those written elsewhere are copied there. */
 export function inTargets<Result extends Value | Mirrored<Value>>(
   results: readonly Result[],
   targets: ResultTargets,

@@ -7,9 +7,9 @@ import { allocate } from './dtype.js';
 import { copyElements, elementCount, sameShape, type Tensor } from './tensor.js';
 
 /**
- * Tensors joined along an axis, in order, in new memory on the first one's device.
- * @throws ValueError for none or for scalars, OutOfRangeError for an axis that is not there, InvalidArgumentError where
- * ranks or other dimensions differ
+ * Joins tensors along an axis, in order, in new memory on the first one's device.
+ * @throws ValueError for an empty list or scalars, OutOfRangeError for an axis out of range,
+ * InvalidArgumentError if ranks or other dimensions differ
  */
 export function concatAlong(tensors: readonly Tensor[], axis: number): Tensor {
   requireTensors(tensors, 'tensors');
@@ -39,7 +39,7 @@ export function concatAlong(tensors: readonly Tensor[], axis: number): Tensor {
   return joined;
 }
 
-/** @throws InvalidArgumentError where other dimensions than that of the axis, or their number, differ */
+/** @throws InvalidArgumentError if the number of dimensions, or a dimension other than `axis`, differs */
 export function requireJoinable(
   shapes: readonly (readonly number[])[],
   axis: number,
@@ -57,7 +57,10 @@ export function requireJoinable(
   );
 }
 
-/** @throws ValueError for a scalar, OutOfRangeError for an axis outside of the shape (negative axes are not axes) */
+/**
+ * @throws ValueError for a scalar, OutOfRangeError for an axis outside the shape (negative axes are
+ * not supported)
+ */
 export function requireAxis(axis: number, shape: readonly number[]): void {
   if (shape.length === 0)
     throw new ValueError('ERR_COLL_VALUE', 'gather: scalars have no axis to be joined along; give them shape [1]');

@@ -5,7 +5,7 @@ import { quote } from '../support/quote.js';
 
 const deviceTypes: readonly string[] = ['CPU', 'GPU', 'TPU', 'XPU'];
 
-/** The parts of a device name that are given. */
+/** The parts given in a device name. */
 export interface DeviceFields {
   /** Such as `worker`. */
   readonly job?: string;
@@ -13,9 +13,9 @@ export interface DeviceFields {
   readonly replica?: number;
   /** From 0, within its job. */
   readonly task?: number;
-  /** Upper case, except when the long form `device:type:index` gave it otherwise. */
+  /** Upper case, unless the long form `device:type:index` spelled it otherwise. */
   readonly type?: string;
-  /** From 0, among the devices of its type; absent for `*`: any. */
+  /** From 0, among the devices of its type; undefined means any (`*`). */
   readonly index?: number;
 }
 
@@ -27,7 +27,7 @@ const deviceFields = knownOptions<DeviceFields>('DeviceSpec', {
   index: true,
 });
 
-/** The parts of a device name `/job:J/replica:R/task:T/device:TYPE:INDEX`, each of which may be missing. */
+/** The parts of a device name `/job:J/replica:R/task:T/device:TYPE:INDEX`, each optional. */
 export class DeviceSpec {
   readonly fields: DeviceFields;
 
@@ -51,14 +51,14 @@ export class DeviceSpec {
     return new DeviceSpec(fields);
   }
 
-  /** Fields of `other` win over those of this one. */
+  /** A copy in which the fields of `other` override those of this one. */
   overlaid(other: DeviceSpec): DeviceSpec {
     if (!(other instanceof DeviceSpec))
       throw new ValueError('ERR_COLL_DEVICE', `overlaid takes a DeviceSpec, got ${quote(other)}`);
     return new DeviceSpec({ ...this.fields, ...other.fields });
   }
 
-  /** The name, without the parts that are not given; a type without an index is `TYPE:*`. */
+  /** The name, without missing parts; a type without an index is `TYPE:*`. */
   toString(): string {
     const { job, replica, task, type, index } = this.fields;
     const parts = [
@@ -71,12 +71,15 @@ export class DeviceSpec {
   }
 }
 
-/** The full name of a device, filled up from `fallback`, then from replica 0, task 0, CPU:0 of `localhost`. @throws ValueError */
+/**
+ * The full name of a device. Missing parts come from `fallback`, then from replica 0, task 0, CPU:0
+ * of `localhost`. @throws ValueError
+ */
 export function canonicalize(device: string, fallback = ''): string {
   return canonicalSpec(device, fallback).toString();
 }
 
-/** A full name without job and task, for comparing the devices of different tasks. */
+/** The full name without job and task, for comparing devices of different tasks. */
 export function canonicalizeWithoutJobAndTask(device: string, fallback = ''): string {
   const { type, index } = canonicalSpec(device, fallback).fields;
   return new DeviceSpec({
@@ -86,7 +89,7 @@ export function canonicalizeWithoutJobAndTask(device: string, fallback = ''): st
   }).toString();
 }
 
-/** The CPU of the task that a device belongs to. @throws ValueError for a name or an index that is none */
+/** The CPU of the task that a device belongs to. @throws ValueError for an invalid name or index */
 export function hostForDevice(device: string, deviceIndex = 0): string {
   if (!(Number.isInteger(deviceIndex) && deviceIndex >= 0))
     throw new ValueError('ERR_COLL_DEVICE', `deviceIndex must be a whole number from 0, got ${quote(deviceIndex)}`);
@@ -99,7 +102,10 @@ export function hostForDevice(device: string, deviceIndex = 0): string {
   return owner.overlaid(new DeviceSpec({ type: 'CPU', index: deviceIndex })).toString();
 }
 
-/** `/device:GPU:0` up to the count, or the CPU when there are none. @throws ValueError for a count that is no whole number from 0 to 65,536 */
+/**
+ * `numGpus` names from `/device:GPU:0` on, or the CPU if the count is 0. @throws ValueError unless
+ * the count is a whole number from 0 to 65,536
+ */
 export function localDevicesFromNumGpus(numGpus: number): string[] {
   if (!(Number.isInteger(numGpus) && numGpus >= 0 && numGpus <= 2 ** 16))
     throw new ValueError('ERR_COLL_DEVICE', `numGpus must be a whole number from 0 to 65536, got ${quote(numGpus)}`);
@@ -111,7 +117,7 @@ export function deviceType(device: string): string {
   return (canonicalSpec(device).fields.type as string).toUpperCase();
 }
 
-/** Whether two names mean one device. Names without a place (empty) mean none. */
+/** Whether two names mean the same device. An empty name means no device. */
 export function sameDevice(a: string, b: string): boolean {
   return a === b || (a !== '' && b !== '' && canonicalize(a) === canonicalize(b));
 }

@@ -4,13 +4,13 @@ import { quote } from '../support/quote.js';
 import { canonicalize } from './device.js';
 import { asTensor, type Tensor, tensorSymbol } from './tensor.js';
 
-/** What tells distributed values from anything else, also those of a separately installed copy of this library. */
+/** Marks distributed values, including those of a separately installed copy of this library. */
 export const distributedValuesSymbol: unique symbol = Symbol.for('@coll/core.distributed-values') as never;
 
-/** Components of a distributed variable have a property of this name: the variable, which stands for all of them. */
+/** Key of the property by which components of a distributed variable refer to that variable. */
 export const containerSymbol: unique symbol = Symbol.for('@coll/core.container') as never;
 
-/** One component for each replica that lives here, in replica order. */
+/** One component per local replica, in replica order. */
 export abstract class DistributedValues<T = unknown> {
   readonly values: readonly T[];
 
@@ -20,7 +20,7 @@ export abstract class DistributedValues<T = unknown> {
     this.values = Object.freeze([...values]);
   }
 
-  /** Where the components live, as they say it themselves; empty for a component without a device. */
+  /** The device of each component, as the component states it; empty if it has none. */
   get devices(): readonly string[] {
     return this.values.map(deviceOf);
   }
@@ -30,15 +30,21 @@ export abstract class DistributedValues<T = unknown> {
     return this.values[0] as T;
   }
 
-  /** The class by name, which also holds for another copy of this library: `PerReplica`, `Mirrored`, … */
+  /**
+   * The class name (`PerReplica`, `Mirrored`, …), which also identifies values of another copy of
+   * this library.
+   */
   abstract readonly kind: string;
 
-  /** Whether the components are kept the same. */
+  /** Whether the components are kept equal. */
   get isMirrored(): boolean {
     return false;
   }
 
-  /** Whether it is a variable, which is handed on whole where of other values a replica gets its component. */
+  /**
+   * Whether it is a variable. Variables are passed to replicas whole; of other values a replica
+   * gets its component.
+   */
   get isVariable(): boolean {
     return false;
   }
@@ -48,38 +54,44 @@ export abstract class DistributedValues<T = unknown> {
   }
 
   /**
-   * The component of the replica, or of the update, in which this code runs; elsewhere the one that stands for all, if any does.
-   * @throws NotImplementedError where none does; OutOfRangeError for a replica that has none
+   * The component of the current replica or update. Outside of both, the component that stands for
+   * all.
+   * @throws NotImplementedError if none stands for all; OutOfRangeError for a replica without a
+   * component
    */
   get(): T {
     return currentReplica() === undefined ? this.getCrossReplica() : this.getOnDeviceOrPrimary();
   }
 
-  /** The component of the replica or update in which this code runs; elsewhere the first one on a device, or else the first. */
+  /**
+   * The component of the current replica or update. Outside of both, the first one on `device`, or
+   * else the first.
+   */
   getOnDeviceOrPrimary(device = ''): T {
     const replica = currentReplica();
     return replica === undefined ? onDeviceOrPrimary(this.values, device) : componentOf(this, replica);
   }
 
-  /** The class and the components, one a line. */
+  /** The class and the components, one per line. */
   toString(): string {
     return textOf(this);
   }
 
-  /** The component that stands for all. @throws NotImplementedError where there is none */
+  /** The component that stands for all. @throws NotImplementedError if there is none */
   getCrossReplica(): T {
     const told = `a ${this.kind} has no component that stands for all; hand it to strategy.run, or reduce it first`;
     throw new NotImplementedError('ERR_COLL_NOT_IMPLEMENTED', told);
   }
 
-  // By brand, so that values of a separately installed copy of this library are known too; classes that extend ours ask as usual.
+  // Tests the brand, so that values of separately installed copies of this library match.
+  // Subclasses use the ordinary instanceof.
   static [Symbol.hasInstance](value: unknown): boolean {
     if (this !== DistributedValues) return Function.prototype[Symbol.hasInstance].call(this, value);
     return typeof value === 'object' && value !== null && distributedValuesSymbol in value;
   }
 }
 
-/** Values that differ from replica to replica. */
+/** Values that differ across replicas. */
 export class PerReplica<T = unknown> extends DistributedValues<T> {
   readonly kind = 'PerReplica';
 
@@ -88,7 +100,10 @@ export class PerReplica<T = unknown> extends DistributedValues<T> {
     return value instanceof DistributedValues && value.kind === 'PerReplica';
   }
 
-  /** In a replica, its component. @throws ValueError elsewhere: no single tensor stands for values that differ */
+  /**
+   * Inside a replica, its component. @throws ValueError elsewhere, because no single tensor
+   * represents differing values
+   */
   [tensorSymbol](): Tensor {
     if (currentReplica() !== undefined) return asTensor(this.get());
     throw new ValueError(
@@ -98,7 +113,10 @@ export class PerReplica<T = unknown> extends DistributedValues<T> {
   }
 }
 
-/** Values that are the same on every replica; as a tensor it is the replica's component, or one that stands for all. */
+/**
+ * Values that are equal on every replica. Used as a tensor, it is the current replica's component,
+ * or the one that stands for all.
+ */
 export class Mirrored<T = unknown> extends DistributedValues<T> {
   readonly kind = 'Mirrored';
 
@@ -126,7 +144,7 @@ export function containerOf(value: unknown): DistributedValues | undefined {
   return (value as { readonly [containerSymbol]?: DistributedValues })[containerSymbol];
 }
 
-/** The component of a replica. @throws OutOfRangeError where there is none */
+/** The component of a replica. @throws OutOfRangeError if it has none */
 export function componentOf<T>({ kind, values }: DistributedValues<T>, replica: number): T {
   const isWhole = Number.isInteger(replica);
   if (isWhole && replica in values) return values[replica] as T;
@@ -134,18 +152,18 @@ export function componentOf<T>({ kind, values }: DistributedValues<T>, replica: 
   throw new OutOfRangeError(told, isWhole ? { rank: replica } : {});
 }
 
-/** The first component on a device, by full names; without one there the first of all. */
+/** The first component on a device, compared by full name, or else the first of all. */
 export function onDeviceOrPrimary<T>(values: readonly T[], device: string): T {
   const wanted = canonicalize(device);
   return (values.find((value) => canonicalize(deviceOf(value)) === wanted) ?? values[0]) as T;
 }
 
-/** `Class:{ 0: component, … }`, a component a line. */
+/** `Class:{ 0: component, … }`, one component per line. */
 export function textOf({ kind, values }: DistributedValues): string {
   return `${kind}:{\n${values.map((value, index) => `  ${index}: ${textOfComponent(value)}`).join(',\n')}\n}`;
 }
 
-// Components of variables tell more of themselves than their class.
+// Components of variables print more than their class.
 function textOfComponent(value: unknown): string {
   return containerOf(value) ? String(value) : quote(value);
 }

@@ -34,7 +34,7 @@ export type DType =
   | 'uint64'
   | 'bool';
 
-/** The kind of array that elements of each dtype are stored in. */
+/** The array type that stores the elements of each dtype. */
 interface Storage {
   float16: Uint16Array;
   bfloat16: Uint16Array;
@@ -51,10 +51,10 @@ interface Storage {
   bool: Uint8Array;
 }
 
-/** The kind of array that elements of a dtype are stored in: `Float32Array` for `float32`. */
+/** The array type that stores the elements of a dtype: `Float32Array` for `float32`. */
 export type TypedArrayOf<D extends DType> = Storage[D];
 
-/** The kinds of arrays that elements are stored in. */
+/** The array types that store elements. */
 export type TypedArray = TypedArrayOf<DType>;
 
 interface TypedArrayConstructor {
@@ -90,7 +90,10 @@ export function byteSize(dtype: DType): number {
   return storageOf(dtype).BYTES_PER_ELEMENT;
 }
 
-/** Zeros of a dtype, in the kind of array that stores it. @throws ValueError for an unknown dtype, or more elements than there is memory for */
+/**
+ * Zeros of a dtype, in the array type that stores it. @throws ValueError for an unknown dtype, or
+ * if there is not enough memory
+ */
 export function allocate<D extends DType>(dtype: D, length: number): TypedArrayOf<D> {
   const Storage = storageOf(dtype);
   try {
@@ -101,8 +104,8 @@ export function allocate<D extends DType>(dtype: D, length: number): TypedArrayO
 }
 
 /**
- * A view of `length` elements that start at byte `byteOffset`, which must be a multiple of the element size.
- * @throws ValueError for an unknown dtype, or elements outside of the buffer
+ * A view of `length` elements from byte `byteOffset`, which must be a multiple of the element size.
+ * @throws ValueError for an unknown dtype, or elements outside the buffer
  */
 export function viewOf<D extends DType>(
   dtype: D,
@@ -125,14 +128,14 @@ function storageOf(dtype: DType): TypedArrayConstructor {
   throw new ValueError('ERR_COLL_VALUE', `dtype must be one of ${dtypes.join(', ')}, got ${quote(dtype)}`);
 }
 
-/** Whether this array can hold elements of that dtype. */
+/** Whether this array can hold elements of this dtype. */
 export function stores(dtype: DType, data: TypedArray): boolean {
-  // The tag is slower to ask for; it tells of arrays of other realms.
+  // The tag is slower to read, but identifies arrays of other realms.
   const Storage = storageOf(dtype);
   return data instanceof Storage || arrayName(data) === Storage.name;
 }
 
-// Those of this realm, whose kind is plain to see.
+// The prototypes of this realm, a fast path.
 const dtypeOfPrototype = new Map<unknown, DType>([
   [Float32Array.prototype, 'float32'],
   [Float64Array.prototype, 'float64'],
@@ -146,12 +149,13 @@ const dtypeOfPrototype = new Map<unknown, DType>([
   [BigUint64Array.prototype, 'uint64'],
 ]);
 
-/** The dtype of one of this realm's arrays, if a tensor can store its elements in it as it is. */
+/** The dtype of an array of this realm that a tensor can use as it is; undefined for any other. */
 export function plainDType(data: ArrayBufferView): DType | undefined {
   return dtypeOfPrototype.get(Object.getPrototypeOf(data));
 }
 
-// By tag, not by instanceof: arrays come from other realms too (worker contexts, test sandboxes).
+// By tag instead of instanceof, because arrays may come from other realms (worker contexts, test
+// sandboxes).
 const naturalDTypes = {
   Float32Array: 'float32',
   Float64Array: 'float64',
@@ -167,12 +171,12 @@ const naturalDTypes = {
   Float16Array: 'float16',
 } as const satisfies Readonly<Record<string, DType>>;
 
-/** The dtype that an array has when none is named; `DType` where its kind is not known. */
+/** The default dtype of an array type; `DType` if the type is not known. */
 export type NaturalDType<A> = A extends { readonly [Symbol.toStringTag]: infer Name extends keyof typeof naturalDTypes }
   ? (typeof naturalDTypes)[Name]
   : DType;
 
-/** The dtype that an array has when none is named. */
+/** The default dtype of an array. */
 export function naturalDType(data: ArrayBufferView): DType {
   const dtype = plainDType(data) ?? (naturalDTypes as Readonly<Record<string, DType>>)[arrayName(data)];
   if (dtype === undefined)
@@ -184,17 +188,20 @@ export function arrayName(data: ArrayBufferView): string {
   return Object.prototype.toString.call(data).slice(8, -1);
 }
 
-/** Whether elements are floats of 16 bits, which are added up in float32. */
+/** Whether elements are 16-bit floats, which are added in float32. */
 export function isHalf(dtype: DType): dtype is 'float16' | 'bfloat16' {
   return dtype === 'float16' || dtype === 'bfloat16';
 }
 
-/** Whether elements are fractions: the floats of 16, 32 and 64 bits. */
+/** Whether elements are floats of 16, 32 or 64 bits. */
 export function isFloating(dtype: DType): boolean {
   return isHalf(dtype) || dtype === 'float32' || dtype === 'float64';
 }
 
-/** The type in which sums of a dtype are carried: half types in float32, so that they round once; all others in themselves. */
+/**
+ * The dtype in which sums are accumulated: float32 for half types, so that they round once; all
+ * others in themselves.
+ */
 export function accumulatorOf(dtype: DType): DType {
   return isHalf(dtype) ? 'float32' : dtype;
 }

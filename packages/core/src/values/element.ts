@@ -3,16 +3,17 @@ import { quote } from '../support/quote.js';
 import { type DType, isDType, type TypedArray } from './dtype.js';
 import { fromBfloat16, fromFloat16, toBfloat16, toFloat16 } from './half.js';
 
-/** What one element of a dtype holds for a number: bits for half types, a bigint for 64-bit integers. */
+/** The stored element for a number: bits for half types, a bigint for 64-bit integers. */
 export function encodeNumber(value: number, dtype: DType): number | bigint {
   if (dtype === 'float16') return toFloat16(value);
   if (dtype === 'bfloat16') return toBfloat16(value);
-  // As typed arrays of narrower integers take numbers: cut off, and 0 where there is no integer.
+  // Converted as typed arrays of narrower integers do: truncated, and 0 for a number that is not
+  // finite.
   if (dtype === 'int64' || dtype === 'uint64') return BigInt(Number.isFinite(value) ? Math.trunc(value) : 0);
   return dtype === 'bool' ? Number(value !== 0) : value;
 }
 
-/** The number that an element stands for; 64-bit integers beyond 2^53 lose their last digits. */
+/** The number of a stored element; 64-bit integers beyond 2^53 lose their last digits. */
 export function decodeNumber(data: TypedArray, index: number, dtype: DType): number {
   const element = data[index] as number | bigint;
   if (dtype === 'float16') return fromFloat16(Number(element));
@@ -20,7 +21,10 @@ export function decodeNumber(data: TypedArray, index: number, dtype: DType): num
   return Number(element);
 }
 
-/** All elements as numbers: for showing, checking and small results, not for hot paths. @throws ValueError for anything but a tensor */
+/**
+ * All elements as numbers, for display, checks and small results, not for hot paths. @throws
+ * ValueError unless it is a tensor
+ */
 export function toNumbers(tensor: { readonly data: TypedArray; readonly dtype: DType }): number[] {
   const { data, dtype } = Object(tensor) as Partial<typeof tensor>;
   if (!ArrayBuffer.isView(data) || !isDType(dtype))

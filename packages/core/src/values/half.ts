@@ -1,6 +1,7 @@
 /**
- * The two 16-bit floating types, as bits in a `Uint16Array`. Encoding rounds to nearest, ties to even, as IEEE 754 asks;
- * values beyond the largest finite one become infinite, subnormals are kept, and a NaN stays a NaN.
+ * The two 16-bit floating types, as bits in a `Uint16Array`. Encoding rounds to nearest, ties to
+ * even (IEEE 754). Values beyond the largest finite one become infinite; subnormals and NaNs are
+ * preserved.
  */
 
 const scratch = new Float32Array(1);
@@ -11,7 +12,7 @@ export function toFloat16(value: number): number {
   return float16Of(float32BitsToOdd(value));
 }
 
-/** The number that float16 bits stand for. */
+/** The number of these float16 bits. */
 export function fromFloat16(bits: number): number {
   return float16Values()[bits & 0xffff] as number;
 }
@@ -21,14 +22,14 @@ export function toBfloat16(value: number): number {
   return bfloat16Of(float32BitsToOdd(value));
 }
 
-/** The number that bfloat16 bits stand for. */
+/** The number of these bfloat16 bits. */
 export function fromBfloat16(bits: number): number {
   scratchBits[0] = (bits & 0xffff) << 16;
   return scratch[0] as number;
 }
 
-// A number has more bits than a float32. Rounding to odd on the way keeps the second rounding right: the last bit then
-// remembers that something was cut off, so that no value is mistaken for a tie.
+// A double has more bits than a float32, and rounding twice could err at ties. Rounding to odd
+// first prevents that: the last bit records that something was cut off.
 function float32BitsToOdd(value: number): number {
   scratch[0] = value;
   const nearest = scratch[0] as number;
@@ -65,7 +66,10 @@ export function bfloat16Of(bits: number): number {
 
 let decoded: Float32Array | undefined;
 
-/** Every float16 value, by its bits: a table is eight times faster than the arithmetic. Made at first use (256 KiB). */
+/**
+ * Every float16 value, indexed by its bits. The table is eight times faster than the arithmetic;
+ * built at first use (256 KiB).
+ */
 export function float16Values(): Float32Array {
   decoded ??= Float32Array.from({ length: 0x10000 }, (_, bits) => decodeFloat16(bits));
   return decoded;

@@ -2,8 +2,8 @@ import type { Value } from '../sparse/sparse.js';
 import { dtypes } from './dtype.js';
 
 /**
- * A number that is the same for the same dtypes and shapes in the same order, in structures of the same form. Of sparse values only the number of
- * dimensions counts: ranks tell each other the rest.
+ * A hash of the dtypes and shapes in order, and of the structure's form. Sparse values count only
+ * by their number of dimensions; ranks exchange the rest.
  */
 export function layoutOf(values: readonly Value[], form = ''): number {
   let hash = joinHash(start, values.length);
@@ -20,14 +20,14 @@ export function layoutOf(values: readonly Value[], form = ''): number {
   return hash;
 }
 
-/** A 32-bit number for a list of numbers; lists that differ have, but for rare accidents, different ones. */
+/** A 32-bit hash of a list of numbers. */
 export function hashOf(numbers: readonly number[]): number {
   return numbers.reduce(joinHash, start);
 }
 
 const start = 0x811c9dc5 | 0;
 
-// In place of a dtype.
+// Stands in for a dtype.
 const sparse = -1;
 
 function joinHash(hash: number, number: number): number {

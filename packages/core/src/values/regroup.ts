@@ -7,11 +7,11 @@ import { mapStructure, type Structure, zipStructures } from './structure.js';
 
 /** How leaves are wrapped. */
 export interface RegroupOptions {
-  /** What differing leaves are wrapped in. Default: `PerReplica`. */
+  /** The class that wraps differing leaves. Default: `PerReplica`. */
   readonly wrapClass?: new (
     values: readonly unknown[],
   ) => DistributedValues;
-  /** Wrap leaves that are identical on all replicas, too. Default: false. */
+  /** Also wrap leaves that are identical on all replicas. Default: false. */
   readonly alwaysWrap?: boolean;
   /** Wrap numbers and bigints of several replicas even if they are equal. Default: false. */
   readonly wrapNumbers?: boolean;
@@ -24,9 +24,11 @@ const regroupOptions = knownOptions<RegroupOptions>('regroup', {
 });
 
 /**
- * One structure from one structure a replica. Leaves that are the identical object (or equal primitives) on all replicas
- * stay bare, so with one replica nothing is wrapped. Components of one variable become the variable again.
- * @throws AssertionError where the structures differ in form, or where components belong to different variables.
+ * Merges one structure per replica into one. Leaves that are the identical object (or equal
+ * primitives) on all replicas stay bare, so with one replica nothing is wrapped. Components of one
+ * variable become the variable again.
+ * @throws AssertionError if the structures differ in form, or if components belong to different
+ * variables.
  */
 export function regroup(values: readonly Structure<unknown>[], options: RegroupOptions = {}): Structure<unknown> {
   const {
@@ -49,8 +51,9 @@ export function regroup(values: readonly Structure<unknown>[], options: RegroupO
 }
 
 /**
- * The part of a structure that replica `replica` sees: its component of distributed values, everything else as it is, and variables too.
- * @throws OutOfRangeError for distributed values that have no component of that replica
+ * The part of a structure that `replica` receives: its component of distributed values; variables
+ * and everything else as they are.
+ * @throws OutOfRangeError for distributed values without a component of that replica
  */
 export function selectReplica(replica: number, structure: Structure<unknown>): Structure<unknown> {
   return mapStructure(structure, (leaf) =>
@@ -58,7 +61,10 @@ export function selectReplica(replica: number, structure: Structure<unknown>): S
   );
 }
 
-/** `selectReplica` for what is the same everywhere. @throws WrongTypeError for distributed values that are not mirrored */
+/**
+ * `selectReplica` for values that are equal everywhere. @throws WrongTypeError for distributed
+ * values that are not mirrored
+ */
 export function selectReplicaMirrored(replica: number, structure: Structure<unknown>): Structure<unknown> {
   mapStructure(structure, (leaf) => {
     if (leaf instanceof DistributedValues && !(leaf instanceof Mirrored)) {
@@ -83,7 +89,7 @@ function requireSameVariable(container: DistributedValues, leaves: readonly unkn
   throw new AssertionError('ERR_COLL_VALUE', `${told}: return the same variable from all replicas`, { rank: odd });
 }
 
-/** One bare value for one component, `Mirrored` for several: what collectives return. */
+/** The bare value for one component, `Mirrored` for several, as collectives return it. */
 export function mirror<T>(values: readonly T[]): T | Mirrored<T> {
   return values.length === 1 ? (values[0] as T) : new Mirrored(values);
 }

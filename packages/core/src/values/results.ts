@@ -7,8 +7,10 @@ import type { DType, TypedArray } from './dtype.js';
 import { copyElements, overlaps, sameShape, type Tensor, zeros } from './tensor.js';
 
 /**
- * Where the results for some values go: the given tensors, or new ones. `op` is undefined where values are only moved.
- * @throws ValueError for a result of another number, dtype or shape, or on memory of another result or value
+ * The tensors that receive the results of some values: the given ones, or new ones. `op` is
+ * undefined if values are only moved.
+ * @throws ValueError for results of the wrong number, dtype or shape, or on memory of another
+ * result or value
  */
 export function resultsFor(
   op: CollectiveOp | undefined,
@@ -34,7 +36,7 @@ export function resultsFor(
   return [...into];
 }
 
-/** @throws ValueError unless there is memory for so many results, each with its own */
+/** @throws ValueError unless `into` holds `count` results that do not overlap */
 export function requireOneEach(into: readonly Tensor[], count: number): void {
   if (into.length !== count) {
     throw new ValueError('ERR_COLL_BUFFER', `into: ${into.length} results were given for ${count} values`);
@@ -42,7 +44,7 @@ export function requireOneEach(into: readonly Tensor[], count: number): void {
   for (const sharing of placesOf(into).values()) if (isList(sharing)) refuseOverlaps(sharing);
 }
 
-/** New memory for the results of values: one buffer for each dtype. */
+/** New memory for the results of values: one buffer per dtype. */
 export function newResults(values: readonly Tensor[], dtypeOf: (dtype: DType) => DType): Tensor[] {
   const lengths = new Map<DType, number>();
   for (const { dtype, data } of values) lengths.set(dtype, (lengths.get(dtype) ?? 0) + data.length);
@@ -56,8 +58,8 @@ export function newResults(values: readonly Tensor[], dtypeOf: (dtype: DType) =>
 }
 
 /**
- * The results, those of dense values moved to the memory that was named for them. A sparse value among dense ones of other replicas has a dense
- * result, but no memory.
+ * The results, with dense ones moved to their named memory. A sparse value whose other replicas are
+ * dense has a dense result, but no named memory.
  */
 export function writtenTo(
   memory: readonly Tensor[] | undefined,
@@ -73,7 +75,7 @@ export function writtenTo(
   });
 }
 
-/** A tensor with the elements of another one: of its kind, where it is in a device's memory. */
+/** A tensor with the elements of `from`, in the kind of memory of `target`. */
 export function filled(target: Tensor, from: Tensor): Tensor {
   if (target.memory) {
     if (target.memory !== from.memory) target.memory.set(from);
@@ -81,7 +83,7 @@ export function filled(target: Tensor, from: Tensor): Tensor {
   return target;
 }
 
-/** Arrays by the buffer that they lie in: the only one there, or several in the order of their places. Empty ones lie nowhere. */
+/** The arrays in each buffer: a single one, or several sorted by offset. Empty arrays are left out. */
 type Places = ReadonlyMap<ArrayBufferLike, TypedArray | readonly TypedArray[]>;
 
 function isList(sharing: TypedArray | readonly TypedArray[]): sharing is readonly TypedArray[] {
@@ -91,7 +93,7 @@ function isList(sharing: TypedArray | readonly TypedArray[]): sharing is readonl
 function placesOf(results: readonly Tensor[]): Places {
   const places = new Map<ArrayBufferLike, TypedArray | TypedArray[]>();
   for (const result of results) {
-    // Whoever works on a device's memory looks after it.
+    // The owner of a device's memory checks it.
     if (result.memory || result.data.length === 0) continue;
     const { data } = result;
     const sharing = places.get(data.buffer);
@@ -111,7 +113,7 @@ function refuseOverlaps(sorted: readonly TypedArray[]): void {
   throw new ValueError('ERR_COLL_BUFFER', 'into: one buffer was given twice; every result needs memory of its own');
 }
 
-// Results of a pack are written while values of the next one are still to be read.
+// Results of one pack are written while values of the next are still to be read.
 function refuseOverwriting(values: readonly Tensor[], results: readonly Tensor[], places: Places): void {
   values.forEach((value, index) => {
     const result = results[index] as Tensor;
@@ -130,7 +132,10 @@ function refuseOverwriting(values: readonly Tensor[], results: readonly Tensor[]
   });
 }
 
-/** The last of sorted arrays that begins before a place, or the first one: of those that are apart, only it can reach beyond the others. */
+/**
+ * The last of sorted, disjoint arrays that begins before `end`, or else the first. Only this array
+ * can overlap the range.
+ */
 function lastBefore(sorted: readonly TypedArray[], end: number): TypedArray {
   let [low, high] = [0, sorted.length - 1];
   while (low < high) {

@@ -6,12 +6,15 @@ import { tensorSymbol } from './tensor.js';
 /** Nested lists and plain objects with leaves of one kind; anything else is a leaf, tensors included. */
 export type Structure<Leaf> = Leaf | readonly Structure<Leaf>[] | { readonly [key: string]: Structure<Leaf> };
 
-// No model nests as deeply; a list or object that contains itself has no end.
+// Real models nest less deeply; a list or object that contains itself has no end.
 const deepest = 100;
 
 const tensorFields: readonly string[] = ['data', 'dtype', 'shape', 'device'];
 
-/** The leaves from left to right; those of an object by its sorted keys, so that the order of writing does not matter. */
+/**
+ * The leaves from left to right. Those of an object are in the order of its sorted keys, so that
+ * insertion order does not matter.
+ */
 export function flatten<Leaf>(structure: Structure<Leaf>): Leaf[] {
   const leaves: Leaf[] = [];
   mapStructure<Leaf, void>(structure, (leaf) => {
@@ -42,7 +45,7 @@ function mapped<Leaf, Result>(
   return Object.fromEntries(keys.map((key) => [key, parts.get(key) as Structure<Result>]));
 }
 
-/** The structure with its leaves replaced, from left to right, by those of the list. */
+/** The structure with its leaves replaced, from left to right, by `leaves`. */
 export function packLike<Leaf, Result>(structure: Structure<Leaf>, leaves: readonly Result[]): Structure<Result> {
   requireList(leaves, 'leaves');
   let next = 0;
@@ -50,8 +53,9 @@ export function packLike<Leaf, Result>(structure: Structure<Leaf>, leaves: reado
 }
 
 /**
- * Walks structures of one form together and joins the leaves that stand at the same place.
- * @throws AssertionError where lengths of lists or keys of objects differ; ValueError for a structure that contains itself
+ * Walks structures of the same form together and zips the leaves at each position.
+ * @throws AssertionError if lengths of lists or keys of objects differ; ValueError for a structure
+ * that contains itself
  */
 export function zipStructures<Leaf, Result>(
   structures: readonly Structure<Leaf>[],
@@ -86,7 +90,10 @@ function zipped<Leaf, Result>(
   return join(structures as readonly Leaf[]);
 }
 
-/** The lists and keys of a structure, without its leaves: `[2]`, `{a, b: [1]}`; nothing for a leaf. Structures of one form have the same. */
+/**
+ * The lists and keys of a structure without its leaves, such as `[2]` or `{a, b: [1]}`; empty for a
+ * leaf. Equal for structures of the same form.
+ */
 export function formOf(structure: unknown): string {
   return formAt(structure, 0);
 }
@@ -104,16 +111,20 @@ function formAt(structure: unknown, depth: number): string {
   return `{${told.join(', ')}}`;
 }
 
-/** A plain object that is no tensor, carries none, and is not meant as one (`{ data, device }`): something to walk into. */
+/**
+ * Whether to walk into a value: a plain object that is not a tensor, does not carry one and is not
+ * meant as one (`{ data, device }`).
+ */
 export function isMapping(value: unknown): value is Readonly<Record<string, unknown>> {
   if (typeof value !== 'object' || value === null || tensorSymbol in value) return false;
   if ('data' in value && isMeantAsTensor(value)) return false;
   const prototype = Object.getPrototypeOf(value);
-  // Plain objects of other realms have another Object.prototype, which in turn has none.
+  // Plain objects of other realms have a different Object.prototype, whose own prototype is null.
   return prototype === null || Object.getPrototypeOf(prototype) === null;
 }
 
-// Settings may have a key of the name dtype; tensors have all three. Elements with nothing but fields of a tensor beside them lack some.
+// Settings may have a key named dtype, but a tensor has all three fields. An object that has only
+// fields of a tensor is one with fields missing.
 function isMeantAsTensor(value: { readonly data: unknown }): boolean {
   if ('dtype' in value && 'shape' in value) return true;
   const keys = Object.keys(value);

@@ -17,55 +17,70 @@ import {
 import { encodeNumber } from './element.js';
 
 /**
- * Elements in row-major order. `shape` is in elements; `[]` is a scalar, which has one.
- * `device` says where the memory is (`cpu:0`), and is empty when the tensor has no place of its own.
- * `D` is the dtype where it is known: the data of a `Tensor<'float32'>` is a `Float32Array`.
+ * Elements in row-major order. `shape` is in elements; `[]` is a scalar with one element. `device`
+ * names the memory's device (`cpu:0`); empty means none. `D` is the dtype if known: the data of a
+ * `Tensor<'float32'>` is a `Float32Array`.
  */
 export interface Tensor<D extends DType = DType> {
   readonly data: TypedArrayOf<D>;
   readonly dtype: D;
   readonly shape: readonly number[];
   readonly device: string;
-  /** Where the elements are in the memory of a device that JavaScript does not see; then `data` throws. Absent: they are in `data`. */
+  /**
+   * Device memory that JavaScript cannot access; `data` throws if it is set. Undefined means that
+   * the elements are in `data`.
+   */
   readonly memory?: DeviceMemory | undefined;
 }
 
-/** Memory of a device that JavaScript does not see, such as a GPU's. The package that made it works on it; others name it, hand it on and copy it. */
+/**
+ * Memory of a device that JavaScript cannot access, such as a GPU's. Only the package that made it
+ * computes on it; others name, pass on and copy it.
+ */
 export interface DeviceMemory {
   /** Elements, of the tensor's dtype. */
   readonly length: number;
-  /** The same memory under another shape, of as many elements, or another name of its device. */
+  /** The same memory under another shape of the same size, or another device name. */
   view(shape: readonly number[], device: string): Tensor;
-  /** A copy in new memory, made after everything that was asked for before; on a device of the same kind. @throws CollError for any other */
+  /**
+   * A copy in new memory on a device of the same kind, made after all work requested before.
+   * @throws CollError for any other device
+   */
   copy(shape: readonly number[], device: string): Tensor;
-  /** Takes over the elements of a tensor of as many, in memory of the same kind. @throws CollError for any other */
+  /**
+   * Copies the elements of a tensor of equal length in memory of the same kind. @throws CollError
+   * for any other tensor
+   */
   set(from: Tensor): void;
 }
 
-/** What a typed array does not say by itself. */
+/** Tensor properties that a typed array does not determine. */
 export interface TensorOptions<D extends DType = DType> {
-  /** Default: the natural one of the array. Needed for `float16`, `bfloat16` and `bool`. */
+  /** Default: the natural dtype of the array. Required for `float16`, `bfloat16` and `bool`. */
   readonly dtype?: D;
-  /** Default: one dimension of all elements. */
+  /** Default: one dimension with all elements. */
   readonly shape?: readonly number[];
-  /** Where it lives. Default: nowhere in particular, the empty name. */
+  /** The device that holds it. Default: empty, none. */
   readonly device?: string;
 }
 
 const tensorOptions = knownOptions<TensorOptions>('tensor', { dtype: true, shape: true, device: true });
 
-/** Any object with a method of this name is taken through that method, which returns a tensor or a typed array. */
+/** Objects with a method of this name are converted by calling it; it returns a tensor or a typed array. */
 export const tensorSymbol: unique symbol = Symbol.for('coll.tensor') as never;
 
-/** Any object that stands for a tensor, such as that of another library. */
+/** An object that stands for a tensor, such as one of another library. */
 export interface TensorCarrier {
   [tensorSymbol](): Tensor | TypedArray;
 }
 
-/** What is accepted wherever a tensor is: a bare typed array has rank 1 and no device; a number is a float64 scalar. */
+/**
+ * Accepted wherever a tensor is: a bare typed array has one dimension and no device; a number is a
+ * float64 scalar.
+ */
 export type TensorLike = Tensor | TypedArray | TensorCarrier | number;
 
-/** The dtype of the tensor that a value is or stands for; `DType` where that is not known. */
+/** The dtype of the tensor that a value is or carries; `DType` if that is not known. */
 export type DTypeOf<V> = V extends { readonly dtype: infer D extends DType }
   ? D
   : V extends number | readonly number[]
@@ -74,12 +89,14 @@ export type DTypeOf<V> = V extends { readonly dtype: infer D extends DType }
       ? DTypeOf<Carried>
       : NaturalDType<V>;
 
-// Kernels index by int32.
+// Kernels index with int32.
 const mostElements = 2 ** 31 - 1;
 
 /**
- * A tensor over the given memory, without a copy. Numbers and arrays of numbers become float64 unless a dtype is named.
- * @throws ValueError for memory of another type than `dtype` stores, a shape of another size, or a detached buffer.
+ * A tensor over the given memory, without a copy. Numbers and arrays of numbers become float64
+ * unless a dtype is given.
+ * @throws ValueError for memory of another type than `dtype` stores, a shape of another size, or a
+ * detached buffer.
  */
 export function tensor<V extends ArrayBufferView | number | readonly number[], D extends DType = DTypeOf<V>>(
   data: V,
@@ -97,7 +114,7 @@ export function tensor(data: ArrayBufferView | number | readonly number[], optio
   return made;
 }
 
-/** Zeros in new memory. @throws ValueError for a dtype or a shape that is none */
+/** Zeros in new memory. @throws ValueError for an invalid dtype or shape */
 export function zeros<D extends DType>(dtype: D, shape: readonly number[], device = ''): Tensor<D> {
   requireDType(dtype);
   requireShape(shape);
@@ -105,7 +122,7 @@ export function zeros<D extends DType>(dtype: D, shape: readonly number[], devic
   return { data: allocate(dtype, elementCount(shape)), dtype, shape, device };
 }
 
-/** Whether a value has the fields of a tensor; `validateTensor` says whether they agree. */
+/** Whether a value has the fields of a tensor. `validateTensor` checks that they are consistent. */
 export function isTensor(value: unknown): value is Tensor {
   return (
     typeof value === 'object' &&
@@ -117,7 +134,7 @@ export function isTensor(value: unknown): value is Tensor {
   );
 }
 
-/** Whether `asTensor` takes a value. */
+/** Whether `asTensor` accepts a value. */
 export function isTensorLike(value: unknown): value is TensorLike {
   if (typeof value === 'number') return true;
   if (typeof value !== 'object' || value === null) return false;
@@ -144,7 +161,8 @@ export function asTensor(value: unknown, what = 'value'): Tensor {
   throw new ValueError('ERR_COLL_VALUE', told);
 }
 
-// A carrier may return another carrier, and its method may call asTensor. The count ends carriers that return each other.
+// A carrier may return another carrier, and its method may call asTensor. The limit ends carriers
+// that return each other.
 const mostCarriers = 16;
 let carriers = 0;
 
@@ -165,7 +183,7 @@ function carriedBy(carrier: TensorCarrier, what: string): Tensor {
   );
 }
 
-/** What keeps an object with elements from being a tensor; undefined for any other value. */
+/** Why an object with elements is not a tensor; undefined for any other value. */
 function oddField(value: unknown, what: string): string | undefined {
   if (typeof value !== 'object' || value === null || !('data' in value && ArrayBuffer.isView(value.data)))
     return undefined;
@@ -175,7 +193,7 @@ function oddField(value: unknown, what: string): string | undefined {
   return `${what} has no known dtype: ${quote((value as Partial<Tensor>).dtype)}`;
 }
 
-// What most replicas hand in, and the most often.
+// The fast path: most values are of this kind.
 function tensorOver(data: ArrayBufferView): Tensor {
   const dtype = plainDType(data);
   const { length } = data as TypedArray;
@@ -194,13 +212,13 @@ export function byteLength(value: Tensor): number {
   return value.data.byteLength;
 }
 
-/** The same memory under another shape, of as many elements. */
+/** The same memory under another shape of the same size. */
 export function reshape<D extends DType>(value: Tensor<D>, shape: readonly number[]): Tensor<D> {
   if (value.memory) return value.memory.view(shape, value.device) as Tensor<D>;
   return { ...value, shape };
 }
 
-/** A copy in new, unshared memory, on `device`; of a device's memory in such. */
+/** A copy in new, unshared memory on `device`. Device memory is copied to device memory. */
 export function copyTo<D extends DType>(value: Tensor<D>, device: string): Tensor<D> {
   if (value.memory) return value.memory.copy(value.shape, device) as Tensor<D>;
   const data = allocate(value.dtype, value.data.length);
@@ -208,7 +226,7 @@ export function copyTo<D extends DType>(value: Tensor<D>, device: string): Tenso
   return { data, dtype: value.dtype, shape: value.shape, device };
 }
 
-/** Copies all elements; both arrays are of one kind and length. */
+/** Copies all elements; both arrays have the same type and length. */
 export function copyElements(into: TypedArray, from: TypedArray): void {
   (into as Float32Array).set(from as Float32Array);
 }
@@ -217,13 +235,13 @@ export function sameShape(a: readonly number[], b: readonly number[]): boolean {
   return a === b || (a.length === b.length && a.every((dimension, axis) => dimension === b[axis]));
 }
 
-/** Whether the memory of two arrays overlaps. Empty arrays overlap with nothing. */
+/** Whether two arrays overlap in memory. An empty array overlaps nothing. */
 export function overlaps(a: TypedArray, b: TypedArray): boolean {
   if (a.buffer !== b.buffer || a.byteLength === 0 || b.byteLength === 0) return false;
   return a.byteOffset < b.byteOffset + b.byteLength && b.byteOffset < a.byteOffset + a.byteLength;
 }
 
-/** @throws ValueError where memory, dtype and shape do not fit together. */
+/** @throws ValueError unless memory, dtype and shape are consistent. */
 export function validateTensor(value: Tensor): void {
   const { dtype, shape, memory } = value;
   if (memory) {
@@ -250,18 +268,18 @@ function requireSize(shape: readonly number[], length: number): void {
   throw new ValueError('ERR_COLL_VALUE', `shape [${shape}] asks for ${asked} elements, the array has ${length}`);
 }
 
-/** @throws ValueError for more elements than a tensor has */
+/** @throws ValueError for more elements than a tensor can have */
 export function requireElements(count: number): void {
   if (count <= mostElements) return;
   throw new ValueError('ERR_COLL_BUFFER', `a tensor has up to ${mostElements} elements, not ${count}: split it`);
 }
 
-/** @throws ValueError for the name of no dtype */
+/** @throws ValueError unless it is the name of a dtype */
 function requireDType(dtype: unknown): asserts dtype is DType {
   if (!isDType(dtype)) throw new ValueError('ERR_COLL_VALUE', `no dtype is called ${quote(dtype)}`);
 }
 
-/** @throws ValueError for what is no shape */
+/** @throws ValueError unless it is a valid shape */
 export function requireShape(shape: readonly number[]): void {
   if (Array.isArray(shape) && shape.every(isDimension)) return;
   throw new ValueError('ERR_COLL_VALUE', `a shape is a list of whole numbers from 0, not ${quote(shape)}`);
@@ -276,7 +294,7 @@ function requirePlace({ device }: Tensor): void {
   throw new ValueError('ERR_COLL_DEVICE', `a device is a string such as "cpu:0", not ${quote(device)}`);
 }
 
-// A detached array looks like an empty one; only making a view over its buffer tells them apart.
+// A detached array resembles an empty one; only creating a view over its buffer distinguishes them.
 function refuseDetached(data: ArrayBufferView): void {
   try {
     new Uint8Array(data.buffer, data.byteOffset, 0);
@@ -289,7 +307,7 @@ function refuseDetached(data: ArrayBufferView): void {
   }
 }
 
-// Arrays of other names over the same bytes, which kernels read as the plain ones.
+// Other array types over the same bytes, which kernels read as the plain ones.
 function elementsOf(data: ArrayBufferView): TypedArray {
   if (plainDType(data)) return data as TypedArray;
   const name = arrayName(data);

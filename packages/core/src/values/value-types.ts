@@ -5,7 +5,7 @@ import type { DistributedValues } from './distributed-values.js';
 import type { DType, TypedArrayOf } from './dtype.js';
 import type { DTypeOf, Tensor } from './tensor.js';
 
-/** The dtype of a mean: that of `quotientOf`. */
+/** The dtype of a mean, as `quotientOf` returns it. */
 type MeanDType<D extends DType> = D extends 'bool'
   ? never
   : D extends 'int8' | 'int16' | 'uint8' | 'uint16'
@@ -14,10 +14,16 @@ type MeanDType<D extends DType> = D extends 'bool'
       ? 'float64'
       : D;
 
-/** The dtype of values once an op has combined them: their own, but the mean of integers is a float, of 32 bits for up to 16 bits and of 64 for more. */
+/**
+ * The dtype of combined values: unchanged, except that the mean of integers is float32 for up to 16
+ * bits and float64 for more.
+ */
 export type DTypeAfter<Op extends ReduceOpLike, D extends DType> = Op extends 'MEAN' | 'mean' ? MeanDType<D> : D;
 
-/** What combining values, or the components of distributed ones, gives: indexed slices for indexed slices, a tensor for what stands for one. */
+/**
+ * The type of a combined value or of combined components: indexed slices for indexed slices, a
+ * tensor for a tensor or its carrier.
+ */
 export type ReducedValue<V, Op extends ReduceOpLike = 'SUM'> = unknown extends V
   ? Value
   : V extends IndexedSlices
@@ -26,13 +32,16 @@ export type ReducedValue<V, Op extends ReduceOpLike = 'SUM'> = unknown extends V
       ? ReducedValue<Component, Op>
       : Tensor<DTypeAfter<Op, DTypeOf<V>>>;
 
-/** The same by cross-device ops, which copy the one component of a value even for a mean: integers may stay integers. */
+/**
+ * `ReducedValue` for cross-device ops. They copy a single component even for a mean, so integers
+ * may stay integers.
+ */
 export type ReducedOnDevices<V, Op extends ReduceOpLike> = ReducedValue<V, Op> | ReducedValue<V>;
 
-/** What combining a member's data gives: an array for an array, a tensor for a tensor, a list for a list. */
+/** The type of a member's combined data: an array for an array, a tensor for a tensor, a list for a list. */
 export type CombinedData<T, Op extends ReduceOpLike> = Op extends 'MEAN' | 'mean' ? MeanData<T> : T;
 
-/** The same for a mean. */
+/** `CombinedData` for a mean. */
 type MeanData<T> = T extends readonly unknown[]
   ? { [Index in keyof T]: MeanData<T[Index]> }
   : T extends Tensor
@@ -41,7 +50,7 @@ type MeanData<T> = T extends readonly unknown[]
       ? T
       : TypedArrayOf<MeanDType<DTypeOf<T>>>;
 
-/** Memory for such data: arrays of its kinds over any buffer. */
+/** Memory for such data: the same array types over any buffer. */
 export type MemoryFor<T> = T extends readonly unknown[]
   ? { [Index in keyof T]: MemoryFor<T[Index]> }
   : T extends Tensor
