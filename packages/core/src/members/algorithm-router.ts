@@ -6,12 +6,18 @@ type Router = (group: ProcessGroup) => Communicator;
 
 const routers = new WeakMap<Algorithm, Router>();
 
-/** Makes an algorithm stand for several: groups of processes execute it by the communicator that `router` makes. */
+/**
+ * Lets an algorithm stand for several: groups of processes execute it with the communicator that
+ * `router` makes.
+ */
 export function routeAlgorithm(algorithm: Algorithm, router: Router): void {
   routers.set(algorithm, router);
 }
 
-/** A communicator of a group that executes an algorithm, or chooses among those that it stands for. */
+/**
+ * A communicator of a group that executes an algorithm, or that chooses between the algorithms it
+ * stands for.
+ */
 export function communicatorFor(group: ProcessGroup, algorithm: Algorithm): Communicator {
   return routers.get(algorithm)?.(group) ?? group.communicator(algorithm);
 }

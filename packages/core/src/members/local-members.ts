@@ -11,7 +11,7 @@ import { groupOfRank, type SplitPart } from './split.js';
 /** How local members are opened. */
 export interface LocalMembersOptions {
   readonly localRanks: readonly number[];
-  /** Called once, for the first call. */
+  /** Called once, for the first collective. */
   readonly communicator: () => Communicator;
   /** Default: closes the communicator. */
   readonly close?: (() => Promise<void>) | undefined;
@@ -21,7 +21,10 @@ interface OwnOptions extends Joining {
   readonly own: RunOptions;
 }
 
-/** The members of a group that this caller has. Each of their calls meets those of the others here, and goes to the communicator once. */
+/**
+ * The members of a group that live in this thread. Their calls are collected, and each collective
+ * goes to the communicator once.
+ */
 export class LocalMembers implements LocalGroup {
   readonly localRanks: readonly number[];
   readonly #options: LocalMembersOptions;
@@ -62,7 +65,7 @@ export class LocalMembers implements LocalGroup {
     });
   }
 
-  /** Makes a group of the members of each color, and gives each local member its own. */
+  /** Makes a group per color; each local member gets its own. */
   split(
     place: number,
     part: SplitPart,
@@ -98,7 +101,7 @@ export class LocalMembers implements LocalGroup {
     this.#arrivals.close(closedGroup);
     if (this.#options.close) await this.#options.close();
     else await this.communicator.close();
-    // Messages among local members end with their group.
+    // Messages between local members end with their group.
     if (this.localRanks.length > 1) this.communicator.group.fail(closedGroup('close'));
   }
 
@@ -137,7 +140,7 @@ function joining(name: string, own: RunOptions): OwnOptions {
   return { name, own, options: { options: { timeoutSeconds }, signal } };
 }
 
-/** The earliest deadline of all calls, and the signals of all of them. */
+/** The earliest deadline of the calls, and all their signals. */
 function jointOptions(calls: readonly OwnOptions[]): RunOptions {
   const [{ own }] = calls as readonly [OwnOptions];
   if (calls.length === 1) return own;

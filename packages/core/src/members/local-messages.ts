@@ -2,7 +2,7 @@ import type { Group, RunOptions } from '../collectives/communicator.js';
 import type { Tensor } from '../values/tensor.js';
 import { PointToPoint, type Post, type Postbox } from './point-to-point.js';
 
-/** Messages among ranks of one thread. */
+/** Messages between ranks of one thread. */
 export class LocalMessages {
   readonly #group: Pick<Group, 'failure' | 'fail'>;
   readonly #ranks = new Map<number, PointToPoint>();

@@ -12,28 +12,32 @@ import { ValueError } from '../support/errors.js';
 import type { DType } from '../values/dtype.js';
 import { asTensor, type Tensor, zeros } from '../values/tensor.js';
 
-/** The buffers of one rank's call, and how its result is handed out. */
+/** The buffers of one rank's call, and its result. */
 export interface MemberCall {
   readonly collective: Collective;
   readonly input: Segments;
   readonly output: Segments;
-  /** What the caller gets: an array for an array, a tensor for a tensor, a list for a list. Undefined at ranks without a result. */
+  /**
+   * The value returned to the caller: an array for an array, a tensor for a tensor, a list for a
+   * list. Undefined at ranks without a result.
+   */
   readonly result: unknown;
 }
 
-/** Who calls, and with what. */
+/** The calling rank and its arguments. */
 export interface MemberCallOptions {
   readonly rank: number;
   readonly size: number;
-  /** An array, a tensor or what carries one; a list of them for collectives that take lists. */
+  /** An array, a tensor or a tensor carrier; a list of them for collectives that accept lists. */
   readonly value: unknown;
   /** Memory for the result, in the form of `value`. Default: new memory. */
   readonly into?: unknown;
 }
 
 /**
- * Makes the buffers of a call; those that the rank neither reads nor writes are empty.
- * @throws ValueError for values that are no tensors, whose length does not divide among the ranks, or that `into` has no room for
+ * Makes the buffers of a call. A buffer that the rank neither reads nor writes is empty.
+ * @throws ValueError for values that are not tensors, whose length is not divisible by the number
+ * of ranks, or that do not fit into `into`
  */
 export function memberCall(collective: Collective, options: MemberCallOptions): MemberCall {
   const { value, into } = options;
@@ -68,7 +72,7 @@ function buffersOf(collective: Collective, { rank, size }: MemberCallOptions, va
   return { input, output, result: isArray ? output.data : (into ?? output) };
 }
 
-/** The first dimension grows or shrinks by the number of ranks; a value that it does not divide has a flat result. */
+/** The first dimension grows or shrinks by the number of ranks. If it is not divisible, the result is flat. */
 function shapeOf(collective: Collective, { shape, data }: Tensor, size: number, rank: number): readonly number[] {
   const [first = 1, ...others] = shape;
   const [into, outOf] = [outputBlocks(collective, size), inputBlocks(collective, size)];

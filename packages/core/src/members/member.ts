@@ -15,20 +15,26 @@ import type { CombinedData, MemoryFor } from '../values/value-types.js';
 import { type MemberCall, memberCall } from './member-call.js';
 import { requireSplitPart, type SplitPart } from './split.js';
 
-/** What a member hands in: elements without a shape, or with one. */
+/** A member's value: elements with or without a shape. */
 export type MemberData = TypedArray | Tensor;
 
-/** How long a member waits for the others, and what ends the waiting. */
+/** Timeout and abort signal of a call. */
 export interface WaitingOptions {
-  /** Ends the waiting with `AbortedError`. A call that has begun fails the group; one that has not ends alone. Default: none. */
+  /**
+   * Aborts the wait with `AbortedError`. A call that has begun fails the group; one that has not
+   * fails alone. Default: none.
+   */
   readonly signal?: AbortSignal | undefined;
-  /** Seconds to wait for the others, from when this member's earlier calls have ended; then `DeadlineExceededError`, and the group fails. Default, null and 0: no limit. */
+  /**
+   * Seconds to wait for the other members, counted once this member's earlier calls have ended;
+   * then `DeadlineExceededError`, and the group fails. Default, null and 0: no limit.
+   */
   readonly timeoutSeconds?: number | null | undefined;
 }
 
 /** Options of a collective with a result. */
 export interface MemberOptions<T = MemberData | readonly MemberData[]> extends WaitingOptions {
-  /** Memory for the result, in the form of the value; it is what the call returns. Default: new memory. */
+  /** Memory for the result, in the form of the value; the call returns it. Default: new memory. */
   readonly into?: T | undefined;
 }
 
@@ -41,14 +47,17 @@ const memberOptions = knownOptions<MemberOptions>('a collective of a member', {
   into: true,
 });
 
-/** The members of a group that this caller has. A call of all of them goes to the communicator once. */
+/**
+ * The members of a group that live in this thread. A call made by all of them goes to the
+ * communicator once.
+ */
 export interface LocalGroup {
   readonly communicator: Communicator;
   /** The index of a rank among the local ones. */
   placeOf(rank: number): number;
   /** Runs a collective once all local members have called it. */
   run(place: number, call: MemberCall, options: RunOptions): Promise<void>;
-  /** Makes a group of the members of each color, and gives each local member its own. Adds both groups to `family`. */
+  /** Makes a group per color; each local member gets its own. Adds both groups to `family`. */
   split(
     place: number,
     part: SplitPart,
@@ -56,12 +65,12 @@ export interface LocalGroup {
     options: RunOptions,
     family: Set<LocalGroup>,
   ): Promise<Member | undefined>;
-  /** Ends the group, for members that wait for other local ones, too. */
+  /** Ends the group, also for members that wait for other local ones. */
   fail(error: CollError): void;
   close(): Promise<void>;
 }
 
-/** What a member is made of. */
+/** Parts that make up a member. */
 export interface MemberSetup {
   readonly rank: number;
   readonly size: number;
@@ -73,14 +82,14 @@ export interface MemberSetup {
 }
 
 /**
- * One rank of a group: a process, a worker thread, or one rank of a single thread. All members of a group make the same collective
- * calls in the same order. Each call hands in this member's value, and gives an array for an array and a tensor for a tensor,
- * in new memory unless `into` names some.
- *
- * Errors of all collectives: `ValueError` for values and options that make no sense, before anything is sent;
- * `InvalidArgumentError` where the lengths of members differ and `InternalError` where anything else does;
- * `DeadlineExceededError`, `AbortedError`, `UnavailableError` where a member was lost, and `RuntimeError` (ERR_COLL_CLOSED) where one
- * has left. All but the first fail the group, and those that it was split from or into.
+ * One rank of a group: a process, a worker thread, or one rank of a single thread. All members of a
+ * group make the same collective calls in the same order. Each call takes this member's value. It
+ * returns an array for an array and a tensor for a tensor, in new memory unless `into` is given.
+ * Errors of all collectives: `ValueError` for invalid values and options, before anything is sent;
+ * `InvalidArgumentError` if the members' lengths differ; `InternalError` if anything else differs;
+ * `DeadlineExceededError`; `AbortedError`; `UnavailableError` if a member was lost; `RuntimeError`
+ * (ERR_COLL_CLOSED) if a member has left. All but `ValueError` fail the group, and the groups it
+ * was split from or into.
  *
  * @example
  * ```ts
@@ -95,15 +104,18 @@ export interface MemberSetup {
  * ```
  */
 export class Member implements AsyncDisposable {
-  /** This member, from 0. */
+  /** Rank of this member, from 0. */
   readonly rank: number;
-  /** Members of the group. */
+  /** Number of members in the group. */
   readonly size: number;
   readonly #algorithm: Algorithm;
   readonly #local: LocalGroup;
   readonly #family: Set<LocalGroup>;
 
-  /** For packages that open groups; programs get members from `openMembers`, `joinThreadGroup` and `openProcessGroup`. */
+  /**
+   * For packages that open groups. Programs get members from `openMembers`, `joinThreadGroup` and
+   * `openProcessGroup`.
+   */
   constructor({ rank, size, algorithm, local, family = new Set() }: MemberSetup) {
     this.rank = rank;
     this.size = size;
@@ -113,7 +125,7 @@ export class Member implements AsyncDisposable {
     family.add(local);
   }
 
-  /** Combines the values of all members, element by element. The mean of integers is a float. */
+  /** Combines the values of all members element by element. The mean of integers is a float. */
   allReduce<T extends MemberData | readonly MemberData[], Op extends ReduceOpLike>(
     op: Op,
     value: T,
@@ -122,7 +134,7 @@ export class Member implements AsyncDisposable {
     return this.#reducing((by) => ({ kind: 'all-reduce', op: by }), op, value, options);
   }
 
-  /** As `allReduce`, with the result at member `root` only; the others get undefined. */
+  /** Like `allReduce`, but only member `root` gets the result; the others get undefined. */
   reduce<T extends MemberData | readonly MemberData[], Op extends ReduceOpLike>(
     op: Op,
     root: number,
@@ -132,7 +144,10 @@ export class Member implements AsyncDisposable {
     return this.#reducing((by) => ({ kind: 'reduce', op: by, root: this.#rankOf(root, 'root') }), op, value, options);
   }
 
-  /** Copies the value of member `root` to all. The values of the others say its dtype and length, and are not read. */
+  /**
+   * Copies the value of member `root` to all members. The other members' values only provide dtype
+   * and length.
+   */
   broadcast<T extends MemberData | readonly MemberData[]>(
     root: number,
     value: T,
@@ -141,19 +156,23 @@ export class Member implements AsyncDisposable {
     return this.#call(() => ({ kind: 'broadcast', root: this.#rankOf(root, 'root') }), value, options);
   }
 
-  /** Joins the values of all members in rank order: `size` times as many elements, along the first dimension. All values have the same length. */
+  /**
+   * Concatenates the values of all members in rank order along the first dimension: `size` times as
+   * many elements. All values must have the same length.
+   */
   allGather<T extends MemberData>(value: T, options?: MemberOptions<T>): Promise<T> {
     return this.#call(() => ({ kind: 'all-gather' }), value, options);
   }
 
-  /** As `allGather`, with the result at member `root` only; the others get undefined. */
+  /** Like `allGather`, but only member `root` gets the result; the others get undefined. */
   gather<T extends MemberData>(root: number, value: T, options?: MemberOptions<T>): Promise<T | undefined> {
     return this.#call(() => ({ kind: 'gather', root: this.#rankOf(root, 'root') }), value, options);
   }
 
   /**
-   * Cuts the value of member `root` into `size` equal blocks along the first dimension; member i gets block i in `into`.
-   * @param value of the root; undefined at the others
+   * Splits the value of member `root` into `size` equal blocks along the first dimension; member i
+   * receives block i in `into`.
+   * @param value the root's value; undefined at the others
    */
   async scatter<T extends MemberData>(root: number, into: T, value?: T, options?: WaitingOptions): Promise<T> {
     const collective: Collective = { kind: 'scatter', root: this.#rankOf(root, 'root') };
@@ -171,7 +190,10 @@ export class Member implements AsyncDisposable {
     return into;
   }
 
-  /** Combines the values of all members and cuts the result into `size` equal blocks along the first dimension; member i gets block i. */
+  /**
+   * Combines the values of all members, and splits the result into `size` equal blocks along the
+   * first dimension. Member i gets block i.
+   */
   reduceScatter<T extends MemberData, Op extends ReduceOpLike>(
     op: Op,
     value: T,
@@ -180,7 +202,7 @@ export class Member implements AsyncDisposable {
     return this.#reducing((by) => ({ kind: 'reduce-scatter', op: by }), op, value, options);
   }
 
-  /** Cuts each value into `size` equal blocks; member i gets block i of all members, in rank order. */
+  /** Splits each value into `size` equal blocks; member i gets block i of every member, in rank order. */
   allToAll<T extends MemberData>(value: T, options?: MemberOptions<T>): Promise<T> {
     return this.#call(() => ({ kind: 'all-to-all' }), value, options);
   }
@@ -193,9 +215,10 @@ export class Member implements AsyncDisposable {
   }
 
   /**
-   * Sends a value to member `to`, which calls `receive`. Ends when the value may be changed again. Messages of two members
-   * arrive in the order in which they were sent, and wait for no collective; other members take no part.
-   * @throws what collectives throw, and ValueError (ERR_COLL_REFUSED) where the engine has no messages
+   * Sends a value to member `to`, which calls `receive`. Resolves when the value may be changed
+   * again. Messages between two members arrive in the order sent. They do not wait for collectives
+   * or involve other members.
+   * @throws what collectives throw, and ValueError (ERR_COLL_REFUSED) if the engine has no messages
    */
   async send(to: number, value: MemberData, options?: WaitingOptions): Promise<void> {
     const { group } = this.#local.communicator;
@@ -204,7 +227,8 @@ export class Member implements AsyncDisposable {
   }
 
   /**
-   * Receives the next value of member `from` into an array or tensor of its dtype and length, which it returns.
+   * Receives the next value from member `from` into an array or tensor of the same dtype and
+   * length, and returns it.
    * @throws as `send`
    */
   async receive<T extends MemberData>(from: number, into: T, options?: WaitingOptions): Promise<T> {
@@ -215,10 +239,12 @@ export class Member implements AsyncDisposable {
   }
 
   /**
-   * Makes a group of the members of each color, and returns this member's; undefined for a negative color. All members call it.
-   * The new group has the same algorithm and an order of its own, and fails together with this one.
+   * Makes a group per color and returns this member's; undefined for a negative color. All members
+   * must call it. The new group has the same algorithm and its own call order, and fails together
+   * with this one.
    * @param key orders the members of a color. Default: the rank
-   * @throws what collectives throw, and ValueError (ERR_COLL_REFUSED) where the engine makes no sub-groups
+   * @throws what collectives throw, and ValueError (ERR_COLL_REFUSED) if the engine makes no
+   * sub-groups
    */
   async split(color: number, key = this.rank, options?: WaitingOptions): Promise<Member | undefined> {
     const part: SplitPart = { color, key };
@@ -226,7 +252,7 @@ export class Member implements AsyncDisposable {
     return this.#together(this.#local.split(this.#place, part, this.#algorithm, waitingOf(options), this.#family));
   }
 
-  /** Leaves the group: members that wait for this one get a `RuntimeError` (ERR_COLL_CLOSED). May be called again. */
+  /** Leaves the group: members that wait for this one get a `RuntimeError` (ERR_COLL_CLOSED). Idempotent. */
   close(): Promise<void> {
     this.#family.delete(this.#local);
     return this.#local.close();
@@ -265,7 +291,7 @@ export class Member implements AsyncDisposable {
     return this.#together(this.#local.run(this.#place, call, request ? { ...options, request } : options));
   }
 
-  /** Where the group has failed, those that were split from or into it do, too; not where a member has left it. */
+  /** A failure spreads to the groups split from or into this one; a member that leaves does not. */
   async #together<R>(call: Promise<R>): Promise<R> {
     try {
       return await call;
@@ -302,7 +328,7 @@ function waitingOf(options: WaitingOptions | undefined): RunOptions {
   return runOptionsOf(optionsOf(options, '{ timeoutSeconds, signal }', waitingOptions));
 }
 
-/** @throws ValueError for a signal or a time that is none */
+/** @throws ValueError for an invalid signal or timeout */
 function runOptionsOf({ signal, timeoutSeconds }: WaitingOptions): RunOptions {
   requireSignal(signal);
   if (timeoutSeconds !== undefined) requireTimeout(timeoutSeconds);

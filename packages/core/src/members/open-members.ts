@@ -8,11 +8,11 @@ import { requireGroup } from '../threads/thread-group.js';
 import { LocalMembers } from './local-members.js';
 import type { Member } from './member.js';
 
-/** How many members a group of one thread has, and what they execute. */
+/** Size, algorithm and engine of a group in one thread. */
 export interface OpenMembersOptions {
-  /** Members of the group, all of them in this thread. */
+  /** Number of members, all of them in this thread. */
   readonly size: number;
-  /** Executed by the collectives, such as `ringAlgorithm()`. */
+  /** The algorithm of the collectives, such as `ringAlgorithm()`. */
   readonly algorithm: Algorithm;
   /** Default: `'auto'`, the fastest that works here. */
   readonly engine?: EngineRequest | undefined;
@@ -24,20 +24,21 @@ const openMembersOptions = knownOptions<OpenMembersOptions>('openMembers', {
   engine: true,
 });
 
-/** Which member of a group of threads this thread is. */
+/** This thread's rank and algorithm. */
 export interface JoinThreadGroupOptions {
-  /** From 0; each rank of the group joins once, in a thread of its own. */
+  /** From 0. Each rank of the group joins once, in its own thread. */
   readonly rank: number;
-  /** Executed by the collectives. The same for all members. */
+  /** The algorithm of the collectives. Must be the same for all members. */
   readonly algorithm: Algorithm;
 }
 
 const joinThreadGroupOptions = knownOptions<JoinThreadGroupOptions>('joinThreadGroup', { rank: true, algorithm: true });
 
 /**
- * Opens a group whose members are all in this thread, such as one for each device. Their calls meet: a collective begins when
- * the last member has called it.
- * @throws ValueError for a size below 1; CollError (ERR_COLL_NO_ENGINE) if the engine cannot be used
+ * Opens a group whose members are all in this thread, for example one per device. A collective
+ * begins when the last member has called it.
+ * @throws ValueError for a size below 1; CollError (ERR_COLL_NO_ENGINE) if the engine cannot be
+ * used
  *
  * @example
  * ```ts
@@ -63,8 +64,10 @@ export function openMembers(options: OpenMembersOptions): readonly Member[] {
 }
 
 /**
- * Makes this thread a member of a group that `engine.createGroup` has made and that was posted to it.
- * @throws ValueError for anything but a group, and for a rank outside of it; CollError (ERR_COLL_NO_ENGINE) if its engine cannot be used here
+ * Makes this thread a member of a group that `engine.createGroup` made and that was posted to this
+ * thread.
+ * @throws ValueError for anything but a group, and for a rank outside of it; CollError
+ * (ERR_COLL_NO_ENGINE) if its engine cannot be used here
  *
  * @example
  * ```ts

@@ -11,7 +11,7 @@ import { afterSeconds } from '../support/timer.js';
 import type { DType, TypedArray } from '../values/dtype.js';
 import { copyElements, type Tensor } from '../values/tensor.js';
 
-/** Which message: the `number`-th, from 0, that rank `from` sends to rank `to`. */
+/** Identifies a message: the `number`-th, from 0, that rank `from` sends to rank `to`. */
 export interface MessageId {
   readonly from: number;
   readonly to: number;
@@ -19,8 +19,9 @@ export interface MessageId {
 }
 
 /**
- * What two ranks post to each other. The sender offers a message, the receiver requests it once it has memory for it, and the
- * sender posts its elements. So nothing is kept for a receiver that has not called `receive`.
+ * Posts between two ranks. The sender offers a message, the receiver requests it once it has memory
+ * for it, and the sender then posts its elements. Nothing is buffered for a receiver that has not
+ * called `receive`.
  */
 export type Post = MessageId &
   (
@@ -28,31 +29,37 @@ export type Post = MessageId &
     | { readonly type: 'elements'; readonly dtype: DType; readonly length: number; readonly data: TypedArray }
   );
 
-/** How the posts of one rank reach the others. Posts between two ranks keep their order. */
+/** Carries the posts of one rank to the others. Posts between two ranks keep their order. */
 export interface Postbox {
-  /** Lets the posts of `peer` arrive, and its own reach it. May be called again. A post before the peer has done the same may be lost. */
+  /**
+   * Opens the connection with `peer` in both directions. Idempotent. A post made before the peer
+   * has opened it too may be lost.
+   */
   open(peer: number): void;
-  /** Posts to a rank. The promise ends when the data of an `elements` post is needed no more. Undefined: it is not needed already. */
+  /**
+   * Posts to a rank. The promise resolves when the data of an `elements` post is no longer needed.
+   * Undefined means that it already is not.
+   */
   post(peer: number, post: Post): Promise<void> | undefined;
-  /** Whether this rank waits for a message, so that its thread or process must not end. */
+  /** Whether this rank waits for a message, which must keep its thread or process alive. */
   setWaiting(isWaiting: boolean): void;
   close(): void;
 }
 
-/** A call of `send` or `receive` that has not ended. */
+/** A call of `send` or `receive` that is under way. */
 interface Waiter {
   readonly id: MessageId;
-  /** What is sent, or memory for what is received. */
+  /** The value to send, or the memory to receive into. */
   readonly value: Tensor;
-  /** Elements of `value` when the call was made: its memory may be detached since. */
+  /** Elements of `value` when the call was made; its memory may have been detached since. */
   readonly length: number;
-  /** Whether its elements are on their way. */
+  /** Whether its elements have been posted. */
   isPosted?: boolean;
   resolve(): void;
   reject(error: unknown): void;
 }
 
-/** A message, and what is posted first. */
+/** A message and its first post. */
 interface Message {
   readonly id: MessageId;
   readonly value: Tensor;
@@ -63,12 +70,12 @@ interface Message {
 type Details = Required<CallDetails>;
 
 const lookMillis = 50;
-// Numbers of messages have 32 bits.
+// Message numbers have 32 bits.
 const numbers = 2 ** 32;
 
 /**
- * The messages of one rank. Those of a pair of ranks are received in the order in which they were sent; they do not wait for
- * collectives, nor for messages of other pairs.
+ * The messages of one rank. A pair of ranks receives messages in the order sent. Messages do not
+ * wait for collectives or for other pairs.
  */
 export class PointToPoint {
   readonly #rank: number;
@@ -76,7 +83,7 @@ export class PointToPoint {
   readonly #group: Pick<Group, 'failure' | 'fail'>;
   readonly #sends = new Map<string, Waiter>();
   readonly #receives = new Map<string, Waiter>();
-  /** Messages sent to each rank, and received from it. */
+  /** Number of messages sent to each rank, and received from it. */
   readonly #sent: number[] = [];
   readonly #received: number[] = [];
   #look: ReturnType<typeof setInterval> | undefined;
@@ -89,7 +96,8 @@ export class PointToPoint {
   }
 
   /**
-   * Sends to another rank; ends when its elements are on their way to a rank that has called `receive`.
+   * Sends to another rank. Resolves when the elements have been posted to a rank that has called
+   * `receive`.
    * @throws what `receive` throws
    */
   async send(to: number, value: Tensor, options: RunOptions = {}): Promise<void> {
@@ -101,8 +109,8 @@ export class PointToPoint {
 
   /**
    * Receives from another rank.
-   * @throws InvalidArgumentError where the lengths differ, InternalError where the dtypes do, DeadlineExceededError, AbortedError: each ends the
-   * group; the failure of the group
+   * @throws InvalidArgumentError if the lengths differ, InternalError if the dtypes differ,
+   * DeadlineExceededError, AbortedError: each ends the group; the failure of the group
    */
   async receive(from: number, into: Tensor, options: RunOptions = {}): Promise<void> {
     const details = { operation: `receive from rank ${from}`, rank: this.#rank };
@@ -112,21 +120,24 @@ export class PointToPoint {
     await this.#wait(this.#receives, message, details, options);
   }
 
-  /** Handles a post of another rank. */
+  /** Handles a post from another rank. */
   deliver(post: Post): void {
     const key = keyOf(post);
     if (post.type === 'request') this.#answer(key, post);
     else if (post.type === 'elements') this.#take(key, post);
-    // The request that was made before may have been lost.
+    // The earlier request may have been lost.
     else if (this.#receives.has(key)) void this.#postbox.post(post.from, { ...idOf(post), type: 'request' });
   }
 
-  /** Where the elements of a message go, which a postbox may write there itself before it delivers them. Undefined: nobody waits for them. */
+  /**
+   * The memory for the elements of a message, which a postbox may fill before it delivers them.
+   * Undefined means that no call waits for them.
+   */
   memoryFor(id: MessageId): Tensor | undefined {
     return this.#receives.get(keyOf(id))?.value;
   }
 
-  /** Ends the group if this rank waits for one that has left. */
+  /** Ends the group if this rank waits for `peer`, which has left. */
   left(peer: number): void {
     const waiter = [...this.#sends.values(), ...this.#receives.values()].find(
       ({ id }) => id.from === peer || id.to === peer,
@@ -137,7 +148,7 @@ export class PointToPoint {
     this.#fail(new RuntimeError('ERR_COLL_CLOSED', `${details.operation}: ${told}`, details));
   }
 
-  /** Posts again what a rank may have missed that can be reached from now on. */
+  /** Repeats posts that a newly reachable rank may have missed. */
   reached(peer: number): void {
     for (const { id } of this.#sends.values())
       if (id.to === peer) void this.#postbox.post(peer, { ...id, type: 'offer' });
@@ -233,7 +244,7 @@ export class PointToPoint {
       reject(errorFor(operationOf(id, this.#rank)));
   }
 
-  /** While messages are awaited, sees whether the group has failed elsewhere. */
+  /** Checks, while messages are awaited, whether the group has failed elsewhere. */
   #watch(): void {
     const isWaiting = this.#sends.size + this.#receives.size > 0;
     if (isWaiting === (this.#look !== undefined)) return;

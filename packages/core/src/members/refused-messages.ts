@@ -1,7 +1,7 @@
 import { refusedError } from '../collectives/call-errors.js';
 import type { Group } from '../collectives/communicator.js';
 
-/** The members of `Group` for engines without sub-groups and messages: each call is refused, naming `engine`. */
+/** Members of `Group` for engines without sub-groups and messages. Every call is refused, naming `engine`. */
 export function refusedMessages(engine: string): Pick<Group, 'split' | 'send' | 'receive'> {
   const refuse = async (operation: string, what: string): Promise<never> => {
     throw refusedError(`${engine} has no ${what}`, { operation });

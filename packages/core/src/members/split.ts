@@ -1,11 +1,11 @@
 import { ValueError } from '../support/errors.js';
 import { quote } from '../support/quote.js';
 
-/** Where a rank goes in a split. */
+/** The color and key of a rank in a split. */
 export interface SplitPart {
-  /** Ranks of the same color are in the same new group; a rank with a negative color is in none. */
+  /** Ranks of the same color join the same new group; a rank with a negative color joins none. */
   readonly color: number;
-  /** Orders the ranks of a color; of equal keys, the lower old rank comes first. */
+  /** Orders the ranks of a color; equal keys are ordered by old rank. */
   readonly key: number;
 }
 

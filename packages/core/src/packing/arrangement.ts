@@ -5,17 +5,20 @@ import type { DType } from '../values/dtype.js';
 import type { Tensor } from '../values/tensor.js';
 import { OpenPacks } from './open-packs.js';
 
-/** How the values of a batch are joined into fewer, larger collectives. */
+/** How the values of a batch are packed into fewer, larger collectives. */
 export interface PackingOptions {
-  /** Into how many packs the values of a batch are joined; 0: each value goes by itself. */
+  /** Number of packs for the values of a batch. 0 means one collective per value. */
   readonly numPacks?: number | undefined;
-  /** With `numPacks` 0: neighbours of at most this many bytes of float32 are joined. 0: none are. */
+  /**
+   * With `numPacks` 0: neighbours of at most this many bytes, counted as float32, are joined. 0
+   * means none are.
+   */
   readonly aggSmallGradsMaxBytes?: number | undefined;
-  /** How many neighbours are joined at most, give or take the two that the rule of the original adds. Default: 10. */
+  /** Maximum number of joined neighbours; TensorFlow's rule may add up to two. Default: 10. */
   readonly aggSmallGradsMaxGroup?: number | undefined;
 }
 
-/** @throws ValueError, naming `owner`, for a `numPacks` below 0, and numbers that are not whole */
+/** @throws ValueError, naming `owner`, for a negative `numPacks` and for numbers that are not whole */
 export function requirePacking(options: PackingOptions, owner: string): void {
   const { numPacks = 0, aggSmallGradsMaxBytes = 0, aggSmallGradsMaxGroup = 0 } = options;
   if (!(Number.isInteger(numPacks) && numPacks >= 0))
@@ -26,23 +29,24 @@ export function requirePacking(options: PackingOptions, owner: string): void {
   }
 }
 
-/** Some elements of one tensor of a list. */
+/** A range of elements of one tensor in a list. */
 export interface Piece {
   readonly index: number;
   readonly begin: number;
   readonly end: number;
 }
 
-/** What one collective carries: pieces of one dtype, which stand for one buffer in this order. */
+/** The contents of one collective: pieces of one dtype that form one buffer in this order. */
 export interface Pack {
-  /** Among all packs of a list; those that hold nothing have numbers, too. */
+  /** Index among all packs of a list; empty packs are numbered too. */
   readonly number: number;
   readonly pieces: readonly Piece[];
 }
 
 /**
- * How the tensors of a list share collectives, in the order in which these start: by `bytesPerPack`, last ones first, where it is given,
- * else as the options say. Depends on dtypes and shapes only, so that it is the same on all ranks.
+ * Packs the tensors of a list, in the order in which their collectives start. Packs by
+ * `bytesPerPack`, last tensors first, if it is given; otherwise by the options. Depends on dtypes
+ * and shapes only, so all ranks get the same packs.
  */
 export function arrange(tensors: readonly Tensor[], options: PackingOptions = {}, bytesPerPack = 0): Pack[] {
   const { numPacks = 1, aggSmallGradsMaxBytes = 0, aggSmallGradsMaxGroup = 10 } = options;
@@ -57,8 +61,9 @@ export function arrange(tensors: readonly Tensor[], options: PackingOptions = {}
 }
 
 /**
- * Cuts one buffer, made of tensors of these lengths, into `numPacks` packs of floor(T / numPacks) elements, of which the last takes the
- * remainder; those that hold nothing are left out. A buffer without elements is one empty pack, the last.
+ * Cuts one buffer, made of tensors of these lengths, into `numPacks` packs of floor(T / numPacks)
+ * elements; the last one takes the remainder. Empty packs are left out. A buffer without elements
+ * becomes one empty pack, the last.
  */
 export function cutEvenly(lengths: readonly number[], numPacks: number): Pack[] {
   const total = lengths.reduce((sum, length) => sum + length, 0);
@@ -107,7 +112,7 @@ function numbered(packs: readonly (readonly number[])[], tensors: readonly Tenso
   }));
 }
 
-/** Positions by dtype, both in order of appearance. */
+/** Indices by dtype, both in order of appearance. */
 function byDType(tensors: readonly Tensor[]): number[][] {
   const groups = new Map<DType, number[]>();
   for (const [index, { dtype }] of tensors.entries()) {

@@ -2,7 +2,7 @@ import { AssertionError } from '../support/errors.js';
 import { allocate, byteSize, viewOf } from '../values/dtype.js';
 import { copyElements, elementCount, type Tensor } from '../values/tensor.js';
 
-/** All elements of tensors of one dtype, one after the other, in new memory; the device is the first one's. */
+/** Concatenates all elements of tensors of one dtype in new memory, on the first one's device. */
 export function concatenate(tensors: readonly Tensor[]): Tensor {
   const [first] = tensors;
   const odd = tensors.find((tensor) => tensor.dtype !== first?.dtype);
@@ -20,7 +20,7 @@ export function concatenate(tensors: readonly Tensor[]): Tensor {
   return joined;
 }
 
-/** Views of one flat tensor, with the shapes of the given ones, in order. */
+/** Views of one flat tensor in order, with the shapes of the given tensors. */
 export function splitLike(joined: Tensor, tensors: readonly { readonly shape: readonly number[] }[]): Tensor[] {
   let begin = 0;
   return tensors.map(({ shape }) => {
@@ -31,7 +31,7 @@ export function splitLike(joined: Tensor, tensors: readonly { readonly shape: re
   });
 }
 
-/** A view of some elements of a flat tensor. */
+/** A view of elements `[begin, end)` of a flat tensor. */
 export function slice(tensor: Tensor, begin: number, end: number): Tensor {
   const { data, dtype } = tensor;
   const view = viewOf(dtype, data.buffer, data.byteOffset + begin * byteSize(dtype), end - begin);

@@ -9,7 +9,7 @@ import { allocate, type DType } from '../values/dtype.js';
 import type { Tensor } from '../values/tensor.js';
 import { Views } from './views.js';
 
-/** Joined buffers, and what brings their results back. */
+/** Joined buffers, and the copy that brings results back. */
 interface Joined {
   readonly inputs: readonly Tensor[];
   readonly outputs: readonly Tensor[];
@@ -17,21 +17,22 @@ interface Joined {
 }
 
 /**
- * The base of communicators whose engine needs each buffer in one tensor. The segments of an all-reduce or a reduce are copied
- * together, in memory that is kept for later calls; those of a broadcast run one by one.
+ * Base of communicators whose engine needs each buffer in one tensor. Segments of an all-reduce or
+ * reduce are copied into one buffer, whose memory is reused. Segments of a broadcast run one by
+ * one.
  */
 export abstract class JoiningCommunicator implements Communicator {
   abstract readonly size: number;
   abstract readonly localRanks: readonly number[];
   abstract readonly group: Group;
   readonly #views = new Views();
-  /** Memory that no call uses, by dtype. */
+  /** Memory not in use by any call, by dtype. */
   readonly #free = new Map<DType, Tensor[]>();
 
   abstract refuses(collective: Collective, dtype: DType): string | undefined;
   abstract close(): Promise<void>;
 
-  /** `run` for buffers of one tensor each. */
+  /** `run` for single-tensor buffers. */
   protected abstract runWhole(
     collective: Collective,
     inputs: readonly Tensor[],
@@ -39,7 +40,7 @@ export abstract class JoiningCommunicator implements Communicator {
     options?: RunOptions,
   ): Promise<void>;
 
-  /** `runSync` for buffers of one tensor each. */
+  /** `runSync` for single-tensor buffers. */
   protected abstract runWholeSync(
     collective: Collective,
     inputs: readonly Tensor[],
@@ -120,7 +121,7 @@ export abstract class JoiningCommunicator implements Communicator {
       new JoinedPieces(from[index] as Pieces).copyTo(data, 0, data.length);
     });
     const isShared = into.length > 1 && first(into[1] as Pieces).data === first(first(into)).data;
-    // What all ranks share must not be what one of them reads.
+    // An output shared by all ranks must not be memory that one of them reads.
     const isInPlace = !isShared && first(first(from)).dtype === first(first(into)).dtype;
     const results = isShared ? into.slice(0, 1) : into;
     const own = isInPlace ? inputs : results.map(take);
@@ -139,7 +140,7 @@ export abstract class JoiningCommunicator implements Communicator {
     const free = this.#free.get(dtype) ?? [];
     const fitting = free.findIndex(({ data }) => data.length >= length);
     if (fitting >= 0) return free.splice(fitting, 1)[0] as Tensor;
-    // Doubling bounds what outgrown memory wastes.
+    // Doubling bounds the memory wasted by outgrown buffers.
     const room = Math.max(length, 2 * Math.max(0, ...free.map(({ data }) => data.length)));
     return { data: allocate(dtype, room), dtype, shape: [room], device: '' };
   }

@@ -1,8 +1,9 @@
 import { byteLength, type Tensor } from '../values/tensor.js';
 
 /**
- * Packs that are filled one tensor after the other. A pack is closed once it holds **more** than `bytesPerPack` bytes, so one that
- * lands exactly on the limit keeps growing. Tensors of different keys, such as dtypes, share no pack; no tensor is split.
+ * Packs that are filled tensor by tensor. A pack is closed once it holds **more** than
+ * `bytesPerPack` bytes, so one that reaches the limit exactly keeps growing. Tensors of different
+ * keys, such as dtypes, never share a pack; no tensor is split.
  */
 export class OpenPacks<Item> {
   readonly #bytesPerPack: number;
@@ -12,7 +13,7 @@ export class OpenPacks<Item> {
     this.#bytesPerPack = bytesPerPack;
   }
 
-  /** The pack that is closed by this item, if one is. */
+  /** Adds an item. Returns the pack that it closes, or undefined. */
   add(item: Item, tensor: Tensor, key: string = tensor.dtype): Item[] | undefined {
     const pack = this.#open.get(key) ?? { items: [], bytes: 0 };
     this.#open.set(key, pack);
@@ -23,7 +24,7 @@ export class OpenPacks<Item> {
     return pack.items;
   }
 
-  /** Closes the packs that are left, in the order in which they were begun. */
+  /** Closes the remaining packs, in the order in which they were begun. */
   rest(): Item[][] {
     const left = [...this.#open.values()].map(({ items }) => items);
     this.#open.clear();

@@ -3,37 +3,40 @@ import { hashOf } from '../values/layout.js';
 import { sameShape, type Tensor } from '../values/tensor.js';
 import { arrange, type PackingOptions, type Piece } from './arrangement.js';
 
-/** Values of a batch that go together: how they are packed, and which variant of the algorithm plays each of their packs. */
+/**
+ * Values of a batch that travel together, with their packing and the algorithm variant that
+ * executes each pack.
+ */
 export interface Route {
-  /** Of values; each value of a batch is on one route. */
+  /** Indices of the values; each value of a batch is on exactly one route. */
   readonly indices: readonly number[];
   readonly packing: PackingOptions;
-  /** By the number of the pack within the route. Default: variant 0 plays them all. */
+  /** The variant for a pack, by its number within the route. Default: variant 0. */
   variant?(pack: number): number;
 }
 
 /**
- * The routes of a batch, of which the values of the first device, or of this replica, are given. A pure function of their dtypes and shapes, so that
- * all ranks find the same ones.
+ * The routes of a batch, given the values of the first device or of this replica. Must be a pure
+ * function of dtypes and shapes, so that all ranks get the same routes.
  */
 export type FindRoutes = (values: readonly Tensor[], ranks: number) => readonly Route[];
 
-/** How the values of batches travel. */
+/** How batches are packed and executed. */
 export interface Routing {
   /** Default: one route with all values and this packing. */
   readonly routes?: FindRoutes | undefined;
   readonly packing?: PackingOptions | undefined;
 }
 
-/** What one all-reduce of a batch carries. */
+/** The contents of one all-reduce of a batch. */
 export interface RoutedPack {
   readonly pieces: readonly Piece[];
   readonly variant: number;
-  /** The same for the same pieces of values of the same shapes, and the same variant. */
+  /** A hash of the pieces, the shapes of their values, and the variant. */
   readonly layout: number;
 }
 
-/** A batch that was arranged. */
+/** An arranged batch. */
 interface KnownBatch {
   readonly values: readonly Pick<Tensor, 'dtype' | 'shape'>[];
   readonly bytesPerPack: number;
@@ -43,7 +46,7 @@ interface KnownBatch {
 // A training step has one batch of gradients, or a few.
 const mostBatches = 8;
 
-/** The packs of batches that come again and again: they are found out once. */
+/** Caches the packs of recurring batches. */
 export class RoutedBatches {
   readonly #ranks: number;
   readonly #routing: Routing;
@@ -54,7 +57,7 @@ export class RoutedBatches {
     this.#routing = routing;
   }
 
-  /** As `routedPacks` has them. */
+  /** The packs of `routedPacks`, cached. */
   packsOf(values: readonly Tensor[], bytesPerPack: number): readonly RoutedPack[] {
     const known = this.#known.find((batch) => batch.bytesPerPack === bytesPerPack && isAlike(batch.values, values));
     if (known) return known.packs;
@@ -74,7 +77,10 @@ function isAlike(known: KnownBatch['values'], values: readonly Tensor[]): boolea
   return true;
 }
 
-/** All packs of a batch in the order in which they start. @throws AssertionError where a value is on no route, or on several */
+/**
+ * All packs of a batch, in the order in which they start. @throws AssertionError if a value is on
+ * no route, or on several
+ */
 export function routedPacks(
   values: readonly Tensor[],
   ranks: number,

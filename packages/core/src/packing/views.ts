@@ -10,20 +10,26 @@ interface View {
   readonly data: TypedArray;
 }
 
-/** Of one array. Whoever cuts it otherwise again and again gains nothing by old ones. */
+/**
+ * Maximum views kept per array. A caller that cuts an array differently each time does not profit
+ * from old ones.
+ */
 const mostViews = 64;
 
-/** Views of parts of arrays. The same part gives the same view, so that a call on it is known when it comes again. */
+/**
+ * Cached views of parts of arrays. The same part always gives the same view, so that repeated calls
+ * are recognized.
+ */
 export class Views {
   readonly #known = new WeakMap<TypedArray, View[]>();
 
-  /** The pieces of a list of tensors as one rank's buffer. Nothing is copied. */
+  /** The pieces of a list of tensors as one rank's buffer, without a copy. */
   cut(tensors: readonly Tensor[], pieces: readonly Piece[]): Segments {
     const [single, ...others] = pieces as readonly [Piece, ...Piece[]];
     return others.length === 0 ? this.#view(tensors, single) : pieces.map((piece) => this.#view(tensors, piece));
   }
 
-  /** Elements `[begin, end)` of a tensor; for all of them the tensor itself. */
+  /** Elements `[begin, end)` of a tensor; the tensor itself if that is all of them. */
   of(tensor: Tensor, begin: number, end: number): Tensor {
     const { data, dtype, device } = tensor;
     if (begin === 0 && end === data.length) return tensor;

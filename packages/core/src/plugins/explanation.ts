@@ -1,12 +1,15 @@
 import type { EngineCandidate } from '../engines/engine.js';
 
-/** What a `CrossDeviceOps` does and why, for people. */
+/** What a `CrossDeviceOps` does and why, for display. */
 export interface Explanation {
   readonly name: string;
-  /** What does its arithmetic: `native`, `wasm`, `js`. */
+  /** The engine that does the arithmetic: `native`, `wasm`, `js`. */
   readonly engine: string;
-  /** Who was asked to, the fastest first, and why those before the chosen one refused; nobody where a group of processes plays. */
+  /**
+   * Engines that were considered, fastest first, and why those before the chosen one refused. Empty
+   * if a group of processes executes the collectives.
+   */
   readonly engines: readonly EngineCandidate[];
-  /** What did not go the way it was asked for, such as a fallback, each said once. */
+  /** Deviations from the request, such as a fallback, each listed once. */
   readonly notes: readonly string[];
 }

@@ -2,13 +2,16 @@ import { quote } from '../support/quote.js';
 import { deviceType } from '../values/device.js';
 import type { Plugin, Situation } from './plugin.js';
 
-/** A plug-in that could have been taken, and why it was or was not. */
+/** A plug-in that was considered, and why it was or was not chosen. */
 export interface Candidate {
   readonly name: string;
   readonly priority: number;
-  /** Why it cannot serve here; absent for the one that was taken, and for those that were not asked. */
+  /** Why it cannot serve here; undefined for the chosen one, and for those not probed. */
   readonly refused?: string;
-  /** Why it was or was not taken: the rest of a sentence that begins with its name, such as `taken, because it was asked for`. */
+  /**
+   * Why it was or was not chosen: completes a sentence that begins with its name, such as `taken,
+   * because it was asked for`.
+   */
   readonly reason: string;
 }
 
@@ -17,7 +20,10 @@ export interface PluginChoice {
   readonly candidates: readonly Candidate[];
 }
 
-/** Takes the first that serves of a list, the most wanted first; those after it are not asked. */
+/**
+ * Chooses the first plug-in of a list that can serve; later ones are not probed. The list is in
+ * order of preference.
+ */
 export async function chooseFirst(plugins: readonly Plugin<never>[], situation: Situation): Promise<PluginChoice> {
   const candidates: Candidate[] = [];
   let taken: Plugin<never> | undefined;
@@ -34,7 +40,7 @@ export async function chooseFirst(plugins: readonly Plugin<never>[], situation: 
   return { taken, candidates };
 }
 
-/** Takes the plug-in that was asked for, unless it refuses. */
+/** Chooses the requested plug-in, unless it refuses. */
 export async function chooseNamed(plugin: Plugin<never>, situation: Situation): Promise<PluginChoice> {
   const refused = await refusalOf(plugin, situation);
   const taken = refused === undefined ? plugin : undefined;
@@ -66,7 +72,7 @@ async function refusalOf({ capabilities, probe }: Plugin<never>, situation: Situ
     const result = await probe?.(situation);
     return result && !result.available ? result.reason : undefined;
   } catch (error) {
-    // What cannot even be probed cannot be used; the others still can.
+    // A plug-in whose probe throws is unusable; the others remain.
     return `its probe failed: ${error instanceof Error ? error.message : quote(error)}`;
   }
 }

@@ -4,28 +4,40 @@ import type { CrossDeviceOps } from '../ops/cross-device-ops.js';
 import type { DType } from '../values/dtype.js';
 import type { World } from './world.js';
 
-/** The version of this contract. A plug-in of another version is refused at registration. */
+/** Version of this contract. Plug-ins of another version are refused at registration. */
 export const pluginApiVersion = 1;
 
-/** What `'auto'` asks a plug-in for. Absent fields mean that nothing special is needed. */
+/** The situation a plug-in must serve. Undefined fields add no requirement. */
 export interface Situation {
   readonly devices: readonly string[];
   readonly dtypes?: readonly DType[];
   readonly ops?: readonly ReduceOp[];
-  /** The ranks live in threads or processes of their own, so that the plug-in has to be loaded there by its `module`. */
+  /**
+   * The ranks live in their own threads or processes, so the plug-in must be loadable there by its
+   * `module`.
+   */
   readonly isolated?: boolean;
 }
 
-/** What a plug-in can do at all. Absent fields mean: everything, but for `severalTasks` and `severalProcesses`. */
+/**
+ * The capabilities of a plug-in. An undefined field means no restriction, except for `severalTasks`
+ * and `severalProcesses`.
+ */
 export interface Capabilities {
   /** Device types, upper-case: `CPU`, `GPU`. */
   readonly devices?: readonly string[];
   readonly dtypes?: readonly DType[];
   readonly ops?: readonly ReduceOp[];
   readonly maxRanks?: number;
-  /** Whether it tells the devices of several tasks (workers) from each other. Absent: no, and strategies give it those of one task only. */
+  /**
+   * Whether it distinguishes the devices of several tasks (workers). Undefined means false;
+   * strategies then pass devices of one task only.
+   */
   readonly severalTasks?: boolean;
-  /** Whether its ops serve a world of several processes, each of which hands in the components of its own devices. Absent: no. */
+  /**
+   * Whether its ops serve a world of several processes, each passing the components of its own
+   * devices. Undefined means false.
+   */
   readonly severalProcesses?: boolean;
 }
 
@@ -42,18 +54,21 @@ export interface CrossDeviceOpsOptionsMap {}
 export interface Plugin<Options = never> {
   readonly name: string;
   readonly apiVersion: number;
-  /** `import.meta.url` of a module that exports this object: other threads and processes load it from there. */
+  /** `import.meta.url` of a module that exports this object. Other threads and processes load it from there. */
   readonly module: string;
-  /** `'auto'` takes the highest. The portable ones have 0 to 100. */
+  /** `'auto'` chooses the highest. Portable plug-ins have 0 to 100. */
   readonly priority: number;
   readonly capabilities?: Capabilities;
-  /** Whether it can serve here and now; called by `'auto'` and before creation. Absent: yes. */
+  /** Whether it can serve here; called by `'auto'` and before creation. Undefined means always. */
   probe?(situation: Situation): ProbeResult | Promise<ProbeResult>;
-  /** Cross-device ops, for a world where one is given; otherwise for whatever devices the values have, all of them here. */
+  /**
+   * Creates cross-device ops for a world if one is given; otherwise for whatever local devices the
+   * values have.
+   */
   create(options: Options | undefined, world?: World): CrossDeviceOps | Promise<CrossDeviceOps>;
 }
 
-/** Checks a plug-in's shape by type; `apiVersion` and `priority` may be left out. */
+/** Type-checks a plug-in; `apiVersion` and `priority` may be omitted. */
 export function definePlugin<Options = undefined>(
   plugin: Omit<Plugin<Options>, 'apiVersion' | 'priority'> & {
     readonly apiVersion?: number;

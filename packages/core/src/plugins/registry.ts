@@ -8,23 +8,26 @@ import { type CrossDeviceOpsOptionsMap, type Plugin, pluginApiVersion, type Situ
 import { type Candidate, chooseFirst, chooseNamed, type PluginChoice } from './plugin-choice.js';
 import { requireWorld, type World } from './world.js';
 
-/** A name is completed and its options are checked where its package declares them; any other string is allowed. */
+/**
+ * The name of a plug-in. Declared names are completed and have their options checked; any other
+ * string is allowed.
+ */
 export type PluginName = keyof CrossDeviceOpsOptionsMap | (string & {});
 
-/** Which ops to use: a plug-in, its name, either with options, or `'auto'`. */
+/** The ops to use: a plug-in or its name, either with options, or `'auto'`. */
 export type PluginRequest =
   | PluginName
   | Plugin<never>
   | { readonly name: PluginName | Plugin<never>; readonly options?: unknown };
 
-/** A plug-in that was found, with its options and how the choice was made. */
+/** The chosen plug-in with its options, and how it was chosen. */
 export interface Resolution {
   readonly plugin: Plugin<never>;
   readonly options: unknown;
   readonly candidates: readonly Candidate[];
 }
 
-/** @throws ValueError for anything but a registry */
+/** @throws ValueError unless it is a registry */
 export function requireRegistry(registry: unknown): void {
   const { has, get, list, create } = Object(registry) as Partial<Registry>;
   if ([has, get, list, create].every((method) => typeof method === 'function')) return;
@@ -43,13 +46,14 @@ const situationFields = knownOptions<Situation>('situation', {
   isolated: true,
 });
 
-/** The plug-ins that can be found by name. */
+/** Plug-ins by name. */
 export class Registry {
   readonly #plugins = new Map<string, Plugin<never>>();
 
   /**
-   * Adds a plug-in; the same one again is nothing new.
-   * @throws CollError for an object that is no plug-in, for another version of the contract, and for a second plug-in of that name
+   * Adds a plug-in. Adding the same object again has no effect.
+   * @throws CollError for an object that is not a plug-in, for another version of the contract, and
+   * for a second plug-in of that name
    */
   register<Options>(plugin: Plugin<Options>): void {
     requirePlugin(plugin);
@@ -63,12 +67,12 @@ export class Registry {
     if (!other) this.#plugins.set(plugin.name, plugin as unknown as Plugin<never>);
   }
 
-  /** Whether a plug-in is registered under that name. */
+  /** Whether a plug-in of this name is registered. */
   has(name: string): boolean {
     return this.#plugins.has(name);
   }
 
-  /** @throws CollError that lists the known names and the line that installs the missing one */
+  /** @throws CollError that lists the known names, and the command that installs the missing one */
   get(name: string): Plugin<never> {
     const found = this.#plugins.get(name);
     if (found) return found;
@@ -82,14 +86,15 @@ export class Registry {
     );
   }
 
-  /** All plug-ins, the most wanted first. */
+  /** All plug-ins, highest priority first. */
   list(): Plugin<never>[] {
     return [...this.#plugins.values()].sort((a, b) => b.priority - a.priority || (a.name < b.name ? -1 : 1));
   }
 
   /**
-   * Finds the plug-in for a request. `'auto'` takes the one of the highest priority that accepts the situation; any other choice is
-   * asked, too, and its refusal is an error: nothing else is taken in its place.
+   * Finds the plug-in for a request. `'auto'` chooses the one with the highest priority that
+   * accepts the situation. Any other request is probed too; its refusal is an error, without a
+   * fallback.
    */
   async resolve(request: PluginRequest, situation: Situation = { devices: [] }): Promise<Resolution> {
     requireSituation(situation);
@@ -98,14 +103,14 @@ export class Registry {
     throw partsOf(request).name === 'auto' ? noPlugin(situation, candidates) : refusedPlugin(candidates);
   }
 
-  /** Cross-device ops for a request, with its options; for a world where one is given. */
+  /** Creates cross-device ops for a request with its options, and for a world if one is given. */
   create<Name extends keyof CrossDeviceOpsOptionsMap>(
     name: Name,
     options?: CrossDeviceOpsOptionsMap[Name],
     world?: World,
   ): Promise<CrossDeviceOps>;
   create<Options>(plugin: Plugin<Options>, options?: Options, world?: World): Promise<CrossDeviceOps>;
-  // Not for names with declared options: whoever gets those wrong must not end here.
+  // Excludes names with declared options, so that wrong options do not select this overload.
   create<Name extends string>(
     name: Name extends keyof CrossDeviceOpsOptionsMap ? never : Name,
     options?: unknown,
@@ -119,7 +124,7 @@ export class Registry {
     return found.plugin.create((options ?? found.options) as never, world);
   }
 
-  /** Who would be taken for a request, and why, or why not, for each that could be. */
+  /** The plug-in that a request would choose, and for each candidate why or why not. */
   async explain(
     request: PluginRequest,
     situation: Situation = { devices: [] },
@@ -138,14 +143,14 @@ export class Registry {
   }
 }
 
-/** A registry of its own, for tests and for programs that want none of the shared one. */
+/** A separate registry, for tests and for programs that do not use the shared one. */
 export function createRegistry(): Registry {
   return new Registry();
 }
 
 const key = Symbol.for('@coll/core.registry.v1');
 
-/** The registry of this realm. Copies of the library that were installed separately share it. */
+/** The registry of this realm, shared by separately installed copies of the library. */
 export const registry: Registry = sharedRegistry();
 
 function sharedRegistry(): Registry {

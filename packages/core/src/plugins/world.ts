@@ -4,25 +4,34 @@ import type { Algorithm } from '../schedule/schedule.js';
 import { type CollError, ValueError } from '../support/errors.js';
 import { quote } from '../support/quote.js';
 
-/** The devices of a group, who of them is here, and the engine that plays schedules among them. */
+/** The devices of a group, the local ranks, and the engine that executes schedules between them. */
 export interface World {
-  /** One a rank, in rank order. */
+  /** One per rank, in rank order. */
   readonly devices: readonly string[];
-  /** The ranks whose buffers this caller hands in: all of them, one, or, of several processes with as many each, those of this one. */
+  /**
+   * The ranks whose buffers this caller passes: all of them, one, or this process's share if
+   * several processes have equally many.
+   */
   readonly localRanks: readonly number[];
-  /** What plays the schedules, for `explain()`: `native`, `wasm`, `js`, or a name of its own. */
+  /** The engine that executes the schedules, for `explain()`: `native`, `wasm`, `js`, or another name. */
   readonly engine: string;
-  /** How that engine was chosen; it also serves groups of other sizes whose ranks are all here. */
+  /** How that engine was chosen. It also serves groups of other sizes whose ranks are all local. */
   readonly resolution?: EngineResolution;
-  /** A communicator over all devices that plays this algorithm. */
+  /** A communicator over all devices that executes `algorithm`. */
   communicator(algorithm: Algorithm): Communicator;
-  /** Ends the group: whoever waits in it, now or later, gets an UnavailableError with this message. Absent: closing a communicator does. */
+  /**
+   * Ends the group: current and later waits get an UnavailableError with this message. If the
+   * method is missing, closing a communicator ends it.
+   */
   fail?(message: string): void;
-  /** Why the group has failed, for who waits for something else meanwhile; undefined while it has not. Absent: only collectives tell. */
+  /**
+   * The group's failure, for callers that wait for something else; undefined while there is none.
+   * If the method is missing, only collectives report failures.
+   */
   failure?(): CollError | undefined;
 }
 
-/** @throws ValueError for what is no world, where there is something */
+/** @throws ValueError unless it is a world or undefined */
 export function requireWorld(world: unknown): void {
   if (world === undefined) return;
   const { devices, localRanks, communicator } = Object(world) as Partial<World>;

@@ -6,14 +6,17 @@ import { IndexedSlices } from '../sparse/indexed-slices.js';
 import { copyToDevice, divideByN, type Value } from '../sparse/sparse.js';
 import type { Batch, ValueLists } from './batch.js';
 
-/** What one replica's values become: combined with no others, or copied. */
+/** The result for a single replica: its values combined with no others, or copied. */
 export function performedAlone({ request, inputs }: Batch, isUnique?: boolean): ValueLists {
   const resultOf = (value: Value) =>
     request.kind === 'all-reduce' ? reducedAlone(request.op, value, isUnique) : copyToDevice(value, value.device);
   return inputs.map((values) => values.map(resultOf));
 }
 
-/** The all-reduce of one replica's value: new memory, of the dtype that the result has with more replicas. */
+/**
+ * The all-reduce of one replica's value: new memory, of the dtype that a result with more replicas
+ * would have.
+ */
 function reducedAlone(op: ReduceOp, value: Value, isUnique = false): Value {
   if (value instanceof IndexedSlices) {
     const unique = isUnique ? deduplicate(value) : value;
@@ -21,6 +24,6 @@ function reducedAlone(op: ReduceOp, value: Value, isUnique = false): Value {
   }
   const name = collectiveOp(op);
   const isCopy = outputDType({ kind: 'all-reduce', op: name }, value.dtype) === value.dtype;
-  // Memory that JavaScript does not see is copied by whoever does.
+  // Device memory is copied by its owner.
   return value.memory && isCopy ? copyToDevice(value, value.device) : combine(name, [value]);
 }

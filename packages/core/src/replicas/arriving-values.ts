@@ -6,10 +6,10 @@ import { messageOf } from '../support/message-of.js';
 import { flatten, type Structure } from '../values/structure.js';
 import type { TensorLike } from '../values/tensor.js';
 
-/** What replicas hand in while some of it is still computed: promises in the place of tensors and indexed slices. */
+/** Values of which some are still being computed: promises in place of tensors and indexed slices. */
 export type ArrivingValue = Structure<TensorLike | IndexedSlices | PromiseLike<TensorLike | IndexedSlices>>;
 
-/** Whether something in a structure is a promise. */
+/** Whether a structure contains a promise. */
 export function isArriving(value: unknown): value is ArrivingValue {
   return flatten(value as Structure<unknown>).some(isPromise);
 }
@@ -17,28 +17,28 @@ export function isArriving(value: unknown): value is ArrivingValue {
 /** How values that arrive one by one are reduced in groups. */
 export interface Arrival {
   readonly rank: number;
-  /** Bytes after which a group is closed; 0: all values of a dtype are one group. */
+  /** Bytes after which a group is closed. 0 means one group per dtype. */
   readonly bytesPerPack: number;
   readonly signal?: AbortSignal | undefined;
-  /** What came, checked. @throws ValueError for what is no value */
+  /** Validates a value that has arrived. @throws ValueError unless it is a value */
   ready(index: number, came: unknown): Value;
-  /** Reduces a group: the values of these positions, in ascending order. */
+  /** Reduces a group: the values at these indices, in ascending order. */
   reduce(indices: readonly number[], values: readonly Value[]): Promise<readonly Value[]>;
-  /** Ends the group of replicas, so that nobody waits for what does not come. */
+  /** Ends the group of replicas, so that no replica waits for a value that will not arrive. */
   fail(error: CollError): void;
-  /** Called once, when there is nothing left to reduce, before the last results are handed out. */
+  /** Called once, when nothing is left to reduce, before the last results are delivered. */
   end?(): void;
 }
 
 /** The results of values that arrive one by one. */
 export interface ArrivingResults {
-  /** One a value. */
+  /** One per value. */
   readonly results: readonly Promise<Value>[];
-  /** Until all results are there. @throws what went wrong first, which need not be caught, here and there */
+  /** Resolves when all results are available. @throws the first error; a rejection need not be handled */
   readonly ended: Promise<void>;
 }
 
-/** The same in the structure of the values. */
+/** `ArrivingResults` in the structure of the values. */
 export interface ArrivingStructure {
   readonly results: Structure<Promise<Value>>;
   readonly ended: Promise<void>;
@@ -47,9 +47,10 @@ export interface ArrivingStructure {
 const operation = 'all-reduce';
 
 /**
- * Reduces values while others are still computed: from the last one to the first, because the last layers' gradients are there first. A group starts
- * as soon as its values and all after them are there, whenever that is, so that all replicas start the same groups in the same order;
- * sparse values are one group at the end. A value that fails ends the group of replicas at once.
+ * Reduces values while others are still being computed, from the last to the first, because
+ * gradients of the last layers arrive first. A group starts once its values and all later ones have
+ * arrived, so that all replicas start the same groups in the same order. Sparse values form one
+ * group at the end. A value that fails ends the group of replicas at once.
  */
 export function reduceArriving(leaves: readonly unknown[], arrival: Arrival): ArrivingResults {
   const { rank, signal } = arrival;
@@ -77,7 +78,7 @@ export function reduceArriving(leaves: readonly unknown[], arrival: Arrival): Ar
   return { results: places.map(({ promise }) => promise), ended: ending.promise };
 }
 
-/** The groups of one call, from the first to start to the last to end. */
+/** The groups of one call, in the order in which they start. */
 class Groups {
   readonly #places: readonly Settling<Value>[];
   readonly #arrival: Arrival;
@@ -93,7 +94,7 @@ class Groups {
     this.#left = places.length;
   }
 
-  /** Takes values as they come, until something breaks. @throws what goes wrong with any group, at once */
+  /** Takes values as they arrive, until `broken` rejects. @throws the first error of any group, at once */
   async reduce(leaves: readonly unknown[], broken: Promise<unknown>): Promise<void> {
     const { bytesPerPack, ready } = this.#arrival;
     const packs = new OpenPacks<number>(bytesPerPack === 0 ? Number.POSITIVE_INFINITY : bytesPerPack);
@@ -136,7 +137,7 @@ class Groups {
   }
 }
 
-/** A promise to be settled from outside, once; that nobody looks at its failure is no error. */
+/** A promise settled from outside, once. An unhandled rejection of it is not reported. */
 class Settling<Result> {
   readonly promise: Promise<Result>;
   #isSettled = false;

@@ -4,35 +4,38 @@ import type { Value } from '../sparse/sparse.js';
 import { DistributedValues, PerReplica } from '../values/distributed-values.js';
 import type { Tensor } from '../values/tensor.js';
 
-/** What replicas do together. */
+/** A collective of replicas. */
 export type ReplicaRequest =
   | { readonly kind: 'all-reduce'; readonly op: ReduceOp }
   | { readonly kind: 'all-gather'; readonly axis: number }
-  /** `root`: a replica. */
+  /** `root`: a replica id. */
   | { readonly kind: 'broadcast'; readonly root: number };
 
 /** One list of values for each local rank, all of the same length. */
 export type ValueLists = readonly (readonly Value[])[];
 
-/** The call of all local ranks: of all ranks under one controller, of one rank in a thread or process of its own. */
+/** The call of all local ranks: all ranks for a single controller, one rank for a thread or process. */
 export interface Batch {
   readonly request: ReplicaRequest;
-  /** `inputs[i]` belong to local rank `i`, and are on its device. */
+  /** `inputs[i]` belongs to local rank `i` and is on its device. */
   readonly inputs: ValueLists;
-  /** Checked memory for the dense results of each local rank, one tensor a dense value. Undefined: new memory. */
+  /**
+   * Validated memory for the dense results of each local rank, one tensor per dense value.
+   * Undefined means new memory.
+   */
   readonly into?: readonly (readonly Tensor[] | undefined)[] | undefined;
-  /** Form of the structure that the values were taken from, which all ranks have alike. */
+  /** The form of the values' structure. All ranks must have the same one. */
   readonly form: string;
-  /** More numbers that all ranks must have alike. */
+  /** More numbers that must be equal on all ranks. */
   readonly announced?: readonly number[] | undefined;
 }
 
-/** One value for each position in the lists, with a component for each list. */
+/** One value per index in the lists, with a component per list. */
 export function perReplica<Item extends Value>(lists: readonly (readonly Item[])[]): PerReplica<Item>[] {
   return (lists[0] ?? []).map((_, index) => new PerReplica(lists.map((list) => list[index] as Item)));
 }
 
-/** What a result is for the replica at a place. */
+/** The component of a result for the replica at index `place`. */
 export function componentOf(result: PossiblyMirrored, place: number): Value {
   return result instanceof DistributedValues ? (result.values[place] as Value) : result;
 }

@@ -1,12 +1,12 @@
-/** Which component of distributed values code means that does not say it: that of the replica, or of the update, in which it runs. */
+/** Finds the current replica or update, whose component of distributed values code uses by default. */
 let find: () => number | undefined = () => undefined;
 
-/** The position among the components; undefined outside of replicas and updates. */
+/** The index among the components; undefined outside of replicas and updates. */
 export function currentReplica(): number | undefined {
   return find();
 }
 
-/** Strategies, which know where code runs, tell it here. */
+/** Installs the function with which strategies report where code runs. */
 export function findCurrentReplica(by: () => number | undefined): void {
   find = by;
 }

@@ -5,13 +5,19 @@ import { afterSeconds } from '../support/timer.js';
 
 /** A call that all local replicas make. */
 export interface Joining {
-  /** The operation, for errors. All replicas must have the same one. */
+  /** The operation, for errors. Must be the same on all replicas. */
   readonly name: string;
-  /** Form of the structure that is handed in. All replicas must have the same one. Default: none. */
+  /** The form of the structure passed. Must be the same on all replicas. Default: none. */
   readonly form?: string;
-  /** Seconds to wait for the others from now on, and what ends the waiting for all replicas; if it is aborted already, it ends this call only. */
+  /**
+   * Timeout in seconds from now on, and the signal that aborts the wait for all replicas. A signal
+   * that is already aborted ends only this call.
+   */
   readonly options?: JoiningOptions;
-  /** Whether it is performed alone: after the calls before it, and before those after it. Default: calls may overlap, in their order. */
+  /**
+   * Whether the call runs alone: after all earlier calls and before all later ones. Default: calls
+   * may overlap, in their order.
+   */
   readonly isExclusive?: boolean;
 }
 
@@ -20,18 +26,18 @@ interface JoiningOptions {
   readonly signal: AbortSignal | undefined;
 }
 
-/** Makes the error of a call that cannot go on, for its operation. */
+/** Makes the error of a call that cannot go on, given its operation. */
 export type ErrorFor = (operation: string) => unknown;
 
-/** How the owner of a rendezvous takes part. */
+/** Hooks for the owner of a rendezvous. */
 export interface RendezvousOptions {
   /** Called when a replica has arrived, and when a call of all replicas has ended. */
   readonly onChange?: (() => void) | undefined;
-  /** Called with an error that ends a call of all replicas, before they get it. */
+  /** Called with an error that ends a call of all replicas, before they receive it. */
   readonly onError?: ((error: unknown) => void) | undefined;
-  /** Hands out results in its own time: `deliver[i]` lets replica `i` go on. Default: all at once. */
+  /** Schedules the delivery of results: `deliver[i]` resumes replica `i`. Default: all at once. */
   readonly settle?: ((deliver: readonly (() => void)[]) => void) | undefined;
-  /** What errors call those who meet. Default: `replica`. */
+  /** The word that errors use for participants. Default: `replica`. */
   readonly what?: 'replica' | 'rank' | undefined;
 }
 
@@ -46,21 +52,21 @@ interface Waiter {
 type Perform = (calls: readonly never[]) => Promise<readonly unknown[]>;
 
 /**
- * Where the replicas of one thread meet. The n-th calls of all of them are one call: they are compared, and the last replica to
- * arrive performs it for all.
+ * Synchronizes the replicas of one thread. Their n-th calls form one call: they are compared, and
+ * the last replica to arrive performs it for all.
  */
 export class Rendezvous {
   readonly #ids: readonly number[];
   readonly #options: RendezvousOptions;
   readonly #waiting: readonly Waiter[][];
   readonly #performing = new Map<readonly Waiter[], Promise<void>>();
-  /** How many calls of each replica have not ended. */
+  /** Number of unfinished calls of each replica. */
   readonly #pending: number[];
   /** The latest exclusive call that is under way. */
   #exclusive: Promise<void> | undefined;
   #failure: ErrorFor | undefined;
 
-  /** `ids`: the replicas, by which errors name them. */
+  /** `ids`: replica ids, used in errors. */
   constructor(ids: readonly number[], options: RendezvousOptions = {}) {
     this.#ids = ids;
     this.#options = options;
@@ -81,19 +87,21 @@ export class Rendezvous {
     return this.#performing.size > 0;
   }
 
-  /** Whether the replica at a place waits for others, or for a call of all of them to end. */
+  /** Whether the replica at `place` waits for other replicas, or for a call of all of them to end. */
   isWaiting(place: number): boolean {
     return (this.#pending[place] as number) > 0;
   }
 
-  /** What the replica at a place waits for first. Undefined while it waits for nobody. */
+  /** The first call that the replica at `place` waits in; undefined if it waits in none. */
   waitingIn(place: number): Joining | undefined {
     return this.#waiting[place]?.[0]?.joining;
   }
 
   /**
-   * Waits for the other replicas. `perform` gets the calls of all of them and gives each its output; that of the last to arrive is called.
-   * @throws InternalError (ERR_COLL_MISMATCH) if the replicas differ in name or form; DeadlineExceededError; AbortedError
+   * Waits for the other replicas. The last to arrive has its `perform` called: it gets the calls of
+   * all replicas and returns an output for each.
+   * @throws InternalError (ERR_COLL_MISMATCH) if the replicas differ in name or form;
+   * DeadlineExceededError; AbortedError
    */
   join<Call extends Joining, Output>(
     place: number,
@@ -130,21 +138,24 @@ export class Rendezvous {
     };
   }
 
-  /** @throws the error of a rendezvous that has failed or was closed; AbortedError for a call whose signal was aborted */
+  /**
+   * @throws the error of a rendezvous that has failed or was closed; AbortedError if the call's
+   * signal is aborted
+   */
   requireOpen({ name, options }: Joining): void {
     if (this.#failure) throw this.#failure(name);
     const signal = options?.signal;
     if (signal?.aborted) throw abortedError('before it began', signal, { operation: name });
   }
 
-  /** Ends all calls that wait for replicas, and later ones. Only the first reason counts. */
+  /** Ends all calls that wait for replicas, and all later calls. Only the first reason counts. */
   close(errorFor: ErrorFor): void {
     this.#failure ??= errorFor;
     this.#reject(this.#waiting.flatMap((calls) => calls.splice(0)));
     this.#options.onChange?.();
   }
 
-  /** As `close`, also for calls that are under way. */
+  /** Like `close`, but also ends calls that are under way. */
   fail(errorFor: ErrorFor): void {
     this.#failure ??= errorFor;
     this.#reject([...this.#performing.keys()].flat());

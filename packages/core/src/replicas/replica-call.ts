@@ -19,35 +19,40 @@ import { asTensor, type Tensor, type TensorLike } from '../values/tensor.js';
 import type { ArrivingValue } from './arriving-values.js';
 import type { ReplicaRequest } from './batch.js';
 
-/** What replicas hand in: tensors and indexed slices, in any structure that is the same on all of them. */
+/** A replica's value: tensors and indexed slices in any structure, the same on all replicas. */
 export type ReplicaValue = Structure<TensorLike | IndexedSlices>;
 
-/** What the last argument of a call from inside a replica may be: as everywhere, and memory for the results. */
+/** The last argument of a call from inside a replica: the usual options, plus memory for the results. */
 export type ReplicaCallOptions = CallOptions & {
-  /** Where dense results are written, in the structure of the values; may be the values themselves. Default: new memory. */
+  /**
+   * Memory for dense results, in the structure of the values; may be the values themselves.
+   * Default: new memory.
+   */
   readonly into?: Structure<TensorLike> | undefined;
 };
 
-/** A replica's call, checked and taken apart before it meets those of other replicas. */
+/** A replica's call, validated and flattened before it meets those of other replicas. */
 export interface ReplicaCall {
   readonly request: ReplicaRequest;
-  /** The request in words, which all replicas have alike. */
+  /** The request in words; the same on all replicas. */
   readonly name: string;
-  /** From left to right, on the replica's device. */
+  /** The leaves from left to right, on the replica's device. */
   readonly values: readonly Value[];
-  /** Form of the structure that the values were taken from. */
+  /** The form of the values' structure. */
   readonly form: string;
-  /** Checked memory for the dense results. */
+  /** Validated memory for the dense results. */
   readonly into: readonly Tensor[] | undefined;
   readonly announced?: readonly number[] | undefined;
   readonly options: ResolvedOptions;
-  /** The results in the structure of the values, and in the memory that was named for them. */
+  /** Packs the results into the structure of the values, and into the memory named for them. */
   finish(results: readonly Value[]): Structure<Value>;
 }
 
 /**
- * An all-reduce of a replica, whose values and results are on `device`, or where they say if that is ''.
- * @throws ValueError for an unknown op, a value that is no tensor or that the op has no meaning for, bad options and memory
+ * An all-reduce of a replica. Values and results are on `device`, or on the devices they state if
+ * it is ''.
+ * @throws ValueError for an unknown op, a value that is not a tensor or that the op does not
+ * support, invalid options and memory
  */
 export function reduceCall(
   op: ReduceOp,
@@ -63,7 +68,10 @@ export function reduceCall(
   return callOf({ kind: 'all-reduce', op }, name, value, values, into, resolved, device);
 }
 
-/** An all-gather of a replica. @throws NotImplementedError for sparse values; ValueError and OutOfRangeError for bad values, axes and options */
+/**
+ * An all-gather of a replica. @throws NotImplementedError for sparse values; ValueError and
+ * OutOfRangeError for invalid values, axes and options
+ */
 export function gatherCall(
   value: ReplicaValue,
   axis: number,
@@ -84,7 +92,10 @@ export function gatherCall(
   );
 }
 
-/** A broadcast of a replica. @throws as `gatherCall`; ValueError for a root that is none of `size` replicas, and bad memory */
+/**
+ * A broadcast of a replica. @throws as `gatherCall`; ValueError for a root outside of `size`
+ * replicas, and for invalid memory
+ */
 export function broadcastCall(
   value: ReplicaValue,
   root: number,
@@ -113,13 +124,16 @@ export interface ArrivingCall {
   readonly leaves: readonly unknown[];
   readonly bytesPerPack: number;
   readonly signal: AbortSignal | undefined;
-  /** The value of a leaf that has come, on the device of its replica. @throws ValueError for what is no tensor */
+  /** Moves a value that has arrived to the replica's device. @throws ValueError unless it is a tensor */
   ready(index: number, came: unknown): Value;
-  /** The call that reduces these values: all of one dtype in one pack. */
+  /** The call that reduces these values, with one pack per dtype. */
   callFor(indices: readonly number[], values: readonly Value[]): ReplicaCall;
 }
 
-/** @throws ValueError for an unknown op, bad options, or memory for another number of results, or that is named twice */
+/**
+ * @throws ValueError for an unknown op, invalid options, or memory for a different number of
+ * results or used twice
+ */
 export function arrivingCall(
   op: ReduceOp,
   value: ArrivingValue,
@@ -168,7 +182,7 @@ function callOf(
   };
 }
 
-/** Checked memory for dense results; `into` is undefined for that of the values. */
+/** Validated memory for dense results. Undefined `into` means the memory of the values. */
 function memoryFor(
   request: ReplicaRequest,
   values: readonly Value[],
@@ -180,7 +194,7 @@ function memoryFor(
   return resultsFor(op, dense, into === undefined ? inPlace(values) : tensorsOf(into, device));
 }
 
-/** The values as the memory of their results. */
+/** The values, used as the memory of their results. */
 function inPlace(values: readonly Value[]): readonly Tensor[] {
   return values.map((value) => ('data' in value ? value : asTensor(value, 'into')));
 }
@@ -206,7 +220,7 @@ function resolve(options: ReplicaCallOptions | CallOptions | undefined) {
   return { into, resolved };
 }
 
-/** @throws ValueError for a value that an op has no meaning for */
+/** @throws ValueError for a value that the op does not support */
 function requireReducible(op: ReduceOp, values: readonly Value[]): void {
   const isSum = op === ReduceOp.SUM || op === ReduceOp.MEAN;
   if (!isSum && values.some(isIndexedSlices))
@@ -219,14 +233,14 @@ function refused(told: string): ValueError {
   return new ValueError('ERR_COLL_REFUSED', `all-reduce: ${told}`, { operation: 'all-reduce' });
 }
 
-/** @throws ValueError for a root that is no replica */
+/** @throws ValueError for a root that is not a replica */
 function requireRoot(root: number, size: number): void {
   if (Number.isInteger(root) && root >= 0 && root < size) return;
   const told = `broadcast: root ${quote(root)} is not one of the ${size} replicas`;
   throw new ValueError('ERR_COLL_REFUSED', told, { operation: 'broadcast' });
 }
 
-/** @throws OutOfRangeError for a replica that this caller does not hold */
+/** @throws OutOfRangeError for a replica that is not local */
 export function requireLocal(replicaId: number, here: readonly number[]): void {
   if (here.includes(replicaId)) return;
   throw new OutOfRangeError(

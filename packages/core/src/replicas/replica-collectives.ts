@@ -18,25 +18,32 @@ import { agreeOnSlices, gatherSlices } from './replica-sparse.js';
 
 export interface ReplicaReduceOptions {
   readonly bytesPerPack?: number;
-  /** Checked memory for the results, one tensor a dense value; may be the values themselves. Default: new memory. */
+  /**
+   * Validated memory for the results, one tensor per dense value; may be the values themselves.
+   * Default: new memory.
+   */
   readonly into?: readonly Tensor[] | undefined;
-  /** Of the structure that the values were taken from, which all replicas have alike. */
+  /** The form of the values' structure. Must be the same on all replicas. */
   readonly form?: string;
-  /** Whether rows of one index are added up in sparse results. */
+  /** Whether sparse results add up rows of equal index. */
   readonly deduplicate?: boolean;
-  /** More numbers that all replicas must have alike. */
+  /** More numbers that must be equal on all replicas. */
   readonly announced?: readonly number[] | undefined;
 }
 
-/** How calls of a replica are played, the same on all of them. */
+/** How a replica's calls are executed; must be the same on all replicas. */
 export interface ReplicaRouting extends Routing {
-  /** How many values of the caller's each value of a replica stands for: a mean of sparse ones is divided by all of these. Default: 1. */
+  /**
+   * How many values of the caller each value of a replica combines. The mean of sparse values
+   * divides by all of them. Default: 1.
+   */
   readonly valuesEach?: number | undefined;
 }
 
 /**
- * Describes collectives on one replica's values, from the replica's own thread: packing, sparse values and unequal gathers on top of
- * a communicator with one local rank. `drive` and `driveSync` run what the methods return.
+ * Describes collectives on one replica's values, called from the replica's own thread: packing,
+ * sparse values and unequal gathers on top of a communicator with one local rank. `drive` and
+ * `driveSync` run the returned work.
  */
 export class ReplicaCollectives {
   readonly #communicator: Communicator;
@@ -44,14 +51,17 @@ export class ReplicaCollectives {
   readonly #views = new Views();
   readonly #valuesEach: number;
 
-  /** `routing` is the same on all replicas. */
+  /** `routing` must be the same on all replicas. */
   constructor(communicator: Communicator, routing: ReplicaRouting = {}) {
     this.#communicator = communicator;
     this.#batches = new RoutedBatches(communicator.size, routing);
     this.#valuesEach = routing.valuesEach ?? 1;
   }
 
-  /** The call of the one replica that is here. @throws NotImplementedError for `sharedResult`; ValueError for what the engine refuses */
+  /**
+   * Describes the call of the only local replica. @throws NotImplementedError for `sharedResult`;
+   * ValueError if the engine refuses
+   */
   perform({ request, inputs, into, form, announced }: Batch, call: ResolvedOptions): Work<ValueLists> {
     if (this.#communicator.size > 1) refuseSharedResult(call);
     const [values, memory] = [inputs[0] as readonly Value[], into?.[0]];
@@ -70,8 +80,9 @@ export class ReplicaCollectives {
   }
 
   /**
-   * Combines each value over all replicas. Dense values go in packs, all under way at the same time: of `bytesPerPack`, last values first, because
-   * the last layers' gradients are there first, or as their routes say. Sparse ones follow one by one.
+   * Combines each value over all replicas. Dense values travel in packs that run concurrently:
+   * packs of `bytesPerPack`, last values first, because gradients of the last layers arrive first;
+   * or packs of their routes. Sparse values follow one by one.
    */
   allReduce(op: CollectiveOp, values: readonly Value[], options: ReplicaReduceOptions = {}): Work<Value[]> {
     const split = splitBySparsity(values) as unknown as SplitReplica;
@@ -86,7 +97,10 @@ export class ReplicaCollectives {
     };
   }
 
-  /** Each value of all replicas joined along an axis, in rank order; that axis may differ between replicas. */
+  /**
+   * Concatenates each value of all replicas along an axis, in rank order. The size of that axis may
+   * differ between replicas.
+   */
   allGather(values: readonly Tensor[], axis: number, form = ''): Work<Tensor[]> {
     const kinds = values.flatMap(({ dtype, shape }) => [dtypes.indexOf(dtype), shape.length]);
     const layout = hashOf([axis, ...kinds, layoutOf([], form)]);
@@ -97,7 +111,7 @@ export class ReplicaCollectives {
     };
   }
 
-  /** The root's values on every replica. `values` are the root's, or on other replicas any of their shapes. */
+  /** Copies the root's values to every replica. On other replicas, `values` only provide the shapes. */
   broadcast(values: readonly Tensor[], root: number, into?: readonly Tensor[], form = ''): Work<Tensor[]> {
     return {
       on: this.#communicator,
@@ -121,7 +135,7 @@ export class ReplicaCollectives {
         collective: { kind: 'all-reduce', op, variant },
         inputs: [this.#views.cut(dense, pieces)],
         outputs: [this.#views.cut(results, pieces)],
-        // Replicas that pack otherwise would add up what does not belong together.
+        // Replicas with different packing would add up unrelated elements.
         layout: hashOf([layout, packed]),
       }),
     );
@@ -171,7 +185,7 @@ function* alone(phases: Phases<readonly Value[]>): Phases<ValueLists> {
   return [yield* phases];
 }
 
-/** @throws NotImplementedError where replicas in threads of their own ask for one result for all */
+/** @throws NotImplementedError if replicas in separate threads request one shared result */
 function refuseSharedResult({ sharedResult }: ResolvedOptions): void {
   if (!sharedResult) return;
   throw new NotImplementedError(
@@ -180,7 +194,7 @@ function refuseSharedResult({ sharedResult }: ResolvedOptions): void {
   );
 }
 
-/** Values of one replica, of which each is either dense or sparse. */
+/** Values of one replica, each either dense or sparse. */
 interface SplitReplica extends Omit<SplitValues<never>, 'dense' | 'sparse'> {
   readonly dense: readonly Tensor[];
   readonly sparse: readonly IndexedSlices[];

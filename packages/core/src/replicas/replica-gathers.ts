@@ -9,22 +9,23 @@ import { JoinedPieces } from '../threads/joined-pieces.js';
 import { concatAlong, requireAxis, requireJoinable } from '../values/concat-along.js';
 import { elementCount, requireElements, reshape, type Tensor, tensor, zeros } from '../values/tensor.js';
 
-/** Up to here, copies and padding cost less than one more meeting of the ranks. */
+/** Up to this size, copies and padding cost less than one more synchronization of the ranks. */
 const smallBytes = 1 << 16;
 
-/** A buffer is addressed by int32. */
+/** Buffers are addressed by int32. */
 const mostBytes = 2 ** 31 - 1;
 
-/** What all runs of a call have alike: its layout, and what its caller asked for. */
+/** What all runs of a call share: its layout and the caller's request. */
 export type PartOfCall = Required<Pick<Run, 'layout' | 'request'>>;
 
-/** What a gather has to know of the communicator of a rank. */
+/** The part of a rank's communicator that gathers need. */
 export type Member = Pick<Communicator, 'size' | 'localRanks'>;
 
 /**
- * The values of all ranks joined along an axis, in rank order; that axis may differ between ranks. Results are in new memory.
- * @throws ValueError and OutOfRangeError for an axis that a value does not have, before anything is sent; InvalidArgumentError, the same on all ranks,
- * where other dimensions differ
+ * Concatenates the values of all ranks along an axis, in rank order, in new memory. The size of
+ * that axis may differ between ranks.
+ * @throws ValueError and OutOfRangeError for an axis that a value does not have, before anything is
+ * sent; InvalidArgumentError, the same on all ranks, if other dimensions differ
  */
 export function* gatherAlong(
   member: Member,
@@ -57,14 +58,14 @@ export function* gatherAlong(
   return joined.map((whole, index) => {
     const pieces = parts.map((ofRank) => ofRank[index] as Tensor);
     const { shape } = pieces[0] as Tensor;
-    // Rows of the ranks alternate, unless there is but one.
+    // Rows of the ranks interleave, unless there is only one row.
     if (elementCount(shape.slice(0, axis)) !== 1) return concatAlong(pieces, axis);
     const along = pieces.reduce((sum, piece) => sum + (piece.shape[axis] as number), 0);
     return reshape(whole, shape.with(axis, along));
   });
 }
 
-/** Numbers of every rank, of which all have as many, at least one, for the request of which the exchange is a part. */
+/** Exchanges the same number of numbers (at least one) with every rank, as a part of `request`. */
 export function* exchange(
   { size }: Member,
   numbers: readonly number[],
@@ -78,8 +79,9 @@ export function* exchange(
 }
 
 /**
- * New memory for tensors of every rank, of these shapes: those of all ranks one after the other, and each by itself.
- * @throws ValueError, the same on all ranks, for more elements than a tensor has
+ * New memory for tensors of every rank with these shapes: as one tensor of all ranks in order, and
+ * each as a view.
+ * @throws ValueError, the same on all ranks, for more elements than a tensor can have
  */
 export function memoryFor(
   values: readonly Tensor[],
@@ -102,9 +104,10 @@ export function memoryFor(
 }
 
 /**
- * Brings `own` of every rank `r` to `parts[r]` on all ranks, which know the lengths of all parts. What is small goes together, padded to the
- * longest; else each rank's goes straight to where it belongs.
- * @throws ValueError where own memory was detached after its length was told
+ * Copies `own` of every rank `r` to `parts[r]` on all ranks, which know the lengths of all parts.
+ * Small parts go in one collective, padded to the longest; otherwise each rank's part goes straight
+ * to its place.
+ * @throws ValueError if own memory was detached after its length was announced
  */
 export function* collect(
   { localRanks }: Member,
@@ -158,7 +161,7 @@ function requireWhole(own: readonly Tensor[], told: readonly Tensor[], rank: num
   );
 }
 
-/** The same memory as bytes, so that values of several dtypes can go together. */
+/** The same memory as bytes, so that values of several dtypes can travel together. */
 function bytesOf({ data, device }: Tensor): Tensor {
   const bytes = new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
   return { data: bytes, dtype: 'uint8', shape: [bytes.length], device };
@@ -172,7 +175,7 @@ function hasElements({ data }: Tensor): boolean {
   return data.length > 0;
 }
 
-/** Numbers as the shapes of these values' like. */
+/** Cuts numbers into lists as long as the shapes of these values. */
 function cut(numbers: readonly number[], values: readonly Tensor[]): readonly (readonly number[])[] {
   let end = 0;
   return values.map(({ shape }) => {

@@ -21,47 +21,48 @@ import {
   requireLocal,
 } from './replica-call.js';
 
-/** What performs the calls of a replica group: `CrossDeviceOps`. */
+/** Performs the calls of a replica group: `CrossDeviceOps`. */
 export interface Performer {
   perform(batch: Batch, call: ResolvedOptions): Work<ValueLists>;
   performSync(batch: Batch, call: ResolvedOptions): Work<ValueLists>;
   withDefaults(call: ResolvedOptions): ResolvedOptions;
 }
 
-/** What a replica group is made of. */
+/** Parts that make up a replica group. */
 export interface ReplicaGroupOptions {
   /** Performs the calls of the local replicas. */
   readonly ops: Performer;
-  /** Replicas in all, here and elsewhere. */
+  /** Number of replicas, local and remote. */
   readonly size: number;
-  /** The local replicas. */
+  /** Ids of the local replicas. */
   readonly ids: readonly number[];
   /** The device of each local replica. */
   readonly devices: readonly string[];
-  /** Where the local replicas meet. Default: a rendezvous of their own. */
+  /** The rendezvous of the local replicas. Default: a new one. */
   readonly arrivals?: Rendezvous | undefined;
-  /** The communicator of the only local replica, whose memory `allocate` gives out. Default: ordinary memory. */
+  /** The communicator of the only local replica; `allocate` returns its memory. Default: ordinary memory. */
   readonly communicator?: Communicator | undefined;
-  /** Ends the group for all replicas. Default: the group of the communicator, or the rendezvous, fails. */
+  /** Ends the group for all replicas. Default: fails the communicator's group, or else the rendezvous. */
   readonly fail?: ((error: CollError) => void) | undefined;
 }
 
-/** A prepared call, and the place of its replica among the local ones. */
+/** A prepared call, and the index of its replica among the local ones. */
 export interface GroupCall {
   readonly place: number;
   readonly call: ReplicaCall;
 }
 
 /**
- * Collectives from inside the replicas of a world: each hands in its own values, and gets its own results on its device. The local replicas
- * meet first, and the last to arrive performs the call for all of them. Every replica makes the same calls in the same order.
+ * Collectives from inside the replicas of a world. Each replica passes its own values and gets its
+ * own results on its device. The local replicas meet first; the last to arrive performs the call
+ * for all. Every replica makes the same calls in the same order.
  */
 export class ReplicaGroup {
   readonly #options: ReplicaGroupOptions;
   readonly #arrivals: Rendezvous;
-  /** Until the values of each replica that were handed in as promises have ended. */
+  /** For each replica, resolves when the values it passed as promises have settled. */
   readonly #arriving: (Promise<unknown> | undefined)[] = [];
-  /** Calls that have not ended. */
+  /** Number of unfinished calls. */
   #underWay = 0;
 
   constructor(options: ReplicaGroupOptions) {
@@ -69,21 +70,24 @@ export class ReplicaGroup {
     this.#arrivals = options.arrivals ?? new Rendezvous(options.ids);
   }
 
-  /** Whether the calls of a replica may block its thread, which it shares with no other. */
+  /** Whether a replica's calls may block its thread, because no other replica shares it. */
   get canBlock(): boolean {
     return this.#arrivals.size === 1;
   }
 
   /**
    * A call that combines the values of all replicas; the result has the structure of `value`.
-   * @throws OutOfRangeError for a replica that is not here; ValueError
+   * @throws OutOfRangeError for a replica that is not local; ValueError
    */
   reduceCall(op: ReduceOp, value: ReplicaValue, replicaId: number, options?: ReplicaCallOptions): GroupCall {
     const place = this.#placeOf(replicaId);
     return { place, call: reduceCall(op, value, options, this.#deviceOf(place)) };
   }
 
-  /** A call that joins the values of all replicas along `axis`, in replica order. @throws as `reduceCall`; NotImplementedError for sparse values */
+  /**
+   * A call that concatenates the values of all replicas along `axis`, in replica order. @throws as
+   * `reduceCall`; NotImplementedError for sparse values
+   */
   gatherCall(value: ReplicaValue, axis: number, replicaId: number, options?: CallOptions): GroupCall {
     const place = this.#placeOf(replicaId);
     return { place, call: gatherCall(value, axis, options, this.#deviceOf(place)) };
@@ -110,7 +114,10 @@ export class ReplicaGroup {
     }
   }
 
-  /** As `run`, blocking the thread. @throws RuntimeError if replicas share it (ERR_COLL_CONTEXT), or an earlier call is under way (ERR_COLL_BUSY) */
+  /**
+   * Like `run`, but blocks the thread. @throws RuntimeError if replicas share it
+   * (ERR_COLL_CONTEXT), or an earlier call is under way (ERR_COLL_BUSY)
+   */
   runSync({ place, call }: GroupCall): Structure<Value> {
     if (!this.canBlock) throw sharedThread(call.request.kind);
     if (this.#underWay > 0 || this.#arriving[place]) throw busy(call.name);
@@ -121,8 +128,8 @@ export class ReplicaGroup {
   }
 
   /**
-   * Combines values of which some are still computed, as promises. Each pack of `bytesPerPack` starts as soon as its values are there, last ones
-   * first. Calls made from now on wait until all have ended.
+   * Combines values of which some are still promises. Each pack of `bytesPerPack` starts once its
+   * values have arrived, last ones first. Later calls wait until all packs have ended.
    */
   runArriving(op: ReduceOp, value: ArrivingValue, replicaId: number, options?: ReplicaCallOptions): ArrivingStructure {
     const place = this.#placeOf(replicaId);
@@ -155,9 +162,11 @@ export class ReplicaGroup {
   }
 
   /**
-   * Zeros, on the replica's device, in memory that its engine uses without a copy; it is kept until the group is closed. Ordinary memory if any is
-   * as good, and for replicas that share a thread.
-   * @throws ValueError for an unknown dtype or a bad shape; CollError if the group's memory is full
+   * Zeros on the replica's device, in memory that its engine uses without a copy and that lives
+   * until the group is closed. Ordinary memory if the engine has no preference, and for replicas
+   * that share a thread.
+   * @throws ValueError for an unknown dtype or an invalid shape; CollError if the group's memory is
+   * full
    */
   allocate<D extends DType>(dtype: D, shape: readonly number[], replicaId: number): Tensor<D> {
     const device = this.#deviceOf(this.#placeOf(replicaId));
@@ -167,7 +176,7 @@ export class ReplicaGroup {
     return { ...communicator.group.allocate(dtype, elementCount(shape)), shape, device };
   }
 
-  /** Ends the communication of these replicas; calls made from now on are refused. */
+  /** Ends the communication of these replicas; later calls are refused. */
   async close(): Promise<void> {
     this.#arrivals.close(
       (operation) => new RuntimeError('ERR_COLL_CLOSED', `${operation}: these ops were closed`, { operation }),
@@ -204,7 +213,7 @@ function batchOf(calls: readonly ReplicaCall[]): Batch {
   return { request, inputs: calls.map(({ values }) => values), into, form, announced };
 }
 
-/** The options of the first replica, with the earliest deadline and the signals of all of them. */
+/** The options of the first replica, with the earliest deadline and the signals of all replicas. */
 function jointOptions(calls: readonly ReplicaCall[]): ResolvedOptions {
   const [{ options }, ...others] = calls as readonly [ReplicaCall, ...ReplicaCall[]];
   if (others.length === 0) return options;

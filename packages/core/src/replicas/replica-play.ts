@@ -5,21 +5,22 @@ import { withMoves } from '../schedule/with-moves.js';
 import type { ReplicaRouting } from './replica-collectives.js';
 import { ReplicaGroup, type ReplicaGroupOptions } from './replica-group.js';
 
-/** What replicas run, each in a thread or process of its own: the same on all of them. */
+/** What replicas in separate threads or processes execute; must be the same on all of them. */
 export interface ReplicaPlay extends ReplicaRouting {
   readonly algorithm: Algorithm;
-  /** Puts a communicator of one's own in front of the engine's, which it closes with itself. */
+  /** Wraps the engine's communicator. The wrapper closes it. */
   communicator?(size: number, engine: Communicator): Communicator;
 }
 
-/** The communicator of the one replica of a world that is here. */
+/** The communicator of the only local replica of a world. */
 export function replicaCommunicator(world: World, play: ReplicaPlay): Communicator {
-  // Sparse values and first values of variables are moved, also by an algorithm that has an all-reduce only.
+  // Sparse values and initial values of variables need moves, even if the algorithm only has an
+  // all-reduce.
   const engine = world.communicator(withMoves(play.algorithm));
   return play.communicator?.(world.devices.length, engine) ?? engine;
 }
 
-/** The group of the replicas of a world that are here; `communicator` is that of the only one. */
+/** The group of a world's local replicas; `communicator` is that of the only one. */
 export function replicaGroupOf(
   ops: ReplicaGroupOptions['ops'],
   world: World,

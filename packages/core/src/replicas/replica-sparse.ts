@@ -13,15 +13,15 @@ import { collect, exchange, type Member, memoryFor, type PartOfCall } from './re
 export interface SparseRequest {
   readonly op: CollectiveOp;
   readonly sparse: readonly IndexedSlices[];
-  /** Whether rows of one index are added up. */
+  /** Whether rows of equal index are added up. */
   readonly deduplicate: boolean;
-  /** How many values of the caller's each of these stands for. */
+  /** How many values of the caller each of these combines. */
   readonly valuesEach: number;
-  /** Of the call. */
+  /** The layout of the call. */
   readonly layout: number;
 }
 
-/** What all ranks have said about the sparse values of a call, which fit together. */
+/** What all ranks have announced about a call's sparse values, after checking that it is consistent. */
 interface Agreement extends SparseRequest {
   /** By rank, and by value. */
   readonly kinds: readonly (readonly SliceKind[])[];
@@ -33,18 +33,19 @@ interface SliceKind {
   readonly indexDType: DType;
   /** Shape of a row. */
   readonly shape: readonly number[];
-  /** First dimension of the dense shape; -1 where that is open. */
+  /** First dimension of the dense shape; -1 if it is unknown. */
   readonly denseRows: number;
 }
 
-// Numbers that a rank tells of its call, and of each value beside the shape of its rows.
+// Numbers that a rank announces about its call, and about each value in addition to its row shape.
 const callFields = 3;
 const valueFields = 4;
 
 /**
- * Tells all ranks about the sparse values of each in one exchange, so that what does not fit is known before any value moves.
- * @throws the same on all ranks: InvalidArgumentError for rows of different shapes, InternalError for different dtypes, ops or options, ValueError for
- * the mean of bool
+ * Announces each rank's sparse values to all ranks in one exchange, so that mismatches are found
+ * before any value moves.
+ * @throws the same on all ranks: InvalidArgumentError for rows of different shapes, InternalError
+ * for different dtypes, ops or options, ValueError for the mean of bool
  */
 export function* agreeOnSlices(member: Member, request: SparseRequest): Phases<Agreement> {
   const { op, sparse, deduplicate, valuesEach } = request;
@@ -60,7 +61,7 @@ export function* agreeOnSlices(member: Member, request: SparseRequest): Phases<A
   return { ...request, kinds };
 }
 
-/** Sums or means of sparse values over all ranks: the rows of all of them, in rank order. */
+/** Sums or means of sparse values over all ranks: the rows of all ranks, in rank order. */
 export function* gatherSlices(member: Member, agreed: Agreement): Phases<IndexedSlices[]> {
   const { op, sparse, deduplicate, valuesEach, kinds } = agreed;
   const [first] = kinds as readonly [readonly SliceKind[]];
@@ -79,7 +80,7 @@ export function* gatherSlices(member: Member, agreed: Agreement): Phases<Indexed
   });
 }
 
-/** What all ranks have to agree about before they tell each other the rest. */
+/** The part that all ranks must agree on before they announce the rest. */
 function partOf({ sparse, layout }: SparseRequest): PartOfCall {
   const request: CallerRequest = {
     collective: { kind: 'all-reduce', op: 'sum' },
@@ -106,7 +107,7 @@ function toldOf({ values, indices, denseShape }: IndexedSlices): number[] {
   ];
 }
 
-/** The inverse of `toldOf`; that the numbers of dimensions are alike is what the layout of the call says. */
+/** The inverse of `toldOf`. The layout of the call guarantees equal numbers of dimensions. */
 function kindsOf(numbers: readonly number[], sparse: readonly IndexedSlices[]): readonly SliceKind[] {
   let end = 0;
   return sparse.map(({ values }) => {

@@ -2,13 +2,13 @@
 export interface Turn {
   /** Resolves once the turns taken before have ended. Undefined if none is held. */
   readonly begun: Promise<void> | undefined;
-  /** Lets the turns and calls go on that were taken or made after this one. */
+  /** Lets turns and calls that came after this one proceed. */
   end(): void;
 }
 
 /**
- * The order of a group's calls, which is the order in which they were made. It delays a call only while a turn is held;
- * otherwise calls go to the engine at once, which keeps their order and overlaps them.
+ * The order of a group's calls: that in which they were made. A call is delayed only while a turn
+ * is held; otherwise it goes to the engine at once, which keeps the order and overlaps calls.
  */
 export class CallOrder {
   #held: Promise<void> | undefined;

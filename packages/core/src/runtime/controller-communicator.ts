@@ -9,15 +9,15 @@ import { OrderedCommunicator } from '../threads/ordered-communicator.js';
 import { deadlineOf } from '../threads/shared-barrier.js';
 
 /**
- * All ranks in one thread. An asynchronous call that takes more than a millisecond lets the event loop run in between, and ends by its
- * signal, its deadline, or the loss of its memory.
+ * All ranks in one thread. An asynchronous call that takes more than a millisecond yields to the
+ * event loop in between. It ends early on its signal, its deadline, or the loss of its memory.
  */
 export abstract class ControllerCommunicator<Handle> extends OrderedCommunicator<Handle> {
   constructor(size: number) {
     super(size, allRanks(size));
   }
 
-  /** Where the work of a prepared call ends, in the unit of `workFrom`. */
+  /** The end of a prepared call's work, in the unit of `workFrom`. */
   protected abstract endOf(handle: Handle): number;
 
   /** Does the work of a prepared call from `begin` on, for about a millisecond. @returns where it stopped */
@@ -42,7 +42,7 @@ export abstract class ControllerCommunicator<Handle> extends OrderedCommunicator
     await running?.catch(() => {});
   }
 
-  /** Does the rest of a call, about a millisecond in each turn of the event loop. */
+  /** Does the rest of a call, about a millisecond per turn of the event loop. */
   protected async goOn(call: KnownCall<Handle>, begin: number, options: RunOptions): Promise<void> {
     const deadline = deadlineOf(options);
     let at = begin;
@@ -54,8 +54,9 @@ export abstract class ControllerCommunicator<Handle> extends OrderedCommunicator
   }
 
   /**
-   * After other code may have run. `deadline` is a time of `Date.now()`.
-   * @throws AbortedError, DeadlineExceededError; ValueError if memory of the call was detached or resized
+   * Checks a call after other code may have run. `deadline` is a time of `Date.now()`.
+   * @throws AbortedError, DeadlineExceededError; ValueError if memory of the call was detached or
+   * resized
    */
   #requireGoing(call: KnownCall<Handle>, signal: AbortSignal | undefined, deadline: number | undefined): void {
     const operation = operationOf(call);

@@ -9,26 +9,29 @@ export interface Run {
   readonly collective: Collective;
   readonly inputs: readonly Segments[];
   readonly outputs: readonly Segments[];
-  /** Fingerprint of what the buffers are made of. All ranks must have the same one. */
+  /** Hash of the buffers' composition. All ranks must have the same one. */
   readonly layout?: number | undefined;
   /** The call that this collective is a part of, for errors. Default: the collective itself. */
   readonly request?: CallerRequest | undefined;
 }
 
-/** Work that cannot block, such as a call of other cross-device ops. `options` carry the turn of the work that it is a part of. */
+/**
+ * Work that cannot block, such as a call of other cross-device ops. `options` carry the turn of the
+ * enclosing work.
+ */
 export type AsyncStep<Result = unknown> = (options: RunOptions) => Promise<Result>;
 
 /**
- * Yields lists of runs, or asynchronous steps. The runs of a list overlap; what comes next is asked for once all of them have ended. A step gives its
- * result back.
+ * Yields lists of runs, or asynchronous steps. Runs of one list overlap; the generator resumes when
+ * all have ended. A step resumes it with its result.
  */
 export type Phases<Result> = Generator<readonly Run[] | AsyncStep, Result, unknown>;
 
-/** A call, described once and driven with or without blocking. */
+/** A call described once, to be driven with or without blocking. */
 export interface Work<Result> {
-  /** Runs the collectives, and orders the call among others of its group. Undefined if there are steps only. */
+  /** Runs the collectives and orders the call within its group. Undefined if there are only steps. */
   readonly on: Communicator | undefined;
-  /** Whether there is one list of runs at most. Such work needs no turn, because the engine keeps the order. */
+  /** Whether there is at most one list of runs. Such work needs no turn, because the engine keeps the order. */
   readonly hasOnePhase: boolean;
   readonly phases: Phases<Result>;
 }
@@ -38,7 +41,7 @@ export function stepOf<Result>(on: Communicator | undefined, step: AsyncStep<Res
   return { on, hasOnePhase: false, phases: awaitStep(step) };
 }
 
-/** Work that was done when it was asked for. */
+/** Work that is already done. */
 export function workDone<Result>(result: Result): Work<Result> {
   return { on: undefined, hasOnePhase: true, phases: onlyResult(result) };
 }
@@ -48,12 +51,12 @@ function* onlyResult<Result>(result: Result): Phases<Result> {
   return result;
 }
 
-/** The phase that an asynchronous step is. */
+/** A single asynchronous step as phases. */
 function* awaitStep<Result>(step: AsyncStep<Result>): Phases<Result> {
   return (yield step) as Result;
 }
 
-/** Runs a call. Work of several phases takes a turn of its group unless `options` carry one. */
+/** Drives a call. Work of several phases takes a turn of its group unless `options` carry one. */
 export async function drive<Result>(
   { on, hasOnePhase, phases }: Work<Result>,
   options: RunOptions = {},
@@ -81,8 +84,9 @@ export async function drive<Result>(
 }
 
 /**
- * Runs a call, blocking the thread. `operation` names it in errors.
- * @throws RuntimeError while an earlier call is under way (ERR_COLL_BUSY), and for a step that cannot block (ERR_COLL_CONTEXT)
+ * Drives a call, blocking the thread. `operation` names it in errors.
+ * @throws RuntimeError while an earlier call is under way (ERR_COLL_BUSY), and for a step that
+ * cannot block (ERR_COLL_CONTEXT)
  */
 export function driveSync<Result>(operation: string, { on, phases }: Work<Result>, options: RunOptions = {}): Result {
   let next = phases.next();

@@ -8,15 +8,15 @@ import type { DType } from '../values/dtype.js';
 import type { Tensor } from '../values/tensor.js';
 import { ControllerCommunicator } from './controller-communicator.js';
 
-/** Executes a part of a prepared call: some hundred microseconds of work. It may run any number of times. */
+/** Executes a part of a prepared call: a few hundred microseconds of work. May run any number of times. */
 export type FoldSlice = () => void;
 
-// Between two turns of the event loop.
+// Milliseconds of work between two turns of the event loop.
 const turnMillis = 1;
 
 /**
- * All ranks in one thread. Each chunk is folded once, from the inputs of all ranks to all outputs; a subclass folds the memory that
- * its kernels reach.
+ * All ranks in one thread. Each chunk is folded once, from the inputs of all ranks to all outputs.
+ * A subclass folds the memory that its kernels can reach.
  */
 export abstract class FoldingCommunicator<Place> extends ControllerCommunicator<readonly FoldSlice[]> {
   readonly #plans: Plans<Place>;
@@ -38,7 +38,7 @@ export abstract class FoldingCommunicator<Place> extends ControllerCommunicator<
     return spansOf(plan, call).flatMap((span) => this.slicesOf(span, plan));
   }
 
-  // Without looks at the clock.
+  // Does not check the clock.
   protected override playSync({ handle: slices }: KnownCall<readonly FoldSlice[]>): void {
     for (const execute of slices) execute();
   }
@@ -56,7 +56,7 @@ export abstract class FoldingCommunicator<Place> extends ControllerCommunicator<
   }
 }
 
-/** A fold of `count` elements in slices of up to `length`. */
+/** A fold of `count` elements, in slices of up to `length`. */
 export function sliced(fold: Fold, count: number, length: number): FoldSlice[] {
   return Array.from({ length: Math.ceil(count / length) }, (_, index) => {
     const begin = index * length;
@@ -64,7 +64,7 @@ export function sliced(fold: Fold, count: number, length: number): FoldSlice[] {
   });
 }
 
-/** The elements of each chunk in each segment that have targets. */
+/** The spans of elements with targets, per chunk and segment. */
 function spansOf({ collective, schedule, chunks }: Omit<Plan, 'makeFold'>, call: CheckedCall): Span<ArrayPlace>[] {
   const { begins, length } = call;
   return chunks.flatMap(({ chain, steps, targets }, index) => {
@@ -82,20 +82,20 @@ function spansOf({ collective, schedule, chunks }: Omit<Plan, 'makeFold'>, call:
       const results = call.isShared ? distinct(targets, call.outputs, segment) : targets;
       if (count <= 0 || results.length === 0) continue;
       const placesIn = (buffers: readonly Pieces[], ranks: readonly number[], chunkAt: number) => {
-        // Buffers in several segments have no blocks: there `chunkAt` is `chunkBegin`.
+        // Buffers in several segments have no blocks, so `chunkAt` equals `chunkBegin`.
         const at = chunkAt + begin - chunkBegin - segmentBegin;
         return ranks.map((rank) => ({ array: segmentOf(buffers, rank, segment).data, at }));
       };
       const inputs = placesIn(call.inputs, chain ?? call.localRanks, inputAt);
       const outputs = placesIn(call.outputs, results, outputAt);
-      // Spelled out: a spread takes microseconds.
+      // Written out because a spread takes microseconds.
       spans.push(chain ? { inputs, outputs, count } : { inputs, outputs, count, steps, results });
     }
     return spans;
   });
 }
 
-/** Of ranks whose outputs are one memory only the first: a shared result is written once. */
+/** Removes ranks that share an output memory, except the first: a shared result is written once. */
 function distinct(ranks: readonly number[], outputs: readonly Pieces[], segment: number): readonly number[] {
   const isSame = (rank: number, other: number) => {
     const [a, b] = [segmentOf(outputs, rank, segment).data, segmentOf(outputs, other, segment).data];

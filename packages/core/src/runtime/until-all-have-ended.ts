@@ -1,4 +1,7 @@
-/** Waits for all that was started, even where something fails, because until then the rest uses the caller's memory. @throws the first error */
+/**
+ * Waits for all started work, even if some fails, because the rest still uses the caller's memory.
+ * @throws the first error
+ */
 export async function untilAllHaveEnded(started: readonly Promise<void>[]): Promise<void> {
   if (started.length === 1) return started[0];
   const failed = (await Promise.allSettled(started)).find((outcome) => outcome.status === 'rejected');

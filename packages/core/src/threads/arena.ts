@@ -4,29 +4,35 @@ import { byteSize, type DType, isDType, type TypedArray, viewOf } from '../value
 import { isTensor, type Tensor } from '../values/tensor.js';
 import { createWasmMemory, pageBytes, requireWebAssembly, type WasmMemory } from '../wasm/web-assembly.js';
 
-/** Shared memory that grows without a message: every thread sees the same growable buffer, or memory of WebAssembly. */
+/**
+ * Shared memory that grows without a message: every thread sees the same growable buffer or
+ * WebAssembly memory.
+ */
 export interface ArenaMemory {
-  /** Of a memory of WebAssembly, what it showed when the arena was made. */
+  /** For WebAssembly memory: the buffer it exposed when the arena was made. */
   readonly bytes: SharedArrayBuffer;
   readonly wasm?: WasmMemory;
   readonly maxBytes: number;
-  /** One Int32: how many units of the buffer are given away. */
+  /** One Int32: number of allocated units. */
   readonly used: SharedArrayBuffer;
 }
 
-// A cache line, so that no two allocations share one, and every dtype is aligned.
+// A cache line, in bytes: no two allocations share one, and every dtype is aligned.
 const unit = 64;
 const initialBytes = 1 << 20;
 
-// Kernels address elements, of one byte at the least, by int32.
+// Kernels address elements, of at least one byte, by int32.
 const mostBytes = 2 ** 31;
 
-/** Reserves addresses for `maxBytes`, at most 2 GiB; memory is taken as it is needed. @throws ValueError; CollError where there are no such addresses */
+/**
+ * Reserves address space for `maxBytes`, at most 2 GiB; memory is committed as needed. @throws
+ * ValueError; CollError if the address space is not available
+ */
 export function createArenaMemory(maxBytes = mostBytes): ArenaMemory {
   return reserved(maxBytes, (first) => ({ bytes: new SharedArrayBuffer(first, { maxByteLength: maxBytes }) }));
 }
 
-/** The same on memory that kernels of WebAssembly work on. @throws ValueError, CollError */
+/** `createArenaMemory` in WebAssembly memory, for its kernels. @throws ValueError, CollError */
 export function createWasmArenaMemory(maxBytes = mostBytes): ArenaMemory {
   requireWebAssembly();
   return reserved(maxBytes, (first) => {
@@ -71,7 +77,10 @@ export class Arena {
     this.#buffers.add(memory.bytes);
   }
 
-  /** A tensor of zeros on memory that no other allocation has; it lives as long as the arena. @throws ValueError; CollError when full */
+  /**
+   * A tensor of zeros in memory of its own, which lives as long as the arena. @throws ValueError;
+   * CollError if the arena is full
+   */
   allocate<D extends DType>(dtype: D, length: number): Tensor<D> {
     if (!isDType(dtype) || !Number.isSafeInteger(length) || length < 0) {
       const told = `allocate takes a dtype and a whole number of elements, not ${quote(dtype)} and ${quote(length)}`;
@@ -81,7 +90,7 @@ export class Arena {
     return { data: viewOf(dtype, this.bytes, at, length), dtype, shape: [length], device: '' };
   }
 
-  /** Byte offset of new memory of that many bytes. @throws CollError when the arena is full */
+  /** Byte offset of `bytes` new bytes. @throws CollError if the arena is full */
   reserve(bytes: number): number {
     const units = Math.ceil(bytes / unit);
     const at = Atomics.add(this.#used, 0, units) * unit;
@@ -95,13 +104,13 @@ export class Arena {
       );
     }
     this.#refresh();
-    // Doubling keeps growth rare: after it, every thread makes its views anew.
+    // Doubling keeps growth rare; after each growth, every thread recreates its views.
     while (this.bytes.byteLength < end) {
       const next = Math.min(maxBytes, Math.max(end, this.bytes.byteLength * 2));
       try {
         this.#grow(next);
       } catch (error) {
-        // Another thread grew it further in the meantime, or there is no memory.
+        // Either another thread grew it further meanwhile, or memory is exhausted.
         if (this.bytes.byteLength < next)
           throw new CollError('ERR_COLL_BUFFER', `the shared arena cannot grow to ${next} bytes`, { cause: error });
       }
@@ -109,17 +118,18 @@ export class Arena {
     return at;
   }
 
-  /** All of the arena, as far as it has grown. */
+  /** The whole arena, as far as it has grown. */
   get bytes(): SharedArrayBuffer {
     const { wasm, bytes } = this.#memory;
     if (!wasm) return bytes;
     const { buffer } = wasm;
-    // Who asks may make views over it, which shall be known as this arena's.
+    // Callers may create views over it, which must be recognized as part of this arena.
     this.#buffers.add(buffer);
     return buffer;
   }
 
-  // A memory of WebAssembly that another thread has grown may show it only some time later, unless it is asked to grow, by nothing.
+  // Growth of WebAssembly memory by another thread may become visible late; growing it by 0 pages
+  // makes it visible.
   #refresh(): void {
     const given = Atomics.load(this.#used, 0) * unit;
     if (this.#memory.wasm && given > this.bytes.byteLength) this.#memory.wasm.grow(0);
@@ -131,21 +141,21 @@ export class Arena {
     else buffer.grow(bytes);
   }
 
-  /** Whether an array lies in this arena, so that every member can read it. */
+  /** Whether an array lies in this arena, where every member can read it. */
   holds(data: TypedArray): boolean {
     return this.#buffers.has(data.buffer);
   }
 
-  /** The same tensor over the buffer that shows all of the arena, where it lies in this arena. */
+  /** If the tensor lies in this arena: the same tensor over the buffer that covers all of it. */
   present(tensor: Tensor): Tensor {
-    // What is none is told of by those who check.
+    // Invalid tensors are reported by later checks.
     if (!isTensor(tensor) || !ArrayBuffer.isView(tensor.data)) return tensor;
     const { data, dtype } = tensor;
     if (data.buffer === this.bytes || !this.holds(data)) return tensor;
     return { ...tensor, data: viewOf(dtype, this.bytes, data.byteOffset, data.length) };
   }
 
-  /** All of the arena as elements of a dtype. */
+  /** The whole arena as elements of a dtype. */
   elements(dtype: DType): TypedArray {
     this.#refresh();
     const { bytes } = this;
@@ -155,7 +165,8 @@ export class Arena {
     }
     const known = this.#views.get(dtype);
     if (known) return known;
-    // An explicit length: arrays that track the length of a growable buffer are several times slower.
+    // With an explicit length, because arrays that track a growable buffer's length are several
+    // times slower.
     const made = viewOf(dtype, bytes, 0, Math.floor(this.#viewedBytes / byteSize(dtype)));
     this.#views.set(dtype, made);
     return made;

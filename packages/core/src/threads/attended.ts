@@ -2,7 +2,7 @@ import { AbortedError } from '../support/errors.js';
 import { messageOf } from '../support/message-of.js';
 import type { SharedBarrier, Wait } from './shared-barrier.js';
 
-/** Does the work of a rank that waits for others. Meanwhile the event loop stays alive, and the signal ends the group. */
+/** Runs a rank's wait for others. Meanwhile the event loop stays alive, and the signal ends the group. */
 export async function attended(
   barrier: SharedBarrier,
   { rank, operation }: Wait,

@@ -9,7 +9,7 @@ import { directShare, smallShare, stagedShare } from './share.js';
 import type { SharedBarrier } from './shared-barrier.js';
 import { placedPieces } from './spans.js';
 
-/** What an execution needs next: that all ranks reach its count, a pause, or nothing. */
+/** What an execution needs next: all ranks to reach its count, a pause, or nothing. */
 export type Need = 'meeting' | 'pause' | 'nothing';
 
 export interface CallExecutionOptions {
@@ -22,9 +22,11 @@ export interface CallExecutionOptions {
 }
 
 /**
- * A rank's part in a collective, from one meeting to the next. All say what they bring; each works off its share of all inputs into all
- * outputs; all meet again, because until then somebody may read or write anybody's memory. What goes over stages does so block
- * by block: the next one is loaded before a meeting after which this one is stored, in the other slot.
+ * A rank's part of a collective, as steps between synchronizations. Every rank publishes its
+ * memory. After the first synchronization each rank folds its share of all inputs into all outputs.
+ * A last synchronization follows, because until then ranks may access each other's memory.
+ * Private memory goes through staging buffers block by block, in two slots: the next block is
+ * loaded before the synchronization after which the current one is stored.
  */
 export class CallExecution {
   readonly #barrier: SharedBarrier;
@@ -49,12 +51,15 @@ export class CallExecution {
     this.#size = size;
   }
 
-  /** What all ranks must come to before the execution goes on. */
+  /** The count that all ranks must reach before the execution goes on. */
   get count(): number {
     return this.#count;
   }
 
-  /** Whether private memory that is still needed is still there: while others have run, its owner may have given it away. */
+  /**
+   * Whether private memory that is still needed is intact: its owner may have transferred it while
+   * other code ran.
+   */
   get isWhole(): boolean {
     return this.#part.stage?.isWhole ?? true;
   }
@@ -67,7 +72,7 @@ export class CallExecution {
     this.#number = number;
     this.#block = 0;
     part.stage?.load(0);
-    // Said already two turns ago, nothing has to be said again.
+    // What was published two turns ago for this slot need not be published again.
     if (this.#barrier.offered(this.#rank, number) !== part.number) {
       if (part.pieces) this.#pieces.write(number, part.pieces);
       this.#describe();
@@ -76,7 +81,10 @@ export class CallExecution {
     this.#meet('begun');
   }
 
-  /** Goes on after a meeting or a pause, which it asks for at that time of `performance.now()`. @throws where ranks disagree */
+  /**
+   * Goes on after a synchronization or a pause. Requests a pause at time `until` of
+   * `performance.now()`. @throws if ranks disagree
+   */
   goOn(until: number): Need {
     if (this.#phase === 'begun') {
       if (this.#isNew()) this.#agree();
@@ -90,7 +98,7 @@ export class CallExecution {
       this.#block++;
       if (this.#block >= share.blocks) return 'nothing';
       this.#phase = 'folding';
-      // A pause between blocks, where nothing is half done.
+      // A pause between blocks, when nothing is half done.
       if (until !== Number.POSITIVE_INFINITY && performance.now() >= until) return 'pause';
     }
     this.#phase = 'folding';
@@ -113,7 +121,7 @@ export class CallExecution {
     return 'meeting';
   }
 
-  /** Whether anybody brings something else than last time. */
+  /** Whether any rank's offer differs from last time. */
   #isNew(): boolean {
     const { seen } = this.#part;
     let isNew = false;
@@ -126,7 +134,7 @@ export class CallExecution {
     return isNew;
   }
 
-  /** @throws where the ranks bring what does not fit together */
+  /** @throws if the ranks' offers do not match */
   #agree(): void {
     const { ranks, way } = this.#offer;
     const part = this.#part;
@@ -142,7 +150,7 @@ export class CallExecution {
     part.share = undefined;
   }
 
-  /** The error when memory that one rank writes is used by another. */
+  /** The error for memory that one rank writes and another uses. */
   #overlap(): CollError | undefined {
     const { operation, inputBytes, outputBytes, isShared, cuts } = this.#offer;
     if (!this.#part.pieces) return this.#descriptors.overlap(operation, inputBytes, outputBytes, isShared);
@@ -150,7 +158,10 @@ export class CallExecution {
     return clash && clashError(operation, ...clash);
   }
 
-  /** Where some memory is private, all of it goes over stages: who had not known brings its own now. */
+  /**
+   * If any memory is private, all of it is staged; ranks that did not know publish their staging
+   * buffers now.
+   */
   #stageToo(): Need {
     const part = this.#part;
     if (!part.stage) {

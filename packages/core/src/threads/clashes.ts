@@ -1,4 +1,4 @@
-/** Memory that a rank reads, or writes, of one piece of its buffer: bytes of some buffer. */
+/** Memory that a rank reads or writes for one piece of its buffer, as a range of bytes of some buffer. */
 export interface Stretch {
   readonly begin: number;
   readonly end: number;
@@ -8,8 +8,8 @@ export interface Stretch {
 }
 
 /**
- * Whose output lies in whose memory, of stretches of one buffer. A piece may be reduced in place, and with a shared result the
- * outputs of all ranks may be one.
+ * Finds ranks whose output overlaps another rank's memory, for stretches of one buffer. A piece may
+ * be reduced in place, and a shared result may be the output of all ranks.
  */
 export function clashAmong(
   stretches: readonly Stretch[],

@@ -15,36 +15,40 @@ import { type DType, dtypes } from '../values/dtype.js';
 import { hashOf } from '../values/layout.js';
 import type { CheckedCall } from './pieces.js';
 
-/** What all ranks must agree about: what their callers ask for, and how they play it. */
+/** What all ranks must agree on: the callers' requests, and how they are executed. */
 export interface Asked {
   readonly collective: Collective;
-  /** What that is for, as an index of `purposes`. Default: 0. */
+  /** The purpose of the request, as an index of `purposes`. Default: 0. */
   readonly purpose?: number;
   readonly dtype: DType;
-  /** Elements of the longest buffer of a rank, which all ranks know: one that gathers or scatters may have less. */
+  /**
+   * Elements of the longest buffer of any rank, which all ranks know. A rank that gathers or
+   * scatters may have fewer.
+   */
   readonly length: number;
-  /** Of the schedule that the rank is going to play. */
+  /** Number of the schedule that the rank will execute. */
   readonly schedule: number;
-  /** Of the buffer, as the caller numbers it. */
+  /** The caller's hash of the buffer's composition. */
   readonly layout: number;
 }
 
-/** What a rank brings to a collective: the request and where its memory is, in bytes of the arena. */
+/** A rank's offer for a collective: the request, and the offsets of its memory in bytes of the arena. */
 export interface Descriptor extends Asked {
   readonly inputAt: number;
   readonly outputAt: number;
-  /** Where a copy of an input that is small is for the others to read. */
+  /** Offset of the copy of a small input, for the other ranks to read. */
   readonly workAt: number;
 }
 
 const ops: readonly CollectiveOp[] = ['sum', 'mean', 'min', 'max', 'product'];
 
-// Float64s of a rank: kind and purpose, op, root, dtype, length, schedule, layout, inputAt, outputAt, workAt, variant, piecesAt.
-// They lie apart, so that no rank writes a cache line of another, or its neighbour.
+// Float64s per rank: kind and purpose, op, root, dtype, length, schedule, layout, inputAt,
+// outputAt, workAt, variant, piecesAt. The spacing ensures that no rank writes a cache line of
+// another rank, or an adjacent one.
 const stride = 32;
-// Without piecesAt: what is said to others than threads has no pieces in an arena.
+// Without piecesAt, because ranks outside this process have no pieces in an arena.
 const fields = 11;
-// The first ones are what all ranks must agree about; a variant shows in its schedule.
+// The leading fields, on which all ranks must agree. A different variant shows in its schedule.
 const fingerprint = 7;
 const lengthField = 4;
 const scheduleField = 5;
@@ -54,10 +58,13 @@ const layoutField = 6;
 const kinds = collectiveKinds.length;
 const shapeMismatch = 'Shape mismatch in the collective';
 
-/** In place of an offset: memory that is not read, or not written, by this collective. */
+/** Offset of memory that this collective does not read or write. */
 export const nowhere = -1;
 
-/** What a rank says of a call: where it is a part of something larger, what that is; how it is played tells what part. */
+/**
+ * What a rank announces about a call: the enclosing request if there is one, in which case the
+ * execution fields identify the part.
+ */
 export function askedBy(call: CheckedCall, schedule: number): Asked {
   const { collective, size, dtype, layout, request } = call;
   const length = collective.kind === 'all-to-all' ? call.length / size : call.length;
@@ -73,14 +80,15 @@ export function askedBy(call: CheckedCall, schedule: number): Asked {
   };
 }
 
-/** Bytes of shared memory that the descriptors of `size` ranks take. */
+/** Bytes of shared memory for the descriptors of `size` ranks. */
 export function bytesOfDescriptors(size: number): number {
   return 2 * size * stride * 8;
 }
 
 /**
- * The descriptors of all ranks in shared memory. Each rank writes its own before it advances, and reads those of the others once
- * they have: plain stores, ordered by the barrier. There are two of them, used by turns: who is one turn ahead writes into the other one.
+ * The descriptors of all ranks in shared memory. Each rank writes its own before it advances, and
+ * reads the others' once they have advanced: plain stores, ordered by the barrier. There are two
+ * tables, used alternately, so that a rank one turn ahead writes into the other one.
  */
 export class Descriptors {
   readonly #words: Float64Array;
@@ -91,7 +99,10 @@ export class Descriptors {
     this.#size = size;
   }
 
-  /** Writes what a rank brings, and where the list of its pieces is, if it has several; others may read it once the rank has advanced. */
+  /**
+   * Writes a rank's descriptor, and the offset of its piece list if it has several. Others may read
+   * it once the rank has advanced.
+   */
   write(rank: number, descriptor: Descriptor, piecesAt = nowhere): void {
     const { collective, purpose = 0, dtype, length, schedule, layout, inputAt, outputAt, workAt } = descriptor;
     const at = rank * stride;
@@ -109,37 +120,40 @@ export class Descriptors {
     this.#words[at + 11] = piecesAt;
   }
 
-  /** All that a rank has said, to be kept or sent. */
+  /** A rank's complete descriptor, for keeping or sending. */
   saidBy(rank: number): Float64Array {
     return this.#words.subarray(rank * stride, rank * stride + fields);
   }
 
-  /** What a rank has said that all ranks must agree about. */
+  /** The fields of a rank's descriptor that all ranks must agree on. */
   agreedBy(rank: number): Float64Array {
     return this.#words.subarray(rank * stride, rank * stride + fingerprint);
   }
 
-  /** Where the input of a rank begins, in bytes of the arena; `nowhere` where there is none. */
+  /** Offset of a rank's input, in bytes of the arena; `nowhere` if it has none. */
   inputAt(rank: number): number {
     return this.#words[rank * stride + 7] as number;
   }
 
-  /** Where the output of a rank begins, in bytes of the arena; `nowhere` where there is none. */
+  /** Offset of a rank's output, in bytes of the arena; `nowhere` if it has none. */
   outputAt(rank: number): number {
     return this.#words[rank * stride + 8] as number;
   }
 
-  /** Where the copy of a rank's small input begins, in bytes of the arena. */
+  /** Offset of the copy of a rank's small input, in bytes of the arena. */
   workAt(rank: number): number {
     return this.#words[rank * stride + 9] as number;
   }
 
-  /** Where the list of a rank's pieces begins, in bytes of the arena; `nowhere` where there is none. */
+  /** Offset of a rank's piece list, in bytes of the arena; `nowhere` if it has none. */
   piecesAt(rank: number): number {
     return this.#words[rank * stride + 11] as number;
   }
 
-  /** The error that every rank raises when the ranks disagree about what they do, in which `names` stand for the ranks; undefined when they agree. */
+  /**
+   * The error that every rank throws if the ranks disagree; undefined if they agree. `names` are
+   * the names of the ranks.
+   */
   mismatch(names?: readonly string[]): CollError | undefined {
     for (let rank = 1; rank < this.#size; rank++) {
       for (let field = 0; field < fingerprint; field++) {
@@ -149,7 +163,10 @@ export class Descriptors {
     return undefined;
   }
 
-  /** The error when memory that one rank writes is used by another; undefined when all is well. A shared result may be everybody's output. */
+  /**
+   * The error if one rank writes memory that another one uses; undefined otherwise. A shared result
+   * may be the output of all ranks.
+   */
   overlap(operation: string, inputBytes: number, outputBytes: number, sharesResult = false): CollError | undefined {
     for (let rank = 0; rank < this.#size; rank++) {
       const begin = this.outputAt(rank);
@@ -172,7 +189,7 @@ export class Descriptors {
     const texts = Array.from({ length: this.#size }, (_, rank) =>
       this.#words.subarray(rank * stride, rank * stride + fingerprint).join(),
     );
-    // The request that most ranks make is taken for the right one, so that the odd ones are named.
+    // The majority's request is taken as the right one, so that the error names the others.
     const votes = (text: string) => texts.filter((other) => other === text).length;
     const usual = texts.indexOf(texts.reduce((best, text) => (votes(text) > votes(best) ? text : best)));
     const odd = [...texts.keys()].filter((rank) => texts[rank] !== texts[usual]);
@@ -180,7 +197,7 @@ export class Descriptors {
     const others = odd.map((rank) => `${this.#tell(rank)} on ${named(rank)}`).join(', ');
     const told = `ranks disagree: ${this.#tell(usual)} on ${named(usual)}, but ${others}`;
     const details = { operation: this.#kind(usual), rank: odd[0] as number };
-    // How a buffer is made up, and which schedule is played, may follow from what else differs.
+    // Layout and schedule may differ as a consequence of another difference.
     const onlyIn = (...allowed: number[]) =>
       odd.every((rank) => this.#differsOnlyIn([...allowed, layoutField, scheduleField], usual, rank));
     if (onlyIn() && odd.some((rank) => this.#differsIn(layoutField, usual, rank))) {
@@ -235,7 +252,7 @@ export class Descriptors {
   }
 }
 
-/** A number that is the same for the same schedule, to notice ranks that play different ones. */
+/** A hash of a schedule, to detect ranks that execute different ones. */
 export function scheduleNumber({ ranks, chunks, rounds }: Schedule): number {
   const moves = rounds.flatMap((round) => [
     round.length,

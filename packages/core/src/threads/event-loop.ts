@@ -1,4 +1,7 @@
-/** Lets the event loop do what else there is to do: at once where the platform can, in some milliseconds in browsers that cannot. */
+/**
+ * Yields to the event loop: immediately where the platform can, otherwise (some browsers) for a few
+ * milliseconds.
+ */
 export function nextTurn(): Promise<void> {
   return new Promise((resolve) => later(resolve));
 }

@@ -1,10 +1,10 @@
 import type { TypedArray } from '../values/dtype.js';
 import type { Pieces } from './pieces.js';
 
-/** Pieces as the one buffer that they stand for. */
+/** Pieces addressed as the one buffer that they form. */
 export class JoinedPieces {
   readonly #arrays: readonly TypedArray[];
-  /** Where each begins, and at last the length of all. */
+  /** The begin of each piece, followed by the total length. */
   readonly #begins: readonly number[];
 
   constructor(pieces: Pieces) {
@@ -23,12 +23,12 @@ export class JoinedPieces {
     return this.#begins.at(-1) as number;
   }
 
-  /** Whether all of the memory is still there: its owner may have given it away. */
+  /** Whether all memory is intact: its owner may have transferred it. */
   get isWhole(): boolean {
     return this.#arrays.every(({ length }, index) => length === this.#endOf(index) - this.#beginOf(index));
   }
 
-  /** Copies the elements from `begin` to `end` to the start of an array. */
+  /** Copies elements `[begin, end)` to the start of an array. */
   copyTo(into: TypedArray, begin: number, end: number): void {
     for (let index = 0; index < this.#arrays.length; index++) {
       const part = this.#part(index, begin, end);
@@ -36,7 +36,7 @@ export class JoinedPieces {
     }
   }
 
-  /** Copies the elements from `begin` to `end` from the start of an array. */
+  /** Copies elements `[begin, end)` from the start of an array. */
   copyFrom(from: TypedArray, begin: number, end: number): void {
     for (let index = 0; index < this.#arrays.length; index++) {
       const part = this.#part(index, begin, end);
@@ -47,7 +47,7 @@ export class JoinedPieces {
     }
   }
 
-  /** What of a piece is in a range; views take time, so that the whole piece is itself. */
+  /** The part of a piece in a range. A whole piece is returned as it is, because views are slow to create. */
   #part(index: number, begin: number, end: number): TypedArray | undefined {
     const array = this.#arrays[index] as TypedArray;
     const first = this.#beginOf(index);

@@ -5,21 +5,21 @@ import type { DType, TypedArray } from '../values/dtype.js';
 import type { Tensor } from '../values/tensor.js';
 import { isList, type Pieces } from './pieces.js';
 
-/** A call as it was checked, with what was made of it. */
+/** A validated call, with its prepared handle. */
 export interface KnownCall<Handle> {
   readonly handle: Handle;
   readonly collective: Collective;
   readonly layout: number;
   readonly isShared: boolean;
   readonly request: CallerRequest | undefined;
-  /** Of the inputs or the outputs that are here, whichever are larger. */
+  /** Bytes of the local inputs or outputs, whichever are larger. */
   readonly bytes: number;
-  /** Those of the first rank, then those of the second, and so on. */
+  /** The buffers of the first rank, then those of the second, and so on. */
   readonly inputs: readonly KnownBuffer[];
   readonly outputs: readonly KnownBuffer[];
 }
 
-/** Memory of a call, as it was when the call was checked. */
+/** Memory of a call, as it was when the call was validated. */
 export interface KnownBuffer {
   readonly data: TypedArray;
   readonly dtype: DType;
@@ -27,14 +27,14 @@ export interface KnownBuffer {
 }
 
 /**
- * Calls that were made before. A training step makes the same ones again and again, on the same memory: those need no second
- * look, as long as each array is as long as it was, which one that was detached or resized is not.
+ * Earlier calls. A training step repeats the same calls on the same memory; these skip validation
+ * as long as every array still has its length, which a detached or resized array does not.
  */
 export class KnownCalls<Handle> {
   readonly #byOutput = new WeakMap<TypedArray, KnownCall<Handle>>();
   #latest: KnownCall<Handle> | undefined;
 
-  /** The same call, made before on the same memory; undefined if something about it is new. */
+  /** An earlier equal call on the same memory; undefined if anything differs. */
   find(
     collective: Collective,
     inputs: readonly Segments[],
@@ -69,7 +69,7 @@ export class KnownCalls<Handle> {
     return call;
   }
 
-  /** Keeps no memory from being freed any more. */
+  /** Drops all references, so that the memory can be freed. */
   forget(): void {
     this.#latest = undefined;
   }
@@ -92,8 +92,8 @@ export class KnownCalls<Handle> {
 }
 
 /**
- * Whether memory of the call was given away, or taken back in part, since it was checked: which of its ranks' memory. Who lets other code run while
- * it is under way has to ask. @returns undefined where all is as it was
+ * Finds a rank whose memory was transferred or shrunk since the call was validated. Required after
+ * other code may have run during a call. @returns undefined if all memory is unchanged
  */
 export function lostRank({ inputs, outputs }: KnownCall<unknown>, ranks: number): number | undefined {
   const lost = [...inputs, ...outputs].findIndex(({ data, length }) => data.length !== length);
@@ -108,7 +108,7 @@ function knownOf({ data, dtype }: Tensor): KnownBuffer {
   return { data, dtype, length: data.length };
 }
 
-/** Whether these buffers, one per rank, are made of the known arrays. */
+/** Whether these buffers, one per rank, consist of the known arrays. */
 function isOn(known: readonly KnownBuffer[], buffers: readonly Segments[]): boolean {
   let next = 0;
   for (const buffer of buffers) {
@@ -121,7 +121,7 @@ function isOn(known: readonly KnownBuffer[], buffers: readonly Segments[]): bool
   return next === known.length;
 }
 
-// What is no tensor is not known, and told of by those who check.
+// A value that is not a tensor is never known; validation reports it.
 function isOf(known: KnownBuffer | undefined, tensor: Tensor | null | undefined): boolean {
   if (!known || !tensor) return false;
   return known.data === tensor.data && known.length === tensor.data.length && known.dtype === tensor.dtype;

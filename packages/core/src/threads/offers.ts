@@ -12,20 +12,24 @@ import type { Plan, Plans } from './plans.js';
 import { bytesOfStaging, inputSlot, outputSlot, StagingBuffer, type StagingShape } from './staging-buffer.js';
 
 /**
- * How memory gets to the others. *small*: every rank copies its input, works off all of them by itself, and goes its way after
- * one meeting: who has met the others once more may write over its copy, of which there are two by turns. *blocks*: from
- * shared memory at once, from private memory block by block over a stage. *whole*: private memory as one block, because inputs or outputs are
- * blocks of a whole buffer themselves.
+ * How ranks access each other's memory.
+ * - *small*: every rank copies its input and computes all results itself after one synchronization.
+ *   There are two copies, used alternately, so that the next call may overwrite a copy once all
+ *   ranks have synchronized again.
+ * - *blocks*: shared memory is used directly; private memory goes through a staging buffer block by
+ *   block.
+ * - *whole*: private memory is staged as one block, because inputs or outputs are themselves blocks
+ *   of a whole buffer.
  */
 export type Way = 'small' | 'blocks' | 'whole';
 
-/** A call of one rank that was checked once: handed in again, on the same memory, it needs no second look. */
+/** A validated call of one rank. It can be repeated on the same memory without another check. */
 export interface Offer {
   readonly operation: string;
-  /** What messages call the ranks. Default: their numbers. */
+  /** Names of the ranks in messages. Default: their numbers. */
   readonly ranks: readonly string[] | undefined;
   readonly plan: Plan;
-  /** Of the whole buffer. */
+  /** Elements of the whole buffer. */
   readonly length: number;
   readonly isShared: boolean;
   readonly cuts: PieceCuts;
@@ -33,42 +37,45 @@ export interface Offer {
   readonly inputBytes: number;
   readonly outputBytes: number;
   readonly way: Way;
-  /** Of a stage that any rank has. */
+  /** Shape of any rank's staging buffer. */
   readonly shape: StagingShape;
-  /** By turn; the same one twice where a turn makes no difference. */
+  /** One per turn; both the same if the turn makes no difference. */
   readonly parts: readonly [Part, Part];
   /** Allocates a staging buffer for this rank although its own memory is shared, because another rank of the call needs one. */
   makeStagingBuffer(): StagingBuffer;
 }
 
-/** What a rank brings to a turn, and what it has to do once it knows what the others bring. */
+/** A rank's contribution to a turn, and its work once it knows those of the others. */
 export interface Part {
-  /** No other part of this rank in the group has it. */
+  /** Unique among the parts of this rank in the group. */
   readonly number: number;
   descriptor: Descriptor;
-  /** Where the pieces are of a buffer in several, of which the descriptor has the first. */
+  /** Offsets of the pieces of a buffer with several; the descriptor holds the first. */
   readonly pieces: PiecePlaces | undefined;
   stage: StagingBuffer | undefined;
-  /** The numbers of the parts of all ranks, for which the share was made. */
+  /** The part numbers of all ranks for which the share was made. */
   readonly seen: Int32Array;
-  /** Whether memory goes over stages, and whether some ranks have to learn that first. */
+  /** Whether memory is staged, and whether some ranks do not know that yet. */
   isStaged: boolean;
   isMixed: boolean;
   share: Share | undefined;
 }
 
-/** What one rank does of a collective, between meetings. */
+/** One rank's work in a collective between synchronizations. */
 export interface Share {
-  /** Parts of the buffer, one after the other, that are loaded, folded and stored by themselves. */
+  /** Number of consecutive blocks of the buffer that are loaded, folded and stored separately. */
   readonly blocks: number;
-  /** Works off a block, or goes on with it, and may stop at that time of `performance.now()`: whether it is done. */
+  /**
+   * Starts or continues a block. May stop at time `until` of `performance.now()`. Returns whether
+   * the block is done.
+   */
   play(block: number, until: number): boolean;
 }
 
-/** Up to here a copy costs less than a second meeting. */
+/** Up to this many bytes, a copy costs less than a second synchronization. */
 const smallBytes = 512;
 
-/** Two of these from each of some ranks stay in the second-level caches. */
+/** In bytes. Two such blocks from each of a few ranks fit into the L2 caches. */
 const blockBytes = 1 << 18;
 
 export interface OffersOptions {
@@ -113,7 +120,7 @@ export class Offers {
   #memoryOf({ collective, inputs: [input = []], outputs: [output = []] }: CheckedCall, way: Way): Memory {
     const { rank } = this.#options;
     const [isRead, isWritten] = [reads(collective, rank), writes(collective, rank)];
-    // What is small is copied as a whole.
+    // Small inputs are copied as a whole.
     const isSingle = input.length === 1;
     const [inputs, outputs] = [
       isRead && (isSingle || way === 'blocks') ? this.#placesOf(input) : input.map(() => nowhere),
@@ -128,7 +135,7 @@ export class Offers {
     };
   }
 
-  /** Where in the arena the pieces of a buffer are: all of them, or none. */
+  /** Arena offsets of a buffer's pieces, for all pieces or for none. */
   #placesOf(pieces: Pieces): readonly number[] {
     const isPlaced = pieces.every(({ data }) => this.#options.arena.holds(data));
     return pieces.map(({ data }) => (isPlaced ? data.byteOffset : nowhere));
@@ -171,7 +178,7 @@ export class Offers {
   #reserve(purpose: string, bytes: number): number {
     const kept = this.#places.get(purpose);
     if (kept && kept.bytes >= bytes) return kept.at;
-    // Doubling bounds what outgrown places waste: the arena does not take memory back.
+    // Doubling bounds the memory wasted by outgrown places; the arena never takes memory back.
     const wanted = Math.max(bytes, 2 * (kept?.bytes ?? 0), smallBytes);
     const made = { at: this.#options.arena.reserve(wanted), bytes: wanted };
     this.#places.set(purpose, made);
@@ -179,7 +186,7 @@ export class Offers {
   }
 }
 
-/** What a rank reads and writes, and where that is in the arena. */
+/** The memory that a rank reads and writes, and its arena offsets. */
 interface Memory {
   readonly input: JoinedPieces | undefined;
   readonly output: JoinedPieces | undefined;
@@ -188,7 +195,7 @@ interface Memory {
   readonly pieces: PiecePlaces | undefined;
 }
 
-/** What is the same for all ranks that agree. */
+/** The fields that are equal on all ranks once they agree. */
 type Form = Pick<Offer, 'way' | 'shape' | 'inputBytes' | 'outputBytes'>;
 
 function formOf(collective: Collective, dtype: DType, length: number, size: number): Form {

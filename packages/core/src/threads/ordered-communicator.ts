@@ -10,7 +10,7 @@ import { nextTurn } from './event-loop.js';
 import { type KnownCall, KnownCalls } from './known-calls.js';
 import { type CheckedCall, checkedCall, listOf, type Pieces } from './pieces.js';
 
-// Of all ranks together: so much is over in a millisecond or two, even where each call has few of it.
+// For all ranks together. This takes a millisecond or two, even for many small calls.
 const mostBytesOfTurn = 2 ** 25;
 const leastBytesOfCall = 2 ** 14;
 
@@ -18,9 +18,10 @@ const noOptions: RunOptions = {};
 const settled = Promise.resolve();
 
 /**
- * A communicator that plays calls one after the other, in the order in which they were made, and makes something of each, a `Handle`, once.
- * How it plays is up to those that extend it. A call that is over before it returns leaves no promise behind, but every millisecond or two one of them
- * waits for a turn of the event loop, which gets none from who awaits what is over.
+ * A communicator that executes calls one after the other, in the order in which they were made, and
+ * prepares a `Handle` for each call once. Subclasses define the execution. A call that ends before
+ * it returns leaves no pending promise. Every millisecond or two, one such call waits for a turn of
+ * the event loop, which would otherwise starve.
  */
 export abstract class OrderedCommunicator<Handle> implements Communicator {
   readonly size: number;
@@ -29,7 +30,7 @@ export abstract class OrderedCommunicator<Handle> implements Communicator {
   readonly #calls = new KnownCalls<Handle>();
   /** The latest call under way; undefined if there is none. */
   #latest: Promise<unknown> | undefined;
-  /** Of calls that were over before they returned. */
+  /** Bytes of calls that ended before they returned, since the last turn of the event loop. */
   #bytesOfTurn = 0;
   #isClosed = false;
 
@@ -40,33 +41,42 @@ export abstract class OrderedCommunicator<Handle> implements Communicator {
 
   abstract refuses(collective: Collective, dtype: DType): string | undefined;
 
-  /** What a call is played with. Kept for as long as the caller keeps the memory of the call. */
+  /** Prepares what executing the call needs. Kept for as long as the caller keeps the memory of the call. */
   protected abstract prepare(call: CheckedCall): Handle;
 
-  /** Plays one collective, blocking the calling thread. */
+  /** Executes one collective, blocking the calling thread. */
   protected abstract playSync(call: KnownCall<Handle>, options: RunOptions): void;
 
-  /** Begins a call that no other is before. @returns undefined where it is over. Default: it is always over. */
+  /**
+   * Begins a call with no earlier call under way. @returns undefined if it has already ended.
+   * Default: it always has.
+   */
   protected play(call: KnownCall<Handle>, options: RunOptions): Promise<void> | undefined {
     this.playSync(call, options);
     return undefined;
   }
 
-  /** The same for a call that had to wait for others: since it was made, its signal may have ended it, and its memory may be gone. */
+  /**
+   * Like `play`, for a call that had to wait: meanwhile its signal may have been aborted, and its
+   * memory may be gone.
+   */
   protected playLater(call: KnownCall<Handle>, options: RunOptions): Promise<void> | undefined {
     return this.play(call, options);
   }
 
-  /** Puts a call behind those that are under way. Default: it is played, by `playLater`, when `before`, the latest of them, has ended. */
+  /**
+   * Queues a call behind those under way. Default: `playLater` executes it when `before`, the
+   * latest of them, has ended.
+   */
   protected async queue(before: Promise<unknown>, call: KnownCall<Handle>, options: RunOptions): Promise<void> {
     await before.catch(() => {});
     await this.playLater(call, options);
   }
 
-  /** Gives back what it holds, once; `running` is the latest call under way. */
+  /** Releases resources, once; `running` is the latest call under way. */
   protected release(_running: Promise<unknown> | undefined): Promise<void> | void {}
 
-  /** The tensors as they are to be checked and prepared, on the same memory. */
+  /** The tensors to validate and prepare, on the same memory. */
   protected present(lists: readonly Pieces[]): readonly Pieces[] {
     return lists;
   }
@@ -103,7 +113,10 @@ export abstract class OrderedCommunicator<Handle> implements Communicator {
     }
   }
 
-  /** Refuses calls from now on. A rank among threads leaves at once, which ends what is under way; ranks in one hand end that first. */
+  /**
+   * Refuses later calls. A rank in a group of threads leaves at once, which ends calls under way; a
+   * single controller finishes them first.
+   */
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
@@ -119,12 +132,12 @@ export abstract class OrderedCommunicator<Handle> implements Communicator {
     if (options !== noOptions) requireRunOptions(options);
     const { signal, request } = options;
     if (this.#isClosed) throw closedError(this.#detailsOf(collective, request));
-    // Ranks elsewhere are told by their engine.
+    // Remote ranks are notified by their engine.
     if (this.localRanks.length === this.size && this.group.failure) throw this.group.failure;
     if (signal?.aborted) throw abortedError('before it began', signal, this.#detailsOf(collective, request));
   }
 
-  /** For a call that has waited, which ranks elsewhere wait for. */
+  /** Checks a call that has waited and that remote ranks wait for. */
   #requireStillOpen(collective: Collective, options: RunOptions): void {
     try {
       this.#requireOpen(collective, options);
@@ -182,7 +195,7 @@ export abstract class OrderedCommunicator<Handle> implements Communicator {
     return turn;
   }
 
-  /** A turn of the event loop, where one is due. */
+  /** A turn of the event loop if one is due. */
   #turnAfter({ bytes }: KnownCall<Handle>): Promise<void> | undefined {
     this.#bytesOfTurn += leastBytesOfCall + (bytes * this.size) / this.localRanks.length;
     if (this.#bytesOfTurn < mostBytesOfTurn) return undefined;

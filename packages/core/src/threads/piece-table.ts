@@ -3,13 +3,16 @@ import { clashAmong, type Stretch } from './clashes.js';
 import { type Descriptors, nowhere } from './descriptors.js';
 import type { Places } from './spans.js';
 
-/** Where the pieces of a buffer are in the arena, piece by piece: `nowhere` where they are private, or not used. */
+/** Arena offsets of a buffer's pieces: `nowhere` for pieces that are private or unused. */
 export interface PiecePlaces {
   readonly inputs: readonly number[];
   readonly outputs: readonly number[];
 }
 
-/** How buffers are cut: where each piece begins in the whole, in elements, and at last the length of that; and the bytes of an element. */
+/**
+ * How buffers are cut: the begin of each piece in elements, followed by the total length; and the
+ * bytes per element.
+ */
 export interface PieceCuts {
   readonly begins: Float64Array;
   readonly inputSize: number;
@@ -22,8 +25,8 @@ interface Room {
 }
 
 /**
- * Where the pieces of all ranks are, which their descriptors have no room for. Each rank writes a list of its own into the arena along with its
- * descriptor, one for each turn, so that it stays as long as that.
+ * Offsets of all ranks' pieces, for which their descriptors have no room. Each rank writes its own
+ * list into the arena along with its descriptor, one list per turn, so that both live equally long.
  */
 export class PieceTable {
   readonly #arena: Arena;
@@ -41,7 +44,7 @@ export class PieceTable {
     const length = inputs.length + outputs.length;
     let room = this.#rooms[turn] as Room;
     if (room.length < length) {
-      // Doubling bounds what outgrown lists waste: the arena does not take memory back.
+      // Doubling bounds the memory wasted by outgrown lists; the arena never takes memory back.
       const wanted = Math.max(length, 2 * room.length);
       room = { at: this.#arena.reserve(wanted * 8), length: wanted };
       this.#rooms[turn] = room;
@@ -49,19 +52,19 @@ export class PieceTable {
     this.#words(room.at, length).set([...inputs, ...outputs]);
   }
 
-  /** Where a turn's list begins, in bytes of the arena. */
+  /** Offset of a turn's list, in bytes of the arena. */
   at(turn: number): number {
     return (this.#rooms[turn] as Room).at;
   }
 
-  /** Where each piece of a buffer in `count` is, of all ranks whose descriptors these are. */
+  /** For each piece of a buffer with `count` pieces, the offsets of all ranks with these descriptors. */
   places(descriptors: Descriptors, size: number, count: number): (piece: number) => Places {
     const lists = Array.from({ length: size }, (_, rank) => this.#listOf(descriptors, rank, count));
     const at = (rank: number, index: number) => lists[rank]?.[index] ?? nowhere;
     return (piece) => ({ inputAt: (rank) => at(rank, piece), outputAt: (rank) => at(rank, count + piece) });
   }
 
-  /** Whose output lies in whose memory. */
+  /** The ranks whose output overlaps another rank's memory. */
   clash(
     descriptors: Descriptors,
     size: number,

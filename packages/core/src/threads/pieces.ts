@@ -22,7 +22,7 @@ import { clashAmong, type Stretch } from './clashes.js';
 /** The tensors of one rank that stand for one buffer. */
 export type Pieces = readonly Tensor[];
 
-/** What a caller asks for, on which memory. */
+/** A requested collective and its memory. */
 interface Buffers {
   readonly collective: Collective;
   readonly size: number;
@@ -31,18 +31,21 @@ interface Buffers {
   readonly outputs: readonly Pieces[];
 }
 
-/** A call that was found right, and what follows from it. */
+/** A validated call, and values derived from it. */
 export interface CheckedCall extends Buffers {
   readonly dtype: DType;
-  /** Of the whole buffer, in elements: of all blocks, where it has such. */
+  /** Elements of the whole buffer, all blocks included. */
   readonly length: number;
-  /** Where each piece of it begins, and at last its length. */
+  /** The begin of each piece, followed by the total length. */
   readonly begins: Float64Array;
-  /** What it is made of, which the ranks have to agree about: as the caller numbers it and, in pieces, how these are cut. */
+  /**
+   * Hash of the buffer's composition, on which ranks must agree: the caller's number and, for
+   * pieces, their cuts.
+   */
   readonly layout: number;
-  /** All outputs may be one memory. */
+  /** Whether all outputs may be one memory. */
   readonly isShared: boolean;
-  /** What it is a part of. */
+  /** The request that the call is a part of. */
   readonly request: CallerRequest | undefined;
 }
 
@@ -65,7 +68,7 @@ export function checkedCall(buffers: Buffers, { layout = 0, sharedResult = false
   validatePieces(buffers, isShared);
   const { dtype } = sourceOf(collective, localRanks, inputs, outputs)[0] as Tensor;
   const begins = beginsOf(buffers);
-  // Spelled out: a spread takes microseconds.
+  // Written out because a spread takes microseconds.
   return {
     collective,
     size,
@@ -105,7 +108,7 @@ function validatePieces(buffers: Buffers, isShared: boolean): void {
   if (count > 1) requireApart(buffers, isShared);
 }
 
-/** @throws ValueError where a piece is written that another one, of the same rank or of another, lies in */
+/** @throws ValueError if a written piece overlaps another one, of the same or another rank */
 function requireApart({ collective, localRanks, inputs, outputs }: Buffers, isShared: boolean): void {
   const byBuffer = new Map<ArrayBufferLike, Stretch[]>();
   const add = (pieces: Pieces, rank: number, isWritten: boolean) => {
@@ -126,7 +129,7 @@ function requireApart({ collective, localRanks, inputs, outputs }: Buffers, isSh
   }
 }
 
-/** The pieces that tell dtype and length: those of a rank that is read from or, where that is elsewhere, written to. */
+/** The pieces that define dtype and length: those of a local rank that is read from, or else written to. */
 function sourceOf(
   collective: Collective,
   localRanks: readonly number[],

@@ -6,18 +6,18 @@ import type { Algorithm, Schedule } from '../schedule/schedule.js';
 import type { DType } from '../values/dtype.js';
 import { scheduleNumber } from './descriptors.js';
 
-/** A proven schedule with what a thread needs to play it. */
+/** A verified schedule with what a thread needs to execute it. */
 export interface Plan<Place = number> {
   readonly collective: Collective;
   readonly dtype: DType;
   readonly schedule: Schedule;
-  /** What tells this schedule from others. */
+  /** Hash that identifies the schedule. */
   readonly number: number;
   readonly chunks: readonly FusedChunk[];
   readonly makeFold: FoldMaker<Place>;
 }
 
-/** The plans of one algorithm, made once for each kind of request. */
+/** The plans of one algorithm, made once per kind of request. */
 export class Plans<Place = number> {
   readonly #planner: Planner;
   readonly #kernels: Kernels<Place>;
@@ -28,12 +28,12 @@ export class Plans<Place = number> {
     this.#kernels = kernels;
   }
 
-  /** Why such a collective cannot be had, in words for the user; undefined where it can. */
+  /** The reason, for the user, why such a collective is not supported; undefined if it is. */
   refuses(collective: Collective, dtype: DType): string | undefined {
     return this.#planner.refuses(collective, dtype);
   }
 
-  /** @throws CollError where the algorithm's schedule does not do what was asked */
+  /** @throws CollError if the algorithm's schedule does not do what was requested */
   find(collective: Collective, dtype: DType): Plan<Place> {
     const key = `${nameOf(collective)} ${dtype}`;
     const known = this.#plans.get(key);

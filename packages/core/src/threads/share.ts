@@ -7,16 +7,17 @@ import type { Offer, Share } from './offers.js';
 import { type FoldWork, type PlacedPiece, shareOf, sharesOf, spansOf, spansOfPieces } from './spans.js';
 import { inputSlot, outputSlot } from './staging-buffer.js';
 
-// Elements that are folded between two looks at the clock: some hundred microseconds.
+// Elements folded between two clock checks: a few hundred microseconds.
 const sliceLength = 1 << 18;
 
-// Inputs that are less than this together are in part still in caches when they are reduced again. Every other time the last of them come
-// first, which is what the time before has touched last: of 4 MiB from each of two ranks that takes a quarter off where nobody has written
-// them meanwhile, and adds a twentieth where their ranks have. Slices are short enough for it.
+// Inputs smaller than this in total (bytes) are partly still cached when they are reduced again.
+// Every other call therefore starts with the last slices, which the previous call touched last.
+// With 4 MiB from each of two ranks, that saves a quarter if the inputs were not written in
+// between, and costs a twentieth if their ranks wrote them.
 const keptBytes = 16 * 2 ** 20;
 const keptLength = 1 << 16;
 
-/** Everything that one rank gets, from the copies that all ranks have made. What they all work out has the same bits. */
+/** All results of one rank, computed from the copies that all ranks made. All ranks compute the same bits. */
 export function smallShare(offer: Offer, descriptors: Descriptors, own: number, memory: FoldMemory): Share {
   const work = workOf(offer);
   const places = {
@@ -40,7 +41,7 @@ export function smallShare(offer: Offer, descriptors: Descriptors, own: number, 
   };
 }
 
-/** The elements of a rank, straight from all inputs to all outputs. */
+/** One rank's elements, folded straight from all inputs to all outputs. */
 export function directShare(offer: Offer, pieces: readonly PlacedPiece[], rank: number): Share {
   const work = workOf(offer);
   return sliced(
@@ -49,7 +50,7 @@ export function directShare(offer: Offer, pieces: readonly PlacedPiece[], rank: 
   );
 }
 
-/** The elements of a rank in every block, between the stages. */
+/** One rank's elements in every block, folded between staging buffers. */
 export function stagedShare(offer: Offer, descriptors: Descriptors, rank: number): Share {
   const { plan, shape, length } = offer;
   const { schedule, collective, chunks } = plan;
@@ -59,7 +60,7 @@ export function stagedShare(offer: Offer, descriptors: Descriptors, rank: number
       inputAt: (other: number) => descriptors.workAt(other) + inputSlot(shape, slot),
       outputAt: (other: number) => descriptors.workAt(other) + outputSlot(shape, slot),
     };
-    // Each chunk by itself, as if it were all of a block, which one of them may be.
+    // Each chunk separately, as if it were a whole buffer; a block may be a single chunk.
     const single = { ...schedule, chunks: 1 };
     return chunks.map((chunk) => {
       const work = { ...workOf(offer), schedule: single, chunks: [chunk], length: size };
@@ -92,7 +93,7 @@ function workOf({ plan, length }: Offer): FoldWork {
   return { ...plan, length };
 }
 
-/** Folds in slices, so that other things can be done in between. */
+/** Folds in slices, so that other work can run in between. */
 function sliced({ plan, inputBytes }: Offer, spans: readonly Span[]): Share {
   const isKept = inputBytes * plan.schedule.ranks < keptBytes;
   const slices = spans.flatMap((span) => slicesOf(span, plan.makeFold(span), isKept ? keptLength : sliceLength));
@@ -105,7 +106,7 @@ function sliced({ plan, inputBytes }: Offer, spans: readonly Span[]): Share {
         const { fold, begin, count, isLast } = slices[isBackward ? slices.length - 1 - done : done] as Slice;
         done++;
         fold(begin, count);
-        // Short spans are single slices, and do not look at the clock.
+        // Short spans are single slices and skip the clock check.
         if (!isLast && performance.now() >= until) return false;
       }
       done = 0;

@@ -4,10 +4,9 @@ import { CollError, ValueError } from '../support/errors.js';
 import { quote } from '../support/quote.js';
 
 /**
- * How far each rank has come, in shared memory. A rank's count is one Int32 on a cache line of its own: `advance` publishes
- * everything that the rank wrote before, and who has seen a count sees those writes. Counts wrap around, so they are
- * compared by difference.
- *
+ * The progress of each rank, in shared memory. A rank's count is one Int32 on a cache line of its
+ * own. `advance` publishes everything the rank wrote before; a rank that has read the count sees
+ * those writes. Counts wrap around, so they are compared by difference.
  * The group fails once, for the first reason given; from then on every wait throws.
  */
 export class SharedBarrier {
@@ -28,36 +27,39 @@ export class SharedBarrier {
     return line * 4 * (size + 1) + textBytes;
   }
 
-  /** The word that is not 0 once the group has failed, for engines that look at it themselves. */
+  /** A word that is not 0 once the group has failed, for engines that poll it themselves. */
   get state(): Int32Array {
     return this.#words.subarray(stateWord, stateWord + 1);
   }
 
-  /** How far a rank has come, and how many wait for that. Who changes the former elsewhere, and finds the latter not 0, calls `wake`. */
+  /**
+   * A rank's count and its number of sleeping waiters. Code that changes the count elsewhere must
+   * call `wake` if the number is not 0.
+   */
   arrivalOf(rank: number): Int32Array {
     return this.#words.subarray(wordOf(rank), wordOf(rank) + 2);
   }
 
-  /** Wakes who waits for a rank. */
+  /** Wakes the threads that wait for a rank. */
   wake(rank: number): void {
     Atomics.notify(this.#words, wordOf(rank));
   }
 
-  /** How far a rank has come. Counts wrap around: compare by difference. */
+  /** A rank's count. Counts wrap around: compare by difference. */
   count(rank: number): number {
     return Atomics.load(this.#words, wordOf(rank));
   }
 
-  /** Publishes the next count of a rank and wakes who sleeps until then. */
+  /** Publishes a rank's next count and wakes the threads that wait for it. */
   advance(rank: number): number {
     const next = (Atomics.add(this.#words, wordOf(rank), 1) + 1) | 0;
-    // Waking costs a system call even where nobody sleeps. Who goes to sleep says so first and then looks at the count once
-    // more, so that one of the two sees the other.
+    // Waking costs a system call even if no thread sleeps. A thread that is about to sleep
+    // registers first and then checks the count again, so that one of the two notices the other.
     if (Atomics.load(this.#words, wordOf(rank) + sleepers) !== 0) Atomics.notify(this.#words, wordOf(rank));
     return next;
   }
 
-  /** Whether every rank comes to `count` within so many looks. */
+  /** Polls each rank at most `looks` times; true when every rank has reached `count`. */
   spin(count: number, looks: number): boolean {
     for (let rank = 0; rank < this.#size; rank++) {
       if (behind(this.#look(rank, count, looks), count)) return false;
@@ -65,7 +67,7 @@ export class SharedBarrier {
     return true;
   }
 
-  /** Blocks until every rank has come to `count`. */
+  /** Blocks until every rank has reached `count`. */
   waitSync(count: number, wait: Wait): void {
     for (let rank = 0; rank < this.#size; rank++) {
       let seen = this.#look(rank, count, this.#spins);
@@ -79,7 +81,7 @@ export class SharedBarrier {
     }
   }
 
-  /** The same without blocking the thread. */
+  /** `waitSync` without blocking the thread. */
   async wait(count: number, wait: Wait): Promise<void> {
     for (let rank = 0; rank < this.#size; rank++) {
       let seen = this.#look(rank, count, Math.min(this.#spins, fewLooks));
@@ -94,34 +96,38 @@ export class SharedBarrier {
     }
   }
 
-  /** Begins a turn of this rank: 0 and 1 by turns, the same for all ranks of a collective. */
+  /** Begins a turn of this rank: 0 and 1 alternately, the same for all ranks of a collective. */
   turn(rank: number): number {
     const turn = (this.#words[wordOf(rank) + turns] as number) ^ 1;
     this.#words[wordOf(rank) + turns] = turn;
     return turn;
   }
 
-  /** A number that no other offer of this rank has. */
+  /** A number unique among the offers of this rank. */
   nextOffer(rank: number): number {
     const next = ((this.#words[wordOf(rank) + lastOffer] as number) + 1) | 0;
     this.#words[wordOf(rank) + lastOffer] = next;
     return next;
   }
 
-  /** Notes what a rank brings to a turn; `advance` publishes it. It stands until the rank's turn after the next one. */
+  /**
+   * Stores a rank's offer for a turn; `advance` publishes it. It is kept until the rank's turn
+   * after the next one.
+   */
   offer(rank: number, turn: number, offer: number): void {
     this.#words[wordOf(rank) + offers + turn] = offer;
   }
 
-  /** The number of what a rank brings to a turn, as `offer` noted it. */
+  /** The number of a rank's offer for a turn, as stored by `offer`. */
   offered(rank: number, turn: number): number {
     return this.#words[wordOf(rank) + offers + turn] as number;
   }
 
-  /** Fails the group for the first reason given, and wakes everybody. */
+  /** Fails the group for the first reason given, and wakes all threads. */
   fail(rank: number, reason: FailureReason, message: string): void {
     if (Atomics.compareExchange(this.#words, stateWord, 0, writing) === 0) {
-      // Text does not go into shared memory directly; what does not fit is cut between two characters.
+      // Text cannot be encoded into shared memory directly. Text that is too long is cut between
+      // two characters.
       const bytes = new Uint8Array(textBytes);
       const { written } = new TextEncoder().encodeInto(message, bytes);
       this.#text.set(bytes);
@@ -133,28 +139,32 @@ export class SharedBarrier {
     for (let other = 0; other < this.#size; other++) Atomics.notify(this.#words, wordOf(other));
   }
 
-  /** The same for an error that ends a collective on `rank`, or on the one that it names. */
+  /** Like `fail`, for an error that ends a collective on `rank`, or on the rank that the error names. */
   failFor(error: CollError, rank: number): void {
     this.fail(error.rank ?? rank, 'peer', `an earlier collective failed: ${error.message}`);
   }
 
-  /** Fails the group for an error beyond it: its members get one of the same class, code and `rank`. @throws ValueError for what is none */
+  /**
+   * Fails the group because of an external error; members get one of the same class, code and
+   * `rank`. @throws ValueError unless it is a CollError
+   */
   failWith(error: CollError, rank: number): void {
     if (!(error instanceof CollError))
       throw new ValueError('ERR_COLL_VALUE', `a group fails with a CollError, not ${quote(error)}`, { rank });
     this.fail(error.rank ?? rank, reasonOf(error), error.message);
   }
 
-  /** Whether the group has failed, for whatever reason. */
+  /** Whether the group has failed, for any reason. */
   get hasFailed(): boolean {
     return Atomics.load(this.#words, stateWord) !== 0;
   }
 
-  /** Why the group failed, as an error for the operation that was under way; undefined while it has not. */
+  /** The group's failure as an error for the current operation; undefined while there is none. */
   failure(operation: string): CollError | undefined {
     if (!this.hasFailed) return undefined;
     let state = Atomics.load(this.#words, stateWord);
-    // The reason is being written by another thread, which takes a moment, unless it was ended just then.
+    // Another thread is writing the reason, which takes a moment, unless that thread was just
+    // terminated.
     for (let look = 0; state === writing && look < longestLook; look++) state = Atomics.load(this.#words, stateWord);
     const [rank, reason, length] = this.#words.subarray(stateWord + 1, stateWord + 4) as unknown as [
       number,
@@ -165,7 +175,8 @@ export class SharedBarrier {
     return failureError(failureReasons[reason] as FailureReason, message, { rank, operation });
   }
 
-  // A few looks first: a peer that is nearly there costs nothing, waking a sleeping thread costs tens of microseconds.
+  // Polls briefly first: for a peer that is nearly there this costs nothing, while waking a
+  // sleeping thread takes tens of microseconds.
   #look(rank: number, count: number, looks: number): number {
     let seen = this.count(rank);
     for (let look = 0; behind(seen, count) && look < looks; look++) seen = this.count(rank);
@@ -177,9 +188,10 @@ export class SharedBarrier {
   }
 
   #check(count: number, { operation, deadline, rank }: Wait): void {
-    // In this order: who has failed the group for what all have brought to this meeting has come to it, and so has everybody else.
+    // Check the failure first: a rank that fails the group because of the offers of this
+    // synchronization has reached it, and so has every other rank.
     const failure = this.failure(operation);
-    // What everybody has come to is done, even if somebody has left since.
+    // A count that all ranks have reached is done, even if a rank has left since.
     const missing = this.#missing(count);
     if (missing.length === 0) return;
     if (failure) throw failure;
@@ -194,26 +206,27 @@ export class SharedBarrier {
   }
 }
 
-/** Who waits, in which operation, and until when. */
+/** The waiting rank, its operation and its deadline. */
 export interface Wait {
   readonly rank: number;
   readonly operation: string;
-  /** In the time of `Date.now()`. */
+  /** A time of `Date.now()`; undefined means no limit. */
   readonly deadline: number | undefined;
 }
 
-/** How a rank waits in an operation that is run with these options. */
+/** The wait of a rank in an operation with these options. */
 export function waitOf(rank: number, operation: string, options: RunOptions): Wait {
   return { rank, operation, deadline: deadlineOf(options) };
 }
 
-/** In the time of `Date.now()`; undefined for a call that may take for ever. */
+/** A time of `Date.now()`; undefined means no limit. */
 export function deadlineOf({ timeoutSeconds }: RunOptions): number | undefined {
   return timeoutSeconds && timeoutSeconds > 0 ? Date.now() + timeoutSeconds * 1000 : undefined;
 }
 
-// Int32s of a cache line. Line 0 holds the group's state, line r + 1 what rank r says: its count, who sleeps until that changes,
-// and, of which only the rank itself writes, its offers of two turns, the turn, and the number of its latest offer.
+// Int32s of a cache line. Line 0 holds the group's state. Line r + 1 holds the words of rank r: its
+// count, the number of threads that sleep until it changes and, written only by rank r, its offers
+// of two turns, the turn, and the number of its latest offer.
 const line = 16;
 const sleepers = 1;
 const offers = 2;
@@ -226,10 +239,10 @@ const textBytes = 2048;
 
 const longestLook = 1_000_000;
 
-// Who can do other things meanwhile gives up sooner: some microseconds.
+// Polls of a thread that has other work to do: it stops after some microseconds.
 export const fewLooks = 2000;
 
-// Nobody sleeps longer than this without looking whether the group has failed.
+// Milliseconds. No thread sleeps longer without checking whether the group has failed.
 const longestSleep = 100;
 
 function wordOf(rank: number): number {

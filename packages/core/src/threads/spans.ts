@@ -5,7 +5,7 @@ import type { FusedChunk } from '../schedule/fused-chunks.js';
 import type { Schedule } from '../schedule/schedule.js';
 import { byteSize, type DType } from '../values/dtype.js';
 
-/** What is folded: a schedule's chunks of a whole buffer of `length` elements. */
+/** The work to fold: a schedule's chunks of a whole buffer of `length` elements. */
 export interface FoldWork {
   readonly collective: Collective;
   readonly dtype: DType;
@@ -14,18 +14,24 @@ export interface FoldWork {
   readonly length: number;
 }
 
-/** Where the buffers of the ranks are, in bytes of one memory. */
+/** Offsets of the ranks' buffers, in bytes of one memory. */
 export interface Places {
   inputAt(rank: number): number;
   outputAt(rank: number): number;
 }
 
-/** A piece of the whole buffer, in elements, and where that would begin in the memory of each rank for the piece to be where it is. */
+/**
+ * A piece of the whole buffer, in elements, and for each rank the offset at which the whole buffer
+ * would begin if the piece stays where it is.
+ */
 export interface PlacedPiece extends ChunkRange {
   readonly places: Places;
 }
 
-/** Pieces that begin at `begins` in the whole buffer, and at last its length; `placesOf` says where each is itself. */
+/**
+ * Pieces that begin at `begins` in the whole buffer, followed by its length; `placesOf` returns the
+ * offsets of each piece.
+ */
 export function placedPieces(
   { collective, dtype }: Pick<FoldWork, 'collective' | 'dtype'>,
   begins: Float64Array,
@@ -43,7 +49,7 @@ export function placedPieces(
   });
 }
 
-/** A part of the elements of a buffer in pieces from all inputs to all outputs. */
+/** Spans for elements `part` of a buffer in pieces, from all inputs to all outputs. */
 export function spansOfPieces(work: FoldWork, pieces: readonly PlacedPiece[], part: ChunkRange): Span[] {
   return pieces.flatMap(({ begin, end, places }) => {
     const own = { begin: Math.max(begin, part.begin), end: Math.min(end, part.end) };
@@ -51,7 +57,10 @@ export function spansOfPieces(work: FoldWork, pieces: readonly PlacedPiece[], pa
   });
 }
 
-/** A part of the elements from all inputs to the outputs of some ranks: each chunk's by itself. */
+/**
+ * Spans for elements `part`, one per schedule chunk in that range: they fold all ranks' inputs into
+ * the outputs of the target ranks.
+ */
 export function spansOf(work: FoldWork, places: Places, part: ChunkRange, isTarget: (rank: number) => boolean): Span[] {
   const { collective, schedule, chunks, length } = work;
   return chunks.flatMap((chunk, index) => {
@@ -63,7 +72,7 @@ export function spansOf(work: FoldWork, places: Places, part: ChunkRange, isTarg
   });
 }
 
-/** The elements that a rank works off: cache lines of its own, so that no two ranks write one line. */
+/** The elements that a rank folds, in whole cache lines, so that no two ranks write one line. */
 export function shareOf(
   { collective, dtype, length, schedule: { ranks } }: Pick<FoldWork, 'collective' | 'dtype' | 'length' | 'schedule'>,
   rank: number,
@@ -74,12 +83,12 @@ export function shareOf(
   return { begin: Math.min(rank * share, length), end: Math.min((rank + 1) * share, length) };
 }
 
-// Of all ranks' inputs together.
+// Bytes of all ranks' inputs together.
 const stripeBytes = 32 * 2 ** 20;
 
 /**
- * The same for a long buffer, stripe by stripe: ranks that walk through it side by side leave each other more of the cache that
- * they share than ranks that are far apart.
+ * `shareOf` for a long buffer, stripe by stripe: ranks that advance side by side make better use of
+ * a shared cache than ranks that are far apart.
  */
 export function sharesOf(work: FoldWork, rank: number): ChunkRange[] {
   const { collective, dtype, length, schedule } = work;
@@ -92,12 +101,12 @@ export function sharesOf(work: FoldWork, rank: number): ChunkRange[] {
   });
 }
 
-/** Whether each rank gets one block of the whole buffer, which it works off by itself. */
+/** Whether each rank gets one block of the whole buffer, which it folds alone. */
 function isScattered({ kind }: Collective): boolean {
   return kind === 'reduce-scatter' || kind === 'scatter';
 }
 
-/** `count` elements of a chunk from `begin` of the whole buffer on. */
+/** `count` elements of a chunk, from `begin` of the whole buffer. */
 interface Elements {
   readonly place: ChunkPlace;
   readonly begin: number;
@@ -115,7 +124,7 @@ function spanOf(
   const inputAt = (rank: number) => places.inputAt(rank) + (place.inputAt + first) * byteSize(dtype);
   const outputAt = (rank: number) =>
     places.outputAt(rank) + (place.outputAt + first) * byteSize(outputDType(collective, dtype));
-  // A result that is shared is written once.
+  // A shared result is written once.
   const results = targets.filter(
     (rank, index) => targets.findIndex((other) => outputAt(other) === outputAt(rank)) === index,
   );

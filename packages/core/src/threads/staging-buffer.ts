@@ -1,15 +1,15 @@
 import { byteSize, type DType, type TypedArray, viewOf } from '../values/dtype.js';
 import type { JoinedPieces } from './joined-pieces.js';
 
-/** What goes over a stage, as all ranks have it: blocks of elements, which take the slots by turns. */
+/** The shape of staging buffers, equal on all ranks: blocks of elements that use the two slots alternately. */
 export interface StagingShape {
   readonly dtype: DType;
   readonly resultDType: DType;
-  /** Elements of a block, going in and coming out. */
+  /** Elements of a block, on the input and the output side. */
   readonly inputLength: number;
   readonly outputLength: number;
   readonly slots: number;
-  /** Whether results take the places of inputs, which are of the same form. */
+  /** Whether results overwrite inputs, which have the same form. */
   readonly isInPlace: boolean;
 }
 
@@ -18,7 +18,7 @@ export interface StagingMemory {
   readonly at: number;
 }
 
-/** Shared memory that a rank's private memory goes through, block by block. */
+/** Shared memory through which a rank's private memory is copied, block by block. */
 export class StagingBuffer {
   readonly at: number;
   readonly #shape: StagingShape;
@@ -57,7 +57,7 @@ export class StagingBuffer {
     this.#output?.copyFrom(from, block * outputLength, (block + 1) * outputLength);
   }
 
-  /** Whether all of the private memory is still there. */
+  /** Whether all of the private memory is intact. */
   get isWhole(): boolean {
     return (this.#input?.isWhole ?? true) && (this.#output?.isWhole ?? true);
   }
@@ -68,7 +68,7 @@ export function bytesOfStaging(shape: StagingShape): number {
   return slots * bytesOfInput(shape) + (isInPlace ? 0 : slots * bytesOfOutput(shape));
 }
 
-/** Where a slot is, from the stage's begin on. */
+/** Offset of a slot from the begin of the staging buffer. */
 export function inputSlot(shape: StagingShape, slot: number): number {
   return slot * bytesOfInput(shape);
 }
@@ -86,7 +86,7 @@ function bytesOfOutput({ resultDType, outputLength }: StagingShape): number {
   return inLines(outputLength * byteSize(resultDType));
 }
 
-// No two ranks, and no two kinds of elements, share a cache line.
+// Rounds up to whole cache lines: no two ranks, and no inputs and outputs, share one.
 function inLines(bytes: number): number {
   return Math.ceil(bytes / 64) * 64;
 }

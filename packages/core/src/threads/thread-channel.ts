@@ -1,12 +1,15 @@
-/** Messages to all threads that have opened a channel of the same name. They are copied, but for shared memory. */
+/**
+ * Messages to all threads that have opened a channel of the same name. Messages are copied, except
+ * for shared memory.
+ */
 export interface ThreadChannel {
   post(message: unknown): void;
-  /** Whether the thread must go on for what comes. */
+  /** Whether to keep the thread alive for incoming messages. */
   setWaiting(isWaiting: boolean): void;
   close(): void;
 }
 
-/** As in browsers; only Node's can be referenced. */
+/** As in browsers; only Node.js channels have ref and unref. */
 interface Channel {
   onmessage: ((event: { readonly data: unknown }) => void) | null;
   postMessage(message: unknown): void;
@@ -17,7 +20,7 @@ interface Channel {
 
 const { BroadcastChannel: Broadcast } = globalThis as unknown as { BroadcastChannel: new (name: string) => Channel };
 
-/** Opens a channel, which keeps no thread from ending until it waits. What was posted before is lost. */
+/** Opens a channel. It does not keep the thread alive until it waits. Messages posted earlier are lost. */
 export function openChannel(name: string, receive?: (message: unknown) => void): ThreadChannel {
   const channel = new Broadcast(`@coll/core ${name}`);
   if (receive) channel.onmessage = ({ data }) => receive(data);

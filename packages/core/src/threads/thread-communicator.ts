@@ -22,28 +22,28 @@ import { fewLooks, SharedBarrier, waitOf } from './shared-barrier.js';
 import { createThreadGroup, requireJoin } from './thread-group.js';
 import { type ThreadEngine, ThreadRank } from './thread-rank.js';
 
-/** Which rank joins, and what it plays. */
+/** The joining rank and its algorithm. */
 export interface JoinOptions {
-  /** From 0; each rank of a group joins once. */
+  /** From 0. Each rank of a group joins once. */
   readonly rank: number;
-  /** The same on all ranks. */
+  /** Must be the same on all ranks. */
   readonly algorithm: Algorithm;
-  /** What the arithmetic is done with. Default: JavaScript. */
+  /** The kernels for the arithmetic. Default: JavaScript. */
   readonly kernels?: MakeKernels;
-  /** Makes and joins groups of other sizes. Default: those of JavaScript. */
+  /** Makes and joins groups of other sizes. Default: the JavaScript engine. */
   readonly engine?: ThreadEngine;
 }
 
 type Call = KnownCall<Offer>;
 
-// An asynchronous call that takes longer lets the event loop run in between.
+// Milliseconds after which an asynchronous call yields to the event loop.
 const turnMillis = 1;
 
 /**
- * One rank of a group of threads. Memory from `allocate` is shared and used in place; other memory is copied into the
- * shared arena and back. Each rank works off its own part of the buffer, straight from its peers' memory. Nothing is posted between threads.
- *
- * An asynchronous call whose peers are there already is over before it returns.
+ * One rank of a group of threads. Memory from `allocate` is shared and used in place; other memory
+ * is copied into the shared arena and back. Each rank folds its own part of the buffer straight
+ * from its peers' memory. Threads post no messages.
+ * An asynchronous call whose peers have already arrived ends before it returns.
  */
 export class ThreadCommunicator extends OrderedCommunicator<Offer> {
   readonly group: ThreadRank;
@@ -87,7 +87,7 @@ export class ThreadCommunicator extends OrderedCommunicator<Offer> {
     return this.#plans.refuses(collective, dtype);
   }
 
-  // A grown arena shows itself in several buffers: checks of overlaps need one.
+  // A grown arena is visible through several buffers; overlap checks need a single one.
   protected override present(lists: readonly Pieces[]): readonly Pieces[] {
     return lists.map((pieces) => pieces.map((piece) => this.#arena.present(piece)));
   }
@@ -115,13 +115,13 @@ export class ThreadCommunicator extends OrderedCommunicator<Offer> {
     return this.#goOn('beginning', offer, options);
   }
 
-  /** Leaves the group: whoever waits for this rank afterwards gets an error. */
+  /** Leaves the group: later waits for this rank fail. */
   protected override release(): void {
     this.#barrier.fail(this.#rank, 'closed', `rank ${this.#rank} has left the group`);
     this.group.close();
   }
 
-  /** @throws the failure of a group whose members may still look at what this would overwrite */
+  /** @throws the failure of the group, whose members may still read memory that this call would overwrite */
   #begin(offer: Offer): Need {
     const failure = this.#barrier.failure(offer.operation);
     if (failure) throw failure;
@@ -142,7 +142,7 @@ export class ThreadCommunicator extends OrderedCommunicator<Offer> {
     });
   }
 
-  /** After other code may have run. @throws ValueError where that took memory of the call away */
+  /** Checks a call after other code may have run. @throws ValueError if memory of the call was transferred */
   #requireMemory(operation: string): void {
     if (this.#execution.isWhole) return;
     const error = lostBufferError(operation, this.#rank);

@@ -17,7 +17,10 @@ const joinRequest = knownOptions<JoinRequest & { readonly kernels: unknown; read
   engine: true,
 });
 
-/** @throws ValueError for a size below 1, more memory than 2 GiB, or a number of looks that is none; CollError without shared memory */
+/**
+ * @throws ValueError for a size below 1, more memory than 2 GiB, or an invalid number of spins;
+ * CollError without shared memory
+ */
 export function createThreadGroup(options: ThreadGroupOptions, engine: EngineName = 'js'): ThreadGroup {
   if (typeof options !== 'object' || options === null)
     throw new ValueError('ERR_COLL_VALUE', `a group is made of { size }, not of ${quote(options)}`);
@@ -48,7 +51,7 @@ function requireSharedMemory(): void {
   );
 }
 
-/** @throws ValueError for what is no group, or does not say which rank joins it, and with what algorithm */
+/** @throws ValueError unless `group` is a group, and `request` names the joining rank and its algorithm */
 export function requireJoin(group: unknown, request: unknown): void {
   requireGroup(group);
   if (typeof request !== 'object' || request === null)
@@ -56,7 +59,7 @@ export function requireJoin(group: unknown, request: unknown): void {
   requireKnownOptions(request, joinRequest);
 }
 
-/** @throws ValueError for what is no group */
+/** @throws ValueError unless it is a group */
 export function requireGroup(group: unknown): asserts group is ThreadGroup {
   const { control, descriptors, arena } = Object(group) as Partial<ThreadGroup>;
   if (control?.byteLength && descriptors?.byteLength && arena) return;
@@ -66,7 +69,7 @@ export function requireGroup(group: unknown): asserts group is ThreadGroup {
   );
 }
 
-/** Ends a group from any thread: whoever waits in it, now or later, gets an error with this message. */
+/** Ends a group from any thread: current and later waits fail with this message. */
 export function failThreadGroup(
   group: ThreadGroup,
   rank: number,

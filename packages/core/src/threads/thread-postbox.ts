@@ -1,13 +1,13 @@
 import type { Post, Postbox } from '../members/point-to-point.js';
 import { openChannel, type ThreadChannel } from './thread-channel.js';
 
-/** The posts of one rank of a group of threads. Each rank has a channel on which the others reach it. */
+/** The posts of one rank of a group of threads. Each rank receives posts on a channel of its own. */
 export class ThreadPostbox implements Postbox {
   readonly #id: string;
   readonly #inbox: ThreadChannel;
   readonly #peers = new Map<number, ThreadChannel>();
 
-  /** `id`: of the group. */
+  /** `id`: the group's id. */
   constructor(id: string, rank: number, deliver: (post: Post) => void) {
     this.#id = id;
     this.#inbox = openChannel(`${id}/${rank}`, (post) => deliver(post as Post));

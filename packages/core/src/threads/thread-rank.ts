@@ -12,21 +12,21 @@ import type { SharedBarrier } from './shared-barrier.js';
 import { ThreadPostbox } from './thread-postbox.js';
 import { shareGroup } from './thread-split.js';
 
-/** Makes groups of threads and joins them. */
+/** Makes and joins groups of threads. */
 export type ThreadEngine = Pick<Engine, 'createGroup' | 'join'>;
 
-/** What one rank of a group of threads sees of it. */
+/** Parts that make up one rank of a group of threads. */
 export interface ThreadRankOptions {
   readonly rank: number;
   readonly threads: ThreadGroup;
-  /** For the groups that this one is split into. */
+  /** Makes the groups that this one is split into. */
   readonly engine: ThreadEngine;
   readonly barrier: SharedBarrier;
   readonly arena: Arena;
   readonly communicator: (algorithm: Algorithm, group: ThreadRank) => Communicator;
 }
 
-/** A group of threads, as one of its ranks has it: its memory is the shared arena. */
+/** A group of threads as seen by one rank. Its memory is the shared arena. */
 export class ThreadRank implements Group {
   readonly order = new CallOrder();
   readonly #options: ThreadRankOptions;
@@ -78,7 +78,7 @@ export class ThreadRank implements Group {
     return this.#openMessages().receive(from, into, options);
   }
 
-  /** Ends messages under way, when the rank leaves. */
+  /** Ends messages under way when the rank leaves. */
   close(): void {
     this.#messages?.close();
   }

@@ -5,16 +5,16 @@ import { type CollError, DeadlineExceededError } from '../support/errors.js';
 import { afterSeconds } from '../support/timer.js';
 import { openChannel, type ThreadChannel } from './thread-channel.js';
 
-/** A new group of threads, of which this is one. */
+/** A new group of threads that includes this thread. */
 export interface SharedGroupOptions {
-  /** The same for all threads of the new group, and for no other group. */
+  /** The same for all threads of the new group, and unique to it. */
   readonly name: string;
-  /** The old ranks of the new group. The first makes what they share. */
+  /** The old ranks of the new group. The first one creates the shared state. */
   readonly ranks: readonly number[];
   /** The old rank of this thread. */
   readonly rank: number;
   readonly make: () => ThreadGroup;
-  /** Of the old ranks: fails where a thread waits in vain. */
+  /** The group of the old ranks; fails if a thread waits in vain. */
   readonly group: Pick<Group, 'failure' | 'fail'>;
   readonly options: RunOptions;
 }
@@ -26,7 +26,7 @@ type Message =
 
 const lookMillis = 50;
 
-/** The first thread makes what the threads of a new group share, and hands it to the others. */
+/** The first thread creates the shared state of a new group and posts it to the others. */
 export function shareGroup(options: SharedGroupOptions): Promise<ThreadGroup> | ThreadGroup {
   return options.rank === options.ranks[0] ? handOut(options) : request(options);
 }
