@@ -3,13 +3,15 @@ import { AbortedError, type CollError, DeadlineExceededError } from '@coll/core'
 import type { MemberConfig } from './member-config.js';
 import type { NativeProcessGroup } from './process-group.js';
 
-// An opening takes some tens of milliseconds.
+// Poll interval. Opening takes some tens of milliseconds.
 const lookMillis = 1;
 
 /**
- * Waits until all members have come so far that they need nothing but each other: whoever keeps the store for them may block from then on. They tell each
- * other over the connections of the group, not through the store. `secondsLeft` undefined: for ever.
- * @throws DeadlineExceededError that names who has not; AbortedError; why the group has failed
+ * Waits until every member needs only the other members. The process that hosts the store may block
+ * from then on. Members signal each other over the group's connections, not through the store.
+ * Undefined `secondsLeft` means no limit.
+ * @throws DeadlineExceededError that names the members that did not get there; AbortedError; the
+ * failure of the group
  */
 export async function awaitAllOpened(
   group: NativeProcessGroup,
@@ -27,13 +29,13 @@ export async function awaitAllOpened(
   }
 }
 
-/** Tells the others, too. */
+/** Also notifies the other members. */
 function ended(group: NativeProcessGroup, kind: 'aborted' | 'deadline', error: CollError): CollError {
   group.fail(kind, error.message);
   return error;
 }
 
-/** For a member whose caller has ended the opening. */
+/** The error for a member whose caller has aborted the opening. */
 export function abortedError({ rank, signal }: MemberConfig, error?: unknown): AbortedError {
   const details = { rank, operation: 'open a group', cause: signal?.reason ?? error };
   return new AbortedError('ERR_COLL_ABORTED', `rank ${rank} was aborted while it opened a group`, details);

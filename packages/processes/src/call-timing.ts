@@ -1,41 +1,48 @@
 import { status } from '@coll/native/addon';
 
-/** A slice: so long an event loop may be kept waiting while a call gets on. */
+/** A slice: the longest time that a call may block the event loop. */
 export const sliceMillis = 1;
-/** The least time that a call is given: none would be for ever. */
+/** The shortest timeout passed to the engine, where 0 means no limit. */
 export const leastMillis = 0.001;
-/** So long while nothing comes: others are back from their event loops sooner, if they are not busy with something else. */
+/**
+ * How long to poll without progress. Other members return sooner from their event loops, unless
+ * they are busy with other work.
+ */
 export const patienceMillis = 0.05;
 
-// What leaving a call to the group's thread takes: waking it and being woken, and copying to where it can play, and back.
+// Cost of moving a call to the group's thread: two wake-ups, plus copying to memory it can use, and
+// back.
 const wakingMillis = 0.1;
 const copiedBytesPerMilli = 8e6;
-// A program that lets its event loop wait for longer is busy with something else.
+// A program whose event loop turns take longer is busy with other work.
 const busyMillis = 4;
 
-/** How a call gets on that is played in slices, between turns of the event loop. It tells when the group's thread had better go on with it. */
+/**
+ * Timing of a call executed in slices between turns of the event loop. Decides when the group's
+ * thread should take over.
+ */
 export class CallTiming {
   readonly #begun = performance.now();
-  /** Others are waited for as long as leaving the call to the group's thread costs. */
+  /** Waiting limit: the cost of moving the call to the group's thread. */
   readonly #mostWaiting: number;
   #left = this.#begun;
   #isWaiting = false;
   #waiting = 0;
   #away = 0;
 
-  /** Of a call that begins now. `copiedBytes`: if the group's thread goes on with it. */
+  /** For a call that begins now. `copiedBytes`: bytes to copy if the group's thread takes over. */
   constructor(copiedBytes: number) {
     this.#mostWaiting = leavingMillis(copiedBytes);
   }
 
-  /** The call goes to the event loop, after such an answer. */
+  /** Records that the call now waits in the event loop. `answer`: what the native call returned. */
   leave(answer: number): void {
     this.#left = performance.now();
     this.#isWaiting = answer === status.waiting;
     if (this.#isWaiting) this.#waiting += patienceMillis;
   }
 
-  /** It comes back from there. */
+  /** Records that the call resumes after a turn of the event loop. */
   comeBack(): void {
     const away = performance.now() - this.#left;
     this.#away += away;
@@ -46,23 +53,23 @@ export class CallTiming {
     return performance.now() - this.#begun;
   }
 
-  /** Whether others have kept it waiting for long. */
+  /** Whether other members have kept the call waiting for long. */
   get isKeptWaiting(): boolean {
     return this.#waiting > this.#mostWaiting;
   }
 
-  /** Whether the program has kept it, and so the others, waiting for long. */
+  /** Whether this program has kept the call, and so the other members, waiting for long. */
   get wasLate(): boolean {
     return isBusy(this.#away - (this.elapsedMillis - this.#away));
   }
 }
 
-/** What it takes to leave a call to the group's thread of which so much is copied. */
+/** Milliseconds it costs to move a call with `copiedBytes` to the group's thread. */
 export function leavingMillis(copiedBytes: number): number {
   return wakingMillis + copiedBytes / copiedBytesPerMilli;
 }
 
-/** Whether a program is busy with something else that came back from its event loop after such a time. */
+/** Whether a program is busy with other work, given how long it was away in its event loop. */
 export function isBusy(awayMillis: number): boolean {
   return awayMillis > busyMillis;
 }

@@ -6,13 +6,13 @@ import type { Connection, ListenerOptions } from './listener.js';
 import type { MemberConfig } from './member-config.js';
 import type { Address } from './peer-info.js';
 
-/** To whom, and for what. */
+/** The peer to connect to, and the channel. */
 export interface ConnectOptions extends Pick<ListenerOptions, 'member' | 'secret' | 'sockets'> {
   readonly rank: number;
   readonly addresses: readonly Address[];
   readonly channel: number;
   readonly signal: AbortSignal;
-  /** Told why it did not answer this time. */
+  /** Called with the reason after each attempt without an answer. */
   readonly onMissed?: (why: unknown) => void;
 }
 
@@ -20,8 +20,9 @@ const retryMillis = 50;
 const answerMillis = 10_000;
 
 /**
- * Connects to a member of lower rank, again and again until it answers.
- * @throws CollError (ERR_COLL_STORE) if it refuses by name, or does not prove that it has the job key; the signal's reason
+ * Connects to a member of lower rank, retrying until it answers.
+ * @throws CollError (ERR_COLL_STORE) if it refuses with a reason, or does not prove that it has the
+ * job key; the signal's reason
  */
 export async function connect(options: ConnectOptions): Promise<Connection> {
   const { addresses, signal } = options;
@@ -65,7 +66,7 @@ function requireNone(refused: Refusal | undefined, member: MemberConfig, rank: n
   if (refused) throw refusal(refused, member, rank, address);
 }
 
-/** What the one is told who is refused. */
+/** The message for a refused member. */
 function refusal({ why, detail }: Refusal, member: MemberConfig, rank: number, { host, port }: Address): CollError {
   const reasons = {
     no: 'it says not why',

@@ -7,22 +7,23 @@ import type { Connection, Listener, ListenerOptions } from './listener.js';
 import type { MemberConfig } from './member-config.js';
 import type { PeerInfo } from './peer-info.js';
 
-/** Who connects to whom, and how long it may take. */
+/** The members to connect, and the time limit. */
 export interface Mesh extends ListenerOptions {
   readonly peers: readonly PeerInfo[];
   readonly listener: Listener;
   readonly rendezvous: StoreRendezvous;
 }
 
-/** A connection of a pair among its others: 0 for what members say of themselves, the rest for data. */
+/** A connection of a pair: channel 0 carries control messages, the others carry data. */
 export interface Channel {
   readonly rank: number;
   readonly channel: number;
 }
 
 /**
- * One connection on each of the channels; of a pair, the lower rank accepts.
- * @throws CollError where one refuses; DeadlineExceededError that names who was not reached
+ * One connection on each of the channels; the lower rank of a pair accepts.
+ * @throws CollError if a member refuses; DeadlineExceededError that names the members that were not
+ * reached
  */
 export async function connectAll(mesh: Mesh, wanted: readonly Channel[]): Promise<readonly Connection[]> {
   const { member, rendezvous } = mesh;
@@ -35,7 +36,7 @@ export async function connectAll(mesh: Mesh, wanted: readonly Channel[]): Promis
   const expire = () => over.abort(tooLate(member, [...waiting], missed));
   const endTimer = afterSeconds(rendezvous.secondsLeft, expire);
   const signal = AbortSignal.any([over.signal, rendezvous.signal]);
-  // One for each connection; Node warns of more than ten.
+  // One listener per connection; Node.js warns of more than ten.
   setMaxListeners(0, signal);
   const made = await Promise.allSettled(
     wanted.map(async (one) => {
@@ -44,7 +45,7 @@ export async function connectAll(mesh: Mesh, wanted: readonly Channel[]): Promis
         waiting.delete(one);
         return connection;
       } catch (error) {
-        // One that fails ends the rest.
+        // One failed connection ends the others.
         over.abort(error);
         throw error;
       }
@@ -56,7 +57,7 @@ export async function connectAll(mesh: Mesh, wanted: readonly Channel[]): Promis
   throw signal.reason;
 }
 
-/** One of them. @throws CollError where it is refused; the signal's reason */
+/** Makes one connection. @throws CollError if it is refused; the signal's reason */
 export function connectOne(
   mesh: Omit<Mesh, 'meeting'>,
   { rank, channel }: Channel,
@@ -76,7 +77,7 @@ function tooLate(
 ): DeadlineExceededError {
   const missing = [...new Set(waiting.map((one) => one.rank))].join(', ');
   const told = `rank ${rank} waited ${seconds} seconds for connections with the other members: rank ${missing} was not reached`;
-  // Such as too many open files of its own.
+  // For example, too many open files in this process.
   const why = cause instanceof Error ? `; the last attempt failed: ${cause.message}` : '';
   return new DeadlineExceededError('ERR_COLL_DEADLINE', `${told}${why}`, { rank, operation: 'open a group', cause });
 }

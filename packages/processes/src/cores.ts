@@ -3,29 +3,32 @@ import { availableParallelism } from 'node:os';
 
 /** The cores that a process may use. */
 export interface Cores {
-  /** How many threads of it can run at once. */
+  /** Number of its threads that can run at once. */
   readonly cores: number;
-  /** Which, as Linux lists them: `0-3,8`. Empty where the system does not tell. */
+  /** The cores as Linux lists them: `0-3,8`. Empty if the system does not report them. */
   readonly coreList: string;
 }
 
-/** Those of this process. */
+/** The cores of this process. */
 export function ownCores(): Cores {
   const own = { cores: availableParallelism(), coreList: listOfSystem() };
   return areCores(own) ? own : { ...own, coreList: '' };
 }
 
-/** Whether it is what `ownCores` may say, so that others may believe it. */
+/** Whether it is a valid result of `ownCores`, for data from other processes. */
 export function areCores({ cores, coreList }: Partial<Cores>): boolean {
   const isCount = Number.isInteger(cores) && Number(cores) > 0 && Number(cores) <= mostCores;
   return isCount && typeof coreList === 'string' && coreList.length <= mostCharacters && isList(coreList);
 }
 
-/** How many threads of all these processes of one machine can run at once: launchers often give each process cores of its own. */
+/**
+ * Number of threads of all these processes on one machine that can run at once. Launchers often
+ * give each process its own cores.
+ */
 export function coresTogether(processes: readonly Cores[]): number {
   const lists = processes.map(({ coreList }) => numbersIn(coreList));
   if (lists.some(({ length }) => length === 0)) return Math.max(...processes.map(({ cores }) => cores));
-  // Who may use fewer than are listed has a quota, which holds for all of its container.
+  // A process that may use fewer cores than listed has a quota, which covers its whole container.
   const quotas = processes.map(({ cores }, index) => (cores < (lists[index] as number[]).length ? cores : mostCores));
   return Math.min(new Set(lists.flat()).size, ...quotas);
 }

@@ -3,14 +3,16 @@ import { RuntimeError } from '@coll/core';
 import type { MemberConfig } from './member-config.js';
 
 const probeMillis = 100;
-// Members notice after 0.9 seconds that a connection is not replaced, and would say that this process has ended.
+// Members notice after 0.9 seconds that a connection is not replaced, and then report that this
+// process has ended.
 const mostMillis = 300;
-// Attempts to connect follow each other faster.
+// Attempts to connect are closer together than this.
 const forgottenMillis = 1000;
 
 /**
- * Watches whether this process can open files, while its group opens. Calls `fail` once when it cannot for some tenths of a second: other
- * members see only connections that end at once, because the system closes them before any code of ours sees them.
+ * Watches whether this process can open files while its group opens. Calls `fail` once if it cannot
+ * for some tenths of a second. Other members only see connections that end at once, because the
+ * system closes them before this process sees them.
  */
 export class Descriptors {
   readonly #member: MemberConfig;
@@ -25,12 +27,15 @@ export class Descriptors {
     this.#timer = setInterval(() => this.#probe(), probeMillis);
   }
 
-  /** A connection was taken over. */
+  /** Records that a connection was taken over. */
   opened(): void {
     this.#firstMiss = undefined;
   }
 
-  /** A connection could not be taken over. Between such attempts a file can be opened, so that only they tell. */
+  /**
+   * Records that a connection could not be taken over. Files can be opened between such attempts,
+   * so only the attempts count.
+   */
   missed(): void {
     const why = whyNoneOpens();
     if (why) this.#miss(why);
@@ -61,7 +66,7 @@ function whyNoneOpens(): NodeJS.ErrnoException | undefined {
     return undefined;
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    // Anything else says nothing about connections.
+    // Other errors are unrelated to connections.
     return code === 'EMFILE' || code === 'ENFILE' ? (error as NodeJS.ErrnoException) : undefined;
   }
 }

@@ -1,13 +1,13 @@
 import type { Link } from '@coll/core';
 
-/** How a group of processes exchanges data, and why so. */
+/** How a group of processes exchanges data, and why. */
 export interface GroupExplanation {
   readonly engine: 'native';
-  /** The instructions in use. */
+  /** The SIMD instructions in use. */
   readonly simd: string;
-  /** What plays: all members on shared memory, or messages over the links. */
+  /** How collectives are executed: all members on shared memory, or messages over the links. */
   readonly player: 'shared-memory' | 'messages';
   readonly links: readonly Link[];
-  /** The same in sentences. */
+  /** The same as text. */
   readonly text: string;
 }

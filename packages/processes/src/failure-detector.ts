@@ -8,15 +8,16 @@ import { hostOf, type PeerInfo } from './peer-info.js';
 
 const turnMillis = 50;
 
-// Who gives up ends its connections a moment before the others hear why.
+// A member that gives up closes its connections slightly before the others receive the reason.
 const goneSeconds = 0.9;
-// A firewall may keep rank 0 from the last member, which needs some time to connect from its side.
+// A firewall may block rank 0 from the last member, which needs some time to connect from its side.
 const fewestSilentSeconds = 5;
 const keepAliveMillis = 1000;
 
 /**
- * Calls back after so many seconds of a machine that is not busy: in turns of the event loop, which take as much longer as this process waits for
- * a core, and others of the machine with it. @returns what ends that
+ * Calls `act` after `seconds`, measured in turns of the event loop. It takes longer on a busy
+ * machine, because other processes there are slower too.
+ * @returns a function that cancels it
  */
 function afterTurns(seconds: number, act: () => void): () => void {
   let left = Math.ceil((seconds * 1000) / turnMillis);
@@ -33,18 +34,20 @@ function afterTurns(seconds: number, act: () => void): () => void {
 }
 
 /**
- * Sees, while a group opens, that a member has ended, so that nobody waits in vain for it. Members make a ring by rank. FailureDetector hold a connection that says nothing: it ends with either
- * process, and about eleven seconds after the other host has fallen silent. As everywhere, the higher rank connects to the lower one, which refuses where it has ended. Nobody connects
- * to the last one, and it may end before it has connected to rank 0: so rank 0 looks whether it still listens.
+ * Detects, while a group opens, that a member has ended. Members form a ring by rank; neighbours
+ * hold an idle connection. It closes when either process ends, and about eleven seconds after the
+ * other host has gone silent. The higher rank connects to the lower one, which refuses after it has
+ * ended. No member connects to the last rank, which may end before it has connected to rank 0, so
+ * rank 0 polls whether it still listens.
  */
 export class FailureDetector {
   readonly #mesh: Mesh;
   readonly #over = new AbortController();
-  /** Ends the last look, and what would tell of a member whose connection has ended. */
+  /** For each rank, cancels the last check and the pending report of a closed connection. */
   readonly #forgive = new Map<number, () => void>();
   #tell: (error: UnavailableError) => void;
 
-  /** @param tell who is lost, once at most */
+  /** @param tell called with the lost member, at most once */
   constructor(mesh: Mesh, tell: (error: UnavailableError) => void) {
     this.#mesh = mesh;
     this.#tell = tell;
@@ -55,12 +58,12 @@ export class FailureDetector {
     if (rank === 0 && size > 1) void this.#lookFor(size - 1);
   }
 
-  /** Tells nothing from now on. Others, which may not have come so far, still see that this member is there. */
+  /** Stops reporting. Members that are not that far yet still see this member's connections. */
   stop(): void {
     this.#tell = () => {};
   }
 
-  /** Ends the connections, too. */
+  /** Also closes the connections. */
   close(): void {
     this.stop();
     this.#over.abort();
@@ -76,14 +79,14 @@ export class FailureDetector {
         this.#forgive.get(rank)?.();
         const why = await this.#endOf(connection);
         signal.throwIfAborted();
-        // Whoever is there comes again at once.
+        // A live member reconnects at once.
         this.#forgive.set(
           rank,
           afterTurns(goneSeconds, () => this.#lose(rank, why)),
         );
       }
     } catch {
-      // It is over, or whoever listens there now refuses this member.
+      // Either the watch has ended, or another process that listens there refuses this member.
     }
   }
 
@@ -94,7 +97,7 @@ export class FailureDetector {
     });
   }
 
-  /** Waits until a connection ends: what ended it; undefined where the other side did. */
+  /** Waits until a connection ends. Returns the error that ended it, or undefined if the peer closed it. */
   async #endOf(connection: Connection): Promise<Error | undefined> {
     const { sockets, listener } = this.#mesh;
     const { signal } = this.#over;
@@ -107,12 +110,12 @@ export class FailureDetector {
       why = error;
     });
     socket.on('end', end);
-    // Nothing is said here.
+    // This connection carries no data.
     socket.on('data', end);
     signal.addEventListener('abort', end);
     await new Promise((resolve) => socket.once('close', resolve));
     signal.removeEventListener('abort', end);
-    // A newer one may have taken its place.
+    // A newer connection may have replaced it.
     if (connection.socket === descriptor) listener.forget(connection);
     return why;
   }
@@ -132,7 +135,7 @@ export class FailureDetector {
       });
       this.#lose(rank);
     } catch {
-      // It has connected, or all is over.
+      // The member has connected, or the watch has ended.
     }
   }
 
@@ -142,7 +145,7 @@ export class FailureDetector {
     const { member, peers } = this.#mesh;
     const [own, lost] = [member.rank, rank].map((one) => `rank ${one} on ${peers[one]?.hostName}`);
     const code = (why as NodeJS.ErrnoException | undefined)?.code;
-    // A process that ends may leave a connection that is reset.
+    // A process that ends may reset its connections.
     const told =
       code === undefined || code === 'ECONNRESET'
         ? `${lost} has ended before the group was open: look at its own error`

@@ -1,12 +1,12 @@
 import type { Socket } from 'node:net';
 import { UnavailableError } from '@coll/core';
 
-/** What Node's types do not show of a socket. */
+/** Fields of a socket missing from Node.js's types. */
 interface Wired {
   readonly _handle?: { readonly fd: number; readStop(): number } | null;
 }
 
-/** Messages of known lengths from the other side, and what is said to it. Whatever does not keep to them ends the connection. */
+/** Exchanges messages of known lengths with a peer. A message of another length ends the connection. */
 export class HandshakeStream {
   readonly #socket: Socket;
   readonly #bytes: Buffer;
@@ -16,7 +16,7 @@ export class HandshakeStream {
   #end: Error | undefined;
   #changed: () => void = () => {};
 
-  /** @param lengths of the messages that the other side sends, all of them */
+  /** @param lengths of all messages that the peer sends, in order */
   constructor(socket: Socket, lengths: readonly number[], longestMillis: number) {
     this.#socket = socket;
     this.#lengths = [...lengths];
@@ -31,7 +31,7 @@ export class HandshakeStream {
     });
   }
 
-  /** The next message. @throws Error where the connection ends before */
+  /** The next message. @throws Error if the connection ends first */
   async next(): Promise<Buffer> {
     const length = this.#lengths.shift() as number;
     while (this.#filled < this.#taken + length) {
@@ -42,15 +42,15 @@ export class HandshakeStream {
     }
     const message = this.#bytes.subarray(this.#taken, this.#taken + length);
     this.#taken += length;
-    // Not one byte more: what comes next is for whom the connection is handed over to.
+    // Read no further: the following bytes belong to the next owner of the connection.
     if (this.#lengths.length === 0) (this.#socket as Wired)._handle?.readStop();
     return message;
   }
 
-  /** Sends a message; it has left this process when the promise settles. */
+  /** Sends a message; the promise settles when it has left this process. */
   send(message: Buffer): Promise<void> {
     return new Promise((resolve, reject) => {
-      // What ended the connection is known a moment later.
+      // The cause of the connection's end is known slightly later.
       this.#socket.write(message, (error) => (error ? setImmediate(() => reject(this.#end ?? error)) : resolve()));
     });
   }
@@ -61,12 +61,15 @@ export class HandshakeStream {
     this.#socket.destroySoon();
   }
 
-  /** Ends the connection. */
+  /** Closes the connection. */
   drop(): void {
     this.#socket.destroy();
   }
 
-  /** Hands the connection over, by its descriptor; Node lets go of it. @throws UnavailableError where it has ended */
+  /**
+   * Hands over the connection by its descriptor, which Node.js then releases.
+   * @throws UnavailableError if the connection has ended
+   */
   handOver(take: (descriptor: number) => number): number {
     const descriptor = (this.#socket as Wired)._handle?.fd ?? -1;
     if (descriptor < 0) {

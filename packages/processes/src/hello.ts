@@ -18,28 +18,31 @@ import { mostStreams } from './streams.js';
  */
 export const lengths = { hello: 92, challenge: 37, proof: 64, welcome: 69 } as const;
 
-/** The channel by which detector in rank see each other end while the group opens. */
+/** The channel on which neighbouring ranks detect each other's end while the group opens. */
 export const watchChannel = 0xffff;
 
 /** The channel of messages between two members of an open group. */
 export const messageChannel = 0xfffe;
 
-/** What only members may know of each other, for shared memory; zeros if there is none. */
+/** Bytes of the shared-memory secret, which only members may know; zeros if there is none. */
 export const secretBytes = 48;
 
-/** Why somebody is refused; the numbers are sent. */
+/** Reasons for a refusal. The indices are sent. */
 export const refusals = ['no', 'version', 'job', 'generation', 'rank', 'key'] as const;
 
-/** Why somebody is refused, with a number that says more. */
+/** Reason for a refusal, with a number that adds detail. */
 export interface Refusal {
   readonly why: (typeof refusals)[number];
   readonly detail: number;
 }
 
-/** Who connects to whom, and for what. */
+/** The connecting rank, the accepting rank and the channel. */
 export interface Hello {
   readonly version: number;
-  /** 0: for members to watch each other once the group is open; from 1 on: for data; `watchChannel` or `messageChannel`. */
+  /**
+   * 0: members watch each other once the group is open; from 1 on: data; `watchChannel` or
+   * `messageChannel`.
+   */
   readonly channel: number;
   readonly from: number;
   readonly to: number;
@@ -53,7 +56,7 @@ const nonceBytes = 32;
 const headBytes = 5;
 const tagBytes = 16;
 const seal = 'aes-256-gcm';
-// Each key seals one message only.
+// A constant IV is safe because each key seals a single message.
 const noIv = Buffer.alloc(12);
 
 /** The first message, with a fresh nonce. */
@@ -70,7 +73,7 @@ export function encodeHello(member: MemberConfig, to: number, channel: number): 
   return Buffer.concat([bytes, randomBytes(nonceBytes)]);
 }
 
-/** What a first message says; undefined where it is none. */
+/** Decodes a first message; undefined if it is not one. */
 export function decodeHello(bytes: Buffer): Hello | undefined {
   if (bytes.length !== lengths.hello || !bytes.subarray(0, 8).equals(magic)) return undefined;
   return {
@@ -84,7 +87,7 @@ export function decodeHello(bytes: Buffer): Hello | undefined {
   };
 }
 
-/** Why whoever says this does not belong here; undefined where he may. */
+/** Why the sender of this hello is refused; undefined if it is accepted. */
 export function refusalOf(hello: Hello, member: MemberConfig): Refusal | undefined {
   if (hello.version !== groupVersion) return { why: 'version', detail: groupVersion };
   if (!hello.job.equals(jobHash(member.job))) return { why: 'job', detail: 0 };
@@ -96,22 +99,22 @@ export function refusalOf(hello: Hello, member: MemberConfig): Refusal | undefin
   return isKnown ? undefined : { why: 'rank', detail: member.rank };
 }
 
-/** What a listener answers to a hello. */
+/** The listener's answer to a hello. */
 export function encodeChallenge(): Buffer {
   return Buffer.concat([Buffer.alloc(headBytes), randomBytes(nonceBytes)]);
 }
 
-/** Proves that the caller has the key; `said` are the messages before. */
+/** Proves that the caller has the key; `said` holds the previous messages. */
 export function encodeProof(key: Buffer, said: readonly Buffer[], secret: Buffer): Buffer {
   return sealed(keyOf(key, 'proof', said), secret);
 }
 
-/** Proves the same of the listener, to a caller who has proven it. */
+/** Proves that the listener has the key, to a caller that has proven it. */
 export function encodeWelcome(key: Buffer, said: readonly Buffer[], secret: Buffer): Buffer {
   return Buffer.concat([Buffer.alloc(headBytes), sealed(keyOf(key, 'welcome', said), secret)]);
 }
 
-/** Takes the place of a challenge or a welcome. It has the length of the longer one, which is the challenge of version 5. */
+/** Sent in place of a challenge or a welcome. Has the length of the longer one, the challenge of version 5. */
 export function encodeRefusal({ why, detail }: Refusal): Buffer {
   const bytes = Buffer.alloc(lengths.welcome);
   bytes.writeUInt8(refusals.indexOf(why), 0);
@@ -119,18 +122,18 @@ export function encodeRefusal({ why, detail }: Refusal): Buffer {
   return bytes;
 }
 
-/** The refusal in place of a challenge or a welcome; undefined if it is none. */
+/** The refusal sent in place of a challenge or a welcome; undefined if it is not one. */
 export function decodeRefusal(bytes: Buffer): Refusal | undefined {
   const why = bytes.readUInt8(0);
   return why === 0 ? undefined : { why: refusals[why] ?? 'no', detail: bytes.readUInt32BE(1) };
 }
 
-/** The secret in a proof; undefined if nobody with the key has made it for this connection. */
+/** The secret in a proof; undefined unless a peer with the key made the proof for this connection. */
 export function secretOfProof(key: Buffer, said: readonly Buffer[], proof: Buffer): Buffer | undefined {
   return opened(keyOf(key, 'proof', said), proof);
 }
 
-/** The secret in a welcome; undefined if nobody with the key has made it for this connection. */
+/** The secret in a welcome; undefined unless a peer with the key made the welcome for this connection. */
 export function secretOfWelcome(key: Buffer, said: readonly Buffer[], welcome: Buffer): Buffer | undefined {
   return opened(keyOf(key, 'welcome', said), welcome.subarray(headBytes));
 }
@@ -152,7 +155,7 @@ function opened(key: Buffer, message: Buffer): Buffer | undefined {
   }
 }
 
-// All messages are of fixed lengths, so that they can be joined.
+// All messages have fixed lengths, so their concatenation is unambiguous.
 function keyOf(key: Buffer, direction: 'proof' | 'welcome', said: readonly Buffer[]): Buffer {
   const mac = createHmac('sha256', key).update(`coll ${direction}\n`);
   for (const message of said) mac.update(message);

@@ -5,10 +5,13 @@ import { hostname, networkInterfaces } from 'node:os';
 import { ValueError } from '@coll/core';
 import { quote } from '@coll/core/internal';
 
-/** What tells a host from others. Containers with names of their own count as hosts, as they may have networks of their own. */
+/**
+ * Identifies a host. Containers with their own host name count as hosts, because they may have
+ * their own network.
+ */
 export interface Host {
   readonly name: string;
-  /** Changes whenever the machine starts; empty where the system does not tell. */
+  /** Changes with every boot of the machine; empty if the system does not report it. */
   readonly bootId: string;
 }
 
@@ -22,12 +25,15 @@ export function isSameHost(a: Host, b: Host): boolean {
   return a.name === b.name && a.bootId === b.bootId;
 }
 
-/** The address to listen at for a `host` option. @throws ValueError for what is no address, name or interface of this host */
+/**
+ * The address to listen at for a `host` option.
+ * @throws ValueError unless it is an address, name or interface of this host
+ */
 export async function addressOf(host: string): Promise<string> {
   if (isIP(host) !== 0) return requireOne(host);
   const info = networkInterfaces()[host];
   if (info) {
-    // Addresses of a link alone need a zone, which the others do not know.
+    // Link-local addresses need a zone, which the other members do not know.
     const usable = info.filter(({ address }) => !address.startsWith('fe80:'));
     const found = usable.find(({ family }) => family === 'IPv4') ?? usable[0];
     if (found) return found.address;
@@ -45,7 +51,7 @@ export async function addressOf(host: string): Promise<string> {
   }
 }
 
-/** Whether no other host reaches an address. */
+/** Whether only this host reaches an address. */
 export function isLoopback(address: string): boolean {
   return address.startsWith('127.') || address === '::1' || address.startsWith('::ffff:127.');
 }

@@ -5,19 +5,20 @@ import type { MemberConfig } from './member-config.js';
 import type { PeerInfo } from './peer-info.js';
 import { ranksToShareWith, type SharedSegments } from './shared-memory.js';
 
-/** How the pairs of a group exchange data. */
+/** How each pair of a group exchanges data. */
 export interface Links {
   readonly links: readonly Link[];
-  /** All members share memory with all others. */
+  /** Whether every pair shares memory. */
   readonly areAllShared: boolean;
 }
 
-/** What a member found when it opened the memory of another one: why not; null where it could. */
+/** A member's attempts to open the memory of others: the reason it failed, or null if it succeeded. */
 type Found = Readonly<Record<number, string | null>>;
 
 /**
- * Finds out which pairs share memory: each opens that of the other, leaves a mark there, and finds the other's mark in its own.
- * All members come to the same answer. @throws CollError where shared memory was asked for and does not work
+ * Finds the pairs that share memory: each member opens the other's memory, leaves a mark there, and
+ * checks its own for the other's mark. All members get the same result.
+ * @throws CollError if shared memory was requested and does not work
  */
 export async function findLinks(
   member: MemberConfig,
@@ -32,7 +33,7 @@ export async function findLinks(
     if (near.includes(rank)) opened[rank] = segments.open(rank, secret) ?? null;
   }
   await rendezvous.gather('opened', Buffer.from(JSON.stringify(opened)));
-  // A mark that is not there was left in other memory.
+  // A missing mark was left in different memory.
   for (const rank of near) {
     if (opened[rank] === null && !segments.hasMark(rank))
       opened[rank] = `rank ${rank} left no mark in the memory of rank ${member.rank}`;

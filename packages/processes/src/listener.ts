@@ -14,38 +14,45 @@ import type { MemberConfig } from './member-config.js';
 import type { Address } from './peer-info.js';
 import type { Sockets } from './sockets.js';
 
-/** A connection with a member who has proven that he is one. */
+/** A connection with an authenticated member. */
 export interface Connection {
   readonly rank: number;
   readonly channel: number;
-  /** Of `Sockets`. Until all members have said that they are connected, a newer one may take its place. */
+  /**
+   * A socket of `Sockets`. A newer connection may replace it until all members have reported that
+   * they are connected.
+   */
   socket: number;
-  /** What the other side said only a member may know. */
+  /** The peer's secret, known only to members. */
   readonly secret: Buffer;
 }
 
 export interface ListenerOptions {
   readonly member: MemberConfig;
   readonly host: string;
-  /** What to tell a member of another rank. */
+  /** The secret for a member of another rank. */
   readonly secret: Buffer;
   readonly sockets: Sockets;
 }
 
-// Who has not proven after so long that he is a member is none. Members of a busy machine need some seconds.
+// A peer that has not authenticated by then is dropped. Members on a busy machine need some
+// seconds.
 const helloMillis = 10_000;
 const fewestStrangers = 64;
-// All members may come at once, with a connection to watch each other and one for data, and again.
+// Connections that a member may open at once: one to watch, one for data, and a retry.
 const connectionsAtOnce = 3;
 
-/** Accepts the connections of members of higher rank. Strangers are told why they are refused, and nothing is kept of them. */
+/**
+ * Accepts connections of members of higher rank. Strangers get the reason for the refusal and leave
+ * no state.
+ */
 export class Listener {
   readonly address: Address;
   readonly #options: ListenerOptions;
   readonly #server: Server;
   readonly #strangers = new Set<Socket>();
   readonly #accepted = new Map<string, Connection>();
-  /** What wakes those who wait for a connection. */
+  /** Wakes the calls that wait for a connection. */
   readonly #waiting = new Map<string, () => void>();
 
   private constructor(server: Server, options: ListenerOptions) {
@@ -56,7 +63,7 @@ export class Listener {
     server.on('error', () => {});
   }
 
-  /** @throws CollError where it cannot listen there */
+  /** @throws CollError if it cannot listen there */
   static async listen(options: ListenerOptions): Promise<Listener> {
     const server = createServer();
     await new Promise<void>((resolve, reject) => {
@@ -70,7 +77,7 @@ export class Listener {
     return new Listener(server, options);
   }
 
-  /** Waits for such a connection; one caller each. @throws the signal's reason */
+  /** Waits for such a connection; at most one caller per connection. @throws the signal's reason */
   async accept(rank: number, channel: number, signal: AbortSignal): Promise<Connection> {
     const key = keyOf(rank, channel);
     for (;;) {
@@ -89,12 +96,12 @@ export class Listener {
     }
   }
 
-  /** One like it is waited for, and accepted, again. */
+  /** Allows another connection of the same rank and channel to be accepted. */
   forget({ rank, channel }: Connection): void {
     this.#accepted.delete(keyOf(rank, channel));
   }
 
-  /** Lets the listening keep the process from ending. */
+  /** Keeps the process alive while this listens. */
   ref(): void {
     this.#server.ref();
   }
@@ -104,14 +111,14 @@ export class Listener {
     this.#server.unref();
   }
 
-  /** Ends the listening, and the talks with strangers. */
+  /** Stops listening and closes unauthenticated connections. */
   close(): void {
     this.#server.close();
     for (const socket of this.#strangers) socket.destroy();
   }
 
   #meet(socket: Socket): void {
-    // Members need a moment only, so that the oldest ones are none.
+    // Members authenticate quickly, so the oldest connections are strangers.
     const [oldest] = this.#strangers;
     const most = fewestStrangers + connectionsAtOnce * this.#options.member.size;
     if (oldest && this.#strangers.size >= most) oldest.destroy();
@@ -141,7 +148,7 @@ export class Listener {
   #add(connection: Connection): void {
     const key = keyOf(connection.rank, connection.channel);
     const known = this.#accepted.get(key);
-    // A member that was too slow to read the welcome has come again.
+    // A member that was too slow to read the welcome has reconnected.
     if (known) known.socket = connection.socket;
     else this.#accepted.set(key, connection);
     this.#waiting.get(key)?.();

@@ -2,11 +2,11 @@ import { connect as dial } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Address } from './peer-info.js';
 
-/** Attempts to connect to one who has listened, of which the last ones were refused. */
+/** Attempts to connect to a former listener, of which the latest were refused. */
 export class Refusals {
   #since: number | undefined;
 
-  /** Takes down what became of an attempt: whether all were refused for so long. */
+  /** Records the result of an attempt. True if all attempts have been refused for `seconds`. */
   haveLasted(seconds: number, why: unknown): boolean {
     const now = performance.now();
     this.#since = isRefused(why) ? (this.#since ?? now) : undefined;
@@ -14,12 +14,12 @@ export class Refusals {
   }
 }
 
-/** Where one listens, and how long all attempts must be refused until he does no more. */
+/** A listener's addresses, and how long all attempts must fail before it counts as gone. */
 export interface Listening {
   readonly addresses: readonly Address[];
-  /** Where an attempt has succeeded before, or will if he is there. */
+  /** For addresses where an attempt succeeded before, or would if the listener were there. */
   readonly goneSeconds: number;
-  /** Where a firewall may refuse all of them. */
+  /** For addresses that a firewall may block entirely. */
   readonly silentSeconds: number;
   readonly isReachable: boolean;
   readonly signal: AbortSignal;
@@ -27,7 +27,7 @@ export interface Listening {
 
 const lookMillis = 300;
 
-/** Waits until nobody listens any more. @throws Error where the signal ends that */
+/** Waits until no listener is left. @throws Error if the signal aborts */
 export async function untilDeaf({ addresses, goneSeconds, silentSeconds, signal, ...rest }: Listening): Promise<void> {
   const refusals = new Refusals();
   let { isReachable } = rest;
@@ -40,7 +40,7 @@ export async function untilDeaf({ addresses, goneSeconds, silentSeconds, signal,
   }
 }
 
-/** Why it does not succeed; undefined where it does. */
+/** Why an attempt to connect failed; undefined if it succeeded. */
 function attemptAt(address: Address, signal: AbortSignal): Promise<Error | undefined> {
   return new Promise((resolve) => {
     const socket = dial(address);

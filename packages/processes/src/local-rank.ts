@@ -4,8 +4,9 @@ import { hostOf, type PeerInfo } from './peer-info.js';
 import type { LocalRank } from './process-group.js';
 
 /**
- * Where a member is among those of its machine that may use the same cores, with their share of the machine's cores. Containers of one machine share
- * its cores; launchers often give each some cores of their own.
+ * A member's index among the members of its machine that may use the same cores, and their share of
+ * the machine's cores. Containers of one machine share its cores; launchers often give each its
+ * own.
  */
 export function localRankOf(peers: readonly PeerInfo[], rank: number): LocalRank {
   const own = peers[rank] as PeerInfo;
@@ -18,7 +19,10 @@ export function localRankOf(peers: readonly PeerInfo[], rank: number): LocalRank
   return { number: alike.indexOf(rank), ranks, cores: Math.floor((cores * ranks) / near.length) };
 }
 
-/** Whether all members run on one host, with fewer cores than members. Between containers a message may take any time. */
+/**
+ * Whether all members run on one host with fewer cores than members. Between containers, messages
+ * may take arbitrarily long.
+ */
 export function doAllShareCores(peers: readonly PeerInfo[]): boolean {
   const first = hostOf(peers[0] as PeerInfo);
   const { ranks, cores } = localRankOf(peers, 0);

@@ -5,35 +5,35 @@ import { memberFromEnvironment, type Store, storeFromEnvironment } from '@coll/r
 import { generationFromEnvironment, requireJobKey, requireStore } from '@coll/rendezvous/internal';
 import { type OpenProcessGroupOptions, openProcessGroupOptions } from './options.js';
 
-/** How members exchange data; `'auto'` lets what is there decide. */
+/** How members exchange data; `'auto'` chooses by availability. */
 export type Transport = 'auto' | 'shared-memory' | 'tcp';
 
-/** All of them. */
+/** All transports. */
 export const transports: readonly Transport[] = ['auto', 'shared-memory', 'tcp'];
 
-/** One who opens a group: all that its options and the environment say, found right. */
+/** A member's validated settings, from options and environment. */
 export interface MemberConfig {
   readonly rank: number;
   readonly size: number;
   readonly generation: number;
   readonly job: string;
-  /** Of the group's connections; made of the job key. */
+  /** Key of the group's connections, derived from the job key. */
   readonly key: Buffer;
   readonly host: string;
   readonly insecure: boolean;
   readonly transport: Transport;
   readonly streams: number | 'auto';
   readonly heartbeatSeconds: number;
-  /** 0: as much as there is. */
+  /** In bytes. 0 means as much as there is. */
   readonly maxBytes: number;
-  /** Undefined: for ever. */
+  /** Undefined means no limit. */
   readonly timeoutSeconds: number | undefined;
   readonly signal: AbortSignal | undefined;
 }
 
 const mostMembers = 1024;
 
-/** @throws ValueError for options that make no sense, and where the environment does not say what they leave out */
+/** @throws ValueError for invalid options, and if the environment does not provide what they omit */
 export function memberOf(
   given: OpenProcessGroupOptions,
   environment: Readonly<Record<string, string | undefined>> = process.env,
@@ -69,7 +69,10 @@ export function memberOf(
   };
 }
 
-/** The store of the options, or a connection to that of the environment, which `isOwn`. @throws what `storeFromEnvironment` throws */
+/**
+ * The store of the options, or else a connection to that of the environment (`isOwn`).
+ * @throws what `storeFromEnvironment` throws
+ */
 export async function storeOf(
   options: OpenProcessGroupOptions,
   { timeoutSeconds, signal }: MemberConfig,

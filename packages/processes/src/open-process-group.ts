@@ -25,11 +25,18 @@ import { stallListener, watchOpening } from './stalls.js';
 import { streamsTo } from './streams.js';
 
 /**
- * Opens a group of processes, which may be threads as well: all members call this, each with a rank of its own, and get the group when all
- * are there and connected, and need the store no more: whoever keeps it may block then. Under `coll run` it needs no options. A process may be a member of several groups.
- * @throws ValueError for options that make no sense; RuntimeError (ERR_COLL_CLUSTER) where members do not fit together, or the system lacks what a group needs; CollError (ERR_COLL_STORE) where they have another
- * job key, job, size or version, or the same rank; CollError (ERR_COLL_REFUSED) where they cannot share memory as they were asked to; and UnavailableError (ERR_COLL_STORE) where a newer generation has begun, both as soon as they can know; CollError (ERR_COLL_NO_ENGINE) where the platform has no native engine;
- * DeadlineExceededError that names who did not arrive; AbortedError; UnavailableError where another member has ended or cannot open the group
+ * Opens a group of processes, which may be threads as well. Every member calls this with its own
+ * rank and gets the group once all members are connected. The store is no longer needed then, and
+ * the process that hosts it may block. Under `coll run` no options are needed. A process may be a
+ * member of several groups.
+ * @throws ValueError for invalid options; RuntimeError (ERR_COLL_CLUSTER) if members' settings do
+ * not match, or the system lacks what a group needs; CollError (ERR_COLL_STORE) if members have a
+ * different job key, job, size or version, or the same rank; CollError (ERR_COLL_REFUSED) if they
+ * cannot share memory although it was requested; UnavailableError (ERR_COLL_STORE) if a newer
+ * generation has begun (like ERR_COLL_REFUSED, as soon as it is known); CollError
+ * (ERR_COLL_NO_ENGINE) if the platform has no native engine; DeadlineExceededError that names the
+ * members that did not arrive; AbortedError; UnavailableError if another member has ended or cannot
+ * open the group
  */
 export async function openProcessGroup(options: OpenProcessGroupOptions = {}): Promise<OpenedProcessGroup> {
   const member = memberOf(options);
@@ -55,7 +62,7 @@ export async function openProcessGroup(options: OpenProcessGroupOptions = {}): P
   }
 }
 
-/** What members have to say alike comes before anything else that they tell each other. */
+/** Settings that must match are exchanged before anything else. */
 function rendezvousOf(
   store: Store,
   { rank, size, generation, job, timeoutSeconds, signal }: MemberConfig,
@@ -66,9 +73,9 @@ function rendezvousOf(
   return new StoreRendezvous(store, { rank, size, generation, settings, operation, timeoutSeconds, signal, onWait });
 }
 
-/** A member that has all its connections. */
+/** A member with all its connections. */
 interface Connected extends Omit<OpenedGroupOptions, 'algorithm' | 'split'> {
-  /** Ends what tells the others that it is still there, when all have come so far. */
+  /** Stops the failure detection once all members have got this far. */
   readonly leave: () => void;
 }
 
@@ -145,9 +152,9 @@ async function connect(
   }
 }
 
-/** All connections of a member, and where its messages go otherwise. */
+/** All connections of a member, and its other message paths. */
 interface Reached extends Links {
-  /** Over which members watch each other. */
+  /** The connections over which members watch each other. */
   readonly controls: readonly Connection[];
   readonly data: readonly Connection[];
   /** Memory for messages, by rank. */
@@ -169,7 +176,7 @@ async function reachAll(mesh: Mesh, segments: SharedSegments): Promise<Reached> 
   );
   const near = areAllShared ? [] : others.filter((other) => !far.includes(other));
   const rings = segments.makeRings(near, member.size);
-  // Nobody sends anything before all others have taken their connections over, and have room.
+  // No member sends before all others have taken over their connections and have room.
   await rendezvous.gather('ready', Buffer.of());
   return { links, areAllShared, controls, data, rings };
 }
@@ -194,7 +201,7 @@ async function play(
     }
     return { group, memory };
   } catch (error) {
-    // The others have the group already.
+    // The other members already have the group.
     group?.fail('failed', `rank ${member.rank} cannot play: ${(error as Error).message}`);
     await group?.close();
     if (memory) native.releaseMemory(memory);
@@ -224,13 +231,13 @@ function byRank(sockets: ReadonlyMap<number, readonly number[]>, size: number): 
   return Array.from({ length: size }, (_, rank) => sockets.get(rank) ?? []);
 }
 
-/** Where the system has nothing left of what a group needs, such as open files. */
+/** For a system that has run out of a resource, such as open files. */
 function unable({ rank }: MemberConfig, cause: unknown): CollError {
   const told = `rank ${rank} cannot open a group: ${(cause as Error).message}`;
   return new RuntimeError('ERR_COLL_CLUSTER', told, { rank, operation: 'open a group', cause });
 }
 
-/** @throws AbortedError where the caller has ended the opening */
+/** @throws AbortedError if the caller has aborted the opening */
 function requireGoing(member: MemberConfig, error?: unknown): void {
   if (member.signal?.aborted) throw abortedError(member, error);
 }

@@ -7,29 +7,32 @@ import { ProcessCommunicator } from './process-communicator.js';
 import type { NativeProcessGroup } from './process-group.js';
 import { ProcessRank, type ProcessRankOptions } from './process-rank.js';
 
-/** What a group was found to be when it was opened. */
+/** Parts of a group, as found when it was opened. */
 export interface OpenedGroupOptions extends Pick<ProcessRankOptions, 'mesh' | 'split'> {
-  /** Of the collectives that are methods of the group. */
+  /** The algorithm of the group's own collective methods. */
   readonly algorithm: Algorithm;
   readonly binding: ReturnType<typeof processBinding>;
   readonly group: NativeProcessGroup;
-  /** Of all members, where they share it. */
+  /** The memory of all members, if they share it. */
   readonly memory: MemoryHandle | undefined;
   readonly generation: number;
   readonly hosts: readonly string[];
   readonly links: readonly Link[];
-  /** Ends what listens for messages of other members. */
+  /** Stops listening for messages of other members. */
   readonly stopListening: () => void;
 }
 
-// One listener for all: Node warns of many.
+// One exit listener for all groups, because Node.js warns of many.
 const opened = new Set<NativeProcessGroup>();
 
 function leaveAll(code: number): void {
   for (const group of opened) group.exit(code);
 }
 
-/** A member of a group of processes. A process that ends leaves its groups, or tells the others why it ends. */
+/**
+ * A member of a group of processes. When its process ends, the member leaves the group or reports
+ * the reason to the others.
+ */
 export class OpenedGroup extends Member implements OpenedProcessGroup {
   readonly generation: number;
   readonly hosts: readonly string[];

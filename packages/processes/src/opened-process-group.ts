@@ -1,11 +1,11 @@
 import type { CollError, ProcessGroup } from '@coll/core';
 import type { GroupExplanation } from './explanation.js';
 
-/** A group as `openProcessGroup` opens it. */
+/** A group opened by `openProcessGroup`. */
 export interface OpenedProcessGroup extends ProcessGroup {
-  /** How this group exchanges data, and why so. */
+  /** How this group exchanges data, and why. */
   explain(): GroupExplanation;
 
-  /** Why the group has failed; undefined while it has not, and once it is closed. */
+  /** The group's failure; undefined while there is none, and once the group is closed. */
   failure(): CollError | undefined;
 }

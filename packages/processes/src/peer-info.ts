@@ -3,23 +3,26 @@ import { areCores, type Cores, ownCores } from './cores.js';
 import { type Host, isLoopback, isSameHost } from './host.js';
 import { type MemberConfig, type Transport, transports } from './member-config.js';
 
-/** What all members must speak alike, which they compare before anything else; it is raised when anything that they tell each other changes. */
+/**
+ * Protocol version, compared before anything else. Increase it whenever any message between members
+ * changes.
+ */
 export const groupVersion = 7;
 
-/** Where a member listens. */
+/** The address where a member listens. */
 export interface Address {
   readonly host: string;
   readonly port: number;
 }
 
-/** What the others get to know of a member before they are connected. It holds no secret. */
+/** What other members learn about a member before they connect. Contains no secret. */
 export interface PeerInfo extends Cores, Pick<MemberConfig, 'insecure' | 'transport' | 'streams' | 'heartbeatSeconds'> {
   readonly addresses: readonly Address[];
   readonly hostName: string;
   readonly bootId: string;
 }
 
-/** The info of a member that listens there. */
+/** The info of a member that listens at these addresses. */
 export function peerInfoOf(member: MemberConfig, host: Host, addresses: readonly Address[]): Uint8Array {
   const { insecure, transport, streams, heartbeatSeconds } = member;
   const settings = { insecure, transport, streams, heartbeatSeconds };
@@ -28,14 +31,18 @@ export function peerInfoOf(member: MemberConfig, host: Host, addresses: readonly
   return Buffer.from(JSON.stringify(info));
 }
 
-/** @throws CollError (ERR_COLL_STORE) where a rank shows something that is no info */
+/** @throws CollError (ERR_COLL_STORE) if the record of a rank is not a valid info */
 export function readPeerInfo(bytes: Uint8Array, rank: number): PeerInfo {
   const info = parse(bytes);
   if (info && isPeerInfo(info)) return info;
   throw new CollError('ERR_COLL_STORE', `rank ${rank} shows a info that cannot be read`, { rank, operation });
 }
 
-/** @throws RuntimeError (ERR_COLL_CLUSTER) where members want different things, or cannot or must not reach each other; CollError (ERR_COLL_REFUSED) where they cannot share memory. All members find the same. */
+/**
+ * @throws RuntimeError (ERR_COLL_CLUSTER) if members' settings differ, or they cannot or must not
+ * reach each other; CollError (ERR_COLL_REFUSED) if they cannot share memory. All members throw the
+ * same error.
+ */
 export function requireCompatible(peers: readonly PeerInfo[]): void {
   for (const setting of ['transport', 'streams', 'heartbeatSeconds', 'insecure'] as const) {
     const [first] = peers as readonly [PeerInfo, ...PeerInfo[]];
@@ -66,14 +73,14 @@ export function requireCompatible(peers: readonly PeerInfo[]): void {
   }
 }
 
-/** The host that a info names. */
+/** The host named by an info. */
 export function hostOf({ hostName, bootId }: PeerInfo): Host {
   return { name: hostName, bootId };
 }
 
 const operation = 'open a group';
 const mostAddresses = 16;
-// Names of hosts have no more.
+// The longest host name.
 const mostCharacters = 255;
 
 function parse(bytes: Uint8Array): Partial<PeerInfo> | undefined {

@@ -8,26 +8,26 @@ type Call = KnownCall<ProcessCall>;
 /** A call that begins to wait. */
 export interface PendingCallInit {
   readonly call: Call;
-  /** Which of the group's calls it is. */
+  /** Sequence number of the call in its group. */
   readonly number: number;
-  /** The time that it has; 0: for ever. */
+  /** Timeout in milliseconds; 0 means no limit. */
   readonly millis: number;
   readonly signal: AbortSignal | undefined;
   /** Called when the signal aborts while the call is pending. */
   readonly abort: () => void;
 }
 
-/** A call that was not over before it returned. */
+/** A call that did not end before it returned. */
 export class PendingCall {
   readonly call: Call;
   readonly number: number;
   readonly signal: AbortSignal | undefined;
   readonly ended: Promise<void>;
-  /** Of a call that has begun here. */
+  /** Timing of a call that has begun in this thread. */
   pace: CallTiming | undefined;
-  /** In and out, by the group's thread that has taken it over. */
+  /** Input and output bytes, if the group's thread has taken it over. */
   copiedBytes = 0;
-  /** Nothing of it moves any more: the group's thread finds out why. */
+  /** No more data moves for this call; the group's thread finds out why. */
   isBroken = false;
   readonly #millis: number;
   readonly #abort: () => void;
@@ -51,7 +51,7 @@ export class PendingCall {
     return operationOf(this.call);
   }
 
-  /** Of the time that it has; 0: for ever. */
+  /** Remaining milliseconds; 0 means no limit. */
   get millisLeft(): number {
     return this.#millis && Math.max(this.#millis - (this.pace?.elapsedMillis ?? 0), leastMillis);
   }
@@ -60,12 +60,12 @@ export class PendingCall {
     return this.millisLeft === leastMillis;
   }
 
-  /** Whether memory of it was taken away. */
+  /** Whether memory of the call was transferred. */
   get isLost(): boolean {
     return lostRank(this.call, 1) !== undefined;
   }
 
-  /** What to tell then. */
+  /** The error for such a call. */
   lostError(rank: number): CollError {
     return lostBufferError(this.operation, rank);
   }

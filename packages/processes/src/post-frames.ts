@@ -27,26 +27,26 @@ export function encodePost(post: Post): Uint8Array {
   return header;
 }
 
-/** What the rank that has connected says first. */
+/** The first message of the rank that has connected. */
 export function encodeReady(): Uint8Array {
   return new Uint8Array(headerBytes);
 }
 
-/** The bytes of elements where they are. */
+/** The bytes of elements, as a view. */
 export function bytesOf({ buffer, byteOffset, byteLength }: TypedArray): Uint8Array {
   return new Uint8Array(buffer, byteOffset, byteLength);
 }
 
-/** What a reader of posts is for. */
+/** Callbacks of a reader of posts. */
 export interface PostReaderOptions {
   readonly rank: number;
   readonly peer: number;
-  /** Where the elements of a message go; undefined if nobody waits for them. */
+  /** The memory for the elements of a message; undefined if no call waits for them. */
   readonly memoryFor: (id: MessageId) => Tensor | undefined;
   readonly deliver: (post: Post) => void;
 }
 
-/** Elements that are on their way. */
+/** Elements that are arriving. */
 interface Arriving {
   readonly id: MessageId;
   readonly into: Tensor;
@@ -54,7 +54,10 @@ interface Arriving {
   read: number;
 }
 
-/** Reads the posts of another rank, and writes elements to where they belong as they arrive. It keeps nothing but a header. */
+/**
+ * Reads the posts of another rank, and writes elements to their destination as they arrive. Buffers
+ * only headers.
+ */
 export class PostReader {
   readonly #options: PostReaderOptions;
   readonly #header = Buffer.alloc(headerBytes);
@@ -65,7 +68,11 @@ export class PostReader {
     this.#options = options;
   }
 
-  /** Reads on. @returns false if the bytes are no posts, or elements that nobody waits for: the connection is of no more use */
+  /**
+   * Reads more bytes.
+   * @returns false if they are not a post, or elements that no call waits for: the connection is
+   * unusable then
+   */
   read(bytes: Uint8Array): boolean {
     let at = 0;
     while (at < bytes.length) {
@@ -103,7 +110,7 @@ export class PostReader {
     if (!into) return false;
     const fits = into.dtype === dtype && into.data.length === length;
     if (fits && length > 0) this.#arriving = { id, into, bytes: length * byteSize(dtype), read: 0 };
-    // Elements that do not fit end the group; they are read no more.
+    // Elements that do not fit end the group and are not read.
     else deliver({ ...id, type, dtype, length, data: fits ? into.data : viewOf(dtype, new ArrayBuffer(0), 0, 0) });
     return fits;
   }

@@ -9,35 +9,42 @@ export type GroupHandle = Held<'group'>;
 export type CallHandle = Held<'call'>;
 export type MessagesHandle = Held<'messages'>;
 
-/** Kind, as C++ numbers it, rank because of which, and text. */
+/** Kind (numbered as in C++), rank that caused it, and text. */
 export type NativeFailure = readonly [kind: number, rank: number, text: string];
 
 /**
- * Groups of processes, of the addon; where the platform has them. What plays is one thread at a time: the caller of `playCall` and
- * `tryCall`, or the group's own for what was staged and submitted. The group's own never touches memory that JavaScript can take away.
+ * The addon's groups of processes, on platforms that support them. One thread at a time executes:
+ * the caller of `playCall` and `tryCall`, or the group's own thread for staged and submitted calls.
+ * The group's thread never touches memory that JavaScript can transfer.
  */
 export interface ProcessBinding {
-  /** A duplicate of a descriptor, which outlives Node's own. */
+  /** Duplicates a descriptor, so that it outlives Node.js's own. */
   takeSocket(descriptor: number): number;
-  /** Closes a duplicate that no group has got. */
+  /** Closes a duplicate that no group owns. */
   closeSocket(descriptor: number): void;
-  /** Memory for others of this host, for `maxBytes` of tensors, and what they have to know to open it. 0: as much as there is. */
+  /**
+   * Creates memory to share on this host, for `maxBytes` of tensors, and the info needed to open
+   * it. 0 means as much as there is.
+   */
   segment(maxBytes: number, ranks: number): readonly [SegmentHandle, info: Uint8Array];
-  /** Opens another rank's and leaves the mark of this rank there. @throws Error that says why not */
+  /** Opens another rank's memory and leaves this rank's mark there. @throws Error that says why not */
   openSegment(info: Uint8Array, rank: number): SegmentHandle;
   /** Whether a rank has left its mark. */
   hasMark(segment: SegmentHandle, rank: number): boolean;
-  /** Makes room for messages with each of so many ranks, in memory that is used for nothing else. */
+  /** Makes room for messages with each of `ranks` ranks, in memory used for nothing else. */
   makeRings(segment: SegmentHandle, ranks: number): void;
-  /** Lets go of one, which ends when nobody else uses it: neither joined memory nor messages. */
+  /** Releases a segment. It is freed once neither joined memory nor messages use it. */
   releaseSegment(segment: SegmentHandle): void;
   /** Joins the segments of all ranks, in rank order. */
   sharedMemory(rank: number, segments: readonly SegmentHandle[]): MemoryHandle;
-  /** Memory that lives as long as the result. @throws Error where there is no room, and once it was let go of */
+  /** Memory that lives as long as the result. @throws Error if there is no room, or the memory was released */
   allocate(memory: MemoryHandle, bytes: number): ArrayBuffer;
-  /** Lets go of what was joined: it ends with its last tensor, and the group that plays on it. */
+  /** Releases joined memory. It is freed with its last tensor and the group that uses it. */
   releaseMemory(memory: MemoryHandle): void;
-  /** Takes over the sockets, by rank, and -1. `wake` is called when calls have ended, and when all connections have. */
+  /**
+   * Takes over the sockets, by rank, -1 for none. `wake` is called when calls have ended, and when
+   * all connections have ended.
+   */
   group(
     rank: number,
     sockets: Int32Array,
@@ -45,10 +52,11 @@ export interface ProcessBinding {
     silenceMillis: number,
     wake: () => void,
   ): GroupHandle;
-  /** From now on all ranks work on the memory of all. */
+  /** From now on all ranks work directly on the memory of all. */
   playShared(group: GroupHandle, memory: MemoryHandle, localRank: number, localRanks: number, cores: number): void;
   /**
-   * By rank: connections for data, which are taken over, or the memory of the lower one of the pair, which has made rings. Neither for one's own.
+   * By rank: data connections, which are taken over, or the segment of the pair's lower rank, which
+   * has made rings. Neither for this rank.
    */
   playMessages(
     group: GroupHandle,
@@ -60,55 +68,69 @@ export interface ProcessBinding {
     cores: number,
     allShareCores: boolean,
   ): void;
-  /** Says to the others that this member has opened the group. */
+  /** Notifies the other members that this one has opened the group. */
   tellOpened(group: GroupHandle): void;
-  /** Who has not said so. */
+  /** The ranks that have not done so. */
   unopened(group: GroupHandle): readonly number[];
-  /** One rank's part of a program for messages. */
+  /** One rank's part of a message program. */
   messageProgram(words: Int32Array, rank: number): MessagesHandle;
-  /** As an `offer` of threads, with what is told where ranks disagree; undefined where an output lies in another piece's memory. */
+  /**
+   * Like an `offer` of threads, plus what is reported if ranks disagree. Undefined if an output
+   * overlaps another piece's memory.
+   */
   call(
     ...calling: readonly [...Offering, state: Float64Array, messages: MessagesHandle | undefined]
   ): CallHandle | undefined;
-  /** Plays until the call ends, or has expired. 0: never. `waiting` after some time: a thread can be ended in between. */
+  /**
+   * Executes until the call ends or times out; 0 means no limit. Returns `waiting` from time to
+   * time, so that a thread can be terminated in between.
+   */
   playCall(group: GroupHandle, call: CallHandle, timeoutMillis: number): number;
-  /** Plays until nothing has come for so long, `waiting`, or for about the time of a slice; the call has to be played on, or submitted, then. */
+  /**
+   * Executes until there is no progress for `patienceMicros` (`waiting`), or for about
+   * `sliceMicros`. The call must then be continued or submitted.
+   */
   tryCall(group: GroupHandle, call: CallHandle, patienceMicros: number, sliceMicros: number): number;
-  /** How many bytes are copied, in and out, where the call is staged. */
+  /** Number of input and output bytes copied if the call is staged. */
   copiedBytes(group: GroupHandle, call: CallHandle): number;
   /**
-   * Readies a call for the group's thread: copies its inputs, so that JavaScript may take away memory of it meanwhile. False where that has to wait
-   * until a call before was finished, because this one takes its result, or is the same. @throws Error where there is no memory; the group has failed then
+   * Prepares a call for the group's thread: copies its inputs, so that JavaScript may transfer
+   * their memory meanwhile. False if an earlier call must be finished first, because this call uses
+   * its result or is the same.
+   * @throws Error if memory is exhausted; the group has failed then
    */
   stage(group: GroupHandle, call: CallHandle): boolean;
-  /** Has a staged call played by the group's thread, after those before it; `results` tells its `id` when it has ended. */
+  /**
+   * Lets the group's thread execute a staged call after earlier ones; `results` reports its `id`
+   * when it has ended.
+   */
   submit(group: GroupHandle, call: CallHandle, id: number, timeoutMillis: number): void;
-  /** Id and status of each call that has ended since it was asked last. */
+  /** Id and status of each call that has ended since the last query. */
   results(group: GroupHandle): readonly number[];
-  /** Ends the staging of a call; `delivers`: its result is written to its outputs, which have to be there. */
+  /** Ends the staging of a call. `delivers`: writes the result to its outputs, which must be intact. */
   finish(group: GroupHandle, call: CallHandle, delivers: boolean): void;
   /** Ends the group for all members. */
   failGroup(group: GroupHandle, kind: number, rank: number, text: string): void;
-  /** Why the group has ended, the same on all members; waits for what they say. */
+  /** The group's failure, the same on all members; waits for their reports. Undefined while there is none. */
   failure(group: GroupHandle): NativeFailure | undefined;
-  /** Who has not come to the call that has expired. */
+  /** Ranks that did not arrive in the call that has timed out. */
   missing(group: GroupHandle): readonly number[];
-  /** Who was not seen to have come to the call under way; members are asked every second. */
+  /** Ranks not seen in the current call; members are asked every second. */
   absent(group: GroupHandle): readonly number[];
-  /** What each rank asks for, as its descriptor has it, where they disagree. */
+  /** The requests of all ranks, as in their descriptors, if they disagree. */
   states(group: GroupHandle): readonly (readonly number[] | undefined)[];
   /** Begins to leave; `wake` is called when `hasParted`. */
   leave(group: GroupHandle): void;
   /** Whether all connections have ended since this member began to leave. */
   hasParted(group: GroupHandle): boolean;
-  /** Ends its threads and connections. */
+  /** Ends the group's threads and connections. */
   stopGroup(group: GroupHandle): void;
 }
 
-/** The number of this interface, which the addon has, too. */
+/** Version of this interface; must equal that of the addon. */
 const processInterface = 6;
 
-/** The addon, if it has groups of processes. @throws CollError that says why it has not */
+/** The addon, if it supports groups of processes. @throws CollError that says why it does not */
 export function processBinding(): NativeBinding & { readonly processes: ProcessBinding } {
   const found = nativeBinding();
   if (found.interface !== processInterface) {

@@ -5,14 +5,14 @@ import type { Program, Programs } from '@coll/native/addon';
 import { messageWords } from './message-programs.js';
 import type { CallHandle, MessagesHandle, ProcessBinding } from './process-binding.js';
 
-/** What a rank among processes hands over to native code for a call. */
+/** What a rank passes to native code for a call. */
 export interface ProcessCall {
   readonly handle: CallHandle;
-  /** Whether the program was busy with something else the last time that this took longer. */
+  /** Whether the program was busy with other work the last time this call took more than a slice. */
   wasLate?: boolean;
 }
 
-/** Whose calls they are, and whether they are played by messages. */
+/** The owner of the calls, and whether they use messages. */
 export interface ProcessCallsOptions {
   readonly binding: ProcessBinding;
   readonly programs: Programs;
@@ -30,7 +30,7 @@ export class ProcessCalls {
     this.#options = options;
   }
 
-  /** @throws ValueError where memory of a piece was given twice */
+  /** @throws ValueError if memory of a piece was passed twice */
   make(call: CheckedCall): ProcessCall {
     const { collective, dtype, begins, inputs, outputs } = call;
     const { binding, programs, rank } = this.#options;
@@ -44,7 +44,7 @@ export class ProcessCalls {
       begins,
       arraysOf(inputs, reads(collective, rank)),
       arraysOf(outputs, writes(collective, rank)),
-      // No memory is everybody's output.
+      // Outputs are never shared by all ranks.
       false,
       this.#draft.agreedBy(0),
       this.#draft.saidBy(0),

@@ -48,7 +48,7 @@ export class ProcessCommunicator extends OrderedCommunicator<ProcessCall> {
     return playing ?? (this.#newCalls.isTurnDue() ? nextTurn() : undefined);
   }
 
-  // All communicators of a group have one order of calls, which is that in which they were made.
+  // All communicators of a group share one call order.
   protected override async queue(_before: Promise<unknown>, call: Call, options: RunOptions): Promise<void> {
     await this.#group.play(call, options);
   }

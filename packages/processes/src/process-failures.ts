@@ -2,7 +2,7 @@ import { type CollError, InternalError } from '@coll/core';
 import { bytesOfDescriptors, Descriptors, failureError as errorOf, reasonOf } from '@coll/core/internal';
 import type { NativeFailure } from './process-binding.js';
 
-/** Why a group ended, in the order in which C++ numbers them. */
+/** Reasons why a group ended, in C++'s numbering. */
 export const failureKinds = [
   'shapes',
   'dtypes',
@@ -17,7 +17,7 @@ export const failureKinds = [
 /** Why a group ended. */
 export type FailureKind = (typeof failureKinds)[number];
 
-/** The error of every collective of a group that has ended; without a number, that of the group itself. */
+/** The error of every collective of an ended group; without a number, that of the group itself. */
 export function failureError(operation: string, number: number | undefined, failure: NativeFailure): CollError {
   const [kind, rank, text] = failure;
   const found = failureKinds[kind] ?? 'failed';
@@ -25,13 +25,16 @@ export function failureError(operation: string, number: number | undefined, fail
   return errorOf(reason, text, { operation, rank }, number === undefined ? '' : ` (collective ${number} of the group)`);
 }
 
-/** How ranks disagree, of which some may be unknown; the same kinds and words as among threads. `names` stand for the ranks. */
+/**
+ * How ranks disagree; some requests may be unknown. Same kinds and words as for threads. `names`
+ * are the names of the ranks.
+ */
 export function disagreementOf(
   states: readonly (readonly number[] | undefined)[],
   names?: readonly string[],
 ): CollError {
   const table = new Descriptors(new SharedArrayBuffer(bytesOfDescriptors(states.length)), states.length);
-  // Who has not come yet is counted among the majority, and so not named.
+  // Ranks that have not arrived count as part of the majority, and so are not named.
   const usual = mostFrequent(states.filter((state) => state !== undefined));
   for (const [rank, state] of states.entries()) table.saidBy(rank).set(state ?? usual);
   const cure = 'all ranks must make the same calls in the same order';
@@ -39,7 +42,7 @@ export function disagreementOf(
   return found ?? new InternalError('ERR_COLL_MISMATCH', `ranks disagree about a collective; ${cure}`);
 }
 
-/** The kind of failure that such an error stands for. */
+/** The failure kind of such an error. */
 export function kindOf(error: CollError): FailureKind {
   const reason = reasonOf(error);
   return reason === 'peer' ? 'failed' : reason;

@@ -8,44 +8,47 @@ import { disagreementOf, type FailureKind, failureError, failureKinds, kindOf } 
 import { millisOf, ProcessQueue } from './process-queue.js';
 import type { StallListener } from './stall-watch.js';
 
-/** Who a member of a group of processes is, and how it reaches the others. */
+/** A member of a group of processes, and its connections. */
 export interface NativeGroupOptions {
   readonly rank: number;
-  /** Taken descriptors of the connections over which the members watch each other, by rank; -1 for one's own. */
+  /** Descriptors of the connections over which members watch each other, by rank; -1 for this rank. */
   readonly sockets: readonly number[];
-  /** What messages call each rank: `rank 2 on host-b`. */
+  /** Name of each rank in messages: `rank 2 on host-b`. */
   readonly names: readonly string[];
   readonly heartbeatSeconds: number;
-  /** Who wants to know of calls that wait for long. */
+  /** Receives reports of stalled calls. */
   readonly stalls?: StallListener | undefined;
 }
 
-/** How a member sends messages, by rank: over connections, which it takes over, or through memory of the lower one of the pair. */
+/**
+ * How a member sends messages, by rank: over connections, which it takes over, or through memory of
+ * the pair's lower rank.
+ */
 export interface MessageOptions {
   readonly sockets: readonly (readonly number[])[];
   readonly rings: readonly (SegmentHandle | undefined)[];
   readonly generation: number;
   readonly local: LocalRank;
-  /** Whether all members run on one host, with fewer cores than members. The same for all. */
+  /** Whether all members run on one host with fewer cores than members. The same for all members. */
   readonly allShareCores: boolean;
 }
 
-/** Where a member is among those of its machine that may use the same cores. */
+/** A member's index among the members of its machine that may use the same cores. */
 export interface LocalRank {
   readonly number: number;
   readonly ranks: number;
-  /** How many of them can run at once: 0 where they have less than one core. */
+  /** Number of them that can run at once; 0 if they have less than one core. */
   readonly cores: number;
 }
 
 type Call = KnownCall<ProcessCall>;
 
-/** The calls of one member of a group of processes, over all of its communicators. */
+/** The calls of one member of a group of processes, over all its communicators. */
 export class NativeProcessGroup {
   readonly rank: number;
   readonly size: number;
   readonly #binding: ProcessBinding;
-  // Of a binding with as many functions each is looked up in a table, call by call.
+  // Cached, because a binding with this many functions looks each up in a table per call.
   readonly #playCall: ProcessBinding['playCall'];
   readonly #handle: GroupHandle;
   readonly #names: readonly string[];
@@ -78,29 +81,29 @@ export class NativeProcessGroup {
     return this.#isClosed;
   }
 
-  /** Lets all members work on the memory of all. */
+  /** Lets all members work directly on the memory of all. */
   playShared(memory: MemoryHandle, { number, ranks, cores }: LocalRank): void {
     this.#binding.playShared(this.#handle, memory, number, ranks, cores);
   }
 
-  /** Lets members send each other messages. */
+  /** Connects members by messages. */
   playMessages({ sockets, rings, generation, local, allShareCores }: MessageOptions): void {
     const lists = sockets.map((list) => Int32Array.from(list));
     const { number, ranks, cores } = local;
     this.#binding.playMessages(this.#handle, lists, rings, generation, number, ranks, cores, allShareCores);
   }
 
-  /** Says to the others that this member has opened the group. */
+  /** Notifies the other members that this one has opened the group. */
   tellOpened(): void {
     this.#binding.tellOpened(this.#handle);
   }
 
-  /** Names of the members that have not said so. */
+  /** Names of the members that have not done so. */
   get unopened(): readonly string[] {
     return this.#binding.unopened(this.#handle).map((rank) => this.#names[rank] as string);
   }
 
-  /** Plays a call, blocking the calling thread. */
+  /** Executes a call, blocking the calling thread. */
   playSync(call: Call, options: RunOptions): void {
     this.#requireOpen(call);
     if (!this.#queue.isEmpty) throw busyError(this.#detailsOf(call));
@@ -116,7 +119,7 @@ export class NativeProcessGroup {
     throw this.#failureOf(call, this.#calls - 1);
   }
 
-  /** Begins a call, or puts it behind all others. @returns undefined where it is over */
+  /** Begins a call, or queues it behind all others. @returns undefined if it has already ended */
   play(call: Call, options: RunOptions): Promise<void> | undefined {
     this.#requireOpen(call);
     return this.#queue.add(call, this.#calls++, options);
@@ -127,19 +130,19 @@ export class NativeProcessGroup {
     if (!this.#isClosed) this.#binding.failGroup(this.#handle, failureKinds.indexOf(kind), rank, text);
   }
 
-  /** The same for an error beyond it: members get one of the same class, code and `rank`. */
+  /** Like `fail`, for an external error: members get one of the same class, code and `rank`. */
   failWith(error: CollError): void {
     this.fail(kindOf(error), error.message, error.rank);
   }
 
-  /** Why the group has ended; undefined while it has not. */
+  /** The group's failure; undefined while there is none. */
   failure(): CollError | undefined {
     const failure = this.#isClosed ? undefined : this.#binding.failure(this.#handle);
     const first = this.#queue.first;
     return failure && failureError(first?.operation ?? 'group', first?.number, failure);
   }
 
-  /** Leaves the group. Its calls under way end with an error. */
+  /** Leaves the group. Its current calls fail. */
   async close(): Promise<void> {
     if (this.#isClosed) return;
     if (!this.#queue.isEmpty) this.fail('closed', `${this.#name} has left the group`);
@@ -153,7 +156,7 @@ export class NativeProcessGroup {
     this.#queue.close();
   }
 
-  /** Leaves the group at once, when the process ends. */
+  /** Leaves the group at once because the process ends. */
   exit(code: number): void {
     if (this.#isClosed) return;
     if (code !== 0) this.fail('failed', `${this.#name} ended with exit code ${code}`);
@@ -170,7 +173,7 @@ export class NativeProcessGroup {
     if (this.#parted && this.#binding.hasParted(this.#handle)) this.#parted();
   }
 
-  /** Ends the group for what was found out about a call. */
+  /** Ends the group because of the native answer to a call. */
   #end(answer: number, call: Call): void {
     if (answer === status.disagreed) {
       this.failWith(disagreementOf(this.#binding.states(this.#handle), call.request?.ranks));
@@ -193,7 +196,7 @@ export class NativeProcessGroup {
     return abortedError('while it was under way', signal, this.#detailsOf(call));
   }
 
-  /** As `playCall`, until the call ends or has expired. */
+  /** Like `playCall`, until the call ends or times out. */
   #playToEnd(handle: CallHandle, millis: number): number {
     const until = millis > 0 ? performance.now() + millis : undefined;
     for (;;) {
@@ -202,13 +205,13 @@ export class NativeProcessGroup {
     }
   }
 
-  // A thread is ended where a function of JavaScript begins: this one.
+  // A thread can only be terminated where a JavaScript function begins: this one.
   #playPart(handle: CallHandle, until: number | undefined): number {
     const left = until === undefined ? 0 : Math.max(until - performance.now(), leastMillis);
     return this.#playCall(this.#handle, handle, left);
   }
 
-  /** The same; tells once where the call waits for long, and when it goes on. */
+  /** Like `#playToEnd`; reports once if the call waits for long, and again when it goes on. */
   #playWatched(call: Call, millis: number, stalls: StallListener): number {
     const { handle } = call.handle;
     const stallMillis = stalls.seconds * 1000;
@@ -239,7 +242,7 @@ export class NativeProcessGroup {
   }
 }
 
-// The engine gives up before.
+// Longer than the engine's own limit.
 const longestExitMillis = 6000;
 const pausing = new Int32Array(new SharedArrayBuffer(4));
 

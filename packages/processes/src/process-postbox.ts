@@ -9,28 +9,28 @@ import { bytesOf, encodePost, encodeReady, PostReader } from './post-frames.js';
 
 /** A rank whose posts this one reads. */
 interface Peer {
-  /** Undefined until the two are connected. */
+  /** Undefined until the connection exists. */
   socket: Socket | undefined;
   hasLeft: boolean;
-  /** Ends the attempts to connect. */
+  /** Aborts the attempts to connect. */
   readonly stop: AbortController;
 }
 
-/** What a group has to know of its members after it was opened. */
+/** What a group needs to know about its members after it was opened. */
 export type MessageMesh = Omit<Mesh, 'meeting'>;
 
-// As long as the others wait for a member that is not there.
+// As long as other members wait for a missing member.
 const goneSeconds = 0.9;
-// A firewall may keep this rank from a member that can reach it.
+// A firewall may block this rank from a member that can reach it.
 const fewestSilentSeconds = 5;
-// Why a member has gone may be known a moment later.
+// The reason why a member has left may arrive slightly later.
 const graceMillis = 1000;
-// Node writes no more at once.
+// The most that Node.js writes at once.
 const mostBytes = 2 ** 30;
 
 /**
- * The posts of one process: a TCP connection with each rank that it exchanges messages with, made for the first one. As everywhere, the higher
- * rank connects to the lower one.
+ * The posts of one process: a TCP connection with each rank it exchanges messages with, opened for
+ * the first message. The higher rank connects to the lower one.
  */
 export class ProcessPostbox implements Postbox {
   readonly #mesh: MessageMesh;
@@ -39,7 +39,7 @@ export class ProcessPostbox implements Postbox {
   readonly #over = new AbortController();
   #isWaiting = false;
 
-  /** `messages`: what the posts of others are for. */
+  /** `messages`: receives the posts of other ranks. */
   constructor(mesh: MessageMesh, messages: () => PointToPoint) {
     this.#mesh = mesh;
     this.#messages = messages;
@@ -56,7 +56,7 @@ export class ProcessPostbox implements Postbox {
 
   post(rank: number, post: Post): Promise<void> | undefined {
     const socket = this.#peers.get(rank)?.socket;
-    // Once they are connected, it is posted again.
+    // It is posted again once they are connected.
     if (!socket) return undefined;
     socket.write(encodePost(post));
     return post.type === 'elements' ? written(socket, bytesOf(post.data)) : undefined;
@@ -80,7 +80,7 @@ export class ProcessPostbox implements Postbox {
     const refusals = new Refusals();
     const found = new AbortController();
     try {
-      // A member that listens no more has left.
+      // A member that no longer listens has left.
       if (rank > member.rank) void this.#watchFor(rank, peer, AbortSignal.any([signal, found.signal]));
       const connection = await connectOne(this.#mesh, { rank, channel: messageChannel }, signal, (why) => {
         if (refusals.haveLasted(goneSeconds, why)) this.#leave(rank, peer);
@@ -88,7 +88,8 @@ export class ProcessPostbox implements Postbox {
       if (rank > member.rank) listener.forget(connection);
       this.#attach(rank, peer, sockets.giveBack(connection.socket));
     } catch {
-      // The group is closed, the member has left, or whoever listens there now refuses this one.
+      // The group is closed, the member has left, or another process that listens there refuses
+      // this one.
       this.#leave(rank, peer);
     } finally {
       found.abort();
@@ -103,7 +104,7 @@ export class ProcessPostbox implements Postbox {
       memoryFor: (id) => messages.memoryFor(id),
       deliver: (post) => messages.deliver(post),
     });
-    // The other one reads a handshake until it is ready.
+    // The peer reads a handshake until it is ready.
     const begin = () => {
       peer.socket = socket;
       messages.reached(rank);
@@ -141,7 +142,7 @@ export class ProcessPostbox implements Postbox {
     }
   }
 
-  /** A member that was lost has failed the group by then, so that messages end with that. */
+  /** A lost member has failed the group by then, so messages end with that error. */
   #leave(rank: number, peer: Peer): void {
     if (this.#over.signal.aborted || peer.stop.signal.aborted) return;
     peer.stop.abort();

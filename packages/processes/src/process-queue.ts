@@ -11,26 +11,30 @@ import { type StallListener, StallWatch } from './stall-watch.js';
 
 type Call = KnownCall<ProcessCall>;
 
-/** Whose calls they are. */
+/** The owner of the calls. */
 export interface QueueOwner extends ThreadOwner {
   readonly stalls: StallListener | undefined;
-  /** Ends the group for all members, because this one cannot go on. */
+  /** Ends the group for all members because this one cannot go on. */
   fail(kind: 'failed' | 'aborted', text: string): void;
 }
 
 /**
- * The asynchronous calls of a group, one after the other. The first is played here, in slices between which the event loop runs, for as long as it gets
- * on. Where others keep it waiting, or the program its event loop, the group's thread goes on with it and with all behind it.
+ * The asynchronous calls of a group, one after the other. The first one is executed in this thread,
+ * in slices between turns of the event loop, as long as it makes progress. If other members keep it
+ * waiting, or the program its event loop, the group's thread continues it and all calls behind it.
  */
 export class ProcessQueue {
   readonly #binding: ProcessBinding;
   readonly #group: GroupHandle;
   readonly #owner: QueueOwner;
   readonly #thread: ProgressThread;
-  /** Calls that were not handed over: the first is played here, unless the group's thread plays one before it. */
+  /**
+   * Calls not moved to the group's thread. The first is executed here, unless that thread executes
+   * an earlier one.
+   */
   readonly #held: PendingCall[] = [];
   #isTurnDue = false;
-  /** Whether the latest call that took more than a slice was neglected. */
+  /** Whether the program was busy during the latest call that took more than a slice. */
   #isNeglectful = false;
   readonly #stallWatch: StallWatch | undefined;
 
@@ -49,7 +53,7 @@ export class ProcessQueue {
       );
   }
 
-  /** The call that is under way, or comes next. */
+  /** The call that is under way or next. */
   get first(): PendingCall | undefined {
     return this.#thread.first ?? this.#held[0];
   }
@@ -58,7 +62,10 @@ export class ProcessQueue {
     return this.#thread.isIdle && this.#held.length === 0;
   }
 
-  /** Begins a call, or puts it behind all others; `number`: of the group's calls. @returns undefined where it is over */
+  /**
+   * Begins a call, or queues it behind all others; `number` is its sequence number in the group.
+   * @returns undefined if it has already ended
+   */
   add(call: Call, number: number, options: RunOptions): Promise<void> | undefined {
     const answer = this.isEmpty ? this.#begin(call) : undefined;
     if (answer === status.done) return undefined;
@@ -71,13 +78,13 @@ export class ProcessQueue {
     return pending.ended;
   }
 
-  /** Takes up what has ended. */
+  /** Collects the calls that have ended. */
   settle(): void {
     this.#thread.settle();
     this.#advance();
   }
 
-  /** Ends all with an error; the group has stopped. */
+  /** Fails all calls; the group has stopped. */
   close(): void {
     for (const pending of [...this.#thread.release(), ...this.#held.splice(0)]) {
       pending.reject(closedError({ operation: pending.operation, rank: this.#owner.rank }));
@@ -85,7 +92,7 @@ export class ProcessQueue {
     this.#stallWatch?.look();
   }
 
-  /** Goes on with what was not handed over. */
+  /** Continues the calls not moved to the group's thread. */
   #advance(): void {
     if (!this.#thread.isIdle) this.#handOver();
     else if (this.#held.length > 0) this.#awaitTurn();
@@ -101,7 +108,7 @@ export class ProcessQueue {
     });
   }
 
-  /** Plays for a slice, after other code may have run. */
+  /** Executes a slice after other code may have run. */
   #playTurn(): void {
     const end = performance.now() + sliceMillis;
     for (let first = this.#held[0]; first && this.#thread.isIdle; first = this.#held[0]) {
@@ -110,7 +117,7 @@ export class ProcessQueue {
     this.#advance();
   }
 
-  /** @returns whether the call is over */
+  /** @returns whether the call has ended */
   #playOn(first: PendingCall): boolean {
     const { call, pace } = first;
     pace?.comeBack();
@@ -137,7 +144,7 @@ export class ProcessQueue {
     return this.#binding.tryCall(this.#group, call.handle.handle, 1000 * patienceMillis, 1000 * slice);
   }
 
-  /** Of a program that is going to be busy anyway: as long as it would copy for the group's thread. */
+  /** For a program that will be busy anyway: as long as copying for the group's thread would take. */
   #longSliceOf(call: Call): number {
     return Math.max(sliceMillis, leavingMillis(this.#copiedBytes(call)));
   }
@@ -154,7 +161,7 @@ export class ProcessQueue {
     return call.handle.wasLate ?? this.#isNeglectful;
   }
 
-  /** After an answer that is not the end of the first call: whoever goes on with it does so later. */
+  /** Handles an answer other than the end of the first call: this thread or the group's continues it later. */
   #leave(first: PendingCall, answer: number): void {
     const { call } = first;
     first.pace ??= this.#newPace(call);
@@ -181,19 +188,19 @@ export class ProcessQueue {
         this.#held.shift();
       } catch (error) {
         const { call, number, signal } = first;
-        // Where there is no memory or no thread for a call, the engine has ended the group.
+        // If memory or a thread is missing for a call, the engine has ended the group.
         const isOurs = error instanceof CollError;
         this.#drop().reject(isOurs ? error : this.#owner.failureOf(call, number, signal));
       }
     }
   }
 
-  /** Takes the first call out that was not handed over. */
+  /** Removes the first call that was not moved to the group's thread. */
   #drop(): PendingCall {
     return this.#held.shift() as PendingCall;
   }
 
-  /** Ends the group, because a call that may have begun cannot go on. */
+  /** Ends the group, because a call that may have begun cannot continue. */
   #lose(pending: PendingCall): CollError {
     const error = pending.lostError(this.#owner.rank);
     this.#owner.fail('failed', `cannot go on: ${error.message}`);
@@ -201,7 +208,7 @@ export class ProcessQueue {
   }
 }
 
-/** The time that a call has; 0: for ever. */
+/** Timeout of a call in milliseconds; 0 means no limit. */
 export function millisOf({ timeoutSeconds }: RunOptions): number {
   return timeoutSeconds && timeoutSeconds > 0 ? timeoutSeconds * 1000 : 0;
 }

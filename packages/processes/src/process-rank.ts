@@ -19,12 +19,12 @@ import type { MemoryHandle, ProcessBinding } from './process-binding.js';
 import type { NativeProcessGroup } from './process-group.js';
 import { type MessageMesh, ProcessPostbox } from './process-postbox.js';
 
-/** What all communicators of one member of a group of processes share. */
+/** State shared by all communicators of one member of a group of processes. */
 export class ProcessRank implements Group {
   readonly order = new CallOrder();
   readonly binding: NativeBinding & { readonly processes: ProcessBinding };
   readonly group: NativeProcessGroup;
-  /** Memory that all members see. Undefined if they send each other messages. */
+  /** Memory that all members share. Undefined if they send each other messages. */
   readonly memory: MemoryHandle | undefined;
   readonly #make: (rank: ProcessRank, algorithm: Algorithm) => Communicator;
   readonly #messages: PointToPoint;
@@ -77,12 +77,12 @@ export class ProcessRank implements Group {
     return this.#messages.receive(from, into, options);
   }
 
-  /** The address at which the others reach a member. */
+  /** The address at which other members reach `rank`. */
   hostOf(rank: number): string {
     return this.#mesh.peers[rank]?.addresses[0]?.host as string;
   }
 
-  /** Ends messages under way, and the connections that they use. */
+  /** Ends messages under way and closes their connections. */
   close(): void {
     this.#messages.close();
   }
@@ -110,13 +110,13 @@ function allocated<D extends DType>(
     throw new ValueError('ERR_COLL_VALUE', `allocate takes a dtype and a whole number of elements, not ${told}`);
   }
   const bytes = length * byteSize(dtype);
-  // Node's own bound, which it does not get over.
+  // Node.js's limit, which it does not handle itself.
   if (bytes > constants.MAX_LENGTH) {
     const told = `a tensor of ${bytes} bytes is longer than ${constants.MAX_LENGTH}, the most that Node has in one buffer`;
     throw new CollError('ERR_COLL_BUFFER', `${told}; cut it into several`);
   }
   try {
-    // Memory of no bytes has no place.
+    // Empty memory has no place in the segment.
     const buffer = bytes === 0 ? new ArrayBuffer(0) : binding.allocate(memory, bytes);
     return { data: viewOf(dtype, buffer, 0, length), dtype, shape: [length], device: '' };
   } catch (cause) {

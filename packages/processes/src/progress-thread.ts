@@ -7,21 +7,23 @@ import type { ProcessCall } from './process-calls.js';
 
 type Call = KnownCall<ProcessCall>;
 
-// Of all calls that wait together, in and out. Copying takes an eighth of a second at worst, in which the event loop stands still, and memory in which they play.
+// Input and output bytes of all calls that wait together. Copying them takes an eighth of a second
+// at worst, during which the event loop blocks, plus as much memory.
 const mostCopiedBytes = 2 ** 27;
 
-/** Whose thread it is. */
+/** The owner of the thread. */
 export interface ThreadOwner {
   readonly rank: number;
-  /** Ends the group for what the engine found out about a call. */
+  /** Ends the group because of the engine's answer to a call. */
   end(answer: number, call: Call): void;
   /** Why a call failed. */
   failureOf(call: Call, number: number, signal: AbortSignal | undefined): CollError;
 }
 
 /**
- * The calls of a group that its own thread plays, one after the other. It plays them in memory of ours, in place of memory that a program can take away
- * meanwhile: inputs are copied when a call is handed over, results when that is over.
+ * The calls that a group's own thread executes, one after the other. It uses its own copies,
+ * because a program can transfer its memory meanwhile: inputs are copied when a call is taken over,
+ * results when it has ended.
  */
 export class ProgressThread {
   readonly #binding: ProcessBinding;
@@ -40,13 +42,17 @@ export class ProgressThread {
     return this.#calls.size === 0;
   }
 
-  /** The call that it plays now. */
+  /** The call being executed. */
   get first(): PendingCall | undefined {
     const [first] = this.#calls.values();
     return first;
   }
 
-  /** Takes a call over. @returns false where that has to wait for calls before. @throws Error where there is no memory for it, or no thread: the group has failed */
+  /**
+   * Takes over a call.
+   * @returns false if it must wait for earlier calls.
+   * @throws Error if memory or a thread is missing; the group has failed then
+   */
   take(pending: PendingCall): boolean {
     const { call, number, isBroken } = pending;
     const { handle } = call.handle;
@@ -65,7 +71,7 @@ export class ProgressThread {
     return true;
   }
 
-  /** Takes up what has ended. */
+  /** Collects the calls that have ended. */
   settle(): void {
     const results = this.#binding.results(this.#group);
     for (let at = 0; at < results.length; at += 2) {
@@ -74,7 +80,7 @@ export class ProgressThread {
     }
   }
 
-  /** Lets go of all, when the group has stopped. */
+  /** Releases all calls when the group has stopped. */
   release(): readonly PendingCall[] {
     const calls = [...this.#calls.values()];
     for (const pending of calls) this.#finish(pending, false);

@@ -5,9 +5,9 @@ import type { MemberConfig } from './member-config.js';
 import { hostOf, type PeerInfo } from './peer-info.js';
 import type { MemoryHandle, ProcessBinding, SegmentHandle } from './process-binding.js';
 
-/** The memory of this member, and what became of opening that of the others. */
+/** The memory of this member, and the results of opening that of the others. */
 export class SharedSegments {
-  /** What the others must know to open it. */
+  /** What other members need to open it. */
   readonly secret: Buffer;
   readonly #binding: ProcessBinding;
   readonly #rank: number;
@@ -28,7 +28,10 @@ export class SharedSegments {
     }
   }
 
-  /** Opens what another rank has, and leaves a mark there: why that is not possible; undefined where it was. */
+  /**
+   * Opens another rank's memory and leaves a mark there. Returns the reason if that failed;
+   * undefined on success.
+   */
   open(rank: number, secret: Buffer): string | undefined {
     if (this.#refused !== undefined) return this.#refused;
     if (secret.every((byte) => byte === 0)) return `rank ${rank} has no memory to share`;
@@ -46,7 +49,10 @@ export class SharedSegments {
     return own !== undefined && this.#binding.hasMark(own, rank);
   }
 
-  /** Room for messages with these ranks, which were opened: by rank, where it is. @throws CollError where there is no room */
+  /**
+   * Makes room for messages with these ranks, whose memory is open. Returns the segments by rank.
+   * @throws CollError if there is no room
+   */
   makeRings(ranks: readonly number[], size: number): readonly (SegmentHandle | undefined)[] {
     const own = this.#segments[this.#rank];
     if (own && ranks.length > 0) withRoom(() => this.#binding.makeRings(own, size));
@@ -55,12 +61,15 @@ export class SharedSegments {
     );
   }
 
-  /** The memory of all ranks, which were all opened. @throws CollError where that of one has no room for what all need */
+  /**
+   * Joins the memory of all ranks, all of which are open.
+   * @throws CollError if the memory of a rank is too small for what all need
+   */
   join(): MemoryHandle {
     return withRoom(() => this.#binding.sharedMemory(this.#rank, this.#segments as readonly SegmentHandle[]));
   }
 
-  /** Lets go of all. What was joined, or has messages in it, stays. */
+  /** Releases all segments. Joined memory, and memory with messages, stays. */
   release(): void {
     for (const segment of this.#segments) if (segment) this.#binding.releaseSegment(segment);
     this.#segments.length = 0;

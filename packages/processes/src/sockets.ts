@@ -2,14 +2,14 @@ import { Socket } from 'node:net';
 import type { Descriptors } from './descriptors.js';
 import type { ProcessBinding } from './process-binding.js';
 
-/** Who is at the other end of a connection, and what it is for. */
+/** The peer of a connection, and its channel. */
 interface Taken {
   readonly rank: number;
   readonly channel: number;
   readonly socket: number;
 }
 
-/** Connections that were taken over from Node, until a group has them. */
+/** Connections taken over from Node.js, until a group owns them. */
 export class Sockets {
   readonly #binding: ProcessBinding;
   readonly #descriptors: Descriptors | undefined;
@@ -21,7 +21,7 @@ export class Sockets {
     this.#descriptors = descriptors;
   }
 
-  /** Takes over a descriptor of Node's. @throws Error after `close` */
+  /** Takes over a descriptor from Node.js. @throws Error after `close` */
   take(descriptor: number): number {
     if (this.#isClosed) throw new Error('nobody wants a connection any more');
     const socket = this.#duplicate(descriptor);
@@ -40,13 +40,16 @@ export class Sockets {
     }
   }
 
-  /** Makes one Node's again. */
+  /** Turns a taken descriptor into a Node.js socket again. */
   giveBack(socket: number): Socket {
     this.#taken.delete(socket);
     return new Socket({ fd: socket, readable: true, writable: true });
   }
 
-  /** The connections with each rank, in the order of their channels, which is the same at both ends. Whoever gets them closes them. */
+  /**
+   * The connections with each rank, in the order of their channels, which is the same at both ends.
+   * The caller must close them.
+   */
   handOver(connections: readonly Taken[]): ReadonlyMap<number, readonly number[]> {
     const byRank = new Map<number, number[]>();
     for (const { rank, socket } of [...connections].sort((a, b) => a.channel - b.channel)) {
@@ -56,7 +59,7 @@ export class Sockets {
     return byRank;
   }
 
-  /** Closes those that nobody has got, and takes no more. */
+  /** Closes the connections that were not handed over, and accepts no more. */
   close(): void {
     this.#isClosed = true;
     for (const socket of this.#taken) this.#binding.closeSocket(socket);

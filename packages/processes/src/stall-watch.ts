@@ -1,18 +1,18 @@
-/** A call that has waited for others longer than it should. */
+/** A call that has waited too long for other ranks. */
 export interface Stall {
   readonly operation: string;
-  /** Which of the group's calls it is. */
+  /** Sequence number of the call in its group. */
   readonly sequence: number;
-  /** Ranks that were not seen to have come. */
+  /** Ranks that have not been seen to arrive. */
   readonly missing: readonly number[];
   readonly seconds: number;
 }
 
-/** Who wants to know of stalls. */
+/** Receives reports of stalls. */
 export interface StallListener {
-  /** After how long a call is one. */
+  /** Seconds after which a waiting call counts as stalled. */
   readonly seconds: number;
-  /** Told once of each stall, and of its end by undefined. */
+  /** Called once per stall, and with undefined when it ends. */
   tell(stall: Stall | undefined): void;
 }
 
@@ -22,7 +22,7 @@ export interface FirstCall {
   readonly operation: string;
 }
 
-/** Looks now and then whether the first of the asynchronous calls under way is still the same. */
+/** Polls whether the first of the pending asynchronous calls is still the same. */
 export class StallWatch {
   readonly #listener: StallListener;
   readonly #first: () => FirstCall | undefined;
@@ -37,7 +37,7 @@ export class StallWatch {
     this.#missing = missing;
   }
 
-  /** A call has begun, or ended. */
+  /** Called when a call has begun or ended. */
   look(): void {
     const first = this.#first();
     if (this.#told !== undefined && this.#told !== first?.number) {

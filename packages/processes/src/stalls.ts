@@ -3,17 +3,17 @@ import { stallSecondsFrom } from '@coll/rendezvous/internal';
 import type { MemberConfig } from './member-config.js';
 import type { StallListener } from './stall-watch.js';
 
-/** Reports to the launcher what a member waits for; undefined where nobody reads that. */
+/** Reports a member's waits to the launcher; undefined if no launcher reads reports. */
 export function stallListener({ rank, size }: MemberConfig): StallListener | undefined {
   const seconds = stallSecondsFrom();
   if (seconds === undefined) return undefined;
-  // The launcher knows its own ranks only.
+  // The launcher only knows its own ranks.
   const { COLL_RANK, COLL_SIZE } = process.env;
   const isOfAll = Number(COLL_RANK) === rank && Number(COLL_SIZE) === size;
   return { seconds, tell: (stall) => reportStall(stall && { ...stall, missing: isOfAll ? stall.missing : [] }) };
 }
 
-/** The same for the opening itself. @returns what ends the watch */
+/** Reports stalls of the opening itself. @returns a function that ends the watch */
 export function watchOpening(listener: StallListener | undefined): () => void {
   if (!listener) return () => {};
   const { seconds } = listener;

@@ -2,17 +2,18 @@ import type { MemberConfig } from './member-config.js';
 
 type Settings = Pick<MemberConfig, 'streams' | 'size'>;
 
-// Where one stream has lost packets and slows down, the other one goes on.
+// If one stream loses packets and slows down, the other one goes on.
 const streamsOfTwoHosts = 2;
 
-/** How many TCP connections carry the data of this member and one that is on the same host, or on another. */
+/** Number of TCP connections for the data between this member and another one, on the same host or not. */
 export function streamsTo({ streams, size }: Settings, isSameHost: boolean): number {
   if (streams !== 'auto') return streams;
-  // Among more members, each link has several streams already, and more of them get into each other's way.
+  // With more members, each network link already carries several streams, and further ones slow
+  // each other down.
   return isSameHost || size > 2 ? 1 : streamsOfTwoHosts;
 }
 
-/** No pair of members has more. */
+/** The largest number of streams of any pair of members. */
 export function mostStreams(member: Settings): number {
   return streamsTo(member, false);
 }

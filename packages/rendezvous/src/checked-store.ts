@@ -2,7 +2,7 @@ import { CollError, UnavailableError } from '@coll/core';
 import { requireAmount, requireKey, requireValue, requireWait, type Store, type WaitOptions } from './store.js';
 import { Waits } from './waiting.js';
 
-/** What all stores have in common: checks before anything is asked for, and the ways in which waiting ends. */
+/** Common part of all stores: validation before any request, and the ways in which waiting ends. */
 export abstract class CheckedStore implements Store {
   readonly #waits = new Waits();
 
@@ -44,27 +44,27 @@ export abstract class CheckedStore implements Store {
     return this.close();
   }
 
-  /** Writes a checked value, over the one that is there. */
+  /** Writes a validated value, overwriting any previous one. */
   protected abstract write(key: string, value: Uint8Array): Promise<void>;
 
-  /** Waits for a value, in memory of its own, until `over` says that nobody wants it any more. */
+  /** Waits for a value, returned in its own memory, until `over` aborts. */
   protected abstract read(key: string, over: AbortSignal): Promise<Uint8Array>;
 
-  /** Adds to a counter, which begins at 0, and returns what it is then. */
+  /** Adds to a counter, which begins at 0, and returns the new value. */
   protected abstract raise(key: string, amount: number): Promise<number>;
 
-  /** Writes a value where the present one is `expected`, or where there is none for undefined: whether it did. */
+  /** Writes a value if the present one is `expected` (undefined: if there is none). Returns whether it did. */
   protected abstract exchange(key: string, expected: Uint8Array | undefined, desired: Uint8Array): Promise<boolean>;
 
-  /** Forgets a key: whether it was there. */
+  /** Deletes a key. Returns whether it existed. */
   protected abstract erase(key: string): Promise<boolean>;
 
-  /** What the store itself answered that refuses a call; undefined for errors of another kind. Default: all are. */
+  /** The store's reply that refuses a call; undefined for other errors. Default: undefined for all. */
   protected refusal(_: unknown): string | undefined {
     return undefined;
   }
 
-  /** Gives back what it holds; may be called again. Default: nothing. */
+  /** Releases resources. Idempotent. Default: nothing to release. */
   protected async release(): Promise<void> {}
 
   #check(operation: string, key: string, value?: Uint8Array): void {
@@ -73,12 +73,12 @@ export abstract class CheckedStore implements Store {
     if (value !== undefined) requireValue(value, operation);
   }
 
-  /** What a store answers; errors of the system, or of a client, become ours. */
+  /** Awaits a store's answer. System and client errors become CollErrors. */
   async #answered<Answer>(operation: string, answer: Promise<Answer>): Promise<Answer> {
     try {
       return await answer;
     } catch (cause) {
-      // What is under way when it is closed fails in many ways.
+      // Pending requests fail in many ways when the store is closed.
       this.#waits.requireOpen(operation);
       if (cause instanceof CollError) throw cause;
       const refusal = this.refusal(cause);

@@ -7,9 +7,9 @@ import { TcpStore, type TcpStoreOptions } from './tcp-store.js';
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * Connects to the store of the job that this process is a member of: `coll run` tells where it is, in `COLL_STORE`, `COLL_JOB` and
- * `COLL_JOB_KEY`. Waits for it up to `timeoutSeconds` (default: 60).
- * @throws ValueError where a variable is missing or makes no sense; what `TcpStore.connect` throws
+ * Connects to the store of this process's job. `coll run` sets its address in `COLL_STORE`,
+ * `COLL_JOB` and `COLL_JOB_KEY`. Waits for it up to `timeoutSeconds` (default: 60).
+ * @throws ValueError if a variable is missing or invalid; what `TcpStore.connect` throws
  */
 export async function storeFromEnvironment(
   environment: Environment = process.env,
@@ -23,8 +23,9 @@ export async function storeFromEnvironment(
 }
 
 /**
- * Which member of its group this process is, of `meet`'s options: from `COLL_RANK`, `COLL_SIZE` and `COLL_GENERATION` (absent: 0).
- * @throws ValueError where a variable is missing or no whole number
+ * This process's member options for `meet`: from `COLL_RANK`, `COLL_SIZE` and `COLL_GENERATION`
+ * (undefined: 0).
+ * @throws ValueError if a variable is missing or not a whole number
  */
 export function memberFromEnvironment(
   environment: Environment = process.env,
@@ -36,7 +37,10 @@ export function memberFromEnvironment(
   };
 }
 
-/** Which generation of its job this process is of: `COLL_GENERATION`, or 0 where that is absent. @throws ValueError where it is no whole number */
+/**
+ * The generation of this process: `COLL_GENERATION`, or 0 if that is undefined.
+ * @throws ValueError if it is not a whole number
+ */
 export function generationFromEnvironment(environment: Environment = process.env): number {
   return wholeNumber('COLL_GENERATION', environment['COLL_GENERATION'] || '0');
 }

@@ -5,13 +5,13 @@ import { NoAnswer, type OutageOptions, ServerStore } from './server-store.js';
 import { raised, sameBytes } from './store.js';
 import { withoutPassword } from './without-password.js';
 
-/** Which etcd, and which job in it. */
+/** The etcd server, and the job within it. */
 export interface EtcdStoreOptions extends OutageOptions {
-  /** Of a member of etcd 3.4 or later: `http://127.0.0.1:2379`. */
+  /** URL of a member of etcd 3.4 or later: `http://127.0.0.1:2379`. */
   readonly url: string;
-  /** What stands before each key, to keep jobs apart. */
+  /** Prefix of each key, to separate jobs. */
   readonly job: string;
-  /** Sent with each request, such as an `Authorization`. */
+  /** Headers sent with each request, such as `Authorization`. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
@@ -22,14 +22,14 @@ const etcdStoreOptions = knownOptions<EtcdStoreOptions>('EtcdStore', {
   outageSeconds: true,
 });
 
-/** What a key has. */
+/** A key's present value. */
 interface Present {
   readonly value: Uint8Array;
-  /** Another one after each writing. */
+  /** Changes with every write. */
   readonly revision: string;
 }
 
-/** Gateways name fields as etcd does, or as JSON does. */
+/** Gateways use either etcd's field names or JSON's. */
 interface KeyValue {
   readonly value?: string;
   readonly mod_revision?: string;
@@ -37,14 +37,14 @@ interface KeyValue {
 }
 
 const longestAnswerMillis = 10_000;
-// Of an etcd that stops or has no leader yet, and of proxies before it.
+// From an etcd that stops or has no leader yet, and from proxies in front of it.
 const unavailable: readonly number[] = [408, 502, 503, 504];
 
-/** A store in etcd, by the JSON gateway of its server. */
+/** A store in etcd, accessed through the server's JSON gateway. */
 export class EtcdStore extends ServerStore {
   readonly #options: EtcdStoreOptions;
 
-  /** @throws ValueError for what is no URL, or one with a password, and for what is no name of a job or number of seconds */
+  /** @throws ValueError for an invalid URL, one with a password, an invalid job name or number of seconds */
   constructor(options: EtcdStoreOptions) {
     const given = optionsOf(
       options,
@@ -87,12 +87,15 @@ export class EtcdStore extends ServerStore {
     return deleted === '1';
   }
 
-  /** Writes where nobody has written since: compared by revisions, because two values may be more than etcd takes in one request. */
+  /**
+   * Writes if no other write came in between. Compared by revision, because two values may exceed
+   * etcd's request size.
+   */
   async #replace(key: string, present: Present | undefined, desired: Uint8Array): Promise<boolean> {
     const name = this.#named(key);
     const compare = [{ key: name, target: 'MOD', modRevision: present?.revision ?? '0' }];
     const success = [{ requestPut: { key: name, value: encode(desired) } }];
-    // An answer leaves out what is false.
+    // The answer omits false values.
     const { succeeded = false } = await this.#post('kv/txn', { compare, success });
     return succeeded === true;
   }
@@ -102,7 +105,7 @@ export class EtcdStore extends ServerStore {
     const [found] = kvs as readonly KeyValue[];
     if (!found) return undefined;
     const { value = '', mod_revision: revision = found.modRevision } = found;
-    // Without one nothing would ever be written, and whoever wants to would try for ever.
+    // Without a revision no write would ever succeed, and retries would never end.
     if (revision === undefined) throw new CollError('ERR_COLL_STORE', this.#noRevision(), { operation: 'kv/range' });
     return { value: Uint8Array.from(Buffer.from(value, 'base64')), revision };
   }

@@ -1,11 +1,11 @@
 import { CollError, DeadlineExceededError, type ErrorCode, RuntimeError, UnavailableError } from '@coll/core';
 
-// What a member tells the others; more of a message is of no use.
+// Maximum length of an error message; a longer message adds nothing useful.
 const mostCharacters = 2000;
 
-// More than any group has.
+// More ranks than any group has.
 const mostRanks = 65_536;
-/** The codes that a member leaves for the others. */
+/** The error codes that a member can leave for the others. */
 const codes: readonly ErrorCode[] = [
   'ERR_COLL_CLUSTER',
   'ERR_COLL_DEADLINE',
@@ -14,15 +14,15 @@ const codes: readonly ErrorCode[] = [
   'ERR_COLL_STORE',
 ];
 
-/** The errors that a member can leave for the others, by the names of their classes. */
+/** The error classes that a member can leave for the others, by name. */
 const kinds = { CollError, DeadlineExceededError, RuntimeError, UnavailableError } as const;
 
-/** The error that all members get, as one of them leaves it in the store. */
+/** Encodes the error for all members, which one of them leaves in the store. */
 export function encodeFailureRecord({ name, code, message, rank }: CollError): Uint8Array {
   return Buffer.from(JSON.stringify({ name, code, message: message.slice(0, mostCharacters), rank }));
 }
 
-/** That error again. */
+/** Decodes that error. */
 export function decodeFailureRecord(bytes: Uint8Array, operation: string): CollError {
   const { name, code, message, rank } = parse(bytes);
   const Kind = Object.hasOwn(kinds, String(name)) ? kinds[name as keyof typeof kinds] : CollError;
@@ -38,7 +38,7 @@ function isRank(rank: unknown): rank is number {
   return Number.isInteger(rank) && (rank as number) >= 0 && (rank as number) < mostRanks;
 }
 
-/** Without the characters that control a terminal. */
+/** Removes control characters of terminals. */
 function printable(text: string): string {
   return text.replace(/(?![\n\t])\p{Cc}/gu, ' ');
 }

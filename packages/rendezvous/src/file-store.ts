@@ -8,18 +8,21 @@ import { makeFolder } from './make-folder.js';
 import { raised, sameBytes } from './store.js';
 import { poll } from './waiting.js';
 
-/** Where the files are. */
+/** Location of the files. */
 export interface FileStoreOptions {
-  /** A folder that all members see, of this job alone. It is made where it is missing, for this user only. */
+  /**
+   * A folder that all members can access, used by this job alone. It is created if missing, for
+   * this user only.
+   */
   readonly folder: string;
 }
 
 const fileStoreOptions = knownOptions<FileStoreOptions>('FileStore', { folder: true });
 
-// The first byte of a version says whether there is a value, or it was deleted.
+// The first byte of a version tells a value from a deletion.
 const there = 1;
 const gone = 0;
-// Other users have no business there.
+// For this user only.
 const mode = 0o700;
 
 interface Version {
@@ -28,13 +31,14 @@ interface Version {
 }
 
 /**
- * A store in a shared file system. A key is a folder, and every write to it a file with the next number, which `link` puts there under
- * one name at most: that is atomic on NFS, too, where locks are not. Old versions stay until `remove`, so that it serves meetings, not traffic.
+ * A store in a shared file system. A key is a folder; every write adds a file with the next number.
+ * `link` creates each name at most once: it is atomic even on NFS, where locks are not. Old
+ * versions stay until `remove`, so use it for rendezvous, not for traffic.
  */
 export class FileStore extends CheckedStore {
   readonly #folder: string;
 
-  /** @throws ValueError where no folder is named */
+  /** @throws ValueError without a folder */
   constructor(options: FileStoreOptions) {
     super();
     const { folder } = optionsOf(options, "{ folder: '/shared/job' }", fileStoreOptions);
@@ -43,7 +47,7 @@ export class FileStore extends CheckedStore {
     this.#folder = path.resolve(folder);
   }
 
-  /** Deletes the folder, when all members are done with it. */
+  /** Deletes the folder. Call it when all members are done. */
   async remove(): Promise<void> {
     await this.close();
     await rm(this.#folder, { recursive: true, force: true });
@@ -74,7 +78,7 @@ export class FileStore extends CheckedStore {
     return this.#update(key, (value) => (value === undefined ? 'keep' : undefined));
   }
 
-  /** Writes what becomes of a value, again where somebody else was faster: whether anything was written. */
+  /** Writes the updated value, retrying if another member was faster. Returns whether anything was written. */
   async #update(
     key: string,
     change: (value: Uint8Array | undefined) => Uint8Array | undefined | 'keep',
@@ -98,13 +102,13 @@ export class FileStore extends CheckedStore {
     return { number, value: bytes[0] === there ? Uint8Array.from(bytes.subarray(1)) : undefined };
   }
 
-  // Keys may have any characters, and be longer than a file's name.
+  // Keys may contain any characters, and be longer than a file name.
   #folderOf(key: string): string {
     return path.join(this.#folder, createHash('sha256').update(key).digest('hex'));
   }
 }
 
-/** Blocks the event loop only for the first key of a job: a file system of the network that hangs must not. */
+/** Blocks the event loop only for the first key of a job, because a network file system may hang. */
 async function ensureFolder(folder: string): Promise<void> {
   try {
     await mkdir(folder, { mode });
@@ -115,7 +119,7 @@ async function ensureFolder(folder: string): Promise<void> {
   }
 }
 
-/** Whether the version is ours: false where that number was taken. */
+/** Writes a version. Returns false if the number was already taken. */
 async function putVersion(folder: string, number: number, value: Uint8Array | undefined): Promise<boolean> {
   const draft = path.join(folder, `draft-${randomUUID()}`);
   const bytes = Buffer.concat([Buffer.of(value === undefined ? gone : there), value ?? Buffer.of()]);

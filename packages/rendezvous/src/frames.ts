@@ -1,36 +1,36 @@
 import { CollError } from '@coll/core';
 import { mostKeyBytes, mostValueBytes } from './store.js';
 
-/** Of the frames, which both sides must agree about. */
+/** Version of the frame format; both sides must agree. */
 export const frameVersion = 1;
 
-/** What a client asks for; the numbers are what is sent. */
+/** Operations of a client; the numbers are sent. */
 export const ops = { hello: 0, set: 1, get: 2, add: 3, compareSet: 4, delete: 5, cancel: 6 } as const;
 
-/** By name. */
+/** Name of an operation. */
 export type Op = keyof typeof ops;
 
 const opNames = Object.keys(ops) as readonly Op[];
 
-/** What a client sends. */
+/** A client's request. */
 export interface Request {
-  /** Of the answer, the same. */
+  /** Equal to that of the answer. */
   readonly id: number;
   readonly op: Op;
   readonly key: string;
   readonly value: Uint8Array;
-  /** Of `compareSet`, what has to be there. */
+  /** For `compareSet`: the value that must be present. */
   readonly expected: Uint8Array | undefined;
 }
 
-/** What a server sends back: a value, or why it refuses. */
+/** A server's answer: a value, or the reason for a refusal. */
 export interface Answer {
   readonly id: number;
   readonly isRefused: boolean;
   readonly value: Uint8Array;
 }
 
-// Two values, as `compareSet` has, a key, and what stands before them.
+// A key, two values (as in `compareSet`) and their headers.
 const mostFrameBytes = mostKeyBytes + 2 * mostValueBytes + 64;
 
 /*
@@ -55,7 +55,7 @@ export function encodeRequest({ id, op, key, value, expected }: Request): Buffer
   return Buffer.concat([head, keyBytes, expected ?? Buffer.of(), value]);
 }
 
-/** @throws CollError for a frame that is no request */
+/** @throws CollError for a frame that is not a request */
 export function decodeRequest(frame: Buffer): Request {
   if (frame.length < requestHead) throw badFrame('a request is cut short');
   const op = opNames[frame.readUInt8(4)];
@@ -81,7 +81,7 @@ export function encodeAnswer({ id, isRefused, value }: Answer): Buffer {
   return Buffer.concat([head, value]);
 }
 
-/** @throws CollError for a frame that is no answer */
+/** @throws CollError for a frame that is not an answer */
 export function decodeAnswer(frame: Buffer): Answer {
   if (frame.length < answerHead) throw badFrame('an answer is cut short');
   return {
@@ -91,12 +91,15 @@ export function decodeAnswer(frame: Buffer): Answer {
   };
 }
 
-/** Cuts a stream into frames. */
+/** Splits a stream into frames. */
 export class FrameSplitter {
   #parts: Buffer[] = [];
   #bytes = 0;
 
-  /** The frames that are complete with this part. @throws CollError for a length that no frame has, before room is made for it */
+  /**
+   * Adds a part and returns the frames that it completes.
+   * @throws CollError for an invalid length, before allocating memory for it
+   */
   push(part: Buffer): Buffer[] {
     this.#parts.push(part);
     this.#bytes += part.length;
@@ -131,7 +134,7 @@ export class FrameSplitter {
   }
 }
 
-// Values are kept for long, and must not keep the memory of whole parts of a stream.
+// Values are kept for long, and must not retain whole parts of a stream.
 function copyOf(frame: Buffer, begin: number, end: number): Uint8Array {
   return Uint8Array.from(frame.subarray(begin, end));
 }

@@ -1,23 +1,29 @@
 import { CollError } from '@coll/core';
 import { quote } from '@coll/core/internal';
 
-/** What all members of a group say alike, by name. */
+/** Settings that must be equal on all members, by name. */
 export type Settings = Readonly<Record<string, string | number>>;
 
-/** The newest of the groups that meet in a store, one after the other, as the first of its members has told. */
+/**
+ * The newest of the groups that meet in a store one after the other, as described by the first of
+ * its members.
+ */
 export interface GenerationRecord {
   readonly generation: number;
-  /** Of that member. */
+  /** Rank of that member. */
   readonly rank: number;
   readonly settings: Settings;
 }
 
-/** As the store has it. `terms` is the name that members of all releases read, so that another release is refused by its version. */
+/**
+ * The record as stored. Members of all releases read the name `terms`, so that another release is
+ * refused by its version.
+ */
 export function encodeGenerationRecord({ generation, rank, settings }: GenerationRecord): Uint8Array {
   return Buffer.from(JSON.stringify({ generation, rank, terms: settings }));
 }
 
-/** @throws CollError (ERR_COLL_STORE) for what no member has put there */
+/** @throws CollError (ERR_COLL_STORE) unless a member wrote the record */
 export function decodeGenerationRecord(bytes: Uint8Array, operation: string): GenerationRecord {
   const newest = parse(bytes);
   if (newest) return newest;
@@ -27,7 +33,7 @@ export function decodeGenerationRecord(bytes: Uint8Array, operation: string): Ge
   });
 }
 
-/** Which of the settings differ, in words; undefined where none does. */
+/** The settings that differ, as text; undefined if none does. */
 export function differenceOf(own: GenerationRecord, other: GenerationRecord): string | undefined {
   const names = [...new Set([...Object.keys(own.settings), ...Object.keys(other.settings)])];
   const odd = names.filter((name) => own.settings[name] !== other.settings[name]);
@@ -51,7 +57,7 @@ export function isCount(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0;
 }
 
-/** Whether it is a table of texts and finite numbers. */
+/** Whether it is a table of strings and finite numbers. */
 export function areSettings(value: unknown): value is Settings {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
   return Object.values(value).every((each) => typeof each === 'string' || Number.isFinite(each));

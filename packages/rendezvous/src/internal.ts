@@ -1,4 +1,4 @@
-/** For the packages of this repository, of the same version. It may change in any release. */
+/** Internal API for this repository's packages of the same version. It may change in any release. */
 export { generationFromEnvironment } from './environment-store.js';
 export { requireJobKey } from './job-key.js';
 export { makeFolder } from './make-folder.js';

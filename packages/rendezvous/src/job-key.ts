@@ -6,18 +6,18 @@ import { mostKeyBytes } from './store.js';
 const fewestBytes = 16;
 const fewestDifferent = 8;
 
-/** A new secret for a job: who has it is a member. */
+/** A new secret for a job. Every process that has it counts as a member. */
 export function newJobKey(): string {
   return randomBytes(32).toString('base64url');
 }
 
-/** @throws ValueError for what is no name of a job */
+/** @throws ValueError unless it is a valid job name */
 export function requireJob(job: unknown): asserts job is string {
   if (typeof job === 'string' && Buffer.byteLength(job) <= mostKeyBytes) return;
   throw new ValueError('ERR_COLL_VALUE', `a job is a name of ${mostKeyBytes} bytes at most, not ${quote(job)}`);
 }
 
-/** Checks that a job key cannot be guessed at once. @throws ValueError that does not quote it */
+/** Checks that a job key is not trivial to guess. @throws ValueError that does not quote it */
 export function requireJobKey(jobKey: unknown, operation?: string): asserts jobKey is string {
   const bytes = typeof jobKey === 'string' ? Buffer.from(jobKey) : Buffer.of();
   const different = new Set(bytes).size;

@@ -2,9 +2,9 @@ import { knownOptions, optionsOf } from '@coll/core/internal';
 import { requireValue, type Store } from './store.js';
 import { StoreRendezvous, type StoreRendezvousOptions } from './store-rendezvous.js';
 
-/** Who comes, to which group, with what, and how long it waits for the others. */
+/** The joining member, its group, its card and its timeout. */
 export interface JoinGroupOptions extends StoreRendezvousOptions {
-  /** What the others get to know of this member, such as its address: up to 1 MiB. */
+  /** What other members learn about this one, such as its address: up to 1 MiB. */
   readonly card: Uint8Array;
 }
 
@@ -21,10 +21,13 @@ const meetOptions = knownOptions<JoinGroupOptions>('meet', {
 });
 
 /**
- * Brings the members of a group together: each shows its card and gets those of all, in rank order, when everybody is there.
- * @throws CollError (ERR_COLL_STORE), on all members that are there, where they do not say the same of the group or one rank is there twice; UnavailableError (ERR_COLL_STORE)
- * where members have come for a newer generation, now or before, or the store has lost what a member wrote; DeadlineExceededError that names the ranks that did not arrive, or where the store does not answer; AbortedError;
- * ValueError for a rank that is not in the group, and what is no store, card or wait
+ * Brings the members of a group together. Each member publishes its card, and gets the cards of all
+ * in rank order once all have arrived.
+ * @throws CollError (ERR_COLL_STORE), on all members that are present, if their settings differ or
+ * a rank is present twice; UnavailableError (ERR_COLL_STORE) if members of a newer generation have
+ * arrived, or the store has lost a member's data; DeadlineExceededError that names the ranks that
+ * did not arrive, or if the store does not answer; AbortedError; ValueError for a rank outside the
+ * group, and for an invalid store, card or wait
  */
 export async function joinGroup(store: Store, options: JoinGroupOptions): Promise<readonly Uint8Array[]> {
   const { card, ...others } = optionsOf(options, '{ rank: 0, size: 2, card }', meetOptions) as JoinGroupOptions;

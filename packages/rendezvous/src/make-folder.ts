@@ -2,8 +2,10 @@ import { existsSync, mkdirSync } from 'node:fs';
 import path from 'node:path';
 
 /**
- * Makes a folder and those above it that are missing; others may do so at the same time. Step by step: in file systems such as /proc, the recursive `mkdir` of Node 20 tries
- * again for ever. @throws what the system says where it cannot be made
+ * Creates a folder and its missing parents; other processes may do so at the same time. It goes
+ * step by step, because the recursive `mkdir` of Node.js 20 retries endlessly in file systems such
+ * as /proc.
+ * @throws the system error if the folder cannot be created
  */
 export function makeFolder(folder: string, mode?: number): void {
   if (existsSync(folder)) return;

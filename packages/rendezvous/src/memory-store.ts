@@ -4,7 +4,7 @@ import { Table, type TableLimits } from './table.js';
 
 const memoryStoreOptions = knownOptions<TableLimits>('MemoryStore', { mostKeys: true, mostBytes: true });
 
-/** A store for one process: its members share this object, or open one each on the same table. */
+/** A store for one process. Its members share this object, or open one each on the same table. */
 export class MemoryStore extends CheckedStore {
   readonly #table: Table;
 

@@ -5,27 +5,33 @@ import { NoAnswer, type OutageOptions, requireOutage, ServerStore } from './serv
 import { noCounter } from './store.js';
 import { withoutPassword } from './without-password.js';
 
-/** What is used of a client of `ioredis`. Bytes are a `Buffer`, named by its parent so that these types need none of Node's. */
+/**
+ * The part of an `ioredis` client that is used. Bytes are a `Buffer`, typed by its parent class so
+ * that these types do not need Node.js's.
+ */
 export interface RedisClient {
-  /** The value of a key; null where there is none. */
+  /** The value of a key; null if there is none. */
   getBuffer(key: string): Promise<Uint8Array | null>;
-  /** Writes a value that expires after so many seconds. */
+  /** Writes a value that expires after `seconds`. */
   set(key: string, value: RedisValue, unit: 'EX', seconds: number): Promise<unknown>;
-  /** Deletes a key; 1 where it was there, else 0. */
+  /** Deletes a key; returns 1 if it existed, else 0. */
   del(key: string): Promise<number>;
-  /** Runs a Lua script on `keys` keys, which come first among the values. */
+  /** Runs a Lua script on `keys` keys, which are the first of the values. */
   eval(script: string, keys: number, ...values: RedisValue[]): Promise<unknown>;
 }
 
 type RedisValue = string | Uint8Array | number;
 
-/** Which Redis, and which job in it. */
+/** The Redis server, and the job within it. */
 export interface RedisStoreOptions extends OutageOptions {
-  /** A client, which stays the caller's, or the URL of a server, for which `ioredis` has to be installed. */
+  /**
+   * A client, which the caller keeps and closes, or the URL of a server, which requires `ioredis`
+   * to be installed.
+   */
   readonly redis: RedisClient | string;
-  /** What stands before each key, to keep jobs apart. */
+  /** Prefix of each key, to separate jobs. */
   readonly job: string;
-  /** How long a value is kept after it was written. Default: a day. */
+  /** Seconds for which a written value is kept. Default: 86400, a day. */
   readonly expireSeconds?: number;
 }
 
@@ -36,7 +42,7 @@ const redisStoreOptions = knownOptions<RedisStoreOptions>('RedisStore', {
   outageSeconds: true,
 });
 
-/** A client of our own, which is closed with its store. */
+/** A client created here, which is closed with its store. */
 interface OwnClient extends RedisClient {
   readonly status: string;
   readonly stream: { readonly writable: boolean };
@@ -55,7 +61,7 @@ if ARGV[1] == '0' and present or ARGV[1] == '1' and present ~= ARGV[2] then retu
 redis.call('SET', KEYS[1], ARGV[3], 'EX', ARGV[4])
 return 1`;
 
-// Lua's numbers are those of JavaScript, and the largest safe integer is ARGV[3].
+// Lua's numbers are those of JavaScript; ARGV[3] is the largest safe integer.
 const raise = `
 local text = redis.pcall('GET', KEYS[1]) or '0'
 if type(text) ~= 'string' or #text > 17 or not text:match('^-?%d+$') then return false end
@@ -72,9 +78,9 @@ export class RedisStore extends ServerStore {
   readonly #prefix: string;
   readonly #seconds: number;
   #over: Promise<unknown> | undefined;
-  /** The end of our own client's first attempt; those that follow are its business. */
+  /** Settles with the own client's first attempt; the client handles later ones. */
   readonly #attempted: Promise<unknown> | undefined;
-  /** Why our own client has no connection. */
+  /** Why the own client has no connection. */
   #trouble = new Error('the connection was lost');
 
   private constructor(client: RedisClient | OwnClient, options: RedisStoreOptions) {
@@ -82,7 +88,7 @@ export class RedisStore extends ServerStore {
     const { redis, job, expireSeconds = oneDay } = options;
     this.#client = client;
     this.#own = typeof redis === 'string' ? (client as OwnClient) : undefined;
-    // Without a listener the client prints.
+    // Without a listener, the client prints errors.
     this.#own?.on('error', (error) => {
       this.#trouble = error;
     });
@@ -91,7 +97,10 @@ export class RedisStore extends ServerStore {
     this.#seconds = expireSeconds;
   }
 
-  /** @throws ValueError for what is no client, URL, name of a job or number of seconds; CollError where a URL was given, but `ioredis` is not installed */
+  /**
+   * @throws ValueError for an invalid client, URL, job name or number of seconds; CollError if a
+   * URL was given, but `ioredis` is not installed
+   */
   static async connect(options: RedisStoreOptions): Promise<RedisStore> {
     const {
       redis,
@@ -142,12 +151,12 @@ export class RedisStore extends ServerStore {
     await this.#over;
   }
 
-  /** Whether our own client has no connection. */
+  /** Whether the own client has no connection. */
   #isAway(): boolean {
     return this.#own !== undefined && !(this.#own.status === 'ready' && this.#own.stream.writable);
   }
 
-  /** What Redis answers. @throws NoAnswer; what it refuses with */
+  /** Calls Redis and returns its answer. @throws NoAnswer; Redis's refusal */
   async #ask<Answer>(call: (client: RedisClient) => Promise<Answer>): Promise<Answer> {
     await this.#attempted;
     const isUnsent = this.#isAway();
@@ -162,7 +171,7 @@ export class RedisStore extends ServerStore {
   }
 }
 
-/** As ioredis tells of an answer that is an error. */
+/** How ioredis reports an error answer. */
 function isRefusal(error: unknown): error is Error {
   return error instanceof Error && error.name === 'ReplyError';
 }
@@ -175,7 +184,7 @@ function requireClient(redis: unknown): asserts redis is RedisClient | string {
   throw new ValueError('ERR_COLL_VALUE', `redis is redis://host:port, or a client of ioredis, not ${given}`);
 }
 
-/** Says goodbye where somebody listens. */
+/** Quits properly if the server is reachable. */
 async function closeClient(client: OwnClient): Promise<void> {
   if (client.status === 'ready') await client.quit().catch(() => {});
   client.disconnect();
@@ -184,7 +193,7 @@ async function closeClient(client: OwnClient): Promise<void> {
 async function clientOf(url: string): Promise<OwnClient> {
   try {
     const { Redis } = await import('ioredis');
-    // The store decides what is repeated: the client neither keeps calls nor sends them again.
+    // The store decides about retries, so the client must not queue or resend calls.
     const repeatsNothing = {
       autoResendUnfulfilledCommands: false,
       enableOfflineQueue: false,

@@ -10,11 +10,11 @@ import { connect as connectTls, createServer as createTlsServer, type TLSSocket 
  */
 
 const magic = Buffer.from('coll');
-// The magic and random bytes, then their MAC.
+// Bytes of the MAC that follows the magic and the random bytes.
 const macLength = 16;
 const preambleLength = 2 * macLength;
 
-// TLS's fatal alert `decrypt_error`, which clients report as another key.
+// TLS's fatal alert `decrypt_error`, which clients report as a different key.
 const refusal = Uint8Array.of(0x15, 3, 3, 0, 2, 2, 51);
 
 const pskIdentity = 'coll';
@@ -24,7 +24,10 @@ const preSharedKeys = {
   maxVersion: 'TLSv1.3',
 } as const;
 
-/** Connects to a server of the same job. The socket emits `secureConnect` when both sides have proven that they have the key. */
+/**
+ * Connects to a server of the same job. The socket emits `secureConnect` once both sides have
+ * proven that they have the key.
+ */
 export function connectSecurely(target: { readonly host: string; readonly port: number }, jobKey: string): TLSSocket {
   const psk = keyOf(jobKey, 'store');
   const socket = connect(target);
@@ -33,25 +36,25 @@ export function connectSecurely(target: { readonly host: string; readonly port: 
     ...preSharedKeys,
     socket,
     pskCallback: () => ({ psk, identity: pskIdentity }),
-    // There are no certificates: the server proves who it is by the key.
+    // There are no certificates: the key authenticates the server.
     checkServerIdentity: () => undefined,
   });
   socket.once('error', (error) => secured.destroy(error));
-  // Node reports an error of the connection once more, when callers may have stopped listening.
+  // Node.js repeats a connection's error when callers may no longer listen.
   secured.on('error', () => {});
   return secured;
 }
 
 /**
- * A server, not listening yet, that hands on the connections of members.
- * @param seconds how long a stranger may take for the preamble, and again for the handshake
+ * A server, not listening yet, that passes authenticated connections to `accept`.
+ * @param seconds limit for a stranger's preamble, and again for the handshake
  */
 export function createSecureServer(jobKey: string, seconds: number, accept: (socket: TLSSocket) => void): Server {
   const psk = keyOf(jobKey, 'store');
   const preambleKey = keyOf(jobKey, 'preamble');
   const pskCallback = (_: unknown, identity: string) => (identity === pskIdentity ? psk : null);
   const secure = createTlsServer({ ...preSharedKeys, handshakeTimeout: seconds * 1000, pskCallback }, accept);
-  // UnauthenticatedConnections come and go; members notice by themselves that they do not get through.
+  // Strangers come and go; members notice on their own side that the handshake fails.
   secure.on('tlsClientError', (_, socket) => socket.destroy());
   return createServer((socket) =>
     expectPreamble(socket, preambleKey, seconds, () => secure.emit('connection', socket)),
@@ -74,7 +77,7 @@ function expectPreamble(socket: Socket, key: Buffer, seconds: number, accept: ()
       accept();
     } else {
       socket.end(refusal);
-      // A connection that is closed with unread bytes is reset, and the refusal is lost.
+      // Closing a connection with unread bytes resets it, and the refusal is lost.
       socket.resume();
     }
   }

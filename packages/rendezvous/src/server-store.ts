@@ -5,18 +5,19 @@ import { CheckedStore } from './checked-store.js';
 import { sameBytes } from './store.js';
 import { poll } from './waiting.js';
 
-/** How long the server of a store may be away. */
+/** How long a store's server may be unreachable. */
 export interface OutageOptions {
   /**
-   * How long calls try to reach a server that does not answer, such as one that restarts; 0: once. `set`, `add` and `delete` are repeated only if the server cannot have carried
-   * them out; `compareSet` looks first whether it has. Default: 10.
+   * Seconds during which calls retry while the server does not answer, for example during a
+   * restart; 0 means a single attempt. `set`, `add` and `delete` are retried only if the server
+   * cannot have executed them; `compareSet` first checks whether it has. Default: 10.
    */
   readonly outageSeconds?: number;
 }
 
-/** A server has not answered a call. */
+/** A server did not answer a call. */
 export class NoAnswer extends Error {
-  /** Whether the server certainly has not carried out the call. */
+  /** Whether the server certainly did not execute the call. */
   readonly isUnsent: boolean;
 
   constructor(why: string, isUnsent: boolean, cause?: unknown) {
@@ -25,13 +26,16 @@ export class NoAnswer extends Error {
   }
 }
 
-/** @throws ValueError for what cannot be `outageSeconds` */
+/** @throws ValueError unless it is a valid `outageSeconds` */
 export function requireOutage({ outageSeconds = 10 }: OutageOptions): number {
   if (Number.isFinite(outageSeconds) && outageSeconds >= 0) return outageSeconds;
   throw new ValueError('ERR_COLL_VALUE', `outageSeconds must be a number from 0 on, got ${quote(outageSeconds)}`);
 }
 
-/** A store in a server that may be away for a while. Its calls are repeated until then, but nothing is done twice. */
+/**
+ * A store in a server that may be unreachable for a while. Calls are retried until it is back, but
+ * executed at most once.
+ */
 export abstract class ServerStore extends CheckedStore {
   readonly #outageSeconds: number;
   readonly #closed = new AbortController();
@@ -39,7 +43,7 @@ export abstract class ServerStore extends CheckedStore {
   protected constructor(options: OutageOptions) {
     super();
     this.#outageSeconds = requireOutage(options);
-    // One for each call that is repeated; Node warns of more than ten.
+    // One listener per retried call; Node.js warns of more than ten.
     setMaxListeners(0, this.#closed.signal);
   }
 
@@ -87,7 +91,7 @@ export abstract class ServerStore extends CheckedStore {
     return this.#repeat(() => this.drop(key), isUnsent);
   }
 
-  /** Ends the calls that are being repeated. */
+  /** Ends the calls that are being retried. */
   protected override async release(): Promise<void> {
     this.#closed.abort();
   }

@@ -1,18 +1,18 @@
 import { closeSync, constants, openSync, writeSync } from 'node:fs';
 
-/** What a rank waits for, longer than it should. */
+/** A wait of a rank that takes too long. */
 export interface Stall {
   /** Such as `all-reduce sum`. */
   readonly operation: string;
-  /** Which of the group's collectives it is, from 0; absent for what is none. */
+  /** Sequence number of the collective in its group, from 0; undefined if it is not a collective. */
   readonly sequence?: number | undefined;
-  /** Ranks that have not come; none where that is not known. */
+  /** Ranks that have not arrived; empty if unknown. */
   readonly missing: readonly number[];
-  /** How long it has waited so far. */
+  /** Seconds waited so far. */
   readonly seconds: number;
 }
 
-/** What one rank said: what it waits for, or that it goes on. */
+/** A report of one rank: what it waits for, or that it goes on. */
 export interface StallReport {
   readonly rank: number;
   readonly stall: Stall | undefined;
@@ -21,7 +21,8 @@ export interface StallReport {
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * After how long a wait is to be reported: `COLL_STALL_SECONDS`, which `coll run` sets. Undefined where nobody reads reports.
+ * Seconds after which a wait is reported: `COLL_STALL_SECONDS`, which `coll run` sets. Undefined if
+ * no launcher reads reports.
  */
 export function stallSecondsFrom(environment: Environment = process.env): number | undefined {
   const seconds = Number(environment['COLL_STALL_SECONDS'] || Number.NaN);
@@ -29,14 +30,15 @@ export function stallSecondsFrom(environment: Environment = process.env): number
 }
 
 /**
- * Tells the launcher what this rank waits for; undefined: it goes on. Does nothing where nobody reads reports, or where the launcher has ended. It needs no event loop, so that
- * a rank can tell before it blocks: a report is a line in `COLL_STALL_FILE`.
+ * Reports to the launcher what this rank waits for; undefined means that it goes on. Does nothing
+ * if no launcher reads reports, or if it has ended. Needs no event loop, so that a rank can report
+ * before it blocks: a report is a line in `COLL_STALL_FILE`.
  */
 export function reportStall(stall: Stall | undefined, environment: Environment = process.env): void {
   const { COLL_STALL_FILE: file, COLL_RANK: rank } = environment;
   if (!file || !rank) return;
   try {
-    // A file that is gone is not made anew. Lines that are appended at once do not mix.
+    // A deleted file is not created again. Concurrent appends of lines do not mix.
     const descriptor = openSync(file, constants.O_WRONLY | constants.O_APPEND);
     try {
       writeSync(descriptor, `${JSON.stringify({ rank: Number(rank), stall })}\n`);
@@ -44,16 +46,16 @@ export function reportStall(stall: Stall | undefined, environment: Environment =
       closeSync(descriptor);
     }
   } catch {
-    // A report is a courtesy, and its failure nobody's concern.
+    // Reports are optional, so failures are ignored.
   }
 }
 
-/** The reports in lines of such a file; what is none is left out. */
+/** The reports in the lines of such a file; invalid lines are skipped. */
 export function stallReportsIn(lines: readonly string[]): readonly StallReport[] {
   return lines.flatMap((line) => parseReport(line) ?? []);
 }
 
-// Any rank may write anything there.
+// Any rank may write arbitrary text there.
 function parseReport(line: string): StallReport | undefined {
   try {
     const { rank, stall } = JSON.parse(line) as Partial<StallReport>;

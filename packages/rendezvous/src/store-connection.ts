@@ -12,20 +12,21 @@ import {
 import { mostValueBytes, requireAmount, requireKey, requireValue } from './store.js';
 import type { Table } from './table.js';
 
-// Answers that a client has not read yet; those behind them wait where they are, and it is asked nothing more of.
+// Limit of answers that a client has not read yet. Beyond it, further answers wait, and no further
+// requests are read.
 const mostUnreadBytes = 16 * mostValueBytes;
 const mostWaits = 4096;
 
-/** Who is served, and what with. */
+/** The job, table and limits of a connection. */
 export interface StoreConnectionOptions {
   readonly socket: TLSSocket;
   readonly job: string;
   readonly table: Table;
-  /** How long to wait for a hello. */
+  /** Seconds to wait for a hello. */
   readonly helloSeconds: number;
 }
 
-/** One member's connection to the server of a store. What is no frame ends it, and nothing else. */
+/** One member's connection to a store's server. An invalid frame ends this connection only. */
 export class StoreConnection {
   readonly #socket: TLSSocket;
   readonly #job: string;
@@ -105,7 +106,7 @@ export class StoreConnection {
     this.#send();
   }
 
-  /** As much as is read at the other end; who reads nothing is not listened to. */
+  /** Sends as much as the client reads; a client that reads nothing is no longer listened to. */
   #send(): void {
     while (this.#socket.writableLength < mostUnreadBytes) {
       const next = this.#answers.shift();
@@ -147,7 +148,7 @@ function tableAnswer(
   }
 }
 
-/** Why whoever says this is no member. */
+/** Why the sender of this hello is refused; undefined if it is accepted. */
 function refusalOf({ op, key, value }: Request, job: string): string | undefined {
   if (op !== 'hello') return 'a member says hello first';
   if (value[0] !== frameVersion)

@@ -15,19 +15,22 @@ import {
 import { requireStore, requireValue, requireWaitFields, type Store, sameBytes, type WaitOptions } from './store.js';
 import { Waits } from './waiting.js';
 
-/** Who comes, to which group, and how long it waits for the others. */
+/** The joining member, its group and its timeout. */
 export interface StoreRendezvousOptions extends WaitOptions {
-  /** Which of the groups that meet in this store, one after the other: after a failure, the next. Default: 0. */
+  /**
+   * Number of the group among those that meet in this store one after the other; increase it after
+   * a failure. Default: 0.
+   */
   readonly generation?: number;
-  /** The rank of this member, from 0; each comes once a generation. */
+  /** The rank of this member, from 0. Each rank joins once per generation. */
   readonly rank: number;
-  /** Members of the group, the same for all of them: up to 4096. */
+  /** Number of members; must be the same on all of them. At most 4096. */
   readonly size: number;
-  /** What else all members must say alike, by name, such as the version of what they speak. Default: nothing. */
+  /** Further settings that must be equal on all members, by name, such as a protocol version. Default: none. */
   readonly settings?: Settings;
-  /** What errors call this. Default: `meet`. */
+  /** Name of this operation in errors. Default: `meet`. */
   readonly operation?: string;
-  /** Called at each step with the ranks that have not arrived yet; they leave the set as they arrive. */
+  /** Called at each step with the ranks that have not arrived yet. The set shrinks as they arrive. */
   readonly onWait?: ((missing: ReadonlySet<number>) => void) | undefined;
 }
 
@@ -45,20 +48,22 @@ const meetingOptions = knownOptions<StoreRendezvousOptions>('StoreRendezvous', {
 const mostMembers = 4096;
 const noCard = new Uint8Array();
 const longestTellingMillis = 1000;
-// None would be for ever.
+// 0 would mean no limit.
 const leastSeconds = 0.001;
 const checkMillis = 1000;
 const longestLookSeconds = 0.5;
 const unref = { ref: false };
 
 /**
- * How the members of a group come together in a store, step by step. Who cannot go on says so, and nobody waits for him in vain.
- *
- * The store knows the newest generation and what its first member said of it (`newest`), and of each generation the error that has ended its meeting (`generation/0/over`), if
- * one did. A member that comes for a newer one ends the one before; its keys are its own, so that leftovers of an older one do not touch it.
+ * Brings the members of a group together in a store, step by step. A member that cannot go on
+ * publishes its error, so that no other member waits for it in vain.
+ * The store holds the newest generation with the settings of its first member (`newest`), and for
+ * each failed generation the error that ended its rendezvous (`generation/0/over`). A member that
+ * joins a newer generation ends the previous one. Each generation has its own keys, so leftovers of
+ * older ones do no harm.
  */
 export class StoreRendezvous {
-  /** Ends when the caller, or another member, says so. */
+  /** Aborts when the caller or another member ends the rendezvous. */
   readonly signal: AbortSignal;
   readonly #store: Store;
   readonly #own: GenerationRecord;
@@ -70,10 +75,10 @@ export class StoreRendezvous {
   readonly #over = new AbortController();
   #entered: Promise<void> | undefined;
   #first: string | undefined;
-  /** When the store answered last. */
+  /** Time of the store's last answer. */
   #heard = performance.now();
 
-  /** @throws ValueError for a rank that is not in the group, and what is no store or wait */
+  /** @throws ValueError for a rank outside the group, and for an invalid store or wait */
   constructor(store: Store, options: StoreRendezvousOptions) {
     requireStore(store);
     const given = optionsOf(options, '{ rank: 0, size: 2 }', meetingOptions) as StoreRendezvousOptions;
@@ -92,21 +97,24 @@ export class StoreRendezvous {
     this.#until = this.#timeoutSeconds === null ? Infinity : performance.now() + this.#timeoutSeconds * 1000;
     this.#onWait = onWait;
     this.signal = signal ? AbortSignal.any([this.#over.signal, signal]) : this.#over.signal;
-    // Some for each member; Node warns of more than ten.
+    // Several listeners per member; Node.js warns of more than ten.
     setMaxListeners(0, this.signal);
     this.#heed();
   }
 
-  /** Seconds that are left; undefined for ever. */
+  /** Remaining seconds; undefined means no limit. */
   get secondsLeft(): number | undefined {
     return this.#until === Infinity ? undefined : Math.max((this.#until - performance.now()) / 1000, leastSeconds);
   }
 
   /**
-   * Shows the others a card of up to 1 MiB, and waits for what all show in this step: in rank order.
-   * @throws CollError (ERR_COLL_STORE), on all members that are there, where they do not say the same of the group or one rank is there twice; UnavailableError (ERR_COLL_STORE)
-   * where members have come for a newer generation, now or before, or the store has lost what a member wrote; DeadlineExceededError that names the ranks that did not arrive, or where the store does not answer; AbortedError;
-   * what another member left
+   * Publishes a card of up to 1 MiB, and waits for the cards of all members in this step. Returns
+   * them in rank order.
+   * @throws CollError (ERR_COLL_STORE), on all members that are present, if their settings differ
+   * or a rank is present twice; UnavailableError (ERR_COLL_STORE) if members of a newer generation
+   * have arrived, or the store has lost a member's data; DeadlineExceededError that names the ranks
+   * that did not arrive, or if the store does not answer; AbortedError; the error that another
+   * member left
    */
   async gather(step: string, card: Uint8Array): Promise<readonly Uint8Array[]> {
     requireValue(card);
@@ -129,7 +137,7 @@ export class StoreRendezvous {
     }
   }
 
-  /** Does this member's part of a step. What ends it, ends it for the others. */
+  /** Does this member's part of a step. An error in it ends the step for all members. */
   async attempt<Result>(work: () => Promise<Result>): Promise<Result> {
     try {
       return await work();
@@ -140,14 +148,17 @@ export class StoreRendezvous {
     }
   }
 
-  /** Ends the meeting for all, this member too, unless that has happened before. */
+  /** Ends the rendezvous for all members including this one, unless it has ended before. */
   fail(error: unknown): Promise<void> {
     const told = this.#forOthers(error);
-    // The error itself is of more use than one of the store.
+    // The original error is more useful than one of the store.
     return this.#endFor(told, () => told);
   }
 
-  /** The same because another member has ended. If the store is lost, the other one may have given up for that, and the store's error comes first. */
+  /**
+   * Like `fail`, because another member has ended. If the store is lost, the store's error comes
+   * first: the other member may have ended because of it.
+   */
   reportLoss(loss: UnavailableError): Promise<void> {
     return this.#endFor(loss, (cause) => {
       if (!(cause instanceof UnavailableError) || cause.code !== 'ERR_COLL_STORE') return loss;
@@ -156,7 +167,7 @@ export class StoreRendezvous {
     });
   }
 
-  /** Nothing more will be waited for. */
+  /** Stops all waiting. */
   end(): void {
     this.#over.abort();
   }
@@ -165,7 +176,7 @@ export class StoreRendezvous {
     return { timeoutSeconds: this.secondsLeft ?? null, signal: this.signal };
   }
 
-  /** Says that this member is there for its generation, which all members have to describe alike. */
+  /** Registers this member for its generation; all members must have equal settings. */
   async #enter(): Promise<void> {
     const own = this.#own;
     const told = encodeGenerationRecord(own);
@@ -179,7 +190,7 @@ export class StoreRendezvous {
         if (difference === undefined) return;
         return this.#refuse(`the members of generation ${own.generation} disagree: ${difference}`);
       }
-      // First, so that nobody is left behind by a member that ends in between.
+      // First, so that older members are released even if this member ends in between.
       await this.#leave(newest.generation, this.#overtaken(newest.generation, own));
       if (await this.#store.compareSet(newestKey, bytes, told)) return;
     }
@@ -200,7 +211,7 @@ export class StoreRendezvous {
         missing.delete(member);
         return bytes;
       } catch (error) {
-        // Any other error ends the waiting for all.
+        // Any other error ends the wait for all members.
         if (!(error instanceof DeadlineExceededError)) throw error;
         late = error;
         return noCard;
@@ -219,27 +230,30 @@ export class StoreRendezvous {
     throw this.#late(`for ${whom}`, late);
   }
 
-  /** Ends once the store has lost what this member wrote. It is not written again: others may have given up for that. */
+  /**
+   * Rejects once the store has lost this member's data. It is not written again, because other
+   * members may already have given up.
+   */
   async #untilLost(key: string, card: Uint8Array, over: AbortSignal): Promise<never> {
     do await pause(checkMillis, undefined, { ...unref, signal: over });
     while ((await this.#keeps(key, card)) !== false);
     throw this.#lost();
   }
 
-  /** Whether the store has what this member wrote; undefined where it does not answer. */
+  /** Whether the store holds this member's data; undefined if it does not answer. */
   async #keeps(key: string, card: Uint8Array): Promise<boolean | undefined> {
     const look = { timeoutSeconds: longestLookSeconds, signal: this.signal };
     const isFound = await this.#store.get(key, look).then(
       (found) => sameBytes(found, card),
       () => false,
     );
-    // Only in doubt, because it may write once more; nothing where the card is gone.
+    // Only in doubt, because it may write once more; writes nothing if the card is gone.
     const isKept = isFound || (await this.#store.compareSet(key, card, card).catch(() => undefined));
     if (isKept !== undefined) this.#heard = performance.now();
     return isKept;
   }
 
-  /** Waits no longer for the store than for the others. */
+  /** Waits no longer for the store than for the other members. */
   async #answered<Result>(key: string, ask: () => Promise<Result>): Promise<Result> {
     const awaited = { operation: this.#operation, key, problem: 'was not written' };
     try {
@@ -282,7 +296,7 @@ export class StoreRendezvous {
     return this.#endWith(new CollError('ERR_COLL_STORE', `${problem}: ${cure}`, details));
   }
 
-  /** Ends the meeting for all. @throws CollError, the same on all of them */
+  /** Ends the rendezvous for all members. @throws CollError, the same on all of them */
   async #endWith(error: CollError): Promise<never> {
     const { generation } = this.#own;
     if (await this.#leave(generation, error)) throw error;
@@ -297,11 +311,11 @@ export class StoreRendezvous {
     });
     // The store may never answer.
     const isFirst = await Promise.race([telling, pause(longestTellingMillis, true, unref)]);
-    // Otherwise the first one is on its way.
+    // Otherwise the first error is on its way.
     if (isFirst) this.#over.abort(reason);
   }
 
-  /** Leaves an error for the members of a generation: whether it is the first one. */
+  /** Leaves an error for the members of a generation. Returns whether it is the first one. */
   #leave(generation: number, error: CollError): Promise<boolean> {
     return this.#store.compareSet(overKey(generation), undefined, encodeFailureRecord(error));
   }
@@ -310,23 +324,23 @@ export class StoreRendezvous {
     const waiting = { signal: this.signal, timeoutSeconds: null };
     this.#store.get(overKey(this.#own.generation), waiting).then(
       (bytes) => this.#over.abort(decodeFailureRecord(bytes, this.#operation)),
-      // Nobody fails, or the store does, which the steps find out.
+      // Either no member fails, or the store does, which the steps detect.
       () => {},
     );
   }
 
-  /** What the others get where an error has ended this member's part. */
+  /** The error for the other members when this member's part has failed. */
   #forOthers(error: unknown): CollError {
     const { rank } = this.#own;
     const details = { rank, operation: this.#operation };
     const { message, code } = error as Partial<CollError>;
-    // Members that do not fit together, or miss one, all find the same, whoever does so first.
+    // All members detect mismatched or missing members and throw the same error.
     if (sameForAll.includes(code)) return error as CollError;
     const why = code === 'ERR_COLL_ABORTED' ? 'its caller has aborted that' : message;
     const told = `rank ${rank} cannot ${this.#operation}: ${why}`;
-    // Time is over for all of them.
+    // The time limit has passed for all members.
     if (code === 'ERR_COLL_DEADLINE') return new DeadlineExceededError(code, told, details);
-    // A mistake in the program, which stays when it is tried again.
+    // A mistake in the program; retrying does not help.
     if (code === 'ERR_COLL_VALUE') return new RuntimeError('ERR_COLL_CLUSTER', told, details);
     return new UnavailableError('ERR_COLL_PEER_FAILED', told, details);
   }

@@ -1,39 +1,43 @@
 import { ValueError } from '@coll/core';
 import { knownOptions, optionsOf, quote, requireSignal, requireTimeout } from '@coll/core/internal';
 
-/** How long to wait. All of it may be left out. */
+/** Timeout and signal of a wait, both optional. */
 export interface WaitOptions {
-  /** Longest time to wait; then `DeadlineExceededError`. Absent, null, 0 and less: for ever. */
+  /** Seconds to wait; then `DeadlineExceededError`. Undefined, null and ≤ 0 mean no limit. */
   readonly timeoutSeconds?: number | null | undefined;
-  /** Ends the waiting with `AbortedError`. */
+  /** Aborts the wait with `AbortedError`. */
   readonly signal?: AbortSignal | undefined;
 }
 
 export const waitOptions = knownOptions<WaitOptions>('options of a wait', { timeoutSeconds: true, signal: true });
 
 /**
- * A small table that all processes of a job see: values of up to 1 MiB by keys of up to 512 bytes. Every method is atomic. Each throws
- * ValueError for keys and values beyond that, RuntimeError once it is closed, and UnavailableError where the table cannot be reached.
+ * A small table shared by all processes of a job: values of up to 1 MiB by keys of up to 512 bytes.
+ * Every method is atomic. Each throws ValueError for larger keys and values, RuntimeError once the
+ * store is closed, and UnavailableError if the table cannot be reached.
  */
 export interface Store extends AsyncDisposable {
-  /** Writes a value, over the one that is there. */
+  /** Writes a value, overwriting any previous one. */
   set(key: string, value: Uint8Array): Promise<void>;
-  /** The value of a key, as soon as it has one. @throws DeadlineExceededError, AbortedError */
+  /** Waits until the key has a value, and returns it. @throws DeadlineExceededError, AbortedError */
   get(key: string, options?: WaitOptions): Promise<Uint8Array>;
-  /** Adds a whole number to a counter, which begins at 0, and is kept as decimal digits: what it is then. */
+  /**
+   * Adds a whole number to a counter and returns the new value. Counters begin at 0 and are stored
+   * as decimal digits.
+   */
   add(key: string, amount: number): Promise<number>;
-  /** Writes a value where the present one is `expected`, or where there is none for undefined: whether it did. */
+  /** Writes a value if the present one is `expected` (undefined: if there is none). Returns whether it did. */
   compareSet(key: string, expected: Uint8Array | undefined, desired: Uint8Array): Promise<boolean>;
-  /** Forgets a key: whether it was there. */
+  /** Deletes a key. Returns whether it existed. */
   delete(key: string): Promise<boolean>;
-  /** Ends this process's use of the table; whoever waits gets a RuntimeError. */
+  /** Ends this process's use of the table. Pending waits fail with a RuntimeError. */
   close(): Promise<void>;
 }
 
 export const mostKeyBytes = 512;
 export const mostValueBytes = 2 ** 20;
 
-/** @throws ValueError for what is no store */
+/** @throws ValueError unless it is a store */
 export function requireStore(store: unknown): void {
   const { get, compareSet } = Object(store) as Partial<Store>;
   if (typeof get === 'function' && typeof compareSet === 'function') return;
@@ -48,33 +52,36 @@ export function requireWait(options: WaitOptions): void {
   requireWaitFields(optionsOf(options, 'such as { timeoutSeconds: 60 }', waitOptions));
 }
 
-/** @throws ValueError for a wait of the wrong kind, in options whose names have been checked */
+/** @throws ValueError for a wait of the wrong type, in options whose names have been checked */
 export function requireWaitFields({ timeoutSeconds, signal }: WaitOptions): void {
   requireSignal(signal);
   if (timeoutSeconds !== undefined) requireTimeout(timeoutSeconds);
 }
 
-/** @throws ValueError for what is no key */
+/** @throws ValueError unless it is a valid key */
 export function requireKey(key: string, operation?: string): void {
   if (typeof key === 'string' && key !== '' && Buffer.byteLength(key) <= mostKeyBytes) return;
   const told = `a key is a text of 1 to ${mostKeyBytes} bytes, not ${quote(key)}`;
   throw new ValueError('ERR_COLL_VALUE', told, { operation });
 }
 
-/** @throws ValueError for what is no value */
+/** @throws ValueError unless it is a valid value */
 export function requireValue(value: Uint8Array, operation?: string): void {
   if (value instanceof Uint8Array && value.length <= mostValueBytes) return;
   const told = value instanceof Uint8Array ? `${value.length} bytes` : quote(value);
   throw new ValueError('ERR_COLL_VALUE', `a value has up to ${mostValueBytes} bytes, not ${told}`, { operation });
 }
 
-/** @throws ValueError for an amount that is no whole number */
+/** @throws ValueError unless it is a whole number */
 export function requireAmount(amount: number, operation = 'add'): void {
   if (Number.isSafeInteger(amount)) return;
   throw new ValueError('ERR_COLL_VALUE', `a counter is raised by a whole number, not ${quote(amount)}`, { operation });
 }
 
-/** What a counter is after it was raised. @throws ValueError where the value is none, or it would leave the safe integers */
+/**
+ * The value of a counter after adding `amount`.
+ * @throws ValueError if the present value is not a counter, or the sum is not a safe integer
+ */
 export function raised(key: string, value: Uint8Array | undefined, amount: number): number {
   const text = value === undefined ? '0' : Buffer.from(value).toString('latin1');
   const sum = /^-?\d{1,16}$/.test(text) ? Number(text) + amount : Number.NaN;
@@ -82,7 +89,7 @@ export function raised(key: string, value: Uint8Array | undefined, amount: numbe
   throw noCounter(key, amount);
 }
 
-/** For a value that is none, or would leave the safe integers. */
+/** For a value that is not a counter, or a sum that is not a safe integer. */
 export function noCounter(key: string, amount: number): ValueError {
   const told = `the value of ${quote(key)} is no counter that can be raised by ${amount}`;
   return new ValueError('ERR_COLL_VALUE', told, { operation: 'add' });

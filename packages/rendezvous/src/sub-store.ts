@@ -1,6 +1,9 @@
 import type { Store } from './store.js';
 
-/** The part of a store whose keys begin with a name and a slash, for those who meet there beside others. Closing it leaves the store open. */
+/**
+ * The part of a store whose keys begin with `name` and a slash, for a separate rendezvous in the
+ * same store. Closing it leaves the store open.
+ */
 export function subStore(store: Store, name: string): Store {
   const keyOf = (key: string) => `${name}/${key}`;
   return {

@@ -1,13 +1,16 @@
 import { CollError } from '@coll/core';
 import { raised, sameBytes } from './store.js';
 
-/** How much a table holds. */
+/** Size limits of a table. */
 export interface TableLimits {
   readonly mostKeys?: number;
   readonly mostBytes?: number;
 }
 
-/** Values by key in the memory of one process, and who waits for them. Keys and values were checked before. */
+/**
+ * Values by key in the memory of one process, and the waits for them. Keys and values are validated
+ * beforehand.
+ */
 export class Table {
   readonly #values = new Map<string, Uint8Array>();
   readonly #waiting = new Map<string, Set<(value: Uint8Array) => void>>();
@@ -22,7 +25,7 @@ export class Table {
     return this.#values.get(key);
   }
 
-  /** @throws CollError where there is no room */
+  /** @throws CollError if the table is full */
   set(key: string, value: Uint8Array): void {
     const before = this.#values.get(key);
     const bytes = this.#bytes + value.length - (before?.length ?? 0);
@@ -56,7 +59,7 @@ export class Table {
     return this.#values.delete(key);
   }
 
-  /** Tells a value as soon as there is one. @returns what ends the waiting */
+  /** Calls `tell` with the value as soon as there is one. @returns a function that ends the wait */
   whenThere(key: string, tell: (value: Uint8Array) => void): () => void {
     const value = this.#values.get(key);
     if (value !== undefined) {

@@ -9,17 +9,17 @@ import { StoreConnection } from './store-connection.js';
 import { Table, type TableLimits } from './table.js';
 import { UnauthenticatedConnections } from './unauthenticated-connections.js';
 
-/** Where the server listens, and whom it serves. */
+/** Where the server listens, and the job that it serves. */
 export interface TcpStoreServerOptions extends TableLimits {
-  /** The name of the job. A member of another one is refused by name. */
+  /** The name of the job. Members of other jobs are refused with a reason. */
   readonly job: string;
-  /** The secret of the job, which every member has: 16 bytes or more. */
+  /** The secret shared by all members of the job: 16 bytes or more. */
   readonly jobKey: string;
-  /** Where to listen. Default: `127.0.0.1`, which no other host reaches. */
+  /** The address to listen at. Default: `127.0.0.1`, which other hosts cannot reach. */
   readonly host?: string;
-  /** Default: 0, any that is free. */
+  /** Default: 0, any free port. */
   readonly port?: number;
-  /** Who has not said after so long that he is a member is none. Default: 5. */
+  /** Seconds after which an unauthenticated connection is dropped. Default: 5. */
   readonly helloSeconds?: number;
 }
 
@@ -36,9 +36,9 @@ const tcpStoreServerOptions = knownOptions<TcpStoreServerOptions>('TcpStoreServe
 const mostHelloSeconds = 3600;
 const mostConnections = 16_384;
 
-/** Keeps the table of a job for `TcpStore`s. */
+/** Hosts the table of a job for `TcpStore`s. */
 export class TcpStoreServer implements AsyncDisposable {
-  /** Of TcpStore's `address`: `tcp://127.0.0.1:40123`. */
+  /** The `address` for TcpStore: `tcp://127.0.0.1:40123`. */
   readonly address: string;
   readonly #server: Server;
   readonly #sockets: Set<TLSSocket>;
@@ -65,7 +65,10 @@ export class TcpStoreServer implements AsyncDisposable {
     return newJobKey();
   }
 
-  /** @throws ValueError for a key that is too short, and what is no name of a job, host, port or time; CollError where it cannot listen there */
+  /**
+   * @throws ValueError for a key that is too short, and an invalid job name, host, port or time;
+   * CollError if it cannot listen there
+   */
   static async listen(options: TcpStoreServerOptions): Promise<TcpStoreServer> {
     const given = optionsOf(options, "{ job: 'training', jobKey: TcpStoreServer.newKey() }", tcpStoreServerOptions);
     const { job, jobKey, host = '127.0.0.1', port = 0, helloSeconds = 5, ...limits } = given;
@@ -91,12 +94,16 @@ export class TcpStoreServer implements AsyncDisposable {
       });
       server.listen(port, host, resolve);
     });
-    // Such as too many open files while somebody connects, who tries again.
+    // For example, too many open files during a connection; the client retries.
     server.on('error', () => {});
     return new TcpStoreServer(server, host, sockets, strangers, table);
   }
 
-  /** Writes a value, as a member does. Nobody can ask for it before the next turn of the event loop. @throws ValueError, CollError */
+  /**
+   * Writes a value, as a member does. Clients cannot read it before the next turn of the event
+   * loop.
+   * @throws ValueError, CollError
+   */
   set(key: string, value: Uint8Array): void {
     requireKey(key, 'set');
     requireValue(value, 'set');
@@ -108,7 +115,7 @@ export class TcpStoreServer implements AsyncDisposable {
     this.#server.unref();
   }
 
-  /** Forgets everything; members that still use it get an UnavailableError. */
+  /** Drops the table; members that still use it get an UnavailableError. */
   async close(): Promise<void> {
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
     for (const socket of this.#sockets) socket.destroy();

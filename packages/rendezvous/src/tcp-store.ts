@@ -8,15 +8,15 @@ import { requireJob, requireJobKey } from './job-key.js';
 import { connectSecurely } from './secure-connection.js';
 import { requireWaitFields, type WaitOptions } from './store.js';
 
-/** Which server, and how long to wait for it. */
+/** The server, and how long to wait for it. */
 export interface TcpStoreOptions extends WaitOptions {
-  /** Of the server: `tcp://host:port`. */
+  /** Address of the server: `tcp://host:port`. */
   readonly address: string;
-  /** Those of the server. */
+  /** Must equal that of the server. */
   readonly job: string;
   /** The secret that the members of a job share. */
   readonly jobKey: string;
-  /** Longest time to wait for the server; then `DeadlineExceededError`. Null, 0 and less: for ever. Default: 60. */
+  /** Seconds to wait for the server; then `DeadlineExceededError`. Null and ≤ 0 mean no limit. Default: 60. */
   readonly timeoutSeconds?: number | null | undefined;
 }
 
@@ -36,19 +36,19 @@ interface Pending {
 
 const retryMillis = 100;
 const longestGoodbyeSeconds = 1;
-// Of what the server answers at once.
+// For requests that the server answers at once.
 const longestAnswerSeconds = 10;
-/** What messages call them, where that is another word. */
+/** Names of operations in messages, if they differ. */
 const operations: Partial<Record<Op, string>> = { hello: 'connect', compareSet: 'compare-set' };
 const nothing = new Uint8Array();
 
-/** A store that a `TcpStoreServer` keeps. */
+/** A store hosted by a `TcpStoreServer`. */
 export class TcpStore extends CheckedStore {
   readonly address: string;
   readonly #socket: TLSSocket;
   readonly #pending = new Map<number, Pending>();
   #nextId = 0;
-  /** The error of whatever is asked for once the server is gone. */
+  /** The error of every request once the server is gone. */
   #lost: ((operation: string) => CollError) | undefined;
 
   private constructor(address: string, socket: TLSSocket) {
@@ -69,9 +69,11 @@ export class TcpStore extends CheckedStore {
   }
 
   /**
-   * Connects, again and again while nobody listens there, for up to `timeoutSeconds` (default: 60).
-   * @throws ValueError for an address, a job, a key or a wait that cannot be; CollError where the server has another key, or refuses this job or version by
-   * name; DeadlineExceededError, AbortedError
+   * Connects to the server, retrying while it does not listen, for up to `timeoutSeconds` (default:
+   * 60).
+   * @throws ValueError for an invalid address, job, key or wait; CollError if the server has a
+   * different key, or refuses this job or version with a reason; DeadlineExceededError,
+   * AbortedError
    */
   static async connect(options: TcpStoreOptions): Promise<TcpStore> {
     const given = optionsOf(
@@ -134,13 +136,13 @@ export class TcpStore extends CheckedStore {
     const closed = new Promise<void>((resolve) => this.#socket.once('close', () => resolve()));
     this.#socket.end();
     this.#socket.destroySoon();
-    // A server that is stopped does not take what is still to be sent.
+    // A stopped server does not receive the remaining data.
     const endTimer = afterSeconds(longestGoodbyeSeconds, () => this.#socket.destroy());
     await closed;
     endTimer();
   }
 
-  /** The store behind a connection, or why there is none yet. @throws CollError where there will be none */
+  /** The store behind a connection, or why there is none yet. @throws CollError if there will be none */
   static async #reach(address: string, job: string, socket: TLSSocket, over: AbortSignal): Promise<TcpStore | Error> {
     const giveUp = () => socket.destroy(new Error('no answer'));
     over.addEventListener('abort', giveUp);
@@ -218,7 +220,11 @@ function targetOf(address: unknown): Target {
   throw new ValueError('ERR_COLL_VALUE', `a store's address is tcp://host:port, not ${quote(address)}`);
 }
 
-/** Waits until both sides have proven that they have the key: why they have not; undefined where they have. @throws CollError where they never will */
+/**
+ * Waits until both sides have proven that they have the key. Returns why they have not; undefined
+ * on success.
+ * @throws CollError if they never will
+ */
 function secured(address: string, socket: TLSSocket): Promise<Error | undefined> {
   return new Promise((resolve, reject) => {
     socket.once('secureConnect', () => {

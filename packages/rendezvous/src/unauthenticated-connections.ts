@@ -1,13 +1,19 @@
 import type { Socket } from 'node:net';
 
-/** Connections that may be unproven at the same time: more than members that come together, so that one is seldom taken for a stranger. */
+/**
+ * Maximum number of unauthenticated connections: more than the members that connect at once, so
+ * that a member is rarely taken for a stranger.
+ */
 export const mostUnauthenticated = 256;
 
-/** Those who have connected, and have not proven yet that they are members. Members need a moment only, so that the oldest make room for new ones. */
+/**
+ * Connections that have not authenticated yet. Members authenticate quickly, so new connections
+ * replace the oldest.
+ */
 export class UnauthenticatedConnections {
   readonly #sockets = new Map<string, Socket>();
 
-  /** Until it has ended, or is known. */
+  /** Adds a connection until it has ended or is authenticated. */
   add(socket: Socket): void {
     const key = keyOf(socket);
     const [oldest] = this.#sockets;
@@ -16,28 +22,28 @@ export class UnauthenticatedConnections {
       oldest[1].destroy();
     }
     this.#sockets.set(key, socket);
-    // No process goes on for their sake.
+    // They do not keep the process alive.
     socket.unref();
     socket.once('close', () => {
-      // The system may have given the address away again.
+      // The system may have reused the address already.
       if (this.#sockets.get(key) === socket) this.#sockets.delete(key);
     });
   }
 
-  /** The connection, or what was made of it, is a member's. */
+  /** Removes a connection, or the socket made of it, that has authenticated. */
   know(socket: Socket): void {
     this.#sockets.delete(keyOf(socket));
     socket.ref();
   }
 
-  /** Ends their connections. */
+  /** Closes all of them. */
   close(): void {
     for (const socket of this.#sockets.values()) socket.destroy();
     this.#sockets.clear();
   }
 }
 
-/** TLS makes another socket of a connection, with the same other end. */
+/** TLS wraps a connection in another socket with the same remote address. */
 function keyOf({ remoteAddress, remotePort }: Socket): string {
   return `${remoteAddress} ${remotePort}`;
 }

@@ -2,14 +2,14 @@ import { AbortedError, DeadlineExceededError, RuntimeError } from '@coll/core';
 import { afterSeconds } from '@coll/core/internal';
 import type { WaitOptions } from './store.js';
 
-/** What is waited for, and what is told where it does not come: `get: "card" had no value`. */
+/** What is waited for, and the message if it does not arrive: `get: "card" had no value`. */
 export interface Awaited {
   readonly operation: string;
   readonly key: string;
   readonly problem: string;
 }
 
-/** How waiting for a store ends without an answer. */
+/** The ways in which waiting for a store ends without an answer. */
 export class Waits {
   readonly #ends = new Set<(error: Error) => void>();
   #isClosed = false;
@@ -20,7 +20,8 @@ export class Waits {
   }
 
   /**
-   * Waits for what `start` promises, no longer than the options say. `start` gets a signal that tells it that nobody waits any more.
+   * Waits for the promise of `start`, within the limits of the options. The signal passed to
+   * `start` aborts when the wait is over.
    * @throws DeadlineExceededError, AbortedError; RuntimeError when the store is closed
    */
   async within<Result>(
@@ -47,7 +48,7 @@ export class Waits {
       if (this.#isClosed) end(closed(operation));
       else if (signal?.aborted) abort();
       const found = start(over.signal);
-      // What comes after the end is of no interest, failures included.
+      // Later results and failures are ignored.
       found.catch(() => {});
       return await Promise.race([ended, found]);
     } finally {
@@ -68,11 +69,11 @@ function closed(operation: string): RuntimeError {
   return new RuntimeError('ERR_COLL_CLOSED', `${operation}: this store was closed`, { operation });
 }
 
-// Quick at first, for members that come together, and easy on the server afterwards.
+// Fast at first, for members that arrive together; slower later, to spare the server.
 const firstMillis = 2;
 const longestMillis = 100;
 
-/** Asks again and again, less and less often, until there is an answer or nobody waits any more. */
+/** Polls at increasing intervals, until there is an answer or `over` aborts. */
 export async function poll<Result>(ask: () => Promise<Result | undefined>, over: AbortSignal): Promise<Result> {
   for (let millis = firstMillis; ; millis = Math.min(millis * 2, longestMillis)) {
     const answer = await ask();

@@ -1,4 +1,7 @@
-/** An address as it may stand in a message: what is before its last `@` may be a password. */
+/**
+ * An address that is safe to print: everything before its last `@` is removed, because it may
+ * contain a password.
+ */
 export function withoutPassword(address: string): string {
   return address.replace(/^(\w+:\/\/)?.*@/s, '$1***@');
 }
