@@ -3,7 +3,7 @@ import { decodeNumber, encodeNumber, quote } from '@coll/core/internal';
 
 type Axis = number | readonly number[];
 
-/** @throws WrongTypeError for an op that has no meaning along an axis, or an axis that is no integer */
+/** @throws WrongTypeError for an op that is undefined along an axis, or an axis that is not an integer */
 export function requireSummable(op: ReduceOp, axis: Axis): void {
   if (op !== ReduceOp.SUM && op !== ReduceOp.MEAN)
     throw new WrongTypeError(`reduce: ${op} cannot be taken along an axis, only SUM and MEAN can`);
@@ -20,7 +20,7 @@ export function requireDivisible(values: readonly Tensor[]): void {
   });
 }
 
-/** Axes counted from 0, each once. @throws ValueError for one out of range */
+/** Axes counted from 0, without duplicates. @throws ValueError for one out of range */
 export function axesOf(value: TensorLike, axis: Axis): readonly number[] {
   const { shape } = asTensor(value);
   const axes = (Array.isArray(axis) ? axis : [axis as number]).map((item) => {
@@ -33,13 +33,16 @@ export function axesOf(value: TensorLike, axis: Axis): readonly number[] {
   return [...new Set(axes)];
 }
 
-/** How many elements each sum along the axes has. */
+/** Number of elements in each sum along the axes. */
 export function sizeAlong(value: TensorLike, axes: readonly number[]): number {
   const { shape } = asTensor(value);
   return axes.reduce((product, axis) => product * (shape[axis] as number), 1);
 }
 
-/** A replica's own sum along axes, which disappear from the shape. Floats are added in float64 and rounded once. */
+/**
+ * A replica's own sum along axes, which are removed from the shape. Floats are added in float64 and
+ * rounded once.
+ */
 export function sumAlong(value: TensorLike, axis: Axis): Tensor {
   const from = asTensor(value);
   const axes = axesOf(from, axis);
@@ -67,7 +70,7 @@ export function sumAlong(value: TensorLike, axis: Axis): Tensor {
   return sum;
 }
 
-/** For each axis of a shape, how far one step along it moves in the sum; 0 along the axes that are summed. */
+/** For each axis of a shape, the stride of one step in the sum; 0 for summed axes. */
 function stridesInto(shape: readonly number[], kept: readonly number[]): readonly number[] {
   const strides = shape.map(() => 0);
   kept.reduceRight((stride, axis) => {

@@ -4,15 +4,18 @@ import { findCurrentReplica } from '@coll/core/internal';
 import type { ReplicaContext } from './replica-context.js';
 import type { Strategy } from './strategy.js';
 
-/** Where code runs: under which strategy, and in which of its replicas; in none, it is in cross-replica context. */
+/** Where code runs: its strategy and replica. Without a replica, code is in cross-replica context. */
 export interface Frame {
   readonly strategy: Strategy;
   readonly replica?: ReplicaContext;
-  /** In an update of a variable, across the replicas: which of its components it is. */
+  /** In a cross-replica update of a variable: the index of its component. */
   readonly update?: number;
 }
 
-/** A frame that ends when its scope is disposed of; code that still carries it is then in the outer one. */
+/**
+ * A frame that ends when its scope is disposed of. Code that still carries it then belongs to the
+ * outer frame.
+ */
 interface ScopeFrame extends Frame {
   readonly outer: Frame | undefined;
   isOver: boolean;
@@ -20,10 +23,11 @@ interface ScopeFrame extends Frame {
 
 const frames = new AsyncLocalStorage<Frame | ScopeFrame>();
 
-// What holds outside of every scope, if not the default strategy: the one set for the whole program, or a thread's replica.
+// The frame outside of every scope, if not the default strategy: the one set for the whole program,
+// or a thread's replica.
 let outside: Frame | undefined;
 
-// Distributed values stand for the component of the replica or update that asks.
+// Distributed values resolve to the component of the replica or update that reads them.
 findCurrentReplica(() => {
   return componentHere(currentFrame());
 });
@@ -33,17 +37,23 @@ export function currentFrame(): Frame | undefined {
   return scopeFrame() ?? outside;
 }
 
-/** Which of the components that live here code at that place is about: that of its replica or update; undefined across the replicas. */
+/**
+ * The index of the local component that code in this frame uses: that of its replica or update;
+ * undefined in cross-replica context.
+ */
 export function componentHere(frame: Frame | undefined): number | undefined {
   return frame?.replica ? localIdOf(frame.replica) : frame?.update;
 }
 
-/** The number of a replica among those that live here, with its worker. */
+/** The index of a replica among the local ones of its worker. */
 export function localIdOf({ replicaIdInSyncGroup, strategy }: ReplicaContext): number {
   return replicaIdInSyncGroup - strategy.extended.firstReplica;
 }
 
-/** Says what holds outside of every scope; undefined: the default strategy. @throws RuntimeError inside a scope */
+/**
+ * Sets the frame outside of every scope; undefined means the default strategy.
+ * @throws RuntimeError inside a scope
+ */
 export function setOutside(frame: Frame | undefined): void {
   if (scopeFrame() || outside?.replica) {
     throw new RuntimeError(
@@ -77,17 +87,17 @@ export function runInReplica<Result>(replica: ReplicaContext, code: () => Result
   return frames.run({ strategy: replica.strategy, replica }, code);
 }
 
-/** Runs code for all replicas together, also from inside one: what a merge call asks for. */
+/** Runs code in cross-replica context, also from inside a replica, as merge calls do. */
 export function runAcross<Result>(strategy: Strategy, code: () => Result): Result {
   return frames.run({ strategy }, code);
 }
 
-/** Runs code for one component of a variable, across the replicas. */
+/** Runs code for one component of a variable, in cross-replica context. */
 export function runInUpdate<Result>(strategy: Strategy, update: number, code: () => Result): Result {
   return frames.run({ strategy, update }, code);
 }
 
-/** @throws RuntimeError in a replica, or while another strategy than this one and the default one is in charge */
+/** @throws RuntimeError in a replica, or while a strategy other than this one and the default one is active */
 export function requireCrossReplica(strategy: Strategy, method: string): void {
   const frame = currentFrame();
   if (!frame) return;

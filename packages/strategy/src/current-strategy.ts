@@ -5,12 +5,12 @@ import { defaultReplica, defaultStrategy } from './default-strategy.js';
 import type { ReplicaContext } from './replica-context.js';
 import { Strategy } from './strategy.js';
 
-/** The strategy in whose scope or replica this code runs; the default strategy outside of all. */
+/** The strategy in whose scope or replica this code runs, or else the default strategy. */
 export function getStrategy(): Strategy {
   return currentFrame()?.strategy ?? defaultStrategy;
 }
 
-/** Whether a strategy other than the default one is in charge. */
+/** Whether a strategy other than the default one is active. */
 export function hasStrategy(): boolean {
   return getStrategy() !== defaultStrategy;
 }
@@ -21,14 +21,14 @@ export function getReplicaContext(): ReplicaContext | undefined {
   return frame ? frame.replica : defaultReplica;
 }
 
-/** Whether this code runs for all replicas together. */
+/** Whether this code runs in cross-replica context. */
 export function inCrossReplicaContext(): boolean {
   return getReplicaContext() === undefined;
 }
 
 /**
- * Puts a strategy in charge of everything outside of scopes; null takes it away.
- * @throws RuntimeError inside a scope or a replica; ValueError for what is no strategy
+ * Activates a strategy outside of all scopes; null deactivates it.
+ * @throws RuntimeError inside a scope or a replica; ValueError unless it is a strategy
  */
 export function experimentalSetStrategy(strategy: Strategy | null | undefined): void {
   if (strategy && !(strategy instanceof Strategy)) {

@@ -3,9 +3,9 @@ import { deviceType } from '@coll/core/plugin';
 import { reductionToOne } from '@coll/reduction-to-one';
 
 /**
- * Which plug-in serves where none was asked for: the most wanted one, or for devices of several types reduction to one device, as
- * few libraries reach all of them.
- * @throws CollError where none serves these devices
+ * The plug-in used by default: the one with the highest priority; for devices of several types,
+ * reduction to one device, because few libraries reach all of them.
+ * @throws CollError if none serves these devices
  */
 export async function resolveDefault(registry: Registry, situation: Situation): Promise<Resolution> {
   const types = [...new Set(situation.devices.map(deviceType))];

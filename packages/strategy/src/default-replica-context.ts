@@ -6,7 +6,7 @@ import { requireMergeCall } from './merge-call.js';
 import type { MergeFunction } from './replica-context.js';
 import type { Strategy } from './strategy.js';
 
-/** The one replica of the default strategy: everything it does with the others, it does alone. */
+/** The only replica of the default strategy. Its collectives involve no other replica. */
 export class DefaultReplicaContext extends GroupReplicaContext {
   readonly #group = new ReplicaGroup({ ops: new ReductionToOneDevice(), size: 1, ids: [0], devices: ['cpu:0'] });
 

@@ -30,7 +30,7 @@ import { requireUpdate, type UpdateFunction, type UpdateOptions, updateRegroup }
 import { Variable } from './variables/variable.js';
 import { type VariableOptions, type VariableValue, variableOptions } from './variables/variable-options.js';
 
-/** What holds where no strategy is in charge: one replica, to which everything belongs that is not in a scope. */
+/** The strategy outside of all scopes: a single replica. */
 class DefaultStrategy extends Strategy {
   readonly extended: StrategyExtended = new DefaultExtended(this, [], () =>
     Promise.reject(noDevices('crossDeviceOps')),
@@ -57,7 +57,7 @@ class DefaultStrategy extends Strategy {
     return [onlyComponents(value) as LocalResult<T>];
   }
 
-  /** The dataset as it is. */
+  /** Returns the dataset unchanged. */
   override experimentalDistributeDataset<Element>(
     dataset: DatasetLike<Element>,
     options?: InputOptionsInit,
@@ -67,7 +67,7 @@ class DefaultStrategy extends Strategy {
     return dataset as never;
   }
 
-  /** What the function returns, as it is. */
+  /** Returns the function's result unchanged. */
   override distributeDatasetsFromFunction<Element>(
     make: DatasetFunction<Element>,
     options?: InputOptionsInit,
@@ -96,7 +96,7 @@ class DefaultStrategy extends Strategy {
   }
 }
 
-/** The values of one replica are already what reducing and gathering would give. */
+/** With one replica, values already equal their reduction or gather. */
 class DefaultExtended extends StrategyExtended {
   override get workerDevices(): never {
     throw noDevices('workerDevices');
@@ -170,7 +170,10 @@ class DefaultExtended extends StrategyExtended {
   }
 }
 
-/** A structure with the component of each `PerReplica` of one, as `experimentalDistributeValuesFromFunction` makes them. */
+/**
+ * A structure in which each `PerReplica` of one component is replaced by it, as
+ * `experimentalDistributeValuesFromFunction` makes them.
+ */
 function onlyComponents(structure: unknown): unknown {
   if (!findDistributed(structure)) return structure;
   return mapStructure(structure as Structure<unknown>, (leaf) =>

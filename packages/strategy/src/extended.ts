@@ -44,16 +44,16 @@ import { Variable } from './variables/variable.js';
 import { type VariableOptions, type VariableValue, variableOptions } from './variables/variable-options.js';
 import { oneWorker, type WorkerGroup } from './worker-group.js';
 
-/** A value and where its result goes. */
+/** A value and the destinations of its result. */
 export type ValuePair = readonly [value: unknown, destinations: unknown];
 
-/** Cross-device ops, and the devices of the values that they serve. */
+/** Cross-device ops, and the devices of the values they serve. */
 export interface Serving {
   readonly devices: readonly string[];
   readonly ops: () => Promise<CrossDeviceOps>;
 }
 
-/** The lower-level methods of a strategy, for optimizers and libraries. All need cross-replica context. */
+/** The lower-level methods of a strategy, for optimizers and libraries. All require cross-replica context. */
 export class StrategyExtended {
   protected readonly strategy: Strategy;
   readonly #devices: readonly string[];
@@ -65,7 +65,7 @@ export class StrategyExtended {
     this.#ops = ops;
   }
 
-  /** The devices of the replicas of this worker, by their full names. */
+  /** The devices of this worker's replicas, by full name. */
   get workerDevices(): readonly string[] {
     return this.#devices;
   }
@@ -75,7 +75,7 @@ export class StrategyExtended {
     return 0;
   }
 
-  /** The workers of this strategy, for what they do together apart from the ops. */
+  /** The workers of this strategy, for communication outside of the ops. */
   get workers(): WorkerGroup {
     return oneWorker;
   }
@@ -85,7 +85,7 @@ export class StrategyExtended {
     return this.#ops();
   }
 
-  /** Where results go if no destination is named. */
+  /** The destination of results by default. */
   get defaultDevice(): string {
     return this.#devices[0] ?? 'cpu:0';
   }
@@ -95,40 +95,42 @@ export class StrategyExtended {
     return this.workerDevices;
   }
 
-  /** Where an optimizer keeps state that belongs to all of these variables together. */
+  /** Where an optimizer keeps state shared by all of these variables. */
   nonSlotDevices(_variables: readonly unknown[]): readonly string[] {
     return this.workerDevices;
   }
 
-  /** Whether shapes may never change from step to step: false. */
+  /** Whether shapes must stay the same from step to step: false. */
   get experimentalRequireStaticShapes(): boolean {
     return false;
   }
 
-  /** Whether this process saves checkpoints: one of several does. */
+  /** Whether this process saves checkpoints; only one process does. */
   get shouldCheckpoint(): boolean {
     return true;
   }
 
-  /** Whether this process writes summaries: one of several does. */
+  /** Whether this process writes summaries; only one process does. */
   get shouldSaveSummary(): boolean {
     return true;
   }
 
-  /** Whether each worker runs a program of its own: false with one worker. */
+  /** Whether each worker runs its own program: false with one worker. */
   get experimentalBetweenGraph(): boolean {
     return false;
   }
 
-  /** Whether this process gives variables their first values. */
+  /** Whether this process initializes variables. */
   get experimentalShouldInit(): boolean {
     return true;
   }
 
   /**
-   * Combines a value over the replicas and puts the result on the destinations. A mirrored value is its own mean, and so is a value that
-   * is not distributed, of which only 0 can be summed. Structures are reduced leaf by leaf.
-   * @throws AssertionError for the sum of a mirrored value; ValueError; the errors of `CrossDeviceOps.reduce`
+   * Combines a value over the replicas and puts the result on the destinations. A mirrored or
+   * non-distributed value is its own mean; of non-distributed values only 0 can be summed.
+   * Structures are reduced leaf by leaf.
+   * @throws AssertionError for the sum of a mirrored value; ValueError; the errors of
+   * `CrossDeviceOps.reduce`
    */
   async reduceTo(
     reduceOp: ReduceOpLike,
@@ -148,7 +150,10 @@ export class StrategyExtended {
     return (await ops()).reduce(op, placed, into, options) as Promise<Structure<unknown>>;
   }
 
-  /** Reduces each value to its destinations, together where that is faster; results in the order of the pairs. */
+  /**
+   * Reduces each value to its destinations, in one batch if that is faster. Results are in the
+   * order of the pairs.
+   */
   async batchReduceTo(
     reduceOp: ReduceOpLike,
     pairs: Iterable<readonly [value: unknown, destinations: Destinations]>,
@@ -160,7 +165,10 @@ export class StrategyExtended {
     return this.reducePairs(op, requirePairs(pairs), options);
   }
 
-  /** Copies of a value on the destinations; a plain number comes back as it is. @throws AssertionError without destinations */
+  /**
+   * Copies a value to the destinations; a plain number is returned unchanged.
+   * @throws AssertionError without destinations
+   */
   async broadcastTo(value: unknown, destinations: Destinations): Promise<PossiblyMirrored | number> {
     requireCrossReplica(this.strategy, 'broadcastTo');
     if (destinations === undefined || destinations === null) {
@@ -173,7 +181,7 @@ export class StrategyExtended {
     return (await this.#ops()).broadcast(value as Value, this.placedDestinations(destinations, this.#devices));
   }
 
-  /** The components of a value joined along an axis, on the destinations. */
+  /** Joins the components of a value along an axis, on the destinations. */
   async gatherTo(
     value: unknown,
     destinations: Destinations,
@@ -191,15 +199,17 @@ export class StrategyExtended {
     );
   }
 
-  /** As the function `variable`, for this strategy. */
+  /** The function `variable` for this strategy. */
   createVariable(initial: VariableValue, options?: VariableOptions): Variable {
     return distributedVariable(this.strategy, initial, optionsOf(options, "{ name: 'weights' }", variableOptions));
   }
 
   /**
-   * Calls a function for each component of a variable, with the components of the arguments that belong to it, in replica order. Inside a
-   * replica it waits for the others, and does so once for all; in a replica's own thread it does so for this replica.
-   * @throws ValueError for what is no variable of this strategy, or no function and arguments; what the function throws
+   * Calls a function for each component of a variable, with the matching components of the
+   * arguments, in replica order. Inside a replica it waits for the other replicas and runs once for
+   * all; in a replica's own thread it runs for this replica.
+   * @throws ValueError unless it is a variable of this strategy, and for an invalid function or
+   * arguments; what the function throws
    */
   async update(variable: unknown, fn: UpdateFunction, options: UpdateOptions = {}): Promise<unknown> {
     const replica = currentFrame()?.replica;
@@ -210,9 +220,9 @@ export class StrategyExtended {
   }
 
   /**
-   * Variables that the code creates live on the devices of this one, as all variables of a strategy do; without code, until the
-   * returned object is disposed of.
-   * @throws ValueError for what is no variable of this strategy; RuntimeError as `scope`
+   * Runs code whose new variables live on the devices of `variable`, as all variables of a strategy
+   * do. Without code, applies until the returned object is disposed of.
+   * @throws ValueError unless it is a variable of this strategy; RuntimeError as `scope`
    */
   colocateVarsWith(variable: unknown): Disposable;
   colocateVarsWith<Result>(variable: unknown, code: () => Result): Result;
@@ -221,25 +231,28 @@ export class StrategyExtended {
     return code !== undefined ? this.strategy.scope(code) : this.strategy.scope();
   }
 
-  /** Whether a variable, or the one that it is a component of, was created by this strategy. */
+  /** Whether a variable, or the variable it is a component of, was created by this strategy. */
   variableCreatedInScope(variable: unknown): boolean {
     const container = this.valueContainer(variable);
     return container instanceof DistributedVariable && container.strategy === this.strategy;
   }
 
-  /** The value of a variable: of one that is synchronized on read, that of all replicas together. @throws ValueError for what is none */
+  /**
+   * The value of a variable; if it is synchronized on read, combined over all replicas.
+   * @throws ValueError unless it is a variable
+   */
   async readVar(variable: unknown): Promise<Tensor> {
     requireCrossReplica(this.strategy, 'readVar');
     if (variable instanceof Variable) return variable.read();
     throw new ValueError('ERR_COLL_VALUE', `readVar takes a variable, not ${quote(variable)}`);
   }
 
-  /** The variable that a value is a component of; any other value is its own container. */
+  /** The variable that a value is a component of; any other value is returned unchanged. */
   valueContainer(value: unknown): unknown {
     return containerOf(value) ?? value;
   }
 
-  /** Runs a function on every replica, as `run` does. */
+  /** Runs a function on every replica, like `run`. */
   callForEachReplica<Args extends readonly unknown[], Result>(
     replica: ReplicaCode<Args, Result>,
     ...options: RunOptionsOf<NoInfer<Args>>
@@ -247,17 +260,17 @@ export class StrategyExtended {
     return this.strategy.run(replica, ...options);
   }
 
-  /** The ops that serve a value, and where its components live. */
+  /** The ops that serve a value, and the devices of its components. */
   protected serving(_value: unknown): Serving {
     return { devices: this.#devices, ops: this.#ops };
   }
 
-  /** The value, with components that name no device placed on these. */
+  /** The value; components without a device get one of `devices`. */
   protected placedValue(value: unknown, devices: readonly string[]): Value | PerReplica<Value> {
     return value instanceof DistributedValues ? placedValues(value, devices) : (value as Value);
   }
 
-  /** The destinations, with components that name no device placed on these. */
+  /** The destinations; components without a device get one of `devices`. */
   protected placedDestinations(destinations: Destinations, devices: readonly string[]): Destinations {
     return placedDestinations(destinations, devices);
   }
@@ -278,7 +291,7 @@ export class StrategyExtended {
     return (await ops()).batchReduce(op, ready, options);
   }
 
-  /** Reduces what is not distributed. */
+  /** Reduces a value that is not distributed. */
   protected reduceNonDistributed(
     op: ReduceOp,
     value: unknown,

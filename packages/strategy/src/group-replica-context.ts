@@ -15,7 +15,7 @@ import type { MergeFunction, ReplicaContext } from './replica-context.js';
 import type { Strategy } from './strategy.js';
 import type { Arriving, Movable, Reduced, ReducedLater, Reducible } from './structure-types.js';
 
-/** Which replica of a strategy it is. */
+/** Identifies a replica of a strategy. */
 export interface ReplicaIdentity {
   readonly strategy: Strategy;
   readonly numReplicasInSync: number;
@@ -23,14 +23,14 @@ export interface ReplicaIdentity {
   readonly device: string;
 }
 
-/** The replica of a strategy with this number among those of this process. */
+/** The identity of the replica at index `place` of this process. */
 export function replicaAt(strategy: Strategy, place: number): ReplicaIdentity {
   const { firstReplica, workerDevices } = strategy.extended;
   const { numReplicasInSync } = strategy;
   return { strategy, numReplicasInSync, id: firstReplica + place, device: workerDevices[place] as string };
 }
 
-/** A replica that makes its calls through a replica group. */
+/** A replica whose calls go through a replica group. */
 export abstract class GroupReplicaContext implements ReplicaContext {
   readonly strategy: Strategy;
   readonly numReplicasInSync: number;
@@ -45,7 +45,7 @@ export abstract class GroupReplicaContext implements ReplicaContext {
     this.devices = [device];
   }
 
-  /** @throws NotImplementedError if the ops of the strategy have none */
+  /** @throws NotImplementedError if the strategy's ops have no replica group */
   protected abstract groupFor(method: string): ReplicaGroup;
 
   abstract mergeCall<Args extends readonly unknown[], Result>(
@@ -114,7 +114,7 @@ export abstract class GroupReplicaContext implements ReplicaContext {
     return this.#requireGroup('allocate').allocate(dtype, shape, this.replicaIdInSyncGroup);
   }
 
-  /** Waits for what the replica has begun without awaiting it. @throws what goes wrong with it */
+  /** Waits for calls that the replica began without awaiting them. @throws their errors */
   async settle(): Promise<void> {
     await Promise.all(this.#pending);
   }
@@ -124,12 +124,12 @@ export abstract class GroupReplicaContext implements ReplicaContext {
     requireReplica(this, method);
   }
 
-  /** The options of a call, over those of the strategy. Default: the ops know these. */
+  /** The options of a call, with the strategy's as defaults. Default: unchanged, because the ops know these. */
   protected merged<Options extends CallOptions>(call: Options | undefined): Options | undefined {
     return call;
   }
 
-  /** Has `settle` wait for a call. */
+  /** Makes `settle` wait for a call. */
   protected track<Result>(call: Promise<Result>): Promise<Result> {
     const tracked = call.finally(() => this.#pending.delete(tracked));
     this.#pending.add(tracked);

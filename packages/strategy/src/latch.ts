@@ -1,4 +1,4 @@
-/** Something that happens once, and can be waited for. */
+/** A one-time event that can be awaited. */
 export class Latch {
   readonly #opened: Promise<true>;
   open: () => void = () => {};
@@ -9,7 +9,7 @@ export class Latch {
     });
   }
 
-  /** Whether it has happened before that time is over. */
+  /** Whether it happens within the given time. */
   async opens(withinMillis: number): Promise<boolean> {
     let timer: NodeJS.Timeout | undefined;
     const tooLate = new Promise<false>((resolve) => {

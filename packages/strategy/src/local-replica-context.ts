@@ -18,7 +18,7 @@ import type { Strategy } from './strategy.js';
 
 export interface LocalReplica {
   readonly strategy: Strategy;
-  /** Its number among the replicas of this thread. */
+  /** Index among the replicas of this thread. */
   readonly place: number;
   readonly group: ReplicaGroup;
   readonly scheduler: ReplicaScheduler;
@@ -26,12 +26,12 @@ export interface LocalReplica {
 }
 
 interface MergeCall extends Joining {
-  /** That of replica 0 is called for all. */
+  /** The function of replica 0 is called for all. */
   merge(calls: readonly MergeCall[]): Promise<readonly unknown[]>;
   readonly args: readonly unknown[];
 }
 
-/** A replica of the thread that runs it, alone or among others. */
+/** A replica of the thread that runs it, alone or with others. */
 export class LocalReplicaContext extends GroupReplicaContext {
   readonly #replica: LocalReplica;
 
@@ -71,7 +71,7 @@ export class LocalReplicaContext extends GroupReplicaContext {
     return calls.map((_, place) => selectReplica(place, result));
   }
 
-  /** An exception of `onReport` is the caller's, and ends the run. */
+  /** An exception from `onReport` belongs to the caller, and ends the run. */
   report(value: unknown): void {
     const { scheduler, onReport } = this.#replica;
     try {
@@ -81,24 +81,24 @@ export class LocalReplicaContext extends GroupReplicaContext {
     }
   }
 
-  /** What goes wrong with a call of all replicas ends the run, also for a replica that does not await it. */
+  /** An error in a call of all replicas ends the run, even for a replica that does not await the call. */
   protected override track<Result>(call: Promise<Result>): Promise<Result> {
     const { group, scheduler } = this.#replica;
     const tracked = super.track(call);
     tracked.catch((error: unknown) => {
-      // Replicas that share a thread have met: the scheduler knows.
+      // Replicas that share a thread have met, so the scheduler knows.
       if (group.canBlock && !isOwn(error)) scheduler.fail(error);
     });
     return tracked;
   }
 
   override async settle(): Promise<void> {
-    // The scheduler has taken up what went wrong.
+    // The scheduler already has the error.
     await super.settle().catch(() => {});
   }
 }
 
-/** Whether an error is about this replica's call alone, which others have not seen. */
+/** Whether an error concerns only this replica's call, unseen by other replicas. */
 function isOwn(error: unknown): boolean {
   return [AbortedError, NotImplementedError, RangeError, ValueError].some((kind) => error instanceof kind);
 }

@@ -14,7 +14,7 @@ export interface LocalRun {
   readonly options: RunOptions;
 }
 
-/** Runs a function as all replicas in this thread. @throws as `ReplicaScheduler.run` */
+/** Runs a function as every replica of this thread. @throws as `ReplicaScheduler.run` */
 export async function runLocalReplicas({ strategy, fn, argsOf, options }: LocalRun): Promise<unknown[]> {
   const { workerDevices, firstReplica } = strategy.extended;
   const scheduler = new ReplicaScheduler(workerDevices.length, firstReplica);

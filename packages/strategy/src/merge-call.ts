@@ -2,7 +2,10 @@ import { ValueError } from '@coll/core';
 import { isMapping, quote } from '@coll/core/internal';
 import type { MergeFunction } from './replica-context.js';
 
-/** The arguments of a merge call, the named ones last. @throws ValueError unless there are a function, a list and an object */
+/**
+ * The arguments of a merge call, named ones last.
+ * @throws ValueError unless there are a function, a list and an object
+ */
 export function requireMergeCall<Args extends readonly unknown[]>(
   fn: MergeFunction<Args>,
   args?: readonly unknown[],

@@ -1,4 +1,4 @@
-/** The merge calls that replica threads have come to and that have not been held yet, each replica's in their order. */
+/** The pending merge calls of replica threads, in the order of each replica. */
 export class MergeCalls {
   readonly #waiting: readonly unknown[][];
   #isHeld = false;
@@ -16,14 +16,17 @@ export class MergeCalls {
     (this.#waiting[replica] as unknown[]).push(args);
   }
 
-  /** Everybody's arguments of the next merge call, once all have come to it and the one before has been held. */
+  /**
+   * The arguments of all replicas for the next merge call, once all have arrived and the previous
+   * one has ended.
+   */
   next(): readonly unknown[] | undefined {
     if (this.#isHeld || this.replicas.length < this.#waiting.length) return undefined;
     this.#isHeld = true;
     return this.#waiting.map((calls) => calls.shift());
   }
 
-  /** The merge call that `next` gave has been held. */
+  /** Records that the merge call returned by `next` has ended. */
   end(): void {
     this.#isHeld = false;
   }

@@ -4,9 +4,11 @@ import { quote, requireDistinct } from '@coll/core/internal';
 import { logFirst } from '@coll/core/plugin';
 
 /**
- * The full names of the devices of one task, or of several where they may be; a logical CPU device for each core where none are named.
- * @throws ValueError for what is no list of devices, for devices of this and of other jobs, or of a task without a number; AssertionError
- * for no device or one twice; RuntimeError for several tasks
+ * The full names of the devices of one task, or of several if allowed. Default: one logical CPU
+ * device per core.
+ * @throws ValueError for an invalid list of devices, for devices of this and other jobs, or of a
+ * task without a number; AssertionError for an empty list or a device listed twice; RuntimeError
+ * for several tasks
  */
 export function mirroredDevices(devices: unknown, { severalTasks = false } = {}): readonly string[] {
   if (devices === undefined) {
@@ -20,7 +22,10 @@ export function mirroredDevices(devices: unknown, { severalTasks = false } = {})
   return names;
 }
 
-/** The full names of a list of devices, in a task where they name none. @throws as `mirroredDevices` for a list that is none, is empty or has one twice */
+/**
+ * The full names of a list of devices; those without a task get the default one.
+ * @throws as `mirroredDevices` for a list that is invalid, empty or has duplicates
+ */
 export function namedDevices(devices: unknown, owner: string, task?: string): readonly string[] {
   if (!Array.isArray(devices) || !devices.every((device) => typeof device === 'string'))
     throw new ValueError('ERR_COLL_DEVICE', `devices is a list such as ['cpu:0', 'cpu:1'], not ${quote(devices)}`);

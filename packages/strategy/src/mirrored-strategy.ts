@@ -21,21 +21,25 @@ import { argumentsOf, type RunOptions } from './run-options.js';
 import { runReplicaThreads } from './run-replica-threads.js';
 import { type ReplicaCode, Strategy } from './strategy.js';
 
-/** The options of a `MirroredStrategy`. All fields are optional. */
+/** Options of a `MirroredStrategy`, all optional. */
 export interface MirroredStrategyOptions {
   /**
-   * One replica runs on each. All are of one task, unless the ops know of several, as those of `multi-worker` do. Default: a logical CPU device
-   * for each core.
+   * The devices, with one replica on each. All must belong to one task, unless the ops support
+   * several, as those of `multi-worker` do. Default: one logical CPU device per core.
    */
   readonly devices?: readonly string[];
   /**
-   * An ops object, a plug-in, `{ name, options }`, a name, or `'auto'`: the best registered one that serves these devices. Default:
-   * `'auto'`; for devices of several types `'reduction-to-one'`.
+   * An ops object, a plug-in, `{ name, options }`, a name, or `'auto'`: the registered plug-in with
+   * the highest priority that serves these devices. Default: `'auto'`; for devices of several types
+   * `'reduction-to-one'`.
    */
   readonly crossDeviceOps?: CrossDeviceOps | PluginRequest;
-  /** What does the arithmetic: `'native'`, `'wasm'`, `'js'`, or `'auto'` (the default): the fastest of them that works here. */
+  /**
+   * The engine for the arithmetic: `'native'`, `'wasm'`, `'js'`, or `'auto'` (the default), the
+   * fastest that works here.
+   */
   readonly engine?: EngineRequest;
-  /** Where names are looked up. Default: the registry of this realm. */
+  /** The registry for names. Default: the registry of this realm. */
   readonly registry?: Registry;
 }
 
@@ -47,23 +51,31 @@ const mirroredStrategyOptions = knownOptions<MirroredStrategyOptions>('MirroredS
 });
 
 export interface StrategyExplanation extends Explanation {
-  /** The plug-ins that were considered, in order of priority, and why each was or was not taken; empty if an ops object was given. */
+  /**
+   * The plug-ins that were considered, highest priority first, and why each was or was not chosen;
+   * empty if an ops object was given.
+   */
   readonly candidates: Resolution['candidates'];
-  /** The engine of replicas in worker threads; `engine` is that of replicas in this thread. Undefined if an ops object was given. */
+  /**
+   * The engine of replicas in worker threads; `engine` is that of replicas in this thread.
+   * Undefined if an ops object was given.
+   */
   readonly threadEngine: EngineName | undefined;
 }
 
 /**
- * Synchronous training on the devices of one machine: every replica runs the same code on its share of the data, and collectives combine
- * the gradients. Replicas are async functions in this thread, or a module in a worker thread for each.
+ * Synchronous training on the devices of one machine. Every replica runs the same code on its share
+ * of the data, and collectives combine the gradients. Replicas are async functions in this thread,
+ * or a module in one worker thread each.
  */
 export class MirroredStrategy extends Strategy {
   override readonly extended: StrategyExtended;
   readonly #choice: OpsChoice;
 
   /**
-   * @throws AssertionError for no device or one twice; ValueError for devices of other jobs, and what is no object of options; CollError for an unknown plug-in, or an
-   * engine that does not work here
+   * @throws AssertionError for an empty list of devices or a duplicate; ValueError for devices of
+   * other jobs, and invalid options; CollError for an unknown plug-in, or an engine that does not
+   * work here
    */
   constructor(options?: MirroredStrategyOptions) {
     super();
@@ -106,14 +118,14 @@ export class MirroredStrategy extends Strategy {
     return regroup(results as Structure<unknown>[], { wrapNumbers: true });
   }
 
-  /** Which cross-device ops serve this strategy, and why. */
+  /** The cross-device ops that serve this strategy, and why. */
   async explain(): Promise<StrategyExplanation> {
     const ops = await this.#choice.ops();
     const threadEngine = this.#choice.engine?.engine.name;
     return { ...ops.explain(), threadEngine, candidates: await this.#choice.candidates() };
   }
 
-  /** Closes the cross-device ops that this strategy opened; those that were passed in stay open. */
+  /** Closes the cross-device ops that this strategy opened, but not those that were passed in. */
   close(): Promise<void> {
     return this.#choice.close();
   }

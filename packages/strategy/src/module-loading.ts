@@ -5,11 +5,11 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { CollError } from '@coll/core';
 import { quote } from '@coll/core/internal';
 
-/** How a worker thread gets to its modules. */
+/** How a worker thread loads its modules. */
 export interface Loading {
-  /** The registration of tsx, if something is TypeScript or this process runs under tsx. */
+  /** The registration of tsx, if any module is TypeScript or this process runs under tsx. */
   readonly tsx: Tsx | undefined;
-  /** Absent: those of this process. */
+  /** Undefined means the flags of this process. */
   readonly execArgv?: readonly string[];
 }
 
@@ -17,16 +17,21 @@ export interface Loading {
 export interface Tsx {
   readonly esm: string;
   readonly cjs: string;
-  /** tsx makes CommonJS of the replica's module. The thread requires its entry, so that both share one copy of this library. */
+  /**
+   * tsx compiles the replica's module to CommonJS. The thread requires its entry, so that both
+   * share one copy of this library.
+   */
   readonly isCommonJs: boolean;
 }
 
 /**
- * What threads need to import these modules. Threads do not inherit a TypeScript loader in Node 20, so they register tsx themselves
- * if a module is TypeScript or this process runs under tsx. tsx is looked for where the modules are.
- * @param modules that of the replicas first
- * @param own the module of this library that asks: a TypeScript file means that the library runs from its sources
- * @throws CollError for what is no URL, or where a module is TypeScript and nothing can load it
+ * What threads need to import these modules. Threads do not inherit a TypeScript loader in Node.js
+ * 20, so they register tsx themselves if a module is TypeScript or this process runs under tsx. tsx
+ * is searched for next to the modules.
+ * @param modules the replicas' module first
+ * @param own the calling module of this library: a TypeScript file means that the library runs from
+ * its sources
+ * @throws CollError for an invalid URL, or if a module is TypeScript and cannot be loaded
  */
 export function loadingOf(modules: readonly string[], own = import.meta.url): Loading {
   const typescript = modules.filter((module) => /\.[cm]?tsx?$/.test(requireUrl(module).pathname));
@@ -44,7 +49,7 @@ export function loadingOf(modules: readonly string[], own = import.meta.url): Lo
   return { tsx, ...(fromSource ? { execArgv: sourceConditions() } : {}) };
 }
 
-/** @throws CollError where the module, or one that it imports, is not there; what the module throws itself */
+/** @throws CollError if the module, or one that it imports, does not exist; what the module throws itself */
 export async function importModule(module: string): Promise<Record<string, unknown>> {
   try {
     return (await import(/* webpackIgnore: true */ /* @vite-ignore */ module)) as Record<string, unknown>;
@@ -63,7 +68,7 @@ function requireUrl(module: string): URL {
   );
 }
 
-/** The flags of this process that load tsx, as `tsx program.ts` gives them to Node. */
+/** The flags of this process that load tsx, as `tsx program.ts` passes them to Node.js. */
 function tsxFlags(): string[] {
   const flags = [...process.execArgv, ...(process.env['NODE_OPTIONS'] ?? '').split(/\s+/)];
   return flags.filter((flag) => /(^|[=/\\])tsx($|[/\\])/.test(flag));
@@ -76,13 +81,13 @@ function findTsx(replica: string, from: readonly string[]): Tsx | undefined {
       const manifest = createRequire(module).resolve('tsx/package.json');
       return { ...registrationsOf(manifest), isCommonJs: isCommonJs(replica) };
     } catch {
-      // Not installed there: the next place may have it.
+      // Not installed there; the next location may have it.
     }
   }
   return undefined;
 }
 
-// Resolved as `import` would: the file for `require` looks for its hooks in the wrong folder.
+// Resolved as `import` would: the file for `require` searches for its hooks in the wrong folder.
 function registrationsOf(manifest: string): { readonly esm: string; readonly cjs: string } {
   const { exports } = JSON.parse(readFileSync(manifest, 'utf8')) as {
     exports: Record<'./esm/api' | './cjs/api', { import: { default: string } }>;
@@ -92,7 +97,7 @@ function registrationsOf(manifest: string): { readonly esm: string; readonly cjs
   return { esm: fileOf('./esm/api'), cjs: fileOf('./cjs/api') };
 }
 
-/** Whether tsx takes a module for CommonJS: by its extension, or else by the `type` of its package. */
+/** Whether tsx treats a module as CommonJS: by its extension, or else by its package's `type`. */
 function isCommonJs(module: string): boolean {
   const { protocol, pathname } = new URL(module);
   if (protocol !== 'file:' || /\.m[jt]s$/.test(pathname)) return false;
@@ -113,7 +118,8 @@ function stripsTypes(): boolean {
   return Boolean((process.features as { typescript?: unknown }).typescript);
 }
 
-// Only this library's own development runs from its sources. A worker given any execArgv inherits none.
+// Only this library's own development runs from its sources. A worker with explicit execArgv
+// inherits none.
 function sourceConditions(): string[] {
   const inherited = process.execArgv.filter((flag) => flag.startsWith('--conditions='));
   return [...new Set([...inherited, '--conditions=@coll/source'])];

@@ -19,7 +19,7 @@ import { ourEngines } from './our-engines.js';
 import { warnOfInvisible } from './visible-devices.js';
 import { withFallback } from './with-fallback.js';
 
-/** Undefined: nothing was asked for. */
+/** Undefined means no request. */
 type OpsRequest = CrossDeviceOps | PluginRequest | undefined;
 
 export interface OpsChoiceOptions {
@@ -29,11 +29,14 @@ export interface OpsChoiceOptions {
   readonly engine: EngineRequest;
 }
 
-/** Which cross-device ops serve a strategy: found when they are needed first, and the same from then on. */
+/** The cross-device ops of a strategy, chosen on first use and kept from then on. */
 export class OpsChoice {
-  /** For replicas in this thread. */
+  /** The ops for replicas in this thread. */
   readonly ops: () => Promise<CrossDeviceOps>;
-  /** What does their arithmetic, here and in threads; undefined where an ops object was given, which has its own. */
+  /**
+   * The engine for their arithmetic, here and in threads; undefined if an ops object was given,
+   * which has its own.
+   */
   readonly engine: EngineResolution | undefined;
   readonly #devices: readonly string[];
   readonly #here: () => Promise<Resolution>;
@@ -42,8 +45,9 @@ export class OpsChoice {
   #opened: Promise<CrossDeviceOps> | undefined;
 
   /**
-   * Typing errors show at once.
-   * @throws ValueError for what asks for no ops or no engine; CollError for a name that nothing is registered under, and for an engine that does not work here
+   * Validates the request, so that typing errors show at once.
+   * @throws ValueError for an invalid request of ops or engine; CollError for a name that is not
+   * registered, and for an engine that does not work here
    */
   constructor({ request, registry, devices, engine }: OpsChoiceOptions) {
     requestedPlugin(request, registry);
@@ -54,7 +58,7 @@ export class OpsChoice {
       const found = await (request === undefined
         ? resolveDefault(known, situation)
         : known.resolve(request as PluginRequest, situation));
-      // A plug-in that names the types of its devices has looked for them.
+      // A plug-in that lists its device types has checked the devices.
       if (!found.plugin.capabilities?.devices) await warnOfInvisible(devices, known);
       return found;
     };
@@ -67,7 +71,10 @@ export class OpsChoice {
     });
   }
 
-  /** Plug-in and engine for replicas in threads of their own, which load them there. @throws RuntimeError where an ops object was given */
+  /**
+   * Plug-in and engine for replicas in separate threads, which load them there.
+   * @throws RuntimeError if an ops object was given
+   */
   async isolated(): Promise<Resolution & { readonly engine: Engine }> {
     if (this.engine) return { ...(await this.#isolated()), engine: this.engine.engine };
     const told = 'an ops object cannot be sent to other threads';
@@ -78,14 +85,14 @@ export class OpsChoice {
     );
   }
 
-  /** Who was asked, the most wanted first; nobody where an ops object was given. */
+  /** The plug-ins that were considered, highest priority first; empty if an ops object was given. */
   async candidates(): Promise<readonly Candidate[]> {
     return this.#given ? [] : (await this.#here()).candidates;
   }
 
-  /** Closes what was opened; what was given is left open. */
+  /** Closes ops opened here; given ops stay open. */
   async close(): Promise<void> {
-    // What could not be opened needs no closing, and whoever asked for it was told.
+    // Ops that could not be opened need no closing, and the caller already has the error.
     const ops = await this.#opened?.catch(() => undefined);
     if (!this.#given) await ops?.close();
   }
@@ -98,7 +105,7 @@ export class OpsChoice {
   }
 }
 
-/** @throws ValueError where an engine is named for ops that have theirs already */
+/** @throws ValueError if an engine is requested for ops that already have one */
 function ownEngine(request: EngineRequest): undefined {
   if (request === 'auto') return;
   const cure = `new RingAllReduce({ engine: '${request}' })`;
@@ -106,8 +113,8 @@ function ownEngine(request: EngineRequest): undefined {
 }
 
 /**
- * The plug-in that was asked for; undefined for an ops object, and where the choice is left open.
- * @throws ValueError for what asks for none of these; CollError for a name that nothing is registered under
+ * The requested plug-in; undefined for an ops object, and for an open choice.
+ * @throws ValueError for an invalid request; CollError for a name that is not registered
  */
 function requestedPlugin(request: OpsRequest, registry: Registry): Plugin<never> | undefined {
   if (request === undefined || request instanceof CrossDeviceOps) return undefined;
@@ -122,13 +129,16 @@ function requestedPlugin(request: OpsRequest, registry: Registry): Plugin<never>
   );
 }
 
-/** Whether what was asked for tells the devices of several tasks from each other. @throws as a strategy does for what it does not know */
+/**
+ * Whether the requested ops distinguish the devices of several tasks.
+ * @throws as a strategy does for an unknown request
+ */
 export function servesSeveralTasks(request: OpsRequest, registry: Registry): boolean {
   if (request instanceof CrossDeviceOps) return request.severalTasks;
   return requestedPlugin(request, registry)?.capabilities?.severalTasks ?? false;
 }
 
-/** Makes something once, and again only after that failed. */
+/** Makes something once, and again only after a failure. */
 function once<T>(make: () => Promise<T>): () => Promise<T> {
   let made: Promise<T> | undefined;
   return () => {

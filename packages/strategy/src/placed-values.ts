@@ -11,7 +11,10 @@ import {
 import { asValue, quote } from '@coll/core/internal';
 import { reduceOpFrom, viewOnDevice } from '@coll/core/plugin';
 
-/** Destinations whose components have no device of their own are where the replicas are; of one replica, these are a bare value. */
+/**
+ * Destinations in which components without a device are placed on those of the replicas; with one
+ * replica, a bare value.
+ */
 export function placedDestinations(destinations: Destinations, replicas: readonly string[]): Destinations {
   if (replicas.length === 1 && isBareWithoutDevice(destinations)) return replicas[0] as string;
   if (!(destinations instanceof DistributedValues) || destinations.values.length !== replicas.length)
@@ -26,7 +29,10 @@ function isBareWithoutDevice(destinations: unknown): boolean {
   return ArrayBuffer.isView(destinations) || (typeof destinations === 'object' && device === '');
 }
 
-/** Components without a device of their own live on their replica's. @throws ValueError for another number of components */
+/**
+ * Places components without a device on their replica's.
+ * @throws ValueError for a different number of components
+ */
 export function placedValues({ values }: DistributedValues, replicas: readonly string[]): PerReplica<Value> {
   if (values.length !== replicas.length) {
     const told = `a value of ${values.length} components cannot be reduced over ${replicas.length} replicas`;
@@ -40,7 +46,11 @@ export function placedValues({ values }: DistributedValues, replicas: readonly s
   );
 }
 
-/** The op of that name. @throws AssertionError for the aggregation of a variable that is no op; ValueError for any other name */
+/**
+ * The op of this name.
+ * @throws AssertionError for a variable aggregation that is not an op; ValueError for any other
+ * name
+ */
 export function strategyOp(reduceOp: ReduceOpLike): ReduceOp {
   const given: unknown = reduceOp;
   if (given !== 'NONE' && given !== 'ONLY_FIRST_REPLICA') return reduceOpFrom(reduceOp);
@@ -50,7 +60,7 @@ export function strategyOp(reduceOp: ReduceOpLike): ReduceOp {
   );
 }
 
-/** @throws ValueError for what are no pairs */
+/** @throws ValueError unless it is an iterable of pairs */
 export function requirePairs(pairs: unknown): readonly (readonly [value: unknown, destinations: unknown])[] {
   const isIterable = typeof pairs === 'object' && pairs !== null && Symbol.iterator in pairs;
   if (!isIterable) throw badPairs(`batchReduceTo takes a list of [value, destinations] pairs, not ${quote(pairs)}`);

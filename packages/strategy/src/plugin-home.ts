@@ -13,18 +13,21 @@ import { ourEngines } from './our-engines.js';
 import type { Strategy } from './strategy.js';
 import type { PluginHome, ThreadStart } from './thread-messages.js';
 
-/** What a replica in a thread works with. */
+/** The environment of a replica in a thread. */
 export interface ThreadHome extends AsyncDisposable {
   readonly strategy: Strategy;
-  /** Made for the world of the replicas. */
+  /** The ops, made for the world of the replicas. */
   readonly ops: CrossDeviceOps;
-  /** For all calls. */
+  /** Default options of all calls. */
   readonly defaults?: CommunicationOptions;
-  /** Tells who else is to know that the replica has failed. */
+  /** Notifies others that the replica has failed. */
   fail?(error: unknown): void;
 }
 
-/** The home of a replica whose peers are all in this process: loads the plug-in. @throws CollError where it is not in its module */
+/**
+ * The home of a replica whose peers are all in this process; loads the plug-in.
+ * @throws CollError if its module does not export it
+ */
 export async function openPluginHome(start: ThreadStart, { plugin: named }: PluginHome): Promise<ThreadHome> {
   const { replica, devices, group } = start;
   const plugin = await loadPlugin(named);
@@ -39,7 +42,11 @@ export async function openPluginHome(start: ThreadStart, { plugin: named }: Plug
   return { strategy, ops, [Symbol.asyncDispose]: close };
 }
 
-/** A plug-in that the entry of this thread has registered, as that of a bundle does, or the one in its module. @throws CollError where it is not in there */
+/**
+ * A plug-in registered by this thread's entry, for example in a bundle, or the one exported by its
+ * module.
+ * @throws CollError if the module does not export it
+ */
 export async function loadPlugin({ name, module }: PluginHome['plugin']): Promise<Plugin<never>> {
   if (registry.has(name)) return registry.get(name);
   const exported = Object.values(await importModule(module));

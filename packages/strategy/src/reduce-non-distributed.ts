@@ -17,13 +17,14 @@ export interface NonDistributed {
   readonly op: ReduceOp;
   readonly value: unknown;
   readonly destinations: Destinations;
-  /** Over how many it is reduced. */
+  /** Number of replicas over which the value is reduced. */
   readonly replicas: number;
   readonly ops: () => Promise<CrossDeviceOps>;
 }
 
 /**
- * What one value, the same for all replicas of a worker that is alone, is when it is reduced: 0 stays 0, and every value is its own mean, minimum and maximum.
+ * Reduces one value that is the same for all replicas of a single worker: 0 stays 0, and every
+ * value is its own mean, minimum and maximum.
  * @throws ValueError for the sum or product of any other value over several replicas
  */
 export async function reduceNonDistributed({

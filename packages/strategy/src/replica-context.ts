@@ -2,15 +2,16 @@ import type { CallOptions, DType, ReduceOpLike, ReplicaCallOptions, Tensor } fro
 import type { Strategy } from './strategy.js';
 import type { Arriving, Movable, Reduced, ReducedLater, Reducible } from './structure-types.js';
 
-/** Runs in a merge call: once for all replicas, with their arguments regrouped. */
+/** The function of a merge call: runs once for all replicas, with their arguments regrouped. */
 export type MergeFunction<Args extends readonly unknown[] = readonly unknown[], Result = unknown> = (
   strategy: Strategy,
   ...args: Args
 ) => Result | Promise<Result>;
 
 /**
- * A replica's view of its group, and what it can do together with the others. Every replica makes the same calls in the same order. Values may
- * be nested in lists and plain objects, the same on all replicas; results have the same structure.
+ * A replica's view of its group, and its collectives with the other replicas. Every replica makes
+ * the same calls in the same order. Values may be nested in lists and plain objects with the same
+ * structure on all replicas; results have the same structure.
  */
 export interface ReplicaContext {
   readonly strategy: Strategy;
@@ -19,12 +20,14 @@ export interface ReplicaContext {
   readonly replicaIdInSyncGroup: number;
   /** The device of this replica, as a list of one. */
   readonly devices: readonly [string];
-  /** Whether the `Sync` twins work: only if the replica does not share its thread with others. */
+  /** Whether the `Sync` twins work, which requires that no other replica shares this thread. */
   readonly canBlock: boolean;
 
   /**
-   * Combines a value with those of all other replicas: `'mean'`, `ReduceOp.SUM`, … `into` names memory for the results.
-   * @throws ValueError for an unknown op or a value that is no tensor; the errors of `Communicator.run`
+   * Combines a value with those of all other replicas: `'mean'`, `ReduceOp.SUM`, … `into` names
+   * memory for the results.
+   * @throws ValueError for an unknown op or a value that is not a tensor; the errors of
+   * `Communicator.run`
    */
   allReduce<const T extends Reducible<T>, Op extends ReduceOpLike>(
     op: Op,
@@ -33,9 +36,11 @@ export interface ReplicaContext {
   ): Promise<Reduced<T, Op>>;
 
   /**
-   * The same for a structure with promises of values that are still being computed. It returns a structure of promises at once, each of which settles
-   * with its pack of `bytesPerPack`; a pack starts as soon as its values and all after them have arrived, last ones first. All replicas pass
-   * promises, or none does. Later calls wait until all packs have ended; a rejected promise ends the group.
+   * `allReduce` for a structure with promises of values that are still being computed. Returns a
+   * structure of promises at once, each of which settles with its pack of `bytesPerPack`. A pack
+   * starts once its values and all later ones have arrived, last ones first. Either all replicas
+   * pass promises, or none does. Later calls wait until all packs have ended; a rejected promise
+   * ends the group.
    */
   allReduce<const V extends Arriving<V>, Op extends ReduceOpLike>(
     op: Op,
@@ -43,33 +48,38 @@ export interface ReplicaContext {
     options?: ReplicaCallOptions,
   ): ReducedLater<V, Op>;
 
-  /** `allReduce` that blocks the thread. @throws RuntimeError where replicas share a thread */
+  /** `allReduce` that blocks the thread. @throws RuntimeError if replicas share a thread */
   allReduceSync<const T extends Reducible<T>, Op extends ReduceOpLike>(
     op: Op,
     value: T,
     options?: ReplicaCallOptions,
   ): Reduced<T, Op>;
 
-  /** The values of all replicas joined along an axis, in replica order. @throws NotImplementedError for sparse values */
+  /**
+   * Joins the values of all replicas along an axis, in replica order.
+   * @throws NotImplementedError for sparse values
+   */
   allGather<const T extends Reducible<T>>(value: T, axis: number, options?: CallOptions): Promise<Reduced<T>>;
 
-  /** Replica `root`'s value on every replica; the others pass values of the same shapes. */
+  /** Copies replica `root`'s value to every replica; the others pass values of the same shapes. */
   broadcast<const T extends Movable<T>>(value: T, root?: number, options?: ReplicaCallOptions): Promise<Reduced<T>>;
 
-  /** `broadcast` that blocks the thread. @throws RuntimeError where replicas share a thread */
+  /** `broadcast` that blocks the thread. @throws RuntimeError if replicas share a thread */
   broadcastSync<const T extends Movable<T>>(value: T, root?: number, options?: ReplicaCallOptions): Reduced<T>;
 
   /**
-   * Zeros on the device of this replica, for gradients and results that are reused: in worker threads the engines in WebAssembly and JavaScript
-   * use this memory in place, and copy other memory. It is kept until the run ends; the replicas of a group share 2 GiB of it.
-   * @throws ValueError for a dtype or a shape that is none; CollError where there is no memory left
+   * Zeros on this replica's device, for gradients and results that are reused. In worker threads,
+   * the WebAssembly and JavaScript engines use this memory in place and copy any other. It lives
+   * until the run ends; the replicas of a group share 2 GiB of it.
+   * @throws ValueError for an invalid dtype or shape; CollError if the memory is exhausted
    */
   allocate<D extends DType>(dtype: D, shape: readonly number[]): Tensor<D>;
 
   /**
-   * Waits until all replicas have called it, then runs replica 0's `fn(strategy, ...args)` once, outside of any replica, with the
-   * arguments regrouped, and gives each replica its part of the result. An error of `fn` ends the run. Named arguments follow as one object.
-   * @throws RuntimeError outside of this replica, or where some replica ends without calling it
+   * Waits until all replicas have called it. Then runs replica 0's `fn(strategy, ...args)` once,
+   * outside of any replica, with the arguments regrouped, and gives each replica its part of the
+   * result. An error of `fn` ends the run. Named arguments follow as one object.
+   * @throws RuntimeError outside of this replica, or if a replica ends without calling it
    */
   mergeCall<Args extends readonly unknown[], Result>(
     fn: MergeFunction<Args, Result>,
@@ -77,6 +87,6 @@ export interface ReplicaContext {
     kwargs?: Readonly<Record<string, unknown>>,
   ): Promise<Result>;
 
-  /** Sends a value to `onReport` of the `run` that this replica belongs to, without waiting: progress, measurements. */
+  /** Sends a value to `onReport` of this replica's `run`, without waiting: progress, measurements. */
   report(value: unknown): void;
 }

@@ -2,8 +2,9 @@ import { CollError, RuntimeError } from '@coll/core';
 import { messageOf, quote } from '@coll/core/internal';
 
 /**
- * The error of a replica with the replica's number in front of its message, and as `rank` unless one is named already. It stays the same
- * object, so that its class, code and stack are kept; only what cannot be changed is wrapped.
+ * Puts the replica's number in front of an error's message, and sets `rank` unless it is set
+ * already. Returns the same object, so that class, code and stack are kept; only an immutable error
+ * is wrapped.
  */
 export function annotate(error: unknown, replica: number): Error {
   if (!(error instanceof Error) || !isChangeable(error)) {
@@ -17,7 +18,7 @@ export function annotate(error: unknown, replica: number): Error {
   return error;
 }
 
-/** The error of what was done for a variable, with its name in front of the message. What cannot be changed stays as it is. */
+/** Puts a variable's name in front of an error's message. An immutable error is returned unchanged. */
 export function ofVariable(error: unknown, name: string): unknown {
   if (error instanceof Error && isChangeable(error)) putInFront(error, `variable ${quote(name)}: `);
   return error;
@@ -26,18 +27,19 @@ export function ofVariable(error: unknown, name: string): unknown {
 function putInFront(error: Error, words: string): void {
   const { message, stack } = error;
   error.message = `${words}${message}`;
-  // A function, because a message may hold what a replacement text would take for a pattern.
+  // A function, because the message may contain replacement patterns.
   if (stack !== undefined) setStack(error, message === '' ? stack : stack.replace(message, () => error.message));
 }
 
-/** Gives an error a stack that it did not get by being made. */
+/** Replaces an error's stack. */
 export function setStack(error: Error, stack: string): void {
   Object.defineProperty(error, 'stack', { value: stack, configurable: true, writable: true });
 }
 
 const annotated = new WeakSet<Error>();
 
-// Frozen errors cannot be changed, and the message of a DOMException, such as an AbortError, has no setter.
+// Frozen errors are immutable, and the message of a DOMException, such as an AbortError, has no
+// setter.
 function isChangeable(error: Error): boolean {
   if (!Object.isExtensible(error)) return false;
   let owner: object | null = error;

@@ -3,30 +3,31 @@ import { type ErrorFor, Rendezvous } from '@coll/core/internal';
 import { annotate } from './replica-error.js';
 
 interface Replica {
-  /** Among those here, from 0. */
+  /** Index among the local replicas. */
   readonly place: number;
-  /** Among those of all workers, for messages. */
+  /** Index among the replicas of all workers, for messages. */
   readonly id: number;
   hasEnded: boolean;
   result?: unknown;
 }
 
 /**
- * Decides whose code runs next among the replicas of one thread: replica 0 until it waits for the others or ends, then replica 1, and so on; after
- * each call that they make together, in the same order. So runs are reproducible.
+ * Decides which replica of a thread runs next: replica 0 until it waits for the others or ends,
+ * then replica 1, and so on; in the same order again after each common call. That makes runs
+ * reproducible.
  */
 export class ReplicaScheduler {
-  /** Where the replicas meet. */
+  /** The rendezvous of the replicas. */
   readonly arrivals: Rendezvous;
   readonly #replicas: readonly Replica[];
-  /** What the run ends with before all replicas have ended. */
+  /** The error that ended the run before all replicas had ended. */
   #failure: { readonly error: unknown } | undefined;
-  /** Hands out results of one call after the other. */
+  /** Delivers the results of one call after the other. */
   #delivering: Promise<void> = Promise.resolve();
   #undelivered = 0;
   readonly #wakers: (() => void)[] = [];
 
-  /** Replicas here, and the id of the first of them. */
+  /** Number of local replicas, and the id of the first of them. */
   constructor(size: number, firstReplica = 0) {
     this.#replicas = Array.from({ length: size }, (_, place) => ({ place, id: firstReplica + place, hasEnded: false }));
     this.arrivals = new Rendezvous(
@@ -40,9 +41,9 @@ export class ReplicaScheduler {
   }
 
   /**
-   * Calls a function as each replica and returns what they return.
-   * @throws the error of the first replica that fails, with its number; RuntimeError or InternalError if replicas differ in
-   * what they wait for; AbortedError
+   * Calls a function as each replica and returns the results.
+   * @throws the error of the first replica that fails, with its number; RuntimeError or
+   * InternalError if replicas wait for different calls; AbortedError
    */
   async run(call: (place: number) => unknown, signal?: AbortSignal): Promise<unknown[]> {
     const abort = () => {
@@ -67,7 +68,7 @@ export class ReplicaScheduler {
     }
   }
 
-  /** Ends the run with an error, and with it everything that replicas wait for. Default of their errors: the same. */
+  /** Ends the run with an error, and with it all waits of replicas. Default error of the waits: the same. */
   fail(error: unknown, errorFor: ErrorFor = () => error): void {
     this.#failure ??= { error };
     this.arrivals.fail(errorFor);
@@ -93,12 +94,12 @@ export class ReplicaScheduler {
       .then(async () => {
         for (const replica of this.#replicas) {
           deliver[replica.place]?.();
-          // What follows the resolved promise runs before the next replica goes on.
+          // Continuations of the resolved promise run before the next replica.
           await new Promise((resolve) => setImmediate(resolve));
           await this.#until(() => this.#isQuiet(replica));
         }
       })
-      // Whatever ends the run is thrown there.
+      // The error that ends the run is thrown there.
       .catch(() => {})
       .finally(() => {
         this.#undelivered -= 1;
@@ -106,12 +107,12 @@ export class ReplicaScheduler {
       });
   }
 
-  /** Whether a replica waits for others, or has ended. */
+  /** Whether a replica waits for others or has ended. */
   #isQuiet({ place, hasEnded }: Replica): boolean {
     return hasEnded || this.arrivals.isWaiting(place);
   }
 
-  /** Whether nothing goes on without an end of the run. */
+  /** Whether only the end of the run can make progress. */
   #isAtRest(): boolean {
     return !this.arrivals.isPerforming && this.#replicas.every((replica) => this.#isQuiet(replica));
   }

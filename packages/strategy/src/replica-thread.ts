@@ -11,7 +11,7 @@ import { type FromReplica, post, type ThreadStart, type WorkerHome } from './thr
 import { ThreadReplicaContext } from './thread-replica-context.js';
 import { decode, encode } from './thread-values.js';
 
-/** The entry of a replica's worker thread: loads the plug-in and the user's module, and runs the one with the other. */
+/** The entry of a replica's worker thread: loads the plug-in and the user's module, and runs the module. */
 
 const port = parentPort as MessagePort;
 const start = workerData as ThreadStart;
@@ -21,16 +21,18 @@ async function main(): Promise<void> {
   await using opened = await ('plugin' in home ? openPluginHome(start, home) : workerHome(home));
   const { strategy, ops, defaults } = opened;
   const context = new ThreadReplicaContext({ replica, strategy, ops, port, defaults });
-  // Everything in this thread is the replica's, also what is called back from where asynchronous contexts get lost.
+  // All code in this thread belongs to the replica, including callbacks that lose their
+  // asynchronous context.
   setOutside({ strategy, replica: context });
-  // What goes wrong is told before the ops are closed, so that it is heard before what the others suffer from it.
+  // The error is reported before the ops are closed, so that it arrives before its consequences in
+  // other replicas.
   await play(context).catch((error: unknown) => {
     tell(error);
     opened.fail?.(error);
   });
 }
 
-/** Loaded where it is needed only: it brings what several workers need. */
+/** Loaded only if needed, because it brings the code for several workers. */
 async function workerHome(home: WorkerHome): Promise<ThreadHome> {
   const { openWorkerHome } = await import('./multi-worker/worker-home.js');
   return openWorkerHome(start, home);
@@ -50,7 +52,7 @@ function tell(error: unknown): void {
   failThreadGroup(start.group, start.replica, `another replica failed: ${annotated.message}`);
 }
 
-/** Waits until the thread that started this one has what was printed here. */
+/** Waits until the parent thread has received this thread's output. */
 async function printed(): Promise<void> {
   await Promise.all(
     [process.stdout, process.stderr].map((stream) => new Promise((resolve) => stream.write('', resolve))),
@@ -72,7 +74,7 @@ async function loadReplica({ module, exportName }: ThreadStart): Promise<Replica
   );
 }
 
-// What nobody catches ends the thread, but without its class and its code.
+// An uncaught error would end the thread without its class and code.
 process.on('uncaughtExceptionMonitor', (error) => {
   if (process.listenerCount('uncaughtException') === 0) tell(error);
 });

@@ -7,35 +7,35 @@ import { decodeError } from './thread-errors.js';
 import type { ReplicaMessage, ToReplica } from './thread-messages.js';
 import { decode } from './thread-values.js';
 
-/** The thread of one replica, as the one that started it sees it. */
+/** The thread of one replica, as seen by its parent thread. */
 export interface ReplicaThread {
-  /** @throws RuntimeError for what cannot be posted */
+  /** @throws RuntimeError for a message that cannot be posted */
   tell(message: ToReplica, what: string): void;
-  /** Waits until the thread has ended by itself; where it has something else to do for longer than that, ends it. */
+  /** Waits until the thread has ended by itself, and terminates it after `graceMillis`. */
   end(graceMillis: number): Promise<void>;
 }
 
-/** What comes from a replica's thread. */
+/** Receives the events of a replica's thread. */
 export interface ReplicaListener {
   message(replica: number, message: ReplicaMessage): void;
-  /** The thread has ended; `error` is what it ended with, if it was not caught there. */
+  /** The thread has ended; `error` is the uncaught error, if any. */
   exit(replica: number, code: number, error: unknown): void;
 }
 
-// How much later than what others suffer from it an error may be heard.
+// How much later than its consequences in other replicas an error may arrive.
 const consequenceMillis = 500;
 
 /** The replicas of this process. */
 export interface ThreadedReplicas {
   readonly group: ThreadGroup;
-  /** The id of the first of them. */
+  /** The id of the first replica. */
   readonly firstReplica: number;
   readonly onReport: RunOptions['onReport'];
 }
 
-/** What the threads say, and what comes of it. */
+/** Handles the events of replica threads. */
 export class ReplicaThreads implements ReplicaListener {
-  /** What the replicas return, decided by the first failure. */
+  /** The results of the replicas; rejected with the first failure. */
   readonly results: Promise<unknown[]>;
   readonly #threads: ReplicaThread[] = [];
   readonly #group: ThreadGroup;
@@ -72,7 +72,7 @@ export class ReplicaThreads implements ReplicaListener {
     this.#fail(0, new AbortedError('ERR_COLL_ABORTED', 'run was aborted', { cause: reason }), 'aborted');
   }
 
-  /** Ends all replicas with an error that is not one of theirs. */
+  /** Ends all replicas with an error from outside of them. */
   fail(error: Error): void {
     this.#fail(0, error);
   }
@@ -130,7 +130,7 @@ export class ReplicaThreads implements ReplicaListener {
     }
   }
 
-  /** Once all threads wait in a merge call, replica 0 holds it for all. */
+  /** Once all threads wait in a merge call, replica 0 runs it for all. */
   #holdMerge(): void {
     const waiting = this.#merges.replicas;
     const [ended] = this.#done.keys();
@@ -146,14 +146,15 @@ export class ReplicaThreads implements ReplicaListener {
 
   #hearError(replica: number, error: Error): void {
     const { code, rank } = error as Partial<CollError>;
-    // What a replica suffers because another one failed may be heard before that one's own error, which is the one to tell.
+    // A consequence in this replica may arrive before the error of the replica that failed, which
+    // is the one to report.
     if (code === 'ERR_COLL_PEER_FAILED' && rank !== this.#idOf(replica))
       this.#timers.push(setTimeout(() => this.#fail(replica, error), consequenceMillis));
-    // What other threads have said by now may say more about it.
+    // Messages of other threads that have arrived by now may explain the error.
     else setImmediate(() => this.#fail(replica, this.#explained(replica, error)));
   }
 
-  /** A replica that has ended, and a merge call, are noticed by the others in the collective that they do. */
+  /** An ended replica or a merge call shows in the collective of the other replicas. */
   #explained(replica: number, error: Error): Error {
     const { code, rank, operation } = error as Partial<CollError>;
     if (code === 'ERR_COLL_CLOSED' && rank !== undefined && rank !== this.#idOf(replica)) {

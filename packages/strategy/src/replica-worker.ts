@@ -9,8 +9,8 @@ import { loadingOf } from './module-loading.js';
 import type { ReplicaListener, ReplicaThread } from './replica-threads.js';
 import { type FromReplica, notCloneable, post, type ThreadStart, type ToReplica } from './thread-messages.js';
 
-// Text that is the same as a script and as a module, which it is under --input-type=module. It brings the TypeScript loader before
-// the first module.
+// Text that works as a script and as a module, which it is under --input-type=module. Loads the
+// TypeScript loader before the first module.
 const bootstrap = `
 import('node:worker_threads').then(async ({ workerData: { tsx, entry } }) => {
   if (tsx?.isCommonJs) (await import(tsx.cjs)).register();
@@ -23,17 +23,20 @@ import('node:worker_threads').then(async ({ workerData: { tsx, entry } }) => {
 /** The worker thread of one replica. */
 export class ReplicaWorker implements ReplicaThread {
   readonly #worker: Worker;
-  /** The replica's result or error is here. */
+  /** The replica's result or error has arrived. */
   readonly #told = new Latch();
-  /** What it printed is here. */
+  /** Its output has arrived. */
   readonly #printed = new Latch();
   readonly #exited = new Latch();
-  /** What it printed has been printed by this process. */
+  /** Its output has been printed by this process. */
   readonly #shown = new Latch();
-  /** Of what it printed, as many have come here so far. */
+  /** Number of output chunks that have arrived. */
   #chunks = 0;
 
-  /** @throws RuntimeError for arguments and options that cannot be posted, CollError for modules that cannot be loaded */
+  /**
+   * @throws RuntimeError for arguments and options that cannot be posted, CollError for modules
+   * that cannot be loaded
+   */
   constructor(start: ThreadStart, listener: ReplicaListener) {
     const { replica } = start;
     const worker = startWorker(start);
@@ -69,7 +72,7 @@ export class ReplicaWorker implements ReplicaThread {
     await this.#opensWhilePrinting(this.#shown);
   }
 
-  /** Waits as long as more is printed. */
+  /** Waits as long as more output arrives. */
   async #opensWhilePrinting(latch: Latch): Promise<boolean> {
     for (let silent = 0, seen = this.#chunks; silent < silentLooks; seen = this.#chunks) {
       if (await latch.opens(lookMillis)) return true;
@@ -79,7 +82,8 @@ export class ReplicaWorker implements ReplicaThread {
   }
 }
 
-// Two seconds without a chunk. Many looks, since a machine that stands still for seconds makes one look of all of them.
+// Two seconds without a chunk. Polled many times, because on a machine that stalls for seconds they
+// all count as one.
 const silentLooks = 20;
 const lookMillis = 100;
 
@@ -101,7 +105,7 @@ function startWorker(start: ThreadStart): Worker {
   }
 }
 
-/** @throws CollError where a bundler has left the file behind */
+/** @throws CollError if a bundler has left out the file */
 function threadEntry(): string {
   const here = fileURLToPath(import.meta.url);
   const file = path.join(path.dirname(here), `replica-thread${path.extname(here) === '.ts' ? '.ts' : '.js'}`);

@@ -6,11 +6,17 @@ import type { Passed } from './structure-types.js';
 export interface RunSettings {
   /** For a module: the name of the exported function. Default: `default`, or else `replica`. */
   readonly exportName?: string;
-  /** Called with whatever a replica passes to `context.report`. */
+  /** Called with each value that a replica passes to `context.report`. */
   readonly onReport?: (replica: number, value: unknown) => void;
-  /** Ends all replicas, those of this thread once they wait for each other; `run` rejects with `AbortedError` at once. */
+  /**
+   * Aborts all replicas; those of this thread end once they wait for each other. `run` rejects with
+   * `AbortedError` at once.
+   */
   readonly signal?: AbortSignal;
-  /** Accepted, like the next two, for programs written for TensorFlow, without effect: shapes may always differ from step to step. */
+  /**
+   * Accepted without effect, like the next two, for programs written for TensorFlow: shapes may
+   * always differ from step to step.
+   */
   readonly experimentalEnableDynamicBatchSize?: boolean;
   /** Accepted, without effect. */
   readonly experimentalBucketizingDynamicShape?: boolean;
@@ -26,12 +32,15 @@ export interface RunOptions extends RunSettings {
   readonly kwargs?: Readonly<Record<string, unknown>>;
 }
 
-/** The options of `run` for a function with these parameters after its context; may be left out where it needs none. */
+/** The options of `run` for a function with these parameters after its context; optional if it needs none. */
 export type RunOptionsOf<Args extends readonly unknown[]> = [] extends Args
   ? [options?: RunSettings & PassedArguments<Args>]
   : [options: RunSettings & PassedArguments<Args>];
 
-/** The options of `run` for a module: `exportName` has to be there unless the function is its default export, or else its `replica`. */
+/**
+ * The options of `run` for a module. `exportName` is required unless the function is the default
+ * export, or else the export `replica`.
+ */
 export type ModuleOptionsOf<Module, Name extends keyof Module> =
   Module[Name] extends Replica<infer Args>
     ? Name extends MainExport<Module>
@@ -39,10 +48,10 @@ export type ModuleOptionsOf<Module, Name extends keyof Module> =
       : [options: RunSettings & PassedArguments<Args> & { readonly exportName: Name }]
     : never;
 
-/** The export of a module that runs where none is named: `default`, or else `replica`. */
+/** The export of a module that runs by default: `default`, or else `replica`. */
 export type MainExport<Module> = 'default' extends keyof Module ? 'default' : 'replica' & keyof Module;
 
-/** What an export of a module returns. */
+/** The result of a module's export. */
 export type ModuleResult<Module, Name extends keyof Module> = Module[Name] extends (
   context: never,
   ...args: never
@@ -50,7 +59,7 @@ export type ModuleResult<Module, Name extends keyof Module> = Module[Name] exten
   ? Awaited<Result>
   : never;
 
-/** `args` alone, or `kwargs` for the last parameter and `args` for those before it. */
+/** `args` alone, or `kwargs` for the last parameter and `args` for the earlier ones. */
 type PassedArguments<Args extends readonly unknown[]> = number extends Args['length']
   ? { readonly args?: PassedList<Args>; readonly kwargs?: Readonly<Record<string, unknown>> }
   :
@@ -59,13 +68,13 @@ type PassedArguments<Args extends readonly unknown[]> = number extends Args['len
           ? ArgsField<PassedList<First>> & { readonly kwargs: Passed<Last> }
           : never);
 
-/** `args`, which may be left out where there may be none. */
+/** `args`, optional if an empty list is allowed. */
 type ArgsField<List> = [] extends List ? { readonly args?: List } : { readonly args: List };
 
-/** What may be passed for each argument. */
+/** The values accepted for each argument. */
 type PassedList<Args extends readonly unknown[]> = { readonly [Index in keyof Args]: Passed<Args[Index]> };
 
-/** A replica's function, whatever it returns. */
+/** A replica's function with any result. */
 type Replica<Args extends readonly unknown[]> = (context: never, ...args: Args) => unknown;
 
 const runOptions = knownOptions<RunOptions>('run', {
@@ -79,7 +88,7 @@ const runOptions = knownOptions<RunOptions>('run', {
   experimentalXlaOptions: true,
 });
 
-/** The arguments of a replica function, after its context. @throws ValueError for options of the wrong kind */
+/** The arguments of a replica function after its context. @throws ValueError for options of the wrong kind */
 export function argumentsOf(options: RunOptions): readonly unknown[] {
   if (Array.isArray(options))
     throw new ValueError('ERR_COLL_VALUE', `run: pass the arguments by name, { args: ${quote(options)} }`);

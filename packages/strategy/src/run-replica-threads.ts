@@ -6,7 +6,7 @@ import type { RunOptions } from './run-options.js';
 import type { ThreadStart } from './thread-messages.js';
 import { encode } from './thread-values.js';
 
-/** Which replicas run where, and what they run. */
+/** The replicas to run, where, and their code. */
 export interface ThreadRun {
   readonly engine: Engine;
   readonly devices: readonly string[];
@@ -15,26 +15,27 @@ export interface ThreadRun {
   readonly module: URL;
   readonly argsOf: (replica: number) => readonly unknown[];
   readonly options: RunOptions;
-  /** Replicas elsewhere, which fail together with these. Default: none. */
+  /** Remote replicas, which fail together with these. Default: none. */
   readonly others?: OtherReplicas;
 }
 
-/** Those of other workers, from here. */
+/** The replicas of other workers, as seen from here. */
 export interface OtherReplicas {
-  /** Why one of them has failed. It is asked again and again. */
+  /** The failure of one of them; undefined while there is none. Polled repeatedly. */
   failure(): Error | undefined;
-  /** Tells them that one of these has failed. */
+  /** Notifies them that a local replica has failed. */
   fail(error: unknown): void;
 }
 
 const lookMillis = 100;
 
-// Threads with nothing left to do end by themselves, others are ended after this.
+// Threads with nothing left to do end by themselves; others are terminated after this time.
 const graceMillis = { afterSuccess: 500, afterFailure: 200 };
 
 /**
  * Runs a module as replicas in worker threads, which share a thread group for their collectives.
- * @throws the error of the first replica that fails, with its number; all others are ended then
+ * @throws the error of the first replica that fails, with its number; all others are terminated
+ * then
  */
 export async function runReplicaThreads(run: ThreadRun): Promise<unknown[]> {
   const { signal } = run.options;
@@ -52,7 +53,8 @@ export async function runReplicaThreads(run: ThreadRun): Promise<unknown[]> {
     await threads.end(graceMillis.afterSuccess);
     return results;
   } catch (error) {
-    // Before the threads are ended, so that others hear of this rather than of threads that have ended.
+    // Before threads are terminated, so that other workers receive this error rather than one about
+    // lost threads.
     run.others?.fail(error);
     await threads.end(graceMillis.afterFailure);
     throw error;
@@ -64,7 +66,7 @@ export async function runReplicaThreads(run: ThreadRun): Promise<unknown[]> {
 
 function startThreads({ engine, devices, firstReplica, home, module, argsOf, options }: ThreadRun): ReplicaThreads {
   const size = devices.length;
-  // Who spins where there are more threads than cores keeps the others from running.
+  // If threads outnumber cores, a spinning thread keeps others from running.
   const group = engine.createGroup(size <= availableParallelism() ? { size } : { size, spins: 0 });
   const start = { devices, firstReplica, group, home, module: module.href, exportName: options.exportName };
   return new ReplicaThreads({ group, firstReplica, onReport: options.onReport }, (replica, listener) => {

@@ -13,9 +13,9 @@ import { reductionToOne } from '@coll/reduction-to-one';
 import { type DeviceInventory, invisibleDevices, virtualGpus } from './visible-devices.js';
 import { withFallback } from './with-fallback.js';
 
-/** Among which plug-ins to select, and for which machine. */
+/** The plug-ins to select from, and the machine. */
 export interface SelectionOptions extends DeviceInventory {
-  /** Where plug-ins are found. Default: the registry of this realm. */
+  /** The registry to search. Default: the registry of this realm. */
   readonly registry?: Registry;
 }
 
@@ -28,10 +28,11 @@ const selectionOptions = knownOptions<SelectionOptions>('selectPlugin', {
 const nccl = 'nccl';
 
 /**
- * The plug-in that TensorFlow's rules select for these devices: `nccl` with one pack where all of them are GPUs that it serves,
- * reduction to one device elsewhere. `candidates` tells for every registered plug-in why it was or was not taken, and each
- * obstacle is logged once. The registry's own choice, over all plug-ins, is `'auto'`.
- * @throws ValueError for what is no list of devices, or no number of GPUs
+ * The plug-in that TensorFlow's rules select for these devices: `nccl` with one pack if all are
+ * GPUs that it serves, otherwise reduction to one device. `candidates` explains for every
+ * registered plug-in why it was or was not chosen; each obstacle is logged once. The registry's own
+ * choice, over all plug-ins, is `'auto'`.
+ * @throws ValueError for an invalid list of devices or number of GPUs
  */
 export async function selectPlugin(devices: readonly string[], given?: SelectionOptions): Promise<Resolution> {
   const options = optionsOf(given, '{ registry }', selectionOptions);
@@ -52,8 +53,8 @@ export async function selectPlugin(devices: readonly string[], given?: Selection
 }
 
 /**
- * Cross-device ops by TensorFlow's rules, as `selectPlugin` finds them.
- * @throws ValueError for what is no list of devices
+ * Cross-device ops by TensorFlow's rules, as selected by `selectPlugin`.
+ * @throws ValueError for an invalid list of devices
  */
 export async function selectCrossDeviceOps(
   devices: readonly string[],
@@ -64,7 +65,7 @@ export async function selectCrossDeviceOps(
 }
 
 /**
- * As `selectCrossDeviceOps`. The first use logs a warning.
+ * Like `selectCrossDeviceOps`. The first use logs a warning.
  * @deprecated The old name of `selectCrossDeviceOps`.
  */
 export function chooseTheBest(devices: readonly string[], options: SelectionOptions = {}): Promise<CrossDeviceOps> {
@@ -72,7 +73,7 @@ export function chooseTheBest(devices: readonly string[], options: SelectionOpti
   return selectCrossDeviceOps(devices, options);
 }
 
-/** Why not nccl; `refused` where it was asked, or is not there to be asked. */
+/** Why nccl is not used; `refused` if it was probed, or is not registered. */
 interface Obstacle {
   readonly why: string;
   readonly refused?: string;

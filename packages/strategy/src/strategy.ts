@@ -31,39 +31,43 @@ import type { MainExport, ModuleOptionsOf, ModuleResult, RunOptions, RunOptionsO
 import type { Axes, LocalResult, ReducedAcross, Regrouped } from './structure-types.js';
 import { Variable } from './variables/variable.js';
 
-/** What runs on each replica: it gets the context of its replica, then the arguments of `run`. */
+/** The function of each replica: it gets the replica's context, then the arguments of `run`. */
 export type ReplicaFunction<Args extends readonly unknown[] = readonly unknown[], Result = unknown> = (
   context: ReplicaContext,
   ...args: Args
 ) => Result | Promise<Result>;
 
-/** What runs on every replica: a function, which may be asynchronous, or the URL of a module that exports it, to run in threads. */
+/**
+ * The code of every replica: a function, which may be asynchronous, or the URL of a module that
+ * exports it, to run in threads.
+ */
 export type ReplicaCode<Args extends readonly unknown[], Result> =
   | ((context: ReplicaContext, ...args: Args) => Result)
   | URL;
 
-/** Runs code on several replicas, and combines their values. */
+/** Runs code on several replicas and combines their values. */
 export abstract class Strategy {
   /** The lower-level methods, for optimizers and libraries. */
   abstract readonly extended: StrategyExtended;
 
-  /** Replicas over which values are combined. */
+  /** Number of replicas over which values are combined. */
   get numReplicasInSync(): number {
     return this.extended.workerDevices.length;
   }
 
-  /** What finds the other workers; undefined for a strategy that has none. */
+  /** The resolver of the other workers; undefined for a strategy without workers. */
   get clusterResolver(): ClusterResolver | undefined {
     return undefined;
   }
 
-  /** Those of the replicas that live in this process. */
+  /** Number of replicas in this process. */
   protected get numLocalReplicas(): number {
     return this.numReplicasInSync;
   }
 
   /**
-   * Runs code in cross-replica context; without code, until the returned object is disposed of (`using scope = strategy.scope()`).
+   * Runs code in cross-replica context. Without code, applies until the returned object is disposed
+   * of (`using scope = strategy.scope()`).
    * @throws RuntimeError inside a replica or another strategy's scope
    */
   scope(): Disposable;
@@ -73,13 +77,15 @@ export abstract class Strategy {
   }
 
   /**
-   * Runs a function once on every replica, or a module in a thread for each, and regroups the results. Where this process has several
-   * replicas, numbers and bigints become a `PerReplica`, equal or not; any other leaf is bare if all replicas returned the identical
-   * value, and a `PerReplica` otherwise. With one replica per process, results stay as they are.
-   *
-   * The arguments and the result are those of the function; of a module, if it is named: `run<typeof import('./replica.js')>(url, { args })`, for
-   * an export that is neither `default` nor `replica` `run<typeof import('./replica.js'), 'train'>(url, { args, exportName: 'train' })`.
-   * @throws ValueError for arguments of the wrong kind; an error of a replica, with the replica's number in its message
+   * Runs a function once on every replica, or a module in one thread per replica, and regroups the
+   * results. With several replicas in this process, numbers and bigints become a `PerReplica`,
+   * equal or not; any other leaf is bare if all replicas returned the identical value, and a
+   * `PerReplica` otherwise. With one replica per process, results are unchanged.
+   * Arguments and result have the types of the function; for a module, pass its type: `run<typeof
+   * import('./replica.js')>(url, { args })`, and for an export that is neither `default` nor
+   * `replica` `run<typeof import('./replica.js'), 'train'>(url, { args, exportName: 'train' })`.
+   * @throws ValueError for arguments of the wrong kind; an error of a replica, with the replica's
+   * number in its message
    */
   run<Args extends readonly unknown[], Result>(
     replica: ReplicaCode<Args, Result>,
@@ -93,15 +99,18 @@ export abstract class Strategy {
     return this.runReplicas(replica, options);
   }
 
-  /** What `run` does. */
+  /** Implements `run`. */
   protected abstract runReplicas(replica: ReplicaCode<never, unknown>, options?: RunOptions): Promise<unknown>;
 
   /**
-   * Combines a value over all replicas into one tensor on the first device. With axes, each replica first sums along them;
-   * a mean then weighs every element alike, so replicas may have batches of different sizes.
-   * @param options of the collectives that this takes: their fields, `{ options }` or, as in older programs, `{ experimentalHints }`
-   * @throws WrongTypeError for other ops than SUM and MEAN with an axis, or an axis that is no integer; ValueError for one out of range,
-   * for unknown options, and for `options` together with `experimentalHints`
+   * Combines a value over all replicas into one tensor on the first device. With axes, each replica
+   * first sums along them. A mean then weighs every element equally, so replicas may have batches
+   * of different sizes.
+   * @param options of the collectives that this runs: their fields, `{ options }` or, as in older
+   * programs, `{ experimentalHints }`
+   * @throws WrongTypeError for ops other than SUM and MEAN with an axis, or an axis that is not an
+   * integer; ValueError for one out of range, for unknown options, and for `options` together with
+   * `experimentalHints`
    */
   reduce<const V, Op extends ReduceOpLike, Along extends Axes>(
     reduceOp: Op,
@@ -115,7 +124,7 @@ export abstract class Strategy {
     const call = resolveWithoutInto(options);
     if (axis === undefined || axis === null) return this.#reduceAcross(op, value, call);
     requireSummable(op, axis);
-    // A bare value has one component here, too.
+    // A bare value also counts as one component here.
     const components = this.experimentalLocalResults(value).map((component) => asTensor(component));
     if (op === ReduceOp.MEAN) requireDivisible(components);
     const sums = components.map((component) => sumAlong(component, axis));
@@ -130,14 +139,17 @@ export abstract class Strategy {
     return divide(total, Number(counts.data[0]));
   }
 
-  /** The components of a value joined along an axis, in replica order, on the first device. */
+  /** Joins the components of a value along an axis, in replica order, on the first device. */
   gather<const V>(value: V, axis: number): Promise<Tensor<DTypeOf<LocalResult<V>>>>;
   async gather(value: unknown, axis: number): Promise<Tensor> {
     requireCrossReplica(this, 'gather');
     return this.extended.gatherTo(value, this.extended.defaultDevice, axis) as Promise<Tensor>;
   }
 
-  /** The components of a value, one for each replica of this process; of a structure, one structure for each. A bare value is the only one. */
+  /**
+   * The components of a value, one per replica of this process; of a structure, one structure each.
+   * A bare value is its only component.
+   */
   experimentalLocalResults<T>(value: T): readonly LocalResult<T>[] {
     const distributed = findDistributed(value);
     if (!distributed) return [value as LocalResult<T>];
@@ -149,7 +161,7 @@ export abstract class Strategy {
     );
   }
 
-  /** A `PerReplica` of what the function returns for each replica of this process, even if all are identical. */
+  /** A `PerReplica` of the function's results for each replica of this process, even if all are identical. */
   experimentalDistributeValuesFromFunction<T>(make: (context: ValueContext) => T): PerReplica<T> {
     requireCrossReplica(this, 'experimentalDistributeValuesFromFunction');
     if (typeof make !== 'function') {
@@ -165,17 +177,18 @@ export abstract class Strategy {
     );
   }
 
-  /** Which of the input pipelines this process reads. There is one for each worker. */
+  /** The input pipeline that this process reads. There is one per worker. */
   get inputContext(): InputContext {
     return new InputContext({ numReplicasInSync: this.numReplicasInSync });
   }
 
   /**
-   * Splits a dataset that is batched by the global batch size among the replicas: each step has a `PerReplica` in place of each
-   * batch. Parts are as even as possible, the larger ones first. A batch of another size, as the last one may be, is cut into parts of
-   * that size divided by the replicas and rounded up, until no items are left.
-   * @throws ValueError for what is no dataset, bad options, and in its step for an element that cannot be split; NotImplementedError
-   * for the replication mode PER_REPLICA
+   * Splits a dataset that is batched by the global batch size across the replicas: each step has a
+   * `PerReplica` in place of each batch. Parts are as even as possible, larger ones first. A batch
+   * of another size, such as the last one, is cut into parts of its size divided by the number of
+   * replicas, rounded up, until no items are left.
+   * @throws ValueError for an invalid dataset or options, and, in its step, for an element that
+   * cannot be split; NotImplementedError for the replication mode PER_REPLICA
    */
   experimentalDistributeDataset<Element>(
     dataset: DatasetLike<Element>,
@@ -188,9 +201,11 @@ export abstract class Strategy {
   }
 
   /**
-   * The dataset that a function makes for an input pipeline, batched by the batch size of one replica: each step takes an element for
-   * each replica. If too few are left for the last step, the last replicas get batches without items.
-   * @throws ValueError for bad options and what is no dataset; what the function throws
+   * The dataset that a function makes for an input pipeline, batched by the batch size of one
+   * replica: each step takes one element per replica. If too few are left for the last step, the
+   * last replicas get empty batches.
+   * @throws ValueError for invalid options, and a result that is not a dataset; what the function
+   * throws
    */
   distributeDatasetsFromFunction<Element>(
     make: DatasetFunction<Element>,
@@ -201,7 +216,7 @@ export abstract class Strategy {
   }
 
   /**
-   * As `distributeDatasetsFromFunction`. The first use logs a warning.
+   * Like `distributeDatasetsFromFunction`. The first use logs a warning.
    * @deprecated The old name of `distributeDatasetsFromFunction`.
    */
   experimentalDistributeDatasetsFromFunction<Element>(
@@ -213,7 +228,7 @@ export abstract class Strategy {
   }
 
   /**
-   * As `experimentalLocalResults`. The first use logs a warning.
+   * Like `experimentalLocalResults`. The first use logs a warning.
    * @deprecated The old name of `experimentalLocalResults`.
    */
   unwrap<T>(value: T): readonly LocalResult<T>[] {
@@ -222,7 +237,7 @@ export abstract class Strategy {
   }
 
   /**
-   * As `run`. The first use logs a warning.
+   * Like `run`. The first use logs a warning.
    * @deprecated The old name of `run`.
    */
   experimentalRunV2<Args extends readonly unknown[], Result>(
@@ -235,7 +250,7 @@ export abstract class Strategy {
 
   async #reduceAcross(op: ReduceOp, value: unknown, call: CallOptions): Promise<Structure<unknown>> {
     const reduced = await this.extended.reduceTo(op, value, this.extended.defaultDevice, call);
-    // What is mirrored already comes back as it is; its first component is the result.
+    // An already mirrored value is returned unchanged; its first component is the result.
     const [first] = this.experimentalLocalResults(reduced);
     return mapStructure(first as Structure<unknown>, (leaf) => {
       // A variable's component would change later.
@@ -245,13 +260,13 @@ export abstract class Strategy {
   }
 }
 
-/** Whether a scope is that of a function. @throws ValueError for anything else */
+/** Whether `scope` was called with a function. @throws ValueError for anything else */
 export function requireCode<Code>(code: Code | undefined): code is Code {
   if (code !== undefined) requireFunction(code, 'scope: code');
   return code !== undefined;
 }
 
-/** The mean of one value: integers become floats, as those of several values do. */
+/** The mean of one value: integers become floats, as for several values. */
 function trueMean(value: unknown): unknown {
   if (!isTensor(value) && !ArrayBuffer.isView(value)) return value;
   const tensor = asTensor(value);

@@ -15,10 +15,10 @@ import type {
 
 type AnyFunction = (...args: never[]) => unknown;
 
-/** What is one value although it is an object without methods. */
+/** Types that are one value, although they are objects without methods. */
 type PlainLeaf = AnyFunction | Tensor | IndexedSlices | Error;
 
-/** Lists and plain objects; an object with methods is taken for a value of a class. */
+/** Lists and plain objects; an object with methods counts as a class instance. */
 type IsStructure<T> = T extends readonly unknown[]
   ? true
   : T extends PlainLeaf
@@ -33,7 +33,7 @@ type LeavesOf<T> = T extends unknown ? (IsStructure<T> extends true ? never : T)
 
 type RegroupedLeaf<Leaf> = [Leaf] extends [never] ? never : Leaf | PerReplica<Leaf>;
 
-/** Lists of any length, which may be nested in themselves; tuples are mapped item by item. */
+/** Lists of any length, which may be recursive; tuples are mapped item by item. */
 type List<T> = T extends readonly unknown[] ? (number extends T['length'] ? T : never) : never;
 
 type RegroupedStructure<T> =
@@ -44,12 +44,13 @@ type RegroupedStructure<T> =
       : never;
 
 /**
- * What becomes of the values that replicas return. Numbers and bigints of several replicas are a `PerReplica`, equal or not; with one
- * replica in this process they are bare. Any other leaf is bare if it is identical on all replicas, and a `PerReplica` otherwise.
+ * The result of regrouping the values that replicas return. With several replicas in this process,
+ * numbers and bigints are a `PerReplica`, equal or not; with one they are bare. Any other leaf is
+ * bare if it is identical on all replicas, and a `PerReplica` otherwise.
  */
 export type Regrouped<T> = unknown extends T ? unknown : RegroupedLeaf<LeavesOf<T>> | RegroupedStructure<T>;
 
-/** What one replica has of a value: components in the place of distributed values. */
+/** One replica's part of a value: components in place of distributed values. */
 export type LocalResult<T> = unknown extends T
   ? unknown
   : T extends DistributedValues<infer Component>
@@ -60,16 +61,19 @@ export type LocalResult<T> = unknown extends T
         ? { readonly [Key in keyof T]: LocalResult<T[Key]> }
         : T;
 
-/** What replicas may reduce. */
+/** Values that replicas can reduce. */
 export type Reducible<T> = StructureLike<T, TensorLike | IndexedSlices>;
 
-/** What they may reduce while some of it is still computed. */
+/** Values that replicas can reduce while some are still being computed. */
 export type Arriving<T> = StructureLike<T, TensorLike | IndexedSlices | PromiseLike<TensorLike | IndexedSlices>>;
 
-/** What they may gather and broadcast. */
+/** Values that replicas can gather and broadcast. */
 export type Movable<T> = StructureLike<T, TensorLike>;
 
-/** `T` as a structure of leaves. An object whose type is an interface has no index signature, so its fields are looked at one by one. */
+/**
+ * `T` as a structure of leaves. An object with an interface type has no index signature, so its
+ * fields are checked one by one.
+ */
 type StructureLike<T, Leaf> = Structure<Leaf> | (object & FieldsLike<T, Leaf>);
 
 type FieldsLike<T, Leaf> = {
@@ -82,14 +86,17 @@ type FieldsLike<T, Leaf> = {
         : never;
 };
 
-/** What collectives make of values: a new structure like theirs, with tensors of the same dtype and slices as leaves; the mean of integers is a float. */
+/**
+ * The result of a collective: a new structure of the same form, with tensors of the same dtype and
+ * slices as leaves. The mean of integers is a float.
+ */
 export type Reduced<T, Op extends ReduceOpLike = 'SUM'> = T extends IndexedSlices | TensorLike
   ? ReducedValue<T, Op>
   : T extends List<T>
     ? Reduced<T[number], Op>[]
     : { -readonly [Key in keyof T]: Reduced<T[Key], Op> };
 
-/** What an all-reduce of promises gives: the same structure, with a promise of a result in the place of each leaf. */
+/** The result of an all-reduce of promises: the same structure, with a promise in place of each leaf. */
 export type ReducedLater<T, Op extends ReduceOpLike = 'SUM'> =
   T extends PromiseLike<infer Leaf>
     ? Promise<Reduced<Leaf, Op>>
@@ -99,10 +106,13 @@ export type ReducedLater<T, Op extends ReduceOpLike = 'SUM'> =
         ? ReducedLater<T[number], Op>[]
         : { -readonly [Key in keyof T]: ReducedLater<T[Key], Op> };
 
-/** Axes that are summed before values are combined; null and undefined: none. */
+/** Axes that are summed before values are combined; null and undefined mean none. */
 export type Axes = number | readonly number[] | null | undefined;
 
-/** What `strategy.reduce` gives: along axes one tensor; otherwise a structure like the value's, in which what was one value for all may stay as it is. */
+/**
+ * The result of `strategy.reduce`: with axes one tensor; otherwise a structure of the value's form,
+ * in which a value shared by all replicas may stay unchanged.
+ */
 export type ReducedAcross<V, Op extends ReduceOpLike, Along extends Axes> = Along extends null | undefined
   ? unknown extends V
     ? unknown
@@ -117,7 +127,10 @@ export type ReducedAcross<V, Op extends ReduceOpLike, Along extends Axes> = Alon
             : { -readonly [Key in keyof V]: ReducedAcross<V[Key], Op, Along> }
   : Tensor<DTypeAfter<Op, DTypeOf<LocalResult<V>>>>;
 
-/** What may be passed for an argument of a replica's function: it, or distributed values of which each replica gets its component. */
+/**
+ * Values accepted for an argument of a replica's function: the argument, or distributed values of
+ * which each replica gets its component.
+ */
 export type Passed<Arg> = Arg | PerReplica<Arg> | Mirrored<Arg> | PassedStructure<Arg>;
 
 type PassedStructure<Arg> = IsStructure<Arg> extends true ? { readonly [Key in keyof Arg]: Passed<Arg[Key]> } : never;

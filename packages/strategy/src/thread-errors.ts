@@ -5,12 +5,12 @@ import { setStack } from './replica-error.js';
 
 type Plain = string | number | boolean | bigint;
 
-/** An error as plain data: posted as it is, it would lose its class, its code and its fields. */
+/** An error as plain data. Posted directly, an error would lose its class, code and fields. */
 export interface EncodedError {
   readonly name: string;
   readonly message: string;
   readonly stack: string | undefined;
-  /** Its own fields with plain values: `code`, `rank`, `operation`, and whatever its class adds. */
+  /** Its own fields with plain values: `code`, `rank`, `operation`, and those of its class. */
   readonly fields: Readonly<Record<string, Plain>>;
   readonly cause: { readonly error: EncodedError } | { readonly value: Plain } | undefined;
 }
@@ -23,7 +23,10 @@ export function encodeError(thrown: unknown): EncodedError {
   return { name, message, stack, fields: Object.fromEntries(fields), cause: encodeCause(cause) };
 }
 
-/** An error of the class that it had, where that is one of ours or the language's, and with its name where it is not. */
+/**
+ * An error of its original class, if that belongs to this library or the language; otherwise one
+ * with its original name.
+ */
 export function decodeError(encoded: EncodedError): Error {
   const { name, stack, fields } = encoded;
   const error = create(encoded);

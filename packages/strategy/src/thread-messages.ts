@@ -10,25 +10,25 @@ export interface PluginHome {
   readonly plugin: { readonly name: string; readonly module: string; readonly options: unknown };
 }
 
-/** Replicas of one worker among several. Plain data, which can be posted to a thread. */
+/** Replicas of one worker among several. Plain data that can be posted to a thread. */
 export interface WorkerHome {
   readonly cluster: ClusterDescription;
-  /** Undefined for a worker that is alone. */
+  /** Undefined for a single worker. */
   readonly task: Task | undefined;
-  /** The place of the first replica of this worker in the group that it forms with those of the others; undefined for a worker that is alone. */
+  /** The seat of this worker's first replica in the group of all workers; undefined for a single worker. */
   readonly seat: WorkerSeat | undefined;
   readonly communication: CommunicationOptionsInit;
-  /** What is to be registered as `nccl` in the thread. */
+  /** The plug-in to register as `nccl` in the thread. */
   readonly nccl: PluginHome['plugin'] | undefined;
 }
 
-/** What a replica thread starts with. */
+/** The start data of a replica thread. */
 export interface ThreadStart {
-  /** Its number among the replicas of this process. */
+  /** Index among the replicas of this process. */
   readonly replica: number;
-  /** The id of the first of them. */
+  /** The id of the first replica of this process. */
   readonly firstReplica: number;
-  /** Of the replicas of this process. */
+  /** The devices of this process's replicas. */
   readonly devices: readonly string[];
   readonly group: ThreadGroup;
   readonly home: PluginHome | WorkerHome;
@@ -37,21 +37,21 @@ export interface ThreadStart {
   readonly args: unknown;
 }
 
-/** What a replica says; a result or an error last. */
+/** Messages of a replica; a result or an error is the last one. */
 export type ReplicaMessage =
   | { readonly type: 'report'; readonly value: unknown }
-  /** It has come to a merge call, with these arguments. */
+  /** It has reached a merge call with these arguments. */
   | { readonly type: 'merge'; readonly args: unknown }
-  /** It has held a merge call for all: their parts of the outcome, or why there is none. */
+  /** It has run a merge call for all: each replica's part of the result, or the error. */
   | { readonly type: 'merged'; readonly results: readonly unknown[] }
   | { readonly type: 'mergeFailed'; readonly error: EncodedError }
   | { readonly type: 'result'; readonly value: unknown }
   | { readonly type: 'error'; readonly error: EncodedError };
 
-/** What comes from its thread: in the end, that everything that it printed has got through. */
+/** Messages from its thread; the last one says that all its output has been transferred. */
 export type FromReplica = ReplicaMessage | { readonly type: 'end' };
 
-/** What it is told: to hold a merge call for all, or its part of the outcome. */
+/** Messages to the thread: to run a merge call for all, or its part of the result. */
 export type ToReplica =
   | { readonly type: 'hold'; readonly args: readonly unknown[] }
   | { readonly type: 'outcome'; readonly value: unknown };

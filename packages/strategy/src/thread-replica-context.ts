@@ -23,17 +23,20 @@ import { type FromReplica, post, type ToReplica } from './thread-messages.js';
 import { decode, encode } from './thread-values.js';
 
 export interface ThreadReplica {
-  /** Its number among the replicas of this process. */
+  /** Index among the replicas of this process. */
   readonly replica: number;
   readonly strategy: Strategy;
-  /** Made for the world of the replicas. */
+  /** The ops, made for the world of the replicas. */
   readonly ops: CrossDeviceOps;
   readonly port: MessagePort;
-  /** For calls that the ops do not merge their own options into. */
+  /** Default options of calls that the ops do not merge with their own. */
   readonly defaults?: CommunicationOptions | undefined;
 }
 
-/** A replica in a thread of its own: collectives go through its ops, merge calls by message through the thread that started it. */
+/**
+ * A replica in its own thread. Collectives go through its ops; merge calls go by message through
+ * the parent thread.
+ */
 export class ThreadReplicaContext extends GroupReplicaContext {
   readonly #ops: CrossDeviceOps;
   readonly #defaults: CommunicationOptions | undefined;
@@ -82,7 +85,7 @@ export class ThreadReplicaContext extends GroupReplicaContext {
   async #hold(argsOfAll: readonly unknown[]): Promise<void> {
     try {
       const { fn, met } = this.#merges[0] as { fn: MergeFunction; met: Promise<void> };
-      // What it does with other workers comes after what all replicas do, on every worker.
+      // Calls to other workers come after the common call of all replicas, on every worker.
       if (this.strategy.extended.workers.size > 1) await met;
       const args = regroup(argsOfAll.map(decode) as Structure<unknown>[]) as readonly unknown[];
       const result = (await runAcross(this.strategy, () => fn(this.strategy, ...args))) as Structure<unknown>;
@@ -94,8 +97,9 @@ export class ThreadReplicaContext extends GroupReplicaContext {
   }
 
   /**
-   * A collective that a merge call does beside its messages, because replicas that do something else instead can only be noticed there.
-   * @throws InternalError where another replica makes another call
+   * A collective that a merge call runs in addition to its messages, because it detects replicas
+   * that make a different call instead.
+   * @throws InternalError if another replica makes a different call
    */
   async #meet(): Promise<void> {
     const group = this.#ops.replicaGroup;

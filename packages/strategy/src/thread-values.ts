@@ -11,10 +11,11 @@ import {
 import { isMapping, mapStructure } from '@coll/core/internal';
 import { Variable } from './variables/variable.js';
 
-// Marks classes whose instances would arrive as plain objects. Posted values are plain data of this library's own threads.
+// Marks classes whose instances would arrive as plain objects. Posted values are plain data of this
+// library's own threads.
 const classKey = '@coll/class';
 
-/** A value in a form that can be posted: structures of plain data, tensors, indexed slices and distributed values. */
+/** Encodes a value for posting: structures of plain data, tensors, indexed slices and distributed values. */
 export function encode(value: unknown): unknown {
   return mapStructure(value as Structure<unknown>, (leaf) => {
     if (leaf instanceof IndexedSlices) {
@@ -23,7 +24,7 @@ export function encode(value: unknown): unknown {
     if (leaf instanceof Variable) throw variableStays(leaf);
     if (leaf instanceof PerReplica || leaf instanceof Mirrored)
       return { [classKey]: leaf.kind, values: leaf.values.map(encode) };
-    // Its method would be lost on the way.
+    // Its method would be lost in transfer.
     return typeof leaf === 'object' && leaf !== null && tensorSymbol in leaf ? asTensor(leaf) : leaf;
   });
 }

@@ -2,15 +2,21 @@ import { canonicalize, type Registry, ValueError } from '@coll/core';
 import { quote } from '@coll/core/internal';
 import { deviceType, logFirst } from '@coll/core/plugin';
 
-/** What is known of the devices of this machine. */
+/** The known devices of this machine. */
 export interface DeviceInventory {
-  /** The devices there are. Default: all CPU devices, which are logical, and those that a registered plug-in made for their type finds. */
+  /**
+   * The available devices. Default: all CPU devices, which are logical, and those that a registered
+   * plug-in for their type finds.
+   */
   readonly visibleDevices?: readonly string[];
-  /** GPUs in the machine. Where more are visible (without `visibleDevices`: asked for), some are virtual. Default: none is. */
+  /**
+   * Number of physical GPUs. If more are visible (without `visibleDevices`: requested), some are
+   * virtual. Default: none is virtual.
+   */
   readonly physicalGpus?: number;
 }
 
-/** What is in the way of libraries that need a GPU for each rank; undefined where no GPU is virtual. */
+/** The obstacle for libraries that need one GPU per rank; undefined if no GPU is virtual. */
 export function virtualGpus(
   devices: readonly string[],
   { visibleDevices = devices, physicalGpus }: DeviceInventory,
@@ -23,7 +29,7 @@ export function virtualGpus(
   return `some of ${visible} GPUs are virtual, as there are ${physicalGpus} in the machine`;
 }
 
-/** Those of the devices, which have their full names, that are not there. */
+/** The devices, by full name, that do not exist. */
 export async function invisibleDevices(
   devices: readonly string[],
   { visibleDevices }: DeviceInventory,
@@ -38,8 +44,8 @@ export async function invisibleDevices(
 }
 
 /**
- * Warns, once, of devices other than CPUs that no registered plug-in finds here, because their values are then combined on the CPU; says why,
- * and what to do.
+ * Warns, once, about devices other than CPUs that no registered plug-in finds here, because their
+ * values are then combined on the CPU. Says why, and what to do.
  */
 export async function warnOfInvisible(devices: readonly string[], registry: Registry): Promise<void> {
   const invisible = await invisibleDevices(devices, {}, registry);
@@ -54,7 +60,7 @@ export async function warnOfInvisible(devices: readonly string[], registry: Regi
   logFirst(1, told, 'warn', `${told}; ${cure}; to use the CPU, name CPU devices: devices: ['cpu:0', 'cpu:1']`);
 }
 
-// A plug-in that says nothing of device types has not looked for any.
+// A plug-in without device types has not searched for any.
 async function isFound(device: string, registry: Registry): Promise<boolean> {
   const type = deviceType(device);
   if (type === 'CPU') return true;

@@ -1,23 +1,24 @@
 import type { CallOptions, ReduceOp, Tensor } from '@coll/core';
 
 /**
- * The workers of a strategy, for what they do together beside the collectives of its ops. All of them make the same calls in the same
- * order. Those without a promise block the thread until all workers have come.
+ * The workers of a strategy, for communication outside of its ops' collectives. All make the same
+ * calls in the same order. Methods without a promise block the thread until all workers have
+ * arrived.
  */
 export interface WorkerGroup {
-  /** How many there are. */
+  /** Number of workers. */
   readonly size: number;
-  /** What that worker hands in, on all of them; the others hand in values of the same shapes. */
+  /** Copies the values of `worker` to all workers; the others pass values of the same shapes. */
   broadcast(values: readonly Tensor[], worker: number, options?: CallOptions): Promise<readonly Tensor[]>;
-  /** The same, blocking. @throws RuntimeError while the group of workers is not open yet */
+  /** `broadcast` that blocks. @throws RuntimeError while the group of workers is not open yet */
   broadcastSync(value: Tensor, worker: number, options?: CallOptions): Tensor;
-  /** What all workers hand in, combined. */
+  /** Combines the values of all workers. */
   allReduce(op: ReduceOp, value: Tensor, options?: CallOptions): Promise<Tensor>;
-  /** The same, blocking. @throws RuntimeError while the group of workers is not open yet */
+  /** `allReduce` that blocks. @throws RuntimeError while the group of workers is not open yet */
   allReduceSync(op: ReduceOp, value: Tensor): Tensor;
 }
 
-/** This worker alone. */
+/** A single worker. */
 export const oneWorker: WorkerGroup = Object.freeze({
   size: 1,
   broadcast: async (values: readonly Tensor[]) => values,

@@ -2,11 +2,15 @@ import { once } from 'node:events';
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 
-/** Sends a request. @returns the JSON of the answer @throws Error where there is none, or only a part of one, or one of another status than 200 */
+/**
+ * Sends a request.
+ * @returns the JSON of the answer
+ * @throws Error without an answer, or for a truncated body or a status other than 200
+ */
 export async function answerOf(request: ClientRequest): Promise<unknown> {
   request.end();
   const [answer] = (await once(request, 'response')) as [IncomingMessage];
-  // What comes after the answer has begun is told by the answer.
+  // Errors after the answer has begun are reported by the answer.
   request.on('error', () => {});
   const body = await text(answer);
   if (answer.statusCode !== 200) throw new Error(`status ${answer.statusCode}; may the account of this pod list pods?`);

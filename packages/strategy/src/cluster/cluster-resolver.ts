@@ -4,13 +4,13 @@ import type { ClusterSpec } from './cluster-spec.js';
 /** Devices of a task by type, such as `{ GPU: 2 }`. */
 export type Accelerators = Readonly<Record<string, number>>;
 
-/** A task, and how it is addressed: of a resolver, that of this process; of a question, the one that is asked for. */
+/** A task and its protocol: for a resolver, this process; for a query, the task in question. */
 export interface TaskOptions {
-  /** The job, such as `worker`. Default: what the resolver knows of this process. */
+  /** The job, such as `worker`. Default: the job of this process. */
   readonly taskType?: string | undefined;
-  /** The number in the job, from 0. Default: what the resolver knows of this process. */
+  /** The number in the job, from 0. Default: the number of this process. */
   readonly taskId?: number | undefined;
-  /** The protocol that stands before addresses, as in `grpc://host:port`. Default: the resolver's own. */
+  /** The protocol of addresses, as in `grpc://host:port`. Default: the resolver's own. */
   readonly rpcLayer?: string | undefined;
 }
 
@@ -25,15 +25,15 @@ export function taskOptions(options: TaskOptions | undefined): Partial<TaskOptio
   return optionsOf(options, "{ taskType: 'worker', taskId: 0 }", knownTaskOptions);
 }
 
-/** Says which processes work together, at which addresses, and which of them this one is. */
+/** Reports which processes work together, their addresses, and which of them this one is. */
 export abstract class ClusterResolver {
-  /** The name of this process's job, such as `worker`; undefined where nobody says. */
+  /** The name of this process's job, such as `worker`; undefined if unknown. */
   abstract readonly taskType: string | undefined;
   /** The number of this process in its job. */
   abstract readonly taskId: number | undefined;
   abstract readonly rpcLayer: string | undefined;
 
-  /** What the processes run in; empty where nothing is special. */
+  /** The environment of the processes; empty means nothing special. */
   get environment(): string {
     return '';
   }
@@ -41,14 +41,17 @@ export abstract class ClusterResolver {
   /** All tasks and their addresses; empty for a single process. */
   abstract clusterSpec(): ClusterSpec;
 
-  /** The address of a task, for sessions of the original; empty where there is none. @throws ValueError for a task that is not there */
+  /**
+   * The address of a task, for TensorFlow sessions; empty if there is none.
+   * @throws ValueError for an unknown task
+   */
   abstract master(options?: TaskOptions): string;
 
-  /** What a task has beside its CPUs. */
+  /** The accelerators of a task, in addition to its CPUs. */
   abstract numAccelerators(options?: Pick<TaskOptions, 'taskType' | 'taskId'>): Accelerators;
 }
 
-/** `grpc://host:port`, or the address alone where there is no protocol. */
+/** `grpc://host:port`, or the bare address without a protocol. */
 export function masterUrl(address: string, rpcLayer: string | undefined): string {
   return rpcLayer && address !== '' ? `${rpcLayer}://${address}` : address;
 }

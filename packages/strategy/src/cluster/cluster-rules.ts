@@ -12,8 +12,9 @@ export interface Task {
 }
 
 /**
- * Whether a cluster and a task of it make sense: jobs are chief, worker, evaluator and ps, with one chief and one evaluator at most;
- * the task's job is one of them, and its number is there. An evaluator stands beside the cluster, and may be missing from it.
+ * Validates a cluster and a task of it. Jobs are chief, worker, evaluator and ps, with at most one
+ * chief and one evaluator. The task's job must be one of them, and its number must exist. An
+ * evaluator is not part of the cluster, and may be missing from it.
  * @throws ValueError that says which rule is broken
  */
 export function validateCluster(cluster: ClusterSpec, task: Task): void {
@@ -39,14 +40,22 @@ export function validateCluster(cluster: ClusterSpec, task: Task): void {
   if (taskId >= count) throw broken(`task ${taskId} is not one of the ${count} of job ${taskType}, which count from 0`);
 }
 
-/** Whether a task does what is done once: the chief does, or without one worker 0; an evaluator is its own. @throws ValueError */
+/**
+ * Whether a task does the work that is done once: the chief, or worker 0 without a chief; an
+ * evaluator is its own chief.
+ * @throws ValueError
+ */
 export function isChief(cluster: ClusterSpec, task: Task): boolean {
   validateCluster(cluster, task);
   if (task.taskType === 'chief' || task.taskType === 'evaluator') return true;
   return task.taskType === 'worker' && countOf(cluster, 'chief') === 0 && task.taskId === 0;
 }
 
-/** How many workers train together with a task of this type: the chief is one of them; an evaluator is alone. @throws ValueError */
+/**
+ * Number of workers that train together with a task of this type, including the chief; an evaluator
+ * is alone.
+ * @throws ValueError
+ */
 export function workerCount(cluster: ClusterSpec, task: Task): number {
   validateCluster(cluster, task);
   if (task.taskType === 'ps') throw broken('a ps is not a worker, and has no number of workers');
@@ -54,7 +63,10 @@ export function workerCount(cluster: ClusterSpec, task: Task): number {
   return countOf(cluster, 'chief') + countOf(cluster, 'worker');
 }
 
-/** The number of a worker among those that train together: the chief is 0, and so is an evaluator. @throws ValueError */
+/**
+ * The index of a worker among those that train together; 0 for the chief and for an evaluator.
+ * @throws ValueError
+ */
 export function idInCluster(cluster: ClusterSpec, task: Task): number {
   validateCluster(cluster, task);
   if (task.taskType === 'ps') throw broken('a ps is not a worker, and has no number among them');

@@ -1,17 +1,20 @@
 import { ValueError, WrongTypeError } from '@coll/core';
 import { quote } from '@coll/core/internal';
 
-/** Addresses of a job's tasks: in the order of their numbers, or by number where some are missing. */
+/** Addresses of a job's tasks: a list by number, or a mapping from numbers if some are missing. */
 export type JobTasks = readonly string[] | Readonly<Record<number, string>>;
 
 /** Addresses such as `host:port` of all tasks, by job. */
 export type ClusterDescription = Readonly<Record<string, JobTasks>>;
 
-/** Which jobs a cluster has, and at which addresses their tasks are. */
+/** The jobs of a cluster and the addresses of their tasks. */
 export class ClusterSpec {
   readonly #jobs = new Map<string, ReadonlyMap<number, string>>();
 
-  /** @throws WrongTypeError for what is no description; ValueError for a task number that is no whole number from 0 on */
+  /**
+   * @throws WrongTypeError unless it is a cluster description; ValueError for a task number that is
+   * not a whole number from 0
+   */
   constructor(cluster: ClusterDescription | ClusterSpec = {}) {
     const description = cluster instanceof ClusterSpec ? cluster.asDescription() : cluster;
     if (!isRecord(description)) throw notACluster(cluster);
@@ -23,35 +26,38 @@ export class ClusterSpec {
     return [...this.#jobs.keys()].sort();
   }
 
-  /** Whether it has no jobs, as for a single process. */
+  /** Whether there are no jobs, as for a single process. */
   get isEmpty(): boolean {
     return this.#jobs.size === 0;
   }
 
-  /** How many tasks a job has. @throws ValueError for a job that is not there */
+  /** Number of tasks of a job. @throws ValueError for an unknown job */
   numTasks(job: string): number {
     return this.#tasks(job).size;
   }
 
-  /** The numbers of a job's tasks, ascending. @throws ValueError for a job that is not there */
+  /** The numbers of a job's tasks, ascending. @throws ValueError for an unknown job */
   taskIndices(job: string): readonly number[] {
     return [...this.#tasks(job).keys()].sort((a, b) => a - b);
   }
 
-  /** @throws ValueError for a job or a task that is not there */
+  /** @throws ValueError for an unknown job or task */
   taskAddress(job: string, index: number): string {
     const address = this.#tasks(job).get(index);
     if (address !== undefined) return address;
     throw new ValueError('ERR_COLL_CLUSTER', `job ${quote(job)} has no task ${index}; it has ${this.taskIndices(job)}`);
   }
 
-  /** The addresses of a job's tasks in the order of their numbers; undefined for numbers without one. @throws ValueError for a job that is not there */
+  /**
+   * The addresses of a job's tasks by number; undefined for numbers without one.
+   * @throws ValueError for an unknown job
+   */
   jobTasks(job: string): readonly (string | undefined)[] {
     const tasks = this.#tasks(job);
     return Array.from({ length: Math.max(-1, ...tasks.keys()) + 1 }, (_, index) => tasks.get(index));
   }
 
-  /** As plain data: lists where the numbers are without gaps. */
+  /** As plain data; lists for jobs whose numbers have no gaps. */
   asDescription(): ClusterDescription {
     const dense = (job: string) => {
       const tasks = this.jobTasks(job);
@@ -60,7 +66,7 @@ export class ClusterSpec {
     return Object.fromEntries(this.jobs.map((job) => [job, dense(job)]));
   }
 
-  /** The description, so that a cluster can be written as JSON. */
+  /** The description, for JSON. */
   toJSON(): ClusterDescription {
     return this.asDescription();
   }

@@ -8,11 +8,14 @@ import { launchers } from './launchers.js';
 import type { Membership } from './membership.js';
 import { TFConfigClusterResolver } from './tf-config-cluster-resolver.js';
 
-/** Where the variables are. */
+/** The environment variables to read. */
 export interface EnvironmentOptions {
   /** Default: `process.env`. */
   readonly variables?: Environment | undefined;
-  /** The headless service of the StatefulSet whose pod this is, where its host name is to say which member it is; `COLL_SIZE` says of how many. */
+  /**
+   * The headless service of the StatefulSet that this pod belongs to, if its host name determines
+   * the rank; `COLL_SIZE` gives the size.
+   */
   readonly statefulSetService?: string | undefined;
 }
 
@@ -22,15 +25,19 @@ const environmentOptions = knownOptions<EnvironmentOptions>('EnvironmentClusterR
 });
 
 /**
- * Finds out from environment variables which launcher started this process, and as whom: `coll run`, TF_CONFIG, torchrun, MPI, Slurm and
- * others. All processes are workers. A launcher that does not tell where they are leaves their addresses empty, but for the coordinator's.
+ * Determines from environment variables which launcher started this process, and its rank: `coll
+ * run`, TF_CONFIG, torchrun, MPI, Slurm and others. All processes are workers. If the launcher does
+ * not provide addresses, all but the coordinator's are empty.
  */
 export class EnvironmentClusterResolver extends ClusterResolver {
-  /** What was found; its `launcher` says where. */
+  /** The result; `launcher` is its source. */
   readonly membership: Membership;
   readonly rpcLayer = undefined;
 
-  /** @throws RuntimeError where no launcher left its variables, or it does not say how many members there are; ValueError for variables that make no sense */
+  /**
+   * @throws RuntimeError if no launcher set its variables, or the number of members is missing;
+   * ValueError for invalid variables
+   */
   constructor(options?: EnvironmentOptions) {
     super();
     const given = optionsOf(options, '{ statefulSetService }', environmentOptions);

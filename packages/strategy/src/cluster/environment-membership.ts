@@ -5,9 +5,11 @@ import { type Launcher, launchers, statefulSet } from './launchers.js';
 import type { Membership } from './membership.js';
 
 /**
- * Who this process is, by its environment variables; undefined where no launcher left any, or `TF_CONFIG` says that it is no member.
- * @param statefulSetService the headless service of the StatefulSet whose pod this is, where no other launcher started it
- * @throws ValueError for variables that are there and make no sense; it names the launcher
+ * This process's membership according to its environment variables. Undefined if no launcher set
+ * any, or `TF_CONFIG` says that it is not a member.
+ * @param statefulSetService the headless service of the StatefulSet that this pod belongs to, if no
+ * other launcher started it
+ * @throws ValueError for invalid variables, naming the launcher
  */
 export function membershipFrom(environment: Environment, statefulSetService?: string): Membership | undefined {
   const asked = statefulSetService === undefined ? launchers : [...launchers, statefulSet(statefulSetService)];
@@ -24,7 +26,7 @@ function toldBy({ name, read }: Launcher, variables: Variables): Membership | 'n
   try {
     const found = read(variables);
     if (!found || found === 'no member') return found;
-    // Not every launcher says how many there are.
+    // Not every launcher provides the size.
     const { rank, size = variables.number('COLL_SIZE') } = found;
     if ((size ?? 0) > mostMembers)
       throw new ValueError('ERR_COLL_CLUSTER', `the number of members must be at most ${mostMembers}, got ${size}`);
@@ -38,7 +40,7 @@ function toldBy({ name, read }: Launcher, variables: Variables): Membership | 'n
   }
 }
 
-// An address is made for each of them.
+// Limits the number of addresses that are created.
 const mostMembers = 65_536;
 
 const nothingElse = {

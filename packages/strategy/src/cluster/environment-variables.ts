@@ -2,7 +2,7 @@ import { ValueError } from '@coll/core';
 import type { Environment } from './environment.js';
 import { wholeNumber, wrongValue } from './wrong-value.js';
 
-/** Where a process stands in a group, and among those of its host. */
+/** The position of a process in its group and on its host. */
 export interface GroupPlace {
   readonly rank: number;
   readonly size: number | undefined;
@@ -10,7 +10,7 @@ export interface GroupPlace {
   readonly localSize: number | undefined;
 }
 
-/** Variables that a launcher sets, read with care. An empty one is as good as none. */
+/** Validated access to a launcher's variables. An empty variable counts as undefined. */
 export class Variables {
   readonly environment: Environment;
 
@@ -49,7 +49,7 @@ export class Variables {
   address(host: string, port: string | undefined): string | undefined {
     const name = this.text(host);
     if (name === undefined || port === undefined) return name;
-    // The colons of IPv6 are none before a port.
+    // The colons of IPv6 do not precede a port.
     return name.includes(':') && !name.startsWith('[') ? `[${name}]:${port}` : `${name}:${port}`;
   }
 
@@ -62,7 +62,7 @@ export class Variables {
     };
   }
 
-  /** One process a host. */
+  /** One process per host. */
   single(rank: string, size: string | undefined): GroupPlace {
     return {
       rank: this.require(rank),

@@ -1,7 +1,7 @@
 /** Environment variables by name. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Those of this process. */
+/** The environment variables of this process. */
 export function processEnvironment(): Environment {
   return process.env;
 }

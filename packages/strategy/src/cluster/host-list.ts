@@ -1,12 +1,13 @@
 import { ValueError } from '@coll/core';
 import { quote } from '@coll/core/internal';
 
-// More hosts than any cluster has; a list of a few characters must not fill the memory.
+// More hosts than any cluster has, so that a short list cannot exhaust the memory.
 const mostHosts = 100_000;
 
 /**
- * The hosts of a list as Slurm writes it: `gpu[001-003,7],login,x[1-2]y[3-4]`. Zeros before a number are kept, and so is the order.
- * @throws ValueError for what is no such list
+ * Expands a list of hosts in Slurm's notation: `gpu[001-003,7],login,x[1-2]y[3-4]`. Keeps leading
+ * zeros and the order.
+ * @throws ValueError for an invalid list
  */
 export function expandHostList(list: string): string[] {
   const hosts = splitOutside(list).flatMap((part) => {
@@ -18,8 +19,8 @@ export function expandHostList(list: string): string[] {
 }
 
 /**
- * Counts as Slurm writes them, one a host: `2(x3),1` is 2, 2, 2 and 1.
- * @throws ValueError for what is no such list
+ * Expands counts per host in Slurm's notation: `2(x3),1` is 2, 2, 2 and 1.
+ * @throws ValueError for an invalid list
  */
 export function expandTaskCounts(list: string): number[] {
   return list.split(',').flatMap((part) => {
@@ -32,7 +33,7 @@ export function expandTaskCounts(list: string): number[] {
   });
 }
 
-/** The parts between commas that stand in no brackets. */
+/** Splits at commas outside of brackets. */
 function splitOutside(list: string): string[] {
   const parts = [''];
   let depth = 0;
@@ -47,7 +48,7 @@ function splitOutside(list: string): string[] {
   return parts.map((part) => part.trim());
 }
 
-/** `x[1-2]y[3-4]`: every number of the first brackets with every expansion of the rest. */
+/** `x[1-2]y[3-4]`: every number of the first brackets combined with every expansion of the rest. */
 function expand(part: string, list: string): string[] {
   const open = part.indexOf('[');
   if (open < 0) return [part];
@@ -62,7 +63,7 @@ function expand(part: string, list: string): string[] {
 }
 
 function numbersOf(range: string, list: string): string[] {
-  // More digits are no exact number.
+  // A number with more digits is not exact.
   const { first = '', last = first } = /^(?<first>\d{1,15})(?:-(?<last>\d{1,15}))?$/.exec(range)?.groups ?? {};
   if (first === '') throw badList(list, `${quote(range)} is no number and no range`);
   const count = Number(last) - Number(first) + 1;

@@ -4,19 +4,22 @@ import { RuntimeError } from '@coll/core';
 import { answerOf } from './answer-of.js';
 import { type Environment, processEnvironment } from './environment.js';
 
-/** What is asked of a pod. */
+/** The fields of a pod that are used. */
 export interface Pod {
   readonly name: string;
   /** `Running`, `Pending`, and so on. */
   readonly phase: string;
   readonly hostIP: string;
-  /** The address of the pod itself. Undefined if it has none yet, or the client does not tell. */
+  /** The pod's own address. Undefined if it has none yet, or the client does not report it. */
   readonly podIP?: string | undefined;
 }
 
-/** Lists the pods of all namespaces that a label selector such as `job-name=tensorflow` matches. */
+/** Lists the pods of all namespaces that match a label selector such as `job-name=tensorflow`. */
 export interface KubernetesClient {
-  /** The pods of all namespaces that a label selector matches, in any order. @throws RuntimeError where they cannot be had */
+  /**
+   * The pods of all namespaces that match a label selector, in any order.
+   * @throws RuntimeError if they cannot be listed
+   */
   listPods(labelSelector: string): Promise<readonly Pod[]>;
 }
 
@@ -30,8 +33,8 @@ interface PodList {
 const answerMillis = 10_000;
 
 /**
- * A client of the API server of the cluster that this process runs in, by the account of its pod.
- * @param account the folder with the certificate of the server and the token of the pod
+ * A client of the API server of this process's cluster, which uses the pod's service account.
+ * @param account the folder with the server's certificate and the pod's token
  * @throws RuntimeError outside of a cluster
  */
 export function kubernetesClient(

@@ -5,18 +5,21 @@ import { ClusterSpec } from './cluster-spec.js';
 import { type KubernetesClient, kubernetesClient, type Pod } from './kubernetes-client.js';
 import { wrongValue } from './wrong-value.js';
 
-/** Which pods make up the cluster, how they are reached (by `grpc` unless said otherwise), and which task this process is: Kubernetes does not know. */
+/**
+ * The pods of the cluster, how to reach them (default protocol: `grpc`), and the task of this
+ * process, which Kubernetes does not know.
+ */
 export interface KubernetesOptions extends TaskOptions {
   /** The label selectors of each job's pods. Default: `{ worker: ['job-name=tensorflow'] }`. */
   readonly jobToLabelMapping?: Readonly<Record<string, readonly string[]>> | undefined;
-  /** The port on which every pod is reached. Default: 8470. */
+  /** The port of every pod. Default: 8470. */
   readonly serverPort?: number | undefined;
   /**
-   * Where a pod is reached: its own address, or that of its host, which is right with `hostNetwork` only. Default: `'podIP'`, and the
-   * host's for pods whose own address the client does not tell.
+   * Which address of a pod to use: its own, or its host's, which is only right with `hostNetwork`.
+   * Default: `'podIP'`, and the host's for pods whose own address the client does not report.
    */
   readonly address?: 'podIP' | 'hostIP' | undefined;
-  /** Lists pods. Default: the API server of the cluster that this process runs in. */
+  /** Lists pods. Default: the API server of this process's cluster. */
   readonly client?: KubernetesClient | undefined;
 }
 
@@ -30,7 +33,10 @@ const kubernetesOptions = knownOptions<KubernetesOptions>('KubernetesClusterReso
   client: true,
 });
 
-/** The pods of a Kubernetes cluster that have certain labels, by name, as they were when it was made. */
+/**
+ * The pods of a Kubernetes cluster with certain labels, sorted by name, as they were when the
+ * resolver was created.
+ */
 export class KubernetesClusterResolver extends ClusterResolver {
   taskType: string | undefined;
   taskId: number | undefined;
@@ -45,7 +51,11 @@ export class KubernetesClusterResolver extends ClusterResolver {
     this.rpcLayer = rpcLayer;
   }
 
-  /** Asks for the pods. @throws RuntimeError for a pod that is not running, and where no API server answers; ValueError for options that make no sense */
+  /**
+   * Lists the pods.
+   * @throws RuntimeError for a pod that is not running, and if no API server answers; ValueError
+   * for invalid options
+   */
   static async create(given?: KubernetesOptions): Promise<KubernetesClusterResolver> {
     const options = optionsOf(given, "{ taskType: 'worker', taskId: 0 }", kubernetesOptions);
     const { jobToLabelMapping = { worker: ['job-name=tensorflow'] }, serverPort = 8470, address = 'podIP' } = options;
@@ -111,6 +121,6 @@ function podsOf(listed: readonly Pod[]): readonly Pod[] {
 
 function isPod(pod: unknown): boolean {
   const { name, phase, hostIP, podIP } = Object(pod) as Partial<Pod>;
-  // A pod that waits for a host has no address yet.
+  // A pod that is not scheduled yet has no address.
   return [name, phase, hostIP ?? name, podIP ?? name].every((text) => typeof text === 'string');
 }

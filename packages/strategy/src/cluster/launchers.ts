@@ -6,21 +6,24 @@ import type { Membership } from './membership.js';
 import { TFConfigClusterResolver } from './tf-config-cluster-resolver.js';
 import { wrongValue } from './wrong-value.js';
 
-/** The part of a membership that a launcher tells. */
+/** The fields of a membership that a launcher provides. */
 type Found = Partial<Omit<Membership, 'launcher'>> & Pick<Membership, 'rank'>;
 
-/** A launcher, and how its variables are read. */
+/** A launcher, and how to read its variables. */
 export interface Launcher {
   readonly name: string;
-  /** Variables that are all set where this launcher started the process. */
+  /** Variables that are all set if this launcher started the process. */
   readonly markers: readonly string[];
-  /** Undefined where the markers are set for another reason; `no member` where they say that this process stands outside of the group. */
+  /**
+   * Undefined if the markers are set for another reason; `no member` if this process is not part of
+   * the group.
+   */
   read(variables: Variables): Found | 'no member' | undefined;
 }
 
 /**
- * The variables of known launchers, in the order in which they are looked for: the first whose variables are set wins. Under `mpirun`
- * in a Slurm step both are set, so MPI comes first.
+ * The known launchers in order of precedence: the first whose variables are set wins. Under
+ * `mpirun` in a Slurm step both are set, so MPI precedes Slurm.
  */
 export const launchers: readonly Launcher[] = [
   {
@@ -34,7 +37,8 @@ export const launchers: readonly Launcher[] = [
   },
   { name: 'TF_CONFIG', markers: ['TF_CONFIG'], read: readTFConfig },
   {
-    // Without a local rank each member is a host, as in a PyTorchJob whose pods run torchrun themselves.
+    // Without a local rank each member is a host, as in a PyTorchJob whose pods run torchrun
+    // themselves.
     name: 'torchrun',
     markers: ['RANK', 'WORLD_SIZE', 'MASTER_ADDR'],
     read: (v) => ({
@@ -49,7 +53,7 @@ export const launchers: readonly Launcher[] = [
     markers: ['PET_NODE_RANK'],
     read: (v) => ({
       rank: v.require('PET_NODE_RANK'),
-      // A range such as 1:4 is that of an elastic job, whose size nobody knows yet.
+      // A range such as 1:4 belongs to an elastic job, whose size is not known yet.
       size: v.text('PET_NNODES')?.includes(':') ? undefined : v.number('PET_NNODES'),
       counts: 'hosts',
       coordinator: v.address('PET_MASTER_ADDR', v.text('PET_MASTER_PORT') ?? '29500'),
@@ -78,7 +82,8 @@ export const launchers: readonly Launcher[] = [
     read: (v) => v.group('PALS_RANKID', 'PMI_SIZE', 'PALS_LOCAL_RANKID', 'PALS_LOCAL_SIZE'),
   },
   {
-    // srun --mpi=pmi2 and Flux set these, too, but none of a host; there Slurm and Flux know more.
+    // srun --mpi=pmi2 and Flux set these too, but no host variable; Slurm and Flux provide more in
+    // that case.
     name: 'MPICH',
     markers: ['PMI_RANK'],
     read: (v) =>
@@ -109,7 +114,7 @@ export const launchers: readonly Launcher[] = [
     }),
   },
   {
-    // Unlike an indexed job, it says how many there are, and where the first is.
+    // Unlike an indexed job, it provides the size and the address of the first member.
     name: 'LeaderWorkerSet',
     markers: ['LWS_WORKER_INDEX'],
     read: (v) => ({ ...v.single('LWS_WORKER_INDEX', 'LWS_GROUP_SIZE'), coordinator: v.text('LWS_LEADER_ADDRESS') }),
@@ -124,7 +129,7 @@ export const launchers: readonly Launcher[] = [
     markers: ['AWS_BATCH_JOB_NODE_INDEX'],
     read: (v) => ({
       ...v.single('AWS_BATCH_JOB_NODE_INDEX', 'AWS_BATCH_JOB_NUM_NODES'),
-      // That of rank 0, if it is the main node.
+      // The address of rank 0, if it is the main node.
       coordinator: v.number('AWS_BATCH_JOB_MAIN_NODE_INDEX')
         ? undefined
         : v.text('AWS_BATCH_JOB_MAIN_NODE_PRIVATE_IPV4_ADDRESS'),
@@ -133,11 +138,11 @@ export const launchers: readonly Launcher[] = [
   { name: 'SageMaker', markers: ['SM_HOSTS', 'SM_CURRENT_HOST'], read: readSageMaker },
 ];
 
-/** Pods are called `name-0`, `name-1` and so on, also as hosts; nothing else says that they belong together. */
+/** Pods and their hosts are named `name-0`, `name-1` and so on; no variable says that they belong together. */
 export function statefulSet(service: string): Launcher {
   return {
     name: 'StatefulSet',
-    // Who names the service says so.
+    // Naming the service selects this launcher.
     markers: [],
     read(v) {
       const host = v.requireText('HOSTNAME');
@@ -162,7 +167,7 @@ function readTFConfig({ environment }: Variables): Found | 'no member' | undefin
   }
   validateCluster(cluster, { taskType, taskId });
   if (!memberJobs.includes(taskType)) return 'no member';
-  // The numbers of a job may have gaps, in which there is no task.
+  // The numbers of a job may have gaps without a task.
   cluster.taskAddress(taskType, taskId);
   const tasks = memberJobs
     .filter((job) => cluster.jobs.includes(job))
@@ -183,7 +188,7 @@ function readTFConfig({ environment }: Variables): Found | 'no member' | undefin
   };
 }
 
-/** A step of srun; a batch script by itself has a number, too, but is no step. */
+/** Reads a step of srun. A batch script also has a number, but is not a step. */
 function readSlurm(v: Variables): Found {
   const hosts = v.text('SLURM_STEP_NODELIST') ?? v.text('SLURM_NODELIST');
   const job = v.number('SLURM_JOB_ID');
@@ -195,7 +200,7 @@ function readSlurm(v: Variables): Found {
     size: v.number('SLURM_STEP_NUM_TASKS') ?? v.number('SLURM_NTASKS'),
     localRank: v.number('SLURM_LOCALID'),
     localSize: counts === undefined || node === undefined ? undefined : expandTaskCounts(counts)[node],
-    // Jobs that share a host take ports of their own.
+    // Jobs that share a host use different ports.
     coordinator: first !== undefined && job !== undefined ? `${first}:${61_440 + (job % 4096)}` : first,
     restarts: v.number('SLURM_RESTART_COUNT'),
   };

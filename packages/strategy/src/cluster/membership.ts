@@ -1,19 +1,19 @@
-/** Which member of which group a process is, as its launcher tells it. */
+/** A process's membership in a group, as reported by its launcher. */
 export interface Membership {
-  /** What the variables are from, such as `Open MPI` or `Slurm`. */
+  /** The launcher, such as `Open MPI` or `Slurm`. */
   readonly launcher: string;
-  /** What rank and size count: processes, or hosts whose processes are still to be started. */
+  /** The unit of rank and size: processes, or hosts whose processes have yet to be started. */
   readonly counts: 'processes' | 'hosts';
   readonly rank: number;
-  /** Undefined where the launcher does not say. */
+  /** Undefined if the launcher does not report it. */
   readonly size: number | undefined;
-  /** The number of this process among those of its host. */
+  /** Index of this process on its host. */
   readonly localRank: number | undefined;
   readonly localSize: number | undefined;
-  /** Where the members meet: `host:port`, a host whose port is to be agreed, or the URL of a store. */
+  /** Where the members meet: `host:port`, a host without a port, or the URL of a store. */
   readonly coordinator: string | undefined;
-  /** How often the group was started again. */
+  /** Number of restarts of the group. */
   readonly restarts: number | undefined;
-  /** The addresses of all processes, in rank order, where the launcher tells them. */
+  /** The addresses of all processes, in rank order, if the launcher reports them. */
   readonly addresses: readonly string[] | undefined;
 }

@@ -3,11 +3,11 @@ import { knownOptions, optionsOf, quote } from '@coll/core/internal';
 import { type Accelerators, ClusterResolver, masterUrl, type TaskOptions, taskOptions } from './cluster-resolver.js';
 import { ClusterSpec } from './cluster-spec.js';
 
-/** What a resolver says besides the addresses. */
+/** What a resolver reports in addition to the addresses. */
 export interface SimpleClusterOptions extends TaskOptions {
-  /** The address of the master, where it is not asked for by task. */
+  /** The address of the master, used if no task is given. */
   readonly master?: string | undefined;
-  /** What the processes run in. Default: nothing special. */
+  /** The environment of the processes. Default: nothing special. */
   readonly environment?: string | undefined;
   /** The same for all tasks. Default: none. */
   readonly numAccelerators?: Accelerators | undefined;
@@ -22,7 +22,7 @@ const simpleClusterOptions = knownOptions<SimpleClusterOptions>('SimpleClusterRe
   numAccelerators: true,
 });
 
-/** A cluster that the caller describes. */
+/** A cluster described by the caller. */
 export class SimpleClusterResolver extends ClusterResolver {
   readonly taskType: string | undefined;
   readonly taskId: number | undefined;
@@ -30,7 +30,7 @@ export class SimpleClusterResolver extends ClusterResolver {
   readonly #cluster: ClusterSpec;
   readonly #options: SimpleClusterOptions;
 
-  /** @throws WrongTypeError for a cluster that is no `ClusterSpec`, or a master that is no string */
+  /** @throws WrongTypeError for a cluster that is not a `ClusterSpec`, or a master that is not a string */
   constructor(cluster: ClusterSpec, given?: SimpleClusterOptions) {
     super();
     const options = optionsOf(given, "{ taskType: 'worker', taskId: 0 }", simpleClusterOptions);

@@ -6,23 +6,26 @@ import { type Environment, processEnvironment } from './environment.js';
 import { expandHostList, expandTaskCounts } from './host-list.js';
 import { wholeNumber, wrongValue } from './wrong-value.js';
 
-/** What Slurm does not say, or is not to be asked for. */
+/** Values that Slurm does not provide, or that override Slurm's. */
 export interface SlurmOptions {
-  /** How many tasks each job has. Default: all tasks of the step are workers. */
+  /** Number of tasks per job. Default: all tasks of the step are workers. */
   readonly jobs?: Readonly<Record<string, number>> | undefined;
-  /** The port of the first task of a host; the second has the next one. Default: 8888. */
+  /** The port of a host's first task; each further task uses the next port. Default: 8888. */
   readonly portBase?: number | undefined;
   /** Default: `SLURM_GPUS_ON_NODE`, or none. */
   readonly gpusPerNode?: number | undefined;
-  /** Default: those of a node, shared out among as many tasks as the fullest node has. */
+  /** Default: the GPUs of a node divided by the largest number of tasks on any node. */
   readonly gpusPerTask?: number | undefined;
-  /** Of every host, or by host. Default: what Slurm says. */
+  /** For every host, or by host. Default: Slurm's value. */
   readonly tasksPerNode?: number | Readonly<Record<string, number>> | undefined;
-  /** Whether `clusterSpec` sets `CUDA_VISIBLE_DEVICES` to the GPUs of this task. Default: yes, where tasks have GPUs. */
+  /**
+   * Whether `clusterSpec` sets `CUDA_VISIBLE_DEVICES` to the GPUs of this task. Default: true if
+   * tasks have GPUs.
+   */
   readonly autoSetGpu?: boolean | undefined;
   /** Default: grpc. */
   readonly rpcLayer?: string | undefined;
-  /** Where variables are looked up, and `CUDA_VISIBLE_DEVICES` is set. Default: `process.env`. */
+  /** Where variables are read, and `CUDA_VISIBLE_DEVICES` is set. Default: `process.env`. */
   readonly variables?: Record<string, string | undefined> | undefined;
 }
 
@@ -38,9 +41,9 @@ const slurmOptions = knownOptions<SlurmOptions>('SlurmClusterResolver', {
 });
 
 /**
- * The tasks of a Slurm step, from the variables that srun sets: `SLURM_PROCID`, `SLURM_STEP_NUM_TASKS`, `SLURM_STEP_NODELIST` and
- * `SLURM_STEP_TASKS_PER_NODE`. Hosts and jobs are taken in the order of their names, and tasks are numbered along them; the GPUs of a host
- * are given to its tasks in order.
+ * The tasks of a Slurm step, from srun's variables: `SLURM_PROCID`, `SLURM_STEP_NUM_TASKS`,
+ * `SLURM_STEP_NODELIST` and `SLURM_STEP_TASKS_PER_NODE`. Tasks are numbered over hosts and jobs in
+ * the order of their names; the GPUs of a host are assigned to its tasks in order.
  */
 export class SlurmClusterResolver extends ClusterResolver {
   readonly taskType: string;
@@ -49,10 +52,13 @@ export class SlurmClusterResolver extends ClusterResolver {
   readonly #variables: Record<string, string | undefined>;
   readonly #cluster: ClusterSpec;
   readonly #gpusPerTask: number;
-  /** Of this task. */
+  /** The GPUs of this task. */
   readonly #gpus: string | undefined;
 
-  /** @throws RuntimeError for a variable that is missing, more GPUs than there are, or tasks that are not all in a job; ValueError for bad lists */
+  /**
+   * @throws RuntimeError for a missing variable, more GPUs than there are, or tasks that are not
+   * all in a job; ValueError for invalid lists
+   */
   constructor(given?: SlurmOptions) {
     super();
     const options = optionsOf(given, '{ portBase: 8888 }', slurmOptions);
@@ -100,7 +106,7 @@ export class SlurmClusterResolver extends ClusterResolver {
 
 type TasksByHost = readonly (readonly [host: string, tasks: number])[];
 
-/** The hosts of the step by name, and how many tasks each has. */
+/** The hosts of the step by name, with the number of tasks of each. */
 function tasksPerHost(given: SlurmOptions['tasksPerNode'], variables: Environment): TasksByHost {
   if (typeof given === 'object' && given !== null) {
     for (const [host, count] of Object.entries(given)) requireWhole(`tasksPerNode: ${host}`, count, 1);
@@ -155,7 +161,7 @@ function requireAllInJobs(jobs: Readonly<Record<string, number>>, tasks: number)
   throw new RuntimeError('ERR_COLL_CLUSTER', `${told}: name all of them in jobs`);
 }
 
-/** Where each job begins among the tasks, by name. */
+/** The first task of each job, by name. */
 function startsOf(jobs: Readonly<Record<string, number>>) {
   let next = 0;
   return Object.entries(jobs)

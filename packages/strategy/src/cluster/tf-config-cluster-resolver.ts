@@ -5,13 +5,13 @@ import { type ClusterDescription, ClusterSpec } from './cluster-spec.js';
 import { type Environment, processEnvironment } from './environment.js';
 import { wrongValue } from './wrong-value.js';
 
-/** What wins over the variable, and where that is. */
+/** Values that override the variable, and where it is read. */
 export interface TFConfigOptions extends TaskOptions {
-  /** What the processes run in. */
+  /** The environment of the processes. */
   readonly environment?: string | undefined;
-  /** Where the variable is looked up. Default: `process.env`. */
+  /** Where the variable is read. Default: `process.env`. */
   readonly variables?: Environment | undefined;
-  /** Full names of the devices that there are, for `numAccelerators`. Default: none. */
+  /** Full names of the available devices, for `numAccelerators`. Default: none. */
   readonly devices?: readonly string[] | undefined;
 }
 
@@ -62,7 +62,7 @@ export class TFConfigClusterResolver extends ClusterResolver {
     throw wrongValue('TF_CONFIG: task.index is a whole number from 0 on', index);
   }
 
-  /** The protocol that stands before addresses: the one given, or that of the variable. */
+  /** The protocol of addresses: the one given, or that of the variable. */
   get rpcLayer(): string | undefined {
     return this.#options.rpcLayer ?? this.#text('rpc_layer');
   }
@@ -95,7 +95,7 @@ export class TFConfigClusterResolver extends ClusterResolver {
     return masterUrl(cluster.taskAddress(taskType, taskId), rpcLayer);
   }
 
-  /** Of the task that is meant; where none is named, as without a cluster, of all devices. */
+  /** The accelerators of a task; of all devices if no task is given, as without a cluster. */
   numAccelerators(options?: TaskOptions): Accelerators {
     const { taskType = this.taskType, taskId = this.taskId } = taskOptions(options);
     const counts: Record<string, number> = {};

@@ -3,17 +3,20 @@ import { knownOptions, optionsOf, quote } from '@coll/core/internal';
 import { type Accelerators, ClusterResolver, masterUrl, type TaskOptions, taskOptions } from './cluster-resolver.js';
 import { ClusterSpec, type JobTasks } from './cluster-spec.js';
 
-/** What wins over the first of the joined resolvers; 0 and empty texts count. */
+/** Values that override those of the first resolver; 0 and empty strings count. */
 export interface UnionOptions extends TaskOptions {}
 
 const unionOptions = knownOptions<UnionOptions>('UnionResolver', { taskType: true, taskId: true, rpcLayer: true });
 
-/** Several clusters as one: tasks of the same job are joined, in the order of the resolvers; what else is asked, the first answers. */
+/**
+ * Several clusters as one: tasks of the same job are concatenated in the order of the resolvers.
+ * The first resolver answers everything else.
+ */
 export class UnionResolver extends ClusterResolver {
   readonly #resolvers: readonly [ClusterResolver, ...ClusterResolver[]];
   readonly #options: UnionOptions;
 
-  /** @throws ValueError without a resolver, or for an option that there is not; WrongTypeError for what is no resolver */
+  /** @throws ValueError for an empty list, or an unknown option; WrongTypeError for anything but a resolver */
   constructor(resolvers: readonly ClusterResolver[], given?: UnionOptions) {
     super();
     const options = optionsOf(given, "{ taskType: 'worker', taskId: 0 }", unionOptions);
@@ -34,7 +37,7 @@ export class UnionResolver extends ClusterResolver {
     return this.#options.taskId ?? this.#resolvers[0].taskId;
   }
 
-  /** The protocol that stands before addresses: the one given, or that of the first resolver. */
+  /** The protocol of addresses: the one given, or that of the first resolver. */
   get rpcLayer(): string | undefined {
     return this.#options.rpcLayer ?? this.#resolvers[0].rpcLayer;
   }
@@ -43,7 +46,7 @@ export class UnionResolver extends ClusterResolver {
     return this.#resolvers[0].environment;
   }
 
-  /** @throws KeyError where a job is given by numbers, and two resolvers have the same */
+  /** @throws KeyError if a job is given by numbers, and two resolvers use the same number */
   clusterSpec(): ClusterSpec {
     const parts = this.#resolvers.map((resolver) => resolver.clusterSpec().asDescription());
     const jobs = [...new Set(parts.flatMap((part) => Object.keys(part)))];
@@ -51,7 +54,7 @@ export class UnionResolver extends ClusterResolver {
     return new ClusterSpec(Object.fromEntries(jobs.map((job) => [job, joined(job, tasksOf(job))])));
   }
 
-  /** The address of a named task in the union; without a name the first resolver's master. */
+  /** The address of a given task in the union; otherwise the first resolver's master. */
   master(options?: TaskOptions): string {
     const { taskType, taskId, rpcLayer } = taskOptions(options);
     if (taskType === undefined || taskId === undefined) return this.#resolvers[0].master({ rpcLayer });

@@ -2,21 +2,22 @@ import { ValueError } from '@coll/core';
 import { logFirst } from '@coll/core/plugin';
 
 /**
- * How workers share an input that all of them are given: by `FILE`, each reads files of its own; by `DATA`, each reads everything and
- * keeps its part of every batch; `AUTO` is by file where the dataset is made of files, at least one a worker, and by data elsewhere.
- * `OFF`: every worker uses all of it.
+ * How workers share an input that all of them receive. `FILE`: each reads its own files. `DATA`:
+ * each reads everything and keeps its part of every batch. `AUTO`: by file if the dataset is made
+ * of files, at least one per worker, otherwise by data. `OFF`: every worker uses all of it.
  */
 export const AutoShardPolicy = { OFF: 'OFF', AUTO: 'AUTO', FILE: 'FILE', DATA: 'DATA' } as const;
 
 /** `'OFF'`, `'AUTO'`, `'FILE'` or `'DATA'`. */
 export type AutoShardPolicy = (typeof AutoShardPolicy)[keyof typeof AutoShardPolicy];
 
-/** What a policy comes to for a given dataset. */
+/** The effective policy for a given dataset. */
 export type Sharding = Exclude<AutoShardPolicy, 'AUTO'>;
 
 /**
- * How workers share a dataset of `fileCount` files; undefined for one that is not made of files. One worker has nothing to share.
- * @throws ValueError for sharding by file without a file for each worker
+ * How workers share a dataset of `fileCount` files; undefined if it is not made of files. A single
+ * worker reads everything.
+ * @throws ValueError for sharding by file with fewer files than workers
  */
 export function shardingOf(policy: AutoShardPolicy, fileCount: number | undefined, numWorkers: number): Sharding {
   if (numWorkers === 1) return 'DATA';

@@ -11,7 +11,7 @@ import {
 import { flatten, isMapping, quote } from '@coll/core/internal';
 import { elementCount, viewOnDevice } from '@coll/core/plugin';
 
-/** A tensor of TensorFlow.js, told by its form: this package does not import it. */
+/** A tensor of TensorFlow.js, recognized by its form, because this package does not import it. */
 interface TfTensor {
   readonly dataId: object;
   readonly shape: readonly number[];
@@ -19,13 +19,16 @@ interface TfTensor {
   dispose(): void;
 }
 
-/** What can be cut along its first axis. */
+/** A value that can be split along its first axis. */
 interface Rows {
   readonly size: number;
   slice(begin: number, end: number): unknown;
 }
 
-/** A leaf of an element of a dataset. Unless it is a scalar, it can be cut along its first axis, which counts the items of the batch. */
+/**
+ * A leaf of a dataset's element. Unless it is a scalar, it can be split along its first axis, which
+ * counts the items of the batch.
+ */
 export class Batch {
   readonly value: unknown;
   readonly #rows: Rows | undefined;
@@ -35,14 +38,14 @@ export class Batch {
     this.#rows = rowsOf(value);
   }
 
-  /** Items; undefined for a scalar. */
+  /** Number of items; undefined for a scalar. */
   get size(): number | undefined {
     return this.#rows?.size;
   }
 
   /**
-   * Items from `begin` up to but without `end`: a view of the same memory, or of a TensorFlow.js tensor a new one. A tensor says that
-   * it is on `device`, where one is named.
+   * Items `[begin, end)`: a view of the same memory, or a new tensor for TensorFlow.js. The
+   * result's device is `device`, if given.
    * @throws ValueError for a scalar
    */
   part(begin: number, end: number, device?: string): unknown {
@@ -50,15 +53,15 @@ export class Batch {
     return onDevice(this.#rows.slice(begin, end), device);
   }
 
-  /** All of it, as it is but for the device. */
+  /** The whole leaf, unchanged except for the device. */
   whole(device?: string): unknown {
     return onDevice(this.value, device);
   }
 }
 
 /**
- * An element with its leaves as batches. Lists of plain values (numbers, strings, …) are leaves, like tensors and typed arrays; all
- * other lists, and mappings, are structure.
+ * An element with its leaves as batches. Lists of plain values (numbers, strings, …) are leaves,
+ * like tensors and typed arrays. All other lists, and mappings, are structure.
  */
 export function batchesOf(element: unknown): Structure<Batch> {
   if (Array.isArray(element) && !element.every(isPlain)) return element.map(batchesOf);
@@ -66,7 +69,10 @@ export function batchesOf(element: unknown): Structure<Batch> {
   return Object.fromEntries(Object.entries(element).map(([key, value]) => [key, batchesOf(value)]));
 }
 
-/** The items of a batch, which all its leaves have alike. @throws ValueError for scalars, leaves of different sizes, and none at all */
+/**
+ * The number of items, equal for all leaves of a batch.
+ * @throws ValueError for scalars, leaves of different sizes, and no leaves
+ */
 export function batchSizeOf(batches: Structure<Batch>): number {
   const leaves = flatten(batches);
   const [first] = leaves;
@@ -81,7 +87,7 @@ export function batchSizeOf(batches: Structure<Batch>): number {
   );
 }
 
-/** Frees what a value holds outside of JavaScript's memory: tensors of TensorFlow.js, in distributed values too. */
+/** Frees memory outside of JavaScript: TensorFlow.js tensors, also in distributed values. */
 export function dispose(value: unknown): void {
   if (value instanceof DistributedValues || Array.isArray(value)) {
     for (const item of value instanceof DistributedValues ? value.values : value) dispose(item);
@@ -117,7 +123,10 @@ function rowsOfTensor(tensor: Tensor): Rows | undefined {
   };
 }
 
-/** A tensor of ours, or what carries one. Those of TensorFlow.js look like ours, but their data is a method. */
+/**
+ * A tensor of this library, or a carrier of one. TensorFlow.js tensors look similar, but their data
+ * is a method.
+ */
 function isCarried(value: unknown): boolean {
   if (typeof value !== 'object' || value === null || value instanceof DistributedValues) return false;
   return (isTensor(value) && !isTfTensor(value)) || tensorSymbol in value;

@@ -1,7 +1,7 @@
 import { RuntimeError } from '@coll/core';
 import { type OpenDataset, openDataset } from './dataset.js';
 
-/** Reads a dataset once, from its beginning, which is when its first element is asked for. */
+/** Reads a dataset once, from its beginning. Reading starts when the first element is requested. */
 export class DatasetReader {
   readonly #dataset: unknown;
   #opened: Promise<OpenDataset> | undefined;
@@ -12,12 +12,12 @@ export class DatasetReader {
     this.#dataset = dataset;
   }
 
-  /** Whether the elements that have been read belong to who reads. */
+  /** Whether the reader owns the elements. */
   get givesAway(): boolean {
     return this.#givesAway;
   }
 
-  /** @throws whatever the dataset throws; there is nothing after that */
+  /** @throws whatever the dataset throws; nothing follows after that */
   async next(): Promise<IteratorResult<unknown, undefined>> {
     if (this.#isOver) return over;
     try {
@@ -37,7 +37,10 @@ export class DatasetReader {
     }
   }
 
-  /** Tells the dataset that no more is read, once, and waits until it has tidied up. @throws what it throws then */
+  /**
+   * Ends the reading, once, and waits until the dataset has cleaned up.
+   * @throws the dataset's error while it does
+   */
   async close(): Promise<void> {
     if (this.#isOver) return;
     this.#isOver = true;
@@ -45,12 +48,12 @@ export class DatasetReader {
     await opened?.iterator.return?.();
   }
 
-  /** `close` because of an error, which matters more than what goes wrong in closing. */
+  /** `close` because of an error, which takes precedence over errors in closing. */
   async abandon(): Promise<void> {
     await this.close().catch(() => {});
   }
 
-  /** Iterables may give promises; one that is rejected leaves its iterable open. */
+  /** Iterables may yield promises; a rejected one leaves its iterable open. */
   async #settled(value: unknown): Promise<unknown> {
     try {
       return await value;
@@ -63,7 +66,7 @@ export class DatasetReader {
 
 const over: IteratorResult<never, undefined> = { done: true, value: undefined };
 
-// Two readers of one generator would each get some of its elements.
+// Two readers of one generator would each get only some of its elements.
 const begun = new WeakSet<object>();
 
 async function openOnce(dataset: unknown): Promise<OpenDataset> {

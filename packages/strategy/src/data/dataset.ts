@@ -3,44 +3,44 @@ import { quote } from '@coll/core/internal';
 import { filesOfWorker, type Sharding } from './auto-shard.js';
 import type { WorkerPlace } from './sub-batches.js';
 
-/** A `tf.data.Dataset` of TensorFlow.js, or what has its form. Its elements belong to who reads them. */
+/** A `tf.data.Dataset` of TensorFlow.js, or an object of its form. The reader owns its elements. */
 export interface LazyDataset<Element> {
   /** A new iterator from the beginning. */
   iterator(): Promise<{ next(): Promise<IteratorResult<Element>> }>;
 }
 
-/** What can be read from beginning to end. */
+/** A source that can be read from beginning to end. */
 export type Readable<Element> =
   | Iterable<Element | PromiseLike<Element>>
   | AsyncIterable<Element>
   | LazyDataset<Element>;
 
-/** A dataset made of files, so that workers can share it by file. */
+/** A dataset made of files, which workers can share by file. */
 export interface FileDataset<Element, File = never> {
-  /** Whatever `read` can read: names, URLs, handles. */
+  /** Any values that `read` accepts: names, URLs, handles. */
   readonly files: readonly unknown[];
-  /** The elements of some of the files, one file after the other. Called for each time that the dataset is read. */
+  /** The elements of some of the files, one file after the other. Called each time the dataset is read. */
   read(files: readonly File[]): Readable<Element> | PromiseLike<Readable<Element>>;
 }
 
-/** A dataset; or a function that makes one, which is called for each time that it is read. */
+/** A dataset, or a function that makes one, called each time it is read. */
 export type DatasetLike<Element> =
   | Readable<Element>
   | FileDataset<Element>
   | (() => Readable<Element> | PromiseLike<Readable<Element>>);
 
-/** @throws ValueError for what is no dataset */
+/** @throws ValueError unless it is a dataset */
 export function requireDataset(value: unknown): void {
   if (typeof value === 'function' || isFileDataset(value) || isReadable(value)) return;
   throw notDataset(value);
 }
 
-/** The files of a dataset that is made of files. */
+/** Number of files of a dataset made of files; undefined for any other. */
 export function fileCountOf(dataset: unknown): number | undefined {
   return isFileDataset(dataset) ? dataset.files.length : undefined;
 }
 
-/** What a worker reads of a dataset. */
+/** The part of a dataset that a worker reads. */
 export function datasetOfWorker<Element>(
   dataset: DatasetLike<Element>,
   sharding: Sharding,
@@ -57,11 +57,11 @@ export interface OpenDataset {
     next(): IteratorResult<unknown> | Promise<IteratorResult<unknown>>;
     return?(): unknown;
   };
-  /** Whether its elements belong to who reads them, and are freed by who reads them. */
+  /** Whether the reader owns the elements and must free them. */
   readonly givesAway: boolean;
 }
 
-/** Opens a dataset, or a promise of one. @throws ValueError for what is no dataset */
+/** Opens a dataset, or a promise of one. @throws ValueError unless it is a dataset */
 export async function openDataset(dataset: unknown): Promise<OpenDataset> {
   const readable = await readableOf(await dataset);
   if (!isReadable(readable)) throw notDataset(readable);

@@ -7,14 +7,16 @@ import { type Distributed, DistributedDataset } from './distributed-dataset.js';
 import { InputContext } from './input-context.js';
 import { InputOptions, type InputOptionsInit } from './input-options.js';
 
-/** Makes the dataset of an input pipeline; its elements are batched for one replica. */
+/** Makes the dataset of an input pipeline, whose elements are batched for one replica. */
 export type DatasetFunction<Element> = (
   context: InputContext,
 ) => DatasetLike<Element> | PromiseLike<DatasetLike<Element>>;
 
 /**
- * The datasets that a function makes for a worker whose replicas live on these devices: one for all of them, or one for each.
- * @throws ValueError for bad options, no function, or what is no dataset; what the function throws
+ * The datasets that a function makes for a worker whose replicas live on these devices: one for all
+ * of them, or one per replica.
+ * @throws ValueError for invalid options, a missing function, or a result that is not a dataset;
+ * what the function throws
  */
 export function distributeDatasetsFromFunction<Element>(
   make: DatasetFunction<Element>,
@@ -31,7 +33,7 @@ export function distributeDatasetsFromFunction<Element>(
   const datasets = (isPerReplica ? contextsOfReplicas(context, devices.length) : [context]).map((each) => {
     const dataset = make(each);
     if (!isPromise(dataset)) requireDataset(dataset);
-    // What it is rejected with comes when it is read.
+    // A rejection is reported when the dataset is read.
     else dataset.then(undefined, () => {});
     return dataset;
   });
@@ -46,7 +48,7 @@ export function distributeDatasetsFromFunction<Element>(
   );
 }
 
-/** A pipeline for each replica of a worker, numbered worker by worker. */
+/** One pipeline per replica of a worker, numbered worker by worker. */
 function contextsOfReplicas(
   { numInputPipelines, inputPipelineId, numReplicasInSync }: InputContext,
   replicasPerWorker: number,

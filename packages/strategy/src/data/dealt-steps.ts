@@ -5,14 +5,14 @@ import type { DatasetReader } from './dataset-reader.js';
 import type { Steps } from './read-ahead.js';
 
 /**
- * Elements dealt out as they are, one a replica in every step: those of one reader to all replicas in turn, or to each replica those
- * of its own reader. Where there are too few for the last step, the later replicas get batches without items.
+ * Whole elements, one per replica and step: those of one reader go to all replicas in turn, or each
+ * replica has its own reader. If the last step has too few, the later replicas get empty batches.
  */
 export class DealtSteps implements Steps<Structure<unknown>> {
   readonly #readers: readonly DatasetReader[];
   readonly #devices: readonly (string | undefined)[];
 
-  /** `devices`: for each replica, where its tensors say that they are; undefined: where they said before. */
+  /** `devices`: for each replica, the device of its tensors; undefined leaves the device unchanged. */
   constructor(readers: readonly DatasetReader[], devices: readonly (string | undefined)[]) {
     this.#readers = readers;
     this.#devices = devices;
@@ -39,12 +39,12 @@ export class DealtSteps implements Steps<Structure<unknown>> {
     if (this.#readers.every(({ givesAway }) => givesAway)) dispose(step);
   }
 
-  /** Reads an element for each replica; those of different readers at the same time. */
+  /** Reads one element per replica; different readers run concurrently. */
   async #readInto(elements: IteratorResult<unknown, undefined>[]): Promise<void> {
     const reading = this.#readers.map(async (reader, index) => {
       for (let at = index; at < elements.length; at += this.#readers.length) elements[at] = await reader.next();
     });
-    // All of them, so that nothing is still read when the first failure is told.
+    // Waits for all, so that no read is pending when the first failure is thrown.
     for (const outcome of await Promise.allSettled(reading)) if (outcome.status === 'rejected') throw outcome.reason;
   }
 
@@ -59,7 +59,7 @@ export class DealtSteps implements Steps<Structure<unknown>> {
   }
 }
 
-/** What a replica gets for which no element is left. @throws ValueError for a scalar */
+/** The batch of a replica without an element. @throws ValueError for a scalar */
 function emptyLike(batch: Batch): Batch {
   if (batch.size !== undefined) return new Batch(batch.part(0, 0));
   throw new ValueError(
@@ -68,7 +68,7 @@ function emptyLike(batch: Batch): Batch {
   );
 }
 
-/** @throws ValueError where elements differ in structure */
+/** @throws ValueError if elements differ in structure */
 function zipped(
   elements: readonly Structure<Batch>[],
   join: (batches: readonly Batch[]) => unknown,

@@ -8,7 +8,7 @@ import { InputOptions, type InputOptionsInit } from './input-options.js';
 import { RebatchedSteps, type Rebatching } from './rebatched-steps.js';
 import { type MaxOverReaders, type Readers, requireSameInput } from './same-input.js';
 
-/** Splits the batches of a dataset among the replicas of a worker, which live on these devices. */
+/** Splits the batches of a dataset across the replicas of a worker, which live on these devices. */
 export function distributeDataset<Element>(
   dataset: DatasetLike<Element>,
   context: InputContext,
@@ -22,7 +22,10 @@ export function distributeDataset<Element>(
   return rebatched(dataset, { place, devices, join: (parts) => new PerReplica(parts), others }, options);
 }
 
-/** @throws ValueError for what is no dataset, bad options and files that cannot be shared; NotImplementedError for PER_REPLICA */
+/**
+ * @throws ValueError for an invalid dataset or options, and files that cannot be shared;
+ * NotImplementedError for PER_REPLICA
+ */
 export function rebatched<Element, Step>(
   dataset: DatasetLike<Element>,
   {
@@ -44,7 +47,7 @@ export function rebatched<Element, Step>(
   const sharding = shardingOf(options.autoShardPolicy, fileCountOf(dataset), place.numWorkers);
   const own = datasetOfWorker(dataset, sharding, place);
   const { globalBatchSize, experimentalFetchToDevice } = options;
-  // By file, or with all of it for everyone, readers are meant to read different elements.
+  // By file, or without sharding, readers are meant to read different elements.
   const compared = sharding === 'DATA' && place.numWorkers > 1 ? others : undefined;
   const rebatching = {
     place,

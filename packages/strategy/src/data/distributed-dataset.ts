@@ -3,30 +3,36 @@ import { ReadAhead, type Steps } from './read-ahead.js';
 
 type Plain = number | string | boolean | bigint | symbol | null | undefined;
 
-/** What stays whole in an element: batches. */
+/** Leaves of an element: batches. */
 type Leaf = ArrayBufferView | TensorCarrier | { readonly dtype: unknown } | readonly Plain[];
 
-/** An element with a `PerReplica` in the place of each of its batches. */
+/** An element with a `PerReplica` in place of each batch. */
 export type Distributed<Element> = unknown extends Element
   ? Structure<PerReplica>
   : Element extends Leaf | Plain
     ? PerReplica<Element>
     : { readonly [Key in keyof Element]: Distributed<Element[Key]> };
 
-/** Input of the replicas, step by step: `for await (const step of dataset)`. Each time it is read from its beginning. */
+/**
+ * The input of the replicas, step by step: `for await (const step of dataset)`. Every loop reads it
+ * from its beginning.
+ */
 export class DistributedDataset<Step> implements AsyncIterable<Step> {
   readonly #begin: () => Steps<Step>;
   readonly #afterFirst: ((steps: Steps<Step>) => Promise<void>) | undefined;
   readonly #bufferSize: number;
 
-  /** `afterFirst` is awaited before the first step of each time that it is read is handed out. */
+  /** `afterFirst` is awaited before the first step of each reading is returned. */
   constructor(begin: () => Steps<Step>, bufferSize: number, afterFirst?: (steps: Steps<Step>) => Promise<void>) {
     this.#begin = begin;
     this.#bufferSize = bufferSize;
     this.#afterFirst = afterFirst;
   }
 
-  /** Reads from the beginning. Disposing of the iterator, or leaving its loop, closes the source and frees what was read ahead. */
+  /**
+   * Reads from the beginning. Disposing of the iterator, or leaving its loop, closes the source and
+   * frees prefetched steps.
+   */
   [Symbol.asyncIterator](): AsyncIterableIterator<Step, undefined> & AsyncDisposable {
     const steps = this.#begin();
     const afterFirst = this.#afterFirst;

@@ -2,7 +2,7 @@ import { OutOfRangeError, ValueError } from '@coll/core';
 import { knownOptions, optionsOf, quote } from '@coll/core/internal';
 import { requireWhole } from './sub-batches.js';
 
-/** The fields of an `InputContext`, all of which may be left out. */
+/** The fields of an `InputContext`, all optional. */
 export interface InputContextInit {
   /** Default: 1. */
   readonly numInputPipelines?: number;
@@ -18,16 +18,16 @@ const inputContextFields = knownOptions<InputContextInit>('InputContext', {
   numReplicasInSync: true,
 });
 
-/** Which of the input pipelines of a strategy a dataset is made for. */
+/** Identifies the input pipeline that a dataset is made for. */
 export class InputContext {
-  /** How many datasets feed the strategy: one a worker, or one a replica. */
+  /** Number of datasets that feed the strategy: one per worker, or one per replica. */
   readonly numInputPipelines: number;
   /** 0 to `numInputPipelines - 1`. */
   readonly inputPipelineId: number;
-  /** The replicas of all pipelines. */
+  /** Number of replicas of all pipelines. */
   readonly numReplicasInSync: number;
 
-  /** @throws ValueError for counts below 1, OutOfRangeError for a pipeline that is not there */
+  /** @throws ValueError for counts below 1, OutOfRangeError for a pipeline out of range */
   constructor(init?: InputContextInit) {
     const {
       numInputPipelines = 1,
@@ -45,7 +45,10 @@ export class InputContext {
     this.numReplicasInSync = numReplicasInSync;
   }
 
-  /** The batch size of one replica for a batch size over all. @throws ValueError where it cannot be split evenly */
+  /**
+   * The batch size of one replica, given the batch size over all.
+   * @throws ValueError if it cannot be split evenly
+   */
   getPerReplicaBatchSize(globalBatchSize: number): number {
     requireWhole('globalBatchSize', globalBatchSize, 0);
     if (globalBatchSize % this.numReplicasInSync === 0) return globalBatchSize / this.numReplicasInSync;

@@ -3,23 +3,29 @@ import { knownOptions, optionsOf, quote } from '@coll/core/internal';
 import { AutoShardPolicy } from './auto-shard.js';
 import { requireWhole } from './sub-batches.js';
 
-/** Whether one dataset feeds all replicas of a worker, or each replica has one of its own. */
+/** Whether one dataset feeds all replicas of a worker, or each replica has its own. */
 export const InputReplicationMode = { PER_WORKER: 'PER_WORKER', PER_REPLICA: 'PER_REPLICA' } as const;
 
 /** `'PER_WORKER'` or `'PER_REPLICA'`. */
 export type InputReplicationMode = (typeof InputReplicationMode)[keyof typeof InputReplicationMode];
 
-/** The fields of `InputOptions`, all of which may be left out. */
+/** The fields of `InputOptions`, all optional. */
 export interface InputOptionsInit {
-  /** Whether tensors are marked with their replica's device. Default: true; with false their device stays as it was. */
+  /**
+   * Whether tensors are marked with their replica's device. Default: true; false leaves their
+   * device unchanged.
+   */
   readonly experimentalFetchToDevice?: boolean | undefined;
   /** Default: `PER_WORKER`. `PER_REPLICA` is for `distributeDatasetsFromFunction`: the function is called for each replica. */
   readonly experimentalReplicationMode?: InputReplicationMode | undefined;
-  /** Only with `PER_REPLICA`, and without `experimentalFetchToDevice`: the dataset's elements are on their device already. */
+  /**
+   * Only with `PER_REPLICA` and without `experimentalFetchToDevice`: the dataset's elements are
+   * already on their device.
+   */
   readonly experimentalPlaceDatasetOnDevice?: boolean | undefined;
-  /** Steps that are read ahead. Default: 1. With 0 the source may reuse its memory in every step. */
+  /** Number of prefetched steps. Default: 1. With 0, the source may reuse its memory in every step. */
   readonly experimentalPerReplicaBufferSize?: number | undefined;
-  /** Items in a full batch. Default: as many as the first batch has. */
+  /** Items in a full batch. Default: the size of the first batch. */
   readonly globalBatchSize?: number | undefined;
   /** How several workers share the dataset. Default: `AUTO`. */
   readonly autoShardPolicy?: AutoShardPolicy | undefined;
@@ -43,7 +49,10 @@ export class InputOptions implements InputOptionsInit {
   readonly globalBatchSize: number | undefined;
   readonly autoShardPolicy: AutoShardPolicy;
 
-  /** @throws ValueError for unknown names, sizes that are no whole numbers, and a placement that the mode does not have */
+  /**
+   * @throws ValueError for unknown names, sizes that are not whole numbers, and a placement that
+   * the mode does not support
+   */
   constructor(init?: InputOptionsInit) {
     const fields = optionsOf(init, '{ globalBatchSize: 64 }', inputOptionsFields);
     const { globalBatchSize, experimentalPerReplicaBufferSize = 1, experimentalFetchToDevice = true } = fields;

@@ -1,13 +1,13 @@
-/** What the replicas get, step by step. */
+/** The input of the replicas, step by step. */
 export interface Steps<Step> {
   next(): Promise<IteratorResult<Step, undefined>>;
-  /** Ends it before its end. */
+  /** Ends the steps early. */
   close(): Promise<void>;
-  /** Frees a step that nobody gets. */
+  /** Frees a step that no replica receives. */
   discard(step: Step): void;
 }
 
-/** Steps of which up to `size` are read before they are asked for. An error comes in the place of its step, and ends them. */
+/** Prefetches up to `size` steps. An error takes the place of its step, and ends the steps. */
 export class ReadAhead<Step> implements AsyncIterableIterator<Step, undefined> {
   readonly #steps: Steps<Step>;
   readonly #size: number;
@@ -16,7 +16,7 @@ export class ReadAhead<Step> implements AsyncIterableIterator<Step, undefined> {
   #isOver = false;
   #afterFirst: (() => Promise<void>) | undefined;
 
-  /** `afterFirst` is awaited between the first step, or the end in its place, and whoever asked for it. */
+  /** `afterFirst` is awaited before the first step (or the end in its place) is returned. */
   constructor(steps: Steps<Step>, size: number, afterFirst?: () => Promise<void>) {
     this.#steps = steps;
     this.#size = size;
@@ -31,13 +31,13 @@ export class ReadAhead<Step> implements AsyncIterableIterator<Step, undefined> {
     return afterFirst ? this.#checked(step, afterFirst) : step;
   }
 
-  /** Ends reading: closes the source and frees the steps that were read ahead. */
+  /** Ends reading: closes the source and frees prefetched steps. */
   async return(): Promise<IteratorResult<Step, undefined>> {
     const unread = this.#buffer.splice(0);
     const wasOver = this.#isOver;
     this.#isOver = true;
     try {
-      // At once: a source may be waiting for something that its `return` calls off.
+      // At once, because a source may be waiting for something that its `return` cancels.
       if (!wasOver) await this.#steps.close();
     } finally {
       for (const step of await Promise.allSettled(unread)) {
@@ -67,10 +67,10 @@ export class ReadAhead<Step> implements AsyncIterableIterator<Step, undefined> {
     }
   }
 
-  /** Reads one step, after those before it. */
+  /** Reads one step, after earlier ones. */
   #read(): Promise<IteratorResult<Step, undefined>> {
     const step = this.#latest.then(() => this.#readNow());
-    // Who asks for this step hears of its error; until then nobody does.
+    // The error is reported when this step is requested, and is not unhandled until then.
     this.#latest = step.catch(() => {});
     return step;
   }

@@ -10,21 +10,21 @@ import { evenSizes, sizesUntilExhausted, stepsOfBatch, type WorkerPlace } from '
 export interface Rebatching {
   readonly place: WorkerPlace;
   readonly sharding: Sharding;
-  /** Undefined: that of the first batch. */
+  /** Undefined means the size of the first batch. */
   readonly globalBatchSize: number | undefined;
-  /** Where tensors say that they are, by replica; none: where they said before. */
+  /** The device of each replica's tensors; an empty list leaves their devices unchanged. */
   readonly devices: readonly string[];
-  /** What stands in a step for the parts of one batch, one a replica. */
+  /** Joins the parts of one batch, one per replica, into the value used in a step. */
   readonly join: (parts: readonly unknown[]) => unknown;
-  /** Whether to take the checksum of the first batch. */
+  /** Whether to compute the checksum of the first batch. */
   readonly isChecked: boolean;
 }
 
-/** Batches of the global size, split among replicas. */
+/** Batches of the global size, split across the replicas. */
 export class RebatchedSteps implements Steps<Structure<unknown>> {
   readonly #reader: DatasetReader;
   readonly #rebatching: Rebatching;
-  /** Of a batch that is worth several steps, those that have not been asked for. */
+  /** Remaining steps of a batch that makes several steps. */
   readonly #pending: Structure<unknown>[] = [];
   #globalBatchSize: number | undefined;
   #isClosed = false;
@@ -36,7 +36,7 @@ export class RebatchedSteps implements Steps<Structure<unknown>> {
     this.#globalBatchSize = rebatching.globalBatchSize;
   }
 
-  /** Of the first batch, once it has been read with `isChecked`; undefined without one. */
+  /** Checksum of the first batch, once it has been read with `isChecked`; undefined without one. */
   get checksum(): number | undefined {
     return this.#checksum;
   }
@@ -46,7 +46,7 @@ export class RebatchedSteps implements Steps<Structure<unknown>> {
       const read = await this.#reader.next();
       if (read.done) return read;
       this.#pending.push(...(await this.#split(read.value)));
-      // Closed while the batch was on its way: nobody comes for its steps.
+      // Closed while the batch was being read: its steps are no longer needed.
       if (this.#isClosed) return this.#discardPending();
     }
     return { done: false, value: this.#pending.shift() as Structure<unknown> };

@@ -2,19 +2,20 @@ import { asTensor, type Structure, type TensorLike, ValueError } from '@coll/cor
 import { flatten } from '@coll/core/internal';
 import type { Batch } from './batch.js';
 
-/** Combines numbers of all readers of a dataset to their maxima. */
+/** Returns the element-wise maxima over all readers of a dataset. */
 export type MaxOverReaders = (numbers: Float64Array) => Promise<TensorLike>;
 
-/** Who reads the same dataset. */
+/** The readers of the same dataset. */
 export interface Readers {
   readonly max: MaxOverReaders;
-  /** What they are called in messages. */
+  /** The word for them in messages. */
   readonly readers: string;
 }
 
 /**
- * Compares the checksum of the first batch of an epoch with those of all other readers of the same dataset.
- * @throws ValueError on all of them where they differ
+ * Compares the checksum of the first batch of an epoch with those of all other readers of the same
+ * dataset.
+ * @throws ValueError on all of them if they differ
  */
 export async function requireSameInput(
   { checksum = -1 }: { readonly checksum: number | undefined },
@@ -45,11 +46,11 @@ export async function checksumOf(batches: Structure<Batch>): Promise<number> {
   return hash >>> 0;
 }
 
-/** The numbers or texts of a batch. */
+/** The numbers or strings of a batch. */
 async function valuesOf(value: unknown): Promise<unknown> {
   if (Array.isArray(value) || ArrayBuffer.isView(value)) return value;
   const { data } = value as { readonly data?: unknown };
-  // Tensors of TensorFlow.js are read by a method.
+  // TensorFlow.js tensors are read by a method.
   if (typeof data === 'function') return data.call(value);
   return asTensor(value).data;
 }

@@ -7,12 +7,14 @@ import type { DistributedDataset } from './distributed-dataset.js';
 import type { InputOptionsInit } from './input-options.js';
 
 /**
- * What one replica gets of a dataset, for replicas that read their input themselves, as those in worker threads do: in every step the
- * part that `experimentalDistributeDataset` would give it. Every replica hands in the same dataset, batched by the global batch size,
- * and keeps its part; of a dataset made of files, with one for each replica at least, it reads its own files only.
- * In each epoch replicas compare a checksum of their first batch, which is a collective: all replicas read the dataset equally often.
- * @throws ValueError for what is no dataset and bad options, and in the first step if the first batches differ, as after a shuffle
- * without a seed; NotImplementedError for PER_REPLICA
+ * One replica's part of a dataset, for replicas that read their input themselves, such as those in
+ * worker threads: in every step the part that `experimentalDistributeDataset` would give it. Every
+ * replica passes the same dataset, batched by the global batch size, and keeps its part. If the
+ * dataset is made of at least one file per replica, each replica reads only its own files. In each
+ * epoch replicas compare a checksum of their first batch. That is a collective, so all replicas
+ * must read the dataset equally often.
+ * @throws ValueError for an invalid dataset or options, and in the first step if the first batches
+ * differ, for example after a shuffle without a seed; NotImplementedError for PER_REPLICA
  */
 export function shardForReplica<Element>(
   dataset: DatasetLike<Element>,

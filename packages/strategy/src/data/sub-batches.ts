@@ -2,7 +2,10 @@ import { OutOfRangeError, ValueError } from '@coll/core';
 import { knownOptions, optionsOf, quote } from '@coll/core/internal';
 import type { Sharding } from './auto-shard.js';
 
-/** Which replicas read their input here: those of worker `workerIndex` of `numWorkers`, all of which have as many. */
+/**
+ * The replicas that read their input here: those of worker `workerIndex` of `numWorkers` workers
+ * with equally many replicas.
+ */
 export interface WorkerPlace {
   readonly numWorkers: number;
   readonly workerIndex: number;
@@ -16,17 +19,19 @@ const batchSizesOptions = knownOptions<WorkerPlace & { readonly globalBatchSize:
   globalBatchSize: true,
 });
 
-/** Items of a batch, from `begin` up to but without `end`. */
+/** Items `[begin, end)` of a batch. */
 export interface Range {
   readonly begin: number;
   readonly end: number;
 }
 
 /**
- * How a worker that reads an input of its own splits each global batch: one size for each of the `numWorkers * replicasPerWorker`
- * sub-batches, of which its replicas take `replicasPerWorker` in every step. The sizes are as even as can be, the larger ones first,
- * and rotated from worker to worker, so that the sub-batches of one step add up to the global batch size over all workers.
- * @throws ValueError for sizes that are no whole numbers, OutOfRangeError for a worker that is not there
+ * How a worker that reads its own input splits each global batch: one size for each of the
+ * `numWorkers * replicasPerWorker` sub-batches, of which its replicas take `replicasPerWorker` in
+ * every step. Sizes are as even as possible, larger ones first, and rotated from worker to worker,
+ * so that the sub-batches of one step add up to the global batch size over all workers.
+ * @throws ValueError for sizes that are not whole numbers, OutOfRangeError for a worker out of
+ * range
  */
 export function batchSizesForWorker(options: WorkerPlace & { readonly globalBatchSize: number }): number[] {
   const example = '{ globalBatchSize: 64, numWorkers: 2, workerIndex: 0, replicasPerWorker: 1 }';
@@ -37,8 +42,9 @@ export function batchSizesForWorker(options: WorkerPlace & { readonly globalBatc
 }
 
 /**
- * The steps that a worker makes of one batch: for each step, the items of each of its replicas. Of a batch that all workers read,
- * each takes its own sub-batches in one step; of one that only this worker reads, it takes all of them, in `numWorkers` steps.
+ * The steps that a worker makes of one batch: for each step, the items of each of its replicas. If
+ * all workers read the batch, each takes its own sub-batches in one step. If only this worker reads
+ * it, it takes all of them, in `numWorkers` steps.
  */
 export function stepsOfBatch(sizes: readonly number[], place: WorkerPlace, sharding: Sharding): Range[][] {
   const { numWorkers, workerIndex, replicasPerWorker } = place;
@@ -50,13 +56,13 @@ export function stepsOfBatch(sizes: readonly number[], place: WorkerPlace, shard
   return steps.filter((step, index) => index === 0 || step.some(({ begin, end }) => begin < end));
 }
 
-/** Sizes that differ by one at most: the first `total % parts` are the larger ones. */
+/** Sizes that differ by at most one: the first `total % parts` are the larger ones. */
 export function evenSizes(total: number, parts: number): number[] {
   const smaller = Math.floor(total / parts);
   return Array.from({ length: parts }, (_, index) => (index < total % parts ? smaller + 1 : smaller));
 }
 
-/** `total / parts` each, rounded up, as long as there are items; what is left for the later parts may be nothing. */
+/** `total / parts` each, rounded up, while items remain; later parts may be empty. */
 export function sizesUntilExhausted(total: number, parts: number): number[] {
   const each = Math.ceil(total / parts);
   return Array.from({ length: parts }, (_, index) => Math.max(0, Math.min(each, total - index * each)));
@@ -87,10 +93,10 @@ function requirePlace({ numWorkers, workerIndex, replicasPerWorker }: WorkerPlac
   throw new OutOfRangeError(`workerIndex ${quote(workerIndex)} is not one of the ${numWorkers} workers`);
 }
 
-// As many as a group can have ranks.
+// The maximum number of ranks in a group.
 const mostReplicas = 2 ** 16;
 
-/** @throws ValueError for what is no whole number from `least` */
+/** @throws ValueError unless it is a whole number from `least` */
 export function requireWhole(name: string, value: unknown, least: number): void {
   if (Number.isInteger(value) && (value as number) >= least) return;
   throw new ValueError('ERR_COLL_VALUE', `${name} must be a whole number from ${least}, not ${quote(value)}`);

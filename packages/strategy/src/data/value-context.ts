@@ -1,6 +1,6 @@
 import { knownOptions, optionsOf } from '@coll/core/internal';
 
-/** The fields of a `ValueContext`, all of which may be left out. */
+/** The fields of a `ValueContext`, all optional. */
 export interface ValueContextInit {
   /** Default: 0. */
   readonly replicaIdInSyncGroup?: number;
@@ -13,11 +13,11 @@ const valueContextFields = knownOptions<ValueContextInit>('ValueContext', {
   numReplicasInSync: true,
 });
 
-/** Which replica a value is made for. */
+/** Identifies the replica that a value is made for. */
 export class ValueContext {
   /** 0 to `numReplicasInSync - 1`. */
   readonly replicaIdInSyncGroup: number;
-  /** How many replicas there are, over all workers. */
+  /** Number of replicas over all workers. */
   readonly numReplicasInSync: number;
 
   constructor(init?: ValueContextInit) {

@@ -5,11 +5,14 @@ import { EnvironmentClusterResolver } from '../cluster/environment-cluster-resol
 import { membershipFrom } from '../cluster/environment-membership.js';
 import { TFConfigClusterResolver } from '../cluster/tf-config-cluster-resolver.js';
 
-/** What `TF_CONFIG` says, or, where that is not set, whichever launcher left its variables. `coll run` comes before both. Warns in a batch script of Slurm. */
+/**
+ * The resolver for `TF_CONFIG`, or, if that is not set, for any launcher's variables. `coll run`
+ * takes precedence over both. Warns in a Slurm batch script.
+ */
 export function defaultResolver(variables: Environment = processEnvironment()): ClusterResolver {
   const { COLL_RANK, TF_CONFIG } = variables;
   if (TF_CONFIG && !COLL_RANK) {
-    // The resolver looks later, and its errors do not all name the variable.
+    // The resolver reads the variable later, and its errors do not all name it.
     membershipFrom({ TF_CONFIG });
     log('info', 'MultiWorkerMirroredStrategy: TF_CONFIG says which workers there are');
     return new TFConfigClusterResolver({ variables });
@@ -19,10 +22,10 @@ export function defaultResolver(variables: Environment = processEnvironment()): 
   return new TFConfigClusterResolver({ variables });
 }
 
-/** Of variables that make no member: those of a step of Slurm do. */
+/** Warns about variables of a batch script, which do not make a member; those of a Slurm step do. */
 function warnInBatchScript(variables: Environment): void {
   if (!variables['SLURM_PROCID']) return;
-  // srun starts one task a node, unless the job says how many.
+  // srun starts one task per node, unless the job sets their number.
   const tasks = Number(variables['SLURM_NTASKS'] ?? variables['SLURM_JOB_NUM_NODES']);
   if (!(tasks > 1)) return;
   const told = `this is the batch script of a Slurm job of ${tasks} tasks, which is one worker by itself`;

@@ -5,7 +5,7 @@ import {
   type MultiWorkerMirroredStrategyOptions,
 } from './multi-worker-mirrored-strategy.js';
 
-/** The options of the old class, and those of the new one but `communicationOptions`. */
+/** Options of the old class, plus those of the new one except `communicationOptions`. */
 export interface ExperimentalMultiWorkerMirroredStrategyOptions
   extends Omit<MultiWorkerMirroredStrategyOptions, 'communicationOptions'> {
   /** A member of `CommunicationImplementation`. Default: `AUTO`. */
@@ -33,7 +33,8 @@ const experimentalOptions = knownOptions<ExperimentalMultiWorkerMirroredStrategy
 );
 
 /**
- * The same as `MultiWorkerMirroredStrategy`; `instanceof` holds for instances of either class. The first use logs a warning.
+ * Equal to `MultiWorkerMirroredStrategy`; `instanceof` holds for instances of either class. The
+ * first use logs a warning.
  * @deprecated The old class, of `tf.distribute.experimental`.
  */
 export class ExperimentalMultiWorkerMirroredStrategy extends MultiWorkerMirroredStrategy {

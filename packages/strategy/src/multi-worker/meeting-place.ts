@@ -5,29 +5,30 @@ import type { ClusterResolver } from '../cluster/cluster-resolver.js';
 import { type Environment, processEnvironment } from '../cluster/environment.js';
 import type { WorkerPlace } from './worker-place.js';
 
-/** What members of a job have in common. Under `coll run` all of it is in the environment. */
+/** Settings that all members of a job share. Under `coll run` all are in the environment. */
 export interface JobOptions {
   /** The name of the job. Default: `COLL_JOB`, else `multi-worker`. */
   readonly job?: string | undefined;
-  /** The secret that all workers have, and nobody else: 16 bytes or more. Default: `COLL_JOB_KEY`. */
+  /** The secret shared by all workers: 16 bytes or more. Default: `COLL_JOB_KEY`. */
   readonly jobKey?: string | undefined;
-  /** Raised by one for each strategy that follows a failed one. Default: `COLL_GENERATION`, else 0. */
+  /** Increase it by one for each strategy that follows a failed one. Default: `COLL_GENERATION`, else 0. */
   readonly generation?: number | undefined;
 }
 
-/** Where workers meet, and how they tell each other from strangers. */
+/** Where workers meet, and how they authenticate each other. */
 export interface MeetingPlace extends Required<{ readonly [Key in keyof JobOptions]: NonNullable<JobOptions[Key]> }> {
-  /** Of the store: `tcp://host:port`. */
+  /** Address of the store: `tcp://host:port`. */
   readonly address: string;
-  /** Whether worker 0 keeps the store, and not a launcher. */
+  /** Whether worker 0 hosts the store, instead of a launcher. */
   readonly isOfWorker: boolean;
-  /** Whether this worker keeps the store. */
+  /** Whether this worker hosts the store. */
   readonly isHere: boolean;
 }
 
 /**
- * The store that a launcher keeps (`COLL_STORE`), or else one that the first worker keeps at its address.
- * @throws ValueError where there is no secret, or no address
+ * The store hosted by a launcher (`COLL_STORE`), or else one that the first worker hosts at its
+ * address.
+ * @throws ValueError without a secret or an address
  */
 export function meetingPlace(
   resolver: ClusterResolver,
@@ -48,7 +49,7 @@ export function meetingPlace(
   return { job, jobKey, generation, address, isOfWorker: true, isHere: place.idInCluster === 0 };
 }
 
-/** The host of this worker's own address, at which the others reach it; undefined where it has none. */
+/** The host of this worker's own address, at which other workers reach it; undefined if it has none. */
 export function ownHost(resolver: ClusterResolver, { task }: WorkerPlace): string | undefined {
   const address = task && resolver.clusterSpec().taskAddress(task.taskType, task.taskId);
   return address?.match(/^\[?([^/]+?)\]?:\d+$/)?.[1];

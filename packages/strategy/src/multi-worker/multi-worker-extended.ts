@@ -17,10 +17,10 @@ import type { WorkerCollectives } from './worker-collectives.js';
 import { ownDevices } from './worker-devices.js';
 import type { WorkerPlace } from './worker-place.js';
 
-/** What the lower-level methods of a strategy of several workers are made for. */
+/** Context of the lower-level methods of a strategy with several workers. */
 export interface MultiWorkerHome {
   readonly place: WorkerPlace;
-  /** Those of this worker. */
+  /** The devices of this worker. */
   readonly devices: readonly string[];
   /** The CPU of this worker. */
   readonly host: string;
@@ -28,8 +28,9 @@ export interface MultiWorkerHome {
 }
 
 /**
- * The lower-level methods of a strategy of several workers. Values with a component for each device of this worker, and those that are
- * not distributed, are combined with those of all other workers; destinations are devices of this worker.
+ * The lower-level methods of a strategy with several workers. Values with a component per device of
+ * this worker, and non-distributed values, are combined with those of all other workers.
+ * Destinations are devices of this worker.
  */
 export class MultiWorkerExtended extends StrategyExtended {
   readonly #home: MultiWorkerHome;
@@ -57,7 +58,7 @@ export class MultiWorkerExtended extends StrategyExtended {
     return this.#home.place.isChief;
   }
 
-  /** Each worker runs a program of its own: true. */
+  /** Each worker runs its own program: true. */
   override get experimentalBetweenGraph(): boolean {
     return true;
   }
@@ -99,7 +100,7 @@ export class MultiWorkerExtended extends StrategyExtended {
     >;
   }
 
-  /** Values of all devices in one batch, then single ones in another. */
+  /** Values on all devices in one batch, then single values in another. */
   protected override async reducePairs(
     op: ReduceOp,
     pairs: readonly ValuePair[],

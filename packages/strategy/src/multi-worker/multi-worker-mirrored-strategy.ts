@@ -35,19 +35,28 @@ import { placeOf, type WorkerPlace } from './worker-place.js';
 
 const noGpus = 'NCCL was asked for, but this worker has no GPUs: a ring serves it';
 
-/** The options of a `MultiWorkerMirroredStrategy`. All fields are optional. */
+/** Options of a `MultiWorkerMirroredStrategy`, all optional. */
 export interface MultiWorkerMirroredStrategyOptions extends JobOptions, TransportOptions {
-  /** Which workers there are, and which one this is. Default: what `TF_CONFIG` says, or the launcher that started this process. */
+  /**
+   * Reports the workers, and which one this is. Default: from `TF_CONFIG`, or the launcher that
+   * started this process.
+   */
   readonly clusterResolver?: ClusterResolver | undefined;
-  /** Options of all collectives, or their fields; those of a call are merged into them. */
+  /** Options of all collectives, or their fields; a call's options are merged into them. */
   readonly communicationOptions?: CommunicationOptions | CommunicationOptionsInit | undefined;
-  /** The devices of this worker, with one replica on each; all workers have equally many. Default: the GPUs that the resolver counts, else one CPU. */
+  /**
+   * The devices of this worker, with one replica on each; all workers must have equally many.
+   * Default: the GPUs that the resolver counts, else one CPU.
+   */
   readonly devices?: readonly string[] | undefined;
-  /** What does the arithmetic within this worker. Default: `'auto'`. */
+  /** The engine for the arithmetic within this worker. Default: `'auto'`. */
   readonly engine?: EngineRequest | undefined;
-  /** Seconds to wait for all workers before a `RuntimeError` that names the missing ones. Default: 600. Null and 0: no limit. */
+  /**
+   * Seconds to wait for all workers before a `RuntimeError` that names the missing ones. Default:
+   * 600. Null and 0: no limit.
+   */
   readonly startupTimeoutSeconds?: number | null | undefined;
-  /** A group of the workers that the caller has opened, and closes. Default: opened when it is first needed. */
+  /** A group of the workers that the caller opened and will close. Default: opened on first use. */
   readonly group?: ProcessGroup | undefined;
 }
 
@@ -68,19 +77,20 @@ const strategyOptions = knownOptions<MultiWorkerMirroredStrategyOptions>('MultiW
   heartbeatSeconds: true,
 });
 
-/** Which workers there are, how this one reaches the others, and which ops serve. */
+/** The workers, this worker's links to the others, and the ops in use. */
 export interface MultiWorkerExplanation extends Explanation {
   readonly workers: number;
   readonly worker: number;
-  /** How this worker reaches each of the others; none for a worker that is alone. */
+  /** This worker's link to each of the others; empty for a single worker. */
   readonly links: readonly Link[];
 }
 
 /**
- * Synchronous training on several workers, which are processes on one host or several, with a replica on each device of each worker. All workers
- * run the same program. They meet at their first common call, or at `await strategy.ready()`.
- *
- * A failure on one worker ends the group: all workers get an error that names that worker. To go on, make a strategy of the next `generation`.
+ * Synchronous training on several workers, which are processes on one host or several, with a
+ * replica on each device of each worker. All workers run the same program. They meet at their first
+ * common call, or at `await strategy.ready()`.
+ * A failure on one worker ends the group: all workers get an error that names that worker. To
+ * continue, create a strategy with the next `generation`.
  */
 export class MultiWorkerMirroredStrategy extends Strategy {
   override readonly extended: MultiWorkerExtended;
@@ -91,13 +101,14 @@ export class MultiWorkerMirroredStrategy extends Strategy {
   readonly #options: MultiWorkerMirroredStrategyOptions;
   /** The options of all collectives. */
   readonly #communication: CommunicationOptions;
-  /** What differs from what was asked for. */
+  /** Deviations from the request. */
   readonly #notes: readonly string[];
   #threadRuns = 0;
 
   /**
-   * @throws ValueError for options and resolvers that are none, for a cluster that does not fit together, and devices of other workers;
-   * AssertionError for no device or one twice; RuntimeError where a launcher does not say how many workers there are
+   * @throws ValueError for invalid options or resolvers, for an inconsistent cluster, and devices
+   * of other workers; AssertionError for an empty list of devices or a duplicate; RuntimeError if a
+   * launcher does not report the number of workers
    */
   constructor(options: MultiWorkerMirroredStrategyOptions = {}) {
     super();
@@ -133,12 +144,12 @@ export class MultiWorkerMirroredStrategy extends Strategy {
     return this.#resolver;
   }
 
-  /** Replicas of all workers. */
+  /** Number of replicas of all workers. */
   override get numReplicasInSync(): number {
     return this.numLocalReplicas * this.#place.workers;
   }
 
-  /** One input pipeline a worker. */
+  /** One input pipeline per worker. */
   override get inputContext(): InputContext {
     return new InputContext({
       numInputPipelines: this.#place.workers,
@@ -152,8 +163,9 @@ export class MultiWorkerMirroredStrategy extends Strategy {
   }
 
   /**
-   * Waits until all workers are there. Variables can be created from then on.
-   * @throws RuntimeError that names the missing after `startupTimeoutSeconds`; ValueError without a job key; the errors of `openProcessGroup`
+   * Waits until all workers have arrived. Variables can be created from then on.
+   * @throws RuntimeError that names the missing workers after `startupTimeoutSeconds`; ValueError
+   * without a job key; the errors of `openProcessGroup`
    */
   async ready(): Promise<void> {
     await this.#collectives.ready();
@@ -174,13 +186,13 @@ export class MultiWorkerMirroredStrategy extends Strategy {
         : this.#runThreads(replica, argsOf, options));
       return regroup(results as Structure<unknown>[], { wrapNumbers: true });
     } catch (error) {
-      // The others wait for this worker, or will.
+      // The other workers wait for this one, now or later.
       this.#collectives.fail(error);
       throw error;
     }
   }
 
-  /** Which cross-device ops serve this strategy, and how this worker reaches the others. */
+  /** The cross-device ops that serve this strategy, and this worker's links to the others. */
   async explain(): Promise<MultiWorkerExplanation> {
     const ops = await this.#collectives.deviceOps();
     const { workers, idInCluster: worker } = this.#place;
@@ -189,7 +201,10 @@ export class MultiWorkerMirroredStrategy extends Strategy {
     return { ...explanation, notes, workers, worker, links: this.#collectives.links };
   }
 
-  /** Leaves the group of workers, and closes what this strategy opened. Who waits for the workers to start gets a RuntimeError (ERR_COLL_CLOSED). */
+  /**
+   * Leaves the group of workers, and closes everything this strategy opened. Pending waits for the
+   * workers to start fail with a RuntimeError (ERR_COLL_CLOSED).
+   */
   close(): Promise<void> {
     return this.#collectives.close();
   }
@@ -229,7 +244,7 @@ export class MultiWorkerMirroredStrategy extends Strategy {
       options,
       others: this.#collectives,
     });
-    // Nobody leaves while the threads of others still work.
+    // No worker leaves while threads of other workers are still running.
     await this.#collectives.allReduce('SUM', tensor(0));
     return results;
   }
@@ -272,7 +287,7 @@ export class MultiWorkerMirroredStrategy extends Strategy {
   }
 }
 
-// Machines are started one after the other, and images are pulled.
+// Allows for machines that start one after the other, and for image pulls.
 const defaultStartupSeconds = 600;
 
 function requireOptions(options: MultiWorkerMirroredStrategyOptions): void {
@@ -292,7 +307,7 @@ function requireOptions(options: MultiWorkerMirroredStrategyOptions): void {
     throw fail(`startupTimeoutSeconds is a number from 0, or null, not ${quote(startupTimeoutSeconds)}`);
 }
 
-/** The place of this worker; of a group that is open already, where no cluster is described. */
+/** The place of this worker in the cluster, or in an open group if no cluster is described. */
 function placeIn(resolver: ClusterResolver, group: ProcessGroup | undefined): WorkerPlace {
   const place = placeOf(resolver);
   if (!group || (place.workers === group.size && place.idInCluster === group.rank)) return place;

@@ -2,13 +2,16 @@ import { type CommunicationOptions, registry } from '@coll/core';
 import { deviceType } from '@coll/core/plugin';
 import type { PluginHome } from '../thread-messages.js';
 
-/** What collectives among these devices are made with: NCCL is for GPUs, and a ring takes its place elsewhere. */
+/** Options for collectives across these devices: NCCL only for GPUs, a ring otherwise. */
 export function forDevices(options: CommunicationOptions, devices: readonly string[]): CommunicationOptions {
   const isForNone = options.implementation === 'NCCL' && !hasGpu(devices);
   return isForNone ? options.merge({ implementation: 'RING' }) : options;
 }
 
-/** What replicas in threads on these devices have to load, because it is looked for in their registry; undefined where there is nothing. */
+/**
+ * The NCCL plug-in that replica threads on these devices must load, because they look it up in
+ * their registry; undefined if none.
+ */
 export function ncclFor(devices: readonly string[]): PluginHome['plugin'] | undefined {
   if (!hasGpu(devices) || !registry.has('nccl')) return undefined;
   const { name, module } = registry.get('nccl');

@@ -4,25 +4,25 @@ import { type OpenProcessGroupOptions, openProcessGroup } from '@coll/processes'
 import { subStore, TcpStore, TcpStoreServer } from '@coll/rendezvous';
 import type { MeetingPlace } from './meeting-place.js';
 
-/** How workers exchange data, as `openProcessGroup` takes it. */
+/** How workers exchange data, as accepted by `openProcessGroup`. */
 export type TransportOptions = Pick<
   OpenProcessGroupOptions,
   'host' | 'insecure' | 'transport' | 'streams' | 'heartbeatSeconds'
 >;
 
-/** Which group of workers is opened by whom. Plain data, which can be posted to a thread. */
+/** The group of workers to open, and the member that opens it. Plain data that can be posted to a thread. */
 export interface WorkerSeat {
   readonly meeting: MeetingPlace;
   readonly rank: number;
   readonly size: number;
   readonly transport: TransportOptions;
-  /** Longest time until all workers are there; null and 0: no limit. */
+  /** Seconds until all workers must have arrived; null and 0 mean no limit. */
   readonly startupTimeoutSeconds: number | null;
   /** The name of this group among those of the same workers. */
   readonly scope: string;
 }
 
-/** Keeps the store in which workers meet, where this worker is the one that does. Undefined elsewhere. */
+/** Hosts the store in which workers meet, if that is this worker's task. Undefined otherwise. */
 export async function keepStore({ meeting }: WorkerSeat): Promise<TcpStoreServer | undefined> {
   if (!meeting.isHere) return undefined;
   const { job, jobKey, address } = meeting;
@@ -35,9 +35,11 @@ export async function keepStore({ meeting }: WorkerSeat): Promise<TcpStoreServer
 }
 
 /**
- * Meets the other workers and opens a group of them. Warns after 30 seconds, and then every minute, of the workers that are missing.
- * @throws RuntimeError that names the missing workers after `startupTimeoutSeconds`; UnavailableError (ERR_COLL_PEER_FAILED, rank 0) when worker 0, which
- * keeps the store, is lost; AbortedError; the errors of `TcpStore.connect` and `openProcessGroup`
+ * Meets the other workers and opens a group with them. Warns after 30 seconds, and then every
+ * minute, about missing workers.
+ * @throws RuntimeError that names the missing workers after `startupTimeoutSeconds`;
+ * UnavailableError (ERR_COLL_PEER_FAILED, rank 0) if worker 0, which hosts the store, is lost;
+ * AbortedError; the errors of `TcpStore.connect` and `openProcessGroup`
  */
 export async function openWorkerGroup(seat: WorkerSeat, signal?: AbortSignal): Promise<ProcessGroup> {
   const { rank, size, startupTimeoutSeconds, meeting } = seat;
@@ -45,7 +47,7 @@ export async function openWorkerGroup(seat: WorkerSeat, signal?: AbortSignal): P
   const secondsLeft = () => {
     if (!startupTimeoutSeconds) return startupTimeoutSeconds;
     const left = startupTimeoutSeconds - (performance.now() - begin) / 1000;
-    // Errors tell it: tenths are enough. 0 would be for ever.
+    // Errors print it, so tenths are enough. 0 would mean no limit.
     return Math.max(Math.round(10 * left), 1) / 10;
   };
   const progress: Progress = {};
@@ -60,7 +62,7 @@ export async function openWorkerGroup(seat: WorkerSeat, signal?: AbortSignal): P
       } catch (error) {
         if (isStoreLost(error) && meeting.isOfWorker) {
           if (progress.hasMetKeeper) throw keeperLost(meeting, error);
-          // The store of the group before this one was still there, and went away: the next one comes.
+          // The previous group's store was still there and has gone; wait for the next one.
           continue;
         }
         if (!(error instanceof DeadlineExceededError)) throw error;
@@ -74,9 +76,12 @@ export async function openWorkerGroup(seat: WorkerSeat, signal?: AbortSignal): P
   }
 }
 
-/** How far a worker has come. */
+/** The progress of a worker. */
 interface Progress {
-  /** Whether it is connected to the store that worker 0 keeps for this generation, not one before. */
+  /**
+   * Whether it is connected to the store that worker 0 hosts for this generation, rather than a
+   * previous one.
+   */
   hasMetKeeper?: true;
   /** The workers that have not arrived; undefined before the store is reached. */
   missing?: ReadonlySet<number> | undefined;
@@ -91,9 +96,9 @@ function storeIn({ address, isOfWorker }: MeetingPlace): string {
   return isOfWorker ? `worker 0 at ${address.replace('tcp://', '')}` : `the store at ${address}`;
 }
 
-/** Whether the store is gone, or does not answer. */
+/** Whether the store is gone or does not answer. */
 function isStoreLost(error: unknown): error is UnavailableError {
-  // Where a rank is named, the store is the right one, and this group is over.
+  // If the error names a rank, the store is the right one, and this group has ended.
   return error instanceof UnavailableError && error.code === 'ERR_COLL_STORE' && error.rank === undefined;
 }
 
@@ -103,7 +108,7 @@ function keeperLost(meeting: MeetingPlace, cause: UnavailableError): Unavailable
   return new UnavailableError('ERR_COLL_PEER_FAILED', `${told}; look at its own error`, details);
 }
 
-/** Where worker 0 marks its store as the one of a generation. */
+/** The key with which worker 0 marks its store as that of a generation. */
 function keeperKey({ generation }: MeetingPlace): string {
   return `keeper/${generation}`;
 }
@@ -123,7 +128,7 @@ async function meetAndOpen(
     const details = { rank: 0, operation: 'start', cause: error };
     throw new DeadlineExceededError('ERR_COLL_DEADLINE', `${storeIn(meeting)} did not arrive`, details);
   });
-  // Answered before anything else that is asked of this store. One of a group before has no such key.
+  // Answered before any other request to this store. A previous group's store lacks this key.
   const marked = () => {
     progress.hasMetKeeper = true;
   };
@@ -147,7 +152,10 @@ async function meetAndOpen(
 const firstReportSeconds = 30;
 const nextReportSeconds = 60;
 
-/** Calls back after 30 seconds, and then every minute, with the seconds so far. @returns what ends that */
+/**
+ * Calls `report` after 30 seconds, and then every minute, with the seconds so far.
+ * @returns a function that ends that
+ */
 function reportWaiting(report: (seconds: number) => void): () => void {
   let seconds = firstReportSeconds;
   const tell = () => {

@@ -2,9 +2,9 @@ import { type CommunicationOptions, type ProcessGroup, RuntimeError, tensor } fr
 import { deviceType } from '@coll/core/plugin';
 import { directAlgorithm } from '@coll/direct';
 
-/** What all workers of a strategy have alike. */
+/** Settings that must be equal on all workers of a strategy. */
 export interface Settings {
-  /** Of this worker. */
+  /** The devices of this worker. */
   readonly devices: readonly string[];
   readonly communication: CommunicationOptions;
 }
@@ -12,14 +12,15 @@ export interface Settings {
 const implementations: readonly string[] = ['AUTO', 'RING', 'NCCL'];
 
 /**
- * Waits for all workers, and compares what they were made with before it could lead them apart.
- * @throws RuntimeError on all of them where one has another number of devices, or of GPUs among them, or other communication options
+ * Waits for all workers and compares their settings, before differences could make them diverge.
+ * @throws RuntimeError on all of them if one has a different number of devices or GPUs, or
+ * different communication options
  */
 export async function requireSameSettings(group: ProcessGroup, settings: Settings): Promise<void> {
   const own = tensor(rowOf(settings));
   const width = own.data.length;
   const all = tensor(new Float64Array(width * group.size));
-  // Before anything that these settings choose; the caller closes the group where this fails.
+  // Before anything that depends on these settings. The caller closes the group if this fails.
   const communicator = group.communicator(directAlgorithm());
   await communicator.run({ kind: 'all-gather' }, [own], [all]);
   await communicator.close();

@@ -18,35 +18,38 @@ import type { WorkerGroup } from '../worker-group.js';
 import { forDevices } from './nccl-for-devices.js';
 import { requireSameSettings } from './same-settings.js';
 
-/** What collectives are made for. */
+/** Context of the collectives of workers. */
 export interface WorkerCollectivesOptions {
   readonly workers: number;
-  /** Of this worker. */
+  /** The devices of this worker. */
   readonly devices: readonly string[];
   /** The CPU of this worker, on which single values are combined. */
   readonly host: string;
   readonly communication: CommunicationOptions;
-  /** What does the arithmetic within this worker. */
+  /** The engine for the arithmetic within this worker. */
   readonly engine: EngineResolution;
-  /** Opens the group of workers, until the signal; called only where there are several, and again only after that failed. */
+  /**
+   * Opens the group of workers, until the signal aborts. Called only if there are several workers,
+   * and again only after a failure.
+   */
   readonly open: (signal: AbortSignal) => Promise<OpenGroup>;
 }
 
-/** A group, and what is to be done when nobody needs it any more. */
+/** A group; disposing of it releases everything that belongs to it. */
 export interface OpenGroup extends AsyncDisposable {
   readonly group: ProcessGroup;
 }
 
 interface Opened {
   readonly group: ProcessGroup | undefined;
-  /** Among the devices of all workers. */
+  /** Collectives over the devices of all workers. */
   readonly deviceOps: CollectiveAllReduce;
-  /** Among one device a worker. */
+  /** All-reduce over the CPU of every worker: one rank per worker, for single values. */
   readonly hostOps: CollectiveAllReduce;
   close(): Promise<void>;
 }
 
-/** What the workers of a strategy do together: they meet when something is asked for first, or by `ready`. */
+/** Communication between the workers of a strategy. They meet at the first request, or in `ready`. */
 export class WorkerCollectives implements WorkerGroup {
   readonly size: number;
   readonly #options: WorkerCollectivesOptions;
@@ -101,19 +104,22 @@ export class WorkerCollectives implements WorkerGroup {
     return hostOps.allReduceSync(op, value, (group as ProcessGroup).rank, this.#call) as Tensor;
   }
 
-  /** How this worker reaches the others, once they have met. */
+  /** This worker's links to the others, once they have met. */
   get links(): readonly Link[] {
     return this.#opened?.group?.links ?? [];
   }
 
-  /** Why the workers can do nothing together any more, once that is so, told of replicas. */
+  /**
+   * The failure that ended the communication of the workers, as reported by replicas; undefined
+   * while there is none.
+   */
   failure(): Error | undefined {
     const failure = this.#opened?.group?.failure?.();
     if (!failure) return undefined;
     return RankNames.ofWorkers(this.size, this.#options.devices.length).retold(failure) as Error;
   }
 
-  /** Ends what the workers do together, for all of them. */
+  /** Ends the communication for all workers. */
   fail(error: unknown): void {
     this.#opened?.group?.fail(error instanceof Error ? error : new Error(messageOf(error)));
   }
@@ -121,7 +127,7 @@ export class WorkerCollectives implements WorkerGroup {
   /** Leaves the workers. */
   async close(): Promise<void> {
     this.#closing.abort();
-    // What could not be opened needs no closing, and whoever asked for it was told.
+    // A group that could not be opened needs no closing, and the caller already has the error.
     const opened = await this.#opening?.catch(() => undefined);
     if (!opened) return;
     await opened.deviceOps.close();
@@ -153,7 +159,7 @@ export class WorkerCollectives implements WorkerGroup {
   #open(): Promise<Opened> {
     if (this.#closing.signal.aborted) throw closedError();
     this.#opening ??= this.#meet().catch((error: unknown) => {
-      // Who asks again tries again.
+      // The next call tries again.
       this.#opening = undefined;
       throw error;
     });
@@ -192,7 +198,7 @@ export class WorkerCollectives implements WorkerGroup {
     const isOnHost = group && devices.length === 1 && deviceType(devices[0] as string) === 'CPU';
     const deviceOps = isOnHost ? hostOps : opsOf(devices, options);
     if (group) await requireSameSettings(group, { devices, communication: options });
-    // Nobody goes on before all workers have found out how they reach each other best.
+    // All workers must know their links before any of them continues.
     await hostOps.join();
     if (deviceOps !== hostOps) await deviceOps.join();
     return { group, deviceOps, hostOps, close: async () => opened?.[Symbol.asyncDispose]() };

@@ -4,14 +4,16 @@ import type { ClusterResolver } from '../cluster/cluster-resolver.js';
 import { namedDevices } from '../mirrored-devices.js';
 import type { WorkerPlace } from './worker-place.js';
 
-/** The name of a worker without a device: `/job:worker/task:1`. Empty for one that is alone. */
+/** The name of a worker without a device: `/job:worker/task:1`. Empty for a single worker. */
 export function taskName({ task }: WorkerPlace): string {
   return task ? `/job:${task.taskType}/replica:0/task:${task.taskId}` : '';
 }
 
 /**
- * The full names of the devices of a worker, which has one replica on each. Default: its GPUs, as the resolver counts them, and its CPU where there are none.
- * @throws ValueError for what is no list of devices, and for devices of another task, or a count that is none; AssertionError for no device or one twice
+ * The full names of a worker's devices, each with one replica. Default: its GPUs, as counted by the
+ * resolver, or else its CPU.
+ * @throws ValueError for an invalid list of devices, for devices of another task, or an invalid
+ * count; AssertionError for an empty list or a duplicate
  */
 export function workerDevices(devices: unknown, place: WorkerPlace, resolver: ClusterResolver): readonly string[] {
   const task = taskName(place);
@@ -26,7 +28,7 @@ export function workerDevices(devices: unknown, place: WorkerPlace, resolver: Cl
   return ownDevices(namedDevices(devices, 'a worker', task), place);
 }
 
-/** The full names of devices of a worker. @throws ValueError for one of another task */
+/** The full names of a worker's devices. @throws ValueError for a device of another task */
 export function ownDevices(devices: readonly string[], place: WorkerPlace): readonly string[] {
   const task = taskName(place);
   const names = devices.map((device) => canonicalize(device, task));

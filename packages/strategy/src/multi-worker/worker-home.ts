@@ -21,8 +21,8 @@ import { MultiWorkerMirroredStrategy } from './multi-worker-mirrored-strategy.js
 import { openWorkerGroup } from './open-worker-group.js';
 
 /**
- * The home of a replica of a worker among several. The first replica of each worker opens a group with those of the others, and does for all of its
- * worker what goes beyond it.
+ * The home of a replica of one worker among several. The first replica of each worker opens a group
+ * with the other workers, and handles all communication beyond its worker.
  */
 export async function openWorkerHome(start: ThreadStart, home: WorkerHome): Promise<ThreadHome> {
   const { devices, replica, group: threads } = start;
@@ -68,7 +68,7 @@ function opsOf(start: ThreadStart, { seat, cluster, communication }: WorkerHome,
   return new CollectiveAllReduce(own, groupSize, { options }, world);
 }
 
-/** The workers of a cluster, the chief first, as names of devices begin. */
+/** The name prefixes of a cluster's workers, the chief first. */
 function workerNames(cluster: ClusterDescription): readonly string[] {
   const spec = new ClusterSpec(cluster);
   const jobs = ['chief', 'worker'].filter((job) => spec.jobs.includes(job));

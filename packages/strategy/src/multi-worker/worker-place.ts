@@ -2,21 +2,21 @@ import { ValueError } from '@coll/core';
 import type { ClusterResolver } from '../cluster/cluster-resolver.js';
 import { idInCluster, isChief, type Task, workerCount } from '../cluster/cluster-rules.js';
 
-/** Where a worker stands among those that train together. */
+/** The position of a worker among those that train together. */
 export interface WorkerPlace {
   readonly workers: number;
-  /** From 0; the chief, or without one worker 0, is the first. */
+  /** From 0. The chief is first, or worker 0 if there is no chief. */
   readonly idInCluster: number;
   readonly isChief: boolean;
-  /** Undefined for a worker that is alone. */
+  /** Undefined for a single worker. */
   readonly task: Task | undefined;
 }
 
 const alone: WorkerPlace = { workers: 1, idInCluster: 0, isChief: true, task: undefined };
 
 /**
- * Which worker this process is; alone, where there is no cluster.
- * @throws ValueError for a cluster that does not say which task this is, and one that breaks a rule
+ * The place of this process; a single worker if there is no cluster.
+ * @throws ValueError for a cluster that does not say which task this is, or that breaks a rule
  */
 export function placeOf(resolver: ClusterResolver): WorkerPlace {
   const cluster = resolver.clusterSpec();

@@ -7,7 +7,7 @@ export type Arithmetic = 'add' | 'subtract' | 'multiply' | 'divide' | 'min' | 'm
 /** `into[i] = into[i] op from[i]` for all elements. */
 type Loop = (into: Float64Array, from: Float64Array) => void;
 
-// Typed as arrays of numbers; what they say holds for 64-bit integers, too.
+// Typed as arrays of numbers; the code also works for 64-bit integers.
 const loops: Readonly<Record<Arithmetic, Loop>> = {
   add: (into, from) => {
     for (let i = 0; i < into.length; i++) into[i] = (into[i] as number) + (from[i] as number);
@@ -40,8 +40,8 @@ const multiply32Bits: Loop = (into, from) => {
 };
 
 /**
- * Changes elements by others of the same dtype. Half types are computed in float64 and rounded once; integers wrap around, and
- * their quotients are cut off.
+ * Changes elements by others of the same dtype. Half types are computed in float64 and rounded
+ * once; integers wrap around, and their quotients are truncated.
  */
 export function calculate(operation: Arithmetic, dtype: DType, into: TypedArray, from: TypedArray): void {
   if (isHalf(dtype)) {

@@ -14,7 +14,7 @@ import { elementCount, isFloating } from '@coll/core/plugin';
 import { type Arithmetic, calculate } from './arithmetic.js';
 import type { VariableTraits } from './variable-options.js';
 
-/** What can be done to a variable, by the name of its method. */
+/** The changes of a variable, by method name. */
 export type Change =
   | 'assign'
   | 'assignAdd'
@@ -27,7 +27,7 @@ export type Change =
   | 'scatterMax'
   | 'scatterUpdate';
 
-/** What is done to an element; nothing but replacing it where none is named. */
+/** The operation on each element; changes without one replace it. */
 const arithmeticOf: Partial<Record<Change, Arithmetic>> = {
   assignAdd: 'add',
   assignSub: 'subtract',
@@ -44,8 +44,9 @@ export function isScatter(change: Change): boolean {
 }
 
 /**
- * What a variable is changed with, as a tensor, or slices, of its dtype.
- * @throws ValueError for another dtype or shape, or rows that the variable has not; WrongTypeError for what is no slices where they must be
+ * The value of a change, as a tensor or slices of the variable's dtype.
+ * @throws ValueError for a different dtype or shape, or rows out of range; WrongTypeError unless it
+ * is slices where they are required
  */
 export function changeValue(traits: VariableTraits, change: Change, value: unknown): Value {
   const ready = isScatter(change) ? slicesOf(value, traits, change) : tensorOf(value, traits, change);
@@ -57,7 +58,7 @@ export function changeValue(traits: VariableTraits, change: Change, value: unkno
   return ready;
 }
 
-/** Does it to memory; the value is one that `changeValue` gave. */
+/** Applies a change to memory; the value must come from `changeValue`. */
 export function applyChange(memory: Tensor, change: Change, value: Value): void {
   const operation = arithmeticOf[change];
   const apply = (into: TypedArray, from: TypedArray) => {

@@ -18,16 +18,21 @@ import {
   type VariableValue,
 } from './variable-options.js';
 
-/** A variable on one device, with no strategy. @throws ValueError for an initial value or options of the wrong kind */
+/**
+ * A variable on one device, without a strategy.
+ * @throws ValueError for an initial value or options of the wrong kind
+ */
 export function localVariable(initial: VariableValue, options: VariableOptions, device: string): LocalVariable {
   const value = initialTensor(initial, options);
   return new LocalVariable(traitsOf(value, options), value, value.device === '' ? device : value.device);
 }
 
 /**
- * A variable of a strategy: with all its components in a scope and in replicas of one thread, where they get the same one; with
- * one component in replicas of threads of their own, which start with replica 0's value.
- * @throws ValueError for an initial value or options of the wrong kind; RuntimeError while another strategy is in charge
+ * A variable of a strategy. In a scope, and in replicas of one thread (which share it), it has all
+ * its components; in replicas of separate threads it has one component, and starts with replica 0's
+ * value.
+ * @throws ValueError for an initial value or options of the wrong kind; RuntimeError while another
+ * strategy is active
  */
 export function distributedVariable(strategy: Strategy, initial: VariableValue, options: VariableOptions): Variable {
   const frame = currentFrame();
@@ -51,7 +56,7 @@ function inThread(replica: ReplicaContext, traits: VariableTraits, value: Tensor
   return variableIn({ strategy: replica.strategy, components, thread: replica }, traits);
 }
 
-/** What the first one brings, told by name where it cannot be had. */
+/** The value of the first replica or worker; errors name the variable. */
 function ofFirst<Result>(broadcast: () => Result, name: string): Result {
   try {
     return broadcast();

@@ -13,11 +13,14 @@ import type { VariableTraits } from './variable-options.js';
 export interface VariableHome {
   readonly strategy: Strategy;
   readonly components: readonly LocalVariable[];
-  /** The replica in a thread of its own that holds its one component. */
+  /** The replica in its own thread that holds the only component. */
   readonly thread?: ReplicaContext | undefined;
 }
 
-/** A variable with a component on each device. Inside a replica it is the replica's component, outside it is all of them. */
+/**
+ * A variable with a component on each device. Inside a replica it acts as the replica's component,
+ * outside as all of them.
+ */
 export abstract class DistributedVariable extends Variable implements DistributedValues<LocalVariable> {
   readonly strategy: Strategy;
   readonly values: readonly LocalVariable[];
@@ -48,7 +51,7 @@ export abstract class DistributedVariable extends Variable implements Distribute
     return this.#thread !== undefined;
   }
 
-  /** The number of the first component among those that live here: 0, but for one that lives in a replica's thread. */
+  /** Index of the first component among the local ones: 0, except for a variable in a replica's thread. */
   get firstComponent(): number {
     return this.#thread ? localIdOf(this.#thread) : 0;
   }
@@ -75,8 +78,9 @@ export abstract class DistributedVariable extends Variable implements Distribute
   }
 
   /**
-   * The component of the replica or update in which this code runs; undefined across the replicas.
-   * @throws RuntimeError while another strategy is in charge, and across the replicas for one that lives in a replica's thread
+   * The component of the current replica or update; undefined in cross-replica context.
+   * @throws RuntimeError while another strategy is active, and in cross-replica context for a
+   * variable in a replica's thread
    */
   protected local(method: string): LocalVariable | undefined {
     const frame = currentFrame();
@@ -91,7 +95,10 @@ export abstract class DistributedVariable extends Variable implements Distribute
     );
   }
 
-  /** Changes all components, by one value or by a mirrored one. @throws WrongTypeError for a value that is not mirrored */
+  /**
+   * Changes all components by one value or by a mirrored one.
+   * @throws WrongTypeError for a value that is not mirrored
+   */
   protected changeAll(change: Change, value: unknown): void {
     const values = this.#changeValues(change, value);
     for (const [index, component] of this.values.entries())
@@ -112,7 +119,7 @@ export abstract class DistributedVariable extends Variable implements Distribute
     );
   }
 
-  // Its own memory is written while the value is still to be read for other components.
+  // Its own memory is written while the value must still be read for other components.
   #apart(value: Value): Value {
     const { buffer } = (value instanceof IndexedSlices ? value.values : value).data;
     const isOwn = this.values.some((component) => component[tensorSymbol]().data.buffer === buffer);

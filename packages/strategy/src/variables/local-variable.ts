@@ -12,7 +12,7 @@ export function contain(container: DistributedValues<LocalVariable>): void {
   for (const component of container.values) containers.set(component, container);
 }
 
-/** A variable on one device: a component of a distributed one, or one by itself, where no strategy is in charge. */
+/** A variable on one device: a component of a distributed one, or a separate one if no strategy is active. */
 export class LocalVariable extends Variable {
   readonly device: string;
   readonly #memory: Tensor;
@@ -32,7 +32,7 @@ export class LocalVariable extends Variable {
     return copyToDevice(this.#memory, this.device) as Tensor;
   }
 
-  /** Its memory, which later changes are written to. */
+  /** Its memory, to which later changes are written. */
   [tensorSymbol](): Tensor {
     return this.#memory;
   }
@@ -41,12 +41,12 @@ export class LocalVariable extends Variable {
     return `Variable "${this.name}" ${this.dtype} [${this.shape}] on ${this.device}`;
   }
 
-  /** Its own change, done when the call returns. */
+  /** Changes this component only; done when the call returns. */
   protected async change(change: Change, value: unknown): Promise<this> {
     return this.changeSync(change, value);
   }
 
-  /** Its own change. */
+  /** Changes this component only. */
   protected changeSync(change: Change, value: unknown): this {
     applyChange(this.#memory, change, changeValue(this, change, value));
     return this;

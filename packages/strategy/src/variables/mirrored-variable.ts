@@ -16,7 +16,7 @@ import { applyChange, type Change, changeValue } from './change.js';
 import { DistributedVariable } from './distributed-variable.js';
 import type { LocalVariable } from './local-variable.js';
 
-/** A variable whose components stay equal: what a replica writes is first combined with what the others write. */
+/** A variable whose components stay equal: values written by replicas are combined first. */
 export class MirroredVariable extends DistributedVariable {
   readonly kind = 'MirroredVariable';
 
@@ -36,19 +36,19 @@ export class MirroredVariable extends DistributedVariable {
     return this.get()[tensorSymbol]();
   }
 
-  /** In replicas, what they bring together. */
+  /** In replicas, combines their values. */
   protected async change(change: Change, value: unknown): Promise<this> {
     if (!this.#changeAlone(change, value)) await this.#changeTogether(change, value);
     return this;
   }
 
-  /** In replicas, what they bring together, if their threads can block. */
+  /** In replicas, combines their values if their threads can block. */
   protected changeSync(change: Change, value: unknown): this {
     if (!this.#changeAlone(change, value)) this.#changeTogetherSync(change, value);
     return this;
   }
 
-  /** Makes a change that needs no other replica; false for one that does. */
+  /** Makes a change that needs no other replica; false if it needs one. */
   #changeAlone(change: Change, value: unknown): boolean {
     this.#requireMeaning(change);
     const component = this.local(change);
@@ -67,7 +67,7 @@ export class MirroredVariable extends DistributedVariable {
       applyChange(this.primary[tensorSymbol](), change, (await combined) as Value);
       return;
     }
-    // A list of numbers would be taken apart.
+    // A list of numbers would be regrouped element by element.
     const args: readonly unknown[] = [this, change, Array.isArray(value) ? ready : value];
     await replica.mergeCall((_, ...merged) => this.#merge(merged), args);
   }
@@ -84,15 +84,18 @@ export class MirroredVariable extends DistributedVariable {
     applyChange(this.primary[tensorSymbol](), change, combined as Value);
   }
 
-  /** What replicas in threads of their own combine, and by which op; without one, replica 0's is for all. */
+  /**
+   * The value this replica contributes to the update, and the reduce op. `[undefined, value]`
+   * means: broadcast replica 0's value.
+   */
   #inThreads({ replicaIdInSyncGroup }: ReplicaContext, value: Value): readonly [ReduceOp | undefined, Value] {
     if (this.aggregation !== 'ONLY_FIRST_REPLICA') return [ReduceOp.fromVariableAggregation(this.aggregation), value];
     if (!(value instanceof IndexedSlices)) return [undefined, value];
-    // Rows come together, so the others bring none.
+    // Rows are the same on all replicas, so only one contributes them.
     return [ReduceOp.SUM, replicaIdInSyncGroup === 0 ? value : withoutRows(value)];
   }
 
-  /** The change that all replicas of one thread have come to. */
+  /** The change that all replicas of one thread have requested. */
   async #merge([variable, change, value]: readonly unknown[]): Promise<void> {
     if (variable !== this || typeof change !== 'string') {
       const told = `replicas change different variables, or by different methods: replica 0 "${this.name}"`;
@@ -115,7 +118,8 @@ export class MirroredVariable extends DistributedVariable {
   #reducible(value: unknown, ready: (item: unknown) => Value): unknown {
     if (value instanceof PerReplica) return new PerReplica(value.values.map(ready));
     const { workers, workerDevices } = this.strategy.extended;
-    // What is the same on all replicas here need not be so elsewhere: each brings its own.
+    // A value that is equal on all local replicas may differ on other workers, so each contributes
+    // its own.
     if (workers.size > 1) {
       const local = this.strategy.experimentalLocalResults(value);
       return new PerReplica(workerDevices.map((_, place) => ready(local[place] ?? local[0])));
@@ -123,12 +127,12 @@ export class MirroredVariable extends DistributedVariable {
     return typeof value === 'number' && this.strategy.numReplicasInSync === 1 ? ready(value) : value;
   }
 
-  /** What the first replica of the first worker brings. */
+  /** The value of the first replica of the first worker. */
   async #ofFirstWorker(mine: Value): Promise<Value> {
     const { extended } = this.strategy;
     const { workers, firstReplica, workerDevices, defaultDevice } = extended;
     if (!(mine instanceof IndexedSlices)) return (await workers.broadcast([mine], 0))[0] as Tensor;
-    // Rows come together, so the others bring none.
+    // Rows are the same on all replicas, so only one contributes them.
     const rows = workerDevices.map((_, place) => (firstReplica + place === 0 ? mine : withoutRows(mine)));
     return extended.reduceTo(ReduceOp.SUM, new PerReplica(rows), defaultDevice) as Promise<Value>;
   }

@@ -4,7 +4,8 @@ import type { Variable } from './variable.js';
 import type { VariableOptions, VariableValue } from './variable-options.js';
 
 /**
- * A variable of the strategy in charge, with a component on each of its devices; where none is in charge, a variable by itself.
+ * A variable of the active strategy, with a component on each of its devices; without one, a
+ * variable on its own.
  * @throws ValueError for an initial value or options of the wrong kind
  */
 export function variable<V extends VariableValue, D extends DType = DTypeOf<V>>(

@@ -4,16 +4,19 @@ import type { ReplicaContext } from '../replica-context.js';
 import type { Variable } from './variable.js';
 import type { VariableTraits } from './variable-options.js';
 
-/** The variables that the replicas of one run create, in their order: the n-th of each replica is one and the same. */
+/**
+ * The variables created by the replicas of one run, in order: the n-th of each replica is the same
+ * variable.
+ */
 interface RunVariables {
   readonly made: Variable[];
-  /** How many each replica has created. */
+  /** Number of variables that each replica has created. */
   readonly counts: Map<ReplicaContext, number>;
 }
 
 const runs = new WeakMap<ReplicaContext, RunVariables>();
 
-/** Says that these are the replicas of one run. */
+/** Declares these to be the replicas of one run. */
 export function shareVariables(replicas: readonly ReplicaContext[]): void {
   const run: RunVariables = { made: [], counts: new Map() };
   for (const replica of replicas) runs.set(replica, run);
@@ -25,8 +28,9 @@ export function sharesVariables(replica: ReplicaContext): boolean {
 }
 
 /**
- * The next variable of a replica: replica 0 makes it, and the others get it.
- * @throws RuntimeError where replica 0 has not made it yet; InternalError where a replica asks for another one
+ * The next variable of a replica: replica 0 creates it, and the others get the same one.
+ * @throws RuntimeError if replica 0 has not created it yet; InternalError if a replica requests a
+ * different one
  */
 export function nextVariable(replica: ReplicaContext, traits: VariableTraits, make: () => Variable): Variable {
   const { made, counts } = runs.get(replica) as RunVariables;

@@ -15,7 +15,10 @@ import { applyChange, type Change, changeValue, isScatter } from './change.js';
 import { DistributedVariable } from './distributed-variable.js';
 import type { LocalVariable } from './local-variable.js';
 
-/** A variable that each replica changes by itself; outside of replicas, its value combines all components. For counts and metrics. */
+/**
+ * A variable that each replica changes independently. Outside of replicas, its value combines all
+ * components. For counts and metrics.
+ */
 export class SyncOnReadVariable extends DistributedVariable {
   readonly kind = 'SyncOnReadVariable';
 
@@ -31,7 +34,10 @@ export class SyncOnReadVariable extends DistributedVariable {
     );
   }
 
-  /** Across the replicas, the components combined in replica order. @throws ValueError there for aggregation NONE */
+  /**
+   * In cross-replica context, the components combined in replica order.
+   * @throws ValueError there for aggregation NONE
+   */
   read(): Tensor {
     return this.local('read')?.read() ?? this.#aggregate();
   }
@@ -45,7 +51,7 @@ export class SyncOnReadVariable extends DistributedVariable {
     return this.changeSync(change, value);
   }
 
-  /** In a replica its own component's, elsewhere that of all. */
+  /** Changes a replica's own component; outside of replicas, all components. */
   protected changeSync(change: Change, value: unknown): this {
     if (isScatter(change)) throw noScatter(this.name, change);
     const component = this.local(change);
@@ -76,7 +82,7 @@ export class SyncOnReadVariable extends DistributedVariable {
     return op === ReduceOp.MEAN ? divide(sum, numReplicasInSync) : sum;
   }
 
-  /** What each component gets of a value that is the sum of them. @throws ValueError for changes that are no assignment */
+  /** Splits a value that is the sum of the components. @throws ValueError for changes other than assignment */
   #share(change: Change, value: unknown): unknown {
     if (change !== 'assign') {
       const cure = 'call it in the replicas, or assign';

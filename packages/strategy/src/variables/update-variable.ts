@@ -14,13 +14,13 @@ import type { Strategy } from '../strategy.js';
 import { DistributedVariable } from './distributed-variable.js';
 import type { LocalVariable } from './local-variable.js';
 
-/** What goes with an update of a variable. */
+/** Options of an update of a variable. */
 export interface UpdateOptions {
-  /** What the function gets after the component; of distributed values, the component that belongs to it. */
+  /** Arguments after the component; distributed values are replaced by the matching component. */
   readonly args?: readonly unknown[];
-  /** Named arguments, as one object after the others. */
+  /** Named arguments, passed as one object after the others. */
   readonly kwargs?: Readonly<Record<string, unknown>> | undefined;
-  /** One value for the results of all components; false: a list of them. Default: true. */
+  /** True: one value for the results of all components; false: a list of them. Default: true. */
   readonly group?: boolean;
 }
 
@@ -29,7 +29,7 @@ const updateOptions = knownOptions<UpdateOptions>('update', { args: true, kwargs
 /** Changes one component of a variable, or computes something from it. */
 export type UpdateFunction = (component: LocalVariable, ...args: never[]) => unknown;
 
-/** @throws ValueError for what cannot be called like that */
+/** @throws ValueError unless the function can be called with these options */
 export function requireUpdate(fn: unknown, options: UpdateOptions): void {
   const { args = [], kwargs } = optionsOf(options, '{ args: [delta] }', updateOptions);
   if (typeof fn === 'function' && Array.isArray(args) && (kwargs === undefined || isMapping(kwargs))) return;
@@ -41,7 +41,7 @@ export function requireUpdate(fn: unknown, options: UpdateOptions): void {
   );
 }
 
-/** Calls a function for each component that lives here, one after the other, each as its replica. */
+/** Calls a function for each local component, one after the other, each as its replica. */
 export async function updateComponents(
   variable: DistributedVariable,
   fn: UpdateFunction,
@@ -58,7 +58,7 @@ export async function updateComponents(
   return updateRegroup(strategy, updates as Structure<unknown>[], group);
 }
 
-/** The same from inside a replica, where replica 0's function serves for all. */
+/** `updateComponents` from inside a replica, where replica 0's function is used for all. */
 export function updateFromReplica(
   replica: ReplicaContext,
   variable: DistributedVariable,
@@ -75,8 +75,8 @@ export function updateFromReplica(
 }
 
 /**
- * The results of an update as one: with `group`, `Mirrored`, or undefined where they are no tensors; without it, a list of them. In
- * a structure, for each leaf.
+ * Combines the results of an update. With `group`: `Mirrored`, or undefined if they are not
+ * tensors; without it: a list. In a structure, for each leaf.
  */
 export function updateRegroup(strategy: Strategy, updates: readonly Structure<unknown>[], group: boolean): unknown {
   if (typeof Object(strategy).experimentalLocalResults !== 'function')
@@ -86,7 +86,7 @@ export function updateRegroup(strategy: Strategy, updates: readonly Structure<un
   return mapStructure(regrouped, (leaf) => (isJoined(leaf) ? leaf : undefined));
 }
 
-/** @throws ValueError for what is no distributed variable of a strategy */
+/** @throws ValueError unless it is a distributed variable of this strategy */
 export function requireVariable(variable: unknown, strategy: Strategy, method: string): DistributedVariable {
   if (variable instanceof DistributedVariable && variable.strategy === strategy) return variable;
   const told =
@@ -98,7 +98,7 @@ export function requireVariable(variable: unknown, strategy: Strategy, method: s
   });
 }
 
-// That all updates are done is told by the promise that they came with.
+// The promise of the results also signals that all updates are done.
 function isJoined(leaf: unknown): boolean {
   return !(leaf instanceof DistributedValues) || leaf.isVariable || leaf.values.every((value) => isTensorLike(value));
 }

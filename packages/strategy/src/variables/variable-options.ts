@@ -2,7 +2,7 @@ import { asTensor, type DType, type Tensor, type TensorLike, tensor, ValueError 
 import { isDType, knownOptions, quote } from '@coll/core/internal';
 import { isFloating } from '@coll/core/plugin';
 
-/** When the components of a variable are synchronized: when it is written (also `AUTO`), or when it is read. */
+/** When the components of a variable are synchronized: on write (also `AUTO`), or on read. */
 export const VariableSynchronization = {
   AUTO: 'AUTO',
   NONE: 'NONE',
@@ -32,7 +32,7 @@ export interface VariableOptions<D extends DType = DType> {
   readonly synchronization?: VariableSynchronization | Lowercase<VariableSynchronization>;
   /** In any letter case. Default: `NONE`. */
   readonly aggregation?: VariableAggregation | Lowercase<VariableAggregation>;
-  /** Default: that of the initial value. */
+  /** Default: the dtype of the initial value. */
   readonly dtype?: D;
 }
 
@@ -44,10 +44,13 @@ export const variableOptions = knownOptions<VariableOptions>('variable', {
   dtype: true,
 });
 
-/** What variables are initialised and changed with: what stands for a tensor, or a list of numbers, which takes the variable's dtype. */
+/**
+ * Values that initialize and change variables: tensors and their carriers, or a list of numbers,
+ * which takes the variable's dtype.
+ */
 export type VariableValue = TensorLike | readonly number[];
 
-/** What is fixed when a variable is created. */
+/** Properties fixed at a variable's creation. */
 export interface VariableTraits<D extends DType = DType> {
   readonly name: string;
   readonly dtype: D;
@@ -57,7 +60,10 @@ export interface VariableTraits<D extends DType = DType> {
   readonly aggregation: VariableAggregation;
 }
 
-/** The traits of a variable that starts with a value. @throws ValueError for a synchronization or aggregation that there is not */
+/**
+ * The traits of a variable with this initial value.
+ * @throws ValueError for an unknown synchronization or aggregation
+ */
 export function traitsOf({ dtype, shape }: Tensor, options: VariableOptions): VariableTraits {
   const name = nameIn(options);
   const synchronization = memberOf(VariableSynchronization, options.synchronization ?? 'AUTO', 'synchronization', name);
@@ -66,7 +72,10 @@ export function traitsOf({ dtype, shape }: Tensor, options: VariableOptions): Va
   return { name, dtype, shape: Object.freeze([...shape]), trainable, synchronization, aggregation };
 }
 
-/** The traits of a variable with a component a replica. @throws ValueError for those that replicas cannot keep */
+/**
+ * The traits of a variable with one component per replica.
+ * @throws ValueError for traits that replicas do not support
+ */
 export function distributedTraits(initial: Tensor, options: VariableOptions): VariableTraits {
   const traits = traitsOf(initial, options);
   const { name, dtype, synchronization, aggregation } = traits;
@@ -84,7 +93,7 @@ export function distributedTraits(initial: Tensor, options: VariableOptions): Va
   return synchronization === 'AUTO' ? { ...traits, synchronization: 'ON_WRITE' } : traits;
 }
 
-/** The tensor that a variable starts with. @throws ValueError for what is none, or has another dtype than the one asked for */
+/** The initial tensor of a variable. @throws ValueError unless it is a tensor of the requested dtype */
 export function initialTensor(value: VariableValue, options: VariableOptions): Tensor {
   const name = nameIn(options);
   const { dtype } = options;

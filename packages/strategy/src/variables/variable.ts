@@ -8,9 +8,11 @@ import type {
 } from './variable-options.js';
 
 /**
- * A tensor that can be changed. It can be used wherever a tensor can, by its memory and without a copy, and as a destination, where it only
- * names devices. What need not wait for other replicas is done when a call returns, even if it returns a promise; the `Sync`
- * twins throw where they would have to wait and cannot. Values have the dtype and shape of the variable, `D` where it is known; numbers take its dtype.
+ * A tensor that can be changed. It can be used wherever a tensor can, by its memory and without a
+ * copy, and as a destination, where it only names devices. A change that need not wait for other
+ * replicas is done when the call returns, even if it returns a promise; the `Sync` twins throw if
+ * they would have to wait and cannot. Values have the dtype (`D` if known) and shape of the
+ * variable; numbers take its dtype.
  */
 export abstract class Variable<D extends DType = DType> implements TensorCarrier {
   readonly name: string;
@@ -29,25 +31,29 @@ export abstract class Variable<D extends DType = DType> implements TensorCarrier
     this.aggregation = aggregation;
   }
 
-  /** A copy of its value, as this code sees it. */
+  /** A copy of its value, as seen by this code. */
   abstract read(): Tensor<D>;
 
   abstract [tensorSymbol](): Tensor<D>;
 
-  /** What it is called, and where it lives. */
+  /** Its name and devices. */
   abstract toString(): string;
 
   /** Makes a change, which may have to wait for other replicas. */
   protected abstract change(change: Change, value: unknown): Promise<this>;
-  /** Makes a change without waiting. @throws RuntimeError where it would have to wait and cannot */
+  /** Makes a change without waiting. @throws RuntimeError if it would have to wait and cannot */
   protected abstract changeSync(change: Change, value: unknown): this;
 
-  /** Replaces its value. @throws ValueError for a value of another dtype or shape; RuntimeError while another strategy is in charge */
+  /**
+   * Replaces its value.
+   * @throws ValueError for a value of another dtype or shape; RuntimeError while another strategy
+   * is active
+   */
   assign(value: VariableValue): Promise<this> {
     return this.change('assign', value);
   }
 
-  /** Replaces its value at once. @throws as `assign`; RuntimeError where it would have to wait */
+  /** Replaces its value at once. @throws as `assign`; RuntimeError if it would have to wait */
   assignSync(value: VariableValue): this {
     return this.changeSync('assign', value);
   }
@@ -57,7 +63,7 @@ export abstract class Variable<D extends DType = DType> implements TensorCarrier
     return this.change('assignAdd', value);
   }
 
-  /** Adds to its value at once. @throws as `assignAdd`; RuntimeError where it would have to wait */
+  /** Adds to its value at once. @throws as `assignAdd`; RuntimeError if it would have to wait */
   assignAddSync(value: VariableValue): this {
     return this.changeSync('assignAdd', value);
   }
@@ -73,15 +79,16 @@ export abstract class Variable<D extends DType = DType> implements TensorCarrier
   }
 
   /**
-   * Adds to the rows that indices name, one after the other: a row that is named twice is changed twice.
-   * @throws WrongTypeError for what is no IndexedSlices; ValueError for another dtype, rows of another shape, or ones that are not
-   * there; NotImplementedError for variables that are synchronized on read
+   * Adds to the rows at the indices, one after the other: a row that is listed twice is changed
+   * twice.
+   * @throws WrongTypeError unless it is IndexedSlices; ValueError for another dtype, rows of
+   * another shape or out of range; NotImplementedError for variables that are synchronized on read
    */
   scatterAdd(rows: IndexedSlices): Promise<this> {
     return this.change('scatterAdd', rows);
   }
 
-  /** The same at once. @throws as `scatterAdd`; RuntimeError where it would have to wait */
+  /** `scatterAdd` at once. @throws as `scatterAdd`; RuntimeError if it would have to wait */
   scatterAddSync(rows: IndexedSlices): this {
     return this.changeSync('scatterAdd', rows);
   }
@@ -91,7 +98,7 @@ export abstract class Variable<D extends DType = DType> implements TensorCarrier
     return this.change('scatterSub', rows);
   }
 
-  /** The same at once. @throws as `scatterSub`; RuntimeError where it would have to wait */
+  /** `scatterSub` at once. @throws as `scatterSub`; RuntimeError if it would have to wait */
   scatterSubSync(rows: IndexedSlices): this {
     return this.changeSync('scatterSub', rows);
   }
@@ -101,17 +108,20 @@ export abstract class Variable<D extends DType = DType> implements TensorCarrier
     return this.change('scatterMul', rows);
   }
 
-  /** The same at once. @throws as `scatterMul`; RuntimeError where it would have to wait */
+  /** `scatterMul` at once. @throws as `scatterMul`; RuntimeError if it would have to wait */
   scatterMulSync(rows: IndexedSlices): this {
     return this.changeSync('scatterMul', rows);
   }
 
-  /** Divides rows; quotients of integers are cut off. @throws as `scatterAdd`; ValueError for integers divided by zero */
+  /**
+   * Divides rows; integer quotients are truncated.
+   * @throws as `scatterAdd`; ValueError for integers divided by zero
+   */
   scatterDiv(rows: IndexedSlices): Promise<this> {
     return this.change('scatterDiv', rows);
   }
 
-  /** The same at once. @throws as `scatterDiv`; RuntimeError where it would have to wait */
+  /** `scatterDiv` at once. @throws as `scatterDiv`; RuntimeError if it would have to wait */
   scatterDivSync(rows: IndexedSlices): this {
     return this.changeSync('scatterDiv', rows);
   }
@@ -121,7 +131,7 @@ export abstract class Variable<D extends DType = DType> implements TensorCarrier
     return this.change('scatterMin', rows);
   }
 
-  /** The same at once. @throws as `scatterMin`; RuntimeError where it would have to wait */
+  /** `scatterMin` at once. @throws as `scatterMin`; RuntimeError if it would have to wait */
   scatterMinSync(rows: IndexedSlices): this {
     return this.changeSync('scatterMin', rows);
   }
@@ -131,7 +141,7 @@ export abstract class Variable<D extends DType = DType> implements TensorCarrier
     return this.change('scatterMax', rows);
   }
 
-  /** The same at once. @throws as `scatterMax`; RuntimeError where it would have to wait */
+  /** `scatterMax` at once. @throws as `scatterMax`; RuntimeError if it would have to wait */
   scatterMaxSync(rows: IndexedSlices): this {
     return this.changeSync('scatterMax', rows);
   }
@@ -141,7 +151,7 @@ export abstract class Variable<D extends DType = DType> implements TensorCarrier
     return this.change('scatterUpdate', rows);
   }
 
-  /** The same at once. @throws as `scatterUpdate`; RuntimeError where it would have to wait */
+  /** `scatterUpdate` at once. @throws as `scatterUpdate`; RuntimeError if it would have to wait */
   scatterUpdateSync(rows: IndexedSlices): this {
     return this.changeSync('scatterUpdate', rows);
   }
