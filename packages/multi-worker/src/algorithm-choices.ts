@@ -5,27 +5,27 @@ import { type LinkModel, predict } from './link-model.js';
 /** A candidate for a collective. */
 export interface PricedCandidate {
   readonly algorithm: string;
-  /** By the model of the links. */
+  /** Predicted by the link model. */
   readonly predictedSeconds: number;
 }
 
-/** The algorithm for collectives of one kind and size class, and why it was chosen. */
+/** The algorithm for collectives of one kind and size class, and the reason. */
 export interface AlgorithmChoice {
   readonly kind: CollectiveKind;
-  /** The largest whole buffer of this class; the next smaller class ends at half of it. */
+  /** The largest whole buffer of this class, in bytes. The next smaller class ends at half of it. */
   readonly upToBytes: number;
   readonly chosen: string;
-  /** In ascending order of their price, so that the chosen one is the first. */
+  /** In ascending order of predicted time: the first is the chosen one. */
   readonly candidates: readonly PricedCandidate[];
-  /** Collectives of this class that ended well. */
+  /** Number of successful collectives of this class. */
   readonly calls: number;
-  /** Mean from call to result, which includes waiting for the other members; undefined where none has ended. */
+  /** Mean time from call to result, including waits for other members; undefined if none has ended. */
   readonly measuredSeconds: number | undefined;
 }
 
-/** A choice that is in use. */
+/** A choice in use. */
 export class SizeClass {
-  /** The number of the chosen one among all algorithms. */
+  /** Index of the chosen algorithm among all algorithms. */
   readonly chosen: number;
   readonly #explained: Omit<AlgorithmChoice, 'calls' | 'measuredSeconds'>;
   #calls = 0;
@@ -36,7 +36,7 @@ export class SizeClass {
     this.#explained = explained;
   }
 
-  /** Counts a collective that ended well; `begin` is when it was called, by `performance.now()`. */
+  /** Records a successful collective that began at `begin` (`performance.now()`). */
   ended(begin: number): void {
     this.#calls += 1;
     this.#seconds += (performance.now() - begin) / 1000;
@@ -48,14 +48,15 @@ export class SizeClass {
   }
 }
 
-// Streams that share a link do not end at once, and who is left takes a while to fill it alone: 12 to 21 % were measured among four hosts.
+// Streams that share a link do not end together, and the last one takes a while to fill it alone:
+// 12 to 21 % was measured between four hosts.
 const sharing = 1.15;
-// Sums of the same prices in another order.
+// Tolerance for sums of the same prices in a different order.
 const rounding = 1e-9;
 
 /**
- * Which algorithm is played for a collective of which size: the cheapest by a model of the links, priced for a class of sizes when its first collective
- * comes. The same on all ranks that have the same model.
+ * Chooses the algorithm for each collective and size: the cheapest by a link model, priced per size
+ * class at its first collective. Equal on all ranks with the same model.
  */
 export class AlgorithmChoices {
   readonly #algorithms: readonly Algorithm[];
@@ -64,7 +65,7 @@ export class AlgorithmChoices {
   readonly #areHostsApart: boolean;
   readonly #classes = new Map<CollectiveKind, SizeClass[]>();
 
-  /** `areHostsApart`: the ranks are not all on one host. */
+  /** `areHostsApart`: the ranks are on more than one host. */
   constructor(algorithms: readonly Algorithm[], ranks: number, model: LinkModel, areHostsApart = false) {
     this.#algorithms = algorithms;
     this.#ranks = ranks;
@@ -72,7 +73,7 @@ export class AlgorithmChoices {
     this.#areHostsApart = areHostsApart;
   }
 
-  /** `bytes` are those of the whole buffer that chunks cut. */
+  /** `bytes`: size of the whole buffer that chunks cut. */
   choose(collective: Collective, bytes: number): SizeClass {
     const power = bytes <= 1 ? 0 : Math.ceil(Math.log2(bytes));
     let classes = this.#classes.get(collective.kind);
@@ -87,14 +88,14 @@ export class AlgorithmChoices {
     return made;
   }
 
-  /** Of all classes that were used, by kind and size. */
+  /** All classes in use, by kind and size. */
   get explained(): readonly AlgorithmChoice[] {
     return [...this.#classes.values()].flatMap((classes) => Object.values(classes).map(({ explained }) => explained));
   }
 
   #price(asked: Collective, bytes: number): SizeClass {
     const { kind } = asked;
-    // Who the root is makes no difference to a price.
+    // The price does not depend on the root.
     const collective = 'root' in asked ? { ...asked, root: 0 } : asked;
     const priced = this.#algorithms.flatMap((algorithm, index) => {
       if (algorithm.refuses?.(collective, this.#ranks) !== undefined) return [];
@@ -118,7 +119,7 @@ export class AlgorithmChoices {
   }
 }
 
-/** Whether a host has more than one stream to the others. */
+/** Whether a host has more than one stream to other hosts. */
 function haveSharedLinks({ rounds }: Schedule, ranksPerHost: number): boolean {
   const streams = new Map<number, string>();
   return rounds.some((round) =>

@@ -16,8 +16,8 @@ import { type LinkTuning, tuningOf } from './link-tuning.js';
 type Buffers = readonly Segments[];
 
 /**
- * Stands for the algorithm that suits the size of each collective, for `connectGroup` and the methods of a group that was opened with it. A communicator that
- * does not choose executes `direct`.
+ * Stands for the algorithm that suits each collective's size, for `connectGroup` and the methods of
+ * a group opened with it. A communicator that does not choose executes `direct`.
  */
 export function autoAlgorithm(): Algorithm {
   return auto;
@@ -27,21 +27,22 @@ const auto: Algorithm = { ...directAlgorithm(), name: 'auto' };
 routeAlgorithm(auto, (group) => new AutoCommunicator(group));
 
 /**
- * A communicator of a group of processes. For `autoAlgorithm()` it chooses an algorithm for each kind and size of collective by the speed of the group's links, which
- * all members measure for a few milliseconds at the first collective; later collectives of the group wait for that.
+ * A communicator of a group of processes. For `autoAlgorithm()` it chooses an algorithm per kind
+ * and size of collective, by the speed of the group's links. All members measure the links for a
+ * few milliseconds at the first collective; later collectives wait for that.
  */
 export function connectGroup(group: ProcessGroup, algorithm: Algorithm): Communicator {
   requireGivenGroup(group);
   return communicatorFor(group, algorithm);
 }
 
-/** The algorithms chosen for the collectives of a group so far, and how long these took. */
+/** The algorithms chosen for a group's collectives so far, and their times. */
 export function choicesOf(group: ProcessGroup): readonly AlgorithmChoice[] {
   requireGivenGroup(group);
   return tuningOf(group).explained;
 }
 
-/** Passes each collective to the communicator of the algorithm that is chosen for its size. */
+/** Passes each collective to the communicator of the algorithm chosen for its size. */
 class AutoCommunicator implements Communicator {
   readonly size: number;
   readonly localRanks: readonly number[];
@@ -95,7 +96,7 @@ class AutoCommunicator implements Communicator {
     return this.close();
   }
 
-  /** What nobody can play is said before anything is measured. */
+  /** Unsupported calls are refused before anything is measured. */
   #requirePlayable(collective: Collective, [input = []]: Buffers, options?: RunOptions): void {
     if (options !== undefined) requireRunOptions(options);
     const details = { operation: nameOf(collective) };
@@ -115,7 +116,7 @@ async function followed(choice: SizeClass, begin: number, running: Promise<void>
   choice.ended(begin);
 }
 
-/** Bytes of the longest buffer of any rank, which each rank works out from a buffer of its own. */
+/** Bytes of the longest buffer of any rank, computed from this rank's own buffer. */
 function bytesOf(
   collective: Collective,
   { size, localRanks: [rank] }: Communicator,

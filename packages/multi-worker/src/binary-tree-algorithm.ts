@@ -58,7 +58,7 @@ function stream(collective: Collective, ranks: number): StreamedSchedule {
   }
 }
 
-/** From the deepest level to the root: `chunksOf` a place go to its parent. */
+/** From the deepest level to the root: each place sends its `chunksOf` to its parent. */
 function up(tree: Tree, reduce: boolean, chunksOf: (place: number) => readonly number[]): Transfer[][] {
   return tree.levels
     .slice(1)
@@ -71,7 +71,7 @@ function up(tree: Tree, reduce: boolean, chunksOf: (place: number) => readonly n
     );
 }
 
-/** From the root to the deepest level: `chunksOf` a place come from its parent. */
+/** From the root to the deepest level: each place receives its `chunksOf` from its parent. */
 function down(tree: Tree, chunksOf: (place: number) => readonly number[]): Transfer[][] {
   return tree.levels.slice(1).map((places) =>
     places.flatMap((place) => {
@@ -81,9 +81,9 @@ function down(tree: Tree, chunksOf: (place: number) => readonly number[]): Trans
   );
 }
 
-/** Ranks in the places of a binary tree, the root in place 0. */
+/** Ranks at the places of a binary tree, the root at place 0. */
 class Tree {
-  /** The places of each depth. */
+  /** The places at each depth. */
   readonly levels: readonly (readonly number[])[];
   readonly #ranks: number;
   readonly #root: number;
@@ -100,7 +100,7 @@ class Tree {
     return (this.#root + place) % this.#ranks;
   }
 
-  /** The ranks of a place and of all places below it. */
+  /** The ranks at a place and at all places below it. */
   ranksBelow(place: number): number[] {
     const found: number[] = [];
     for (let [first, last] = [place, place]; first < this.#ranks; [first, last] = [2 * first + 1, 2 * last + 2]) {

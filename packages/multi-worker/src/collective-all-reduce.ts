@@ -43,34 +43,38 @@ import { MultiWorkerAllReduce } from './multi-worker-all-reduce.js';
 import { NcclChoice } from './nccl-choice.js';
 import { WorkerAllReduce } from './worker-all-reduce.js';
 
-/** The explanation of all ops, with the algorithms that were chosen for collectives of the group. */
+/** The explanation of all ops, plus the algorithms chosen for the group's collectives. */
 export interface CollectiveExplanation extends Explanation {
   /** The choices for all collectives of the process group, by any ops. */
   readonly choices: readonly AlgorithmChoice[];
 }
 
 /**
- * All-reduce among the devices of several workers, which are processes with equally many devices each. A value has the components of this worker. They are combined
- * here first, then once among the workers, and every device gets the result. All workers make the same calls in the same order.
- *
- * `implementation` says what is played. NCCL: on GPUs the plug-in registered as `nccl`, among all workers; on CPUs a ring. RING: a ring. AUTO: on GPUs NCCL if every
- * worker has it, otherwise `direct` within a worker and, among workers, the algorithm that suits the size by measured links.
+ * All-reduce over the devices of several workers, which are processes with equally many devices. A
+ * value has the components of this worker. They are combined locally first, then once across the
+ * workers, and every device gets the result. All workers make the same calls in the same order.
+ * `implementation` selects the algorithm. NCCL: on GPUs, the plug-in registered as `nccl`, across
+ * all workers; on CPUs, a ring. RING: a ring. AUTO: on GPUs, NCCL if every worker has it; otherwise
+ * `direct` within a worker and, across workers, the algorithm that suits the size by measured
+ * links.
  */
 export class CollectiveAllReduce extends WorkerAllReduce {
   readonly name = 'collective';
   readonly #setting: CollectiveSetting;
   readonly #given: CollectiveAllReduceOptions;
   readonly #world: World | undefined;
-  /** What these ops play themselves. */
+  /** The implementation that these ops execute themselves. */
   readonly #plays: 'AUTO' | 'RING';
   readonly #nccl: NcclChoice;
-  /** Ops for calls that ask for a ring, where these play something else. */
+  /** Ops for calls that request a ring, if these ops execute something else. */
   #ring: CollectiveAllReduce | undefined;
 
   /**
-   * `devices` are those of this worker; by default those of the world, with a group one CPU, and else any. `groupSize` counts those of all workers; by default
-   * each process of the group has as many as this one.
-   * @throws ValueError for a group size that the number of devices does not divide, or that is not what the group reaches; what `AllReduceOps` throws
+   * `devices` are those of this worker. Default: those of the world; with a group, one CPU;
+   * otherwise any. `groupSize` counts the devices of all workers. Default: each process of the
+   * group has as many as this one.
+   * @throws ValueError for a group size that is not divisible by the number of devices, or differs
+   * from the group's; what `AllReduceOps` throws
    */
   constructor(
     devices?: readonly string[],
@@ -87,7 +91,7 @@ export class CollectiveAllReduce extends WorkerAllReduce {
     const algorithm = plays === 'AUTO' ? autoAlgorithm() : ringAlgorithm();
     const { engine, numPacks, aggSmallGradsMaxBytes, aggSmallGradsMaxGroup } = given;
     const packing = { numPacks, aggSmallGradsMaxBytes, aggSmallGradsMaxGroup };
-    // The replicas of this worker may call from inside whether or not there are other workers.
+    // The replicas of this worker may call from inside, with or without other workers.
     const own = world ?? (setting.devices && worldHere(setting.devices, engine, setting.group));
     super({ ...packing, engine, world: own, algorithm, others: othersOf(setting, algorithm) });
     this.#setting = setting;
@@ -108,8 +112,9 @@ export class CollectiveAllReduce extends WorkerAllReduce {
   }
 
   /**
-   * Finds out now whether NCCL can be used, and how fast the links are, rather than at the first collective that needs to know. All workers call it at the same
-   * place among their calls. @throws CollError if NCCL was asked for by name, on GPUs, and a worker does not have it
+   * Determines now whether NCCL can be used and how fast the links are, instead of at the first
+   * collective that depends on it. All workers must call it at the same point of their call order.
+   * @throws CollError if NCCL was requested by name, on GPUs, and a worker does not have it
    */
   async join(): Promise<void> {
     const { group, options, devices } = this.#setting;
@@ -123,7 +128,7 @@ export class CollectiveAllReduce extends WorkerAllReduce {
     await (order ? order.hold(join) : join());
   }
 
-  /** Also tells which algorithms were chosen, with predicted and measured times. */
+  /** Also reports the chosen algorithms, with predicted and measured times. */
   override explain(): CollectiveExplanation {
     const { group } = this.#setting;
     const explanation = super.explain();
@@ -133,7 +138,7 @@ export class CollectiveAllReduce extends WorkerAllReduce {
 
   override withDefaults(call: ResolvedOptions): ResolvedOptions {
     const options = this.#setting.options.merge(call.options);
-    // The one result here is shared by all of the replicas here.
+    // The single local result is shared by all local replicas.
     return this.#isRank && call.sharedResult ? { ...call, options, sharedResult: false } : { ...call, options };
   }
 
@@ -142,7 +147,7 @@ export class CollectiveAllReduce extends WorkerAllReduce {
       this.#tellThread(call.options);
       return super.perform(batch, call);
     }
-    // What one worker hands to the others goes by way of the host.
+    // Values sent to other workers pass through the host.
     if (batch.request.kind === 'broadcast') return super.perform(batch, call);
     const devices = batch.inputs.map(([value]) => value?.device ?? '');
     const known = this.#knownOps(call.options, devices);
@@ -153,7 +158,7 @@ export class CollectiveAllReduce extends WorkerAllReduce {
     });
   }
 
-  /** The values of a blocking call are on the host. */
+  /** Values of a blocking call are on the host. */
   override performSync(batch: Batch, call: ResolvedOptions): Work<ValueLists> {
     if (!this.#isRank) return this.perform(batch, call);
     const { implementation } = call.options;
@@ -162,7 +167,7 @@ export class CollectiveAllReduce extends WorkerAllReduce {
     return this.#performBy(isRing ? this.#ringOps() : this, batch, call);
   }
 
-  /** Also closes the ops that it made for calls with another implementation; the group stays open. */
+  /** Also closes the ops made for calls with another implementation. The group stays open. */
   override async close(): Promise<void> {
     await super.close();
     await this.#nccl.close();
@@ -182,7 +187,7 @@ export class CollectiveAllReduce extends WorkerAllReduce {
       : ops.reduce(op, value, destinations, handedOver(call));
   }
 
-  /** Packs the values, and reduces them after those of earlier calls. */
+  /** Packs the values and reduces them, after those of earlier calls. */
   protected override async batchReduceImplementation(
     op: ReduceOp,
     pairs: readonly ReadyPair[],
@@ -198,7 +203,10 @@ export class CollectiveAllReduce extends WorkerAllReduce {
     return super.batchReduceImplementation(op, pairs, call);
   }
 
-  /** Joins the components of all workers along an axis, in rank order; their lengths may differ there. */
+  /**
+   * Concatenates the components of all workers along an axis, in rank order. Their sizes along that
+   * axis may differ.
+   */
   protected override async gatherImplementation(
     value: DistributedValues<Tensor>,
     destinations: Destinations,
@@ -213,7 +221,10 @@ export class CollectiveAllReduce extends WorkerAllReduce {
       : ops.gather(value, destinations, axis, handedOver(call));
   }
 
-  /** Whether each worker has one replica, which meets those of the others. Several replicas of one thread meet first, and then count as one value. */
+  /**
+   * Whether each worker has one replica, which meets those of the other workers. Several replicas
+   * of one thread meet locally first, and then count as one value.
+   */
   get #isRank(): boolean {
     const { devices, group } = this.#setting;
     return group !== undefined && devices?.length === 1;
@@ -230,21 +241,24 @@ export class CollectiveAllReduce extends WorkerAllReduce {
     return ops instanceof CollectiveAllReduce ? ops.perform(batch, handedOver) : ops.performHere(batch, handedOver);
   }
 
-  /** Replicas in threads of their own join their group once, for what these ops play. */
+  /** Replicas in separate threads join their group once, with the implementation of these ops. */
   #tellThread({ implementation }: CommunicationOptions): void {
     if (this.#world?.localRanks.length !== 1 || implementation === 'AUTO' || implementation === this.#plays) return;
     const asked = `${implementation} was asked for by a replica in a thread of its own`;
     this.#remark('warn', `${asked}, where ${this.#plays} plays, as these ops were made`);
   }
 
-  /** These ops, or others that play what a call asks for. All workers ask alike. @throws CollError where that is NCCL, and a worker does not have it */
+  /**
+   * These ops, or others that execute what a call requests. All workers must request the same.
+   * @throws CollError if that is NCCL, and a worker does not have it
+   */
   async #opsFor(call: Pick<ResolvedOptions, 'options' | 'turn'>, devices: readonly string[]): Promise<CrossDeviceOps> {
     const { implementation } = call.options;
     const nccl = implementation === 'RING' ? undefined : await this.#nccl.opsFor(implementation, devices, call.turn);
     return nccl ?? this.#hostOps(implementation);
   }
 
-  /** As `opsFor`. Undefined if that has to be found out. */
+  /** Like `opsFor`, without waiting. Undefined if the choice is not known yet. */
   #knownOps({ implementation }: CommunicationOptions, devices: readonly string[]): CrossDeviceOps | undefined {
     const isKnown = implementation === 'RING' || this.#nccl.hasNoGpu(implementation, devices);
     return isKnown ? this.#hostOps(implementation) : undefined;
@@ -308,12 +322,12 @@ export class CollectiveAllReduce extends WorkerAllReduce {
   }
 }
 
-/** A call, for the ops that were chosen for it. */
+/** The call, for the ops chosen for it. */
 function handedOver(call: ResolvedOptions) {
   return { ...partOf(call), options: chosen(call.options) };
 }
 
-/** Options for what these ops do themselves, such as what NCCL leaves to them: no further choice. */
+/** Options for work that these ops do themselves, such as work that NCCL leaves to them: no further choice. */
 function chosen(options: CommunicationOptions): CommunicationOptions {
   return options.merge({ implementation: 'RING' });
 }

@@ -11,13 +11,13 @@ import { knownOptions, quote, requireDistinct, requireProcessGroup, resolveCallO
 import { requireWorld } from '@coll/core/plugin';
 import { CollectiveKeys } from './compat/collective-keys.js';
 
-/** How `CollectiveAllReduce` communicates, as fields of `CommunicationOptions` or as `options`, and with which processes. */
+/** Options of `CollectiveAllReduce`: fields of `CommunicationOptions` or `options`, and the processes. */
 export interface CollectiveAllReduceOptions extends CommunicationOptionsInit, AllReduceOptions {
-  /** Defaults of all calls; the options of a call are merged into them. */
+  /** Defaults of all calls; a call's options are merged into them. */
   readonly options?: CommunicationOptions | undefined;
-  /** The processes that are the workers, this one among them. Default: this worker is alone. */
+  /** The processes that are the workers, including this one. Default: a single worker. */
   readonly group?: ProcessGroup | undefined;
-  /** Numbers groups and collectives; ops that share it count together. Default: one of its own. */
+  /** Numbers groups and collectives; ops that share the object count together. Default: a new one. */
   readonly collectiveKeys?: CollectiveKeys | undefined;
 }
 
@@ -35,20 +35,23 @@ export const collectiveAllReduceOptions = knownOptions<CollectiveAllReduceOption
   collectiveKeys: true,
 });
 
-/** Who takes part in the collectives of some ops, and their default options. */
+/** The participants in the collectives of some ops, and their default options. */
 export interface CollectiveSetting {
   readonly options: CommunicationOptions;
-  /** The devices of this worker; undefined if it is alone and any devices will do. */
+  /** The devices of this worker; undefined if it is the only one and accepts any devices. */
   readonly devices: readonly string[] | undefined;
-  /** The workers, two processes or more; undefined if this one is alone. */
+  /** The workers, two processes or more; undefined if this one is the only worker. */
   readonly group: ProcessGroup | undefined;
-  /** Devices of all workers; undefined where devices are. */
+  /** Number of devices of all workers; undefined if `devices` is. */
   readonly groupSize: number | undefined;
-  /** Counts a collective; the same number for all collectives of these devices. */
+  /** Counts a collective; returns the same number for all collectives of these devices. */
   launch(): number;
 }
 
-/** @throws ValueError for devices, a group size or options that are none or do not fit each other; AssertionError for a device that is named twice */
+/**
+ * @throws ValueError for invalid or inconsistent devices, group size or options; AssertionError for
+ * a device listed twice
+ */
 export function collectiveSetting(
   named: readonly string[] | undefined,
   groupSize: number | undefined,

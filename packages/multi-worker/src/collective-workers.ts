@@ -13,7 +13,7 @@ import { connectGroup } from './auto-communicator.js';
 import type { CollectiveSetting } from './collective-options.js';
 import { inTask, joined, type OtherWorkers } from './worker-all-reduce.js';
 
-/** The workers of a collective, which play an algorithm; undefined for a worker that is alone. */
+/** The workers of a collective that executes an algorithm; undefined for a single worker. */
 export function othersOf(
   { group, devices, launch }: CollectiveSetting,
   algorithm: Algorithm,
@@ -24,7 +24,7 @@ export function othersOf(
     devices,
     launch,
     gathering: algorithm,
-    // Two levels keep it in themselves, but several of them do not.
+    // One two-level collective keeps its own order, but several of them do not.
     keepsOrder: true,
     connect(engine) {
       const across = connectGroup(group, algorithm);
@@ -33,7 +33,10 @@ export function othersOf(
   };
 }
 
-/** The devices of this worker as a world, all in this thread; undefined for one device among workers, whose group has an engine of its own. */
+/**
+ * The devices of this worker as a world, all in this thread. Undefined for one device per worker,
+ * because the group has its own engine.
+ */
 export function worldHere(
   devices: readonly string[],
   engine: EngineRequest | undefined,
@@ -44,7 +47,7 @@ export function worldHere(
   return { ...portableWorld(devices, resolution.engine), resolution };
 }
 
-/** The devices of all workers as one world, in which those of this worker are here. */
+/** The devices of all workers as one world; those of this worker are local. */
 export function worldOfAll(setting: CollectiveSetting, resolution: EngineResolution): World {
   const { group, devices = [] } = setting;
   const { rank, size } = group as NonNullable<typeof group>;

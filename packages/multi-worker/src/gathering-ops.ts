@@ -21,24 +21,25 @@ import type { Algorithm } from '@coll/core/schedule';
 
 export interface GatheringOptions {
   readonly group: ProcessGroup;
-  /** How many each member has: so many ranks of the caller's. */
+  /** Number of devices per member; each is a rank of the caller. */
   readonly devices: number;
   readonly algorithm: Algorithm;
-  /** Opens a communicator of the group, whose messages call members by these names. */
+  /** Opens a communicator of the group, in whose messages members have these names. */
   connect(names: readonly string[]): Communicator;
 }
 
 /**
- * Does what is not an all-reduce, for values with components on each worker: all workers get the values of all, in rank order, and
- * each combines or joins them in that order, as reduction to one device does for components in one process.
+ * Serves everything but the all-reduce, for values with components on each worker. All workers get
+ * the values of all, in rank order; each combines or concatenates them in that order, like a
+ * reduction to one device in a single process.
  */
 export class GatheringOps extends CrossDeviceOps {
   readonly name = 'gathering';
   readonly #group: ProcessGroup;
-  /** Among the workers. */
+  /** The communicator across the workers. */
   readonly communicator: Communicator;
   readonly #names: RankNames;
-  /** Of the components of this worker. */
+  /** Names of the components of this worker. */
   readonly #own: RankNames;
 
   constructor({ group, devices, algorithm, connect }: GatheringOptions) {
@@ -51,7 +52,7 @@ export class GatheringOps extends CrossDeviceOps {
         engine: 'native',
         communicator: () => communicator,
       },
-      // All components count alike, so that a mean is divided once, and not by the number of workers.
+      // All components count equally, so a mean is divided once, and not by the number of workers.
       { algorithm, valuesEach: devices },
     );
     this.#group = group;
@@ -96,7 +97,7 @@ export class GatheringOps extends CrossDeviceOps {
     return (await this.placeResult(gathered[0] as Tensor, destinations, call)) as PossiblyMirrored<Tensor>;
   }
 
-  /** The values of a worker on all of them. */
+  /** Copies the values of a worker to all workers. */
   async broadcastAcross(values: readonly Tensor[], worker: number, call: ResolvedOptions): Promise<readonly Tensor[]> {
     const group = this.replicaGroup as ReplicaGroup;
     const copies = group.run(group.broadcastCall([...values], worker, this.#group.rank, ownPart(call)));
@@ -136,17 +137,17 @@ export class GatheringOps extends CrossDeviceOps {
   };
 }
 
-/** A worker's part of a call: it shares its results with no other worker. */
+/** A worker's part of a call; it shares its results with no other worker. */
 function ownPart({ options, signal, turn }: ResolvedOptions) {
   return { options, signal, turn };
 }
 
-/** A tensor as the only row of a list of such. */
+/** A tensor as the only row of a larger one. */
 function alone(tensor: Tensor): Tensor {
   return { ...tensor, shape: [1, ...tensor.shape] };
 }
 
-/** The rows of a list as tensors on the same memory. */
+/** The rows of a tensor as tensors on the same memory. */
 function unstacked({ data, dtype, shape: [rows = 0, ...shape], device }: Tensor): Tensor[] {
   const length = data.length / rows;
   return Array.from({ length: rows }, (_, row) => ({

@@ -14,26 +14,29 @@ import { CallOrder, listOf } from '@coll/core/plugin';
 
 type Buffers = readonly Segments[];
 
-/** Of calls that have not begun, which other members do not wait for. */
+/** Errors of calls that have not begun, so that no other member waits for them. */
 const refusals: ReadonlySet<string> = new Set(['ERR_COLL_BUSY', 'ERR_COLL_CLOSED']);
 
 export interface GroupCommunicatorOptions {
   readonly group: ProcessGroup;
-  /** Of the ranks of all workers, of which those of this one are here. */
+  /** The ranks of all workers; those of this worker are local. */
   readonly ranks: Communicator;
-  /** What messages call each of `ranks`, where these stand for several ranks of the caller's. */
+  /** Names of `ranks` in messages, if each stands for several ranks of the caller. */
   readonly names?: readonly string[] | undefined;
-  /** What else is closed with it. */
+  /** Closed together with this communicator. */
   readonly engine?: Communicator | undefined;
-  /** Whether collectives are to wait for those before them: for ranks that would not keep their order where several are under way. */
+  /**
+   * Whether each collective waits for the previous one, for ranks that do not keep the order of
+   * concurrent ones.
+   */
   readonly oneByOne?: boolean | undefined;
-  /** Called for each collective; the number is one that all members must have alike. */
+  /** Called for each collective; the returned number must be equal on all members. */
   readonly launch?: (() => number) | undefined;
 }
 
 /**
- * The ranks of all workers as one communicator. Members must agree about how buffers are cut into segments. Where a collective
- * ends on this worker alone, the group fails, because the others wait for it.
+ * The ranks of all workers as one communicator. Members must cut buffers into equal segments. If a
+ * collective fails on this worker alone, the group fails, because the other workers wait for it.
  */
 export class GroupCommunicator implements Communicator {
   readonly size: number;
@@ -99,12 +102,12 @@ export class GroupCommunicator implements Communicator {
     }
   }
 
-  /** Members make the same calls: what is wrong with one is found on all of them, before it begins. */
+  /** Members make the same calls, so an invalid call is detected on all of them before it begins. */
   #failWith(error: unknown): void {
     const isRefused = error instanceof ValueError || (error instanceof CollError && refusals.has(error.code));
     if (isRefused || !(error instanceof Error)) return;
     const { ranks, group } = this.#options;
-    // Others get an error of the same class where the ranks can tell them of it.
+    // The other members get an error of the same class if the ranks can transmit it.
     if (error instanceof CollError) ranks.group.fail(error);
     else group.fail(error);
   }

@@ -2,11 +2,14 @@ import { type Collective, ValueError } from '@coll/core';
 import { knownOptions, optionsOf, quote } from '@coll/core/internal';
 import { type Algorithm, onRanks, refine, type Schedule, sequence, together } from '@coll/core/schedule';
 
-/** Which algorithms play within workers and across them, and among whom. */
+/** The algorithms within and across workers, and the number of workers. */
 export interface HierarchicalAlgorithmOptions {
-  /** Ranks are numbered worker by worker, as many in each. */
+  /** Ranks are numbered worker by worker, equally many in each. */
   readonly workers: number;
-  /** Plans, for the ranks of a worker, a reduce to the first of them, its leader, and a broadcast from there; for those of a single worker the all-reduce. */
+  /**
+   * Plans, for the ranks of a worker, a reduce to the first of them (its leader), and a broadcast
+   * from there; for a single worker, the all-reduce.
+   */
   readonly within: Algorithm;
   /** Plans an all-reduce of the leaders. */
   readonly across: Algorithm;
@@ -67,7 +70,7 @@ export function hierarchicalAlgorithm(options: HierarchicalAlgorithmOptions): Al
       if (refused !== undefined || collective.kind !== 'all-reduce') {
         throw new ValueError('ERR_COLL_REFUSED', refused ?? collective.kind);
       }
-      // One worker's ranks would send each other what they have already, after the reduce.
+      // With one worker, its ranks would resend what they already have after the reduce.
       if (workers === 1) return within.plan(collective, ranks);
       const { op } = collective;
       const perWorker = ranks / workers;
@@ -87,7 +90,7 @@ function inEachWorker(schedule: Schedule, workers: number): Schedule {
   return together(...copies);
 }
 
-/** The same schedules, their chunks cut so that all have as many. */
+/** The same schedules, with chunks split so that all have equally many. */
 function inEqualChunks(schedules: readonly Schedule[]): Schedule[] {
   const total = schedules.map(({ chunks }) => chunks).reduce(leastCommonMultiple);
   return schedules.map((schedule) => refine(schedule, total / schedule.chunks));

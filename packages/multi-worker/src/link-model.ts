@@ -1,34 +1,37 @@
 import type { CollectiveKind } from '@coll/core';
 import { cost, type LinkTimes, type Schedule } from '@coll/core/schedule';
 
-/** Of links of one kind, all of them; `LinkTimes` has those of a message and of a byte. */
+/** Times of all links of one kind; `LinkTimes` holds the times per message and per byte. */
 interface AllTimes extends LinkTimes {
-  /** Seconds that a rank takes for each message that it sends or receives. */
+  /** Seconds that a rank needs for each message it sends or receives. */
   readonly overhead: number;
 }
 
-/** How fast the links of a group are. */
+/** The speed of a group's links. */
 export interface LinkModel {
-  /** Seconds that any collective takes before its first round, whatever is played. */
+  /** Seconds before the first round of any collective, independent of the algorithm. */
   readonly start: number;
-  /** Seconds that a rank takes to combine a byte. */
+  /** Seconds to combine a byte. */
   readonly gamma: number;
-  /** Between hosts; between all ranks where there is one kind of links. */
+  /** Links between hosts, or between all ranks if there is one kind of link. */
   readonly across: AllTimes;
-  /** Between the ranks of a host, where these have links of their own. Ranks are numbered host by host, as many on each. */
+  /**
+   * Links between the ranks of a host, if they differ from those between hosts. Ranks are numbered
+   * host by host, equally many on each.
+   */
   readonly within?: (AllTimes & { readonly ranksPerWorker: number }) | undefined;
 }
 
-/** What was played, and how long it took. */
+/** An executed schedule and its time. */
 export interface Sample {
   readonly kind: CollectiveKind;
   readonly schedule: Schedule;
-  /** Of the whole buffer that the chunks cut. */
+  /** Size of the whole buffer that the chunks cut. */
   readonly bytes: number;
   readonly seconds: number;
 }
 
-/** Seconds that a schedule is to take. */
+/** Predicted seconds of a schedule. */
 export function predict(
   { start, gamma, across, within }: LinkModel,
   { kind, schedule, bytes }: Omit<Sample, 'seconds'>,
@@ -36,10 +39,10 @@ export function predict(
   return start + cost(schedule, { kind, bytes, gamma, ...across, workers: within }).seconds;
 }
 
-/** How many numbers a model is. */
+/** Number of parameters of a model. */
 export const modelLength = 9;
 
-/** A model as numbers, which `modelFrom` reads: they travel to other ranks. */
+/** A model as numbers to send to other ranks; `modelFrom` reads them. */
 export function numbersOf({ start, gamma, across, within }: LinkModel): number[] {
   const { ranksPerWorker, alpha, beta, overhead } = within ?? { ranksPerWorker: 0, alpha: 0, beta: 0, overhead: 0 };
   return [start, gamma, across.alpha, across.beta, across.overhead, alpha, beta, overhead, ranksPerWorker];
@@ -60,17 +63,19 @@ export function modelFrom(numbers: readonly number[]): LinkModel {
 
 type Nine = readonly [number, number, number, number, number, number, number, number, number];
 
-// Of a link in memory: where fitting begins. Nothing takes no time at all, so that fewer rounds and bytes are always better.
+// The start of fitting: an in-memory link. No parameter is zero, so that fewer rounds and bytes are
+// always better.
 const usual: LinkModel = { start: 1e-6, gamma: 1e-10, across: { alpha: 1e-6, beta: 1e-10, overhead: 1e-6 } };
 const least = 1e-3;
 
-// A model of links of one kind is linear in its numbers; where there are two kinds, which of them is waited for depends on the numbers themselves.
+// With one kind of link, a model is linear in its parameters. With two kinds, the kind that
+// determines the time depends on the parameters.
 const passesOfTwoKinds = 4;
 const sweeps = 400;
 
 /**
- * The model that tells what was measured best, by the squares of relative errors; no number of it is negative. `ranksPerWorker` is given where the ranks of
- * a host have links of their own.
+ * The model that best predicts the samples, by squared relative errors, without negative
+ * parameters. `ranksPerWorker` is given if the ranks of a host have their own links.
  */
 export function fit(samples: readonly Sample[], ranksPerWorker?: number): LinkModel {
   const first = ranksPerWorker === undefined ? usual : { ...usual, within: { ...usual.across, ranksPerWorker } };
@@ -86,7 +91,10 @@ export function fit(samples: readonly Sample[], ranksPerWorker?: number): LinkMo
   return modelFrom(numbers);
 }
 
-/** How a price grows with one number of a model. Prices are sums and maxima of multiples of these numbers, so that slopes times numbers are the price. */
+/**
+ * The derivative of a price with respect to one parameter. Prices are sums and maxima of multiples
+ * of the parameters, so slopes times parameters give the price.
+ */
 function slopeAt(numbers: readonly number[], index: number, sample: Sample): number {
   const number = numbers[index] as number;
   const more = predict(modelFrom(numbers.with(index, number * 1.001)), sample);
@@ -95,9 +103,9 @@ function slopeAt(numbers: readonly number[], index: number, sample: Sample): num
 
 /**
  * Least squares with bounds by coordinate descent (Hildreth 1957; Franc, Hlaváč and Navara 2005).
- *
- * Numbers, none below its floor, whose products with the rows are next to 1 by least squares: one is improved after the other, until all are as good
- * as can be. Of numbers that rows do not tell apart, the first one moves most.
+ * Finds numbers, none below its floor, whose products with the rows are closest to 1 by least
+ * squares. Improves one after the other until it converges. Of numbers that the rows do not
+ * distinguish, the first one moves most.
  */
 function descend(rows: readonly (readonly number[])[], begin: readonly number[], floor: readonly number[]): number[] {
   const numbers = [...begin];

@@ -3,7 +3,7 @@ import { outputLength } from '@coll/core/plugin';
 import type { Algorithm } from '@coll/core/schedule';
 import { fit, type LinkModel, modelFrom, modelLength, numbersOf, type Sample } from './link-model.js';
 
-/** A collective that is carried out to see how long it takes. */
+/** A collective that is run to measure its time. */
 export interface ProbeCall {
   readonly communicator: Communicator;
   readonly collective: Collective;
@@ -11,12 +11,12 @@ export interface ProbeCall {
   readonly output: Tensor;
 }
 
-/** Collectives one after the other, each answered with its seconds; then what follows from them. */
+/** Yields collectives one after the other, is resumed with the seconds of each, and returns the model. */
 export type Probe = Generator<ProbeCall, LinkModel, number>;
 
 interface Trial {
   readonly collective: Collective;
-  /** Of the whole buffer. */
+  /** Size of the whole buffer. */
   readonly bytes: number;
   readonly times: number;
 }
@@ -24,10 +24,10 @@ interface Trial {
 const allReduce: Collective = { kind: 'all-reduce', op: 'sum' };
 const allGather: Collective = { kind: 'all-gather' };
 
-// A few milliseconds in all where links are short. What is gathered tells the time of bytes from that of sums, and that of rounds: a small
-// all-reduce may take one round, whatever is played.
+// A few milliseconds in total on short links. Gathers separate the time of bytes from that of sums,
+// and from that of rounds, because a small all-reduce may take one round with any algorithm.
 const trials: readonly Trial[] = [
-  // The first time plans and connects.
+  // The first call also plans and connects.
   { collective: allGather, bytes: 4, times: 4 },
   { collective: allGather, bytes: 1 << 13, times: 2 },
   { collective: allReduce, bytes: 1 << 17, times: 2 },
@@ -35,8 +35,8 @@ const trials: readonly Trial[] = [
 ];
 
 /**
- * Measures the links of a group by what these communicators, one an algorithm, need for a few collectives. All members do the same; rank 0's
- * model is everybody's, to the last bit.
+ * Measures the links of a group by the times of a few collectives on these communicators, one per
+ * algorithm. All members do the same; all use rank 0's model, bit by bit.
  */
 export function* probe(
   group: ProcessGroup,
@@ -50,7 +50,7 @@ export function* probe(
     const communicator = communicators[index] as Communicator;
     for (const { collective, bytes, times } of trials) {
       if (communicator.refuses(collective, 'float32') !== undefined) continue;
-      // Blocks are of one length.
+      // Blocks have equal lengths.
       const length = Math.max(1, Math.floor(bytes / 4 / (collective.kind === 'all-gather' ? size : 1)));
       const input = zeros('float32', [length]);
       const output = zeros('float32', [outputLength(collective, length, size)]);
@@ -68,8 +68,8 @@ export function* probe(
 }
 
 /**
- * The seconds of the fastest call of each trial, of what its slowest rank took: who comes late to a collective finds everything there, and takes
- * next to no time where links are long.
+ * The seconds of the fastest call of each trial, measured on its slowest rank. A rank that arrives
+ * late finds all data there, so on long links its own time is nearly zero.
  */
 function* fastestOf(
   communicator: Communicator,
@@ -81,7 +81,7 @@ function* fastestOf(
   let end = 0;
   return taken.map(({ length }) => {
     end += length;
-    // Clocks of browsers are coarse, and a ratio needs something to divide by.
+    // Browser clocks are coarse, and a ratio needs a nonzero divisor.
     return Math.max(Math.min(...own.subarray(end - length, end)), 1e-7);
   });
 }
@@ -95,8 +95,8 @@ function* agree(group: ProcessGroup, communicators: readonly Communicator[], sam
 }
 
 /**
- * How many ranks each host has, where they are numbered host by host, as many on each, and are on shared memory with each other but not with other
- * hosts; undefined where all links count as one kind.
+ * The number of ranks per host, if ranks are numbered host by host, equally many on each, and share
+ * memory within but not across hosts. Undefined if all links count as one kind.
  */
 export function ranksPerHost({ rank, size, hosts, links }: Pick<ProcessGroup, 'rank' | 'size' | 'hosts' | 'links'>) {
   const count = hosts.filter((host) => host === hosts[0]).length;

@@ -18,7 +18,7 @@ import type { LinkModel } from './link-model.js';
 import { type Probe, type ProbeCall, probe } from './link-probe.js';
 import { recursiveHalvingDoublingAlgorithm } from './recursive-halving-doubling-algorithm.js';
 
-/** What is chosen from; of those that cost the same, the first. */
+/** Candidate algorithms; the first wins a tie. */
 const candidates: readonly Algorithm[] = [
   directAlgorithm(),
   recursiveHalvingDoublingAlgorithm(),
@@ -28,9 +28,9 @@ const candidates: readonly Algorithm[] = [
 
 type Call = (choices: AlgorithmChoices, options: RunOptions) => Promise<void>;
 
-/** What is known of the links of a group: measured once, when the first collective comes that is to be chosen for. */
+/** The measured links of a group. They are measured once, at the first collective that needs a choice. */
 export class LinkTuning {
-  /** Those candidates that the group can play. */
+  /** The candidates that the group can execute. */
   readonly algorithms: readonly Algorithm[];
   readonly #group: ProcessGroup;
   readonly #rank: Group;
@@ -42,17 +42,20 @@ export class LinkTuning {
     this.#rank = group.communicator(directAlgorithm()).group;
   }
 
-  /** What was chosen so far, and how long it took. */
+  /** The choices so far, and their times. */
   get explained(): readonly AlgorithmChoice[] {
     return this.#choices?.explained ?? [];
   }
 
-  /** Begins a call, which measures first where none before it has, with its own options and name. */
+  /**
+   * Begins a call. If the links have not been measured, the call measures them first, with its own
+   * options and name.
+   */
   begin(call: Call, options: RunOptions = {}, collective?: Collective): Promise<void> {
     return this.#choices ? call(this.#choices, options) : this.#beginMeasured(call, options, collective);
   }
 
-  /** The choices for a call that blocks the thread. @throws RuntimeError while others wait for them */
+  /** The choices for a call that blocks the thread. @throws RuntimeError while other calls wait for them */
   beginSync(options: RunOptions = {}, collective?: Collective): AlgorithmChoices {
     if (!this.#choices && this.#rank.order.isHeld && !options.turn) {
       const told = 'asynchronous collectives wait for the links to be measured; await them first';
@@ -62,14 +65,14 @@ export class LinkTuning {
     return this.#choices;
   }
 
-  /** Measures now. All members do so at the same place among their collectives. */
+  /** Measures now. All members must do so at the same point of their call order. */
   measure(options?: RunOptions): Promise<void> {
     return this.begin(async () => {}, options);
   }
 
   /**
-   * Measures in the turn of the call: a call with an earlier turn may measure first, and one with a later turn waits. A call that ends here ends
-   * the group, because other members wait for it.
+   * Measures in the turn of the call: a call with an earlier turn may measure first, and one with a
+   * later turn waits. If the call fails here, the group fails, because other members wait for it.
    */
   async #beginMeasured(call: Call, options: RunOptions, collective?: Collective): Promise<void> {
     const own = options.turn ? undefined : this.#rank.order.take();
@@ -135,7 +138,7 @@ export class LinkTuning {
   }
 }
 
-/** What members are told they disagree about where not all of them measure. */
+/** The request shown to members that disagree because not all of them measure. */
 const measuring: CallerRequest = {
   collective: { kind: 'all-reduce', op: 'sum' },
   dtype: 'float32',
@@ -145,7 +148,7 @@ const measuring: CallerRequest = {
 
 const tunings = new WeakMap<ProcessGroup, LinkTuning>();
 
-/** The one of a group, which all that choose for it share. */
+/** The tuning of a group, shared by all that choose for it. */
 export function tuningOf(group: ProcessGroup): LinkTuning {
   const known = tunings.get(group) ?? new LinkTuning(group);
   tunings.set(group, known);

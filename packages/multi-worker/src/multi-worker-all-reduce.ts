@@ -40,13 +40,16 @@ import { NcclValues } from './nccl-values.js';
 import { type OtherWorkers, WorkerAllReduce } from './worker-all-reduce.js';
 import { isSpread, requireWorkerByWorker, type Workers, workersAmong, workersOf } from './workers.js';
 
-/** How `MultiWorkerAllReduce` chooses and packs; `numPacks` is 0 unless it is given. */
+/** Options of `MultiWorkerAllReduce`; `numPacks` defaults to 0. */
 export interface MultiWorkerAllReduceOptions extends AllReduceOptions {
-  /** Which algorithm reduces tensors of which size. Default: `['pscpu/pscpu', 2, -1]`. */
+  /** The algorithm for tensors of each size. Default: `['pscpu/pscpu', 2, -1]`. */
   readonly allReduceSpec?: AllReduceSpecLike | undefined;
-  /** What the limits of a specification count. Default: elements. */
+  /** The unit of the limits in a specification. Default: elements. */
   readonly limitUnit?: LimitUnit | undefined;
-  /** The processes that are the workers, in their order; values then have the components of this one. Default: all components are in this process. */
+  /**
+   * The processes that are the workers, in their order; values then have the components of this
+   * one. Default: all components are in this process.
+   */
   readonly group?: ProcessGroup | undefined;
 }
 
@@ -61,11 +64,11 @@ const multiWorkerAllReduceOptions = knownOptions<MultiWorkerAllReduceOptions>('M
 });
 
 /**
- * All-reduce among the devices of several workers, each tensor by the entry of a specification that takes its size. Components of a value are listed
- * worker by worker; with a process group they are this worker's. Results come back in the order of the values.
- *
- * If a CPU or GPU is to gather but holds no component, a device of the same worker that does stands in for it. `nccl` in a specification
- * is the plug-in registered under that name when it is first needed.
+ * All-reduce over the devices of several workers. Each tensor uses the entry of the specification
+ * that takes its size. Components of a value are listed worker by worker; with a process group they
+ * are this worker's. Results are in the order of the values.
+ * If a gathering CPU or GPU holds no component, a device of the same worker that does stands in for
+ * it. `nccl` in a specification is the plug-in registered under that name when it is first needed.
  */
 export class MultiWorkerAllReduce extends WorkerAllReduce {
   readonly name = 'multi-worker';
@@ -75,10 +78,12 @@ export class MultiWorkerAllReduce extends WorkerAllReduce {
   readonly #workers: Workers | undefined;
 
   /**
-   * `workerDevices` names the workers, such as `/job:worker/task:0`, each with `numGpusPerWorker` devices. Without them the devices of the
-   * world say which workers there are, and without a world all devices are of one worker; with a group each process is a worker.
-   * @throws ValueError that names the entry for a specification that cannot be read, or that these workers cannot play; for
-   * wrong workers, for devices of the world that do not stand worker by worker, and for a wrong `limitUnit`
+   * `workerDevices` names the workers, such as `/job:worker/task:0`, each with `numGpusPerWorker`
+   * devices. Default: the workers of the world's devices; without a world, one worker with all
+   * devices; with a group, one worker per process.
+   * @throws ValueError that names the entry for a specification that is invalid or that these
+   * workers cannot execute; for wrong workers, for devices of the world that are not listed worker
+   * by worker, and for a wrong `limitUnit`
    */
   constructor(
     workerDevices?: readonly string[],
@@ -101,7 +106,7 @@ export class MultiWorkerAllReduce extends WorkerAllReduce {
     const connect = group && ((algorithm: Algorithm) => group.communicator(algorithm));
     const nccl = new NcclGroups(() => (world?.resolution ?? resolveEngine(engine)).engine, connect);
     const devices = world?.devices;
-    // The replica of a process that is alone may call from inside as well.
+    // The replica of a single process may also call from inside.
     const own =
       world ??
       (options.group && worldHere(devicesOf(workers ?? alone, workerDevices?.[options.group.rank]), engine, group));
@@ -110,11 +115,11 @@ export class MultiWorkerAllReduce extends WorkerAllReduce {
       ...packing,
       engine,
       world: own,
-      // With other workers it plays what is within this one; NCCL has a level of its own for that.
+      // With other workers, it serves the part within this worker; NCCL has its own level for that.
       algorithm: group ? reductionToOneAlgorithm() : plan.algorithm,
       routes: (values, ranks) => plan.routes(values, group && workers ? ranksOf(workers) : ranks),
       others,
-      // In threads of their own replicas have the engine alone, which refuses NCCL.
+      // Replicas in separate threads only have the engine, which refuses NCCL.
       communicator: (_, communicator) => {
         const isWhole = communicator.localRanks.length === communicator.size;
         return isWhole && plan.usesNccl ? new MultiWorkerCommunicator(communicator, plan, nccl) : communicator;
@@ -126,12 +131,15 @@ export class MultiWorkerAllReduce extends WorkerAllReduce {
     this.#workers = workers;
   }
 
-  /** Values may live on devices of several tasks: this class is for them. */
+  /** Values may live on devices of several tasks; this class exists for them. */
   override get severalTasks(): boolean {
     return true;
   }
 
-  /** Also tells which ranks stand in for devices that gather but hold no component, and where NCCL did not do what was asked. */
+  /**
+   * Also reports the ranks that stand in for gathering devices without a component, and where NCCL
+   * deviated from the request.
+   */
   override explain(): Explanation {
     const explanation = super.explain();
     return { ...explanation, notes: [...explanation.notes, ...this.#plan.notes, ...this.#nccl.notes] };
@@ -145,7 +153,7 @@ export class MultiWorkerAllReduce extends WorkerAllReduce {
 
   override performHere(batch: Batch, call: ResolvedOptions): Work<ValueLists> {
     const { request, inputs } = batch;
-    // NCCL has the values of GPUs where they are.
+    // NCCL uses the values of GPUs in place.
     if (request.kind !== 'all-reduce' || inputs.some((values) => values.some(isInDevice)))
       return this.performByMethods(batch, call);
     const values = perReplica(inputs);
@@ -154,7 +162,7 @@ export class MultiWorkerAllReduce extends WorkerAllReduce {
     return super.performHere(batch, call);
   }
 
-  /** Requires that the workers are known, then goes on as every all-reduce. */
+  /** Checks that the workers are known, then continues like every all-reduce. */
   protected override async reduceImplementation(
     op: ReduceOp,
     value: DistributedValues<Value>,
@@ -168,7 +176,7 @@ export class MultiWorkerAllReduce extends WorkerAllReduce {
     return super.reduceImplementation(op, value, destinations, call);
   }
 
-  /** Requires that the workers are known, then goes on as every all-reduce. */
+  /** Checks that the workers are known, then continues like every all-reduce. */
   protected override async batchReduceImplementation(
     op: ReduceOp,
     pairs: readonly ReadyPair[],
@@ -182,7 +190,7 @@ export class MultiWorkerAllReduce extends WorkerAllReduce {
     });
   }
 
-  /** Joins components in memory of GPUs by NCCL, and others as all ops do. */
+  /** Joins components in GPU memory by NCCL, and others like all ops. */
   protected override async gatherImplementation(
     value: DistributedValues<Tensor>,
     destinations: Destinations,
@@ -202,7 +210,10 @@ export class MultiWorkerAllReduce extends WorkerAllReduce {
     return copies ?? super.broadcastImplementation(value, destinations);
   }
 
-  /** Before an all-reduce. Dense values of a batch have the same devices; sparse ones go to one device, from wherever they are. */
+  /**
+   * Runs before an all-reduce. Dense values of a batch share the same devices; sparse ones go to
+   * one device, from wherever they are.
+   */
   #prepare(values: readonly DistributedValues<Value>[]): void {
     const dense = values.find((value) => !isIndexedSlices(value));
     if (dense) requirePlaces(dense.devices, this.#workers, this.#plan);
@@ -226,7 +237,7 @@ function isInDevice(value: Value): boolean {
   return !isIndexedSlices(value) && 'memory' in value && value.memory !== undefined;
 }
 
-/** One process, which did not say what it has. */
+/** One process with unknown devices. */
 const alone: Workers = { workers: 1, gpusPerWorker: 0 };
 
 function workersFor(
@@ -248,12 +259,12 @@ function workersFor(
   throw new ValueError('ERR_COLL_VALUE', 'workerDevices and numGpusPerWorker go together: give both, or none');
 }
 
-/** The devices of a worker, which has a CPU where it has no GPU. */
+/** The devices of a worker: its GPUs, or its CPU if it has none. */
 function devicesOf({ gpusPerWorker }: Workers, worker = ''): readonly string[] {
   return localDevicesFromNumGpus(gpusPerWorker).map((device) => `${worker}${device}`);
 }
 
-/** Components of all workers, each of which has one at least, on its CPU. */
+/** Number of components of all workers; each has at least one, on its CPU. */
 function ranksOf({ workers, gpusPerWorker }: Workers): number {
   return workers * Math.max(1, gpusPerWorker);
 }
@@ -261,15 +272,15 @@ function ranksOf({ workers, gpusPerWorker }: Workers): number {
 interface SpecWorkers {
   readonly group: ProcessGroup;
   readonly workers: Workers;
-  /** Those of this worker, where its world names them. */
+  /** The devices of this worker, if its world names them. */
   readonly devices: readonly string[] | undefined;
-  /** The names of all workers, where they were given. */
+  /** The names of all workers, if given. */
   readonly workerDevices: readonly string[] | undefined;
   readonly plan: SpecPlan;
   readonly nccl: NcclGroups;
 }
 
-/** @throws ValueError for an entry that has no part within a worker */
+/** @throws ValueError for an entry without a part within a worker */
 function othersOf({ group, workers, workerDevices, plan, nccl, ...given }: SpecWorkers): OtherWorkers {
   const { devices = devicesOf(workers, workerDevices?.[group.rank]) } = given;
   plan.requireLevels();
@@ -292,7 +303,10 @@ function requirePlaces(devices: readonly string[], workers: Workers | undefined,
   if (workers && !plan.takesAnyOrder) requireWorkerByWorker(devices, workers);
 }
 
-/** What was specified. The default has as many shards as the original's where workers are named, and no more than there are where they were found. */
+/**
+ * The specified entries. The default has as many shards as TensorFlow's if workers are named, and
+ * at most the number of workers if they were inferred.
+ */
 function entriesFor(
   spec: AllReduceSpecLike | undefined,
   workerDevices: readonly string[] | undefined,

@@ -14,7 +14,10 @@ import type { NcclGroups } from './nccl-groups.js';
 
 type Buffers = readonly Segments[];
 
-/** Stands before the communicator of an engine, which plays the schedules of a plan, and has NCCL do what the plan leaves to that. */
+/**
+ * Wraps an engine's communicator, which executes the schedules of a plan; passes the plan's NCCL
+ * parts to NCCL.
+ */
 export class MultiWorkerCommunicator implements Communicator {
   readonly size: number;
   readonly localRanks: readonly number[];
@@ -32,7 +35,10 @@ export class MultiWorkerCommunicator implements Communicator {
     this.#nccl = nccl;
   }
 
-  /** Whether there is such a collective at all. What depends on the entry that plays it is said when that is known, by the plan's routes. */
+  /**
+   * Whether such a collective is supported at all. Restrictions of an entry are reported later, by
+   * the plan's routes.
+   */
   refuses(collective: Collective, dtype: DType): string | undefined {
     return collective.kind === 'all-reduce'
       ? refusedCollective(collective, dtype, this.size)
@@ -65,7 +71,7 @@ export class MultiWorkerCommunicator implements Communicator {
     return this.close();
   }
 
-  /** The variant that is played by NCCL; undefined for one that the engine plays. */
+  /** The variant if NCCL executes it; undefined for one that the engine executes. */
   #ncclVariant(collective: Collective): SpecVariant | undefined {
     if (collective.kind !== 'all-reduce') return undefined;
     const variant = this.#plan.variants(this.size)[variantOf(collective)];

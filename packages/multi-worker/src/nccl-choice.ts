@@ -1,29 +1,29 @@
 import { CollError, type CrossDeviceOps, type Plugin, registry, type Turn } from '@coll/core';
 import { deviceType } from '@coll/core/plugin';
 
-/** What a choice is made for. */
+/** The context of a choice. */
 export interface NcclChoiceOptions {
-  /** How many workers have to agree. */
+  /** Number of workers that must agree. */
   readonly workers: number;
-  /** Tells all workers a line, and what each of them told. */
+  /** Sends a line to all workers, and returns the lines of all. */
   toldByAll(line: string, turn: Turn | undefined): Promise<readonly string[]>;
-  /** Opens the ops of the plug-in, for all workers. */
+  /** Opens the plug-in's ops for all workers. */
   open(plugin: Plugin<never>): CrossDeviceOps | Promise<CrossDeviceOps>;
-  /** Keeps why something is not as asked, and logs it once. */
+  /** Records why something deviates from the request, and logs it once. */
   remark(level: 'info' | 'warn', why: string): void;
 }
 
-/** Why NCCL does not serve. */
+/** The reason why NCCL does not serve. */
 interface Refusal {
   readonly why: string;
-  /** There is nothing that could be asked: no GPU, or no plug-in. */
+  /** Whether there is nothing to probe: no GPU, or no plug-in. */
   readonly isNothing: boolean;
   readonly worker?: number;
 }
 
 const missing = 'nothing is registered as "nccl": install @coll/nccl and import @coll/nccl/register';
 
-/** Whether what is registered as `nccl` serves the devices of all workers, and its ops where it does. */
+/** Decides whether the plug-in registered as `nccl` serves the devices of all workers, and holds its ops. */
 export class NcclChoice {
   readonly #options: NcclChoiceOptions;
   #agreed: Promise<Refusal | undefined> | undefined;
@@ -35,8 +35,9 @@ export class NcclChoice {
   }
 
   /**
-   * Undefined where something else is to serve, about which there is a remark, unless `AUTO` found nothing to ask. All workers ask alike, and find alike.
-   * @throws CollError where NCCL was asked for by name, on GPUs, and the plug-in of a worker refuses
+   * NCCL's ops; undefined if something else must serve, with a remark unless `AUTO` found nothing
+   * to probe. All workers make the same request and get the same result.
+   * @throws CollError if NCCL was requested by name, on GPUs, and the plug-in of a worker refuses
    */
   async opsFor(asked: 'AUTO' | 'NCCL', devices: readonly string[], turn?: Turn): Promise<CrossDeviceOps | undefined> {
     if (this.hasNoGpu(asked, devices)) return undefined;
@@ -57,7 +58,7 @@ export class NcclChoice {
     return undefined;
   }
 
-  /** Whether something else serves, because a device is no GPU, which all workers know at once. */
+  /** Whether something else serves because a device is not a GPU, which all workers know without asking. */
   hasNoGpu(asked: 'AUTO' | 'NCCL', devices: readonly string[]): boolean {
     const noGpu = noGpuAmong(devices);
     if (noGpu && asked === 'NCCL')
@@ -65,7 +66,7 @@ export class NcclChoice {
     return noGpu !== undefined;
   }
 
-  /** Says that a call which blocks its thread goes without it. */
+  /** Records that a call which blocks its thread runs without NCCL. */
   refuseBlocking(asked: 'AUTO' | 'NCCL', devices: readonly string[]): void {
     const noGpu = noGpuAmong(devices)?.why;
     if (asked === 'NCCL') {
@@ -75,7 +76,7 @@ export class NcclChoice {
     }
   }
 
-  /** What its ops did otherwise than asked. */
+  /** Deviations of its ops from the request. */
   get notes(): readonly string[] {
     return this.#served?.explain().notes ?? [];
   }
@@ -95,7 +96,7 @@ export class NcclChoice {
   async #refusal(devices: readonly string[], turn: Turn | undefined): Promise<Refusal | undefined> {
     this.#agreed ??= this.#agree(devices, turn);
     const refusal = await this.#agreed;
-    // What is missing now may be there later; but workers ask each other once.
+    // A missing plug-in may appear later; but several workers agree only once.
     if (refusal && this.#options.workers === 1) this.#agreed = undefined;
     return refusal;
   }

@@ -11,7 +11,7 @@ import { acrossAlgorithm } from './compat/spec-algorithm.js';
 import type { SpecChoice } from './compat/spec-fit.js';
 import type { Workers } from './workers.js';
 
-/** The groups in which whatever is registered as `nccl` takes part; opened when they are first needed. */
+/** The groups that use the plug-in registered as `nccl`; opened on first use. */
 export class NcclGroups {
   readonly #engine: () => Engine;
   readonly #connect: ((algorithm: Algorithm) => Communicator) | undefined;
@@ -19,13 +19,16 @@ export class NcclGroups {
   #nccl: Promise<CrossDeviceOps> | undefined;
   #opened: CrossDeviceOps | undefined;
 
-  /** `engine` plays what goes across workers that are all here; `connect` opens what goes from this one to others. */
+  /**
+   * `engine` executes the part across workers that are all local; `connect` opens the part from
+   * this worker to others.
+   */
   constructor(engine: () => Engine, connect?: (algorithm: Algorithm) => Communicator) {
     this.#engine = engine;
     this.#connect = connect;
   }
 
-  /** @throws CollError where nothing is registered as `nccl`, or what is refuses these devices */
+  /** @throws CollError if nothing is registered as `nccl`, or the plug-in refuses these devices */
   async group(choice: SpecChoice, workers: Workers, devices: readonly string[]): Promise<Communicator> {
     const key = `${choice.alg} ${devices.join()}`;
     const opened = this.#groups.get(key) ?? this.#open(choice, workers, devices);
@@ -33,13 +36,13 @@ export class NcclGroups {
     try {
       return await opened;
     } catch (error) {
-      // What is missing now may be registered later.
+      // A missing plug-in may be registered later.
       this.#groups.delete(key);
       throw error;
     }
   }
 
-  /** Its ops. @throws CollError where nothing is registered as `nccl`, or what is refuses these devices */
+  /** NCCL's ops. @throws CollError if nothing is registered as `nccl`, or the plug-in refuses these devices */
   async ops(devices: readonly string[]): Promise<CrossDeviceOps> {
     const { plugin } = await registry.resolve('nccl', { devices });
     this.#nccl ??= Promise.resolve(plugin.create(undefined));
@@ -52,7 +55,7 @@ export class NcclGroups {
     }
   }
 
-  /** What the ops of NCCL did otherwise than asked. */
+  /** Deviations of NCCL's ops from the request. */
   get notes(): readonly string[] {
     return this.#opened?.explain().notes ?? [];
   }

@@ -16,7 +16,10 @@ import { partOf } from '@coll/core/internal';
 import type { SpecPlan } from './compat/spec-plan.js';
 import type { NcclGroups } from './nccl-groups.js';
 
-/** Values in the memory of GPUs, which schedules do not reach: NCCL alone serves them, where a specification names nothing else. */
+/**
+ * Values in GPU memory, which schedules cannot access. NCCL alone serves them, if the specification
+ * names nothing else.
+ */
 export class NcclValues {
   readonly #plan: SpecPlan;
   readonly #nccl: NcclGroups;
@@ -26,7 +29,10 @@ export class NcclValues {
     this.#nccl = nccl;
   }
 
-  /** The ops for it; undefined for values of the host. @throws ValueError where the specification names more than NCCL */
+  /**
+   * The ops for a value; undefined for values on the host.
+   * @throws ValueError if the specification names more than NCCL
+   */
   async opsFor({ values, devices }: DistributedValues<Value>): Promise<CrossDeviceOps | undefined> {
     const found = values.find(isInDeviceMemory);
     if (!found) return undefined;
@@ -36,7 +42,7 @@ export class NcclValues {
     throw new ValueError('ERR_COLL_DEVICE', `multi-worker: ${told}: ${cure}`);
   }
 
-  /** What is in the memory of GPUs by NCCL, the rest by `others`; results in the order of the pairs. */
+  /** Reduces values in GPU memory by NCCL, the rest by `others`; results are in the order of the pairs. */
   async batchReduce(
     op: ReduceOp,
     pairs: readonly ReadyPair[],
@@ -61,7 +67,7 @@ export class NcclValues {
     ]);
   }
 
-  /** Copies by NCCL, where it is in the memory of a GPU. */
+  /** Copies by NCCL if the value is in GPU memory. */
   async broadcast(
     value: Value,
     destinations: Parameters<CrossDeviceOps['broadcast']>[1],

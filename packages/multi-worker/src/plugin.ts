@@ -4,11 +4,11 @@ import { CollectiveAllReduce } from './collective-all-reduce.js';
 import type { CollectiveAllReduceOptions } from './collective-options.js';
 import { MultiWorkerAllReduce, type MultiWorkerAllReduceOptions } from './multi-worker-all-reduce.js';
 
-/** What `MultiWorkerAllReduce` takes, as one object. Without workers they are those that the world's devices name. */
+/** The arguments of `MultiWorkerAllReduce` as one object. Workers default to those of the world's devices. */
 export interface MultiWorkerOptions extends MultiWorkerAllReduceOptions {
   /** The workers, such as `/job:worker/task:0`. */
   readonly workerDevices?: readonly string[] | undefined;
-  /** How many devices each of them has. */
+  /** Number of devices per worker. */
   readonly numGpusPerWorker?: number | undefined;
 }
 
@@ -24,11 +24,11 @@ const multiWorkerOptions = knownOptions<MultiWorkerOptions>('multi-worker', {
   numGpusPerWorker: true,
 });
 
-/** What `CollectiveAllReduce` takes, as one object. Without devices they are the world's. */
+/** The arguments of `CollectiveAllReduce` as one object. Devices default to the world's. */
 export interface CollectiveOptions extends CollectiveAllReduceOptions {
-  /** Those of this worker. */
+  /** The devices of this worker. */
   readonly devices?: readonly string[] | undefined;
-  /** Devices of all workers. */
+  /** Number of devices of all workers. */
   readonly groupSize?: number | undefined;
 }
 
@@ -55,7 +55,7 @@ declare module '@coll/core' {
   }
 }
 
-/** Two levels, within workers and across them, or whatever else a specification says for tensors of each size. */
+/** Two levels, within and across workers, or the algorithms of a specification by tensor size. */
 export const multiWorker: Plugin<MultiWorkerOptions> = definePlugin({
   name: 'multi-worker',
   module: import.meta.url,
@@ -71,7 +71,10 @@ export const multiWorker: Plugin<MultiWorkerOptions> = definePlugin({
   },
 });
 
-/** All-reduce among workers that are processes, by the algorithm that suits the size; within this process alone without a group. */
+/**
+ * All-reduce across workers that are processes, by the algorithm that suits the size. Without a
+ * group, within this process only.
+ */
 export const collective: Plugin<CollectiveOptions> = definePlugin({
   name: 'collective',
   module: import.meta.url,

@@ -49,12 +49,12 @@ function stream(collective: Collective, ranks: number): StreamedSchedule {
   return { ranks, chunks: ranks, rounds: roundsOf(collective, cubeOf(ranks, hasBlocks(collective.kind))) };
 }
 
-/** Ranks as the corners of a cube: in dimension `h` partners differ in bit `h`. */
+/** Ranks as the corners of a hypercube: in dimension `h`, partners differ in bit `h`. */
 interface Cube {
   readonly ranks: number;
   /** Distances of partners: 1, 2, 4 up to half the ranks. */
   readonly distances: readonly number[];
-  /** The chunk that a rank completes: its own block, or where a buffer is cut the one whose bits are reversed. */
+  /** The chunk that a rank completes: its own block, or, if a buffer is cut, the chunk of its reversed bits. */
   chunkOf(owner: number): number;
 }
 
@@ -88,20 +88,20 @@ function* roundsOf(collective: Collective, cube: Cube): Generator<Iterable<Trans
     case 'broadcast': {
       const { root } = collective;
       for (const distance of outwards) yield scatter(cube, distance, root);
-      // Ranks that handed something of the root's on still have it.
+      // Ranks that forwarded some of the root's data still have it.
       for (const distance of back) yield double(cube, distance, (rank) => !isNear(rank, root, distance));
     }
   }
 }
 
-/** Everyone gets from its partner the half that it keeps, and combines it. */
+/** Every rank receives the half that it keeps from its partner, and combines it. */
 function* halve(cube: Cube, distance: number): Generator<Transfer> {
   for (let to = 0; to < cube.ranks; to++) {
     for (const chunk of chunksOf(cube, to, distance)) yield { from: partnerOf(to, distance), to, chunk, reduce: true };
   }
 }
 
-/** Everyone, or some, get from their partner what that has complete. */
+/** Ranks selected by `takes` receive their partner's complete chunks. */
 function* double(cube: Cube, distance: number, takes: (rank: number) => boolean = () => true): Generator<Transfer> {
   for (let to = 0; to < cube.ranks; to++) {
     if (!takes(to)) continue;
@@ -110,7 +110,7 @@ function* double(cube: Cube, distance: number, takes: (rank: number) => boolean 
   }
 }
 
-/** Those that have something of the root's hand half of it on. */
+/** Ranks that hold some of the root's data forward half of it. */
 function* scatter(cube: Cube, distance: number, root: number): Generator<Transfer> {
   for (let from = 0; from < cube.ranks; from++) {
     if (!isNear(from, root, distance)) continue;
@@ -119,7 +119,7 @@ function* scatter(cube: Cube, distance: number, root: number): Generator<Transfe
   }
 }
 
-/** What a rank is responsible for once it has met its partners up to this distance. */
+/** The chunks that a rank is responsible for after exchanges with its partners up to this distance. */
 function* chunksOf({ ranks, chunkOf }: Cube, rank: number, distance: number): Generator<number> {
   for (let owner = rank % (2 * distance); owner < ranks; owner += 2 * distance) yield chunkOf(owner);
 }
@@ -128,7 +128,7 @@ function partnerOf(rank: number, distance: number): number {
   return rank ^ distance;
 }
 
-/** Whether a rank can be reached from the root by partners at smaller distances. */
+/** Whether partners at smaller distances connect a rank to the root. */
 function isNear(rank: number, root: number, distance: number): boolean {
   return Math.floor(rank / distance) === Math.floor(root / distance);
 }

@@ -2,9 +2,9 @@ import { type Collective, ValueError } from '@coll/core';
 import { knownOptions, optionsOf, quote } from '@coll/core/internal';
 import { type Algorithm, scheduleOf, type Transfer } from '@coll/core/schedule';
 
-/** Which ranks gather. */
+/** The gathering ranks. */
 export interface ShuffleAlgorithmOptions {
-  /** Who combines which chunk: chunk `g` is rank `gatherRanks[g]`'s. Ranks may stand there more than once. */
+  /** Rank `gatherRanks[g]` combines chunk `g`. A rank may be listed more than once. */
   readonly gatherRanks: readonly number[];
 }
 

@@ -31,37 +31,44 @@ import { autoAlgorithm, connectGroup } from './auto-communicator.js';
 import { GatheringOps } from './gathering-ops.js';
 import { GroupCommunicator } from './group-communicator.js';
 
-/** This worker among others, each of which is a process of its own. */
+/** The other workers of this one, each a process of its own. */
 export interface OtherWorkers {
-  /** Of two processes or more. */
+  /** A group of two processes or more. */
   readonly group: ProcessGroup;
-  /** Those of this worker: values have a component on each. Other workers have as many. */
+  /** The devices of this worker: values have a component on each. Other workers have equally many. */
   readonly devices: readonly string[];
-  /** The ranks of all workers, of which `engine` plays those that are here. */
+  /** The ranks of all workers; `engine` executes the local ones. */
   connect(engine: Communicator): Communicator;
-  /** What plays gathers, and joins sparse values. Default: what suits the size. */
+  /** The algorithm for gathers and sparse values. Default: the one that suits the size. */
   readonly gathering?: Algorithm;
-  /** Whether these keep the order of collectives that are under way together; else one waits for the other. */
+  /**
+   * Whether these ranks keep the order of concurrent collectives; otherwise each waits for the
+   * previous one.
+   */
   readonly keepsOrder: boolean;
-  /** Called for each collective; the number is one that all members must have alike. */
+  /** Called for each collective; the returned number must be equal on all members. */
   launch?(): number;
 }
 
-/** An all-reduce, and whether there are other workers. */
+/** An all-reduce, and the other workers if there are any. */
 export interface WorkerSetup extends Omit<AllReduceSetup, 'fallback'> {
-  /** Absent: all components of a value are here. */
+  /** Undefined means that all components of a value are local. */
   readonly others?: OtherWorkers | undefined;
 }
 
 /**
- * All-reduce among devices that are all here, or among those of several workers. With other workers each hands in the components of its own devices; all make
- * the same calls in the same order, and get the same bits. What is no all-reduce is then served by gathering.
+ * All-reduce over devices that are all local, or over those of several workers. With several
+ * workers, each passes the components of its own devices; all make the same calls in the same order
+ * and get the same bits. Everything but the all-reduce is then served by gathering.
  */
 export abstract class WorkerAllReduce extends AllReduceOps {
   readonly #others: OtherWorkers | undefined;
   readonly #gathering: GatheringOps | undefined;
 
-  /** @throws ValueError for a world whose replicas are not all in this thread where there are other workers; what `AllReduceOps` throws */
+  /**
+   * @throws ValueError for a world with other workers whose local replicas are not all in this
+   * thread; what `AllReduceOps` throws
+   */
   constructor({ others, world, ...setup }: WorkerSetup) {
     const gathering = others && gatheringAmong(others);
     super({
@@ -82,7 +89,7 @@ export abstract class WorkerAllReduce extends AllReduceOps {
     return this.#gathering?.communicator;
   }
 
-  /** What each worker has to say, in rank order, one line of each. */
+  /** The lines of all workers, in rank order, one per worker. */
   protected async toldByAll(line: string, options: CallOptions): Promise<readonly string[]> {
     if (!this.#gathering) return [line];
     const text = tensor(new TextEncoder().encode(`${line}\n`), { device: 'cpu:0' });
@@ -90,7 +97,7 @@ export abstract class WorkerAllReduce extends AllReduceOps {
     return new TextDecoder().decode(data).split('\n').slice(0, -1);
   }
 
-  /** To other devices than the value's go copies, once all have it. */
+  /** Destinations other than the value's devices get copies, once all workers have the result. */
   protected override async reduceImplementation(
     op: ReduceOp,
     value: DistributedValues<Value>,
@@ -128,7 +135,10 @@ export abstract class WorkerAllReduce extends AllReduceOps {
     return this.#gathering.gather(value, destinations, axis, partOf(call));
   }
 
-  /** The root is the worker of that replica, which hands its values to the others; each copies them to its devices. */
+  /**
+   * The root is the worker of that replica. It sends its values to the others, and each copies them
+   * to its devices.
+   */
   protected override async broadcastValues(
     inputs: readonly (readonly Tensor[])[],
     root: number,
@@ -138,7 +148,7 @@ export abstract class WorkerAllReduce extends AllReduceOps {
     if (!this.#others || !this.#gathering) return super.broadcastValues(inputs, root, like, call);
     const { group, devices } = this.#others;
     const worker = Math.floor(root / devices.length);
-    // Where the root is not here, any value of its shapes stands for it.
+    // If the root is not local, any value of its shapes serves as a placeholder.
     const own = inputs[root - group.rank * devices.length] ?? inputs[0] ?? [];
     const ofRoot = await this.#gathering.broadcastAcross(own, worker, call);
     return this.placeCopies(ofRoot, like, call);
@@ -175,7 +185,7 @@ export abstract class WorkerAllReduce extends AllReduceOps {
   }
 }
 
-/** A communicator of the ranks of all workers, and of the group alone where each worker has one. */
+/** A communicator of the ranks of all workers; the group's own if each worker has one rank. */
 export function joined(others: OtherWorkers, engine: Communicator): Communicator {
   return new GroupCommunicator({ ...others, ranks: others.connect(engine), engine, oneByOne: !others.keepsOrder });
 }
@@ -190,7 +200,10 @@ function gatheringAmong(others: OtherWorkers): GatheringOps {
   });
 }
 
-/** Where each worker has one device it is a replica among those of the others; several of one thread meet before they meet others. */
+/**
+ * If each worker has one device, it is a replica among those of the other workers. Several replicas
+ * of one thread meet locally first.
+ */
 function worldAmong({ group, devices }: OtherWorkers, world: World | undefined): World | undefined {
   if (world && world.localRanks.length !== world.devices.length) {
     const told = `replicas of [${world.devices.join(', ')}] in threads of their own cannot share the process group of their worker`;
@@ -202,18 +215,18 @@ function worldAmong({ group, devices }: OtherWorkers, world: World | undefined):
   return processWorld(group, all);
 }
 
-/** A device of another task of the same job. */
+/** The device of another task in the same job. */
 export function inTask(device: string, task: number): string {
   return DeviceSpec.fromString(device).overlaid(new DeviceSpec({ task })).toString();
 }
 
-/** Components of which some are sparse count as dense. */
+/** Makes dense components of sparse ones if only some are sparse. */
 function densified(value: DistributedValues<Value>): DistributedValues<Value> {
   if (!value.values.some((item) => item instanceof IndexedSlices)) return value;
   return new PerReplica(value.values.map((item) => (item instanceof IndexedSlices ? densify(item) : item)));
 }
 
-/** For every destination the component that is there, or else the first one. */
+/** For each destination the component that is already there, or else the first one. */
 function placed(result: PossiblyMirrored, destinations: Destinations, { sharedResult }: ResolvedOptions) {
   const components = (result instanceof DistributedValues ? result.values : [result]) as readonly Value[];
   const copy = sharedResult ? viewOnDevice : copyToDevice;

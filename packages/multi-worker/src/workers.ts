@@ -1,7 +1,10 @@
 import { canonicalize, DeviceSpec, ValueError } from '@coll/core';
 import { quote } from '@coll/core/internal';
 
-/** What a group is made of: workers with as many GPUs, or logical devices that stand for them, in each. Ranks are numbered worker by worker. */
+/**
+ * The workers of a group, with equally many GPUs (or logical devices that stand for them) in each.
+ * Ranks are numbered worker by worker.
+ */
 export interface Workers {
   readonly workers: number;
   readonly gpusPerWorker: number;
@@ -9,7 +12,8 @@ export interface Workers {
 
 /**
  * The workers of a multi-worker group.
- * @throws ValueError for no workers, for what is no device name, for a worker that stands twice, and for a wrong number of GPUs
+ * @throws ValueError for an empty list, an invalid device name, a worker listed twice, and a wrong
+ * number of GPUs
  */
 export function workersOf(workerDevices: readonly string[], numGpusPerWorker: number): Workers {
   if (!Array.isArray(workerDevices) || workerDevices.length === 0) {
@@ -27,8 +31,8 @@ export function workersOf(workerDevices: readonly string[], numGpusPerWorker: nu
 }
 
 /**
- * The workers that devices belong to, by job, replica and task.
- * @throws ValueError where they do not stand worker by worker, or not as many in each
+ * The workers of these devices, by job, replica and task.
+ * @throws ValueError if devices are not listed worker by worker, or not equally many in each
  */
 export function workersAmong(devices: readonly string[]): Workers {
   const { order, ...workers } = inTasks(devices);
@@ -37,8 +41,9 @@ export function workersAmong(devices: readonly string[]): Workers {
 }
 
 /**
- * The same for devices in any order: `order` are their positions worker by worker, these in order of appearance.
- * @throws ValueError where workers have different numbers of them
+ * Like `workersAmong`, for devices in any order: `order` holds their indices worker by worker, in
+ * order of appearance.
+ * @throws ValueError if workers have different numbers of devices
  */
 export function inTasks(devices: readonly string[]): Workers & { readonly order: readonly number[] } {
   const tasks = devices.map(taskOf);
@@ -52,8 +57,8 @@ export function inTasks(devices: readonly string[]): Workers & { readonly order:
 }
 
 /**
- * Asks devices that belong to several workers to be those that are meant: worker by worker, of as many workers. Devices of one task may
- * stand for all of them.
+ * Checks that devices of several workers match these workers: listed worker by worker, with as many
+ * workers. Devices of one task may stand for all of them.
  * @throws ValueError otherwise
  */
 export function requireWorkerByWorker(devices: readonly string[], { workers }: Workers): void {
@@ -64,7 +69,7 @@ export function requireWorkerByWorker(devices: readonly string[], { workers }: W
   throw new ValueError('ERR_COLL_DEVICE', told, { operation: 'all-reduce' });
 }
 
-/** Whether devices belong to more than one worker. Those without a name belong to any. */
+/** Whether devices belong to more than one worker. Devices without a name belong to any. */
 export function isSpread(devices: readonly string[]): boolean {
   return new Set(devices.filter((device) => device !== '').map(taskOf)).size > 1;
 }

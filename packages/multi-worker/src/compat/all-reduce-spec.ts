@@ -2,7 +2,10 @@ import { ValueError } from '@coll/core';
 import { quote } from '@coll/core/internal';
 import { entriesOfText } from './spec-text.js';
 
-/** What can stand in a specification. The part before a `/` works within each worker, the one after it across workers. */
+/**
+ * Algorithms of a specification. The part before a `/` works within each worker, the part after it
+ * across workers.
+ */
 export const allReduceAlgs = [
   'nccl',
   'nccl/xring',
@@ -17,29 +20,30 @@ export const allReduceAlgs = [
 /** The name of an algorithm in a specification. */
 export type AllReduceAlg = (typeof allReduceAlgs)[number];
 
-/** Which algorithm reduces tensors up to which size. */
+/** The algorithm for tensors up to a size. */
 export interface AllReduceSpec {
   readonly alg: AllReduceAlg;
-  /** Pieces of a tensor that are reduced in different places, or travel different rings. From 1. */
+  /** Number of pieces of a tensor that are reduced in different places, or on different rings. From 1. */
   readonly shards: number;
-  /** Largest size that it takes; -1: whatever is left. */
+  /** Largest tensor size that the entry takes; -1 means all remaining tensors. */
   readonly limit: number;
 }
 
-/** One entry: 1 shard and no limit where they are left out. */
+/** One entry. Default: 1 shard, no limit. */
 export type AllReduceSpecEntry =
   | readonly [alg: AllReduceAlg, shards?: number, limit?: number]
   | { readonly alg: AllReduceAlg; readonly shards?: number | undefined; readonly limit?: number | undefined };
 
 /**
- * A whole specification: one entry, a list of entries with rising limits, or a line of text such as
- * `pscpu:2k:pscpu#2:64k:xring`, where `#` stands before shards and limits between algorithms.
+ * A whole specification: one entry, a list of entries with increasing limits, or text such as
+ * `pscpu:2k:pscpu#2:64k:xring`, where `#` precedes shards and limits separate algorithms.
  */
 export type AllReduceSpecLike = AllReduceAlg | (string & {}) | AllReduceSpecEntry | readonly AllReduceSpecEntry[];
 
 /**
- * The entries of a specification, filled up and checked.
- * @throws ValueError that names the entry: an unknown algorithm, shards below 1, limits that do not rise, nothing for the largest tensors
+ * The entries of a specification, validated and with defaults.
+ * @throws ValueError that names the entry: an unknown algorithm, shards below 1, limits that do not
+ * increase, or no entry for the largest tensors
  */
 export function parseSpec(spec: AllReduceSpecLike): readonly AllReduceSpec[] {
   const entries = listOf(spec).map((entry, index) => readEntry(entry, titleOf(entry, index)));
@@ -54,7 +58,7 @@ function listOf(spec: unknown): readonly unknown[] {
     throw wrong('allReduceSpec', `must be an entry, a list of entries or a text, not ${quote(spec)}`);
   if (spec.length === 0)
     throw wrong('allReduceSpec', "the list is empty: name an algorithm, such as ['pscpu/pscpu', 2, -1]");
-  // An entry begins with a name, a list with an entry.
+  // An entry begins with a name; a list begins with an entry.
   return Array.isArray(spec[0]) || isFields(spec[0]) ? spec : [spec];
 }
 

@@ -21,13 +21,14 @@ import { recursiveHalvingDoublingAlgorithm } from '../recursive-halving-doubling
 import { shuffleAlgorithm } from '../shuffle-algorithm.js';
 import { inTasks } from '../workers.js';
 
-/** What is done to a result on its device. */
+/** Applied to a result on its device. */
 export type UnaryOp = (tensor: Tensor) => Tensor;
 
 /**
- * All tensors combined around a ring, a result for each on its device, in their order. `gpuPerm` is the order in which the ring visits the
- * devices of a worker.
- * @throws ValueError for less than 2 tensors, for tensors that differ, and where workers and sub-chunks do not fit their number
+ * Combines all tensors around a ring. Returns one result per tensor, on its device, in the same
+ * order. `gpuPerm` is the order in which the ring visits the devices of a worker.
+ * @throws ValueError for fewer than 2 tensors, for tensors that differ, and if workers and
+ * sub-chunks do not fit their number
  */
 export async function buildRingAllReduce(
   tensors: readonly Tensor[],
@@ -44,8 +45,9 @@ export async function buildRingAllReduce(
 }
 
 /**
- * All tensors combined by recursive halving and doubling, a result for each on its device, in their order.
- * @throws ValueError for a number of them that is no power of two, and for tensors that differ
+ * Combines all tensors by recursive halving and doubling. Returns one result per tensor, on its
+ * device, in the same order.
+ * @throws ValueError if their number is not a power of two, and for tensors that differ
  */
 export async function buildRecursiveHdAllReduce(
   tensors: readonly Tensor[],
@@ -57,8 +59,9 @@ export async function buildRecursiveHdAllReduce(
 }
 
 /**
- * All tensors combined piece by piece, a piece on each of `gatherDevices`, a result for each tensor on its device, in their order. A gather
- * device that holds none of the tensors is played by one that does.
+ * Combines all tensors piece by piece, one piece on each of `gatherDevices`. Returns one result per
+ * tensor, on its device, in the same order. A device that holds a tensor stands in for a gather
+ * device that holds none.
  * @throws ValueError for no gather devices, and for tensors that differ
  */
 export async function buildShuffleAllReduce(
@@ -77,8 +80,10 @@ export async function buildShuffleAllReduce(
 }
 
 /**
- * All tensors combined by whatever is registered as `nccl`, a result for each on its device, in their order.
- * @throws ValueError for another op than a sum, and for tensors that differ; CollError where no `nccl` is registered
+ * Combines all tensors with the plug-in registered as `nccl`. Returns one result per tensor, on its
+ * device, in the same order.
+ * @throws ValueError for an op other than a sum, and for tensors that differ; CollError if no
+ * `nccl` is registered
  */
 export async function buildNcclAllReduce(
   tensors: readonly Tensor[],
@@ -90,7 +95,10 @@ export async function buildNcclAllReduce(
   return withNccl(tensors, (connect) => reduced(tensors, connect(tensors), redOp, unOp));
 }
 
-/** NCCL within each task, a ring across; else as `buildNcclAllReduce`. `subdiv` is 1 where there are several tasks. */
+/**
+ * NCCL within each task, a ring across tasks; otherwise like `buildNcclAllReduce`. `subdiv` must be
+ * 1 for several tasks.
+ */
 export async function buildNcclThenRing(
   tensors: readonly Tensor[],
   subdiv: number,
@@ -100,7 +108,10 @@ export async function buildNcclThenRing(
   return ncclThen(tensors, ringAcross(tensors, subdiv), redOp, unOp);
 }
 
-/** NCCL within each task, recursive halving and doubling across; else as `buildNcclAllReduce`. Tasks are a power of two. */
+/**
+ * NCCL within each task, recursive halving and doubling across tasks; otherwise like
+ * `buildNcclAllReduce`. The number of tasks must be a power of two.
+ */
 export async function buildNcclThenRecursiveHd(
   tensors: readonly Tensor[],
   redOp: ReduceOpLike = 'sum',
@@ -109,7 +120,10 @@ export async function buildNcclThenRecursiveHd(
   return ncclThen(tensors, recursiveHalvingDoublingAlgorithm(), redOp, unOp);
 }
 
-/** NCCL within each task, a shuffle across, in as many pieces as there are `gatherDevices`; else as `buildNcclAllReduce`. */
+/**
+ * NCCL within each task, a shuffle across tasks with one piece per gather device; otherwise like
+ * `buildNcclAllReduce`.
+ */
 export async function buildNcclThenShuffle(
   tensors: readonly Tensor[],
   gatherDevices: readonly string[],
@@ -120,8 +134,10 @@ export async function buildNcclThenShuffle(
 }
 
 /**
- * Each task's tensors combined on its gather device, these around a ring, a result for each tensor on its device, in their order.
- * @throws ValueError for another number of gather devices than of tasks, for tasks with different numbers of tensors, and for tensors that differ
+ * Combines each task's tensors on its gather device, then those around a ring. Returns one result
+ * per tensor, on its device, in the same order.
+ * @throws ValueError unless there is one gather device per task, for tasks with different numbers
+ * of tensors, and for tensors that differ
  */
 export async function buildShuffleThenRing(
   tensors: readonly Tensor[],
@@ -133,7 +149,7 @@ export async function buildShuffleThenRing(
   return shuffleThen(tensors, gatherDevices, ringAcross(tensors, subdiv), redOp, unOp);
 }
 
-/** The same with a shuffle across the tasks, in as many pieces as there are `secondGatherDevices`. */
+/** Like `buildShuffleThenRing`, with a shuffle across tasks with one piece per second gather device. */
 export async function buildShuffleThenShuffle(
   tensors: readonly Tensor[],
   firstGatherDevices: readonly string[],
@@ -192,7 +208,7 @@ async function ncclThen(
   );
 }
 
-/** Tensors task by task, and their results where they came from. */
+/** Passes tensors grouped by task, and returns their results in the original order. */
 async function inOrder(
   tensors: readonly Tensor[],
   order: readonly number[],

@@ -1,19 +1,20 @@
 import { ValueError } from '@coll/core';
 import { quote } from '@coll/core/internal';
 
-// As in the original, so that logs of both read alike.
+// As in TensorFlow, so that logs of both are comparable.
 const firstInstanceKey = 100;
 
 /**
- * Numbers that tell collectives apart. A list of devices has a group key; each collective that a device of a group takes part in has an instance
- * key, the same on all members, because each counts its own. Ops that share an object count together.
+ * Numbers that identify collectives. A list of devices has a group key. Each collective of a device
+ * in a group has an instance key, which is the same on all members because each counts its own. Ops
+ * that share an object count together.
  */
 export class CollectiveKeys {
   readonly #groupKeys: Map<string, number>;
   readonly #nextInstances: Map<number, Map<string, number>>;
   #nextGroupKey: number;
 
-  /** @throws ValueError for a start that is no whole number */
+  /** @throws ValueError for a start that is not a whole number */
   constructor(groupKeyStart = 1) {
     if (!Number.isSafeInteger(groupKeyStart)) {
       throw new ValueError('ERR_COLL_VALUE', `groupKeyStart must be a whole number, not ${quote(groupKeyStart)}`);
@@ -23,7 +24,10 @@ export class CollectiveKeys {
     this.#nextInstances = new Map();
   }
 
-  /** The key of a list of devices, in this order; new lists are numbered from the start on. @throws ValueError for what is no list */
+  /**
+   * The key of a list of devices in this order; new lists are numbered from the start on.
+   * @throws ValueError unless it is a list
+   */
   getGroupKey(devices: readonly string[]): number {
     if (!Array.isArray(devices) || !Array.from(devices, (device) => typeof device).every((type) => type === 'string'))
       throw new ValueError('ERR_COLL_VALUE', `a group is a list of devices, not ${quote(devices)}`);
@@ -50,7 +54,7 @@ export class CollectiveKeys {
     throw new ValueError('ERR_COLL_VALUE', `${problem}: getGroupKey makes groups`);
   }
 
-  /** One that goes on counting from where this one is, by itself. */
+  /** A copy that continues counting independently. */
   copy(): CollectiveKeys {
     const copied = new CollectiveKeys(this.#nextGroupKey);
     for (const [name, key] of this.#groupKeys) copied.#groupKeys.set(name, key);

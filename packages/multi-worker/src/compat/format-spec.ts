@@ -4,7 +4,10 @@ import type { AllReduceSpec } from './all-reduce-spec.js';
 import { requireChoice } from './spec-fit.js';
 import { suffixes } from './spec-text.js';
 
-/** The one-line form of a specification that was parsed: parsing it gives the same entries. @throws ValueError for anything but parsed entries */
+/**
+ * The one-line form of a parsed specification; parsing it gives the same entries.
+ * @throws ValueError for anything but parsed entries
+ */
 export function formatSpec(entries: readonly AllReduceSpec[]): string {
   requireList(entries, 'entries');
   for (const entry of entries) {

@@ -2,9 +2,10 @@ import { ValueError } from '@coll/core';
 import { quote, requireList } from '@coll/core/internal';
 
 /**
- * Devices in groups of `groupSize`, as many groups as it takes for all: `[0, 1, 2, 3, 4]` by 3 is `[0, 2, 4]` and `[1, 3, 0]`. Members lie as far apart as
- * there are groups; where the size does not divide the number of devices, some are in two groups.
- * @throws ValueError for groups larger than there are devices
+ * Splits devices into the fewest groups of `groupSize` that cover all: `[0, 1, 2, 3, 4]` by 3 gives
+ * `[0, 2, 4]` and `[1, 3, 0]`. The distance between members is the number of groups. If the number
+ * of devices is not divisible by the size, some are in two groups.
+ * @throws ValueError for groups larger than the number of devices
  */
 export function groupDeviceNames<Device>(devices: readonly Device[], groupSize: number): Device[][] {
   requireList(devices, 'devices');

@@ -11,15 +11,15 @@ import { groupDeviceNames } from './group-device-names.js';
 import { misfitOfRanks, requireChoice, requireFit, requireWorkers, type SpecChoice, usesNccl } from './spec-fit.js';
 
 /**
- * The schedule of an entry: `xring`, `pscpu`, `psgpu` or `pscpu/pscpu`. Ranks are numbered worker by worker, as many in each; a worker's first rank
- * plays its CPU, rank `i` of it its GPU `i`, and those from the first again where there are more GPUs than ranks. Contributions are combined around the ring by
- * `xring`, in rank order by the others, by `pscpu/pscpu` first within each worker and then those of the workers.
+ * The schedule of an entry: `xring`, `pscpu`, `psgpu` or `pscpu/pscpu`. Ranks are numbered worker
+ * by worker, equally many in each. A worker's first rank stands for its CPU, its rank `i` for its
+ * GPU `i`; further GPUs start again at the first rank. `xring` combines contributions around the
+ * ring, the others in rank order; `pscpu/pscpu` first within each worker and then across workers.
+ * `pscpu` and `psgpu` have `groupCount` schedules, each of which gathers on a different group of
+ * devices.
+ * Entries that begin with `nccl` have no schedule and are refused.
  *
- * `pscpu` and `psgpu` have `groupCount` schedules, each of which gathers on another group of devices.
- *
- * What begins with `nccl` has none, and is refused.
- *
- * @throws ValueError for what does not fit the workers
+ * @throws ValueError for an entry that does not fit the workers
  */
 export function specAlgorithm(choice: SpecChoice, workers: Workers, group = 0): Algorithm {
   requireChoice(choice);
@@ -46,7 +46,10 @@ function noSchedule(alg: string): string {
   return `${alg} is no schedule: NCCL needs the values of all replicas in one thread; in threads of their own they use xring, pscpu, psgpu or pscpu/pscpu`;
 }
 
-/** How many schedules an entry has; pack `k` of a call is played by number `k mod` that. @throws ValueError */
+/**
+ * Number of schedules of an entry; schedule `k mod groupCount` executes pack `k` of a call.
+ * @throws ValueError
+ */
 export function groupCount(choice: SpecChoice, among: Workers): number {
   requireChoice(choice);
   requireWorkers(among);
@@ -55,7 +58,7 @@ export function groupCount(choice: SpecChoice, among: Workers): number {
   return choice.alg === 'psgpu' ? Math.ceil((workers * gpusPerWorker) / choice.shards) : 1;
 }
 
-/** What an entry that begins with `nccl/` plays among the leaders of all workers; undefined where NCCL does everything. */
+/** The algorithm of an `nccl/` entry across the leaders of all workers; undefined if NCCL does everything. */
 export function acrossAlgorithm({ alg }: SpecChoice, { workers }: Workers): Algorithm | undefined {
   if (alg === 'nccl/xring') return ringAlgorithm({ workers });
   if (alg === 'nccl/rechd') return recursiveHalvingDoublingAlgorithm();
@@ -63,8 +66,9 @@ export function acrossAlgorithm({ alg }: SpecChoice, { workers }: Workers): Algo
 }
 
 /**
- * What an entry plays among workers that have combined what they hold, one rank a worker: a ring for `xring`, for the others a shuffle on the workers of the devices
- * that gather. With one device a worker that is all of the entry.
+ * The algorithm of an entry across workers that have combined their own values, with one rank per
+ * worker: a ring for `xring`; otherwise a shuffle on the workers of the gathering devices. With one
+ * device per worker that is the whole entry.
  */
 export function algorithmAcross(choice: SpecChoice, workers: Workers, group: number): Algorithm {
   switch (choice.alg) {
@@ -100,19 +104,19 @@ function played(choice: SpecChoice, workers: Workers, group: number, ranks: numb
   }
 }
 
-/** A worker's GPU, or its CPU, which its first rank plays. */
+/** A worker's GPU, or its CPU, for which its first rank stands. */
 interface GatherDevice {
   readonly worker: number;
   readonly gpu: number;
 }
 
-/** The devices of a group of those that gather. */
+/** The devices of one group of gathering devices. */
 function gatherersOf(choice: SpecChoice, workers: Workers, group: number): readonly GatherDevice[] {
   const groups = groupDeviceNames(devicesThatGather(choice, workers), choice.shards);
   return groups[group % groups.length] as GatherDevice[];
 }
 
-/** First GPU 0 of every worker, then GPU 1 of every worker, and so on. */
+/** GPU 0 of every worker, then GPU 1 of every worker, and so on. */
 function devicesThatGather({ alg }: SpecChoice, { workers, gpusPerWorker }: Workers): GatherDevice[] {
   const gpus = upTo(alg === 'psgpu' ? gpusPerWorker : 1);
   return gpus.flatMap((gpu) => upTo(workers).map((worker) => ({ worker, gpu })));

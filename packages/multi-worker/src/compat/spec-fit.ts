@@ -3,22 +3,22 @@ import { quote } from '@coll/core/internal';
 import type { Workers } from '../workers.js';
 import type { AllReduceSpec } from './all-reduce-spec.js';
 
-/** An entry of a specification, but for its limit. */
+/** An entry of a specification without its limit. */
 export type SpecChoice = Pick<AllReduceSpec, 'alg' | 'shards'>;
 
-/** Whether NCCL reduces for this entry, within each worker or everywhere: no schedule says how. */
+/** Whether NCCL reduces for this entry, within each worker or everywhere; then there is no schedule. */
 export function usesNccl({ alg }: SpecChoice): boolean {
   return alg.startsWith('nccl');
 }
 
-/** @throws ValueError for anything but an entry */
+/** @throws ValueError unless it is an entry */
 export function requireChoice(choice: unknown): asserts choice is SpecChoice {
   const { alg, shards } = Object(choice) as Partial<SpecChoice>;
   if (typeof alg === 'string' && isCount(shards) && shards > 0) return;
   throw new ValueError('ERR_COLL_VALUE', `an entry must be such as { alg: 'pscpu', shards: 1 }, got ${quote(choice)}`);
 }
 
-/** @throws ValueError for anything but numbers of workers and of devices in each */
+/** @throws ValueError unless it has numbers of workers and of devices in each */
 export function requireWorkers(workers: unknown): asserts workers is Workers {
   const { workers: count, gpusPerWorker } = Object(workers) as Partial<Workers>;
   if (isCount(count) && count > 0 && isCount(gpusPerWorker)) return;
@@ -32,13 +32,13 @@ function isCount(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0;
 }
 
-/** @throws ValueError, in words that say what to change, for an entry that these workers cannot play */
+/** @throws ValueError, saying what to change, for an entry that these workers cannot execute */
 export function requireFit(choice: SpecChoice, workers: Workers, title: string = choice.alg): void {
   const problem = misfit(choice, workers);
   if (problem !== undefined) throw new ValueError('ERR_COLL_VALUE', `${title}: ${problem}`);
 }
 
-/** Why so many ranks, one a component of a value, cannot play an entry; undefined when they can. */
+/** Why `ranks` ranks, one per component of a value, cannot execute an entry; undefined if they can. */
 export function misfitOfRanks(
   { alg }: SpecChoice,
   { workers, gpusPerWorker }: Workers,

@@ -8,40 +8,41 @@ import { formatSpec } from './format-spec.js';
 import { groupCount, specAlgorithm } from './spec-algorithm.js';
 import { misfitOfRanks, requireFit, usesNccl } from './spec-fit.js';
 
-/** What limits count. */
+/** The unit of limits. */
 export type LimitUnit = 'elements' | 'bytes';
 
 export interface SpecPlanOptions {
   readonly entries: readonly AllReduceSpec[];
-  /** Absent: one worker, with as many devices as a value has. */
+  /** Undefined means one worker, with as many devices as the value has. */
   readonly workers?: Workers | undefined;
   readonly limitUnit: LimitUnit;
   readonly packing: Required<PackingOptions>;
 }
 
-/** An entry, and the group of devices on which it gathers. */
+/** An entry, and the group of devices that gathers. */
 export interface SpecVariant {
   readonly entry: AllReduceSpec;
   readonly group: number;
 }
 
 /**
- * A specification among some workers: which entry takes which value, and which schedule each variant of an all-reduce means. Variants are
- * the groups of the first entry, then those of the second, and so on.
+ * A specification applied to some workers: the entry for each value, and the schedule of each
+ * all-reduce variant. Variants are the groups of the first entry, then those of the second, and so
+ * on.
  */
 export class SpecPlan {
   readonly #options: SpecPlanOptions;
   readonly #notes = new Set<string>();
   readonly #variants = new Map<number, readonly SpecVariant[]>();
 
-  /** @throws ValueError, naming the entry, for one that the workers cannot play */
+  /** @throws ValueError, naming the entry, if the workers cannot execute it */
   constructor(options: SpecPlanOptions) {
     const { entries, workers = anyWorker } = options;
     for (const [index, entry] of entries.entries()) requireFit(entry, workers, titleOf(entry, index));
     this.#options = options;
   }
 
-  /** The specification and how its tensors are packed, for the log. */
+  /** The specification and its packing, for the log. */
   toString(): string {
     const { packing } = this.#options;
     const { numPacks, aggSmallGradsMaxBytes, aggSmallGradsMaxGroup } = packing;
@@ -54,18 +55,21 @@ export class SpecPlan {
     return this.#options.entries.some(usesNccl);
   }
 
-  /** Whether NCCL does all that there is: nothing goes across workers, or among them. */
+  /** Whether NCCL does all the work, so that nothing else runs within or across workers. */
   get isNcclAlone(): boolean {
     const { entries, workers } = this.#options;
     return entries.every((entry) => entry.alg === 'nccl' || (usesNccl(entry) && (workers?.workers ?? 1) === 1));
   }
 
-  /** In words. */
+  /** The specification as text. */
   get specification(): string {
     return formatSpec(this.#options.entries);
   }
 
-  /** @throws ValueError, naming the entry, for one that has no level within workers and so cannot be played where each is a process */
+  /**
+   * @throws ValueError, naming the entry, for one without a level within workers, which cannot run
+   * if each worker is a process
+   */
   requireLevels(): void {
     const { entries } = this.#options;
     const index = entries.findIndex(({ alg }) => alg === 'nccl');
@@ -74,17 +78,17 @@ export class SpecPlan {
     throw new ValueError('ERR_COLL_REFUSED', `${titleOf(entries[index] as AllReduceSpec, index)}: ${told}`);
   }
 
-  /** Whether it is the same to all entries which worker a component is of. */
+  /** Whether no entry depends on which worker a component belongs to. */
   get takesAnyOrder(): boolean {
     return this.#options.entries.every(({ alg }) => alg === 'nccl');
   }
 
-  /** The workers of a value with so many components. */
+  /** The workers of a value with `ranks` components. */
   workersOf(ranks: number): Workers {
     return this.#options.workers ?? { workers: 1, gpusPerWorker: ranks };
   }
 
-  /** What each variant of an all-reduce among so many ranks means. */
+  /** The meaning of each variant of an all-reduce across `ranks` ranks. */
   variants(ranks: number): readonly SpecVariant[] {
     const known = this.#variants.get(ranks);
     if (known) return known;
@@ -96,12 +100,12 @@ export class SpecPlan {
     return made;
   }
 
-  /** What ranks do in place of devices that hold no component, for `explain()`. */
+  /** Ranks that stand in for devices without a component, for `explain()`. */
   get notes(): readonly string[] {
     return [...this.#notes];
   }
 
-  /** Every value goes to the first entry that takes its size; the packs of an entry to its groups in turn. */
+  /** Every value goes to the first entry that takes its size; an entry's packs go to its groups in turn. */
   readonly routes: FindRoutes = (values, ranks) => {
     const { entries, limitUnit, packing } = this.#options;
     const takers = values.map((value) =>
@@ -119,7 +123,7 @@ export class SpecPlan {
     });
   };
 
-  /** All-reduces by their variant; whatever else replicas ask for goes around one ring. */
+  /** All-reduces by their variant; other collectives of replicas use one ring. */
   get algorithm(): Algorithm {
     const others = ringAlgorithm();
     const algorithmOf = (collective: Collective, ranks: number): Algorithm | undefined => {
@@ -151,7 +155,10 @@ export class SpecPlan {
     throw new ValueError('ERR_COLL_REFUSED', `${title}: ${problem}`, { operation: 'all-reduce' });
   }
 
-  /** Only ranks can combine: where a device that gathers holds no component, one of its worker that does plays it. */
+  /**
+   * Only ranks can combine: if a gathering device holds no component, a device of the same worker
+   * that does stands in for it.
+   */
   #noteStandIns({ alg }: AllReduceSpec, { device }: Tensor): void {
     const [, gatherer] = /ps([cg]pu)$/.exec(alg) ?? [];
     if (gatherer === undefined || device === '' || deviceType(device) === gatherer.toUpperCase()) return;
@@ -163,7 +170,7 @@ export class SpecPlan {
   }
 }
 
-// How many devices a worker has is not known before the first value; their numbers are checked then.
+// The number of devices per worker is unknown before the first value, so numbers are checked then.
 const anyWorker: Workers = { workers: 1, gpusPerWorker: Number.POSITIVE_INFINITY };
 
 function sizeOf({ data }: Tensor, unit: LimitUnit): number {

@@ -19,8 +19,8 @@ import type { SpecPlan } from './spec-plan.js';
 type Buffers = readonly Segments[];
 
 /**
- * The ranks of all workers for the schedules of a specification: an engine plays what is within this worker, a process group what goes across. What NCCL
- * does is not played here.
+ * The ranks of all workers for the schedules of a specification: an engine executes the part within
+ * this worker, a process group the part across workers. NCCL's part is not executed here.
  */
 export class SpecRanks implements Communicator {
   readonly size: number;
@@ -31,7 +31,10 @@ export class SpecRanks implements Communicator {
   readonly #plan: SpecPlan;
   readonly #played = new Map<number | undefined, Communicator>();
 
-  /** `engine` has the ranks of this worker; or, where replicas are processes, that of this one and of all the others. */
+  /**
+   * `engine` has the ranks of this worker; if replicas are processes, the rank of this one and of
+   * all the others.
+   */
   constructor(engine: Communicator, group: ProcessGroup, plan: SpecPlan) {
     this.#own = engine.localRanks.length;
     this.size = this.#own * group.size;
@@ -45,7 +48,7 @@ export class SpecRanks implements Communicator {
     return this.#for(collective).refuses(withoutVariant(collective), dtype);
   }
 
-  /** That of what plays no all-reduce, with which the others share their failure and order. */
+  /** The group for everything but the all-reduce; the others share its failure and call order. */
   get group(): Group {
     return this.#for({ kind: 'all-gather' }).group;
   }
@@ -77,7 +80,7 @@ export class SpecRanks implements Communicator {
     return made;
   }
 
-  /** What is no all-reduce goes around a ring. */
+  /** Everything but an all-reduce uses a ring. */
   #algorithmOf(variant: number | undefined): Algorithm {
     const played = variant === undefined ? undefined : this.#plan.variants(this.size)[variant];
     if (!played || usesNccl(played.entry)) return ringAlgorithm();
@@ -85,7 +88,7 @@ export class SpecRanks implements Communicator {
   }
 }
 
-/** Each variant has a communicator of its own. */
+/** Each variant has its own communicator. */
 function withoutVariant(collective: Collective): Collective {
   return collective.kind === 'all-reduce' ? { kind: 'all-reduce', op: collective.op } : collective;
 }

@@ -1,11 +1,12 @@
 import { ValueError } from '@coll/core';
 
-/** Of limits, for 2^10, 2^20, 2^30 and 2^40. */
+/** Suffixes of limits, for 2^10, 2^20, 2^30 and 2^40. */
 export const suffixes = 'kMGT';
 
 /**
- * Entries of the one-line form, not checked any further: `alg[#shards]`, then as often as needed `:limit:alg[#shards]`. A limit
- * is a number, or one with a suffix k, M, G or T for so many times 2^10, 2^20, 2^30 or 2^40.
+ * Entries of the one-line form, not validated further: `alg[#shards]`, followed by any number of
+ * `:limit:alg[#shards]`. A limit is a number, optionally with a suffix k, M, G or T for 2^10, 2^20,
+ * 2^30 or 2^40.
  * @throws ValueError that names the part
  */
 export function entriesOfText(text: string): readonly (readonly [alg: string, shards: number, limit: number])[] {

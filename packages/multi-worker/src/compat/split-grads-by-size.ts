@@ -8,7 +8,8 @@ export interface SplitGrads {
 }
 
 /**
- * Lists of tensors, one a device and alike on all of them, cut in two: those of at most `thresholdSize` elements, and the others, in order.
+ * Splits lists of tensors, one per device and with equal shapes, in two: tensors of at most
+ * `thresholdSize` elements, and the others, in order.
  * @throws ValueError for lists of different lengths, and anything but lists of tensors
  */
 export function splitGradsBySize(thresholdSize: number, deviceGrads: readonly (readonly Tensor[])[]): SplitGrads {
