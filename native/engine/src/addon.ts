@@ -1,4 +1,4 @@
-/** The addon, for packages of the same version that call it themselves. */
+/** The addon, for packages of the same version that call it directly. */
 export { nativeBinding } from './engine.js';
 export type { Held, Offering } from './handles.js';
 export { type NativeBinding, nativeInterface, status } from './native-binding.js';

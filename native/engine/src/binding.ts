@@ -4,31 +4,35 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type NativeBinding, nativeInterface } from './native-binding.js';
 
-/** One place where the binary was looked for, and why it is not taken from there. */
+/** A location where the binary was searched for, and why it was not loaded from there. */
 export interface Attempt {
   readonly place: string;
   readonly failure: string;
 }
 
-/** The loaded binary and where it came from, or everything that was tried. */
+/** The loaded binary and its origin, or all attempts. */
 export type BindingSearch =
   | { readonly binding: NativeBinding; readonly place: string }
   | { readonly attempts: readonly Attempt[] };
 
-/** Where to look: what this process says of itself, unless a test says otherwise. */
+/** Locations to search. Default: those of this process; tests pass others. */
 export interface Surroundings {
-  /** An explicit choice; nothing else is tried. */
+  /** An explicit path; no other location is tried. */
   readonly explicit: string | undefined;
   /** The binary that `npm run build` makes in a checkout. */
   readonly built: string;
-  /** The package with the binary for this platform; asking for it takes milliseconds. */
+  /**
+   * Name of the package with the binary for this platform. A function, because finding it takes
+   * milliseconds.
+   */
   readonly packageName: () => string;
   readonly load: (nameOrPath: string) => unknown;
 }
 
 /**
- * Looks for the binary at `COLL_NATIVE_PATH`, in a checkout's build folder and in the package for this platform. The first
- * that is there counts: if it cannot be loaded, no other takes its place. Never throws.
+ * Searches for the binary at `COLL_NATIVE_PATH`, in a checkout's build folder and in the package
+ * for this platform. The first that exists is used: if it cannot be loaded, no other is tried.
+ * Never throws.
  */
 export function findBinding(surroundings: Partial<Surroundings> = {}): BindingSearch {
   const { explicit, built, packageName, load } = { ...here(), ...surroundings };
@@ -40,12 +44,12 @@ export function findBinding(surroundings: Partial<Surroundings> = {}): BindingSe
   return { attempts: [{ place: built, failure: 'not built: npm run build in a checkout' }, ...search.attempts] };
 }
 
-/** The search in one line, for people. */
+/** The search in one line, for messages. */
 export function describeAttempts(attempts: readonly Attempt[]): string {
   return attempts.map(({ place, failure }) => `${place} (${failure})`).join(', ');
 }
 
-/** What the package with the binary for a platform is called. */
+/** The name of the package with the binary for a platform. */
 export function platformPackage(
   platform: string = process.platform,
   architecture: string = process.arch,
@@ -57,8 +61,8 @@ export function platformPackage(
 
 const here = (): Surroundings => ({
   explicit: process.env['COLL_NATIVE_PATH'] || undefined,
-  // From src as from dist.
-  // As `new URL('…', import.meta.url)` bundlers would take it for a file that is always there.
+  // Works from src and dist. Bundlers would treat `new URL('…', import.meta.url)` as a file that
+  // always exists.
   built: path.join(path.dirname(fileURLToPath(import.meta.url)), '../build/release/coll_native.node'),
   packageName: platformPackage,
   load: createRequire(import.meta.url),
@@ -77,15 +81,17 @@ function loaded(place: string, nameOrPath: string, load: Surroundings['load']): 
 
 function reasonOf(error: unknown, nameOrPath: string): string {
   const { code, message } = error as Partial<NodeJS.ErrnoException>;
-  // Only about the module itself: one that is there and misses another says so in its own words.
+  // Only if the module itself is missing: one that exists but lacks a dependency reports its own
+  // error.
   const isMissing = code === 'MODULE_NOT_FOUND' && message?.includes(`'${nameOrPath}'`);
   if (isMissing) return nameOrPath.startsWith('@') ? `not installed: npm install ${nameOrPath}` : 'no such file';
   return (message ?? String(error)).split('\n', 1)[0] as string;
 }
 
-/** Node's report names the version of glibc where the process runs on it. */
+/** Node.js's report contains the version of glibc if the process uses it. */
 function runsOnMusl(): boolean {
-  // Newer than Node's types. Without it the report looks up the names of open connections, which can take seconds.
+  // Newer than Node.js's types. Without it, the report resolves the names of open connections,
+  // which can take seconds.
   const report = process.report as NodeJS.ProcessReport & { excludeNetwork?: boolean };
   const before = report.excludeNetwork ?? false;
   report.excludeNetwork = true;

@@ -6,7 +6,7 @@ import type { NativeBinding } from './native-binding.js';
 import { NativeCommunicator } from './native-communicator.js';
 import { NativeThreadCommunicator } from './native-thread-communicator.js';
 
-/** C++ on the buffers where they are, by all threads that take part; for platforms that there is a binary for. */
+/** C++ on the buffers in place, executed by all participating threads. Available on platforms with a binary. */
 export const native: Engine = {
   name: 'native',
   probe() {

@@ -2,7 +2,7 @@ import type { TypedArray } from '@coll/core';
 
 declare const kind: unique symbol;
 
-/** A C++ object behind a JavaScript value, which frees it. */
+/** A C++ object owned by a JavaScript value, which frees it. */
 export interface Held<Kind extends string> {
   readonly [kind]: Kind;
 }
@@ -15,12 +15,12 @@ export type ControllerHandle = Held<'controller'>;
 
 export type Pieces = readonly TypedArray[];
 
-/** Whose output lies in whose memory. */
+/** Two ranks of which one's output overlaps the other's memory. */
 export type Clash = readonly [rank: number, other: number];
 
 /**
- * What a rank asks for. `begins`: where each piece begins in the whole buffer, and its length; `sharesResult`: all outputs may be one memory; `agreed`: what
- * all ranks must have alike.
+ * A rank's request. `begins`: the begin of each piece in the whole buffer, followed by its length;
+ * `sharesResult`: all outputs may be one memory; `agreed`: values that must be equal on all ranks.
  */
 export type Offering = readonly [
   program: ProgramHandle,

@@ -9,48 +9,48 @@ import type {
   ProgramHandle,
 } from './handles.js';
 
-/** What `play` answers; the order is that of `Status` in C++. */
+/** Results of `play`, in the order of `Status` in C++. */
 export const status = {
   done: 0,
-  /** Somebody is not there yet: look after the group, and call again. */
+  /** A rank has not arrived: check the group, and call again. */
   waiting: 1,
   /** An event loop waits for this rank's arrival: wake it, and call again. */
   notify: 2,
-  /** A part is done: let others run, and call again. */
+  /** A part is done: let other code run, and call again. */
   slice: 3,
   failed: 4,
   disagreed: 5,
   clashed: 6,
-  /** Not everybody came in time. */
+  /** Not all ranks arrived in time. */
   expired: 7,
 } as const;
 
-/** Of the exports and of the integers of a program; the same number is in `cpp/addon`. */
+/** Version of the exports and of the integers of a program; must equal that in `cpp/addon`. */
 export const nativeInterface = 6;
 
-/** How long `play` may wait for others; the order is that of `Wait` in C++. */
+/** How long `play` may wait for other ranks, in the order of `Wait` in C++. */
 export const waiting = {
-  /** As long as it likes; it comes back every some ten milliseconds. */
+  /** No limit, but it returns every few tens of milliseconds. */
   blocking: 0,
-  /** As long as an event loop does not notice. */
+  /** So briefly that an event loop does not notice. */
   brief: 1,
-  /** Two milliseconds, asleep: for those who have waited in vain. */
+  /** Two milliseconds asleep, after unsuccessful waits. */
   patient: 2,
 } as const;
 
 /**
- * The addon, as `cpp/addon` exports it. Arrays are read where they are and not copied: they must stay alive, and be found to be
- * of the length that they had, before each call that plays with them.
+ * The addon, as exported by `cpp/addon`. Arrays are read in place, not copied. Before each call
+ * that executes on them, the caller must check that they are alive and have their original length.
  */
 export interface NativeBinding {
-  /** `nativeInterface`, of the binary. */
+  /** `nativeInterface` of the binary. */
   readonly interface: number;
-  /** The instructions in use. */
+  /** The SIMD instructions in use. */
   readonly simd: string;
   boardBytes(ranks: number): number;
   program(words: Int32Array): ProgramHandle;
   offer(...offering: Offering): OfferHandle;
-  /** `arrival`: the count of this rank, and of the event loops that wait for it. */
+  /** `arrival`: this rank's count, and the number of event loops that wait for it. */
   join(
     board: Uint8Array,
     failure: Int32Array,
@@ -60,12 +60,12 @@ export interface NativeBinding {
     cores: number,
   ): MemberHandle;
   play(member: MemberHandle, offer: OfferHandle, wait: number): number;
-  /** Forgets the collective under way, after the group has failed. */
+  /** Drops the current collective after the group has failed. */
   abandon(member: MemberHandle): void;
-  /** The count that this rank arrives with. */
+  /** The count at which this rank arrives. */
   meeting(member: MemberHandle): number;
   isMissing(member: MemberHandle, rank: number): boolean;
-  /** What a `clashed` was about; undefined where the ranks' pieces differ. */
+  /** The ranks of a `clashed` result; undefined if the ranks' pieces differ. */
   clash(member: MemberHandle): Clash | undefined;
   deal(
     program: ProgramHandle,
@@ -75,9 +75,9 @@ export interface NativeBinding {
     sharesResult: boolean,
   ): DealHandle | Clash;
   controller(ranks: number, cores: number): ControllerHandle;
-  /** Plays a part from element `begin` on; where it ended. */
+  /** Executes a part from element `begin`. Returns where it ended. */
   control(controller: ControllerHandle, deal: DealHandle, begin: number): number;
   close(controller: ControllerHandle): void;
-  /** Groups of processes, as `@coll/processes` calls them; absent where the platform has none. */
+  /** Groups of processes for `@coll/processes`; undefined if the platform has none. */
   readonly processes?: object;
 }

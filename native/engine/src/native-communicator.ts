@@ -12,7 +12,10 @@ interface Deal {
   readonly length: number;
 }
 
-/** All ranks in one thread. C++ folds their buffers on the calling thread and on helpers on the other cores. */
+/**
+ * All ranks in one thread. C++ folds their buffers on the calling thread and on helper threads on
+ * other cores.
+ */
 export class NativeCommunicator extends ControllerCommunicator<Deal> {
   readonly group: Group;
   readonly #binding: NativeBinding;

@@ -38,20 +38,20 @@ import { laterTurn, NewCalls } from './turns.js';
 
 type Call = KnownCall<Offer>;
 
-// Who waits inside native code for a rank of the same thread waits for ever.
+// A rank that waits inside native code for a rank of the same thread would wait forever.
 const joined = new WeakMap<SharedArrayBuffer, number>();
 
 /**
- * One rank of a group of threads, played in C++: every rank works off its share of all ranks' buffers, wherever in memory these
- * are. The calling thread does the work; an asynchronous call that has to wait, or that takes more than a
- * millisecond, lets the event loop run in between.
+ * One rank of a group of threads, executed in C++. Every rank folds its share of all ranks'
+ * buffers, wherever they are in memory. The calling thread does the work. An asynchronous call that
+ * has to wait, or takes more than a millisecond, yields to the event loop in between.
  */
 export class NativeThreadCommunicator extends OrderedCommunicator<Offer> {
   readonly group: ThreadRank;
   readonly #binding: NativeBinding;
   readonly #rank: number;
   readonly #member: MemberHandle;
-  // Native code keeps the addresses of these.
+  // Kept alive because native code holds their addresses.
   readonly #memory: readonly [board: Uint8Array, failure: Int32Array, arrival: Int32Array];
   readonly #barrier: SharedBarrier;
   readonly #descriptors: Descriptors;
@@ -108,7 +108,7 @@ export class NativeThreadCommunicator extends OrderedCommunicator<Offer> {
     return this.#offers.make(call);
   }
 
-  /** Plays one collective, blocking the calling thread. */
+  /** Executes one collective, blocking the calling thread. */
   protected playSync(call: Call, options: RunOptions): void {
     this.#describe(call);
     const { handle } = call.handle;
@@ -133,14 +133,17 @@ export class NativeThreadCommunicator extends OrderedCommunicator<Offer> {
     return this.#goOn(undefined, call, options);
   }
 
-  /** Leaves the group: whoever waits for this rank afterwards gets an error. */
+  /** Leaves the group: later waits for this rank fail. */
   protected override release(): void {
     joined.delete(this.#memory[0].buffer as SharedArrayBuffer);
     this.#barrier.fail(this.#rank, 'closed', `rank ${this.#rank} has left the group`);
     this.group.close();
   }
 
-  /** Writes what the others read when ranks disagree; the same call needs it once. @throws the failure of a group that they may still read of */
+  /**
+   * Writes the data that other ranks read if ranks disagree; once per known call.
+   * @throws the failure of a group whose members may still read the previous data
+   */
   #describe(call: Call): void {
     const offer = call.handle;
     if (this.#described === offer) return;
@@ -149,7 +152,7 @@ export class NativeThreadCommunicator extends OrderedCommunicator<Offer> {
     this.#described = offer;
   }
 
-  /** From the answer on that native code gave last; undefined where it was not asked yet. */
+  /** Continues from the last native result; undefined if native code was not called yet. */
   #goOn(first: number | undefined, call: Call, options: RunOptions): Promise<void> {
     const wait = waitOf(this.#rank, operationOf(call), options);
     return attended(this.#barrier, wait, options.signal, async () => {
@@ -169,7 +172,7 @@ export class NativeThreadCommunicator extends OrderedCommunicator<Offer> {
     });
   }
 
-  /** After other code may have run. @throws ValueError where that took memory of the call away */
+  /** Continues after other code may have run. @throws ValueError if memory of the call was transferred */
   #playOn(call: Call, operation: string, looks: number): number {
     const length = looks === 0 ? waiting.brief : waiting.patient;
     if (lostRank(call, 1) === undefined) return this.#binding.play(this.#member, call.handle.handle, length);
@@ -178,16 +181,17 @@ export class NativeThreadCommunicator extends OrderedCommunicator<Offer> {
     throw error;
   }
 
-  /** Until all have arrived; those that have may be busy with something else by now. */
+  /** Waits until all ranks have arrived; by then, some may be busy with other work. */
   async #waitFor(wait: Wait, look: number): Promise<void> {
     await this.#barrier.wait(this.#binding.meeting(this.#member), wait);
     this.#lookAfter(wait);
     if (look > 0) await laterTurn(look);
   }
 
-  /** @throws the group's failure, or DeadlineExceededError, unless everybody is there by now */
+  /** @throws the group's failure, or DeadlineExceededError, unless all ranks have arrived by now */
   #lookAfter({ rank, operation, deadline }: Wait): void {
-    // In this order: who has failed the group for what all have brought to this meeting has come to it, and so has everybody else.
+    // Check the failure first: a rank that fails the group because of the offers of this
+    // synchronization has reached it, and so has every other rank.
     let failure = this.#barrier.failure(operation);
     const others = Array.from({ length: this.size }, (_, other) => other).filter((other) => other !== rank);
     const absent = others.filter((other) => this.#binding.isMissing(this.#member, other));
@@ -205,7 +209,7 @@ export class NativeThreadCommunicator extends OrderedCommunicator<Offer> {
     throw failure;
   }
 
-  /** @throws what a call ended with */
+  /** @throws the error of a failed call */
   #fail(answer: number, call: Call): never {
     const operation = operationOf(call);
     const failure = answer === status.failed ? this.#barrier.failure(operation) : this.#disagreement(answer, call);
@@ -222,7 +226,7 @@ export class NativeThreadCommunicator extends OrderedCommunicator<Offer> {
   }
 }
 
-/** @throws ValueError where another rank of the group has joined in this thread already */
+/** @throws ValueError if another rank of the group has already joined in this thread */
 function requireOwnThread(board: SharedArrayBuffer, rank: number): void {
   const other = joined.get(board);
   if (other !== undefined && other !== rank) {

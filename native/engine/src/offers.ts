@@ -4,7 +4,7 @@ import type { OfferHandle } from './handles.js';
 import type { NativeBinding } from './native-binding.js';
 import type { Programs } from './programs.js';
 
-/** What a rank hands over to native code for a call, and says about it to the others. */
+/** What a rank passes to native code for a call, and announces to the other ranks. */
 export interface Offer {
   readonly handle: OfferHandle;
   readonly said: Float64Array;

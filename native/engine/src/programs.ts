@@ -5,10 +5,10 @@ import { chainsOf } from '@coll/core/schedule';
 import type { ProgramHandle } from './handles.js';
 import type { NativeBinding } from './native-binding.js';
 
-/** A proven schedule as native code plays it. */
+/** A verified schedule in the form that native code executes. */
 export interface Program {
   readonly handle: ProgramHandle;
-  /** What tells the schedule from others. */
+  /** Hash that identifies the schedule. */
   readonly number: number;
   readonly schedule: Schedule;
 }
@@ -24,12 +24,12 @@ export class Programs {
     this.#planner = new Planner(algorithm, size);
   }
 
-  /** Why there is no such program, in words for the user; undefined where there is one. */
+  /** Why such a program does not exist, for the user; undefined if it does. */
   refuses(collective: Collective, dtype: DType): string | undefined {
     return this.#planner.refuses(collective, dtype);
   }
 
-  /** @throws CollError where the algorithm's schedule does not do what was asked */
+  /** @throws CollError if the algorithm's schedule does not do what was requested */
   find(collective: Collective, dtype: DType): Program {
     const key = `${nameOf(collective)} ${dtype}`;
     const known = this.#programs.get(key);
@@ -42,7 +42,7 @@ export class Programs {
   }
 }
 
-/** A schedule as integers, chunk by chunk, as `parse_program` in C++ reads them. */
+/** A schedule as integers, chunk by chunk, in the format of `parse_program` in C++. */
 function wordsOf(schedule: Schedule, collective: Collective, dtype: DType): number[] {
   const op = opOf(collective) ?? 'sum';
   const head = [collectiveKinds.indexOf(collective.kind), collectiveOps.indexOf(op), dtypes.indexOf(dtype)];
@@ -51,7 +51,8 @@ function wordsOf(schedule: Schedule, collective: Collective, dtype: DType): numb
   return [...head, schedule.ranks, rootOf(collective) ?? 0, schedule.chunks, ...chunks.flat()];
 }
 
-// Elements of different chunks do not meet, so that the rounds of each chunk can be played by themselves.
+// Elements of different chunks are independent, so the rounds of each chunk can be executed
+// separately.
 function stepWords({ chunks, rounds }: Schedule): number[][] {
   const steps = rounds.flatMap(stepsOf);
   return Array.from({ length: chunks }, (_, index) => {

@@ -3,8 +3,8 @@ import { setImmediate, setTimeout } from 'node:timers/promises';
 const mostNewCalls = 256;
 
 /**
- * What native code made of calls on new arrays is freed in turns of the event loop only. Calls that are over before they have returned
- * let none come, so that every now and then one has to wait for it.
+ * Native objects for calls on new arrays are only freed in turns of the event loop. Calls that end
+ * before they return give it none, so from time to time one must wait for a turn.
  */
 export class NewCalls {
   #count = 0;
@@ -13,7 +13,7 @@ export class NewCalls {
     this.#count++;
   }
 
-  /** Whether a turn is due; asked once for each. */
+  /** Whether a turn is due; reports each only once. */
   isTurnDue(): boolean {
     if (this.#count < mostNewCalls) return false;
     this.#count = 0;
@@ -21,11 +21,12 @@ export class NewCalls {
   }
 }
 
-// Two that wait for each other meet while both are inside their calls: most of the time at first, half of it later, when a thread is busy with something else.
+// Two ranks that wait for each other synchronize while both are inside their calls: most of the
+// time at first, half of the time later, when a thread is busy with other work.
 const eagerLooks = 50;
 const pauseMillis = 2;
 
-/** Lets the event loop do what else there is to do, for the `look`th time in vain. */
+/** Yields to the event loop after the `look`th unsuccessful poll. */
 export async function laterTurn(look: number): Promise<void> {
   if (look < eagerLooks) await setImmediate();
   else await setTimeout(pauseMillis);
